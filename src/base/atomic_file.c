@@ -30,7 +30,7 @@ static void atomic_file_forget(char *volatile *name)
 	free(old);
 }
 
-static bool start(struct frag_outfile *f, const char *path)
+static bool atomic_file_start(struct frag_outfile *f, const char *path)
 {
 	*f = (struct frag_outfile){ .fd = -1, .capacity = FRAG_OUT_BUFFER };
 	f->path = strdup(path);
@@ -86,7 +86,7 @@ static void look_new(int fd)
  * A descriptor that we were given, once more, so that all who write there go on
  * after each other. Those that we opened ourselves are closed on exec.
  */
-static int share(struct frag_outfile *f, int fd)
+static int atomic_file_share(struct frag_outfile *f, int fd)
 {
 	int flags = fcntl(fd, F_GETFL), ours = fcntl(fd, F_GETFD);
 
@@ -96,7 +96,7 @@ static int share(struct frag_outfile *f, int fd)
 	return f->fd < 0 ? errno : 0;
 }
 
-static int open_file(struct frag_outfile *f, struct frag_output_path *to)
+static int atomic_file_open_file(struct frag_outfile *f, struct frag_output_path *to)
 {
 	int number;
 
@@ -129,14 +129,14 @@ static int open_path(struct frag_outfile *f)
 		return ENOENT;          /* else only the renaming would find out */
 	number = frag_destination_find(&to, f->path);
 	if (!number && to.fd >= 0) {
-		number = share(f, to.fd);
+		number = atomic_file_share(f, to.fd);
 	} else if (!number && to.there && S_ISDIR(to.now.st_mode)) {
 		number = EISDIR;
 	} else if (!number && to.there && !S_ISREG(to.now.st_mode)) {
 		f->fd = open(to.name, O_WRONLY | O_CLOEXEC);
 		number = f->fd < 0 ? errno : 0;
 	} else if (!number) {
-		number = open_file(f, &to);
+		number = atomic_file_open_file(f, &to);
 	}
 	free(to.name);
 	return number;
@@ -146,7 +146,7 @@ int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_erro
 {
 	int number, rc;
 
-	if (!start(f, path)) {
+	if (!atomic_file_start(f, path)) {
 		frag_outfile_abandon(f);
 		return frag_fail_nomem(err);
 	}
@@ -174,7 +174,7 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 		snprintf(name, sizeof(name), "%s", f->final);
 	else
 		snprintf(name, sizeof(name), "%s/fragsim", folder && *folder ? folder : "/tmp");
-	if (!start(spool, f->path)) {
+	if (!atomic_file_start(spool, f->path)) {
 		frag_outfile_abandon(spool);
 		return frag_fail_nomem(err);
 	}
@@ -189,7 +189,7 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 	return rc;
 }
 
-static void put_plain(void *ctx, const char *bytes, size_t n)
+static void atomic_file_put_plain(void *ctx, const char *bytes, size_t n)
 {
 	struct frag_outfile *f = ctx;
 
@@ -208,8 +208,9 @@ static void put_plain(void *ctx, const char *bytes, size_t n)
 static void atomic_file_put(struct frag_outfile *f, const char *bytes, size_t n)
 {
 	if (!f->packer)
-		put_plain(f, bytes, n);
-	else if (!f->failed && !frag_packer_put(f->packer, bytes, n, false, put_plain, f))
+		atomic_file_put_plain(f, bytes, n);
+	else if (!f->failed
+		 && !frag_packer_put(f->packer, bytes, n, false, atomic_file_put_plain, f))
 		f->failed = ENOMEM;
 }
 
@@ -312,7 +313,8 @@ int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct 
 /* The packer's last bytes, which show a reader that nothing is missing. */
 static void end_packing(struct frag_outfile *f)
 {
-	if (f->packer && !f->failed && !frag_packer_put(f->packer, NULL, 0, true, put_plain, f))
+	if (f->packer && !f->failed
+	    && !frag_packer_put(f->packer, NULL, 0, true, atomic_file_put_plain, f))
 		f->failed = ENOMEM;
 	frag_packer_del(f->packer);
 	f->packer = NULL;
@@ -378,7 +380,7 @@ static int atomic_file_create(const struct frag_outfile *f)
 	return rename(f->temporary, f->final) == 0 ? 0 : errno;
 }
 
-static int take_place(struct frag_outfile *f, bool with_others, struct frag_error *err)
+static int atomic_file_take_place(struct frag_outfile *f, bool with_others, struct frag_error *err)
 {
 	if (!f->temporary)
 		return 0;
@@ -417,7 +419,7 @@ int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
 			rc = frag_outfile_finish(files[i], err);
 	while (placed < count && !rc) {
 		if (files[placed]->path)
-			rc = take_place(files[placed], count > 1, err);
+			rc = atomic_file_take_place(files[placed], count > 1, err);
 		placed += !rc;
 	}
 	for (uint32_t i = 0; i < placed && rc; i++)

@@ -38,7 +38,7 @@ static size_t put_unit(char *to, uint32_t code)
 	return (size_t)(frag_put_unit(to, code) - to);
 }
 
-static size_t put_byte(char *to, unsigned char byte)
+static size_t escape_put_byte(char *to, unsigned char byte)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -69,7 +69,7 @@ static size_t escape_step(struct walk *w, char to[ESCAPE_MAX])
 
 	w->leading = leading && is_blank(code);
 	if (length == 1 && byte >= 0x80)
-		return put_byte(to, byte);
+		return escape_put_byte(to, byte);
 	if (is_control(code))
 		return put_unit(to, code);
 	/* what we print after it may begin with the second colon */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* At least one digit; false where the value passes 10^18. */
-static bool digits(const char **p, const char *end, uint64_t *value)
+static bool parse_digits(const char **p, const char *end, uint64_t *value)
 {
 	const char *begin = *p;
 
@@ -80,7 +80,7 @@ bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *o
 	uint64_t whole, part;
 	int shift;
 
-	if (!digits(&p, end, &whole))
+	if (!parse_digits(&p, end, &whole))
 		return false;
 	point = p;
 	if (fraction && p < end && *p == '.') {
@@ -168,5 +168,5 @@ bool frag_parse_count(const char *text, size_t length, uint64_t *out)
 {
 	const char *p = text;
 
-	return digits(&p, text + length, out) && p == text + length && *out < FRAG_SIZE_LIMIT;
+	return parse_digits(&p, text + length, out) && p == text + length && *out < FRAG_SIZE_LIMIT;
 }

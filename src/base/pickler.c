@@ -13,7 +13,7 @@ enum opcode {
 	BINGET = 'h', LONG_BINGET = 'j',
 };
 
-static char *put_byte(char *p, unsigned byte)
+static char *pickler_put_byte(char *p, unsigned byte)
 {
 	*p = (char)(unsigned char)byte;
 	return p + 1;
@@ -22,13 +22,13 @@ static char *put_byte(char *p, unsigned byte)
 static char *put_little(char *p, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
-		p = put_byte(p, (unsigned)(value >> 8 * i & 0xff));
+		p = pickler_put_byte(p, (unsigned)(value >> 8 * i & 0xff));
 	return p;
 }
 
 char *frag_pickle_begin(char *p)
 {
-	return put_byte(put_byte(p, PROTO), PROTOCOL);
+	return pickler_put_byte(pickler_put_byte(p, PROTO), PROTOCOL);
 }
 
 /* In two's complement, the sign in the highest bit. */
@@ -38,19 +38,20 @@ static char *put_long(char *p, uint64_t value)
 
 	while (bytes < 8 && value >> (8 * bytes - 1))
 		bytes++;
-	p = put_byte(put_byte(p, LONG1), bytes == 8 && value >> 63 ? 9 : (unsigned)bytes);
+	p = pickler_put_byte(pickler_put_byte(p, LONG1),
+			     bytes == 8 && value >> 63 ? 9 : (unsigned)bytes);
 	p = put_little(p, value, bytes);
-	return bytes == 8 && value >> 63 ? put_byte(p, 0) : p;
+	return bytes == 8 && value >> 63 ? pickler_put_byte(p, 0) : p;
 }
 
 char *frag_pickle_u64(char *p, uint64_t value)
 {
 	if (value <= 0xff)
-		return put_byte(put_byte(p, BININT1), (unsigned)value);
+		return pickler_put_byte(pickler_put_byte(p, BININT1), (unsigned)value);
 	if (value <= 0xffff)
-		return put_little(put_byte(p, BININT2), value, 2);
+		return put_little(pickler_put_byte(p, BININT2), value, 2);
 	if (value <= INT32_MAX)
-		return put_little(put_byte(p, BININT), value, 4);
+		return put_little(pickler_put_byte(p, BININT), value, 4);
 	return put_long(p, value);
 }
 
@@ -59,8 +60,8 @@ char *frag_pickle_i64(char *p, int64_t value)
 	if (value >= 0)
 		return frag_pickle_u64(p, (uint64_t)value);
 	if (value >= INT32_MIN)
-		return put_little(put_byte(p, BININT), (uint64_t)value, 4);
-	return put_little(put_byte(put_byte(p, LONG1), 8), (uint64_t)value, 8);
+		return put_little(pickler_put_byte(p, BININT), (uint64_t)value, 4);
+	return put_little(pickler_put_byte(pickler_put_byte(p, LONG1), 8), (uint64_t)value, 8);
 }
 
 char *frag_pickle_real(char *p, double value)
@@ -68,30 +69,30 @@ char *frag_pickle_real(char *p, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	p = put_byte(p, BINFLOAT);
+	p = pickler_put_byte(p, BINFLOAT);
 	for (int shift = 56; shift >= 0; shift -= 8)
-		p = put_byte(p, (unsigned)(bits >> shift & 0xff));
+		p = pickler_put_byte(p, (unsigned)(bits >> shift & 0xff));
 	return p;
 }
 
 char *frag_pickle_bool(char *p, bool value)
 {
-	return put_byte(p, value ? NEWTRUE : NEWFALSE);
+	return pickler_put_byte(p, value ? NEWTRUE : NEWFALSE);
 }
 
 char *frag_pickle_text(char *p, const char *text, size_t length)
 {
 	char *end = frag_put_utf8(p + 5, text, length);
 
-	put_little(put_byte(p, BINUNICODE), (uint64_t)(end - p - 5), 4);
+	put_little(pickler_put_byte(p, BINUNICODE), (uint64_t)(end - p - 5), 4);
 	return end;
 }
 
 static char *pickler_put_number(char *p, unsigned short_form, unsigned long_form, uint32_t number)
 {
 	if (number <= 0xff)
-		return put_byte(put_byte(p, short_form), number);
-	return put_little(put_byte(p, long_form), number, 4);
+		return pickler_put_byte(pickler_put_byte(p, short_form), number);
+	return put_little(pickler_put_byte(p, long_form), number, 4);
 }
 
 char *frag_pickle_put(char *p, uint32_t number)

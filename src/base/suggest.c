@@ -14,7 +14,7 @@ static char plain(char c)
 	return c == '_' ? '-' : c;
 }
 
-static uint32_t min_of(uint32_t a, uint32_t b)
+static uint32_t suggest_min_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -40,10 +40,11 @@ uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_l
 		for (uint32_t j = 1; j <= m; j++) {
 			bool same = plain(a[i - 1]) == plain(b[j - 1]);
 
-			now[j] = min_of(last[j - 1] + !same, min_of(last[j], now[j - 1]) + 1);
+			now[j] = suggest_min_of(last[j - 1] + !same,
+						suggest_min_of(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2])
 			    && plain(a[i - 2]) == plain(b[j - 1]))
-				now[j] = min_of(now[j], before[j - 2] + 1);
+				now[j] = suggest_min_of(now[j], before[j - 2] + 1);
 		}
 	}
 	return rows[n % 3][m];

@@ -13,7 +13,7 @@ struct painter {
 	bool failed;            /* out of memory */
 };
 
-static void add_segment(struct painter *p, const struct frag_segment_view *s)
+static void memory_state_add_segment(struct painter *p, const struct frag_segment_view *s)
 {
 	struct frag_memory_state *scene = p->scene;
 
@@ -87,7 +87,7 @@ static void memory_state_visit(void *ctx, const struct frag_segment_view *s,
 	if (b)
 		add_block(p, b, at);
 	else
-		add_segment(p, s);
+		memory_state_add_segment(p, s);
 }
 
 static int memory_state_by_ordinal(const void *a, const void *b)

@@ -147,7 +147,7 @@ struct search {
 	bool failed;            /* out of memory */
 };
 
-static bool add_run(struct search *s, struct run run)
+static bool move_candidates_add_run(struct search *s, struct run run)
 {
 	if (!frag_grow(&s->runs, &s->run_capacity, (uint64_t)s->run_count + 1, sizeof(*s->runs))) {
 		s->failed = true;
@@ -185,7 +185,7 @@ static void add_single(struct search *s, struct run run)
 {
 	const uint32_t at = s->run_count;
 
-	if (add_run(s, run))
+	if (move_candidates_add_run(s, run))
 		add_option(s, at);
 }
 
@@ -248,7 +248,7 @@ static struct unit *add_unit(struct search *s, struct unit unit)
 	return &s->units[s->unit_count++];
 }
 
-static void add_segment(struct search *s, const struct frag_scene_segment *seg)
+static void move_candidates_add_segment(struct search *s, const struct frag_scene_segment *seg)
 {
 	if (seg->kept || !seg->pins || seg->fixed)
 		return;
@@ -260,7 +260,8 @@ static void add_segment(struct search *s, const struct frag_scene_segment *seg)
 }
 
 /* Of a block the bytes on a page. */
-static uint64_t overlap(const struct frag_scene_block *b, uint64_t page, uint64_t bytes)
+static uint64_t move_candidates_overlap(const struct frag_scene_block *b, uint64_t page,
+					uint64_t bytes)
 {
 	const uint64_t from = b->offset > page ? b->offset : page;
 	const uint64_t end = b->offset + b->bytes < page + bytes ? b->offset + b->bytes
@@ -285,7 +286,7 @@ static void add_to_page(struct search *s, const struct frag_scene_segment *seg, 
 		return;
 	u->run.end = k + 1;
 	if (b->state == FRAG_FREE)
-		u->gain[BY_FREE] += overlap(b, page, seg->page);
+		u->gain[BY_FREE] += move_candidates_overlap(b, page, seg->page);
 	else
 		u->cost += b->bytes + s->shortage->block_cost;
 	u->gain[BY_ALL] = seg->page;
@@ -327,7 +328,7 @@ static void find_page_windows(struct search *s, uint32_t first, int count)
 	}
 }
 
-static void add_pages(struct search *s, const struct frag_scene_segment *seg)
+static void move_candidates_add_pages(struct search *s, const struct frag_scene_segment *seg)
 {
 	const uint32_t first = s->unit_count;
 	uint64_t last = UINT64_MAX;
@@ -365,7 +366,7 @@ static void add_cover(struct search *s, const uint32_t *chosen, uint32_t count)
 	uint32_t n = at;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!add_run(s, s->units[chosen[i]].run))
+		if (!move_candidates_add_run(s, s->units[chosen[i]].run))
 			return;
 	qsort(s->runs + at, count, sizeof(*s->runs), by_first);
 	for (uint32_t i = at; i < s->run_count; i++) {
@@ -410,9 +411,9 @@ static void find_evacuations(struct search *s)
 		const struct frag_scene_segment *seg = &s->scene->segments[i];
 
 		if (seg->page)
-			add_pages(s, seg);
+			move_candidates_add_pages(s, seg);
 		else
-			add_segment(s, seg);
+			move_candidates_add_segment(s, seg);
 	}
 	for (uint32_t i = 0; i < s->unit_count && !s->failed; i++)
 		if (s->units[i].gain[BY_ALL] >= missing)
@@ -439,7 +440,7 @@ struct sized {
 	uint32_t block;
 };
 
-static int by_size(const void *a, const void *b)
+static int move_candidates_by_size(const void *a, const void *b)
 {
 	const struct sized *x = a, *y = b;
 
@@ -461,14 +462,15 @@ static bool list_blocks(const struct search *s, const struct option *o,
 			if (frag_is_live(&s->scene->blocks[k]))
 				sized[to->count++] = (struct sized){ s->scene->blocks[k].bytes, k };
 	if (to->count)
-		qsort(sized, to->count, sizeof(*sized), by_size);
+		qsort(sized, to->count, sizeof(*sized), move_candidates_by_size);
 	for (uint32_t i = 0; i < to->count; i++)
 		to->blocks[i] = sized[i].block;
 	free(sized);
 	return to->count == o->blocks;
 }
 
-static bool is_same(const struct frag_move_candidate *a, const struct frag_move_candidate *b)
+static bool move_candidates_is_same(const struct frag_move_candidate *a,
+				    const struct frag_move_candidate *b)
 {
 	return a->count == b->count
 	       && memcmp(a->blocks, b->blocks, a->count * sizeof(*a->blocks)) == 0;
@@ -489,9 +491,9 @@ static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
 		if (!list_blocks(s, &s->options[i], to))
 			return false;
 		/* equals are adjacent blocks, as they cost the same */
-		for (uint32_t k = out->count - 1; k-- > 0 && !known
-		     && out->reliefs[k].cost == to->cost;)
-			known = is_same(&out->reliefs[k], to);
+		for (uint32_t k = out->count - 1;
+		     k-- > 0 && !known && out->reliefs[k].cost == to->cost;)
+			known = move_candidates_is_same(&out->reliefs[k], to);
 		if (known) {
 			free(to->blocks);
 			*to = (struct frag_move_candidate){ .count = 0 };

@@ -268,7 +268,7 @@ static bool stands(const struct frag_comparison *c, const struct frag_pair *pair
 }
 
 /* The policies of all runs that are compared, in their order. False: out of memory. */
-static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l)
+static bool compare_list_policies(const struct frag_comparison *c, struct frag_lookup *l)
 {
 	uint32_t max = 0;
 
@@ -331,7 +331,7 @@ struct frag_policy_summary *frag_comparison_standings(const struct frag_comparis
 	uint32_t *place = NULL;
 
 	*count = 0;
-	if (list_policies(c, &l)) {
+	if (compare_list_policies(c, &l)) {
 		list = malloc(((size_t)l.count + 1) * sizeof(*list));
 		place = malloc(((size_t)l.count + 1) * sizeof(*place));
 	}

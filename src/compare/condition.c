@@ -30,7 +30,7 @@ static const char *const any_paths[FRAG_CONDITIONS_MAX] = {
 
 #define SPACES " \t\n\v\f\r"
 
-static const char *skip_space(const char *p)
+static const char *condition_skip_space(const char *p)
 {
 	return p + strspn(p, SPACES);
 }
@@ -40,7 +40,7 @@ static bool condition_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static size_t trimmed(const char *p)
+static size_t condition_trimmed(const char *p)
 {
 	size_t n = strlen(p);
 
@@ -148,7 +148,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 static int parse_head(struct frag_condition *c, const char *text, const char **rest,
 		      struct frag_error *err)
 {
-	const char *word = skip_space(text), *p = word;
+	const char *word = condition_skip_space(text), *p = word;
 	size_t length = strcspn(p, " \t<>=!");
 	char old[sizeof(c->path)];
 
@@ -162,14 +162,14 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 	frag_new_path(old, c->path, sizeof(c->path));
 	if (strcmp(c->path, "oom") == 0)
 		snprintf(c->path, sizeof(c->path), "counts.ooms");
-	p = skip_space(p + length);
+	p = condition_skip_space(p + length);
 	for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
 		size_t n = strlen(relations[i].text);
 
 		if (strncmp(p, relations[i].text, n) != 0)
 			continue;
 		c->relation = relations[i].relation;
-		*rest = skip_space(p + n);
+		*rest = condition_skip_space(p + n);
 		return 0;
 	}
 	return frag_fail(err, FRAG_EUSAGE,
@@ -177,7 +177,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 			 " %.*s", text, (int)length, word);
 }
 
-static int parse(struct frag_condition *c, const char *text, struct frag_error *err)
+static int condition_parse(struct frag_condition *c, const char *text, struct frag_error *err)
 {
 	const char *value = "";
 	char advice[FRAG_ADVICE_ROOM];
@@ -191,10 +191,10 @@ static int parse(struct frag_condition *c, const char *text, struct frag_error *
 		return rc;
 	sign = *value == '+' || *value == '-';
 	if (sign)
-		good = parse_change(value, trimmed(value), c);
+		good = parse_change(value, condition_trimmed(value), c);
 	else
-		good = parse_bound(value, trimmed(value), &c->bound);
-	frag_size_advice(advice, value + sign, trimmed(value) - sign);
+		good = parse_bound(value, condition_trimmed(value), &c->bound);
+	frag_size_advice(advice, value + sign, condition_trimmed(value) - sign);
 	if (!good)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--fail-if '%.100s': \"%.40s\" is neither a number"
@@ -210,7 +210,7 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_
 			 const char *text, struct frag_error *err)
 {
 	struct frag_condition c;
-	int rc = parse(&c, text, err);
+	int rc = condition_parse(&c, text, err);
 
 	if (rc)
 		return rc;
@@ -368,7 +368,7 @@ int frag_condition_among(struct frag_condition *c, const char *text, const char 
 			 struct frag_error *err)
 {
 	struct frag_name_list names = { .used = 0 };
-	int rc = parse(c, text, err);
+	int rc = condition_parse(c, text, err);
 
 	/* such a path names a change, so its bound is a plain number */
 	if (!rc && c->kind == FRAG_CHANGE && strncmp(c->path, "change.", strlen("change.")) == 0)

@@ -33,7 +33,7 @@ struct pool {
 	struct job *jobs;
 };
 
-static void gather_warning(void *ctx, const char *message)
+static void policy_matrix_gather_warning(void *ctx, const char *message)
 {
 	struct job *job = ctx;
 	char shown[FRAG_PRINTABLE_ROOM];
@@ -86,9 +86,11 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_trace_options options = {
-		.lenient = s->lenient, .sized = s->total != UINT64_MAX || s->like,
-		.log = { .warn = gather_warning, .ctx = job },
-		.configured = frag_configured_next, .configured_ctx = &job->configured,
+		.lenient = s->lenient,
+		.sized = s->total != UINT64_MAX || s->like,
+		.log = { .warn = policy_matrix_gather_warning, .ctx = job },
+		.configured = frag_configured_next,
+		.configured_ctx = &job->configured,
 	};
 	struct frag_sim_options sim = s->sim;
 	int rc;
@@ -124,7 +126,7 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
  * Figures are copied out, as the simulations go when their trace is done: memory
  * does not grow with what was simulated.
  */
-static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
+static int policy_matrix_keep_runs(struct job *job, bool interrupted, struct frag_error *err)
 {
 	const struct frag_trace_info *info = frag_trace_info(job->trace);
 	struct frag_runs *runs = job->runs;
@@ -189,7 +191,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 		return rc;
 	/* a pipe that nobody reads on ends without a report of its last batch */
 	frag_divergence_compare(job->divergence);
-	rc = keep_runs(job, interrupted != 0, err);
+	rc = policy_matrix_keep_runs(job, interrupted != 0, err);
 	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
 	return rc ? rc : interrupted;
 }
@@ -211,7 +213,7 @@ static void policy_matrix_show_progress(void *ctx, uint32_t done, uint32_t count
 	s->progress(s->ctx, done, count);
 }
 
-static void report_warnings(const struct frag_sweep *s, struct job *job)
+static void policy_matrix_report_warnings(const struct frag_sweep *s, struct job *job)
 {
 	for (char *line = job->warnings; line && *line;) {
 		char *end = strchr(line, '\n');
@@ -266,7 +268,7 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 	else
 		rc = frag_tasks_run(&tasks, err);
 	for (uint32_t i = 0; i < s->trace_count && pool.jobs; i++)
-		report_warnings(s, &pool.jobs[i]);
+		policy_matrix_report_warnings(s, &pool.jobs[i]);
 	free(pool.jobs);
 	return rc;
 }

@@ -229,7 +229,8 @@ static enum frag_verdict run_pairs_join(enum frag_verdict a, enum frag_verdict b
 }
 
 /* What decides says better or worse; other figures that differ say that something did. */
-static enum frag_verdict verdict_of(const struct frag_result *base, const struct frag_result *run)
+static enum frag_verdict run_pairs_verdict_of(const struct frag_result *base,
+					      const struct frag_result *run)
 {
 	enum frag_verdict verdict = base->status == run->status ? FRAG_SAME : FRAG_CHANGED;
 
@@ -336,7 +337,7 @@ static void compare_timelines(struct frag_pair *pair)
 void frag_pair_compare(struct frag_pair *pair, bool same_trace)
 {
 	FRAG_ASSERT(pair->run && pair->base);
-	pair->verdict = verdict_of(&pair->base->result, &pair->run->result);
+	pair->verdict = run_pairs_verdict_of(&pair->base->result, &pair->run->result);
 	if (!same_trace)
 		return;
 	compare_marks(pair);

@@ -17,7 +17,7 @@
  * Neighbours become one stretch. Where the count is even, the last one's steps
  * join a full neighbour's; where it is odd, they stay as they were.
  */
-static void halve(struct frag_timeline *c)
+static void runs_halve(struct frag_timeline *c)
 {
 	uint32_t count = 0;
 
@@ -53,7 +53,7 @@ void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
 		if (c->count == FRAG_TIMELINE_MAX)
-			halve(c);
+			runs_halve(c);
 		c->stretch[c->count++] = (struct frag_stretch){ .from = step->event->step };
 		c->in_last = 0;
 	}
@@ -69,14 +69,14 @@ void frag_timeline_widen(struct frag_timeline *c, uint64_t width)
 {
 	FRAG_ASSERT(!c->count || c->width);
 	while (c->count && c->width < width)
-		halve(c);
+		runs_halve(c);
 }
 
 void frag_timeline_shorten(struct frag_timeline *c, uint32_t max)
 {
 	FRAG_ASSERT(max > 0);
 	while (c->count > max)
-		halve(c);
+		runs_halve(c);
 }
 
 char *frag_params_text(const struct frag_choice *choice)

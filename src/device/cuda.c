@@ -117,7 +117,7 @@ static int cuda_free(uint64_t at)
 	return (int)cudaFree((void *)(uintptr_t)at);
 }
 
-static CUmemAllocationProp page_of(int gpu)
+static CUmemAllocationProp cuda_page_of(int gpu)
 {
 	return (CUmemAllocationProp){
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -127,7 +127,7 @@ static CUmemAllocationProp page_of(int gpu)
 
 static int cuda_page(int gpu, uint64_t *bytes)
 {
-	const CUmemAllocationProp prop = page_of(gpu);
+	const CUmemAllocationProp prop = cuda_page_of(gpu);
 	size_t page = 0;
 	int rc;
 
@@ -176,7 +176,7 @@ static int cuda_release(CUmemGenericAllocationHandle handle)
 
 static int cuda_map(int gpu, uint64_t at, uint64_t bytes)
 {
-	const CUmemAllocationProp prop = page_of(gpu);
+	const CUmemAllocationProp prop = cuda_page_of(gpu);
 	CUmemGenericAllocationHandle handle = 0;
 	int rc, released;
 

@@ -288,8 +288,8 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 	return 0;
 }
 
-static int map_pages(const struct frag_gpu *g, struct frag_gpu_range *p, uint64_t offset,
-		     uint64_t bytes)
+static int gpu_map_pages(const struct frag_gpu *g, struct frag_gpu_range *p, uint64_t offset,
+			 uint64_t bytes)
 {
 	int e = 0;
 
@@ -339,7 +339,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 	if (rc)
 		return rc;
 	begin = frag_gpu_now();
-	e = map_pages(g, p, offset, bytes);
+	e = gpu_map_pages(g, p, offset, bytes);
 	*cost_ns = frag_gpu_now() - begin;
 	if (e && e != FRAG_CUDA_NO_MEMORY)
 		rc = frag_gpu_failed(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);

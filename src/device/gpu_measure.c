@@ -153,7 +153,8 @@ int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err)
 }
 
 /* Is there a segment of so many bytes? */
-static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_error *err)
+static int gpu_measure_try_one(struct frag_gpu *g, uint64_t bytes, bool *good,
+			       struct frag_error *err)
 {
 	struct loan loan = { .count = 0 };
 	bool refused;
@@ -177,7 +178,7 @@ int frag_gpu_probe(struct frag_gpu *g, uint64_t max, uint64_t *largest, struct f
 	while (!rc && given + 1 < refused) {
 		bool good;
 
-		rc = try_one(g, at * unit, &good, err);
+		rc = gpu_measure_try_one(g, at * unit, &good, err);
 		if (good)
 			given = at;
 		else

@@ -59,7 +59,8 @@ static void baseline_write_put_metric(FILE *f, const struct frag_metrics *m,
 	}
 }
 
-static void put_metrics(FILE *f, const char *key, const struct frag_metrics *m, bool percents)
+static void baseline_write_put_metrics(FILE *f, const char *key, const struct frag_metrics *m,
+				       bool percents)
 {
 	const struct frag_metrics_order order = frag_baseline_order(percents);
 
@@ -71,7 +72,8 @@ static void put_metrics(FILE *f, const char *key, const struct frag_metrics *m, 
 	fputs("},\n", f);
 }
 
-static void put_distribution(FILE *f, const char *key, const struct frag_distribution *d)
+static void baseline_write_put_distribution(FILE *f, const char *key,
+					    const struct frag_distribution *d)
 {
 	fprintf(f, "     \"%s\": {", key);
 #define X(name)                                                         \
@@ -105,7 +107,7 @@ static void put_counts(FILE *f, const struct frag_counts *counts)
 	fputs("},\n", f);
 }
 
-static void put_modelled(FILE *f, const struct frag_modelled *m)
+static void baseline_write_put_modelled(FILE *f, const struct frag_modelled *m)
 {
 	const char *before = "     \"modelled\": {";
 
@@ -198,15 +200,17 @@ static int baseline_write_put_run(FILE *f, const struct frag_run *run)
 		fprintf(f, ", \"small_granularity_bytes\": %" PRIu64 ", \"small_most_bytes\": %"
 			PRIu64, r->small_granularity, r->small_max);
 	fputs("},\n", f);
-	fprintf(f, "     \"status\": \"%s\", \"steps\": %" PRIu64 ", \"lower_bound\": %" PRIu64
-		",\n", frag_run_status_name(r->status), r->steps, r->lower_bound);
-	put_metrics(f, "peak", &r->peak, false);
-	put_metrics(f, "last", &r->last, true);
+	fprintf(f,
+		"     \"status\": \"%s\", \"steps\": %" PRIu64 ", \"lower_bound\": %" PRIu64 ",\n",
+		frag_run_status_name(r->status), r->steps, r->lower_bound);
+	baseline_write_put_metrics(f, "peak", &r->peak, false);
+	baseline_write_put_metrics(f, "last", &r->last, true);
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
 		if (k->unit == FRAG_METRIC_PERCENT)
-			put_distribution(f, k->name, frag_metric_distribution_of(r, k));
+			baseline_write_put_distribution(f, k->name,
+							frag_metric_distribution_of(r, k));
 	put_counts(f, &r->counts);
-	put_modelled(f, &r->modelled);
+	baseline_write_put_modelled(f, &r->modelled);
 	baseline_write_put_oom(f, r);
 	put_timeline(f, &run->timeline);
 	fputc('}', f);

@@ -8,7 +8,7 @@
 #include "policy/param.h"
 
 /* Version 2 renamed members (base/old_names.c); formats that had none of those stay at version 1. */
-static uint64_t version_of(const char *format)
+static uint64_t document_head_version_of(const char *format)
 {
 	static const char *const first[] = {
 		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-leaks",
@@ -26,7 +26,7 @@ struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *form
 	struct frag_node_ref root = frag_json_begin(doc);
 
 	frag_json_text(root, "format", format);
-	frag_json_u64(root, "version", version_of(format));
+	frag_json_u64(root, "version", document_head_version_of(format));
 	return root;
 }
 

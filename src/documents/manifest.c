@@ -46,7 +46,7 @@ void frag_manifest_fini(struct frag_manifest *m)
 	*m = (struct frag_manifest){ .runs = 0 };
 }
 
-static void put_trace(struct frag_node_ref in, const struct frag_manifest_trace *trace)
+static void manifest_put_trace(struct frag_node_ref in, const struct frag_manifest_trace *trace)
 {
 	struct frag_node_ref o = frag_json_object(in, NULL);
 
@@ -67,7 +67,7 @@ int frag_manifest_print(const struct frag_manifest *m, FILE *f, struct frag_erro
 	frag_json_u64(root, "runs", m->runs);
 	list = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < m->trace_count; i++)
-		put_trace(list, &m->trace[i]);
+		manifest_put_trace(list, &m->trace[i]);
 	list = frag_json_array(root, "policies");
 	for (uint32_t i = 0; i < m->policy_count; i++)
 		frag_json_text(list, NULL, m->policy[i]);
@@ -125,7 +125,7 @@ static void manifest_read_trace(struct frag_members *r, const struct frag_at *at
 	to->frees = frag_take_count(r, at, "frees");
 }
 
-static void read_policy(struct frag_members *r, const struct frag_at *at, char **to)
+static void manifest_read_policy(struct frag_members *r, const struct frag_at *at, char **to)
 {
 	if (frag_json_kind(at->node) != FRAG_JSON_STRING)
 		frag_bad(r, at, "a string is required");
@@ -144,7 +144,7 @@ static void read_total(struct frag_members *r, const struct frag_at *at, uint64_
 		*to = frag_as_sum(r, at);
 }
 
-static uint32_t length_of(struct frag_members *r, const struct frag_at *list)
+static uint32_t manifest_length_of(struct frag_members *r, const struct frag_at *list)
 {
 	const uint32_t n = frag_length_of(r, list);
 
@@ -169,7 +169,7 @@ static void read_lists(struct frag_members *r, struct frag_manifest *m,
 	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
 		struct frag_at at = frag_element(policies, n, i);
 
-		read_policy(r, &at, &m->policy[i]);
+		manifest_read_policy(r, &at, &m->policy[i]);
 	}
 	n = frag_json_first(totals->node);
 	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
@@ -209,9 +209,9 @@ static void read_manifest(struct frag_members *r, const struct frag_at *root,
 	traces = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is required");
 	policies = frag_take(r, root, "policies", FRAG_JSON_ARRAY, "an array is required");
 	totals = frag_take(r, root, "device_bytes", FRAG_JSON_ARRAY, "an array is required");
-	n[0] = length_of(r, &traces);
-	n[1] = length_of(r, &policies);
-	n[2] = length_of(r, &totals);
+	n[0] = manifest_length_of(r, &traces);
+	n[1] = manifest_length_of(r, &policies);
+	n[2] = manifest_length_of(r, &totals);
 	if (!r->rc)
 		r->rc = frag_manifest_init(m, n[0], n[1], n[2], r->err);
 	if (!r->rc)

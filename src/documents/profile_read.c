@@ -12,7 +12,8 @@ static bool is_given(struct frag_members *r, const struct frag_at *in, const cha
 }
 
 /* From 1 on. */
-static uint64_t take_size(struct frag_members *r, const struct frag_at *in, const char *key)
+static uint64_t profile_read_take_size(struct frag_members *r, const struct frag_at *in,
+				       const char *key)
 {
 	uint64_t value = frag_take_count(r, in, key);
 
@@ -21,15 +22,15 @@ static uint64_t take_size(struct frag_members *r, const struct frag_at *in, cons
 	return value;
 }
 
-static void read_small(struct frag_members *r, const struct frag_at *device,
+static void profile_read_read_small(struct frag_members *r, const struct frag_at *device,
 		       struct frag_device_figures *f)
 {
 	const char *const max = "small_most_bytes", *const granularity = "small_granularity_bytes";
 
 	if (!is_given(r, device, max) && !is_given(r, device, granularity))
 		return;
-	f->small_max = take_size(r, device, max);
-	f->small_granularity = take_size(r, device, granularity);
+	f->small_max = profile_read_take_size(r, device, max);
+	f->small_granularity = profile_read_take_size(r, device, granularity);
 	if (r->rc)
 		return;
 	if (f->small_max > f->granularity)
@@ -40,7 +41,7 @@ static void read_small(struct frag_members *r, const struct frag_at *device,
 			 "a multiple of small_granularity_bytes is required");
 }
 
-static void read_device(struct frag_members *r, const struct frag_at *root,
+static void profile_read_read_device(struct frag_members *r, const struct frag_at *root,
 			struct frag_device_figures *f)
 {
 	struct frag_at at = frag_take_object(r, root, "device");
@@ -49,15 +50,15 @@ static void read_device(struct frag_members *r, const struct frag_at *root,
 		return;
 	if (!frag_is_null(r, &at, "name"))
 		f->name = frag_take_text(r, &at, "name");
-	f->total = take_size(r, &at, "total_bytes");
+	f->total = profile_read_take_size(r, &at, "total_bytes");
 	if (!frag_is_null(r, &at, "context_bytes"))
 		f->context = frag_take_count(r, &at, "context_bytes");
-	f->granularity = take_size(r, &at, "granularity_bytes");
+	f->granularity = profile_read_take_size(r, &at, "granularity_bytes");
 	if (!r->rc && f->context > f->total)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
 			 "above total_bytes");
 	if (!r->rc)
-		read_small(r, &at, f);
+		profile_read_read_small(r, &at, f);
 }
 
 static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at *call)
@@ -97,7 +98,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 	class = take_class(r, at);
 	if (!r->rc && m->count[kind][class])
 		frag_bad(r, at, "these calls of this size are given twice");
-	m->count[kind][class] = take_size(r, at, "count");
+	m->count[kind][class] = profile_read_take_size(r, at, "count");
 	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
 }
 
@@ -116,7 +117,7 @@ static void profile_read_read_document(struct frag_members *r, const struct frag
 			 "a profile is required, which fragsim replay --write-profile writes");
 	if (r->rc)
 		return;
-	read_device(r, root, &profile->figures);
+	profile_read_read_device(r, root, &profile->figures);
 	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is required");
 	if (r->rc)
 		return;

@@ -130,7 +130,8 @@ static void read_distribution(struct frag_members *r, const struct frag_at *run,
  * Figures of small requests are newer than the format, so a file without them is
  * still whole.
  */
-static void read_device(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
+static void result_read_read_device(struct frag_members *r, const struct frag_at *run,
+				    struct frag_run *to)
 {
 	struct frag_at at = frag_take_object(r, run, "device");
 	uint64_t ordinal;
@@ -177,7 +178,8 @@ static void result_read_put_param(struct frag_members *r, const struct frag_at *
  * Keys and values become the text `key=value,...`, in which a simulated run keeps
  * them too, so that both compare alike.
  */
-static void read_policy(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
+static void result_read_read_policy(struct frag_members *r, const struct frag_at *run,
+				    struct frag_run *to)
 {
 	struct frag_at at = frag_take_object(r, run, "policy");
 	struct frag_at params = frag_take_object(r, &at, "params");
@@ -266,7 +268,8 @@ static char *take_json_text(struct frag_members *r, const struct frag_at *in, co
  * A mark counts before it is whole: one that fails in the middle is released with
  * the run.
  */
-static void read_marks(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
+static void result_read_read_marks(struct frag_members *r, const struct frag_at *run,
+				   struct frag_result *to)
 {
 	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is required");
 	uint32_t count = frag_length_of(r, &list);
@@ -400,8 +403,8 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	struct frag_at peak, last;
 
 	frag_want_object(r, at);
-	read_policy(r, at, to);
-	read_device(r, at, to);
+	result_read_read_policy(r, at, to);
+	result_read_read_device(r, at, to);
 	read_status(r, at, res);
 	res->steps = frag_take_count(r, at, "steps");
 	res->lower_bound = frag_take_sum(r, at, "lower_bound");
@@ -420,7 +423,7 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))
-		read_marks(r, at, res);
+		result_read_read_marks(r, at, res);
 	else
 		read_timeline(r, at, &to->timeline);
 	if (!r->rc)
@@ -428,7 +431,7 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 }
 
 /* -1: it is no hexadecimal digit. */
-static int digit(char c)
+static int result_read_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -441,8 +444,9 @@ static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
 
 	if (!hex)
 		return;
-	for (const char *p = hex; digit(p[0]) >= 0 && digit(p[1]) >= 0; p += 2)
-		*to++ = (char)(digit(p[0]) << 4 | digit(p[1]));
+	for (const char *p = hex; result_read_digit(p[0]) >= 0 && result_read_digit(p[1]) >= 0;
+	     p += 2)
+		*to++ = (char)(result_read_digit(p[0]) << 4 | result_read_digit(p[1]));
 	if (to == hex || hex[2 * (to - hex)] || memchr(hex, '\0', (size_t)(to - hex)))
 		frag_bad(r, &(struct frag_at){ .up = at, .key = "path_bytes" },
 			 "bytes, each two hexadecimal digits, are required");
@@ -603,7 +607,8 @@ static void read_line(struct frag_members *r, char *text, size_t length, struct 
 }
 
 /* Runs of a sweep that are merged. What follows a line is a zero, as the scanner requires. */
-static void read_lines(struct frag_members *r, char *text, size_t length, struct frag_run_set *set)
+static void result_read_read_lines(struct frag_members *r, char *text, size_t length,
+				   struct frag_run_set *set)
 {
 	char place[PATH_MAX + 16];
 	const char *path = r->path;
@@ -641,7 +646,7 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 	if (!r.rc && !(set->path = strdup(path)))
 		frag_bad_memory(&r);
 	if (!r.rc && are_lines(text, length)) {
-		read_lines(&r, text, length, set);
+		result_read_read_lines(&r, text, length, set);
 	} else if (!r.rc) {
 		root = frag_members_parse(&r, &doc, text, length,
 					  "result (a trace is compared under --policy NAME)");

@@ -9,7 +9,7 @@
 #include "metrics/result.h"
 
 /* The words of the report's first line. */
-static const char *verdict_of(const struct frag_result *r)
+static const char *result_write_verdict_of(const struct frag_result *r)
 {
 	if (r->oom_count)
 		return "does not fit";
@@ -61,7 +61,7 @@ static void put_lost(struct frag_node_ref in, const struct frag_result *r)
 	frag_json_u64(in, "cached", r->at_peak.releasable);
 }
 
-static void put_pin(struct frag_node_ref list, const struct frag_blocking_tag *pin)
+static void result_write_put_pin(struct frag_node_ref list, const struct frag_blocking_tag *pin)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
@@ -81,14 +81,18 @@ static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
 	const struct frag_hole *hole = r->oom_count ? &r->ooms[0].hole : NULL;
 
 	for (uint32_t i = 0; !hole && i < a->peak.pin_count; i++)
-		put_pin(list, &a->peak.pins[i]);
+		result_write_put_pin(list, &a->peak.pins[i]);
 	for (uint32_t i = 0; hole && hole->live < hole->bytes && i < hole->holder_count; i++) {
 		const struct frag_tag_usage *h = &hole->holders[i];
 
-		put_pin(list, &(struct frag_blocking_tag){
-			.tag = h->tag, .bytes = h->bytes, .blocks = h->blocks, .places = 1,
-			.non_releasable = hole->bytes - hole->live, .alone = hole->holder_count == 1,
-		});
+		result_write_put_pin(list, &(struct frag_blocking_tag){
+						   .tag = h->tag,
+						   .bytes = h->bytes,
+						   .blocks = h->blocks,
+						   .places = 1,
+						   .non_releasable = hole->bytes - hole->live,
+						   .alone = hole->holder_count == 1,
+					   });
 	}
 }
 
@@ -121,7 +125,7 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 		return;
 	}
 	o = frag_json_object(run, "answer");
-	frag_json_text(o, "verdict", verdict_of(r));
+	frag_json_text(o, "verdict", result_write_verdict_of(r));
 	frag_json_text(o, "cause", cause_of(r));
 	put_needs(o, r, a);
 	frag_json_bool(o, "hopeless", frag_diagnosis_exceeds_capacity(a, r));
@@ -158,7 +162,8 @@ static void result_write_put_metric(struct frag_node_ref in, const struct frag_m
 	}
 }
 
-static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, bool percents)
+static void result_write_put_metrics(struct frag_node_ref in, const struct frag_metrics *m,
+				     bool percents)
 {
 	const struct frag_metrics_order order = frag_result_order(percents);
 
@@ -166,7 +171,7 @@ static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, b
 		result_write_put_metric(in, m, order.metric[i]);
 }
 
-static void put_distribution(struct frag_node_ref in, const char *key,
+static void result_write_put_distribution(struct frag_node_ref in, const char *key,
 			     const struct frag_distribution *d)
 {
 	struct frag_node_ref o = frag_json_object(in, key);
@@ -227,13 +232,13 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 		frag_json_text(o, "cause", oom->fragmentation ? "fragmentation" : "capacity");
 		frag_json_u64(o, "tried", oom->tried);
 		frag_json_u64_or_null(o, "limit", oom->limit != UINT64_MAX, oom->limit);
-		put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true);
+		result_write_put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true);
 		frag_json_holders(o, "holders", oom->holders, oom->holder_count);
 		put_hole(o, &oom->hole);
 	}
 }
 
-static void put_marks(struct frag_node_ref in, const struct frag_result *r)
+static void result_write_put_marks(struct frag_node_ref in, const struct frag_result *r)
 {
 	struct frag_node_ref list = frag_json_array(in, "marks"), o;
 
@@ -241,7 +246,7 @@ static void put_marks(struct frag_node_ref in, const struct frag_result *r)
 		o = frag_json_object(list, NULL);
 		frag_json_raw(o, "name", r->marks[i].name);
 		frag_json_u64(o, "step", r->marks[i].step);
-		put_metrics(o, &r->marks[i].metrics, true);
+		result_write_put_metrics(o, &r->marks[i].metrics, true);
 	}
 }
 
@@ -281,7 +286,7 @@ static void put_stats(struct frag_node_ref run, const struct frag_result *r)
 #undef X
 }
 
-static void put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
+static void result_write_put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
 {
 	struct frag_node_ref o = frag_json_object(in, "modelled");
 
@@ -333,11 +338,12 @@ void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
 	put_beginning(run, r);
 	frag_json_text(run, "status", frag_run_status_name(r->status));
 	frag_json_u64(run, "steps", r->steps);
-	put_metrics(frag_json_object(run, "peak"), &r->peak, false);
-	put_metrics(frag_json_object(run, "last"), &r->last, true);
+	result_write_put_metrics(frag_json_object(run, "peak"), &r->peak, false);
+	result_write_put_metrics(frag_json_object(run, "last"), &r->last, true);
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
 		if (k->unit == FRAG_METRIC_PERCENT)
-			put_distribution(run, k->name, frag_metric_distribution_of(r, k));
+			result_write_put_distribution(run, k->name,
+						      frag_metric_distribution_of(r, k));
 	frag_json_u64(run, "lower_bound", r->lower_bound);
 	frag_json_u64(run, "overhead_bytes", frag_result_overhead(r));
 	counts = frag_json_object(run, "counts");
@@ -351,12 +357,12 @@ void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
 	if (r->planned.there)
 		put_planned(run, &r->planned);
 	if (r->modelled.there)
-		put_modelled(run, &r->modelled);
+		result_write_put_modelled(run, &r->modelled);
 	if (r->costs)
 		frag_json_measured(run, r);
 	frag_json_answer(run, r, answer);
 	result_write_put_ooms(run, r);
-	put_marks(run, r);
+	result_write_put_marks(run, r);
 }
 
 static void result_write_put_head(struct frag_node_ref root, const struct frag_trace_info *trace)

@@ -20,7 +20,7 @@ const char *frag_step_status_name(enum frag_step_status status)
 }
 
 /* The heap asks the policy where free blocks go; it looks at this engine's own state. */
-static void sort(struct frag_engine *e)
+static void engine_sort(struct frag_engine *e)
 {
 	const struct frag_sorter by = {
 		.which = e->policy.ops->which, .key = e->policy.ops->key,
@@ -61,7 +61,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	    || !frag_run_metrics_init(&e->metrics, level))
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
-	sort(e);
+	engine_sort(e);
 	if (releases(&e->policy) == FRAG_RELEASES_NEVER)
 		frag_heap_keep_all(e->policy.heap);
 	return 0;
@@ -83,7 +83,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	if (!good)
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
-	sort(e);
+	engine_sort(e);
 	return 0;
 }
 
@@ -129,9 +129,9 @@ static int explain_policy(const struct frag_engine *e, int rc, const char *at,
 }
 
 /* A code from policy or heap, with a message: it is a failure here. ev as in when(). */
-__attribute__((cold))
-static int explain(const struct frag_engine *e, const struct frag_event *ev, uint32_t device,
-		   int rc, struct frag_error *err)
+__attribute__((cold)) static int engine_explain(const struct frag_engine *e,
+						const struct frag_event *ev, uint32_t device,
+						int rc, struct frag_error *err)
 {
 	char at[FRAG_ID_ROOM + 100];
 
@@ -152,7 +152,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
 	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
-	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
+	return rc && rc != -FRAG_EDEVMEM ? engine_explain(e, NULL, 0, rc, err) : rc;
 }
 
 /*
@@ -207,11 +207,11 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 			rc = restore_segment(e, &initial[i], &e->restored[i]);
 	}
 	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
-	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
+	return rc && rc != -FRAG_EDEVMEM ? engine_explain(e, NULL, 0, rc, err) : rc;
 }
 
 /* The free block that holds the place; they come in rising order, so from the last one on. */
-static frag_block find_hole(const struct frag_engine *e, const struct frag_spot *place)
+static frag_block engine_find_hole(const struct frag_engine *e, const struct frag_spot *place)
 {
 	frag_block b = e->restored[place->initial].at;
 
@@ -237,7 +237,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 
 	*out = FRAG_NO_BLOCK;
 	if (place && place->initial < e->restored_count)
-		hole = find_hole(e, place);
+		hole = engine_find_hole(e, place);
 	if (hole == FRAG_NO_BLOCK)
 		return 0;
 	rc = e->policy.ops->restore_block(&e->policy, rq, hole, place->offset, place->bytes,
@@ -310,8 +310,8 @@ static inline int run_alloc(struct frag_engine *e, const struct frag_event *ev,
 }
 
 /* The policy's free comes later. */
-__attribute__((noinline))
-static int defer_free(struct frag_engine *e, frag_block b, uint32_t slot)
+__attribute__((noinline)) static int engine_defer_free(struct frag_engine *e, frag_block b,
+						       uint32_t slot)
 {
 	int rc = frag_heap_defer_free(e->policy.heap, b, slot);
 
@@ -338,7 +338,7 @@ static inline int run_free(struct frag_engine *e, const struct frag_event *ev,
 		return 0;
 	slot->pending = ev->waits;
 	if (ev->waits)
-		return defer_free(e, b, ev->slot);
+		return engine_defer_free(e, b, ev->slot);
 	slot->block = SLOT_NONE;
 	return frag_free_live(e, b);
 }
@@ -461,7 +461,7 @@ int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_
 	/* settings that the policy does not take: the trace is bad, not the command line */
 	if (rc == -FRAG_EUSAGE && e->said.code == rc)
 		rc = e->said.code = -FRAG_ETRACE;
-	return explain(e, ev, device, rc, err);
+	return engine_explain(e, ev, device, rc, err);
 }
 
 /*

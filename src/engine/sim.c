@@ -296,8 +296,8 @@ static struct frag_oom describe_oom(const struct frag_engine *e, const struct fr
 }
 
 /* ev is NULL for an initial pool, which nobody requested by an id. */
-static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
-		    struct frag_error *err)
+static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+			struct frag_error *err)
 {
 	const struct frag_oom_hook *hook = sim->options.on_oom;
 	struct frag_engine *e = &sim->engines[d];
@@ -424,7 +424,7 @@ static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, stru
 	return rc;
 }
 
-static void stop(struct frag_sim *sim, uint32_t d)
+static void sim_stop(struct frag_sim *sim, uint32_t d)
 {
 	sim->engines[d].stopped = true;
 	sim->stopped++;
@@ -445,8 +445,8 @@ int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		 struct frag_error *err)
 {
 	if (!sim->options.on_oom_continue)
-		stop(sim, d);
-	return note_oom(sim, d, ev, err);
+		sim_stop(sim, d);
+	return sim_note_oom(sim, d, ev, err);
 }
 
 /* A device that has stopped ignores the rest of the trace; the others go on. */
@@ -534,7 +534,7 @@ static int sim_begin(struct frag_sim *sim, struct frag_error *err)
 		if (rc == -FRAG_EDEVMEM) {
 			sim->engines[d].refused = true;
 			sim->engines[d].counts.ooms++;
-			rc = note_oom(sim, d, NULL, err);
+			rc = sim_note_oom(sim, d, NULL, err);
 		}
 		if (rc)
 			return rc;
@@ -562,7 +562,7 @@ static void stop_refused(struct frag_sim *sim)
 {
 	for (uint32_t d = 0; d < sim->device_count; d++)
 		if (sim->engines[d].refused && !sim->engines[d].stopped)
-			stop(sim, d);
+			sim_stop(sim, d);
 }
 
 __attribute__((noinline))

@@ -148,8 +148,8 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 }
 
 /* Of slot i, if it holds a block of the device. */
-static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
-		      struct frag_live *out)
+static bool sim_queries_find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
+				  struct frag_live *out)
 {
 	const struct frag_slot *slot = &sim->slots[i];
 	const struct frag_heap *heap = sim->engines[device].policy.heap;
@@ -170,7 +170,7 @@ void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 	struct frag_live live;
 
 	for (uint32_t i = 0; i < sim->slot_count; i++)
-		if (find_live(sim, device, i, &live))
+		if (sim_queries_find_live(sim, device, i, &live))
 			visit(ctx, &live);
 }
 

@@ -151,7 +151,7 @@ static bool set_end(struct frag_batch_queue *h, uint64_t end, enum frag_ending w
 }
 
 /* Batches below this one may be taken. */
-static uint64_t limit(const struct frag_batch_queue *h)
+static uint64_t workers_limit(const struct frag_batch_queue *h)
 {
 	return h->made < h->end ? h->made : h->end;
 }
@@ -159,7 +159,7 @@ static uint64_t limit(const struct frag_batch_queue *h)
 /* With somebody between two batches, nobody begins one before all are there. */
 static bool can_go_on(const struct frag_batch_queue *h, const struct frag_consumer *c)
 {
-	return !c->busy && c->next < limit(h) && (!h->between || c->next == h->consumed);
+	return !c->busy && c->next < workers_limit(h) && (!h->between || c->next == h->consumed);
 }
 
 /* The consumer that is the furthest behind. */
@@ -192,7 +192,7 @@ static bool frag_handover_can_read(const struct frag_batch_queue *h)
 /* Is there a batch whose warnings can be told, as all have had the one before it? */
 static bool can_tell(const struct frag_batch_queue *h)
 {
-	return h->kept && !h->telling && h->warned < limit(h) && h->warned <= h->consumed;
+	return h->kept && !h->telling && h->warned < workers_limit(h) && h->warned <= h->consumed;
 }
 
 /* A caller that has waited is woken when half of the places are free, not for each. */
@@ -275,7 +275,7 @@ static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
  */
 static void workers_advance(struct frag_batch_queue *h)
 {
-	while (h->consumed < limit(h) && all_had(h, h->consumed)) {
+	while (h->consumed < workers_limit(h) && all_had(h, h->consumed)) {
 		const bool failed = h->ending == FRAG_ENDING_FAILED && h->end == h->consumed + 1;
 
 		if (h->between && !failed) {

@@ -356,7 +356,7 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 }
 
 /* Empties one queue. The slots stay as they are until frag_lives_order() recycles them. */
-static bool drain(struct frag_lives *l, uint32_t q, uint64_t step)
+static bool block_lifetimes_drain(struct frag_lives *l, uint32_t q, uint64_t step)
 {
 	struct frag_queue *queue = &l->queues[q];
 
@@ -385,12 +385,12 @@ bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uin
 
 	if (stream == FRAG_ALL) {
 		while (l->busy[device] != NONE)
-			if (!drain(l, l->busy[device], step))
+			if (!block_lifetimes_drain(l, l->busy[device], step))
 				return false;
 		return true;
 	}
 	q = frag_map_get(&l->queue_of, pair(device, stream));
-	return q == FRAG_MAP_NONE || l->queues[q].head == NONE || drain(l, q, step);
+	return q == FRAG_MAP_NONE || l->queues[q].head == NONE || block_lifetimes_drain(l, q, step);
 }
 
 struct turn {
@@ -398,7 +398,7 @@ struct turn {
 	struct frag_ended ended;
 };
 
-static int by_free(const void *a, const void *b)
+static int block_lifetimes_by_free(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
 
@@ -428,7 +428,7 @@ bool frag_lives_order(struct frag_lives *l, uint32_t first)
 			.freed = l->lives[l->ended[first + i].slot].freed,
 			.ended = l->ended[first + i],
 		};
-	qsort(turns, count, sizeof(*turns), by_free);
+	qsort(turns, count, sizeof(*turns), block_lifetimes_by_free);
 	for (uint32_t i = 0; i < count; i++) {
 		l->ended[first + i] = turns[i].ended;
 		recycle(l, turns[i].ended.slot);

@@ -79,7 +79,7 @@ static void keep_warning(void *kept, const char *message)
 	k->warning_bytes += length;
 }
 
-static size_t text_bytes(const struct frag_event *ev)
+static size_t read_ahead_text_bytes(const struct frag_event *ev)
 {
 	return (ev->id.text ? (size_t)ev->id.number : 0) + ev->text.length + ev->t_text.length;
 }
@@ -101,7 +101,7 @@ static bool keep_texts(struct frag_owned_batch *k)
 	char *to;
 
 	for (uint32_t i = 0; i < k->batch.count; i++)
-		bytes += text_bytes(&events[i]);
+		bytes += read_ahead_text_bytes(&events[i]);
 	if (bytes > k->text_room) {
 		free(k->texts);
 		k->texts = malloc(bytes);

@@ -123,8 +123,8 @@ static int report_missing(struct frag_trace *t, const struct frag_record *rec, u
 		      frag_op_name(rec->op), names[i].name);
 }
 
-static inline int need(struct frag_trace *t, const struct frag_record *rec, uint32_t members,
-		       const char **kind, struct frag_error *err)
+static inline int resolve_need(struct frag_trace *t, const struct frag_record *rec,
+			       uint32_t members, const char **kind, struct frag_error *err)
 {
 	const uint32_t missing = members & ~rec->members;
 
@@ -132,8 +132,8 @@ static inline int need(struct frag_trace *t, const struct frag_record *rec, uint
 }
 
 /* The explicit device, checked; *device is left alone where none is given. */
-static int find_device(struct frag_trace *t, const struct frag_record *rec, uint32_t *device,
-		       const char **kind, struct frag_error *err)
+static int resolve_find_device(struct frag_trace *t, const struct frag_record *rec,
+			       uint32_t *device, const char **kind, struct frag_error *err)
 {
 	if (!(rec->members & FRAG_HAS_DEVICE))
 		return 0;
@@ -190,10 +190,10 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 {
 	struct frag_found found;
 	struct frag_life *life;
-	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
+	int rc = resolve_need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
 
 	ev->device = 0;
-	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+	rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
 	if (rc)
 		return rc;
 	if (rec->size >= FRAG_SIZE_LIMIT)
@@ -253,15 +253,14 @@ static int other_device(struct frag_trace *t, const struct frag_record *rec, uin
 }
 
 /* The live block that the event names, on its own device. */
-__attribute__((always_inline))
-static inline int find_live(struct frag_trace *t, const struct frag_record *rec,
-			    struct frag_event *ev, struct frag_found *found, const char **kind,
-			    struct frag_error *err)
+__attribute__((always_inline)) static inline int resolve_find_live(
+	struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+	struct frag_found *found, const char **kind, struct frag_error *err)
 {
 	uint32_t device = FRAG_ALL;
-	int rc = need(t, rec, FRAG_HAS_ID, kind, err);
+	int rc = resolve_need(t, rec, FRAG_HAS_ID, kind, err);
 
-	rc = rc ? rc : find_device(t, rec, &device, kind, err);
+	rc = rc ? rc : resolve_find_device(t, rec, &device, kind, err);
 	if (rc)
 		return rc;
 	if (rec->op == FRAG_OP_COMPLETE)
@@ -294,7 +293,7 @@ static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
 {
 	bool pending = rec->members & FRAG_HAS_PENDING && rec->pending;
 	struct frag_found found;
-	int rc = find_live(t, rec, ev, &found, kind, err);
+	int rc = resolve_find_live(t, rec, ev, &found, kind, err);
 
 	rc = rc ? rc : leave_tag(t, t->lives.lives[ev->slot].tag, err);
 	if (rc)
@@ -320,7 +319,7 @@ static int resolve_complete(struct frag_trace *t, const struct frag_record *rec,
 {
 	uint32_t first = t->lives.ended_count;
 	struct frag_found found;
-	int rc = find_live(t, rec, ev, &found, kind, err);
+	int rc = resolve_find_live(t, rec, ev, &found, kind, err);
 
 	if (rc)
 		return rc;
@@ -334,9 +333,9 @@ static int resolve_record_stream(struct frag_trace *t, const struct frag_record 
 				 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	struct frag_found found;
-	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_STREAM, kind, err);
+	int rc = resolve_need(t, rec, FRAG_HAS_ID | FRAG_HAS_STREAM, kind, err);
 
-	rc = rc ? rc : find_live(t, rec, ev, &found, kind, err);
+	rc = rc ? rc : resolve_find_live(t, rec, ev, &found, kind, err);
 	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
 	if (rc)
 		return rc;
@@ -347,7 +346,7 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 			struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	uint32_t first = t->lives.ended_count, d, last;
-	int rc = find_device(t, rec, &ev->device, kind, err);
+	int rc = resolve_find_device(t, rec, &ev->device, kind, err);
 
 	ev->stream = FRAG_ALL;
 	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
@@ -362,13 +361,13 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 }
 
 /* A pool other than 0, of the first device where none is named. */
-static int find_pool(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
-		     const char **kind, struct frag_error *err)
+static int resolve_find_pool(struct frag_trace *t, const struct frag_record *rec,
+			     struct frag_event *ev, const char **kind, struct frag_error *err)
 {
-	int rc = need(t, rec, FRAG_HAS_POOL, kind, err);
+	int rc = resolve_need(t, rec, FRAG_HAS_POOL, kind, err);
 
 	ev->device = 0;
-	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+	rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
 	if (rc)
 		return rc;
 	if (!rec->pool.text && !rec->pool.number)
@@ -384,7 +383,7 @@ static int find_pool(struct frag_trace *t, const struct frag_record *rec, struct
 static int resolve_release_pool(struct frag_trace *t, const struct frag_record *rec,
 				struct frag_event *ev, const char **kind, struct frag_error *err)
 {
-	int rc = find_pool(t, rec, ev, kind, err);
+	int rc = resolve_find_pool(t, rec, ev, kind, err);
 	uint64_t key;
 
 	if (rc)
@@ -401,7 +400,7 @@ static int resolve_context(struct frag_trace *t, const struct frag_record *rec,
 			   struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	const bool begins = rec->op == FRAG_OP_BEGIN_POOL;
-	int rc = find_pool(t, rec, ev, kind, err);
+	int rc = resolve_find_pool(t, rec, ev, kind, err);
 	char pool[FRAG_ID_ROOM];
 	uint64_t key;
 	bool open;
@@ -472,19 +471,19 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	case FRAG_OP_END_POOL:
 		return resolve_context(t, rec, ev, kind, err);
 	case FRAG_OP_SET_FRACTION:
-		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
+		rc = resolve_need(t, rec, FRAG_HAS_VALUE, kind, err);
 		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))
 			rc = flawed(t, rec, kind, "a value out of range", err,
 				    "set_fraction: value %g is not from 0 to 1", rec->fraction);
 		ev->fraction = rec->fraction;
 		break;
 	case FRAG_OP_CONFIGURE:
-		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
+		rc = resolve_need(t, rec, FRAG_HAS_VALUE, kind, err);
 		ev->text = rec->text;
-		rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+		rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
 		return rc ? rc : resolve_configure(t, rec, ev, kind, err);
 	case FRAG_OP_MARK:
-		rc = need(t, rec, FRAG_HAS_NAME, kind, err);
+		rc = resolve_need(t, rec, FRAG_HAS_NAME, kind, err);
 		ev->text = rec->text;
 		break;
 	case FRAG_OP_EMPTY_CACHE:
@@ -494,7 +493,7 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	default:
 		return flawed(t, rec, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
 	}
-	return rc ? rc : find_device(t, rec, &ev->device, kind, err);
+	return rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
 }
 
 static void warn_time(struct frag_trace *t, const struct frag_record *rec)
@@ -509,7 +508,7 @@ static void warn_time(struct frag_trace *t, const struct frag_record *rec)
 		t->options.log.warn(t->options.log.ctx, message);
 }
 
-static inline void note_time(struct frag_trace *t, const struct frag_record *rec)
+static inline void resolve_note_time(struct frag_trace *t, const struct frag_record *rec)
 {
 	if (!(rec->members & FRAG_HAS_T))
 		return;
@@ -574,8 +573,8 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 }
 
 /* Bytes of names that may be kept of the record. A mark is kept by each device. */
-static uint64_t text_bytes(const struct frag_trace *t, const struct frag_record *rec,
-			   const struct frag_event *ev)
+static uint64_t resolve_text_bytes(const struct frag_trace *t, const struct frag_record *rec,
+				   const struct frag_event *ev)
 {
 	uint64_t bytes = 0;
 
@@ -598,10 +597,10 @@ static uint64_t text_bytes(const struct frag_trace *t, const struct frag_record 
  * a few packed bytes say the same pending free, or 64 MiB of one name, again and
  * again. Usual names are no matter, as their blocks take more.
  */
-static int afford(struct frag_trace *t, const struct frag_record *rec,
-		  const struct frag_event *ev, struct frag_error *err)
+static int resolve_afford(struct frag_trace *t, const struct frag_record *rec,
+			  const struct frag_event *ev, struct frag_error *err)
 {
-	uint64_t bytes = text_bytes(t, rec, ev), read = UINT64_MAX, total = 0, max;
+	uint64_t bytes = resolve_text_bytes(t, rec, ev), read = UINT64_MAX, total = 0, max;
 
 	if (bytes < LONG_TEXT && t->lives.count <= t->lives_afforded)
 		return 0;
@@ -617,7 +616,8 @@ static int afford(struct frag_trace *t, const struct frag_record *rec,
 }
 
 /* Field by field: of a literal of so many bytes GCC makes `rep stos`, which takes its time. */
-static inline void begin_event(struct frag_event *ev, uint64_t step, const struct frag_record *rec)
+static inline void resolve_begin_event(struct frag_event *ev, uint64_t step,
+				       const struct frag_record *rec)
 {
 	ev->step = step;
 	ev->bytes = ev->stream_order = 0;
@@ -640,9 +640,9 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 {
 	int rc;
 
-	begin_event(ev, t->step, rec);
+	resolve_begin_event(ev, t->step, rec);
 	rc = resolve_op(t, rec, ev, kind, err);
-	rc = rc ? rc : afford(t, rec, ev, err);
+	rc = rc ? rc : resolve_afford(t, rec, ev, err);
 	if (rc)
 		return rc;
 	if (rec->members & FRAG_HAS_ID)
@@ -651,7 +651,7 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 		ev->t = rec->t;
 		ev->t_text = rec->t_text;
 	}
-	note_time(t, rec);
+	resolve_note_time(t, rec);
 	note_content(t, rec, ev);
 	t->info.events++;
 	return 0;

@@ -55,7 +55,7 @@ static uint32_t intern_site(struct frag_tape_writer *w, const struct frag_tape_s
 	return w->recent = t->site_count++;
 }
 
-static bool add_text(struct frag_tape *t, const char *text, uint64_t length)
+static bool tape_add_text(struct frag_tape *t, const char *text, uint64_t length)
 {
 	if (!frag_grow(&t->texts, &t->text_capacity, t->text_bytes + length, 1))
 		return false;
@@ -77,8 +77,8 @@ static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *
 		return false;
 	if (ev->id.text) {
 		id = FRAG_TAPE_TEXT_ID | t->text_bytes;
-		if (!add_text(t, (const char *)&ev->id.number, sizeof(ev->id.number))
-		    || !add_text(t, ev->id.text, ev->id.number))
+		if (!tape_add_text(t, (const char *)&ev->id.number, sizeof(ev->id.number))
+		    || !tape_add_text(t, ev->id.text, ev->id.number))
 			return false;
 	}
 	if (ev->place) {
@@ -110,7 +110,7 @@ static bool add_rare(struct frag_tape *t, const struct frag_event *ev)
 	};
 	for (uint32_t i = 0; i < ev->ended_count; i++)
 		t->ended[t->ended_count++] = ev->ended[i];
-	return !ev->text.text || add_text(t, ev->text.text, ev->text.length);
+	return !ev->text.text || tape_add_text(t, ev->text.text, ev->text.length);
 }
 
 static bool is_rare(const struct frag_event *ev)
@@ -135,7 +135,7 @@ static bool add_time(struct frag_tape *t, const struct frag_event *ev)
 }
 
 /* Events that were left out keep their number: a gap. */
-static bool add_gap(struct frag_tape *t, uint64_t step)
+static bool tape_add_gap(struct frag_tape *t, uint64_t step)
 {
 	const struct frag_tape_gap *last = t->gap_count ? &t->gaps[t->gap_count - 1] : NULL;
 
@@ -164,8 +164,8 @@ static bool add_stride(struct frag_tape *t)
  * The parts beside the array refer to this event by t->count, so the count grows
  * last. Nothing is undone where the host is out of memory, as the tape is then deleted.
  */
-static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
-		      struct frag_text tag)
+static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
+			   struct frag_text tag)
 {
 	struct frag_tape *t = w->tape;
 	struct frag_tape_site site = {
@@ -182,7 +182,7 @@ static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, u
 		value = w->alloc_of[ev->slot];
 	word |= value << FRAG_TAPE_VALUE_SHIFT;
 	if (!add_stride(t) || (ev->op == FRAG_OP_ALLOC && !tape_add_alloc(w, ev))
-	    || !add_gap(t, ev->step) || !add_time(t, ev))
+	    || !tape_add_gap(t, ev->step) || !add_time(t, ev))
 		return false;
 	if (is_rare(ev)) {
 		word |= FRAG_TAPE_RARE;
@@ -206,14 +206,14 @@ static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 
 		if (ev->tag)
 			tag = frag_symbols_tag(symbols, ev->tag);
-		if (!add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
+		if (!tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
 			return frag_fail_nomem(err);
 	}
 	return 0;
 }
 
 /* Gives the room back that growing has left. */
-static void trim(void *array, uint32_t count, size_t size)
+static void tape_trim(void *array, uint32_t count, size_t size)
 {
 	void *from, *less;
 
@@ -225,14 +225,14 @@ static void trim(void *array, uint32_t count, size_t size)
 
 static void trim_all(struct frag_tape *t)
 {
-	trim(&t->events, t->count, sizeof(*t->events));
-	trim(&t->ids, t->alloc_count, sizeof(*t->ids));
-	trim(&t->times, t->times ? t->count : 0, sizeof(*t->times));
-	trim(&t->ended, t->ended_count, sizeof(*t->ended));
-	trim(&t->texts, t->text_bytes, 1);
+	tape_trim(&t->events, t->count, sizeof(*t->events));
+	tape_trim(&t->ids, t->alloc_count, sizeof(*t->ids));
+	tape_trim(&t->times, t->times ? t->count : 0, sizeof(*t->times));
+	tape_trim(&t->ended, t->ended_count, sizeof(*t->ended));
+	tape_trim(&t->texts, t->text_bytes, 1);
 }
 
-static struct frag_text tag_text(const void *of, uint32_t tag)
+static struct frag_text tape_tag_text(const void *of, uint32_t tag)
 {
 	const struct frag_tape *t = of;
 
@@ -242,7 +242,7 @@ static struct frag_text tag_text(const void *of, uint32_t tag)
 				   .length = frag_tag_at(&t->tags, tag)->length };
 }
 
-static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
+static bool tape_stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 {
 	const struct frag_tape *t = of;
 
@@ -258,8 +258,8 @@ static struct frag_tape *tape_make(const struct frag_trace *trace)
 	t->trace = trace;
 	t->symbols = *frag_trace_symbols(trace);
 	t->symbols.of = t;
-	t->symbols.tag = tag_text;
-	t->symbols.frame = stack_frame;
+	t->symbols.tag = tape_tag_text;
+	t->symbols.frame = tape_stack_frame;
 	if (frag_tags_init(&t->tags, frag_hash_seed()))
 		return t;
 	frag_tape_del(t);
@@ -408,7 +408,7 @@ uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 }
 
 /* The value of an alloc's word is its bytes; those of others are the numbers of allocs. */
-static void resize(struct frag_tape *t, const uint32_t *which, const uint64_t *sizes)
+static void tape_resize(struct frag_tape *t, const uint32_t *which, const uint64_t *sizes)
 {
 	const uint64_t rest = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
 	const uint64_t op = (UINT64_C(1) << FRAG_TAPE_OP_BITS) - 1;
@@ -444,6 +444,6 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 	}
 	if (bytes)
 		memcpy(t->events, from->events, bytes);
-	resize(t, which, sizes);
+	tape_resize(t, which, sizes);
 	return t;
 }

@@ -36,14 +36,14 @@ static bool make_room(struct part *p, uint32_t events, uint32_t rare)
 	       && t->allocs_before && p->alloc_of;
 }
 
-static bool concerns(const struct frag_tape *t, uint32_t event, uint32_t device)
+static bool tape_device_concerns(const struct frag_tape *t, uint32_t event, uint32_t device)
 {
 	const uint32_t of = t->sites[t->events[event].site].device;
 
 	return of == device || of == FRAG_ALL;
 }
 
-static void add_gap(struct frag_tape *t, uint64_t step)
+static void tape_device_add_gap(struct frag_tape *t, uint64_t step)
 {
 	const struct frag_tape_gap *last = t->gap_count ? &t->gaps[t->gap_count - 1] : NULL;
 
@@ -52,7 +52,7 @@ static void add_gap(struct frag_tape *t, uint64_t step)
 }
 
 /* Appends the i-th event of the whole tape; gaps and rare parts refer to it by t->count. */
-static void add_event(struct part *p, uint32_t i)
+static void tape_device_add_event(struct part *p, uint32_t i)
 {
 	struct frag_tape *t = p->to;
 	struct frag_tape_event e = p->from->events[i];
@@ -60,7 +60,7 @@ static void add_event(struct part *p, uint32_t i)
 
 	if (t->count % FRAG_TAPE_STRIDE == 0)
 		t->allocs_before[t->count / FRAG_TAPE_STRIDE] = t->alloc_count;
-	add_gap(t, i + p->skipped);
+	tape_device_add_gap(t, i + p->skipped);
 	if (frag_tape_is_alloc(&e)) {
 		p->alloc_of[p->allocs] = t->alloc_count;
 		t->ids[t->alloc_count++] = p->from->ids[p->allocs];
@@ -89,8 +89,8 @@ static void copy_events(struct part *p, uint32_t device)
 			p->skipped = from->gaps[p->gap].step - i;
 			p->gap++;
 		}
-		if (concerns(from, i, device))
-			add_event(p, i);
+		if (tape_device_concerns(from, i, device))
+			tape_device_add_event(p, i);
 		p->allocs += frag_tape_is_alloc(e);
 		p->rare += (e->word & FRAG_TAPE_RARE) != 0;
 	}
@@ -102,7 +102,7 @@ static void copy_events(struct part *p, uint32_t device)
 }
 
 /* Returns a tape that shares texts and tags with the whole one, and has no events yet. */
-static struct frag_tape *begin(const struct frag_tape *from, uint32_t device)
+static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_t device)
 {
 	const struct frag_trace_info *info = frag_tape_info(from);
 	struct frag_tape *t = malloc(sizeof(*t));
@@ -143,11 +143,11 @@ int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, ui
 	    || from->spot_count)
 		return 0;
 	for (uint32_t i = 0; i < from->count; i++)
-		if (concerns(from, i, device)) {
+		if (tape_device_concerns(from, i, device)) {
 			events++;
 			rare += (from->events[i].word & FRAG_TAPE_RARE) != 0;
 		}
-	p.to = begin(from, device);
+	p.to = tape_device_begin(from, device);
 	if (p.to && make_room(&p, events, rare)) {
 		copy_events(&p, device);
 		p.to->info.events = p.to->count;

@@ -103,7 +103,7 @@ static inline void clear_rest(struct frag_event *ev)
 }
 
 /* Decodes the next event to the i-th of the batch. */
-static inline void read_event(struct frag_tape_reader *r, uint32_t i)
+static inline void tape_reader_read_event(struct frag_tape_reader *r, uint32_t i)
 {
 	const struct frag_tape *t = r->tape;
 	const struct frag_tape_event *from = &t->events[r->next];
@@ -149,7 +149,7 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 
 	FRAG_ASSERT(r->next <= r->tape->count);
 	while (count < FRAG_TAPE_BATCH && r->next < end)
-		read_event(r, count++);
+		tape_reader_read_event(r, count++);
 	*batch = (struct frag_batch){
 		.events = r->events, .count = count, .stacks = r->stacks,
 	};

@@ -13,7 +13,7 @@
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
-static struct frag_text tag_text(const void *of, uint32_t tag)
+static struct frag_text trace_tag_text(const void *of, uint32_t tag)
 {
 	const struct frag_trace *t = of;
 
@@ -23,7 +23,7 @@ static struct frag_text tag_text(const void *of, uint32_t tag)
 				   .length = frag_tag_at(&t->tags, tag)->length };
 }
 
-static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
+static bool trace_stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 {
 	const struct frag_trace *t = of;
 
@@ -45,8 +45,11 @@ static int name_initial(struct frag_trace *t, struct frag_error *err)
 	if (t->source->initial)
 		initial = t->source->initial(t->state, &count);
 	t->symbols = (struct frag_symbols){
-		.of = t, .tag = tag_text, .frame = stack_frame,
-		.initial = initial, .initial_count = count,
+		.of = t,
+		.tag = trace_tag_text,
+		.frame = trace_stack_frame,
+		.initial = initial,
+		.initial_count = count,
 	};
 	for (uint32_t i = 0; i < count; i++) {
 		struct frag_initial *seg = &initial[i];

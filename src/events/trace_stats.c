@@ -42,7 +42,7 @@ static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
 }
 
 /* Counts a stream (1) or a pool (2) the first time that it is seen. */
-static bool see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *sum)
+static bool trace_stats_see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *sum)
 {
 	if (!frag_grow(&s->seen, &s->seen_capacity, (uint64_t)index + 1, 1))
 		return false;
@@ -57,13 +57,14 @@ static bool see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *s
  * A slot has one live block at once, so an array by slot holds every block that
  * a free may end.
  */
-static bool note_alloc(struct frag_survey *s, const struct frag_event *ev)
+static bool trace_stats_note_alloc(struct frag_survey *s, const struct frag_event *ev)
 {
 	struct frag_survey_device *d = &s->devices[ev->device];
 
 	FRAG_ASSERT(ev->device < s->device_count);
 	if (!frag_grow(&s->blocks, &s->block_capacity, (uint64_t)ev->slot + 1, sizeof(*s->blocks))
-	    || !see(s, ev->stream, 1, &s->streams) || !see(s, ev->pool, 2, &s->pools))
+	    || !trace_stats_see(s, ev->stream, 1, &s->streams)
+	    || !trace_stats_see(s, ev->pool, 2, &s->pools))
 		return false;
 	if (frag_map_get(&s->sizes_seen, ev->bytes) == FRAG_MAP_NONE
 	    && !frag_map_add(&s->sizes_seen, ev->bytes, 0))
@@ -125,7 +126,7 @@ bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev)
 		s->with_t++;
 	}
 	if (ev->op == FRAG_OP_ALLOC)
-		return note_alloc(s, ev);
+		return trace_stats_note_alloc(s, ev);
 	if (ev->op == FRAG_OP_FREE)
 		note_free(s, ev);
 	if (ev->op == FRAG_OP_MARK)

@@ -122,7 +122,7 @@ static void end_gap(struct survey *s, const struct mooring *next)
 		s->last.bytes = s->last.blocks = 0;
 }
 
-static void end_segment(struct survey *s)
+static void device_state_end_segment(struct survey *s)
 {
 	if (s->segment.page)
 		end_gap(s, NULL);
@@ -160,7 +160,7 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 
 	s->block = b ? b->next : seg->first;
 	if (!b) {
-		end_segment(s);
+		device_state_end_segment(s);
 		s->segment = *seg;
 	} else if (b->state == FRAG_FREE) {
 		s->free += b->bytes;
@@ -177,7 +177,7 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 	}
 }
 
-static int by_tag(const void *a, const void *b)
+static int device_state_by_tag(const void *a, const void *b)
 {
 	const struct mooring *x = a, *y = b;
 
@@ -210,7 +210,7 @@ static int by_shared(const void *a, const void *b)
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-static void count_tags(struct survey *s)
+static void device_state_count_tags(struct survey *s)
 {
 	for (uint32_t i = 0; i < s->mooring_count; i++)
 		s->places[s->moorings[i].place].tags++;
@@ -270,13 +270,13 @@ static int find_pins(struct frag_device_state *moment, struct survey *s)
 
 	frag_sim_walk(s->sim, s->device, s, note_tag);
 	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, device_state_visit);
-	end_segment(s);
+	device_state_end_segment(s);
 	shares = s->failed ? NULL : malloc(((size_t)s->mooring_count + 1) * sizeof(*shares));
 	if (!shares)
 		return -FRAG_ENOMEM;
 	if (s->mooring_count)
-		qsort(s->moorings, s->mooring_count, sizeof(*s->moorings), by_tag);
-	count_tags(s);
+		qsort(s->moorings, s->mooring_count, sizeof(*s->moorings), device_state_by_tag);
+	device_state_count_tags(s);
 	moment->places = s->place_count;
 	moment->ranges = s->ranges;
 	for (uint32_t i = 0; i < s->place_count; i++)

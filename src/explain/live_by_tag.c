@@ -14,7 +14,7 @@ struct share {
 	uint32_t tag, stack;
 };
 
-static int by_tag(const void *a, const void *b)
+static int live_by_tag_by_tag(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
@@ -48,7 +48,8 @@ static bool is_within(const struct frag_block_view *block, const struct frag_blo
 	       && block->offset - w->offset < w->bytes;
 }
 
-static struct share *new_share(struct sums *s, const struct frag_live *live, uint64_t key)
+static struct share *live_by_tag_new_share(struct sums *s, const struct frag_live *live,
+					   uint64_t key)
 {
 	if (!frag_grow(&s->shares, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->shares))
 	    || !frag_map_add(&s->at, key, s->count)) {
@@ -62,7 +63,7 @@ static struct share *new_share(struct sums *s, const struct frag_live *live, uin
 	return &s->shares[s->count++];
 }
 
-static struct share *share_of(struct sums *s, const struct frag_live *live)
+static struct share *live_by_tag_share_of(struct sums *s, const struct frag_live *live)
 {
 	const uint64_t key = (uint64_t)live->tag << 32 | live->stack;
 	uint32_t at;
@@ -72,19 +73,19 @@ static struct share *share_of(struct sums *s, const struct frag_live *live)
 		return &s->shares[s->recent];
 	at = frag_map_get(&s->at, key);
 	if (at == FRAG_MAP_NONE)
-		return new_share(s, live, key);
+		return live_by_tag_new_share(s, live, key);
 	s->recent = at;
 	return &s->shares[at];
 }
 
-static void add_live(void *ctx, const struct frag_live *live)
+static void live_by_tag_add_live(void *ctx, const struct frag_live *live)
 {
 	struct sums *s = ctx;
 	struct share *share;
 
 	if (s->failed || (s->window && !is_within(&live->block, s->window)))
 		return;
-	share = share_of(s, live);
+	share = live_by_tag_share_of(s, live);
 	if (!share)
 		return;
 	share->bytes += live->block.bytes;
@@ -234,7 +235,7 @@ static int name_holders(const struct sums *s, const struct frag_symbols *symbols
 	if (!tags)
 		return -FRAG_ENOMEM;
 	if (s->count)
-		qsort(s->shares, s->count, sizeof(*s->shares), by_tag);
+		qsort(s->shares, s->count, sizeof(*s->shares), live_by_tag_by_tag);
 	tag_count = sum_tags(s->shares, s->count, tags);
 	if (tag_count)
 		qsort(tags, tag_count, sizeof(*tags), live_by_tag_by_bytes);
@@ -254,7 +255,7 @@ int frag_holders_find(const struct frag_sim *sim, uint32_t device,
 	int rc = -FRAG_ENOMEM;
 
 	if (frag_map_init(&s.at, frag_hash_seed())) {
-		frag_sim_walk(sim, device, &s, add_live);
+		frag_sim_walk(sim, device, &s, live_by_tag_add_live);
 		if (!s.failed)
 			rc = name_holders(&s, frag_sim_symbols(sim), holders, count);
 	}

@@ -28,7 +28,7 @@ static void note_best(struct search *s, const struct frag_block_window *w)
 }
 
 /* All blocks of the segment before have been seen. */
-static void end_segment(struct search *s)
+static void min_free_window_end_segment(struct search *s)
 {
 	const uint64_t needed = frag_heap_round(s->heap, s->wish->tried) - s->wish->left;
 
@@ -37,9 +37,9 @@ static void end_segment(struct search *s)
 		note_best(s, &s->segment);
 }
 
-static void begin_segment(struct search *s, const struct frag_segment_view *seg)
+static void min_free_window_begin_segment(struct search *s, const struct frag_segment_view *seg)
 {
-	end_segment(s);
+	min_free_window_end_segment(s);
 	s->segment = (struct frag_block_window){
 		.ordinal = seg->ordinal, .bytes = seg->mapped, .whole = true,
 	};
@@ -77,7 +77,7 @@ static void min_free_window_visit(void *ctx, const struct frag_segment_view *seg
 	struct search *s = ctx;
 
 	if (!b) {
-		begin_segment(s, seg);
+		min_free_window_begin_segment(s, seg);
 		return;
 	}
 	s->segment.segment = b->segment;
@@ -101,7 +101,7 @@ bool frag_window_find(const struct frag_heap *h, const struct frag_failed_reques
 	if (wish->left >= wish->tried)
 		return false;
 	frag_heap_walk(h, &s, min_free_window_visit);
-	end_segment(&s);
+	min_free_window_end_segment(&s);
 	*out = s.best;
 	return s.any && s.best.live;
 }

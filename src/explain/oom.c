@@ -19,8 +19,8 @@ static uint64_t left_over(const struct frag_oom *oom)
 }
 
 /* What would have to be freed at least, and whose that is. */
-static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
-		     const struct frag_event *ev)
+static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
+			 const struct frag_event *ev)
 {
 	struct frag_sought sought = { .list = FRAG_NO_LIST };
 	struct frag_failed_request wish = {
@@ -42,15 +42,15 @@ static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t 
 	return frag_holders_find(sim, device, &w, oom->hole.holders, &oom->hole.holder_count);
 }
 
-static int explain(void *ctx, const struct frag_sim *sim, uint32_t device,
-		   const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
+static int oom_explain(void *ctx, const struct frag_sim *sim, uint32_t device,
+		       const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
 {
 	int rc = frag_holders_find(sim, device, NULL, oom->holders, &oom->holder_count);
 
 	(void)ctx;
 	if (!rc && ev && oom->fragmentation && !oom->metrics.opaque)
-		rc = find_hole(oom, sim, device, ev);
+		rc = oom_find_hole(oom, sim, device, ev);
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-const struct frag_oom_hook frag_oom_explain = { .explain = explain };
+const struct frag_oom_hook frag_oom_explain = { .explain = oom_explain };

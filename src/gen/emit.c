@@ -19,7 +19,7 @@ static void write_record(struct frag_gen *g, const struct frag_record *rec)
 }
 
 /* Device, stream and pool are written where they are not 0. */
-static struct frag_record record_of(const struct frag_gen *g, enum frag_op op)
+static struct frag_record emit_record_of(const struct frag_gen *g, enum frag_op op)
 {
 	struct frag_record rec = { .members = FRAG_HAS_OP, .op = op, .device = g->device };
 
@@ -34,7 +34,7 @@ static struct frag_record record_of(const struct frag_gen *g, enum frag_op op)
  */
 uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 {
-	struct frag_record rec = record_of(g, FRAG_OP_ALLOC);
+	struct frag_record rec = emit_record_of(g, FRAG_OP_ALLOC);
 
 	if (bytes > FRAG_GEN_MAX)
 		FRAG_BUG("a scenario's option lets a block grow too large");
@@ -83,14 +83,14 @@ void frag_gen_record_stream(struct frag_gen *g, uint64_t id, uint64_t stream)
 
 void frag_gen_sync(struct frag_gen *g)
 {
-	const struct frag_record rec = record_of(g, FRAG_OP_SYNC);
+	const struct frag_record rec = emit_record_of(g, FRAG_OP_SYNC);
 
 	write_record(g, &rec);
 }
 
 void frag_gen_empty_cache(struct frag_gen *g)
 {
-	const struct frag_record rec = record_of(g, FRAG_OP_EMPTY_CACHE);
+	const struct frag_record rec = emit_record_of(g, FRAG_OP_EMPTY_CACHE);
 
 	write_record(g, &rec);
 }

@@ -38,7 +38,7 @@ static void pass_layer(struct frag_gen *g, const struct frag_serving *s, uint64_
 	frag_gen_free(g, up);
 }
 
-static void start(struct frag_gen *g, struct frag_serving *s, struct frag_sequence *q)
+static void inference_start(struct frag_gen *g, struct frag_serving *s, struct frag_sequence *q)
 {
 	q->length = frag_rng_magnitude(&s->rng, 1, s->prompt);
 	q->left = frag_rng_between(&s->rng, 1, s->words);
@@ -92,7 +92,7 @@ bool frag_serving_step(struct frag_gen *g, struct frag_serving *s)
 			return true;
 		}
 		if (s->requests) {
-			start(g, s, q);
+			inference_start(g, s, q);
 			return true;
 		}
 	}

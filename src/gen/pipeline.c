@@ -36,7 +36,7 @@ struct pipeline {
 	struct frag_rng rng;
 };
 
-static struct frag_model_shape shape_of(const struct pipeline *p, uint64_t m)
+static struct frag_model_shape pipeline_shape_of(const struct pipeline *p, uint64_t m)
 {
 	const uint64_t *o = p->option;
 
@@ -67,9 +67,9 @@ static void share_out(struct pipeline *p)
 	}
 }
 
-static void forward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
+static void pipeline_forward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
 {
-	struct frag_model_shape shape = shape_of(p, m);
+	struct frag_model_shape shape = pipeline_shape_of(p, m);
 	struct cell *c = &p->cells[s * p->option[MICRO_BATCHES] + m];
 
 	c->input = frag_gen_alloc(g, s ? frag_shape_rows(&shape)
@@ -82,15 +82,15 @@ static void forward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t
 /* A stage's gradients of weights come with its first backward pass and add up. */
 static void weight_gradients(struct frag_gen *g, struct pipeline *p, struct stage *stage)
 {
-	struct frag_model_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = pipeline_shape_of(p, 0);
 
 	for (uint64_t l = 0; !stage->backwards && l < stage->layers; l++)
 		frag_model_weights(g, &shape, "weight gradient", &stage->gradients);
 }
 
-static void backward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
+static void pipeline_backward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
 {
-	struct frag_model_shape shape = shape_of(p, m);
+	struct frag_model_shape shape = pipeline_shape_of(p, m);
 	struct cell *c = &p->cells[s * p->option[MICRO_BATCHES] + m];
 	struct stage *stage = &p->stages[s];
 	uint64_t gradient;
@@ -117,19 +117,19 @@ static bool pipeline_advance(struct frag_gen *g, struct pipeline *p, uint64_t s)
 	if (stage->forwards < all && stage->forwards - stage->backwards < ahead) {
 		if (s && p->stages[s - 1].forwards <= stage->forwards)
 			return false;
-		forward(g, p, s, stage->forwards);
+		pipeline_forward(g, p, s, stage->forwards);
 		return true;
 	}
 	if (stage->backwards == all
 	    || (s + 1 < n && p->stages[s + 1].backwards <= stage->backwards))
 		return false;
-	backward(g, p, s, stage->backwards);
+	pipeline_backward(g, p, s, stage->backwards);
 	return true;
 }
 
 static void update(struct frag_gen *g, struct pipeline *p)
 {
-	struct frag_model_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = pipeline_shape_of(p, 0);
 
 	for (uint64_t s = 0; s < p->option[STAGES]; s++) {
 		struct stage *stage = &p->stages[s];
@@ -142,7 +142,7 @@ static void update(struct frag_gen *g, struct pipeline *p)
 	}
 }
 
-static void iteration(struct frag_gen *g, struct pipeline *p)
+static void pipeline_iteration(struct frag_gen *g, struct pipeline *p)
 {
 	const uint64_t *o = p->option;
 	bool moved = true;
@@ -161,7 +161,7 @@ static void iteration(struct frag_gen *g, struct pipeline *p)
 static void place_model(struct frag_gen *g, const struct pipeline *p)
 {
 	struct frag_gen_ids stays = { .ids = NULL };
-	struct frag_model_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = pipeline_shape_of(p, 0);
 
 	for (uint64_t s = 0; s < p->option[STAGES]; s++) {
 		g->device = (uint32_t)s;
@@ -196,7 +196,7 @@ static void pipeline_emit(struct frag_gen *g)
 	place_model(g, &p);
 	for (uint64_t i = 0; i < o[ITERATIONS] && frag_gen_going(g); i++) {
 		frag_gen_mark(g, "iteration", i);
-		iteration(g, &p);
+		pipeline_iteration(g, &p);
 	}
 	for (uint64_t i = 0; i < cells; i++)
 		free(p.cells[i].kept.ids);

@@ -55,8 +55,8 @@ void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option)
 		option[i] = s->options[i].fallback;
 }
 
-static int set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
-		    struct frag_error *err)
+static int scenario_set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
+			     struct frag_error *err)
 {
 	struct frag_name_list all = { .used = 0 };
 
@@ -85,7 +85,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 
 	FRAG_ASSERT(text || o->type == FRAG_GEN_FLAG);
 	if (o->type == FRAG_GEN_WORD)
-		return set_word(o, &option[index], text, err);
+		return scenario_set_word(o, &option[index], text, err);
 	if (o->type == FRAG_GEN_SIZE)
 		good = frag_parse_size(text, strlen(text), true, &value);
 	else
@@ -125,7 +125,7 @@ static void scenario_describe(const struct frag_scenario *s, const uint64_t *opt
 	}
 }
 
-static uint32_t device_count(const struct frag_scenario *s, const uint64_t *option)
+static uint32_t scenario_device_count(const struct frag_scenario *s, const uint64_t *option)
 {
 	for (uint32_t i = 0; s->per_device && s->options[i].name; i++)
 		if (strcmp(s->options[i].name, s->per_device) == 0)
@@ -137,7 +137,7 @@ static void scenario_begin(struct frag_gen *g, const struct frag_scenario *s, bo
 			   struct frag_outfile *out)
 {
 	struct frag_device_figures devices[DEVICES_MAX];
-	uint32_t count = device_count(s, g->option);
+	uint32_t count = scenario_device_count(s, g->option);
 	char source[1024];
 
 	if (count > DEVICES_MAX)

@@ -44,7 +44,7 @@ static void forward_stretch(struct frag_gen *g, struct step *s, uint64_t layers)
 	frag_gen_push(g, &s->inputs, input);
 }
 
-static void forward(struct frag_gen *g, struct step *s)
+static void training_forward(struct frag_gen *g, struct step *s)
 {
 	const struct frag_training *t = s->t;
 
@@ -79,7 +79,7 @@ static uint64_t backward_layers(struct frag_gen *g, struct step *s, uint64_t gra
  * stretch is run forward again before it is run backward, so one stretch's
  * activations live at once.
  */
-static void backward(struct frag_gen *g, struct step *s)
+static void training_backward(struct frag_gen *g, struct step *s)
 {
 	const struct frag_training *t = s->t;
 	uint64_t gradient = frag_model_loss(g, &s->shape, t->vocab);
@@ -118,15 +118,16 @@ static void optimise(struct frag_gen *g, const struct frag_training *t, struct f
 							"optimiser state"));
 }
 
-static void iteration(struct frag_gen *g, struct frag_training *t, struct frag_gen_ids *states)
+static void training_iteration(struct frag_gen *g, struct frag_training *t,
+			       struct frag_gen_ids *states)
 {
 	struct step s = { .t = t, .shape = t->shape };
 	uint64_t words;
 
 	s.shape.length = frag_model_length(&t->rng, t->shape.length, t->jitter);
 	words = frag_gen_alloc(g, s.shape.batch * s.shape.length * 8, "words");
-	forward(g, &s);
-	backward(g, &s);
+	training_forward(g, &s);
+	training_backward(g, &s);
 	optimise(g, t, states);
 	frag_gen_free_all(g, &s.gradients);
 	frag_gen_free(g, words);
@@ -143,7 +144,7 @@ void frag_training_emit(struct frag_gen *g, struct frag_training *t)
 		frag_model_weights(g, &t->shape, "weight", &stays);
 	for (uint64_t i = 0; i < t->iterations && frag_gen_going(g); i++) {
 		frag_gen_mark(g, "iteration", i);
-		iteration(g, t, i ? NULL : &stays);
+		training_iteration(g, t, i ? NULL : &stays);
 	}
 	free(stays.ids);
 }

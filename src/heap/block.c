@@ -122,7 +122,7 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-static int by_free(const void *a, const void *b)
+static int block_by_free(const void *a, const void *b)
 {
 	const struct pending *x = a, *y = b;
 
@@ -141,7 +141,7 @@ void frag_heap_order_ready(struct frag_heap *h, bool all)
 		h->ready_count = h->pending_count;
 	if (h->ready_count < 2)
 		return;
-	qsort(p, h->ready_count, sizeof(*p), by_free);
+	qsort(p, h->ready_count, sizeof(*p), block_by_free);
 	for (uint32_t i = 1, j = h->ready_count - 1; i < j; i++, j--) {
 		const struct pending earlier = p[i];
 

@@ -13,8 +13,8 @@ struct recount {
 	uint32_t idle, pending;
 };
 
-static int wrong(struct frag_error *err, const struct segment *s, const struct block *b,
-		 const char *what)
+static int check_wrong(struct frag_error *err, const struct segment *s, const struct block *b,
+		       const char *what)
 {
 	return frag_fail(err, FRAG_ECHECK, "segment %u, offset %" PRIu64 ", %" PRIu64 " bytes: %s",
 			 s->ordinal, b->offset, b->bytes, what);
@@ -31,9 +31,10 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	const struct frag_entry *e;
 
 	if (list >= h->index.count || h->index.lists[list].pool != s->pool)
-		return wrong(err, s, b, "a free block in a list of another pool");
+		return check_wrong(err, s, b, "a free block in a list of another pool");
 	if (b->order != s->order && h->ties != FRAG_TIES_CREATION)
-		return wrong(err, s, b, "a free block that is not where its segment is among all");
+		return check_wrong(err, s, b,
+				   "a free block that is not where its segment is among all");
 	if (!exact)
 		e = frag_index_find(&h->index, list, size);
 	else if (h->index.order == FRAG_BY_SIZE)
@@ -41,9 +42,9 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	else
 		e = frag_index_find_from(&h->index, list, size, &key);
 	if (!e || e->size < key.size || (exact && e->block != at))
-		return wrong(err, s, b, "a free block that its list does not find");
+		return check_wrong(err, s, b, "a free block that its list does not find");
 	if (e->size == key.size && e->ordinal == b->order && e->offset > b->offset)
-		return wrong(err, s, b, "a lower free block that its list does not find");
+		return check_wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
 	r->sum.holes += frag_holes_of(s, b);
 	r->listed[list]++;
@@ -63,18 +64,18 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 	const struct frag_entry *e;
 
 	if (!s->page && !s->slot_size)
-		return wrong(err, s, b, "unmapped in a segment that is no range");
+		return check_wrong(err, s, b, "unmapped in a segment that is no range");
 	if (s->page && (b->offset % s->page || b->bytes % s->page))
-		return wrong(err, s, b, "unmapped in parts of pages");
+		return check_wrong(err, s, b, "unmapped in parts of pages");
 	if (s->slot_size
 	    && (b->offset != s->bytes / s->slot_size * s->slot_size || b->next != NONE))
-		return wrong(err, s, b, "a slab's tail where no tail can be");
+		return check_wrong(err, s, b, "a slab's tail where no tail can be");
 	if (!s->page)
 		return 0;
 	e = s->list < h->gaps.count ? frag_index_find_from(&h->gaps, s->list, b->bytes, &key)
 				    : NULL;
 	if (!e || e->block != at || e->size != b->bytes)
-		return wrong(err, s, b, "an unmapped block that the gaps do not know");
+		return check_wrong(err, s, b, "an unmapped block that the gaps do not know");
 	r->gaps[s->list]++;
 	return 0;
 }
@@ -85,13 +86,13 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 	const struct block *b = &h->blocks[at];
 
 	if (b->state != FRAG_UNMAPPED && s->slot_size && b->bytes % s->slot_size)
-		return wrong(err, s, b, "no whole number of slots");
+		return check_wrong(err, s, b, "no whole number of slots");
 	switch ((enum frag_state)b->state) {
 	case FRAG_FREE:
 		return check_free(h, s, at, r, err);
 	case FRAG_ALLOCATED:
 		if (b->requested > b->bytes)
-			return wrong(err, s, b, "requested more than the block has");
+			return check_wrong(err, s, b, "requested more than the block has");
 		r->sum.requested += b->requested;
 		r->sum.allocated += b->bytes;
 		r->sum.active += b->bytes;
@@ -99,14 +100,15 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 		break;
 	case FRAG_PENDING:
 		if (b->pending_at >= h->pending_count || h->pending[b->pending_at].block != at)
-			return wrong(err, s, b, "pending, but not in the table of pending blocks");
+			return check_wrong(err, s, b,
+					   "pending, but not in the table of pending blocks");
 		r->sum.active += b->bytes;
 		r->pending++;
 		break;
 	case FRAG_UNMAPPED:
 		return check_unmapped(h, s, at, r, err);
 	case FRAG_DETACHED:
-		return wrong(err, s, b, "left detached");
+		return check_wrong(err, s, b, "left detached");
 	}
 	return 0;
 }
@@ -126,7 +128,7 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 
 		if (b->offset != offset || b->prev != prev || b->bytes == 0
 		    || &h->segments[b->segment] != s)
-			return wrong(err, s, b, "blocks do not tile the segment");
+			return check_wrong(err, s, b, "blocks do not tile the segment");
 		rc = check_block(h, s, at, r, err);
 		if (rc)
 			return rc;

@@ -180,7 +180,7 @@ static void drop_end(struct frag_heap *h, uint32_t b)
 	frag_release_record(h, b);
 }
 
-static void resize(struct frag_heap *h, struct segment *s, uint32_t last, uint64_t bytes)
+static void range_resize(struct frag_heap *h, struct segment *s, uint32_t last, uint64_t bytes)
 {
 	const struct block *k = &h->blocks[last];
 
@@ -208,6 +208,6 @@ void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *re
 		while (h->blocks[last].next != NONE)
 			last = h->blocks[last].next;
 		end = range_is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
-		resize(h, s, last, resized(ctx, s->page, s->bytes, end));
+		range_resize(h, s, last, resized(ctx, s->page, s->bytes, end));
 	}
 }

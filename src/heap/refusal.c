@@ -27,7 +27,7 @@ int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
 }
 
 /* What the handle is where it is no block; NULL: it is one. */
-static const char *fault_of(const struct frag_heap *h, frag_block b)
+static const char *refusal_fault_of(const struct frag_heap *h, frag_block b)
 {
 	if (b == FRAG_NO_BLOCK)
 		return "FRAG_NO_BLOCK is no block";
@@ -52,7 +52,7 @@ static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
 
 int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
 {
-	const char *fault = fault_of(h, b);
+	const char *fault = refusal_fault_of(h, b);
 	va_list args;
 
 	if (b == FRAG_NO_BLOCK)

@@ -20,7 +20,7 @@ struct turns {
 	void *ctx;
 };
 
-static int by_rank(const void *a, const void *b)
+static int release_cached_by_rank(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
 
@@ -66,7 +66,7 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 }
 
 /* Only blocks of a page or more can hold a whole one. */
-static bool add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
+static bool release_cached_add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
 {
 	const struct frag_entry key = {
 		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
@@ -104,11 +104,11 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	for (uint32_t i = 0; i < h->idle_count && room; i++)
 		room = release_cached_add(h, &t, h->segments[h->idle[i]].first);
 	for (uint32_t i = 0; i < lists && room; i++)
-		room = add_pages(h, &t, i);
+		room = release_cached_add_pages(h, &t, i);
 	if (!room)
 		rc = -FRAG_ENOMEM;
 	if (t.count > 1)
-		qsort(t.turns, t.count, sizeof(*t.turns), by_rank);
+		qsort(t.turns, t.count, sizeof(*t.turns), release_cached_by_rank);
 	for (uint32_t i = 0; i < t.count && !rc; i++)
 		rc = h->segments[h->blocks[t.turns[i].block].segment].page
 			? give_pages(h, t.turns[i].block)

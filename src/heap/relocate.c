@@ -83,7 +83,7 @@ static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
 		frag_list_in(h, b);
 }
 
-static uint32_t renamed(uint32_t x, uint32_t a, uint32_t b)
+static uint32_t relocate_renamed(uint32_t x, uint32_t a, uint32_t b)
 {
 	return x == a ? b : x == b ? a : x;
 }
@@ -106,11 +106,11 @@ int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as)
 	take_out(h, as);
 	mine = h->blocks[b];
 	other = h->blocks[as];
-	mine.prev = renamed(mine.prev, b, as);
-	mine.next = renamed(mine.next, b, as);
+	mine.prev = relocate_renamed(mine.prev, b, as);
+	mine.next = relocate_renamed(mine.next, b, as);
 	if (!unused) {
-		other.prev = renamed(other.prev, b, as);
-		other.next = renamed(other.next, b, as);
+		other.prev = relocate_renamed(other.prev, b, as);
+		other.next = relocate_renamed(other.next, b, as);
 	}
 	h->blocks[as] = mine;
 	h->blocks[b] = other;

@@ -81,7 +81,7 @@ static inline uint32_t child_for(const struct frag_node *n, const struct frag_en
 }
 
 /* Not by size: the largest size at or below the node's entry i. */
-static inline uint64_t size_at(const struct frag_node *n, uint32_t i, enum frag_order order)
+static inline uint64_t tree_size_at(const struct frag_node *n, uint32_t i, enum frag_order order)
 {
 	return n->leaf && order == FRAG_BY_ADDRESS ? n->low[i].size : n->largest[i];
 }
@@ -91,7 +91,7 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 	uint64_t largest = 0;
 
 	for (uint32_t i = 0; i < n->count; i++) {
-		uint64_t size = size_at(n, i, order);
+		uint64_t size = tree_size_at(n, i, order);
 
 		if (size > largest)
 			largest = size;
@@ -428,7 +428,7 @@ HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const stru
 				       enum frag_order order, uint32_t at, uint64_t bytes)
 {
 	for (;;) {
-		while (at < n->count && size_at(n, at, order) < bytes)
+		while (at < n->count && tree_size_at(n, at, order) < bytes)
 			at++;
 		if (at == n->count)
 			return NULL;
@@ -439,9 +439,9 @@ HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const stru
 	}
 }
 
-HOT const struct frag_entry *fit(const struct frag_nodes *pool, frag_root root,
-				 enum frag_order order, const struct frag_entry *from,
-				 uint64_t bytes)
+HOT const struct frag_entry *tree_fit(const struct frag_nodes *pool, frag_root root,
+				      enum frag_order order, const struct frag_entry *from,
+				      uint64_t bytes)
 {
 	const struct frag_entry *found;
 	struct path path;
@@ -464,8 +464,8 @@ const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root 
 				       enum frag_order order, const struct frag_entry *from,
 				       uint64_t bytes)
 {
-	return order == FRAG_BY_KEY ? fit(pool, root, FRAG_BY_KEY, from, bytes)
-				    : fit(pool, root, FRAG_BY_ADDRESS, from, bytes);
+	return order == FRAG_BY_KEY ? tree_fit(pool, root, FRAG_BY_KEY, from, bytes)
+				    : tree_fit(pool, root, FRAG_BY_ADDRESS, from, bytes);
 }
 
 const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,
@@ -476,7 +476,7 @@ const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_
 	while (n) {
 		uint32_t at = n->count;
 
-		while (at > 0 && size_at(n, at - 1, order) < bytes)
+		while (at > 0 && tree_size_at(n, at - 1, order) < bytes)
 			at--;
 		if (at == 0)
 			return NULL;

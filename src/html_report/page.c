@@ -121,7 +121,7 @@ static bool is_new(const struct frag_step *step, uint32_t ordinal)
 	return false;
 }
 
-static void begin_segment(struct beginning *b, const struct frag_segment_view *seg)
+static void page_begin_segment(struct beginning *b, const struct frag_segment_view *seg)
 {
 	b->place = NULL;
 	if (is_new(b->step, seg->ordinal))
@@ -140,7 +140,7 @@ static void page_visit(void *ctx, const struct frag_segment_view *seg,
 	if (b->rc)
 		return;
 	if (!blk)
-		begin_segment(b, seg);
+		page_begin_segment(b, seg);
 	else if (b->place && blk->state != FRAG_UNMAPPED)
 		b->rc = frag_floor_map(b->place, blk->offset, blk->bytes, b->step->event->step);
 }
@@ -181,7 +181,7 @@ RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 	return rc;
 }
 
-static inline int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
+static inline int page_end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
 {
 	struct frag_page_device *d = &page->devices[b->device];
 
@@ -195,7 +195,7 @@ static inline int end_block(struct frag_page *page, struct frag_page_block *b, u
 }
 
 /* Room for one in a slot. */
-RARE static bool make_live(struct frag_page *page, uint32_t slot)
+RARE static bool page_make_live(struct frag_page *page, uint32_t slot)
 {
 	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)slot + 1, sizeof(*page->live)))
 		return false;
@@ -204,13 +204,13 @@ RARE static bool make_live(struct frag_page *page, uint32_t slot)
 	return true;
 }
 
-static int begin_block(struct frag_page *page, const struct frag_step *step)
+static int page_begin_block(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_floor_place *place;
 	struct frag_page_block *b;
 
-	if (ev->slot >= page->live_count && !make_live(page, ev->slot))
+	if (ev->slot >= page->live_count && !page_make_live(page, ev->slot))
 		return -FRAG_ENOMEM;
 	b = &page->live[ev->slot];
 	b->area.bytes = 0;
@@ -275,7 +275,7 @@ static int free_block(struct frag_page *page, const struct frag_event *ev)
 	if (ev->slot >= page->live_count || !b->area.bytes)
 		return 0;
 	b->area.freed = ev->step;
-	rc = ev->waits ? defer_block(page, b, ev) : end_block(page, b, ev->step);
+	rc = ev->waits ? defer_block(page, b, ev) : page_end_block(page, b, ev->step);
 	b->area.bytes = 0;
 	return rc;
 }
@@ -299,7 +299,7 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 			continue;
 		}
 		page->devices[step->device].pending -= p.block.area.bytes;
-		rc = end_block(page, &p.block, step->event->step);
+		rc = page_end_block(page, &p.block, step->event->step);
 	}
 	list->count = kept;
 	return rc;
@@ -335,7 +335,7 @@ static int do_event(struct frag_page *page, const struct frag_step *step)
 	const struct frag_event *ev = step->event;
 
 	if (ev->op == FRAG_OP_ALLOC)
-		return begin_block(page, step);
+		return page_begin_block(page, step);
 	if (ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
 		return free_block(page, ev);
 	return 0;
@@ -354,7 +354,7 @@ static void take_window(struct frag_page_device *d, struct frag_page_moment *m, 
 		d->window_due = due;
 }
 
-RARE static void take_windows(struct frag_page_device *d, bool last)
+RARE static void page_take_windows(struct frag_page_device *d, bool last)
 {
 	d->window_due = UINT64_MAX;
 	take_window(d, &d->peak, last);
@@ -412,8 +412,8 @@ static int note_holders(const struct frag_page *page, uint32_t device, struct fr
 	return 0;
 }
 
-RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
-		    const struct frag_step *step)
+RARE static int page_note_oom(struct frag_page *page, struct frag_page_device *d,
+			      const struct frag_step *step)
 {
 	struct frag_page_moment *m = &d->ooms[d->oom_count];
 
@@ -441,8 +441,8 @@ RARE static int note_look(struct frag_page *page, struct frag_page_device *d)
 	return note_holders(page, (uint32_t)(d - page->devices), &d->look);
 }
 
-RARE static void note_peak(struct frag_page *page, struct frag_page_device *d, uint64_t reserved,
-			   uint64_t allocated)
+RARE static void page_note_peak(struct frag_page *page, struct frag_page_device *d,
+				uint64_t reserved, uint64_t allocated)
 {
 	d->highest[0] = reserved;
 	d->highest[1] = allocated;
@@ -463,14 +463,14 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
-		note_peak(page, d, reserved, allocated);
+		page_note_peak(page, d, reserved, allocated);
 	if (m->non_releasable > d->non_releasable)
 		note_worst(d, m->non_releasable);
 	if (d->recent.seen >= d->window_due)
-		take_windows(d, false);
+		page_take_windows(d, false);
 	if (now == page->look && note_look(page, d))
 		return -FRAG_ENOMEM;
-	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
+	return step->status == FRAG_STEP_OOM ? page_note_oom(page, d, step) : 0;
 }
 
 /* Blocks go before the segments that they were in, and come after them. */
@@ -498,7 +498,7 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 		if (d->floor.places[i].used)
 			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
 	}
-	take_windows(d, true);
+	page_take_windows(d, true);
 	frag_line_fill(&d->line);
 	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
 }
@@ -543,7 +543,7 @@ static int end_all(struct frag_page *page, const struct frag_page_waits *list)
 	for (uint32_t i = 0; i < list->count && !rc; i++) {
 		struct frag_page_block *b = &list->at[i].block;
 
-		rc = end_block(page, b, page->devices[b->device].end);
+		rc = page_end_block(page, b, page->devices[b->device].end);
 	}
 	return rc;
 }
@@ -559,7 +559,7 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 
 		b->area.freed = page->devices[b->device].end;
 		if (b->area.bytes)
-			rc = end_block(page, b, b->area.freed);
+			rc = page_end_block(page, b, b->area.freed);
 	}
 	rc = rc ? rc : end_all(page, &page->waiting);
 	rc = rc ? rc : end_all(page, &page->ready);

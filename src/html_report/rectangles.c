@@ -95,7 +95,7 @@ static bool make_cells(struct frag_areas *areas, const struct frag_area *a)
 }
 
 /* How much of [from, to) is in cell i of those that are 1 << shift long. */
-static uint64_t share(uint64_t from, uint64_t to, uint64_t i, uint32_t shift)
+static uint64_t rectangles_share(uint64_t from, uint64_t to, uint64_t i, uint32_t shift)
 {
 	const uint64_t begin = i << shift, end = (i + 1) << shift;
 
@@ -110,11 +110,12 @@ static void rectangles_cover(struct frag_areas *areas, const struct frag_area *a
 	const uint64_t last = (a->end - 1) >> areas->column_shift;
 
 	for (uint64_t r = a->y >> areas->row_shift; r <= (y_end - 1) >> areas->row_shift; r++) {
-		const uint64_t bytes = share(a->y, y_end, r, areas->row_shift);
+		const uint64_t bytes = rectangles_share(a->y, y_end, r, areas->row_shift);
 		uint64_t *row = &areas->lanes[a->lane].cells[r * FRAG_RASTER_COLUMNS];
 
 		for (uint64_t i = first; i <= last; i++)
-			row[i] += bytes * share(a->birth, a->end, i, areas->column_shift);
+			row[i] +=
+				bytes * rectangles_share(a->birth, a->end, i, areas->column_shift);
 	}
 }
 
@@ -143,7 +144,7 @@ static bool drop_in_cell(struct frag_areas *areas, const struct frag_area *a)
 	return true;
 }
 
-static int by_size(const void *a, const void *b)
+static int rectangles_by_size(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
@@ -151,7 +152,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The size of the one that is number `at` from the largest. */
-static int size_at(const struct frag_areas *areas, uint32_t at, double *out)
+static int rectangles_size_at(const struct frag_areas *areas, uint32_t at, double *out)
 {
 	double *sizes = malloc((size_t)areas->count * sizeof(*sizes));
 
@@ -159,7 +160,7 @@ static int size_at(const struct frag_areas *areas, uint32_t at, double *out)
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < areas->count; i++)
 		sizes[i] = rectangles_size_of(&areas->area[i]);
-	qsort(sizes, areas->count, sizeof(*sizes), by_size);
+	qsort(sizes, areas->count, sizeof(*sizes), rectangles_by_size);
 	*out = sizes[at];
 	free(sizes);
 	return 0;
@@ -174,7 +175,7 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
 	int rc = 0;
 
 	if (many) {
-		rc = max ? size_at(areas, max - 1, &limit) : 0;
+		rc = max ? rectangles_size_at(areas, max - 1, &limit) : 0;
 		/* of those that are as large as the last one that fits, the first ones stay */
 		equal = max;
 		for (uint32_t i = 0; i < areas->count; i++)
@@ -243,7 +244,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 	return 0;
 }
 
-static int by_birth(const void *a, const void *b)
+static int rectangles_by_birth(const void *a, const void *b)
 {
 	const struct frag_area *x = a, *y = b;
 
@@ -259,7 +260,7 @@ int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, ui
 	int rc = prune(areas, pixel(steps, height), max);
 
 	if (areas->count)
-		qsort(areas->area, areas->count, sizeof(*areas->area), by_birth);
+		qsort(areas->area, areas->count, sizeof(*areas->area), rectangles_by_birth);
 	return rc;
 }
 

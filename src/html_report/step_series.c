@@ -12,7 +12,7 @@ static void step_series_cover(struct frag_series_bucket *to, const struct frag_s
 }
 
 /* Two neighbours become one. */
-static void halve(struct frag_line *line)
+static void step_series_halve(struct frag_line *line)
 {
 	for (uint32_t i = 0; 2 * i < line->count; i++) {
 		line->bucket[i] = line->bucket[2 * i];
@@ -31,7 +31,7 @@ struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step)
 	};
 
 	while (step >> line->shift >= FRAG_LINE_MAX)
-		halve(line);
+		step_series_halve(line);
 	while (line->count <= step >> line->shift)
 		line->bucket[line->count++] = none;
 	return &line->bucket[step >> line->shift];

@@ -87,7 +87,7 @@ static uint32_t tag_of_text(struct frag_tag_timeline *w, struct frag_text text)
 }
 
 /* The text must be looked at where no live block vouches for the number. */
-static uint32_t tag_of(struct frag_tag_timeline *w, uint32_t number)
+static uint32_t tag_timeline_tag_of(struct frag_tag_timeline *w, uint32_t number)
 {
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;
 	struct frag_text text;
@@ -111,7 +111,7 @@ static uint32_t tag_of(struct frag_tag_timeline *w, uint32_t number)
 	return known;
 }
 
-static uint32_t new_share(struct frag_tag_timeline *w, uint32_t tag, uint32_t stack)
+static uint32_t tag_timeline_new_share(struct frag_tag_timeline *w, uint32_t tag, uint32_t stack)
 {
 	if (!frag_grow(&w->shares, &w->share_capacity, (uint64_t)w->share_count + 1,
 		       sizeof(*w->shares)))
@@ -128,11 +128,11 @@ static uint32_t plain_share(struct frag_tag_timeline *w, uint32_t tag)
 		return UINT32_MAX;
 	while (w->plain_count <= tag)
 		w->plain[w->plain_count++] = 0;
-	w->plain[tag] = new_share(w, tag, 0) + 1;
+	w->plain[tag] = tag_timeline_new_share(w, tag, 0) + 1;
 	return w->plain[tag] - 1;
 }
 
-static uint32_t share_of(struct frag_tag_timeline *w, uint32_t tag, uint32_t stack)
+static uint32_t tag_timeline_share_of(struct frag_tag_timeline *w, uint32_t tag, uint32_t stack)
 {
 	const uint64_t key = (uint64_t)tag << 32 | stack;
 	uint32_t share = stack ? frag_map_get(&w->by_both, key) : FRAG_MAP_NONE;
@@ -141,7 +141,7 @@ static uint32_t share_of(struct frag_tag_timeline *w, uint32_t tag, uint32_t sta
 		return share;
 	if (!stack || w->share_count >= FRAG_SHARES_MAX)
 		return plain_share(w, tag);
-	share = new_share(w, tag, stack);
+	share = tag_timeline_new_share(w, tag, stack);
 	return share != UINT32_MAX && frag_map_add(&w->by_both, key, share) ? share : UINT32_MAX;
 }
 
@@ -161,8 +161,8 @@ static bool make_sums(struct frag_tag_timeline *w, uint32_t device, uint32_t sha
 
 uint32_t frag_who_look_up(struct frag_tag_timeline *w, uint32_t tag, uint32_t stack)
 {
-	const uint32_t known = tag ? tag_of(w, tag) : FRAG_TAG_NONE;
-	const uint32_t share = known == UINT32_MAX ? known : share_of(w, known, stack);
+	const uint32_t known = tag ? tag_timeline_tag_of(w, tag) : FRAG_TAG_NONE;
+	const uint32_t share = known == UINT32_MAX ? known : tag_timeline_share_of(w, known, stack);
 
 	if (share != UINT32_MAX)
 		w->tags[known].live++;

@@ -25,8 +25,8 @@ void frag_document_fini(struct frag_document *d)
 	d->scratch = NULL;
 }
 
-static int bad_at(struct frag_document *d, const char *at, const char *text,
-		  struct frag_error *err)
+static int document_bad_at(struct frag_document *d, const char *at, const char *text,
+			   struct frag_error *err)
 {
 	char where[512];
 
@@ -50,7 +50,7 @@ static int document_fill(struct frag_document *d, struct frag_error *err)
 	return rc;
 }
 
-static void aim(struct frag_document *d)
+static void document_aim(struct frag_document *d)
 {
 	d->scan = (struct frag_scan){ .end = d->in.buf + d->in.end, .scratch = d->scratch };
 }
@@ -63,13 +63,13 @@ static int document_go_on(struct frag_document *d, struct frag_error *err)
 	if (d->nomem)
 		return frag_fail_nomem(err);
 	if (d->wrong_at)
-		return bad_at(d, d->wrong_at, d->wrong, err);
+		return document_bad_at(d, d->wrong_at, d->wrong, err);
 	if (d->scan.fail == FRAG_SCAN_BAD)
-		return bad_at(d, d->scan.fail_at, d->scan.fail_text, err);
+		return document_bad_at(d, d->scan.fail_at, d->scan.fail_text, err);
 	rc = d->in.eof ? 0 : document_fill(d, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return bad_at(d, d->in.buf + d->in.end, "truncated: the input ends here", err);
+	return document_bad_at(d, d->in.buf + d->in.end, "truncated: the input ends here", err);
 }
 
 /*
@@ -85,7 +85,7 @@ int frag_document_part(struct frag_document *d,
 		const char *p;
 		int rc;
 
-		aim(d);
+		document_aim(d);
 		p = scan(ctx, &d->scan, d->in.buf + d->at);
 		if (p) {
 			d->at = (size_t)(p - d->in.buf);
@@ -103,11 +103,11 @@ int frag_document_end(struct frag_document *d, struct frag_error *err)
 		const char *p;
 		int rc;
 
-		aim(d);
+		document_aim(d);
 		p = frag_scan_space(&d->scan, d->in.buf + d->at);
 		d->at = (size_t)(p - d->in.buf);
 		if (d->at < d->in.end)
-			return bad_at(d, p, "bytes after the end of the document", err);
+			return document_bad_at(d, p, "bytes after the end of the document", err);
 		rc = d->in.eof ? 0 : document_fill(d, err);
 		if (rc <= 0)
 			return rc;

@@ -71,7 +71,7 @@ int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_err
 }
 
 /* The 6 bits of a digit of base64; or a negative number. */
-static int digit(char c)
+static int full_input_digit(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -120,7 +120,7 @@ int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err)
 				 " viewer keeps the snapshot there",
 				 w->path);
 	for (; from < end && *from != '"' && *from != '='; from++) {
-		int six = digit(*from);
+		int six = full_input_digit(*from);
 
 		if (six < 0)
 			return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: no digit of base64",

@@ -210,14 +210,14 @@ const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_tex
 	return p + 1;
 }
 
-static const char *skip_string(struct frag_scan *s, const char *p)
+static const char *json_scan_skip_string(struct frag_scan *s, const char *p)
 {
 	const char *end = frag_scan_plain(p);
 
 	return *end == '"' ? end + 1 : rest_of_string(s, p, end, NULL);
 }
 
-static const char *digits(const char *p)
+static const char *json_scan_digits(const char *p)
 {
 	while (*p >= '0' && *p <= '9')
 		p++;
@@ -265,21 +265,21 @@ const char *frag_scan_number(struct frag_scan *s, const char *p, double *out)
 	if (q)
 		return q;
 	p += *p == '-';
-	q = digits(p);
+	q = json_scan_digits(p);
 	if (q == p)
 		return frag_scan_bad(s, p, "not a JSON value");
 	if (*p == '0' && q > p + 1)
 		return frag_scan_bad(s, p, "a number with a leading zero");
 	p = q;
 	if (*p == '.') {
-		q = digits(p + 1);
+		q = json_scan_digits(p + 1);
 		if (q == p + 1)
 			return frag_scan_bad(s, q, "a number without digits after the point");
 		p = q;
 	}
 	if (*p == 'e' || *p == 'E') {
 		p += p[1] == '+' || p[1] == '-' ? 2 : 1;
-		q = digits(p);
+		q = json_scan_digits(p);
 		if (q == p)
 			return frag_scan_bad(s, q, "a number without digits in its exponent");
 		p = q;
@@ -304,7 +304,7 @@ static const char *scalar(struct frag_scan *s, const char *p)
 {
 	switch (*p) {
 	case '"':
-		return skip_string(s, p + 1);
+		return json_scan_skip_string(s, p + 1);
 	case 't':
 		return word(s, p, "true");
 	case 'f':
@@ -321,7 +321,7 @@ static const char *member_name(struct frag_scan *s, const char *p)
 {
 	if (*p != '"')
 		return frag_scan_bad(s, p, "a member's name is expected here");
-	p = skip_string(s, p + 1);
+	p = json_scan_skip_string(s, p + 1);
 	p = p ? frag_scan_space(s, p) : NULL;
 	if (!p)
 		return NULL;

@@ -167,7 +167,7 @@ static int move_window(struct pickle *p)
 }
 
 /* Bytes from p->at on: at least n, or all that the file has. */
-static int fetch(struct pickle *p, uint64_t n)
+static int pickle_fetch(struct pickle *p, uint64_t n)
 {
 	int rc = 0;
 
@@ -190,7 +190,7 @@ static int pickle_make_room(struct pickle *p, uint32_t **table, uint32_t *capaci
 	return 0;
 }
 
-static inline int push_number(struct pickle *p, uint32_t number)
+static inline int pickle_push_number(struct pickle *p, uint32_t number)
 {
 	int rc = p->count < p->capacity
 			 ? 0
@@ -206,7 +206,7 @@ static inline int pickle_push(struct pickle *p, const struct frag_value *value)
 	uint32_t number;
 	enum frag_add rc = frag_values_new(p->values, value, &number);
 
-	return rc != FRAG_ADDED ? pickle_added(p, rc) : push_number(p, number);
+	return rc != FRAG_ADDED ? pickle_added(p, rc) : pickle_push_number(p, number);
 }
 
 /* The next n bytes as a little-endian number; NULL where they are not there. */
@@ -237,7 +237,7 @@ static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
 }
 
 /* The same small integer is one value, however often it is there. */
-static int read_small(struct pickle *p)
+static int pickle_read_small(struct pickle *p)
 {
 	const unsigned char *byte = pickle_take(p, 1);
 	int rc;
@@ -245,7 +245,7 @@ static int read_small(struct pickle *p)
 	if (!byte)
 		return truncated(p);
 	if (p->small[*byte])
-		return push_number(p, p->small[*byte] - 1);
+		return pickle_push_number(p, p->small[*byte] - 1);
 	rc = push_integer(p, *byte, false);
 	if (!rc)
 		p->small[*byte] = p->stack[p->count - 1] + 1;
@@ -304,7 +304,7 @@ static int read_real(struct pickle *p)
  * The file must have all bytes before memory is taken for them: a length alone
  * costs nothing. Fetching may move the window, so the prefix is decoded before.
  */
-static int read_text(struct pickle *p, size_t prefix)
+static int pickle_read_text(struct pickle *p, size_t prefix)
 {
 	const unsigned char *bytes = pickle_take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
@@ -313,7 +313,7 @@ static int read_text(struct pickle *p, size_t prefix)
 
 	if (!bytes)
 		return truncated(p);
-	rc = fetch(p, length);
+	rc = pickle_fetch(p, length);
 	if (rc)
 		return rc;
 	if (length > (uint64_t)(p->end - p->at))
@@ -395,7 +395,7 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	rc = rc ? rc : pickle_added(p, frag_values_add(p->values, tuple,
 							    p->stack + p->count - n, n));
 	p->count -= n;
-	return rc ? rc : push_number(p, tuple);
+	return rc ? rc : pickle_push_number(p, tuple);
 }
 
 static int make_marked_tuple(struct pickle *p)
@@ -445,7 +445,7 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 		return memoize(p, index);
 	if (index >= p->memo_count || p->memo[index] == FRAG_PICKLE_HOLE)
 		return pickle_bad(p, "a memo number that was never given");
-	return push_number(p, p->memo[index]);
+	return pickle_push_number(p, p->memo[index]);
 }
 
 static int pickle_step(struct pickle *p)
@@ -463,7 +463,7 @@ static int pickle_step(struct pickle *p)
 	case BININT:
 		return read_integer(p, 4, true);
 	case BININT1:
-		return read_small(p);
+		return pickle_read_small(p);
 	case BININT2:
 		return read_integer(p, 2, false);
 	case LONG1:
@@ -471,11 +471,11 @@ static int pickle_step(struct pickle *p)
 	case BINFLOAT:
 		return read_real(p);
 	case SHORT_BINUNICODE:
-		return read_text(p, 1);
+		return pickle_read_text(p, 1);
 	case BINUNICODE:
-		return read_text(p, 4);
+		return pickle_read_text(p, 4);
 	case BINUNICODE8:
-		return read_text(p, 8);
+		return pickle_read_text(p, 8);
 	case EMPTY_LIST:
 	case EMPTY_TUPLE:
 		return empty(p, FRAG_LIST);
@@ -522,14 +522,14 @@ static int pickle_begin(struct pickle *p)
 }
 
 /* p->op is set before the window moves, as that keeps everything from the opcode on. */
-static int run(struct pickle *p, struct frag_value *root)
+static int pickle_run(struct pickle *p, struct frag_value *root)
 {
 	int rc = pickle_begin(p);
 
 	while (!rc) {
 		p->op = p->at;
 		if (p->end - p->at < FRAG_PICKLE_OPCODE_MAX)
-			rc = fetch(p, FRAG_PICKLE_AHEAD);
+			rc = pickle_fetch(p, FRAG_PICKLE_AHEAD);
 		if (rc)
 			break;
 		if (p->at == p->end)
@@ -563,7 +563,7 @@ static int skip_rest(struct pickle *p)
 
 static int pickle_read_all(struct pickle *p, struct frag_value *root)
 {
-	int rc = run(p, root);
+	int rc = pickle_run(p, root);
 
 	rc = rc ? rc : skip_rest(p);
 	free(p->stack);
@@ -598,6 +598,6 @@ int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
 	frag_values_init(values, (size_t)total, 0);
 	frag_values_allow(values, in->end, frag_input_bytes(in));
 	in->by_byte = true;
-	rc = fetch(&p, 2);
+	rc = pickle_fetch(&p, 2);
 	return rc ? rc : pickle_read_all(&p, root);
 }

@@ -145,8 +145,8 @@ static int wait_for_pipe(const struct frag_unpacker *u)
 }
 
 /* What the file has next; *got is 0 at its end only. */
-static int read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
-		     struct frag_error *err)
+static int unpack_read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
+			    struct frag_error *err)
 {
 	ssize_t n = 0;
 
@@ -167,7 +167,7 @@ static int read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got
 }
 
 /* Reads until at least `want` bytes are unread, or the file ends. */
-static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
+static int unpack_fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
 {
 	if (u->end - u->at >= want || u->eof)
 		return 0;
@@ -176,7 +176,7 @@ static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
 	u->at = 0;
 	while (u->end < want) {
 		size_t n;
-		int rc = read_file(u, u->chunk + u->end, CHUNK - u->end, &n, err);
+		int rc = unpack_read_file(u, u->chunk + u->end, CHUNK - u->end, &n, err);
 
 		if (rc || u->eof)
 			return rc;
@@ -273,7 +273,7 @@ static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *go
 	size_t n = u->end - u->at;
 
 	if (n == 0)
-		return read_file(u, to, room, got, err);
+		return unpack_read_file(u, to, room, got, err);
 	if (n > room)
 		n = room;
 	memcpy(to, u->chunk + u->at, n);
@@ -304,7 +304,7 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 
 		if (u->inside && u->kind == PLAIN)
 			return read_plain(u, to, room, got, err);
-		rc = fetch(u, u->inside ? 1 : 4, err);
+		rc = unpack_fetch(u, u->inside ? 1 : 4, err);
 		if (rc)
 			return rc;
 		before = u->end - u->at;
@@ -355,7 +355,7 @@ static struct piece *piece_at(struct frag_unpack_ahead *a, uint64_t i)
 }
 
 /* False: nobody wants more. */
-static bool wait_for_room(struct frag_unpack_ahead *a)
+static bool unpack_wait_for_room(struct frag_unpack_ahead *a)
 {
 	bool more;
 
@@ -375,12 +375,12 @@ static void hand_over(struct frag_unpack_ahead *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static void *unpack(void *ahead)
+static void *unpack_unpack(void *ahead)
 {
 	struct frag_unpack_ahead *a = ahead;
 	bool more = true;
 
-	for (uint64_t i = 0; more && wait_for_room(a); i++) {
+	for (uint64_t i = 0; more && unpack_wait_for_room(a); i++) {
 		struct piece *p = piece_at(a, i);
 
 		p->rc = frag_unpacker_read(a->unpacker, p->bytes, PIECE_BYTES, &p->length, &p->err);
@@ -406,7 +406,7 @@ struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u)
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->filled, NULL);
 	pthread_cond_init(&a->used, NULL);
-	if (pthread_create(&a->thread, NULL, unpack, a) == 0)
+	if (pthread_create(&a->thread, NULL, unpack_unpack, a) == 0)
 		return a;
 	pthread_cond_destroy(&a->used);
 	pthread_cond_destroy(&a->filled);

@@ -154,8 +154,8 @@ enum frag_add frag_values_widen(struct frag_values *v)
 }
 
 /* The shape of a dict, or NULL. */
-static const struct frag_shape *shape_of(const struct frag_values *v,
-					 const struct frag_value *dict)
+static const struct frag_shape *value_tree_shape_of(const struct frag_values *v,
+						    const struct frag_value *dict)
 {
 	return dict->shared ? &v->shapes[dict->as.items[-BOX_FIRST]] : NULL;
 }
@@ -185,7 +185,7 @@ static bool make_shape(const struct frag_values *v, struct frag_shape *shape,
 }
 
 /* The shape of these keys and values, made where it is new; FRAG_SHAPES: there is none. */
-static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
+static uint32_t value_tree_find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
 {
 	const uint32_t home = (items[0] + items[count - 2]) * 31 + count;
 
@@ -206,7 +206,8 @@ static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_
 /* The items as they are in the file. */
 static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
 {
-	const struct frag_shape *shape = box->kind == FRAG_DICT ? shape_of(v, box) : NULL;
+	const struct frag_shape *shape =
+		box->kind == FRAG_DICT ? value_tree_shape_of(v, box) : NULL;
 
 	if (!shape) {
 		if (box->length)
@@ -303,7 +304,7 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	if (!count)
 		return FRAG_ADDED;
 	if (box->kind == FRAG_DICT && !box->length)
-		shape = find_shape(v, items, count);
+		shape = value_tree_find_shape(v, items, count);
 	if (shape != FRAG_SHAPES)
 		return value_tree_fill(v, to, shape, items, count);
 	depth = depth_with(v, box->depth, items, count, 1);
@@ -366,7 +367,7 @@ const struct frag_value *frag_dict_get(const struct frag_values *v, const struct
 
 	if (!dict || dict->kind != FRAG_DICT)
 		return NULL;
-	shape = shape_of(v, dict);
+	shape = value_tree_shape_of(v, dict);
 	at = shape ? find_key(v, shape->keys, shape->count, 1, name)
 		   : find_key(v, dict->as.items, dict->length / 2, 2, name);
 	if (at == UINT32_MAX)
@@ -385,7 +386,8 @@ static void learn_layout(const struct frag_values *v, const struct frag_shape *s
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out)
 {
-	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
+	const struct frag_shape *shape =
+		frag_is(dict, FRAG_DICT) ? value_tree_shape_of(v, dict) : NULL;
 	struct frag_layout *l;
 
 	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MAX);
@@ -433,7 +435,7 @@ static const char *value_json_fail(struct reader *r, enum frag_add rc, const cha
 	return NULL;
 }
 
-static const char *push_number(struct reader *r, uint32_t number, const char *p)
+static const char *value_tree_push_number(struct reader *r, uint32_t number, const char *p)
 {
 	if (!frag_grow(&r->stack, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->stack)))
 		return value_json_fail(r, FRAG_ADD_NOMEM, p);
@@ -448,14 +450,14 @@ static const char *value_json_push(struct reader *r, const struct frag_value *va
 
 	if (rc != FRAG_ADDED)
 		return value_json_fail(r, rc, p);
-	return push_number(r, number, p);
+	return value_tree_push_number(r, number, p);
 }
 
 /*
  * Text without escapes is borrowed from the document. With escapes it was made in
  * the scratch, which the next string overwrites, so it is copied.
  */
-static const char *read_text(struct reader *r, const char *p, struct frag_value *out)
+static const char *value_tree_read_text(struct reader *r, const char *p, struct frag_value *out)
 {
 	struct frag_text text;
 	enum frag_add rc;
@@ -482,7 +484,7 @@ static const char *read_text(struct reader *r, const char *p, struct frag_value 
  * The quick path knows integers below 2^53 without sign. A real that is a whole
  * number, -5 or 1e3, is an integer too, as in a pickle.
  */
-static const char *read_number(struct reader *r, const char *p, struct frag_value *out)
+static const char *value_tree_read_number(struct reader *r, const char *p, struct frag_value *out)
 {
 	double real;
 	const char *end;
@@ -523,7 +525,7 @@ static const char *read_key(struct reader *r, const char *p)
 
 	if (*p != '"')
 		return frag_scan_bad(&r->scan, p, "a member's name is expected here");
-	p = read_text(r, p + 1, &key);
+	p = value_tree_read_text(r, p + 1, &key);
 	p = p ? frag_scan_space(&r->scan, p) : NULL;
 	if (p && *p != ':')
 		return frag_scan_bad(&r->scan, p, "a colon is expected here");
@@ -566,7 +568,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	r->count = ground;
 	if (rc != FRAG_ADDED)
 		return value_json_fail(r, rc, p);
-	return push_number(r, box, p + 1);
+	return value_tree_push_number(r, box, p + 1);
 }
 
 /*
@@ -582,7 +584,7 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 	case '[':
 		return read_box(r, p, depth);
 	case '"':
-		p = read_text(r, p + 1, &value);
+		p = value_tree_read_text(r, p + 1, &value);
 		break;
 	case 't':
 	case 'f':
@@ -590,7 +592,7 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 		p = read_word(r, p, &value);
 		break;
 	default:
-		p = read_number(r, p, &value);
+		p = value_tree_read_number(r, p, &value);
 	}
 	return p ? value_json_push(r, &value, p) : NULL;
 }

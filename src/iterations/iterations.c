@@ -42,7 +42,7 @@ static void iterations_release(struct signs *s)
 	*s = (struct signs){ .count = 0 };
 }
 
-static bool add_mark(struct signs *marks, struct frag_text name, uint64_t event)
+static bool iterations_add_mark(struct signs *marks, struct frag_text name, uint64_t event)
 {
 	char *kind = frag_mark_kind(name.text, name.length);
 
@@ -70,7 +70,7 @@ static void roll(struct rolling *r, uint64_t bytes)
 }
 
 /* A tape has its marks beside its events. */
-static bool read_marks(const struct frag_tape *tape, struct signs *marks)
+static bool iterations_read_marks(const struct frag_tape *tape, struct signs *marks)
 {
 	bool good = true;
 
@@ -78,7 +78,8 @@ static bool read_marks(const struct frag_tape *tape, struct signs *marks)
 		const struct frag_tape_rare *rare = &tape->rare[i];
 
 		if (frag_tape_op(&tape->events[rare->event]) == FRAG_OP_MARK)
-			good = add_mark(marks, frag_tape_text(tape->texts, rare), rare->event);
+			good = iterations_add_mark(marks, frag_tape_text(tape->texts, rare),
+						   rare->event);
 	}
 	return good;
 }
@@ -219,8 +220,8 @@ static bool vote(struct beats *b, uint64_t distance, const struct sign *first, u
 	return true;
 }
 
-static int take_windows(struct frag_iterations *it, struct signs *windows, uint64_t events,
-			struct frag_error *err)
+static int iterations_take_windows(struct frag_iterations *it, struct signs *windows,
+				   uint64_t events, struct frag_error *err)
 {
 	struct beats beats = { .count = 0 };
 	const struct beat *best = NULL;
@@ -376,14 +377,14 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	int rc = 0;
 
 	*it = (struct frag_iterations){ .count = 0 };
-	if ((mark && !wanted) || !read_marks(tape, &marks))
+	if ((mark && !wanted) || !iterations_read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : take_marks(it, &marks, wanted, tape->count, err);
 	iterations_release(&marks);
 	if (!rc && !it->count && !mark) {
-		rc = read_windows(tape, &windows)
-			     ? take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
-			     : frag_fail_nomem(err);
+		rc = read_windows(tape, &windows) ? iterations_take_windows(
+			     it, &windows, frag_tape_event(tape, UINT64_MAX), err)
+						  : frag_fail_nomem(err);
 		iterations_release(&windows);
 		if (!rc && !it->count)
 			rc = take_period(it, tape, err);

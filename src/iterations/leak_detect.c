@@ -78,7 +78,7 @@ static void leak_detect_begin(struct walk *w)
 }
 
 /* Of a mark; all rare events before it go by. */
-static struct frag_text text_at(struct walk *w, uint32_t event)
+static struct frag_text leak_detect_text_at(struct walk *w, uint32_t event)
 {
 	while (w->tape->rare[w->rare].event < event)
 		w->rare++;
@@ -117,7 +117,7 @@ static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
 			if (peaks && w->now[device] > w->out->devices[device].peak)
 				w->out->devices[device].peak = w->now[device];
 		} else if (frag_tape_op(e) == FRAG_OP_MARK) {
-			frag_marked_tags_mark(&w->tags, text_at(w, i));
+			frag_marked_tags_mark(&w->tags, leak_detect_text_at(w, i));
 		}
 	}
 	return true;
@@ -237,7 +237,7 @@ static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
 	return low;
 }
 
-static struct held held_of(struct walk *w, const struct slot *slot)
+static struct held leak_detect_held_of(struct walk *w, const struct slot *slot)
 {
 	const struct frag_tape_site *site = &w->tape->sites[slot->site];
 	struct held held = {
@@ -263,7 +263,7 @@ static bool keep_left(struct walk *w, uint32_t *count)
 	for (uint32_t i = 0; w->left && i < w->slot_count; i++)
 		if (w->slots[i].event != NOBODY && w->slots[i].event >= from
 		    && w->slots[i].event < to)
-			w->left[(*count)++] = held_of(w, &w->slots[i]);
+			w->left[(*count)++] = leak_detect_held_of(w, &w->slots[i]);
 	return w->left != NULL;
 }
 
@@ -303,7 +303,7 @@ static double start_at(const struct walk *w, uint32_t point, uint32_t device)
 }
 
 /* The median of the slopes between any two points. */
-static bool find_growth(const struct walk *w, uint32_t device, double *growth)
+static bool leak_detect_find_growth(const struct walk *w, uint32_t device, double *growth)
 {
 	const struct frag_iterations *it = &w->out->iterations;
 	double *slopes = malloc((size_t)w->points * w->points / 2 * sizeof(*slopes));
@@ -330,7 +330,7 @@ static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
 	d->full_in = UINT64_MAX;
 	if (room && d->leak)
 		d->full_in = room > d->peak ? (room - d->peak) / d->leak : 0;
-	return find_growth(w, device, &d->growth);
+	return leak_detect_find_growth(w, device, &d->growth);
 }
 
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,

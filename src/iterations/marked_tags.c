@@ -67,21 +67,22 @@ static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
 }
 
 /* Tags may have a NUL, kinds have none. */
-static size_t length_of(const struct frag_text *tag, uint32_t end, const char *text)
+static size_t marked_tags_length_of(const struct frag_text *tag, uint32_t end, const char *text)
 {
 	return tag->length - end + strlen(text + tag->length - end);
 }
 
 /* The first tag of this text, except the numbers of the mark. */
-static bool find_first(struct frag_marked_tags *o, const struct frag_text *tag, uint32_t own,
-		       uint32_t *first)
+static bool marked_tags_find_first(struct frag_marked_tags *o, const struct frag_text *tag,
+				   uint32_t own, uint32_t *first)
 {
 	char *text = marked_tags_text_of(tag, o->mark.length);
 	uint64_t key;
 
 	if (!text)
 		return false;
-	key = frag_hash_text(text, length_of(tag, o->mark.length, text), o->of_text.seed);
+	key = frag_hash_text(text, marked_tags_length_of(tag, o->mark.length, text),
+			     o->of_text.seed);
 	free(text);
 	*first = frag_map_get(&o->of_text, key);
 	if (*first != FRAG_MAP_NONE)
@@ -101,7 +102,7 @@ bool frag_marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *ow
 	o->of[tag].tag = tag;
 	if (text.text && ends_with_mark(o, &text)) {
 		o->of[tag].end = o->mark.length;
-		if (!find_first(o, &text, tag, &o->of[tag].tag))
+		if (!marked_tags_find_first(o, &text, tag, &o->of[tag].tag))
 			return false;
 	}
 	*owner = o->of[tag].tag;
@@ -123,7 +124,7 @@ bool frag_marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, cha
 	text = marked_tags_text_of(&tag, end);
 	if (!text)
 		return false;
-	length = length_of(&tag, end, text);
+	length = marked_tags_length_of(&tag, end, text);
 	*out = malloc(length * 6 + 3);
 	if (*out)
 		*frag_put_json(*out, text, length) = '\0';

@@ -18,7 +18,7 @@ uint64_t frag_result_overhead(const struct frag_result *r)
 	return r->peak.reserved > r->peak.requested ? r->peak.reserved - r->peak.requested : 0;
 }
 
-static char *copy_text(const char *text, bool *good)
+static char *result_copy_text(const char *text, bool *good)
 {
 	char *copy = text ? strdup(text) : NULL;
 
@@ -31,9 +31,9 @@ static void own_holders(struct frag_tag_usage *holders, uint32_t count, bool *go
 	for (uint32_t i = 0; i < count; i++) {
 		struct frag_tag_usage *holder = &holders[i];
 
-		holder->tag = copy_text(holder->tag, good);
+		holder->tag = result_copy_text(holder->tag, good);
 		for (uint32_t k = 0; k < holder->stack_count; k++)
-			holder->stacks[k].frames = copy_text(holder->stacks[k].frames, good);
+			holder->stacks[k].frames = result_copy_text(holder->stacks[k].frames, good);
 	}
 }
 
@@ -43,7 +43,7 @@ bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from)
 	bool good = true;
 
 	*to = *from;
-	to->id = copy_text(from->id, &good);
+	to->id = result_copy_text(from->id, &good);
 	own_holders(to->holders, to->holder_count, &good);
 	own_holders(to->hole.holders, to->hole.holder_count, &good);
 	return good;
@@ -54,7 +54,7 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
 	bool good = true;
 
 	*to = *from;
-	to->name = copy_text(from->name, &good);
+	to->name = result_copy_text(from->name, &good);
 	return good;
 }
 

@@ -151,8 +151,8 @@ static void raise_pool_peaks(struct frag_metrics *peak, const struct frag_metric
 }
 
 /* Of the steps with the highest reserved, the one with the most allocated. */
-static void note_peak(struct frag_run_metrics *metrics, const struct frag_heap *heap,
-			     const struct frag_device *dev, uint64_t step, uint64_t highest)
+static void run_metrics_note_peak(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+				  const struct frag_device *dev, uint64_t step, uint64_t highest)
 {
 	const struct frag_device_pool *pool = dev->pool;
 	const uint64_t reserved = pool ? pool->reserved : heap->totals.reserved;
@@ -171,7 +171,7 @@ void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_
 	const uint64_t highest = metrics->peak.reserved;
 
 	raise_peaks(&metrics->peak, heap, dev, frag_call_count(heap) || !metrics->steps);
-	note_peak(metrics, heap, dev, step, highest);
+	run_metrics_note_peak(metrics, heap, dev, step, highest);
 }
 
 void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,
@@ -181,7 +181,7 @@ void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struc
 
 	frag_run_metrics_look(metrics, heap, dev);
 	raise_pool_peaks(&metrics->peak, &metrics->now, &heap->totals, dev);
-	note_peak(metrics, heap, dev, step, highest);
+	run_metrics_note_peak(metrics, heap, dev, step, highest);
 	if (metrics->level == FRAG_LEVEL_ALL)
 		*frag_series_add(metrics->series, t) = (struct frag_sums){
 			.requested = metrics->now.requested, .allocated = metrics->now.allocated,

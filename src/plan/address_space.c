@@ -8,7 +8,7 @@
 #include "base/hash.h"
 
 /* The first time at or after the step. */
-static uint32_t time_of(const struct frag_space *s, uint64_t step)
+static uint32_t address_space_time_of(const struct frag_space *s, uint64_t step)
 {
 	uint32_t low = 0, high = s->times;
 
@@ -23,7 +23,7 @@ static uint32_t time_of(const struct frag_space *s, uint64_t step)
 	return low;
 }
 
-static int by_number(const void *one, const void *other)
+static int address_space_by_number(const void *one, const void *other)
 {
 	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
 
@@ -43,7 +43,7 @@ static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32
 	for (uint32_t i = 0; i < plan->count; i++)
 		if (plan->buffers[i].space == space)
 			ends[n++] = plan->buffers[i].end;
-	qsort(ends, n, sizeof(*ends), by_number);
+	qsort(ends, n, sizeof(*ends), address_space_by_number);
 	n = 0;
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct frag_buffer *b = &plan->buffers[i];
@@ -64,7 +64,7 @@ static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frag_buffer *b = &plan->buffers[s->buffer[i]];
 
-		s->to[i] = time_of(s, b->end);
+		s->to[i] = address_space_time_of(s, b->end);
 		if (!timed)
 			s->life[i] = (double)(b->end - b->birth);
 	}
@@ -242,7 +242,7 @@ static uint64_t largest_of(const struct frag_ranges *r, uint32_t n)
 	return n == FRAG_NO_RANGE ? 0 : r->of[n].largest;
 }
 
-static void note(struct frag_ranges *r, uint32_t n)
+static void address_space_note(struct frag_ranges *r, uint32_t n)
 {
 	struct frag_range *x = &r->of[n];
 	const uint64_t left = largest_of(r, x->left), right = largest_of(r, x->right);
@@ -291,7 +291,8 @@ uint64_t frag_ranges_lowest(const struct frag_ranges *r, uint64_t bytes)
 }
 
 /* The tree n without what begins at or after the offset, which becomes *upper. */
-static uint32_t split(struct frag_ranges *r, uint32_t n, uint64_t offset, uint32_t *upper)
+static uint32_t address_space_split(struct frag_ranges *r, uint32_t n, uint64_t offset,
+				    uint32_t *upper)
 {
 	uint32_t rest;
 
@@ -300,13 +301,13 @@ static uint32_t split(struct frag_ranges *r, uint32_t n, uint64_t offset, uint32
 		return n;
 	}
 	if (r->of[n].offset < offset) {
-		rest = split(r, r->of[n].right, offset, upper);
+		rest = address_space_split(r, r->of[n].right, offset, upper);
 		r->of[n].right = rest;
-		note(r, n);
+		address_space_note(r, n);
 		return n;
 	}
-	rest = split(r, r->of[n].left, offset, &r->of[n].left);
-	note(r, n);
+	rest = address_space_split(r, r->of[n].left, offset, &r->of[n].left);
+	address_space_note(r, n);
 	*upper = n;
 	return rest;
 }
@@ -317,11 +318,11 @@ static uint32_t join(struct frag_ranges *r, uint32_t low, uint32_t high)
 		return low == FRAG_NO_RANGE ? high : low;
 	if (heavier(low, high)) {
 		r->of[low].right = join(r, r->of[low].right, high);
-		note(r, low);
+		address_space_note(r, low);
 		return low;
 	}
 	r->of[high].left = join(r, low, r->of[high].left);
-	note(r, high);
+	address_space_note(r, high);
 	return high;
 }
 
@@ -334,7 +335,7 @@ static void begin_gap(struct frag_ranges *r, uint32_t n, uint64_t begin)
 		begin_gap(r, r->of[n].left, begin);
 	else
 		r->of[n].gap = r->of[n].offset - begin;
-	note(r, n);
+	address_space_note(r, n);
 }
 
 static uint64_t end_of(const struct frag_ranges *r, uint32_t n)
@@ -346,7 +347,7 @@ static uint64_t end_of(const struct frag_ranges *r, uint32_t n)
 
 void frag_ranges_add(struct frag_ranges *r, uint32_t buffer, uint64_t offset, uint64_t end)
 {
-	uint32_t high, low = split(r, r->root, offset, &high);
+	uint32_t high, low = address_space_split(r, r->root, offset, &high);
 	const uint64_t before = end_of(r, low);
 
 	FRAG_ASSERT(before <= offset && offset < end);
@@ -361,9 +362,9 @@ void frag_ranges_add(struct frag_ranges *r, uint32_t buffer, uint64_t offset, ui
 void frag_ranges_remove(struct frag_ranges *r, uint32_t buffer)
 {
 	const struct frag_range x = r->of[buffer];
-	uint32_t high, one, low = split(r, r->root, x.offset, &high);
+	uint32_t high, one, low = address_space_split(r, r->root, x.offset, &high);
 
-	one = split(r, high, x.offset + 1, &high);
+	one = address_space_split(r, high, x.offset + 1, &high);
 	FRAG_ASSERT(one == buffer);
 	(void)one;
 	begin_gap(r, high, end_of(r, low));

@@ -40,7 +40,7 @@ uint32_t frag_plan_space_of(struct frag_plan *plan, const struct frag_tape *tape
 	return s->pool_name ? plan->space_count++ : UINT32_MAX;
 }
 
-static int by_device(const void *one, const void *other)
+static int buffers_by_device(const void *one, const void *other)
 {
 	const struct frag_space_plan *a = one, *b = other;
 
@@ -58,7 +58,7 @@ int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err)
 	for (uint32_t i = 0; i < plan->space_count; i++)
 		plan->spaces[i].try_count = i;
 	if (plan->space_count)
-		qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), by_device);
+		qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), buffers_by_device);
 	for (uint32_t i = 0; i < plan->space_count; i++) {
 		struct frag_space_plan s = plan->spaces[i];
 
@@ -99,7 +99,7 @@ static bool slot_room(struct taking *t, uint32_t slot)
 	return true;
 }
 
-static bool take(struct taking *t, const struct frag_event *ev)
+static bool buffers_take(struct taking *t, const struct frag_event *ev)
 {
 	struct frag_plan *plan = t->plan;
 	const uint64_t rest = ev->bytes % plan->align;
@@ -119,7 +119,7 @@ static bool take(struct taking *t, const struct frag_event *ev)
 	return b->space != UINT32_MAX;
 }
 
-static void end(struct taking *t, uint32_t slot, uint64_t step)
+static void buffers_end(struct taking *t, uint32_t slot, uint64_t step)
 {
 	if (slot >= t->slot_capacity || !t->of_slot[slot])
 		return;
@@ -129,7 +129,7 @@ static void end(struct taking *t, uint32_t slot, uint64_t step)
 }
 
 /* What is live when the stretch begins is born there; what has ended by then takes nothing. */
-static int begin(struct taking *t, uint64_t step, struct frag_error *err)
+static int buffers_begin(struct taking *t, uint64_t step, struct frag_error *err)
 {
 	struct frag_plan *plan = t->plan;
 	uint32_t *now = calloc((size_t)plan->count + 1, sizeof(*now)), kept = 0;
@@ -154,7 +154,7 @@ static int begin(struct taking *t, uint64_t step, struct frag_error *err)
 	return 0;
 }
 
-static int take_event(struct taking *t, const struct frag_event *ev, struct frag_error *err)
+static int buffers_take_event(struct taking *t, const struct frag_event *ev, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -165,17 +165,17 @@ static int take_event(struct taking *t, const struct frag_event *ev, struct frag
 		return 0;
 	}
 	if (!t->begun && frag_plan_is_mark(ev, t->marks->from))
-		rc = begin(t, ev->step, err);
+		rc = buffers_begin(t, ev->step, err);
 	if (ev->op == FRAG_OP_FREE && !ev->waits)
-		end(t, ev->slot, ev->step);
+		buffers_end(t, ev->slot, ev->step);
 	for (uint32_t i = 0; i < ev->ended_count; i++)
-		end(t, ev->ended[i].slot, ev->step);
-	if (!rc && ev->op == FRAG_OP_ALLOC && !take(t, ev))
+		buffers_end(t, ev->ended[i].slot, ev->step);
+	if (!rc && ev->op == FRAG_OP_ALLOC && !buffers_take(t, ev))
 		rc = frag_fail_nomem(err);
 	return rc;
 }
 
-static int take_all(struct taking *t, struct frag_error *err)
+static int buffers_take_all(struct taking *t, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
 	struct frag_batch batch = { .count = 0 };
@@ -185,13 +185,13 @@ static int take_all(struct taking *t, struct frag_error *err)
 		return frag_fail_nomem(err);
 	while (!rc && !t->ended && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
 		for (uint32_t i = 0; i < batch.count && !rc && !t->ended; i++)
-			rc = take_event(t, &batch.events[i], err);
+			rc = buffers_take_event(t, &batch.events[i], err);
 	frag_tape_reader_del(reader);
 	return rc;
 }
 
 /* The last step ends what lives on; requests of 0 bytes, which their frees had to find, go. */
-static void settle(struct taking *t)
+static void buffers_settle(struct taking *t)
 {
 	struct frag_plan *plan = t->plan;
 	uint32_t kept = 0;
@@ -220,7 +220,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 	*plan = (struct frag_plan){
 		.content = frag_tape_info(tape)->content, .align = align, .complete = true,
 	};
-	rc = take_all(&t, err);
+	rc = buffers_take_all(&t, err);
 	free(t.of_slot);
 	if (!rc && !t.begun)
 		rc = frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" in the trace", marks->from);
@@ -229,7 +229,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 			       marks->from);
 	if (rc)
 		return rc;
-	settle(&t);
+	buffers_settle(&t);
 	return frag_plan_order_spaces(plan, err);
 }
 

@@ -565,7 +565,7 @@ struct rank_key {
 	uint32_t item;
 };
 
-static int by_rank(const void *one, const void *other)
+static int canonical_search_by_rank(const void *one, const void *other)
 {
 	const struct rank_key *a = one, *b = other;
 
@@ -602,7 +602,7 @@ static bool rank_items(struct search *w, struct piece *p, const uint32_t *items)
 				break;
 			}
 	}
-	qsort(keys, p->count, sizeof(*keys), by_rank);
+	qsort(keys, p->count, sizeof(*keys), canonical_search_by_rank);
 	for (uint32_t i = 0; i < p->count; i++)
 		p->item[i] = keys[i].item;
 	free(keys);

@@ -85,7 +85,7 @@ static void clear(struct frag_greedy *shelf)
 	memset(shelf->marked, 0, ((size_t)s->times / WORD + 2) * sizeof(*shelf->marked));
 }
 
-static void put(struct frag_greedy *shelf, uint32_t item)
+static void greedy_placement_put(struct frag_greedy *shelf, uint32_t item)
 {
 	const struct frag_space *s = shelf->space;
 	const struct frag_shelf_range range = { s->offset[item], s->offset[item] + s->size[item] };
@@ -170,7 +170,7 @@ static void sort_heap(struct frag_shelf_range *of, size_t count)
 }
 
 /* By their beginnings: quicksort, inlined, as this is most of the work. */
-static void sort(struct frag_shelf_range *of, size_t count, uint32_t depth)
+static void greedy_placement_sort(struct frag_shelf_range *of, size_t count, uint32_t depth)
 {
 	while (count > 24) {
 		const uint64_t a = of[0].from, b = of[count / 2].from, c = of[count - 1].from;
@@ -195,7 +195,7 @@ static void sort(struct frag_shelf_range *of, size_t count, uint32_t depth)
 			of[i++] = of[k];
 			of[k--] = x;
 		}
-		sort(of + k + 1, count - k - 1, depth);
+		greedy_placement_sort(of + k + 1, count - k - 1, depth);
 		count = k + 1;
 	}
 	sort_few(of, count);
@@ -231,7 +231,7 @@ static uint64_t offset_for(struct frag_greedy *shelf, uint32_t item, bool best)
 			meet(shelf, shelf->ranges[shelf->first[node] + i]);
 	meet_later(shelf, item);
 	shelf->looks += shelf->met_count + 8;
-	sort(shelf->met, shelf->met_count, 40);
+	greedy_placement_sort(shelf->met, shelf->met_count, 40);
 	return find_gap(shelf, s->size[item], best);
 }
 
@@ -256,7 +256,7 @@ uint64_t frag_shelf_place(struct frag_greedy *shelf, const uint32_t *order,
 			shelf->stopped = true;
 			return UINT64_MAX;
 		}
-		put(shelf, item);
+		greedy_placement_put(shelf, item);
 	}
 	return height;
 }

@@ -50,7 +50,8 @@ static bool held_room(struct slots *s, uint32_t slot)
 }
 
 /* The buffer of the device's k-th request, a new one where no period had so many. */
-static struct frag_buffer *buffer_of(struct slots *s, const struct frag_event *ev, uint32_t k)
+static struct frag_buffer *periodic_plan_buffer_of(struct slots *s, const struct frag_event *ev,
+						   uint32_t k)
 {
 	struct counted *d = &s->devices[ev->device];
 	struct frag_plan *plan = s->plan;
@@ -73,10 +74,10 @@ static struct frag_buffer *buffer_of(struct slots *s, const struct frag_event *e
 }
 
 /* A request whose pool is not that of the first one at k takes no part: no place is in both. */
-static bool take(struct slots *s, const struct frag_event *ev)
+static bool periodic_plan_take(struct slots *s, const struct frag_event *ev)
 {
 	struct counted *d = &s->devices[ev->device];
-	struct frag_buffer *b = buffer_of(s, ev, d->now);
+	struct frag_buffer *b = periodic_plan_buffer_of(s, ev, d->now);
 	const uint64_t rest = ev->bytes % s->plan->align;
 	const uint64_t size = rest ? ev->bytes + (s->plan->align - rest) : ev->bytes;
 
@@ -96,7 +97,7 @@ static bool take(struct slots *s, const struct frag_event *ev)
 }
 
 /* The block is gone: so many requests have come while it was there. */
-static void end(struct slots *s, uint32_t slot)
+static void periodic_plan_end(struct slots *s, uint32_t slot)
 {
 	struct frag_buffer *b;
 	struct held *held;
@@ -115,7 +116,7 @@ static void end(struct slots *s, uint32_t slot)
 }
 
 /* The mark of the end may begin the next period, so that comes second; 0 bytes take nothing. */
-static bool take_event(struct slots *s, const struct frag_event *ev)
+static bool periodic_plan_take_event(struct slots *s, const struct frag_event *ev)
 {
 	s->last = ev->step;
 	if (s->within && frag_plan_is_mark(ev, s->marks->to)) {
@@ -131,13 +132,13 @@ static bool take_event(struct slots *s, const struct frag_event *ev)
 			s->devices[d].now = 0;
 	}
 	if (ev->op == FRAG_OP_FREE && !ev->waits)
-		end(s, ev->slot);
+		periodic_plan_end(s, ev->slot);
 	for (uint32_t i = 0; i < ev->ended_count; i++)
-		end(s, ev->ended[i].slot);
-	return ev->op != FRAG_OP_ALLOC || !ev->bytes || !s->within || take(s, ev);
+		periodic_plan_end(s, ev->ended[i].slot);
+	return ev->op != FRAG_OP_ALLOC || !ev->bytes || !s->within || periodic_plan_take(s, ev);
 }
 
-static int take_all(struct slots *s, struct frag_error *err)
+static int periodic_plan_take_all(struct slots *s, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(s->tape);
 	struct frag_batch batch = { .count = 0 };
@@ -145,12 +146,12 @@ static int take_all(struct slots *s, struct frag_error *err)
 
 	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
 		for (uint32_t i = 0; i < batch.count && good; i++)
-			good = take_event(s, &batch.events[i]);
+			good = periodic_plan_take_event(s, &batch.events[i]);
 	frag_tape_reader_del(reader);
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-static int by_birth(const void *one, const void *other)
+static int periodic_plan_by_birth(const void *one, const void *other)
 {
 	const struct frag_buffer *a = one, *b = other;
 
@@ -162,12 +163,12 @@ static int by_birth(const void *one, const void *other)
 }
 
 /* What is live yet, and lives: what another period carries over is there all the time. */
-static void settle(struct slots *s)
+static void periodic_plan_settle(struct slots *s)
 {
 	struct frag_plan *plan = s->plan;
 
 	for (uint32_t i = 0; i < s->held_capacity; i++)
-		end(s, i);
+		periodic_plan_end(s, i);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		struct frag_buffer *b = &plan->buffers[i];
 
@@ -180,7 +181,7 @@ static void settle(struct slots *s)
 	if (s->within)
 		plan->to = s->last + 1;
 	if (plan->count)
-		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
+		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), periodic_plan_by_birth);
 }
 
 /* The tape is read to its end: the last period may have none of its own. */
@@ -195,7 +196,7 @@ int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64
 
 	*plan = (struct frag_plan){ .align = align, .complete = true };
 	s.devices = calloc((size_t)s.device_count + 1, sizeof(*s.devices));
-	rc = s.devices ? take_all(&s, err) : frag_fail_nomem(err);
+	rc = s.devices ? periodic_plan_take_all(&s, err) : frag_fail_nomem(err);
 	plan->content = frag_tape_info(tape)->content;
 	if (!rc && !plan->periods)
 		rc = frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" in the trace", marks->from);
@@ -203,7 +204,7 @@ int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64
 		rc = frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" after \"%.80s\"", marks->to,
 			       marks->from);
 	if (!rc)
-		settle(&s);
+		periodic_plan_settle(&s);
 	for (uint32_t d = 0; s.devices && d < s.device_count; d++)
 		free(s.devices[d].buffers);
 	free(s.devices);
@@ -216,5 +217,5 @@ void frag_plan_slots_by_request(struct frag_plan *plan)
 	for (uint32_t i = 0; i < plan->count; i++)
 		plan->buffers[i].birth = plan->buffers[i].id.number;
 	if (plan->count)
-		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
+		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), periodic_plan_by_birth);
 }

@@ -15,9 +15,10 @@
 #include "input/full_input.h"
 
 /* -FRAG_ETRACE with the line and the column of a byte of the text. */
-__attribute__((format(printf, 4, 5)))
-static int bad(const struct frag_plan_file *f, const char *at, struct frag_error *err,
-	       const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int plan_file_bad(const struct frag_plan_file *f,
+							       const char *at,
+							       struct frag_error *err,
+							       const char *format, ...)
 {
 	const char *line = f->text;
 	uint64_t number = 1;
@@ -58,7 +59,7 @@ struct json {
 static const char *fail(struct json *j, const char *at, const char *what)
 {
 	if (!j->rc)
-		j->rc = bad(j->f, at, j->err, "%s", what);
+		j->rc = plan_file_bad(j->f, at, j->err, "%s", what);
 	return NULL;
 }
 
@@ -77,7 +78,7 @@ static bool is(struct frag_text name, const char *word)
 	return strlen(word) == name.length && memcmp(name.text, word, name.length) == 0;
 }
 
-static const char *take_number(struct json *j, const char *p, uint64_t *out)
+static const char *plan_file_take_number(struct json *j, const char *p, uint64_t *out)
 {
 	const char *after = frag_scan_integer(p, out);
 
@@ -90,7 +91,7 @@ static const char *take_name(struct json *j, const char *p, struct frag_handle *
 
 	if (*p != '"') {
 		*out = (struct frag_handle){ .text = NULL };
-		return take_number(j, p, &out->number);
+		return plan_file_take_number(j, p, &out->number);
 	}
 	p = checked(j, frag_scan_string(&j->scan, p + 1, &text));
 	if (p)
@@ -98,7 +99,8 @@ static const char *take_name(struct json *j, const char *p, struct frag_handle *
 	return p;
 }
 
-static const char *take_text(struct json *j, const char *p, const char *word, const char *wrong)
+static const char *plan_file_take_text(struct json *j, const char *p, const char *word,
+				       const char *wrong)
 {
 	struct frag_handle text = { .text = NULL };
 	const char *after = *p == '"' ? take_name(j, p, &text) : NULL;
@@ -133,14 +135,14 @@ static const char *take_member(struct json *j, const char *p, struct frag_text n
 		if (!is(name, numbers[i].name))
 			continue;
 		*seen |= numbers[i].bit;
-		return take_number(j, p, numbers[i].number);
+		return plan_file_take_number(j, p, numbers[i].number);
 	}
 	if (is(name, "id") || is(name, "pool")) {
 		*seen |= is(name, "id") ? ROW_ID : ROW_POOL;
 		return take_name(j, p, is(name, "id") ? &row->id : &row->pool);
 	}
 	if (is(name, "device")) {
-		after = take_number(j, p, &device);
+		after = plan_file_take_number(j, p, &device);
 		row->device = (uint32_t)device;
 		*seen |= ROW_DEVICE;
 		return after && device > INT32_MAX ? fail(j, p, "no such device") : after;
@@ -149,7 +151,7 @@ static const char *take_member(struct json *j, const char *p, struct frag_text n
 	return checked(j, frag_scan_skip(&j->scan, p, 3));
 }
 
-static const char *take_row(struct json *j, const char *p)
+static const char *plan_file_take_row(struct json *j, const char *p)
 {
 	struct frag_plan_row *row = add(j->f);
 	const char *begin = p;
@@ -182,7 +184,7 @@ static const char *take_row(struct json *j, const char *p)
 	return p;
 }
 
-static const char *take_rows(struct json *j, const char *p)
+static const char *plan_file_take_rows(struct json *j, const char *p)
 {
 	bool end;
 
@@ -192,7 +194,7 @@ static const char *take_rows(struct json *j, const char *p)
 	if (p && *p == ']')
 		return p + 1;
 	for (end = false; p && !end;) {
-		p = take_row(j, p);
+		p = plan_file_take_row(j, p);
 		p = p ? checked(j, frag_scan_next(&j->scan, p, ']', &end)) : NULL;
 	}
 	return p;
@@ -223,23 +225,24 @@ static const char *take_head(struct json *j, const char *p, struct frag_text nam
 
 	if (is(name, "format")) {
 		*seen |= HEAD_FORMAT;
-		return take_text(j, p, "fragsim-plan", "a plan is required: \"fragsim-plan\"");
+		return plan_file_take_text(j, p, "fragsim-plan",
+					   "a plan is required: \"fragsim-plan\"");
 	}
 	if (is(name, "version")) {
 		*seen |= HEAD_VERSION;
-		after = take_number(j, p, &version);
+		after = plan_file_take_number(j, p, &version);
 		return after && version != 1 ? fail(j, p, "this version is not supported") : after;
 	}
 	if (is(name, "buffers")) {
 		if (*seen & HEAD_BUFFERS)
 			return fail(j, p, "buffers are given twice");
 		*seen |= HEAD_BUFFERS;
-		return take_rows(j, p);
+		return plan_file_take_rows(j, p);
 	}
 	if (is(name, "content"))
 		return take_content(j, p);
 	if (is(name, "height"))
-		return take_number(j, p, &j->f->height);
+		return plan_file_take_number(j, p, &j->f->height);
 	return checked(j, frag_scan_skip(&j->scan, p, 2));
 }
 
@@ -256,7 +259,8 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 	j.scan = (struct frag_scan){ .end = f->text + length, .scratch = f->scratch };
 	p = checked(&j, frag_scan_space(&j.scan, p));
 	if (p && *p != '{')
-		return bad(f, p, err, "a plan is required: fragsim's JSON, or minimalloc's CSV");
+		return plan_file_bad(f, p, err,
+				     "a plan is required: fragsim's JSON, or minimalloc's CSV");
 	p = p ? checked(&j, frag_scan_space(&j.scan, p + 1)) : NULL;
 	while (p && !end) {
 		struct frag_text name;
@@ -268,9 +272,11 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 	if (!p)
 		return j.rc;
 	if (seen != HEAD_ALL)
-		return bad(f, f->text, err, "a plan requires format, version and buffers");
+		return plan_file_bad(f, f->text, err,
+				     "a plan requires format, version and buffers");
 	p += strspn(p, " \t\r\n");
-	return p == j.scan.end ? 0 : bad(f, p, err, "bytes after the end of the document");
+	return p == j.scan.end ? 0
+			       : plan_file_bad(f, p, err, "bytes after the end of the document");
 }
 
 enum { CSV_ID, CSV_LOWER, CSV_UPPER, CSV_SIZE, CSV_OFFSET, CSV_OTHER, CSV_COLUMNS };
@@ -295,7 +301,7 @@ static int column_of(struct frag_text field)
 }
 
 /* The next line, without its end. False: there is none. */
-static bool next_line(const char **p, struct frag_text *line)
+static bool plan_file_next_line(const char **p, struct frag_text *line)
 {
 	const size_t length = strcspn(*p, "\n");
 
@@ -318,13 +324,16 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 	if (!row)
 		return frag_fail_nomem(err);
 	if (frag_rowfile_split(line, field, FIELDS_MAX) != fields)
-		return bad(f, line.text, err, "%" PRIu32 " fields, as in the first line, are"
-			   " required", fields);
+		return plan_file_bad(f, line.text, err,
+				     "%" PRIu32 " fields, as in the first line, are"
+				     " required",
+				     fields);
 	for (uint32_t i = 0; i < fields; i++)
 		by[column[i]] = field[i];
 	for (int c = CSV_LOWER; c <= CSV_OFFSET; c++)
 		if (!frag_parse_count(by[c].text, by[c].length, &numbers[c]))
-			return bad(f, by[c].text, err, "an integer from 0 to 2^53-1 is required");
+			return plan_file_bad(f, by[c].text, err,
+					     "an integer from 0 to 2^53-1 is required");
 	row->id = (struct frag_handle){ .text = by[CSV_ID].text, .number = by[CSV_ID].length };
 	if (frag_parse_count(by[CSV_ID].text, by[CSV_ID].length, &numbers[CSV_ID])
 	    && (by[CSV_ID].length == 1 || *by[CSV_ID].text != '0'))
@@ -334,8 +343,9 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 	row->size = numbers[CSV_SIZE];
 	row->offset = numbers[CSV_OFFSET];
 	if (row->offset + row->size >= FRAG_SIZE_LIMIT)
-		return bad(f, by[CSV_OFFSET].text, err, "offset and size of a buffer come to 2^53 or"
-			   " more");
+		return plan_file_bad(f, by[CSV_OFFSET].text, err,
+				     "offset and size of a buffer come to 2^53 or"
+				     " more");
 	return 0;
 }
 
@@ -347,31 +357,32 @@ static int parse_csv(struct frag_plan_file *f, struct frag_error *err)
 	uint32_t fields, seen = 0;
 
 	f->csv = true;
-	next_line(&p, &line);
+	plan_file_next_line(&p, &line);
 	fields = frag_rowfile_split(line, field, FIELDS_MAX);
 	if (fields > FIELDS_MAX)
-		return bad(f, f->text, err, "more than %d columns", FIELDS_MAX);
+		return plan_file_bad(f, f->text, err, "more than %d columns", FIELDS_MAX);
 	for (uint32_t i = 0; i < fields; i++) {
 		column[i] = column_of(field[i]);
 		if (column[i] != CSV_OTHER && seen & 1U << column[i])
-			return bad(f, field[i].text, err, "a column is given twice");
+			return plan_file_bad(f, field[i].text, err, "a column is given twice");
 		seen |= 1U << column[i];
 	}
 	if ((seen | 1U << CSV_OTHER) != (1U << CSV_COLUMNS) - 1)
-		return bad(f, f->text, err, "the columns id, lower, upper, size and offset are"
-			   " required");
-	while (!rc && next_line(&p, &line) && line.length)
+		return plan_file_bad(f, f->text, err,
+				     "the columns id, lower, upper, size and offset are"
+				     " required");
+	while (!rc && plan_file_next_line(&p, &line) && line.length)
 		rc = csv_row(f, line, column, fields, err);
 	return rc;
 }
 
 /* The text is the file's own from here on. */
-static int parse(struct frag_plan_file *f, size_t length, struct frag_error *err)
+static int plan_file_parse(struct frag_plan_file *f, size_t length, struct frag_error *err)
 {
 	const size_t blank = strspn(f->text, " \t\r\n");
 
 	if (!length)
-		return bad(f, f->text, err, "the file is empty");
+		return plan_file_bad(f, f->text, err, "the file is empty");
 	if (f->text[blank] >= 'a' && f->text[blank] <= 'z')
 		return parse_csv(f, err);
 	return parse_json(f, length, err);
@@ -386,7 +397,7 @@ int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void 
 	if (!f->text)
 		return frag_fail_nomem(err);
 	memcpy(f->text, bytes, length);
-	return parse(f, length, err);
+	return plan_file_parse(f, length, err);
 }
 
 int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err)
@@ -408,7 +419,7 @@ int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_
 		return rc;
 	f->text = whole.bytes;
 	whole.bytes = NULL;
-	rc = parse(f, whole.length, err);
+	rc = plan_file_parse(f, whole.length, err);
 	frag_whole_fini(&whole);
 	return rc;
 }

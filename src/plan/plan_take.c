@@ -37,7 +37,7 @@ static uint64_t hash_of(const struct taker *t, const struct frag_handle *id)
 			: frag_hash_mix(id->number + 1);
 }
 
-static bool same(const struct frag_handle *a, const struct frag_handle *b)
+static bool plan_take_same(const struct frag_handle *a, const struct frag_handle *b)
 {
 	if (!a->text != !b->text || a->number != b->number)
 		return false;
@@ -48,13 +48,13 @@ static bool same(const struct frag_handle *a, const struct frag_handle *b)
  * The buffer of a row: of that id, and of that birth where the file has steps. A CSV may have times
  * of its own: then an id that is there once will do. The count: there is none.
  */
-static uint32_t buffer_of(const struct taker *t, const struct frag_plan_row *row)
+static uint32_t plan_take_buffer_of(const struct taker *t, const struct frag_plan_row *row)
 {
 	const uint64_t key = hash_of(t, &row->id);
 	uint32_t at = frag_map_home(&t->by_id, key), i, only = t->plan->count, met = 0;
 
 	while ((i = frag_map_next(&t->by_id, key, &at)) != FRAG_MAP_NONE) {
-		if (!same(&t->plan->buffers[i].id, &row->id))
+		if (!plan_take_same(&t->plan->buffers[i].id, &row->id))
 			continue;
 		if (t->plan->buffers[i].birth == row->step)
 			return i;
@@ -72,9 +72,9 @@ static int refuse(struct taker *t, const char *what, const struct frag_handle *i
 			 t->file->path, id_text(buf, id), t->file->csv ? "time" : "step", step, what);
 }
 
-static int take_row(struct taker *t, const struct frag_plan_row *row)
+static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 {
-	const uint32_t i = buffer_of(t, row);
+	const uint32_t i = plan_take_buffer_of(t, row);
 	struct frag_buffer *b = &t->plan->buffers[i];
 
 	/* a row of 0 bytes takes nothing, whoever has it */
@@ -96,7 +96,7 @@ static int take_row(struct taker *t, const struct frag_plan_row *row)
 	return 0;
 }
 
-static int take_rows(struct taker *t)
+static int plan_take_take_rows(struct taker *t)
 {
 	const struct frag_plan *plan = t->plan;
 	char buf[ID_ROOM];
@@ -106,7 +106,7 @@ static int take_rows(struct taker *t)
 		if (!frag_map_add(&t->by_id, hash_of(t, &plan->buffers[i].id), i))
 			return frag_fail_nomem(t->err);
 	for (uint32_t i = 0; i < t->file->count && !rc; i++)
-		rc = take_row(t, &t->file->rows[i]);
+		rc = plan_take_take_row(t, &t->file->rows[i]);
 	for (uint32_t i = 0; i < plan->count && !rc; i++)
 		if (!t->taken[i])
 			rc = frag_fail(t->err, FRAG_ETRACE, "%s: buffer %s of the trace, from step %"
@@ -115,7 +115,7 @@ static int take_rows(struct taker *t)
 	return rc;
 }
 
-static int sweep(struct taker *t)
+static int plan_take_sweep(struct taker *t)
 {
 	struct frag_plan *plan = t->plan;
 	const struct frag_buffer *a, *b;
@@ -139,11 +139,11 @@ int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struc
 		.plan = plan, .file = f, .err = err,
 		.taken = calloc((size_t)plan->count + 1, sizeof(bool)),
 	};
-	int rc = t.taken && frag_map_init(&t.by_id, frag_hash_seed()) ? take_rows(&t)
+	int rc = t.taken && frag_map_init(&t.by_id, frag_hash_seed()) ? plan_take_take_rows(&t)
 								      : frag_fail_nomem(err);
 
 	rc = rc ? rc : frag_plan_bound(plan, err);
-	rc = rc ? rc : sweep(&t);
+	rc = rc ? rc : plan_take_sweep(&t);
 	frag_map_fini(&t.by_id);
 	free(t.taken);
 	for (uint32_t i = 0; i < plan->space_count; i++)

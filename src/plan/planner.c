@@ -245,7 +245,7 @@ static const struct order {
 };
 #define ORDERS (sizeof(orders) / sizeof(orders[0]))
 
-static int in_order(const void *one, const void *other)
+static int planner_in_order(const void *one, const void *other)
 {
 	const struct key *a = one, *b = other;
 
@@ -264,7 +264,7 @@ static void sort_order(struct planner *p, const struct order *by, uint32_t fixed
 		p->keys[k].item = p->order[k];
 		by->key(&p->space, p->order[k], p->keys[k].of);
 	}
-	qsort(p->keys + fixed, count - fixed, sizeof(*p->keys), in_order);
+	qsort(p->keys + fixed, count - fixed, sizeof(*p->keys), planner_in_order);
 	for (uint32_t k = fixed; k < count; k++)
 		p->order[k] = p->keys[k].item;
 }
@@ -280,7 +280,7 @@ static void keep(struct planner *p, uint64_t height)
 	memcpy(p->best, p->space.offset, p->space.count * sizeof(*p->best));
 }
 
-static void tell(struct planner *p, const char *order, bool best, uint64_t height)
+static void planner_tell(struct planner *p, const char *order, bool best, uint64_t height)
 {
 	FRAG_ASSERT(p->told->try_count < FRAG_PLAN_TRIES);
 	p->told->tries[p->told->try_count++] = (struct frag_plan_try){
@@ -304,7 +304,7 @@ static int place_by_birth(struct planner *p, struct frag_error *err)
 		p->keys[i] = (struct key){ .of = { s->to[i] }, .item = i };
 		p->order[i] = i;
 	}
-	qsort(p->keys, s->count, sizeof(*p->keys), in_order);
+	qsort(p->keys, s->count, sizeof(*p->keys), planner_in_order);
 	for (uint32_t i = 0; i < s->count && !rc; i++) {
 		while (p->keys[done].of[0] <= s->from[i])
 			frag_ranges_remove(&live, p->keys[done++].item);
@@ -316,7 +316,7 @@ static int place_by_birth(struct planner *p, struct frag_error *err)
 	frag_ranges_fini(&live);
 	if (rc)
 		return rc;
-	tell(p, "birth", false, height);
+	planner_tell(p, "birth", false, height);
 	p->told->found_by = "birth, first fit";
 	keep(p, height);
 	return 0;
@@ -355,7 +355,7 @@ static void place_orders(struct planner *p)
 				p->order[k] = k;
 			height = place_order(p, &orders[i], 0);
 		}
-		tell(p, orders[i].name, orders[i].best, height);
+		planner_tell(p, orders[i].name, orders[i].best, height);
 		if (height >= before)
 			continue;
 		snprintf(p->told->found_room, sizeof(p->told->found_room), "%s, %s fit",

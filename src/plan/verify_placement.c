@@ -10,7 +10,7 @@ struct change {
 	uint32_t buffer, is_birth;
 };
 
-static int in_order(const void *one, const void *other)
+static int verify_placement_in_order(const void *one, const void *other)
 {
 	const struct change *a = one, *b = other;
 
@@ -22,8 +22,9 @@ static int in_order(const void *one, const void *other)
 }
 
 /* One space after the other: buffers of others are never in the way. */
-static bool sweep(const struct frag_plan *plan, uint32_t space, const struct change *changes,
-		  struct frag_ranges *ranges, uint32_t *one, uint32_t *other)
+static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space,
+				   const struct change *changes, struct frag_ranges *ranges,
+				   uint32_t *one, uint32_t *other)
 {
 	ranges->root = FRAG_NO_RANGE;
 	for (size_t i = 0; i < 2 * (size_t)plan->count; i++) {
@@ -46,7 +47,7 @@ static bool sweep(const struct frag_plan *plan, uint32_t space, const struct cha
 	return true;
 }
 
-static void measure(struct frag_plan *plan)
+static void verify_placement_measure(struct frag_plan *plan)
 {
 	plan->height = plan->lower = plan->bound = 0;
 	for (uint32_t i = 0; i < plan->space_count; i++)
@@ -82,12 +83,13 @@ int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
 			changes[2 * (size_t)i] = (struct change){ plan->buffers[i].birth, i, 1 };
 			changes[2 * (size_t)i + 1] = (struct change){ plan->buffers[i].end, i, 0 };
 		}
-		qsort(changes, 2 * (size_t)plan->count, sizeof(*changes), in_order);
+		qsort(changes, 2 * (size_t)plan->count, sizeof(*changes),
+		      verify_placement_in_order);
 		for (uint32_t s = 0; s < plan->space_count && good; s++)
-			good = sweep(plan, s, changes, &ranges, one, other);
+			good = verify_placement_sweep(plan, s, changes, &ranges, one, other);
 		if (good)
 			*one = *other = plan->count;
-		measure(plan);
+		verify_placement_measure(plan);
 	}
 	frag_ranges_fini(&ranges);
 	free(changes);

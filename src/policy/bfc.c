@@ -89,7 +89,7 @@ static int bfc_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, uin
 }
 
 /* A size that was doubled for this request is not doubled again for the next. */
-static int extend(struct frag_policy *p, frag_list list, uint64_t need, frag_block *out)
+static int bfc_extend(struct frag_policy *p, frag_list list, uint64_t need, frag_block *out)
 {
 	const uint64_t held = frag_heap_totals(p->heap)->reserved;
 	struct bfc *t = p->state;
@@ -128,14 +128,14 @@ static int bfc_collect(struct frag_policy *p, uint64_t need, bool *collected)
 static int new_region(struct frag_policy *p, frag_list list, uint64_t need, frag_block *out)
 {
 	bool again;
-	int rc = extend(p, list, need, out);
+	int rc = bfc_extend(p, list, need, out);
 
 	if (rc != -FRAG_EDEVMEM)
 		return rc;
 	rc = bfc_collect(p, need, &again);
 	if (rc)
 		return rc;
-	return again ? extend(p, list, need, out) : -FRAG_EDEVMEM;
+	return again ? bfc_extend(p, list, need, out) : -FRAG_EDEVMEM;
 }
 
 /* Is so large a rest split off whatever the block's size? */

@@ -32,7 +32,7 @@ static int no_key(const struct frag_policy_ops *ops, const char *text, size_t na
 			 frag_near_hint(&near, "", hint), list_keys(ops, keys, sizeof(keys)));
 }
 
-static const char *list_policies(char *buf, size_t size)
+static const char *choice_list_policies(char *buf, size_t size)
 {
 	size_t used = 0;
 
@@ -103,7 +103,7 @@ static int no_policy(const char *text, size_t name, struct frag_error *err)
 		frag_near_offer(&near, frag_policies()[i]->name);
 	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\";%s there are: %s%s",
 			 (int)(name < 64 ? name : 64), text, frag_near_hint(&near, "", hint),
-			 list_policies(names, sizeof(names)),
+			 choice_list_policies(names, sizeof(names)),
 			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
 }
 

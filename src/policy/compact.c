@@ -181,8 +181,8 @@ static int compact_move(struct frag_policy *inner, struct plea *plea,
 }
 
 /* The same in a fork. */
-static int try_move(const struct frag_policy *p, struct plea *plea,
-		    const struct frag_move_candidate *relief)
+static int compact_try_move(const struct frag_policy *p, struct plea *plea,
+			    const struct frag_move_candidate *relief)
 {
 	struct pytorch state = *(const struct pytorch *)p->state;
 	struct frag_policy inner = inner_of(p);
@@ -203,7 +203,7 @@ static int try_move(const struct frag_policy *p, struct plea *plea,
 }
 
 /* What was called b; of two blocks that were given each other's handles. */
-static frag_block renamed(frag_block b, frag_block x, frag_block y)
+static frag_block compact_renamed(frag_block b, frag_block x, frag_block y)
 {
 	return b == x ? y : b == y ? x : b;
 }
@@ -224,15 +224,15 @@ static int make_move(struct frag_policy *p, struct plea *plea,
 
 		rc = frag_heap_rename(p->heap, now, was);
 		for (uint32_t k = i; k < relief->count; k++)
-			plea->moved[k] = renamed(plea->moved[k], now, was);
-		*out = renamed(*out, now, was);
+			plea->moved[k] = compact_renamed(plea->moved[k], now, was);
+		*out = compact_renamed(*out, now, was);
 	}
 	return rc || !relief->count
 	       ? rc : frag_heap_note_move(p->heap, plea->moved, relief->count, relief->bytes);
 }
 
 /* The candidates, and room for the largest of them. */
-static int find_reliefs(struct frag_policy *p, struct plea *plea)
+static int compact_find_reliefs(struct frag_policy *p, struct plea *plea)
 {
 	struct frag_policy inner = inner_of(p);
 	const uint64_t own = inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
@@ -265,14 +265,14 @@ static int relieve(struct frag_policy *p, struct plea *plea, frag_block *out)
 {
 	static const struct frag_move_candidate nothing = { .count = 0 };
 	const struct frag_move_candidate *relief = &nothing;
-	int rc = find_reliefs(p, plea);
+	int rc = compact_find_reliefs(p, plea);
 
 	if (rc)
 		return rc;
-	rc = try_move(p, plea, relief);
+	rc = compact_try_move(p, plea, relief);
 	for (uint32_t i = 0; i < plea->reliefs.count && rc == -FRAG_EDEVMEM; i++) {
 		relief = &plea->reliefs.reliefs[i];
-		rc = try_move(p, plea, relief);
+		rc = compact_try_move(p, plea, relief);
 	}
 	return rc ? rc : make_move(p, plea, relief, out);
 }

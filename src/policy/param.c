@@ -35,7 +35,7 @@ static void param_drop(struct owned *o)
 }
 
 /* What the policy makes of the bytes takes their place. */
-static int digest(struct owned *o, const struct frag_param_spec *spec, struct frag_error *err)
+static int param_digest(struct owned *o, const struct frag_param_spec *spec, struct frag_error *err)
 {
 	struct frag_file made = { .path = o->path };
 	void *bytes = NULL;
@@ -68,7 +68,7 @@ static int frag_file_open(const struct frag_policy_ops *ops, const struct frag_p
 	rc = frag_read_whole_file(o->path, FRAG_FILE_MAX, &o->bytes, &o->file.length, &why);
 	o->file.bytes = o->bytes;
 	if (!rc && spec->load)
-		rc = digest(o, spec, &why);
+		rc = param_digest(o, spec, &why);
 	if (!rc) {
 		*value = (uintptr_t)&o->file;
 		return 0;
@@ -87,7 +87,7 @@ static void frag_file_close(uint64_t value)
 		param_drop((struct owned *)(uintptr_t)value);
 }
 
-static bool power_of_two(uint64_t x)
+static bool param_power_of_two(uint64_t x)
 {
 	return x && !(x & (x - 1));
 }
@@ -105,7 +105,7 @@ bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
 		return value == 0;
 	if (value < spec->min || value > max_of(spec))
 		return false;
-	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->min == 0);
+	return !spec->power_of_two || param_power_of_two(value) || (value == 0 && spec->min == 0);
 }
 
 uint32_t frag_param_count(const struct frag_policy_ops *ops)

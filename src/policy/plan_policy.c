@@ -111,8 +111,8 @@ static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const 
 	}
 }
 
-static int digest(const struct frag_plan_file *f, void **bytes, uint64_t *length,
-		  struct frag_error *err)
+static int plan_policy_digest(const struct frag_plan_file *f, void **bytes, uint64_t *length,
+			      struct frag_error *err)
 {
 	uint32_t *space_of = malloc(((size_t)f->count + 1) * sizeof(*space_of));
 	uint32_t *first = malloc(((size_t)f->count + 1) * sizeof(*first));
@@ -143,7 +143,7 @@ static int plan_load(const struct frag_file *file, void **bytes, uint64_t *lengt
 	for (uint32_t i = 1; !rc && i < f.count; i++)
 		if (f.rows[i].step < f.rows[i - 1].step)
 			rc = frag_fail(err, FRAG_ETRACE, "its buffers are not by step");
-	rc = rc ? rc : digest(&f, bytes, length, err);
+	rc = rc ? rc : plan_policy_digest(&f, bytes, length, err);
 	frag_plan_file_fini(&f);
 	return rc;
 }
@@ -209,7 +209,7 @@ static const struct plan_place *next_place(struct frag_policy *p)
 }
 
 /* The part of the hole below the offset becomes a free block of its own. */
-static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
+static int plan_policy_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 {
 	const frag_block below = *hole;
 	const uint64_t keep = offset - frag_look(p->heap, below).offset;
@@ -228,8 +228,8 @@ static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
  * and that is counted.
  * Segments of pools other than 0 are obtained when they are first needed; a refused one is none.
  */
-static int take_place(struct frag_policy *p, const struct frag_request *rq,
-		      const struct plan_place *place, frag_block *out)
+static int plan_policy_take_place(struct frag_policy *p, const struct frag_request *rq,
+				  const struct plan_place *place, frag_block *out)
 {
 	const struct plan_space *s = &spaces_of(table_of(p))[place->space];
 	struct frag_followed *count = &((struct following *)p->state)->count;
@@ -262,7 +262,7 @@ static int take_place(struct frag_policy *p, const struct frag_request *rq,
 		count->not_free++;
 		return 0;
 	}
-	rc = cut_below(p, &b, place->offset);
+	rc = plan_policy_cut_below(p, &b, place->offset);
 	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
 	*out = rc ? FRAG_NO_BLOCK : b;
 	count->hits += !rc;
@@ -270,7 +270,7 @@ static int take_place(struct frag_policy *p, const struct frag_request *rq,
 }
 
 /* As bestfit with its defaults does it. */
-static int fit(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+static int plan_policy_fit(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, ALIGN);
 	uint64_t found;
@@ -295,8 +295,8 @@ static int plan_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 
 	*out = FRAG_NO_BLOCK;
 	if (place)
-		rc = take_place(p, rq, place, out);
-	return rc || *out != FRAG_NO_BLOCK ? rc : fit(p, rq, out);
+		rc = plan_policy_take_place(p, rq, place, out);
+	return rc || *out != FRAG_NO_BLOCK ? rc : plan_policy_fit(p, rq, out);
 }
 
 static int plan_free(struct frag_policy *p, frag_block b)

@@ -50,7 +50,7 @@ static const char *same_as_fault(const struct frag_policy_ops *ops, uint32_t i)
 }
 
 /* What is wrong with a key of a table; NULL: nothing. */
-static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
+static const char *policy_fault_of(const struct frag_policy_ops *ops, uint32_t i)
 {
 	const struct frag_param_spec *spec = &ops->params[i];
 
@@ -96,8 +96,9 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: more than %d parameters",
 				 ops->name, FRAG_PARAMS_MAX);
 	for (uint32_t i = 0; i < frag_param_count(ops); i++)
-		if (fault_of(ops, i))
+		if (policy_fault_of(ops, i))
 			return frag_fail(err, FRAG_EPOLICY, "policy %s: key %u, \"%.40s\": %s",
-					 ops->name, i, ops->params[i].name, fault_of(ops, i));
+					 ops->name, i, ops->params[i].name,
+					 policy_fault_of(ops, i));
 	return 0;
 }

@@ -67,7 +67,7 @@ static int pytorch_init(struct frag_policy *p)
 	return order_equals(p);
 }
 
-static int give(struct frag_policy *p, frag_block b)
+static int pytorch_give(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
 	const struct frag_block_view was = frag_look(p->heap, b);
@@ -116,7 +116,7 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	if (t->by_creation)
 		frag_order_ready(p->heap, false);
 	while (!rc && (b = frag_find_ready(p->heap)) != FRAG_NO_BLOCK)
-		rc = give(p, b);
+		rc = pytorch_give(p, b);
 	return rc;
 }
 
@@ -218,7 +218,7 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 }
 
 /* The lowest place of the list's ranges where the request could grow; or none. */
-static frag_block find_growth(const struct frag_policy *p, const struct want *w)
+static frag_block pytorch_find_growth(const struct frag_policy *p, const struct want *w)
 {
 	const struct frag_heap *h = p->heap;
 	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);
@@ -250,8 +250,8 @@ static int new_range(struct frag_policy *p, const struct want *w, uint64_t page,
 }
 
 /* Maps what is missing, as much as `bytes` of block u needs. */
-static int map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, uint64_t page,
-		     frag_block *out)
+static int pytorch_map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, uint64_t page,
+			     frag_block *out)
 {
 	struct frag_block_view k = frag_heap_look(h, u);
 
@@ -264,7 +264,7 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 {
 	const struct pytorch *t = p->state;
 	uint64_t page = w->large ? t->large_segment : SMALL_SEGMENT;
-	frag_block b = find_growth(p, w);
+	frag_block b = pytorch_find_growth(p, w);
 	struct frag_block_view k;
 	int rc = 0;
 
@@ -274,12 +274,12 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 		return rc;
 	page = frag_heap_page(p->heap, b);
 	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
-		rc = map_pages(p->heap, b, w->need, page, &b);
+		rc = pytorch_map_pages(p->heap, b, w->need, page, &b);
 	while (!rc) {
 		k = frag_heap_look(p->heap, b);
 		if (k.bytes >= w->need)
 			break;
-		rc = map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
+		rc = pytorch_map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
 	}
 	frag_pytorch_note_mapped(p, b);
 	frag_heap_set_user(p->heap, b, t->searches);
@@ -419,7 +419,7 @@ static int pytorch_flush(struct frag_policy *p, uint64_t tick)
 	if (t->by_creation)
 		frag_order_ready(p->heap, true);
 	while (!rc && (b = frag_heap_find_pending(p->heap)) != FRAG_NO_BLOCK)
-		rc = give(p, b);
+		rc = pytorch_give(p, b);
 	return rc ? rc : frag_heap_release_unused(p->heap, rank_all, NULL);
 }
 
@@ -592,7 +592,7 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 	const struct pytorch *t = p->state;
 
 	if (synced == UINT64_MAX || synced < t->polled)
-		return give(p, b);
+		return pytorch_give(p, b);
 	return frag_heap_ready(p->heap, b);
 }
 
@@ -666,7 +666,7 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.restore_segment = frag_pytorch_restore_segment,
 	.restore_block = frag_pytorch_restore_block,
 	.alloc = pytorch_alloc,
-	.free = give,
+	.free = pytorch_give,
 	.deferred = pytorch_deferred,
 	.ended = pytorch_ended,
 	.notice = pytorch_notice,

@@ -67,7 +67,7 @@ int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restor
 }
 
 /* The part of the hole below offset becomes a free block of its own. */
-static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
+static int pytorch_restore_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 {
 	frag_block below = *hole;
 	uint64_t keep = offset - frag_heap_look(p->heap, below).offset;
@@ -112,7 +112,7 @@ int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request 
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 		.apart = offset > k.offset && offset + taken < end,
 	};
-	rc = cut_below(p, &hole, offset);
+	rc = pytorch_restore_cut_below(p, &hole, offset);
 	rc = rc ? rc : frag_heap_take(p->heap, &hole, rq->bytes, taken);
 	if (rc)
 		return rc;

@@ -120,7 +120,7 @@ void frag_pytorch_print_reserve(uint64_t value, char *buf, size_t size)
 		snprintf(buf + strlen(buf), size - strlen(buf), "G");
 }
 
-static bool power_of_two(uint64_t x)
+static bool pytorch_settings_power_of_two(uint64_t x)
 {
 	return x && !(x & (x - 1));
 }
@@ -146,7 +146,8 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 {
 	uint64_t n;
 
-	if (!frag_parse_count(text, length, &n) || (n == 0 ? !may_be_0 : !power_of_two(n)))
+	if (!frag_parse_count(text, length, &n)
+	    || (n == 0 ? !may_be_0 : !pytorch_settings_power_of_two(n)))
 		return false;
 	*code = n ? pytorch_settings_log2_of(n) : 0;
 	return *code <= MAX_DIVISIONS_LOG2;
@@ -176,7 +177,7 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 			from--;
 		to = INTERVALS;
 	} else {
-		if (!frag_parse_count(text, key, &mb) || !power_of_two(mb))
+		if (!frag_parse_count(text, key, &mb) || !pytorch_settings_power_of_two(mb))
 			return false;
 		from = pytorch_settings_log2_of(mb) < INTERVALS ? pytorch_settings_log2_of(mb)
 								: INTERVALS - 1;
@@ -414,8 +415,8 @@ static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t len
 }
 
 /* One KEY:VALUE; *given collects a bit a key. */
-static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t length,
-		   struct frag_error *err)
+static int pytorch_settings_set_one(uint64_t *param, uint32_t *given, const char *text,
+				    size_t length, struct frag_error *err)
 {
 	const char *colon = memchr(text, ':', length);
 	size_t key = colon ? (size_t)(colon - text) : length;
@@ -483,7 +484,7 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 	for (size_t at = 0; buf[at] && !rc;) {
 		size_t item = frag_setting_length(buf + at);
 
-		rc = item ? set_one(now, &given, buf + at, item, err)
+		rc = item ? pytorch_settings_set_one(now, &given, buf + at, item, err)
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}

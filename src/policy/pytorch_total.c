@@ -50,7 +50,7 @@ static bool pytorch_total_within(const struct frag_policy *p, figure_fn *figure,
 }
 
 /* To the nearest byte: the one product that PyTorch does not cut off; up to 2.12 it did. */
-static uint64_t limit(const struct frag_policy *p, uint64_t total, uint64_t page)
+static uint64_t pytorch_total_limit(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 
@@ -72,7 +72,7 @@ static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t 
 {
 	const struct pytorch *t = p->state;
 
-	return pytorch_total_floor_of(t->threshold, limit(p, total, page));
+	return pytorch_total_floor_of(t->threshold, pytorch_total_limit(p, total, page));
 }
 
 static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page)
@@ -92,7 +92,7 @@ bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes)
 {
 	const struct pytorch *t = p->state;
 
-	return !t->limited || pytorch_total_within(p, limit, bytes);
+	return !t->limited || pytorch_total_within(p, pytorch_total_limit, bytes);
 }
 
 bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes)
@@ -176,5 +176,5 @@ uint64_t frag_pytorch_limit(const struct frag_policy *p)
 	const struct pytorch *t = p->state;
 	const uint64_t total = frag_heap_total_figure(p->heap);
 
-	return total && t->limited ? limit(p, total, 0) : UINT64_MAX;
+	return total && t->limited ? pytorch_total_limit(p, total, 0) : UINT64_MAX;
 }

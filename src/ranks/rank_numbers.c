@@ -9,7 +9,7 @@
 #define DIGITS_MAX 15
 
 /* The number that *text begins with, which moves behind it. False: none, or too large a one. */
-static bool take_number(const char **text, uint64_t *number)
+static bool rank_numbers_take_number(const char **text, uint64_t *number)
 {
 	const size_t n = strspn(*text, "0123456789");
 
@@ -32,7 +32,7 @@ static bool number_after_rank(const char *name, uint64_t *number)
 		if (strncasecmp(p, "rank", 4) != 0)
 			continue;
 		digits += *digits && strchr("_-.= ", *digits);
-		if (!take_number(&digits, &n))
+		if (!rank_numbers_take_number(&digits, &n))
 			continue;
 		*number = n;
 		found = true;
@@ -56,7 +56,8 @@ static bool find_difference(const char *one, const char *other, struct differenc
 	d->count = 0;
 	while (*one && *other) {
 		if (isdigit((unsigned char)*one) && isdigit((unsigned char)*other)) {
-			if (!take_number(&one, &a) || !take_number(&other, &b))
+			if (!rank_numbers_take_number(&one, &a)
+			    || !rank_numbers_take_number(&other, &b))
 				return false;
 			if (a != b) {
 				d->count++;

@@ -109,8 +109,8 @@ static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
 	return rc;
 }
 
-static int make_sim(struct frag_sim **out, const struct frag_rank_work *w, enum frag_level level,
-		    struct frag_error *err)
+static int rank_run_make_sim(struct frag_sim **out, const struct frag_rank_work *w,
+			     enum frag_level level, struct frag_error *err)
 {
 	const struct frag_sim_options options = { .level = level, .devices = w->devices };
 	const int rc = frag_sim_on_tape(out, w->choice, w->tape, &options, err);
@@ -143,7 +143,7 @@ static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct
 	const struct frag_result *results;
 	struct frag_sim *sim = NULL;
 	uint32_t devices;
-	int rc = reader ? make_sim(&sim, w, FRAG_LEVEL_PEAKS, err) : frag_fail_nomem(err);
+	int rc = reader ? rank_run_make_sim(&sim, w, FRAG_LEVEL_PEAKS, err) : frag_fail_nomem(err);
 
 	rc = rc ? rc : rank_run_play(w, sim, reader, UINT64_MAX, err);
 	frag_tape_reader_del(reader);
@@ -162,7 +162,7 @@ static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct
 	return rc;
 }
 
-static void add_live(void *ctx, const struct frag_live *live)
+static void rank_run_add_live(void *ctx, const struct frag_live *live)
 {
 	struct sums *s = ctx;
 	const uint64_t size = live->tag ? 0 : live->block.requested;
@@ -236,7 +236,7 @@ static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
 	bool good = frag_map_init(&s.at, frag_hash_seed());
 
 	if (good) {
-		frag_sim_walk(sim, row->device, &s, add_live);
+		frag_sim_walk(sim, row->device, &s, rank_run_add_live);
 		good = !s.failed && rank_run_keep(row, &s, frag_sim_symbols(sim), owners);
 	}
 	frag_map_fini(&s.at);
@@ -251,7 +251,7 @@ static int by_peak(const void *one, const void *other)
 	return a->peak_step < b->peak_step ? -1 : a->peak_step > b->peak_step;
 }
 
-static int by_device(const void *one, const void *other)
+static int rank_run_by_device(const void *one, const void *other)
 {
 	const struct frag_ranked *a = one, *b = other;
 
@@ -280,7 +280,8 @@ static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(w->tape);
 	struct frag_sim *sim = NULL;
-	int rc = reader ? make_sim(&sim, w, FRAG_LEVEL_SURVIVE, err) : frag_fail_nomem(err);
+	int rc =
+		reader ? rank_run_make_sim(&sim, w, FRAG_LEVEL_SURVIVE, err) : frag_fail_nomem(err);
 
 	qsort(rows, count, sizeof(*rows), by_peak);
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -290,7 +291,7 @@ static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag
 	}
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = name_oom(&rows[i], reader, w->tape, err);
-	qsort(rows, count, sizeof(*rows), by_device);
+	qsort(rows, count, sizeof(*rows), rank_run_by_device);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;

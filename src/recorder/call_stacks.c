@@ -23,7 +23,7 @@ static struct frag_int_map by_hash;
 static struct stack *stacks;            /* number 1 is the first */
 static uint64_t count, room;
 
-static uint64_t hash(void *const *frames, uint32_t n)
+static uint64_t call_stacks_hash(void *const *frames, uint32_t n)
 {
 	uint64_t h = n;
 
@@ -34,7 +34,7 @@ static uint64_t hash(void *const *frames, uint32_t n)
 	return h;
 }
 
-static uint64_t append(uint64_t key, uint64_t first, void *const *frames, uint32_t n)
+static uint64_t call_stacks_append(uint64_t key, uint64_t first, void *const *frames, uint32_t n)
 {
 	if (count == room) {
 		const uint64_t larger = room ? 2 * room : 64;
@@ -53,13 +53,13 @@ static uint64_t append(uint64_t key, uint64_t first, void *const *frames, uint32
 
 static uint64_t number_of(void *const *frames, uint32_t n)
 {
-	const uint64_t key = hash(frames, n), first = frag_numbers_get(&by_hash, key);
+	const uint64_t key = call_stacks_hash(frames, n), first = frag_numbers_get(&by_hash, key);
 
 	for (uint64_t i = first; i; i = stacks[i - 1].next)
 		if (stacks[i - 1].count == n
 		    && memcmp(stacks[i - 1].frames, frames, n * sizeof(frames[0])) == 0)
 			return i;
-	return append(key, first, frames, n);
+	return call_stacks_append(key, first, frames, n);
 }
 
 uint64_t frag_stack_here(uint64_t caller)

@@ -64,7 +64,7 @@ uint16_t frag_device_current(void)
 	return (uint16_t)device;
 }
 
-static void measure(uint16_t device)
+static void driver_devices_measure(uint16_t device)
 {
 	int (*get_memory)(size_t *, size_t *) =
 		(int (*)(size_t *, size_t *))frag_driver_symbol("cuMemGetInfo_v2");
@@ -86,7 +86,7 @@ void frag_device_measure(uint16_t device)
 	if (atomic_load_explicit(state, memory_order_acquire) == MEASURED)
 		return;
 	if (atomic_compare_exchange_strong(state, &unseen, MEASURING)) {
-		measure(device);
+		driver_devices_measure(device);
 		atomic_store(state, MEASURED);
 	}
 	while (atomic_load(state) != MEASURED)

@@ -26,7 +26,7 @@ static exec_function *behind_execve, *behind_execvpe;
 static int (*behind_fexecve)(int, char *const[], char *const[]);
 
 /* Another library's constructor may be earlier than this one. */
-__attribute__((constructor)) static void look_behind(void)
+__attribute__((constructor)) static void process_exit_look_behind(void)
 {
 	if (behind_exit)
 		return;
@@ -39,14 +39,14 @@ __attribute__((constructor)) static void look_behind(void)
 	behind_exit = (end_function *)dlsym(RTLD_NEXT, "_exit");
 }
 
-__attribute__((destructor)) static void leave(void)
+__attribute__((destructor)) static void process_exit_leave(void)
 {
 	frag_recorder_end();
 }
 
-static _Noreturn void end(end_function *const *behind, int status)
+static _Noreturn void process_exit_end(end_function *const *behind, int status)
 {
-	look_behind();
+	process_exit_look_behind();
 	frag_recorder_end();
 	if (*behind)
 		(*behind)(status);
@@ -56,26 +56,26 @@ static _Noreturn void end(end_function *const *behind, int status)
 EXPORT _Noreturn void exit_now(int status) __asm__("_exit");
 EXPORT _Noreturn void exit_now(int status)
 {
-	end(&behind_exit, status);
+	process_exit_end(&behind_exit, status);
 }
 
 EXPORT _Noreturn void exit_now_as_C(int status) __asm__("_Exit");
 EXPORT _Noreturn void exit_now_as_C(int status)
 {
-	end(&behind_Exit, status);
+	process_exit_end(&behind_Exit, status);
 }
 
 EXPORT _Noreturn void exit_quickly(int status) __asm__("quick_exit");
 EXPORT _Noreturn void exit_quickly(int status)
 {
-	end(&behind_quick_exit, status);
+	process_exit_end(&behind_quick_exit, status);
 }
 
 /* A program in C++ ends so at an exception that it does not catch, as of memory. */
 EXPORT _Noreturn void fail_now(void) __asm__("abort");
 EXPORT _Noreturn void fail_now(void)
 {
-	look_behind();
+	process_exit_look_behind();
 	frag_recorder_finish();
 	if (behind_abort)
 		behind_abort();
@@ -85,7 +85,7 @@ EXPORT _Noreturn void fail_now(void)
 static int become(exec_function *const *behind, const char *path, char *const argv[],
 		  char *const env[])
 {
-	look_behind();
+	process_exit_look_behind();
 	frag_recorder_finish();
 	if (*behind)
 		return (*behind)(path, argv, env);
@@ -115,7 +115,7 @@ EXPORT int execvp(const char *file, char *const argv[])
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-	look_behind();
+	process_exit_look_behind();
 	frag_recorder_finish();
 	return behind_fexecve ? behind_fexecve(fd, argv, env) : -1;
 }

@@ -83,7 +83,7 @@ static bool may_print(void)
 }
 
 /* Without stdio, whose locks a forked child may find taken. */
-static void print_line(const char *path, const char *why, const char *result)
+static void recorder_print_line(const char *path, const char *why, const char *result)
 {
 	struct frag_signal_guard guard;
 	char line[512];
@@ -108,7 +108,7 @@ static void print_line(const char *path, const char *why, const char *result)
 void frag_recorder_give_up(const char *path, const char *why)
 {
 	atomic_store(&wanted, OFF);
-	print_line(path, why, "; nothing is recorded from here on");
+	recorder_print_line(path, why, "; nothing is recorded from here on");
 }
 
 /* All notes up to the first that is not complete. The caller holds the lock. */
@@ -204,7 +204,7 @@ __attribute__((constructor)) static void begin_library(void)
 	pthread_atfork(before_fork, after_fork, in_child);
 }
 
-static void begin(void)
+static void recorder_begin(void)
 {
 	frag_devices_find();
 	if (!frag_recording_begin()) {
@@ -232,7 +232,7 @@ bool frag_recorder_begin(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	state = NOT_BEGUN;
 	if (atomic_compare_exchange_strong(&begun, &state, -getpid()))
-		begin();
+		recorder_begin();
 	else
 		while (atomic_load(&begun) == -getpid())
 			nanosleep(&moment, NULL);
@@ -276,6 +276,6 @@ void frag_recorder_end(void)
 	frag_recorder_finish();
 	if (process && file && frag_recorder_on() && strtol(process, NULL, 10) == (long)getpid()
 	    && atomic_load(&begun) == NOT_BEGUN && !frag_recording_exists())
-		print_line(file, "not written", ": no CUDA call was recorded");
+		recorder_print_line(file, "not written", ": no CUDA call was recorded");
 	errno = before;
 }

@@ -53,17 +53,17 @@ static unsigned (*zstd_is_error)(size_t);
 static char *frame;                     /* room for a compressed batch */
 static size_t frame_room;
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool recording_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* Does the program still leave the descriptor to us? */
-static bool is_ours(void)
+static bool recording_is_ours(void)
 {
 	struct stat now;
 
-	return fd >= 0 && fstat(fd, &now) == 0 && is_same(&now, &file);
+	return fd >= 0 && fstat(fd, &now) == 0 && recording_is_same(&now, &file);
 }
 
 void frag_recording_name(const char *path_wanted, const char *replaced)
@@ -81,17 +81,17 @@ bool frag_recording_exists(void)
 {
 	struct stat now;
 
-	return stat(name, &now) == 0 && !is_same(&now, &old);
+	return stat(name, &now) == 0 && !recording_is_same(&now, &old);
 }
 
 int frag_recording_descriptor(void)
 {
-	return is_ours() ? fd : -1;
+	return recording_is_ours() ? fd : -1;
 }
 
 void frag_recording_forget(void)
 {
-	if (is_ours())
+	if (recording_is_ours())
 		close(fd);
 	fd = -1;
 }
@@ -144,12 +144,12 @@ static void move_up(void)
 /* A program that closed the descriptor did not mean the recording: it is opened by its name. */
 static bool find_again(void)
 {
-	if (is_ours())
+	if (recording_is_ours())
 		return true;
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return false;
-	if (is_ours()) {
+	if (recording_is_ours()) {
 		move_up();
 		flock(fd, LOCK_EX | LOCK_NB);
 		return true;
@@ -178,7 +178,7 @@ static bool write_at(const char *from, size_t length, off_t at)
 }
 
 /* All of it or nothing: of what a full disk cut, the file keeps nothing. */
-static bool append(const char *from, size_t length)
+static bool recording_append(const char *from, size_t length)
 {
 	const bool fine = write_at(from, length, written);
 	const int error = errno;
@@ -224,7 +224,7 @@ static bool replace_old(const char *from)
 		if (!locked)
 			nanosleep(&moment, NULL);
 	}
-	if (locked && stat(name, &now) == 0 && is_same(&now, &old))
+	if (locked && stat(name, &now) == 0 && recording_is_same(&now, &old))
 		done = rename(from, name) == 0;
 	close(lock);
 	return done;
@@ -317,7 +317,8 @@ static bool write_header(void)
 	load_zstd();
 	header_length = make_header(text);
 	make_frame_head(head, header_length);
-	return (!packed || append((const char *)head, FRAME_HEAD)) && append(text, header_length);
+	return (!packed || recording_append((const char *)head, FRAME_HEAD))
+	       && recording_append(text, header_length);
 }
 
 bool frag_recording_begin(void)
@@ -371,7 +372,7 @@ static bool write_frame(const char *text, size_t length)
 		frame_room = room;
 	}
 	n = zstd_compress(frame, room, text, length, 1);
-	return !zstd_is_error(n) && append(frame, n);
+	return !zstd_is_error(n) && recording_append(frame, n);
 }
 
 void frag_recording_write(const char *text, size_t length)
@@ -382,7 +383,7 @@ void frag_recording_write(const char *text, size_t length)
 	frag_recording_guard(&guard);
 	fine = find_again() && (!frag_devices_changed() || write_header_again());
 	if (fine)
-		fine = packed ? write_frame(text, length) : append(text, length);
+		fine = packed ? write_frame(text, length) : recording_append(text, length);
 	if (!fine)
 		frag_recorder_give_up(path, strerror(errno));
 	frag_recording_unguard(&guard);

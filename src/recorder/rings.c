@@ -37,7 +37,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static __thread struct ring *own __attribute__((tls_model("initial-exec")));
 
-static void leave(void *ring)
+static void rings_leave(void *ring)
 {
 	struct ring *r = ring;
 
@@ -47,7 +47,7 @@ static void leave(void *ring)
 
 static void make_key(void)
 {
-	pthread_key_create(&leaving, leave);
+	pthread_key_create(&leaving, rings_leave);
 }
 
 /* One that nobody uses, or a new one; NULL where there is out of memory. */
@@ -98,7 +98,7 @@ static void wake_up(void)
 }
 
 /* The flusher is behind: it is woken, and has what it needs. */
-static void wait_for_room(struct ring *r, uint32_t head)
+static void rings_wait_for_room(struct ring *r, uint32_t head)
 {
 	const struct timespec moment = { .tv_nsec = 50000 };
 
@@ -125,7 +125,7 @@ void frag_ring_add(const struct frag_note *note)
 		if (head - r->tail_seen >= NOTES / 2)
 			wake_up();
 		if (head - r->tail_seen >= NOTES)
-			wait_for_room(r, head);
+			rings_wait_for_room(r, head);
 	}
 	to = &r->notes[head % NOTES];
 	*to = *note;
@@ -133,7 +133,7 @@ void frag_ring_add(const struct frag_note *note)
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-static const struct frag_note *first_of(struct ring *r)
+static const struct frag_note *rings_first_of(struct ring *r)
 {
 	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	const int state = atomic_load_explicit(&r->state, memory_order_acquire);
@@ -147,12 +147,12 @@ static const struct frag_note *first_of(struct ring *r)
 
 const struct frag_note *frag_rings_next(void)
 {
-	const struct frag_note *note = current ? first_of(current) : NULL;
+	const struct frag_note *note = current ? rings_first_of(current) : NULL;
 
 	if (note && note->ticket == due)
 		return note;
 	for (struct ring *r = atomic_load(&rings); r; r = r->next) {
-		note = first_of(r);
+		note = rings_first_of(r);
 		if (note && note->ticket == due) {
 			current = r;
 			return note;

@@ -70,7 +70,7 @@ void frag_lines_start(uint64_t start_ns)
 /* Arrays ------------------------------------------------------------------------ */
 
 /* The place of a new entry, zeroed; SIZE_MAX where there is out of memory. */
-static uint64_t append(struct array *a, size_t size)
+static uint64_t trace_lines_append(struct array *a, size_t size)
 {
 	if (a->count == a->room) {
 		const uint64_t larger = a->room ? 2 * a->room : 64;
@@ -103,7 +103,7 @@ static struct stream *stream_at(uint32_t number)
 
 /* Text -------------------------------------------------------------------------- */
 
-static void put(const char *s)
+static void trace_lines_put(const char *s)
 {
 	const size_t n = strlen(s);
 
@@ -123,9 +123,9 @@ static void put_number(uint64_t n)
 	used += (size_t)(20 - i);
 }
 
-static void put_member(const char *name, uint64_t value)
+static void trace_lines_put_member(const char *name, uint64_t value)
 {
-	put(name);
+	trace_lines_put(name);
 	put_number(value);
 }
 
@@ -141,14 +141,14 @@ static bool begin_line(const char *op)
 		text = grown;
 		room = larger;
 	}
-	put(op);
+	trace_lines_put(op);
 	return true;
 }
 
 static void put_device(uint16_t device)
 {
 	if (frag_devices_count() > 1)
-		put_member(",\"device\":", device);
+		trace_lines_put_member(",\"device\":", device);
 }
 
 /* Microseconds, which never run backwards: of two threads, one may look at the clock earlier. */
@@ -159,7 +159,7 @@ static void put_time(uint64_t t_ns)
 	if (t < last)
 		t = last;
 	last = t;
-	put_member(",\"t\":", t / 1000);
+	trace_lines_put_member(",\"t\":", t / 1000);
 	if (t % 1000) {
 		text[used++] = '.';
 		text[used++] = (char)('0' + t % 1000 / 100);
@@ -168,9 +168,9 @@ static void put_time(uint64_t t_ns)
 	}
 }
 
-static void end_line(void)
+static void trace_lines_end_line(void)
 {
-	put("}\n");
+	trace_lines_put("}\n");
 }
 
 const char *frag_lines_text(size_t *length)
@@ -204,7 +204,7 @@ static uint32_t stream_number(uint64_t key, uint16_t device)
 
 	if (number <= before)
 		return number;
-	place = append(&known.stream, sizeof(struct stream));
+	place = trace_lines_append(&known.stream, sizeof(struct stream));
 	if (place == UINT64_MAX) {
 		frag_numbers_del(&known.streams, key);
 		known.stream_count--;
@@ -247,7 +247,7 @@ static uint32_t tag_number(uint64_t caller)
 		frag_stack_name(caller & ~FRAG_NOTE_STACK, name, sizeof(name));
 	else
 		frag_name_address(caller - 1, name, sizeof(name));
-	place = append(&known.tag, sizeof(char *));
+	place = trace_lines_append(&known.tag, sizeof(char *));
 	if (place == UINT64_MAX)
 		return 0;
 	((char **)known.tag.at)[place] = escaped(name);
@@ -264,19 +264,19 @@ static void write_alloc(const struct block *b, uint64_t t_ns)
 	if (!begin_line("{\"op\":\"alloc\",\"id\":"))
 		return;
 	put_number(b->id);
-	put_member(",\"size\":", b->size);
+	trace_lines_put_member(",\"size\":", b->size);
 	put_device(b->device);
 	if (b->stream)
-		put_member(",\"stream\":", b->stream);
+		trace_lines_put_member(",\"stream\":", b->stream);
 	if (b->pool)
-		put_member(",\"pool\":", b->pool);
+		trace_lines_put_member(",\"pool\":", b->pool);
 	put_time(t_ns);
 	if (tag) {
-		put(",\"tag\":\"");
-		put(tag);
-		put("\"");
+		trace_lines_put(",\"tag\":\"");
+		trace_lines_put(tag);
+		trace_lines_put("\"");
 	}
-	end_line();
+	trace_lines_end_line();
 }
 
 static void write_free(const struct block *b, uint64_t t_ns)
@@ -285,13 +285,14 @@ static void write_free(const struct block *b, uint64_t t_ns)
 		return;
 	put_number(b->id);
 	put_time(t_ns);
-	end_line();
+	trace_lines_end_line();
 }
 
 static uint64_t new_block(void)
 {
-	const uint64_t place = known.free_block ? known.free_block - 1
-						: append(&known.block, sizeof(struct block));
+	const uint64_t place = known.free_block
+				       ? known.free_block - 1
+				       : trace_lines_append(&known.block, sizeof(struct block));
 
 	if (known.free_block)
 		known.free_block = block_at(place)->size;
@@ -299,7 +300,7 @@ static uint64_t new_block(void)
 }
 
 /* It is freed, in the trace too. */
-static void end_block(struct frag_int_map *table, uint64_t key, uint64_t t_ns)
+static void trace_lines_end_block(struct frag_int_map *table, uint64_t key, uint64_t t_ns)
 {
 	const uint64_t place = frag_numbers_get(table, key) - 1;
 	struct block *b = block_at(place);
@@ -312,12 +313,12 @@ static void end_block(struct frag_int_map *table, uint64_t key, uint64_t t_ns)
 }
 
 /* Whoever had this address or handle was freed by a call that nobody saw. */
-static void begin_block(struct frag_int_map *table, struct block block, uint64_t t_ns)
+static void trace_lines_begin_block(struct frag_int_map *table, struct block block, uint64_t t_ns)
 {
 	uint64_t place;
 
 	if (frag_numbers_get(table, block.key))
-		end_block(table, block.key, t_ns);
+		trace_lines_end_block(table, block.key, t_ns);
 	place = new_block();
 	if (place == UINT64_MAX || !frag_numbers_put(table, block.key, place + 1))
 		return;
@@ -328,11 +329,18 @@ static void begin_block(struct frag_int_map *table, struct block block, uint64_t
 
 static void add_alloc(const struct frag_note *n)
 {
-	begin_block(n->op == FRAG_NOTE_CREATE ? &known.handles : &known.addresses, (struct block){
-		.key = n->key, .size = n->size, .device = n->device,
-		.stream = stream_number(n->stream, n->device), .pool = pool_number(n->pool),
-		.tag = tag_number(n->caller), .handles = 1, .physical = n->op == FRAG_NOTE_CREATE,
-	}, n->t_ns);
+	trace_lines_begin_block(n->op == FRAG_NOTE_CREATE ? &known.handles : &known.addresses,
+				(struct block){
+					.key = n->key,
+					.size = n->size,
+					.device = n->device,
+					.stream = stream_number(n->stream, n->device),
+					.pool = pool_number(n->pool),
+					.tag = tag_number(n->caller),
+					.handles = 1,
+					.physical = n->op == FRAG_NOTE_CREATE,
+				},
+				n->t_ns);
 }
 
 /*
@@ -354,14 +362,14 @@ static void add_free(const struct frag_note *n)
 	if (queued && stream != block_at(place - 1)->stream
 	    && begin_line("{\"op\":\"record_stream\",\"id\":")) {
 		put_number(block_at(place - 1)->id);
-		put_member(",\"stream\":", stream);
+		trace_lines_put_member(",\"stream\":", stream);
 		put_time(n->t_ns);
-		end_line();
+		trace_lines_end_line();
 		known.waits++;
 		if (stream)
 			stream_at(stream)->waits = known.waits;
 	}
-	end_block(&known.addresses, n->key, n->t_ns);
+	trace_lines_end_block(&known.addresses, n->key, n->t_ns);
 }
 
 /* It lives still: it comes again as another block, of the same size and tag. */
@@ -381,7 +389,7 @@ static void add_failed_free(const struct frag_note *n)
 			continue;
 		b.handles = 1;
 		if (b.id)
-			begin_block(table, b, n->t_ns);
+			trace_lines_begin_block(table, b, n->t_ns);
 		return;
 	}
 }
@@ -391,14 +399,14 @@ static void add_failed(const struct frag_note *n)
 {
 	if (!begin_line("{\"op\":\"mark\",\"name\":\""))
 		return;
-	put(frag_driver_call_names[n->call]);
-	put_member(" failed: ", n->size);
-	put_member(" bytes on device ", n->device);
-	put_member(", error ", (uint64_t)(uint32_t)n->error);
-	put(n->error == CUDA_OUT_OF_MEMORY ? " (out of memory)\"" : "\"");
+	trace_lines_put(frag_driver_call_names[n->call]);
+	trace_lines_put_member(" failed: ", n->size);
+	trace_lines_put_member(" bytes on device ", n->device);
+	trace_lines_put_member(", error ", (uint64_t)(uint32_t)n->error);
+	trace_lines_put(n->error == CUDA_OUT_OF_MEMORY ? " (out of memory)\"" : "\"");
 	put_device(n->device);
 	put_time(n->t_ns);
-	end_line();
+	trace_lines_end_line();
 }
 
 /* Physical memory --------------------------------------------------------------- */
@@ -415,10 +423,10 @@ static void drop_physical(uint64_t handle, uint64_t t_ns)
 	const struct block *b = physical(handle);
 
 	if (b && !b->handles && !b->maps)
-		end_block(&known.handles, handle, t_ns);
+		trace_lines_end_block(&known.handles, handle, t_ns);
 }
 
-static void add_handle(const struct frag_note *n)
+static void trace_lines_add_handle(const struct frag_note *n)
 {
 	struct block *b = physical(n->key);
 
@@ -442,7 +450,7 @@ static void add_map(const struct frag_note *n)
 	if (place)
 		known.free_mapping = mapping_at(place - 1)->size;
 	else
-		place = append(&known.mapping, sizeof(struct mapping)) + 1;
+		place = trace_lines_append(&known.mapping, sizeof(struct mapping)) + 1;
 	if (!place || !frag_numbers_put(&known.mapped, n->key, place))
 		return;
 	*mapping_at(place - 1) = (struct mapping){ n->stream, n->size };
@@ -480,10 +488,10 @@ static void write_sync(uint16_t device, const uint32_t *stream, uint64_t t_ns)
 	if (!begin_line("{\"op\":\"sync\""))
 		return;
 	if (stream)
-		put_member(",\"stream\":", *stream);
+		trace_lines_put_member(",\"stream\":", *stream);
 	put_device(device);
 	put_time(t_ns);
-	end_line();
+	trace_lines_end_line();
 }
 
 static void sync_stream(uint32_t stream, uint16_t device, uint64_t t_ns)
@@ -491,13 +499,13 @@ static void sync_stream(uint32_t stream, uint16_t device, uint64_t t_ns)
 	write_sync(stream ? stream_at(stream)->device : device, &stream, t_ns);
 }
 
-static void add_event(const struct frag_note *n)
+static void trace_lines_add_event(const struct frag_note *n)
 {
 	uint64_t place = frag_numbers_get(&known.events, n->key);
 	const uint32_t stream = stream_number(n->stream, n->device);
 
 	if (!place) {
-		place = append(&known.event, sizeof(struct event)) + 1;
+		place = trace_lines_append(&known.event, sizeof(struct event)) + 1;
 		if (!place || !frag_numbers_put(&known.events, n->key, place))
 			return;
 	}
@@ -530,7 +538,7 @@ static void add_pool_gone(const struct frag_note *n)
 	put_number(number);
 	put_device(n->device);
 	put_time(n->t_ns);
-	end_line();
+	trace_lines_end_line();
 	frag_numbers_del(&known.pools, n->key);
 }
 
@@ -541,7 +549,8 @@ static void add_reset(const struct frag_note *n)
 		const struct block *b = block_at(i);
 
 		if (b->id && b->device == n->device)
-			end_block(b->physical ? &known.handles : &known.addresses, b->key, n->t_ns);
+			trace_lines_end_block(b->physical ? &known.handles : &known.addresses,
+					      b->key, n->t_ns);
 	}
 }
 
@@ -564,7 +573,7 @@ void frag_lines_add(const struct frag_note *n)
 		break;
 	case FRAG_NOTE_RETAIN:
 	case FRAG_NOTE_RELEASE:
-		add_handle(n);
+		trace_lines_add_handle(n);
 		break;
 	case FRAG_NOTE_MAP:
 		add_map(n);
@@ -579,7 +588,7 @@ void frag_lines_add(const struct frag_note *n)
 		write_sync(n->device, NULL, n->t_ns);
 		break;
 	case FRAG_NOTE_EVENT:
-		add_event(n);
+		trace_lines_add_event(n);
 		break;
 	case FRAG_NOTE_SYNC_EVENT:
 		add_sync_event(n);

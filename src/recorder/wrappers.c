@@ -56,7 +56,7 @@ static uint64_t stream_key(uint64_t stream, enum frag_stream_kind kind)
 	return stream == CUDA_STREAM_LEGACY ? 0 : stream;
 }
 
-static void note(const struct frag_note *what)
+static void wrappers_note(const struct frag_note *what)
 {
 	struct frag_note n = *what;
 
@@ -75,7 +75,7 @@ static void note_request(enum frag_driver_call call, int rc, const struct frag_n
 		n.op = FRAG_NOTE_FAILED;
 	else if (frag_recorder_stacks())
 		n.caller = FRAG_NOTE_STACK | frag_stack_here(n.caller);
-	note(&n);
+	wrappers_note(&n);
 	/* of a program that runs out of memory this may be the last word */
 	if (rc)
 		frag_recorder_finish();
@@ -97,7 +97,7 @@ static uint16_t begin_request(bool noted)
 static void note_failed(enum frag_note_op op, uint64_t key, int rc)
 {
 	if (rc && rc != CUDA_DEINITIALIZED)
-		note(&(struct frag_note){ .op = (uint8_t)op, .key = key, .error = rc });
+		wrappers_note(&(struct frag_note){ .op = (uint8_t)op, .key = key, .error = rc });
 }
 
 /* Requests -------------------------------------------------------------------------- */
@@ -207,31 +207,32 @@ EXPORT int cuMemFree_v2(uint64_t at)
 
 	noted = noted && at;
 	if (noted)
-		note(&(struct frag_note){ .op = FRAG_NOTE_FREE, .call = CALL_cuMemFree_v2,
-					  .key = at });
+		wrappers_note(&(struct frag_note){
+			.op = FRAG_NOTE_FREE, .call = CALL_cuMemFree_v2, .key = at });
 	FORWARD(cuMemFree_v2, (uint64_t), (at));
 	if (noted)
 		note_failed(FRAG_NOTE_FREE_FAILED, at, rc);
 	return rc;
 }
 
-#define FREE_ASYNC(name, kind)                                                            \
-	EXPORT int name(uint64_t at, uint64_t stream);                                    \
-	EXPORT int name(uint64_t at, uint64_t stream)                                     \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		int rc;                                                                   \
-											  \
-		noted = noted && at;                                                      \
-		if (noted)                                                                \
-			note(&(struct frag_note){ .op = FRAG_NOTE_FREE,                   \
-						  .call = CALL_##name, .key = at,         \
-						  .stream = stream_key(stream, kind) });  \
-		FORWARD(name, (uint64_t, uint64_t), (at, stream));                        \
-		if (noted)                                                                \
-			note_failed(FRAG_NOTE_FREE_FAILED, at, rc);                       \
-		return rc;                                                                \
+#define FREE_ASYNC(name, kind)                                                                    \
+	EXPORT int name(uint64_t at, uint64_t stream);                                            \
+	EXPORT int name(uint64_t at, uint64_t stream)                                             \
+	{                                                                                         \
+		bool noted;                                                                       \
+		void *behind_it = enter(CALL_##name, &noted);                                     \
+		int rc;                                                                           \
+                                                                                                  \
+		noted = noted && at;                                                              \
+		if (noted)                                                                        \
+			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_FREE,                  \
+							   .call = CALL_##name,                   \
+							   .key = at,                             \
+							   .stream = stream_key(stream, kind) }); \
+		FORWARD(name, (uint64_t, uint64_t), (at, stream));                                \
+		if (noted)                                                                        \
+			note_failed(FRAG_NOTE_FREE_FAILED, at, rc);                               \
+		return rc;                                                                        \
 	}
 FREE_ASYNC(cuMemFreeAsync, FRAG_LEGACY_STREAM)
 FREE_ASYNC(cuMemFreeAsync_ptsz, FRAG_THREAD_STREAM)
@@ -245,8 +246,8 @@ EXPORT int cuMemPoolDestroy(uint64_t pool)
 
 	FORWARD(cuMemPoolDestroy, (uint64_t), (pool));
 	if (noted && !rc)
-		note(&(struct frag_note){ .op = FRAG_NOTE_POOL_GONE, .key = pool,
-					  .device = frag_device_current() });
+		wrappers_note(&(struct frag_note){
+			.op = FRAG_NOTE_POOL_GONE, .key = pool, .device = frag_device_current() });
 	return rc;
 }
 
@@ -285,7 +286,7 @@ EXPORT int cuMemRetainAllocationHandle(uint64_t *handle, void *address)
 
 	FORWARD(cuMemRetainAllocationHandle, (uint64_t *, void *), (handle, address));
 	if (noted && !rc)
-		note(&(struct frag_note){ .op = FRAG_NOTE_RETAIN, .key = *handle });
+		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RETAIN, .key = *handle });
 	return rc;
 }
 
@@ -297,7 +298,7 @@ EXPORT int cuMemRelease(uint64_t handle)
 	int rc;
 
 	if (noted)
-		note(&(struct frag_note){ .op = FRAG_NOTE_RELEASE, .key = handle });
+		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RELEASE, .key = handle });
 	FORWARD(cuMemRelease, (uint64_t), (handle));
 	if (noted)
 		note_failed(FRAG_NOTE_RELEASE_FAILED, handle, rc);
@@ -316,8 +317,8 @@ EXPORT int cuMemMap(uint64_t at, size_t bytes, size_t offset, uint64_t handle,
 	FORWARD(cuMemMap, (uint64_t, size_t, size_t, uint64_t, unsigned long long),
 		(at, bytes, offset, handle, flags));
 	if (noted && !rc)
-		note(&(struct frag_note){ .op = FRAG_NOTE_MAP, .key = at, .size = bytes,
-					  .stream = handle });
+		wrappers_note(&(struct frag_note){
+			.op = FRAG_NOTE_MAP, .key = at, .size = bytes, .stream = handle });
 	return rc;
 }
 
@@ -329,27 +330,28 @@ EXPORT int cuMemUnmap(uint64_t at, size_t bytes)
 	int rc;
 
 	if (noted)
-		note(&(struct frag_note){ .op = FRAG_NOTE_UNMAP, .key = at, .size = bytes });
+		wrappers_note(
+			&(struct frag_note){ .op = FRAG_NOTE_UNMAP, .key = at, .size = bytes });
 	FORWARD(cuMemUnmap, (uint64_t, size_t), (at, bytes));
 	return rc;
 }
 
 /* Waiting ------------------------------------------------------------------------------ */
 
-#define STREAM_SYNCHRONIZE(name, kind)                                                    \
-	EXPORT int name(uint64_t stream);                                                 \
-	EXPORT int name(uint64_t stream)                                                  \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		int rc;                                                                   \
-											  \
-		FORWARD(name, (uint64_t), (stream));                                      \
-		if (noted && !rc)                                                         \
-			note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_STREAM,            \
-						  .stream = stream_key(stream, kind),     \
-						  .device = frag_device_current() });     \
-		return rc;                                                                \
+#define STREAM_SYNCHRONIZE(name, kind)                                                         \
+	EXPORT int name(uint64_t stream);                                                      \
+	EXPORT int name(uint64_t stream)                                                       \
+	{                                                                                      \
+		bool noted;                                                                    \
+		void *behind_it = enter(CALL_##name, &noted);                                  \
+		int rc;                                                                        \
+                                                                                               \
+		FORWARD(name, (uint64_t), (stream));                                           \
+		if (noted && !rc)                                                              \
+			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_STREAM,        \
+							   .stream = stream_key(stream, kind), \
+							   .device = frag_device_current() }); \
+		return rc;                                                                     \
 	}
 STREAM_SYNCHRONIZE(cuStreamSynchronize, FRAG_LEGACY_STREAM)
 STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, FRAG_THREAD_STREAM)
@@ -363,7 +365,7 @@ EXPORT int cuCtxSynchronize(void)
 
 	FORWARD(cuCtxSynchronize, (void), ());
 	if (noted && !rc)
-		note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
+		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
 					  .device = frag_device_current() });
 	return rc;
 }
@@ -378,25 +380,26 @@ EXPORT int cuCtxSynchronize_v2(void *context)
 
 	FORWARD(cuCtxSynchronize_v2, (void *), (context));
 	if (noted && !rc && !context)
-		note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
+		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
 					  .device = frag_device_current() });
 	return rc;
 }
 
-#define EVENT_RECORD(name, kind, parameters, arguments)                                   \
-	EXPORT int name parameters;                                                       \
-	EXPORT int name parameters                                                        \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		int rc;                                                                   \
-											  \
-		FORWARD(name, parameters, arguments);                                     \
-		if (noted && !rc)                                                         \
-			note(&(struct frag_note){ .op = FRAG_NOTE_EVENT, .key = event,    \
-						  .stream = stream_key(stream, kind),     \
-						  .device = frag_device_current() });     \
-		return rc;                                                                \
+#define EVENT_RECORD(name, kind, parameters, arguments)                                        \
+	EXPORT int name parameters;                                                            \
+	EXPORT int name parameters                                                             \
+	{                                                                                      \
+		bool noted;                                                                    \
+		void *behind_it = enter(CALL_##name, &noted);                                  \
+		int rc;                                                                        \
+                                                                                               \
+		FORWARD(name, parameters, arguments);                                          \
+		if (noted && !rc)                                                              \
+			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_EVENT,              \
+							   .key = event,                       \
+							   .stream = stream_key(stream, kind), \
+							   .device = frag_device_current() }); \
+		return rc;                                                                     \
 	}
 EVENT_RECORD(cuEventRecord, FRAG_LEGACY_STREAM, (uint64_t event, uint64_t stream),
 	     (event, stream))
@@ -416,7 +419,7 @@ EXPORT int cuEventSynchronize(uint64_t event)
 
 	FORWARD(cuEventSynchronize, (uint64_t), (event));
 	if (noted && !rc)
-		note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_EVENT, .key = event,
+		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_EVENT, .key = event,
 					  .device = frag_device_current() });
 	return rc;
 }
@@ -428,11 +431,11 @@ EXPORT int cuEventSynchronize(uint64_t event)
 		bool noted;                                                               \
 		void *behind_it = enter(CALL_##name, &noted);                             \
 		int rc;                                                                   \
-											  \
+                                                                                          \
 		FORWARD(name, (int), (device));                                           \
 		if (noted && !rc && device >= 0 && device < frag_devices_count())         \
-			note(&(struct frag_note){ .op = FRAG_NOTE_DEVICE_RESET,           \
-						  .device = (uint16_t)device });          \
+			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_DEVICE_RESET,  \
+							   .device = (uint16_t)device }); \
 		return rc;                                                                \
 	}
 RESET(cuDevicePrimaryCtxReset)

@@ -80,7 +80,7 @@ void frag_work_del(struct frag_work *w)
 
 /* Waiting ------------------------------------------------------------------ */
 
-static struct mark *mark_at(struct frag_work *w, uint32_t i)
+static struct mark *stream_work_mark_at(struct frag_work *w, uint32_t i)
 {
 	FRAG_ASSERT(i < MARKS_MAX);
 	return &w->marks[(w->first_mark + i) % MARKS_MAX];
@@ -88,7 +88,7 @@ static struct mark *mark_at(struct frag_work *w, uint32_t i)
 
 static int wait_for_oldest(struct frag_work *w, struct frag_error *err)
 {
-	struct mark m = *mark_at(w, 0);
+	struct mark m = *stream_work_mark_at(w, 0);
 
 	FRAG_ASSERT(w->mark_count > 0);
 	w->first_mark = (w->first_mark + 1) % MARKS_MAX;
@@ -96,7 +96,7 @@ static int wait_for_oldest(struct frag_work *w, struct frag_error *err)
 	return frag_gpu_wait(w->gpus[m.run.gpu], m.event, err);
 }
 
-static bool overlap(const struct run *a, const struct run *b)
+static bool stream_work_overlap(const struct run *a, const struct run *b)
 {
 	return a->gpu == b->gpu && a->addr == b->addr && a->offset < b->offset + b->bytes
 	       && b->offset < a->offset + a->bytes;
@@ -109,13 +109,13 @@ static int wait_for_run(struct frag_work *w, const struct run *run, struct frag_
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct mark m = *mark_at(w, i);
+		struct mark m = *stream_work_mark_at(w, i);
 		int now = 0;
 
-		if (overlap(&m.run, run))
+		if (stream_work_overlap(&m.run, run))
 			now = frag_gpu_wait(w->gpus[m.run.gpu], m.event, rc ? NULL : err);
 		else
-			*mark_at(w, kept++) = m;
+			*stream_work_mark_at(w, kept++) = m;
 		rc = rc ? rc : now;
 	}
 	w->mark_count = kept;
@@ -134,7 +134,7 @@ static int mark_block(struct frag_work *w, const struct block *b, struct frag_er
 			rc = wait_for_oldest(w, err);
 		rc = rc ? rc : frag_gpu_mark(w->gpus[b->run.gpu], b->streams[i], &m.event, err);
 		if (!rc)
-			*mark_at(w, w->mark_count++) = m;
+			*stream_work_mark_at(w, w->mark_count++) = m;
 	}
 	return rc;
 }
@@ -348,7 +348,8 @@ static int synced(struct frag_work *w, const struct frag_event *ev, struct frag_
 	return rc;
 }
 
-static int trimmed(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
+static int stream_work_trimmed(struct frag_work *w, const struct frag_event *ev,
+			       struct frag_error *err)
 {
 	int rc = 0;
 
@@ -375,7 +376,7 @@ int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct fr
 	case FRAG_OP_SYNC:
 		return synced(w, ev, err);
 	case FRAG_OP_EMPTY_CACHE:
-		return trimmed(w, ev, err);
+		return stream_work_trimmed(w, ev, err);
 	case FRAG_OP_COMPLETE:
 	case FRAG_OP_RECORD_STREAM:
 	case FRAG_OP_SET_FRACTION:

@@ -215,7 +215,7 @@ static void block_classes_note_mark(struct survey *s, const struct frag_event *e
 }
 
 /* Blocks have a name from their alloc on; the first free after that is theirs. */
-static void note_event(struct survey *s, const struct frag_event *ev)
+static void block_classes_note_event(struct survey *s, const struct frag_event *ev)
 {
 	struct frag_lifetime *life;
 	uint8_t maker;
@@ -241,7 +241,8 @@ static void note_event(struct survey *s, const struct frag_event *ev)
 	}
 }
 
-static int read_tape(struct survey *s, const struct frag_tape *tape, struct frag_error *err)
+static int block_classes_read_tape(struct survey *s, const struct frag_tape *tape,
+				   struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_batch batch = { .count = 0 };
@@ -252,7 +253,7 @@ static int read_tape(struct survey *s, const struct frag_tape *tape, struct frag
 		if (!batch.count)
 			break;
 		for (uint32_t i = 0; i < batch.count && !s->failed; i++)
-			note_event(s, &batch.events[i]);
+			block_classes_note_event(s, &batch.events[i]);
 		s->steps = batch.events[batch.count - 1].step + 1;
 	}
 	frag_tape_reader_del(reader);
@@ -356,7 +357,7 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		out->of[i].life = FRAG_LIFE_UNKNOWN;
 	}
 	s.failed = !frag_makers_init(&s.makers, tape) || !out->of || !note_slots(&s);
-	rc = read_tape(&s, tape, err);
+	rc = block_classes_read_tape(&s, tape, err);
 	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);
 	if (!rc && !frag_makers_end(&s.makers))

@@ -128,8 +128,8 @@ static int by_held(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static struct frag_held_memory *held_of(struct account *a, struct frag_map *map, uint32_t tag,
-				 uint64_t birth)
+static struct frag_held_memory *explain_memory_held_of(struct account *a, struct frag_map *map,
+						       uint32_t tag, uint64_t birth)
 {
 	struct frag_explained *m = a->m;
 	const uint32_t at = frag_map_get(map, tag);
@@ -160,7 +160,7 @@ static bool add_held(struct account *a, struct frag_map *map)
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
 			continue;
-		held = held_of(a, map, b->tag, b->birth);
+		held = explain_memory_held_of(a, map, b->tag, b->birth);
 		if (!held)
 			return false;
 		held->bytes += b->bytes;
@@ -208,7 +208,7 @@ static int by_stack(const void *a, const void *b)
 }
 
 /* What a line of folded stacks cannot have in a frame: its separator, ends of lines. */
-static void put_plain(char *to, const char *from, size_t length)
+static void explain_memory_put_plain(char *to, const char *from, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		to[i] = from[i] == ';' ? ':' : (unsigned char)from[i] < ' ' ? ' ' : from[i];
@@ -222,7 +222,7 @@ static bool put_before(char **line, const struct frag_text *frame)
 
 	if (!text)
 		return false;
-	put_plain(text, frame->text, frame->length);
+	explain_memory_put_plain(text, frame->text, frame->length);
 	if (rest) {
 		text[frame->length] = ';';
 		memcpy(text + frame->length + 1, *line, rest - 1);
@@ -349,7 +349,8 @@ static bool is_long_lived(enum frag_life_class life)
 }
 
 /* Does the first move leave from this segment? */
-static bool concerns(const struct frag_explained *m, const struct frag_pinned_segment *s)
+static bool explain_memory_concerns(const struct frag_explained *m,
+				    const struct frag_pinned_segment *s)
 {
 	if (!m->move_count)
 		return false;
@@ -410,7 +411,7 @@ static bool find_culprit(struct frag_explained *m, bool of_move)
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		const struct frag_pinned_segment *s = &m->segments[i];
 		uint64_t theirs = 0;
-		const enum frag_culprit culprit = !of_move || concerns(m, s)
+		const enum frag_culprit culprit = !of_move || explain_memory_concerns(m, s)
 							  ? explain_memory_judge(s, &theirs)
 							  : FRAG_CULPRIT_NONE;
 

@@ -43,7 +43,7 @@ static struct frag_fit_case explanation_subject_of(const struct frag_explanation
 	};
 }
 
-static bool is_known(const struct trials *t, const struct frag_choice *choice)
+static bool explanation_is_known(const struct trials *t, const struct frag_choice *choice)
 {
 	const struct frag_choice *own = t->x->choice;
 
@@ -66,20 +66,20 @@ static void list_others(struct trials *t)
 		struct frag_choice choice = *own;
 
 		if (frag_choice_settings(&choice, frag_remedies[i], &unused) == 0
-		    && !is_known(t, &choice))
+		    && !explanation_is_known(t, &choice))
 			t->choices[t->count++] = choice;
 	}
 	for (uint32_t i = 0; policies[i]; i++) {
 		struct frag_choice choice;
 
-		if (frag_choice_parse(&choice, policies[i], &unused) == 0
-		    && choice.ops != own->ops && !is_known(t, &choice))
+		if (frag_choice_parse(&choice, policies[i], &unused) == 0 && choice.ops != own->ops
+		    && !explanation_is_known(t, &choice))
 			t->choices[t->count++] = choice;
 	}
 }
 
 /* One with which a simulation fails is none that survives. */
-static int try_one(void *ctx, uint32_t i, struct frag_error *err)
+static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct trials *t = ctx;
 	const struct frag_fit_case subject =
@@ -104,7 +104,7 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 {
 	struct trials *t = calloc(1, sizeof(*t));
 	struct frag_tasks tasks = {
-		.task = try_one,
+		.task = explanation_try_one,
 		.progress = x->progress ? explanation_show_progress : NULL,
 		.ctx = t,
 		.threads = x->threads,
@@ -191,8 +191,8 @@ struct study {
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
-static int make_sim(const struct frag_explanation *x, enum frag_level level, bool go_on,
-		    struct frag_sim **out, struct frag_error *err)
+static int explanation_make_sim(const struct frag_explanation *x, enum frag_level level, bool go_on,
+				struct frag_sim **out, struct frag_error *err)
 {
 	const struct frag_sim_options options = {
 		.level = level, .on_oom_continue = go_on, .devices = x->devices,
@@ -380,9 +380,10 @@ static int explanation_judge(struct study *s, const struct frag_sim *after,
 }
 
 /* What could be moved for the request that the run halts before. */
-static int find_reliefs(const struct study *s, const struct frag_sim *after,
-			const struct frag_memory_state *scene, const struct frag_next *request,
-			struct frag_reliefs *out, struct frag_error *err)
+static int explanation_find_reliefs(const struct study *s, const struct frag_sim *after,
+				    const struct frag_memory_state *scene,
+				    const struct frag_next *request, struct frag_reliefs *out,
+				    struct frag_error *err)
 {
 	const uint32_t device = s->m->device;
 	struct frag_move_target shortage = {
@@ -406,13 +407,14 @@ static int find_reliefs(const struct study *s, const struct frag_sim *after,
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
-static int try_move(struct study *s, const struct frag_sim *after,
-		    const struct frag_memory_state *scene, const struct frag_next *request,
-		    bool *found, bool *halted, struct frag_error *err)
+static int explanation_try_move(struct study *s, const struct frag_sim *after,
+				const struct frag_memory_state *scene,
+				const struct frag_next *request, bool *found, bool *halted,
+				struct frag_error *err)
 {
 	struct frag_move *move = &s->m->moves[s->m->move_count];
 	struct frag_reliefs reliefs = { .count = 0 };
-	int rc = find_reliefs(s, after, scene, request, &reliefs, err);
+	int rc = explanation_find_reliefs(s, after, scene, request, &reliefs, err);
 
 	*found = *halted = false;
 	rc = rc ? rc : frag_halting_move(&s->run, scene, &reliefs, move, found, &s->m->tried, err);
@@ -450,7 +452,8 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 		struct frag_sim *after = NULL;
 
 		rc = look_after(s, &request, &after, &scene, err);
-		rc = rc ? rc : try_move(s, after, &scene, &request, &found, &halted, err);
+		rc = rc ? rc
+			: explanation_try_move(s, after, &scene, &request, &found, &halted, err);
 		frag_scene_fini(&scene);
 		frag_sim_del(after);
 	}
@@ -469,7 +472,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
 		return frag_fail_nomem(err);
-	rc = try_move(s, after, scene, request, &found, &halted, err);
+	rc = explanation_try_move(s, after, scene, request, &found, &halted, err);
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
@@ -539,7 +542,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 static int begin_study(struct study *s, struct frag_error *err)
 {
 	struct frag_sim *sim = NULL;
-	int rc = make_sim(s->x, FRAG_LEVEL_SURVIVE, true, &sim, err);
+	int rc = explanation_make_sim(s->x, FRAG_LEVEL_SURVIVE, true, &sim, err);
 
 	rc = rc ? rc : frag_halting_init(&s->run, s->x->tape, s->m->device, sim, err);
 	s->run.stop = s->x->stop;
@@ -591,8 +594,9 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 	const struct frag_observer observer = { .step = note_height, .ctx = &heights };
 	const bool worst = s->m->kind == FRAG_MOMENT_WORST;
 	struct frag_sim *sim = NULL;
-	int rc = reader && heights.of ? make_sim(s->x, FRAG_LEVEL_PEAKS, false, &sim, err)
-				      : frag_fail_nomem(err);
+	int rc = reader && heights.of
+			 ? explanation_make_sim(s->x, FRAG_LEVEL_PEAKS, false, &sim, err)
+			 : frag_fail_nomem(err);
 
 	if (!rc && worst)
 		rc = frag_sim_observe(sim, &observer);

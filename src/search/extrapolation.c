@@ -282,7 +282,8 @@ static bool count_alloc(struct tags *tags, const struct frag_event *ev,
 }
 
 /* The tags of those allocs, from the tape. False: out of memory. */
-static bool count_tags(const struct frag_extrapolation *x, const bool *any, struct tags *tags)
+static bool extrapolation_count_tags(const struct frag_extrapolation *x, const bool *any,
+				     struct tags *tags)
 {
 	const struct frag_recordings *r = x->recordings;
 	const struct frag_symbols *symbols = frag_tape_symbols(x->tape);
@@ -344,7 +345,7 @@ static int frag_find_unexplained_sizes(struct frag_extrapolation *x, struct frag
 	for (uint32_t i = 0; i < x->choice_count && x->reaches && good; i++)
 		if (x->reaches[i].largest != FRAG_NO_NUMBER)
 			add_number(x->recordings, x->reaches[i].largest, sizes, here, any);
-	good = good && count_tags(x, any, &tags);
+	good = good && extrapolation_count_tags(x, any, &tags);
 	if (good)
 		extrapolation_take(x, &tags);
 	free(tags.odd);

@@ -93,7 +93,7 @@ static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 }
 
 /* What is requested at once is the same under every policy: that of a source's first is asked. */
-static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
+static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *one = &f->fitted[index];
@@ -218,7 +218,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 {
 	int rc = fit_all_make_room(f, err);
 
-	rc = rc ? rc : run(f, f->count, find_floor, err);
+	rc = rc ? rc : run(f, f->count, fit_all_find_floor, err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		f->fitted[i].fit.floor = fit_all_floor_of(f, &f->fitted[i]);
 	rc = rc ? rc : run(f, f->count, fit_one, err);

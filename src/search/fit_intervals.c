@@ -65,7 +65,7 @@ static bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_c
 	return true;
 }
 
-static uint64_t event_of(const struct frag_run_cursor *run)
+static uint64_t fit_intervals_event_of(const struct frag_run_cursor *run)
 {
 	return run->small ? run->cursor.event : frag_tape_at(run->reader);
 }
@@ -84,7 +84,9 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
 			     const struct frag_tape *tape)
 {
 	struct frag_checkpoint new = {
-		.event = event_of(run), .cursor = run->cursor, .bytes = frag_sim_bytes(run->sim),
+		.event = fit_intervals_event_of(run),
+		.cursor = run->cursor,
+		.bytes = frag_sim_bytes(run->sim),
 	};
 	const uint64_t tape_bytes = frag_tape_bytes(tape);
 	const uint64_t room = tape_bytes > ROOM ? tape_bytes : ROOM;
@@ -114,8 +116,8 @@ static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cur
 	/* a plug-in's run cannot go on with another total, so no copy of it is of use */
 	if (!frag_sim_retotal(run->sim, run->device, run->total))
 		return checkpoints_play(run, end, err);
-	while (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end) {
-		const uint64_t at = event_of(run);
+	while (!rc && !frag_sim_stopped(run->sim) && fit_intervals_event_of(run) < end) {
+		const uint64_t at = fit_intervals_event_of(run);
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
@@ -124,7 +126,7 @@ static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cur
 		until = until - at > SLICE ? at + SLICE : until;
 		rc = checkpoints_play(run, until, err);
 		if (!rc && until % stride == 0 && !frag_sim_stopped(run->sim)
-		    && event_of(run) < end)
+		    && fit_intervals_event_of(run) < end)
 			checkpoints_keep(c, run, tape);
 	}
 	return rc;
@@ -193,7 +195,7 @@ static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 }
 
 /* True once the simulation stopped, or the tape ended before event `until` - STRIDE. */
-static bool is_over(const struct frag_sim *sim, const struct frag_tape_reader *reader,
+static bool fit_intervals_is_over(const struct frag_sim *sim, const struct frag_tape_reader *reader,
 		    uint64_t until)
 {
 	return until > STRIDE && (frag_sim_stopped(sim) || frag_tape_at(reader) < until - STRIDE);
@@ -210,7 +212,8 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	rc = rc ? rc : fit_intervals_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
-	for (uint64_t until = STRIDE; !rc && !is_over(sim, reader, until); until += STRIDE) {
+	for (uint64_t until = STRIDE; !rc && !fit_intervals_is_over(sim, reader, until);
+	     until += STRIDE) {
 		rc = is_to_stop(s, err);
 		rc = rc ? rc : frag_sim_play(sim, reader, until, err);
 	}

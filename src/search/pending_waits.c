@@ -67,7 +67,7 @@ static bool add_wait(struct survey *s, struct pending *p, uint32_t stream)
 	return true;
 }
 
-static bool note_sync(struct survey *s, const struct frag_event *ev)
+static bool pending_waits_note_sync(struct survey *s, const struct frag_event *ev)
 {
 	if (ev->device != FRAG_ALL && ev->device != s->device)
 		return true;
@@ -101,17 +101,17 @@ static bool note_block(struct survey *s, struct pending *p, const struct frag_ev
 	return (!(ev->members & FRAG_HAS_PENDING) && p->recorded) || add_wait(s, p, FRAG_ALL);
 }
 
-static bool note_event(struct survey *s, const struct frag_event *ev)
+static bool pending_waits_note_event(struct survey *s, const struct frag_event *ev)
 {
 	if (ev->op == FRAG_OP_SYNC)
-		return note_sync(s, ev);
+		return pending_waits_note_sync(s, ev);
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE && ev->op != FRAG_OP_RECORD_STREAM)
 	    || ev->slot >= s->slot_count || !s->at[ev->slot])
 		return true;
 	return note_block(s, &s->blocks[s->at[ev->slot] - 1], ev);
 }
 
-static bool read_tape(struct survey *s, const struct frag_tape *tape, uint64_t until)
+static bool pending_waits_read_tape(struct survey *s, const struct frag_tape *tape, uint64_t until)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	const uint64_t end = frag_tape_event(tape, until) + 1;
@@ -121,14 +121,14 @@ static bool read_tape(struct survey *s, const struct frag_tape *tape, uint64_t u
 	while (good && batch.count) {
 		frag_tape_next(reader, end, &batch);
 		for (uint32_t i = 0; i < batch.count && good; i++)
-			good = note_event(s, &batch.events[i]);
+			good = pending_waits_note_event(s, &batch.events[i]);
 	}
 	frag_tape_reader_del(reader);
 	return good;
 }
 
 /* Has the stream been synchronised after the block's free? */
-static bool is_over(const struct survey *s, const struct frag_wait *wait)
+static bool pending_waits_is_over(const struct survey *s, const struct frag_wait *wait)
 {
 	const uint64_t freed =
 		s->blocks[s->at[s->scene->blocks[wait->block].slot] - 1].freed;
@@ -157,7 +157,8 @@ static void pending_waits_settle(struct survey *s)
 	if (w->count)
 		qsort(w->of, w->count, sizeof(*w->of), by_block);
 	for (uint32_t i = 0; i < w->count; i++)
-		if (!is_over(s, &w->of[i]) && (!n || by_block(&w->of[n - 1], &w->of[i]) != 0))
+		if (!pending_waits_is_over(s, &w->of[i])
+		    && (!n || by_block(&w->of[n - 1], &w->of[i]) != 0))
 			w->of[n++] = w->of[i];
 	w->count = n;
 }
@@ -172,7 +173,7 @@ int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *sc
 	*waits = (struct frag_waits){ .count = 0 };
 	good = list_pending(&s);
 	if (good && s.count)
-		good = read_tape(&s, tape, until);
+		good = pending_waits_read_tape(&s, tape, until);
 	if (good)
 		pending_waits_settle(&s);
 	free(s.blocks);

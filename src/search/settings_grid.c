@@ -139,7 +139,7 @@ const char *const frag_remedies[FRAG_REMEDIES] = {
 	"roundup_power2_divisions:8",
 };
 
-static uint32_t device_count(const struct frag_trials *t)
+static uint32_t settings_grid_device_count(const struct frag_trials *t)
 {
 	return frag_tape_info(t->tape)->device_count;
 }
@@ -150,7 +150,7 @@ int frag_trials_sim(const struct frag_trials *t, const struct frag_choice *choic
 {
 	struct frag_sim_options options = *t->options;
 	struct frag_devices devices = { .count = 0 };
-	int rc = frag_devices_copy(&devices, options.devices, device_count(t), err);
+	int rc = frag_devices_copy(&devices, options.devices, settings_grid_device_count(t), err);
 
 	*out = NULL;
 	for (uint32_t d = 0; !rc && d < devices.count; d++)
@@ -192,10 +192,10 @@ static int settings_trials_add(struct frag_trials *t, const struct frag_choice *
 		return frag_fail_nomem(err);
 	trial = &t->trial[t->count];
 	*trial = (struct frag_trial){ .choice = *choice, .unlimited = unlimited };
-	trial->figures = calloc(device_count(t), sizeof(*trial->figures));
+	trial->figures = calloc(settings_grid_device_count(t), sizeof(*trial->figures));
 	if (!trial->figures)
 		return frag_fail_nomem(err);
-	for (uint32_t d = 0; d < device_count(t); d++)
+	for (uint32_t d = 0; d < settings_grid_device_count(t); d++)
 		trial->figures[d] = figures_of(&runs[d]);
 	t->count++;
 	return 0;

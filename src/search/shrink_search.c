@@ -179,7 +179,7 @@ static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool 
 	return rc;
 }
 
-static uint32_t min_of(uint32_t a, uint32_t b)
+static uint32_t shrink_search_min_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -197,7 +197,8 @@ static int shrink_search_sweep(struct frag_reduce *r, uint32_t length, struct fr
 
 	while (at < r->left_count && !rc && !r->ended) {
 		struct frag_reduce_group *first = &r->group[r->left[at]];
-		const uint32_t left = r->left_count, count = min_of(length, left - at);
+		const uint32_t left = r->left_count,
+			       count = shrink_search_min_of(length, left - at);
 		const bool known = fails == 1 || (count == 1 && first->needed == r->version);
 		bool gone = false;
 
@@ -267,7 +268,7 @@ struct reading {
 	bool started;
 };
 
-static int source_refill(void *state, struct frag_error *err)
+static int shrink_search_source_refill(void *state, struct frag_error *err)
 {
 	struct reading *r = state;
 	bool first = !r->started;
@@ -277,7 +278,7 @@ static int source_refill(void *state, struct frag_error *err)
 	return first;
 }
 
-static int source_next(void *state, struct frag_record *rec, const char **kind,
+static int shrink_search_source_next(void *state, struct frag_record *rec, const char **kind,
 		       struct frag_error *err)
 {
 	struct reading *r = state;
@@ -292,11 +293,13 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 }
 
 static const struct frag_source_ops source = {
-	.form = "reduced", .refill = source_refill, .next = source_next,
+	.form = "reduced",
+	.refill = shrink_search_source_refill,
+	.next = shrink_search_source_next,
 };
 
 /* The first trial has to say whether there is an out-of-memory at all. */
-static bool is_over(const struct frag_reduce *r)
+static bool shrink_search_is_over(const struct frag_reduce *r)
 {
 	return r->tries > 1 && r->enough && r->enough(r->enough_ctx);
 }
@@ -315,7 +318,7 @@ static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_r
 		trial->events += rc ? 0 : batch.count;
 		if (!rc && c->stop && c->stop(NULL))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		trial->cut = is_over(r);
+		trial->cut = shrink_search_is_over(r);
 	} while (!rc && batch.count && !frag_sim_stopped(sim) && !trial->cut);
 	return rc;
 }

@@ -71,7 +71,7 @@ static const struct frag_fit_case *tune_search_subject_of(const struct scope *s)
 	return &survival_of(s->tune, 0, s->first)->subject;
 }
 
-static uint64_t page_of(const struct scope *s)
+static uint64_t tune_search_page_of(const struct scope *s)
 {
 	const struct frag_fit_case *subject = tune_search_subject_of(s);
 
@@ -124,8 +124,8 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 
 /* Where it failed last it is asked first. The lattice is that of the first place: a capacity that
  * is none of the others' is one that they survive or not all the same. */
-static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first, uint64_t total,
-		  struct frag_error *err)
+static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32_t ask_first,
+			      uint64_t total, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -144,7 +144,7 @@ static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first
 /* One page below what the champion needs. */
 static int try_below(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	return try_at(s, trial, s->failed, s->total - page_of(s), err);
+	return tune_search_try_at(s, trial, s->failed, s->total - tune_search_page_of(s), err);
 }
 
 /* Upwards from the floor, as far as the champion. */
@@ -156,7 +156,7 @@ static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *
 
 	trial->survives = false;
 	while (!rc && total < s->total) {
-		rc = try_at(s, trial, s->failed, total, err);
+		rc = tune_search_try_at(s, trial, s->failed, total, err);
 		trial->least = total;
 		if (rc || trial->survives)
 			return rc;
@@ -260,8 +260,8 @@ static void tune_search_show(const struct frag_tune *t, uint32_t done)
  * The first setting that survives where no device's end is near begins as champion, with what it
  * needs there. A scope on which nothing survives, however large the device, has none: total NONE.
  */
-static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
-		      struct frag_error *err)
+static int tune_search_find_first(struct scope *s, const uint32_t *choices, uint32_t count,
+				  struct frag_error *err)
 {
 	const uint64_t endless = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	int rc = 0;
@@ -271,7 +271,7 @@ static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
 	for (uint32_t i = 0; i < count && !rc && s->total == NONE; i++) {
 		struct trial trial = { .choice = choices[i] };
 
-		rc = try_at(s, &trial, UINT32_MAX, endless, err);
+		rc = tune_search_try_at(s, &trial, UINT32_MAX, endless, err);
 		if (!rc && trial.survives) {
 			s->choice = trial.choice;
 			s->total = trial.least;
@@ -290,7 +290,7 @@ static int challenge(struct scope *s, const uint32_t *choices, uint32_t count,
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
-		if (s->total < page_of(s) + tune_search_floor_of(s))
+		if (s->total < tune_search_page_of(s) + tune_search_floor_of(s))
 			break;
 		taken = count - i < ROUND ? count - i : ROUND;
 		rc = run_round(s, choices + i, taken, trials, t->exact ? try_upwards : try_below,
@@ -313,7 +313,7 @@ static int find_champion(struct scope *s, struct frag_error *err)
 	if (!choices)
 		return frag_fail_nomem(err);
 	count = list_choices(s, choices);
-	rc = find_first(s, choices, count, err);
+	rc = tune_search_find_first(s, choices, count, err);
 	rc = rc ? rc : challenge(s, choices, count, err);
 	free(choices);
 	return rc;
@@ -348,7 +348,7 @@ static struct frag_point point_of(const struct frag_tune *t, const struct trial 
 
 static int try_here(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	return try_at(s, trial, UINT32_MAX, s->total, err);
+	return tune_search_try_at(s, trial, UINT32_MAX, s->total, err);
 }
 
 static const struct frag_point no_point = { .choice = UINT32_MAX, .smallest = NONE, .safe = NONE };
@@ -448,7 +448,7 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 {
 	const struct frag_tune *t = s->tune;
 	const uint64_t least = (uint64_t)ceil((double)t->total / (1 + t->headroom));
-	int rc = try_at(s, trial, UINT32_MAX, t->total, err);
+	int rc = tune_search_try_at(s, trial, UINT32_MAX, t->total, err);
 	bool survives = trial->survives;
 
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && survives; i++)
@@ -665,7 +665,7 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count; i++)
 		survivals[i] = survival_of(t, t->best.choice, s->first + i);
-	rc = try_at(s, &trial, UINT32_MAX, s->total, err);
+	rc = tune_search_try_at(s, &trial, UINT32_MAX, s->total, err);
 	result->tried = !rc;
 	result->survives = trial.survives;
 	frag_fit_init(&fit);
@@ -763,7 +763,7 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 	return 0;
 }
 
-static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
+static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_tune *t = ctx;
 	struct frag_tune_place *place = &t->places[index];
@@ -809,7 +809,7 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	t->reached = NONE;
 	rc = find_places(t, err);
 	rc = rc ? rc : tune_search_make_room(t, err);
-	rc = rc ? rc : run_tasks(t, t->place_count, find_floor, err);
+	rc = rc ? rc : run_tasks(t, t->place_count, tune_search_find_floor, err);
 	if (rc)
 		return rc;
 	all.count = t->tuned;

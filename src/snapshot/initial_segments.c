@@ -184,8 +184,8 @@ static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 }
 
 /* One run more of a range; those that touch are one. */
-static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes,
-		    struct frag_extent *runs)
+static void initial_segments_add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes,
+				     struct frag_extent *runs)
 {
 	struct frag_extent *last = seg->run_count ? &runs[seg->run_count - 1] : NULL;
 
@@ -221,8 +221,9 @@ static bool make_ranges(struct begin *b)
 				d->initial[range->initial].bytes = range->end - range->first;
 			}
 			b->initial_of[i] = range->initial;
-			add_run(&d->initial[range->initial], r->addr - range->first, r->bytes,
-				b->runs + before);
+			initial_segments_add_run(&d->initial[range->initial],
+						 r->addr - range->first, r->bytes,
+						 b->runs + before);
 			used++;
 		}
 	}
@@ -273,7 +274,7 @@ static void place_blocks(struct begin *b)
  * as a range is as long as the addresses ever used in it. Places come last, as
  * they are offsets into both.
  */
-static bool begin_device(struct begin *b)
+static bool initial_segments_begin_device(struct begin *b)
 {
 	struct frag_snap_device *d = b->d;
 
@@ -334,7 +335,7 @@ int frag_snapshot_begin(struct frag_snapshot *s)
 		b->d = &s->devices[i];
 		b->device = i;
 		b->hint_count = b->range_count = 0;
-		good = begin_device(b);
+		good = initial_segments_begin_device(b);
 		free(b->initial_of);
 	}
 	if (b)

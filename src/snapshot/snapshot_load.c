@@ -37,7 +37,7 @@ static int snapshot_load_bad(const struct frag_snapshot *s, const struct place *
  * A list that is in many places would be read as often: no snapshot does that.
  * An event that does counts as often as what is made of it.
  */
-static int see(struct frag_snapshot *s, const struct place *at)
+static int snapshot_load_see(struct frag_snapshot *s, const struct place *at)
 {
 	if (!frag_values_take(&s->values, MADE_OF_ONE) && s->values.file)
 		return frag_kept_too_much(s->whole.path, s->values.file, s->err);
@@ -93,7 +93,8 @@ struct load {
 };
 
 /* The number of a pool by its pair; 0 for the default. */
-static int find_pool(struct frag_snapshot *s, const struct frag_value *pair, uint32_t *out)
+static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_value *pair,
+				   uint32_t *out)
 {
 	uint64_t a, b;
 
@@ -120,8 +121,8 @@ static int find_pool(struct frag_snapshot *s, const struct frag_value *pair, uin
 }
 
 /* The device of this ordinal, made where it is new. */
-static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t ordinal,
-		       struct frag_snap_device **out)
+static int snapshot_load_find_device(struct frag_snapshot *s, const struct place *at,
+				     uint64_t ordinal, struct frag_snap_device **out)
 {
 	struct frag_snap_device *devices;
 
@@ -165,7 +166,7 @@ static int read_block(struct load *load, const struct place *at,
 	const struct frag_value *m[BLOCK_MEMBERS], *state;
 	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
 	uint64_t end = region->addr + region->bytes;
-	int rc = see(s, at);
+	int rc = snapshot_load_see(s, at);
 
 	frag_dict_members(&s->values, dict, &load->blocks, m);
 	state = m[BLOCK_STATE];
@@ -219,14 +220,17 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	struct frag_region r = { .range = false };
 	struct frag_snap_device *d;
 	uint64_t addr;
-	int rc = see(s, at);
+	int rc = snapshot_load_see(s, at);
 
 	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "address"), "address",
 				ADDRESS_MAX, &r.addr);
-	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"),
-				"total_size", SIZE_HIGHEST, &r.bytes);
-	rc = rc ? rc : find_device(s, at, ordinal, &d);
-	rc = rc ? rc : find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
+	rc = rc ? rc
+		: need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"), "total_size",
+			   SIZE_HIGHEST, &r.bytes);
+	rc = rc ? rc : snapshot_load_find_device(s, at, ordinal, &d);
+	rc = rc ? rc
+		: snapshot_load_find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"),
+					  &r.pool);
 	if (rc)
 		return rc;
 	if (r.bytes == 0)
@@ -308,14 +312,14 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
  * some. One event without a time takes the times from all, as records are merged
  * by them.
  */
-static int read_event(struct load *load, const struct place *at, const struct frag_value *dict,
-		      struct frag_snap_device *d)
+static int snapshot_load_read_event(struct load *load, const struct place *at,
+				    const struct frag_value *dict, struct frag_snap_device *d)
 {
 	struct frag_snapshot *s = load->s;
 	const struct frag_value *m[EVENT_MEMBERS];
 	struct frag_logged e = { .frames = 0 };
 	uint64_t t;
-	int rc = see(s, at);
+	int rc = snapshot_load_see(s, at);
 
 	if (rc)
 		return rc;
@@ -332,7 +336,9 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MAX, &e.addr);
 	if (!rc && e.action == FRAG_ACT_ANNOTATE && !e.addr)
 		return 0;       /* of no block: a mark, which is an external annotation too */
-	rc = rc ? rc : find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
+	rc = rc ? rc
+		: snapshot_load_find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL],
+					  &e.pool);
 	rc = rc ? rc : read_note(s, m[EVENT_NOTE], m[EVENT_CATEGORY], &e.note);
 	if (rc)
 		return rc;
@@ -370,12 +376,12 @@ static int read_log(struct load *load, struct place *at, const struct frag_value
 	struct frag_snapshot *s = load->s;
 	uint32_t count = frag_list_count(log), *i = at->two ? &at->j : &at->i;
 	struct frag_snap_device *d = NULL;
-	int rc = count ? find_device(s, at, ordinal, &d) : 0;
+	int rc = count ? snapshot_load_find_device(s, at, ordinal, &d) : 0;
 
 	if (!rc && count && !expect(s, d, count))
 		rc = frag_fail_nomem(s->err);
 	for (*i = 0; *i < count && !rc; ++*i)
-		rc = read_event(load, at, frag_list_at(&s->values, log, *i), d);
+		rc = snapshot_load_read_event(load, at, frag_list_at(&s->values, log, *i), d);
 	return rc;
 }
 
@@ -410,7 +416,7 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 							      : 0,
 		};
 		struct place at = { .list = "external_annotations", .i = i };
-		int rc = see(s, &at);
+		int rc = snapshot_load_see(s, &at);
 
 		if (rc)
 			return rc;
@@ -439,7 +445,7 @@ static int read_host(struct load *load)
 
 	if (!frag_list_count(segments) && !frag_list_count(log))
 		return 0;
-	rc = find_device(s, &at, ordinal, &d);
+	rc = snapshot_load_find_device(s, &at, ordinal, &d);
 	if (rc)
 		return rc;
 	d->host = true;
@@ -489,7 +495,7 @@ int frag_snapshot_load(struct frag_snapshot *s)
 				  maybe_u64(frag_dict_get(&s->values, segment, "device")));
 	}
 	rc = rc ? rc : snapshot_load_read_traces(&load, traces);
-	rc = rc ? rc : find_device(s, &first, 0, &d);
+	rc = rc ? rc : snapshot_load_find_device(s, &first, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
 	if (!rc && s->with_host)
 		rc = read_host(&load);

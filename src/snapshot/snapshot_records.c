@@ -106,7 +106,7 @@ static void end_life(struct walk *w, uint64_t addr, uint32_t at)
 }
 
 /* The event's pool, by the segment where it does not say it itself. */
-static void find_pool(struct walk *w, struct frag_logged *e)
+static void snapshot_records_find_pool(struct walk *w, struct frag_logged *e)
 {
 	uint32_t span;
 
@@ -187,7 +187,7 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 		w->completes = 0;
 		w->d->lost++;
 	}
-	find_pool(w, e);
+	snapshot_records_find_pool(w, e);
 	learn_size(w, e->addr);
 	w->d->alloc_count++;
 	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
@@ -294,7 +294,7 @@ static bool snapshot_records_give_back(struct walk *w, uint32_t i)
 	return true;
 }
 
-static bool is_release(const struct frag_logged *e)
+static bool snapshot_records_is_release(const struct frag_logged *e)
 {
 	return e->role == FRAG_ROLE_CALL && (e->action == FRAG_ACT_SEGMENT_FREE
 					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
@@ -303,8 +303,9 @@ static bool is_release(const struct frag_logged *e)
 /* What comes after a group of releases that begins at i; completes may be between. */
 static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
 {
-	while (i < d->log_count && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
-				    || (completes && d->log[i].role == FRAG_ROLE_COMPLETE)))
+	while (i < d->log_count
+	       && (snapshot_records_is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
+		   || (completes && d->log[i].role == FRAG_ROLE_COMPLETE)))
 		i++;
 	return i;
 }
@@ -322,7 +323,8 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 		uint64_t ends = e->action == FRAG_ACT_SEGMENT_UNMAP ? large ? LARGE_ENDS
 									    : SMALL_ENDS : 0;
 
-		if (is_release(e) && e->size + ends >= need && e->stream == request->stream
+		if (snapshot_records_is_release(e) && e->size + ends >= need
+		    && e->stream == request->stream
 		    && (ends || frag_snapshot_is_large(d, e->size) == large))
 			return true;
 	}
@@ -353,7 +355,7 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 	for (uint32_t k = i; k < next; k++) {
 		uint32_t span = frag_spans_at(&w->spans, d->log[k].addr);
 
-		if (!is_release(&d->log[k]))
+		if (!snapshot_records_is_release(&d->log[k]))
 			continue;
 		if (d->log[k].action == FRAG_ACT_SEGMENT_UNMAP)
 			plain = w->idle;
@@ -426,14 +428,14 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	bool forced = w->gained || request == w->forced_by || was_forced(w, first, max_reserved);
 
 	for (uint32_t k = first; k < next; k++) {
-		if (!is_release(&w->d->log[k]))
+		if (!snapshot_records_is_release(&w->d->log[k]))
 			continue;
-		find_pool(w, &w->d->log[k]);
+		snapshot_records_find_pool(w, &w->d->log[k]);
 		if (!let_go(w, k))
 			return false;
 	}
 	for (; *i < next; (*i)++) {
-		if (!is_release(&w->d->log[*i]))
+		if (!snapshot_records_is_release(&w->d->log[*i]))
 			continue;
 		if (!note_call(w, *i) || !snapshot_records_give_back(w, *i))
 			return false;
@@ -481,7 +483,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 {
 	const struct frag_logged *e = &w->d->log[*i];
 
-	if (e->role == FRAG_ROLE_CALL && !is_release(e))
+	if (e->role == FRAG_ROLE_CALL && !snapshot_records_is_release(e))
 		w->gained = true;
 	else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_OOM)
 		w->gained = false;
@@ -493,7 +495,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	case FRAG_ROLE_COMPLETE:
 		return walk_free(w, *i);
 	case FRAG_ROLE_CALL:
-		if (is_release(e))
+		if (snapshot_records_is_release(e))
 			return walk_release(w, i, max_reserved);
 		return snapshot_records_obtain(w, *i) && note_call(w, *i);
 	case FRAG_ROLE_OOM:
@@ -554,7 +556,7 @@ static uint64_t find_most_reserved(const struct frag_snap_device *d)
 
 		if (e->role != FRAG_ROLE_CALL)
 			continue;
-		if (is_release(e))
+		if (snapshot_records_is_release(e))
 			now -= e->size < now ? e->size : now;
 		else
 			now += e->size;
@@ -607,7 +609,7 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	return good;
 }
 
-static int by_time(const void *a, const void *b)
+static int snapshot_records_by_time(const void *a, const void *b)
 {
 	const struct frag_annotation *x = a, *y = b;
 
@@ -622,7 +624,7 @@ static bool plan_remarks(struct frag_snapshot *s)
 	struct walk w = { .s = s, .d = &s->devices[0] };
 
 	if (s->remark_count)
-		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), by_time);
+		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), snapshot_records_by_time);
 	for (uint32_t i = 0; i < s->remark_count; i++) {
 		w.device = s->remarks[i].device;
 		w.d = &s->devices[w.device];

@@ -30,7 +30,7 @@ struct source {
 	char tag_text[STRETCH][FRAG_TAG_ROOM];
 };
 
-static int source_refill(void *state, struct frag_error *err)
+static int snapshot_source_source_refill(void *state, struct frag_error *err)
 {
 	struct source *src = state;
 	uint32_t left = src->s.plan_count - src->at;
@@ -79,8 +79,8 @@ static void snapshot_source_put_alloc(struct source *src, struct frag_record *re
 	}
 }
 
-static enum frag_add put_tag(struct source *src, struct frag_record *rec, uint32_t frames,
-			     uint32_t note)
+static enum frag_add snapshot_source_put_tag(struct source *src, struct frag_record *rec,
+					     uint32_t frames, uint32_t note)
 {
 	enum frag_add rc = frag_snapshot_tag(&src->s, frames, note,
 					     src->tag_text[src->last % STRETCH], &rec->tag);
@@ -102,7 +102,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	enum frag_add rc;
 
 	snapshot_source_put_alloc(src, rec, p, h->requested, h->stream, h->pool);
-	rc = put_tag(src, rec, h->frames, 0);
+	rc = snapshot_source_put_tag(src, rec, h->frames, 0);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
 		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
@@ -173,7 +173,7 @@ static enum frag_add put_logged(struct source *src, struct frag_record *rec,
 	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
 
 	snapshot_source_put_alloc(src, rec, p, e->size, e->stream, e->pool);
-	return put_tag(src, rec, e->frames, e->note);
+	return snapshot_source_put_tag(src, rec, e->frames, e->note);
 }
 
 static void snapshot_source_put_time(struct source *src, struct frag_record *rec,
@@ -195,8 +195,8 @@ static void snapshot_source_put_time(struct source *src, struct frag_record *rec
  * ran out of memory are ordinary allocs; a device is named only where there are
  * several.
  */
-static int source_next(void *state, struct frag_record *rec, const char **kind,
-		       struct frag_error *err)
+static int snapshot_source_source_next(void *state, struct frag_record *rec, const char **kind,
+				       struct frag_error *err)
 {
 	struct source *src = state;
 	enum frag_add added = FRAG_ADDED;
@@ -360,8 +360,8 @@ static void source_close(void *state)
 
 static const struct frag_source_ops snapshot_source = {
 	.form = "PyTorch snapshot",
-	.refill = source_refill,
-	.next = source_next,
+	.refill = snapshot_source_source_refill,
+	.next = snapshot_source_source_next,
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,
@@ -374,8 +374,8 @@ static const struct frag_source_ops snapshot_source = {
 /* The same, where it is the property of another trace. */
 static const struct frag_source_ops borrowed_source = {
 	.form = "PyTorch snapshot",
-	.refill = source_refill,
-	.next = source_next,
+	.refill = snapshot_source_source_refill,
+	.next = snapshot_source_source_next,
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,

@@ -101,7 +101,8 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
 	return (enum frag_origin)(*known - 1);
 }
 
-static struct frag_text name_at(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
+static struct frag_text snapshot_tag_name_at(struct frag_snapshot *s, const struct frag_value *list,
+					     uint32_t i)
 {
 	return snapshot_tag_text_of(frame_at(s, list, i).name);
 }
@@ -111,10 +112,10 @@ static struct frame find_native(struct frag_snapshot *s, const struct frag_value
 				uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (frag_frame_autograd_node(name_at(s, list, i)).length)
+		if (frag_frame_autograd_node(snapshot_tag_name_at(s, list, i)).length)
 			return frame_at(s, list, i);
 	for (uint32_t i = 0; i < count; i++)
-		if (!frag_frame_is_plumbing(name_at(s, list, i)))
+		if (!frag_frame_is_plumbing(snapshot_tag_name_at(s, list, i)))
 			return frame_at(s, list, i);
 	return (struct frame){ .file = NULL };
 }

@@ -116,8 +116,8 @@ static int run_shard_simulate(const struct batch *b, const struct frag_manifest_
 	return rc;
 }
 
-static int keep_runs(struct frag_run_set *set, const struct frag_manifest_trace *trace,
-		     struct frag_sim *sim, struct frag_error *err)
+static int run_shard_keep_runs(struct frag_run_set *set, const struct frag_manifest_trace *trace,
+			       struct frag_sim *sim, struct frag_error *err)
 {
 	struct frag_runs *runs = frag_run_set_add(set);
 	uint32_t devices;
@@ -151,7 +151,7 @@ static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run
 	struct frag_run_set set = { .count = 0 };
 	char *line = NULL;
 	size_t length = 0;
-	int rc = keep_runs(&set, &m->trace[run->trace], sim, err);
+	int rc = run_shard_keep_runs(&set, &m->trace[run->trace], sim, err);
 
 	rc = rc ? rc : frag_run_line_write(&set.trace[0], k, m->id, m->policy[run->policy],
 					   m->total[run->total], &line, &length, err);

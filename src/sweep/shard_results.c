@@ -69,7 +69,7 @@ static int add_line(struct frag_collection *c, const char *text, const struct fr
 	return 0;
 }
 
-static int read_lines(struct frag_collection *c, FILE *f, struct frag_error *err)
+static int shard_results_read_lines(struct frag_collection *c, FILE *f, struct frag_error *err)
 {
 	struct frag_collected at = { .file = c->file_count - 1 };
 	uint64_t number = 1;
@@ -92,7 +92,7 @@ static int read_lines(struct frag_collection *c, FILE *f, struct frag_error *err
 	return rc;
 }
 
-static int read_file(struct frag_collection *c, char *path, struct frag_error *err)
+static int shard_results_read_file(struct frag_collection *c, char *path, struct frag_error *err)
 {
 	FILE *f;
 	int rc;
@@ -105,7 +105,7 @@ static int read_file(struct frag_collection *c, char *path, struct frag_error *e
 		rc = frag_require_regular_file(path, err);
 		f = rc ? NULL : fopen(path, "re");
 		if (!rc)
-			rc = f ? read_lines(c, f, err) : fail_read(path, err);
+			rc = f ? shard_results_read_lines(c, f, err) : fail_read(path, err);
 		if (f)
 			fclose(f);
 		path = NULL;
@@ -143,7 +143,8 @@ int frag_collection_read(struct frag_collection *c, const struct frag_manifest *
 		return fail_read(folder, err);
 	for (int i = 0; i < count; i++) {
 		if (!rc)
-			rc = read_file(c, frag_sweep_path(folder, entries[i]->d_name), err);
+			rc = shard_results_read_file(c, frag_sweep_path(folder, entries[i]->d_name),
+						     err);
 		free(entries[i]);
 	}
 	free(entries);

@@ -58,8 +58,8 @@ static uint32_t new_entry(struct frag_address_map *l)
 	return l->count++;
 }
 
-static bool add_row(struct frag_address_map *l, const struct frag_row *like, enum frag_op op,
-		    uint64_t id)
+static bool address_map_add_row(struct frag_address_map *l, const struct frag_row *like,
+				enum frag_op op, uint64_t id)
 {
 	struct frag_row copy = *like, *row = frag_buffered_add(l->buffered);
 
@@ -92,7 +92,7 @@ bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 
 	if (i != NONE) {
 		l->missing++;
-		if (!add_row(l, row, FRAG_OP_FREE, l->entries[i].id))
+		if (!address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id))
 			return false;
 		address_map_drop(l, i);
 	}
@@ -106,7 +106,7 @@ bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 		l->nowhere = i;
 	else if (!frag_map_add(&l->live, address, i))
 		return false;
-	return add_row(l, row, FRAG_OP_ALLOC, l->entries[i].id);
+	return address_map_add_row(l, row, FRAG_OP_ALLOC, l->entries[i].id);
 }
 
 bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
@@ -141,17 +141,17 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 		*link = l->entries[i].next;
 		l->entries[i].next = l->unused;
 		l->unused = i;
-		return add_row(l, row, FRAG_OP_FREE, l->entries[i].id);
+		return address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id);
 	}
 	if (i != NONE) {
 		uint64_t id = l->entries[i].id;
 
 		address_map_drop(l, i);
-		return add_row(l, row, FRAG_OP_FREE, id);
+		return address_map_add_row(l, row, FRAG_OP_FREE, id);
 	}
 	l->early++;
 	l->early_bytes += row->size;
-	return add_row(l, row, FRAG_OP_FREE, l->next_id)
+	return address_map_add_row(l, row, FRAG_OP_FREE, l->next_id)
 	       && frag_address_map_before(l, row->device, row->size);
 }
 

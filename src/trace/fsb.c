@@ -114,7 +114,7 @@ static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
 }
 
 /* This block's new texts: their lengths, then their bytes. */
-static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
+static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
 	uint64_t count = frag_fsb_take(c), sum = 0;
 	struct frag_text *texts;
@@ -257,7 +257,7 @@ static int begin_events(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 	if (c->p > c->end || events > FRAG_FSB_EVENTS_MAX)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events, more than a block"
 					" may have", events);
-	rc = read_texts(f, c, err);
+	rc = fsb_read_texts(f, c, err);
 	rc = rc ? rc : read_shapes(f, c, err);
 	rc = rc ? rc : read_columns(f, c, err);
 	f->left = f->events = rc ? 0 : (uint32_t)events;
@@ -279,8 +279,8 @@ static int end_events(struct fsb *f, struct frag_error *err)
 }
 
 /* Stacks precede their events. */
-static int read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
-		       struct frag_error *err)
+static int fsb_read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
+			   struct frag_error *err)
 {
 	int rc = frag_fsb_stacks_read(&f->stacks, &f->blocks, payload->p,
 				      (uint32_t)(payload->end - payload->p), err);
@@ -320,7 +320,7 @@ static int fsb_refill(void *state, struct frag_error *err)
 	f->events = 0;
 	rc = rc ? rc : next_block(f, &kind, &payload, err);
 	if (!rc && kind == FRAG_FSB_STACKS)
-		rc = read_stacks(f, &kind, &payload, err);
+		rc = fsb_read_stacks(f, &kind, &payload, err);
 	if (rc)
 		return rc;
 	if (kind == FRAG_FSB_END)
@@ -368,7 +368,7 @@ static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
 	       || take_number_text(f, take_value(&f->columns[FRAG_FSB_TEXTS]), rec);
 }
 
-static bool take_text(struct fsb *f, struct frag_text *out)
+static bool fsb_take_text(struct fsb *f, struct frag_text *out)
 {
 	uint64_t number = take_value(&f->columns[FRAG_FSB_TEXTS]);
 
@@ -393,7 +393,7 @@ static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_recor
 	if (rec->op == FRAG_OP_SET_FRACTION
 	    && !take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->fraction))
 		return false;
-	if (shape->texts & FRAG_FSB_TEXT_VALUE && !take_text(f, &rec->text))
+	if (shape->texts & FRAG_FSB_TEXT_VALUE && !fsb_take_text(f, &rec->text))
 		return false;
 	if (has & FRAG_HAS_ID && !take_id(f, shape, rec))
 		return false;
@@ -404,7 +404,7 @@ static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_recor
 	}
 	if (has & FRAG_HAS_T && !take_time(f, shape->time, rec))
 		return false;
-	return !(has & FRAG_HAS_TAG) || take_text(f, &rec->tag);
+	return !(has & FRAG_HAS_TAG) || fsb_take_text(f, &rec->tag);
 }
 
 /*

@@ -49,7 +49,7 @@ static bool take_optional(struct frag_fsb_cursor *c, char **out, uint64_t *lengt
 	return *out != NULL;
 }
 
-static bool take_size(struct frag_fsb_cursor *c, uint64_t *out)
+static bool fsb_header_take_size(struct frag_fsb_cursor *c, uint64_t *out)
 {
 	*out = frag_fsb_take(c);
 	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
@@ -68,9 +68,9 @@ static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c)
 	d = &h->devices[h->device_count++];
 	*d = (struct frag_device_figures){ .name = NULL };
 	return take_optional(c, &d->name, &length, &h->nomem)
-	       && (!d->name || strlen(d->name) == length)
-	       && take_size(c, &d->total) && take_size(c, &d->context)
-	       && take_size(c, &d->other) && take_size(c, &d->granularity) && d->granularity != 0;
+	       && (!d->name || strlen(d->name) == length) && fsb_header_take_size(c, &d->total)
+	       && fsb_header_take_size(c, &d->context) && fsb_header_take_size(c, &d->other)
+	       && fsb_header_take_size(c, &d->granularity) && d->granularity != 0;
 }
 
 /* A JSON object; it is printed unchanged, so it must be one. */

@@ -62,7 +62,7 @@ int frag_fsb_damaged(const struct frag_fsb_blocks *b, struct frag_error *err, co
 }
 
 /* The next `n` bytes of the file, in the window; 0 at the end of the file. */
-static int need(struct frag_fsb_blocks *b, size_t n, struct frag_error *err)
+static int fsb_stacks_need(struct frag_fsb_blocks *b, size_t n, struct frag_error *err)
 {
 	while (b->in.end - b->at < n && !b->in.eof) {
 		int rc = frag_input_fill(&b->in, b->at, err);
@@ -89,8 +89,8 @@ static int fsb_block_make_room(struct frag_fsb_blocks *b, uint32_t bytes, struct
 	return 0;
 }
 
-static int unpack(struct frag_fsb_blocks *b, const unsigned char *packed, uint32_t packed_bytes,
-		  uint32_t bytes, struct frag_error *err)
+static int fsb_stacks_unpack(struct frag_fsb_blocks *b, const unsigned char *packed,
+			     uint32_t packed_bytes, uint32_t bytes, struct frag_error *err)
 {
 	size_t n;
 	int rc = fsb_block_make_room(b, bytes, err);
@@ -122,7 +122,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 	for (;;) {
 		const unsigned char *head;
 		uint32_t packed;
-		int rc = need(b, FRAG_FSB_HEAD_LENGTH, err);
+		int rc = fsb_stacks_need(b, FRAG_FSB_HEAD_LENGTH, err);
 
 		b->block_at = b->in.before + b->at;
 		b->block = b->count++;
@@ -139,7 +139,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		if (*bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
 			return frag_fsb_damaged(b, err, "%u bytes, packed %u: more than a block"
 						" may have", *bytes, packed);
-		rc = need(b, FRAG_FSB_HEAD_LENGTH + (size_t)packed, err);
+		rc = fsb_stacks_need(b, FRAG_FSB_HEAD_LENGTH + (size_t)packed, err);
 		if (rc <= 0)
 			return rc < 0 ? rc
 				      : frag_fsb_damaged(b, err,
@@ -156,7 +156,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 							" version does not know", *kind);
 			continue;
 		}
-		return unpack(b, head + FRAG_FSB_HEAD_LENGTH, packed, *bytes, err);
+		return fsb_stacks_unpack(b, head + FRAG_FSB_HEAD_LENGTH, packed, *bytes, err);
 	}
 }
 
@@ -166,7 +166,7 @@ int frag_fsb_begin(struct frag_fsb_blocks *b, struct frag_error *err)
 
 	b->at = 0;
 	b->count = 0;
-	rc = need(b, FRAG_FSB_MAGIC_LENGTH, err);
+	rc = fsb_stacks_need(b, FRAG_FSB_MAGIC_LENGTH, err);
 	if (rc < 0)
 		return rc;
 	if (rc == 0 || memcmp(b->in.buf, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH) != 0)
@@ -178,7 +178,7 @@ int frag_fsb_begin(struct frag_fsb_blocks *b, struct frag_error *err)
 
 int frag_fsb_finish(struct frag_fsb_blocks *b, struct frag_error *err)
 {
-	int rc = need(b, 1, err);
+	int rc = fsb_stacks_need(b, 1, err);
 
 	if (rc <= 0)
 		return rc;
@@ -298,8 +298,8 @@ static bool is_sound(struct frag_fsb_stacks *s, const unsigned char *const colum
 }
 
 /* New ones only: what is in the table already has no second number. */
-static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
-		      const unsigned char *text, uint32_t n)
+static int fsb_stacks_read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
+				 const unsigned char *text, uint32_t n)
 {
 	for (; n; n--) {
 		const uint32_t length = fsb_stacks_take(&lengths), number = s->table.texts.count;
@@ -313,7 +313,7 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 	return 0;
 }
 
-static struct frag_text text_at(const struct frag_fsb_stacks *s, uint32_t number)
+static struct frag_text fsb_stacks_text_at(const struct frag_fsb_stacks *s, uint32_t number)
 {
 	const struct frag_handle *text = frag_handle_at(&s->table.texts, number);
 
@@ -327,9 +327,9 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 
 	for (; n; n--) {
 		const struct frag_frame frame = {
-			.file = text_at(s, fsb_stacks_take(&files)),
+			.file = fsb_stacks_text_at(s, fsb_stacks_take(&files)),
 			.line = fsb_stacks_take(&lines),
-			.name = text_at(s, fsb_stacks_take(&names)),
+			.name = fsb_stacks_text_at(s, fsb_stacks_take(&names)),
 		};
 		const uint32_t number = s->table.frame_count;
 		const uint32_t got = frag_stacks_frame(&s->table, &frame);
@@ -341,7 +341,8 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 }
 
 /* Innermost frames, and how far before a stack its parent is. */
-static int read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames, uint32_t n)
+static int fsb_stacks_read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames,
+				  uint32_t n)
 {
 	const unsigned char *distances = frames + (size_t)n * CELL;
 
@@ -376,9 +377,9 @@ static int fill_table(struct frag_fsb_stacks *s, const unsigned char *const colu
 {
 	int rc = fsb_stacks_begin(s) ? 0 : -FRAG_ENOMEM;
 
-	rc = rc ? rc : read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
+	rc = rc ? rc : fsb_stacks_read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
 	rc = rc ? rc : read_frames(s, column[FRAMES], n[FRAMES]);
-	return rc ? rc : read_stacks(s, column[STACKS], n[STACKS]);
+	return rc ? rc : fsb_stacks_read_stacks(s, column[STACKS], n[STACKS]);
 }
 
 /*

@@ -86,7 +86,7 @@ static void put_varint(struct bytes *b, uint64_t value)
 	b->length = (uint32_t)(p - b->bytes);
 }
 
-static void put_bytes(struct bytes *b, const void *bytes, size_t n)
+static void fsb_write_put_bytes(struct bytes *b, const void *bytes, size_t n)
 {
 	char *p = n ? fsb_write_room(b, n) : NULL;
 
@@ -121,7 +121,7 @@ static void add_double(struct column *c, double value)
 }
 
 /* Packs the payload and writes it out as one block. */
-static int put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
+static int fsb_write_put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
 {
 	unsigned char head[FRAG_FSB_HEAD_LENGTH];
 	size_t n;
@@ -171,8 +171,8 @@ static void fsb_fini(struct frag_sink *s)
  * The table of texts begins with the null handle, which is no text: numbers in the
  * file count from after it.
  */
-static int fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
-		     struct frag_error *err)
+static int fsb_write_fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
+			       struct frag_error *err)
 {
 	struct fsb *f = calloc(1, sizeof(*f));
 	struct bytes *b;
@@ -196,19 +196,19 @@ static int fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		size_t name = d->name ? strlen(d->name) : 0;
 
 		put_varint(b, d->name ? name + 1 : 0);
-		put_bytes(b, d->name, name);
+		fsb_write_put_bytes(b, d->name, name);
 		put_varint(b, d->total);
 		put_varint(b, d->context);
 		put_varint(b, d->other);
 		put_varint(b, d->granularity);
 	}
 	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
-	put_bytes(b, info->meta.text, info->meta.length);
-	return put_block(f, FRAG_FSB_HEADER, err);
+	fsb_write_put_bytes(b, info->meta.text, info->meta.length);
+	return fsb_write_put_block(f, FRAG_FSB_HEADER, err);
 }
 
 /* The number of a text; texts are numbered from 0 in the order of their first use. */
-static bool text_number(struct fsb *f, const char *text, uint64_t length, uint64_t *out)
+static bool fsb_write_text_number(struct fsb *f, const char *text, uint64_t length, uint64_t *out)
 {
 	const struct frag_handle handle = { .text = text, .number = length };
 	uint32_t before = f->texts.count, i = frag_handles_intern(&f->texts, &handle);
@@ -225,7 +225,7 @@ static bool handle_number(struct fsb *f, const struct frag_handle *h, uint8_t bi
 	if (!h->text)
 		return true;
 	*bits |= bit;
-	return text_number(f, h->text, h->number, out);
+	return fsb_write_text_number(f, h->text, h->number, out);
 }
 
 /* Is the time's text the one that it would be given without it? */
@@ -296,14 +296,14 @@ static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uin
 	add_double(&f->columns[FRAG_FSB_DOUBLES], rec->t);
 	if (*kind == FRAG_FSB_DOUBLE)
 		return true;
-	if (!text_number(f, rec->t_text.text, rec->t_text.length, &text))
+	if (!fsb_write_text_number(f, rec->t_text.text, rec->t_text.length, &text))
 		return false;
 	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], text);
 	return true;
 }
 
 /* The record's shape, a new one where there is none; UINT32_MAX: out of memory. */
-static uint32_t find_shape(struct fsb *f, const struct shape_key *key)
+static uint32_t fsb_write_find_shape(struct fsb *f, const struct shape_key *key)
 {
 	uint64_t hash = frag_hash_text((const char *)key, sizeof(*key), f->shape_map.seed);
 	uint32_t at = frag_map_home(&f->shape_map, hash), i;
@@ -329,7 +329,7 @@ static bool fsb_write_put_text(struct fsb *f, struct frag_text text)
 {
 	uint64_t number;
 
-	if (!text_number(f, text.text, text.length, &number))
+	if (!fsb_write_text_number(f, text.text, text.length, &number))
 		return false;
 	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], number);
 	return true;
@@ -366,7 +366,7 @@ static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
 	    || (rec->members & FRAG_HAS_ID
 		&& !handle_number(f, &rec->id, FRAG_FSB_TEXT_ID, &key.texts, &id)))
 		return false;
-	index = find_shape(f, &key);
+	index = fsb_write_find_shape(f, &key);
 	if (index == UINT32_MAX)
 		return false;
 	shape = &f->shapes[index];
@@ -454,7 +454,7 @@ static int fsb_write_put_stacks(struct fsb *f, struct frag_error *err)
 		return frag_fail_nomem(err);
 	frag_fsb_stacks_put(&f->stacks, p);
 	f->payload.length += (uint32_t)size;
-	return put_block(f, FRAG_FSB_STACKS, err);
+	return fsb_write_put_block(f, FRAG_FSB_STACKS, err);
 }
 
 /*
@@ -478,8 +478,8 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	for (uint32_t i = f->texts_out; i < texts; i++)
 		put_varint(b, frag_handle_at(&f->texts, i)->number);
 	for (; f->texts_out < texts; f->texts_out++)
-		put_bytes(b, frag_handle_at(&f->texts, f->texts_out)->text,
-			  (size_t)frag_handle_at(&f->texts, f->texts_out)->number);
+		fsb_write_put_bytes(b, frag_handle_at(&f->texts, f->texts_out)->text,
+				    (size_t)frag_handle_at(&f->texts, f->texts_out)->number);
 	put_shapes(f);
 	put_varint(b, f->digits);
 	put_varint(b, frag_zigzag(first_time));
@@ -491,7 +491,7 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	f->events = f->time_count = f->digits = 0;
 	f->text_bytes = 0;
 	f->largest = 0;
-	return put_block(f, FRAG_FSB_EVENTS, err);
+	return fsb_write_put_block(f, FRAG_FSB_EVENTS, err);
 }
 
 static bool note_stack(struct fsb *f, const struct frag_record *rec)
@@ -523,7 +523,7 @@ static int fsb_end(struct frag_sink *s, struct frag_error *err)
 	int rc = f->events ? put_events(f, err) : 0;
 
 	put_varint(&f->payload, f->all_events);
-	return rc ? rc : put_block(f, FRAG_FSB_END, err);
+	return rc ? rc : fsb_write_put_block(f, FRAG_FSB_END, err);
 }
 
 const struct frag_sink_ops frag_sink_fsb = {
@@ -531,7 +531,7 @@ const struct frag_sink_ops frag_sink_fsb = {
 	.summary = "fragsim's binary form",
 	.ending = ".fsb",
 	.lossless = true,
-	.begin = fsb_begin,
+	.begin = fsb_write_fsb_begin,
 	.event = fsb_event,
 	.end = fsb_end,
 	.fini = fsb_fini,

@@ -19,7 +19,7 @@ void frag_header_fini(struct frag_header *h)
 	*h = (struct frag_header){ .members = 0 };
 }
 
-static const char *wrong(struct frag_header *h, const char *at, const char *text)
+static const char *header_wrong(struct frag_header *h, const char *at, const char *text)
 {
 	h->wrong_at = at;
 	snprintf(h->wrong, sizeof(h->wrong), "%s", text);
@@ -27,8 +27,8 @@ static const char *wrong(struct frag_header *h, const char *at, const char *text
 }
 
 /* A member whose value is not what it should be. */
-static const char *mistyped(struct frag_header *h, struct frag_scan *s, const char *at,
-			    const char *name, const char *wanted)
+static const char *header_mistyped(struct frag_header *h, struct frag_scan *s, const char *at,
+				   const char *name, const char *wanted)
 {
 	char value[64];
 
@@ -49,7 +49,7 @@ static const char *mistyped_size(struct frag_header *h, struct frag_scan *s, con
 	char advice[FRAG_SCAN_ADVICE_ROOM];
 	size_t used;
 
-	mistyped(h, s, at, name, wanted);
+	header_mistyped(h, s, at, name, wanted);
 	if (h->wrong_at != at)
 		return NULL;
 	used = strlen(h->wrong);
@@ -71,7 +71,7 @@ static bool header_is(struct frag_text t, const char *word)
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
 }
 
-static char *copy_text(struct frag_text t)
+static char *header_copy_text(struct frag_text t)
 {
 	char *copy = malloc((size_t)t.length + 1);
 
@@ -105,8 +105,8 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 	if (which == NAME) {
 		q = *p == '"' ? frag_scan_string(s, p + 1, &name) : NULL;
 		if (!q)
-			return mistyped(h, s, p, "name", "a string");
-		f->name = copy_text(name);
+			return header_mistyped(h, s, p, "name", "a string");
+		f->name = header_copy_text(name);
 		h->nomem = !f->name;
 		return f->name ? q : NULL;
 	}
@@ -114,7 +114,7 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 	if (!q)
 		return mistyped_size(h, s, p, figure_names[which], "a size from 0 to 2^53-1");
 	if (f->granularity == 0)
-		return mistyped(h, s, p, figure_names[which], "a size from 1 to 2^53-1");
+		return header_mistyped(h, s, p, figure_names[which], "a size from 1 to 2^53-1");
 	return q;
 }
 
@@ -130,9 +130,9 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 	bool end;
 
 	if (*p != '{')
-		return mistyped(h, s, p, "device", "an object");
+		return header_mistyped(h, s, p, "device", "an object");
 	if (h->device_count == FRAG_DEVICES_MAX)
-		return wrong(h, p, "more than 1024 devices");
+		return header_wrong(h, p, "more than 1024 devices");
 	h->nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
 			      sizeof(*h->devices));
 	if (h->nomem)
@@ -166,10 +166,11 @@ static const char *scan_devices(struct frag_header *h, struct frag_scan *s, cons
 	bool end = false;
 
 	if (*p != '[')
-		return mistyped(h, s, p, "devices", "an array of devices");
+		return header_mistyped(h, s, p, "devices", "an array of devices");
 	p = frag_scan_space(s, p + 1);
 	if (p && *p == ']')
-		return wrong(h, p, "member \"devices\" is empty; there is at least one device");
+		return header_wrong(h, p,
+				    "member \"devices\" is empty; there is at least one device");
 	while (p && !end)
 		p = frag_scan_next(s, scan_device(h, s, p, 3), ']', &end);
 	return p;
@@ -182,7 +183,7 @@ static const char *scan_format(struct frag_header *h, struct frag_scan *s, const
 
 	return q && header_is(text, "fragsim-trace")
 		       ? q
-		       : mistyped(h, s, p, "format", "\"fragsim-trace\"");
+		       : header_mistyped(h, s, p, "format", "\"fragsim-trace\"");
 }
 
 static const char *scan_version(struct frag_header *h, struct frag_scan *s, const char *p)
@@ -190,7 +191,7 @@ static const char *scan_version(struct frag_header *h, struct frag_scan *s, cons
 	uint64_t version;
 	const char *q = frag_scan_integer(p, &version);
 
-	return q && version == 1 ? q : mistyped(h, s, p, "version", "1");
+	return q && version == 1 ? q : header_mistyped(h, s, p, "version", "1");
 }
 
 static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const char *p)
@@ -198,12 +199,12 @@ static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const c
 	struct frag_text text = { .text = p };
 
 	if (*p != '{')
-		return mistyped(h, s, p, "meta", "an object");
+		return header_mistyped(h, s, p, "meta", "an object");
 	p = frag_scan_skip(s, p, 2);
 	if (!p)
 		return NULL;
 	text.length = (uint32_t)(p - text.text);
-	h->meta = copy_text(text);
+	h->meta = header_copy_text(text);
 	h->meta_length = text.length;
 	h->nomem = !h->meta;
 	return h->nomem ? NULL : p;
@@ -228,7 +229,7 @@ static const char *header_scan_member(struct frag_header *h, struct frag_scan *s
 	case FRAG_HEADER_META:
 		return scan_meta(h, s, p);
 	case FRAG_HEADER_EVENTS:
-		return *p == '[' ? p + 1 : mistyped(h, s, p, "events", "an array");
+		return *p == '[' ? p + 1 : header_mistyped(h, s, p, "events", "an array");
 	default:
 		return frag_scan_skip(s, p, 2);
 	}
@@ -293,7 +294,7 @@ const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const c
 			return repeated(h, p, name);
 		h->members |= member;
 		if ((h->members & FRAG_HEADER_DEVICE) && (h->members & FRAG_HEADER_DEVICES))
-			return wrong(h, p, "both \"device\" and \"devices\" are given");
+			return header_wrong(h, p, "both \"device\" and \"devices\" are given");
 		if (value)
 			value = header_scan_member(h, s, value, member);
 		if (!value || member == FRAG_HEADER_EVENTS)

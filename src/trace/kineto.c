@@ -80,8 +80,8 @@ static const char *scan_wide(const char *p, bool *negative, uint64_t *out)
 	return p;
 }
 
-static const char *mistyped(struct frag_document *d, struct frag_scan *s, const char *at,
-			    const char *name, const char *wanted)
+static const char *kineto_mistyped(struct frag_document *d, struct frag_scan *s, const char *at,
+				   const char *name, const char *wanted)
 {
 	char value[64];
 
@@ -104,11 +104,11 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	if (q == s->end)        /* more digits may follow */
 		return frag_scan_bad(s, q, "");
 	if (!q)
-		return mistyped(d, s, p, args[which].name, "an integer");
+		return kineto_mistyped(d, s, p, args[which].name, "an integer");
 	switch (args[which].bit) {
 	case HAS_BYTES:
 		if (value >> 53)
-			return mistyped(d, s, p, "Bytes", "a size below 2^53");
+			return kineto_mistyped(d, s, p, "Bytes", "a size below 2^53");
 		ev->bytes = value;
 		ev->is_free = negative;
 		break;
@@ -118,12 +118,12 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 		break;
 	case HAS_TYPE:
 		if (negative || value > 255)
-			return mistyped(d, s, p, "Device Type", "a number from 0 to 255");
+			return kineto_mistyped(d, s, p, "Device Type", "a number from 0 to 255");
 		ev->type = value;
 		break;
 	case HAS_DEVICE:
 		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MAX)
-			return mistyped(d, s, p, "Device Id", "-1, or a number below 1024");
+			return kineto_mistyped(d, s, p, "Device Id", "-1, or a number below 1024");
 		ev->device = negative ? 0 : value;
 		break;
 	default:
@@ -142,7 +142,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	bool end;
 
 	if (*p != '{')
-		return mistyped(d, s, p, "args", "an object");
+		return kineto_mistyped(d, s, p, "args", "an object");
 	p = frag_scan_space(s, p + 1);
 	end = p && *p == '}';
 	while (p && !end) {
@@ -223,7 +223,8 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 	if (kineto_is(name, "ts") || kineto_is(name, "dur")) {
 		q = scan_double(s, p, name.length == 2 ? &ev->t : &ev->duration);
 		o->has_t = o->has_t || name.length == 2;
-		return q ? q : mistyped(d, s, p, name.length == 2 ? "ts" : "dur", "a number");
+		return q ? q
+			 : kineto_mistyped(d, s, p, name.length == 2 ? "ts" : "dur", "a number");
 	}
 	if (kineto_is(name, "tid"))
 		return scan_thread(s, p, ev);
@@ -415,7 +416,7 @@ static bool keep_op(struct kineto *k, uint32_t text)
 }
 
 /* The moments become rows. */
-static int afford(const struct kineto *k, struct frag_error *err)
+static int kineto_afford(const struct kineto *k, struct frag_error *err)
 {
 	const uint64_t a_moment = sizeof(*k->moments) + sizeof(struct frag_row);
 
@@ -469,7 +470,7 @@ static int kineto_read_document(struct kineto *k, struct frag_error *err)
 					k, err);
 		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !kineto_keep(k))
 			rc = frag_fail_nomem(err);
-		rc = rc ? rc : afford(k, err);
+		rc = rc ? rc : kineto_afford(k, err);
 		k->has_event = false;
 	}
 	rc = rc ? rc : frag_document_end(&k->doc, err);
@@ -479,7 +480,7 @@ static int kineto_read_document(struct kineto *k, struct frag_error *err)
 	return rc;
 }
 
-static int by_time(const void *a, const void *b)
+static int kineto_by_time(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
@@ -506,7 +507,7 @@ static int moments_by_thread(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	return by_time(a, b);
+	return kineto_by_time(a, b);
 }
 
 /* Each allocation gets the innermost operator of its thread as its tag. */
@@ -582,7 +583,7 @@ static struct devices find_devices(const struct kineto *k)
  * The text is interned before the row is added, so that a lack of memory leaves no
  * empty row after.
  */
-static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
+static bool kineto_add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
 {
 	struct frag_row *new;
 	char name[64] = "out of memory, ";
@@ -605,8 +606,8 @@ static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row r
 	return true;
 }
 
-static bool add_row(struct kineto *k, struct frag_address_map *addresses, const struct moment *m,
-		    const struct devices *d)
+static bool kineto_add_row(struct kineto *k, struct frag_address_map *addresses,
+			   const struct moment *m, const struct devices *d)
 {
 	struct frag_row row = {
 		.t = m->t, .size = m->bytes, .place = m->place, .text = m->text,
@@ -614,18 +615,18 @@ static bool add_row(struct kineto *k, struct frag_address_map *addresses, const 
 	};
 
 	if (m->kind == FRAG_KINETO_ANNOTATION)
-		return add_mark(k, m, row);
+		return kineto_add_mark(k, m, row);
 	if (m->type != d->type)
 		return true;
 	if (d->count > 1)
 		row.members |= FRAG_ROW_DEVICE;
 	if (m->kind == FRAG_KINETO_OOM)
-		return add_mark(k, m, row);
+		return kineto_add_mark(k, m, row);
 	return m->is_free ? frag_address_map_free(addresses, m->address, &row)
 			  : frag_address_map_alloc(addresses, m->address, &row);
 }
 
-static const struct moment *first_of(const struct kineto *k, uint32_t type, uint32_t device)
+static const struct moment *kineto_first_of(const struct kineto *k, uint32_t type, uint32_t device)
 {
 	for (uint32_t i = 0; i < k->moment_count; i++)
 		if (k->moments[i].kind == FRAG_KINETO_MEMORY && k->moments[i].type == type
@@ -643,7 +644,7 @@ static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const
 {
 	for (uint32_t device = 0; device < d->count; device++) {
 		uint64_t early = 0, total = 0;
-		const struct moment *m = first_of(k, d->type, device);
+		const struct moment *m = kineto_first_of(k, d->type, device);
 
 		if (!m || !m->has_allocated)
 			continue;
@@ -683,7 +684,7 @@ static void note_devices(const struct kineto *k, const struct devices *d,
  * Naming sorts by thread, the address map needs the order of time, and what is left
  * from before the profile is known only when all early frees are.
  */
-static bool make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
+static bool kineto_make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
 {
 	struct devices d = find_devices(k);
 	struct frag_address_map addresses;
@@ -692,11 +693,11 @@ static bool make_rows(struct kineto *k, uint32_t *device_count, const struct fra
 	if (!name_all(k))
 		return false;
 	if (k->moment_count)
-		qsort(k->moments, k->moment_count, sizeof(*k->moments), by_time);
+		qsort(k->moments, k->moment_count, sizeof(*k->moments), kineto_by_time);
 	note_devices(k, &d, log);
 	good = frag_address_map_init(&addresses, k->buffered);
 	for (uint32_t i = 0; i < k->moment_count && good; i++)
-		good = add_row(k, &addresses, &k->moments[i], &d);
+		good = kineto_add_row(k, &addresses, &k->moments[i], &d);
 	good = good && add_rest(k, &addresses, &d, log)
 	       && frag_address_map_end(&addresses, d.count > 1 ? FRAG_ROW_DEVICE : 0, log);
 	frag_address_map_fini(&addresses);
@@ -728,7 +729,7 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 		return rc;
 	k.buffered = frag_buffered_new(k.doc.in.path, "byte");
 	rc = k.buffered ? kineto_read_document(&k, err) : frag_fail_nomem(err);
-	if (!rc && !make_rows(&k, &device_count, log))
+	if (!rc && !kineto_make_rows(&k, &device_count, log))
 		rc = frag_fail_nomem(err);
 	if (!rc && k.buffered->count == 0)
 		rc = frag_fail(err, FRAG_ETRACE,

@@ -127,7 +127,7 @@ static bool read_id(struct minimalloc *m, struct frag_text field, struct moment 
  * earlier. An empty lifetime is freed after its alloc, though frees come first
  * otherwise.
  */
-static int read_row(struct minimalloc *m, struct frag_text line, struct frag_error *err)
+static int minimalloc_read_row(struct minimalloc *m, struct frag_text line, struct frag_error *err)
 {
 	struct frag_text f[COLUMNS], by[COLUMNS] = { { .text = NULL } };
 	uint32_t count = frag_rowfile_split(line, f, COLUMNS);
@@ -191,7 +191,8 @@ static int minimalloc_in_order(const void *a, const void *b)
  * In the order of time, with frees before allocs, so that buffers which only touch
  * in time can share memory.
  */
-static int make_rows(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
+static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log,
+				struct frag_error *err)
 {
 	if (m->count == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->buffered->path);
@@ -235,9 +236,9 @@ static int minimalloc_read_all(struct minimalloc *m, const struct frag_log *log,
 		/* an empty line ends the buffers, whatever follows */
 		if (rc <= 0 || line.length == 0)
 			break;
-		rc = read_row(m, line, err);
+		rc = minimalloc_read_row(m, line, err);
 	}
-	return rc < 0 ? rc : make_rows(m, log, err);
+	return rc < 0 ? rc : minimalloc_make_rows(m, log, err);
 }
 
 static int minimalloc_open(struct frag_reading *out, struct frag_input *in,

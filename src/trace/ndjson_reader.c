@@ -50,7 +50,7 @@ static inline bool is_space(char c)
 }
 
 /* The scanner over the present window. */
-static void aim(struct native *n, bool one_line)
+static void ndjson_reader_aim(struct native *n, bool one_line)
 {
 	n->scan = (struct frag_scan){
 		.end = n->in.buf + n->in.end, .scratch = n->scratch, .one_line = one_line,
@@ -58,7 +58,7 @@ static void aim(struct native *n, bool one_line)
 }
 
 /* Moves the window on to n->at; the scratch follows in size. 1, 0 at eof, or an error. */
-static int refill(struct native *n, struct frag_error *err)
+static int ndjson_reader_refill(struct native *n, struct frag_error *err)
 {
 	int rc = frag_input_fill(&n->in, n->at, err);
 
@@ -82,7 +82,8 @@ static void native_where(void *state, uint64_t at, char *buf, uint32_t size)
 	frag_input_where(&n->in, (size_t)at, n->form == LINES && n->begun, buf, size);
 }
 
-static int bad_at(struct native *n, const char *at, const char *text, struct frag_error *err)
+static int ndjson_reader_bad_at(struct native *n, const char *at, const char *text,
+				struct frag_error *err)
 {
 	char where[512];
 
@@ -102,20 +103,21 @@ static int ndjson_reader_go_on(struct native *n, struct frag_error *err)
 	if (n->header.nomem)
 		return frag_fail_nomem(err);
 	if (n->header.wrong_at)
-		return bad_at(n, n->header.wrong_at, n->header.wrong, err);
+		return ndjson_reader_bad_at(n, n->header.wrong_at, n->header.wrong, err);
 	if (n->scan.fail == FRAG_SCAN_BAD)
-		return bad_at(n, n->scan.fail_at, n->scan.fail_text, err);
+		return ndjson_reader_bad_at(n, n->scan.fail_at, n->scan.fail_text, err);
 	if (!n->in.eof) {
-		rc = refill(n, err);
+		rc = ndjson_reader_refill(n, err);
 		if (rc)
 			return rc;
 	}
-	return bad_at(n, n->in.buf + n->in.end, "truncated: the input ends here", err);
+	return ndjson_reader_bad_at(n, n->in.buf + n->in.end, "truncated: the input ends here",
+				    err);
 }
 
 static const char *skip_blank(struct native *n)
 {
-	aim(n, false);
+	ndjson_reader_aim(n, false);
 	return frag_scan_space(&n->scan, here(n));
 }
 
@@ -128,7 +130,7 @@ static int find_value(struct native *n, struct frag_error *err)
 		n->at = (size_t)(skip_blank(n) - n->in.buf);
 		if (n->at < n->in.end)
 			return 1;
-		rc = n->in.eof ? 0 : refill(n, err);
+		rc = n->in.eof ? 0 : ndjson_reader_refill(n, err);
 		if (rc < 0 || (rc == 0 && n->in.eof))
 			return rc;
 	}
@@ -146,12 +148,12 @@ static int scan_header(struct native *n, size_t *end, struct frag_error *err)
 		int rc;
 
 		frag_header_fini(&n->header);
-		aim(n, false);
+		ndjson_reader_aim(n, false);
 		p = frag_header_look(&n->scan, here(n) + 1, &members);
 		if (p && members & FRAG_HEADER_OP && !(members & FRAG_HEADER_FORMAT)) {
 			n->header.members = FRAG_HEADER_OP;
 		} else if (p) {
-			aim(n, false);          /* its names come a second time */
+			ndjson_reader_aim(n, false);          /* its names come a second time */
 			p = frag_header_scan(&n->header, &n->scan, here(n) + 1);
 		}
 		if (p) {
@@ -176,7 +178,7 @@ static const char *scan_tail(struct native *n, struct frag_header *header, const
 }
 
 /* Object form: skips the events, checking their syntax only, and reads the members after. */
-static int look_behind(struct native *n, struct frag_error *err)
+static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 {
 	int rc;
 
@@ -184,7 +186,7 @@ static int look_behind(struct native *n, struct frag_error *err)
 	for (;;) {
 		const char *p;
 
-		aim(n, false);
+		ndjson_reader_aim(n, false);
 		p = frag_scan_space(&n->scan, here(n));
 		if (p && *p == ']') {
 			n->at = (size_t)(p + 1 - n->in.buf);
@@ -212,7 +214,7 @@ static int look_behind(struct native *n, struct frag_error *err)
 		struct frag_header before = n->header;
 		const char *p;
 
-		aim(n, false);
+		ndjson_reader_aim(n, false);
 		p = frag_scan_space(&n->scan, here(n));
 		if (p && *p != '}')
 			p = scan_tail(n, &n->header, p);
@@ -235,10 +237,10 @@ static int look_behind(struct native *n, struct frag_error *err)
 static int check_header(struct native *n, struct frag_error *err)
 {
 	if (!(n->header.members & FRAG_HEADER_FORMAT))
-		return bad_at(n, here(n), "member \"format\" is missing: this is no fragsim trace",
-			      err);
+		return ndjson_reader_bad_at(
+			n, here(n), "member \"format\" is missing: this is no fragsim trace", err);
 	if (!(n->header.members & FRAG_HEADER_VERSION))
-		return bad_at(n, here(n), "member \"version\" is missing", err);
+		return ndjson_reader_bad_at(n, here(n), "member \"version\" is missing", err);
 	return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
 }
 
@@ -268,13 +270,13 @@ static int begin_object(struct native *n, struct frag_error *err)
 	if (!n->in.rewindable) {
 		n->open_header = true;
 		if ((members & ALL_BEFORE) != ALL_BEFORE)
-			return bad_at(n, here(n) - 1,
+			return ndjson_reader_bad_at(n, here(n) - 1,
 				      "\"events\" precedes \"format\" or \"version\","
 				      " which only a file that can be read twice may do",
 				      err);
 		return check_header(n, err);
 	}
-	rc = look_behind(n, err);
+	rc = ndjson_reader_look_behind(n, err);
 	n->looked_behind = true;
 	rc = rc ? rc : check_header(n, err);
 	if (rc)
@@ -306,8 +308,9 @@ static int end_header(struct native *n, struct frag_error *err)
 		if (*p == '\n')
 			return 0;
 		if (n->at < n->in.end)
-			return bad_at(n, p, "bytes after the header on its line", err);
-		rc = n->in.eof ? 0 : refill(n, err);
+			return ndjson_reader_bad_at(n, p, "bytes after the header on its line",
+						    err);
+		rc = n->in.eof ? 0 : ndjson_reader_refill(n, err);
 		if (rc < 0 || (rc == 0 && n->in.eof))
 			return rc;
 	}
@@ -328,9 +331,10 @@ static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 	if (rc == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: empty: it has no events", n->in.path);
 	if (memcmp(here(n), "\xef\xbb\xbf", 3) == 0)
-		return bad_at(n, here(n), "not JSON: a byte order mark (EF BB BF)", err);
+		return ndjson_reader_bad_at(n, here(n), "not JSON: a byte order mark (EF BB BF)",
+					    err);
 	if (*here(n) != '{')
-		return bad_at(
+		return ndjson_reader_bad_at(
 			n, here(n),
 			"not JSON: a trace begins with {; fragsim-formats(5) lists what is read",
 			err);
@@ -362,7 +366,7 @@ static int finish_object(struct native *n, struct frag_error *err)
 		const char *p;
 
 		frag_header_fini(&tail);
-		aim(n, false);
+		ndjson_reader_aim(n, false);
 		p = frag_scan_space(&n->scan, here(n));
 		if (p)
 			p = *p == '}' ? p + 1 : scan_tail(n, &tail, p);
@@ -370,11 +374,14 @@ static int finish_object(struct native *n, struct frag_error *err)
 		memcpy(n->header.wrong, tail.wrong, sizeof(tail.wrong));
 		if (p) {
 			if (n->open_header && tail.members & ANY_DEVICE)
-				rc = bad_at(n, here(n), "\"device\" follows \"events\", which"
-					    " only a file that can be read twice may do", err);
+				rc = ndjson_reader_bad_at(
+					n, here(n),
+					"\"device\" follows \"events\", which"
+					" only a file that can be read twice may do",
+					err);
 			else if (!n->looked_behind && tail.members & before)
-				rc = bad_at(n, here(n), "a member of the trace is given twice",
-					    err);
+				rc = ndjson_reader_bad_at(
+					n, here(n), "a member of the trace is given twice", err);
 			n->at = (size_t)(p - n->in.buf);
 			break;
 		}
@@ -386,7 +393,7 @@ static int finish_object(struct native *n, struct frag_error *err)
 	frag_header_fini(&tail);
 	rc = rc ? rc : find_value(n, err);
 	if (rc == 1)
-		return bad_at(n, here(n), "bytes after the end of the trace", err);
+		return ndjson_reader_bad_at(n, here(n), "bytes after the end of the trace", err);
 	n->ended = true;
 	return rc;
 }
@@ -408,12 +415,12 @@ static int native_refill(void *state, struct frag_error *err)
 	/* a window that holds more than one event is not used up: what next left is
 	 * the beginning of one */
 	if (n->reading && !n->in.eof)
-		rc = refill(n, err);
+		rc = ndjson_reader_refill(n, err);
 	if (rc < 0)
 		return rc;
 	/* what came with the header does not wait for what comes next */
 	n->reading = n->in_events = true;
-	aim(n, n->form == LINES);
+	ndjson_reader_aim(n, n->form == LINES);
 	return 1;
 }
 
@@ -446,7 +453,7 @@ static int next_element(struct native *n, struct frag_error *err)
 }
 
 /* Lines form: past blank lines. 1; 0 where the window or the input ends. */
-static inline int next_line(struct native *n, struct frag_error *err)
+static inline int ndjson_reader_next_line(struct native *n, struct frag_error *err)
 {
 	const char *p = here(n);
 
@@ -464,7 +471,7 @@ static inline int next_line(struct native *n, struct frag_error *err)
 }
 
 /* After an event of the lines form nothing but white space may be on its line. */
-static inline const char *end_line(struct native *n, const char *p)
+static inline const char *ndjson_reader_end_line(struct native *n, const char *p)
 {
 	while (is_space(*p))
 		p++;
@@ -502,7 +509,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	*kind = NULL;
 	if (n->ended || n->closed)
 		return 0;
-	rc = n->form == LINES ? next_line(n, err) : next_element(n, err);
+	rc = n->form == LINES ? ndjson_reader_next_line(n, err) : next_element(n, err);
 	if (rc != 1)
 		return rc;
 	n->last = n->at;
@@ -511,7 +518,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	if (!p)
 		p = frag_record_scan(&n->scan, here(n), n->form == LINES ? 1 : 3, rec, &flaw);
 	if (p && n->form == LINES)
-		p = end_line(n, p);
+		p = ndjson_reader_end_line(n, p);
 	if (!p) {
 		if (n->scan.fail != FRAG_SCAN_BAD && n->in.eof && n->form == LINES)
 			return torn_line(n, kind, err);
@@ -525,7 +532,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	n->expect_event = false;
 	if (flaw.kind) {
 		*kind = flaw.kind;
-		bad_at(n, flaw.at, flaw.text, err);
+		ndjson_reader_bad_at(n, flaw.at, flaw.text, err);
 	}
 	rec->at = n->last;
 	n->records++;

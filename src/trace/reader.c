@@ -20,7 +20,7 @@ void frag_note(const struct frag_log *log, const char *format, ...)
 	log->warn(log->ctx, message);
 }
 
-static const char *skip_space(const char *p)
+static const char *reader_skip_space(const char *p)
 {
 	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
 		p++;
@@ -36,7 +36,7 @@ static bool among(const char *name, size_t length, const char *const *names)
 }
 
 /* After the closing quote of the string that begins after p, or the end. */
-static const char *skip_string(const char *p, const char *end)
+static const char *reader_skip_string(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++)
 		p += *p == '\\' && p + 1 < end;
@@ -47,12 +47,12 @@ static const char *skip_string(const char *p, const char *end)
 enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 				const char *const *ours, const char *const *theirs)
 {
-	const char *end = bytes + length, *p = skip_space(bytes);
+	const char *end = bytes + length, *p = reader_skip_space(bytes);
 	uint32_t depth = 0;
 	bool key = true;
 
 	if (in_array && *p == '[')
-		p = skip_space(p + 1);
+		p = reader_skip_space(p + 1);
 	else if (in_array)
 		return p < end ? FRAG_SNIFF_NO : FRAG_SNIFF_MORE;
 	if (p < end && *p != '{')
@@ -61,7 +61,7 @@ enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 		const char *begin = p + 1;
 
 		if (*p == '"') {
-			p = skip_string(p, end);
+			p = reader_skip_string(p, end);
 			if (!key || depth != 1 || p == end)
 				continue;
 			key = false;

@@ -549,7 +549,8 @@ FAST_SCAN_ALWAYS static inline const char *others(const char *p, const char *end
 	return p ? p + 1 : NULL;
 }
 
-FAST_SCAN_ALWAYS static inline const char *scan(const char *p, const char *end, struct frag_record *rec)
+FAST_SCAN_ALWAYS static inline const char *record_scan_scan(const char *p, const char *end,
+							    struct frag_record *rec)
 {
 	uint32_t members = FRAG_HAS_OP | FRAG_HAS_ID;
 
@@ -572,7 +573,7 @@ FAST_SCAN_ALWAYS static inline const char *scan(const char *p, const char *end, 
 
 const char *frag_fast_scan_event(const char *p, const char *end, struct frag_record *rec)
 {
-	return scan(p, end, rec);
+	return record_scan_scan(p, end, rec);
 }
 
 uint32_t frag_usual_lines(const char *window, size_t *at, const char *end,
@@ -582,7 +583,7 @@ uint32_t frag_usual_lines(const char *window, size_t *at, const char *end,
 	uint32_t n = 0;
 
 	for (; n < max; n++) {
-		const char *after = scan(p, end, &recs[n]);
+		const char *after = record_scan_scan(p, end, &recs[n]);
 
 		if (!after || *after != '\n')
 			break;

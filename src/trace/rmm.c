@@ -79,7 +79,7 @@ static bool parse_pointer(struct frag_text t, uint64_t *out)
 }
 
 /* From the log's first row on; a step back of more than half a day is midnight. */
-static double time_of(struct rmm *r, int64_t micros)
+static double rmm_time_of(struct rmm *r, int64_t micros)
 {
 	micros += r->days * DAY_US;
 	if (!r->any)
@@ -123,7 +123,7 @@ static int bad(struct rmm *r, struct frag_text field, const char *wanted, struct
  * Fields are checked in the order of the line, so that the message is about the
  * first that is wrong.
  */
-static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err)
+static int rmm_read_row(struct rmm *r, struct frag_text line, struct frag_error *err)
 {
 	struct frag_text f[FIELDS];
 	uint32_t count = frag_rowfile_split(line, f, FIELDS);
@@ -152,7 +152,7 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 				  r->addresses.count * sizeof(*r->addresses.entries), err);
 	if (rc)
 		return rc;
-	row.t = time_of(r, micros);
+	row.t = rmm_time_of(r, micros);
 	if (rmm_is(f[ACTION], "allocate"))
 		good = frag_address_map_alloc(&r->addresses, pointer, &row);
 	else if (rmm_is(f[ACTION], "free"))
@@ -179,7 +179,7 @@ static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_erro
 	while (rc == 1) {
 		rc = frag_rowfile_next(&r->file, &line, err);
 		if (rc == 1 && line.length) {
-			int bad = read_row(r, line, err);
+			int bad = rmm_read_row(r, line, err);
 
 			rc = bad ? bad : 1;
 		}

@@ -24,7 +24,7 @@ void frag_stacks_fini(struct frag_stack_table *s)
 }
 
 /* UINT32_MAX where the host is out of memory. */
-static uint32_t text_number(struct frag_stack_table *s, struct frag_text text)
+static uint32_t stacks_text_number(struct frag_stack_table *s, struct frag_text text)
 {
 	const struct frag_handle handle = { .text = text.text, .number = text.length };
 
@@ -35,7 +35,8 @@ static uint32_t text_number(struct frag_stack_table *s, struct frag_text text)
 uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame)
 {
 	const struct frag_stack_frame f = {
-		.file = text_number(s, frame->file), .name = text_number(s, frame->name),
+		.file = stacks_text_number(s, frame->file),
+		.name = stacks_text_number(s, frame->name),
 		.line = frame->line,
 	};
 	const uint64_t key = frag_hash_key((uint64_t)f.file << 32 | f.name, s->frame_map.seed)

@@ -16,7 +16,7 @@ static char *writer_put_word(char *p, const char *word)
 	return p + n;
 }
 
-static char *put_member(char *p, const char *before, uint64_t value)
+static char *writer_put_member(char *p, const char *before, uint64_t value)
 {
 	return frag_put_u64(writer_put_word(p, before), value);
 }
@@ -48,13 +48,13 @@ static void writer_put_device(struct frag_outfile *out, const struct frag_device
 	if (d->name)
 		p = writer_put_word(frag_put_json(writer_put_word(p, "\"name\":"), d->name, name),
 				    ",");
-	p = put_member(p, "\"total_bytes\":", d->total);
+	p = writer_put_member(p, "\"total_bytes\":", d->total);
 	if (d->context)
-		p = put_member(p, ",\"context_bytes\":", d->context);
+		p = writer_put_member(p, ",\"context_bytes\":", d->context);
 	if (d->other)
-		p = put_member(p, ",\"other_bytes\":", d->other);
+		p = writer_put_member(p, ",\"other_bytes\":", d->other);
 	if (d->granularity != GRANULARITY)
-		p = put_member(p, ",\"granularity_bytes\":", d->granularity);
+		p = writer_put_member(p, ",\"granularity_bytes\":", d->granularity);
 	frag_outfile_used(out, writer_put_word(p, "}"));
 }
 
@@ -134,7 +134,7 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 	if (has & FRAG_HAS_ID)
 		p = put_handle(p, ",\"id\":", &rec->id);
 	if (has & FRAG_HAS_SIZE)
-		p = put_member(p, ",\"size\":", rec->size);
+		p = writer_put_member(p, ",\"size\":", rec->size);
 	if (has & FRAG_HAS_PENDING)
 		p = writer_put_word(p, rec->pending ? ",\"pending\":true" : ",\"pending\":false");
 	if (has & FRAG_HAS_STREAM)
@@ -142,7 +142,7 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 	if (has & FRAG_HAS_POOL)
 		p = put_handle(p, ",\"pool\":", &rec->pool);
 	if (has & FRAG_HAS_DEVICE)
-		p = put_member(p, ",\"device\":", rec->device);
+		p = writer_put_member(p, ",\"device\":", rec->device);
 	return p;
 }
 

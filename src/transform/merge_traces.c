@@ -138,8 +138,8 @@ static char *word_id(uint32_t rank, const struct frag_handle *id, uint64_t *leng
 }
 
 /* An event for all devices is one for each of the rank's. */
-static int write_event(const struct frag_rank *rank, struct frag_sink *sink,
-		       struct frag_record *rec, struct frag_error *err)
+static int merge_traces_write_event(const struct frag_rank *rank, struct frag_sink *sink,
+				    struct frag_record *rec, struct frag_error *err)
 {
 	const struct frag_event *ev = &rank->batch.events[rank->at];
 	bool all = ev->device == FRAG_ALL;
@@ -180,7 +180,7 @@ static int write_next(struct frag_ranks *r, uint32_t i, struct frag_sink *sink,
 		if (!word)
 			return frag_fail_nomem(err);
 	}
-	rc = write_event(rank, sink, &rec, err);
+	rc = merge_traces_write_event(rank, sink, &rec, err);
 	free(word);
 	return rc;
 }

@@ -91,7 +91,7 @@ static uint8_t texts_of(const struct frag_record *r)
 }
 
 /* Room for so many bytes, at the end. */
-static char *extend(struct frag_record_buffer *h, size_t bytes)
+static char *record_buffer_extend(struct frag_record_buffer *h, size_t bytes)
 {
 	struct frag_held_piece *piece = h->last;
 	const size_t room = bytes > PIECE ? bytes : PIECE;
@@ -126,7 +126,7 @@ bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
 	if (!rec.t_text.text)
 		rec.t_text.length = 0;
 	pass_members(&w, &rec, head.texts);
-	w.at = extend(h, w.bytes + sizeof(head));
+	w.at = record_buffer_extend(h, w.bytes + sizeof(head));
 	if (!w.at)
 		return false;
 	w.bytes = 0;

@@ -42,7 +42,7 @@ static struct rest recording_number_take(struct rest *r)
 	return part;
 }
 
-static bool same(struct rest a, struct rest b)
+static bool recordings_same(struct rest a, struct rest b)
 {
 	return a.left == b.left && memcmp(a.p, b.p, a.left) == 0;
 }
@@ -52,7 +52,7 @@ static bool is_number(struct rest part, uint32_t number)
 	char text[FRAG_NUMBER_ROOM];
 	const size_t length = (size_t)(frag_put_u64(text, number) - text);
 
-	return same(part, (struct rest){ .p = text, .left = length });
+	return recordings_same(part, (struct rest){ .p = text, .left = length });
 }
 
 bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct frag_text b,
@@ -64,7 +64,7 @@ bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct 
 		const struct rest here = recording_number_take(&x),
 				  there = recording_number_take(&y);
 
-		if (!same(here, there)
+		if (!recordings_same(here, there)
 		    && !(is_number(here, a_number) && is_number(there, b_number)))
 			return false;
 	}
@@ -81,7 +81,7 @@ struct frag_text frag_own_number_at(struct frag_text a, struct frag_text b, uint
 		const struct rest here = recording_number_take(&x),
 				  there = recording_number_take(&y);
 
-		if (same(here, there))
+		if (recordings_same(here, there))
 			p = (char *)memcpy(p, here.p, here.left) + here.left;
 		else
 			p = frag_put_u64(p, number);
@@ -126,12 +126,12 @@ void frag_recordings_fini(struct frag_recordings *r)
 	*r = (struct frag_recordings){ .count = 0 };
 }
 
-static const struct frag_event *event_of(const struct frag_recording *of)
+static const struct frag_event *recordings_event_of(const struct frag_recording *of)
 {
 	return &of->batch.events[of->next];
 }
 
-static const struct frag_record *record_of(const struct frag_recording *of)
+static const struct frag_record *recordings_record_of(const struct frag_recording *of)
 {
 	return &of->batch.records[of->next];
 }
@@ -151,9 +151,9 @@ static bool same_text(struct frag_text a, struct frag_text b)
 	       && (!a.text || memcmp(a.text, b.text, a.length) == 0);
 }
 
-static struct frag_text tag_of(const struct frag_recording *of)
+static struct frag_text recordings_tag_of(const struct frag_recording *of)
 {
-	const uint32_t tag = event_of(of)->tag;
+	const uint32_t tag = recordings_event_of(of)->tag;
 
 	if (!tag)
 		return (struct frag_text){ .text = NULL };
@@ -161,19 +161,19 @@ static struct frag_text tag_of(const struct frag_recording *of)
 }
 
 /* The tag of an alloc, or the name of a mark; none of other events. */
-static struct frag_text name_at(const struct frag_recording *of)
+static struct frag_text recordings_name_at(const struct frag_recording *of)
 {
-	const struct frag_event *ev = event_of(of);
+	const struct frag_event *ev = recordings_event_of(of);
 
 	if (ev->op == FRAG_OP_ALLOC)
-		return tag_of(of);
+		return recordings_tag_of(of);
 	return ev->op == FRAG_OP_MARK ? ev->text : (struct frag_text){ .text = NULL };
 }
 
 /* A recording without tags says nothing against those of another one. */
 static bool same_name(const struct frag_recording *a, const struct frag_recording *b)
 {
-	const struct frag_text name = name_at(a), other = name_at(b);
+	const struct frag_text name = recordings_name_at(a), other = recordings_name_at(b);
 
 	return !name.text || !other.text || same_text(name, other)
 	       || frag_text_same_except_number(name, a->number, other, b->number);
@@ -190,7 +190,7 @@ static bool is_pending(const struct frag_record *rec)
  */
 static bool same_event(const struct frag_recording *a, const struct frag_recording *b)
 {
-	const struct frag_event *x = event_of(a), *y = event_of(b);
+	const struct frag_event *x = recordings_event_of(a), *y = recordings_event_of(b);
 
 	if (x->op != y->op || x->device != y->device)
 		return false;
@@ -199,7 +199,9 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 		return x->slot == y->slot && x->stream == y->stream && x->pool == y->pool
 		       && same_name(a, b);
 	case FRAG_OP_FREE:
-		return x->slot == y->slot && is_pending(record_of(a)) == is_pending(record_of(b));
+		return x->slot == y->slot
+		       && is_pending(recordings_record_of(a))
+				  == is_pending(recordings_record_of(b));
 	case FRAG_OP_COMPLETE:
 		return x->slot == y->slot;
 	case FRAG_OP_RECORD_STREAM:
@@ -224,7 +226,8 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 	return true;
 }
 
-static void add_handle(char words[WORDS_ROOM], const char *before, const struct frag_handle *h)
+static void recordings_add_handle(char words[WORDS_ROOM], const char *before,
+				  const struct frag_handle *h)
 {
 	const size_t used = strlen(words);
 
@@ -235,7 +238,7 @@ static void add_handle(char words[WORDS_ROOM], const char *before, const struct 
 		snprintf(words + used, WORDS_ROOM - used, "%s%" PRIu64, before, h->number);
 }
 
-static void add_text(char words[WORDS_ROOM], struct frag_text text)
+static void recordings_add_text(char words[WORDS_ROOM], struct frag_text text)
 {
 	const size_t used = strlen(words);
 
@@ -247,9 +250,9 @@ static void add_text(char words[WORDS_ROOM], struct frag_text text)
 static void recordings_describe(const struct frag_recordings *r, const struct frag_recording *of,
 				char words[WORDS_ROOM])
 {
-	const struct frag_event *ev = event_of(of);
-	const struct frag_record *rec = record_of(of);
-	const struct frag_text tag = ev->op == FRAG_OP_ALLOC ? tag_of(of) : ev->text;
+	const struct frag_event *ev = recordings_event_of(of);
+	const struct frag_record *rec = recordings_record_of(of);
+	const struct frag_text tag = ev->op == FRAG_OP_ALLOC ? recordings_tag_of(of) : ev->text;
 
 	snprintf(words, WORDS_ROOM, "%s", frag_op_name((enum frag_op)ev->op));
 	if (ev->op == FRAG_OP_FREE || ev->op == FRAG_OP_COMPLETE || ev->op == FRAG_OP_RECORD_STREAM)
@@ -258,9 +261,9 @@ static void recordings_describe(const struct frag_recordings *r, const struct fr
 	if (ev->op == FRAG_OP_FREE && is_pending(rec))
 		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), ", pending");
 	if (rec->members & FRAG_HAS_STREAM)
-		add_handle(words, " on stream ", &rec->stream);
+		recordings_add_handle(words, " on stream ", &rec->stream);
 	if (rec->members & FRAG_HAS_POOL)
-		add_handle(words, " in pool ", &rec->pool);
+		recordings_add_handle(words, " in pool ", &rec->pool);
 	if (rec->members & FRAG_HAS_DEVICE)
 		snprintf(words + strlen(words), WORDS_ROOM - strlen(words),
 			 " of device %" PRIu64, rec->device);
@@ -268,7 +271,7 @@ static void recordings_describe(const struct frag_recordings *r, const struct fr
 		frag_snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " of %g",
 			      ev->fraction);
 	if (tag.text)
-		add_text(words, tag);
+		recordings_add_text(words, tag);
 }
 
 static const char *recordings_name_of(const struct frag_recording *of)
@@ -288,8 +291,8 @@ static int differ(const struct frag_recordings *r, const struct frag_recording *
 	return frag_fail(err, FRAG_ETRACE,
 			 "%.200s, step %" PRIu64 ": %s, where %.200s has, at step"
 			 " %" PRIu64 ": %s; recordings of one program have the same events",
-			 recordings_name_of(other), event_of(other)->step, there,
-			 recordings_name_of(first), event_of(first)->step, here);
+			 recordings_name_of(other), recordings_event_of(other)->step, there,
+			 recordings_name_of(first), recordings_event_of(first)->step, here);
 }
 
 static int ends_early(const struct frag_recordings *r, const struct frag_recording *ended,
@@ -302,7 +305,7 @@ static int ends_early(const struct frag_recordings *r, const struct frag_recordi
 			 "%.200s: it has ended, where %.200s has, at step %" PRIu64
 			 ": %s; recordings of one program have the same events",
 			 recordings_name_of(ended), recordings_name_of(longer),
-			 event_of(longer)->step, words);
+			 recordings_event_of(longer)->step, words);
 }
 
 static bool same_sizes(const struct frag_sizes *s, const uint64_t *at, uint32_t count)
@@ -333,12 +336,12 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 
 static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *err)
 {
-	const struct frag_event *ev = event_of(&r->of[0]);
+	const struct frag_event *ev = recordings_event_of(&r->of[0]);
 	uint64_t at[FRAG_RECORDINGS_MAX];
 	uint32_t which;
 
 	for (uint32_t i = 0; i < r->count; i++)
-		at[r->of[i].rank] = event_of(&r->of[i])->bytes;
+		at[r->of[i].rank] = recordings_event_of(&r->of[i])->bytes;
 	which = find_sizes(r, at);
 	if (which == UINT32_MAX
 	    || !frag_grow(&r->which, &r->alloc_capacity, (uint64_t)r->alloc_count + 1,
@@ -353,12 +356,12 @@ static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *er
 
 /* What the first recording's name is at the number of `event`; *text is where a record has it. */
 static int name_event(struct frag_recordings *r, uint32_t number, struct frag_text *text,
-		  struct frag_error *err)
+		      struct frag_error *err)
 {
-	const struct frag_text name = name_at(&r->of[0]);
+	const struct frag_text name = recordings_name_at(&r->of[0]);
 
 	for (uint32_t i = 1; i < r->count && name.text; i++) {
-		const struct frag_text other = name_at(&r->of[i]);
+		const struct frag_text other = recordings_name_at(&r->of[i]);
 
 		if (!other.text || same_text(name, other))
 			continue;
@@ -373,8 +376,8 @@ static int name_event(struct frag_recordings *r, uint32_t number, struct frag_te
 static int hand_on(struct frag_recordings *r, const struct frag_recordings_options *o,
 		   struct frag_error *err)
 {
-	struct frag_event ev = *event_of(&r->of[0]);
-	struct frag_record rec = *record_of(&r->of[0]);
+	struct frag_event ev = *recordings_event_of(&r->of[0]);
+	struct frag_record rec = *recordings_record_of(&r->of[0]);
 	int rc = name_event(r, o->number, ev.op == FRAG_OP_MARK ? &rec.text : &rec.tag, err);
 
 	if (rc)
@@ -404,7 +407,7 @@ static int one_event(struct frag_recordings *r, const struct frag_recordings_opt
 		if (!same_event(&r->of[0], &r->of[i])
 		    || (i > 1 && !same_name(&r->of[i - 1], &r->of[i])))
 			return differ(r, &r->of[i], err);
-	if (event_of(&r->of[0])->op == FRAG_OP_ALLOC)
+	if (recordings_event_of(&r->of[0])->op == FRAG_OP_ALLOC)
 		rc = recordings_add_alloc(r, err);
 	if (!rc && o->event)
 		rc = hand_on(r, o, err);

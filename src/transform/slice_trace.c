@@ -101,8 +101,8 @@ static void drop_stream(struct frag_cut_block *b, const struct frag_record *sync
 	}
 }
 
-static void note_sync(struct frag_cut *c, const struct frag_record *rec,
-		      const struct frag_event *ev)
+static void slice_trace_note_sync(struct frag_cut *c, const struct frag_record *rec,
+				  const struct frag_event *ev)
 {
 	for (uint32_t i = 0; i < c->count && rec->members & FRAG_HAS_STREAM; i++)
 		if (c->blocks[i].waits && (ev->device == FRAG_ALL
@@ -110,7 +110,8 @@ static void note_sync(struct frag_cut *c, const struct frag_record *rec,
 			drop_stream(&c->blocks[i], rec);
 }
 
-static bool replace(struct frag_owned_record **kept, const struct frag_record *rec, uint64_t step)
+static bool slice_trace_replace(struct frag_owned_record **kept, const struct frag_record *rec,
+				uint64_t step)
 {
 	struct frag_owned_record *copy = frag_record_copy(rec, step);
 
@@ -202,12 +203,12 @@ static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 		slice_trace_forget(b);
 		return true;
 	case FRAG_OP_SYNC:
-		note_sync(c, rec, ev);
+		slice_trace_note_sync(c, rec, ev);
 		return true;
 	case FRAG_OP_SET_FRACTION:
-		return replace(&c->fraction, rec, ev->step);
+		return slice_trace_replace(&c->fraction, rec, ev->step);
 	case FRAG_OP_CONFIGURE:
-		return replace(&c->configure, rec, ev->step);
+		return slice_trace_replace(&c->configure, rec, ev->step);
 	case FRAG_OP_RELEASE_POOL:
 		return keep_released(c, rec, ev);
 	case FRAG_OP_BEGIN_POOL:

@@ -123,7 +123,7 @@ static int copy_alloc(struct frag_stage *s, struct frag_item *item, struct frag_
 }
 
 /* Settings and marks are not done twice, nor is a pool given up before its time. */
-static int copy(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
+static int stage_early_copy(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
 {
 	struct warmup *w = s->state;
 	uint32_t at;
@@ -194,7 +194,7 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 	*more = true;
 	if (w->phase == COPY && !is_at(w->place, w->to)
 	    && frag_held_next(&w->held, &w->place, &item))
-		return copy(s, &item, err);
+		return stage_early_copy(s, &item, err);
 	if (w->phase == COPY) {
 		w->phase = LEFT;
 		return 0;

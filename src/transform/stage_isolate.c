@@ -200,7 +200,7 @@ static int stage_isolate_release(struct frag_stage *s, const struct frag_item *i
 	return rc;
 }
 
-static int give(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
+static int stage_isolate_give(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
 {
 	uint32_t class;
 	int rc = 0;
@@ -227,7 +227,8 @@ static int isolate_put(struct frag_stage *s, const struct frag_item *item, struc
 		o->only = class;
 	}
 	if (o->passes)
-		return give(s, &(struct frag_item){ item->rec, item->block, item->lasts }, err);
+		return stage_isolate_give(
+			s, &(struct frag_item){ item->rec, item->block, item->lasts }, err);
 	return frag_held_add(&o->held, item) ? 0 : frag_fail_nomem(err);
 }
 
@@ -243,7 +244,8 @@ static int isolate_drain(struct frag_stage *s, uint32_t max, struct frag_error *
 		o->passes = !frag_held_next(&o->held, &o->place, &item);
 		if (o->passes)
 			return 0;
-		rc = o->several ? give(s, &item, err) : frag_stage_emit(s, &item, err);
+		rc = o->several ? stage_isolate_give(s, &item, err)
+				: frag_stage_emit(s, &item, err);
 	}
 	return rc ? rc : 1;
 }

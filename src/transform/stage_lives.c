@@ -54,7 +54,7 @@ static void lives_fini(struct frag_stage *s)
 	free(l->marks.mark);
 }
 
-static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
+static bool stage_lives_note_alloc(struct frag_stage *s, const struct frag_item *item)
 {
 	struct lives *l = s->state;
 	const uint32_t ids = l->ids.count;
@@ -84,7 +84,7 @@ static int lives_put(struct frag_stage *s, const struct frag_item *item, struct 
 	bool good = frag_held_add(&l->held, item);
 
 	if (item->rec.op == FRAG_OP_ALLOC)
-		good = good && note_alloc(s, item);
+		good = good && stage_lives_note_alloc(s, item);
 	else if (item->rec.op == FRAG_OP_MARK)
 		good = good && frag_lasting_note(&l->marks, l->items, item->rec.text.text,
 						     item->rec.text.length);
@@ -122,7 +122,8 @@ static int find_lives(struct frag_stage *s, struct frag_error *err)
 }
 
 /* What is in front of the first alloc; then all that last; then the rest. True: it is given now. */
-static bool is_due(struct frag_stage *s, struct frag_item *item, struct frag_held_place at)
+static bool stage_lives_is_due(struct frag_stage *s, struct frag_item *item,
+			       struct frag_held_place at)
 {
 	struct lives *l = s->state;
 	const bool alloc = item->rec.op == FRAG_OP_ALLOC;
@@ -170,7 +171,7 @@ static int lives_drain(struct frag_stage *s, uint32_t max, struct frag_error *er
 			continue;
 		}
 		item.lasts = item.rec.op == FRAG_OP_ALLOC && l->of[item.block].lasts;
-		if (hoist && !is_due(s, &item, at))
+		if (hoist && !stage_lives_is_due(s, &item, at))
 			continue;
 		if (hoist)
 			frag_chain_name(s->chain, &item);

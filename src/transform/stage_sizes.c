@@ -75,7 +75,8 @@ static int give_pieces(struct frag_stage *s, const struct frag_item *item,
 	return rc;
 }
 
-static int split(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
+static int stage_sizes_split(struct frag_stage *s, const struct frag_item *item,
+			     struct frag_error *err)
 {
 	struct sizes *z = s->state;
 	const uint64_t most = s->change->bytes;
@@ -123,7 +124,7 @@ static int stage_sizes_put_alloc(struct frag_stage *s, const struct frag_item *i
 	if (!frag_stage_fits(s, item))
 		return frag_stage_emit(s, item, err);
 	if (s->change->kind == FRAG_CHANGE_SPLIT)
-		return split(s, item, err);
+		return stage_sizes_split(s, item, err);
 	if (s->change->kind != FRAG_CHANGE_DROP)
 		return scale(s, item, err);
 	s->changes = true;

@@ -13,8 +13,8 @@ static bool what_if_options_is_digit(char c)
 }
 
 /* Digits, with a point where `point` allows it: value / scale. What follows is *end. */
-static bool read_number(const char *text, bool point, uint64_t *value, uint64_t *scale,
-			const char **end)
+static bool what_if_options_read_number(const char *text, bool point, uint64_t *value,
+					uint64_t *scale, const char **end)
 {
 	uint32_t digits = 0;
 	bool behind = false;
@@ -40,10 +40,10 @@ int frag_change_factor(struct frag_what_if_change *c, const char *value, struct 
 {
 	const char *end;
 	uint64_t one;
-	bool good = read_number(value, true, &c->numerator, &c->denominator, &end);
+	bool good = what_if_options_read_number(value, true, &c->numerator, &c->denominator, &end);
 
 	if (good && *end == '/' && c->denominator == 1)
-		good = read_number(end + 1, false, &c->denominator, &one, &end);
+		good = what_if_options_read_number(end + 1, false, &c->denominator, &one, &end);
 	if (good && !*end && c->numerator && c->denominator)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--scale %.60s: a number above 0 is required, such as"

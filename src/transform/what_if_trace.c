@@ -196,7 +196,7 @@ static int judge_all(const struct frag_chain *chain, struct frag_error *err)
  * What is held back goes on where it can, the last stage first, so that no more comes to it than
  * it gives. 1: something came out; 0: all wait for more.
  */
-static int drain(struct frag_chain *chain, struct frag_error *err)
+static int what_if_trace_drain(struct frag_chain *chain, struct frag_error *err)
 {
 	uint32_t i = chain->count;
 
@@ -249,14 +249,14 @@ static bool end_next(struct frag_chain *chain)
 	return false;
 }
 
-static int refill(void *state, struct frag_error *err)
+static int what_if_trace_refill(void *state, struct frag_error *err)
 {
 	struct frag_chain *chain = state;
 	int rc = 0;
 
 	chain->given_count = chain->given_at = 0;
 	while (!rc) {
-		rc = drain(chain, err);
+		rc = what_if_trace_drain(chain, err);
 		if (rc)
 			break;
 		if (chain->at < chain->batch.count)
@@ -337,7 +337,7 @@ static bool what_if_trace_add_change(struct frag_chain *chain, const struct frag
 	return !stages[change->kind] || add_stage(chain, stages[change->kind], change);
 }
 
-static bool build(struct frag_chain *chain)
+static bool what_if_trace_build(struct frag_chain *chain)
 {
 	const struct frag_changed_options *o = &chain->options;
 	bool good;
@@ -354,7 +354,10 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 		      const struct frag_changed_options *options, struct frag_error *err)
 {
 	static const struct frag_source_ops ops = {
-		.form = "changed", .refill = refill, .next = next, .close = close_chain,
+		.form = "changed",
+		.refill = what_if_trace_refill,
+		.next = next,
+		.close = close_chain,
 	};
 	const struct frag_trace_options trace = { .records = true };
 	const struct frag_trace_info *info = frag_trace_info(from);
@@ -365,7 +368,7 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 	chain->from = from;
 	chain->options = *options;
 	FRAG_ASSERT(options->count);
-	if (build(chain))
+	if (what_if_trace_build(chain))
 		return frag_trace_from(out, &ops, chain, info->devices, info->device_count, &trace,
 				       err);
 	close_chain(chain);

@@ -18,7 +18,7 @@ static const struct frag_logged_call *calls_of(const struct frag_logged_device *
 	return l->snapshot->devices[l->device].calls;
 }
 
-static bool is_release(const struct frag_logged_call *c)
+static bool logged_device_is_release(const struct frag_logged_call *c)
 {
 	return c->action == FRAG_ACT_SEGMENT_FREE || c->action == FRAG_ACT_SEGMENT_UNMAP;
 }
@@ -48,7 +48,7 @@ static const struct frag_logged_call *next_gain(struct frag_logged_device *l)
 {
 	const struct frag_logged_call *calls = calls_of(l);
 
-	while (l->at < l->end && is_release(&calls[l->at]))
+	while (l->at < l->end && logged_device_is_release(&calls[l->at]))
 		l->at++;
 	return l->at < l->end ? &calls[l->at] : NULL;
 }
@@ -63,12 +63,12 @@ static bool refuses(struct frag_logged_device *l)
 
 	if (l->beginning)
 		return false;
-	while (l->at < l->end && is_release(&calls[l->at])
+	while (l->at < l->end && logged_device_is_release(&calls[l->at])
 	       && frag_map_get(&l->due, calls[l->at].addr) != l->at)
 		l->at++;
 	if (l->at == l->end)
 		return l->oom;
-	if (!is_release(&calls[l->at]) || l->due.count == l->refused_at)
+	if (!logged_device_is_release(&calls[l->at]) || l->due.count == l->refused_at)
 		return false;
 	l->refused_at = l->due.count;
 	return true;
@@ -190,7 +190,7 @@ static void loss(struct frag_logged_device *l, uint64_t at, uint64_t bytes,
 	frag_logged_judge(l, &d, d.in_log && d.recorded_bytes == bytes, apart);
 }
 
-static uint64_t address_of(const struct frag_logged_device *l, frag_addr addr)
+static uint64_t logged_device_address_of(const struct frag_logged_device *l, frag_addr addr)
 {
 	FRAG_ASSERT(addr >> 32 < l->base_count);
 	return l->bases[addr >> 32];
@@ -202,7 +202,7 @@ static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t byte
 	struct frag_logged_device *l = logged_of(dev);
 
 	*cost_ns = 0;
-	loss(l, address_of(l, addr), bytes, FRAG_DECIDED_FREE);
+	loss(l, logged_device_address_of(l, addr), bytes, FRAG_DECIDED_FREE);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static int logged_unreserve(struct frag_device *dev, frag_addr addr, uint64_t by
 
 static uint64_t page_address(const struct frag_logged_device *l, frag_addr addr, uint64_t offset)
 {
-	uint64_t base = address_of(l, addr);
+	uint64_t base = logged_device_address_of(l, addr);
 
 	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + offset;
 }
@@ -277,7 +277,7 @@ bool frag_logged_begin(struct frag_logged_device *l, uint32_t end)
 	l->end = end;
 	l->refused_at = NEVER_REFUSED;
 	for (uint32_t i = l->at; i < end; i++)
-		if (is_release(&calls[i]) && !frag_map_add(&l->due, calls[i].addr, i))
+		if (logged_device_is_release(&calls[i]) && !frag_map_add(&l->due, calls[i].addr, i))
 			return false;
 	return true;
 }
@@ -299,7 +299,7 @@ void frag_logged_end(struct frag_logged_device *l)
 			.recorded_bytes = c->bytes,
 		};
 
-		if (is_release(c)) {
+		if (logged_device_is_release(c)) {
 			if (frag_map_get(&l->due, c->addr) != i)
 				continue;
 			frag_map_remove(&l->due, c->addr, i);

@@ -120,7 +120,8 @@ static void close_all(struct verify *v)
 	v->count = v->slot_count = v->slot_capacity = 0;
 }
 
-static int open_all(struct verify *v, const struct frag_choice *choice, struct frag_error *err)
+static int verifier_open_all(struct verify *v, const struct frag_choice *choice,
+			     struct frag_error *err)
 {
 	uint32_t devices = v->snapshot->device_count;
 	int rc = 0;
@@ -136,7 +137,8 @@ static int open_all(struct verify *v, const struct frag_choice *choice, struct f
 }
 
 /* Where the simulation has put the step's block, in the log's addresses. */
-static uint64_t address_of(const struct frag_logged_device *l, const struct frag_step *step)
+static uint64_t verifier_address_of(const struct frag_logged_device *l,
+				    const struct frag_step *step)
 {
 	uint64_t base = step->segment < l->base_count ? l->bases[step->segment] : FRAG_NOWHERE;
 
@@ -144,7 +146,7 @@ static uint64_t address_of(const struct frag_logged_device *l, const struct frag
 }
 
 /* The initial segment that holds the address; UINT32_MAX where none does. */
-static uint32_t find_initial(const struct verify *v, uint32_t device, uint64_t address)
+static uint32_t verifier_find_initial(const struct verify *v, uint32_t device, uint64_t address)
 {
 	const struct frag_snapshot *s = v->snapshot;
 
@@ -160,8 +162,8 @@ static void take_hint(struct verify *v, const struct frag_difference *d, uint32_
 {
 	if (v->out->difference_count || !v->ages)
 		return;
-	v->hint.older = find_initial(v, device, d->recorded);
-	v->hint.younger = find_initial(v, device, d->simulated);
+	v->hint.older = verifier_find_initial(v, device, d->recorded);
+	v->hint.younger = verifier_find_initial(v, device, d->simulated);
 	v->hinted = v->hint.older != UINT32_MAX && v->hint.younger != UINT32_MAX
 		    && v->hint.older != v->hint.younger;
 }
@@ -179,7 +181,7 @@ static void judge_step(struct verify *v, const struct frag_snapshot_plan *p, con
 		.event = p->index,
 		.in_log = true,
 		.in_run = step->placed,
-		.simulated = step->placed ? address_of(l, step) : FRAG_NOWHERE,
+		.simulated = step->placed ? verifier_address_of(l, step) : FRAG_NOWHERE,
 	};
 
 	if (p->kind == FRAG_PLAN_INITIAL) {
@@ -287,7 +289,7 @@ static int run_once(struct verify *v, const struct frag_trace *trace,
 	int rc = frag_trace_again(&again, trace, err);
 
 	v->hinted = false;
-	rc = rc ? rc : open_all(v, choice, err);
+	rc = rc ? rc : verifier_open_all(v, choice, err);
 	rc = rc ? rc : run_all(v, again, err);
 	close_all(v);
 	frag_trace_close(again);
