@@ -56,7 +56,7 @@ struct frag_text {
 
 /* A sink for warnings: one call a line. Every library call that may warn is given one. */
 struct frag_log {
-	void (*warn)(void *ctx, const char *message);   /* no line end in it; NULL: nobody listens */
+	void (*warn)(void *ctx, const char *message); /* no line end in it; NULL: nobody listens */
 	void *ctx;
 };
 

@@ -244,7 +244,8 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
 
 /*
  * In the order of its list: the block after b, and before it. Where the policy sorts, b
- * must be free; else it may be any block, then one that is not counts as being where it would be if it were free.
+ * must be free; else it may be any block, then one that is not counts as being where it would be
+ * if it were free.
  */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);

@@ -215,7 +215,8 @@ struct frag_policy_ops {
 	/* optional: b, pending, has been waited for; default: free. synced as in frag_ended */
 	int (*ended)(struct frag_policy *p, frag_block b, uint64_t synced);
 	/* optional: *handled = false leaves the default, which releases what is idle
-	 * (EMPTY_CACHE, under RELEASES_ALWAYS), caps the device (SET_FRACTION), and does nothing (the others) */
+	 * (EMPTY_CACHE, under RELEASES_ALWAYS), caps the device (SET_FRACTION), and does nothing
+	 * (the others) */
 	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
 	/* optional: the allocator's own statistics */
 	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);

@@ -1,4 +1,7 @@
-/* memory_state.h - the memory of a device at a moment: its segments, their blocks, and whose those are. */
+/*
+ * memory_state.h - the memory of a device at a moment: its segments, their blocks, and whose
+ * those are.
+ */
 #ifndef COMPACTION_MEMORY_STATE_H
 #define COMPACTION_MEMORY_STATE_H
 

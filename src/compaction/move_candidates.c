@@ -94,8 +94,8 @@ static void branch(struct min_cost_cover_search *s, uint64_t need)
 /*
  * Branch and bound over subsets: chosen, with room for twice `count`, begins with the numbers of
  * those that together gain `need` at the minimum cost, *chosen_count of them; the items are put in
- * another order. *exact: no subset is cheaper; else the search ended after FRAG_COVER_NODES steps. False:
- * all of them are not enough.
+ * another order. *exact: no subset is cheaper; else the search ended after FRAG_COVER_NODES
+ * steps. False: all of them are not enough.
  */
 static bool frag_cover_find(struct frag_cover_item *items, uint32_t count, uint64_t need,
 		     uint32_t *chosen, uint32_t *chosen_count, bool *exact)

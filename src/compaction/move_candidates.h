@@ -1,6 +1,6 @@
 /*
- * move_candidates.h - what could be moved so that a refused request is served: candidates, none of them
- * tried.
+ * move_candidates.h - what could be moved so that a refused request is served: candidates, none
+ * of them tried.
  *
  * A window is a run of neighbours on the list where the request is searched for, large enough for
  * it. An evacuation is of whole segments, or pages of a range, that go back to the device then:

@@ -1,4 +1,6 @@
-/* driver_cost_model.c - calls of a GPU's driver, by kind and size, and a model of what they take. */
+/*
+ * driver_cost_model.c - calls of a GPU's driver, by kind and size, and a model of what they take.
+ */
 #include "device/driver_cost_model.h"
 
 #define FIRST_CLASS_BITS 20

@@ -135,7 +135,7 @@ struct frag_plan_answer {
 	struct frag_stretch_marks marks;
 	uint64_t capacity;              /* that it is to have; UINT64_MAX: nobody asks */
 	const char *checked;            /* the file that it is from; NULL: it was searched for */
-	const char *ended_by;           /* "budget", "time", "interrupt"; NULL: the plan is complete */
+	const char *ended_by; /* "budget", "time", "interrupt"; NULL: the plan is complete */
 	bool timed;                     /* the policies were ended by the clock */
 };
 void frag_placement_document(struct frag_node_ref root, const void *what);

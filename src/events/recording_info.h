@@ -1,6 +1,6 @@
 /*
- * recording_info.h - what a trace says of the recording that it comes from: the snapshot of PyTorch,
- * or what `meta` of a trace of our own keeps of one.
+ * recording_info.h - what a trace says of the recording that it comes from: the snapshot of
+ * PyTorch, or what `meta` of a trace of our own keeps of one.
  */
 #ifndef EVENTS_RECORDING_INFO_H
 #define EVENTS_RECORDING_INFO_H

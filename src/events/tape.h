@@ -1,8 +1,9 @@
 /*
  * tape.h - the events of a trace in memory, small.
  *
- * For the files of this room, and for who takes from a tape what he needs himself: engine/tape_player.c,
- * and the room of iterations, which looks at all events for a few of their members.
+ * For the files of this room, and for who takes from a tape what he needs himself:
+ * engine/tape_player.c, and the room of iterations, which looks at all events for a few of their
+ * members.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
  * times. What many events have in common (tag, stack, device, stream, pool, and which members

@@ -396,7 +396,9 @@ int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_
 		frag_recorded_end(t);
 		if (count == 0) {
 			report_left_out(t);
-			/* nobody asks for ids any more, and most there is are blocks that live on */
+			/*
+			 * nobody asks for ids any more, and most there is are blocks that live on
+			 */
 			frag_lives_fini(&t->lives);
 		}
 	}

@@ -1,5 +1,6 @@
 /*
- * device_state.h - a device in the middle of a run: who holds the memory, and who pins what is free.
+ * device_state.h - a device in the middle of a run: who holds the memory, and who pins what is
+ * free.
  *
  * Free memory is pinned where it could be given back except live blocks beside it: in a
  * segment that has some, and of an expandable range on pages that have some.

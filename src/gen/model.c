@@ -59,7 +59,8 @@ void frag_model_update(struct frag_gen *g, const struct frag_model_shape *s)
 		frag_gen_free(g, frag_gen_alloc(g, weight_bytes(s, i), "update"));
 }
 
-void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s, struct frag_gen_ids *kept)
+void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s,
+			struct frag_gen_ids *kept)
 {
 	uint64_t passing = 0;   /* needed until the next part is there */
 
@@ -77,8 +78,8 @@ void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s, st
 	}
 }
 
-uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s, uint64_t gradient,
-			     struct frag_gen_ids *kept)
+uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s,
+			     uint64_t gradient, struct frag_gen_ids *kept)
 {
 	for (uint32_t i = PARTS; i-- > 0;) {
 		uint64_t id;

@@ -45,8 +45,8 @@ void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s,
  * A layer backward: pops and frees what forward kept, and the gradient that
  * comes in; gives the gradient that goes out.
  */
-uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s, uint64_t gradient,
-			     struct frag_gen_ids *kept);
+uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s,
+			     uint64_t gradient, struct frag_gen_ids *kept);
 
 /*
  * The logits of vocab words, their float32 copy and the loss, forward and

@@ -35,7 +35,8 @@ struct frag_page_device {
 	struct frag_areas segments;     /* what was reserved, page run by page run */
 	struct frag_window_line recent; /* a ring, while it lasts */
 	struct frag_page_moment peak, ooms[FRAG_PAGE_OOMS_MAX];
-	struct frag_page_moment worst;  /* where most is non-releasable; nobody asks who holds then */
+	struct frag_page_moment
+		worst; /* where most is non-releasable; nobody asks who holds then */
 	struct frag_page_moment look;   /* the step that somebody looks at */
 	uint32_t oom_count;
 	uint64_t window_due;            /* one is to be taken once so many steps were seen */

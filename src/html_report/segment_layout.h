@@ -1,5 +1,6 @@
 /*
- * segment_layout.h - where a segment is on the map: the lowest place that is free as long as it lives.
+ * segment_layout.h - where a segment is on the map: the lowest place that is free as long as it
+ * lives.
  *
  * Segments are stacked first fit. An expandable range, whose addresses nobody fills, has a lane of
  * its own beside them, as wide as what is ever mapped of it; lanes come one above the other at

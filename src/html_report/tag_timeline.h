@@ -1,5 +1,6 @@
 /*
- * tag_timeline.h - who holds the memory, step by step: live bytes by tag and stack, and at the peak.
+ * tag_timeline.h - who holds the memory, step by step: live bytes by tag and stack, and at the
+ * peak.
  *
  * A trace may give a tag's number to another tag once no block has it; here each text has a number
  * of its own. The first FRAG_TAGS_MAX of them are told apart, of each the first FRAG_TAG_TEXT bytes

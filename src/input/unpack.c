@@ -321,7 +321,9 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 		if (rc)
 			return rc;
 		if (*got == 0 && u->inside && before == u->end - u->at && (u->eof || before))
-			return u->torn_allowed && u->kind == ZSTD && u->eof ? 0 : damaged(u, "it ends too early", err);
+			return u->torn_allowed && u->kind == ZSTD && u->eof
+				       ? 0
+				       : damaged(u, "it ends too early", err);
 	}
 	return 0;
 }

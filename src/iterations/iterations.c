@@ -274,7 +274,9 @@ static bool has_passes(const struct frag_tape *tape, uint32_t count)
 	return !stacks || passes >= count;
 }
 
-/* An event as it repeats: the operation, its bytes, and how long ago a freed block was requested. */
+/*
+ * An event as it repeats: the operation, its bytes, and how long ago a freed block was requested.
+ */
 static uint64_t *make_keys(const struct frag_tape *tape)
 {
 	uint64_t *keys = malloc(((size_t)tape->count + 1) * sizeof(*keys));
@@ -329,15 +331,20 @@ static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 			k = prefix[k - 1];
 		k += keys[n - 1 - i] == keys[n - 1 - k];
 		prefix[i] = k;
-		if ((i + 1) / (i + 1 - k) < FRAG_ITERATIONS_MIN || 4 * (uint64_t)(i + 1) < 3 * (uint64_t)n)
+		if ((i + 1) / (i + 1 - k) < FRAG_ITERATIONS_MIN
+		    || 4 * (uint64_t)(i + 1) < 3 * (uint64_t)n)
 			continue;
 		length = i + 1;
 		period = i + 1 - k;
 	}
 	while (period && length >= period && !frag_tape_is_alloc(&tape->events[n - length]))
 		length--;
-	/* a request and its free are no iteration; equal requests are, if one tag requests them all */
-	if ((period > 2 || (period == 1 && length == n && has_one_tag(tape))) && length / period >= FRAG_ITERATIONS_MIN) {
+	/*
+	 * a request and its free are no iteration; equal requests are, if one tag requests them
+	 * all
+	 */
+	if ((period > 2 || (period == 1 && length == n && has_one_tag(tape)))
+	    && length / period >= FRAG_ITERATIONS_MIN) {
 		it->start = malloc(length / period * sizeof(*it->start));
 		if (!it->start)
 			rc = frag_fail_nomem(err);

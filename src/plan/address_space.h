@@ -1,6 +1,6 @@
 /*
- * address_space.h - the buffers of one address space as numbers, side by side, for who places them again
- * and again.
+ * address_space.h - the buffers of one address space as numbers, side by side, for who places
+ * them again and again.
  *
  * Time is counted in sections: runs of births without an end between them. Two buffers live at a
  * time if they share a section, as at the last birth of it all of its buffers live.

@@ -19,7 +19,8 @@ int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err);
 
 bool frag_plan_is_mark(const struct frag_event *ev, const char *name)
 {
-	return name && ev->op == FRAG_OP_MARK && frag_glob_fits(name, ev->text.text, ev->text.length);
+	return name && ev->op == FRAG_OP_MARK
+	       && frag_glob_fits(name, ev->text.text, ev->text.length);
 }
 
 /* Spaces are few, and mostly the last one is meant. */

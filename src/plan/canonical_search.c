@@ -19,7 +19,7 @@
 #define NEVER UINT64_MAX
 #define RISES_MAX (UINT32_C(1) << 24)   /* entries of the trail: 256 MiB */
 #define LOOKS_POLL 100000               /* between calls of `stop` */
-#define RANKED_ANEW 4096                /* a piece with more items keeps its ranks when it is split */
+#define RANKED_ANEW 4096 /* a piece with more items keeps its ranks when it is split */
 
 /* Items that are searched together, by rank, with the winners of both tournaments at 1. */
 struct piece {
@@ -35,7 +35,7 @@ struct node {
 	uint32_t item, from, to;        /* bounds of the piece before it */
 	uint32_t rises, bars, solved;   /* lengths of the stacks before it */
 	uint32_t level_rises, level_bars;       /* and before the first one of its level */
-	bool free;                      /* no waiting item overlaps it: nothing else need be tried */
+	bool free; /* no waiting item overlaps it: nothing else need be tried */
 };
 
 struct rise {
@@ -52,15 +52,15 @@ struct search {
 	bool *solved;                   /* by item, by section: of a piece that has its placement */
 	bool *solved_section;
 	uint32_t item_leaves;
-	uint32_t *reach;                /* tree over items: the last end of those that wait; 0: none */
+	uint32_t *reach; /* tree over items: the last end of those that wait; 0: none */
 	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	uint32_t *crossing;             /* by section: waiting items that go on to the next one */
 	uint64_t *waiting;              /* by section: bytes of waiting items */
 	uint32_t leaves;                /* of the tree over sections */
 	uint32_t *list_at, *list;       /* by node of it: the items whose life it is a part of */
 	uint64_t *lowest;               /* by node: the minimum minimum of its list */
-	uint64_t *spare;                /* by node: the least room for empty bytes of its sections */
-	uint64_t *lack;                 /* by node: the same of sections whose minima are above that */
+	uint64_t *spare; /* by node: the least room for empty bytes of its sections */
+	uint64_t *lack;	 /* by node: the same of sections whose minima are above that */
 	uint64_t *stale, *changed;      /* by node, bits: the list or a child is to be looked at */
 	struct rise *rises;
 	uint32_t rise_count, rise_capacity;
@@ -287,7 +287,8 @@ static bool raise_minimum(struct search *w, struct piece *p, uint32_t item, uint
 
 	if (low == NEVER || low + w->s->size[item] > w->c->capacity)
 		return false;
-	if (!push_rise(w, &w->rises, &w->rise_count, &w->rise_capacity, (struct rise){ before, item }))
+	if (!push_rise(w, &w->rises, &w->rise_count, &w->rise_capacity,
+		       (struct rise){ before, item }))
 		return false;
 	w->low[item] = low;
 	FOR_NODES(w, item, node, {
@@ -396,8 +397,8 @@ static void undo_item(struct search *w, struct piece *p, const struct node *n)
 	set_waiting(w, p, n->item, true);
 }
 
-static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items, uint32_t count,
-					uint32_t from, uint32_t to);
+static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items,
+					      uint32_t count, uint32_t from, uint32_t to);
 
 /* The waiting items of [from, to), which no item leaves, apart. p takes them as solved. */
 static enum frag_canonical_result solve_part(struct search *w, struct piece *p, uint32_t from,
@@ -524,9 +525,14 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 			break;
 		if (p->key[1] < p->end[1]) {
 			*n = (struct node){
-				.item = next_item(p), .from = p->from, .to = p->to,
-				.rises = w->rise_count, .bars = w->bar_count, .solved = w->solved_count,
-				.level_rises = n->level_rises, .level_bars = n->level_bars,
+				.item = next_item(p),
+				.from = p->from,
+				.to = p->to,
+				.rises = w->rise_count,
+				.bars = w->bar_count,
+				.solved = w->solved_count,
+				.level_rises = n->level_rises,
+				.level_bars = n->level_bars,
 			};
 			w->c->nodes++;
 			if (place_item(w, p, n))
@@ -629,8 +635,8 @@ static void begin_piece(struct search *w, struct piece *p, struct rise *before)
 	}
 }
 
-static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items, uint32_t count,
-					uint32_t from, uint32_t to)
+static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items,
+					      uint32_t count, uint32_t from, uint32_t to)
 {
 	struct piece p = { .from = from, .to = to, .count = count, .leaves = 1 };
 	struct node *path = malloc(((size_t)count + 1) * sizeof(*path));

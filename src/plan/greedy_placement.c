@@ -250,7 +250,8 @@ uint64_t frag_shelf_place(struct frag_greedy *shelf, const uint32_t *order,
 			s->offset[item] = offset_for(shelf, item, limits->best);
 		if (s->offset[item] + s->size[item] > height)
 			height = s->offset[item] + s->size[item];
-		if (height >= limits->height || shelf->looks - begun > limits->looks || shelf->nomem)
+		if (height >= limits->height || shelf->looks - begun > limits->looks
+		    || shelf->nomem)
 			return UINT64_MAX;
 		if (k % 256 == 0 && shelf->stop && shelf->stop->stop(shelf->stop->ctx)) {
 			shelf->stopped = true;

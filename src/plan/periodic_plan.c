@@ -1,11 +1,12 @@
 /*
- * periodic_plan.c - a plan for many periods at once: a buffer is the k-th request of each of them, as large as
- * the largest one was.
+ * periodic_plan.c - a plan for many periods at once: a buffer is the k-th request of each of
+ * them, as large as the largest one was.
  *
  * Time is counted in requests of a device since the period began, which is what a policy that
- * follows the plan counts, and what periods of different steps have in common. A slot lives from its
- * request to the last at whose time it still did, in any of the periods. One that was still there
- * when another period began lives all the time, so that whatever is left of it is in nobody's way.
+ * follows the plan counts, and what periods of different steps have in common. A slot lives from
+ * its request to the last at whose time it still did, in any of the periods. One that was still
+ * there when another period began lives all the time, so that whatever is left of it is in
+ * nobody's way.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,7 @@ struct frag_buffer {
 struct frag_plan_try {
 	const char *order;              /* "size", ... */
 	bool best;                      /* best fit, else first fit */
-	uint64_t height;                /* UINT64_MAX: given up, as it was no better or took too long */
+	uint64_t height; /* UINT64_MAX: given up, as it was no better or took too long */
 };
 #define FRAG_PLAN_TRIES 5
 
@@ -63,8 +63,9 @@ struct frag_plan {
 	uint64_t content;               /* of the trace, at its end */
 	uint64_t align;
 	uint64_t from, to;              /* steps of the stretch */
-	uint64_t periods;               /* of slots: steps of buffers are requests of these; else 0 */
-	struct frag_buffer *buffers;    /* by birth; what was there when the stretch began comes first */
+	uint64_t periods; /* of slots: steps of buffers are requests of these; else 0 */
+	struct frag_buffer
+		*buffers; /* by birth; what was there when the stretch began comes first */
 	uint32_t count, capacity;
 	struct frag_space_plan *spaces; /* by device, there by first use */
 	uint32_t space_count, space_capacity;
@@ -89,8 +90,8 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 		      const struct frag_stretch_marks *marks, struct frag_error *err);
 /*
  * The same of slots: the k-th requests of all the periods that begin at marks of the first name
- * and end with the next of either name, or with the trace, make one buffer, whose id is k, from 0 on
- * for each device. Their steps are such numbers too.
+ * and end with the next of either name, or with the trace, make one buffer, whose id is k, from 0
+ * on for each device. Their steps are such numbers too.
  */
 int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		    const struct frag_stretch_marks *marks, struct frag_error *err);

@@ -69,7 +69,8 @@ static int refuse(struct taker *t, const char *what, const struct frag_handle *i
 	char buf[ID_ROOM];
 
 	return frag_fail(t->err, FRAG_ETRACE, "%s: buffer %s, from %s %" PRIu64 ", %s",
-			 t->file->path, id_text(buf, id), t->file->csv ? "time" : "step", step, what);
+			 t->file->path, id_text(buf, id), t->file->csv ? "time" : "step", step,
+			 what);
 }
 
 static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
@@ -109,9 +110,11 @@ static int plan_take_take_rows(struct taker *t)
 		rc = plan_take_take_row(t, &t->file->rows[i]);
 	for (uint32_t i = 0; i < plan->count && !rc; i++)
 		if (!t->taken[i])
-			rc = frag_fail(t->err, FRAG_ETRACE, "%s: buffer %s of the trace, from step %"
-				       PRIu64 ", is missing", t->file->path,
-				       id_text(buf, &plan->buffers[i].id), plan->buffers[i].birth);
+			rc = frag_fail(t->err, FRAG_ETRACE,
+				       "%s: buffer %s of the trace, from step %" PRIu64
+				       ", is missing",
+				       t->file->path, id_text(buf, &plan->buffers[i].id),
+				       plan->buffers[i].birth);
 	return rc;
 }
 
@@ -127,9 +130,10 @@ static int plan_take_sweep(struct taker *t)
 		return rc;
 	a = &plan->buffers[other];
 	b = &plan->buffers[one];
-	return frag_fail(t->err, FRAG_ETRACE, "%s: buffers %s, at %" PRIu64 " to %" PRIu64 ", and %s,"
-			 " at %" PRIu64 " to %" PRIu64 ", overlap at step %" PRIu64, t->file->path,
-			 id_text(one_id, &a->id), a->offset, a->offset + a->size,
+	return frag_fail(t->err, FRAG_ETRACE,
+			 "%s: buffers %s, at %" PRIu64 " to %" PRIu64 ", and %s,"
+			 " at %" PRIu64 " to %" PRIu64 ", overlap at step %" PRIu64,
+			 t->file->path, id_text(one_id, &a->id), a->offset, a->offset + a->size,
 			 id_text(other_id, &b->id), b->offset, b->offset + b->size, b->birth);
 }
 

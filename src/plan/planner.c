@@ -139,13 +139,17 @@ static int bisect(struct frag_height_search *h, uint64_t low, bool limited, uint
 	enum frag_canonical_result result;
 	int rc = 0;
 
-	while (!rc && low < h->height && !height_is_over(h) && !(limited && h->height - low <= close)) {
+	while (!rc && low < h->height && !height_is_over(h)
+	       && !(limited && h->height - low <= close)) {
 		const uint64_t height = low + (h->height - low) / h->unit / 2 * h->unit;
 		const uint64_t before = h->height;
 
 		rc = try_height(h, height, nodes, &result, err);
 		limited = limited || result == FRAG_CANONICAL_LIMIT;
-		/* what is around the items may have stayed too high: then this height is no better */
+		/*
+		 * what is around the items may have stayed too high: then this height is no
+		 * better
+		 */
 		if (result != FRAG_CANONICAL_FOUND || h->height == before)
 			low = height + h->unit;
 	}
@@ -156,13 +160,15 @@ int frag_height_search(struct frag_height_search *h, struct frag_error *err)
 {
 	int rc = 0;
 
-	for (uint64_t nodes = 2 * (uint64_t)h->space->count + 1000; !rc && !height_is_over(h); nodes *= 2) {
+	for (uint64_t nodes = 2 * (uint64_t)h->space->count + 1000; !rc && !height_is_over(h);
+	     nodes *= 2) {
 		const uint64_t target = h->lower > h->goal ? h->lower : h->goal;
 		enum frag_canonical_result result;
 
 		rc = try_height(h, target, 4 * nodes, &result, err);
 		if (!rc && !height_is_over(h))
-			rc = bisect(h, target + h->unit, result == FRAG_CANONICAL_LIMIT, nodes, err);
+			rc = bisect(h, target + h->unit, result == FRAG_CANONICAL_LIMIT, nodes,
+				    err);
 	}
 	h->spent = !h->looks_left && h->height > h->goal && h->height > h->lower;
 	return rc;
@@ -210,7 +216,9 @@ static void key_contention_size(const struct frag_space *s, uint32_t i, uint64_t
 	of[2] = ~(uint64_t)(s->to[i] - s->from[i]);
 }
 
-/* Items that begin while this one lives, itself included: items are in the order of their births. */
+/*
+ * Items that begin while this one lives, itself included: items are in the order of their births.
+ */
 static uint32_t births_beside(const struct frag_space *s, uint32_t i)
 {
 	uint32_t low = i + 1, high = s->count;
@@ -418,7 +426,8 @@ static int search(struct planner *p, const struct frag_space *space, uint64_t lo
 	};
 	const int rc = frag_height_search(&h, err);
 
-	p->looks_left -= looks - h.looks_left < p->looks_left ? looks - h.looks_left : p->looks_left;
+	p->looks_left -=
+		looks - h.looks_left < p->looks_left ? looks - h.looks_left : p->looks_left;
 	p->told->lower = h.lower;
 	p->shelf.stopped = p->shelf.stopped || h.stopped;
 	told->heights += h.searches;

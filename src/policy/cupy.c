@@ -1,6 +1,6 @@
 /*
- * cupy.c - the MemoryPool of CuPy (fragsim-policies(7), cupy): best fit in segments of just the size
- * that was requested first, which stay with the stream that requested them.
+ * cupy.c - the MemoryPool of CuPy (fragsim-policies(7), cupy): best fit in segments of just the
+ * size that was requested first, which stay with the stream that requested them.
  */
 #include "policy/heap_access.h"
 #include "policy/policies.h"
@@ -22,9 +22,9 @@ static bool over(const struct frag_policy *p, uint64_t held, uint64_t bytes)
 }
 
 /*
- * What is unused goes back where that lets the limit be kept, and where the device refuses; a request
- * that is over the limit by itself fails at once. CuPy asks the device a third time, after Python has
- * collected its garbage: a trace has none.
+ * What is unused goes back where that lets the limit be kept, and where the device refuses; a
+ * request that is over the limit by itself fails at once. CuPy asks the device a third time,
+ * after Python has collected its garbage: a trace has none.
  */
 static int cupy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
 {

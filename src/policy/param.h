@@ -17,9 +17,9 @@ uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const ch
 bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
 
 /*
- * The value of key i that the text names; a file or a name is the caller's to drop. param: the other
- * keys' values, of which `beside` is known.
- * -FRAG_EUSAGE with policy, key and what is expected; -FRAG_ETRACE, -FRAG_ENOMEM
+ * The value of key i that the text names; a file or a name is the caller's to drop. param: the
+ * other keys' values, of which `beside` is known. -FRAG_EUSAGE with policy, key and what is
+ * expected; -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_param_parse(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
 		     const char *text, size_t length, struct frag_error *err);

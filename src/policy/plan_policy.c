@@ -1,5 +1,6 @@
 /*
- * plan_policy.c - plan: each request where a plan has put it (fragsim-policies(7), plan), else bestfit.
+ * plan_policy.c - plan: each request where a plan has put it (fragsim-policies(7), plan), else
+ * bestfit.
  *
  * A space of the plan is a segment, in a list of its own. The key of a free block there is its end:
  * the first one that ends at or after a place is the only one that can hold it. In the lists of
@@ -102,7 +103,10 @@ static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const 
 
 		if (row->offset + row->size > s->height)
 			s->height = row->offset + row->size;
-		/* what was there when the stretch began is no request of it, but its place is kept */
+		/*
+		 * what was there when the stretch began is no request of it, but its place is
+		 * kept
+		 */
 		if (!row->carried)
 			places[t->place_count++] = (struct plan_place){
 				.size = row->size, .offset = row->offset, .space = space_of[i],

@@ -26,7 +26,9 @@ extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_tlsf;
 extern const struct frag_policy_ops frag_policy_worstfit;
 
-/* The policy that the first `name` characters say: one of ours, or a plug-in's path. -FRAG_EUSAGE */
+/*
+ * The policy that the first `name` characters say: one of ours, or a plug-in's path. -FRAG_EUSAGE
+ */
 int frag_policy_named(const struct frag_policy_ops **out, const char *text, size_t name,
 		      struct frag_error *err);
 

@@ -683,8 +683,8 @@ _Static_assert(FRAG_SMALL_SEGMENT == SMALL_SEGMENT, "it is this policy's");
 /*
  * Pages of a range can go back while others of it are in use, so ranges are not apart. Of all
  * other settings only the rounding matters to a small request: what limits splitting is larger than
- * its segments, and what collects garbage looks at large lists only. Where equal blocks do not go by
- * the age of their segments, nothing is told apart.
+ * its segments, and what collects garbage looks at large lists only. Where equal blocks do not go
+ * by the age of their segments, nothing is told apart.
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule)
 {

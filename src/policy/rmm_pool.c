@@ -6,11 +6,12 @@
  * stream after the other, and only then is more obtained. So neighbours that belong to two streams
  * do not merge, until one takes over.
  *
- * A stream's blocks are in a list of the heap. Where two lists become one, the shorter one is moved,
- * and the streams swap lists if that was the one that stays: so `which` of a list says nothing about
- * whose it is. A stream is known by its home, the list that was first made for it. Of a home, user is
- * the list that its blocks are in now, and the home of the stream that came next in its pool; of an
- * allocated block, the home of its stream; of a free one, `which` of its list.
+ * A stream's blocks are in a list of the heap. Where two lists become one, the shorter one is
+ * moved, and the streams swap lists if that was the one that stays: so `which` of a list says
+ * nothing about whose it is. A stream is known by its home, the list that was first made for it.
+ * Of a home, user is the list that its blocks are in now, and the home of the stream that came
+ * next in its pool; of an allocated block, the home of its stream; of a free one, `which` of its
+ * list.
  */
 #include <inttypes.h>
 

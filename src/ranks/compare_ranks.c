@@ -1,4 +1,7 @@
-/* compare_ranks.c - the ranks of a distributed job beside each other: which stand out, and in what. */
+/*
+ * compare_ranks.c - the ranks of a distributed job beside each other: which stand out, and in
+ * what.
+ */
 #include "ranks/compare_ranks.h"
 
 #include <stdlib.h>

@@ -47,7 +47,8 @@ void frag_devices_find(void)
 
 		if (!get || get(&device, i) != 0)
 			continue;
-		if (get_name && get_name(devices[i].name, (int)sizeof(devices[i].name), device) == 0)
+		if (get_name
+		    && get_name(devices[i].name, (int)sizeof(devices[i].name), device) == 0)
 			keep_printable(devices[i].name);
 		if (get_total && get_total(&total, device) == 0)
 			devices[i].total = total;

@@ -25,7 +25,9 @@ struct module {
 	uint64_t base;
 };
 
-/* How many symbols there are is written nowhere: the last chain of the hash table ends with them. */
+/*
+ * How many symbols there are is written nowhere: the last chain of the hash table ends with them.
+ */
 static uint32_t count_hashed(const uint32_t *table)
 {
 	const uint32_t buckets = table[0], first = table[1], bloom = table[2];

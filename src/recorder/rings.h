@@ -21,11 +21,11 @@ enum frag_note_op {
 /* A line of the cache. */
 struct frag_note {
 	uint64_t ticket, t_ns;
-	uint64_t key;           /* of what is allocated: an address, or a handle; an event, a pool */
+	uint64_t key; /* of what is allocated: an address, or a handle; an event, a pool */
 	uint64_t size;
 	uint64_t stream;        /* see frag_stream_key(); mapped: the handle */
 	uint64_t pool;          /* its handle, 0: none */
-	uint64_t caller;        /* a return address, or with FRAG_NOTE_STACK the number of a stack */
+	uint64_t caller; /* a return address, or with FRAG_NOTE_STACK the number of a stack */
 	uint8_t  op, call;      /* enum frag_note_op, enum frag_driver_call */
 	uint16_t device;
 	int32_t  error;         /* what the driver answered */

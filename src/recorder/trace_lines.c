@@ -19,7 +19,7 @@ struct block {
 	uint64_t id, size;              /* id 0: nobody's; of these size is the next such, or 0 */
 	uint64_t key;
 	uint32_t stream, pool, tag;
-	uint32_t handles, maps;         /* of physical memory: it lives as long as there is either */
+	uint32_t handles, maps; /* of physical memory: it lives as long as there is either */
 	uint16_t device;
 	bool     physical;
 };

@@ -1,6 +1,6 @@
 /*
- * block_classes.h - of the blocks of a moment: what the program calls them, when they are freed, and
- * what they are.
+ * block_classes.h - of the blocks of a moment: what the program calls them, when they are freed,
+ * and what they are.
  *
  * In a recording with stacks these decide (block_makers.h). Otherwise marks and lives do:
  *

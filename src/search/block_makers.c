@@ -309,7 +309,10 @@ enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uin
 	case FRAG_MAKER_RECOMPUTE:
 		return FRAG_LIFE_ACTIVATIONS;
 	case FRAG_MAKER_BACKWARD:
-		/* gradients may go before another phase begins, where an optimizer requests nothing */
+		/*
+		 * gradients may go before another phase begins, where an optimizer requests
+		 * nothing
+		 */
 		if ((never || (after && freed > m->phases[after - 1].last)) && row
 		    && (row->set_up || row->optimizer || row->before))
 			return FRAG_LIFE_GRADIENTS;

@@ -1,10 +1,10 @@
 /*
  * block_makers.h - what blocks are, by the part of the program that requested them.
  *
- * A recording with stacks records for each request whether a module was set up, or a forward pass, a
- * backward pass or an optimizer asked (enum frag_maker). Where others have a stack and one has
- * none, a thread without Python frames asked: that of autograd. Requests of one part, up to the
- * next part, are a *phase*. So:
+ * A recording with stacks records for each request whether a module was set up, or a forward
+ * pass, a backward pass or an optimizer asked (enum frag_maker). Where others have a stack and
+ * one has none, a thread without Python frames asked: that of autograd. Requests of one part, up
+ * to the next part, are a *phase*. So:
  *
  *   set up, and not freed before the phase ends         weights
  *   forward, recomputed forward                         activations

@@ -95,7 +95,9 @@ static bool fill_segments(const struct account *a)
 			continue;
 		m->segment_count++;
 		*to = (struct frag_pinned_segment){
-			.ordinal = seg->ordinal, .bytes = seg->bytes, .non_releasable = seg->non_releasable,
+			.ordinal = seg->ordinal,
+			.bytes = seg->bytes,
+			.non_releasable = seg->non_releasable,
 			.range = seg->page != 0,
 		};
 		if (!fill_pins(a, seg, to))
@@ -404,7 +406,8 @@ static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_cu
 /* Of the segments that the move leaves, or of all: false where nobody can be named. */
 static bool find_culprit(struct frag_explained *m, bool of_move)
 {
-	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 }, bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
+	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 },
+						    bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	const struct frag_pinned_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
 	enum frag_culprit who = FRAG_CULPRIT_LATE;
 

@@ -1,4 +1,7 @@
-/* explain_memory.h - a scene in an explanation's words: pins, holders, pools, and who it usually is. */
+/*
+ * explain_memory.h - a scene in an explanation's words: pins, holders, pools, and who it usually
+ * is.
+ */
 #ifndef SEARCH_EXPLAIN_MEMORY_H
 #define SEARCH_EXPLAIN_MEMORY_H
 

@@ -109,7 +109,10 @@ struct frag_fit_intervals {
 	struct frag_checkpoints checkpoints;    /* of the last one */
 };
 
-/* The subject shares its small requests with those before it. Tapes and choices stay. -FRAG_ENOMEM */
+/*
+ * The subject shares its small requests with those before it. Tapes and choices stay.
+ * -FRAG_ENOMEM
+ */
 int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
 			struct frag_error *err);
 

@@ -144,7 +144,9 @@ struct live_list {
 	uint64_t bytes;                 /* of all */
 };
 
-/* The blocks after one event more. A block that is freed, pending or not, is no longer requested. */
+/*
+ * The blocks after one event more. A block that is freed, pending or not, is no longer requested.
+ */
 static bool live_list_follow(struct live_list *l, const struct frag_event *ev, uint32_t device)
 {
 	struct live *slot;
@@ -206,8 +208,8 @@ static bool change_tag_text(const struct frag_tape *tape, uint32_t tag, char **o
 }
 
 /* One more row for each tag of a side. Both sides' rows are merged by text later. */
-static int change_add_tags(struct frag_change_found *c, const struct frag_change_side *side, bool now,
-			   uint32_t *capacity, struct frag_error *err)
+static int change_add_tags(struct frag_change_found *c, const struct frag_change_side *side,
+			   bool now, uint32_t *capacity, struct frag_error *err)
 {
 	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
 	struct live_list l = { .count = 0 };
@@ -366,7 +368,8 @@ static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 		    || memcmp(choice.param, c->now.choice->param, sizeof(choice.param)) == 0)
 			continue;
 		rc = change_run_peaks(c, &c->now, &choice, &peaks, err);
-		if (rc || !peaks.fits || peaks.reserved > least || (c->undone && peaks.reserved == least))
+		if (rc || !peaks.fits || peaks.reserved > least
+		    || (c->undone && peaks.reserved == least))
 			continue;
 		c->undone = true;
 		c->undo = choice;

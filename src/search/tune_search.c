@@ -605,7 +605,9 @@ static int find_simplest(struct frag_tune *t, const struct scope *all, uint32_t 
 	return rc;
 }
 
-/* Of the settings within 1 % of the best the simplest; the defaults where it gains less than 2 %. */
+/*
+ * Of the settings within 1 % of the best the simplest; the defaults where it gains less than 2 %.
+ */
 static int find_simple(struct frag_tune *t, const struct scope *all, struct frag_error *err)
 {
 	const struct frag_point *usual = &t->points[0];

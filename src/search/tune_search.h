@@ -1,6 +1,6 @@
 /*
- * tune_search.h - of many settings the one that needs the smallest device, or that does best on a given
- * one.
+ * tune_search.h - of many settings the one that needs the smallest device, or that does best on a
+ * given one.
  *
  * Without a device there is a champion: each setting is tried once one page below what that
  * needs; one that survives becomes champion, with the smallest device that it survives on. What
@@ -56,7 +56,9 @@ struct frag_tune {
 	uint64_t floor;                 /* the highest of the traces */
 	uint64_t runs;
 	bool no_headroom;               /* nothing qualified with it, and it was given up */
-	/* what is known: a survival for each choice and place, a place being a device of a source */
+	/*
+	 * what is known: a survival for each choice and place, a place being a device of a source
+	 */
 	struct frag_fit_intervals *survivals;
 	struct frag_tune_place {
 		uint32_t source, device;

@@ -62,8 +62,8 @@ static void snapshot_source_put_device(struct source *src, struct frag_record *r
 }
 
 static void snapshot_source_put_alloc(struct source *src, struct frag_record *rec,
-				      const struct frag_snapshot_plan *p, uint64_t size, uint64_t stream,
-				      uint32_t pool)
+				      const struct frag_snapshot_plan *p, uint64_t size,
+				      uint64_t stream, uint32_t pool)
 {
 	rec->op = FRAG_OP_ALLOC;
 	rec->members |= FRAG_HAS_SIZE;

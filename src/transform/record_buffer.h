@@ -1,4 +1,7 @@
-/* record_buffer.h - records that are kept in memory in their order, and read again from any of them. */
+/*
+ * record_buffer.h - records that are kept in memory in their order, and read again from any of
+ * them.
+ */
 #ifndef TRANSFORM_RECORD_BUFFER_H
 #define TRANSFORM_RECORD_BUFFER_H
 

@@ -247,7 +247,10 @@ struct preallocate {
 	bool done[FRAG_DEVICES_MAX];
 };
 
-/* In front of the first alloc of each device, on its stream and in its pool: a block, and its free. */
+/*
+ * In front of the first alloc of each device, on its stream and in its pool: a block, and its
+ * free.
+ */
 static int preallocate_put(struct frag_stage *s, const struct frag_item *item,
 			   struct frag_error *err)
 {

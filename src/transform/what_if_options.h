@@ -1,5 +1,6 @@
 /*
- * what_if_options.h - what of a program is changed in a hypothetical trace, as a command line has it.
+ * what_if_options.h - what of a program is changed in a hypothetical trace, as a command line has
+ * it.
  *
  * A change belongs to the blocks that fit all of its conditions: a glob for their tags, how long
  * they live, how large they are.

@@ -119,7 +119,9 @@ int frag_stage_emit(struct frag_stage *s, const struct frag_item *item, struct f
 	return 0;
 }
 
-/* A block of the trace's: a number; and another id where a new one was the trace's own all along. */
+/*
+ * A block of the trace's: a number; and another id where a new one was the trace's own all along.
+ */
 static int number_alloc(struct frag_chain *chain, const struct frag_event *ev,
 			struct frag_item *item, struct frag_error *err)
 {
@@ -322,7 +324,8 @@ static bool asks_lives(const struct frag_what_if_change *c)
 	       || (c->kind == FRAG_CHANGE_ISOLATE && c->by == FRAG_BY_LIFE);
 }
 
-static bool what_if_trace_add_change(struct frag_chain *chain, const struct frag_what_if_change *change)
+static bool what_if_trace_add_change(struct frag_chain *chain,
+				     const struct frag_what_if_change *change)
 {
 	static const struct frag_stage_ops *const stages[FRAG_CHANGE_KINDS] = {
 		[FRAG_CHANGE_SCALE] = &frag_stage_sizes, [FRAG_CHANGE_SPLIT] = &frag_stage_sizes,
@@ -375,7 +378,8 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 	return frag_fail_nomem(err);
 }
 
-char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count, struct frag_text old)
+char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count,
+			struct frag_text old)
 {
 	size_t room = 40;
 	char *body, *p, *meta;

@@ -1,5 +1,6 @@
 /*
- * what_if_trace.h - a trace as it would be after some changes: a trace itself, read from another one.
+ * what_if_trace.h - a trace as it would be after some changes: a trace itself, read from another
+ * one.
  *
  * What comes out goes through the same door as a file's events, so it is valid or an error.
  * Changes work from left to right, each on what the one before has made of the trace. Those that
@@ -32,6 +33,7 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 
 /* A member `what_if` at the head of a "meta" names the changes; `old` may have no text. The
  * caller's to free; NULL: out of memory. */
-char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count, struct frag_text old);
+char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count,
+			struct frag_text old);
 
 #endif

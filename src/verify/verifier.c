@@ -172,7 +172,8 @@ static void take_hint(struct verify *v, const struct frag_difference *d, uint32_
  * A block of the first state is no decision: where it is not as recorded, it could
  * not be restored, and later decisions may differ for it.
  */
-static void judge_step(struct verify *v, const struct frag_snapshot_plan *p, const struct frag_step *step)
+static void judge_step(struct verify *v, const struct frag_snapshot_plan *p,
+		       const struct frag_step *step)
 {
 	struct frag_logged_device *l = &v->logged[p->device];
 	const struct frag_snap_device *d = &v->snapshot->devices[p->device];
