@@ -662,7 +662,9 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 
 bool frag_file_has_runs(const char *path)
 {
-	static const char *const formats[] = { "\"fragsim-result\"", "\"fragsim-baseline\"" };
+	static const char *const formats[] = {
+		"\"fragsim-result\"", "\"fragsim-baseline\"", "\"fragsim-sweep",
+	};
 	struct frag_error unused;
 	struct frag_input in;
 	bool found = false;

@@ -3,7 +3,7 @@
     run.py PROGRAM      prints TAP
 
 judge.py compares each sentence of info, leaks, run, verify and explain with the truth that the
-programs themselves noted while they were recorded; README.md explains the files, and make.sh
+programs themselves noted while they were recorded; README.md explains the files, and programs/make.sh
 records them anew.
 """
 

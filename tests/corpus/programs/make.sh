@@ -1,6 +1,6 @@
 #!/bin/bash
 # make.sh [FOLDER]: records every snapshot of this corpus anew (needs scripts/torch-run/setup.sh for 2.7.1, 2.9.1, 2.12.0 and 2.15.0)
-cd "$(dirname "$0")/programs" || exit
+cd "$(dirname "$0")" || exit
 out=${1:-..} run=../../../scripts/torch-run/torch-run
 r() { v=$1 p=$2; shift 2; nice $run $v $p.py "$out" "$@" 2>&1 | grep -v '^\[fake\]'; }
 r 2.9.1 mlp_adamw adamw 2048 8
