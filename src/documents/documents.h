@@ -168,7 +168,10 @@ void frag_profile_fini(struct frag_profile *profile);
  */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err);
 
-/* Is it such a file? One names its format at its beginning. False where it cannot be read. */
+/*
+ * Is it such a file? A result and a baseline name their format at the beginning, a run of a sweep
+ * its manifest. False where it cannot be read.
+ */
 bool frag_file_has_runs(const char *path);
 
 #endif

@@ -663,7 +663,7 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 bool frag_file_has_runs(const char *path)
 {
 	static const char *const formats[] = {
-		"\"fragsim-result\"", "\"fragsim-baseline\"", "\"fragsim-sweep",
+		"\"fragsim-result\"", "\"fragsim-baseline\"", "\"manifest\": ",
 	};
 	struct frag_error unused;
 	struct frag_input in;
