@@ -115,9 +115,10 @@ def check_made(tap: Tap, program: str, folder: Path) -> None:
             folder / 'count.ndjson') for level in ('reading', 'peaks')))
     (folder / 'bench-counts.json').write_text(json.dumps(counts_of_nothing()), encoding='utf-8')
     pages = {name: (ROOT / name).read_text(encoding='utf-8')
-             for name in ('README.md', 'ARCHITECTURE.md')}
+             for name in ('README.md', 'doc/performance.md')}
+    (folder / 'doc').mkdir()
     for name in pages:
-        shutil.copy(ROOT / name, folder)
+        shutil.copy(ROOT / name, folder / name)
     make = (*PYTHON, HERE / 'tables.py', '--root', folder)
     tap.ok('--any' in run(folder, *make), 'tables of next to nothing are refused')
     fault = run(folder, *make, '--any')
@@ -136,9 +137,9 @@ def check_made(tap: Tap, program: str, folder: Path) -> None:
 
 def check_refused(tap: Tap, folder: Path, make: tuple) -> None:
     """A page that lacks a mark: nothing is written, of the other page neither."""
-    readme, other = folder / 'README.md', folder / 'ARCHITECTURE.md'
+    readme, other = folder / 'README.md', folder / 'doc' / 'performance.md'
     readme.write_text('# nothing\n', encoding='utf-8')
-    other.write_text((ROOT / other.name).read_text(encoding='utf-8') + 'x\n', encoding='utf-8')
+    other.write_text((ROOT / 'doc' / other.name).read_text(encoding='utf-8') + 'x\n', encoding='utf-8')
     before = other.read_bytes()
     tap.result('a page without marks is refused', [] if 'README.md' in run(
         folder, *make, '--any') else 'it is not', [] if before == other.read_bytes() else 'written')

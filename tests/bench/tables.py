@@ -1,4 +1,4 @@
-"""tables.py - the tables of README.md and ARCHITECTURE.md, from what `make bench` measured.
+"""tables.py - the tables of README.md and doc/performance.md, from what `make bench` measured.
 
     tables.py [--any] [--from FOLDER] [--root FOLDER]
 
@@ -177,7 +177,7 @@ def growth(data: dict[str, Any]) -> str:
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     'speed': ('README.md', speed), 'reruns': ('README.md', reruns),
-    'instructions': ('ARCHITECTURE.md', instructions), 'growth': ('ARCHITECTURE.md', growth),
+    'instructions': ('doc/performance.md', instructions), 'growth': ('doc/performance.md', growth),
 }
 
 
