@@ -362,9 +362,11 @@ static void print_planned(const struct frag_report *r, FILE *f)
 void frag_report_text(const struct frag_report *report, FILE *f)
 {
 	frag_print_verdict(report, f);
-	print_trace(report, f);
+	if (report->verbose)
+		print_trace(report, f);
 	print_default(report, f);
-	print_devices(report, f);
+	if (report->verbose)
+		print_devices(report, f);
 	print_beginnings(report, f);
 	frag_print_settings(report, f);
 	frag_print_details(report, f);

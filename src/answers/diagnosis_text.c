@@ -14,7 +14,7 @@
 #include "answers/oom_text.h"
 
 #define OOMS_SHOWN 5
-#define FIGURES 55              /* columns of the table beside the name, status among them */
+#define FIGURES 57              /* columns of the table beside the name, status among them */
 #define WORTH_A_ROW 0.05        /* of what is reserved */
 
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
@@ -33,7 +33,7 @@ static const struct frag_diagnosis *answer_of(const struct frag_report *r, uint3
 	return r->answers ? &r->answers[i] : NULL;
 }
 
-/* ", NAME": the last mark at or before the step; "" where there is none. */
+/* " (NAME)": the last mark at or before the step; "" where there is none. */
 static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
 {
 	uint32_t low = 0, high = run->mark_count;
@@ -49,7 +49,7 @@ static const char *mark_text(const struct frag_result *run, uint64_t step, char 
 	}
 	*buf = '\0';
 	if (low)
-		snprintf(buf, 128, ", %s", frag_short_name(run->marks[low - 1].name, name));
+		snprintf(buf, 128, " (%s)", frag_short_name(run->marks[low - 1].name, name));
 	return buf;
 }
 
@@ -58,19 +58,11 @@ static double percent(uint64_t part, uint64_t of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-/* Of a run that finished. What a program would have requested next is no matter of its word. */
-static const char *good_word(const struct frag_report *r, const struct frag_result *run)
-{
-	if (!run->total)
-		return "ok";
-	return r->trace->ends_at_oom ? "fits so far" : "fits";
-}
-
-static const char *status_word(const struct frag_report *r, const struct frag_result *run)
+static const char *status_word(const struct frag_result *run)
 {
 	if (run->status == FRAG_RUN_INTERRUPTED)
 		return "interrupted";
-	return run->status == FRAG_RUN_OOM ? "OOM" : good_word(r, run);
+	return run->status == FRAG_RUN_OOM ? "OOM" : "fits";
 }
 
 static size_t longer(size_t width, const char *word)
@@ -84,12 +76,7 @@ static int status_width(const struct frag_report *r)
 	size_t width = strlen("result");
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		width = longer(width, status_word(r, r->runs[i].result));
-	/* a remedy fits where the run beside it does not */
-	if (r->trace->ends_at_oom && r->answers)
-		for (uint32_t i = 0; i < r->run_count; i++)
-			if (r->answers[i].remedy.found)
-				width = longer(width, good_word(r, r->runs[i].result));
+		width = longer(width, status_word(r->runs[i].result));
 	return (int)width;
 }
 
@@ -99,43 +86,58 @@ static bool is_initial_pool(const struct frag_oom *oom)
 	return !oom->id;
 }
 
-/* The request that failed, against what was free. */
+static bool run_is_too_big(const struct frag_result *run, const struct frag_diagnosis *a,
+			   const struct frag_oom *oom)
+{
+	return a && run->total && a->requested > frag_answer_room(run)
+	       && oom->metrics.active + oom->need <= frag_answer_room(run);
+}
+
+/* The cause in one word, with the pair of numbers behind it. */
 static void print_cause(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a, FILE *f)
 {
 	const struct frag_oom *oom = &run->ooms[0];
 	const struct frag_metrics *m = &oom->metrics;
+	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
 	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
 	const uint64_t piece = frag_oom_piece(oom);
-	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
-	char limit[FRAG_NUMBER_ROOM];
+	const char *word = frag_oom_cause_name(d.cause);
+	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
 
 	frag_size_text(tried, oom->tried);
 	frag_size_text(room, m->free + device_free);
 	if (is_initial_pool(oom))
-		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
-			       " step, and the device has %s", tried, room);
-	else if (frag_oom_is_limit(oom) && oom->limit_key)
-		frag_print_row(r, "cause", f, "limit: %s more needed, and %s allows %s in all",
-			       tried, oom->limit_key, frag_size_text(limit, oom->limit));
-	else if (frag_oom_is_limit(oom))
-		frag_print_row(r, "cause", f,
-			       "limit: %s more needed, and a fraction of the"
-			       " program's own allows %s in all",
-			       tried, frag_size_text(limit, oom->limit));
-	else if (oom->fragmentation && piece >= oom->demand)
-		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
-			       " but the policy does not give it back", tried,
-			       frag_size_text(largest, piece));
-	else if (oom->fragmentation)
-		frag_print_row(r, "cause", f,
-			       "%sfragmentation: %s needed, %s free, largest piece"
-			       " %s",
-			       frag_diagnosis_exceeds_capacity(a, run) ? "of this request, " : "",
-			       tried, room, frag_size_text(largest, piece));
-	else
-		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
+		frag_print_row(r, "verdict", f, "%s: initial pool of %s requested, %s free", word,
 			       tried, room);
+	else if (d.cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
+		frag_print_row(r, "verdict", f, "%s: %s requested, %s allows %s in total", word,
+			       tried, oom->limit_key ? oom->limit_key
+						     : "a fraction set by the program",
+			       frag_size_text(other, oom->limit));
+	else if (d.cause == FRAG_CAUSE_PENDING)
+		frag_print_row(r, "verdict", f, "%s: %s requested; freed blocks that a stream still"
+			       " uses would suffice", word, tried);
+	else if (d.cause == FRAG_CAUSE_TRANSIENT)
+		frag_print_row(r, "verdict", f, "%s: %s requested; a second attempt succeeds", word,
+			       tried);
+	else if (d.cause == FRAG_CAUSE_FRAGMENTATION && piece >= oom->demand)
+		frag_print_row(r, "verdict", f, "%s%s: %s free, contiguous, but the policy does not"
+			       " release it", word, d.nearly_full ? ", nearly full" : "",
+			       frag_size_text(other, piece));
+	else if (d.cause == FRAG_CAUSE_FRAGMENTATION)
+		frag_print_row(r, "verdict", f, "%s%s: %s free, largest contiguous block %s", word,
+			       d.nearly_full ? ", nearly full" : "", room,
+			       frag_size_text(other, piece));
+	else if (d.cause == FRAG_CAUSE_TOO_LARGE)
+		frag_print_row(r, "verdict", f, "%s: %s requested, %s usable", word, tried,
+			       frag_size_text(other, frag_answer_room(run)));
+	else if (d.cause == FRAG_CAUSE_CAPACITY && run_is_too_big(run, a, oom))
+		frag_print_row(r, "verdict", f, "%s: lower bound %s, %s usable", word,
+			       SIZE(a->requested), frag_size_text(other, frag_answer_room(run)));
+	else
+		frag_print_row(r, "verdict", f, "%s: %s requested, %s free in total", word, tried,
+			       room);
 }
 
 /* "16416MiB (16.03 GiB)": a capacity, as an option takes it. */
@@ -152,7 +154,7 @@ static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
 	return buf;
 }
 
-/* A fraction of the program's own is too small: which it is, and where it would do. */
+/* A fraction of the program's own is too small: its size, and the device on which it suffices. */
 static void print_over_limit(const struct frag_report *r, const struct frag_result *run,
 			     const struct frag_diagnosis *a, uint64_t least, FILE *f)
 {
@@ -162,22 +164,13 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM];
 	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
 
-	if (oom->limit_key) {
-		frag_print_row(r, "needs", f, "at least %s, and %s allows %s (%s short)",
-			       frag_size_text(needs, bytes), oom->limit_key,
-			       frag_size_text(limit, oom->limit),
-			       SIZE(bytes - oom->limit));
-		return;
-	}
-	if (least)
-		snprintf(also, sizeof(also), "; of a device of %s that fraction allows enough",
+	if (least && !oom->limit_key)
+		snprintf(also, sizeof(also), "; on a device of %s that fraction suffices",
 			 device_text(device, least));
-	frag_print_row(
-		r, "needs", f,
-		"no other allocator setting can make this trace fit: it"
-		" needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
-		frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
-		SIZE(bytes - oom->limit), also);
+	frag_print_row(r, "smallest", f, "lower bound %s; %s allows %s (%s short)%s",
+		       frag_size_text(needs, bytes),
+		       oom->limit_key ? oom->limit_key : "a fraction set by the program",
+		       frag_size_text(limit, oom->limit), SIZE(bytes - oom->limit), also);
 }
 
 static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
@@ -185,18 +178,18 @@ static void print_hopeless(const struct frag_report *r, const struct frag_result
 {
 	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 
-	frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it needs at"
-		       " least %s, the device has %s (%s short)", frag_size_text(least, floor),
+	frag_print_row(r, "smallest", f, "lower bound %s, the device has %s (%s short): no"
+		       " allocator setting fits", frag_size_text(least, floor),
 		       frag_size_text(total, run->total), SIZE(floor - run->total));
 }
 
-/* What the whole trace needs of a device, context and others included. */
+/* The least device of the whole trace, context and others included. */
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a, FILE *f)
 {
 	const uint64_t floor = frag_answer_floor(a, run);
 	const uint64_t least = a->safe ? a->safe : a->smallest;
-	const char *end = r->trace->ends_at_oom ? " up to where the recording ends" : "";
+	const char *end = r->trace->ends_at_oom ? " up to the recorded OOM" : "";
 	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM];
 	char lucky[2 * FRAG_NUMBER_ROOM], also[128] = "";
 
@@ -205,41 +198,47 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 	frag_size_text(ideal, floor);
 	device_text(smallest, least);
 	if (a->smallest && least > a->smallest)
-		snprintf(also, sizeof(also), "; %s happens to do", device_text(lucky, a->smallest));
+		snprintf(also, sizeof(also), "; %s also fits, but a larger one may not",
+			 device_text(lucky, a->smallest));
 	if (frag_answer_is_over_limit(a, run))
 		print_over_limit(r, run, a, least, f);
 	else if (frag_diagnosis_exceeds_capacity(a, run))
 		print_hopeless(r, run, floor, f);
 	else if (least && frag_oom_is_limit(&run->ooms[0]) && !run->ooms[0].limit_key)
-		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough",
+		frag_print_row(r, "smallest", f, "%s device%s, on which that fraction suffices",
 			       smallest, end);
 	else if (least)
-		frag_print_row(r, "needs", f,
-			       "%s%s; without fragmentation %s (costs %s, %.1f %%)%s", smallest,
-			       end, ideal, SIZE(least - floor),
+		frag_print_row(r, "smallest", f,
+			       "%s device%s; lower bound %s; fragmentation and rounding cost %s"
+			       " (%.1f %%)%s", smallest, end, ideal, SIZE(least - floor),
 			       percent(least - floor, a->requested), also);
 	else
-		frag_print_row(r, "needs", f, "more than %s%s; without fragmentation %s",
+		frag_print_row(r, "smallest", f, "more than %s%s; lower bound %s",
 			       SIZE(a->failing - 1), end, ideal);
 }
 
-/* A device that has little more than what is live leaves no room for fragmentation. */
-static void print_tight(const struct frag_report *r, const struct frag_result *run,
-			const struct frag_diagnosis *a, FILE *f)
+/* "15.56 GiB usable (16.00 GiB - 450.00 MiB context); peak allocated 14.88 GiB" */
+static void print_device(const struct frag_report *r, const struct frag_result *run,
+			 const struct frag_diagnosis *a, FILE *f)
 {
-	const uint64_t live = frag_answer_live(a), room = frag_answer_allowed(run);
-	char has[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+	char less[128] = "", peak[64] = "", usable[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
+	char context[FRAG_NUMBER_ROOM];
 
-	if (!frag_diagnosis_is_nearly_full(a, run))
+	if (!run->total)
 		return;
-	frag_size_text(has, room);
-	frag_size_text(bytes, live);
-	if (room < live)
-		frag_print_row(r, "tight", f, "%s usable, and rounding alone makes the blocks %s at"
-			       " their peak", has, bytes);
-	else
-		frag_print_row(r, "tight", f, "%s usable, %.1f %% above the %s of blocks at their"
-			       " peak", has, percent(room - live, live), bytes);
+	frag_size_text(total, run->total);
+	frag_size_text(context, run->context);
+	if (run->context && run->other)
+		snprintf(less, sizeof(less), " (%s - %s context - %s other processes)", total,
+			 context, SIZE(run->other));
+	else if (run->context || run->other)
+		snprintf(less, sizeof(less), " (%s - %s %s)", total,
+			 SIZE(run->context + run->other),
+			 run->context ? "context" : "other processes");
+	if (a && a->allocated)
+		snprintf(peak, sizeof(peak), "; peak allocated %s", SIZE(frag_answer_live(a)));
+	frag_print_row(r, "device", f, "%s usable%s%s",
+		       frag_size_text(usable, frag_answer_room(run)), less, peak);
 }
 
 /* The blocks that were in the way where the fewest bytes were. */
@@ -251,36 +250,40 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 	/* of what is all live nothing is pinned */
 	if (hole->live >= hole->bytes || !hole->holder_count)
 		return;
-	frag_print_row(r, "pinned", f, "%s of %s%s %s", frag_size_text(live, hole->live),
+	frag_print_row(r, "blocked", f, "by %s of %s%s %s", frag_size_text(live, hole->live),
 		       first->tag ? frag_short_name(first->tag, tag) : "blocks without a tag",
 		       hole->holder_count > 1 ? " and others" : "", frag_hole_text(hole, what));
 }
 
+/* Line 2: a setting, never wrapped, so that it can be copied; or what else to do. */
 static void print_remedy(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a, FILE *f)
 {
-	char conf[FRAG_CONF_ROOM];
+	char conf[FRAG_CONF_ROOM], note[96] = "simulated: fits";
 
 	if (!a)
 		return;
-	if (a->remedy.found)
+	if (a->remedy.found) {
 		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
-	if (a->remedy.found && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "PYTORCH_CUDA_ALLOC_CONF=%s%s", conf, r->trace->ends_at_oom
-			       ? ", which fits up to where the recording ends" : "");
-	else if (a->remedy.found)
-		frag_print_row(r, "try", f, "PYTORCH_CUDA_ALLOC_CONF=%s, which reserves %s", conf,
-			       SIZE(a->remedy.reserved));
-	else if (frag_answer_is_over_limit(a, run))
-		frag_print_row(r, "try", f, "a larger %s, or less memory at a time",
+		if (run->status != FRAG_RUN_OOM)
+			snprintf(note, sizeof(note), "simulated: reserves %s",
+				 SIZE(a->remedy.reserved));
+		else if (r->trace->ends_at_oom)
+			snprintf(note, sizeof(note), "simulated: fits up to the recorded OOM");
+		fprintf(f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s (%s)\n", "set",
+			frag_color_code(r->colour, INK_BOLD), conf,
+			frag_color_code(r->colour, INK_PLAIN), note);
+	} else if (frag_answer_is_over_limit(a, run)) {
+		frag_print_row(r, "next", f, "a larger %s, or less memory at a time",
 			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
-	else if (a->remedies && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "a larger %s, or less memory: none of %u other"
-			       " settings of PyTorch's allocator fits either",
+	} else if (a->remedies && run->status == FRAG_RUN_OOM) {
+		frag_print_row(r, "next", f, "a larger %s, or less memory at a time: none of %u"
+			       " other settings fits",
 			       frag_oom_is_limit(&run->ooms[0]) ? "fraction or device" : "device",
 			       a->remedies);
-	else if (frag_diagnosis_exceeds_capacity(a, run))
-		frag_print_row(r, "try", f, "a larger device, or less memory at a time");
+	} else if (frag_diagnosis_exceeds_capacity(a, run)) {
+		frag_print_row(r, "next", f, "a larger device, or less memory at a time");
+	}
 }
 
 static void print_pins(const struct frag_report *r, const struct frag_device_state *m, FILE *f)
@@ -290,7 +293,7 @@ static void print_pins(const struct frag_report *r, const struct frag_device_sta
 	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
 		const struct frag_blocking_tag *pin = &m->pins[i];
 
-		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
+		frag_print_row(r, i ? "" : "blocked", f, "%s in %u %s%s, by %s in %" PRIu64
 			       " block%s%s%s%s", frag_size_text(non_releasable, pin->non_releasable),
 			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
 			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
@@ -307,8 +310,8 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 
 	if (run->last.opaque)
 		return;
-	frag_print_row(r, "wasted", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
-		       " in the run); %s requested at most", SIZE(lost),
+	frag_print_row(r, "wasted", f, "%s (%.1f %%) in fragmentation and rounding; maximum over the run"
+		       " %s; peak requested %s", SIZE(lost),
 		       percent(lost, run->at_peak.reserved), SIZE(run->peak.wasted),
 		       SIZE(run->peak.requested));
 }
@@ -319,23 +322,35 @@ static void print_cached(const struct frag_report *r, const struct frag_result *
 	const struct frag_metrics *m = &run->at_peak;
 
 	if ((double)m->releasable > WORTH_A_ROW * (double)m->reserved)
-		frag_print_row(r, "cached", f, "%s of that in whole segments, which are given back"
-			       " when the device is full", SIZE(m->releasable));
+		frag_print_row(r, "cached", f, "%s in free segments, released when the device is full", SIZE(m->releasable));
+}
+
+/* " of 7.56 GiB usable (0.1 % spare)"; "" of an unlimited device. */
+static const char *spare_text(const struct frag_result *run, char buf[96])
+{
+	const uint64_t room = frag_answer_room(run), peak = run->peak.reserved;
+
+	*buf = '\0';
+	if (run->total)
+		frag_snprintf(buf, 96, " of %s usable (%.1f %% spare)", SIZE(room),
+			      percent(room > peak ? room - peak : 0, room));
+	return buf;
 }
 
 static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
-	char name[FRAG_RUN_NAME_ROOM], mark[128];
+	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96];
 	char text[FRAG_RUN_NAME_ROOM + 256];
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const char *head, *colour = frag_color_code(r->colour, INK_GREEN);
 
 	frag_report_name(r, run, name);
 	if (oom) {
-		head = "DOES NOT FIT: ";
+		head = "OOM: ";
 		colour = frag_color_code(r->colour, INK_RED);
-		snprintf(text, sizeof(text), "%s runs out of memory at step %" PRIu64 " of %" PRIu64
-			 "%s", name, oom->step, r->trace->events,
+		snprintf(text, sizeof(text), "%s failed to %s %s at step %" PRIu64 " of %" PRIu64
+			 "%s", name, oom->id ? "allocate" : "reserve its initial pool of",
+			 SIZE(oom->size), oom->step, r->trace->events,
 			 mark_text(run, oom->step, mark));
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
 		head = "INTERRUPTED: ";
@@ -347,13 +362,13 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	} else {
 		const bool ends = run->total && r->trace->ends_at_oom;
 
-		head = ends ? "FITS SO FAR: " : run->total ? "FITS: " : "NO LIMIT: ";
+		head = ends ? "FITS UP TO THE RECORDED OOM: " : run->total ? "FITS: "
+									   : "NO LIMIT: ";
 		colour = ends ? frag_color_code(r->colour, INK_YELLOW) : colour;
-		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
-			 "%s", ends ? "up to where the recording ends, " : "", name,
-			 SIZE(run->peak.reserved), run->total ? " of " : "",
-			 run->total ? SIZE(frag_answer_room(run)) : "", run->peak_step,
-			 r->trace->events, mark_text(run, run->peak_step, mark));
+		snprintf(text, sizeof(text), "%s reserves %s%s at step %" PRIu64 " of %" PRIu64
+			 "%s", name, SIZE(run->peak.reserved), spare_text(run, spare),
+			 run->peak_step, r->trace->events,
+			 mark_text(run, run->peak_step, mark));
 	}
 	fputs(colour, f);
 	frag_print_wrapped(r, head, text, f);
@@ -431,7 +446,7 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 	else if (policies == 1)
 		text_of_devices(r, &o, text, sizeof(text));
 	else if (failed == policies)
-		snprintf(text, sizeof(text), "none of %u runs", policies);
+		snprintf(text, sizeof(text), "none of %u runs fits", policies);
 	else if (!failed)
 		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", policies, name,
 			 SIZE(best.reserved));
@@ -439,12 +454,9 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
 			 policies - failed, policies, name, SIZE(best.reserved));
 	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
-	head = cut ? "INTERRUPTED: " : failed == policies ? "DOES NOT FIT: "
-	       : ends ? failed ? "SOME FIT SO FAR: " : "FITS SO FAR: "
+	head = cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
+	       : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: " : "FITS UP TO THE RECORDED OOM: "
 	       : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
-	if (ends)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", up to where the"
-			 " recording ends");
 	fputs(frag_color_code(r->colour, failed || cut ? INK_RED
 					 : ends	       ? INK_YELLOW
 						       : INK_GREEN),
@@ -456,16 +468,16 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 /* The rows that an interrupted search would have filled. */
 static void print_cut_short(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
-	static const char words[] = "(interrupted: not looked for)";
+	static const char words[] = "(interrupted: not searched)";
 
 	if (!r->cut_short || run->status == FRAG_RUN_INTERRUPTED || run->last.opaque)
 		return;
 	if (run->oom_count && run->total)
-		frag_print_row(r, "needs", f, words);
+		frag_print_row(r, "smallest", f, words);
 	if (!run->oom_count)
-		frag_print_row(r, "held", f, words);
+		frag_print_row(r, "top tags", f, words);
 	if (run->choice.ops->settings)
-		frag_print_row(r, "try", f, words);
+		frag_print_row(r, "set", f, words);
 }
 
 /* Several policies on one device that no layout fits: that is said of all of them at once. */
@@ -475,30 +487,28 @@ static bool shares_needs(const struct frag_report *r, const struct frag_result *
 	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
 }
 
-/* Where nothing helps, that comes first. */
 static void print_failure(const struct frag_report *r, const struct frag_result *run,
 			  const struct frag_diagnosis *a, FILE *f)
 {
-	const bool hopeless = frag_diagnosis_exceeds_capacity(a, run);
-
-	if (hopeless && !shares_needs(r, run, a))
-		print_needs(r, run, a, f);
 	print_cause(r, run, a, f);
-	if (a && !hopeless) {
-		print_needs(r, run, a, f);
-		print_tight(r, run, a, f);
-	}
 	print_pinned(r, &run->ooms[0].hole, f);
+	print_device(r, run, a, f);
+	if (a && !shares_needs(r, run, a))
+		print_needs(r, run, a, f);
 }
 
-/* The rows below the verdict on a run. */
+/* The rows below the verdict on a run: what to do, then the reasons. */
 static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 {
 	const struct frag_result *run = r->runs[i].result;
 	const struct frag_diagnosis *a = answer_of(r, i);
 
+	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
+		print_remedy(r, run, a, f);
 	if (run->oom_count) {
 		print_failure(r, run, a, f);
+		if (r->run_count == 1 && !r->verbose)
+			frag_print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count, f);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_lost(r, run, f);
 		print_cached(r, run, f);
@@ -507,8 +517,6 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
 		}
 	}
-	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
-		print_remedy(r, run, a, f);
 	print_cut_short(r, run, f);
 	if (!run->total && run->status == FRAG_RUN_OK)
 		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
@@ -524,10 +532,10 @@ static void print_reasons_of_all(const struct frag_report *r, FILE *f)
 
 		if (!frag_report_has_remedy(r->runs, r->run_count, i))
 			return;
-		if (shares_needs(r, run, a))
-			print_needs(r, run, a, f);
 		if (shares_needs(r, run, a) || (a && a->remedy.found)) {
 			print_remedy(r, run, a, f);
+			if (shares_needs(r, run, a))
+				print_needs(r, run, a, f);
 			return;
 		}
 	}
@@ -558,11 +566,11 @@ static void print_setting(const struct frag_report *r, const char *status, const
 	else
 		fprintf(f, "%-*s", width, name);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-" : SIZE(figures[i]));
+		fprintf(f, "%*s", i ? 14 : 16, figures[i] == UINT64_MAX ? "-" : SIZE(figures[i]));
 	if (requested == UINT64_MAX || reserved == UINT64_MAX || reserved < requested)
-		fprintf(f, "  %17s\n", "-");
+		fprintf(f, "  %16s\n", "-");
 	else
-		frag_fprintf(f, "  %10s %5.1f%%\n", SIZE(reserved - requested),
+		frag_fprintf(f, "  %10s %4.1f%%\n", SIZE(reserved - requested),
 			     percent(reserved - requested, requested));
 }
 
@@ -598,7 +606,7 @@ static void print_remedy_row(const struct frag_report *r, uint32_t i, int width,
 		snprintf(name, sizeof(name), "%s @%u", conf, r->runs[i].result->device);
 	else
 		snprintf(name, sizeof(name), "%s", conf);
-	print_setting(r, good_word(r, r->runs[i].result), name, width, remedy->requested,
+	print_setting(r, "fits", name, width, remedy->requested,
 		      remedy->reserved, f);
 }
 
@@ -618,8 +626,8 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 {
 	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
 
-	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %17s\n", status_width(r), "result", width,
-		"setting", "requested", "reserved", "overhead");
+	fprintf(f, "\n%-*s  %-*s  %14s %13s  %16s\n", status_width(r), "result", width,
+		"setting", "peak requested", "peak reserved", "overhead");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
@@ -629,7 +637,7 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 		char name[FRAG_RUN_NAME_ROOM];
 
 		frag_report_name(r, run, name);
-		print_setting(r, status_word(r, run), name, width, requested,
+		print_setting(r, status_word(run), name, width, requested,
 			      whole ? run->peak.reserved : UINT64_MAX, f);
 		print_remedy_row(r, i, width, f);
 	}
@@ -642,7 +650,7 @@ static void print_ooms(const struct frag_report *r, const struct frag_result *ru
 	for (uint32_t i = 0; i < run->oom_count && i < max; i++)
 		frag_print_oom(r, run, &run->ooms[i], f);
 	if (run->counts.ooms > max)
-		fprintf(f, "... %" PRIu64 " out-of-memories in all\n", run->counts.ooms);
+		fprintf(f, "... %" PRIu64 " OOMs in total\n", run->counts.ooms);
 }
 
 void frag_print_details(const struct frag_report *r, FILE *f)
@@ -660,10 +668,11 @@ void frag_print_details(const struct frag_report *r, FILE *f)
 		if (!run->oom_count)
 			continue;
 		if (shown++ == FRAG_REPORT_FAILED_MAX && !r->verbose) {
-			fputs("\n... and further runs that ran out of memory (--verbose)\n", f);
+			fputs("\n... and further runs that failed (--verbose)\n", f);
 			return;
 		}
-		putc('\n', f);
+		if (r->run_count > 1 || r->verbose)
+			putc('\n', f);
 		if (r->run_count > 1) {
 			print_head_of_one(r, run, f);
 			print_reasons(r, i, f);

@@ -41,41 +41,62 @@ static const char *of_tag(const char *json, char buf[OF_ROOM])
 	return buf;
 }
 
-/* "out of memory at step 7": what the moment is. */
-static void explain_text_put_moment(const struct frag_explained *m, bool colour, char *buf,
-				    size_t size)
+static int64_t usable_of(const struct page *p)
 {
-	if (m->failure)
-		snprintf(buf, size, "%sout of memory%s at step %" PRIu64,
-			 frag_color_code(colour, INK_RED), frag_color_code(colour, INK_PLAIN),
-			 m->step);
-	else if (m->kind == FRAG_MOMENT_PEAK)
-		snprintf(buf, size, "the peak, at step %" PRIu64, m->step);
-	else
-		snprintf(buf, size, "after step %" PRIu64 "%s", m->step,
-			 m->kind == FRAG_MOMENT_WORST ? ", when most is non-releasable" : "");
+	const uint64_t total = p->a->found->devices[p->m->device].total;
+
+	if (!total)
+		return -1;
+	return total > p->m->outside ? (int64_t)(total - p->m->outside) : 0;
 }
 
-/* "trace under pytorch on 994.00 MiB (device 1): the peak, ...", the device where there are two. */
-static void explain_text_print_head(const struct page *p)
+/* Line 1 of a failure: the policy, the request and the place. */
+static void explain_text_print_oom(const struct page *p)
 {
-	const struct frag_explanation *x = p->a->found;
-	const struct frag_device_figures *d = &x->devices[p->m->device];
-	char room[FRAG_PRINTABLE_ROOM], moment[128], device[32] = "";
-	const char *path = frag_printable(room, frag_input_name(p->a->trace->path));
-	const char *label = frag_choice_label(x->choice);
-	const char *on = d->total ? SIZE(d->total) : "an unlimited device";
-	size_t columns = strlen(path) + strlen(" under ") + strlen(label) + strlen(" on : ")
-			 + strlen(on);
+	const struct frag_explained *m = p->m;
+	char text[512], name[FRAG_SHORT_NAME], device[32] = "";
+	size_t used;
 
-	if (frag_tape_info(x->tape)->device_count > 1)
-		snprintf(device, sizeof(device), " (device %" PRIu32 ")", p->m->device);
-	explain_text_put_moment(p->m, false, moment, sizeof(moment));
-	columns += strlen(device) + strlen(moment);
-	explain_text_put_moment(p->m, p->paper->colour, moment, sizeof(moment));
-	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_color_code(p->paper->colour, INK_BOLD),
-		path, frag_color_code(p->paper->colour, INK_PLAIN), label, on, device,
-		p->paper->columns && columns > (size_t)p->paper->columns ? "\n  " : " ", moment);
+	if (frag_tape_info(p->a->found->tape)->device_count > 1)
+		snprintf(device, sizeof(device), " on device %" PRIu32, m->device);
+	used = (size_t)snprintf(text, sizeof(text), "%s failed to %s %s%s at step %" PRIu64
+				" of %" PRIu64, frag_choice_label(p->a->found->choice),
+				m->id ? "allocate" : "reserve its initial pool of",
+				SIZE(m->size), device, m->step, p->a->trace->events);
+	if (m->mark && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, " (%s)",
+			 frag_short_name(m->mark, name));
+	fputs(frag_color_code(p->paper->colour, INK_RED), p->f);
+	frag_put_wrapped(p->paper->columns, "OOM: ", text, p->f);
+	fputs(frag_color_code(p->paper->colour, INK_PLAIN), p->f);
+}
+
+/* Line 1 elsewhere: which moment, and how much of the device is live. */
+static void explain_text_print_moment(const struct page *p)
+{
+	static const char *const heads[] = {
+		[FRAG_MOMENT_OOM] = "STEP: ", [FRAG_MOMENT_PEAK] = "PEAK: ",
+		[FRAG_MOMENT_WORST] = "MOST NON-RELEASABLE: ", [FRAG_MOMENT_STEP] = "STEP: ",
+		[FRAG_MOMENT_MARK] = "MARK: ",
+	};
+	const struct frag_explained *m = p->m;
+	char text[512], device[32] = "", live[FRAG_NUMBER_ROOM], name[FRAG_SHORT_NAME];
+	const int64_t usable = usable_of(p);
+	size_t used;
+
+	if (frag_tape_info(p->a->found->tape)->device_count > 1)
+		snprintf(device, sizeof(device), " on device %" PRIu32, m->device);
+	used = (size_t)snprintf(text, sizeof(text), "%s, %s active of %s%s at step %" PRIu64
+				" of %" PRIu64, frag_choice_label(p->a->found->choice),
+				frag_size_text(live, m->live),
+				usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable),
+				device, m->step, p->a->trace->events);
+	if (m->mark && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, " (%s)",
+			 frag_short_name(m->mark, name));
+	fputs(frag_color_code(p->paper->colour, INK_BOLD), p->f);
+	frag_put_wrapped(p->paper->columns, heads[m->kind], text, p->f);
+	fputs(frag_color_code(p->paper->colour, INK_PLAIN), p->f);
 }
 
 static void print_request(const struct page *p)
@@ -84,75 +105,66 @@ static void print_request(const struct page *p)
 	struct sizes s;
 
 	if (p->m->id)
-		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %s; a block of %s"
-			     " serves it", frag_size_text(s.a, p->m->size), of_tag(p->m->tag, tag),
+		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %s, in a block of %s",
+			     frag_size_text(s.a, p->m->size), of_tag(p->m->tag, tag),
 			     frag_short_name(p->m->id, id), frag_size_text(s.b, p->m->need));
-	else
-		frag_put_row(p->paper->columns, "request", p->f, "the %s that the policy obtains"
-			     " before the first step", frag_size_text(s.a, p->m->size));
 }
 
-/* All that the device has beside context and other processes. */
-static uint64_t explain_text_room_of(const struct page *p)
+static double percent_of(uint64_t part, uint64_t whole)
 {
-	const uint64_t total = p->a->found->devices[p->m->device].total;
-
-	return total > p->m->outside ? total - p->m->outside : 0;
+	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* The word of the verdict, with the sum behind it: one pair of numbers. */
 static void explain_text_print_verdict(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const int columns = p->paper->columns;
+	const uint64_t usable = usable_of(p) < 0 ? 0 : (uint64_t)usable_of(p);
+	const char *word = frag_oom_cause_name(m->cause);
 	struct sizes s;
 
 	frag_size_text(s.a, m->need);
-	frag_size_text(s.b, explain_text_room_of(p));
+	frag_size_text(s.b, usable);
 	frag_size_text(s.c, m->live);
-	frag_size_text(s.d, m->largest_sought);
-	switch (m->failure) {
-	case FRAG_FAILURE_OVER_DEVICE:
-		frag_put_row(columns, "verdict", p->f,
-			     "over_device: %s is more than the device has,"
-			     " %s",
-			     s.a, s.b);
+	switch (m->cause) {
+	case FRAG_CAUSE_TOO_LARGE:
+		frag_put_row(columns, "verdict", p->f, "%s: %s requested, %s usable", word, s.a,
+			     s.b);
 		break;
-	case FRAG_FAILURE_CAPACITY:
-		frag_put_row(columns, "verdict", p->f,
-			     "capacity: %s beside the %s that is live is"
-			     " more than the device has, %s, however it is laid out",
-			     s.a, s.c, s.b);
+	case FRAG_CAUSE_CAPACITY:
+		if (m->live + m->need > usable)
+			frag_put_row(columns, "verdict", p->f, "%s: %s active + %s requested = %s"
+				     " more than the %s usable", word, s.c, s.a,
+				     frag_size_text(s.d, m->live + m->need - usable), s.b);
+		else
+			frag_put_row(columns, "verdict", p->f, "%s: lower bound %s, %s usable",
+				     word, frag_size_text(s.d, m->lower_bound), s.b);
 		break;
-	case FRAG_FAILURE_SPURIOUS:
-		frag_put_row(columns, "verdict", p->f,
-			     "spurious: asked again at once, the request is"
-			     " served; the allocator freed a block while it looked, and did not"
-			     " look again");
+	case FRAG_CAUSE_TRANSIENT:
+		frag_put_row(columns, "verdict", p->f, "%s: the same request succeeds at a second"
+			     " attempt", word);
 		break;
-	case FRAG_FAILURE_PENDING:
-		frag_put_row(columns, "verdict", p->f,
-			     "pending: enough is freed, but %s of it in %" PRIu64
-			     " block%s still in use, since step %" PRIu64,
-			     frag_size_text(s.a, m->pending), m->pending_blocks,
-			     m->pending_blocks == 1 ? " is" : "s are", m->pending_since);
+	case FRAG_CAUSE_PENDING:
+		frag_put_row(columns, "verdict", p->f, "%s: %s in %" PRIu64 " freed block%s still"
+			     " used by a stream, %s requested", word,
+			     frag_size_text(s.d, m->pending), m->pending_blocks,
+			     frag_s(m->pending_blocks), s.a);
 		break;
-	case FRAG_FAILURE_LIMIT:
-		frag_put_row(columns, "verdict", p->f, "limit: the device had it; a fraction or a"
-			     " setting of the program's own refused %s",
-			     frag_size_text(s.a, m->demand));
+	case FRAG_CAUSE_LIMIT:
+		frag_put_row(columns, "verdict", p->f, "%s: %s refused by a fraction or a setting"
+			     " of the program, %s free on the device", word,
+			     frag_size_text(s.d, m->demand),
+			     m->limited ? SIZE(m->device_free) : "enough");
 		break;
-	case FRAG_FAILURE_TIGHT:
-		frag_put_row(columns, "verdict", p->f, "tight: %s more beside the %s that is live"
-			     " leaves less than 5 %% of %s", s.a, s.c, s.b);
+	case FRAG_CAUSE_FRAGMENTATION:
+		frag_put_row(columns, "verdict", p->f, "%s%s: %s active + %s requested = %.1f %%"
+			     " of %s usable", word, m->nearly_full ? ", nearly full" : "", s.c,
+			     s.a, percent_of(m->live + m->need, usable), s.b);
 		break;
-	case FRAG_FAILURE_FRAGMENTATION:
-		frag_put_row(columns, "verdict", p->f,
-			     "fragmentation: %s beside the %s that is live"
-			     " is well below %s, but no free block for it is larger than %s, and of"
-			     " the %s asked of the device %s are missing",
-			     s.a, s.c, s.b, s.d, SIZE(m->demand), SIZE(m->missing));
-		break;
-	case FRAG_FAILURE_NONE:
+	case FRAG_CAUSE_OUTSIDE:
+	case FRAG_CAUSE_UNKNOWN:
+	case FRAG_CAUSE_NONE:
 		break;
 	}
 }
@@ -190,42 +202,70 @@ static void print_pending(const struct page *p)
 			     frag_size_text(size, m->over), m->over_blocks, frag_s(m->over_blocks));
 }
 
-static void print_sums(const struct page *p)
+/* "(all non-releasable)", "(512.00 MiB non-releasable)", or nothing. */
+static const char *held_back_text(const struct frag_explained *m, char buf[64])
+{
+	*buf = '\0';
+	if (m->free && m->non_releasable == m->free)
+		snprintf(buf, 64, " (all non-releasable)");
+	else if (m->non_releasable)
+		snprintf(buf, 64, " (%s non-releasable)", SIZE(m->non_releasable));
+	return buf;
+}
+
+static void print_free(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char note[64];
+	struct sizes s;
+
+	frag_size_text(s.a, m->free);
+	held_back_text(m, note);
+	if (m->limited)
+		frag_put_row(p->paper->columns, "free", p->f, "%s on the device + %s reserved but"
+			     " unallocated%s", frag_size_text(s.b, m->device_free), s.a, note);
+	else
+		frag_put_row(p->paper->columns, "free", p->f, "%s reserved but unallocated%s",
+			     s.a, note);
+}
+
+static void print_largest(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	struct sizes s;
 
-	frag_put_row(p->paper->columns, "memory", p->f, "%s live, %s free in segments, of which %s"
-		     " cannot go back%s%s", frag_size_text(s.a, m->live),
-		     frag_size_text(s.b, m->free), frag_size_text(s.c, m->non_releasable),
-		     m->limited ? "; left on the device " : "",
-		     m->limited ? frag_size_text(s.d, m->device_free) : "");
-	if (m->limited && m->outside)
-		frag_put_row(p->paper->columns, "", p->f, "outside the allocator (context, other"
-			     " processes) %s", frag_size_text(s.a, m->outside));
-	if (m->limit != UINT64_MAX)
-		frag_put_row(p->paper->columns, "", p->f, "the program allows itself %s in all",
-			     frag_size_text(s.a, m->limit));
-	print_pending(p);
-	frag_put_row(p->paper->columns, "largest", p->f, "%s %s now, %s after a flush, %s were all"
-		     " live blocks side by side", frag_size_text(s.a, m->largest_now),
-		     m->limited ? "fits" : "is free in one piece",
+	frag_put_row(p->paper->columns, "largest", p->f, "%s contiguous now, %s after a flush; %s"
+		     " if all live blocks were compacted", frag_size_text(s.a, m->largest_now),
 		     frag_size_text(s.b, m->largest_after_flush),
 		     frag_size_text(s.c, m->largest_after_compaction));
+}
+
+/* Rows of -v: memory outside, limits, the peak of the whole trace. */
+static void print_bounds(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	struct sizes s;
+
+	if (m->limited && m->outside)
+		frag_put_row(p->paper->columns, "outside", p->f, "%s (context, other processes)",
+			     frag_size_text(s.a, m->outside));
+	if (m->limit != UINT64_MAX)
+		frag_put_row(p->paper->columns, "limit", p->f, "%s, set by the program",
+			     frag_size_text(s.a, m->limit));
 	if (m->fits_known && m->limited)
-		frag_put_row(p->paper->columns, "trace", p->f,
-			     "its blocks come to %s at their peak,"
-			     " which %s",
-			     frag_size_text(s.a, m->peak),
-			     m->fits ? "fits" : "does not fit, however it is laid out");
+		frag_put_row(p->paper->columns, "peak", p->f, "%s allocated in the whole trace,"
+			     " lower bound %s: %s", frag_size_text(s.a, m->peak),
+			     frag_size_text(s.b, m->lower_bound),
+			     m->fits ? "less than the device"
+			     : "more than the device, however it is placed");
 }
 
 #define LIFE_ROOM 128
 
-/* What it is, since when, and until when: "weights, born at step 7, never freed in this trace". */
+/* What it is, since when, and until when: "weights, allocated at step 7, never freed in this trace". */
 static const char *life_text(const struct frag_blocking_block *pin, char buf[LIFE_ROOM])
 {
-	char end[64] = "never freed in this trace", born[64] = "there before the first step";
+	char end[64] = "never freed in this trace", born[64] = "allocated before the first step";
 
 	/* nothing uses it any more, and nobody knows whose it was */
 	if (pin->pending && pin->freed == UINT64_MAX)
@@ -234,7 +274,7 @@ static const char *life_text(const struct frag_blocking_block *pin, char buf[LIF
 		snprintf(end, sizeof(end), "%s at step %" PRIu64,
 			 pin->pending ? "pending since its free" : "freed", pin->freed);
 	if (!pin->initial)
-		snprintf(born, sizeof(born), "born at step %" PRIu64, pin->born);
+		snprintf(born, sizeof(born), "allocated at step %" PRIu64, pin->born);
 	snprintf(buf, LIFE_ROOM, "%s, %s, %s", frag_life_class_names[pin->life], born, end);
 	return buf;
 }
@@ -267,7 +307,7 @@ static void print_segments(const struct page *p)
 
 	if (!m->segment_count)
 		return;
-	fprintf(p->f, "\n  segment         bytes          free  kept from going back by\n");
+	fprintf(p->f, "\n  segment         bytes          free  blocked by\n");
 	for (uint32_t i = 0; i < m->segment_count && i < p->a->top; i++)
 		print_pins(p, &m->segments[i]);
 	if (m->segment_count > p->a->top)
@@ -290,15 +330,13 @@ static const char *evidence_text(const struct frag_explained *m)
 	return texts[weakest];
 }
 
-static void print_held(const struct page *p)
+static void print_active(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
-	char line[400] = "", tag[OF_ROOM];
+	char line[400] = "";
 	size_t used = 0;
 
-	if (!m->held_count)
-		return;
 	for (uint32_t i = 0; i < m->held_count; i++)
 		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
 			sums[k] += m->held[i].of_class[k];
@@ -310,11 +348,21 @@ static void print_held(const struct page *p)
 			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s",
 						 used ? ", " : "", frag_life_class_names[k],
 						 SIZE(sums[k]));
-	putc('\n', p->f);
-	frag_put_row(p->paper->columns, "held", p->f, "%s%s", line, evidence_text(m));
+	if (used)
+		frag_put_row(p->paper->columns, "active", p->f, "%s%s", line,
+			     evidence_text(m));
+}
+
+static void print_tags(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char tag[OF_ROOM];
+
+	if (m->held_count)
+		putc('\n', p->f);
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
-		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s %s, %s",
-			     SIZE(m->held[i].bytes), m->held[i].blocks,
+		frag_put_row(p->paper->columns, i ? "" : "top tags", p->f, "%s in %" PRIu64
+			     " block%s %s, %s", SIZE(m->held[i].bytes), m->held[i].blocks,
 			     frag_s(m->held[i].blocks), of_tag(m->held[i].tag, tag),
 			     frag_life_class_names[frag_held_class(&m->held[i])]);
 }
@@ -329,7 +377,7 @@ static void print_pools(const struct page *p)
 
 		frag_put_row(p->paper->columns, i ? "" : "pools", p->f,
 			     "pool %s: %s in %" PRIu32
-			     " segment%s, %s live, %s free, of which %s cannot go back",
+			     " segment%s, %s live, %s free, of which %s non-releasable",
 			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved),
 			     pool->segments, frag_s(pool->segments),
 			     frag_size_text(s.b, pool->live), frag_size_text(s.c, pool->free),
@@ -345,13 +393,12 @@ static void print_culprit(const struct page *p)
 
 	if (!m->culprit)
 		return;
-	frag_put_row(p->paper->columns, "culprit", p->f,
-		     "%s: %s, the largest %s, keeps %s beside it from"
-		     " going back",
+	frag_put_row(p->paper->columns, "cause", p->f, "%s of %s, the largest %s, make %s"
+		     " non-releasable", frag_size_text(s.a, m->culprit_bytes),
 		     m->culprit == FRAG_CULPRIT_LATE
-			     ? "long-lived and born late, into segments that were there for others"
-			     : "left behind in large segments",
-		     frag_size_text(s.a, m->culprit_bytes), of_tag(m->culprit_tag, tag),
+			     ? "long-lived blocks allocated late"
+			     : "blocks left behind in large segments",
+		     of_tag(m->culprit_tag, tag),
 		     frag_size_text(s.b, m->culprit_non_releasable));
 }
 
@@ -386,18 +433,17 @@ static void print_moved(const struct page *p, const struct frag_move *move)
 static void print_move(const struct page *p, uint32_t i)
 {
 	const struct frag_move *move = &p->m->moves[i];
-	char at[64] = "", to[80] = "the run reaches its end";
+	char at[64] = "", to[80] = "the trace completes";
 
 	if (i)
-		snprintf(at, sizeof(at), ", at step %" PRIu64, move->step);
+		snprintf(at, sizeof(at), " at step %" PRIu64, move->step);
 	if (move->reaches != UINT64_MAX)
-		snprintf(to, sizeof(to), "the run gets to step %" PRIu64, move->reaches);
-	frag_put_row(p->paper->columns, i ? "" : "move", p->f, "%s in %" PRIu32 " block%s out of"
-		     " segment%s %" PRIu32 "%s to elsewhere%s: then the request is served, and %s"
-		     " (simulated)", SIZE(move->bytes), move->blocks,
-		     frag_s(move->blocks), frag_s(move->from_count), move->from[0],
+		snprintf(to, sizeof(to), "the run continues to step %" PRIu64, move->reaches);
+	frag_put_row(p->paper->columns, i ? "" : "fix", p->f, "move %s in %" PRIu32 " block%s of"
+		     " segment%s %" PRIu32 "%s elsewhere%s: %s (simulated)", SIZE(move->bytes),
+		     move->blocks, frag_s(move->blocks), frag_s(move->from_count), move->from[0],
 		     move->from_count > 1 ? " and others" : "", at, to);
-	if (!i)
+	if (!i && p->a->verbose)
 		print_moved(p, move);
 }
 
@@ -405,17 +451,16 @@ static void print_moves(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->failure <= FRAG_FAILURE_CAPACITY)
+	if (m->cause <= FRAG_CAUSE_CAPACITY)
 		return;
-	for (uint32_t i = 0; i < m->move_count; i++)
+	for (uint32_t i = 0; i < m->move_count && (!i || p->a->verbose || m->move_count <= 2); i++)
 		print_move(p, i);
 	if (!m->move_count && m->tried)
-		frag_put_row(p->paper->columns, "move", p->f,
-			     "no candidate makes room for it, of %" PRIu32
-			     " that were tried, the cheapest first",
+		frag_put_row(p->paper->columns, "fix", p->f, "none: %" PRIu32 " cheapest moves of"
+			     " blocks were simulated, and the request fails after each",
 			     m->tried);
-	else if (!m->move_count && p->a->found->moves)
-		frag_put_row(p->paper->columns, "move", p->f, "there is nothing to move");
+	else if (!m->move_count && p->a->found->moves && p->a->verbose)
+		frag_put_row(p->paper->columns, "fix", p->f, "none: no block can be moved");
 }
 
 static bool is_setting(const struct page *p, const struct frag_choice *choice)
@@ -423,28 +468,40 @@ static bool is_setting(const struct page *p, const struct frag_choice *choice)
 	return choice->ops->settings && choice->ops == p->a->found->choice->ops;
 }
 
+/* The first setting that fits: line 2 has it. */
+static uint32_t first_setting(const struct page *p)
+{
+	uint32_t i = 0;
+
+	while (i < p->m->survivor_count && !is_setting(p, &p->m->survivors[i]))
+		i++;
+	return i;
+}
+
 static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
+	const uint32_t first = first_setting(p);
 	char line[SURVIVORS_ROOM] = "", conf[FRAG_CONF_ROOM];
 	size_t used = 0;
 
 	if (!m->others)
 		return;
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
+		if (i == first)
+			continue;
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.180s",
-					 !i ? "" : i + 1 < m->survivor_count ? ", " : " and ",
+					 used ? ", " : "",
 					 is_setting(p, &m->survivors[i]) && *conf
 						? conf : m->survivors[i].ops->name);
 	}
-	if (m->survivor_count)
-		frag_put_row(p->paper->columns, "others", p->f, "on this device the trace survives"
-			     " under %s, of %" PRIu32 " that were simulated", line, m->others);
-	else
-		frag_put_row(p->paper->columns, "others", p->f, "the trace survives under no other"
-			     " setting or policy that was simulated, %" PRIu32 " in all",
-			     m->others);
+	if (used)
+		frag_put_row(p->paper->columns, "also fits", p->f, "%s (%" PRIu32 " simulated)",
+			     line, m->others);
+	else if (!m->survivor_count)
+		frag_put_row(p->paper->columns, "also fits", p->f, "none of %" PRIu32 " other"
+			     " settings and policies that were simulated", m->others);
 }
 
 static void print_next_pending(const struct page *p)
@@ -452,59 +509,77 @@ static void print_next_pending(const struct page *p)
 	const char *only = p->m->awaited_count == 1 ? p->m->awaited[0].stream : NULL;
 	char stream[FRAG_SHORT_NAME];
 
-	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%s before such a request, or"
-		     " free earlier: it is served once nothing waits (simulated)",
-		     only ? "stream " : "the streams", only ? frag_short_name(only, stream) : "");
+	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%s before the request, or free"
+		     " earlier (simulated: the request succeeds)", only ? "stream " : "the streams",
+		     only ? frag_short_name(only, stream) : "");
 }
 
-/* What to do next: the line to paste, or the command that goes on from here. */
-static void print_next(const struct page *p)
+/* Line 2: what to do. A setting is never wrapped, so that it can be copied. */
+static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
+	const uint32_t i = first_setting(p);
 	char conf[FRAG_CONF_ROOM];
 
-	for (uint32_t i = 0; i < m->survivor_count; i++) {
-		if (!is_setting(p, &m->survivors[i]))
-			continue;
+	if (i < m->survivor_count) {
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
-		fprintf(p->f, "%s  paste%s   PYTORCH_CUDA_ALLOC_CONF=%s\n",
-			frag_color_code(p->paper->colour, INK_GREEN),
-			frag_color_code(p->paper->colour, INK_PLAIN), conf);
-		return;
-	}
-	if (m->failure == FRAG_FAILURE_NONE)
-		return;
-	if (m->waiting_serves)
+		fprintf(p->f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s (simulated: fits)\n", "set",
+			frag_color_code(p->paper->colour, INK_BOLD), conf,
+			frag_color_code(p->paper->colour, INK_PLAIN));
+	} else if (m->waiting_serves) {
 		print_next_pending(p);
-	else if (m->failure == FRAG_FAILURE_SPURIOUS)
-		frag_put_row(p->paper->columns, "next", p->f, "catch the error, and ask once more");
-	else if (m->failure == FRAG_FAILURE_LIMIT)
-		frag_put_row(p->paper->columns, "next", p->f, "raise the fraction that the program"
-			     " sets, or its setting");
-	else
-		frag_put_row(p->paper->columns, "next", p->f, "fragsim fit says which device would"
-			     " do, fragsim tune which setting needs the smallest");
+	} else if (m->cause == FRAG_CAUSE_TRANSIENT) {
+		frag_put_row(p->paper->columns, "next", p->f,
+			     "catch the error, and make the request again");
+	} else if (m->cause == FRAG_CAUSE_LIMIT) {
+		frag_put_row(p->paper->columns, "next", p->f, "a larger fraction or limit in the"
+			     " program");
+	} else if (m->cause <= FRAG_CAUSE_CAPACITY) {
+		frag_put_row(p->paper->columns, "next", p->f, "a larger device, or less memory at a"
+			     " time: see fragsim fit");
+	} else {
+		frag_put_row(p->paper->columns, "next", p->f, "no setting known to fit: see fragsim"
+			     " tune, and fragsim fit for the smallest device");
+	}
 }
 
+static bool has_more(const struct frag_explained *m)
+{
+	return m->segment_count || m->held_count || m->pool_count;
+}
+
+/* The rows of an answer, the verdict first; the tables only with -v or --top. */
 static void print_moment(const struct page *p)
 {
-	explain_text_print_head(p);
-	if (p->m->failure) {
-		print_request(p);
+	if (p->m->cause) {
+		explain_text_print_oom(p);
+		print_set(p);
 		explain_text_print_verdict(p);
+		if (p->a->verbose)
+			print_request(p);
+	} else {
+		explain_text_print_moment(p);
 	}
-	print_sums(p);
-	print_segments(p);
-	print_held(p);
-	print_pools(p);
-	if (p->m->failure)
-		putc('\n', p->f);
+	print_free(p);
+	if (p->m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
+		print_pending(p);
+	print_largest(p);
+	if (p->a->verbose)
+		print_bounds(p);
+	print_active(p);
 	print_culprit(p);
-	if (!p->m->failure)
+	if (p->m->cause) {
+		print_moves(p);
+		print_others(p);
+	}
+	if (!p->a->verbose && has_more(p->m))
+		frag_put_row(p->paper->columns, "more", p->f, "-v: segments, tags and pools; --top"
+			     " N: more rows of each; --html FILE: HTML report");
+	if (!p->a->verbose)
 		return;
-	print_moves(p);
-	print_others(p);
-	print_next(p);
+	print_pools(p);
+	print_segments(p);
+	print_tags(p);
 }
 
 static int explain_text_print(const void *what, const struct frag_text_style *paper, FILE *f,

@@ -153,7 +153,8 @@ static void explain_write_put_moment(struct frag_node_ref list, const struct fra
 	frag_json_u64(o, "step", m->step);
 	frag_json_u64(o, "device", m->device);
 	frag_json_text(o, "kind", frag_moment_kind_names[m->kind]);
-	frag_json_text(o, "verdict", frag_failure_names[m->failure]);
+	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
+	frag_json_bool(o, "nearly_full", m->nearly_full);
 	frag_json_u64(o, "size", m->size);
 	frag_json_u64(o, "need", m->need);
 	frag_json_u64(o, "missing", m->missing);

@@ -132,11 +132,9 @@ static void over_device(const struct advice *a)
 static bool own_limit(const struct advice *a)
 {
 	const struct frag_message_value *allowed = &a->m->said[FRAG_SAID_ALLOWED];
-	const uint64_t held = a->m->reserved.there ? a->m->reserved.bytes : a->m->allocated.bytes;
 	char text[256];
 
-	if (!allowed->there || allowed->bytes >= a->m->total.bytes
-	    || held + a->m->said[FRAG_SAID_ASKED].bytes + 3 * a->m->precision <= allowed->bytes)
+	if (!frag_message_is_over_limit(a->m))
 		return false;
 	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
 		 " raise that where it calls", SIZE(allowed->bytes));
@@ -250,15 +248,17 @@ static void frag_print_message_advice(const struct frag_message *m,
 #define GPUS_ROOM 256
 #define SENTENCE_ROOM 1024
 
-static const char *const verdict_words[] = {
-	[FRAG_SHORT_OVER_DEVICE] = "asks more than the device has",
-	[FRAG_SHORT_REFUSED] = "room was there, and it was refused",
-	[FRAG_SHORT_OUTSIDE] = "held outside the allocator",
-	[FRAG_SHORT_CAPACITY] = "capacity",
-	[FRAG_SHORT_TIGHT] = "nearly full",
-	[FRAG_SHORT_FRAGMENTATION] = "fragmentation",
-	[FRAG_SHORT_UNKNOWN] = "the message does not tell",
-};
+/* "fragmentation, nearly full" */
+static const char *verdict_text(enum frag_oom_verdict verdict)
+{
+	return verdict == FRAG_SHORT_TIGHT ? "fragmentation, nearly full"
+					   : frag_oom_cause_name(frag_shortage_cause(verdict));
+}
+
+static const char *cause_text(const struct frag_message *m)
+{
+	return frag_message_cause(m) == FRAG_CAUSE_LIMIT ? "limit" : verdict_text(m->verdict);
+}
 
 /* "0-3, 5" */
 static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
@@ -319,7 +319,7 @@ static void print_figures(const struct frag_message *m, FILE *f)
 	if (m->said[FRAG_SAID_POOLS].there)
 		snprintf(pools, sizeof(pools), "in live blocks, %s of it in private pools",
 			 SIZE(m->said[FRAG_SAID_POOLS].bytes));
-	print_figure("asked", &m->said[FRAG_SAID_ASKED], "", f);
+	print_figure("requested", &m->said[FRAG_SAID_ASKED], "", f);
 	print_figure("total", &m->total, total_note(m), f);
 	print_figure("free", &m->free, m->said[FRAG_SAID_FREE].there ? "on the device"
 							       : "follows from the others", f);
@@ -339,52 +339,44 @@ static void print_figures(const struct frag_message *m, FILE *f)
 			100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
 }
 
-/* The arithmetic in a sentence. */
+/* The numbers behind the verdict. */
 static void sentence(const struct frag_message *m, char *buf, size_t size)
 {
 	const uint64_t asked = m->said[FRAG_SAID_ASKED].bytes;
 	const uint64_t room = m->free.bytes + m->unallocated.bytes;
 	const uint64_t apart = asked > room ? asked - room : room - asked;
-	char a[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], free[FRAG_NUMBER_ROOM];
 
 	frag_size_text(a, asked);
+	frag_size_text(free, room);
 	switch (m->verdict) {
 	case FRAG_SHORT_OVER_DEVICE:
-		frag_snprintf(buf, size, "%s asked for at once are more than the %s that there are",
-			      a, SIZE(m->total.bytes));
+		snprintf(buf, size, "%s requested, %s in total", a, SIZE(m->total.bytes));
 		break;
 	case FRAG_SHORT_REFUSED:
-		frag_snprintf(buf, size, "%s were free, %s more than was asked for",
-			      SIZE(m->free.bytes),
-			      SIZE(m->free.bytes - asked));
+		snprintf(buf, size, "%s requested, %s free on the device (%s more)", a,
+			 frag_size_text(free, m->free.bytes), SIZE(m->free.bytes - asked));
 		break;
 	case FRAG_SHORT_OUTSIDE:
-		frag_snprintf(buf, size, "free and unallocated are %s, %s too few; %s are held"
-			      " outside the allocator, and without them it would fit",
-			      frag_size_text(a, room), SIZE(apart),
+		frag_snprintf(buf, size, "%s requested, %s free in total (%s short), %s outside the"
+			      " allocator", a, free, frag_size_text(a, apart),
 			      SIZE(m->outside.bytes));
 		break;
 	case FRAG_SHORT_CAPACITY:
 		if (!m->free.there || !m->unallocated.there)
-			snprintf(buf, size, "whatever was free, beside what is allocated there is"
-				 " no room for %s", a);
+			snprintf(buf, size, "%s requested, more than the allocated bytes leave", a);
 		else
-			frag_snprintf(buf, size, "free and unallocated are %s, %s too few for %s",
-				      SIZE(room), SIZE(apart), a);
+			snprintf(buf, size, "%s requested, %s free in total (%s short)", a, free,
+				 SIZE(apart));
 		break;
 	case FRAG_SHORT_TIGHT:
 	case FRAG_SHORT_FRAGMENTATION:
-		frag_snprintf(
-			buf, size,
-			"free and unallocated are %s, enough for %s: %s, %.1f%% of"
-			" all, would be left%s",
-			SIZE(room), a, SIZE(apart), 100 * (double)apart / (double)m->total.bytes,
-			m->verdict == FRAG_SHORT_TIGHT ? ", less than any placement can count on"
-						       : "; but nowhere in one piece");
+		frag_snprintf(buf, size, "%s requested, %s free in total, %s (%.1f%%) would remain",
+			      a, free, SIZE(apart),
+			      100 * (double)apart / (double)m->total.bytes);
 		break;
 	case FRAG_SHORT_UNKNOWN:
-		snprintf(buf, size, "%s were asked for; how much was free is not said, or not of"
-			 " what", a);
+		snprintf(buf, size, "%s requested; the message does not contain the free bytes", a);
 		break;
 	}
 }
@@ -400,12 +392,12 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible >> i & 1 && (int)m->verdict != i)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-						 used ? "; or: " : "", verdict_words[i]);
+						 used ? "; or: " : "", verdict_text((enum frag_oom_verdict)i));
 	if (m->precision && used)
-		fprintf(f, "  %-12s each figure is off by %s at most; that leaves possible, too:\n",
+		fprintf(f, "  %-12s each value is off by %s at most, so this is possible, too:\n",
 			"rounding", SIZE(m->precision));
 	else if (m->precision)
-		fprintf(f, "  %-12s each figure is off by %s at most: the verdict stays\n",
+		fprintf(f, "  %-12s each value is off by %s at most: the verdict stays\n",
 			"rounding", SIZE(m->precision));
 	if (used)
 		frag_put_wrapped(paper->columns, m->precision ? "               "
@@ -418,27 +410,137 @@ static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
 									    : INK_RED;
 }
 
-/* above: the line of the message whose advice is this one's, too; 0: there is none. */
-static void print_group(const struct frag_message_group *group, const struct frag_text_style *paper,
-			uint64_t above, FILE *f)
+static const char *setting_of(const struct frag_message *m)
+{
+	if (m->verdict != FRAG_SHORT_FRAGMENTATION && m->verdict != FRAG_SHORT_TIGHT)
+		return NULL;
+	switch (speaker_of(m)) {
+	case TORCH:
+	case OLD_TORCH:
+		return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+	case BFC:
+		return "TF_GPU_ALLOCATOR=cuda_malloc_async";
+	case ASYNC:
+	case MPS:
+	case RMM:
+	case OTHER:
+		break;
+	}
+	return NULL;
+}
+
+/* What to do where no setting is known to help. */
+static const char *step_of(const struct frag_message *m)
+{
+	switch (frag_message_cause(m)) {
+	case FRAG_CAUSE_TOO_LARGE:
+		return "split the operation that failed, or use a larger device; no setting helps";
+	case FRAG_CAUSE_OUTSIDE:
+		return "list other processes: nvidia-smi --query-compute-apps=pid,process_name,"
+		       "used_memory --format=csv";
+	case FRAG_CAUSE_LIMIT:
+		return "raise the program's own limit: torch.cuda.set_per_process_memory_fraction"
+		       "(1.0)";
+	case FRAG_CAUSE_TRANSIENT:
+		return "look for other processes that come and go, and for a limit of the program";
+	case FRAG_CAUSE_NONE:
+	case FRAG_CAUSE_CAPACITY:
+	case FRAG_CAUSE_PENDING:
+	case FRAG_CAUSE_FRAGMENTATION:
+	case FRAG_CAUSE_UNKNOWN:
+		break;
+	}
+	return "reduce the peak: smaller batch, shorter sequences, activation checkpointing, lower"
+	       " precision";
+}
+
+/* How to learn more than a message tells. */
+static const char *recording_of(const struct frag_message *m)
+{
+	switch (speaker_of(m)) {
+	case TORCH:
+	case OLD_TORCH:
+		return "fragsim record --torch -o mine -- python train.py; fragsim explain"
+		       " mine.pickle";
+	case BFC:
+		return m->total.there ? NULL
+		       : "TF_CPP_MIN_LOG_LEVEL=0, and give the whole log to fragsim explain";
+	case RMM:
+		return "rmm.enable_logging(log_file_name=\"rmm.csv\"); fragsim run rmm.csv";
+	case ASYNC:
+	case MPS:
+	case OTHER:
+		break;
+	}
+	return NULL;
+}
+
+static void print_device_row(const struct frag_message *m, const struct frag_text_style *paper,
+			     FILE *f)
+{
+	char free[64] = "", outside[96] = "";
+
+	if (!m->total.there)
+		return;
+	if (m->free.there)
+		snprintf(free, sizeof(free), ", %s free", SIZE(m->free.bytes));
+	if (m->outside.there)
+		snprintf(outside, sizeof(outside), ", %s outside the allocator (context, other"
+			 " processes)", SIZE(m->outside.bytes));
+	frag_put_row(paper->columns, "device", f, "%s total%s%s", SIZE(m->total.bytes), free,
+		     outside);
+}
+
+/* Line 2 is the setting, never wrapped; the rest is one pair of numbers a line. */
+static void print_block(const struct frag_message_group *group, const struct frag_text_style *paper,
+			FILE *f)
 {
 	const struct frag_message *m = &group->first;
-	char gpus[GPUS_ROOM], text[SENTENCE_ROOM + 128], buf[SENTENCE_ROOM];
+	const char *setting = setting_of(m), *recording = recording_of(m);
+	char gpus[GPUS_ROOM], where[GPUS_ROOM + 64] = "", times[64] = "";
 
-	fprintf(f, "line %" PRIu64 ": %s", m->line, frag_wording_text(m->wording));
+	if (setting)
+		fprintf(f, "  %-10s%s%s%s (not simulated)\n", "set",
+			frag_color_code(paper->colour, INK_BOLD), setting,
+			frag_color_code(paper->colour, INK_PLAIN));
+	else
+		frag_put_row(paper->columns, "next", f, "%s", step_of(m));
+	print_device_row(m, paper, f);
+	if (m->allocated.there)
+		frag_put_row(paper->columns, "allocator", f, "%s allocated%s%s%s",
+			     SIZE(m->allocated.bytes), m->unallocated.there ? ", " : "",
+			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",
+			     m->unallocated.there ? " reserved but unallocated" : "");
+	if (setting)
+		frag_put_row(paper->columns, "or", f, "%s", step_of(m));
+	if (recording)
+		frag_put_row(paper->columns, "record", f, "%s", recording);
 	if (group->gpus)
-		fprintf(f, ", GPU %s", gpus_text(group->gpus, gpus));
+		snprintf(where, sizeof(where), ", GPU %s", gpus_text(group->gpus, gpus));
 	if (group->count > 1)
-		fprintf(f, ", said %" PRIu64 " times", group->count);
+		snprintf(times, sizeof(times), ", %" PRIu64 " times", group->count);
+	frag_put_row(paper->columns, "message", f, "line %" PRIu64 ", %s%s%s", m->line,
+		     frag_wording_text(m->wording), where, times);
+}
+
+/* above: the line of the message whose advice is this one's, too; 0: there is none. */
+static void print_group(const struct frag_message_group *group, const struct frag_text_style *paper,
+			uint64_t above, bool verbose, FILE *f)
+{
+	const struct frag_message *m = &group->first;
+	char text[SENTENCE_ROOM + 128], buf[SENTENCE_ROOM];
+
+	sentence(m, buf, sizeof(buf));
+	snprintf(text, sizeof(text), "%s%s%s: %s",
+		 frag_color_code(paper->colour, verdict_ink(m->verdict)), cause_text(m),
+		 frag_color_code(paper->colour, INK_PLAIN), buf);
+	frag_put_wrapped(paper->columns, "", text, f);
+	print_block(group, paper, f);
+	if (!verbose)
+		return;
 	putc('\n', f);
 	print_figures(m, f);
 	print_possible(m, paper, f);
-	sentence(m, buf, sizeof(buf));
-	snprintf(text, sizeof(text), "%s%s%s: %s.",
-		 frag_color_code(paper->colour, verdict_ink(m->verdict)), verdict_words[m->verdict],
-		 frag_color_code(paper->colour, INK_PLAIN), buf);
-	putc('\n', f);
-	frag_put_wrapped(paper->columns, "", text, f);
 	if (above)
 		fprintf(f, "  - what to do: as of line %" PRIu64 "\n", above);
 	else
@@ -453,7 +555,7 @@ static void message_text_print_row(const struct frag_message_group *group, FILE 
 	fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
 		SIZE(m->said[FRAG_SAID_ASKED].bytes),
 		m->free.there ? frag_size_text(free, m->free.bytes) : "-",
-		frag_shortage_name(m->verdict),
+		frag_oom_cause_name(frag_message_cause(m)),
 		group->gpus ? gpus_text(group->gpus, gpus) : "-");
 }
 
@@ -461,7 +563,7 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 {
 	const uint32_t rows = groups->count < ROWS_MAX ? groups->count : ROWS_MAX;
 
-	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "asked", "free", "verdict",
+	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "requested", "free", "verdict",
 		"GPU");
 	for (uint32_t i = 0; i < rows; i++)
 		message_text_print_row(&groups->groups[i], f);
@@ -474,10 +576,10 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 
 /* All of a few; of more a table, and the first of each verdict. */
 void frag_report_messages(const struct frag_message_groups *groups,
-			  const struct frag_text_style *paper, FILE *f)
+			  const struct frag_text_style *paper, bool verbose, FILE *f)
 {
 	const bool all = groups->count <= WHOLE_MAX;
-	uint64_t shown[FRAG_SHORTAGES + 1] = { 0 };     /* lines; 0: none yet */
+	uint64_t shown[FRAG_CAUSE_UNKNOWN + 1][2] = { { 0 } };     /* lines; 0: none yet */
 
 	if (groups->messages > 1)
 		fprintf(f, "%" PRIu64 " messages, %s%" PRIu32 " different\n", groups->messages,
@@ -486,13 +588,14 @@ void frag_report_messages(const struct frag_message_groups *groups,
 		message_text_print_table(groups, f);
 	for (uint32_t i = 0; i < groups->count; i++) {
 		const struct frag_message *m = &groups->groups[i].first;
+		uint64_t *above = &shown[frag_message_cause(m)][m->verdict == FRAG_SHORT_TIGHT];
 
-		if (!all && shown[m->verdict])
+		if (!all && *above)
 			continue;
 		if (groups->messages > 1)
 			putc('\n', f);
-		print_group(&groups->groups[i], paper, shown[m->verdict], f);
-		if (!shown[m->verdict])
-			shown[m->verdict] = m->line;
+		print_group(&groups->groups[i], paper, *above, verbose, f);
+		if (!*above)
+			*above = m->line;
 	}
 }

@@ -7,6 +7,6 @@
 
 /* There is one at least. */
 void frag_report_messages(const struct frag_message_groups *groups,
-			  const struct frag_text_style *paper, FILE *f);
+			  const struct frag_text_style *paper, bool verbose, FILE *f);
 
 #endif

@@ -11,7 +11,7 @@
 #include "answers/color.h"
 #include "answers/layout.h"
 
-#define HOLDERS_SHOWN 3         /* of those that are known, unless all is */
+#define HOLDERS_SHOWN 2         /* of those that are known, unless all is */
 
 /* What was in the way, in short. missing: of the largest piece that could be had. */
 static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uint64_t missing)
@@ -71,7 +71,7 @@ static void print_frames(const char *frames, FILE *f)
 		const size_t first = colons ? blanks + 1 : 0;
 
 		/* the rest of what frag_printable() does has been done: it is JSON */
-		fprintf(f, "%14s%s%.*s\n", "", colons ? "\\u003a" : "", (int)(n - first),
+		fprintf(f, "%16s%s%.*s\n", "", colons ? "\\u003a" : "", (int)(n - first),
 			frames + first);
 		frames += n + 1;
 	}
@@ -86,7 +86,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 
 		/* one that all of them have needs no figures of its own */
 		if (stack->blocks != holder->blocks)
-			fprintf(f, "%12s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
+			fprintf(f, "%14s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
 				":\n", "", SIZE(stack->bytes), stack->blocks,
 				stack->blocks == 1 ? "" : "s", stack->oldest);
 		print_frames(stack->frames, f);
@@ -94,7 +94,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 		blocks -= stack->blocks;
 	}
 	if (holder->stack_count && blocks)
-		fprintf(f, "%12s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
+		fprintf(f, "%14s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
 			SIZE(bytes), blocks, blocks == 1 ? "" : "s",
 			holder->all_stacks);
 }
@@ -131,7 +131,7 @@ void frag_print_holders(const struct frag_report *r, const struct frag_tag_usage
 	const uint32_t max = r->verbose ? FRAG_HOLDERS_MAX : HOLDERS_SHOWN;
 
 	for (uint32_t i = 0; i < count && i < max; i++)
-		print_holder(r, &holders[i], i ? "          " : "  held    ", r->verbose, f);
+		print_holder(r, &holders[i], i ? "            " : "  top tags  ", r->verbose, f);
 }
 
 const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM])
@@ -141,13 +141,11 @@ const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM
 	frag_size_text(size, hole->bytes);
 	frag_size_text(live, hole->live);
 	if (hole->whole)
-		snprintf(buf, FRAG_HOLE_ROOM, "keep segment %u (%s) from being given back",
-			 hole->segment, size);
+		snprintf(buf, FRAG_HOLE_ROOM, "in segment %u (%s)", hole->segment, size);
 	else
 		snprintf(buf, FRAG_HOLE_ROOM,
-			 "keep %s from being one piece in segment %u, from byte"
-			 " %" PRIu64 " on",
-			 size, hole->segment, hole->offset);
+			 "in segment %u (%s from byte %" PRIu64 " on)", hole->segment, size,
+			 hole->offset);
 	return buf;
 }
 
@@ -158,11 +156,11 @@ static void print_hole(const struct frag_report *r, const struct frag_hole *hole
 
 	if (!hole->bytes)
 		return;
-	snprintf(text, sizeof(text), "%s %s", frag_size_text(live, hole->live),
+	snprintf(text, sizeof(text), "by %s %s", frag_size_text(live, hole->live),
 		 frag_hole_text(hole, what));
-	frag_print_wrapped(r, "  pinned  ", text, f);
+	frag_print_wrapped(r, "  blocked   ", text, f);
 	for (uint32_t i = 0; i < hole->holder_count; i++)
-		print_holder(r, &hole->holders[i], "          ", true, f);
+		print_holder(r, &hole->holders[i], "            ", true, f);
 }
 
 void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
@@ -178,12 +176,12 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 				frag_s(oom->size));
 		putc('\n', f);
 	}
-	/* beside other policies it is the figures of the table that count */
-	if (r->verbose || r->run_count == frag_device_count(r))
+	if (r->verbose)
 		frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
 	if (r->verbose)
 		frag_print_wrapped(r, "  ", frag_oom_advice(oom, advice), f);
-	frag_print_holders(r, oom->holders, oom->holder_count, f);
+	if (r->run_count > 1 || r->verbose)
+		frag_print_holders(r, oom->holders, oom->holder_count, f);
 	if (r->verbose)
 		print_hole(r, &oom->hole, f);
 }

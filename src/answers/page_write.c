@@ -176,13 +176,11 @@ static void put_facts(const struct writing *w, FILE *f)
 	fputs("]}", f);
 }
 
-/* "  cause   why it failed": a word of at most seven letters, and what it says. */
+/* "  verdict   the reason": a label of at most nine letters, "top tags" too, and its text. */
 static bool is_row(const char *line, size_t length)
 {
-	const size_t word = length > 2 ? strspn(line + 2, "abcdefghijklmnopqrstuvwxyz") : 0;
-
-	return length > 10 && strncmp(line, "  ", 2) == 0 && line[9] == ' ' && line[10] != ' '
-	       && word <= 7 && strspn(line + 2 + word, " ") == 8 - word;
+	return length > 12 && strncmp(line, "  ", 2) == 0 && line[11] == ' ' && line[12] != ' '
+	       && strspn(line + 2, "abcdefghijklmnopqrstuvwxyz ") >= 10;
 }
 
 /* A line that is wrapped hangs below its own text; one of a table stays as long as it is. */

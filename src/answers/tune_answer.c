@@ -186,7 +186,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
 	    || frag_printable(shown, path) != path || total == UINT64_MAX)
 		return;
-	fprintf(f, "  proof   fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
+	fprintf(f, "  proof     fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
 	print_word(t->texts[p->choice], f);
 	fprintf(f, " --device-bytes %s", CAPACITY(total));
 	print_size_option("context-bytes", now->context, then->context, f);

@@ -30,7 +30,7 @@ void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, 
 	char head[32], text[ROW_ROOM];
 
 	frag_vsnprintf(text, sizeof(text), format, args);
-	snprintf(head, sizeof(head), "  %-8s", label);
+	snprintf(head, sizeof(head), "  %-10s", label);
 	frag_put_wrapped(columns, head, text, f);
 }
 

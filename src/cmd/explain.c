@@ -4,6 +4,8 @@
 #include "cmd/time_budget.h"
 #include <stdbool.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cmd/command.h"
 #include "base/output_path.h"
@@ -24,7 +26,7 @@ enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK
 #define FRAG_EXPLAIN_ROWS(base)                                                                \
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",              \
 	  (base) + FRAG_EXPLAIN_AT },                                                              \
-	{ 0, "top", "N", "rows of each table (5)", (base) + FRAG_EXPLAIN_TOP },                  \
+	{ 0, "top", "N", "with tables, of so many rows (5)", (base) + FRAG_EXPLAIN_TOP },                  \
 	{ 0, "moves", "N", "go on after a move, up to so many (1)", (base) + FRAG_EXPLAIN_MOVES }, \
 	{ 0, "block-cost", "SIZE", "what each block of a move counts beside its bytes (4MiB)",   \
 	  (base) + FRAG_EXPLAIN_BLOCK_COST },                                                      \
@@ -35,6 +37,7 @@ struct frag_explain_trace {
 	struct frag_run_options run;
 	const char *at;                 /* NULL: oom */
 	uint64_t top, moves, block_cost;
+	bool tables;                    /* --top was given */
 	const char *folded, *json;      /* paths; NULL: none */
 	struct frag_answer_page redraw;      /* of the page, where run has --html */
 };
@@ -83,6 +86,7 @@ static int frag_explain_trace_set(struct frag_explain_trace *how, int id, const 
 		how->at = value;
 		return 0;
 	case FRAG_EXPLAIN_TOP:
+		how->tables = true;
 		return frag_option_count(&how->top, "top", value, 1, ROWS_MAX, err);
 	case FRAG_EXPLAIN_MOVES:
 		return frag_option_count(&how->moves, "moves", value, 0, ROWS_MAX, err);
@@ -239,7 +243,7 @@ static int explain_draw(struct work *w, struct frag_error *err)
 	rc = frag_redrawn_begin(&x, &w->taped, err);
 	if (w->found.count) {
 		x.look = w->found.moments[0].step;
-		r->bad = w->found.moments[0].failure != FRAG_FAILURE_NONE;
+		r->bad = w->found.moments[0].cause != FRAG_CAUSE_NONE;
 	}
 	rc = rc ? rc : frag_redrawn_run(&x, &w->taped.choices[0], w->devices.figures, err);
 	rc = rc ? rc : frag_redrawn_end(&x, r, err);
@@ -253,6 +257,7 @@ static int explain_print(struct work *w, struct frag_error *err)
 		.trace = frag_trace_info(w->taped.trace),
 		.found = &w->found,
 		.top = (uint32_t)w->how->top,
+		.verbose = w->how->run.verbose || w->how->tables,
 		.time_up = w->time_up,
 	};
 	int rc = 0;
@@ -293,7 +298,7 @@ static int frag_explain_trace(struct frag_explain_trace *how, const struct frag_
 struct frag_explain_message {
 	const char *path;       /* "-": standard input */
 	const char *json;       /* NULL: none */
-	bool quiet;
+	bool quiet, verbose;
 };
 
 struct explained {
@@ -336,7 +341,7 @@ static int explain_report(struct explained *e, struct frag_error *err)
 	if (e->how->json)
 		frag_message_write_end(&e->json);
 	if (!e->how->quiet && !(e->how->json && strcmp(e->how->json, "-") == 0))
-		frag_report_messages(&e->groups, &paper, stdout);
+		frag_report_messages(&e->groups, &paper, e->how->verbose, stdout);
 	return e->how->json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
@@ -380,6 +385,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'v', "verbose", NULL, "with tables of segments, tags and pools", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
@@ -420,6 +426,9 @@ static int explain_set_option(void *ctx, int id, const char *value, struct frag_
 	case FRAG_OPT_QUIET:
 		explain->trace.run.quiet = true;
 		return 0;
+	case FRAG_OPT_VERBOSE:
+		explain->trace.run.verbose = true;
+		return 0;
 	default:
 		explain->of_trace = explain_name_of(id);
 		if (id < OPT_OF_TRACE)
@@ -434,7 +443,7 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 {
 	const struct frag_explain_message how = {
 		.path = count ? operands[0] : "-", .json = explain->trace.json,
-		.quiet = explain->trace.run.quiet,
+		.quiet = explain->trace.run.quiet, .verbose = explain->trace.run.verbose,
 	};
 
 	if (explain->of_trace)
@@ -446,6 +455,37 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the message",
 				 how.json);
 	return frag_explain_message(&how, err);
+}
+
+#define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
+
+/*
+ * Does a file look like a log with an out-of-memory message? Traces and snapshots begin with a
+ * bracket or a byte that is no text; a log contains the words.
+ */
+static bool is_message(const char *path)
+{
+	char *text = NULL;
+	size_t length = 0;
+	bool found = false;
+	struct stat st;
+	FILE *f;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "re");
+	text = f ? malloc(SNIFFED + 1) : NULL;
+	if (text)
+		length = fread(text, 1, SNIFFED, f);
+	if (length && !strchr("{(\037\200", text[0]) && !memchr(text, '\0', length)) {
+		text[length] = '\0';
+		found = strstr(text, "out of memory") || strstr(text, "Out of memory")
+			|| strstr(text, "OutOfMemory") || strstr(text, "RESOURCE_EXHAUSTED");
+	}
+	if (f)
+		fclose(f);
+	free(text);
+	return found;
 }
 
 static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
@@ -460,7 +500,8 @@ static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, explain_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
-	if (explain.message)
+	if (explain.message
+	    || (argc - rest == 1 && !explain.of_trace && is_message(argv[rest])))
 		rc = explain_message(&explain, cmd, argv + rest, argc - rest, err);
 	else if (argc - rest != 1)
 		rc = frag_usage(cmd, argc == rest ? "which trace? --message reads an out-of-memory"

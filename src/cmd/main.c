@@ -372,6 +372,9 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 	if (*name == '-')
 		return unknown_option(name, err);
 	cmd = frag_command_find(name, err);
+	/* a file that exists is explained */
+	if (!cmd && access(name, R_OK) == 0)
+		return frag_cmd_explain.exec(&frag_cmd_explain, argc, argv, status, err);
 	return cmd ? cmd->exec(cmd, argc - 1, argv + 1, status, err) : err->code;
 }
 

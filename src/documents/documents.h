@@ -118,6 +118,7 @@ struct frag_explain_answer {
 	const struct frag_trace_info *trace;
 	const struct frag_explanation *found;
 	uint32_t top;           /* rows of a table, for people */
+	bool verbose;           /* with the tables */
 	bool time_up;		/* the moments, or parts of them, that its time has left */
 };
 void frag_explain_document(struct frag_node_ref root, const void *what);

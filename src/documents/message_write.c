@@ -28,14 +28,18 @@ static char *put_figure(char *p, const char *key, const struct frag_message_valu
 static char *put_possible(char *p, const struct frag_message *m)
 {
 	const char *separator = "";
+	uint32_t named = 1U << frag_message_cause(m);
 
-	p = message_write_put(p, "\"," MEMBER "\"also_possible\":\t[");
+	p = message_write_put(p, "," MEMBER "\"also_possible\":\t[");
 	for (int i = 0; i < FRAG_SHORTAGES; i++) {
-		if (!(m->possible >> i & 1) || (int)m->verdict == i)
+		const enum frag_oom_cause cause = frag_shortage_cause((enum frag_oom_verdict)i);
+
+		if (!(m->possible >> i & 1) || (int)m->verdict == i || named >> cause & 1)
 			continue;
+		named |= 1U << cause;
 		p = message_write_put(p, separator);
 		p = message_write_put(p, "\"");
-		p = message_write_put(p, frag_shortage_name((enum frag_oom_verdict)i));
+		p = message_write_put(p, frag_oom_cause_name(cause));
 		p = message_write_put(p, "\"");
 		separator = ", ";
 	}
@@ -62,7 +66,9 @@ void frag_message_write(const struct frag_message *m, uint64_t count, struct fra
 	p = put_figure(p, "precision",
 		       &(struct frag_message_value){ .bytes = m->precision, .there = true });
 	p = message_write_put(p, MEMBER "\"verdict\":\t\"");
-	p = message_write_put(p, frag_shortage_name(m->verdict));
+	p = message_write_put(p, frag_oom_cause_name(frag_message_cause(m)));
+	p = message_write_put(p, "\"," MEMBER "\"nearly_full\":\t");
+	p = message_write_put(p, m->verdict == FRAG_SHORT_TIGHT ? "true" : "false");
 	frag_outfile_used(out, put_possible(p, m));
 }
 

@@ -18,15 +18,6 @@ static const char *result_write_verdict_of(const struct frag_result *r)
 	return r->total ? "fits" : "no limit";
 }
 
-static const char *cause_of(const struct frag_result *r)
-{
-	if (!r->oom_count)
-		return NULL;
-	if (frag_oom_is_limit(&r->ooms[0]))
-		return "limit";
-	return r->ooms[0].fragmentation ? "fragmentation" : "capacity";
-}
-
 static void put_needs(struct frag_node_ref in, const struct frag_result *r,
 		      const struct frag_diagnosis *a)
 {
@@ -118,6 +109,7 @@ static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 static void frag_json_answer(struct frag_node_ref run, const struct frag_result *r,
 		      const struct frag_diagnosis *a)
 {
+	const struct frag_oom_diagnosis oom = frag_diagnosis_cause(a, r);
 	struct frag_node_ref o;
 
 	if (!a || r->last.opaque) {
@@ -126,10 +118,10 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 	}
 	o = frag_json_object(run, "answer");
 	frag_json_text(o, "verdict", result_write_verdict_of(r));
-	frag_json_text(o, "cause", cause_of(r));
+	frag_json_text(o, "cause", frag_oom_cause_name(oom.cause));
 	put_needs(o, r, a);
 	frag_json_bool(o, "hopeless", frag_diagnosis_exceeds_capacity(a, r));
-	frag_json_bool(o, "nearly_full", frag_diagnosis_is_nearly_full(a, r));
+	frag_json_bool(o, "nearly_full", oom.nearly_full);
 	put_lost(o, r);
 	put_pinned(o, r, a);
 	if (r->oom_count)

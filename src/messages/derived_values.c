@@ -142,14 +142,32 @@ void frag_message_judge(struct frag_message *m)
 			m->verdict = (enum frag_oom_verdict)i;
 }
 
-const char *frag_shortage_name(enum frag_oom_verdict shortage)
+enum frag_oom_cause frag_shortage_cause(enum frag_oom_verdict shortage)
 {
-	static const char *const names[] = {
-		[FRAG_SHORT_OVER_DEVICE] = "request_too_large", [FRAG_SHORT_REFUSED] = "refused",
-		[FRAG_SHORT_OUTSIDE] = "outside", [FRAG_SHORT_CAPACITY] = "capacity",
-		[FRAG_SHORT_TIGHT] = "nearly_full", [FRAG_SHORT_FRAGMENTATION] = "fragmentation",
-		[FRAG_SHORT_UNKNOWN] = "unknown",
+	static const enum frag_oom_cause causes[] = {
+		[FRAG_SHORT_OVER_DEVICE] = FRAG_CAUSE_TOO_LARGE,
+		[FRAG_SHORT_REFUSED] = FRAG_CAUSE_TRANSIENT,
+		[FRAG_SHORT_OUTSIDE] = FRAG_CAUSE_OUTSIDE,
+		[FRAG_SHORT_CAPACITY] = FRAG_CAUSE_CAPACITY,
+		[FRAG_SHORT_TIGHT] = FRAG_CAUSE_FRAGMENTATION,
+		[FRAG_SHORT_FRAGMENTATION] = FRAG_CAUSE_FRAGMENTATION,
+		[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
 	};
 
-	return names[shortage];
+	return causes[shortage];
+}
+
+bool frag_message_is_over_limit(const struct frag_message *m)
+{
+	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
+	const uint64_t held = m->reserved.there ? m->reserved.bytes : m->allocated.bytes;
+
+	return allowed->there && allowed->bytes < m->total.bytes
+	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
+}
+
+enum frag_oom_cause frag_message_cause(const struct frag_message *m)
+{
+	return m->verdict == FRAG_SHORT_REFUSED && frag_message_is_over_limit(m)
+		       ? FRAG_CAUSE_LIMIT : frag_shortage_cause(m->verdict);
 }

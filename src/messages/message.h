@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/oom_verdict.h"
+
 /* Which program speaks, named by the first version of PyTorch that said it so. */
 enum frag_wording {
 	FRAG_WORDING_CACHED,	/* "...; 4.68 MiB cached)" */
@@ -52,7 +54,8 @@ enum frag_oom_verdict {
 	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN
 };
 
-const char *frag_shortage_name(enum frag_oom_verdict shortage);
+/* The word for it: a refused request is transient, and nearly full qualifies fragmentation. */
+enum frag_oom_cause frag_shortage_cause(enum frag_oom_verdict shortage);
 
 /* Free chunks that a dump lists. */
 struct frag_free_chunks {
@@ -74,6 +77,12 @@ struct frag_message {
 
 /* The request is there. */
 void frag_message_judge(struct frag_message *m);
+
+/* Does the request exceed a limit that the program has set itself, as far as the digits go? */
+bool frag_message_is_over_limit(const struct frag_message *m);
+
+/* The word for its verdict, after frag_message_judge(). */
+enum frag_oom_cause frag_message_cause(const struct frag_message *m);
 
 /* A point, and ranges, of what decides. Bytes, each below 2^53. */
 enum {

@@ -24,16 +24,21 @@ enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL])
 	const int64_t asked = at[FRAG_AT_ASKED], total = at[FRAG_AT_TOTAL], free = at[FRAG_AT_FREE];
 	const int64_t room = free + at[FRAG_AT_UNALLOCATED];
 	const int64_t outside = total - room - at[FRAG_AT_ALLOCATED];
+	const struct frag_oom_facts facts = {
+		.need = asked, .live = total - room, .usable = total,
+		.retry_succeeds = asked + REFUSED_SPARE <= free,
+	};
+	const enum frag_oom_cause cause = frag_oom_cause_of(&facts);
 
-	if (asked > total)
+	if (cause == FRAG_CAUSE_TOO_LARGE)
 		return FRAG_SHORT_OVER_DEVICE;
-	if (asked + REFUSED_SPARE <= free)
+	if (cause == FRAG_CAUSE_TRANSIENT)
 		return FRAG_SHORT_REFUSED;
-	if (asked > room)
+	if (cause == FRAG_CAUSE_CAPACITY)
 		return 100 * outside > 5 * total
 		       && 100 * asked <= 100 * (room + outside) - 2 * total
 		       ? FRAG_SHORT_OUTSIDE : FRAG_SHORT_CAPACITY;
-	return 100 * (room - asked) < 5 * total ? FRAG_SHORT_TIGHT : FRAG_SHORT_FRAGMENTATION;
+	return frag_oom_is_nearly_full(&facts) ? FRAG_SHORT_TIGHT : FRAG_SHORT_FRAGMENTATION;
 }
 
 /*

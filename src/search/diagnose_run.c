@@ -20,7 +20,6 @@
 #define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is searched for. */
 #define WORTH_IT 0.05
-#define TIGHT 1.05              /* of what is live; a device with less than that is tight */
 
 static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
@@ -95,31 +94,48 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *sur
 	return rc;
 }
 
-/* Of several devices the run's own is simulated alone. */
-static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
-				      const struct frag_result *run, struct frag_error *err)
+/* The run's device alone, as a case; *part is the tape that the caller releases. */
+static int diagnose_run_case(struct frag_fit_case *subject, struct frag_tape **part,
+			     const struct frag_trials *t, const struct frag_result *run,
+			     struct frag_error *err)
 {
-	struct frag_fit_case subject = {
-		.tape = t->tape,
+	int rc = frag_tape_of_device(part, t->tape, run->device, err);
+
+	*subject = (struct frag_fit_case){
+		.tape = *part ? *part : t->tape,
 		.choice = &run->choice,
-		.devices = t->options->devices,
-		.device = run->device,
+		.devices = t->options->devices + (*part ? run->device : 0),
+		.device = *part ? 0 : run->device,
 		.model = t->options->model,
 		.stop = t->stop,
 		.ctx = t->ctx,
 	};
-	struct frag_fit_intervals survival;
-	struct frag_tape *part;
-	int rc = frag_tape_of_device(&part, t->tape, run->device, err);
+	return rc;
+}
 
-	if (part) {
-		subject.tape = part;
-		subject.devices += run->device;
-		subject.device = 0;
-	}
+static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
+				      const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_fit_intervals survival;
+	struct frag_fit_case subject;
+	struct frag_tape *part;
+	int rc = diagnose_run_case(&subject, &part, t, run, err);
+
 	frag_survival_init(&survival, &subject);
 	rc = rc ? rc : walk_upwards(a, &survival, run, err);
 	frag_survival_fini(&survival);
+	frag_tape_del(part);
+	return rc;
+}
+
+static int diagnose_run_find_cause(struct frag_diagnosis *a, const struct frag_trials *t,
+				   const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_fit_case subject;
+	struct frag_tape *part;
+	int rc = diagnose_run_case(&subject, &part, t, run, err);
+
+	rc = rc ? rc : frag_oom_find_cause(&a->oom, &subject, a->requested, err);
 	frag_tape_del(part);
 	return rc;
 }
@@ -252,6 +268,7 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
 		rc = find_needs(a, t, run, err);
+		rc = rc ? rc : diagnose_run_find_cause(a, t, run, err);
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
 			rc = find_limit(a, t, run, err);
 		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
@@ -309,10 +326,10 @@ bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struc
 				   || frag_answer_is_over_limit(a, run));
 }
 
-bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *a, const struct frag_result *run)
+struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *a,
+					       const struct frag_result *run)
 {
-	return a && a->requested && run->total && !frag_diagnosis_exceeds_capacity(a, run)
-	       && (double)frag_answer_allowed(run) < TIGHT * (double)frag_answer_live(a);
+	return a && a->oom.cause ? a->oom : frag_oom_diagnose_record(run);
 }
 
 void frag_answer_fini(struct frag_diagnosis *a)

@@ -6,6 +6,7 @@
 #define SEARCH_DIAGNOSE_RUN_H
 
 #include "explain/device_state.h"
+#include "search/oom_cause.h"
 #include "search/settings_grid.h"
 
 /* A setting that was tried in place of the run's own, on the same device. */
@@ -26,6 +27,7 @@ struct frag_diagnosis {
 	uint64_t smallest, safe, failing;
 	bool limit_stays;               /* where memory ran out: no later event may change a
 					 * fraction of the device that the program has set */
+	struct frag_oom_diagnosis oom;  /* of the first OOM */
 	struct frag_device_state peak;        /* of a run that did not fail, after peak_step */
 	bool has_peak;
 	struct frag_setting_fix remedy;
@@ -71,9 +73,9 @@ bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 				     const struct frag_result *run);
-/* Else: has the device less than 5 % more than the blocks at their peak? */
-bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *answer,
-				   const struct frag_result *run);
+/* The cause of the run's first OOM; from its record alone where answer is NULL or has none. */
+struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *answer,
+					       const struct frag_result *run);
 
 /* One that is zeroed is fine, and before the first call it must be. */
 void frag_answer_fini(struct frag_diagnosis *answer);

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "events/id_map.h"
 #include "explain/live_by_tag.h"
 #include "explain/memory_state_read.h"
 #include "search/explain_memory.h"
+#include "search/oom_cause.h"
 #include "search/pending_waits.h"
 #include "base/parallel.h"
 #include "events/tape.h"
@@ -132,44 +134,50 @@ static bool ends_with_it(const struct frag_explanation *x, const struct frag_exp
 {
 	const struct frag_trace_info *info = frag_tape_info(x->tape);
 
-	return m->failure && frag_tape_event(x->tape, m->step) + 1 >= info->events;
+	return m->size && frag_tape_event(x->tape, m->step) + 1 >= info->events;
 }
 
 /*
- * Fills in whether the blocks of the whole trace fit at their peak; and where a request has
- * failed, the others that survive on the same device, each simulated. Where the trace ends with
- * the failure nothing tells either: then neither is searched for.
+ * Simulates the whole trace on an unlimited device: fills in the lower bound, and whether the
+ * blocks fit at their peak. Where the trace ends with the failure nothing tells the latter.
+ */
+static int find_peak_of_trace(const struct frag_explanation *x, struct frag_explained *m,
+			      bool at_end, struct frag_error *err)
+{
+	const struct frag_device_figures *d = &x->devices[m->device];
+	const struct frag_fit_case subject = explanation_subject_of(x, m->device, x->choice);
+	struct frag_interval all;
+	int rc;
+
+	m->limited = d->total > 0;
+	m->fits_known = m->fits = !m->limited;
+	if (!m->limited)
+		return 0;
+	rc = frag_subject_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
+	if (rc || !all.outcome.survives)
+		return rc;
+	m->lower_bound = all.outcome.peak_requested;
+	m->fits_known = !at_end;
+	if (m->fits_known)
+		m->peak = all.outcome.peak_allocated;
+	m->fits = m->fits_known && m->peak <= d->total - d->context - d->other;
+	return 0;
+}
+
+/*
+ * Where a request has failed: the other settings that fit on the same device, each simulated.
+ * None is tried where the lower bound exceeds the device, or where the trace ends with the failure.
  */
 static int frag_find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
 				  bool at_end, struct frag_error *err)
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
-	const struct frag_fit_case subject = explanation_subject_of(x, m->device, x->choice);
-	const uint64_t room = d->total - d->context - d->other;
-	struct frag_interval all;
-	int rc;
 
-	m->fits_known = m->fits = !m->limited;
-	if (!m->limited || at_end)
-		return 0;
-	rc = frag_subject_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
-	if (rc)
-		return rc;
-	m->fits_known = all.outcome.survives;
-	m->peak = all.outcome.peak_allocated;
-	m->fits = m->peak <= room;
-	if (!m->failure || m->failure == FRAG_FAILURE_OVER_DEVICE
-	    || all.outcome.peak_requested > room)
+	if (!m->cause || !m->limited || at_end || m->cause == FRAG_CAUSE_TOO_LARGE
+	    || m->lower_bound > d->total - d->context - d->other)
 		return 0;
 	return try_others(x, m, err);
 }
-
-const char *const frag_failure_names[] = {
-	[FRAG_FAILURE_NONE] = NULL, [FRAG_FAILURE_OVER_DEVICE] = "request_too_large",
-	[FRAG_FAILURE_CAPACITY] = "capacity", [FRAG_FAILURE_SPURIOUS] = "transient",
-	[FRAG_FAILURE_PENDING] = "pending", [FRAG_FAILURE_LIMIT] = "limit",
-	[FRAG_FAILURE_TIGHT] = "nearly_full", [FRAG_FAILURE_FRAGMENTATION] = "fragmentation",
-};
 
 const char *const frag_moment_kind_names[] = {
 	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst",
@@ -298,85 +306,21 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 	       ? 0 : frag_fail_nomem(err);
 }
 
-/* Is the request served in a copy of the run after it has failed? */
-static int ask_again(const struct frag_sim *after, const struct frag_next *request, bool *served,
-		     struct frag_error *err)
-{
-	struct frag_sim *sim;
-	bool failed = true;
-	int rc = frag_sim_copy(&sim, after, err);
-
-	if (rc)
-		return rc;
-	rc = frag_sim_feed_event(sim, request, &failed, err);
-	*served = !failed;
-	frag_sim_del(sim);
-	return rc;
-}
-
-/* The same where all that was pending has been waited for. */
-static int ask_after_waiting(const struct frag_sim *after, const struct frag_memory_state *scene,
-			     const struct frag_next *request, bool *served,
-			     struct frag_error *err)
-{
-	struct frag_ended *ended = calloc((size_t)scene->block_count + 1, sizeof(*ended));
-	struct frag_next wait = *request;
-	struct frag_sim *sim = NULL;
-	bool failed = true;
-	int rc = ended ? frag_sim_copy(&sim, after, err) : frag_fail_nomem(err);
-
-	wait.event.op = FRAG_OP_COMPLETE;
-	wait.event.ended = ended;
-	wait.event.ended_count = 0;
-	for (uint32_t i = 0; i < scene->block_count && !rc; i++)
-		if (scene->blocks[i].state == FRAG_PENDING
-		    && scene->blocks[i].slot != FRAG_NO_SLOT)
-			ended[wait.event.ended_count++] = (struct frag_ended){
-				.slot = scene->blocks[i].slot, .synced = FRAG_NEVER,
-			};
-	if (!rc && wait.event.ended_count) {
-		rc = frag_sim_feed_event(sim, &wait, &failed, err);
-		rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
-	}
-	*served = !rc && !failed;
-	frag_sim_del(sim);
-	free(ended);
-	return rc;
-}
-
-/* The first that holds, in the order of the enum. */
 static int explanation_judge(struct study *s, const struct frag_sim *after,
 			     const struct frag_memory_state *scene, const struct frag_next *request,
 			     struct frag_error *err)
 {
-	const struct frag_device_figures *d = &s->x->devices[s->m->device];
-	struct frag_explained *m = s->m;
-	const uint64_t room = explanation_room_of(d), wanted = m->live + m->need;
-	bool served = false;
-	int rc;
+	struct frag_oom_diagnosis found;
+	int rc = frag_oom_diagnose(&found, &(struct frag_failed_state){
+		.after = after, .device = s->m->device,
+		.figures = &s->x->devices[s->m->device], .memory = scene,
+		.request = request, .lower_bound = s->m->lower_bound,
+	}, err);
 
-	m->failure = FRAG_FAILURE_OVER_DEVICE;
-	if (m->limited && m->need > room)
-		return 0;
-	m->failure = FRAG_FAILURE_CAPACITY;
-	if (!request)
-		return 0;
-	if (m->limited && wanted > room)
-		return ask_after_waiting(after, scene, request, &m->waiting_serves, err);
-	m->failure = FRAG_FAILURE_SPURIOUS;
-	rc = ask_again(after, request, &served, err);
-	if (rc || served)
-		return rc;
-	m->failure = FRAG_FAILURE_PENDING;
-	rc = ask_after_waiting(after, scene, request, &m->waiting_serves, err);
-	if (rc || m->waiting_serves)
-		return rc;
-	m->failure = FRAG_FAILURE_LIMIT;
-	if (!m->limited || m->device_free >= frag_sight_rounded(after, m->device, m->demand))
-		return 0;
-	/* 95 hundredths in whole numbers: sizes are below 2^53 */
-	m->failure = 20 * wanted > 19 * room ? FRAG_FAILURE_TIGHT : FRAG_FAILURE_FRAGMENTATION;
-	return 0;
+	s->m->cause = found.cause;
+	s->m->nearly_full = found.nearly_full;
+	s->m->waiting_serves = found.waiting_succeeds;
+	return rc;
 }
 
 /* What could be moved for the request that the run halts before. */
@@ -467,7 +411,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	bool found, halted;
 	int rc;
 
-	if (!s->x->moves || s->m->failure <= FRAG_FAILURE_CAPACITY)
+	if (!s->x->moves || s->m->cause <= FRAG_CAUSE_CAPACITY)
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
@@ -502,6 +446,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 	int rc = look_after(s, &request, &after, &scene, err);
 
 	rc = rc ? rc : fill_request(s, after, &request, err);
+	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, after, &scene, &request, err);
 	rc = rc ? rc : account(s, &scene, err);
 	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
@@ -525,7 +470,7 @@ static int study_moment(struct study *s, struct frag_error *err)
 	if (!rc)
 		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
+	return rc ? rc : find_peak_of_trace(s->x, s->m, false, err);
 }
 
 /* The pool that the policy begins with was refused: nothing of the trace has happened. */
@@ -535,6 +480,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
 	s->m->kind = FRAG_MOMENT_OOM;
+	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, s->run.sim, &scene, NULL, err);
 	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
@@ -724,6 +670,35 @@ static void fini_moment(struct frag_explained *m)
 	free(m->survivors);
 	free(m->id);
 	free(m->tag);
+	free(m->mark);
+}
+
+/* Copies the name of the last mark at or before the moment. */
+static int note_mark(const struct frag_explanation *x, struct frag_explained *m,
+		     struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
+	struct frag_batch batch = { .count = 0 };
+	bool past = false;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	do {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count && !past; i++) {
+			const struct frag_event *ev = &batch.events[i];
+
+			past = ev->step > m->step;
+			if (past || ev->op != FRAG_OP_MARK)
+				continue;
+			free(m->mark);
+			m->mark = malloc((size_t)ev->text.length * 6 + 3);
+			if (m->mark)
+				*frag_put_json(m->mark, ev->text.text, ev->text.length) = '\0';
+		}
+	} while (batch.count && !past);
+	frag_tape_reader_del(reader);
+	return 0;
 }
 
 /* Of several devices this one alone is simulated; in its part of the tape it is number 0. */
@@ -747,6 +722,7 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 		s.m->device = 0;
 	}
 	rc = rc ? rc : study_device(&s, err);
+	rc = rc ? rc : note_mark(s.x, s.m, err);
 	s.m->device = device;
 	frag_halting_fini(&s.run);
 	frag_tape_del(part);

@@ -5,21 +5,9 @@
 #ifndef SEARCH_EXPLANATION_H
 #define SEARCH_EXPLANATION_H
 
+#include "base/oom_verdict.h"
 #include "search/block_classes.h"
 #include "search/find_move.h"
-
-/* What kind of failure it is: the first that holds, in this order. */
-enum frag_failure {
-	FRAG_FAILURE_NONE,              /* no request has failed at this moment */
-	FRAG_FAILURE_OVER_DEVICE,       /* more than the device has beside context and others */
-	FRAG_FAILURE_CAPACITY,          /* more than it has beside what is live */
-	FRAG_FAILURE_SPURIOUS,          /* asked again at once, it is served */
-	FRAG_FAILURE_PENDING,           /* served where nothing waited for a stream */
-	FRAG_FAILURE_LIMIT,             /* the device had it: a fraction of the program's own */
-	FRAG_FAILURE_TIGHT,             /* all but 5 % is live then */
-	FRAG_FAILURE_FRAGMENTATION,
-};
-extern const char *const frag_failure_names[];  /* "request_too_large", ..., NULL for the first */
 
 enum frag_moment_kind {
 	FRAG_MOMENT_OOM, FRAG_MOMENT_PEAK, FRAG_MOMENT_WORST, FRAG_MOMENT_STEP, FRAG_MOMENT_MARK,
@@ -88,8 +76,11 @@ struct frag_explained {
 	uint32_t device;
 	bool accounted; /* all except moves and survivors is known */
 	enum frag_moment_kind kind;
-	enum frag_failure failure;
+	enum frag_oom_cause cause;      /* FRAG_CAUSE_NONE: no request has failed here */
+	bool nearly_full;               /* of fragmentation */
+	uint64_t lower_bound;           /* peak of the bytes that the trace requests; 0: unknown */
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
+	char *mark;             /* the last one at or before the step, as JSON; NULL: none */
 	uint64_t size, need;    /* as requested, and of a block that serves it */
 	uint64_t demand;        /* what was requested of the device last */
 	uint64_t missing;       /* of that */

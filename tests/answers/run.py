@@ -69,7 +69,7 @@ def answer(name, *args):
 
 def row(report, label):
     """What a row of the report says; None where there is none."""
-    found = [line[10:] for line in report.splitlines() if line.startswith(f'  {label:<8}')]
+    found = [line[12:] for line in report.splitlines() if line.startswith(f'  {label:<10}')]
     return found[0] if found else None
 
 
@@ -108,14 +108,14 @@ def tight():
     """7 MiB live, and a device of 7.25 MiB, in pages of 2 MiB."""
     write('tight', 0, alloc(1, 4), alloc(2, 3))
     a = answer('tight', '-p', 'bestfit', '--device-bytes', f'{29 * M // 4}B')
-    same('tight', (a['nearly_full'], a['hopeless'], a['cause']), (True, False, 'capacity'))
+    same('tight', (a['nearly_full'], a['hopeless'], a['cause']), (True, False, 'fragmentation'))
 
 
 def limit():
     """Half of 8 MiB is 4, of which 2 are taken."""
     write('limit', 8, {'op': 'set_fraction', 'value': 0.5}, alloc(1, 2), alloc(2, 3))
     runs, report = results('limit', '-p', 'bestfit')
-    same('a limit is the cause', (runs[0]['answer']['cause'], row(report, 'cause')[:6]),
+    same('a limit is the cause', (runs[0]['answer']['cause'], row(report, 'verdict')[:6]),
          ('limit', 'limit:'))
     same('and the cause of its out-of-memory is as ever', runs[0]['oom'][0]['cause'],
          'fragmentation')
@@ -166,7 +166,7 @@ def several_runs():
     # each request takes pages of 2 MiB: 8 are reserved by the first four already
     same('several runs: the second', [(h['tag'], h['bytes']) for h in runs[1]['answer']['held']],
          [('gone', 4 * M), ('stays', 4 * M)])
-    same('several runs: the report', row(report, 'held'), None)
+    same('several runs: the report', row(report, 'top tags'), None)
 
 
 def several_devices():
@@ -191,10 +191,10 @@ def settings():
     same('try', (runs[0]['answer']['try'], runs[0]['answer']['tried']), ({
         'alloc_conf': 'expandable_segments:True', 'requested': 28 * M, 'reserved': 40 * M,
         'wasted': 12 * M}, 1))
-    same('try: the same in the report', row(report, 'try'),
-         'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
+    same('try: the same in the report', row(report, 'set'),
+         'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (simulated: fits)')
     both, report = results('split', '--alloc-conf', '', '--alloc-conf', 'expandable_segments:True')
-    same('try: not in the report where a run fits', row(report, 'try'), None)
+    same('try: not in the report where a run fits', row(report, 'set'), None)
     same('try: in the result it does not depend on other runs',
          both[0]['answer'], runs[0]['answer'])
 
@@ -277,8 +277,8 @@ def terminal():
              [re.sub(r'\033\[\d*m', '', line) for line in coloured], lines)
         same(f'none where the terminal is dumb: {title}', seen('run', *args, TERM='dumb'), lines)
     lines = seen('run', '-p', 'pytorch', 'hopeless', NO_COLOR='1')
-    same('what no setting helps is said first', [line[:10].strip() for line in lines[1:4]],
-         ['needs', '', 'cause'])
+    same('what no setting helps is said first', [line[:12].strip() for line in lines[1:4]],
+         ['next', 'verdict', 'device'])
 
 
 # Where it is looked for ---------------------------------------------------------------

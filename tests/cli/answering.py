@@ -23,7 +23,7 @@ def rows(text):
         if re.match('  [a-z]+ +', line) and ':' not in line[:9]:
             label, _, words = line.strip().partition(' ')
             found.setdefault(label, words.strip())
-        elif label and line.startswith(' ' * 10):
+        elif label and line.startswith(' ' * 12):
             found[label] += ' ' + line.strip()
         else:
             label = None
@@ -61,7 +61,7 @@ def pasted(folder, name):
     less = int(number) * {'B': 1, 'KiB': 1024, 'MiB': MIB, 'GiB': MIB << 10}[unit] - 1
     out = run(folder, *words, '--device-bytes', f'{less}B', 't.ndjson')
     equal(out.status, 3, 'status on a byte less')
-    equal(rows(out.out.decode())['needs'].split(';')[0], wanted, 'needs')
+    equal(rows(out.out.decode())['smallest'].split(' device')[0], wanted, 'smallest')
     out = run(folder, *words, '--device-bytes', exact, 't.ndjson')
     equal(out.status, 0, f'status on {exact}')
 
@@ -72,11 +72,11 @@ def initial_pool(folder):
     write(folder, t=traced(alloc(1, '1MiB'), total='64MiB'))
     text = run(folder, 'run', '-p', 'bestfit:pool=80MiB', '--context-bytes', '4MiB',
                't.ndjson').out.decode()
-    equal(rows(text)['cause'], 'initial pool: the policy obtains 80.00 MiB before the first step,'
-          ' and the device has 60.00 MiB', 'cause')
-    equal(rows(text)['needs'].split(';')[0], '84MiB', 'needs')
+    equal(rows(text)['verdict'], 'request_too_large: initial pool of 80.00 MiB requested, 60.00 MiB'
+          ' free', 'verdict')
+    equal(rows(text)['smallest'].split(' device')[0], '84MiB', 'smallest')
     text = run(folder, 'run', '-p', 'direct', '--context-bytes', '64512KiB', 't.ndjson').out.decode()
-    equal(rows(text)['cause'], 'capacity: 2.00 MiB needed, 1.00 MiB free in whatever pieces',
+    equal(rows(text)['verdict'], 'request_too_large: 2.00 MiB requested, 1.00 MiB usable',
           'cause of a request')
 
 
@@ -86,27 +86,26 @@ def too_small_a_fraction(folder):
     fraction = '{"op":"set_fraction","value":0.25}'
     over = [fraction, alloc(1, '3GiB'), alloc(2, '2GiB')]
     # 5 GiB at once, of which a quarter of 16 GiB holds 4: 20 GiB are needed
-    said = ('no other allocator setting can make this trace fit: it needs at least 5.00 GiB, and a'
-            " fraction of the program's own allows 4.00 GiB (1.00 GiB short); of a device of 20GiB"
-            ' that fraction allows enough')
+    said = ('lower bound 5.00 GiB; a fraction set by the program allows 4.00 GiB (1.00 GiB short);'
+            ' on a device of 20GiB that fraction suffices')
     write(folder, over=traced(*over), small=traced(*over, total='4GiB'))
     for name, limit, short in (('over', '4.00', '1.00'), ('small', '1.00', '4.00')):
         found = rows(run(folder, 'run', '-p', 'pytorch', f'{name}.ndjson').out.decode())
-        equal(found['needs'], said.replace('4.00 GiB (1.00', f'{limit} GiB ({short}'), name)
-        equal(found['try'], 'a larger fraction, or less memory at a time', name)
+        equal(found['smallest'], said.replace('4.00 GiB (1.00', f'{limit} GiB ({short}'), name)
+        equal(found['next'], 'a larger fraction, or less memory at a time', name)
     # the second request does not fit because of what is held; later there would be no fraction
     later = [fraction, alloc(1, '3GiB'), '{"op":"free","id":1}',
              '{"op":"alloc","id":2,"size":2147483648,"pool":1}',
              '{"op":"set_fraction","value":1}', alloc(3, '5GiB')]
     write(folder, later=traced(*later))
     found = rows(run(folder, 'run', '-p', 'bestfit:release=false', 'later.ndjson').out.decode())
-    assert found['cause'].startswith('limit'), found
-    assert 'no other allocator setting' not in found['needs'], found
+    assert found['verdict'].startswith('limit'), found
+    assert 'short' not in found['smallest'], found
     equal(run(folder, 'run', '-q', '-p', 'pytorch', 'later.ndjson').status, 0, 'status of pytorch')
     # the same where nothing ends it: the 5 GiB to come are too many
     write(folder, ever=traced(*later[:4], alloc(3, '5GiB')))
     found = rows(run(folder, 'run', '-p', 'bestfit:release=false', 'ever.ndjson').out.decode())
-    assert found['needs'].startswith('no other allocator setting'), found
+    assert found['smallest'].startswith('lower bound 7.00 GiB; a fraction'), found
 
 
 @test
@@ -122,8 +121,8 @@ def interrupted_search(folder):
         out = ended(process)
     text = out.out.decode()
     equal(out.status, 130, 'status')
-    equal(rows(text[text.index('\nDOES NOT FIT') + 1:])['needs'], '(interrupted: not looked for)',
-          'needs')
+    equal(rows(text[text.index('\nOOM: ') + 1:])['smallest'], '(interrupted: not searched)',
+          'smallest')
 
 
 @test
@@ -136,8 +135,8 @@ def interrupted_reading(folder):
         out = ended(process)
     text = out.out.decode()
     equal((out.status, text[:13]), (130, 'INTERRUPTED: '), 'status and verdict')
-    equal(rows(text[text.index('\nDOES NOT FIT') + 1:])['needs'], '(interrupted: not looked for)',
-          'needs')
+    equal(rows(text[text.index('\nOOM: ') + 1:])['smallest'], '(interrupted: not searched)',
+          'smallest')
 
 
 @test

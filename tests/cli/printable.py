@@ -230,7 +230,7 @@ def plain_names_stay(folder):
     """names that steer nothing are printed as they are: other alphabets, backslashes, colons"""
     for name in ('größe β 模型', 'a\\n\\u001b', 'c10::x', 'a ## [b]', 'x:', '\u200f\u05d0', '[x] #1'):
         (folder / name).write_text(HEADER % (',"device":' + json.dumps({'name': name})) + GOOD[GOOD.index('\n') + 1:], encoding='utf-8')
-        out = run(folder, 'run', name)
+        out = run(folder, 'run', '-v', name)
         assert f'\n  {name}: 4 events'.encode() in out.stdout, out.stdout[:300]
         assert f'device 0: {name}, unlimited'.encode() in out.stdout, out.stdout[:300]
         err = run(folder, 'run', name + 'é.none').stderr

@@ -436,4 +436,4 @@ def tagless(folder):
     """blocks without a tag are called so"""
     write(folder, one=ONE)
     text = run(folder, 'run', 'one.ndjson').out.decode()
-    equal(re.findall('(?:held|by) .*', text)[-1], 'held    512 bytes in 1 block without a tag', text)
+    equal(re.findall('(?:top tags) .*', text)[-1], 'top tags  512 bytes in 1 block without a tag', text)

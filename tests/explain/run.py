@@ -86,10 +86,10 @@ BY_HAND = (
       free('y'), alloc('r', 4)], (*PLAIN, '--block-cost', '0'),
      {'moves': [{'bytes': 2 * MIB, 'blocks': 2, 'ids': ['p', 'q'], 'from': [0],
                  'verified': True, 'reaches': None}]}),
-    ('nearly_full: with the request all is live', head(8),
+    ('fragmentation, nearly full: with the request all is live', head(8),
      [alloc('b', 2), alloc('x', 2), alloc('c', 2), alloc('y', 2), free('x'), free('y'),
       alloc('r', 4), free('r')], PLAIN,
-     {'verdict': 'nearly_full', 'live': 4 * MIB, 'trace_fits': True,
+     {'verdict': 'fragmentation', 'nearly_full': True, 'live': 4 * MIB, 'trace_fits': True,
       'moves': [{'bytes': 2 * MIB, 'blocks': 1, 'ids': ['b'], 'from': [0], 'verified': True,
                  'reaches': None}]}),
     ('capacity', head(8), [alloc('b', 4), alloc('c', 2), alloc('r', 4), free('b')], PLAIN,
@@ -293,9 +293,9 @@ def check_no_culprit() -> None:
     TAP.ok(got['culprit'] is None and {x['class'] for x in got['holders']} == {'weights'}
            and got['non_releasable'] == 8 * MIB, 'culprit: nobody came late to a snapshot',
            f"{got['culprit']} {got['holders']}")
-    _, out, _ = call('explain', 'state.pickle')
-    TAP.ok('weights, there before the first step, never freed' in out
-           and '8.00 MiB is free in one piece now' in out, 'a snapshot in words', out)
+    _, out, _ = call('explain', '-v', 'state.pickle')
+    TAP.ok('weights, allocated before the first step, never freed' in out
+           and '8.00 MiB contiguous now' in out, 'a snapshot in words', out)
 
 
 # Streams that use what is freed: p waits for two of three, as it was allocated on the third;
@@ -333,8 +333,8 @@ def check_waits() -> None:
                f'who waits for whom: {mark}', f'{moment["pending"]} {of}')
     Path('waits.ndjson').write_text(lines(WAITING, head(15)), encoding='ascii')
     _, out, _ = call('explain', '--color', 'never', *PLAIN, 'waits.ndjson')
-    for said in ('  pending 8.00 MiB in 3 blocks, freed and in use on stream 7 since step 11\n',
-                 '  next    synchronise stream 7 before such a request'):
+    for said in ('  pending   8.00 MiB in 3 blocks, freed and in use on stream 7 since step 11\n',
+                 '  next      synchronise stream 7 before the request, or free earlier'):
         TAP.ok(said in out, 'in the text: ' + said.strip(), out)
 
 
@@ -346,7 +346,7 @@ def check_over() -> None:
     got = explain('over.ndjson', '--at', '4', '-p', 'pytorch')['moments'][0]
     TAP.ok(got['pending'] == {'bytes': 3 * MIB, 'blocks': 1, 'waits': []}, 'nobody waits any more',
            str(got['pending']))
-    _, out, _ = call('explain', '--at', '4', '-p', 'pytorch', 'over.ndjson')
+    _, out, _ = call('explain', '-v', '--at', '4', '-p', 'pytorch', 'over.ndjson')
     TAP.ok('never freed' not in out and '3.00 MiB in 1 block without a tag, freed, and not taken'
            ' back yet\n' in out, 'nor is it called never freed', out)
 
@@ -507,7 +507,7 @@ def check_random(first: int, count: int) -> None:
                 faults += pins_by_placements(policy, events, got)
         if faults:
             TAP.result(f'seed {seed}, {policy}', faults)
-    TAP.ok(failures > count / 3 and moves > count / 4, f'random traces: {failures} fail, {moves}'
+    TAP.ok(failures > count / 3 and moves > count / 10, f'random traces: {failures} fail, {moves}'
            ' moves, each run again with --check')
 
 

@@ -39,7 +39,7 @@ static int found(void *ctx, const struct frag_message *m)
 	must(m->said[FRAG_SAID_ASKED].there, "a message without a request");
 	must(m->possible && m->possible < 1U << FRAG_SHORTAGES, "nothing is possible");
 	must(m->verdict == FRAG_SHORT_UNKNOWN || m->possible >> m->verdict & 1, "its own verdict");
-	must(frag_wording_name(m->wording) && frag_shortage_name(m->verdict), "a name");
+	must(frag_wording_name(m->wording) && frag_oom_cause_name(frag_message_cause(m)), "a name");
 	must(m->line > 0, "lines begin with 1");
 	check_figure(&m->total);
 	check_figure(&m->free);

@@ -367,7 +367,7 @@ def check_proof(folder: Path) -> None:
     fragsim('report', '-q', '-p', 'pytorch', '--device-bytes', '16GiB', '--context-bytes', '450MiB',
             trace, '-o', f'{folder}/r.html')
     text = html.unescape(Path(f'{folder}/r.html').read_text())
-    found = re.findall(r'<div class="row">  proof   fragsim (.*?)</div>', text, re.M)
+    found = re.findall(r'<div class="row">  proof     fragsim (.*?)</div>', text, re.M)
     words = shlex.split(found[0]) if found else []
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
     TAP.result('the command that proves what is to be tried', len(found) != 1 and f'{found}',

@@ -3,6 +3,7 @@
 The rules are those of fragsim-explain(1). Which verdicts the rounding leaves possible is decided by
 eliminating one unknown after the other from the inequalities of each verdict (Fourier, Motzkin).
 """
+import re
 from fractions import Fraction
 from math import floor
 
@@ -11,6 +12,8 @@ UNITS = {'bytes': 1, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, 'KB
 MIB = 1 << 20
 MOST = (1 << 53) - 1
 VERDICTS = ('request_too_large', 'refused', 'outside', 'capacity', 'nearly_full', 'fragmentation')
+# one list of words for all commands: nearly full qualifies fragmentation
+WORDS = {'refused': 'transient', 'nearly_full': 'fragmentation'}
 ASKED, TOTAL, FREE, ALLOCATED, UNALLOCATED = range(5)
 
 
@@ -97,8 +100,10 @@ def possible(ranges: list, reserved: tuple | None, margin: int = 0) -> set[str]:
 class Expected:
     """What JSON has to say of a message with these printed figures."""
 
-    def __init__(self, wording: str, said: dict) -> None:
+    def __init__(self, wording: str, said: dict, text: str = '') -> None:
         self.wording = wording
+        allowed = re.search(r'([\d.]+ [KMG]iB) allowed;', text)
+        self.allowed = Figure(allowed[1]).bytes if allowed else None
         self.said = {name: Figure(text) for name, text in said.items() if text is not None}
         values = {name: figure.bytes for name, figure in self.said.items()}
         self.asked = values['asked']
@@ -166,9 +171,24 @@ class Expected:
         else:
             self.verdict = next(iter(self.possible)) if len(self.possible) == 1 else 'unknown'
 
+    @property
+    def word(self) -> str:
+        """What the program calls the verdict."""
+        held = self.allocated if self.reserved is None else self.reserved
+        if (self.verdict == 'refused' and self.allowed and self.allowed < self.total
+                and (held or 0) + self.asked + 3 * self.precision > self.allowed):
+            return 'limit'
+        return WORDS.get(self.verdict, self.verdict)
+
+    def words(self) -> list[str]:
+        """The other possible verdicts, each word once."""
+        others = (WORDS.get(x, x) for x in VERDICTS if x in self.possible - {self.verdict})
+        return [x for x in dict.fromkeys(others) if x != self.word]
+
     def json(self) -> dict:
         """The member of `messages`."""
         return {'wording': self.wording, 'asked': self.asked, 'total': self.total,
                 'free': self.free, 'allocated': self.allocated, 'reserved': self.reserved,
-                'outside': self.outside, 'precision': self.precision, 'verdict': self.verdict,
-                'also_possible': [x for x in VERDICTS if x in self.possible - {self.verdict}]}
+                'outside': self.outside, 'precision': self.precision, 'verdict': self.word,
+                'nearly_full': self.verdict == 'nearly_full',
+                'also_possible': self.words()}

@@ -311,9 +311,9 @@ def words():
                    .segment(LARGE + 64 * M, 32 * M).alloc(LARGE + 64 * M, 32 * M)
                    .free(LARGE + 64 * M, 32 * M).add("segment_free", LARGE + 64 * M, 32 * M))
     same("the innermost frame that is not the framework's own",
-         held(), ['held    5.00 MiB in 1 block of "model.py:42 forward"'])
+         held(), ['top tags  5.00 MiB in 1 block of "model.py:42 forward"'])
     same("--stacks none", held("--stacks", "none"),
-         ["held    5.00 MiB in 1 block without a tag"])
+         ["top tags  5.00 MiB in 1 block without a tag"])
 
     log = Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
     log.free(LARGE, 5 * M).alloc(LARGE, 2 * M).free(LARGE, 2 * M)

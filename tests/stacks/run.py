@@ -67,27 +67,29 @@ def full():
 def held(name, *args):
     rc, out, err = call("run", "-p", "pytorch", "--device-bytes", "21MiB", *args, name)
     lines = out.splitlines()
-    first = [i for i, line in enumerate(lines) if line.startswith("  held    ")]
-    return lines[first[0]:] if rc == 3 and first else [err]
+    first = [i for i, line in enumerate(lines) if line.startswith("  top tags  ")]
+    lines = lines[first[0]:] if first else []
+    end = lines.index('') if '' in lines else len(lines)
+    return lines[:end] if rc == 3 and first else [err]
 
 
 def report():
     write("full", full())
-    plain = ['  held    10.00 MiB in 3 blocks of "model.py:42 forward"',
-             "          4.00 MiB in 1 block without a tag"]
-    text = ["              torch::unwind::unwind()",
-            "              /opt/site-packages/torch/functional.py:7 empty",
-            "              /home/me/model.py:42 forward"]
-    whole = [plain[0], "            8.00 MiB in 2 blocks, the oldest from step 0:", *text,
-             "              /home/me/train.py:9 <module>",
-             "            2.00 MiB in 1 block, the oldest from step 1:", *text,
-             "              /home/me/eval.py:3 <module>", plain[1]]
+    plain = ['  top tags  10.00 MiB in 3 blocks of "model.py:42 forward"',
+             "            4.00 MiB in 1 block without a tag"]
+    text = ["                torch::unwind::unwind()",
+            "                /opt/site-packages/torch/functional.py:7 empty",
+            "                /home/me/model.py:42 forward"]
+    whole = [plain[0], "              8.00 MiB in 2 blocks, the oldest from step 0:", *text,
+             "                /home/me/train.py:9 <module>",
+             "              2.00 MiB in 1 block, the oldest from step 1:", *text,
+             "                /home/me/eval.py:3 <module>", plain[1]]
     same("the innermost own frame, as ever", held("full"), plain)
     same("--stacks all: who called it, of equal stacks once", held("full", "--stacks", "all"), whole)
-    own = [plain[0], "            8.00 MiB in 2 blocks, the oldest from step 0:", text[2],
-           "              /home/me/train.py:9 <module>",
-           "            2.00 MiB in 1 block, the oldest from step 1:", text[2],
-           "              /home/me/eval.py:3 <module>", plain[1]]
+    own = [plain[0], "              8.00 MiB in 2 blocks, the oldest from step 0:", text[2],
+           "                /home/me/train.py:9 <module>",
+           "              2.00 MiB in 1 block, the oldest from step 1:", text[2],
+           "                /home/me/eval.py:3 <module>", plain[1]]
     same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
     same("which are the default where stacks are shown", [line for line in held("full", "-v")
          if line in (own[2], own[3], own[6])], own[2:4] + own[5:7])
@@ -127,8 +129,8 @@ def report():
                    .segment(LARGE, 20 * M).alloc(LARGE, 20 * M).alloc(LARGE + 64 * M, 20 * M))
     same("one stack of all blocks has no figures of its own; odd frames",
          held(write("one", one), "--stacks", "all"),
-         ['  held    20.00 MiB in 1 block of "a\\tb.py:2 f \\"x\\"\\n"',
-          '              a\\tb.py:2 f \\"x\\"\\n', "              g (libg.so)", "              "])
+         ['  top tags  20.00 MiB in 1 block of "a\\tb.py:2 f \\"x\\"\\n"',
+          '                a\\tb.py:2 f \\"x\\"\\n', "                g (libg.so)", "                "])
     output = call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
                   "--stacks", "all", "one")[1]
     same("odd frames in the result object",
@@ -186,7 +188,7 @@ def tags():
         log = Log(frames=frames).segment(LARGE, 20 * M).alloc(LARGE, 20 * M)
         write("one", snapshot([segment(LARGE, block(LARGE, 20 * M))],
                               log.alloc(LARGE + 64 * M, 20 * M)))
-        same(f"the tag {wanted}", held("one")[:1], [f'  held    20.00 MiB in 1 block of "{wanted}"'])
+        same(f"the tag {wanted}", held("one")[:1], [f'  top tags  20.00 MiB in 1 block of "{wanted}"'])
 
 
 def many():
@@ -202,7 +204,7 @@ def many():
                  "--stacks", "all")
     same("of many stacks the largest three, and the sum of the others",
          [line.strip() for line in lines if " in " in line],
-         ['held    15.00 MiB in 5 blocks of "model.py:42 forward"',
+         ['top tags  15.00 MiB in 5 blocks of "model.py:42 forward"',
           "4.00 MiB in 1 block, the oldest from step 4:",
           "3.50 MiB in 1 block, the oldest from step 3:",
           "3.00 MiB in 1 block, the oldest from step 2:",

@@ -1,0 +1,40 @@
+/* oom_verdict.c - names the cause of an out-of-memory error. */
+#include "base/oom_verdict.h"
+
+const char *frag_oom_cause_name(enum frag_oom_cause cause)
+{
+	static const char *const names[] = {
+		[FRAG_CAUSE_NONE] = 0, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
+		[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
+		[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
+		[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
+		[FRAG_CAUSE_UNKNOWN] = "unknown",
+	};
+
+	return names[cause];
+}
+
+enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *f)
+{
+	const bool limited = f->usable >= 0, exceeds = limited && f->live + f->need > f->usable;
+	const bool without_pending = exceeds && f->live - f->pending + f->need <= f->usable;
+
+	if (limited && f->need > f->usable)
+		return FRAG_CAUSE_TOO_LARGE;
+	if (limited && f->lower_bound > f->usable)
+		return FRAG_CAUSE_CAPACITY;
+	if (exceeds && !without_pending)
+		return FRAG_CAUSE_CAPACITY;
+	if (f->retry_succeeds)
+		return FRAG_CAUSE_TRANSIENT;
+	if (f->limited)
+		return FRAG_CAUSE_LIMIT;
+	return f->waiting_succeeds || without_pending ? FRAG_CAUSE_PENDING
+						      : FRAG_CAUSE_FRAGMENTATION;
+}
+
+bool frag_oom_is_nearly_full(const struct frag_oom_facts *f)
+{
+	/* 95 hundredths in whole numbers: sizes are below 2^53 */
+	return f->usable >= 0 && 20 * (f->live + f->need) > 19 * f->usable;
+}

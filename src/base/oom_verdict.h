@@ -1,0 +1,42 @@
+/* oom_verdict.h - names the cause of an out-of-memory error: one list of words for all commands. */
+#ifndef BASE_OOM_VERDICT_H
+#define BASE_OOM_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order in which the causes are examined. */
+enum frag_oom_cause {
+	FRAG_CAUSE_NONE,                /* no request has failed */
+	FRAG_CAUSE_TOO_LARGE,           /* the request alone exceeds the usable bytes */
+	FRAG_CAUSE_CAPACITY,            /* the live blocks and the request exceed them */
+	FRAG_CAUSE_TRANSIENT,           /* the same request succeeds at the second attempt */
+	FRAG_CAUSE_LIMIT,               /* a limit of the program refused it, not the device */
+	FRAG_CAUSE_PENDING,             /* freed blocks that a stream still uses would suffice */
+	FRAG_CAUSE_FRAGMENTATION,
+	FRAG_CAUSE_OUTSIDE,             /* of a message: memory outside the allocator */
+	FRAG_CAUSE_UNKNOWN,             /* of a message: too few values */
+};
+
+/* "request_too_large", ...; NULL for FRAG_CAUSE_NONE. */
+const char *frag_oom_cause_name(enum frag_oom_cause cause);
+
+/* Bytes at the failure; signed, because a rounded message can contradict itself. */
+struct frag_oom_facts {
+	int64_t need;           /* a block for the request */
+	int64_t live;           /* blocks that exist, pending ones included */
+	int64_t pending;        /* those that a stream still uses */
+	int64_t usable;         /* device minus context and other processes; -1: unlimited */
+	int64_t lower_bound;    /* peak of requested bytes of the whole trace; 0: unknown */
+	bool retry_succeeds;
+	bool waiting_succeeds;  /* after all pending frees */
+	bool limited;           /* a fraction or a setting of the program refused it */
+};
+
+/* The first cause that holds, in the order of the enum. */
+enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *facts);
+
+/* With the request more than 95 % of the usable bytes are live: the qualifier of fragmentation. */
+bool frag_oom_is_nearly_full(const struct frag_oom_facts *facts);
+
+#endif
