@@ -330,7 +330,8 @@ static const char *evidence_text(const struct frag_explained *m)
 	return texts[weakest];
 }
 
-static void print_active(const struct page *p)
+/* The sums of all classes: in the answer itself, and above the table of tags. */
+static void print_classes(const struct page *p, const char *label)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
@@ -349,8 +350,7 @@ static void print_active(const struct page *p)
 						 used ? ", " : "", frag_life_class_names[k],
 						 SIZE(sums[k]));
 	if (used)
-		frag_put_row(p->paper->columns, "active", p->f, "%s%s", line,
-			     evidence_text(m));
+		frag_put_row(p->paper->columns, label, p->f, "%s%s", line, evidence_text(m));
 }
 
 static void print_tags(const struct page *p)
@@ -360,6 +360,7 @@ static void print_tags(const struct page *p)
 
 	if (m->held_count)
 		putc('\n', p->f);
+	print_classes(p, "held");
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
 		frag_put_row(p->paper->columns, i ? "" : "top tags", p->f, "%s in %" PRIu64
 			     " block%s %s, %s", SIZE(m->held[i].bytes), m->held[i].blocks,
@@ -566,7 +567,7 @@ static void print_moment(const struct page *p)
 	print_largest(p);
 	if (p->a->verbose)
 		print_bounds(p);
-	print_active(p);
+	print_classes(p, "active");
 	print_culprit(p);
 	if (p->m->cause) {
 		print_moves(p);
