@@ -231,7 +231,7 @@ check-wheel: wheel ; @$(TEST_ENV) $(python) tests/python/wheel.py $(BUILD)/wheel
 golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
 ## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
-## bench-tables: the same, and write the tables of README.md and doc/performance.md anew
+## bench-tables: the same, and write the tables of doc/performance.md anew
 bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
 ## fuzz: run each fuzzer, and random command lines under gcc and clang, for MINUTES; finds go to build/fuzz

@@ -3,7 +3,7 @@
     all.py [--tables] [--quick | --tiny] [--json FILE] [--snapshot FILE] [TRACE | FOLDER]...
 
 The options are those of the first part, $BUILD/bench; with --tables instructions are counted too,
-and README.md and doc/performance.md get their tables anew, which takes figures of a full run. Exit
+and doc/performance.md gets its tables anew, which takes figures of a full run. Exit
 status: that of the first part that failed.
 """
 import os

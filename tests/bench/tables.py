@@ -1,4 +1,4 @@
-"""tables.py - the tables of README.md and doc/performance.md, from what `make bench` measured.
+"""tables.py - the tables of doc/performance.md, from what `make bench` measured.
 
     tables.py [--any] [--from FOLDER] [--root FOLDER]
 
@@ -176,7 +176,7 @@ def growth(data: dict[str, Any]) -> str:
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    'speed': ('README.md', speed), 'reruns': ('README.md', reruns),
+    'speed': ('doc/performance.md', speed), 'reruns': ('doc/performance.md', reruns),
     'instructions': ('doc/performance.md', instructions), 'growth': ('doc/performance.md', growth),
 }
 

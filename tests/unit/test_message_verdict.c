@@ -42,8 +42,9 @@ static void test_by_hand(void **state)
 	for (size_t i = 0; i < sizeof(by_hand) / sizeof(*by_hand); i++)
 		if (frag_shortage_of(by_hand[i].at) != by_hand[i].verdict)
 			fail_msg("case %zu is %s, not %s", i,
-				 frag_shortage_name(frag_shortage_of(by_hand[i].at)),
-				 frag_shortage_name(by_hand[i].verdict));
+				 frag_oom_cause_name(
+					 frag_shortage_cause(frag_shortage_of(by_hand[i].at))),
+				 frag_oom_cause_name(frag_shortage_cause(by_hand[i].verdict)));
 }
 
 /* Near each other often, so that every condition is near its edge often. */
@@ -125,7 +126,8 @@ static void test_ranges(void **state)
 			verdict = frag_shortage_of(at);
 			seen[verdict]++;
 			if (!(possible >> verdict & 1))
-				fail_msg("ranges %u: %s is not possible", i, frag_shortage_name(verdict));
+				fail_msg("ranges %u: %s is not possible", i,
+					 frag_oom_cause_name(frag_shortage_cause(verdict)));
 		}
 	}
 	assert_true(several > RANGES / 10);
