@@ -123,7 +123,7 @@ static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int
 
 const struct frag_cmd frag_cmd_anonymize = {
 	.name = "anonymize",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a trace without the program's own words",
 	.opts = opts,

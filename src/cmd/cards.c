@@ -78,7 +78,7 @@ static int cards_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 
 const struct frag_cmd frag_cmd_cards = {
 	.name = "cards",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] [CARD ...]",
 	.summary = "list GPUs with the memory that their driver reports",
 	.opts = opts,

@@ -34,7 +34,7 @@ struct frag_misplaced_option {
 
 /* What a command is for: the groups that help and completion show, in this order. */
 enum frag_job {
-	FRAG_JOB_SIMULATE, FRAG_JOB_COMPARE, FRAG_JOB_LOOK, FRAG_JOB_TRACES, FRAG_JOBS
+	FRAG_JOB_FAILURE, FRAG_JOB_SIZE, FRAG_JOB_HOLDERS, FRAG_JOB_CI, FRAG_JOB_OTHER, FRAG_JOBS
 };
 extern const char *const frag_job_names[FRAG_JOBS];
 

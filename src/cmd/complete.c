@@ -453,7 +453,7 @@ static const struct frag_opt opts[] = { { 0 } };
 
 const struct frag_cmd frag_cmd_complete = {
 	.name = "complete",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_OTHER,
 	.args = "-- [WORD...]",
 	.summary = "list completions of the last word, for a shell",
 	.opts = opts,

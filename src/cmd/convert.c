@@ -272,7 +272,7 @@ static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 
 const struct frag_cmd frag_cmd_convert = {
 	.name = "convert",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,

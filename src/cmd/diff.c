@@ -410,9 +410,9 @@ out:
 
 const struct frag_cmd frag_cmd_diff = {
 	.name = "diff",
-	.job = FRAG_JOB_COMPARE,
+	.job = FRAG_JOB_CI,
 	.args = "[options] OLD NEW; or -p POLICY... TRACE...; or BASE.json NEW.json",
-	.summary = "explain what changed between two traces; compare policies, runs, baselines",
+	.summary = "compare traces, policies, or a run with a baseline",
 	.opts = frag_diff_opts,
 	.foreign = frag_run_foreign,
 	.exec = diff_exec,

@@ -515,9 +515,9 @@ out:
 
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_FAILURE,
 	.args = "[options] TRACE | --message [options] [FILE]",
-	.summary = "say why memory ran out, and what to do",
+	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
 	.exec = explain_exec,
 };

@@ -549,9 +549,9 @@ out:
 
 const struct frag_cmd frag_cmd_extrapolate = {
 	.name = "extrapolate",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_SIZE,
 	.args = "[options] TRACE=N TRACE=N [TRACE=N]",
-	.summary = "find what a program needs at a batch size that was not recorded",
+	.summary = "predict memory at a batch size that was not recorded",
 	.opts = opts,
 	.exec = extrapolate_exec,
 };

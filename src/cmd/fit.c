@@ -226,9 +226,9 @@ static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 
 const struct frag_cmd frag_cmd_fit = {
 	.name = "fit",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_SIZE,
 	.args = "[options] TRACE...",
-	.summary = "find the smallest device that a trace survives on",
+	.summary = "find the smallest device that fits a trace",
 	.opts = opts,
 	.exec = fit_exec,
 };

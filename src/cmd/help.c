@@ -65,7 +65,7 @@ static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 
 const struct frag_cmd frag_cmd_help = {
 	.name = "help",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_OTHER,
 	.args = "[COMMAND]",
 	.summary = "open the manual of a command, or list the commands",
 	.opts = opts,

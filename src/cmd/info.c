@@ -142,7 +142,7 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 
 const struct frag_cmd frag_cmd_info = {
 	.name = "info",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] TRACE",
 	.summary = "describe a trace",
 	.opts = opts,

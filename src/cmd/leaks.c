@@ -195,9 +195,9 @@ out:
 
 const struct frag_cmd frag_cmd_leaks = {
 	.name = "leaks",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_HOLDERS,
 	.args = "[options] TRACE",
-	.summary = "find what stays from each iteration of a program",
+	.summary = "find memory that grows with each iteration",
 	.opts = opts,
 	.exec = leaks_exec,
 };

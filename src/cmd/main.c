@@ -159,41 +159,43 @@ void frag_watch_plugins(void)
 	frag_plugin_set_watch(&watch);
 }
 
+/* In the order of `fragsim -h`: along the path of a user, then all others. */
 const struct frag_cmd *const frag_commands[] = {
-	&frag_cmd_anonymize,
-	&frag_cmd_cards,
-	&frag_cmd_complete,
-	&frag_cmd_convert,
-	&frag_cmd_diff,
 	&frag_cmd_explain,
-	&frag_cmd_extrapolate,
-	&frag_cmd_fit,
-	&frag_cmd_gen,
-	&frag_cmd_help,
-	&frag_cmd_info,
-	&frag_cmd_leaks,
-	&frag_cmd_merge,
-	&frag_cmd_plan,
-	&frag_cmd_policies,
-	&frag_cmd_ranks,
 	&frag_cmd_record,
-	&frag_cmd_replay,
-	&frag_cmd_report,
 	&frag_cmd_run,
-	&frag_cmd_shrink,
-	&frag_cmd_slice,
-	&frag_cmd_sweep,
+	&frag_cmd_fit,
 	&frag_cmd_tune,
-	&frag_cmd_verify,
+	&frag_cmd_extrapolate,
 	&frag_cmd_what_if,
+	&frag_cmd_leaks,
+	&frag_cmd_ranks,
+	&frag_cmd_report,
+	&frag_cmd_diff,
+	&frag_cmd_convert,
+	&frag_cmd_merge,
+	&frag_cmd_slice,
+	&frag_cmd_shrink,
+	&frag_cmd_anonymize,
+	&frag_cmd_gen,
+	&frag_cmd_info,
+	&frag_cmd_policies,
+	&frag_cmd_cards,
+	&frag_cmd_plan,
+	&frag_cmd_sweep,
+	&frag_cmd_verify,
+	&frag_cmd_replay,
+	&frag_cmd_complete,
+	&frag_cmd_help,
 	NULL,
 };
 
 const char *const frag_job_names[FRAG_JOBS] = {
-	[FRAG_JOB_SIMULATE] = "simulate",
-	[FRAG_JOB_COMPARE] = "compare",
-	[FRAG_JOB_LOOK] = "look",
-	[FRAG_JOB_TRACES] = "make and change traces",
+	[FRAG_JOB_FAILURE] = "I ran out of GPU memory",
+	[FRAG_JOB_SIZE] = "Which GPU, which settings, which batch size?",
+	[FRAG_JOB_HOLDERS] = "Where does the memory go?",
+	[FRAG_JOB_CI] = "Keep it fixed (CI)",
+	[FRAG_JOB_OTHER] = "Also:",
 };
 
 /*
@@ -277,19 +279,25 @@ static void print_version(void)
 	       FRAG_PLUGIN_VERSION);
 }
 
+#define LINE_COMMANDS 9         /* names that fit 80 columns */
+
 void frag_print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
-	     "Replays GPU allocation traces under memory allocators and measures fragmentation.");
-	for (int job = 0; job < FRAG_JOBS; job++) {
-		printf("\n%s\n", frag_job_names[job]);
+	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
+	for (int job = 0; job < FRAG_JOB_OTHER; job++) {
+		puts(frag_job_names[job]);
 		for (uint32_t i = 0; frag_commands[i]; i++)
 			if ((int)frag_commands[i]->job == job)
 				printf("  %-11s  %s\n", frag_commands[i]->name,
 				       frag_commands[i]->summary);
 	}
-	puts("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its"
-	     " manual;\nfragsim --version says which this is. To begin with: fragsim-tutorial(7).");
+	printf("\n%s", frag_job_names[FRAG_JOB_OTHER]);
+	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
+		if (frag_commands[i]->job == FRAG_JOB_OTHER)
+			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
+			       frag_commands[i]->name);
+	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
 }
 
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)

@@ -103,7 +103,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 
 const struct frag_cmd frag_cmd_merge = {
 	.name = "merge",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN... OUT",
 	.summary = "write the traces of several ranks as one",
 	.opts = opts,

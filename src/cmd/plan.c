@@ -346,7 +346,7 @@ out:
 
 const struct frag_cmd frag_cmd_plan = {
 	.name = "plan",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] TRACE",
 	.summary = "find the lowest placement, and how far policies are from it",
 	.opts = opts,

@@ -94,7 +94,7 @@ static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int 
 
 const struct frag_cmd frag_cmd_policies = {
 	.name = "policies",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] [NAME ...]",
 	.summary = "list the allocation policies and their keys",
 	.opts = opts,

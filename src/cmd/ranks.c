@@ -376,9 +376,9 @@ out:
 
 const struct frag_cmd frag_cmd_ranks = {
 	.name = "ranks",
-	.job = FRAG_JOB_COMPARE,
+	.job = FRAG_JOB_HOLDERS,
 	.args = "[options] TRACE...",
-	.summary = "say which ranks of a distributed job stand out, and in what",
+	.summary = "find the ranks of a distributed job that differ",
 	.opts = opts,
 	.exec = ranks_exec,
 };

@@ -387,9 +387,9 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 
 const struct frag_cmd frag_cmd_record = {
 	.name = "record",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_FAILURE,
 	.args = "[options] -- PROGRAM [ARGUMENT]...",
-	.summary = "run a CUDA or PyTorch program and write its trace",
+	.summary = "record a PyTorch or CUDA program as a trace",
 	.opts = opts,
 	.exec = record_exec,
 };

@@ -509,7 +509,7 @@ out:
 
 const struct frag_cmd frag_cmd_replay = {
 	.name = "replay",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] TRACE",
 	.summary = "run a trace under one or more policies on real GPUs",
 	.opts = frag_replay_opts,

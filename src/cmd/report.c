@@ -265,9 +265,9 @@ out:
 
 const struct frag_cmd frag_cmd_report = {
 	.name = "report",
-	.job = FRAG_JOB_LOOK,
+	.job = FRAG_JOB_HOLDERS,
 	.args = "[options] TRACE...",
-	.summary = "draw runs of traces as one page to look at",
+	.summary = "write an HTML report",
 	.opts = opts,
 	.exec = report_exec,
 };

@@ -185,9 +185,9 @@ out:
 
 const struct frag_cmd frag_cmd_run = {
 	.name = "run",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_FAILURE,
 	.args = "[options] TRACE",
-	.summary = "simulate a trace under one or more policies",
+	.summary = "simulate a trace on a device: does it fit, and if not, why",
 	.opts = frag_run_opts,
 	.foreign = frag_run_foreign,
 	.exec = run_exec,

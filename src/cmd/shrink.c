@@ -253,7 +253,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 
 const struct frag_cmd frag_cmd_shrink = {
 	.name = "shrink",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,

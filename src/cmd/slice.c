@@ -170,7 +170,7 @@ static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 
 const struct frag_cmd frag_cmd_slice = {
 	.name = "slice",
-	.job = FRAG_JOB_TRACES,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a stretch of a trace",
 	.opts = opts,

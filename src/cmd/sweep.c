@@ -640,7 +640,7 @@ out:
 
 const struct frag_cmd frag_cmd_sweep = {
 	.name = "sweep",
-	.job = FRAG_JOB_COMPARE,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] -o DIR [TRACE...]; or --merge DIR",
 	.summary = "thousands of runs, on every core and on a cluster",
 	.opts = opts,

@@ -340,9 +340,9 @@ static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 
 const struct frag_cmd frag_cmd_tune = {
 	.name = "tune",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_SIZE,
 	.args = "[options] TRACE...",
-	.summary = "find the settings of PyTorch's allocator that suit a trace",
+	.summary = "find the best PyTorch allocator settings for a trace",
 	.opts = opts,
 	.exec = tune_exec,
 };

@@ -150,7 +150,7 @@ static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 
 const struct frag_cmd frag_cmd_verify = {
 	.name = "verify",
-	.job = FRAG_JOB_COMPARE,
+	.job = FRAG_JOB_OTHER,
 	.args = "[options] SNAPSHOT",
 	.summary = "compare a PyTorch snapshot's recorded decisions with ours",
 	.opts = opts,

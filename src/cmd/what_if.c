@@ -569,9 +569,9 @@ out:
 
 const struct frag_cmd frag_cmd_what_if = {
 	.name = "what-if",
-	.job = FRAG_JOB_SIMULATE,
+	.job = FRAG_JOB_SIZE,
 	.args = "[options] TRACE CHANGE...",
-	.summary = "find what a change of the program would bring",
+	.summary = "predict memory after a change to the program",
 	.opts = opts,
 	.exec = what_if_exec,
 };
