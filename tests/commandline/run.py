@@ -109,7 +109,9 @@ def documented(name: str) -> set[int]:
 
 def commands_of(program: str) -> list[Command]:
     found = []
-    for name in re.findall(r'^  (\w+)  ', ask(program, '--help'), re.M):
+    words = ask(program, '--help')
+    also = re.search(r'^Also: (.*?)^\'', words, re.M | re.S)
+    for name in [*re.findall(r'^  ([\w-]+)  ', words, re.M), *(also[1].split() if also else ())]:
         if name in LEFT_OUT:
             continue
         usage = ask(program, name, '-h').splitlines()[0]

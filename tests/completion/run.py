@@ -59,7 +59,9 @@ def names(text: str) -> list[str]:
 
 
 def check_lists() -> None:
-    commands = re.findall(r'^  ([\w-]+)  ', fragsim('--help')[1], re.M)
+    words_of_help = fragsim('--help')[1]
+    commands = re.findall(r'^  ([\w-]+)  ', words_of_help, re.M)
+    commands += re.search(r'^Also: (.*?)^\'', words_of_help, re.M | re.S)[1].split()
     equal('the commands are those of --help', offered(''), commands)
     equal('help offers them too', offered('help', ''), commands)
     scenarios = names(fragsim('gen', '--list')[1])
