@@ -340,7 +340,7 @@ def ends():
         return Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
 
     def steps(name, *args):
-        rc, out, err = call("run", "--steps", "s.ndjson", *args, name)
+        rc, out, err = call("run", "-v", "--steps", "s.ndjson", *args, name)
         with open("s.ndjson", encoding="ascii") as f:
             rows = [json.loads(line) for line in f]
         return rc, out, [(r["op"], r["status"], r["requested"]) for r in rows]
@@ -356,16 +356,15 @@ def ends():
     same("a device that holds the request still holds it at the end", (rc, rows),
          (0, [("alloc", "ok", 5 * M), ("alloc", "ok", 35 * M)]))
     ok(told in out, "which is where the recording ends all the same", out)
-    ok(out.startswith("FITS SO FAR: up to where the recording ends, pytorch reserves ")
-       and "\nfits so far  pytorch " in out, "and its verdict promises no more", out)
+    ok(out.startswith("FITS UP TO THE RECORDED OOM: pytorch reserves "), "and its verdict promises no more", out)
     _, out, _ = call("run", "--device-bytes", "0", "end")
     ok(out.startswith("NO LIMIT: "), "an unlimited device promises nothing", out)
     _, out, _ = call("run", "-p", "pytorch", "-p", "direct", "--device-bytes", "1GiB", "end")
-    ok(re.match("FITS SO FAR: all 2 runs; .* up to where the recording ends\n", out),
+    ok(out.startswith("FITS UP TO THE RECORDED OOM: all 2 runs; "),
        "nor do two policies", out)
     # a segment of 20 MiB for the 5, and one of 30
     _, out, err = call("run", "--device-bytes", "40MiB", "end")
-    ok("\n  needs   50MiB up to where the recording ends; without fragmentation 35.00 MiB" in out,
+    ok("\n  smallest  50MiB device up to the recorded OOM; lower bound 35.00 MiB; " in out,
        "what it needs is told as far", out)
     _, _, err = call("run", "end")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "and where the capacity is from", err)

@@ -498,7 +498,7 @@ def small_requests(folder):
     # 3 of 512 bytes share a page; 1.5 MiB have one of their own
     trace = write_trace(folder / 't', alloc(1, 100), alloc(2, 512), alloc(3, 3 * MIB // 2),
                         alloc(4, 300), free(2))
-    got = replay('-p', 'direct', '--json', folder / 'r', '--placements', folder / 'p', trace,
+    got = replay('-v', '-p', 'direct', '--json', folder / 'r', '--placements', folder / 'p', trace,
                  small=512)
     expect(got, 0, r'pages of 2\.00 MiB, up to 1\.00 MiB in steps of 512 bytes',
            'decisions identical in all 5 steps')
@@ -711,7 +711,7 @@ def pages(folder):
 @test
 def text(folder):
     """the report shows prediction and measurement side by side"""
-    got = replay(usual_trace(folder / 't'))
+    got = replay('-v', usual_trace(folder / 't'))
     expect(got, 0, 'prediction +simulated +on the GPU', 'decisions identical in all 13 steps',
            r'cudaMalloc +32 MiB +1 ', r'device 0: stand-in 0, 4\.00 GiB, context 256\.00 MiB')
 
