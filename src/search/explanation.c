@@ -404,6 +404,19 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 	return rc;
 }
 
+/*
+ * Do the live blocks and the request exceed the device at the failure? The lower bound of the
+ * whole trace may exceed it, too, but a move can serve this request all the same.
+ */
+static bool exceeds_now(const struct study *s)
+{
+	const struct frag_device_figures *d = &s->x->devices[s->m->device];
+	const uint64_t taken = d->context + d->other;
+
+	return s->m->limited
+	       && s->m->live + s->m->need > (d->total > taken ? d->total - taken : 0);
+}
+
 static int move_blocks(struct study *s, const struct frag_sim *after,
 		       const struct frag_memory_state *scene, const struct frag_next *request,
 		       struct frag_error *err)
@@ -411,7 +424,9 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	bool found, halted;
 	int rc;
 
-	if (!s->x->moves || s->m->cause <= FRAG_CAUSE_CAPACITY)
+	if (!s->x->moves || s->m->cause == FRAG_CAUSE_NONE
+	    || s->m->cause == FRAG_CAUSE_TOO_LARGE
+	    || (s->m->cause == FRAG_CAUSE_CAPACITY && exceeds_now(s)))
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
