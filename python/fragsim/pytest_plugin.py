@@ -139,19 +139,22 @@ class Baseline:
 
     def write(self) -> None:
         """The tests of this session, and of the file what they do not replace."""
-        if not self.names:
-            return
         new = os.path.join(self.folder.name, "new.json")
-        compare_in(self.folder.name, list(self.names), policy=self.policies, baseline=new,
-                   update_baseline=True)
-        version, taken = entries(new)
+        if self.names:
+            compare_in(self.folder.name, list(self.names), policy=self.policies, baseline=new,
+                       update_baseline=True)
+        elif not self.known:
+            return
+        version, taken = entries(new) if self.names else (0, {})
         before, old = entries(self.path) if os.path.exists(self.path) else (version, {})
         merged = {k: taken.get(k, v) for k, v in old.items() if k in taken or not self.is_gone(k)}
         merged.update(taken)
-        if len(merged) > len(taken) and before != version:
+        if taken and len(merged) > len(taken) and before != version:
             raise FragsimError(f"{self.path}: version {before}, but entries of version {version}"
                                " cannot be added to it; remove it and update all tests", 4)
-        with open(new, encoding="utf-8") as file:
+        if merged == old:
+            return
+        with open(new if taken else self.path, encoding="utf-8") as file:
             head = file.read().partition("[")[0]
         part = f"{self.path}.{os.getpid()}.part"
         try:

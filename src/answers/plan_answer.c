@@ -57,7 +57,7 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 		frag_put_row(paper->columns, "checked", f,
 			     "%s: every buffer of the trace, none else,"
 			     " and no two overlap",
-			     frag_printable(path, a->checked));
+			     frag_printable(path, frag_input_name(a->checked)));
 }
 
 /* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/output_path.h"
 #include "base/parse.h"
 #include "base/c_locale.h"
 #include "input/document.h"
@@ -406,7 +407,7 @@ int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_
 	struct frag_whole whole;
 	int rc = frag_input_open(&in, path, err);
 
-	*f = (struct frag_plan_file){ .path = path };
+	*f = (struct frag_plan_file){ .path = frag_input_name(path) };
 	if (rc)
 		return rc;
 	rc = frag_input_fill(&in, 0, err);

@@ -503,6 +503,10 @@ def check_tampered() -> None:
         plan['buffers'][i] |= members
         return plan
 
+    for text in (json.dumps(good), '{'):
+        done = fragsim('plan', '--alone', '--check', '-', trace, stdin=text.encode())
+        TAP.ok('standard input:' in (done.stdout + done.stderr).decode(),
+               f'a plan of {len(text)} bytes on standard input is named so', done.stdout, done.stderr)
     refused('an overlap', changed(1, offset=good['buffers'][0]['offset']), 'buffers 0', 'and 1',
             'overlap')
     refused('a missing buffer', good | {'buffers': good['buffers'][1:]}, 'buffer 0', 'missing')

@@ -434,6 +434,9 @@ def test_gate(folder):
     TAP.ok(len(known()) == 8, 'entries of tests that are gone go', known())
     pytest(update)
     TAP.ok('8 passed' in pytest(), 'an update can be repeated')
+    (place / 'test_it.py').write_text(text.replace('"a/b", ', '').replace('"a b", ', ''), encoding='ascii')
+    out = pytest(update, sizes=dict.fromkeys(NAMES, 0))
+    TAP.ok('passed' not in out and len(known()) == 7, 'so they do where no test passes', out, known())
     (place / 'test_typo.py').write_text("""
 import pytest
 @pytest.mark.gpu_memory("peak.reserved < 9GiB", polcy="direct")
