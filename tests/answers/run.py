@@ -6,16 +6,12 @@ usage: run.py PROGRAM
 The traces are small and written for the purpose; what is expected of them is arithmetic on paper,
 which stands beside each.
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
@@ -23,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'support'), str(HERE.parent / 'snapshot')]
 from snaps import FRAMES, LARGE, Log, block, hole, pickled, segment, snapshot  # noqa: E402
 from tap import Tap                                     # noqa: E402
+from terminal import Terminal                           # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 SECONDS = 60
@@ -211,23 +208,11 @@ def plain_settings():
 # On a terminal ------------------------------------------------------------------------
 def seen(*args, columns=80, **env):
     """The lines that a terminal of so many columns shows of standard output and errors."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=theirs,
-                               stderr=theirs, env={**os.environ, 'TERM': 'xterm', **env})
-    os.close(theirs)
-    data = b''
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:         # nobody writes any more
-            break
-        if not part:
-            break
-        data += part
-    process.wait(SECONDS)
-    os.close(ours)
-    return data.decode().replace('\r\n', '\n').splitlines()
+    with Terminal(columns) as terminal:
+        subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=terminal.fd,
+                       stderr=terminal.fd, env={**os.environ, 'TERM': 'xterm', **env},
+                       timeout=SECONDS, check=False)
+    return terminal.shown().decode().splitlines()
 
 
 def words(lines):

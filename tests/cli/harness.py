@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / 'support'))
+from terminal import Terminal                           # noqa: E402, F401
+
 PATIENCE = 60.0         # seconds until something counts as hanging
 OLD = b'what stood here before\n'
 PROGRAM = ''            # set by run.py

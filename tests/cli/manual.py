@@ -1,9 +1,8 @@
 """manual.py - fragsim help on a terminal: man(1) where it finds the page, else the options."""
 
 import os
-import pty
 
-from harness import cases, equal, run, test
+from harness import Terminal, cases, equal, run, test
 
 # found or not, it says nothing of -w; it shows how it was called and what it ignores
 MAN = r'''#!/bin/sh
@@ -18,25 +17,9 @@ exit 5
 
 def on_terminal(folder, *args, env):
     """Status, and what a terminal shows of standard output."""
-    ours, theirs = pty.openpty()
-    try:
-        done = run(folder, *args, stdout=theirs, env=env)
-        os.close(theirs)
-        theirs = -1
-        shown = b''
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:         # so it ends
-                break
-            if not part:
-                break
-            shown += part
-    finally:
-        os.close(ours)
-        if theirs >= 0:
-            os.close(theirs)
-    return done.status, shown.replace(b'\r\n', b'\n').decode(), done.err
+    with Terminal() as terminal:
+        done = run(folder, *args, stdout=terminal.fd, env=env)
+    return done.status, terminal.shown().decode(), done.err
 
 
 def with_man(folder, status):

@@ -1,29 +1,12 @@
 """telling.py - what is said: on a terminal, of settings, of what differs, of long input."""
 
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
-import termios
 import time
 
-from harness import (GOOD, cases, ended, equal, one_line, run, started, test,
+from harness import (GOOD, Terminal, cases, ended, equal, one_line, run, started, test,
                      unread, until, write)
-
-
-# A terminal keeps some 4 KiB; one line of progress is 100 bytes.
-def everything(fd: int) -> bytes:
-    """What a terminal shows until nobody writes to it any more."""
-    parts = []
-    try:
-        while part := os.read(fd, 1 << 16):
-            parts.append(part)
-    except OSError:             # so ends a terminal
-        pass
-    return b''.join(parts)
-
 
 # columns: what a line of progress looks like; a bar has at least 6 cells
 LOOKS = {
@@ -37,15 +20,12 @@ def progress(folder, columns):
     """a long reading shows on a terminal how far it is, and takes it away again"""
     # the rows fill a pipe that is not read for longer than the patience of a second
     write(folder, long=''.join(f'{{"op":"alloc","id":{i},"size":5}}\n' for i in range(60000)))
-    mine, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-    with started(folder, 'run', '--steps', '-', 'long.ndjson', stderr=theirs) as process:
-        os.close(theirs)
+    with (Terminal(columns) as terminal,
+          started(folder, 'run', '--steps', '-', 'long.ndjson', stderr=terminal.fd) as process):
         until(lambda: unread(process.stdout) > 0, 'it writes')
         time.sleep(1.2)
         out = ended(process)
-    shown = everything(mine)
-    os.close(mine)
+    shown = terminal.shown()
     equal((out.status, out.out.count(b'\n')), (0, 60001), 'status and lines')
     lines = shown.split(b'\r')
     assert re.fullmatch(LOOKS[columns], lines[1].rstrip()), shown[:300]
@@ -61,12 +41,9 @@ def tables(folder, columns):
     words = ('run', '-v', '-p', 'bestfit', '-p', LONG, 'good.ndjson')
     env = {**os.environ, 'NO_COLOR': '1'}
     if columns:
-        mine, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, columns, 0, 0))
-        out = run(folder, *words, stdout=theirs, env=env)
-        os.close(theirs)
-        text = everything(mine).decode().replace('\r\n', '\n')
-        os.close(mine)
+        with Terminal(columns, rows=50) as terminal:
+            out = run(folder, *words, stdout=terminal.fd, env=env)
+        text = terminal.shown().decode()
     else:
         out = run(folder, *words, env=env)
         text = out.out.decode()
@@ -91,12 +68,10 @@ def narrow_tables(folder, columns):
 def shown(folder, words, terminal, said):
     """What a good run prints, on a terminal or not, where the environment says that of colour."""
     env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
-    mine, theirs = pty.openpty()
-    out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
-              **({'stdout': theirs} if terminal else {}))
-    os.close(theirs)
-    text = everything(mine) if terminal else out.out
-    os.close(mine)
+    with Terminal() as screen:
+        out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
+                  **({'stdout': screen.fd} if terminal else {}))
+    text = screen.shown() if terminal else out.out
     equal((out.status, bool(text)), (0, True), 'status and output')
     return text
 
