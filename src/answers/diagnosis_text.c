@@ -10,6 +10,7 @@
 #include "base/wrap.h"
 #include "policy/configure_events.h"
 #include "answers/color.h"
+#include "answers/fit_words.h"
 #include "answers/layout.h"
 #include "answers/oom_text.h"
 
@@ -140,14 +141,15 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 			       room);
 }
 
-/* "16416MiB (16.03 GiB)": a capacity, as an option takes it. */
+/* "16416 MiB (16.03 GiB)": a capacity, exact. */
 static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	char exact[FRAG_NUMBER_ROOM];
 
-	frag_exact_size_text(exact, bytes);
-	/* of whole GiB, and of a few whole MiB, that says it all */
-	if (bytes % (UINT64_C(1) << 30) == 0 || (bytes < 1U << 30 && bytes % (1U << 20) == 0))
+	frag_capacity_text(exact, bytes);
+	if (bytes % (UINT64_C(1) << 30) == 0)
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", bytes >> 30);
+	else if (bytes < 1U << 30 && bytes % (1U << 20) == 0)
 		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", exact);
 	else
 		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, SIZE(bytes));

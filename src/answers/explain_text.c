@@ -573,6 +573,8 @@ static void print_moment(const struct page *p)
 		print_moves(p);
 		print_others(p);
 	}
+	if (p->a->time_up)
+		frag_put_stopped(p->paper->columns, true, p->f);
 	if (!p->a->verbose && has_more(p->m))
 		frag_put_row(p->paper->columns, "more", p->f, "-v: segments, tags and pools; --top"
 			     " N: more rows of each; --html FILE: HTML report");
@@ -589,8 +591,10 @@ static int explain_text_print(const void *what, const struct frag_text_style *pa
 	const struct frag_explain_answer *a = what;
 
 	(void)err;
-	if (a->time_up)
-		fputs(FRAG_TIME_UP_TEXT, f);
+	if (a->time_up && a->found->count == 0) {
+		fputs("NOT FOUND: no device was explained\n", f);
+		frag_put_stopped(paper->columns, true, f);
+	}
 	for (uint32_t i = 0; i < a->found->count; i++) {
 		const struct page p = {
 			.a = a, .m = &a->found->moments[i], .paper = paper, .f = f,

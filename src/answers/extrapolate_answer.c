@@ -74,7 +74,7 @@ static uint64_t allocs_of(const struct frag_recordings *r, enum frag_growth grow
 }
 
 #define DOUBT "two recordings cannot tell a linear size from a quadratic one, as attention has: larger" \
-	      " numbers may need more than is said; record a third number"
+	      " numbers may require more; record a third number"
 
 /* Is a size taken to be linear that may be quadratic? */
 static bool is_doubtful(const struct frag_recordings *r)
@@ -88,34 +88,119 @@ static bool is_beyond(const struct frag_recordings *r, uint32_t number)
 	return is_doubtful(r) && number > r->of[0].number && number > r->of[1].number;
 }
 
-/* What was read, and how its sizes grow. */
+/* The recordings, and the growth of their sizes. */
 static void print_recordings(const struct frag_extrapolate_answer *a,
 			     const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_recordings *r = a->found->recordings;
 	const uint64_t odd = allocs_of(r, FRAG_UNEXPLAINED), square = allocs_of(r, FRAG_QUADRATIC);
-	char path[FRAG_PRINTABLE_ROOM], text[WORDS_ROOM];
-	int used;
+	char path[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + WORDS_ROOM] = "";
+	size_t used = 0;
 
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	for (uint32_t i = 0; i < r->count; i++)
-		fprintf(f, "%s%s at %" PRIu32, i ? ", " : "",
-			frag_printable(path, frag_input_name(a->traces[i]->path)), r->of[i].number);
-	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_color_code(paper->colour, INK_PLAIN),
-		a->traces[0]->events, plural(a->traces[0]->events));
-	used = snprintf(text, sizeof(text),
-			"sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
-			" %" PRIu64 " linear",
+	for (uint32_t i = 0; i < r->count && used < sizeof(text) - 1; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.800s at %" PRIu32,
+					 i ? ", " : "",
+					 frag_printable(path, frag_input_name(a->traces[i]->path)),
+					 r->of[i].number);
+	frag_put_row(paper->columns, "from", f, "%s: the same %" PRIu64 " event%s", text,
+		     a->traces[0]->events, plural(a->traces[0]->events));
+	used = (size_t)snprintf(text, sizeof(text),
+			"of %" PRIu32 " allocation%s: %" PRIu64 " constant, %" PRIu64 " linear",
 			r->alloc_count, plural(r->alloc_count), allocs_of(r, FRAG_CONSTANT),
 			allocs_of(r, FRAG_LINEAR));
 	if (square)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64
-				 " quadratic", square);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %" PRIu64
+					 " quadratic", square);
 	if (odd)
-		snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64 " neither", odd);
-	frag_put_wrapped(paper->columns, "  ", text, f);
+		snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " neither", odd);
+	frag_put_row(paper->columns, "sizes", f, "%s", text);
 	if (is_doubtful(r))
-		frag_put_wrapped(paper->columns, "  ", DOUBT, f);
+		frag_put_row(paper->columns, "doubt", f, "%s", DOUBT);
+}
+
+static const char *setting_words(const struct frag_choice *choice)
+{
+	const char *label = frag_choice_label(choice);
+
+	return strcmp(label, "default") == 0 ? "the default settings" : label;
+}
+
+/* The highest of the trace's devices; UINT64_MAX: one of them has none, or was not searched. */
+static uint64_t smallest_at(const struct frag_extrapolation *x, uint32_t at, uint32_t choice,
+			    bool *fits)
+{
+	uint64_t smallest = 0;
+
+	*fits = false;
+	for (uint32_t i = 0; i < x->fits.count; i++) {
+		const struct frag_fitted *one = &x->fits.fitted[i];
+
+		if (one->source != at || one->choice != choice)
+			continue;
+		*fits = one->fit.static_room != UINT64_MAX && (!smallest || *fits);
+		smallest = one->fit.smallest > smallest ? one->fit.smallest : smallest;
+	}
+	return smallest ? smallest : UINT64_MAX;
+}
+
+/* "AT 16: 10812 MiB device with expandable_segments:True, 11240 MiB with the default settings" */
+static void verdict_at(const struct frag_extrapolation *x, uint32_t at, char out[WORDS_ROOM])
+{
+	uint64_t least = UINT64_MAX, bytes;
+	uint32_t best = 0;
+	bool fits, any = false;
+	size_t used;
+
+	for (uint32_t i = 0; i < x->choice_count; i++) {
+		bytes = smallest_at(x, at, i, &fits);
+		if (bytes < least && x->choices[i].ops == x->choices[0].ops) {
+			least = bytes;
+			best = i;
+		}
+		any |= fits;
+	}
+	smallest_at(x, at, best, &fits);
+	used = (size_t)snprintf(out, WORDS_ROOM, "%s %" PRIu32 "%s%s: ",
+				!x->total ? "AT" : any ? "FITS AT" : "OOM AT", x->at[at],
+				x->total ? " on " : "", x->total ? DEVICE(x->total) : "");
+	if (least == UINT64_MAX)
+		snprintf(out + used, WORDS_ROOM - used, "no device is known to fit");
+	else
+		snprintf(out + used, WORDS_ROOM - used, "smallest device %s with %.200s%s%s",
+			 CAPACITY(least), setting_words(&x->choices[best]), best ? ", " : "",
+			 best ? CAPACITY(smallest_at(x, at, 0, &fits)) : "");
+	used = strlen(out);
+	if (least != UINT64_MAX && best)
+		snprintf(out + used, WORDS_ROOM - used, " with %.200s",
+			 setting_words(&x->choices[0]));
+}
+
+/* Line 1: the largest number, or the smallest device at each number. */
+static void extrapolate_print_verdict(const struct frag_extrapolation *x,
+				      const struct frag_text_style *paper, FILE *f)
+{
+	uint32_t best = UINT32_MAX;
+	char text[WORDS_ROOM];
+
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		if (x->reaches[i].largest != FRAG_NO_NUMBER
+		    && (best == UINT32_MAX || x->reaches[i].largest > x->reaches[best].largest))
+			best = i;
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	if (x->reaches && best == UINT32_MAX)
+		snprintf(text, sizeof(text), "LARGEST NUMBER: none is known to fit %s",
+			 DEVICE(x->total));
+	else if (x->reaches)
+		snprintf(text, sizeof(text), "LARGEST NUMBER: %" PRIu32 " on %s with %.300s",
+			 x->reaches[best].largest, DEVICE(x->total),
+			 setting_words(&x->choices[best]));
+	if (x->reaches)
+		frag_put_wrapped(paper->columns, "", text, f);
+	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++) {
+		verdict_at(x, i, text);
+		frag_put_wrapped(paper->columns, "", text, f);
+	}
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
 /* "conv.py:12: 8 allocations, that of step 40 with 8.00 MiB at 2, 9.00 MiB at 4" */
@@ -141,15 +226,11 @@ static void print_odd(const struct frag_extrapolation *x, const struct frag_text
 		      FILE *f)
 {
 	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
-	char text[WORDS_ROOM];
-
 	if (!x->odd_allocs)
 		return;
 	fputs(frag_color_code(paper->colour, INK_YELLOW), f);
-	snprintf(text, sizeof(text), "%" PRIu64 " size%s the recordings do not explain, so %s"
-		 " estimated:", x->odd_allocs, plural(x->odd_allocs),
-		 x->odd_allocs == 1 ? "it is" : "they are");
-	frag_put_wrapped(paper->columns, "  ", text, f);
+	frag_put_row(paper->columns, "estimated", f, "%" PRIu64 " size%s that the recordings do not"
+		     " explain:", x->odd_allocs, plural(x->odd_allocs));
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	for (uint32_t i = 0; i < shown; i++)
 		print_tag(x->recordings, &x->odd[i], paper, f);
@@ -190,7 +271,7 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 		if (x->fits.fitted[i].source == at
 		    && x->fits.fitted[i].unlimited.peak_requested > requested)
 			requested = x->fits.fitted[i].unlimited.peak_requested;
-	used = snprintf(text, sizeof(text), "%s requested at once",
+	used = snprintf(text, sizeof(text), "peak requested %s",
 			frag_size_text(size, requested));
 	if (x->unexplained[at])
 		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " size%s"
@@ -199,7 +280,7 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 	if (x->total)
 		fprintf(f, " on %s", frag_device_text(size, x->total));
 	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN),
-		text, x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
+		text, x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "reliable");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
 			extrapolate_print_row(x, &x->fits.fitted[i], paper, width, f);
@@ -236,13 +317,13 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 		frag_put_wrapped(paper->columns, head, text, f);
 	}
 	if (holes > PARTS_MAX) {
-		snprintf(text, sizeof(text), "and %" PRIu32 " more such stretches",
+		snprintf(text, sizeof(text), "and %" PRIu32 " more such ranges",
 			 holes - PARTS_MAX);
 		frag_put_wrapped(paper->columns, head, text, f);
 	}
 }
 
-/* Which numbers were tried, and why no others. */
+/* The numbers that were simulated, and the reason for the last. */
 static void print_tried(const struct frag_extrapolation *x, const struct frag_text_style *paper,
 			FILE *f)
 {
@@ -253,31 +334,29 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_te
 	int used;
 
 	if (!x->tried)
-		used = snprintf(text, sizeof(text), "no number was tried");
+		used = snprintf(text, sizeof(text), "no number was simulated");
 	else if (x->stride > 1)
 		used = snprintf(text, sizeof(text),
-				"tried: %" PRIu32 " to %" PRIu32 " in steps of %" PRIu32, x->first,
+				"%" PRIu32 " to %" PRIu32 " in steps of %" PRIu32, x->first,
 				last, x->stride);
 	else
-		used = snprintf(text, sizeof(text), "tried: all from %" PRIu32 " to %" PRIu32,
+		used = snprintf(text, sizeof(text), "all from %" PRIu32 " to %" PRIu32,
 				x->first, last);
 	if (x->bound != FRAG_NO_NUMBER)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "; above %" PRIu32
-				 " more is requested at once", x->bound);
+				 " the peak requested exceeds the device", x->bound);
 	if (x->tried && !to_bound && (!x->up_to || last + x->stride <= x->up_to))
 		snprintf(text + used, sizeof(text) - (size_t)used, "; larger ones may fit: --step,"
 			 " --up-to or --runs reaches further");
-	frag_put_wrapped(paper->columns, "  ", text, f);
+	frag_put_row(paper->columns, "tried", f, "%s", text);
 }
 
 static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *paper,
 			int width, FILE *f)
 {
-	fprintf(f, "\n%sthe largest number that fits %s%s\n",
-		frag_color_code(paper->colour, INK_BOLD), DEVICE(x->total),
-		frag_color_code(paper->colour, INK_PLAIN));
+	putc('\n', f);
 	print_tried(x, paper, f);
-	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "all up to");
+	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "reliable");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		print_name(frag_choice_label(&x->choices[i]), width, 0, f);
 		print_number(x->reaches[i].largest, f);
@@ -297,8 +376,9 @@ static int extrapolate_print(const void *what, const struct frag_text_style *pap
 	const int width = name_width(x, paper);
 
 	(void)err;
+	extrapolate_print_verdict(x, paper, f);
 	if (a->interrupted)
-		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
+		frag_put_stopped(paper->columns, a->time_up, f);
 	print_recordings(a, paper, f);
 	print_odd(x, paper, f);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)

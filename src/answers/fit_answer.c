@@ -2,6 +2,7 @@
 #include "answers/answers.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,13 +19,29 @@
 #include "answers/table.h"
 #include "answers/wrap_lines.h"
 
-static void frag_fit_print_cards(const struct frag_fit_answer *answer,
-				 const struct frag_text_style *paper, FILE *f);
-
 #define NAME_MIN 8
-#define FIGURES 56              /* columns beside the name */
-#define HOLES_MAX 4             /* that are named; of more the last is */
-#define HOLES_ROOM 600
+#define FIGURES 69              /* columns beside the name */
+#define RANGES_SHOWN 4          /* failing ranges that are listed; of more the last is */
+#define RANGES_ROOM 600
+#define NONE UINT64_MAX
+#define CARDS_SHOWN 3           /* cards that fit, and half as many that do not */
+#define LIST_ROOM 400
+#define PHRASE_ROOM (FRAG_FIT_NAME_ROOM + 80)
+
+/* The requirement of a setting, where one card of a kind stands for each device of the trace. */
+struct need {
+	uint64_t smallest, safe;        /* NONE: no device fits */
+	uint64_t at_most;               /* NONE: no device is known to fit */
+	uint64_t examined_to;           /* NONE: all there are */
+	bool known;
+};
+
+static bool is_shown(const struct frag_fit_answer *a, const struct frag_fitted *one)
+{
+	const struct frag_choice *choices = a->fits->sources[one->source].choices;
+
+	return !a->usual || choices[one->choice].ops == choices[0].ops;
+}
 
 static int name_width(const struct frag_fit_answer *a, const struct frag_text_style *paper)
 {
@@ -34,7 +51,7 @@ static int name_width(const struct frag_fit_answer *a, const struct frag_text_st
 	for (uint32_t i = 0; i < a->fits->count; i++) {
 		const size_t n = strlen(frag_fit_name(a->fits, &a->fits->fitted[i], name));
 
-		width = n > width ? n : width;
+		width = n > width && is_shown(a, &a->fits->fitted[i]) ? n : width;
 	}
 	if (paper->columns && width + FIGURES > (size_t)paper->columns)
 		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
@@ -52,14 +69,14 @@ static void print_name(const char *name, int width, FILE *f)
 
 static void fit_print_capacity(uint64_t bytes, FILE *f)
 {
-	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
+	fprintf(f, "  %11s", bytes == NONE ? "-" : CAPACITY(bytes));
 }
 
 static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fitted *one,
 			  const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
-	const bool good = fit->smallest != UINT64_MAX;
+	const bool good = fit->smallest != NONE;
 	char name[FRAG_FIT_NAME_ROOM];
 
 	print_name(frag_fit_name(a->fits, one, name), width, f);
@@ -70,10 +87,10 @@ static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fit
 		fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	fit_print_capacity(fit->safe, f);
 	if (!good) {
-		fprintf(f, "  %10s  %7s  %7s\n", "-", "-", "-");
+		fprintf(f, "  %11s  %12s  %7s\n", "-", "-", "-");
 		return;
 	}
-	frag_fprintf(f, "  %+9.1f%%  %7" PRIu64 "  %7" PRIu64 "\n",
+	frag_fprintf(f, "  %+9.1f %%  %12" PRIu64 "  %7" PRIu64 "\n",
 		     frag_fit_above_floor(fit), fit->at_smallest.calls, fit->at_smallest.retries);
 }
 
@@ -82,34 +99,33 @@ static void fit_print_table(const struct frag_fit_answer *a, uint32_t source,
 {
 	const int width = name_width(a, paper);
 
-	fprintf(f, "\n%-*s  %11s  %11s  %10s  %7s  %7s\n", width, "setting", "smallest", "safe",
-		"over floor", "calls", "retries");
+	fprintf(f, "%-*s  %11s  %11s  %11s  %12s  %7s\n", width, "setting", "smallest", "reliable",
+		"above bound", "driver calls", "retries");
 	for (uint32_t i = 0; i < a->fits->count; i++)
-		if (a->fits->fitted[i].source == source)
+		if (a->fits->fitted[i].source == source && is_shown(a, &a->fits->fitted[i]))
 			fit_print_row(a, &a->fits->fitted[i], paper, width, f);
 }
 
-/* ", from 2966MiB to below 2972MiB and from 2974MiB on" */
-static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
+/* "2966 MiB to 2970 MiB and 2974 MiB and larger" */
+static void list_failing_ranges(const struct frag_fit *fit, char out[RANGES_ROOM])
 {
-	const uint32_t shown = fit->hole_count > HOLES_MAX ? HOLES_MAX : fit->hole_count;
+	const uint32_t shown = fit->hole_count > RANGES_SHOWN ? RANGES_SHOWN : fit->hole_count;
 	char from[FRAG_NUMBER_ROOM], to[FRAG_NUMBER_ROOM];
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_failing_range *hole = &fit->holes[i];
+		const struct frag_failing_range *range = &fit->holes[i];
 
-		used += (size_t)snprintf(out + used, HOLES_ROOM - used, "%sfrom %s %s%s",
+		used += (size_t)snprintf(out + used, RANGES_ROOM - used, "%s%s %s%s",
 					 !i ? "" : i + 1 < fit->hole_count ? ", " : " and ",
-					 frag_capacity_text(from, hole->from),
-					 hole->to == UINT64_MAX ? "on" : "to below ",
-					 hole->to == UINT64_MAX ? ""
-								: frag_capacity_text(to, hole->to));
+					 frag_capacity_text(from, range->from),
+					 range->to == NONE ? "and larger" : "to below ",
+					 range->to == NONE ? ""
+							   : frag_capacity_text(to, range->to));
 	}
 	if (fit->hole_count > shown)
-		snprintf(out + used, HOLES_ROOM - used,
-			 " and in %" PRIu32 " more stretches, the last"
-			 " from %s on",
+		snprintf(out + used, RANGES_ROOM - used,
+			 " and %" PRIu32 " more ranges, the last from %s",
 			 fit->hole_count - shown,
 			 frag_capacity_text(from, fit->holes[fit->hole_count - 1].from));
 }
@@ -119,26 +135,39 @@ static void print_nowhere(const struct frag_fit *fit, const char *name,
 {
 	char bound[FRAG_NUMBER_ROOM];
 
-	if (fit->at_most != UINT64_MAX)
-		frag_put_row(
-			paper->columns, "bound", f,
-			"%s needs at most %s and at least %s; devices between the two were"
-			" not simulated",
-			name, frag_capacity_text(bound, fit->at_most),
-			CAPACITY(fit->examined_to > fit->floor ? fit->examined_to : fit->floor));
+	if (fit->at_most != NONE)
+		frag_put_row(paper->columns, "at most", f,
+			     "%s requires at most %s and at least %s; devices between the two"
+			     " were not simulated",
+			     name, frag_capacity_text(bound, fit->at_most),
+			     CAPACITY(fit->examined_to > fit->floor ? fit->examined_to
+								    : fit->floor));
 	else if (!fit->runs && !fit->examined_to)
-		frag_put_row(paper->columns, "none", f, "%s was not tried", name);
-	else if (fit->examined_to == UINT64_MAX)
-		frag_put_row(paper->columns, "none", f, "%s survives on no device, however large",
-			      name);
+		frag_put_row(paper->columns, "none", f, "%s was not simulated", name);
+	else if (fit->examined_to == NONE)
+		frag_put_row(paper->columns, "none", f, "%s fits on no device, however large",
+			     name);
 	else
-		frag_put_row(paper->columns, "none", f, "%s survives on no device below %s", name,
-			      CAPACITY(fit->examined_to));
+		frag_put_row(paper->columns, "none", f, "%s fits on no device below %s", name,
+			     CAPACITY(fit->examined_to));
 }
 
-static bool has_words(const struct frag_fit_answer *a, const struct frag_fitted *one)
+/* Memory that others can hold, also as the fraction that a server beside it takes. */
+static void print_headroom(const struct frag_fit *fit, const char *name, uint64_t total,
+			   const struct frag_text_style *paper, FILE *f)
 {
-	return one->fit.smallest == UINT64_MAX || one->fit.hole_count || a->fits->room_total;
+	char room[FRAG_NUMBER_ROOM];
+
+	if (fit->static_room == NONE)
+		frag_put_row(paper->columns, "headroom", f, "%s does not fit on %s, even with no"
+			     " other process on it", name, SIZE(total));
+	else
+		frag_put_row(paper->columns, "headroom", f,
+			     "%s leaves %s of %s to others from the first step on; for a server:"
+			     " --gpu-memory-utilization %.4f", name,
+			     frag_capacity_text(room, fit->static_room), SIZE(total),
+			     /* never rounded up */
+			     floor((double)fit->static_room / (double)total * 1e4) / 1e4);
 }
 
 /* What the table cannot say of one, in words. */
@@ -146,55 +175,34 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 			const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
-	char name[FRAG_FIT_NAME_ROOM], holes[HOLES_ROOM];
-	char room[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
+	char name[FRAG_FIT_NAME_ROOM], ranges[RANGES_ROOM];
 
+	if (!is_shown(a, one))
+		return;
 	frag_fit_name(a->fits, one, name);
-	if (fit->smallest == UINT64_MAX)
+	if (fit->smallest == NONE)
 		print_nowhere(fit, name, paper, f);
 	if (fit->hole_count) {
-		list_holes(fit, holes);
-		frag_put_row(paper->columns, "holes", f, "%s survives on %s, and fails on larger"
-			      " devices %s", name, frag_capacity_text(room, fit->smallest), holes);
+		list_failing_ranges(fit, ranges);
+		frag_put_row(paper->columns, "failing", f, "%s fits on %s, but fails on the larger"
+			     " %s", name, CAPACITY(fit->smallest), ranges);
 	}
-	if (!a->fits->room_total)
-		return;
-	frag_size_text(total, a->fits->room_total);
-	if (fit->static_room == UINT64_MAX)
-		frag_put_row(paper->columns, "room", f,
-			     "%s does not survive on %s, with nobody else"
-			     " on it",
-			     name, total);
-	else
-		frag_put_row(paper->columns, "room", f,
-			     "%s survives while others hold %s of %s from"
-			     " the first step on, a fraction of %.4f, or less",
-			     name, frag_capacity_text(room, fit->static_room), total,
-			     (double)fit->static_room / (double)a->fits->room_total);
+	if (a->fits->room_total)
+		print_headroom(fit, name, a->fits->room_total, paper, f);
 }
 
-/* " (a context of 450.00 MiB and 1.00 GiB of others among it)" */
-static void describe_taken(const struct frag_device_figures *d, char *out, size_t room)
-{
-	char context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
-
-	*out = '\0';
-	if (d->context || d->other)
-		snprintf(out, room, " (%s%s%s%s%s among it)", d->context ? "a context of " : "",
-			 d->context ? frag_size_text(context, d->context) : "",
-			 d->context && d->other ? " and " : "",
-			 d->other ? frag_size_text(other, d->other) : "",
-			 d->other ? " of others" : "");
-}
-
-static void print_floor(const struct frag_fit_answer *a, const struct frag_fitted *one,
+static void print_bound(const struct frag_fit_answer *a, const struct frag_fitted *one,
 			const struct frag_text_style *paper, FILE *f)
 {
-	char taken[200];
+	const struct frag_device_figures *d = &a->fits->sources[one->source].devices[one->device];
+	char context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
 
-	describe_taken(&a->fits->sources[one->source].devices[one->device], taken, sizeof(taken));
-	frag_put_row(paper->columns, "floor", f, "%s: so much is in use at once%s, so nothing less"
-		      " will do", CAPACITY(one->fit.floor), taken);
+	frag_put_row(paper->columns, "bound", f, "%s: peak requested%s%s%s%s, in whole pages of %s;"
+		     " no allocator fits below", CAPACITY(one->fit.floor),
+		     d->context ? " + context " : "",
+		     d->context ? frag_size_text(context, d->context) : "",
+		     d->other ? " + other processes " : "",
+		     d->other ? frag_size_text(other, d->other) : "", SIZE(d->granularity));
 }
 
 static void print_source(const struct frag_fit_answer *a, uint32_t source,
@@ -203,24 +211,22 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 	char path[FRAG_PRINTABLE_ROOM];
 	uint32_t last = UINT32_MAX;
 
-	fprintf(f, "%s%s%s%s: the smallest device\n", source ? "\n" : "",
-		frag_color_code(paper->colour, INK_BOLD),
-		frag_printable(path, frag_input_name(a->traces[source]->path)),
-		frag_color_code(paper->colour, INK_PLAIN));
+	if (a->fits->source_count > 1)
+		fprintf(f, "\n%s%s%s\n", frag_color_code(paper->colour, INK_BOLD),
+			frag_printable(path, frag_input_name(a->traces[source]->path)),
+			frag_color_code(paper->colour, INK_PLAIN));
 	for (uint32_t i = 0; i < a->fits->count; i++) {
 		const struct frag_fitted *one = &a->fits->fitted[i];
 
 		if (one->source != source || one->choice || one->device == last)
 			continue;
-		print_floor(a, one, paper, f);
+		print_bound(a, one, paper, f);
 		last = one->device;
 	}
 	fit_print_table(a, source, paper, f);
-	for (uint32_t i = 0, said = 0; i < a->fits->count; i++)
-		if (a->fits->fitted[i].source == source && has_words(a, &a->fits->fitted[i])) {
-			fputs(said++ ? "" : "\n", f);
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		if (a->fits->fitted[i].source == source)
 			print_words(a, &a->fits->fitted[i], paper, f);
-		}
 }
 
 static void print_joint(const struct frag_fit_answer *a, const struct frag_text_style *paper,
@@ -231,12 +237,12 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_text_
 
 	if (!a->fits->joint_count)
 		return;
-	fprintf(f, "\n%sall traces%s: the smallest device for each of them\n\n%-*s  %11s  %11s\n",
-		frag_color_code(paper->colour, INK_BOLD), frag_color_code(paper->colour, INK_PLAIN),
-		width, "setting", "smallest", "safe");
+	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "smallest", "reliable");
 	for (uint32_t i = 0; i < a->fits->joint_count; i++) {
 		const struct frag_fitted *one = &a->fits->joint[i];
 
+		if (!is_shown(a, one))
+			continue;
 		print_name(frag_fit_name(a->fits, one, name), width, f);
 		fit_print_capacity(one->fit.smallest, f);
 		fit_print_capacity(one->fit.safe, f);
@@ -244,43 +250,15 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_text_
 	}
 }
 
-static int fit_print(const void *what, const struct frag_text_style *paper, FILE *f,
-		     struct frag_error *err)
-{
-	const struct frag_fit_answer *a = what;
-
-	(void)err;
-	if (a->interrupted)
-		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
-	for (uint32_t i = 0; i < a->fits->source_count; i++)
-		print_source(a, i, paper, f);
-	print_joint(a, paper, f);
-	frag_fit_print_cards(a, paper, f);
-	if (a->fits->source_count != 1)
-		return 0;
-	putc('\n', f);
-	frag_put_wrapped(paper->columns, "", "another run of the program may need more: fit several"
-		  " traces of it, or leave 5 % of room", f);
-	return 0;
-}
-
-static const struct frag_format text_format = { .name = "text", .print = fit_print };
-
-#define NONE UINT64_MAX
-#define SHOWN 3                 /* cards that do, and half as many that do not */
-#define LIST_ROOM 400
-
-/* What a setting needs of a card, where one of the kind stands for each device of the trace. */
-struct need {
-	uint64_t smallest, safe;        /* NONE: it survives on none */
-	uint64_t examined_to;           /* NONE: on all there are */
-	bool known;
-};
-
 static const struct frag_fitted *rows_of(const struct frag_fits *fits, uint32_t *count)
 {
 	*count = fits->joint_count ? fits->joint_count : fits->source_count == 1 ? fits->count : 0;
 	return fits->joint_count ? fits->joint : fits->fitted;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 static struct need need_of(const struct frag_fits *fits, uint32_t choice)
@@ -290,26 +268,96 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 	const struct frag_fitted *rows = rows_of(fits, &count);
 
 	for (const struct frag_fitted *one = rows; one < rows + count; one++) {
+		const struct frag_fit *fit = &one->fit;
+
 		if (one->choice != choice)
 			continue;
 		need.known = true;
-		need.smallest =
-			one->fit.smallest > need.smallest ? one->fit.smallest : need.smallest;
-		need.safe = one->fit.safe > need.safe ? one->fit.safe : need.safe;
-		if (one->fit.examined_to < need.examined_to)
-			need.examined_to = one->fit.examined_to;
+		need.smallest = higher(need.smallest, fit->smallest);
+		need.safe = higher(need.safe, fit->safe);
+		need.at_most = higher(need.at_most, fit->smallest == NONE ? fit->at_most
+									  : fit->smallest);
+		if (fit->examined_to < need.examined_to)
+			need.examined_to = fit->examined_to;
 	}
 	return need;
 }
 
-/* The smallest from which on all that were examined survive. Capacities that are no whole number
- * of pages are as good as the next below that is one. */
+/* Of the settings of the first policy: another policy cannot be pasted. */
+static uint32_t find_best(const struct frag_fit_answer *a)
+{
+	const struct frag_choice *choices = a->fits->sources[0].choices;
+	uint32_t best = UINT32_MAX;
+	uint64_t safe = NONE;
+
+	for (uint32_t i = 0; i < a->fits->choice_count; i++) {
+		const struct need need = need_of(a->fits, i);
+
+		if (need.known && need.safe < safe && choices[i].ops == choices[0].ops) {
+			safe = need.safe;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* "3328 MiB with expandable_segments:True (3342 MiB reliably)" */
+static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRASE_ROOM])
+{
+	const struct need need = need_of(fits, choice);
+	const char *label = frag_choice_label(&fits->sources[0].choices[choice]);
+	const char *before = "";
+	char bytes[FRAG_NUMBER_ROOM] = "none", reliable[FRAG_NUMBER_ROOM + 16] = "";
+
+	if (need.known && need.smallest != NONE) {
+		frag_capacity_text(bytes, need.smallest);
+		if (need.safe != NONE && need.safe != need.smallest)
+			snprintf(reliable, sizeof(reliable), " (%s reliably)", CAPACITY(need.safe));
+	} else if (need.known && need.at_most != NONE) {
+		before = "at most ";
+		frag_capacity_text(bytes, need.at_most);
+	} else if (!need.known || need.examined_to != NONE) {
+		before = "none found";
+		*bytes = '\0';
+	}
+	frag_format_printable(out, PHRASE_ROOM, "%s%s with %s%s", before, bytes,
+			      strcmp(label, "default") == 0 ? "the default settings" : label,
+			      reliable);
+	return out;
+}
+
+/* The verdict, and the setting to copy where it is not what the program has. */
+static void print_answer(const struct frag_fit_answer *a, uint32_t best,
+			 const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_fits *fits = a->fits;
+	const bool several = fits->source_count > 1, found = best != UINT32_MAX;
+	const struct frag_choice *choice = &fits->sources[0].choices[found ? best : 0];
+	char one[PHRASE_ROOM], usual[PHRASE_ROOM], conf[FRAG_CONF_ROOM], text[2 * PHRASE_ROOM + 40];
+
+	snprintf(text, sizeof(text), "SMALLEST DEVICE%s: %s%s%s", several ? " for all traces" : "",
+		 phrase(fits, found ? best : 0, one), found && best ? ", " : "",
+		 found && best ? phrase(fits, 0, usual) : "");
+	fputs(frag_color_code(paper->colour, found ? INK_BOLD : INK_RED), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_conf_text(choice, conf, sizeof(conf));
+	if (found && best && choice->ops->settings && *conf)
+		fprintf(f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s\n", "set",
+			frag_color_code(paper->colour, INK_BOLD), conf,
+			frag_color_code(paper->colour, INK_PLAIN));
+	if (a->interrupted)
+		frag_put_stopped(paper->columns, a->time_up, f);
+}
+
+/* The smallest cards from which on all that were examined fit. Capacities that are no whole
+ * number of pages are as good as the next below that is one. */
 static uint32_t list_holding(const struct need *need, char out[LIST_ROOM])
 {
 	uint32_t count = 0;
 	size_t used = 0;
 
-	for (const struct frag_card *c = frag_cards; c->key && count < SHOWN; c++)
+	for (const struct frag_card *c = frag_cards; c->key && count < CARDS_SHOWN; c++)
 		if (c->bytes >= need->safe && c->bytes < need->examined_to)
 			used += (size_t)snprintf(out + used, LIST_ROOM - used, "%s%s (%s)",
 						 count++ ? ", " : "", c->key,
@@ -326,28 +374,12 @@ static uint32_t list_failing(const struct need *need, char out[LIST_ROOM])
 
 	while (end->key && end->bytes < need->smallest && end->bytes < need->examined_to)
 		end++;
-	for (c = end; c > frag_cards && count < SHOWN / 2 + 1; count++) {
+	for (c = end; c > frag_cards && count < CARDS_SHOWN / 2 + 1; count++) {
 		c--;
 		used += (size_t)snprintf(out + used, LIST_ROOM - used, "%s%s (%s)",
 					 count ? ", " : "", c->key, SIZE(c->bytes));
 	}
 	return count;
-}
-
-static uint32_t find_best(const struct frag_fits *fits)
-{
-	uint32_t best = UINT32_MAX;
-	uint64_t safe = NONE;
-
-	for (uint32_t i = 0; i < fits->choice_count; i++) {
-		const struct need need = need_of(fits, i);
-
-		if (need.known && need.safe < safe) {
-			safe = need.safe;
-			best = i;
-		}
-	}
-	return best;
 }
 
 static bool counts_contexts(const struct frag_fits *fits)
@@ -360,36 +392,44 @@ static bool counts_contexts(const struct frag_fits *fits)
 	return true;
 }
 
-/* Those that hold it with the best setting, and those that do not with what one has. */
+/* Cards that fit with the best setting, and those too small for what the program has. */
 static void print_cards(const struct frag_fits *fits, uint32_t best,
 			const struct frag_text_style *paper, FILE *f)
 {
-	const struct frag_choice *choices = fits->sources[0].choices;
 	const struct need need = need_of(fits, best), usual = need_of(fits, 0);
-	char cards[LIST_ROOM];
-	const bool any = list_holding(&need, cards) > 0;
+	char fitting[LIST_ROOM], failing[LIST_ROOM];
+	const bool any = list_holding(&need, fitting) > 0, none = list_failing(&usual, failing) > 0;
 
-	putc('\n', f);
-	if (any)
-		frag_put_row(paper->columns, "cards", f, "large enough for %s: %s%s",
-			      frag_choice_label(&choices[best]), cards,
-			      need.examined_to == NONE ? " and all larger ones" : "");
-	if (list_failing(&usual, cards))
-		frag_put_row(paper->columns, any ? "" : "cards", f, "too small for %s: %s",
-			      frag_choice_label(&choices[0]), cards);
+	if (any || none)
+		frag_put_row(paper->columns, "cards", f, "%s%s%s%s%s%s%s%s", any ? "fits: " : "",
+			     any ? fitting : "", any && need.examined_to == NONE ? " and larger" : "",
+			     any && none ? "; " : "", none ? "too small for " : "",
+			     none ? frag_choice_label(&fits->sources[0].choices[0]) : "",
+			     none ? ": " : "", none ? failing : "");
 	if (!counts_contexts(fits))
-		frag_put_row(paper->columns, "context", f, "a CUDA context takes memory of the card"
-			      " too, and none is counted here: --context-bytes SIZE counts it");
+		frag_put_row(paper->columns, "context", f, "not counted: a CUDA context takes"
+			     " memory of the card too; --context-bytes SIZE adds it");
 }
 
-static void frag_fit_print_cards(const struct frag_fit_answer *a,
-				 const struct frag_text_style *paper, FILE *f)
+static int fit_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		     struct frag_error *err)
 {
-	const uint32_t best = find_best(a->fits);
+	const struct frag_fit_answer *a = what;
+	const uint32_t best = find_best(a);
 
+	(void)err;
+	print_answer(a, best, paper, f);
+	print_joint(a, paper, f);
+	for (uint32_t i = 0; i < a->fits->source_count; i++)
+		print_source(a, i, paper, f);
+	if (a->fits->source_count > 1 && best != UINT32_MAX)
+		putc('\n', f);
 	if (best != UINT32_MAX)
 		print_cards(a->fits, best, paper, f);
+	return 0;
 }
+
+static const struct frag_format text_format = { .name = "text", .print = fit_print };
 
 static const struct frag_column columns[] = {
 	{ "trace", "trace", FRAG_CELL_TEXT },

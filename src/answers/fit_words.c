@@ -36,7 +36,7 @@ char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 		bytes /= 1024;
 		i++;
 	}
-	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 "%s", bytes, units[i]);
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " %s", bytes, units[i]);
 	return buf;
 }
 

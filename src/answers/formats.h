@@ -29,10 +29,6 @@ struct frag_format {
 };
 
 /* What all answers have for programs and pages: the ends of their tables of formats. */
-/* The first line of an answer for people that is not complete. */
-#define FRAG_INTERRUPTED_TEXT "interrupted: what is known until then\n\n"
-#define FRAG_TIME_UP_TEXT "the time was up (--time): what is proven until then\n\n"
-
 #define FRAG_ANSWER_FORMS(kind, put, its_rows) \
 	FRAG_ANSWER_FORMS_APART(kind, put, its_rows, its_rows)
 #define FRAG_ANSWER_FORMS_APART(kind, put, csv_rows, its_rows)            \

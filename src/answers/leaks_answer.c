@@ -22,27 +22,47 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Line 1: of the device that leaks most. */
+static void leaks_print_verdict(const struct frag_leaks_answer *a,
+				const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_leaking *most = a->leaks->devices;
+	const struct frag_iterations *it = &a->leaks->iterations;
+	char text[FRAG_PRINTABLE_ROOM + 200], room[FRAG_PRINTABLE_ROOM];
+	const char *path = frag_printable(room, frag_input_name(a->trace->path));
+
+	for (uint32_t i = 1; i < a->trace->device_count; i++)
+		if (a->leaks->devices[i].leak > most->leak)
+			most = &a->leaks->devices[i];
+	if (most->leak)
+		snprintf(text, sizeof(text), "LEAK%s: %s per iteration in %" PRIu32 " iterations of %s",
+			 it->mark ? "" : " (iterations inferred)", SIZE(most->leak), it->count,
+			 path);
+	else
+		snprintf(text, sizeof(text), "NO LEAK: no tag keeps memory of every iteration (%"
+			 PRIu32 " iterations of %s)", it->count, path);
+	fputs(frag_color_code(paper->colour, most->leak ? INK_RED : INK_BOLD), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+}
+
 static void print_iterations(const struct frag_leaks_answer *a, const struct frag_text_style *paper,
 			     FILE *f)
 {
 	const struct frag_iterations *it = &a->leaks->iterations;
-	char path[FRAG_PRINTABLE_ROOM], mark[FRAG_PRINTABLE_ROOM];
+	char mark[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s%s%s: %" PRIu32 " iterations, some %" PRIu64 " step%s each\n",
-		frag_color_code(paper->colour, INK_BOLD),
-		frag_printable(path, frag_input_name(a->trace->path)),
-		frag_color_code(paper->colour, INK_PLAIN), it->count, a->leaks->steps,
-		plural(a->leaks->steps));
 	if (it->mark)
-		frag_put_row(paper->columns, "begin", f, "at marks %s",
+		frag_put_row(paper->columns, "evidence", f, "iterations of about %" PRIu64
+			     " step%s begin at marks %s", a->leaks->steps, plural(a->leaks->steps),
 			     frag_printable(mark, it->mark));
 	else
-		frag_put_row(paper->columns, "begin", f, "where the same sizes come again; --mark"
-			     " NAME says it better");
-	frag_put_row(paper->columns, "left", f,
-		     "by iterations 1 to %" PRIu32 ", counted from 0, when"
-		     " %" PRIu32 " begins:",
-		     it->count - 3, it->count - 1);
+		frag_put_row(paper->columns, "evidence", f, "inferred: sizes repeat every %" PRIu64
+			     " step%s; --mark NAME names the iterations", a->leaks->steps,
+			     plural(a->leaks->steps));
+	frag_put_row(paper->columns, "counted", f,
+		     "blocks of iterations 1 to %" PRIu32 " that are live when iteration %" PRIu32
+		     " begins (the first is 0)", it->count - 3, it->count - 1);
 }
 
 /* "12.0 MiB more", "as much", "1.00 MiB less" */
@@ -52,23 +72,25 @@ static void print_growth(const struct frag_leaking *d, const struct frag_text_st
 	const uint64_t pace = (uint64_t)llround(fabs(d->growth));
 
 	if (!pace)
-		frag_put_row(paper->columns, "live", f, "%s at first, %s at last; as much from one"
-			     " start to the next", frag_size_text(first, d->first),
+		frag_put_row(paper->columns, "live", f, "%s at the first iteration, %s at the last;"
+			     " constant from one start to the next", frag_size_text(first, d->first),
 			     frag_size_text(last, d->last));
 	else
-		frag_put_row(paper->columns, "live", f, "%s at first, %s at last; %s %s from one"
-			     " start to the next", frag_size_text(first, d->first),
+		frag_put_row(paper->columns, "live", f, "%s at the first iteration, %s at the last; %s %s"
+			     " from one start to the next", frag_size_text(first, d->first),
 			     frag_size_text(last, d->last), SIZE(pace),
 			     d->growth > 0 ? "more" : "less");
 }
 
-static void print_leak(const struct frag_leak *leak, const struct frag_text_style *paper, FILE *f)
+static void print_leak(const struct frag_leak *leak, bool first, const struct frag_text_style *paper,
+		       FILE *f)
 {
 	char name[FRAG_LEAK_NAME_ROOM];
 
-	frag_put_row(paper->columns, "", f, "%s an iteration: %s, %" PRIu64 " block%s since step %"
-		     PRIu64, SIZE(leak->an_iteration), frag_leak_name(leak, name),
-		     leak->blocks, plural(leak->blocks), leak->first_step);
+	frag_put_row(paper->columns, first ? "top tags" : "", f, "%s per iteration: %s, %" PRIu64
+		     " block%s since step %" PRIu64, SIZE(leak->an_iteration),
+		     frag_leak_name(leak, name), leak->blocks, plural(leak->blocks),
+		     leak->first_step);
 }
 
 static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
@@ -81,12 +103,11 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 		if (leaks->leaks[i].device != device)
 			continue;
 		else if (shown++ < a->top)
-			print_leak(&leaks->leaks[i], paper, f);
+			print_leak(&leaks->leaks[i], shown == 1, paper, f);
 		else
 			more++;
 	if (more)
-		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more; --top N says how many"
-			     " are shown", more);
+		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more: --top N", more);
 }
 
 static void print_end(const struct frag_leaks_answer *a, uint32_t device,
@@ -97,12 +118,11 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 
 	if (d->full_in == UINT64_MAX)
 		frag_put_row(paper->columns, "full", f,
-			     "nobody knows: --device-bytes SIZE or --device"
-			     " CARD says how much the device has");
+			     "unknown: --device-bytes SIZE or --device CARD gives the capacity");
 	else
 		frag_put_row(paper->columns, "full", f,
-			     "%s in %" PRIu64 " iteration%s, some %" PRIu64
-			     " steps, were nothing lost to fragmentation",
+			     "%s in %" PRIu64 " iteration%s, about %" PRIu64
+			     " steps, without fragmentation",
 			     frag_size_text(total, a->devices[device].total), d->full_in,
 			     plural(d->full_in), frag_steps_until_full(a->leaks, device));
 }
@@ -113,26 +133,19 @@ static int leaks_print(const void *what, const struct frag_text_style *paper, FI
 	const struct frag_leaks_answer *a = what;
 
 	(void)err;
-	print_iterations(a, paper, f);
+	leaks_print_verdict(a, paper, f);
 	for (uint32_t i = 0; i < a->trace->device_count; i++) {
 		const struct frag_leaking *d = &a->leaks->devices[i];
 
 		if (a->trace->device_count > 1)
-			fprintf(f, "device %" PRIu32 "\n", i);
-		print_growth(d, paper, f);
-		if (!d->leak) {
-			frag_put_row(paper->columns, "leak", f,
-				     "none: no tag has left something from"
-				     " every iteration");
-			continue;
+			frag_put_row(paper->columns, "device", f, "%" PRIu32, i);
+		if (d->leak) {
+			print_leaks(a, i, paper, f);
+			print_end(a, i, paper, f);
 		}
-		fprintf(f, "%s", frag_color_code(paper->colour, INK_RED));
-		frag_put_row(paper->columns, "LEAK", f, "%s an iteration stay, from every one",
-			     SIZE(d->leak));
-		fprintf(f, "%s", frag_color_code(paper->colour, INK_PLAIN));
-		print_leaks(a, i, paper, f);
-		print_end(a, i, paper, f);
+		print_growth(d, paper, f);
 	}
+	print_iterations(a, paper, f);
 	return 0;
 }
 

@@ -30,17 +30,38 @@ static void frag_plan_row_look(const struct frag_plan_answer *a, uint32_t i,
 #define FIGURES 60              /* columns beside the name */
 #define NONE UINT64_MAX
 
+/* Line 1: of all spaces together the bytes, and the proof of their distance from the best. */
+static void plan_print_verdict(const struct frag_plan_answer *a,
+			       const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_plan *plan = a->plan;
+	const struct frag_plan_needs needs = frag_plan_needs(plan);
+	char text[FRAG_PRINTABLE_ROOM + 200], path[FRAG_PRINTABLE_ROOM], gap[80] = "", checked[80] = "";
+	uint64_t lower = 0;
+
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		lower += plan->spaces[i].lower;
+	if (needs.height > lower)
+		frag_snprintf(gap, sizeof(gap), ", at most %.4f %% above the lowest",
+			      frag_plan_gap_pct(lower, needs.height));
+	if (a->checked)
+		snprintf(checked, sizeof(checked), " in the checked plan");
+	frag_snprintf(text, sizeof(text), "%s: %s for %" PRIu32 " buffer%s of %s%s%s",
+		      needs.height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(needs.height),
+		      plan->count, frag_s(plan->count),
+		      frag_printable(path, frag_input_name(a->trace->path)), checked, gap);
+	fputs(frag_color_code(paper->colour, needs.height == lower ? INK_GREEN : INK_BOLD), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+}
+
 static void plan_print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper,
 			    FILE *f)
 {
 	const struct frag_plan *plan = a->plan;
 	char path[FRAG_PRINTABLE_ROOM], from[FRAG_PRINTABLE_ROOM], to[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s%s%s: %" PRIu32 " buffer%s, sizes rounded up to %" PRIu64 "\n",
-		frag_color_code(paper->colour, INK_BOLD),
-		frag_printable(path, frag_input_name(a->trace->path)),
-		frag_color_code(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count),
-		plan->align);
+	plan_print_verdict(a, paper, f);
 	if (plan->periods)
 		frag_put_row(paper->columns, "slots", f,
 			     "%" PRIu64 " period%s that begin at the mark"
@@ -55,9 +76,10 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 			     frag_printable(to, a->marks.to), plan->from, plan->to);
 	if (a->checked)
 		frag_put_row(paper->columns, "checked", f,
-			     "%s: every buffer of the trace, none else,"
-			     " and no two overlap",
+			     "%s: every buffer of the trace, no other buffer, and no two overlap",
 			     frag_printable(path, frag_input_name(a->checked)));
+	if (plan->align > 1)
+		frag_put_row(paper->columns, "sizes", f, "rounded up to %s", SIZE(plan->align));
 }
 
 /* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */
@@ -68,7 +90,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	char pct[FRAG_NUMBER_ROOM];
 
 	frag_put_row(paper->columns, "bound", f,
-		     "%" PRIu64 " bytes, %s: what lives at step %" PRIu64 "; no placement is lower",
+		     "%" PRIu64 " bytes, %s: live at step %" PRIu64 "; no placement is lower",
 		     s->bound, SIZE(s->bound), s->peak_step);
 	if (s->lower > s->bound)
 		frag_put_row(paper->columns, "proven", f,
@@ -107,7 +129,7 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_text_
 			     s->search.heights, frag_s(s->search.heights), s->search.proofs,
 			     s->search.nodes);
 	if (s->try_count)
-		frag_put_row(paper->columns, "by", f, "%s", s->found_by);
+		frag_put_row(paper->columns, "found by", f, "%s", s->found_by);
 }
 
 static void print_space(const struct frag_plan_answer *a, const struct frag_space_plan *s,
@@ -130,29 +152,29 @@ static void plan_print_capacity(const struct frag_plan_answer *a,
 		return;
 	frag_device_text(size, a->capacity);
 	if (needs.height <= a->capacity)
-		frag_put_row(paper->columns, "room", f, "%s is enough", size);
+		frag_put_row(paper->columns, "capacity", f, "%s suffices", size);
 	else if (needs.bound > a->capacity)
-		frag_put_row(paper->columns, "ROOM", f, "%s is not enough: proven, as the bound"
-			     " is above it", size);
+		frag_put_row(paper->columns, "capacity", f, "%s does not suffice: the bound is"
+			     " above it", size);
 	else
-		frag_put_row(paper->columns, "ROOM", f, "%s: no plan was found that is so low",
+		frag_put_row(paper->columns, "capacity", f, "%s: no plan of that height was found",
 			     size);
 }
 
 static void print_cell(uint64_t bytes, bool exact, double above, bool is_plan, FILE *f)
 {
-	fprintf(f, "  %12s", bytes == NONE ? "-" : exact ? CAPACITY(bytes)
-							 : SIZE(bytes));
+	fprintf(f, exact ? "  %12s" : "  %13s", bytes == NONE ? "-" : exact ? CAPACITY(bytes)
+									   : SIZE(bytes));
 	/* the plan is not above itself; the last column ends its line */
 	if (is_plan)
-		fputs(exact ? "" : "            ", f);
+		fputs(exact ? "" : "             ", f);
 	else if (bytes == NONE)
-		fprintf(f, "  %10s", "-");
+		fprintf(f, "  %11s", "-");
 	else
-		frag_fprintf(f, "  %+9.2f%%", above);
+		frag_fprintf(f, "  %+9.2f %%", above);
 }
 
-/* What each needs of memory without a limit, and the smallest device that does. */
+/* The peak of each without a limit, and its smallest device. */
 static void plan_print_table(const struct frag_plan_answer *a, const struct frag_text_style *paper,
 			     FILE *f)
 {
@@ -167,8 +189,8 @@ static void plan_print_table(const struct frag_plan_answer *a, const struct frag
 	}
 	if (paper->columns && width + FIGURES > paper->columns)
 		width = paper->columns > FIGURES + NAME_MIN ? paper->columns - FIGURES : NAME_MIN;
-	fprintf(f, "\n%-*s  %12s  %10s  %12s  %10s\n", width, "setting", "peak", "over plan",
-		"smallest", "over plan");
+	fprintf(f, "\n%-*s  %13s  %11s  %12s  %11s\n", width, "setting", "peak reserved",
+		"above plan", "smallest", "above plan");
 	for (uint32_t i = 0; i < count; i++) {
 		frag_plan_row_look(a, i, &row);
 		if (strlen(row.name) > (size_t)width)
@@ -193,15 +215,14 @@ static int plan_print(const void *what, const struct frag_text_style *paper, FIL
 		print_space(a, &a->plan->spaces[i], paper, f);
 	plan_print_capacity(a, paper, f);
 	if (!a->plan->complete)
-		frag_put_row(paper->columns, "ENDED", f,
-			     "early, %s: a longer search may find a lower"
-			     " plan",
+		frag_put_row(paper->columns, "stopped", f,
+			     "early, %s: a longer search may find a lower plan",
 			     strcmp(a->ended_by, "budget") == 0 ? "after all work of --time"
 			     : strcmp(a->ended_by, "time") == 0
 				     ? "by the clock (--time), so another run may differ"
 				     : "interrupted");
 	if (a->timed)
-		frag_put_row(paper->columns, "ENDED", f,
+		frag_put_row(paper->columns, "stopped", f,
 			     "the policies early, as the time was up (--time): - is not known");
 	if (a->fits)
 		plan_print_table(a, paper, f);

@@ -22,6 +22,7 @@ static const char *frag_apart_text(const struct frag_ranked *row, const char *be
 #define POLICIES_MAX 4          /* that are named */
 #define TINY 100                /* so many times less than the largest difference is none */
 #define NAME_ROOM 200
+#define NAMED_MAX 4             /* ranks in line 1 */
 
 static bool stands_out(const struct frag_ranked *row)
 {
@@ -55,19 +56,130 @@ static bool one_policy(const struct frag_ranks_answer *a)
 	return true;
 }
 
+/* Is it the first source that has this policy? */
+static bool is_new_policy(const struct frag_ranks_answer *a, uint32_t source)
+{
+	for (uint32_t i = 0; i < source; i++)
+		if (strcmp(a->choices[i].text, a->choices[source].text) == 0)
+			return false;
+	return true;
+}
+
+static void print_policy(const struct frag_ranks_answer *a, uint32_t source,
+			 const struct frag_text_style *paper, FILE *f)
+{
+	uint64_t first = a->numbers[source];
+	char text[FRAG_PRINTABLE_ROOM];
+	uint32_t ranks = 0;
+
+	for (uint32_t i = source; i < a->source_count; i++) {
+		if (strcmp(a->choices[i].text, a->choices[source].text) != 0)
+			continue;
+		ranks++;
+		first = a->numbers[i] < first ? a->numbers[i] : first;
+	}
+	frag_put_row(paper->columns, "under", f, "%s: %" PRIu32 " rank%s, the first is %" PRIu64,
+		     frag_printable(text, a->choices[source].text), ranks, frag_s(ranks), first);
+}
+
+/* Settings that only some ranks have are a difference too. */
+static void print_policies(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
+			   FILE *f)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < a->source_count && shown <= POLICIES_MAX; i++)
+		if (is_new_policy(a, i) && shown++ < POLICIES_MAX)
+			print_policy(a, i, paper, f);
+	if (shown > POLICIES_MAX)
+		frag_put_row(paper->columns, "", f,
+			     "and more; --format json has that of each rank");
+}
+
+static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
+			 FILE *f)
+{
+	const struct frag_ranking *r = a->ranking;
+	char median[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], most[FRAG_NUMBER_ROOM];
+
+	if (r->compared < r->count)
+		frag_put_row(paper->columns, "skipped", f,
+			     "%" PRIu32 " row%s of a device on which the"
+			     " rank has less than a tenth of what it has on another: not compared",
+			     r->count - r->compared, frag_s(r->count - r->compared));
+	if (r->compared < 2)
+		return;
+	if (r->alike) {
+		frag_put_row(paper->columns, "alike", f, "all %" PRIu32 ", to the byte",
+			     r->compared);
+		return;
+	}
+	frag_put_row(paper->columns, "median", f, "%s reserved, from %s to %s",
+		     frag_size_text(median, r->median[FRAG_RANK_RESERVED]),
+		     frag_size_text(least, r->least[FRAG_RANK_RESERVED]),
+		     frag_size_text(most, r->most[FRAG_RANK_RESERVED]));
+	if (r->compared >= FRAG_RANK_COMPARED_MIN && !r->apart)
+		frag_put_row(paper->columns, "limits", f,
+			     "no rank is more than %s reserved, %s requested or %s wasted from"
+			     " the median",
+			     frag_size_text(median, r->limit[FRAG_RANK_RESERVED]),
+			     frag_size_text(least, r->limit[FRAG_RANK_REQUESTED]),
+			     frag_size_text(most, r->limit[FRAG_RANK_LOST]));
+}
+
+/* "3, 5 and 2 more" */
+static void list_different(const struct frag_ranks_answer *a, char out[NAME_ROOM])
+{
+	const struct frag_ranking *r = a->ranking;
+	uint32_t shown = 0, more = 0;
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < r->count; i++)
+		if (!stands_out(&r->rows[i]))
+			continue;
+		else if (shown++ < NAMED_MAX)
+			used += (size_t)snprintf(out + used, NAME_ROOM - used, "%s%" PRIu64,
+						 used ? ", " : "", r->rows[i].number);
+		else
+			more++;
+	if (more)
+		snprintf(out + used, NAME_ROOM - used, " and %" PRIu32 " more", more);
+}
+
+/* Line 1: out of memory before different ranks, as a job is as good as its worst rank. */
 static void ranks_print_head(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
 			     FILE *f)
 {
-	char policy[FRAG_PRINTABLE_ROOM];
+	const struct frag_ranking *r = a->ranking;
+	const struct frag_ranked *worst = &r->rows[r->worst];
+	char policy[FRAG_PRINTABLE_ROOM], name[NAME_ROOM], list[NAME_ROOM], text[800];
+	const bool bad = worst->ooms || r->apart;
 
-	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_color_code(paper->colour, INK_BOLD),
-		a->source_count, frag_s(a->source_count),
-		frag_color_code(paper->colour, INK_PLAIN));
-	if (many_devices(a))
-		fprintf(f, " on %" PRIu32 " devices", a->ranking->count);
-	fprintf(f, " under %s\n\n",
-		one_policy(a) ? frag_printable(policy, a->choices[0].text)
-			      : "different policies or settings");
+	list_different(a, list);
+	if (worst->ooms)
+		snprintf(text, sizeof(text), "OOM: %" PRIu32 " of %" PRIu32 " ranks fail; %s"
+			 " fails to allocate %s at step %" PRIu64, r->ooms, r->count,
+			 row_name(a, worst, name), SIZE(worst->oom_size), worst->oom_step);
+	else if (r->apart)
+		snprintf(text, sizeof(text), "DIFFERENT: rank %s; most reserved: %s by %s", list,
+			 SIZE(worst->figure[FRAG_RANK_RESERVED]), row_name(a, worst, name));
+	else
+		snprintf(text, sizeof(text), "%s: %" PRIu32 " rank%s; %s reserves most, %s",
+			 r->alike && r->count > 1 ? "ALIKE"
+			 : r->compared >= FRAG_RANK_COMPARED_MIN ? "NO RANK STANDS OUT"
+								 : "FITS",
+			 a->source_count, frag_s(a->source_count), row_name(a, worst, name),
+			 SIZE(worst->figure[FRAG_RANK_RESERVED]));
+	fputs(frag_color_code(paper->colour, bad ? INK_RED : INK_BOLD), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_row(paper->columns, "policy", f, "%s", one_policy(a)
+		     ? frag_printable(policy, a->choices[0].text)
+		     : "different policies or settings");
+	if (!one_policy(a))
+		print_policies(a, paper, f);
+	print_median(a, paper, f);
 }
 
 static void print_table_row(const struct frag_ranks_answer *a, const struct frag_ranked *row,
@@ -82,7 +194,7 @@ static void print_table_row(const struct frag_ranks_answer *a, const struct frag
 		fprintf(f, "%6" PRIu32 "  ", row->device);
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		fprintf(f, "%12s", SIZE(row->figure[k]));
-	fprintf(f, "  %-6s  %s%s\n", row->ooms ? "OOM" : "ok",
+	fprintf(f, "  %-6s  %s%s\n", row->ooms ? "OOM" : "fits",
 		frag_printable(path, frag_file_name(frag_input_name(a->traces[row->source].path))),
 		red ? frag_color_code(paper->colour, INK_PLAIN) : "");
 }
@@ -103,8 +215,8 @@ static void ranks_print_table(const struct frag_ranks_answer *a,
 	const bool devices = many_devices(a);
 	uint32_t left_out = 0;
 
-	fprintf(f, "%6s  %s%12s%12s%12s  %-6s  %s\n", "rank", devices ? "device  " : "", "reserved",
-		"requested", "wasted", "memory", "trace");
+	fprintf(f, "\n%6s  %s%12s%12s%12s  %-6s  %s\n", "rank", devices ? "device  " : "", "reserved",
+		"requested", "wasted", "result", "trace");
 	for (uint32_t i = 0; i < r->count; i++)
 		if (is_shown(a, i))
 			print_table_row(a, &r->rows[i], devices, paper, f);
@@ -113,38 +225,8 @@ static void ranks_print_table(const struct frag_ranks_answer *a,
 	if (left_out)
 		fprintf(f, "%6s  %" PRIu32 " more that do not stand out: --all shows them\n", "",
 			left_out);
-	putc('\n', f);
-}
-
-static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
-			 FILE *f)
-{
-	const struct frag_ranking *r = a->ranking;
-	char median[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], most[FRAG_NUMBER_ROOM];
-
-	if (r->compared < r->count)
-		frag_put_row(paper->columns, "beside", f,
-			     "%" PRIu32 " row%s of a device on which the"
-			     " rank has less than a tenth of what it has on another: not compared",
-			     r->count - r->compared, frag_s(r->count - r->compared));
-	if (r->compared < 2)
-		return;
-	if (r->alike) {
-		frag_put_row(paper->columns, "alike", f, "all %" PRIu32 ", to the byte",
-			     r->compared);
-		return;
-	}
-	frag_put_row(paper->columns, "median", f, "%s reserved, from %s to %s",
-		     frag_size_text(median, r->median[FRAG_RANK_RESERVED]),
-		     frag_size_text(least, r->least[FRAG_RANK_RESERVED]),
-		     frag_size_text(most, r->most[FRAG_RANK_RESERVED]));
-	if (r->compared >= FRAG_RANK_COMPARED_MIN && !r->apart)
-		frag_put_row(paper->columns, "apart", f,
-			     "none stands out: none is more than %s from"
-			     " the median reserved, %s requested, %s lost",
-			     frag_size_text(median, r->limit[FRAG_RANK_RESERVED]),
-			     frag_size_text(least, r->limit[FRAG_RANK_REQUESTED]),
-			     frag_size_text(most, r->limit[FRAG_RANK_LOST]));
+	if (r->apart || r->between.list)
+		putc('\n', f);
 }
 
 /* "512.00 MiB more", "1.00 GiB less" */
@@ -216,8 +298,8 @@ static void print_oom(const struct frag_ranked *row, const struct frag_text_styl
 	const struct frag_owner owner = { .tag = row->oom_tag, .size = row->oom_size };
 	char name[NAME_ROOM], size[FRAG_NUMBER_ROOM];
 
-	frag_put_row(paper->columns, "", f, "step %" PRIu64 " finds no %s%s%s", row->oom_step,
-		     frag_size_text(size, row->oom_size), row->oom_tag ? ": " : "",
+	frag_put_row(paper->columns, "", f, "step %" PRIu64 ": OOM, %s requested%s%s", row->oom_step,
+		     frag_size_text(size, row->oom_size), row->oom_tag ? " by " : "",
 		     row->oom_tag ? owner_name(&owner, name) : "");
 }
 
@@ -234,76 +316,14 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 						 by_how_much(row->figure[k], a->ranking->median[k],
 							     by), frag_rank_figure_names[k]);
 	if (row->apart_oom)
-		snprintf(text + used, sizeof(text) - used, "%sout of memory, as most are not",
+		snprintf(text + used, sizeof(text) - used, "%sOOM, unlike most ranks",
 			 used ? ", " : "");
 	fputs(frag_color_code(paper->colour, INK_RED), f);
-	frag_put_row(paper->columns, "APART", f, "%s: %s", row_name(a, row, name), text);
+	frag_put_row(paper->columns, "different", f, "%s: %s", row_name(a, row, name), text);
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	if (row->ooms)
 		print_oom(row, paper, f);
 	print_differences(a, &row->from_median, paper, f);
-}
-
-/* Is it the first source that has this policy? */
-static bool is_new_policy(const struct frag_ranks_answer *a, uint32_t source)
-{
-	for (uint32_t i = 0; i < source; i++)
-		if (strcmp(a->choices[i].text, a->choices[source].text) == 0)
-			return false;
-	return true;
-}
-
-static void print_policy(const struct frag_ranks_answer *a, uint32_t source,
-			 const struct frag_text_style *paper, FILE *f)
-{
-	uint64_t first = a->numbers[source];
-	char text[FRAG_PRINTABLE_ROOM];
-	uint32_t ranks = 0;
-
-	for (uint32_t i = source; i < a->source_count; i++) {
-		if (strcmp(a->choices[i].text, a->choices[source].text) != 0)
-			continue;
-		ranks++;
-		first = a->numbers[i] < first ? a->numbers[i] : first;
-	}
-	frag_put_row(paper->columns, "under", f, "%s: %" PRIu32 " rank%s, the first is %" PRIu64,
-		     frag_printable(text, a->choices[source].text), ranks, frag_s(ranks), first);
-}
-
-/* Settings that only some ranks have are a difference too. */
-static void print_policies(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
-			   FILE *f)
-{
-	uint32_t shown = 0;
-
-	for (uint32_t i = 0; i < a->source_count && shown <= POLICIES_MAX; i++)
-		if (is_new_policy(a, i) && shown++ < POLICIES_MAX)
-			print_policy(a, i, paper, f);
-	if (shown > POLICIES_MAX)
-		frag_put_row(paper->columns, "", f,
-			     "and more; --format json has that of each rank");
-}
-
-/* A job is as good as its worst rank. */
-static void print_joint(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
-			FILE *f)
-{
-	const struct frag_ranking *r = a->ranking;
-	const struct frag_ranked *worst = &r->rows[r->worst];
-	char name[NAME_ROOM];
-
-	if (!worst->ooms) {
-		frag_put_row(paper->columns, "joint", f, "%s reserved, by %s; no rank runs out of"
-			     " memory", SIZE(worst->figure[FRAG_RANK_RESERVED]),
-			     row_name(a, worst, name));
-		return;
-	}
-	frag_put_row(paper->columns, "joint", f,
-		     "%" PRIu32 " of %" PRIu32 " out of memory, with most"
-		     " reserved %s: %s, when it asks for %s at step %" PRIu64,
-		     r->ooms, r->count, row_name(a, worst, name),
-		     SIZE(worst->figure[FRAG_RANK_RESERVED]), SIZE(worst->oom_size),
-		     worst->oom_step);
 }
 
 static int ranks_print(const void *what, const struct frag_text_style *paper, FILE *f,
@@ -316,17 +336,13 @@ static int ranks_print(const void *what, const struct frag_text_style *paper, FI
 	(void)err;
 	ranks_print_head(a, paper, f);
 	ranks_print_table(a, paper, f);
-	if (!one_policy(a))
-		print_policies(a, paper, f);
-	print_median(a, paper, f);
 	for (uint32_t i = 0; i < r->count; i++)
 		if (stands_out(&r->rows[i]) && (shown++ < APART_MAX || a->all))
 			print_apart(a, &r->rows[i], paper, f);
 	if (shown > APART_MAX && !a->all)
-		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more; --all shows what they"
-			     " differ in", shown - APART_MAX);
+		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more; --all shows their"
+			     " differences", shown - APART_MAX);
 	print_between(a, paper, f);
-	print_joint(a, paper, f);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ enum frag_cell {
 	FRAG_CELL_TEXT,
 	FRAG_CELL_WORD,         /* text that needs no escape */
 	FRAG_CELL_COUNT,
-	FRAG_CELL_CAPACITY,     /* bytes; for people exact, as an option takes it: 2692MiB */
+	FRAG_CELL_CAPACITY,     /* bytes; for people exact: 2692 MiB */
 	FRAG_CELL_SIZE,         /* bytes; for people rounded: 2.63 GiB */
 	FRAG_CELL_PERCENT,
 };

@@ -20,7 +20,8 @@ static uint32_t frag_tune_rows(const struct frag_tune *tune,
 
 #define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
 #define NAME_MIN 8
-#define FIGURES 52              /* columns beside the name */
+#define FIGURES 58              /* columns beside the name */
+#define GAIN_ROOM (2 * FRAG_NUMBER_ROOM + 32)
 
 /* What settings cost or rule out, and the release 2.N before which PyTorch refuses them: of a key
  * whatever its value, or of one setting as it is written. */
@@ -90,28 +91,6 @@ static void print_costs(const char *line, const struct frag_text_style *paper, F
 			      " refuse %s", latest->since, latest->setting);
 }
 
-static void print_sources(const struct frag_tune_answer *a, const struct frag_text_style *paper,
-			  FILE *f)
-{
-	const struct frag_tune *t = a->tune;
-	const char *plural = t->choice_count == 1 ? "" : "s";
-	char path[FRAG_PRINTABLE_ROOM];
-
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	for (uint32_t i = 0; i < t->source_count; i++)
-		fprintf(f, "%s%s", i ? ", " : "",
-			frag_printable(path, frag_input_name(a->traces[i]->path)));
-	if (*a->release)
-		fprintf(f, " (pytorch %s)", a->release);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
-	if (t->total)
-		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
-			     t->choice_count, plural, SIZE(t->total),
-			     100 * t->headroom);
-	else
-		fprintf(f, ": the best of %" PRIu32 " setting%s\n", t->choice_count, plural);
-}
-
 static const char *tune_name_of(const struct frag_tune *t, uint32_t choice)
 {
 	return *t->texts[choice] ? t->texts[choice] : "default";
@@ -122,34 +101,96 @@ static bool is_setting(const struct frag_tune *t, uint32_t choice)
 	return t->sources[0].choices[choice].ops->settings != NULL;
 }
 
-/* "2692MiB (safe from 2700MiB on); default 2900MiB (+7.7%)", or on a device the calls. */
-static void print_gain(const struct frag_tune *t, const struct frag_point *p,
-		       const struct frag_text_style *paper, FILE *f)
+/* "2692 MiB device", or on a device the driver calls. */
+static void tune_gain_text(const struct frag_tune *t, const struct frag_point *p,
+			   char out[GAIN_ROOM])
+{
+	if (t->total)
+		snprintf(out, GAIN_ROOM, "%" PRIu64 " driver calls", p->at.calls);
+	else if (p->smallest == UINT64_MAX)
+		snprintf(out, GAIN_ROOM, "device of at most %s", CAPACITY(t->reached));
+	else
+		snprintf(out, GAIN_ROOM, "%s device", CAPACITY(p->smallest));
+}
+
+/* "; default settings: 2900 MiB device (+7.7 %)"; the defaults themselves have no such part. */
+static void tune_default_text(const struct frag_tune *t, const struct frag_point *p,
+			      char out[2 * GAIN_ROOM])
 {
 	const struct frag_point *usual = &t->points[0];
-	char a[2 * FRAG_NUMBER_ROOM + 20];
+	const double before = (double)(t->total ? usual->at.calls : usual->smallest);
+	const double after = (double)(t->total ? p->at.calls : p->smallest);
+	char gain[GAIN_ROOM];
 
-	frag_capacity_text(a, p->smallest);
-	if (p->safe != p->smallest && p->safe != UINT64_MAX)
-		snprintf(a + strlen(a), sizeof(a) - strlen(a), " (safe from %s on)",
-			 CAPACITY(p->safe));
-	if (!t->total && p->smallest == UINT64_MAX)
-		frag_put_row(paper->columns, "needs", f, "at most %s",
-			     CAPACITY(t->reached));
-	else if (t->total && p->choice == 0)
-		frag_put_row(paper->columns, "calls", f, "%" PRIu64, p->at.calls);
-	else if (t->total && usual->at.survives)
-		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default %" PRIu64,
-			      p->at.calls, usual->at.calls);
+	*out = '\0';
+	if (p->choice == 0 || !usual->tried)
+		return;
+	if (t->total && !usual->at.survives) {
+		snprintf(out, 2 * GAIN_ROOM, "; default settings: OOM");
+		return;
+	}
+	if ((!t->total && (usual->smallest == UINT64_MAX || p->smallest == UINT64_MAX)) || !after)
+		return;
+	tune_gain_text(t, usual, gain);
+	frag_snprintf(out, 2 * GAIN_ROOM, "; default settings: %s (%+.1f %%)", gain,
+		      100 * (before / after - 1));
+}
+
+/* " on 16.00 GiB with 5 % headroom" */
+static void tune_place_text(const struct frag_tune *t, char out[GAIN_ROOM])
+{
+	*out = '\0';
+	if (t->total && (t->no_headroom || t->headroom == 0))
+		snprintf(out, GAIN_ROOM, " on %s, no headroom", SIZE(t->total));
 	else if (t->total)
-		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default runs out of memory",
-			      p->at.calls);
-	else if (p->choice == 0 || usual->smallest == UINT64_MAX || !p->smallest)
-		frag_put_row(paper->columns, "needs", f, "%s", a);
-	else
-		frag_put_row(paper->columns, "needs", f, "%s; default %s (%+.1f%%)", a,
-			      CAPACITY(usual->smallest),
-			      100 * ((double)usual->smallest / (double)p->smallest - 1));
+		frag_snprintf(out, GAIN_ROOM, " on %s with %.3g %% headroom", SIZE(t->total),
+			      100 * t->headroom);
+}
+
+/* Line 1: the advised setting and its gain over the default settings. */
+static void print_verdict(const struct frag_tune_answer *a, const struct frag_point *p,
+			  const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	char gain[GAIN_ROOM] = "", place[GAIN_ROOM], usual[2 * GAIN_ROOM] = "";
+	char text[FRAG_PRINTABLE_ROOM + 8 * GAIN_ROOM], name[FRAG_PRINTABLE_ROOM];
+	const char *word = "NOT FOUND", *plural = t->choice_count == 1 ? "" : "s";
+
+	tune_place_text(t, place);
+	if (p) {
+		tune_gain_text(t, p, gain);
+		tune_default_text(t, p, usual);
+		word = p->choice == 0 && a->interrupted ? "NOTHING BETTER FOUND"
+		       : p->choice == 0			? "NOTHING TO GAIN"
+							: "BEST SETTING";
+		frag_snprintf(text, sizeof(text), "%s: %s with %s%s%s", word, gain,
+			      p->choice ? frag_printable(name, tune_name_of(t, p->choice))
+					: "the default settings", place, usual);
+	} else if (a->interrupted) {
+		snprintf(text, sizeof(text), "%s: no setting is known to fit%s", word, place);
+	} else {
+		snprintf(text, sizeof(text), "NONE FITS: %" PRIu32 " setting%s simulated%s",
+			 t->choice_count, plural, t->total ? place : ", OOM on each device");
+	}
+	fputs(frag_color_code(paper->colour, p ? INK_BOLD : INK_RED), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+}
+
+static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *paper,
+			FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+
+	frag_put_row(paper->columns, "tried", f, "%" PRIu32 " setting%s on %" PRIu32
+		     " trace%s%s%s", t->choice_count, t->choice_count == 1 ? "" : "s",
+		     t->source_count, t->source_count == 1 ? "" : "s",
+		     *a->release ? " of PyTorch " : "", a->release);
+	if (t->no_headroom)
+		frag_put_row(paper->columns, "note", f, "no setting fits with %.3g %% headroom",
+			     100 * t->headroom);
+	if (a->interrupted)
+		frag_put_stopped(paper->columns, a->time_up, f);
 }
 
 /* As a shell takes it: quoted where it has anything but what names usually have. */
@@ -167,7 +208,7 @@ static void print_word(const char *word, FILE *f)
 static void print_size_option(const char *name, uint64_t bytes, uint64_t recorded, FILE *f)
 {
 	if (bytes != recorded)
-		fprintf(f, " --%s %s", name, CAPACITY(bytes));
+		fprintf(f, " --%s %s", name, EXACT(bytes));
 }
 
 /*
@@ -186,9 +227,9 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
 	    || frag_printable(shown, path) != path || total == UINT64_MAX)
 		return;
-	fprintf(f, "  proof     fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
+	fprintf(f, "  check     fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
 	print_word(t->texts[p->choice], f);
-	fprintf(f, " --device-bytes %s", CAPACITY(total));
+	fprintf(f, " --device-bytes %s", EXACT(total));
 	print_size_option("context-bytes", now->context, then->context, f);
 	print_size_option("other-bytes", now->other, then->other, f);
 	print_size_option("granularity", now->granularity, then->granularity, f);
@@ -197,28 +238,20 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	putc('\n', f);
 }
 
-/* The line to paste is never broken, however narrow the terminal is. */
+/* The line to copy is never broken, however narrow the terminal is. */
 static void print_choice(const struct frag_tune_answer *a, const struct frag_point *p,
 			 const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	const char *line = t->texts[p->choice];
 
-	if (p->choice == 0 && a->interrupted)
-		fputs("  paste   nothing: no setting was better until then\n", f);
-	else if (p->choice == 0)
-		fprintf(f, "%s  paste%s   nothing to gain: keep the defaults\n",
-			frag_color_code(paper->colour, INK_GREEN),
+	if (p->choice && is_setting(t, p->choice))
+		fprintf(f, "  %-10s%s" CUDA_ENV "%s%s\n", "set",
+			frag_color_code(paper->colour, INK_BOLD), line,
 			frag_color_code(paper->colour, INK_PLAIN));
-	else if (is_setting(t, p->choice))
-		fprintf(f,
-			"%s  paste%s   " CUDA_ENV "%s\n          (PyTorch 2.10 and newer: "
-			"PYTORCH_ALLOC_CONF=... too)\n",
-			frag_color_code(paper->colour, INK_GREEN),
-			frag_color_code(paper->colour, INK_PLAIN), line);
-	else
-		fprintf(f, "  best    policy %s\n", line);
-	print_gain(t, p, paper, f);
+	if (!t->total && p->safe != p->smallest && p->safe != UINT64_MAX)
+		frag_put_row(paper->columns, "reliable", f, "%s device: some between the two fail",
+			     CAPACITY(p->safe));
 	print_proof(a, p, f);
 	if (p->choice && is_setting(t, p->choice))
 		print_costs(line, paper, f);
@@ -230,30 +263,23 @@ static void print_none(const struct frag_tune_answer *a, const struct frag_text_
 	const struct frag_tune *t = a->tune;
 	char path[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s  none%s    of them survives%s\n", frag_color_code(paper->colour, INK_RED),
-		frag_color_code(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
 	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
-		frag_put_row(paper->columns, i ? "" : "floor", f, "%s: so much is in use at once in"
-			      " %s, so nothing less will do",
-			      CAPACITY(t->places[i].floor),
+		frag_put_row(paper->columns, i ? "" : "bound", f, "%s for %s: no allocator fits"
+			      " below", CAPACITY(t->places[i].floor),
 			      frag_printable(path, frag_input_name(a->traces[t->places[i].source]
 									   ->path)));
 }
 
-/* "needs 2692MiB, 1.4 % less", or on a device that was given "makes 148 calls, ...". */
+/* "2692 MiB device, 1.4 % less", or on a device that was given "148 driver calls, ...". */
 static void cost_text(const struct frag_tune *t, const struct frag_point *p,
-		      char text[2 * FRAG_NUMBER_ROOM + 32])
+		      char text[GAIN_ROOM])
 {
-	const size_t room = 2 * FRAG_NUMBER_ROOM + 32;
 	const double cost = (double)(t->total ? p->at.calls : p->smallest);
 	const double advised = (double)(t->total ? t->simple.at.calls : t->simple.smallest);
 
-	if (!t->total)
-		snprintf(text, room, "needs %s", CAPACITY(p->smallest));
-	else
-		snprintf(text, room, "makes %" PRIu64 " calls", p->at.calls);
+	tune_gain_text(t, p, text);
 	if (t->simple.choice != UINT32_MAX && cost < advised)
-		frag_snprintf(text + strlen(text), room - strlen(text), ", %.1f %% less",
+		frag_snprintf(text + strlen(text), GAIN_ROOM - strlen(text), ", %.1f %% less",
 			      100 * (1 - cost / advised));
 }
 
@@ -261,55 +287,60 @@ static void cost_text(const struct frag_tune *t, const struct frag_point *p,
 static void print_small_gain(const struct frag_tune *t, const struct frag_text_style *paper,
 			     FILE *f)
 {
-	char cost[2 * FRAG_NUMBER_ROOM + 32];
+	char cost[GAIN_ROOM];
 
 	if (t->simple.choice == t->best.choice || t->simple.choice == UINT32_MAX)
 		return;
 	cost_text(t, &t->best, cost);
-	frag_put_row(paper->columns, "best", f, "%s %s", tune_name_of(t, t->best.choice), cost);
+	frag_put_row(paper->columns, "best", f, "%s: %s", tune_name_of(t, t->best.choice), cost);
 }
 
 /* Settings that only newer releases accept are never the advice. */
 static void print_newer(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
 {
-	char cost[2 * FRAG_NUMBER_ROOM + 32];
+	char cost[GAIN_ROOM];
 
 	if (t->newer.choice == UINT32_MAX || (!t->total && t->newer.smallest == UINT64_MAX))
 		return;
 	cost_text(t, &t->newer, cost);
-	frag_put_row(paper->columns, "newer", f, "with PyTorch 2.%" PRIu32 " %s %s",
+	frag_put_row(paper->columns, "newer", f, "with PyTorch 2.%" PRIu32 " %s: %s",
 		     t->since[t->newer.choice], tune_name_of(t, t->newer.choice), cost);
 }
 
-/* The best, and what to set where expandable segments are ruled out. */
+/* The best, and the setting for those who cannot have expandable segments. */
 static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper,
 		       FILE *f)
 {
 	const struct frag_tune *t = a->tune;
+	const struct frag_point *p = t->simple.choice == UINT32_MAX ? &t->best : &t->simple;
+	char gain[GAIN_ROOM];
 
 	if (t->best.choice == UINT32_MAX) {
+		print_verdict(a, NULL, paper, f);
 		if (!a->interrupted)
 			print_none(a, paper, f);
 		print_newer(t, paper, f);
+		print_tried(a, paper, f);
 		return;
 	}
-	print_choice(a, t->simple.choice == UINT32_MAX ? &t->best : &t->simple, paper, f);
-	if (a->interrupted)
+	print_verdict(a, p, paper, f);
+	print_choice(a, p, paper, f);
+	if (!a->interrupted) {
+		print_small_gain(t, paper, f);
+		print_newer(t, paper, f);
+	}
+	print_tried(a, paper, f);
+	if (a->interrupted || t->without.choice == t->best.choice || t->simple.choice == 0)
 		return;
-	print_small_gain(t, paper, f);
-	print_newer(t, paper, f);
-	if (t->no_headroom)
-		frag_put_row(paper->columns, "note", f,
-			     "no setting survives with the headroom: what is"
-			     " here is without it");
-	if (t->without.choice == t->best.choice || t->simple.choice == 0)
+	if (t->without.choice == UINT32_MAX) {
+		frag_put_row(paper->columns, "or", f, "without expandable segments no setting fits%s",
+			     t->total ? "" : " on any device");
 		return;
-	fputs("\nwithout expandable segments\n", f);
-	if (t->without.choice == UINT32_MAX)
-		frag_put_row(paper->columns, "none", f, "of them survives%s",
-			      t->total ? "" : " on any device");
-	else
-		print_choice(a, &t->without, paper, f);
+	}
+	tune_gain_text(t, &t->without, gain);
+	frag_put_row(paper->columns, "or", f, "without expandable segments: %s%s", gain,
+		     t->without.choice ? "" : " with the default settings");
+	print_choice(a, &t->without, paper, f);
 }
 
 static void tune_print_capacity(uint64_t bytes, FILE *f)
@@ -336,12 +367,12 @@ static void tune_print_row(const struct frag_tune *t, const struct frag_point *p
 		tune_print_capacity(p->safe, f);
 	}
 	if (good)
-		fprintf(f, "  %7" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
+		fprintf(f, "  %12" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
 	else
-		fprintf(f, "  %7s  %7s\n", "-", "-");
+		fprintf(f, "  %12s  %7s\n", "-", "-");
 }
 
-/* What a reader of the table wonders at. */
+/* Facts that explain the table. */
 static void print_remarks(const struct frag_tune *t, const struct frag_point *rows, uint32_t count,
 			  const struct frag_text_style *paper, FILE *f)
 {
@@ -349,14 +380,14 @@ static void print_remarks(const struct frag_tune *t, const struct frag_point *ro
 
 	if (!t->total && t->best.choice != UINT32_MAX)
 		frag_put_wrapped(paper->columns, "",
-				 "status, calls and retries: on the smallest device that was"
-				 " found; -: not looked for",
+				 "result, driver calls and retries: on the smallest device that was"
+				 " found; -: not searched",
 				 f);
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
-			frag_put_row(paper->columns, "holes", f,
-				     "%s survives on %s, but fails on"
-				     " larger ones; safe from %s on",
+			frag_put_row(paper->columns, "failing", f,
+				     "%s fits on %s, but fails on larger ones; reliable from"
+				     " %s on",
 				     tune_name_of(t, rows[i].choice),
 				     frag_capacity_text(smallest, rows[i].smallest),
 				     frag_capacity_text(safe, rows[i].safe));
@@ -377,14 +408,14 @@ static void tune_print_table(const struct frag_tune *t, const struct frag_text_s
 	if (paper->columns && width + FIGURES > (size_t)paper->columns)
 		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
 							    : NAME_MIN;
-	fprintf(f, "\nstatus  %-*s%s  %7s  %7s\n", (int)width, "setting",
-		t->total ? "" : "     smallest         safe", "calls", "retries");
+	fprintf(f, "\nresult  %-*s%s  %12s  %7s\n", (int)width, "setting",
+		t->total ? "" : "     smallest     reliable", "driver calls", "retries");
 	for (uint32_t i = 0; i < count; i++)
 		tune_print_row(t, &rows[i], (int)width, paper, f);
 	print_remarks(t, rows, count, paper, f);
 }
 
-/* What came of it on traces that nobody tuned on, and what their own best would have been. */
+/* The result on traces that were not tuned on, beside their own best. */
 static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper,
 			FILE *f)
 {
@@ -403,8 +434,8 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 		frag_put_row(
 			paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
 			frag_printable(path, frag_input_name(a->traces[t->source_count + i]->path)),
-			test->survives ? "survives" : "runs out of memory", needs ? ", needs " : "",
-			needs ? CAPACITY(test->smallest) : "", has_own ? "; its own best is " : "",
+			test->survives ? "fits" : "OOM", needs ? ", smallest device " : "",
+			needs ? CAPACITY(test->smallest) : "", has_own ? "; its own best: " : "",
 			has_own ? frag_capacity_text(own, test->own_smallest) : "",
 			has_own ? ", with " : "", has_own ? tune_name_of(t, test->own) : "");
 	}
@@ -416,17 +447,9 @@ static int tune_print(const void *what, const struct frag_text_style *paper, FIL
 	const struct frag_tune_answer *a = what;
 
 	(void)err;
-	if (a->interrupted)
-		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
-	print_sources(a, paper, f);
 	print_best(a, paper, f);
 	tune_print_table(a->tune, paper, f);
 	print_tests(a, paper, f);
-	if (a->tune->source_count != 1)
-		return 0;
-	putc('\n', f);
-	frag_put_wrapped(paper->columns, "", "another run of the program may need more: tune on"
-		  " several traces of it, try it on others (--test), leave 5 % of room", f);
 	return 0;
 }
 

@@ -61,27 +61,49 @@ static void print_changes(const struct frag_what_if_answer *a, const struct frag
 	char shown[FRAG_PRINTABLE_ROOM];
 
 	for (uint32_t i = 0; i < a->change_count; i++)
-		frag_put_wrapped(paper->columns, i ? "           " : "  changed: ",
-				 frag_printable(shown, a->changes[i]), f);
+		frag_put_row(paper->columns, i ? "" : "changed", f, "%s",
+			     frag_printable(shown, a->changes[i]));
+}
+
+/* Line 1: the smallest device before and after, under the first setting. */
+static void what_if_print_verdict(const struct frag_what_if_answer *a,
+				  const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_fitted *as_is = a->fits->fitted, *changed = as_is + a->fits->count / 2;
+	const uint64_t before = a->fits->count ? as_is->fit.smallest : UINT64_MAX;
+	const uint64_t after = a->fits->count ? changed->fit.smallest : UINT64_MAX;
+	char text[FRAG_PRINTABLE_ROOM + 200], shift[FRAG_SHIFT_ROOM], name[FRAG_FIT_NAME_ROOM];
+
+	frag_shift_text(shift, before, after);
+	if (after == UINT64_MAX && before == UINT64_MAX)
+		snprintf(text, sizeof(text), "NOT FOUND: no device is known to fit, neither as "
+			 "recorded nor changed");
+	else
+		snprintf(text, sizeof(text), "CHANGED: smallest device %s instead of %s%s%s%s with %s",
+			 after == UINT64_MAX ? "unknown" : CAPACITY(after),
+			 before == UINT64_MAX ? "unknown" : CAPACITY(before),
+			 *shift ? " (" : "", shift, *shift ? ")" : "",
+			 strcmp(frag_fit_name(a->fits, as_is, name), "default")
+			 ? name : "the default settings");
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	frag_put_wrapped(paper->columns, "", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
 static int what_if_print(const void *what, const struct frag_text_style *paper, FILE *f,
 			 struct frag_error *err)
 {
 	const struct frag_what_if_answer *a = what;
-	char shown[FRAG_PRINTABLE_ROOM];
 
 	(void)err;
+	what_if_print_verdict(a, paper, f);
 	if (a->interrupted)
-		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
-	fprintf(f, "%s%s, as it is and changed%s\n", frag_color_code(paper->colour, INK_BOLD),
-		frag_printable(shown, frag_input_name(a->trace->path)),
-		frag_color_code(paper->colour, INK_PLAIN));
+		frag_put_stopped(paper->columns, a->time_up, f);
 	print_changes(a, paper, f);
-	frag_put_wrapped(paper->columns, "  ", "hypothetical: no program ran like this;"
-			 " fragsim-what-if(1) says what a trace cannot know", f);
+	frag_put_row(paper->columns, "evidence", f, "hypothetical: no program ran like this;"
+		     " fragsim-what-if(1) lists the limits");
 	fprintf(f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
-		"as it is", "changed", LABEL, "events", a->trace->events, a->events);
+		"as recorded", "changed", LABEL, "events", a->trace->events, a->events);
 	what_if_print_row("requested", frag_fits_requested(a->fits, 0),
 			  frag_fits_requested(a->fits, 1), false, f);
 	for (uint32_t i = 0; i < a->fits->count / 2; i++)
@@ -122,8 +144,8 @@ static const struct frag_column columns[] = {
 	{ 0 },
 }, shown[] = {
 	{ NULL, "setting", FRAG_CELL_TEXT },
-	{ NULL, "figure", FRAG_CELL_TEXT },
-	{ NULL, "as it is", FRAG_CELL_CAPACITY },
+	{ NULL, "value", FRAG_CELL_TEXT },
+	{ NULL, "as recorded", FRAG_CELL_CAPACITY },
 	{ NULL, "changed", FRAG_CELL_CAPACITY },
 	{ NULL, "hypothetical", FRAG_CELL_COUNT },
 	{ 0 },

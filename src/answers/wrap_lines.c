@@ -42,3 +42,9 @@ void frag_put_row(int columns, const char *label, FILE *f, const char *format, .
 	frag_put_vrow(columns, label, f, format, args);
 	va_end(args);
 }
+
+void frag_put_stopped(int columns, bool time_up, FILE *f)
+{
+	frag_put_row(columns, "stopped", f, "%s: the answer covers only the simulations until then",
+		     time_up ? "the time was up (--time)" : "interrupted");
+}

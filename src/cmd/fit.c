@@ -185,6 +185,7 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.traces = q->traces,
 		.fits = &fit->fits,
 		.map = fit->map,
+		.usual = !q->run.choice_count,
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};

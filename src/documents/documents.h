@@ -55,6 +55,7 @@ struct frag_fit_answer {
 	const struct frag_trace_info *const *traces;    /* one a source */
 	const struct frag_fits *fits;
 	bool map;               /* every interval too */
+	bool usual;             /* no policy was given: text leaves the reference policy out */
 	bool interrupted;	/* not complete: what is proven until then */
 	bool time_up;		/* as its time was up, and not by a signal */
 };

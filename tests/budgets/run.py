@@ -145,7 +145,7 @@ def check_words() -> None:
         args = (*operands, *extra.get(search, ()))
         text, document = run(search, '--time', '0s', *args), run(search, '--time', '0s', '-q',
                                                                  '--json', '-', *args)
-        TAP.ok(text.stdout.startswith('the time was up (--time)'), f'{search}: the text says so',
+        TAP.ok('the time was up (--time)' in text.stdout, f'{search}: the text says so',
                text.stdout + text.stderr)
         TAP.ok(json.loads(document.stdout)['complete'] is False, f'{search}: JSON says so')
         TAP.ok(text.returncode == (search != 'explain'), f'{search}: nothing is proven')

@@ -39,14 +39,14 @@ def alloc(name, size):
 
 
 # the MiB that two blocks have, but for 1000 bytes each, what the context takes, and the least
-# device for them under direct, which takes whole pages of 2 MiB: as an option takes it, and what
-# a person reads beside it
+# device for them under direct, which takes whole pages of 2 MiB: exact, and what a person reads
+# beside it
 LEAST = {
-    'GiB': ((4096, 5120), '1GiB', '10GiB'),
-    'MiB': ((4096, 5120), '450MiB', '9666MiB (9.44 GiB)'),
-    'MiB below a GiB': ((10, 30), '0', '40MiB'),
-    'KiB': ((4096, 5120), '1025KiB', '9438209KiB (9.00 GiB)'),
-    'bytes': ((4096, 5120), '1048577', '9664724993B (9.00 GiB)'),
+    'GiB': ((4096, 5120), '1GiB', '10 GiB'),
+    'MiB': ((4096, 5120), '450MiB', '9666 MiB (9.44 GiB)'),
+    'MiB below a GiB': ((10, 30), '0', '40 MiB'),
+    'KiB': ((4096, 5120), '1025KiB', '9438209 KiB (9.00 GiB)'),
+    'bytes': ((4096, 5120), '1048577', '9664724993 B (9.00 GiB)'),
 }
 
 
@@ -56,7 +56,7 @@ def pasted(folder, name):
     sizes, context, wanted = LEAST[name]
     write(folder, t=traced(*(alloc(i, size * MIB - 1000) for i, size in enumerate(sizes))))
     words = ('run', '-p', 'direct', '--context-bytes', context)
-    exact = wanted.split()[0]
+    exact = ''.join(wanted.split()[:2])
     number, unit = re.fullmatch(r'(\d+)(\D+)', exact).groups()
     less = int(number) * {'B': 1, 'KiB': 1024, 'MiB': MIB, 'GiB': MIB << 10}[unit] - 1
     out = run(folder, *words, '--device-bytes', f'{less}B', 't.ndjson')
@@ -74,7 +74,7 @@ def initial_pool(folder):
                't.ndjson').out.decode()
     equal(rows(text)['verdict'], 'request_too_large: initial pool of 80.00 MiB requested, 60.00 MiB'
           ' free', 'verdict')
-    equal(rows(text)['smallest'].split(' device')[0], '84MiB', 'smallest')
+    equal(rows(text)['smallest'].split(' device')[0], '84 MiB', 'smallest')
     text = run(folder, 'run', '-p', 'direct', '--context-bytes', '64512KiB', 't.ndjson').out.decode()
     equal(rows(text)['verdict'], 'request_too_large: 2.00 MiB requested, 1.00 MiB usable',
           'cause of a request')
@@ -87,7 +87,7 @@ def too_small_a_fraction(folder):
     over = [fraction, alloc(1, '3GiB'), alloc(2, '2GiB')]
     # 5 GiB at once, of which a quarter of 16 GiB holds 4: 20 GiB are needed
     said = ('lower bound 5.00 GiB; a fraction set by the program allows 4.00 GiB (1.00 GiB short);'
-            ' on a device of 20GiB that fraction suffices')
+            ' on a device of 20 GiB that fraction suffices')
     write(folder, over=traced(*over), small=traced(*over, total='4GiB'))
     for name, limit, short in (('over', '4.00', '1.00'), ('small', '1.00', '4.00')):
         found = rows(run(folder, 'run', '-p', 'pytorch', f'{name}.ndjson').out.decode())

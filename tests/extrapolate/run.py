@@ -192,8 +192,8 @@ def named() -> None:
     TAP.result('what is not explained is named by tag, the most frequent first',
                found != want and f'{found}, not {want}')
     text = fragsim('extrapolate', 'r2=6', 'r0=2', 'r1=4', '--at', '5,8').stdout.decode()
-    want = [r'^  sizes of 7 allocations: 1 constant, 1 linear, 5 neither$',
-            r'^  5 sizes the recordings do not explain',
+    want = [r'^  sizes     of 7 allocations: 1 constant, 1 linear, 5 neither$',
+            r'^  estimated 5 sizes that the recordings do not explain:$',
             r'^    b: 3 allocations, that of step 1 with 2 bytes at 6, 1 byte at 2, 2 bytes at 4$',
             r'^    \(no tag\): 1 allocation, that of step 5 with', r'^at 5: .*; 5 sizes estimated$']
     TAP.result('the text names them too, in the order of the recordings',
@@ -407,16 +407,16 @@ def doubts() -> None:
     """Two recordings say nothing of a square: beyond them no device is called safe."""
     def rows(*args: str) -> tuple[str, list[str]]:
         text = fragsim('extrapolate', *args, '-p', 'direct').stdout.decode()
-        return ' '.join(text.split()), [x.split()[-1] for x in text.splitlines()
+        return ' '.join(text.split()), [re.split('  +', x)[-1] for x in text.splitlines()
                                         if x.startswith('direct ')]
 
     for n in (2, 4, 6):
         write(Path(f'd{n}'), [HEADER, {'op': 'alloc', 'id': 1, 'size': n << 20}])
         write(Path(f'c{n}'), [HEADER, {'op': 'alloc', 'id': 1, 'size': 4 << 20}])
     said = 'two recordings cannot tell a linear size from a quadratic one'
-    for args, doubt, last in ((('d2=2', 'd4=4', '--at', '3,8'), True, ['4MiB', '-']),
-                              (('d2=2', 'd4=4', 'd6=6', '--at', '5,8'), False, ['6MiB', '8MiB']),
-                              (('c2=2', 'c4=4', '--at', '3,8'), False, ['4MiB', '4MiB']),
+    for args, doubt, last in ((('d2=2', 'd4=4', '--at', '3,8'), True, ['4 MiB', '-']),
+                              (('d2=2', 'd4=4', 'd6=6', '--at', '5,8'), False, ['6 MiB', '8 MiB']),
+                              (('c2=2', 'c4=4', '--at', '3,8'), False, ['4 MiB', '4 MiB']),
                               (('d2=2', 'd4=4', '--largest', '--device-bytes', '9MiB'), True, ['-'])):
         text, got = rows(*args)
         TAP.result(f'{args}: is it doubted?', (said in text) != doubt and text, got != last and f'{got}')
@@ -678,7 +678,7 @@ def interrupted() -> None:
             faults.append(f'{reach}')
         if len(events_of(Path('x.ndjson'))) != 8000:
             faults.append('the trace was whole, and is not there')
-        if not text.startswith('interrupted: '):
+        if '\n  stopped   interrupted: ' not in text:
             faults.append(f'nothing says that it was interrupted: {text}')
         break
     TAP.result('interrupted it prints what is proven', faults)

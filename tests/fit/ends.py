@@ -110,11 +110,12 @@ def is_one(kind: str, text: bytes) -> bool:
     return bool(text)
 
 
-def unproven(command: str, said: dict) -> list:
-    """What an interrupted answer must not have."""
+def unproven(command: str, said: dict, whole: dict) -> list:
+    """What an interrupted answer must not have; whole: that of a search to its end."""
     if command == 'fit':
-        return [f'more than was seen: {x}' for x in said['fits'] if x['smallest'] == 0
-                or (x['at_smallest'] is None and (x['reliable'] or not x['examined_to'] and x['runs']))]
+        return [f'more than was seen: {x}' for x, all_of_it in zip(said['fits'], whole['fits'])
+                if any(x[name] not in (None, all_of_it[name]) for name in ('smallest', 'reliable'))
+                or (x['runs'] and x['examined_to'] is None and x['reliable'] is None)]
     return [f'more than was seen: {x}' for x in said['points'] if x['smallest'] == 0
             or (x['status'] == 'interrupted' and (x['calls'] or x['smallest'] is not None))]
 
@@ -222,7 +223,9 @@ class Ends:
         """What is proven is printed, and nothing else."""
         self.run('gen', 'random', '--events', '200000', '-o', 'long')
         faults, seen = [], 0
-        for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.1, 0.4, 1, 2)):
+        whole = {x: json.loads(self.run(x, '-q', '--json', '-', 'long')[1])
+                 for x in ('fit', 'tune')}
+        for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.1, 0.2, 0.4, 1, 2)):
             with subprocess.Popen([self.program, command, '-q', '--json', '-', '-o', 'text:words',
                                    'long'], stdout=subprocess.PIPE, cwd=self.folder) as process:
                 time.sleep(wait)
@@ -233,7 +236,7 @@ class Ends:
             if process.returncode != 130 or not out:
                 continue
             seen += 1
-            faults += unproven(command, json.loads(out))
+            faults += unproven(command, json.loads(out), whole[command])
             words = (self.folder / 'words').read_text()
             if 'interrupted' not in words or 'on any device' in words or str(2**64 - 1) in words:
                 faults.append(f'{command}: {words}')

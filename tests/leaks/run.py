@@ -283,7 +283,7 @@ def forms() -> None:
     TAP.result('CSV has what the JSON has', [int(x['bytes']) for x in rows]
                != [x['bytes'] for x in said['leaks']])
     text = fragsim('leaks', path).stdout.decode()
-    TAP.result('the text names pace and owner', '40 bytes an iteration: losses.append' not in text
+    TAP.result('the text names pace and owner', '40 bytes per iteration: losses.append' not in text
                and text)
     table = fragsim('leaks', '--format', 'markdown', path).stdout.decode()
     TAP.result('Markdown is a table', '| 0 | losses.append | 40 bytes | 7 |' not in table and table)

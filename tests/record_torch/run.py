@@ -336,7 +336,7 @@ def check_ranks(stage):
     ranks = stage.call(PROGRAM, 'ranks', '-p', 'direct', *files)
     rows = re.findall(r'^ +(\d) .* (\w+) +(\S+)$', ranks.stdout, re.M)
     return [ranks.stdout + ranks.stderr] * (
-        rows != [('0', 'ok', 'trace.rank0.pickle'), ('1', 'OOM', 'trace.rank1.pickle')])
+        rows != [('0', 'fits', 'trace.rank0.pickle'), ('1', 'OOM', 'trace.rank1.pickle')])
 
 
 def check_tag(stage):

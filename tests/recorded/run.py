@@ -364,7 +364,7 @@ def ends():
        "nor do two policies", out)
     # a segment of 20 MiB for the 5, and one of 30
     _, out, err = call("run", "--device-bytes", "40MiB", "end")
-    ok("\n  smallest  50MiB device up to the recorded OOM; lower bound 35.00 MiB; " in out,
+    ok("\n  smallest  50 MiB device up to the recorded OOM; lower bound 35.00 MiB; " in out,
        "what it needs is told as far", out)
     _, _, err = call("run", "end")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "and where the capacity is from", err)

@@ -299,7 +299,7 @@ def formats() -> list[str]:
     for text in (fragsim(*words, '--format', 'markdown').stdout.decode(),
                  fragsim('what-if', *words[2:], '--format', 'text').stdout.decode()):
         line = next((x for x in text.splitlines() if 'smallest' in x), '')
-        if shift not in line or f'{a >> 20}MiB' not in line:
+        if shift not in line or f'{a >> 20} MiB' not in line:
             bad.append(f'{shift} is not in {line}')
     if 'hypothetical' not in text:
         bad.append('nothing says that it is hypothetical')

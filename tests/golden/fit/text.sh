@@ -19,4 +19,4 @@ cat out.csv
 echo
 # 80 - 66 and 80 - 50
 "$FRAGSIM" fit --alloc-conf '' --alloc-conf expandable_segments:True --static-room \
-	--device-bytes 80MiB --granularity 2MiB trace.ndjson | grep ' room '
+	--device-bytes 80MiB --granularity 2MiB trace.ndjson | grep headroom
