@@ -94,7 +94,7 @@ run -p bestfit -p firstfit -p nextfit -p worstfit -p buddy -p sizeclass -p tlsf 
 run -p pytorch --on-oom continue --summary pytorch --steps s.csv --placements p.ndjson --json r.json t.ndjson
 run -p pytorch:expandable_segments=true --threads 2 -p buddy t.ndjson
 run nothing.ndjson
-diff -p bestfit -p pytorch -o markdown:o.md -o json:o.json -o junit:o.xml -o csv:o.csv -o github:o.txt t.ndjson
+diff -p bestfit -p pytorch -o o.md -o o.json -o o.xml -o o.csv --format github -o o.github t.ndjson
 diff r.json r.json
 convert t.ndjson t.fsb
 convert t.fsb u.ndjson.gz

@@ -19,7 +19,7 @@
 	X(DEVICE, 5, "no usable device, or it failed")                        \
 	X(DEVMEM, 3, "the device refused memory: a result, not a failure")    \
 	X(OUTPUT, 6, "output could not be written")                           \
-	X(PIPE, 6, "the reader of the output has gone")                       \
+	X(PIPE, 6, "the reader of the output has closed it")                       \
 	X(NOMEM, 6, "out of host memory")                                     \
 	X(CHECK, 1, "--check found a difference")                             \
 	X(INTERRUPTED, 130, "interrupted")

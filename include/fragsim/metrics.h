@@ -31,7 +31,7 @@
 	X(free, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "sizes of the free blocks")           \
 	X(largest_free, BYTES, 1, STEP, HIDDEN, ALWAYS, APART, "the largest free block")    \
 	X(releasable, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                \
-	  "segments that could be given back to the device")                                \
+	  "segments that could be released to the device")                                \
 	X(non_releasable, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                  \
 	  "free, not releasable: live blocks pin it down")                                  \
 	X(waste, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "in no block: tails of slabs")       \
@@ -44,7 +44,7 @@
 	  "fragmentation index of all free memory")                                         \
 	X(internal, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "internal fragmentation")       \
 	X(utilization, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "allocated of reserved")     \
-	X(segments, COUNT, 1, WITHIN, KNOWN, ALWAYS, APART, "segments held")                \
+	X(segments, COUNT, 1, WITHIN, KNOWN, ALWAYS, APART, "segments reserved")                \
 	X(blocks, COUNT, 1, STEP, KNOWN, ALWAYS, APART, "allocated blocks")                 \
 	X(holes, COUNT, 2, STEP, HIDDEN, ASKED, FIGURE, "free blocks")                      \
 	X(wasted, BYTES, 2, STEP, HIDDEN, ASKED, FIGURE,                                      \

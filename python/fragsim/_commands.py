@@ -162,12 +162,12 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     """
     options = {**on_device(device, context), "policy": policy, "baseline": baseline, "gate": gate,
                **options}
-    return _many("diff", traces, options, "--output=json:{}")
+    return _many("diff", traces, options, "--json={}")
 
 
 def compare_in(folder: str, names: list[str], **options: Option) -> Document:
     """diff() of files in a folder, by their names in it: those are what a baseline knows."""
-    return _ask("diff", names, None, options, "--output=json:{}", folder)
+    return _ask("diff", names, None, options, "--json={}", folder)
 
 
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,

@@ -303,7 +303,7 @@ static void print_modelled(const struct frag_report *r, FILE *f)
 		frag_print_name(run_name, width, f);
 		fprintf(f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
 		if (m->unmeasured_calls)
-			fprintf(f, "  without %" PRIu64 " that the profile knows nothing of",
+			fprintf(f, "  without %" PRIu64 " of an unknown duration",
 				m->unmeasured_calls);
 		putc('\n', f);
 	}

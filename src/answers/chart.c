@@ -124,5 +124,5 @@ void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 
 		fputc('0' + (tenth > 9 ? 9 : tenth), f);
 	}
-	fprintf(f, "\n  %12s  # allocated, : reserved, the highest of each stretch of steps\n", "");
+	fprintf(f, "\n  %12s  # allocated, : reserved, the highest of each range of steps\n", "");
 }

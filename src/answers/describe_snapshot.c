@@ -26,8 +26,8 @@ static void print_ring(const struct frag_snapshot *s, FILE *f)
 		return;
 	fputs("ring buffer: ", f);
 	if (max)
-		fprintf(f, "room for %" PRIu64 " event%s a device, ", max, frag_s(max));
-	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost" : "not overflowed",
+		fprintf(f, "capacity %" PRIu64 " event%s per device, ", max, frag_s(max));
+	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are missing" : "not overflowed",
 	      f);
 	if (overflow == FRAG_OVERFLOWED && frag_snapshot_lost(s, &lost))
 		fprintf(f, ", with the first %" PRIu64 " allocation%s", lost, frag_s(lost));

@@ -276,15 +276,15 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 			frag_color_code(r->colour, INK_BOLD), conf,
 			frag_color_code(r->colour, INK_PLAIN), note);
 	} else if (frag_answer_is_over_limit(a, run)) {
-		frag_print_row(r, "next", f, "a larger %s, or less memory at a time",
+		frag_print_row(r, "next", f, "a larger %s, or a lower peak of the program",
 			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
 	} else if (a->remedies && run->status == FRAG_RUN_OOM) {
-		frag_print_row(r, "next", f, "a larger %s, or less memory at a time: none of %u"
+		frag_print_row(r, "next", f, "a larger %s, or a lower peak of the program: none of %u"
 			       " other settings fits",
 			       frag_oom_is_limit(&run->ooms[0]) ? "fraction or device" : "device",
 			       a->remedies);
 	} else if (frag_diagnosis_exceeds_capacity(a, run)) {
-		frag_print_row(r, "next", f, "a larger device, or less memory at a time");
+		frag_print_row(r, "next", f, "a larger device, or a lower peak of the program");
 	}
 }
 
@@ -414,7 +414,7 @@ static const char *text_of_devices(const struct frag_report *r, const struct out
 	char name[FRAG_RUN_NAME_ROOM];
 
 	if (o->failed)
-		snprintf(buf, size, "%s runs out of memory on device %u of %u, at step %" PRIu64,
+		snprintf(buf, size, "%s fails with an OOM on device %u of %u, at step %" PRIu64,
 			 policy_name(r, 0, name), o->failed->device, r->run_count,
 			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
 	else

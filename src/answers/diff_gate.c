@@ -119,6 +119,6 @@ void frag_diff_text_gate(const struct frag_diff *d, FILE *f)
 	}
 	print_better(d, f);
 	if (d->updated)
-		fprintf(f, "%s is written anew\n",
+		fprintf(f, "%s was written again\n",
 			frag_printable(text, d->comparison->base.path));
 }

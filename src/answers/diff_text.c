@@ -297,7 +297,7 @@ static void print_place(const struct paper *p, const char *verb,
 static void print_oom(const struct paper *p, const struct frag_result *r)
 {
 	if (r->oom_count)
-		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n",
+		fprintf(p->f, "    %sOOM%s at step %" PRIu64 ", cause: %s\n",
 			ink(p, INK_RED), ink(p, INK_PLAIN), r->ooms[0].step,
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }

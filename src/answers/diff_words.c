@@ -40,7 +40,7 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 	return buf;
 }
 
-/* "out of memory at step 7", "interrupted after 12 steps", "finished". */
+/* "OOM at step 7", "interrupted after 12 steps", "finished". */
 static const char *end_text(char buf[96], const struct frag_run *run)
 {
 	const struct frag_result *r = &run->result;
@@ -48,10 +48,10 @@ static const char *end_text(char buf[96], const struct frag_run *run)
 	if (r->status == FRAG_RUN_OK)
 		snprintf(buf, 96, "finished");
 	else if (r->status == FRAG_RUN_OOM && r->oom_count)
-		snprintf(buf, 96, "out of memory at step %" PRIu64, r->ooms[0].step);
+		snprintf(buf, 96, "OOM at step %" PRIu64, r->ooms[0].step);
 	else
 		snprintf(buf, 96, "%s %" PRIu64 " step%s",
-			 r->status == FRAG_RUN_OOM ? "out of memory within" : "interrupted after",
+			 r->status == FRAG_RUN_OOM ? "OOM within" : "interrupted after",
 			 r->steps, frag_s(r->steps));
 	return buf;
 }
@@ -76,7 +76,7 @@ const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_p
 	if (!pair->run || !pair->base)
 		return buf;
 	if (!frag_results_comparable(&pair->base->result, &pair->run->result))
-		snprintf(buf, FRAG_REASON_ROOM, "figures not compared: %s, the base %s",
+		snprintf(buf, FRAG_REASON_ROOM, "values not compared: %s, the base: %s",
 			 end_text(now, pair->run), end_text(before, pair->base));
 	else if (any_peak_left(pair))
 		snprintf(buf, FRAG_REASON_ROOM, "peaks not compared: %s, as the base",

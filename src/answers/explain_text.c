@@ -188,7 +188,7 @@ static void print_pending(const struct page *p)
 		else
 			frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s,"
 				     " freed and in use until a complete since step %" PRIu64
-				     ": of which stream the trace does not say", size, row->blocks,
+				     ": the trace does not name the stream", size, row->blocks,
 				     frag_s(row->blocks), row->since);
 		label = "";
 	}
@@ -378,7 +378,7 @@ static void print_pools(const struct page *p)
 
 		frag_put_row(p->paper->columns, i ? "" : "pools", p->f,
 			     "pool %s: %s in %" PRIu32
-			     " segment%s, %s live, %s free, of which %s non-releasable",
+			     " segment%s: %s live, %s free (%s non-releasable)",
 			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved),
 			     pool->segments, frag_s(pool->segments),
 			     frag_size_text(s.b, pool->live), frag_size_text(s.c, pool->free),

@@ -137,7 +137,7 @@ static uint64_t smallest_at(const struct frag_extrapolation *x, uint32_t at, uin
 
 		if (one->source != at || one->choice != choice)
 			continue;
-		*fits = one->fit.static_room != UINT64_MAX && (!smallest || *fits);
+		*fits = one->fit.headroom != UINT64_MAX && (!smallest || *fits);
 		smallest = one->fit.smallest > smallest ? one->fit.smallest : smallest;
 	}
 	return smallest ? smallest : UINT64_MAX;
@@ -243,7 +243,7 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 				  const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
-	const bool fits = fit->static_room != UINT64_MAX;
+	const bool fits = fit->headroom != UINT64_MAX;
 	char name[FRAG_FIT_NAME_ROOM];
 
 	if (x->total && !fit->runs)
@@ -440,8 +440,8 @@ static void put_fitted(struct frag_table *t, const struct frag_extrapolation *x,
 	frag_cell_bytes(t, fit->smallest);
 	frag_cell_bytes(t, fit->safe);
 	frag_cell(t, true, fit->hole_count);
-	frag_cell_bytes(t, fit->static_room);
-	frag_cell_text(t, !tried ? NULL : fit->static_room == UINT64_MAX ? "false" : "true");
+	frag_cell_bytes(t, fit->headroom);
+	frag_cell_text(t, !tried ? NULL : fit->headroom == UINT64_MAX ? "false" : "true");
 }
 
 /* Every number that was tried is a row, whatever stretches there are. */
@@ -490,7 +490,7 @@ static void fill_points(const struct frag_extrapolation *x, FILE *f)
 		frag_cell_bytes(&t, one->fit.safe);
 		if (x->total)
 			frag_cell_text(&t, !one->fit.runs ? "-"
-				       : one->fit.static_room == UINT64_MAX ? "no" : "yes");
+				       : one->fit.headroom == UINT64_MAX ? "no" : "yes");
 	}
 }
 
@@ -592,7 +592,7 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 	frag_json_u64(o, "requested", free_run->peak_requested);
 	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
 	if (x->total && one->fit.runs)
-		frag_json_bool(o, "fits", one->fit.static_room != NONE);
+		frag_json_bool(o, "fits", one->fit.headroom != NONE);
 	else
 		frag_json_null(o, "fits");
 }

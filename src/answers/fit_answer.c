@@ -158,16 +158,16 @@ static void print_headroom(const struct frag_fit *fit, const char *name, uint64_
 {
 	char room[FRAG_NUMBER_ROOM];
 
-	if (fit->static_room == NONE)
+	if (fit->headroom == NONE)
 		frag_put_row(paper->columns, "headroom", f, "%s does not fit on %s, even with no"
 			     " other process on it", name, SIZE(total));
 	else
 		frag_put_row(paper->columns, "headroom", f,
 			     "%s leaves %s of %s to others from the first step on; for a server:"
 			     " --gpu-memory-utilization %.4f", name,
-			     frag_capacity_text(room, fit->static_room), SIZE(total),
+			     frag_capacity_text(room, fit->headroom), SIZE(total),
 			     /* never rounded up */
-			     floor((double)fit->static_room / (double)total * 1e4) / 1e4);
+			     floor((double)fit->headroom / (double)total * 1e4) / 1e4);
 }
 
 /* What the table cannot say of one, in words. */
@@ -187,8 +187,8 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 		frag_put_row(paper->columns, "failing", f, "%s fits on %s, but fails on the larger"
 			     " %s", name, CAPACITY(fit->smallest), ranges);
 	}
-	if (a->fits->room_total)
-		print_headroom(fit, name, a->fits->room_total, paper, f);
+	if (a->fits->headroom_total)
+		print_headroom(fit, name, a->fits->headroom_total, paper, f);
 }
 
 static void print_bound(const struct frag_fit_answer *a, const struct frag_fitted *one,
@@ -489,7 +489,7 @@ static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
 	put_attempt(t, fit->at_smallest.peak_reserved, there);
 	frag_cell(t, true, fit->hole_count);
 	frag_cell(t, true, fit->runs);
-	frag_cell_bytes(t, fit->static_room);
+	frag_cell_bytes(t, fit->headroom);
 }
 
 static void fit_fill(struct frag_table *t, const void *what)
@@ -600,7 +600,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	const struct frag_fit *fit = &one->fit;
 
 	frag_document_choice(o, &source->choices[one->choice]);
-	frag_document_device(o, &source->devices[one->device], one->device, fits->room_total);
+	frag_document_device(o, &source->devices[one->device], one->device, fits->headroom_total);
 	put_capacities(o, fit);
 	/* an interruption may have come before their peaks were looked for */
 	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
@@ -608,7 +608,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	put_outcome(o, "at_reliable", fit->peaks && fit->safe != NONE, &fit->at_safe,
 		    fits->model != NULL);
 	frag_json_u64(o, "runs", fit->runs);
-	put_capacity(o, "static_room", fit->static_room);
+	put_capacity(o, "static_room", fit->headroom);
 	if (map)
 		put_map(o, &one->survival, fit->runs);
 }
@@ -629,7 +629,7 @@ static void put_joint(struct frag_node_ref list, const struct frag_fits *fits,
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_document_choice(o, &source->choices[one->choice]);
-	frag_document_device(o, &source->devices[one->device], one->device, fits->room_total);
+	frag_document_device(o, &source->devices[one->device], one->device, fits->headroom_total);
 	put_capacities(o, &one->fit);
 	frag_json_u64(o, "runs", one->fit.runs);
 }

@@ -23,9 +23,9 @@ bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRA
 		return first;
 	}
 	snprintf(buf, FRAG_BEGINNING_ROOM, "policy %.300s, device %u: the recording begins with"
-		 " segments of %s, of which %s are live, and %s %s for them: the live blocks are"
+		 " segments of %s (%s live), and %s %s for them: the live blocks are"
 		 " ordinary requests here, by their addresses, as their ages are unknown",
 		 run->choice.text, run->device, segments, live,
-		 full ? "the device has" : "the policy does not take", full ? has : "so much");
+		 full ? "the device has" : "the policy does not take", full ? has : "that number of bytes");
 	return b->as_requests;
 }

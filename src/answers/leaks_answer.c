@@ -122,7 +122,7 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 	else
 		frag_put_row(paper->columns, "full", f,
 			     "%s in %" PRIu64 " iteration%s, about %" PRIu64
-			     " steps, without fragmentation",
+			     " steps; fragmentation is not included",
 			     frag_size_text(total, a->devices[device].total), d->full_in,
 			     plural(d->full_in), frag_steps_until_full(a->leaks, device));
 }

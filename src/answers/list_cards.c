@@ -22,8 +22,7 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 	for (; *cards; cards++)
 		fprintf(f, "%-16s  %10s  %12" PRIu64 "  %s\n", (*cards)->key,
 			SIZE((*cards)->bytes), (*cards)->bytes, (*cards)->name);
-	fputs("\nOf all memory the least that a driver on Linux was seen to report: fragsim cards "
-	      "CARD"
-	      "\nsays where. Written --device CARD.\n",
+	fputs("\nThe bytes are the lowest total that a driver on Linux reported; fragsim cards CARD"
+	      "\nnames the source. For --device CARD.\n",
 	      f);
 }

@@ -72,8 +72,8 @@ static void expandable(const struct advice *a)
 
 static void snapshot(const struct advice *a)
 {
-	say(a, "who holds the memory, and what keeps the free pieces apart, only a snapshot"
-	    " tells. PyTorch 2.1 or later, before the first allocation:");
+	say(a, "only a snapshot shows the tags of live memory and the blocking blocks. PyTorch 2.1"
+	    " or later, before the first allocation:");
 	paste(a, "torch.cuda.memory._record_memory_history()");
 	say(a, "where the error is caught (except torch.OutOfMemoryError):");
 	paste(a, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")");
@@ -121,8 +121,8 @@ static void over_device(const struct advice *a)
 	const uint64_t asked = a->m->said[FRAG_SAID_ASKED].bytes;
 
 	if (asked / ABSURD > a->m->total.bytes)
-		say(a, "so much is mostly a mistake: look at the shapes of the operation that"
-		    " failed, such as an index or a broadcast that makes one huge.");
+		say(a, "a request of this size is usually a mistake: check the shapes of the operation"
+		    " that failed, for example an index or a broadcast.");
 	else
 		say(a, "no setting helps: split the operation that failed (a smaller batch,"
 		    " attention in pieces, a chunked loss), or take a larger device.");
@@ -145,10 +145,9 @@ static bool own_limit(const struct advice *a)
 
 static void refused(const struct advice *a)
 {
-	say(a, "what is free was looked at after the refusal: another process or stream may have"
-	    " given memory back since. Does nvidia-smi, asked every second, show others come and"
-	    " go?");
-	say(a, "the program may have a limit of its own (set_per_process_memory_fraction, MIG, a"
+	say(a, "free memory was read after the request failed: another process or stream may have"
+	    " released memory since. nvidia-smi -l 1 shows processes that start and end.");
+	say(a, "the program may have its own limit (set_per_process_memory_fraction, MIG, a"
 	    " container, Windows' limit for a process).");
 	look_closer(a);
 }
@@ -160,11 +159,11 @@ static void outside(const struct advice *a)
 		less_memory(a);
 		return;
 	}
-	say(a, "see who has it, and end what is not needed (a notebook, a process that was left"
-	    " over):");
+	say(a, "list the processes, and end those that are not required (a notebook, a process"
+	    " of an earlier run):");
 	paste(a, "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv");
-	say(a, "each process has a CUDA context of some 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and"
-	    " CUDA graphs hold memory that the allocator does not know of.");
+	say(a, "each process has a CUDA context of about 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and"
+	    " CUDA graphs use memory outside the allocator.");
 }
 
 /* The setting that lets pieces join, where the allocator has one. */
@@ -182,13 +181,13 @@ static void fragmentation(const struct advice *a)
 		paste(a, "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95");
 		break;
 	case RMM:
-		say(a, "give the pool its largest size from the start: what grows piece by piece"
-		    " never joins.");
+		say(a, "give the pool its largest size from the start: segments that were reserved"
+		    " separately never merge.");
 		break;
 	case ASYNC:
 	case MPS:
 	case OTHER:
-		say(a, "give back what is cached before the request that fails.");
+		say(a, "release cached memory before the request that fails.");
 		break;
 	}
 	look_closer(a);
@@ -201,8 +200,8 @@ static void capacity(const struct advice *a)
 		say(a, "without its limit PyTorch takes more, at the system's risk:");
 		paste(a, "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0");
 	} else if (speaker_of(a->m) == BFC && a->m->total.there) {
-		say(a, "the limit is the allocator's; JAX takes three quarters of the device unless"
-		    " it is told otherwise:");
+		say(a, "the limit is the allocator's; JAX takes three quarters of the device by"
+		    " default:");
 		paste(a, "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95");
 	}
 	look_closer(a);
@@ -326,7 +325,7 @@ static void print_figures(const struct frag_message *m, FILE *f)
 	print_figure("allocated", &m->allocated, pools, f);
 	if (m->wording != FRAG_WORDING_ASYNC && m->wording != FRAG_WORDING_MPS)
 		print_figure("unallocated", &m->unallocated,
-			     "held by the allocator, in no live block", f);
+			     "reserved by the allocator, in no live block", f);
 	print_figure("outside", &m->outside, "CUDA context, libraries, other processes", f);
 	print_figure("limit", &m->said[FRAG_SAID_ALLOWED],
 		     "that the program set itself (set_per_process_memory_fraction)", f);
@@ -376,7 +375,13 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 			      100 * (double)apart / (double)m->total.bytes);
 		break;
 	case FRAG_SHORT_UNKNOWN:
-		snprintf(buf, size, "%s requested; the message does not contain the free bytes", a);
+		if (m->free.there)
+			snprintf(buf, size, "%s requested, %s free on the device; the message does"
+				 " not contain the bytes that are reserved but unallocated", a,
+				 frag_size_text(free, m->free.bytes));
+		else
+			snprintf(buf, size, "%s requested; the message does not contain the free"
+				 " bytes", a);
 		break;
 	}
 }
@@ -570,7 +575,7 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 	if (groups->count > rows)
 		fprintf(f, "  and %" PRIu32 " others\n", groups->count - rows);
 	if (groups->others)
-		fprintf(f, "  and %" PRIu64 " messages more, each with other figures\n",
+		fprintf(f, "  and %" PRIu64 " messages more, each with other values\n",
 			groups->others);
 }
 

@@ -155,7 +155,7 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	}
 	frag_put_markup(run->choice.text, strlen(run->choice.text), f);
 	if (room)
-		fprintf(f, ", device %" PRIu32 ", room for %s", run->device,
+		fprintf(f, ", device %" PRIu32 ", %s usable", run->device,
 			SIZE(room));
 	fputs("</text>\n", f);
 	for (size_t i = 0; i < FIGURES && p.columns; i++)

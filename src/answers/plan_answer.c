@@ -90,7 +90,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	char pct[FRAG_NUMBER_ROOM];
 
 	frag_put_row(paper->columns, "bound", f,
-		     "%" PRIu64 " bytes, %s: live at step %" PRIu64 "; no placement is lower",
+		     "%" PRIu64 " bytes, %s: the peak, at step %" PRIu64 "; no placement is lower",
 		     s->bound, SIZE(s->bound), s->peak_step);
 	if (s->lower > s->bound)
 		frag_put_row(paper->columns, "proven", f,

@@ -58,7 +58,7 @@ static void put_slurm(FILE *f, const struct frag_sweep_script *s)
 	put_settings(f, s);
 	fprintf(f, "array=${1:---array=0-%" PRIu32 "}\n", s->tasks - 1);
 	fprintf(f,
-		"case $array in *%%*) ;; *) array=$array%%%d ;; esac       # so many at a time\n",
+		"case $array in *%%*) ;; *) array=$array%%%d ;; esac       # this many concurrently\n",
 		AT_ONCE);
 	fputs("export fragsim folder tasks\n"
 	      "job=$(sbatch --parsable \"$array\" --job-name=fragsim-sweep --cpus-per-task=1 \\\n"
@@ -81,7 +81,7 @@ static void put_parallel(FILE *f, const struct frag_sweep_script *s)
 		"#!/bin/sh\n"
 		"# %" PRIu32 " run%s in %" PRIu32
 		" task%s of GNU parallel, and what puts them together.\n"
-		"#   sh SCRIPT                  here, on all processors, a task at a time\n"
+		"#   sh SCRIPT                  here, on all processors, tasks in sequence\n"
 		"#   sh SCRIPT node1,node2,:    on these machines (: is this one), which see the "
 		"same\n"
 		"#                              files\n"

@@ -96,7 +96,7 @@ static void print_host(const struct frag_host_memory *host, FILE *f)
 {
 	if (!host->events && !host->live)
 		return;
-	fprintf(f, "pinned host memory: %" PRIu64 " event%s beside the trace, which run --host"
+	fprintf(f, "pinned host memory: %" PRIu64 " event%s outside the trace, which run --host"
 		" simulates\n", host->events, host->events == 1 ? "" : "s");
 	fprintf(f, "  at most %s live\n", SIZE(host->peak_bytes));
 	fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",

@@ -32,21 +32,21 @@ static const struct cost {
 	{ "expandable_segments:True",
 	  "not on Windows; cudaIpcGetMemHandle takes no such memory, as custom"
 	  " all-reduces in CUDA graphs require, NCCL may refuse to register it, and memory pools of"
-	  " other allocators, as vLLM's sleep mode has, do without",
+	  " other allocators, as vLLM's sleep mode has, do not use it",
 	  0 },
-	{ "roundup_power2_divisions", "requests are rounded up; the figures here have that", 0 },
+	{ "roundup_power2_divisions", "requests are rounded up; the values here include it", 0 },
 	{ "max_split_size_mb",
 	  "a larger block is never split, and serves large requests only: more"
 	  " cudaMalloc and cudaFree, which wait for the GPU",
 	  0 },
 	{ "max_split_size_mb:20", NULL, 10 },
 	{ "garbage_collection_threshold",
-	  "cached segments are released before memory is short: more"
+	  "cached segments are released before an OOM: more"
 	  " cudaFree, which waits for the GPU",
 	  0 },
 	{ "large_segment_size_mb",
 	  "larger segments: a program that needs less of one reserves more", 11 },
-	{ "per_process_memory_fraction", "the rest of the device is out of the program's reach",
+	{ "per_process_memory_fraction", "the program cannot use the remainder of the device",
 	  10 },
 };
 

@@ -83,7 +83,7 @@ static void put_difference(const struct frag_difference *d, uint32_t number,
 	fprintf(f, "\ndifference %" PRIu32 ": %s, step %" PRIu64 ", device_traces[%" PRIu32 "][%"
 		PRIu32 "]\n", number, decision_names[d->decision], d->step, d->device, d->event);
 	if (d->decision == FRAG_DECIDED_OOM) {
-		fputs("  recorded  no memory\n  simulated a block\n", f);
+		fputs("  recorded  OOM\n  simulated a block\n", f);
 	} else {
 		put_side("recorded", d->in_log, d->recorded, d->recorded_bytes, f);
 		put_side("simulated", d->in_run, d->simulated, d->simulated_bytes, f);
@@ -106,7 +106,7 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 	fprintf(f, "%s under %s, of equal blocks %s first\n",
 		frag_printable(path, frag_input_name(frag_trace_info(trace)->path)),
 		*settings ? frag_printable(set, settings) : "default settings",
-		v->by_creation ? "the one that came to be"
+		v->by_creation ? "the one created"
 		: v->by_age ? "that of the older segment" : "that of the lower segment");
 	if (v->guessed)
 		fprintf(f,
@@ -120,9 +120,8 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		put_scores(v->apart, f);
 	}
 	if (v->not_restored)
-		fprintf(f, "%" PRIu64 " block%s there before the history could not be"
-			" restored at %s\n", v->not_restored,
-			v->not_restored == 1 ? " that was" : "s that were",
+		fprintf(f, "%" PRIu64 " block%s from before the history could not be"
+			" restored at %s\n", v->not_restored, frag_s(v->not_restored),
 			v->not_restored == 1 ? "its address" : "their addresses");
 	for (uint32_t i = 0; i < v->difference_count && i < SHOWN; i++)
 		put_difference(&v->differences[i], i + 1, s, f);

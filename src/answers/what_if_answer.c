@@ -161,7 +161,7 @@ static void fill_csv(struct frag_table *t, const void *what)
 		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
 
 		frag_conf_text(choice, conf, sizeof(conf));
-		frag_cell_text(t, one->source ? "changed" : "as it is");
+		frag_cell_text(t, one->source ? "changed" : "as recorded");
 		frag_cell_text(t, choice->text);
 		frag_cell_text(t, conf);
 		frag_cell(t, true, one->device);

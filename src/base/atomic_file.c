@@ -17,7 +17,7 @@ static int atomic_file_fail(const struct frag_outfile *f, int number, struct fra
 	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
 
 	if (number == EPIPE)
-		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", name);
+		return frag_fail(err, FRAG_EPIPE, "%s: its reader closed it", name);
 	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", name, strerror(number));
 }
 

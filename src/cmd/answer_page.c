@@ -10,7 +10,7 @@
 int frag_drawing_room(struct frag_html_page *d, uint32_t policies, struct frag_error *err)
 {
 	if (policies > FRAG_PAGE_POLICIES_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "%u policies: a page has room for %d", policies,
+		return frag_fail(err, FRAG_EUSAGE, "%u policies: a page shows at most %d", policies,
 				 FRAG_PAGE_POLICIES_MAX);
 	d->pages = calloc(policies, sizeof(*d->pages));
 	return d->pages ? 0 : frag_fail_nomem(err);

@@ -11,13 +11,14 @@ struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
 	const char *arg;        /* what it takes, in capitals, one word or two; NULL: nothing */
-	const char *help;       /* one line, no full stop */
+	const char *help;       /* one line, no full stop; '=' and the new name if this is an old
+				 * name, which no list shows */
 	int id;                 /* the command's own */
 };
 
 /* A row that most tables of options have. */
 #define FRAG_LENIENT_ROW(id)                                                                   \
-	{ 0, "lenient", NULL, "leave out invalid events", (id) }
+	{ 0, "lenient", NULL, "skip invalid events", (id) }
 
 /* Of commands that print colour; main.c takes it in front of a command too. */
 #define FRAG_COLOR_ROW(id)                                                                     \
@@ -96,6 +97,12 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int *rest, struct frag_error *err);
 
 /*
+ * A warning about how an option is written, which frag_options() prints after the last option,
+ * unless one of them is -q.
+ */
+void frag_option_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
  * Values of options, by their names without the dashes: bytes, those of a device and those
  * that others hold of one, of which few need a unit, a number from least to most, the index
  * of one of the words, which NULL ends. -FRAG_EUSAGE with what is required.
@@ -112,22 +119,23 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 		     struct frag_error *err);
 
 /*
- * The capacity of a device, which --device-bytes SIZE gives or --device CARD, the name of one that
- * is known (device/known_cards.h): option is the one of them, *given the one that has given it before,
- * or NULL.
+ * The capacity of a device, from --device-bytes SIZE or --device CARD|SIZE. A card is one of
+ * device/known_cards.h; cards are sold by the GB and have as many GiB, so --device reads GB as GiB,
+ * with a warning. option names the option, *given the one that set the capacity before, or NULL.
  */
 int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,
 		      struct frag_error *err);
 
 /* A row of a table of options; the other one is worded as the command means it. */
 #define FRAG_CARD_ROW(id)                                                                      \
-	{ 0, "device", "CARD", "that of a known GPU, such as h100-80gb (see fragsim cards)", (id) }
+	{ 0, "device", "CARD", "capacity: a GPU such as h100-80gb (see fragsim cards), or a size", (id) }
 
 /* The words that options take, each in the file that reads them. */
 extern const char *const frag_color_words[];
 extern const char *const frag_keep_words[];
 extern const char *const frag_life_words[];
 extern const char *const frag_on_oom_words[];
+extern const char *const frag_result_formats[];
 extern const char *const frag_slots_words[];
 extern const char *const frag_stacks_words[];
 extern const char *const frag_summary_words[];

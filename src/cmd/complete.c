@@ -180,6 +180,10 @@ static void offer_format_names(const struct place *at, const struct frag_cmd *cm
 	const struct frag_format *const *formats = cmd == &frag_cmd_tune ? frag_tune_formats
 									 : frag_fit_formats;
 
+	if (cmd == &frag_cmd_run || cmd == &frag_cmd_explain || cmd == &frag_cmd_replay) {
+		offer_words(at, frag_result_formats);
+		return;
+	}
 	for (uint32_t i = 0; cmd == &frag_cmd_diff && frag_diff_formats[i]; i++)
 		offer(at, frag_diff_formats[i]->name, end, "");
 	for (; cmd != &frag_cmd_diff && *formats; formats++)
@@ -222,14 +226,12 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
 	if (strcmp(arg, "GRID") == 0)
-		offer_words(at, cmd == &frag_cmd_sweep ? frag_sweep_grids : frag_grid_names);
+		offer_words(at, frag_sweep_grids);
 	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
 	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "FORMAT") == 0)
 		offer_formats(at, cmd, "");
-	else if (strcmp(arg, "FORMAT:FILE") == 0)
-		offer_formats(at, cmd, ":");
 	else if (strcmp(arg, "CARD") == 0)
 		offer_cards(at);
 	else if (strcmp(option, "columns") == 0)
@@ -320,7 +322,8 @@ static void offer_options(const struct place *at, const struct frag_cmd *cmd,
 	struct place name = behind(at, 2);
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
-		offer(&name, o->name, "", o->help);
+		if (*o->help != '=')
+			offer(&name, o->name, "", o->help);
 	for (const struct frag_gen_option *o = scenario ? scenario->options : NULL; o && o->name;
 	     o++)
 		offer(&name, o->name, "", o->help);

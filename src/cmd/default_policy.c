@@ -45,7 +45,7 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 		if (frag_choice_settings(choice, text, err) == 0)
 			return 0;
 		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
-			  " beside them are taken", err->message);
+			  " recorded with them are used", err->message);
 	}
 	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MAX);
 	return *text ? frag_choice_settings(choice, text, err) : 0;

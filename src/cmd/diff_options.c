@@ -35,7 +35,8 @@ const struct frag_opt frag_diff_opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
-	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },
+	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
+	  " repeatable", OPT_OUTPUT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", OPT_JSON },
 	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -78,8 +79,8 @@ static int no_format(const char *option, const char *value, struct frag_error *e
 
 	for (uint32_t i = 0; frag_diff_formats[i]; i++)
 		frag_listed_add(&names, frag_diff_formats[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: no such format; there are: %s", option, value,
-			 frag_listed_text(&names, ", "));
+	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: use %s", option, value,
+			 frag_listed_text(&names, " or "));
 }
 
 static int add_file(struct frag_diff_options *o, const char *option, const char *value,
@@ -96,16 +97,16 @@ static int add_file(struct frag_diff_options *o, const char *option, const char 
 
 static int add_output(struct frag_diff_options *o, const char *value, struct frag_error *err)
 {
-	const char *colon = strchr(value, ':');
-	const struct frag_diff_format *format;
+	const struct frag_output_name name = frag_output_named(value);
+	const struct frag_diff_format *format = NULL;
 
-	if (!colon || !colon[1])
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is required, as in"
-				 " markdown:report.md", value);
-	format = find_format(value, (size_t)(colon - value));
-	if (!format)
+	if (strcmp(name.format, "html") == 0)
+		return frag_run_set_option(&o->run, FRAG_OPT_HTML, name.path, err);
+	if (*name.format)
+		format = find_format(name.format, strlen(name.format));
+	if (*name.format && !format)
 		return no_format("--output", value, err);
-	return add_file(o, "output", value, format, colon + 1, err);
+	return add_file(o, "output", value, format, name.path, err);
 }
 
 static int set_gate(struct frag_diff_options *o, struct frag_error *err)
@@ -280,6 +281,18 @@ static int check_change(struct frag_diff_options *o, const struct frag_cmd *cmd,
 	return rc ? rc : frag_run_settings(&o->run, true, err);
 }
 
+/* Files whose ending names no format get that of --format; `--format csv -o -` is one output. */
+static void set_formats(struct frag_diff_options *o)
+{
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		if (o->outputs[i].format)
+			continue;
+		o->outputs[i].format = o->format ? o->format : find_format("text", strlen("text"));
+		if (strcmp(o->outputs[i].path, "-") == 0)
+			o->format = NULL;
+	}
+}
+
 /* Everything that can be wrong with the command line is found before a trace is read. */
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err)
@@ -287,6 +300,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	bool simulate;
 	int rc = 0;
 
+	set_formats(o);
 	if (is_change(o, operands, count))
 		return check_change(o, cmd, operands, err);
 	if (o->trace_change.conditions.count)
@@ -319,7 +333,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 			return frag_usage(cmd, "--smallest reads a trace twice, and standard input"
 					  " can be read only once", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
-		return frag_usage(cmd, "which traces?", err);
+		return frag_usage(cmd, "missing argument: TRACE", err);
 	o->files = !simulate;
 	if (o->run.html && o->files)
 		return frag_usage(cmd, "--html draws what is simulated now (-p)", err);
@@ -376,7 +390,7 @@ int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cm
 		rc = add_trace(o, base->trace[i].path, err);
 	if (!rc && (!o->run.choice_count || !o->trace_count))
 		rc = frag_usage(cmd,
-				"the baseline has no runs: which policies (-p) on which traces?",
+				"the baseline has no runs: add policies (-p) and traces",
 				err);
 	return rc ? rc : check_outputs(o, cmd, err);
 }

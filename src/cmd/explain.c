@@ -26,11 +26,11 @@ enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK
 #define FRAG_EXPLAIN_ROWS(base)                                                                \
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",              \
 	  (base) + FRAG_EXPLAIN_AT },                                                              \
-	{ 0, "top", "N", "with tables, of so many rows (5)", (base) + FRAG_EXPLAIN_TOP },                  \
-	{ 0, "moves", "N", "go on after a move, up to so many (1)", (base) + FRAG_EXPLAIN_MOVES }, \
-	{ 0, "block-cost", "SIZE", "what each block of a move counts beside its bytes (4MiB)",   \
+	{ 0, "top", "N", "with tables of N rows (5)", (base) + FRAG_EXPLAIN_TOP },                  \
+	{ 0, "moves", "N", "continue after a move, up to N moves (1)", (base) + FRAG_EXPLAIN_MOVES }, \
+	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",   \
 	  (base) + FRAG_EXPLAIN_BLOCK_COST },                                                      \
-	{ 0, "folded", "FILE", "write who holds the memory as folded stacks, for flame graphs",  \
+	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",  \
 	  (base) + FRAG_EXPLAIN_FOLDED }
 
 struct frag_explain_trace {
@@ -38,7 +38,7 @@ struct frag_explain_trace {
 	const char *at;                 /* NULL: oom */
 	uint64_t top, moves, block_cost;
 	bool tables;                    /* --top was given */
-	const char *folded, *json;      /* paths; NULL: none */
+	const char *folded;             /* path; NULL: none */
 	struct frag_answer_page redraw;      /* of the page, where run has --html */
 };
 
@@ -120,12 +120,12 @@ static int explain_check(struct work *w, struct frag_error *err)
 	w->printed.quiet = run->quiet || is_standard(w->how->folded);
 	rc = frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
-		return frag_usage(w->cmd, "one policy at a time", err);
-	if (!rc && w->how->json)
-		rc = frag_printed_json(&w->printed, w->how->json, err);
+		return frag_usage(w->cmd, "too many policies: explain takes one", err);
+	if (!rc && run->json)
+		rc = frag_printed_json(&w->printed, run->json, err);
 	rc = rc ? rc : frag_answer_page_set_path(&w->how->redraw, run->html, &w->printed, err);
 	if (!rc && is_standard(w->how->folded)
-	    && (is_standard(w->how->json) || is_standard(run->html)))
+	    && (is_standard(run->json) || is_standard(run->html)))
 		return frag_usage(w->cmd, "two outputs to standard output: only one can be -", err);
 	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
@@ -324,8 +324,8 @@ static int found(void *ctx, const struct frag_message *m)
 static int none(const struct frag_message_log *log, struct frag_error *err)
 {
 	if (log->bare)
-		return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": out of memory, but no figures"
-				 " are said: there is nothing to judge", frag_input_name(log->path),
+		return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": out of memory, but no sizes in"
+				 " the message: nothing to explain", frag_input_name(log->path),
 				 log->bare_line);
 	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory message was found",
 			 frag_input_name(log->path));
@@ -359,8 +359,8 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 		rc = frag_outfile_open(&e.json, how->json, err);
 	}
 	if (!rc && !how->quiet && strcmp(how->path, "-") == 0 && isatty(STDIN_FILENO))
-		frag_print_message("paste the error or the log, then press Ctrl-D on a line of its"
-				   " own");
+		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
+				   " line");
 	rc = rc ? rc : frag_message_log_read(&log, err);
 	if (!rc && !e.groups.messages)
 		rc = none(&log, err);
@@ -376,12 +376,13 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 enum { OPT_MESSAGE = FRAG_OPT_FIRST_OWN, OPT_OF_TRACE };
 
 static const struct frag_opt opts[] = {
-	{ 0, "message", NULL, "explain out-of-memory messages: of a paste, or of a whole log",
+	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
 	  OPT_MESSAGE },
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...] (by the trace)",
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	FRAG_EXPLAIN_ROWS(OPT_OF_TRACE),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -391,7 +392,7 @@ static const struct frag_opt opts[] = {
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
 	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -410,6 +411,19 @@ static const char *explain_name_of(int id)
 	return o->name;
 }
 
+static int explain_set_output(struct explain *explain, const char *value, struct frag_error *err)
+{
+	struct frag_run_options *run = &explain->trace.run;
+	int rc = frag_run_set_option(run, FRAG_OPT_OUTPUT, value, err);
+
+	if (!rc && run->steps)
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
+				 " .json, .html", value);
+	if (run->html)
+		explain->of_trace = "html";
+	return rc;
+}
+
 static int explain_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct explain *explain = ctx;
@@ -419,8 +433,10 @@ static int explain_set_option(void *ctx, int id, const char *value, struct frag_
 		explain->message = true;
 		return 0;
 	case FRAG_OPT_JSON:
-		explain->trace.json = value;
-		return 0;
+	case FRAG_OPT_FORMAT:
+		return frag_run_set_option(&explain->trace.run, id, value, err);
+	case FRAG_OPT_OUTPUT:
+		return explain_set_output(explain, value, err);
 	case FRAG_OPT_COLOR:
 		return frag_option_color(value, err);
 	case FRAG_OPT_QUIET:
@@ -442,7 +458,7 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 			   char *const *operands, int count, struct frag_error *err)
 {
 	const struct frag_explain_message how = {
-		.path = count ? operands[0] : "-", .json = explain->trace.json,
+		.path = count ? operands[0] : "-", .json = explain->trace.run.json,
 		.quiet = explain->trace.run.quiet, .verbose = explain->trace.run.verbose,
 	};
 
@@ -450,7 +466,7 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
 				 " message", explain->of_trace);
 	if (count > 1)
-		return frag_usage(cmd, "one file at a time", err);
+		return frag_usage(cmd, "too many arguments: one FILE", err);
 	if (how.json && strcmp(how.path, "-") != 0 && frag_same_file(how.json, how.path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the message",
 				 how.json);
@@ -500,12 +516,11 @@ static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, explain_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
-	if (explain.message
-	    || (argc - rest == 1 && !explain.of_trace && is_message(argv[rest])))
+	if (explain.message || (argc - rest == 1 && is_message(argv[rest])))
 		rc = explain_message(&explain, cmd, argv + rest, argc - rest, err);
 	else if (argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "which trace? --message reads an out-of-memory"
-				" message" : "one trace at a time", err);
+		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE or a log"
+					       : "too many arguments: one TRACE", err);
 	else
 		rc = frag_explain_trace(&explain.trace, cmd, argv[rest], err);
 out:

@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "at", "NUMBERS", "what to look at, as 8,16,32: batch sizes, lengths; repeatable",
+	{ 0, "at", "NUMBERS", "numbers to extrapolate to, as 8,16,32: batch sizes, lengths; repeatable",
 	  OPT_AT },
 	{ 0, "largest", NULL, "the largest number that fits --device-bytes", OPT_LARGEST },
 	{ 0, "up-to", "N", "of --largest: the last number that is tried (as far as any may fit)",
@@ -46,7 +46,7 @@ static const struct frag_opt opts[] = {
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
 	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -189,14 +189,14 @@ static int check_largest(const struct extrapolate *e, const struct frag_cmd *cmd
 			 struct frag_error *err)
 {
 	if (e->largest && (e->run.total == UINT64_MAX || !e->run.total))
-		return frag_usage(cmd, "--largest requires --device-bytes SIZE: on which device?",
+		return frag_usage(cmd, "--largest requires --device-bytes SIZE",
 				  err);
 	if (!e->largest && (e->up_to || e->step))
 		return frag_usage(cmd, e->up_to ? "--up-to is for --largest"
 						: "--step is for --largest", err);
 	if (e->run.total == 0)
 		return frag_usage(cmd, "--device-bytes 0 is no limit: without it the smallest"
-				  " device is looked for", err);
+				  " device is searched for", err);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static int extrapolate_check(struct extrapolate *e, const struct frag_cmd *cmd,
 	if (e->count < 2)
 		return frag_usage(cmd, "two or three recordings are required, TRACE=N each", err);
 	if (!e->at_count && !e->largest)
-		return frag_usage(cmd, "at which number? --at NUMBERS or --largest", err);
+		return frag_usage(cmd, "missing option: --at NUMBERS or --largest", err);
 	for (uint32_t i = 0; i < e->count; i++)
 		standard += strcmp(e->paths[i], "-") == 0;
 	if (standard > 1)
@@ -449,7 +449,7 @@ static void extrapolate_judge(const struct extrapolate *e)
 		const struct frag_fit *fit = &x->fits.fitted[i].fit;
 
 		if ((fit->smallest == UINT64_MAX && fit->at_most == UINT64_MAX)
-		    || (x->total && fit->static_room == UINT64_MAX))
+		    || (x->total && fit->headroom == UINT64_MAX))
 			*e->status = 1;
 	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)

@@ -11,7 +11,7 @@
 #include "answers/answers.h"
 
 enum {
-	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM,
+	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_HEADROOM,
 };
 
 static const struct frag_opt opts[] = {
@@ -22,15 +22,16 @@ static const struct frag_opt opts[] = {
 	{ 0, "up-to", "SIZE", "the largest device that is tried (half above the smallest)",
 	  OPT_UP_TO },
 	{ 0, "runs", "N", "simulations of a policy at most (10000)", OPT_RUNS },
-	{ 0, "map", NULL, "every stretch of devices whose runs are alike, in the JSON", OPT_MAP },
-	{ 0, "static-room", NULL, "how much others may hold of a device of --device-bytes",
-	  OPT_STATIC_ROOM },
+	{ 0, "map", NULL, "every range of devices with identical runs, in the JSON", OPT_MAP },
+	{ 0, "headroom", NULL, "memory that --device leaves to other processes throughout",
+	  OPT_HEADROOM },
+	{ 0, "static-room", NULL, "=--headroom", OPT_HEADROOM },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'reliable > 24GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
 	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -38,7 +39,7 @@ struct fit {
 	struct frag_question q;
 	struct frag_fit_bounds bounds;
 	struct frag_conditions conditions;
-	bool map, static_room;
+	bool map, headroom;
 	struct frag_fits fits;
 };
 
@@ -56,8 +57,8 @@ static int fit_set_option(void *ctx, int id, const char *value, struct frag_erro
 	case OPT_MAP:
 		fit->map = true;
 		return 0;
-	case OPT_STATIC_ROOM:
-		fit->static_room = true;
+	case OPT_HEADROOM:
+		fit->headroom = true;
 		return 0;
 	case FRAG_OPT_FAIL_IF:
 		return frag_conditions_add(&fit->conditions, value, paths, err);
@@ -78,16 +79,15 @@ static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count
 
 static int fit_check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
 {
-	const bool wanted = ((struct fit *)q)->static_room;
+	const bool wanted = ((struct fit *)q)->headroom;
 
 	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
 		return frag_usage(cmd,
-				  "--static-room requires --device-bytes SIZE or --device CARD: of"
-				  " which device?",
+				  "--headroom requires --device CARD or a size",
 				  err);
 	if (!wanted && q->run.total != UINT64_MAX)
-		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes and"
-				  " --device are for --static-room, --up-to is for a limit", err);
+		return frag_usage(cmd, "the capacity is searched for: --device-bytes and"
+				  " --device are for --headroom, --up-to is for a limit", err);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 		.bounds = { .up_to = fit->bounds.up_to,
 			    .runs = fit->bounds.runs,
 			    .hurry = frag_time_is_short },
-		.room_total = fit->static_room ? q->run.total : 0,
+		.headroom_total = fit->headroom ? q->run.total : 0,
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,

@@ -17,7 +17,7 @@ enum { OPT_OBJECT, OPT_OUTPUT, OPT_LIST, OWN_OPTIONS };
 #define HELP_ROOM 160
 
 static const struct frag_opt own_opts[] = {
-	[OPT_OBJECT] = { 0, "object", NULL, "write the object form, not lines", OPT_OBJECT },
+	[OPT_OBJECT] = { 0, "object", NULL, "write one JSON object, not lines", OPT_OBJECT },
 	[OPT_OUTPUT] = { 'o', "output", "FILE", "write to FILE (- is standard output)",
 			 OPT_OUTPUT },
 	[OPT_LIST] = { 'l', "list", NULL, "list the scenarios", OPT_LIST },
@@ -164,7 +164,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 		return 0;
 	}
 	if (!gen.scenario)
-		return frag_usage(&own, "which scenario? --list lists them", err);
+		return frag_usage(&own, "missing argument: SCENARIO; --list lists them", err);
 	return write_out(&gen, err);
 }
 

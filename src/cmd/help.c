@@ -49,7 +49,7 @@ static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (rc || !rest)
 		return rc;
 	if (argc - rest > 1)
-		return frag_usage(cmd, "one command at a time", err);
+		return frag_usage(cmd, "too many arguments: one COMMAND", err);
 	if (argc == rest) {
 		frag_print_commands();
 		return 0;

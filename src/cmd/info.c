@@ -133,7 +133,8 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (rc || !rest)
 		return rc;
 	if (argc - rest != 1)
-		return frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		return frag_usage(cmd, argc == rest ? "missing argument: TRACE"
+					       : "too many arguments: one TRACE", err);
 	if (info.json && frag_same_file(info.json, argv[rest]))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 info.json);

@@ -176,7 +176,8 @@ static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
-		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
+					       : "too many arguments: one TRACE", err);
 		goto out;
 	}
 	l.path = argv[rest];
@@ -197,7 +198,7 @@ const struct frag_cmd frag_cmd_leaks = {
 	.name = "leaks",
 	.job = FRAG_JOB_HOLDERS,
 	.args = "[options] TRACE",
-	.summary = "find memory that grows with each iteration",
+	.summary = "report memory that grows with each iteration",
 	.opts = opts,
 	.exec = leaks_exec,
 };

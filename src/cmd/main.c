@@ -226,7 +226,7 @@ int frag_flush_stdout(struct frag_error *err)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
 	if (errno == EPIPE)
-		return frag_fail(err, FRAG_EPIPE, "standard output: its reader has gone");
+		return frag_fail(err, FRAG_EPIPE, "standard output: its reader closed it");
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
@@ -376,7 +376,7 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 		return 0;
 	}
 	if (argc < 2)
-		return frag_fail(err, FRAG_EUSAGE, "which command? fragsim --help lists them");
+		return frag_fail(err, FRAG_EUSAGE, "missing argument: COMMAND; fragsim --help lists them");
 	if (*name == '-')
 		return unknown_option(name, err);
 	cmd = frag_command_find(name, err);

@@ -1,9 +1,11 @@
 /* option.c - options from a table, through getopt_long; help from the same table. */
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/c_locale.h"
 #include "base/suggest.h"
 #include "cmd/command.h"
 
@@ -12,12 +14,38 @@
 #define LONG_HELP (LONG + OPTIONS_MAX)
 #define TRY "; fragsim %s -h lists the options"
 
+#define NOTES_MAX 4     /* a fifth warning about spelling would not help */
+
+static struct {
+	char lines[NOTES_MAX][200];
+	uint32_t count;
+} notes;
+
+void frag_option_note(const char *format, ...)
+{
+	va_list args;
+
+	if (notes.count == NOTES_MAX)
+		return;
+	va_start(args, format);
+	frag_vsnprintf(notes.lines[notes.count++], sizeof(notes.lines[0]), format, args);
+	va_end(args);
+}
+
+static void print_notes(void)
+{
+	for (uint32_t i = 0; i < notes.count; i++)
+		frag_print_message("warning: %s", notes.lines[i]);
+}
+
 static void print_help(const struct frag_cmd *cmd)
 {
 	printf("usage: fragsim %s %s\n%s\n\n", cmd->name, cmd->args, cmd->summary);
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
 		char left[64];
 
+		if (*o->help == '=')
+			continue;
 		snprintf(left, sizeof(left), "%s%s%s", o->name, o->arg ? " " : "",
 			 o->arg ? o->arg : "");
 		if (o->short_name)
@@ -42,7 +70,7 @@ static uint32_t begin_alike(const struct frag_cmd *cmd, const char *word, size_t
 
 	names[0] = '\0';
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
-		if (strncmp(o->name, word, length) != 0)
+		if (*o->help == '=' || strncmp(o->name, word, length) != 0)
 			continue;
 		count++;
 		used += (size_t)snprintf(names + used, room - used, " --%s", o->name);
@@ -60,7 +88,8 @@ static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t l
 	char hint[FRAG_HINT_ROOM];
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
-		frag_near_offer(&near, o->name);
+		if (*o->help != '=')
+			frag_near_offer(&near, o->name);
 	frag_near_offer(&near, "help");
 	return frag_fail(err, FRAG_EUSAGE,
 			 "unknown option %.60s;%s fragsim %s -h lists the options",
@@ -160,9 +189,11 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 	struct option longs[OPTIONS_MAX];
 	char shorts[2 * OPTIONS_MAX + 4];
 	uint32_t count = build(cmd, longs, shorts);
+	bool quiet = false;
 	int found, rc;
 
 	FRAG_ASSERT(cmd->opts && rest);
+	notes.count = 0;
 	opterr = 0;
 	optind = 1;
 	while ((found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -179,12 +210,17 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
 			return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file"
 					 TRY, o->name, cmd->name);
+		quiet = quiet || o->short_name == 'q';
+		if (*o->help == '=')
+			frag_option_note("--%s is an old name: use %s", o->name, o->help + 1);
 		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
 		if (!rc && o->arg && strchr(o->arg, ' '))
 			rc = take_second(cmd, o, argc, argv, ctx, set, err);
 		if (rc)
 			return rc;
 	}
+	if (!quiet)
+		print_notes();
 	*rest = optind;
 	return 0;
 }

@@ -75,7 +75,22 @@ int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 	return rc ? rc : refuse_bare(name, value, *out, BARE_MIN, "GiB", err);
 }
 
-/* A size there is meant for the other option. */
+/* "24GB" as 24GiB, which such a card has. */
+static bool read_as_binary(const char *value, uint64_t *out)
+{
+	const size_t length = strlen(value);
+	char binary[64];
+
+	if (length < 3 || length + 2 > sizeof(binary) || value[length - 1] != 'B'
+	    || !strchr("KMGT", value[length - 2]))
+		return false;
+	snprintf(binary, sizeof(binary), "%.*siB", (int)length - 1, value);
+	if (!parse_size(binary, out))
+		return false;
+	frag_option_note("--device %s is read as %s", value, binary);
+	return true;
+}
+
 static int set_card(uint64_t *out, const char *value, struct frag_error *err)
 {
 	const struct frag_card *card;
@@ -83,8 +98,9 @@ static int set_card(uint64_t *out, const char *value, struct frag_error *err)
 	uint64_t bytes;
 
 	if (parse_size(value, &bytes))
-		return frag_fail(err, FRAG_EUSAGE, "--device %.60s: the name of a card is required;"
-				 " --device-bytes takes a size", value);
+		return frag_option_capacity(out, "device", value, err);
+	if (read_as_binary(value, out))
+		return 0;
 	card = frag_card_named(value, &why);
 	if (!card)
 		return frag_fail(err, FRAG_EUSAGE, "--device: %s", why.message);

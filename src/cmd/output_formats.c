@@ -1,6 +1,7 @@
 /* output_formats.c - an answer in the forms that were asked for: --format, --output and --json. */
 #include "cmd/output_formats.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -253,8 +254,8 @@ static int no_format(const struct frag_answer_output *p, const char *option, con
 
 	for (uint32_t i = 0; p->formats[i]; i++)
 		frag_listed_add(&names, p->formats[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: no such format; there are: %s", option, value,
-			 frag_listed_text(&names, ", "));
+	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: use %s", option, value,
+			 frag_listed_text(&names, " or "));
 }
 
 /* --format, --output and --json FILE. -FRAG_EUSAGE */
@@ -277,16 +278,49 @@ int frag_printed_add(struct frag_answer_output *p, const char *option,
 	return 0;
 }
 
-static int frag_printed_output(struct frag_answer_output *p, const char *value, struct frag_error *err)
+/* Endings, and the formats that they name. */
+static const struct {
+	const char *ending, *format;
+} endings[] = {
+	{ ".txt", "text" }, { ".md", "markdown" }, { ".json", "json" }, { ".csv", "csv" },
+	{ ".html", "html" }, { ".xml", "junit" }, { NULL, "github" },
+};
+
+struct frag_output_name frag_output_named(const char *value)
 {
-	const char *colon = strchr(value, ':');
+	struct frag_output_name name = { .path = value };
+	const char *dot = strrchr(frag_file_name(value), '.'), *colon = strchr(value, ':');
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		const char *format = endings[i].format, *ending = endings[i].ending;
+		const bool old = colon && colon[1] && strlen(format) == (size_t)(colon - value)
+				 && strncmp(value, format, (size_t)(colon - value)) == 0;
+
+		if (!old && !(dot && ending && strcmp(dot, ending) == 0))
+			continue;
+		snprintf(name.format, sizeof(name.format), "%s", format);
+		if (!old)
+			continue;
+		name.path = colon + 1;
+		frag_option_note("-o FORMAT:FILE is an old spelling: use -o FILE, its ending or"
+				 " --format names the format");
+		break;
+	}
+	return name;
+}
+
+static int frag_printed_output(struct frag_answer_output *p, struct frag_run_options *run,
+			       const char *value, struct frag_error *err)
+{
+	const struct frag_output_name name = frag_output_named(value);
 	const struct frag_format *format;
 
-	if (!colon || !colon[1])
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is required, as in"
-				 " markdown:report.md", value);
-	format = output_formats_find(p, value, (size_t)(colon - value));
-	return format ? frag_printed_add(p, "--output", format, colon + 1, NULL, err)
+	if (!*name.format)
+		return frag_printed_add(p, "--output", NULL, name.path, NULL, err);
+	if (p->has_page && strcmp(name.format, "html") == 0)
+		return frag_run_set_option(run, FRAG_OPT_HTML, name.path, err);
+	format = output_formats_find(p, name.format, strlen(name.format));
+	return format ? frag_printed_add(p, "--output", format, name.path, NULL, err)
 		      : no_format(p, "--output", value, err);
 }
 
@@ -312,7 +346,7 @@ int frag_answer_set_option(struct frag_answer_output *p, struct frag_run_options
 	case FRAG_OPT_FORMAT:
 		return frag_printed_format(p, value, err);
 	case FRAG_OPT_OUTPUT:
-		return frag_printed_output(p, value, err);
+		return frag_printed_output(p, run, value, err);
 	case FRAG_OPT_JSON:
 		return frag_printed_json(p, value, err);
 	default:
@@ -344,7 +378,8 @@ int frag_printed_apart(const struct frag_answer_output *p, const struct frag_cmd
 	for (uint32_t i = 0; i < p->count; i++) {
 		const char *path = p->outputs[i].path;
 
-		standard += strcmp(path, "-") == 0;
+		/* `--format csv -o -` names one output twice */
+		standard += strcmp(path, "-") == 0 && !(p->format && !p->outputs[i].format);
 		for (uint32_t k = 0; k < i; k++)
 			if (frag_same_file(path, p->outputs[k].path))
 				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
@@ -359,6 +394,8 @@ int frag_printed_open(struct frag_answer_output *p, struct frag_error *err)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->count && !rc; i++) {
+		if (!p->outputs[i].format)
+			p->outputs[i].format = p->format ? p->format : p->formats[0];
 		frag_register_partial_file(&p->outputs[i].file);
 		rc = frag_outfile_open(&p->outputs[i].file, p->outputs[i].path, err);
 	}

@@ -13,7 +13,7 @@
 /* Rows of a table of options: how an answer is printed; */
 #define FRAG_PRINTED_ROWS                                                                     \
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },     \
-	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable",                 \
+	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json or .csv; repeatable", \
 	  FRAG_OPT_OUTPUT },                                                                  \
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON }
 
@@ -31,7 +31,8 @@ struct frag_answer_output {
 							 * first is what people read */
 	const struct frag_format *format;       /* of standard output; NULL: not given */
 	struct {
-		const struct frag_format *format;
+		const struct frag_format *format;       /* NULL: that of --format, until
+							 * frag_printed_open() sets it */
 		const char *path;               /* "-": standard output */
 		const void *what;               /* of this one alone; NULL: as of all */
 		struct frag_outfile file;
@@ -39,8 +40,19 @@ struct frag_answer_output {
 	uint32_t count;
 	struct frag_outfile *beside;            /* one more, written by someone else, that takes
 						 * its place with them; NULL: none */
+	bool has_page;                          /* the command has --html */
 	bool quiet;                             /* nothing for people */
 };
+
+/*
+ * Reads a value of -o: a file, in the format that its ending names, or in that of --format if the
+ * ending names none. The old FORMAT:FILE is read with a warning.
+ */
+struct frag_output_name {
+	char format[12];                /* empty: that of --format */
+	const char *path;               /* into the value */
+};
+struct frag_output_name frag_output_named(const char *value);
 
 /* --format, --output and --json FILE. -FRAG_EUSAGE */
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err);

@@ -18,8 +18,8 @@ enum {
 
 static const struct frag_opt opts[] = {
 	{ 0, "between", "MARK MARK",
-	  "the stretch from the first mark of a name to the next of the other", OPT_BETWEEN },
-	{ 0, "slots", "WHAT", "max: plan for all such stretches, the k-th request at its largest",
+	  "the window from the first mark of a name to the next of the other", OPT_BETWEEN },
+	{ 0, "slots", "WHAT", "max: plan for all such windows, the k-th request at its largest",
 	  OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
@@ -29,10 +29,10 @@ static const struct frag_opt opts[] = {
 	  OPT_FILE },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none", OPT_CHECK },
 	{ 'p', "policy", "NAME",
-	  "a policy beside the plan, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
+	  "a policy to compare with the plan, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
-	{ 0, "alone", NULL, "no policies beside it", OPT_ALONE },
+	{ 0, "alone", NULL, "the plan only, without policies", OPT_ALONE },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write the answer as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -42,7 +42,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "other-bytes", "SIZE", "bytes that other processes use", FRAG_OPT_OTHER_BYTES },
 	{ 0, "granularity", "SIZE", "pages in which the device gives memory",
 	  FRAG_OPT_GRANULARITY },
-	{ 0, "threads", "N", "searches and simulations at a time (0: one a processor)",
+	{ 0, "threads", "N", "concurrent searches and simulations (0: one per processor)",
 	  FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -94,7 +94,7 @@ static int plan_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_BETWEEN:
 		/* both of its values come here, one after the other */
 		if (p->marks.to)
-			return frag_fail(err, FRAG_EUSAGE, "--between is given twice");
+			return frag_fail(err, FRAG_EUSAGE, "--between is specified more than once");
 		*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
 		return 0;
 	case OPT_SLOTS:
@@ -169,12 +169,12 @@ static int plan_check(struct planning *p, const struct frag_cmd *cmd, struct fra
 				  " buffers",
 				  err);
 	if (p->alone && (p->run.choice_count || p->run.setting_count))
-		return frag_usage(cmd, "--alone leaves no policies beside the plan, which -p and"
-				  " --alloc-conf name", err);
+		return frag_usage(cmd, "--alone compares no policies, but -p or --alloc-conf"
+				  " names some", err);
 	if (p->marks.from && (p->run.choice_count || p->run.setting_count))
 		return frag_usage(cmd,
-				  "-p and --alloc-conf are for whole traces: fragsim slice makes"
-				  " one of a stretch",
+				  "-p and --alloc-conf are for whole traces: fragsim slice writes"
+				  " a window as a trace",
 				  err);
 	p->alone = p->alone || p->marks.from;
 	p->printed.quiet = p->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
@@ -268,7 +268,7 @@ static int write_plan(struct planning *p, struct frag_error *err)
 		return 0;
 	if (csv && p->plan.space_count > 1)
 		return frag_fail(err, FRAG_EUSAGE,
-				 "%s: a CSV has room for one device and one pool, and"
+				 "%s: a CSV describes one device and one pool, and"
 				 " this trace has %u; write JSON, to a name without .csv",
 				 p->out_path, p->plan.space_count);
 	p->printed.beside = &p->out;
@@ -328,7 +328,8 @@ static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
-		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
+					       : "too many arguments: one TRACE", err);
 		goto out;
 	}
 	p.path = argv[rest];

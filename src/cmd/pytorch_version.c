@@ -134,7 +134,7 @@ static int look_at_log(struct frag_release *out, const struct frag_trace *trace,
 {
 	static const char *const orders[] = {
 		"its log shows that of equal blocks the one at the lower address came first",
-		"its log shows that of equal blocks the one that came to be first came first",
+		"its log shows that of equal blocks the one created first came first",
 	};
 	const enum frag_stacks stacks = frag_trace_snapshot(trace)->stacks;
 	uint64_t newest, older;

@@ -21,7 +21,7 @@ static int question_check(struct frag_question *q, const struct frag_cmd *cmd,
 	int rc;
 
 	if (!q->count)
-		return frag_usage(cmd, "which traces?", err);
+		return frag_usage(cmd, "missing argument: TRACE", err);
 	rc = q->ops->check ? q->ops->check(q, cmd, err) : 0;
 	if (rc)
 		return rc;
@@ -102,6 +102,7 @@ int frag_question_run(struct frag_question *q, const struct frag_cmd *cmd, int a
 	int rest, rc;
 
 	q->printed.formats = q->ops->formats;
+	q->printed.has_page = true;
 	q->status = status;
 	frag_run_options_init(&q->run);
 	rc = frag_redraw_init(&q->redraw, cmd->name, argc, argv, err);

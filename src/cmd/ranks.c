@@ -27,7 +27,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'oom > 0'; repeatable",
 	  OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
-	{ 0, "threads", "N", "ranks at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent ranks (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -89,7 +89,7 @@ static int ranks_check(struct ranks *r, const struct frag_cmd *cmd, struct frag_
 	int rc = 0;
 
 	if (!r->count)
-		return frag_usage(cmd, "which traces? One a rank", err);
+		return frag_usage(cmd, "missing argument: TRACE, one per rank", err);
 	for (uint32_t i = 0; i < r->count; i++)
 		standard += strcmp(r->paths[i], "-") == 0;
 	if (standard > 1)
@@ -97,7 +97,7 @@ static int ranks_check(struct ranks *r, const struct frag_cmd *cmd, struct frag_
 	r->printed.quiet = run->quiet;
 	rc = frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
-		return frag_usage(cmd, "one policy at a time", err);
+		return frag_usage(cmd, "too many policies: ranks takes one", err);
 	rc = rc ? rc
 		: frag_answer_output_check_input(&r->printed, run->profile_path, "the profile",
 						 err);

@@ -373,7 +373,7 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	if (rc || !rest)
 		return rc;
 	if (program >= argc)
-		return frag_usage(cmd, "which program?", err);
+		return frag_usage(cmd, "missing argument: PROGRAM", err);
 	rc = check_options(&r, err);
 	rc = rc ? rc : prepare(&r, err);
 	if (rc)

@@ -62,16 +62,17 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 0, "repeat", "N", "replay N times, for the costs (1)", OPT_REPEAT },
 	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
 	  OPT_VERIFY },
-	{ 0, "probe", "WHEN", "find the largest cudaMalloc there is: at marks, or every N steps",
+	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
 	  OPT_PROBE },
-	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	FRAG_RESULT_ROWS("write the answer to a file, .json"),
+	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
 	  OPT_WRITE_PROFILE },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'v', "verbose", NULL, "with every figure, charts and marks", FRAG_OPT_VERBOSE },
+	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
@@ -87,6 +88,7 @@ void frag_replay_args_init(struct frag_replay_args *args)
 {
 	*args = (struct frag_replay_args){ .limit = UINT64_MAX, .repeat = 1 };
 	frag_run_options_init(&args->run);
+	args->run.has_no_page = true;
 }
 
 void frag_replay_args_fini(struct frag_replay_args *args)
@@ -103,7 +105,7 @@ static int add_gpu(struct frag_replay_args *args, const char *value, struct frag
 		return rc;
 	for (uint32_t i = 0; i < args->gpu_count; i++)
 		if (args->gpus[i] == n)
-			return frag_fail(err, FRAG_EUSAGE, "--device %.60s: given twice", value);
+			return frag_fail(err, FRAG_EUSAGE, "--device %.60s: specified more than once", value);
 	args->gpus[args->gpu_count++] = (uint32_t)n;
 	return 0;
 }
@@ -497,7 +499,8 @@ static int replay_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		goto out;
 	rc = frag_run_options_check(&args.run, cmd, err);
 	if (!rc && argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
+					       : "too many arguments: one TRACE", err);
 	turns.path = argv[rest];
 	rc = rc ? rc : replay(&turns, status, err);
 out:

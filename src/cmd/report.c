@@ -16,14 +16,14 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "stacks", "WHAT",
-	  "of stacks: top frame as the tag; beside it python, the program's, or all; none (python)",
+	  "of stacks: top frame as the tag, with python, the program's, or all; none (python)",
 	  FRAG_OPT_STACKS },
 	{ 'q', "quiet", NULL, "no warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -213,7 +213,7 @@ static int report_check(struct reporting *r, const struct frag_cmd *cmd, char *c
 	int rc;
 
 	if (!count)
-		return frag_usage(cmd, "which trace?", err);
+		return frag_usage(cmd, "missing argument: TRACE", err);
 	if (!r->html && !r->svg)
 		return frag_usage(cmd, "where to? -o FILE", err);
 	for (int k = 0; k < 2; k++)

@@ -166,7 +166,8 @@ static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 		goto out;
 	rc = frag_run_options_check(&run.options, cmd, err);
 	if (!rc && argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
+					       : "too many arguments: one TRACE", err);
 	rc = rc ? rc : run_simulate(&run, argv[rest], status, err);
 out:
 	for (uint32_t i = 0; i < run.session.sim_count; i++)

@@ -8,6 +8,7 @@
 #include "base/array_grow.h"
 #include "policy/policies.h"
 #include "cmd/default_policy.h"
+#include "cmd/output_formats.h"
 #include "cmd/time_budget.h"
 #include "policy/param.h"
 #include "replay/gpu_and_sim.h"
@@ -16,7 +17,8 @@ const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME",
 	  "placement policy, NAME[:key=value,...]; repeatable (by the trace)", FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
-	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
+	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
@@ -27,7 +29,7 @@ const struct frag_opt frag_run_opts[] = {
 	  "stacks with -v: python, the program's own; all; top, just the tag; none (python)",
 	  FRAG_OPT_STACKS },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'v', "verbose", NULL, "with every figure, charts and marks", FRAG_OPT_VERBOSE },
+	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
@@ -35,7 +37,7 @@ const struct frag_opt frag_run_opts[] = {
 	  "exit with 1 if it is true: 'peak.reserved > 4GiB'; repeatable", FRAG_OPT_FAIL_IF },
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
-	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a device of its own",
+	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a separate device",
 	  FRAG_OPT_HOST },
 	{ 0, "threads", "N", "threads that read and simulate (0: one a processor)",
 	  FRAG_OPT_THREADS },
@@ -127,6 +129,7 @@ const char *const frag_stacks_words[] = {
 	[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none",
 	[FRAG_STACKS_PYTHON] = "python", NULL,
 };
+const char *const frag_result_formats[] = { "text", "json", NULL };
 const char *const frag_summary_words[] = { "pytorch", NULL };
 
 static int set_word(struct frag_run_options *run, int id, const char *value, struct frag_error *err)
@@ -158,6 +161,36 @@ static int add_setting(struct frag_run_options *run, const char *text, struct fr
 	return 0;
 }
 
+/* Up to this release -o was --steps. */
+static int run_options_set_output(struct frag_run_options *run, const char *value,
+				  struct frag_error *err)
+{
+	const struct frag_output_name name = frag_output_named(value);
+
+	if (strcmp(name.format, "json") == 0)
+		run->json = name.path;
+	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
+		run->html = name.path;
+	else if (*name.format && strcmp(name.format, "csv") != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
+				 " .json%s", value, run->has_no_page ? "" : ", .html");
+	else
+		frag_option_note("-o is an old name of --steps: use --steps %.100s", value);
+	if (!*name.format || strcmp(name.format, "csv") == 0)
+		run->steps = name.path;
+	return 0;
+}
+
+static int run_options_set_format(struct frag_run_options *run, const char *value,
+				  struct frag_error *err)
+{
+	int format = 0, rc = frag_option_word(&format, "format", value, frag_result_formats, err);
+
+	if (!rc && format)
+		run->json = "-";
+	return rc;
+}
+
 int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct frag_run_options *run = ctx;
@@ -185,6 +218,10 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_JSON:
 		run->json = value;
 		return 0;
+	case FRAG_OPT_OUTPUT:
+		return run_options_set_output(run, value, err);
+	case FRAG_OPT_FORMAT:
+		return run_options_set_format(run, value, err);
 	case FRAG_OPT_HTML:
 		run->html = value;
 		return 0;

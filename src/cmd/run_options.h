@@ -60,6 +60,7 @@ struct frag_run_options {
 	enum frag_stacks stacks;        /* where they were given, */
 	bool has_stacks;                /* that is */
 	bool quiet, lenient;
+	bool has_no_page;       /* the command has no --html */
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the figures after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
@@ -83,10 +84,13 @@ struct frag_run_options {
 	  (base) + FRAG_OPT_COLUMNS }
 #define FRAG_STACKS_ROW(base)                                                                  \
 	{ 0, "stacks", "WHAT",                                                                     \
-	  "of stacks: top frame as the tag; beside it python, the program's, or all; none (top)",  \
+	  "of stacks: top frame as the tag, with python, the program's, or all; none (top)",  \
 	  (base) + FRAG_OPT_STACKS }
+#define FRAG_RESULT_ROWS(output)                                                              \
+	{ 0, "format", "FORMAT", "text or json (text)", FRAG_OPT_FORMAT },                    \
+	{ 'o', "output", "FILE", output, FRAG_OPT_OUTPUT }
 #define FRAG_HTML_ROW(base)                                                                    \
-	{ 0, "html", "FILE", "write a page to look at (see fragsim report)",                       \
+	{ 0, "html", "FILE", "write an HTML report (see fragsim report)",                       \
 	  (base) + FRAG_OPT_HTML }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \

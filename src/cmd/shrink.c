@@ -17,7 +17,7 @@ enum {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "keep", "WHAT", "oom: what has to stay (oom)", OPT_KEEP },
+	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", OPT_KEEP },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)", OPT_POLICY },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
 	FRAG_CARD_ROW(OPT_CARD),
@@ -123,8 +123,8 @@ static void report_end(struct shrink *s)
 	char note[200];
 
 	snprintf(note, sizeof(note),
-		 "ended after %" PRIu64 " simulation%s of %" PRIu64 " event%s with the least so"
-		 " far; a larger --%s lets it go on", tries, tries == 1 ? "" : "s", events,
+		 "ended after %" PRIu64 " simulation%s of %" PRIu64 " event%s with the smallest"
+		 " trace so far; a larger --%s continues", tries, tries == 1 ? "" : "s", events,
 		 events == 1 ? "" : "s", tries < s->reduce.tries_max ? "time" : "tries");
 	frag_warn(&s->rewrite.quiet, note);
 }

@@ -172,7 +172,7 @@ const struct frag_cmd frag_cmd_slice = {
 	.name = "slice",
 	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
-	.summary = "write a stretch of a trace",
+	.summary = "write a window of a trace",
 	.opts = opts,
 	.exec = slice_exec,
 };

@@ -161,7 +161,7 @@ static int check_paths(const struct frag_sweep_task *t, struct frag_error *err)
 					 " which reads it again");
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(t->paths[k], t->paths[i]) == 0)
-				return frag_fail(err, FRAG_EUSAGE, "%s: it is given twice",
+				return frag_fail(err, FRAG_EUSAGE, "%s: specified more than once",
 						 t->paths[i]);
 	}
 	return 0;
@@ -293,7 +293,7 @@ static int put_manifest(struct frag_sweep_task *t, const char *path, struct frag
 	rc = frag_manifest_read(&there, path, err);
 	if (!rc && there.id != t->manifest.id)
 		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
-			       " policies or capacities: each has a folder of its own", path);
+			       " policies or capacities: use another folder", path);
 	frag_manifest_fini(&there);
 	return rc;
 }
@@ -373,7 +373,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel", OPT_PLAN },
 	{ 0, "tasks", "N", "shards of --plan (64), or those that --merge counts in", OPT_TASKS },
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -439,16 +439,16 @@ static int sweep_check(const struct sweep *s, const struct frag_cmd *cmd, struct
 	if (s->merge)
 		return check_merge(s, cmd, err);
 	if (!t->folder || !*t->folder)
-		return frag_usage(cmd, "which folder? -o DIR", err);
+		return frag_usage(cmd, "missing option: -o DIR", err);
 	if (!t->path_count && (t->run.choice_count || t->grid || t->total_count))
 		return frag_usage(
-			cmd, "which traces? Without any, the manifest in the folder says all", err);
+			cmd, "missing argument: TRACE; without policies and traces the manifest in the folder is used", err);
 	if (t->path_count && !t->run.choice_count && !t->grid)
-		return frag_usage(cmd, "which policies? -p NAME or --grid pytorch", err);
+		return frag_usage(cmd, "missing option: -p NAME or --grid pytorch", err);
 	if (s->tasks && s->plan < 0)
 		return frag_usage(cmd,
-				  "--tasks is for --plan and --merge; --shard I/N says which part"
-				  " is simulated",
+				  "--tasks is for --plan and --merge; --shard I/N selects the part"
+				  " to simulate",
 				  err);
 	if (s->plan >= 0 && (s->shard_text || s->resume))
 		return frag_usage(cmd, "--plan prints a script and simulates nothing: --shard and"

@@ -44,8 +44,8 @@ static int no_ending(const char *path, struct frag_error *err)
 		if (frag_sinks()[i]->ending)
 			frag_listed_add(&endings, frag_sinks()[i]->ending);
 	return frag_fail(err, FRAG_EUSAGE,
-			 "%s: no form has a name that ends so (%s,"
-			 " each also with .gz or .zst); --to says which one", path,
+			 "%s: no format has this ending (%s,"
+			 " each also with .gz or .zst); --to selects one", path,
 			 frag_listed_text(&endings, ", "));
 }
 

@@ -21,7 +21,7 @@ enum {
 static const struct frag_opt opts[] = {
 	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
 	  OPT_HEADROOM },
-	{ 0, "grid", "GRID", "settings to try: short, default, or a file of lines (default)",
+	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
 	  OPT_GRID },
 	{ 'p', "policy", "NAME", "a policy to try too, NAME[:key=value,...]; repeatable",
 	  FRAG_OPT_POLICY },
@@ -30,7 +30,7 @@ static const struct frag_opt opts[] = {
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
 	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -83,7 +83,9 @@ static int tune_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_HEADROOM:
 		return set_headroom(t, value, err);
 	case OPT_GRID:
-		t->grid_name = value;
+		if (strcmp(value, "default") == 0)
+			frag_option_note("--grid default is an old name: use --grid pytorch");
+		t->grid_name = strcmp(value, "pytorch") == 0 ? "default" : value;
 		return 0;
 	case OPT_EXACT:
 		t->exact = true;
@@ -137,7 +139,7 @@ static int tune_check(struct frag_question *q, const struct frag_cmd *cmd, struc
 	if (q->run.total == 0)
 		return frag_usage(cmd,
 				  "--device-bytes 0 is no limit: without it the smallest device"
-				  " is looked for",
+				  " is searched for",
 				  err);
 	if (t->has_headroom && q->run.total == UINT64_MAX)
 		return frag_usage(cmd, "--headroom is for --device-bytes SIZE", err);

@@ -143,7 +143,8 @@ static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	if (rc || !rest)
 		return rc;
 	if (argc - rest != 1)
-		return frag_usage(cmd, argc == rest ? "which snapshot?" : "one snapshot at a time",
+		return frag_usage(cmd, argc == rest ? "missing argument: SNAPSHOT"
+					       : "too many arguments: one SNAPSHOT",
 				  err);
 	return verify(argv[rest], &o, status, err);
 }

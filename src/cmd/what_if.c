@@ -25,12 +25,12 @@ static const struct frag_opt opts[] = {
 	{ 0, "life", "WHAT", "of the --scale before it: only short or long", OPT_LIFE },
 	{ 0, "min-bytes", "SIZE", "of the --scale before it: only blocks from this size on",
 	  OPT_MIN_BYTES },
-	{ 0, "split", "SIZE", "larger blocks are pieces of SIZE, and a rest", OPT_SPLIT },
+	{ 0, "split", "SIZE", "larger blocks are pieces of SIZE, and a remainder", OPT_SPLIT },
 	{ 0, "shard", "K", "long-lived blocks are a K-th: one rank of K", OPT_SHARD },
-	{ 0, "isolate", "HOW", "by=life, by=tag, by=tag:GLOB, by=size:SIZE: pools of their own",
+	{ 0, "isolate", "HOW", "by=life, by=tag, by=tag:GLOB, by=size:SIZE: separate pools",
 	  OPT_ISOLATE },
 	{ 0, "hoist", NULL, "long-lived blocks are allocated first", OPT_HOIST },
-	{ 0, "warmup", "MARK", "the iteration that begins at MARK once more, before the first",
+	{ 0, "warmup", "MARK", "repeat the iteration that begins at MARK before the first",
 	  OPT_WARMUP },
 	{ 0, "preallocate", "SIZE", "SIZE is allocated and freed first", OPT_PREALLOCATE },
 	{ 0, "drop", "GLOB", "without the blocks of such a tag", OPT_DROP },
@@ -48,7 +48,7 @@ static const struct frag_opt opts[] = {
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
 	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 
@@ -264,15 +264,16 @@ static int what_if_check(struct what_if *w, const struct frag_cmd *cmd, int oper
 	int rc;
 
 	if (operands != 1)
-		return frag_usage(cmd, operands ? "one trace is possible" : "which trace?", err);
+		return frag_usage(cmd, operands ? "too many arguments: one TRACE"
+						: "missing argument: TRACE", err);
 	if (!w->count)
 		return frag_usage(cmd,
-				  "which change? --scale, --split, --shard, --isolate, --hoist,"
+				  "missing option: --scale, --split, --shard, --isolate, --hoist,"
 				  " --warmup, --preallocate or --drop",
 				  err);
 	if (w->run.total != UINT64_MAX)
 		return frag_usage(cmd,
-				  "the smallest device is what is looked for, so --device-bytes"
+				  "the smallest device is searched for, so --device-bytes"
 				  " and --device have no meaning here",
 				  err);
 	if (w->run.profile_path && strcmp(w->run.profile_path, "-") == 0

@@ -285,12 +285,12 @@ static const char *advice(const struct frag_condition *c, const struct frag_resu
 	if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
 		return "; fragsim replay gives it one";
 	if (strcmp(c->path, "smallest") == 0)
-		return run->smallest ? ": it survives on no device that was tried"
+		return run->smallest ? ": it fits on no device that was tried"
 				     : "; fragsim diff --smallest gives it one";
 	if (!frag_result_unread(run, c->path))
 		return "";
-	return base ? "; what it is compared with is older than this metric and has to be written"
-		      " anew" : "; its file is older than this metric and has to be written anew";
+	return base ? "; the baseline is older than this metric: write it again"
+		    : "; its file is older than this metric: write it again";
 }
 
 static int condition_value_of(const struct frag_condition *c, const struct frag_result *run,

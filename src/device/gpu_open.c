@@ -109,7 +109,7 @@ static void gpu_open_give_back(struct frag_gpu *g)
 		return;
 	if (!g->said.code)
 		frag_fail(&g->said, FRAG_EDEVICE,
-			  "GPU %d: giving everything back one by one failed; "
+			  "GPU %d: releasing the segments individually failed; "
 			  "its context was reset", g->ordinal);
 	frag_cuda.clear();
 	frag_cuda.use(g->ordinal);

@@ -70,7 +70,7 @@ struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const
 	if (count == 0)
 		frag_bad(r, &at, "this member is missing");
 	else if (count > 1)
-		frag_bad(r, &at, "this member is given twice");
+		frag_bad(r, &at, "this member is specified more than once");
 	else if (frag_json_kind(at.node) != kind)
 		frag_bad(r, &at, wanted);
 	if (r->rc)

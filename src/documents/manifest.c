@@ -188,7 +188,7 @@ static void check_version(struct frag_members *r, const struct frag_at *root)
 	if (version && strcmp(version, FRAG_VERSION) != 0)
 		r->rc = frag_fail(r->err, FRAG_ETRACE,
 				  "%s: this sweep was begun by fragsim %.40s, and"
-				  " this is " FRAG_VERSION ": go on with that one, or begin anew in"
+				  " this is " FRAG_VERSION ": continue with that version, or begin in"
 				  " another folder",
 				  r->path, version);
 	free(version);

@@ -97,7 +97,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 	kind = take_kind(r, at);
 	class = take_class(r, at);
 	if (!r->rc && m->count[kind][class])
-		frag_bad(r, at, "these calls of this size are given twice");
+		frag_bad(r, at, "these calls of this size are specified more than once");
 	m->count[kind][class] = profile_read_take_size(r, at, "count");
 	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
 }

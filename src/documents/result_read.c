@@ -378,7 +378,7 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
 	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
-		frag_bad(r, &list, "more than 64 stretches");
+		frag_bad(r, &list, "more than 64 windows");
 	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
 		frag_bad(r, &at, "a width that is a power of two is required");

@@ -13,7 +13,7 @@ enum { COUNT, SIZE, THEN };
 		{ "count", FRAG_GEN_COUNT, count, 1, FRAG_GEN_MAX, "how many tensors", NULL },     \
 		{ "size", FRAG_GEN_SIZE, size, 0, FRAG_GEN_MAX, "bytes of each", NULL },           \
 		{ "then", FRAG_GEN_SIZE, 0, 0, FRAG_GEN_MAX,                                       \
-		  "one more request of so many bytes; 0: none", NULL },                            \
+		  "one more request of N bytes; 0: none", NULL },                            \
 		{ 0 },                                                                             \
 	}
 

@@ -110,7 +110,7 @@ enum { REQUESTS, CONCURRENT, LAYERS, HIDDEN, PROMPT, WORDS, GROW, SEED };
 
 static const struct frag_gen_option inference_options[] = {
 	{ "requests", FRAG_GEN_COUNT, 50, 1, FRAG_GEN_MAX, "sequences in all", NULL },
-	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "sequences at a time", NULL },
+	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "concurrent sequences", NULL },
 	{ "layers", FRAG_GEN_COUNT, 12, 1, 10000, "layers of the model", NULL },
 	{ "hidden", FRAG_GEN_COUNT, 768, 1, FRAG_HIDDEN_MAX, "hidden size", NULL },
 	{ "prompt", FRAG_GEN_COUNT, 1024, 1, 1048576, "words of the longest prompt", NULL },

@@ -58,7 +58,7 @@ static const struct frag_device_figures eight_gib = {
 };
 
 static const struct frag_gen_option multitask_options[] = {
-	{ "isolate", FRAG_GEN_FLAG, 0, 0, 1, "each task in a pool of its own", NULL },
+	{ "isolate", FRAG_GEN_FLAG, 0, 0, 1, "each task in a separate pool", NULL },
 	{ "iterations", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MAX, "training steps", NULL },
 	{ "layers", FRAG_GEN_COUNT, 12, 1, 10000, "layers of both models", NULL },
 	{ "hidden", FRAG_GEN_COUNT, 1024, 1, FRAG_HIDDEN_MAX, "hidden size of both", NULL },
@@ -67,7 +67,7 @@ static const struct frag_gen_option multitask_options[] = {
 	{ "jitter", FRAG_GEN_COUNT, 0, 0, 99, "percent by which a batch is shorter or longer",
 	  NULL },
 	{ "requests", FRAG_GEN_COUNT, 200, 1, FRAG_GEN_MAX, "sequences to generate", NULL },
-	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "sequences at a time", NULL },
+	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "concurrent sequences", NULL },
 	{ "prompt", FRAG_GEN_COUNT, 4096, 1, 1048576, "words of the longest prompt", NULL },
 	{ "words", FRAG_GEN_COUNT, 16, 1, 1048576, "words of the longest answer", NULL },
 	{ "grow", FRAG_GEN_COUNT, 64, 1, 1048576, "words by which a full cache grows", NULL },

@@ -93,7 +93,7 @@ static void random_emit(struct frag_gen *g)
 
 const struct frag_scenario frag_scenario_random = {
 	.name = "random",
-	.summary = "random sizes and lifetimes, about so many live blocks",
+	.summary = "random sizes and lifetimes, with about a constant number of live blocks",
 	.options = random_options,
 	.check = random_check,
 	.emit = random_emit,

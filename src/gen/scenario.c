@@ -141,7 +141,7 @@ static void scenario_begin(struct frag_gen *g, const struct frag_scenario *s, bo
 	char source[1024];
 
 	if (count > DEVICES_MAX)
-		FRAG_BUG("more devices than there is room for");
+		FRAG_BUG("more devices than the array holds");
 	for (uint32_t i = 0; i < count; i++) {
 		devices[i] = (struct frag_device_figures){ .granularity = GRANULARITY };
 		if (s->device)

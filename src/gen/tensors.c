@@ -119,7 +119,7 @@ const struct frag_scenario frag_scenario_six_tensors = {
 
 const struct frag_scenario frag_scenario_rebind = {
 	.name = "rebind",
-	.summary = "one name bound again and again: two tensors live at a time",
+	.summary = "one name bound again and again: two live tensors",
 	.options = rebind_options,
 	.device = &six_gib,
 	.emit = rebind_emit,

@@ -159,7 +159,7 @@ enum {
 		{ "iterations", FRAG_GEN_COUNT, iterations, 1, FRAG_GEN_MAX, "training steps",     \
 		  NULL },                                                                          \
 		{ "checkpoint", FRAG_GEN_COUNT, checkpoint, 0, 10000,                              \
-		  "keep only the input of every so many layers; 0: keep all", NULL },              \
+		  "keep only the input of every N-th layer; 0: keep all", NULL },              \
 		{ "jitter", FRAG_GEN_COUNT, jitter, 0, 99,                                         \
 		  "percent by which a batch is shorter or longer", NULL },                         \
 		{ "batch", FRAG_GEN_COUNT, batch, 1, FRAG_BATCH_MAX, "sequences a batch", NULL },  \

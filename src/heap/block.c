@@ -197,7 +197,7 @@ int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 		return frag_refuse_block(h, __func__, neighbour, "is not free");
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
 		return frag_refuse_block(h, __func__, neighbour,
-					 "is no neighbour of block %" PRIu32, *b);
+					 "is not adjacent to block %" PRIu32, *b);
 	block_merge(h, b, neighbour);
 	h->totals.merges++;
 	return 0;

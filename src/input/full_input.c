@@ -26,8 +26,8 @@ static int full_input_widen(struct frag_whole *w, const struct frag_input *in, s
 	if (w->length > frag_kept_max(file) / 2)        /* old bytes and new ones */
 		return frag_kept_too_much(w->path, file, err);
 	if (w->length >= FRAG_WHOLE_MAX)
-		return frag_fail(err, FRAG_ETRACE, "%s: more than %u GiB of a form that has to be"
-				 " held in memory", w->path, (unsigned)(FRAG_WHOLE_MAX >> 30));
+		return frag_fail(err, FRAG_ETRACE, "%s: more than %u GiB of a format that must"
+				 " be read into memory", w->path, (unsigned)(FRAG_WHOLE_MAX >> 30));
 	bytes = frag_huge_alloc(&wider);
 	if (!bytes)
 		return frag_fail_nomem(err);

@@ -181,7 +181,7 @@ static const char *plan_file_take_row(struct json *j, const char *p)
 	if (!row->size || row->end <= row->step)
 		return fail(j, begin, "a buffer has at least one byte and one step");
 	if (row->offset + row->size >= FRAG_SIZE_LIMIT)
-		return fail(j, begin, "offset and size of a buffer come to 2^53 or more");
+		return fail(j, begin, "offset and size of a buffer total 2^53 or more");
 	return p;
 }
 
@@ -236,7 +236,7 @@ static const char *take_head(struct json *j, const char *p, struct frag_text nam
 	}
 	if (is(name, "buffers")) {
 		if (*seen & HEAD_BUFFERS)
-			return fail(j, p, "buffers are given twice");
+			return fail(j, p, "buffers are specified more than once");
 		*seen |= HEAD_BUFFERS;
 		return plan_file_take_rows(j, p);
 	}
@@ -345,7 +345,7 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 	row->offset = numbers[CSV_OFFSET];
 	if (row->offset + row->size >= FRAG_SIZE_LIMIT)
 		return plan_file_bad(f, by[CSV_OFFSET].text, err,
-				     "offset and size of a buffer come to 2^53 or"
+				     "offset and size of a buffer total 2^53 or"
 				     " more");
 	return 0;
 }
@@ -365,7 +365,7 @@ static int parse_csv(struct frag_plan_file *f, struct frag_error *err)
 	for (uint32_t i = 0; i < fields; i++) {
 		column[i] = column_of(field[i]);
 		if (column[i] != CSV_OTHER && seen & 1U << column[i])
-			return plan_file_bad(f, field[i].text, err, "a column is given twice");
+			return plan_file_bad(f, field[i].text, err, "a column is specified more than once");
 		seen |= 1U << column[i];
 	}
 	if ((seen | 1U << CSV_OTHER) != (1U << CSV_COLUMNS) - 1)

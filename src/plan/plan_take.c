@@ -84,7 +84,7 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 	if (i == t->plan->count)
 		return refuse(t, "is not one of the trace", &row->id, row->step);
 	if (t->taken[i])
-		return refuse(t, "is given twice", &row->id, row->step);
+		return refuse(t, "is specified more than once", &row->id, row->step);
 	if (row->size < b->requested)
 		return refuse(t, "is smaller than what the trace requests", &row->id, row->step);
 	if (!t->file->csv && row->end != b->end)

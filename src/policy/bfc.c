@@ -28,12 +28,12 @@ static const struct frag_param_spec bfc_params[] = {
 		.help = "begin with 2 MiB and double; else the first region is the whole limit" },
 	[GARBAGE_COLLECTION] = {
 		.name = "garbage_collection", .type = FRAG_PARAM_BOOL,
-		.help = "before it is out of memory it gives unused regions back" },
+		.help = "release unused regions before an OOM" },
 	[FRAGMENTATION_FRACTION] = {
 		.name = "fragmentation_fraction", .type = FRAG_PARAM_OWN,
 		.expects = "a number from 0 to 1",
 		.parse = frag_pytorch_parse_fraction, .print = frag_pytorch_print_real,
-		.help = "a rest of that part of the limit is split off; 0: one of 128 MiB" },
+		.help = "split off a remainder of that part of the limit; 0: of 128 MiB" },
 	{ 0 },
 };
 

@@ -58,7 +58,7 @@ static int parse_param(struct frag_choice *choice, const char *text, size_t leng
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s requires a value: %s=...",
 				 ops->name, ops->params[i].name, ops->params[i].name);
 	if (*given & 1U << i)
-		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s is given twice",
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s is specified more than once",
 				 ops->name, ops->params[i].name);
 	*given |= 1U << i;
 	if ((ops->params[i].beside != NULL) != beside)

@@ -23,7 +23,7 @@
 enum { OVER, BLOCK_COST, OF_PYTORCH, OF_BESTFIT = OF_PYTORCH + PYTORCH_KEYS,
        COMPACT_KEYS = OF_BESTFIT + FIT_KEYS };
 
-_Static_assert(COMPACT_KEYS <= FRAG_PARAMS_MAX, "a policy has so many keys");
+_Static_assert(COMPACT_KEYS <= FRAG_PARAMS_MAX, "as many keys as a policy can have");
 
 /* A policy that this one can be over. */
 struct base {
@@ -62,7 +62,7 @@ static const struct frag_param_spec compact_params[] = {
 	[BLOCK_COST] = {
 		.name = "block_cost", .type = FRAG_PARAM_SIZE, .fallback = FRAG_BLOCK_COST,
 		.min = 1, .max = UINT64_C(1) << 40,
-		.help = "what a move costs for each block, beside its bytes" },
+		.help = "cost of a move for each block, in addition to its bytes" },
 	FRAG_PYTORCH_KEYS(OF_PYTORCH, "over=pytorch: "),
 	FRAG_FIT_KEYS(OF_BESTFIT, "over=bestfit: "),
 	{ 0 },

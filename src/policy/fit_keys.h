@@ -14,8 +14,8 @@ enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE, FIT_KEYS };
 	[(at) + POOL] = { .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0,		\
 	  .help = whose "bytes obtained before the first step and never released" },		\
 	[(at) + MIN_SPLIT] = { .name = "min_split", .type = FRAG_PARAM_SIZE, .same_as = "align",\
-	  .min = 1, .help = whose "a rest smaller than this stays with the block" },		\
+	  .min = 1, .help = whose "a smaller remainder stays with the block" },		\
 	[(at) + RELEASE] = { .name = "release", .type = FRAG_PARAM_BOOL, .fallback = 1,		\
-	  .help = whose "give unused segments back when the device refuses, and try again" }
+	  .help = whose "when the device refuses, release unused segments and retry" }
 
 #endif

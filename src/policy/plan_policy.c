@@ -335,7 +335,7 @@ static const struct frag_param_spec plan_params[] = {
 	},
 	[PERIOD] = {
 		.name = "period", .type = FRAG_PARAM_NAME,
-		.help = "the plan begins anew at marks of this name (* any characters, ? one)",
+		.help = "the plan begins again at marks of this name (* any characters, ? one)",
 	},
 	{ 0 },
 };

@@ -65,7 +65,7 @@ static const struct frag_host_ops host = {
 #undef V
 };
 
-#define EXPORT "its source has to end in FRAG_PLUGIN(TABLE)"
+#define EXPORT "its source must end in FRAG_PLUGIN(TABLE)"
 
 static int plugin_refuse(const char *path, const char *why, struct frag_error *err)
 {
@@ -156,7 +156,7 @@ static int check_table(const char *path, const struct frag_policy_ops *ops,
 		if (strcmp(frag_policies()[i]->name, ops->name) == 0)
 			return frag_fail(err, FRAG_EPOLICY,
 					 "plug-in %.400s: fragsim has a policy"
-					 " %s of its own: give this one another name",
+					 " %s already: choose another name",
 					 path, ops->name);
 	return 0;
 }

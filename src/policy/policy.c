@@ -72,7 +72,7 @@ static const char *policy_fault_of(const struct frag_policy_ops *ops, uint32_t i
 		return "a file has no default";
 	if (spec->type == FRAG_PARAM_NAME)
 		return "a name has no default";
-	return spec->type == FRAG_PARAM_OWN ? "a type of its own requires expects, parse and print"
+	return spec->type == FRAG_PARAM_OWN ? "a separate type requires expects, parse and print"
 					    : "its default is not a value that it takes";
 }
 

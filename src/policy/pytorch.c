@@ -323,7 +323,7 @@ static int release_whole(struct frag_policy *p, frag_block b)
 	return frag_fail(p->err, FRAG_EPOLICY, "PyTorch itself goes wrong here: after "
 			 "max_split_size_mb was changed in mid-run it gives the device a block of %"
 			 PRIu64 " bytes at offset %" PRIu64 " of segment %" PRIu32
-			 " whose rest is still there", k.bytes, k.offset,
+			 " while its remainder still exists", k.bytes, k.offset,
 			 frag_heap_look_segment(p->heap, k.segment).ordinal);
 }
 
@@ -337,7 +337,7 @@ static int spare_range(struct frag_policy *p, frag_block b)
 		return 0;
 	return frag_fail(p->err, FRAG_EPOLICY, "PyTorch itself goes wrong here: up to 2.4, under "
 			 "max_split_size_mb and expandable_segments, it stops with an internal "
-			 "error as it wants to give back %" PRIu64 " bytes at offset %" PRIu64
+			 "error when it releases %" PRIu64 " bytes at offset %" PRIu64
 			 " of expandable segment %" PRIu32, k.bytes, k.offset,
 			 frag_heap_look_segment(p->heap, k.segment).ordinal);
 }

@@ -383,7 +383,7 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 	if (length == strlen("version") && memcmp(key, "version", length) == 0)
 		return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"version\"; the version"
 				 " is a key of the policy: pytorch:version=2.8");
-	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\";%s", shown, key,
+	return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"%.*s\";%s", shown, key,
 			 near.best ? frag_near_hint(&near, "", hint)
 			 : " fragsim policies lists those that have an effect here");
 }

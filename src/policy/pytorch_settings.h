@@ -59,7 +59,7 @@ void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 		.name = "garbage_collection_threshold", .type = FRAG_PARAM_OWN,			\
 		.expects = "a number between 0 and 1",						\
 		.parse = frag_pytorch_parse_threshold, .print = frag_pytorch_print_real,	\
-		.help = whose "part of the allowed memory from which on old blocks go back;"	\
+		.help = whose "part of the allowed memory above which old blocks are released;"	\
 			" 0: never" },								\
 	[(at) + LARGE_SEGMENT_MB] = {								\
 		.name = "large_segment_size_mb", .type = FRAG_PARAM_COUNT,			\
@@ -82,7 +82,7 @@ void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 		.expects = "a power of two up to 32768, or a list of them: [256:1,512:2,>:4]",	\
 		.parse = frag_pytorch_parse_roundup, .print = frag_pytorch_print_roundup,	\
 		.beside = "version", .parse_beside = frag_pytorch_parse_roundup_of,		\
-		.help = whose "sizes are rounded to so many steps between powers of two; 0: not" },\
+		.help = whose "sizes are rounded to N steps between powers of two; 0: not" },\
 	[(at) + THROW] = {									\
 		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,			\
 		.help = whose "fail at once where the device's total would be exceeded" },	\

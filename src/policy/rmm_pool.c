@@ -329,7 +329,7 @@ static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 
 const struct frag_policy_ops frag_policy_rmm = {
 	.name = "rmm",
-	.summary = "the pool of RAPIDS RMM: best fit in segments that double, kept for good",
+	.summary = "the pool of RAPIDS RMM: best fit in segments that double and are never released",
 	.params = rmm_params,
 	.index = &frag_index_size,
 	.which = rmm_which,

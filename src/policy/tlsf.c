@@ -125,7 +125,7 @@ static int tlsf_seek(struct frag_policy *p, const struct frag_request *rq, struc
 
 const struct frag_policy_ops frag_policy_tlsf = {
 	.name = "tlsf",
-	.summary = "the block freed last of the least class that is large enough",
+	.summary = "the most recently freed block of the smallest sufficient class",
 	.params = tlsf_params,
 	.index = &frag_index_key,
 	.key = tlsf_key,

@@ -43,7 +43,7 @@ static struct frag_gpu_pool_options frag_replay_pool_options(const struct frag_c
 static const struct frag_param_spec params[] = {
 	[THRESHOLD] = {
 		.name = "release_threshold", .type = FRAG_PARAM_SIZE, .fallback = 0,
-		.help = "what the pool keeps when somebody waits",
+		.help = "bytes that the pool keeps at a synchronization",
 	},
 	[EVENTS] = {
 		.name = "follow_event_dependencies", .type = FRAG_PARAM_BOOL, .fallback = 1,

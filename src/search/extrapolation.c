@@ -420,7 +420,7 @@ static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 		.source_count = x->at_count,
 		.choice_count = x->choice_count,
 		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->ctx },
-		.room_total = x->total,
+		.headroom_total = x->total,
 		.unlimited = true,
 		.apart = true,
 		.model = x->model,

@@ -137,8 +137,8 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 		one->fit.at_most = at_most;
 
 	rc = rc ? rc : frag_fit_peaks(&one->fit, &survival->subject, err);
-	if (!rc && f->room_total)
-		rc = frag_static_room(&survival->subject, f->room_total, &one->fit.static_room,
+	if (!rc && f->headroom_total)
+		rc = frag_fit_headroom(&survival->subject, f->headroom_total, &one->fit.headroom,
 				      err);
 	return rc;
 }

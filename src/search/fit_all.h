@@ -24,7 +24,7 @@ struct frag_fits {
 	const struct frag_fit_source *sources;  /* borrowed */
 	uint32_t source_count, choice_count;
 	struct frag_fit_bounds bounds;
-	uint64_t room_total;            /* of frag_static_room(); 0: nobody asks */
+	uint64_t headroom_total;            /* of frag_fit_headroom(); 0: nobody asks */
 	bool unlimited;                 /* a run without a limit of each too, with its peaks */
 	bool apart;                     /* nobody asks for capacities that do for all sources */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */

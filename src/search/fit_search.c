@@ -94,7 +94,7 @@ void frag_fit_init(struct frag_fit *fit)
 		.at_most = NONE,
 		.safe = NONE,
 		.no_refusal = NONE,
-		.static_room = NONE,
+		.headroom = NONE,
 	};
 }
 
@@ -198,7 +198,7 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *s, struct f
  * what the device grants and refuses can change. All that it refused it refuses again, and all
  * that it granted it grants as long as the most that was in use at once has room.
  */
-int frag_static_room(const struct frag_fit_case *s, uint64_t total, uint64_t *room,
+int frag_fit_headroom(const struct frag_fit_case *s, uint64_t total, uint64_t *room,
 		     struct frag_error *err)
 {
 	const struct frag_device_figures *f = &s->devices[s->device];

@@ -25,7 +25,7 @@ struct frag_fit {
 	struct frag_attempt at_smallest, at_safe;       /* where there are those */
 	bool peaks;                     /* they have been looked for: these have them */
 	uint64_t runs;                  /* capacities that were simulated */
-	uint64_t static_room;           /* as frag_static_room() says */
+	uint64_t headroom;           /* as frag_fit_headroom() says */
 };
 
 struct frag_fit_bounds {
@@ -59,7 +59,7 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,
  * to the end, such that the run survives with that and with every less: a multiple of the
  * granularity. UINT64_MAX: it does not survive at all.
  */
-int frag_static_room(const struct frag_fit_case *subject, uint64_t total, uint64_t *room,
+int frag_fit_headroom(const struct frag_fit_case *subject, uint64_t total, uint64_t *room,
 		     struct frag_error *err);
 
 #endif

@@ -447,13 +447,13 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 	if (d->first_live_count && d->log_count && s->has_history)
 		frag_note(log,
 			  "device %u: the history begins in mid-run: %u segment%s of %s with %u"
-			  " live block%s %s there before it%s",
+			  " live block%s %s allocated before it%s",
 			  i, d->start_count, frag_s(d->start_count),
 			  frag_size_text(size, d->start_bytes),
 			  d->first_live_count, frag_s(d->first_live_count),
 			  d->start_count == 1 ? "was" : "were",
 			  !noted && looks_full(d->log_count)
-				  ? ", and so round a number of events says that"
+				  ? ", and a number of events as round as this means that"
 				    " older ones were dropped"
 				  : "");
 	if (d->lost)
@@ -463,7 +463,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 	if (d->oom_count && !s->sized)
 		snprintf(taken, sizeof(taken), "; %s is taken as its capacity (--device-bytes says"
 			 " otherwise)", d->capacity ? frag_size_text(total, d->capacity)
-						    : "no figure");
+						    : "no size");
 	if (d->oom_count)
 		frag_note(log,
 			  "device %u: the recording has %u out-of-memory%s, the first for %s with"
@@ -485,7 +485,7 @@ static void note_full(const struct frag_snapshot *s, uint32_t i, const struct fr
 		return;
 	frag_snapshot_recorded(s, i, &r);
 	frag_note(log,
-		  "device %u: requests gave memory back before they obtained more, so the device"
+		  "device %u: requests released memory before they reserved more, so the device"
 		  " was full then; its size is not in the file: --device-bytes %" PRIu64
 		  ", the most"
 		  " that was reserved, takes it for as large",
@@ -498,7 +498,7 @@ static void note_overflow(const struct frag_snapshot *s, uint64_t max, const str
 	uint64_t allocs;
 
 	if (max)
-		snprintf(room, sizeof(room), ", which has room for %" PRIu64 " a device,", max);
+		snprintf(room, sizeof(room), ", which holds %" PRIu64 " per device,", max);
 	if (frag_snapshot_lost(s, &allocs))
 		snprintf(lost, sizeof(lost), " with the first %" PRIu64 " allocation%s", allocs,
 			 frag_s(allocs));

@@ -10,7 +10,7 @@
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
-_Static_assert(3 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag has room");
+_Static_assert(3 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag is long enough");
 
 struct frame {
 	const struct frag_value *file, *name;

@@ -53,7 +53,7 @@ static int add_line(struct frag_collection *c, const char *text, const struct fr
 				" is done again under --resume", err);
 	if (line.manifest != c->manifest->id)
 		return bad_line(c, at->file, number, "this line is of another sweep than the"
-				" manifest beside it", err);
+				" manifest in its folder", err);
 	if (line.run >= c->manifest->runs)
 		return bad_line(c, at->file, number, "the manifest has no run of this number", err);
 	run = &c->run[line.run];

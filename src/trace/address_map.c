@@ -82,7 +82,7 @@ static void address_map_drop(struct frag_address_map *l, uint32_t i)
 }
 
 /*
- * An address that is given out again must have been freed: a free that is missing
+ * An address that is used again must have been freed: a free that is missing
  * is made up right before. Ids count the allocs, as addresses return.
  */
 bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
@@ -182,8 +182,8 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 			  h->path, l->early, frag_s(l->early), l->early_bytes,
 			  frag_s(l->early_bytes));
 	if (l->missing)
-		frag_note(log, "%s: %" PRIu64 " free%s missing: what was there is freed here just"
-			  " before its address is given out again", h->path, l->missing,
+		frag_note(log, "%s: %" PRIu64 " free%s missing: the older block is freed here just"
+			  " before its address is used again", h->path, l->missing,
 			  frag_s(l->missing));
 	if (l->ignored)
 		frag_note(log, "%s: %" PRIu64 " free%s of the null address left out", h->path,

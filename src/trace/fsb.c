@@ -646,7 +646,7 @@ static enum frag_sniff fsb_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_fsb = {
 	.name = "fsb",
-	.summary = "fragsim's binary form",
+	.summary = "fragsim's binary format",
 	.sniff = fsb_sniff,
 	.open = fsb_open,
 };

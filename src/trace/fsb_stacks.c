@@ -134,7 +134,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		*bytes = load32(head + 8);
 		packed = load32(head + 12);
 		if (load32(head + 4) != b->block)
-			return frag_fsb_damaged(b, err, "it says that it is block %u",
+			return frag_fsb_damaged(b, err, "it is numbered %u",
 						load32(head + 4));
 		if (*bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
 			return frag_fsb_damaged(b, err, "%u bytes, packed %u: more than a block"

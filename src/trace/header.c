@@ -61,7 +61,7 @@ static const char *mistyped_size(struct frag_header *h, struct frag_scan *s, con
 static const char *repeated(struct frag_header *h, const char *at, struct frag_text name)
 {
 	h->wrong_at = at;
-	snprintf(h->wrong, sizeof(h->wrong), "member \"%.*s\" is given twice", (int)name.length,
+	snprintf(h->wrong, sizeof(h->wrong), "member \"%.*s\" is specified more than once", (int)name.length,
 		 name.text);
 	return NULL;
 }

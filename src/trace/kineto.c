@@ -155,7 +155,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 			which++;
 		if (value && which < sizeof(args) / sizeof(args[0])) {
 			if (seen & args[which].bit)
-				return frag_document_wrong(d, p, "member \"%s\" is given twice",
+				return frag_document_wrong(d, p, "member \"%s\" is specified more than once",
 							   args[which].name);
 			seen |= args[which].bit;
 			value = scan_arg(d, s, value, which, ev);
@@ -369,7 +369,7 @@ static const char *kineto_scan_member(void *ctx, struct frag_scan *s, const char
 	if (p == s->end)
 		return frag_scan_bad(s, p, "");
 	if (k->had_events)
-		return frag_document_wrong(&k->doc, at, "member \"traceEvents\" is given twice");
+		return frag_document_wrong(&k->doc, at, "member \"traceEvents\" is specified more than once");
 	if (*p != '[')
 		return frag_document_wrong(&k->doc, p,
 					   "member \"traceEvents\": an array is required");
@@ -656,8 +656,8 @@ static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const
 		if (total <= early || total >> 53)
 			continue;
 		frag_note(log,
-			  "%s: device %u held %" PRIu64 " byte%s from before the profile that it"
-			  " never frees: one block here",
+			  "%s: device %u: %" PRIu64 " byte%s from before the profile are"
+			  " never freed: one block here",
 			  k->buffered->path, device, total - early, frag_s(total - early));
 		if (!frag_address_map_before(addresses, device, total - early))
 			return false;
@@ -733,7 +733,7 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 		rc = frag_fail_nomem(err);
 	if (!rc && k.buffered->count == 0)
 		rc = frag_fail(err, FRAG_ETRACE,
-			       "%s: no memory events: the profile was made without"
+			       "%s: memory events are missing: the profile was recorded without"
 			       " profile_memory=True",
 			       k.doc.in.path);
 	if (!rc) {

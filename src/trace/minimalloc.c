@@ -84,7 +84,7 @@ static int read_header(struct minimalloc *m, struct frag_error *err)
 		m->column[i] = names[name].column;
 		if (seen & 1U << m->column[i])
 			return frag_rowfile_bad(&m->file, fields[i].text, err,
-						"column \"%s\" is given twice",
+						"column \"%s\" is specified more than once",
 						frag_rowfile_show(fields[i], shown));
 		seen |= 1U << m->column[i];
 		m->inclusive = m->inclusive || strcmp(names[name].name, "end") == 0;

@@ -381,7 +381,7 @@ static int finish_object(struct native *n, struct frag_error *err)
 					err);
 			else if (!n->looked_behind && tail.members & before)
 				rc = ndjson_reader_bad_at(
-					n, here(n), "a member of the trace is given twice", err);
+					n, here(n), "a member of the trace is specified more than once", err);
 			n->at = (size_t)(p - n->in.buf);
 			break;
 		}

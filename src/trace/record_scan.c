@@ -304,7 +304,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 	flaw->at = flaws->at[at];
 	flaw->kind = flaws->repeated ? "a repeated member" : "a mistyped member";
 	if (flaws->repeated)
-		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is given twice",
+		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is specified more than once",
 			 member_names[at]);
 	else
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s%s",

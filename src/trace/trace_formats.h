@@ -20,7 +20,7 @@
 	X(TAGS, "tag", "tags")                                                \
 	X(STACKS, "stack", "stacks")                                          \
 	X(PENDING, "pending free", "pending frees")                           \
-	X(DEVICES, "figure of a device", "figures of devices")                \
+	X(DEVICES, "size of a device", "sizes of devices")                \
 	X(META, "\"meta\"", "\"meta\"")                                       \
 	X(MARKS, "mark", "marks")                                             \
 	X(OTHERS, "event that is neither alloc nor free", "events that are neither alloc nor free")

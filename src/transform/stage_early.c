@@ -176,7 +176,7 @@ static void begin_copy(struct warmup *w)
 {
 	w->place = (struct frag_held_place){ .piece = NULL };
 	if (!frag_held_next(&w->held, &w->place, &w->at))
-		FRAG_BUG("a stretch without its mark");
+		FRAG_BUG("a window without its mark");
 	w->place = w->from;
 	w->phase = COPY;
 }

@@ -224,7 +224,7 @@ def check_forms() -> None:
            'CSV has the parts', '\n'.join(rows[:8]))
     TAP.ok('| reserved |' in run('diff', '--format', 'markdown', 'old', 'new').stdout,
            'Markdown has the change')
-    run('diff', '-q', '-o', 'csv:rows.csv', '--json', 'change.json', 'old', 'new')
+    run('diff', '-q', '-o', 'rows.csv', '--json', 'change.json', 'old', 'new')
     TAP.ok(json.loads(Path('change.json').read_text('utf-8')) == said
            and Path('rows.csv').read_text('utf-8') == '\n'.join(rows), 'files have the same')
     same = json.loads(run('diff', '-p', 'bestfit', '--json', '-', 'old', 'new').stdout)
@@ -240,7 +240,7 @@ def check_conditions() -> None:
         TAP.ok(f'change.{name}' in holds.stderr, f'change.{name}: a condition that holds')
         run('diff', '-q', '--fail-if', f'change.{name} > {value}', 'old', 'new')
     for wrong in (('--fail-if', 'change.version > 0'), ('--format', 'junit'), ('--html', 'x.html'),
-                  ('-o', 'github:x'), ('-o', 'json:old')):
+                  ('--format', 'github'), ('-o', 'x.xml'), ('-o', 'old')):
         done = run('diff', *wrong, 'old', 'new', status=(2,))
         TAP.ok(done.stderr.count('\n') <= 2 and not Path('x.html').exists(),
                f'{wrong}: wrong usage', done.stderr)

@@ -92,7 +92,7 @@ def too_small_a_fraction(folder):
     for name, limit, short in (('over', '4.00', '1.00'), ('small', '1.00', '4.00')):
         found = rows(run(folder, 'run', '-p', 'pytorch', f'{name}.ndjson').out.decode())
         equal(found['smallest'], said.replace('4.00 GiB (1.00', f'{limit} GiB ({short}'), name)
-        equal(found['next'], 'a larger fraction, or less memory at a time', name)
+        equal(found['next'], 'a larger fraction, or a lower peak of the program', name)
     # the second request does not fit because of what is held; later there would be no fraction
     later = [fraction, alloc(1, '3GiB'), '{"op":"free","id":1}',
              '{"op":"alloc","id":2,"size":2147483648,"pool":1}',

@@ -39,7 +39,7 @@ PRINTING = {
     'the same as JSON': ('info', '--json', '-', 'good.ndjson'),
     'a comparison': ('diff', '-p', 'bestfit', '-p', 'buddy', 'good.ndjson'),
     'a comparison as JSON': ('diff', '--format', 'json', '-p', 'bestfit', 'good.ndjson'),
-    'a comparison as CSV': ('diff', '-q', '-o', 'csv:-', '-p', 'bestfit', 'good.ndjson'),
+    'a comparison as CSV': ('diff', '-q', '--format', 'csv', '-p', 'bestfit', 'good.ndjson'),
     'a trace in lines': ('convert', 'good.ndjson', '-'),
     'a trace in binary': ('convert', '-t', 'fsb', 'good.ndjson', '-'),
     'a slice': ('slice', '--from-step', '1', 'good.ndjson', '-'),
@@ -378,5 +378,5 @@ def form_by_name(folder):
     """steps are NDJSON where the name ends in .ndjson or .jsonl, else CSV"""
     write(folder, good=GOOD)
     for name, first in (('a.ndjson', b'{'), ('a.jsonl', b'{'), ('a.csv', b's'), ('jsonl', b's')):
-        equal(run(folder, 'run', '-q', '-o', name, 'good.ndjson').status, 0, 'status')
+        equal(run(folder, 'run', '-q', '--steps', name, 'good.ndjson').status, 0, 'status')
         equal((folder / name).read_bytes()[:1], first, f'the first byte of {name}')

@@ -121,7 +121,7 @@ def file_names(folder, which):
     hold(folder, 'run', '--json', b'nosuch/' + name, name)
     hold(folder, 'diff', '-b', name, name)
     hold(folder, 'diff', name, name)
-    hold(folder, 'diff', '-o', b'text:nosuch/' + name, name)
+    hold(folder, 'diff', '-o', b'nosuch/' + name, name)
     hold(folder, 'replay', name)
     if which != 'colon':
         told(*outputs)
@@ -215,7 +215,7 @@ def option_values(folder, which):
                 hold(folder, 'gen', 'random', f'--events={text}'),
                 hold(folder, 'complete', '--', 'run', '-p', 'pytorch:' + text, json_=True)]
     hold(folder, 'complete', '--', 'run', '-p', f'pytorch:{text},', json_=True)
-    hold(folder, 'complete', '--', 'diff', '--output', f'text:{text}', json_=True)
+    hold(folder, 'complete', '--', 'diff', '--output', text, json_=True)
     # conditions keep what they were given
     for command in ('run', 'diff'):
         for value in (text, f'{text} > 1', f'peak.reserved {text}', f'peak.reserved > {text}',

@@ -1,4 +1,4 @@
-"""spellings.py - one file by two names, as two outputs or as input and output: wrong usage."""
+"""spellings.py - how files and options are written: one file by two names, endings, old names."""
 
 from harness import GOOD, HEADER, cases, equal, one_line, run, test
 
@@ -23,7 +23,7 @@ def two_outputs(folder, other):
             (folder / 'file').write_bytes(before)
         for command in (('run', '-q', '--steps', 'file', '--json', other, 'good.ndjson'),
                         ('run', '-q', '--json', other, '--placements', 'file', 'good.ndjson'),
-                        ('diff', '-q', '-p', 'bestfit', '-o', 'csv:file', '-o', f'json:{other}',
+                        ('diff', '-q', '-p', 'bestfit', '-o', 'file', '--json', other,
                          'good.ndjson')):
             out = run(folder, *command)
             equal((out.status, out.out), (2, b''), f'status and output of {command}')
@@ -50,8 +50,72 @@ def the_trace_itself(folder, other):
     (folder / 'file').write_text(HEADER % '' + '{"op":"mark","name":"m"}\n')
     before = (folder / 'file').read_bytes()
     for command in (('run', '-q', '--json', other, 'file'), ('info', '--json', other, 'file'),
-                    ('diff', '-q', '-p', 'bestfit', '-o', f'csv:{other}', 'file')):
+                    ('diff', '-q', '-p', 'bestfit', '-o', other, 'file')):
         out = run(folder, *command)
         equal((out.status, out.out), (2, b''), f'status and output of {command}')
         one_line(out)
         equal((folder / 'file').read_bytes(), before, 'the file')
+
+
+# what is written the old way, and the word of the one line that names the new way
+OLD_WAYS = {
+    'steps': (('run', '-o', 'x.csv', 'good.ndjson'), '--steps', 'x.csv', b'step,'),
+    'a format in front of a file': (('fit', '-o', 'csv:x', 'good.ndjson'), '-o FILE', 'x', b'trace,'),
+    'the same of diff': (('diff', '-p', 'bestfit', '-o', 'json:x', 'good.ndjson'), '-o FILE', 'x',
+                         b'{'),
+    'room for others': (('fit', '--static-room', '--device-bytes', '1GiB', 'good.ndjson'),
+                        '--headroom', None, None),
+    'the grid': (('tune', '--grid', 'default', 'good.ndjson'), '--grid pytorch', None, None),
+    'GB of a card': (('run', '--device', '24GB', 'good.ndjson'), '24GiB', None, None),
+}
+
+
+@cases(*OLD_WAYS)
+def old_ways(folder, name):
+    """old spellings do what they did, with one line that names the new one, and none under -q"""
+    command, word, path, first = OLD_WAYS[name]
+    lay_out(folder)
+    out = run(folder, *command)
+    equal((out.status, bool(out.out)), (0, True), 'status and output')
+    one_line(out)
+    assert word in out.err.decode(), out.err
+    if path:
+        equal((folder / path).read_bytes()[:len(first)], first, 'what is written')
+    equal(run(folder, command[0], '-q', *command[1:]).err, b'', 'errors under -q')
+
+
+# -o: what the ending of a file names, and what it has then
+ENDINGS = {
+    'csv': (('fit', '-o', 'x.csv'), b'trace,'), 'json': (('fit', '-o', 'x.json'), b'{'),
+    'markdown': (('fit', '-o', 'x.md'), b'| '), 'text': (('fit', '-o', 'x.txt'), b'SMALLEST'),
+    'a page': (('fit', '-o', 'x.html'), b'<!doctype html>'),
+    'JUnit': (('diff', '-p', 'bestfit', '-o', 'x.xml'), b'<?xml'),
+    'a page of diff': (('diff', '-p', 'bestfit', '-o', 'x.html'), b'<!doctype html>'),
+    'none': (('fit', '--format', 'json', '-o', 'x'), b'{'),
+    'none, and no format': (('fit', '-o', 'x'), b'SMALLEST'),
+    'a result': (('run', '-o', 'x.json'), b'{'), 'a page of a run': (('run', '-o', 'x.html'), b'<!doctype html>'),
+    'an explanation': (('explain', '-o', 'x.json'), b'{'),
+}
+
+
+@cases(*ENDINGS)
+def endings(folder, name):
+    """-o FILE is in the format of its ending, or in that of --format"""
+    command, first = ENDINGS[name]
+    lay_out(folder)
+    out = run(folder, *command, 'good.ndjson')
+    equal((out.status, out.err), (0, b''), 'status and errors')
+    data = (folder / command[-1]).read_bytes()
+    equal(data[:len(first)].lower(), first.lower(), 'what is written')
+
+
+@test
+def wrong_endings(folder):
+    """an ending of no format of the command is refused, with those that there are"""
+    lay_out(folder)
+    for command, word in ((('leaks', '-o', 'x.html'), 'markdown'), (('run', '-o', 'x.md'), '.json'),
+                          (('fit', '-o', 'x.xml'), 'csv'), (('explain', '-o', 'x.csv'), '.json')):
+        out = run(folder, *command, 'good.ndjson')
+        equal((out.status, out.out), (2, b''), f'status and output of {command}')
+        assert word in out.err.decode().splitlines()[-1], out.err
+        assert not (folder / command[-1]).exists(), command

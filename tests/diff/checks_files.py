@@ -358,9 +358,9 @@ def check_untouched(tap: Tap, stage: Stage) -> None:
               statuses=(4,))
     tap.result('a failure leaves the baseline', [] if before == (
         stage.folder / 'b.json').read_bytes() else ['it changed'])
-    for args in (('--output', 'csv:b.json', '-b', 'b.json'), ('-b', 'b.json', '--output',
-                 f'csv:{trace}'), ('-p', 'bestfit', trace, '--output', f'text:{trace}'),
-                 ('-p', 'bestfit', trace, '--output', 'csv:o', '--output', 'json:o')):
+    for args in (('--output', 'b.json', '-b', 'b.json'), ('-b', 'b.json', '--output',
+                 trace), ('-p', 'bestfit', trace, '--output', f'./{trace}'),
+                 ('-p', 'bestfit', trace, '--output', 'o.csv', '--json', 'o.csv')):
         done = stage.run('diff', *args, statuses=(2,))
         tap.result(f'refused: {" ".join(args)}', [] if done.stderr.count('\n') == 1
                    else [done.stderr])

@@ -248,8 +248,8 @@ def check_usage(tap: Tap, stage: Stage) -> None:
     cases = (
         (), ('model.ndjson',), ('a', 'b', 'c'), ('-p', 'bestfit'), ('--update-baseline', 'a', 'b'),
         ('-p', 'nofit', 'model.ndjson'), ('-p', 'bestfit', '-', '-'), ('--format', 'yaml', 'a', 'b'),
-        ('--output', 'csv', 'a', 'b'), ('--output', 'yaml:x', 'a', 'b'), ('--output', ':x', 'a', 'b'),
-        ('--format', 'csv', '--output', 'json:-', 'a', 'b'), ('-b', '-', '--update-baseline'),
+        ('--output', '', 'a', 'b'),
+        ('--format', 'csv', '--json', '-', 'a', 'b'), ('-b', '-', '--update-baseline'),
         ('--alloc-conf', 'x', 'a', 'b'), ('-p', 'bestfit', '--threads', '-1', 'model.ndjson'),
         ('-b', '-', '-p', 'bestfit', '-'), ('-p', 'bestfit', '--gate', 'model.ndjson'),
         ('-p', 'bestfit', '--fail-if', 'peak.reserved > +5%', 'model.ndjson'),

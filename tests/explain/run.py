@@ -356,7 +356,7 @@ def check_refusals() -> None:
                                     encoding='ascii')
     for options, said in ((('--at', '99'), 'no step 99'), (('--at', 'lunch'), 'no mark "lunch"'),
                           (('--at', '7'), 'step 7 is after the out-of-memory at step 6'),
-                          (('-p', 'direct'), 'one policy at a time'),
+                          (('-p', 'direct'), 'too many policies'),
                           (('--json', 'small.ndjson'), 'would replace the trace'),
                           (('--folded', 'small.ndjson'), 'would replace the trace'),
                           (('--message',), 'is for a trace')):

@@ -260,7 +260,7 @@ def test_by_hand():
               ("oom", 2 * mib, 6 * mib, 0, 14)]
     told = done.stderr.decode()
     faults = [f"got {got}", f"wanted {wanted}"] if got != wanted else []
-    if "out of memory at step 5 on device 0" not in told or told.count("\n") != 2:
+    if "OOM at step 5 on device 0" not in told or told.count("\n") != 2:
         faults.append(told)
     report("snapshot: a run by hand, to its out-of-memory", faults)
 

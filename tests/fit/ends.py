@@ -28,28 +28,28 @@ GRIDS = {'grid': 'expandable_segments:True\n# a comment\n\nmax_split_size_mb:64 
 # options and traces: a word of the one line on standard error
 WRONG = {
     'fit': {
-        (): 'which traces', ('--up-to', '5KB', 'good'): '5KiB', ('--up-to', 'x', 'good'): '--up-to',
+        (): 'missing argument: TRACE', ('--up-to', '5KB', 'good'): '5KiB', ('--up-to', 'x', 'good'): '--up-to',
         ('--runs', '0', 'good'): '--runs', ('--runs', '-1', 'good'): '--runs',
-        ('--runs', 'x', 'good'): '--runs', ('--static-room', 'good'): '--device-bytes',
-        ('--static-room', '--device-bytes', '0', 'good'): '--device-bytes',
-        ('--device-bytes', '1GiB', 'good'): '--static-room',
+        ('--runs', 'x', 'good'): '--runs', ('--headroom', 'good'): '--device CARD',
+        ('--headroom', '--device-bytes', '0', 'good'): '--device CARD',
+        ('--device-bytes', '1GiB', 'good'): '--headroom',
         ('--fail-if', 'x > 1', 'good'): 'smallest', ('--fail-if', 'reliable > +1%', 'good'): '+1%',
         ('--fail-if', 'reliable', 'good'): 'reliable', ('--fail-if', 'reliable > 1GB', 'good'): '1GiB',
-        ('--format', 'xml', 'good'): 'markdown', ('-o', 'json', 'good'): 'FORMAT:FILE',
-        ('-o', 'xml:x', 'good'): 'markdown', ('-o', 'json:', 'good'): 'FORMAT:FILE',
+        ('--format', 'xml', 'good'): 'markdown', ('-o', 'x.xml', 'good'): 'markdown',
+        ('-o', '', 'good'): 'name of a file',
         ('-p', 'no', 'good'): 'bestfit',
         ('-p', 'bestfit', '--alloc-conf', 'x:1', 'good'): '--alloc-conf',
         ('--alloc-conf', 'no_such:1', 'good'): 'no_such', ('-', '-'): 'standard input',
         ('--json', '-', '--format', 'csv', 'good'): 'standard output',
-        ('--json', '-', '-o', 'csv:-', 'good'): 'standard output',
-        ('--json', 'x', '-o', 'csv:./x', 'good'): 'two outputs',
-        ('--json', 'good', 'good'): 'good', ('-o', 'text:./good', 'other', 'good'): 'good',
+        ('--json', '-', '-o', '-', 'good'): 'standard output',
+        ('--json', 'x', '-o', './x', 'good'): 'two outputs',
+        ('--json', 'good', 'good'): 'good', ('-o', './good', 'other', 'good'): 'good',
         ('--granularity', '0', 'good'): '--granularity', ('--threads', 'x', 'good'): '--threads',
         ('--device', 'no-card', 'good'): 'no-card', ('--bogus', 'good'): 'bogus',
         ('--profile', 'good', '--json', 'good', 'other'): 'profile',
     },
     'tune': {
-        (): 'which traces', ('--headroom', '5%', 'good'): '--device-bytes',
+        (): 'missing argument: TRACE', ('--headroom', '5%', 'good'): '--device-bytes',
         ('--headroom', '5', '--device-bytes', '1GiB', 'good'): 'percentage',
         ('--headroom', '-1%', '--device-bytes', '1GiB', 'good'): 'percentage',
         ('--headroom', '101%', '--device-bytes', '1GiB', 'good'): 'percentage',
@@ -61,7 +61,7 @@ WRONG = {
         ('--grid', 'grid', '--json', 'grid', 'good'): 'grid', ('-p', 'no', 'good'): 'bestfit',
         ('--format', 'xml', 'good'): 'markdown', ('--test', 'good', '--json', 'good', 'other'): 'good',
         ('--json', '-', '--format', 'csv', 'good'): 'standard output',
-        ('--profile', 'good', '-o', 'csv:good', 'other'): 'profile',
+        ('--profile', 'good', '-o', 'good', 'other'): 'profile',
         ('--test', '-', '-'): 'standard input', ('--bogus', 'good'): 'bogus',
     },
 }
@@ -77,7 +77,7 @@ ENDS = {
         ('none',): 4, ('good', 'bad'): 4, ('--fail-if', 'smallest > 1', 'bad'): 4,
         ('--lenient', '-q', 'bad'): 0, ('--json', '/dev/full', 'good'): 6,
         ('--json', 'no/x', 'good'): 6, ('--json', '.', 'good'): 6,
-        ('--fail-if', 'smallest > 1', '-o', 'csv:/dev/full', 'good'): 6,
+        ('--fail-if', 'smallest > 1', '-o', '/dev/full', 'good'): 6,
         ('--static-room', '--device-bytes', '1GiB', 'good'): 0,
         # the room is a figure, where there is none too
         ('--static-room', '--device-bytes', '1MiB', 'good'): 0,
@@ -149,7 +149,7 @@ class Ends:
         (self.folder / 'out').write_bytes(OLD)
         before = self.files()
         status, out, err = self.run(command, *(() if '-q' in args and kind == 'text' else
-                                               ('--format', kind)), '-o', f'{kind}:out', *args)
+                                               ('--format', kind)), '-o', 'out', *args)
         after = self.files()
         quiet = '-q' in args and kind == 'text'
         return [f'{what}: {args}: {status}, {err!r}' for bad, what in (
@@ -226,7 +226,7 @@ class Ends:
         whole = {x: json.loads(self.run(x, '-q', '--json', '-', 'long')[1])
                  for x in ('fit', 'tune')}
         for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.1, 0.2, 0.4, 1, 2)):
-            with subprocess.Popen([self.program, command, '-q', '--json', '-', '-o', 'text:words',
+            with subprocess.Popen([self.program, command, '-q', '--json', '-', '-o', 'words.txt',
                                    'long'], stdout=subprocess.PIPE, cwd=self.folder) as process:
                 time.sleep(wait)
                 process.send_signal(signal.SIGINT)
@@ -237,7 +237,7 @@ class Ends:
                 continue
             seen += 1
             faults += unproven(command, json.loads(out), whole[command])
-            words = (self.folder / 'words').read_text()
+            words = (self.folder / 'words.txt').read_text()
             if 'interrupted' not in words or 'on any device' in words or str(2**64 - 1) in words:
                 faults.append(f'{command}: {words}')
         self.tap.result('Ctrl-C prints what is proven', faults, not seen and 'nothing was seen')

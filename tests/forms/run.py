@@ -163,7 +163,7 @@ def test_kineto() -> None:
             ('no args', '[{"ph":"i","name":"[memory]","ts":1}]', 'byte 1: member "args".*missing'),
             ('no Bytes', f'[{event.replace("Bytes", "bytes")}]', 'byte .*"Bytes".*missing'),
             ('no ts', f'[{event.replace("ts", "tz")}]', '"ts" is missing'),
-            ('Bytes twice', f'[{event.replace("Addr", "Bytes")}]', '"Bytes" is given twice'),
+            ('Bytes twice', f'[{event.replace("Addr", "Bytes")}]', '"Bytes" is specified more than once'),
             ('Bytes no integer', '[' + event.replace('"Bytes":1', '"Bytes":1.5') + ']',
              '"Bytes": an integer is required, not 1.5'),
             ('a device beyond all', f'[{event.replace(":0}", ":1024}")}]', '"Device Id"'),

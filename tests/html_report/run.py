@@ -517,10 +517,10 @@ def check_refusals(folder: Path) -> None:
     """Command lines that are none."""
     trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1}])
     faults = []
-    for args, said in (((trace,), 'where to?'), (('-o', 'x.html'), 'which trace?'),
+    for args, said in (((trace,), 'where to?'), (('-o', 'x.html'), 'missing argument: TRACE'),
                        ((trace, '-o', trace), 'would replace the trace'),
                        ((trace, '-o', f'{folder}/q', '--svg', f'{folder}/q'), 'two outputs'),
-                       ((trace, '-o', f'{folder}/q', *['-p', 'direct'] * 7), 'has room for 6')):
+                       ((trace, '-o', f'{folder}/q', *['-p', 'direct'] * 7), 'shows at most 6')):
         done = subprocess.run([PROGRAM, 'report', *args], capture_output=True, text=True,
                               check=False)
         if done.returncode != 2 or said not in done.stderr:

@@ -225,7 +225,7 @@ def bad() -> None:
         ('a mark that is not there', ('--mark', 'epoch 1', write('m', loop(True, 'step N'))), 4,
          b'0 marks are called epoch 1'),
         ('a bad condition', ('--fail-if', 'peak > 1', 'm'), 2, b'peak'),
-        ('no trace', (), 2, b'which trace?'), ('two', ('m', 'm'), 2, b'one trace at a time'),
+        ('no trace', (), 2, b'missing argument: TRACE'), ('two', ('m', 'm'), 2, b'too many arguments'),
         ('the trace as output', ('--json', 'm', 'm'), 2, b'm'),
         ('no such file', ('gone',), 4, b'gone'),
         ('not a trace', (write('x', ['no']),), 4, b'x'))
@@ -287,9 +287,9 @@ def forms() -> None:
                and text)
     table = fragsim('leaks', '--format', 'markdown', path).stdout.decode()
     TAP.result('Markdown is a table', '| 0 | losses.append | 40 bytes | 7 |' not in table and table)
-    done = fragsim('leaks', '-q', '-o', 'json:j', '-o', 'csv:c', path)
+    done = fragsim('leaks', '-q', '-o', 'j.json', '-o', 'c.csv', path)
     TAP.result('quiet, into files', done.stdout, done.stderr,
-               json.loads(Path('j').read_text()) != said)
+               json.loads(Path('j.json').read_text()) != said)
     done = fragsim('leaks', '--fail-if', 'growth > 1KiB', '--fail-if', 'leak >= 40', path)
     TAP.result('a condition that holds is said', done.returncode != 1,
                b'leak' not in done.stderr, b'growth' in done.stderr)

@@ -248,9 +248,9 @@ def check_nothing(folder: Path) -> None:
     (folder / 'empty').write_bytes(b'')
     for data, words in ((b'', 'no out-of-memory message was found'),
                         (b'all is well\n', 'no out-of-memory message was found'),
-                        (b'x\nRuntimeError: CUDA error: out of memory\n', 'no figures are said'),
-                        (b'std::bad_alloc: RMM failure at:x: Maximum pool size exceeded', 'figures'),
-                        (b'CUDA out of memory. Tried to allocate ", format_size(n)', 'figures'),
+                        (b'x\nRuntimeError: CUDA error: out of memory\n', 'out of memory, but no sizes'),
+                        (b'std::bad_alloc: RMM failure at:x: Maximum pool size exceeded', 'no sizes'),
+                        (b'CUDA out of memory. Tried to allocate ", format_size(n)', 'no sizes'),
                         (b'Tried to allocate 5 GiB of disk\n', 'no out-of-memory message')):
         done = explain(data, '--json', 'none.json', cwd=folder)
         said = done.stderr.decode()
@@ -317,7 +317,7 @@ def on_terminal(text: bytes) -> tuple[int, str]:
 def check_terminal() -> None:
     status, shown = on_terminal(wrapped(MESSAGES[8].text, 70).encode())
     TAP.result('pasted into a terminal', status and f'status {status}',
-               'paste the error or the log, then press Ctrl-D' not in shown and shown,
+               'enter the error or the log, then press Ctrl-D' not in shown and shown,
                '\x1b[33mfragmentation\x1b[0m: ' not in shown and shown,
                [x for x in ADVICE if f'      {x}\r\n' not in shown])
     status, shown = on_terminal(b'all is well')

@@ -512,7 +512,7 @@ def check_tampered() -> None:
     refused('a missing buffer', good | {'buffers': good['buffers'][1:]}, 'buffer 0', 'missing')
     refused('a foreign buffer', changed(2, id='other'), 'buffer "other"', 'not one of the trace')
     refused('a buffer twice', good | {'buffers': [*good['buffers'], good['buffers'][3]]}, 'buffer 3',
-            'twice')
+            'more than once')
     refused('a small buffer', changed(3, size=2047), 'buffer 3', 'smaller')
     refused('another end', changed(1, end=99), 'buffer 1', 'ends at another step')
     refused('another device', changed(1, device=1), 'buffer 1', 'another device')

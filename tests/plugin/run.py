@@ -180,7 +180,7 @@ def check_refused(tap: Tap, bench: Bench) -> None:
         ('./my-bestfit.so:', 2, 'policy my-bestfit has no key ""; its keys are: align, segment'),
         ('./my-bestfit.so:algn=1', 2, 'policy my-bestfit has no key "algn"; did you mean align? its keys are: align'),
         ('./my-bestfit.so:align=3', 2, 'policy my-bestfit: align=3 is not a power of two, from 1'),
-        ('./my-bestfit.so:align=8,align=8', 2, 'policy my-bestfit: align is given twice'),
+        ('./my-bestfit.so:align=8,align=8', 2, 'policy my-bestfit: align is specified more than once'),
         ('./my-buddy.so:min=4MiB', 2, 'min=4194304 is larger than segment=2097152'),
         ('./' + 600 * 'x', 2, "a plug-in's path has more than 511 characters"),
         ('./my-pytorch.so:max_split_size_mb=1', 2, 'max_split_size_mb'),
@@ -242,7 +242,7 @@ def check_files(tap: Tap, bench: Bench, events: str) -> None:
         tap.result(f'a key that names the file "{path}"', got != status and f'status {got}', out,
                    error != (words and f'fragsim: policy twoended: list={path}: {words}\n') and error)
     got, out, error = bench.run('-p', './twoended.so:list=sizes,list=sizes', '-q', events=events)
-    tap.result('a file that is named twice is refused', got != 2 and f'status {got}', 'is given twice' not in error and error)
+    tap.result('a file that is named twice is refused', got != 2 and f'status {got}', 'is specified more than once' not in error and error)
     done = subprocess.run([str(bench.program), 'policies', './twoended.so'], cwd=bench.folder, capture_output=True,
                           text=True, check=False, timeout=100)
     tap.result('the list of its keys has the file', '    list= ' not in done.stdout and done.stdout + done.stderr)

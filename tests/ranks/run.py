@@ -447,8 +447,8 @@ def bad() -> None:
     TAP.result('of two the first is named', done.returncode != 4, b'b/wrong' not in done.stderr,
                b'gone' in done.stderr)
     usage = (
-        ('no trace', (), 'which traces?'), ('two policies', ('-p', 'buddy', '-p', 'direct', good[0]),
-                                            'one policy'),
+        ('no trace', (), 'missing argument: TRACE'), ('two policies', ('-p', 'buddy', '-p', 'direct', good[0]),
+                                            'too many policies'),
         ('a bad condition', ('--fail-if', 'peak > 1', good[0]), 'peak'),
         ('a change', ('--fail-if', 'spread > +5%', good[0]), 'spread'),
         ('standard input twice', ('-', '-'), 'standard input'),
@@ -460,7 +460,7 @@ def bad() -> None:
         TAP.result(f'{name}: status 2', done.returncode != 2 and f'{done.returncode}',
                    words not in done.stderr.decode() and done.stderr.decode(), done.stdout,
                    len(done.stderr.splitlines()) != 1)
-    done = fragsim('ranks', *good, '-o', 'json:/nosuch/x')
+    done = fragsim('ranks', *good, '-o', '/nosuch/x.json')
     TAP.result('no place for the output: status 6', done.returncode != 6 and f'{done.returncode}')
     done = fragsim('ranks', '-', *good, input=Path(good[0]).read_bytes())
     TAP.result('a rank may come from a pipe', done.returncode)

@@ -191,11 +191,11 @@ def check_full(stage):
     if (snapshot['trace_alloc_overflowed'], snapshot['trace_alloc_max_entries']) != (True, 3):
         wrong.append('not noted')
     run = stage.call(PROGRAM, 'run', '-p', 'direct', stage.trace.with_suffix('.pickle'))
-    if 'which has room for 3 a device, overflowed: older events were dropped with the first 2 allo' \
+    if 'which holds 3 per device, overflowed: older events were dropped with the first 2 allo' \
             not in run.stderr:
         wrong.append(run.stderr)
     info = stage.call(PROGRAM, 'info', stage.trace.with_suffix('.pickle'))
-    if 'overflowed: older events are lost, with the first 2 allocations\n' not in info.stdout:
+    if 'overflowed: older events are missing, with the first 2 allocations\n' not in info.stdout:
         wrong.append(info.stdout)
     return wrong
 

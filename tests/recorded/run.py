@@ -161,7 +161,7 @@ def versions():
         same("as JSON", told, {"version": version, "why": why} if why else None)
     for title, value, version in (("the lower", tied("lower"), "2.11"),
                                   ("the older", tied("older"), "2.15"),
-                                  ("the one that came to be first", created(), "2.12")):
+                                  ("the one created first", created(), "2.12")):
         write("t", value)
         same(f"of equal blocks {title}", policy("t")["params"].get("version", "2.15"), version)
         same("verify agrees", call("verify", "t")[0], 0)
@@ -463,8 +463,8 @@ def begins():
     rc, runs, err = run("58MiB")
     same("one without has the blocks as requests",
          (rc, runs[0]["peak"]["reserved"], runs[0]["counts"]["ooms"]), (0, 56 * M, 0))
-    ok("warning: policy pytorch, device 0: the recording begins with segments of 60.00 MiB, of"
-       " which 36.00 MiB are live, and the device has 58.00 MiB for them: the live blocks are"
+    ok("warning: policy pytorch, device 0: the recording begins with segments of 60.00 MiB"
+       " (36.00 MiB live), and the device has 58.00 MiB for them: the live blocks are"
        " ordinary requests here" in err, "and says so", err)
     got = [{k: r.get("beginning") for r in result("begun", *args)} for k, args in (
         ("fits", ("--device-bytes", "60MiB")), ("not", ("--device-bytes", "58MiB")),
@@ -474,8 +474,8 @@ def begins():
         for k, anew in (("fits", False), ("not", True), ("other", True))])
     ok("beginning" not in result("bare")[0], "but of no trace without a beginning")
     rc, out, err = call("run", "--device-bytes", "58MiB", "begun")
-    ok("\n  policy pytorch, device 0: the recording begins with segments of 60.00 MiB, of which"
-       " 36.00 MiB are live, " in out and "ordinary requests" not in err,
+    ok("\n  policy pytorch, device 0: the recording begins with segments of 60.00 MiB"
+       " (36.00 MiB live), " in out and "ordinary requests" not in err,
        "the report has it in place of a warning", out, err)
     rc, out, err = call("run", "--device-bytes", "32MiB", "begun")
     ok("\n  device 0: 36.00 MiB are live before the recording begins, " in out
@@ -501,7 +501,7 @@ def begins():
     rc, runs, err = run("0", "-p", "pytorch:per_process_memory_fraction=0.5")
     ok(rc == 0 and "begins with" not in err, "a fraction of an unlimited device is none", err)
     rc, runs, err = run("100MiB", "-p", "pytorch:per_process_memory_fraction=0.5")
-    ok(runs[0]["oom"][0]["step"] == 3 and "and the policy does not take so much" in err,
+    ok(runs[0]["oom"][0]["step"] == 3 and "and the policy does not take that number of bytes" in err,
        "a limit of the policy's own is told as that", err, runs[0]["oom"])
 
 
@@ -521,7 +521,7 @@ def fulls():
         said.free(LARGE + 32 * M, 20 * M).add("segment_free", LARGE + 32 * M, 20 * M)
         return said.segment(LARGE + 64 * M, 30 * M).alloc(LARGE + 64 * M, 30 * M)
 
-    words = ("device 0: requests gave memory back before they obtained more, so the device was full"
+    words = ("device 0: requests released memory before they reserved more, so the device was full"
              f" then; its size is not in the file: --device-bytes {50 * M}, the most that was"
              " reserved, takes it for as large")
     more = []
@@ -553,7 +553,7 @@ def informs():
     peak, end = 512 + 300 * K + 9 * M, 512 + 300 * K + 2 * M + 512 + 3 * M
     out, recording = info(value)
     for line in ("torch_version: 2.15.0\n", "fragsim: 9.8\n", "settings: max_split_size_mb:64\n",
-                 "ring buffer: room for 7 events a device, overflowed: older events are lost\n",
+                 "ring buffer: capacity 7 events per device, overflowed: older events are missing\n",
                  "  recorded: at most 22.00 MiB reserved, at the end 22.00 MiB\n",
                  "  recorded: at most 9.29 MiB allocated, at the end 5.29 MiB\n",
                  "  history: 7 events, which begin in mid-run with 1 segment of 2.00 MiB and 1 live"

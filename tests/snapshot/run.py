@@ -119,7 +119,7 @@ def states():
     same("peak of what was requested", one["peak"]["requested"], 100 + 300 * K + 9 * M)
     same("segments obtained", one["counts"]["segment_allocs"], 2)
     same("times are the log's", [r["t"] for r in rows], [1000, 1000, 1002, 1003, 1004, 1006])
-    ok("begins in mid-run: 1 segment of 2.00 MiB with 1 live block was there" in err,
+    ok("begins in mid-run: 1 segment of 2.00 MiB with 1 live block was allocated before it" in err,
        "a history that begins in mid-run is told", err)
     result, rows, err = run(basic(), policy="bestfit")
     same("another policy places it as any request", rows[0]["reserved"], 2 * M, err)
@@ -344,7 +344,7 @@ def ring():
     value["allocator_settings"].update(trace_alloc_overflowed=True, trace_alloc_max_entries=7)
     for form, data in written(value):
         result, rows, err = run(data)
-        ok("the ring buffer of the recording, which has room for 7 a device, overflowed" in err
+        ok("the ring buffer of the recording, which holds 7 per device, overflowed" in err
            and "peaks before it are unknown" in err, f"a ring that overflowed, {form}", err)
         same(f"and the trace is the same, {form}", result["trace"]["content"], content)
     ok("overflowed" in call("info")[2], "info tells it too")
@@ -358,7 +358,7 @@ def ring():
     for _ in range(341):
         log.alloc(LARGE + M, 4 * K).free(LARGE + M, 4 * K)
     log.add("free_completed", LARGE, 512)
-    hint = "so round a number of events"
+    hint = "a number of events as round as this"
     for flag, told in ((None, False), (False, False), (True, True)):
         value = snapshot([segment(LARGE, hole(LARGE, 20 * M))], log)
         if flag is not None:
@@ -382,7 +382,7 @@ def with_host():
     return {**basic(), "host_segments": segments, "host_traces": log.events}
 
 
-TOLD = ["pinned host memory: 10 events beside the trace, which run --host simulates",
+TOLD = ["pinned host memory: 10 events outside the trace, which run --host simulates",
         "  at most 15.00 MiB live", "  at the end 5.00 MiB live, in 2 blocks"]
 
 

@@ -374,12 +374,12 @@ def check_others() -> None:
             'short.ndjson', 'not the trace of the manifest')
     Path('short.ndjson').write_bytes(whole)
     refused('a trace twice', fragsim('sweep', '-p', 'buddy', 'short.ndjson', 'short.ndjson', '-o', 'x',
-                                     status=None), 2, 'given twice')
+                                     status=None), 2, 'specified more than once')
     refused('standard input', fragsim('sweep', '-p', 'buddy', '-', '-o', 'x', status=None), 2,
             'standard input')
-    for args, word in ((('-o', 'x', 'short.ndjson'), 'which policies'),
-                       (('-p', 'buddy', 'short.ndjson'), 'which folder'),
-                       (('-p', 'buddy', '-o', 'x'), 'which traces'),
+    for args, word in ((('-o', 'x', 'short.ndjson'), 'missing option: -p'),
+                       (('-p', 'buddy', 'short.ndjson'), 'missing option: -o'),
+                       (('-p', 'buddy', '-o', 'x'), 'missing argument: TRACE'),
                        (('--merge', 'one', '-o', 'x'), 'nothing else'),
                        (('-o', 'one', '--tasks', '3'), '--tasks'),
                        (('-o', 'one', '--plan', 'slurm', '--resume'), '--plan')):

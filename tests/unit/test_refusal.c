@@ -89,7 +89,7 @@ static void test_sizes(void **state)
 	expect(r, frag_heap_assign(h, b, 5000),
 	       "frag_heap_assign: " DETACHED "is smaller than 5000 bytes");
 	expect(r, frag_heap_merge(h, &b, other), "frag_heap_merge: block 1 (segment 1, offset 0,"
-	       " 4096 bytes, free) is no neighbour of block 0");
+	       " 4096 bytes, free) is not adjacent to block 0");
 	expect(r, frag_heap_release(h, b), "frag_heap_release: " DETACHED "is not free");
 	assert_int_equal(frag_heap_insert(h, b), 0);
 	assert_int_equal(frag_heap_keep(h, b), 0);

@@ -13,10 +13,10 @@ END
 "$FRAGSIM" fit -p pytorch --alloc-conf '' --alloc-conf expandable_segments:True trace.ndjson
 echo
 "$FRAGSIM" fit -p pytorch --alloc-conf '' --alloc-conf expandable_segments:True --format markdown \
-	-o csv:out.csv trace.ndjson
+	-o out.csv trace.ndjson
 echo
 cat out.csv
 echo
 # 80 - 66 and 80 - 50
-"$FRAGSIM" fit --alloc-conf '' --alloc-conf expandable_segments:True --static-room \
+"$FRAGSIM" fit --alloc-conf '' --alloc-conf expandable_segments:True --headroom \
 	--device-bytes 80MiB --granularity 2MiB trace.ndjson | grep headroom

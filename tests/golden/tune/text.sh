@@ -13,6 +13,6 @@ max_split_size_mb:20
 END
 "$FRAGSIM" tune --grid lines trace.ndjson
 echo
-"$FRAGSIM" tune --grid lines --format markdown -o csv:out.csv trace.ndjson
+"$FRAGSIM" tune --grid lines --format markdown -o out.csv trace.ndjson
 echo
 cat out.csv
