@@ -90,7 +90,7 @@ def check_manual(tap: Tap) -> None:
         section.need(re.search(rf'^\.It (?:PyTorch )?{word} Ta (?:yes|no) Ta (?:yes|of a run)',
                                tree.text('man/fragsim-formats.5'), re.M), 'man/fragsim-formats.5',
                      f'the table has no line for {word}, which is written', 5)
-    formats = diff[diff.index('.Ss Formats'):]
+    formats = diff[diff.index('.Sh FORMATS'):]
     for word in tree.offered('diff', '--format', ''):
         section.need(f'\n.It Cm {word}\n' in formats, 'man/fragsim-diff.1',
                      f'.Ss Formats has no .It Cm {word}', 5)
