@@ -1,4 +1,5 @@
 /* explain.c - fragsim explain: why memory ran out, and what to do. */
+#include <limits.h>
 #include <string.h>
 
 #include "cmd/time_budget.h"
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #include "cmd/command.h"
 #include "base/output_path.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"
 #include "documents/pytorch_oom_message.h"
@@ -22,7 +24,7 @@
 
 /* Options of a trace alone, from `base` on. */
 enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK_COST,
-       FRAG_EXPLAIN_FOLDED, FRAG_EXPLAIN_OPTIONS };
+       FRAG_EXPLAIN_FOLDED, FRAG_EXPLAIN_FAIL_IF, FRAG_EXPLAIN_OPTIONS };
 #define FRAG_EXPLAIN_ROWS(base)                                                                \
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",              \
 	  (base) + FRAG_EXPLAIN_AT },                                                              \
@@ -31,7 +33,9 @@ enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK
 	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",   \
 	  (base) + FRAG_EXPLAIN_BLOCK_COST },                                                      \
 	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",  \
-	  (base) + FRAG_EXPLAIN_FOLDED }
+	  (base) + FRAG_EXPLAIN_FOLDED },                                                          \
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'free > 1GiB'; repeatable",              \
+	  (base) + FRAG_EXPLAIN_FAIL_IF }
 
 struct frag_explain_trace {
 	struct frag_run_options run;
@@ -40,6 +44,8 @@ struct frag_explain_trace {
 	bool tables;                    /* --top was given */
 	const char *folded;             /* path; NULL: none */
 	struct frag_answer_page redraw;      /* of the page, where run has --html */
+	struct frag_conditions conditions;
+	int *status;
 };
 
 #define ROWS_MAX 100000
@@ -74,8 +80,12 @@ static void frag_explain_trace_init(struct frag_explain_trace *how)
 static void frag_explain_trace_fini(struct frag_explain_trace *how)
 {
 	frag_redraw_fini(&how->redraw);
+	frag_conditions_fini(&how->conditions);
 	frag_run_options_fini(&how->run);
 }
+
+/* Of the explained step of a device. */
+static const char *const paths[] = { "counts.ooms", "live", "free", "non_releasable", "missing", NULL };
 
 /* One of the rows above, less `base`, or an option of run. */
 static int frag_explain_trace_set(struct frag_explain_trace *how, int id, const char *value,
@@ -92,6 +102,8 @@ static int frag_explain_trace_set(struct frag_explain_trace *how, int id, const 
 		return frag_option_count(&how->moves, "moves", value, 0, ROWS_MAX, err);
 	case FRAG_EXPLAIN_BLOCK_COST:
 		return frag_option_size(&how->block_cost, "block-cost", value, 0, err);
+	case FRAG_EXPLAIN_FAIL_IF:
+		return frag_conditions_add(&how->conditions, value, paths, err);
 	default:
 		how->folded = value;
 		return 0;
@@ -251,6 +263,31 @@ static int explain_draw(struct work *w, struct frag_error *err)
 	return rc;
 }
 
+static double explain_value_at(const void *ctx, const char *path)
+{
+	const struct frag_explained *m = ctx;
+	const bool oom = m->kind == FRAG_MOMENT_OOM;
+
+	if (strcmp(path, "counts.ooms") == 0)
+		return oom;
+	if (strcmp(path, "missing") == 0)
+		return oom ? (double)m->missing : 0;
+	return (double)(strcmp(path, "live") == 0   ? m->live
+			: strcmp(path, "free") == 0 ? m->free
+						    : m->non_releasable);
+}
+
+static void explain_judge(const struct work *w)
+{
+	char who[PATH_MAX + 40];
+
+	for (uint32_t i = 0; i < w->found.count; i++) {
+		snprintf(who, sizeof(who), "%s, device %u", w->path, w->found.moments[i].device);
+		frag_conditions_judge(&w->how->conditions, explain_value_at, &w->found.moments[i],
+				      who, w->how->status);
+	}
+}
+
 static int explain_print(struct work *w, struct frag_error *err)
 {
 	const struct frag_explain_answer answer = {
@@ -267,7 +304,10 @@ static int explain_print(struct work *w, struct frag_error *err)
 	w->how->redraw.what = &answer;
 	if (w->how->redraw.path)
 		rc = explain_draw(w, err);
-	return rc ? rc : frag_printed_write(&w->printed, &answer, err);
+	rc = rc ? rc : frag_printed_write(&w->printed, &answer, err);
+	if (!rc)
+		explain_judge(w);
+	return rc;
 }
 
 static int frag_explain_trace(struct frag_explain_trace *how, const struct frag_cmd *cmd,
@@ -510,8 +550,8 @@ static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	struct explain explain = { .message = false };
 	int rest, rc;
 
-	(void)status;
 	frag_explain_trace_init(&explain.trace);
+	explain.trace.status = status;
 	rc = frag_redraw_init(&explain.trace.redraw, "explain", argc, argv, err);
 	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, explain_set_option, &rest, err);
 	if (rc || !rest)

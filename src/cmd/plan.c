@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/c_locale.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/interrupt.h"
 #include "cmd/output_formats.h"
 #include "cmd/progress.h"
@@ -13,7 +14,7 @@
 
 enum {
 	OPT_BETWEEN = FRAG_OPT_FIRST_OWN, OPT_ALIGN, OPT_CAPACITY, OPT_TIME, OPT_FILE, OPT_CHECK,
-	OPT_ALONE, OPT_SLOTS,
+	OPT_ALONE, OPT_SLOTS, OPT_FAIL_IF,
 };
 
 static const struct frag_opt opts[] = {
@@ -33,6 +34,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "alone", NULL, "the plan only, without policies", OPT_ALONE },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'height > 24GiB'; repeatable",
+	  OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write the answer as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -62,7 +65,10 @@ struct planning {
 	struct frag_fit_source source;
 	struct frag_fits fits;
 	struct frag_plan plan;
+	struct frag_conditions conditions;
 };
+
+static const char *const paths[] = { "height", "bound", NULL };
 
 /* Seconds, with s, ms or m behind them. */
 static int set_time(double *out, const char *value, struct frag_error *err)
@@ -97,6 +103,8 @@ static int plan_set_option(void *ctx, int id, const char *value, struct frag_err
 			return frag_fail(err, FRAG_EUSAGE, "--between is specified more than once");
 		*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
 		return 0;
+	case OPT_FAIL_IF:
+		return frag_conditions_add(&p->conditions, value, paths, err);
 	case OPT_SLOTS:
 		p->slots = true;
 		return frag_option_word(&slots, "slots", value, frag_slots_words, err);
@@ -275,6 +283,13 @@ static int write_plan(struct planning *p, struct frag_error *err)
 	return csv ? frag_plan_csv(&p->plan, &p->out, err) : frag_plan_json(&p->plan, &p->out, err);
 }
 
+static double plan_value_at(const void *ctx, const char *path)
+{
+	const struct frag_plan_needs needs = frag_plan_needs(ctx);
+
+	return (double)(strcmp(path, "height") == 0 ? needs.height : needs.bound);
+}
+
 /* What is there after an interruption is written all the same. */
 static int plan_answer(struct planning *p, int *status, struct frag_error *err)
 {
@@ -298,6 +313,8 @@ static int plan_answer(struct planning *p, int *status, struct frag_error *err)
 	rc = rc ? rc : frag_printed_write(&p->printed, &what, err);
 	if (!rc && p->capacity != UINT64_MAX && frag_plan_needs(&p->plan).height > p->capacity)
 		*status = 1;
+	if (!rc)
+		frag_conditions_judge(&p->conditions, plan_value_at, &p->plan, p->path, status);
 	return rc ? rc : frag_or_interrupted(interrupted, err);
 }
 
@@ -339,6 +356,7 @@ out:
 	frag_outfile_abandon(&p.out);
 	frag_printed_fini(&p.printed);
 	frag_plan_fini(&p.plan);
+	frag_conditions_fini(&p.conditions);
 	frag_fits_fini(&p.fits);
 	frag_taped_close(&p.taped, 1);
 	frag_run_options_fini(&p.run);

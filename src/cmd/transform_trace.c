@@ -14,7 +14,7 @@ static int no_form(const char *value, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: no such form; there are: %s",
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: use %s",
 			 value, frag_listed_text(&names, ", "));
 }
 

@@ -1,10 +1,12 @@
 /* tune.c - fragsim tune: the settings of PyTorch's allocator that suit a trace. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
 #include "base/c_locale.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/grid_choices.h"
 #include "cmd/question.h"
 #include "cmd/time_budget.h"
@@ -15,7 +17,7 @@
 #define USUAL_RELEASE 8         /* an unknown one is taken to accept the settings of 2.8 */
 
 enum {
-	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST,
+	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST, OPT_FAIL_IF,
 };
 
 static const struct frag_opt opts[] = {
@@ -27,6 +29,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_POLICY },
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)", OPT_EXACT },
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'smallest > 24GiB'; repeatable",
+	  OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
 	FRAG_TIME_ROW(0),
@@ -48,8 +52,12 @@ struct tune {
 	uint32_t test_count, test_capacity;
 	char **texts;                   /* one a candidate: what one pastes */
 	uint32_t *since;                /* one a candidate: 2.since is the first to accept it */
+	struct frag_conditions conditions;
 	struct frag_tune tune;
 };
+
+/* Of the recommended setting. */
+static const char *const paths[] = { "smallest", "reliable", "calls", "retries", NULL };
 
 static int set_headroom(struct tune *t, const char *value, struct frag_error *err)
 {
@@ -87,6 +95,8 @@ static int tune_set_option(void *ctx, int id, const char *value, struct frag_err
 			frag_option_note("--grid default is an old name: use --grid pytorch");
 		t->grid_name = strcmp(value, "pytorch") == 0 ? "default" : value;
 		return 0;
+	case OPT_FAIL_IF:
+		return frag_conditions_add(&t->conditions, value, paths, err);
 	case OPT_EXACT:
 		t->exact = true;
 		return 0;
@@ -284,6 +294,18 @@ static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t s
 	return rc;
 }
 
+static double tune_value_at(const void *ctx, const char *path)
+{
+	const struct frag_point *point = ctx;
+	const uint64_t bytes = strcmp(path, "smallest") == 0 ? point->smallest : point->safe;
+
+	if (strcmp(path, "calls") == 0)
+		return point->at.survives ? (double)point->at.calls : INFINITY;
+	if (strcmp(path, "retries") == 0)
+		return point->at.survives ? (double)point->at.retries : INFINITY;
+	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
+}
+
 static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
@@ -297,12 +319,18 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 		.time_up = q->time_up,
 	};
 
+	int rc;
+
 	if (t->tune.best.choice == UINT32_MAX)
 		*q->status = 1;
 	for (uint32_t i = 0; i < t->test_count && t->tune.total; i++)
 		if (!t->tune.tests[i].survives)
 			*q->status = 1;
-	return frag_question_answer(q, &answer, err);
+	rc = frag_question_answer(q, &answer, err);
+	if (!rc && t->tune.best.choice != UINT32_MAX)
+		frag_conditions_judge(&t->conditions, tune_value_at, &t->tune.simple,
+				      "the recommended setting", q->status);
+	return rc;
 }
 
 static void tune_fini(struct frag_question *q)
@@ -310,6 +338,7 @@ static void tune_fini(struct frag_question *q)
 	struct tune *t = (struct tune *)q;
 
 	frag_tune_fini(&t->tune);
+	frag_conditions_fini(&t->conditions);
 	for (uint32_t i = 0; t->texts && i < q->run.choice_count; i++)
 		free(t->texts[i]);
 	free(t->texts);

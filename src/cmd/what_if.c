@@ -1,10 +1,12 @@
 /* what_if.c - fragsim what-if: what a change of the program would bring. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
 #include "base/output_path.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
 #include "cmd/trace_provenance.h"
@@ -12,11 +14,13 @@
 #include "cmd/loaded_trace.h"
 #include "events/tape.h"
 #include "answers/answers.h"
+#include "answers/fit_words.h"
 #include "transform/what_if_trace.h"
 
 enum {
 	OPT_SCALE = FRAG_OPT_FIRST_OWN, OPT_TAG, OPT_LIFE, OPT_MIN_BYTES, OPT_SPLIT, OPT_SHARD,
 	OPT_ISOLATE, OPT_HOIST, OPT_WARMUP, OPT_PREALLOCATE, OPT_DROP, OPT_TRACE, OPT_TO,
+	OPT_FAIL_IF,
 };
 
 static const struct frag_opt opts[] = {
@@ -40,6 +44,8 @@ static const struct frag_opt opts[] = {
 	{ 'p', "policy", "NAME",
 	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)", FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'smallest > 24GiB'; repeatable",
+	  OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -69,11 +75,14 @@ struct what_if {
 	struct frag_trace *changed;
 	struct frag_tape *plain, *tape; /* as it is without segments of before; changed */
 	struct frag_fits fits;
+	struct frag_conditions conditions;
 	struct frag_progress progress;
 	int *status;
 	int interrupted;
 	bool time_up; /* the search ended for that */
 };
+
+static const char *const paths[] = { "smallest", "reliable", "reserved", NULL };
 
 const char *const frag_life_words[] = { "short", "long", NULL };
 
@@ -222,6 +231,8 @@ static int what_if_set_option(void *ctx, int id, const char *value, struct frag_
 	case OPT_PREALLOCATE:
 	case OPT_DROP:
 		return set_change(w, id, value, err);
+	case OPT_FAIL_IF:
+		return frag_conditions_add(&w->conditions, value, paths, err);
 	case OPT_TRACE:
 		w->out = value;
 		return 0;
@@ -468,6 +479,29 @@ static int what_if_search(struct what_if *w, struct frag_error *err)
 	return rc;
 }
 
+static double what_if_value_at(const void *ctx, const char *path)
+{
+	const struct frag_fitted *one = ctx;
+	const uint64_t bytes = strcmp(path, "smallest") == 0   ? one->fit.smallest
+			       : strcmp(path, "reliable") == 0 ? one->fit.safe
+			       : one->unlimited.survives	       ? one->unlimited.peak_reserved
+							       : UINT64_MAX;
+
+	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
+}
+
+/* Conditions are about the changed trace, the second half of the fits. */
+static void what_if_judge(const struct what_if *w)
+{
+	for (uint32_t i = w->fits.count / 2; i < w->fits.count; i++) {
+		const struct frag_fitted *one = &w->fits.fitted[i];
+		char who[80], name[FRAG_FIT_NAME_ROOM];
+
+		snprintf(who, sizeof(who), "%.60s", frag_fit_name(&w->fits, one, name));
+		frag_conditions_judge(&w->conditions, what_if_value_at, one, who, w->status);
+	}
+}
+
 static int what_if_report(struct what_if *w, struct frag_error *err)
 {
 	const struct frag_what_if_answer answer = {
@@ -486,6 +520,8 @@ static int what_if_report(struct what_if *w, struct frag_error *err)
 		if (w->fits.fitted[i].fit.smallest == UINT64_MAX
 		    && w->fits.fitted[i].fit.at_most == UINT64_MAX)
 			*w->status = 1;
+	if (!rc && !w->interrupted)
+		what_if_judge(w);
 	return rc;
 }
 
@@ -556,6 +592,7 @@ out:
 	frag_printed_fini(&w.printed);
 	free((void *)(uintptr_t)w.fits.sources);
 	frag_fits_fini(&w.fits);
+	frag_conditions_fini(&w.conditions);
 	frag_tape_del(w.plain);
 	frag_tape_del(w.tape);
 	frag_trace_close(w.changed);

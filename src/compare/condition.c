@@ -138,7 +138,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 			frag_near_offer(&near, all_paths[i]);
 	return frag_fail(
 		err, FRAG_EUSAGE,
-		"--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
+		"--fail-if '%s': a result has no \"%s\";%s valid values: peak.X,"
 		" last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, smallest, oom and"
 							" any",
 		c->text, c->path, frag_near_hint(&near, "", hint));
@@ -381,7 +381,7 @@ int frag_condition_among(struct frag_condition *c, const char *text, const char 
 			return 0;
 		frag_listed_add(&names, *paths);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': there is no \"%s\" here; there are: %s",
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': unknown value \"%s\"; valid values: %s",
 			 c->text, c->path, frag_listed_text(&names, ", "));
 }
 

@@ -101,7 +101,7 @@ static int no_policy(const char *text, size_t name, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_policies()[i]; i++)
 		frag_near_offer(&near, frag_policies()[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\";%s there are: %s%s",
+	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\";%s valid values: %s%s",
 			 (int)(name < 64 ? name : 64), text, frag_near_hint(&near, "", hint),
 			 choice_list_policies(names, sizeof(names)),
 			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");

@@ -243,3 +243,38 @@ def check(folder, name):
     out = run(folder, 'run', '-q', '--check', '-p', 'bestfit', '-p', 'nextfit', '-p', 'buddy',
               '-p', 'sizeclass', trace)
     equal((out.status, out.err), (0, b''), 'status and errors')
+
+
+# 30 MiB are freed, and 9 of them taken again: 25 need a segment of 26, as pages have 2 MiB, where
+# 10 of 40 are free. All of it fits 34 MiB, and 40 in expandable pages of 20. Twice the sizes are
+# 60 and 50 in two segments.
+SIZES = HEADER % '' + ''.join(f'{{"op":"{op}","id":{n}{size}}}\n' for op, n, size in (
+    ('alloc', 1, ',"size":"30MiB"'), ('free', 1, ''), ('alloc', 2, ',"size":"9MiB"'),
+    ('alloc', 3, ',"size":"25MiB"')))
+FIGURES = {
+    'explain': (('explain', '-p', 'bestfit', '--device', '40MiB'), {
+        'oom': '1', 'live': '9MiB', 'free': '21MiB', 'non_releasable': '21MiB',
+        'missing': '16MiB'}),
+    'explain, of no OOM': (('explain', '-p', 'bestfit'), {'oom': '0', 'missing': '0'}),
+    'tune': (('tune', '--grid', 'short'), {'smallest': '40MiB', 'reliable': '40MiB',
+                                           'calls': '2', 'retries': '0'}),
+    'plan': (('plan', '--alone'), {'height': '34MiB', 'bound': '34MiB'}),
+    'what-if': (('what-if', '--scale', '2', '-p', 'pytorch'), {
+        'reserved': '110MiB', 'smallest': '110MiB', 'reliable': '110MiB'}),
+}
+
+
+@cases(*FIGURES)
+def conditions_of_answers(folder, name):
+    """--fail-if: status 1 and a line where it holds, 0 and none where it does not"""
+    command, values = FIGURES[name]
+    write(folder, t=SIZES)
+    for path, value in values.items():
+        out = run(folder, *command, '-q', '--fail-if', f'{path} >= {value}', 't.ndjson')
+        equal((out.status, out.out), (1, b''), f'status and output of {path} >= {value}')
+        assert path in out.err.decode() and out.err.count(b'\n') == 1, out.err
+        out = run(folder, *command, '-q', '--fail-if', f'{path} > {value}', 't.ndjson')
+        equal((out.status, out.out, out.err), (0, b'', b''), f'{path} > {value}')
+    out = run(folder, *command, '--fail-if', 'nothing > 1', 't.ndjson')
+    equal((out.status, out.out), (2, b''), 'an unknown value')
+    one_line(out)

@@ -424,7 +424,7 @@ static void check_room(const struct world *w, uint64_t total)
 	struct frag_error err = { .code = 0 };
 	uint64_t got, wanted = NONE;
 
-	assert_int_equal(frag_static_room(&subject, total, &got, &err), 0);
+	assert_int_equal(frag_fit_headroom(&subject, total, &got, &err), 0);
 	for (uint64_t room = 0; w->taken + room <= total && run(w, total, room).survives;
 	     room += w->page)
 		wanted = room;
