@@ -43,19 +43,21 @@ static void change_print_verdict(const struct frag_change_found *c, const struct
 	static const char *const words[FRAG_PARTS] = {
 		"allocator's version", "settings", "program", "rounding", "fragmentation",
 	};
+	char text[400];
+	int used = snprintf(text, sizeof(text), "%s reserved at the peak", CHANGED(c->reserved));
 	const char *before = ": ";
 
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	fprintf(f, "%s reserved at the peak", CHANGED(c->reserved));
 	for (uint32_t i = 0; i < FRAG_PARTS; i++) {
 		/* the program's own part is named also where it is none */
 		if (!c->parts[i] && i != FRAG_PART_REQUESTED)
 			continue;
-		fprintf(f, "%s%s %s", before, words[i], CHANGED(c->parts[i]));
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s %s", before,
+				      words[i], CHANGED(c->parts[i]));
 		before = ", ";
 	}
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	frag_put_wrapped(paper->columns, "", text, f);
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
-	putc('\n', f);
 }
 
 static void change_print_side(const char *label, const struct frag_change_side *side,
@@ -84,7 +86,8 @@ static void change_request_text(char *buf, size_t room, const struct frag_change
 		snprintf(buf, room, "%s at step %" PRIu64, SIZE(r->bytes), r->step);
 }
 
-static void change_print_tags(const struct frag_change_found *c, FILE *f)
+static void change_print_tags(const struct frag_change_found *c,
+			      const struct frag_text_style *paper, FILE *f)
 {
 	uint32_t changed = 0;
 
@@ -92,16 +95,18 @@ static void change_print_tags(const struct frag_change_found *c, FILE *f)
 		changed += c->tags[i].old != c->tags[i].now;
 	if (!changed)
 		return;
-	fprintf(f, "\n%12s  %12s  %12s  tag, allocated at the peak of requested bytes\n", "old", "new",
+	fprintf(f, "\n%12s  %12s  %12s  tag, at the peak of requested bytes\n", "old", "new",
 		"change");
 	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
 		const struct frag_change_tag *t = &c->tags[i];
-		char shown[FRAG_PRINTABLE_ROOM];
+		char shown[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 8], head[80];
 
-		fprintf(f, "%12s  %12s  %12s  %s%s\n", t->old ? SIZE(t->old) : "-",
-			t->now ? SIZE(t->now) : "-", CHANGED(change_of(t->old, t->now)),
-			t->tag ? frag_printable(shown, t->tag) : "(no tag)",
-			!t->old ? " (new)" : !t->now ? " (gone)" : "");
+		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", t->old ? SIZE(t->old) : "-",
+			 t->now ? SIZE(t->now) : "-", CHANGED(change_of(t->old, t->now)));
+		snprintf(text, sizeof(text), "%s%s",
+			 t->tag ? frag_printable(shown, t->tag) : "(no tag)",
+			 !t->old ? " (new)" : !t->now ? " (gone)" : "");
+		frag_put_wrapped(paper->columns < 80 ? 0 : paper->columns, head, text, f);
 	}
 	if (changed > TAGS_SHOWN)
 		fprintf(f, "%" PRIu32 " more tags differ: --format csv lists all\n",
@@ -135,7 +140,7 @@ static int change_print(const void *what, const struct frag_text_style *paper, F
 	} else {
 		frag_put_row(paper->columns, "differs", f, "no request: sizes and tags are the same in both");
 	}
-	change_print_tags(c, f);
+	change_print_tags(c, paper, f);
 	return 0;
 }
 
