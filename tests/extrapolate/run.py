@@ -626,7 +626,7 @@ def bad_usage() -> None:
         (('a=1', 'b=2', '--at', '3,4', '-o', 'x.ndjson'), 'one number'),
         (('a=1', 'b=2', '--at', 3, '-o', 'x.what'), '.ndjson'),
         (('a=1', 'b=2', '--at', 3, '-t', 'lines'), '--output'),
-        (('a=1', 'b=2', '--at', 3, '-o', 'x', '-t', 'what'), 'no such form'),
+        (('a=1', 'b=2', '--at', 3, '-o', 'x', '-t', 'what'), '--to what: use lines'),
         (('a=1', 'b=2', '--at', 3, '-o', 'a', '-t', 'lines'), 'replace'),
         (('a=1', 'b=2', '--at', 3, '--json', './b'), 'replace'),
         (('a=1', 'b=2', '--at', 3, '-o', 'x.json', '--json', './x.json'), 'one file'),

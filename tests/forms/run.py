@@ -602,7 +602,7 @@ def test_convert() -> None:
     for args, status, pattern in (
             (('a.ndjson', 'x.csv'), 2, r'x.csv: no form .*--to'),
             (('a.ndjson',), 2, 'IN and OUT'), (('a', 'b', 'c'), 2, 'too many'),
-            (('--to', 'xml', 'a.ndjson', 'x'), 2, '--to xml: no such form; there are: lines'),
+            (('--to', 'xml', 'a.ndjson', 'x'), 2, '--to xml: use lines'),
             (('--to', 'rmm', 'two', 'x.csv'), 2, r'two: .*one device.* 2'),
             (('nowhere', 'x.json'), 4, 'nowhere: No such file'),
             (('a.ndjson', 'no/x.json'), 6, 'no/x.json')):

@@ -255,8 +255,8 @@ static void test_parse_errors(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{ "", "no policy \"\"; there are: bestfit, bfc, buddy, compact, " },
-		{ "bestfi", "no policy \"bestfi\"; did you mean bestfit? there are: " },
+		{ "", "no policy \"\"; valid values: bestfit, bfc, buddy, compact, " },
+		{ "bestfi", "no policy \"bestfi\"; did you mean bestfit? valid values: " },
 		{ "bestfitt", "no policy \"bestfitt\"" },
 		{ "BestFit", "no policy \"BestFit\"" },
 		{ "bestfit,align=1", "no policy \"bestfit,align=1\"" },
