@@ -141,7 +141,7 @@ def test_kineto() -> None:
     expect('kineto: what the profile never frees', kineto(
         memory(1, 512, 8192, **{'Total Allocated': 10512}), memory(2, -300, 4096)),
            [alloc(1, 300, t=1), alloc(2, 9700, t=1), alloc(0, 512, t=1), free(1, t=2)],
-           'held 9700 bytes', '1 free, 300 bytes')
+           '9700 bytes from before the profile', '1 free, 300 bytes')
     expect('kineto: a free that is missing', kineto(memory(1, 512, 4096), memory(2, 1024, 4096)),
            [alloc(0, 512, t=1), free(0, t=2), alloc(1, 1024, t=2)], '1 free missing')
     expect('kineto: addresses of all 64 bits', kineto(
@@ -169,7 +169,7 @@ def test_kineto() -> None:
             ('a device beyond all', f'[{event.replace(":0}", ":1024}")}]', '"Device Id"'),
             ('ts no number', f'[{event.replace(":1,", ":true,", 1)}]', '"ts": a number is required'),
             ('traceEvents no array', '{"traceEvents":{}}', 'an array is required'),
-            ('traceEvents twice', '{"traceEvents":[],"traceEvents":[]}', 'twice'),
+            ('traceEvents twice', '{"traceEvents":[],"traceEvents":[]}', 'more than once'),
             ('traceEvents missing', '{"schemaVersion":1}', '"traceEvents" is missing'),
             ('an event that is none', '[{"ph":"M"},3]', 'byte 12: an event'),
             ('a comma too many', f'[{event},]', 'an event'),
@@ -251,7 +251,7 @@ def test_minimalloc() -> None:
            [alloc('01', 4, t=0), free('01', t=1)])
     for name, text, pattern in (
             ('no rows', 'id,lower,upper,size\n', 'no rows'),
-            ('a column twice', 'id,lower,upper,size,buffer\n1,2,3,4,5\n', r'in:1:21: .*"buffer".*twice'),
+            ('a column twice', 'id,lower,upper,size,buffer\n1,2,3,4,5\n', r'in:1:21: .*"buffer".*more than once'),
             ('a column missing', 'id,lower,size\n1,2,3\n', r'in:1:1: column "upper" is missing'),
             ('a column unknown', 'id,lower,upper,size,colour\n', r'in:1:21: unknown column "colour"'),
             ('too few fields', 'id,lower,upper,size\n1,2,3\n', r'in:2:1: 3 fields, but 4 columns'),
@@ -515,7 +515,7 @@ def test_damage() -> None:
             faults.append(f'{at} bytes: {done.returncode} {done.stderr!r}')
     report('a file that is cut short is told so', faults)
     refused('fsb: bytes after the end', data + b'x', f'byte {len(data)}: bytes after the last')
-    refused('fsb: a block twice', data[:places[1]] + data[places[0]:], 'block 1 .* is block 0')
+    refused('fsb: a block twice', data[:places[1]] + data[places[0]:], 'block 1 .* is numbered 0')
 
     def block(kind: bytes, index: int, payload: bytes) -> bytes:
         packed = subprocess.run(['zstd', '-qc'], input=payload, capture_output=True,
@@ -600,7 +600,7 @@ def test_convert() -> None:
     faults = []
     write('two', '{"format":"fragsim-trace","version":1,"devices":[{},{}]}\n{"op":"sync"}\n')
     for args, status, pattern in (
-            (('a.ndjson', 'x.csv'), 2, r'x.csv: no form .*--to'),
+            (('a.ndjson', 'x.csv'), 2, r'x.csv: no format .*--to'),
             (('a.ndjson',), 2, 'IN and OUT'), (('a', 'b', 'c'), 2, 'too many'),
             (('--to', 'xml', 'a.ndjson', 'x'), 2, '--to xml: use lines'),
             (('--to', 'rmm', 'two', 'x.csv'), 2, r'two: .*one device.* 2'),
@@ -940,12 +940,12 @@ def test_shrink_time() -> None:
     done = fragsim('shrink', '--time', 1, 'all.ndjson', 'least.ndjson')
     left = Path('least.ndjson').read_text().splitlines()
     faults = [] if fails('bestfit', 'least.ndjson') else ['no out-of-memory']
-    if done.returncode or b'a larger --time lets it go on' not in done.stderr:
+    if done.returncode or b'a larger --time continues' not in done.stderr:
         faults.append(f'{done.returncode} {done.stderr!r}')
     # the header, and all blocks but none of the other events
     if len(left) != 1 + count:
         faults.append(f'{len(left)} lines')
-    report('shrink: the time is over, and the least so far is written', faults)
+    report('shrink: the time is over, and the smallest trace so far is written', faults)
 
 
 def main() -> int:

@@ -478,7 +478,7 @@ def check_output(folder: Path) -> None:
 
 def check_usage() -> None:
     cases = {
-        '': 'which scenario', 'nosuch': 'no scenario "nosuch"', 'random training': 'too many',
+        '': 'missing argument: SCENARIO', 'nosuch': 'no scenario "nosuch"', 'random training': 'too many',
         '--list tiny': 'too many', 'random --sizes square': 'log, uniform or mixed is required',
         'random --live 0': 'a number from 1 to 10000000 is required', 'random --events 1.5': 'a number',
         'random --min-size 1.5': 'a size from 1 to 2^53-1 is required', 'tiny --count 3': '--count',
