@@ -93,15 +93,15 @@ MISFITS = [
 LETTERS = "a policy's name is made of a-z, 0-9, _ and -, and begins with a letter"
 REQUIRED = 'policy my-liar: summary, index, alloc and free are required'
 WHY = {
-    'no-export': 'undefined symbol: frag_index_size: its source has to end in FRAG_PLUGIN(TABLE)',
-    'no-plugin': 'no symbol frag_plugin in it: its source has to end in FRAG_PLUGIN(TABLE)',
+    'no-export': 'undefined symbol: frag_index_size: its source must end in FRAG_PLUGIN(TABLE)',
+    'no-plugin': 'no symbol frag_plugin in it: its source must end in FRAG_PLUGIN(TABLE)',
     'other-magic': 'its symbol frag_plugin is not that of a fragsim plug-in',
     'other-version': 'made for version 9 of the plug-in interface, but this is version 3: '
                      'compile it again with the headers of this fragsim',
     'other-sizes': "its structures have other sizes than this fragsim's",
     'no-table': 'it names no table',
     'no-name': LETTERS, 'upper-case': LETTERS, 'digit-first': LETTERS,
-    'taken-name': 'fragsim has a policy bestfit of its own: give this one another name',
+    'taken-name': 'fragsim has a policy bestfit already: choose another name',
     'no-alloc': REQUIRED, 'no-index': REQUIRED,
     'no-key-hook': 'policy my-liar: key and frag_index_key go together',
     'bad-key': 'policy my-liar: key 0, "A key": its name is not made of a-z, 0-9, _ and -',

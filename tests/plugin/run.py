@@ -175,7 +175,7 @@ def check_refused(tap: Tap, bench: Bench) -> None:
         ('./my-bestfit.c', 4, 'plug-in ./my-bestfit.c: not a shared object'),
         ('./colon:in.so', 4, 'plug-in ./colon: No such file or directory'),
         (str(bench.program), 4, 'cannot dynamically load'),
-        ('my-bestfit.so', 2, 'no policy "my-bestfit.so"; there are: bestfit, '),
+        ('my-bestfit.so', 2, 'no policy "my-bestfit.so"; valid values: bestfit, '),
         ('my-bestfit.so', 2, 'a plug-in needs a path: ./NAME.so'),
         ('./my-bestfit.so:', 2, 'policy my-bestfit has no key ""; its keys are: align, segment'),
         ('./my-bestfit.so:algn=1', 2, 'policy my-bestfit has no key "algn"; did you mean align? its keys are: align'),
