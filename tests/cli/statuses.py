@@ -248,10 +248,10 @@ def check(folder, name):
 # 30 MiB are freed, and 9 of them taken again: 25 need a segment of 26, as pages have 2 MiB, where
 # 10 of 40 are free. All of it fits 34 MiB, and 40 in expandable pages of 20. Twice the sizes are
 # 60 and 50 in two segments.
-SIZES = HEADER % '' + ''.join(f'{{"op":"{op}","id":{n}{size}}}\n' for op, n, size in (
+REUSED = HEADER % '' + ''.join(f'{{"op":"{op}","id":{n}{size}}}\n' for op, n, size in (
     ('alloc', 1, ',"size":"30MiB"'), ('free', 1, ''), ('alloc', 2, ',"size":"9MiB"'),
     ('alloc', 3, ',"size":"25MiB"')))
-FIGURES = {
+ANSWERS = {
     'explain': (('explain', '-p', 'bestfit', '--device', '40MiB'), {
         'oom': '1', 'live': '9MiB', 'free': '21MiB', 'non_releasable': '21MiB',
         'missing': '16MiB'}),
@@ -264,11 +264,11 @@ FIGURES = {
 }
 
 
-@cases(*FIGURES)
+@cases(*ANSWERS)
 def conditions_of_answers(folder, name):
     """--fail-if: status 1 and a line where it holds, 0 and none where it does not"""
-    command, values = FIGURES[name]
-    write(folder, t=SIZES)
+    command, values = ANSWERS[name]
+    write(folder, t=REUSED)
     for path, value in values.items():
         out = run(folder, *command, '-q', '--fail-if', f'{path} >= {value}', 't.ndjson')
         equal((out.status, out.out), (1, b''), f'status and output of {path} >= {value}')

@@ -423,7 +423,7 @@ def check_command(stage: Stage) -> None:
     (folder / 'plain').write_text('no program\n', encoding='ascii')
     client = stage.client('dlsym', 'sync', 'return')
     for words, status, said in (
-            ((), 2, 'which program'), (('--stacks', '--'), 2, 'which program'),
+            ((), 2, 'missing argument: PROGRAM'), (('--stacks', '--'), 2, 'missing argument: PROGRAM'),
             (('--what', '--', 'true'), 2, 'unknown option --what'),
             (('-o', '-', 'true'), 2, 'needs a file'),
             (('-o', '/dev/null', 'true'), 6, 'not a regular file'),

@@ -365,7 +365,7 @@ def refusals() -> list[str]:
     trace = write('in.ndjson', events, 1)
     bad = []
     for words, part in (
-            ([], 'which change?'), (['--scale', '0'], 'above 0'), (['--scale', '1/0'], 'above 0'),
+            ([], 'missing option: --scale'), (['--scale', '0'], 'above 0'), (['--scale', '1/0'], 'above 0'),
             (['--scale', '-1'], 'above 0'), (['--scale', '1e3'], 'above 0'),
             (['--scale', '.5'], 'above 0'), (['--scale', '5.'], 'above 0'),
             (['--scale', '1.5/2'], 'above 0'), (['--scale', '1000000'], '2^53'),
@@ -379,7 +379,7 @@ def refusals() -> list[str]:
             (['--tag', 'a'], 'right before'), (['--hoist', '--life', 'long'], 'right before'),
             (['--scale', '2', '--life', 'long', '--life', 'short'], 'one already'),
             (['--scale', '2', '--life', 'middle'], 'short'), (['--preallocate', '0'], 'too small'),
-            (['--grow', '2'], 'unknown option'), (['--hoist', 'in.ndjson'], 'one trace'),
+            (['--grow', '2'], 'unknown option'), (['--hoist', 'in.ndjson'], 'one TRACE'),
             (['--hoist', '--device-bytes', '1GiB'], 'no meaning'),
             (['--hoist', '-o', 'in.ndjson'], 'replace')):
         done = fragsim('what-if', '-q', trace, *words, *(['-o', 'x.ndjson'] if '-o' not in words
