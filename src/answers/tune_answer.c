@@ -129,7 +129,7 @@ static void tune_default_text(const struct frag_tune *t, const struct frag_point
 		snprintf(out, 2 * GAIN_ROOM, "; default settings: OOM");
 		return;
 	}
-	if ((!t->total && (usual->smallest == UINT64_MAX || p->smallest == UINT64_MAX)) || !after)
+	if ((!t->total && (usual->smallest == UINT64_MAX || p->smallest == UINT64_MAX)) || after <= 0)
 		return;
 	tune_gain_text(t, usual, gain);
 	frag_snprintf(out, 2 * GAIN_ROOM, "; default settings: %s (%+.1f %%)", gain,
