@@ -256,6 +256,19 @@ int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct 
 	return rc;
 }
 
+int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
+			  struct frag_error *err)
+{
+	struct frag_redrawn x;
+	int rc = frag_redrawn_begin(&x, taped, err);
+
+	for (uint32_t i = 0; i < taped->choice_count && !rc; i++)
+		rc = frag_redrawn_run(&x, &taped->choices[i], taped->devices.figures, err);
+	rc = rc ? rc : frag_redrawn_end(&x, r, err);
+	frag_redrawn_fini(&x);
+	return rc;
+}
+
 static int print_page(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {

@@ -93,6 +93,10 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err);
 void frag_redrawn_fini(struct frag_redrawn *x);
 
+/* These policies on the devices of the trace, as one section. -FRAG_EINTERRUPTED, -FRAG_ENOMEM */
+int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
+			  struct frag_error *err);
+
 /* As it stands in a table of formats: what is a struct frag_answer_page. */
 extern const struct frag_format frag_redraw_page;
 

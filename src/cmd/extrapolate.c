@@ -7,6 +7,7 @@
 
 #include "base/array_grow.h"
 #include "base/parse.h"
+#include "cmd/answer_page.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
@@ -39,6 +40,7 @@ static const struct frag_opt opts[] = {
 	  "exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
+	FRAG_HTML_ROW(0),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
@@ -53,6 +55,7 @@ static const struct frag_opt opts[] = {
 struct extrapolate {
 	struct frag_run_options run;
 	struct frag_answer_output printed;
+	struct frag_answer_page page;
 	struct frag_rewrite rewrite;    /* the form of the trace that is written */
 	const char *out;                /* its path; NULL: none is */
 	uint32_t *at, at_count, at_capacity;
@@ -258,6 +261,9 @@ static int extrapolate_check(struct extrapolate *e, const struct frag_cmd *cmd,
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	e->printed.quiet = e->rewrite.quiet = e->run.quiet;
+	rc = frag_answer_page_set_path(&e->page, e->run.html, &e->printed, err);
+	if (rc)
+		return rc;
 	rc = check_largest(e, cmd, err);
 	rc = rc ? rc : check_conditions(e, err);
 	rc = rc ? rc : check_out(e, cmd, err);
@@ -482,6 +488,7 @@ static int extrapolate_answer(struct extrapolate *e, struct frag_error *err)
 	e->interrupted = what.time_up ? 0 : rc;
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = frag_trace_info(e->taped[i].trace);
+	e->page.what = &what;
 	rc = frag_printed_write(&e->printed, &what, err);
 	if (!rc && !e->interrupted)
 		extrapolate_judge(e);
@@ -521,12 +528,13 @@ static int extrapolate_exec(const struct frag_cmd *cmd, int argc, char **argv, i
 			    struct frag_error *err)
 {
 	struct extrapolate e = {
-		.printed = { .formats = frag_extrapolate_formats }, .status = status,
+		.printed = { .formats = frag_extrapolate_formats, .has_page = true }, .status = status,
 	};
 	int rest, rc;
 
 	frag_run_options_init(&e.run);
-	rc = frag_options(cmd, argc, argv, &e, extrapolate_set_option, &rest, err);
+	rc = frag_redraw_init(&e.page, cmd->name, argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &e, extrapolate_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	for (int i = rest; i < argc && !rc; i++)
@@ -535,6 +543,7 @@ static int extrapolate_exec(const struct frag_cmd *cmd, int argc, char **argv, i
 	rc = rc ? rc : extrapolate(&e, err);
 out:
 	frag_printed_fini(&e.printed);
+	frag_redraw_fini(&e.page);
 	frag_extrapolation_fini(&e.found);
 	frag_recordings_fini(&e.recordings);
 	frag_taped_close(e.taped, FRAG_RECORDINGS_MAX);

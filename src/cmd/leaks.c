@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/output_formats.h"
@@ -22,12 +23,14 @@ static const struct frag_opt opts[] = {
 	  OPT_FAIL_IF },
 	{ 0, "inferred", NULL, "--fail-if also judges iterations that no mark shows", OPT_INFERRED },
 	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW(0),
 	{ 0 },
 };
 
 struct leaks {
 	struct frag_run_options run;
 	struct frag_answer_output printed;
+	struct frag_answer_page page;
 	struct frag_progress progress;
 	const char *path, *mark;
 	uint64_t top;
@@ -150,6 +153,8 @@ static int leaks_find_leaks(struct leaks *l, int *status, struct frag_error *err
 		return rc;
 	answer.trace = frag_trace_info(l->trace);
 	answer.devices = l->devices.figures;
+	l->page.what = &answer;
+	l->page.bad = l->found.leak_count > 0;
 	rc = frag_printed_write(&l->printed, &answer, err);
 	if (!rc)
 		leaks_judge(l, status);
@@ -161,18 +166,20 @@ static int leaks_check(struct leaks *l, const struct frag_cmd *cmd, struct frag_
 	int rc;
 
 	l->printed.quiet = l->run.quiet;
-	rc = frag_answer_output_check_input(&l->printed, l->run.profile_path, "the profile", err);
+	rc = frag_answer_page_set_path(&l->page, l->run.html, &l->printed, err);
+	rc = rc ? rc : frag_answer_output_check_input(&l->printed, l->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&l->printed, cmd, &l->path, 1, "the trace", err);
 }
 
 static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		      struct frag_error *err)
 {
-	struct leaks l = { .printed = { .formats = frag_leaks_formats }, .top = 10 };
+	struct leaks l = { .printed = { .formats = frag_leaks_formats, .has_page = true }, .top = 10 };
 	int rest, rc;
 
 	frag_run_options_init(&l.run);
-	rc = frag_options(cmd, argc, argv, &l, leaks_set_option, &rest, err);
+	rc = frag_redraw_init(&l.page, cmd->name, argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &l, leaks_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
@@ -185,6 +192,7 @@ static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	rc = rc ? rc : leaks_find_leaks(&l, status, err);
 out:
 	frag_printed_fini(&l.printed);
+	frag_redraw_fini(&l.page);
 	frag_leaks_fini(&l.found);
 	frag_tape_del(l.tape);
 	frag_devices_fini(&l.devices);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/c_locale.h"
+#include "cmd/answer_page.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/interrupt.h"
 #include "cmd/output_formats.h"
@@ -37,6 +38,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'height > 24GiB'; repeatable",
 	  OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
+	FRAG_HTML_ROW(0),
 	{ 0, "json", "FILE", "write the answer as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
@@ -53,6 +55,7 @@ static const struct frag_opt opts[] = {
 struct planning {
 	struct frag_run_options run;
 	struct frag_answer_output printed;
+	struct frag_answer_page page;
 	struct frag_progress progress;
 	const char *path, *out_path, *check_path;
 	struct frag_stretch_marks marks;
@@ -186,7 +189,8 @@ static int plan_check(struct planning *p, const struct frag_cmd *cmd, struct fra
 				  err);
 	p->alone = p->alone || p->marks.from;
 	p->printed.quiet = p->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
-	rc = frag_run_settings(&p->run, true, err);
+	rc = frag_answer_page_set_path(&p->page, p->run.html, &p->printed, err);
+	rc = rc ? rc : frag_run_settings(&p->run, true, err);
 	return rc ? rc : check_files(p, cmd, err);
 }
 
@@ -283,6 +287,14 @@ static int write_plan(struct planning *p, struct frag_error *err)
 	return csv ? frag_plan_csv(&p->plan, &p->out, err) : frag_plan_json(&p->plan, &p->out, err);
 }
 
+/* The policies on a device without a limit. */
+static int plan_draw(struct planning *p, struct frag_error *err)
+{
+	int rc = frag_redraw_room(&p->page, 1, err);
+
+	return rc ? rc : frag_answer_page_draw(&p->page, &p->taped, err);
+}
+
 static double plan_value_at(const void *ctx, const char *path)
 {
 	const struct frag_plan_needs needs = frag_plan_needs(ctx);
@@ -310,6 +322,9 @@ static int plan_answer(struct planning *p, int *status, struct frag_error *err)
 	what.fits = p->alone || interrupted ? NULL : &p->fits;
 	what.timed = p->timed;
 	rc = write_plan(p, err);
+	p->page.what = &what;
+	if (!rc && p->page.path && !p->alone && !interrupted)
+		rc = plan_draw(p, err);
 	rc = rc ? rc : frag_printed_write(&p->printed, &what, err);
 	if (!rc && p->capacity != UINT64_MAX && frag_plan_needs(&p->plan).height > p->capacity)
 		*status = 1;
@@ -335,13 +350,14 @@ static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		     struct frag_error *err)
 {
 	struct planning p = {
-		.printed = { .formats = frag_plan_formats }, .align = 512, .capacity = UINT64_MAX,
+		.printed = { .formats = frag_plan_formats, .has_page = true }, .align = 512, .capacity = UINT64_MAX,
 		.seconds = 10,
 	};
 	int rest, rc;
 
 	frag_run_options_init(&p.run);
-	rc = frag_options(cmd, argc, argv, &p, plan_set_option, &rest, err);
+	rc = frag_redraw_init(&p.page, cmd->name, argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &p, plan_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
@@ -355,6 +371,7 @@ static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 out:
 	frag_outfile_abandon(&p.out);
 	frag_printed_fini(&p.printed);
+	frag_redraw_fini(&p.page);
 	frag_plan_fini(&p.plan);
 	frag_conditions_fini(&p.conditions);
 	frag_fits_fini(&p.fits);

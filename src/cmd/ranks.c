@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/escape.h"
 #include "base/parallel.h"
+#include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/output_formats.h"
@@ -27,6 +28,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'oom > 0'; repeatable",
 	  OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW(0),
 	{ 0, "threads", "N", "concurrent ranks (0: one per processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -43,6 +45,7 @@ struct source {
 struct ranks {
 	struct frag_run_options run;
 	struct frag_answer_output printed;
+	struct frag_answer_page page;
 	struct frag_progress progress;
 	uint64_t floor, top;
 	bool all, named;
@@ -95,7 +98,8 @@ static int ranks_check(struct ranks *r, const struct frag_cmd *cmd, struct frag_
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	r->printed.quiet = run->quiet;
-	rc = frag_run_settings(run, true, err);
+	rc = frag_answer_page_set_path(&r->page, run->html, &r->printed, err);
+	rc = rc ? rc : frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
 		return frag_usage(cmd, "too many policies: ranks takes one", err);
 	rc = rc ? rc
@@ -326,6 +330,8 @@ static int compare_ranks(struct ranks *r, int *status, struct frag_error *err)
 		.all = r->all,
 		.top = (uint32_t)r->top,
 	};
+	r->page.what = &answer;
+	r->page.bad = r->ranking.ooms || r->ranking.apart;
 	rc = frag_printed_write(&r->printed, &answer, err);
 	if (!rc)
 		ranks_judge(r, status);
@@ -348,6 +354,7 @@ static void ranks_release(struct ranks *r)
 	frag_ranking_fini(&r->ranking);
 	frag_owners_fini(&r->owners);
 	frag_printed_fini(&r->printed);
+	frag_redraw_fini(&r->page);
 	frag_run_options_fini(&r->run);
 }
 
@@ -355,14 +362,15 @@ static int ranks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 		      struct frag_error *err)
 {
 	struct ranks r = {
-		.printed = { .formats = frag_ranks_formats }, .top = 5, .floor = UINT64_MAX,
+		.printed = { .formats = frag_ranks_formats, .has_page = true }, .top = 5, .floor = UINT64_MAX,
 	};
 	int rest, rc;
 
 	if (!frag_owners_init(&r.owners))
 		return frag_fail_nomem(err);
 	frag_run_options_init(&r.run);
-	rc = frag_options(cmd, argc, argv, &r, ranks_set_option, &rest, err);
+	rc = frag_redraw_init(&r.page, cmd->name, argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &r, ranks_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	r.paths = (const char *const *)argv + rest;

@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/output_path.h"
+#include "cmd/answer_page.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
@@ -47,6 +48,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'smallest > 24GiB'; repeatable",
 	  OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
+	FRAG_HTML_ROW(0),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
@@ -63,6 +65,7 @@ static const struct frag_opt opts[] = {
 struct what_if {
 	struct frag_run_options run;
 	struct frag_answer_output printed;
+	struct frag_answer_page page;
 	struct frag_rewrite rewrite;    /* the form of the trace that is written */
 	const char *out;                /* its path; NULL: none is */
 	struct frag_what_if_change *changes;
@@ -293,7 +296,8 @@ static int what_if_check(struct what_if *w, const struct frag_cmd *cmd, int oper
 	for (uint32_t i = 0; i < w->count; i++)
 		w->changes[i].text = w->texts[i];
 	w->printed.quiet = w->rewrite.quiet = w->run.quiet;
-	rc = check_out(w, cmd, err);
+	rc = frag_answer_page_set_path(&w->page, w->run.html, &w->printed, err);
+	rc = rc ? rc : check_out(w, cmd, err);
 	rc = rc ? rc : frag_run_settings(&w->run, true, err);
 	rc = rc ? rc
 		: frag_answer_output_check_input(&w->printed, w->run.profile_path, "the profile",
@@ -479,6 +483,19 @@ static int what_if_search(struct what_if *w, struct frag_error *err)
 	return rc;
 }
 
+/* Both traces on a device without a limit, the recorded one first. */
+static int what_if_draw(struct what_if *w, struct frag_error *err)
+{
+	struct frag_loaded_trace trace = w->taped;
+	int rc = frag_redraw_room(&w->page, 2, err);
+
+	for (int i = 0; i < 2 && !rc; i++) {
+		trace.tape = i ? w->tape : w->plain ? w->plain : w->taped.tape;
+		rc = frag_answer_page_draw(&w->page, &trace, err);
+	}
+	return rc;
+}
+
 static double what_if_value_at(const void *ctx, const char *path)
 {
 	const struct frag_fitted *one = ctx;
@@ -513,7 +530,11 @@ static int what_if_report(struct what_if *w, struct frag_error *err)
 		.interrupted = w->interrupted || w->time_up,
 		.time_up = w->time_up,
 	};
-	int rc = frag_printed_write(&w->printed, &answer, err);
+	int rc = w->page.path && !w->interrupted ? what_if_draw(w, err) : 0;
+
+	w->page.what = &answer;
+	rc = rc ? rc : frag_printed_write(&w->printed, &answer, err);
+	w->page.what = NULL;
 
 	/* a policy that survives nowhere is a no */
 	for (uint32_t i = 0; i < w->fits.count && !rc && !w->interrupted; i++)
@@ -576,13 +597,14 @@ static int what_if_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 			struct frag_error *err)
 {
 	struct what_if w = {
-		.printed = { .formats = frag_what_if_formats },
+		.printed = { .formats = frag_what_if_formats, .has_page = true },
 		.status = status,
 	};
 	int rest, rc;
 
 	frag_run_options_init(&w.run);
-	rc = frag_options(cmd, argc, argv, &w, what_if_set_option, &rest, err);
+	rc = frag_redraw_init(&w.page, cmd->name, argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &w, what_if_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	w.path = argv[rest];
@@ -590,6 +612,7 @@ static int what_if_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	rc = rc ? rc : what_if(&w, err);
 out:
 	frag_printed_fini(&w.printed);
+	frag_redraw_fini(&w.page);
 	free((void *)(uintptr_t)w.fits.sources);
 	frag_fits_fini(&w.fits);
 	frag_conditions_fini(&w.conditions);

@@ -95,6 +95,11 @@ ENDINGS = {
     'none, and no format': (('fit', '-o', 'x'), b'SMALLEST'),
     'a result': (('run', '-o', 'x.json'), b'{'), 'a page of a run': (('run', '-o', 'x.html'), b'<!doctype html>'),
     'an explanation': (('explain', '-o', 'x.json'), b'{'),
+    'a page of a plan': (('plan', '--html', 'x.html'), b'<!doctype html>'),
+    'a page of a change': (('what-if', '--scale', '2', '--html', 'x.html'), b'<!doctype html>'),
+    'a page of ranks': (('ranks', '-o', 'x.html'), b'<!doctype html>'),
+    'a page of an extrapolation': (('extrapolate', 'good.ndjson=1', 'good.ndjson=2', '--at', '3', '--html',
+                                    'x.html'), b'<!doctype html>'),
 }
 
 
@@ -103,7 +108,8 @@ def endings(folder, name):
     """-o FILE is in the format of its ending, or in that of --format"""
     command, first = ENDINGS[name]
     lay_out(folder)
-    out = run(folder, *command, 'good.ndjson')
+    trace = () if 'good.ndjson=1' in command else ('good.ndjson',)
+    out = run(folder, *command, *trace)
     equal((out.status, out.err), (0, b''), 'status and errors')
     data = (folder / command[-1]).read_bytes()
     equal(data[:len(first)].lower(), first.lower(), 'what is written')
@@ -113,7 +119,7 @@ def endings(folder, name):
 def wrong_endings(folder):
     """an ending of no format of the command is refused, with those that there are"""
     lay_out(folder)
-    for command, word in ((('leaks', '-o', 'x.html'), 'markdown'), (('run', '-o', 'x.md'), '.json'),
+    for command, word in ((('leaks', '-o', 'x.xml'), 'markdown'), (('run', '-o', 'x.md'), '.json'),
                           (('fit', '-o', 'x.xml'), 'csv'), (('explain', '-o', 'x.csv'), '.json')):
         out = run(folder, *command, 'good.ndjson')
         equal((out.status, out.out), (2, b''), f'status and output of {command}')

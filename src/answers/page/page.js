@@ -225,7 +225,7 @@ function showSection(parent, section, facts) {
 	if (!section.runs.length)
 		return;
 	legend(box, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
-		[style("non_releasable"), "non_releasable: free, and pinned"], [style("bad"), "out of memory; the device"]]);
+		[style("non_releasable"), "non_releasable: free, but not releasable"], [style("bad"), "OOM; the device"]]);
 	const most = Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
 	for (const run of section.runs)
 		timeline(box, run, section, view, most);
