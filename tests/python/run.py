@@ -268,7 +268,9 @@ def test_interrupt():
                    'def events():\n'
                    '    yield from ({"op": "alloc", "id": i, "size": 1} for i in range(100000))\n'
                    '    print("on", flush=True)\n'
-                   '    time.sleep(60)\n'
+                   # a signal just before a sleep is seen after it
+                   '    for _ in range(1200):\n'
+                   '        time.sleep(.05)\n'
                    'try:\n'
                    '    fragsim.run(events())\n'
                    'except KeyboardInterrupt:\n'
