@@ -29,7 +29,7 @@ __all__ = ["ConditionError", "Document", "FragsimError", "Record", "Results", "R
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is asked for: the recorder, and the program's version."""
+    """Loads the recorder and the program's version at their first use."""
     if name == "record":
         from .recording import record
         return record

@@ -173,7 +173,7 @@ def compare_in(folder: str, names: list[str], **options: Option) -> Document:
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,
         alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
         context: str | int | None = None, **options: Option) -> Document:
-    """Find the smallest device, in bytes, on which traces survive: `fragsim fit`.
+    """Find the smallest device, in bytes, that fits traces: `fragsim fit`.
 
     Returns a document whose `fits` has, for each trace and policy, `smallest` and `safe` (from
     there on every larger one does too); null, with exit_status 1, where none was found.
@@ -194,7 +194,7 @@ def tune(*traces: Trace, device: str | int | None = None, context: str | int | N
 
 def explain(trace: Trace, *, policy: str | None = None, device: str | int | None = None,
             context: str | int | None = None, **options: Option) -> Document:
-    """Say why memory ran out, who holds it and what to do: `fragsim explain`.
+    """Explain an OOM: cause, tags and fix: `fragsim explain`.
 
     at="peak", "worst", a step or a mark looks at another moment than the first out-of-memory.
     """
@@ -202,7 +202,7 @@ def explain(trace: Trace, *, policy: str | None = None, device: str | int | None
 
 
 def explain_message(text: str, **options: Option) -> Document:
-    """Say what the figures of pasted out-of-memory messages, or of a log, come to.
+    """Explain out-of-memory messages of a text or a log.
 
     `fragsim explain --message`. Returns a document with `messages`. Raises FragsimError (4)
     where the text has none.
@@ -212,7 +212,7 @@ def explain_message(text: str, **options: Option) -> Document:
 
 def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,
           **options: Option) -> Document:
-    """Find what stays from each iteration of a program: `fragsim leaks`.
+    """Report memory that each iteration leaks: `fragsim leaks`.
 
     Raises FragsimError (4) where no iterations are to be seen.
     """

@@ -64,7 +64,7 @@ class Run(Record):
     _rows: Callable[[], list[Record]]
 
     def steps(self) -> pandas.DataFrame | list[Record]:
-        """The metrics after each step, by simulating this run once more.
+        """The metrics after each step, by simulating this run again.
 
         A pandas.DataFrame with a row a step, indexed from 0, and the columns of
         fragsim-result(5): bytes, counts, and percentages (fi, fi_device, internal, utilization);

@@ -269,9 +269,9 @@ def pytest_configure(config: Any) -> None:
     path = config.getoption("--fragsim-baseline")
     update = config.getoption("--fragsim-update-baseline")
     if update and not path:
-        raise pytest.UsageError("--fragsim-update-baseline: --fragsim-baseline has to name a file")
+        raise pytest.UsageError("--fragsim-update-baseline: --fragsim-baseline requires a file")
     if update and hasattr(config, "workerinput"):
-        raise pytest.UsageError("--fragsim-update-baseline: one process has to run all tests")
+        raise pytest.UsageError("--fragsim-update-baseline: one process must run all tests")
     try:
         config._fragsim_baseline = Baseline(path, update, str(config.rootpath)) if path else None
     except FragsimError as error:

@@ -577,7 +577,7 @@ class record:
                  max_entries: int = MAX_ENTRIES) -> None:
         for what, value in (("steps", steps), ("max_entries", max_entries)):
             if value is not None and (not isinstance(value, int) or value < 1):
-                raise ValueError(f"record: {what} has to be a whole number above 0")
+                raise ValueError(f"record: {what} must be a whole number above 0")
         name = os.path.abspath(os.fspath(name))
         if name.endswith(SUFFIX):
             name = name[:-len(SUFFIX)]

@@ -40,7 +40,7 @@ function icicle(parent, run, holders) {
 			deepest = Math.max(deepest, depth + 1);
 		});
 	}
-	const box = add(parent, "div", null, { class: "icicle", role: "img", "aria-label": "who holds the memory, by stack or tag" });
+	const box = add(parent, "div", null, { class: "icicle", role: "img", "aria-label": "memory by stack or tag" });
 	box.style.height = `${1.6 * deepest}em`;
 	const put = (node, left, depth) => {
 		for (const [name, child] of [...node.under].sort((a, b) => b[1].bytes - a[1].bytes)) {
@@ -70,7 +70,7 @@ function holdersTable(parent, run, shares, total) {
 		tags.set(who, sum);
 	}
 	const holders = [...tags.values()].sort((a, b) => b.bytes - a.bytes);
-	table(parent, [["held", false], ["share", false], ["blocks", false], ["who", true]], holders.slice(0, 40).map((h) => [
+	table(parent, [["bytes", false], ["share", false], ["blocks", false], ["tag", true]], holders.slice(0, 40).map((h) => [
 		size(h.bytes), `${(100 * h.bytes / total).toFixed(1)} %`, number(h.blocks),
 		h.who,
 	]));
@@ -80,9 +80,9 @@ function moment(parent, run, m) {
 	const holders = Array.from(m.share, (share, i) => ({ share, bytes: m.held[i], blocks: m.blocks[i] }));
 	const total = holders.reduce((sum, h) => sum + h.bytes, m.rest_bytes);
 	const oom = m.what === "oom" && run.ooms.find((o) => o.step === m.at);
-	const words = m.what === "look" ? `At step ${number(m.at)}, ${size(total)} are held.`
-		: m.what === "peak" ? `At the peak, step ${number(m.at)}, ${size(total)} are held.`
-		: `Out of memory at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, the `
+	const words = m.what === "look" ? `Step ${number(m.at)}: ${size(total)} active.`
+		: m.what === "peak" ? `Peak, step ${number(m.at)}: ${size(total)} active.`
+		: `OOM at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, the `
 			+ `largest piece ${size(oom.largest)}; ` : ""}${size(total)} are held.`;
 	add(parent, "p", words);
 	icicle(parent, run, holders);
@@ -92,7 +92,7 @@ function moment(parent, run, m) {
 /* The map of one step: addresses from left to right; and who holds then, of what is large. */
 function cross(parent, run, view) {
 	const words = add(parent, "p", null, { "aria-live": "polite" });
-	const { redraw } = picture(parent, 46, "the addresses at the step that is looked at", (c, width) => {
+	const { redraw } = picture(parent, 46, "the addresses at the selected step", (c, width) => {
 		const x = (bytes) => LEFT + bytes / run.height * (width - LEFT - RIGHT);
 		const draw = (areas, paint) => {
 			const { birth, life, y, bytes } = areas;
@@ -123,7 +123,7 @@ function cross(parent, run, view) {
 				sums.set(who[i], sum);
 			}
 		const [least, most] = range(run, "allocated", view.step, view.step + 1);
-		words.textContent = `At step ${number(view.step)}: ${size(all)} in blocks that are large or live long enough to be`
+		words.textContent = `At step ${number(view.step)}: ${size(all)} in blocks that are large or allocated long enough to be`
 			+ ` drawn, of ${least === most ? size(most) : `${size(least)} to ${size(most)}`} allocated.`;
 		box.replaceChildren();
 		holdersTable(box, run, [...sums.values()], all || 1);
@@ -173,7 +173,7 @@ function marksTable(parent, section, run) {
 		add(parent, "p", words);
 	const leaks = section.growth ? section.growth.leaks.filter((l) => l.device === run.device) : [];
 	if (leaks.length)
-		table(parent, [["an iteration", false], ["who leaves it", true]],
+		table(parent, [["per iteration", false], ["tag", true]],
 			leaks.map((l) => [size(l.bytes), l.tag || `blocks of ${size(l.size)}`]));
 	if (run.marks > run.mark_names.length)
 		add(parent, "p", `The first and the last ${run.mark_names.length / 2} of ${number(run.marks)} marks.`, { class: "note" });
@@ -205,9 +205,9 @@ function details(parent, section, run, view) {
 	legend(parent, [...section.kinds.map((kind, i) => [PALETTE[i], kind]), [OTHERS[0], "other tags"],
 		[style("small"), "small blocks, summed up"], [style("free"), "free"], [style("unmapped"), "not reserved"]]);
 	map(parent, run, section, view);
-	add(parent, "h3", "The step that is looked at");
+	add(parent, "h3", "The selected step");
 	cross(parent, run, view);
-	add(parent, "h3", "Who holds memory");
+	add(parent, "h3", "Memory by tag");
 	const moments = run.moments.filter((m) => m.share.length
 		&& (m.what !== "look" || run.moments.every((other) => other === m || other.at !== m.at)));
 	const names = { peak: () => "at the peak", oom: (m) => `OOM at step ${number(m.at)}`, look: (m) => `at step ${number(m.at)}` };
@@ -229,7 +229,7 @@ function showSection(parent, section, facts) {
 	const most = Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
 	for (const run of section.runs)
 		timeline(box, run, section, view, most);
-	add(box, "p", "Drag to zoom, double click for all, click a step to look at it. Keys: arrows, Shift and arrows, +, -, 0.",
+	add(box, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
 		{ class: "keys" });
 	const lasting = view.watchers.length;
 	tabs(box, section.runs.map((run) => title(run, section)), (inner, i) => {

@@ -286,7 +286,7 @@ function timeline(parent, run, section, view, most) {
 		const side = crowded ? width - RIGHT - 2 : LEFT + 4;
 		c.textAlign = crowded ? "right" : "left";
 		if (far) {
-			c.fillText(`\u2191 the device has ${size(run.room)}`, side, 27);
+			c.fillText(`\u2191 usable: ${size(run.room)}`, side, 27);
 		} else if (run.room) {
 			c.setLineDash([6, 4]);
 			c.beginPath();
@@ -294,7 +294,7 @@ function timeline(parent, run, section, view, most) {
 			c.lineTo(width - RIGHT, y(run.room));
 			c.stroke();
 			c.setLineDash([]);
-			c.fillText(`the device has ${size(run.room)}`, side, y(run.room) - 4);
+			c.fillText(`usable: ${size(run.room)}`, side, y(run.room) - 4);
 		}
 		overlay(c, run, view, width, height, top);
 	});
@@ -386,7 +386,7 @@ function describe(run, i) {
 	const end = birth[i] + life[i];
 	const stack = run.who.stacks[who[i]] || [];
 	return `${size(bytes[i])} of \u201c${run.who.tags[run.who.shareTag[who[i]]]}\u201d, requested at step `
-		+ `${number(birth[i])}, ${end >= run.end ? "live at the end" : `freed at ${number(end - pending[i])}`}`
+		+ `${number(birth[i])}, ${end >= run.end ? "never freed" : `freed at ${number(end - pending[i])}`}`
 		+ (pending[i] ? `, pending until ${number(end)}` : "")
 		+ (stack.length ? `; ${stack.slice(0, 6).join(" < ")}` : "");
 }
@@ -436,12 +436,12 @@ function map(parent, run, section, view) {
 		overlay(c, run, view, width, height, top);
 	});
 	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
-	words.textContent = "Point at a block to see who asked for it.";
+	words.textContent = "Point at a block to see its tag.";
 	steer(canvas, view, (event) => {
 		const box = canvas.getBoundingClientRect();
 		const address = (box.bottom - 22 - event.clientY) / (box.height - 22 - top) * run.height;
 		const i = blockAt(run, view.stepAt(event.clientX - box.left, box.width), address);
-		words.textContent = i < 0 ? "Nothing large enough to be drawn by itself." : describe(run, i);
+		words.textContent = i < 0 ? "No block here is large enough to be drawn individually." : describe(run, i);
 	});
 	view.watchers.push(redraw);
 }
@@ -453,9 +453,9 @@ function survival(parent, fits) {
 	const bounds = fits.flatMap((f) => f.capacities.flatMap(([least, beyond]) => [least, beyond || 1.02 * least]));
 	const low = Math.min(...fits.map((f) => 0.98 * f.floor)), high = Math.max(low + 1, ...bounds);
 	const row = 36, bottom = 22;
-	add(parent, "h3", "The devices on which it survives");
-	legend(parent, [[style("focus"), "survives"], [style("bad"), "out of memory"], [style("unmapped"), "not examined"]]);
-	picture(parent, row * fits.length + bottom, "the devices on which each policy survives", (c, width, height) => {
+	add(parent, "h3", "The devices that fit");
+	legend(parent, [[style("focus"), "fits"], [style("bad"), "OOM"], [style("unmapped"), "not examined"]]);
+	picture(parent, row * fits.length + bottom, "the devices that fit under each policy", (c, width, height) => {
 		const x = (bytes) => 12 + (bytes - low) / (high - low) * (width - 24);
 		const bar = (from, to, top, colour) => {
 			c.fillStyle = style(colour);
