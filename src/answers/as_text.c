@@ -259,7 +259,7 @@ void frag_report_device(const struct frag_result *d, const char *indent, FILE *f
 		fprintf(f, ", context %s", SIZE(d->context));
 	if (d->other)
 		fprintf(f, ", other processes %s", SIZE(d->other));
-	fprintf(f, ", pages of %s", SIZE(d->granularity));
+	fprintf(f, ", granularity %s", SIZE(d->granularity));
 	if (d->small_max)
 		fprintf(f, ", up to %s in steps of %s", SIZE(d->small_max),
 			SIZE(d->small_granularity));

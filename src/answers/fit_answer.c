@@ -197,8 +197,9 @@ static void print_bound(const struct frag_fit_answer *a, const struct frag_fitte
 	const struct frag_device_figures *d = &a->fits->sources[one->source].devices[one->device];
 	char context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
 
-	frag_put_row(paper->columns, "bound", f, "%s: peak requested%s%s%s%s, in whole pages of %s;"
-		     " no allocator fits below", CAPACITY(one->fit.floor),
+	frag_put_row(paper->columns, "bound", f,
+		     "%s: peak requested%s%s%s%s, rounded up to a granularity of %s; no allocator"
+		     " fits below", CAPACITY(one->fit.floor),
 		     d->context ? " + context " : "",
 		     d->context ? frag_size_text(context, d->context) : "",
 		     d->other ? " + other processes " : "",

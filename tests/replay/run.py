@@ -500,7 +500,7 @@ def small_requests(folder):
                         alloc(4, 300), free(2))
     got = replay('-v', '-p', 'direct', '--json', folder / 'r', '--placements', folder / 'p', trace,
                  small=512)
-    expect(got, 0, r'pages of 2\.00 MiB, up to 1\.00 MiB in steps of 512 bytes',
+    expect(got, 0, r'granularity 2\.00 MiB, up to 1\.00 MiB in steps of 512 bytes',
            'decisions identical in all 5 steps')
     one = json.loads((folder / 'r').read_text())['runs'][0]
     assert one['device']['small_granularity_bytes'] == 512, one['device']
