@@ -400,16 +400,18 @@ static void print_cards(const struct frag_fits *fits, uint32_t best,
 	const struct need need = need_of(fits, best), usual = need_of(fits, 0);
 	char fitting[LIST_ROOM], failing[LIST_ROOM];
 	const bool any = list_holding(&need, fitting) > 0, none = list_failing(&usual, failing) > 0;
+	const bool counted = counts_contexts(fits);
 
 	if (any || none)
-		frag_put_row(paper->columns, "cards", f, "%s%s%s%s%s%s%s%s", any ? "fits: " : "",
+		frag_put_row(paper->columns, "cards", f, "%s%s%s%s%s%s%s%s%s", any ? "fits: " : "",
 			     any ? fitting : "", any && need.examined_to == NONE ? " and larger" : "",
 			     any && none ? "; " : "", none ? "too small for " : "",
 			     none ? frag_choice_label(&fits->sources[0].choices[0]) : "",
-			     none ? ": " : "", none ? failing : "");
-	if (!counts_contexts(fits))
-		frag_put_row(paper->columns, "context", f, "not counted: a CUDA context takes"
-			     " memory of the card too; --context-bytes SIZE adds it");
+			     none ? ": " : "", none ? failing : "",
+			     counted ? "" : "; --context-bytes SIZE adds a CUDA context");
+	else if (!counted)
+		frag_put_row(paper->columns, "context", f, "not counted; --context-bytes SIZE adds"
+			     " that of CUDA");
 }
 
 static int fit_print(const void *what, const struct frag_text_style *paper, FILE *f,
