@@ -1,7 +1,6 @@
 /* escape_cells.c - fields of CSV and cells of Markdown. */
 #include "answers/escape_cells.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -24,20 +23,6 @@ void frag_csv_text(FILE *f, const char *text)
 	putc('"', f);
 }
 
-void frag_csv_number(FILE *f, bool there, uint64_t value)
-{
-	if (there)
-		fprintf(f, ",%" PRIu64, value);
-	else
-		putc(',', f);
-}
-
-void frag_markdown_cell(FILE *f, const char *text)
-{
-	fputs("| ", f);
-	frag_markdown_text(f, text);
-}
-
 void frag_markdown_text(FILE *f, const char *text)
 {
 	char shown[FRAG_PRINTABLE_ROOM];
@@ -47,5 +32,4 @@ void frag_markdown_text(FILE *f, const char *text)
 			putc('\\', f);
 		putc(*text, f);
 	}
-	putc(' ', f);
 }

@@ -67,12 +67,14 @@ void frag_cell_text(struct frag_table *t, const char *text)
 {
 	const bool here = table_begin(t);
 
-	if (here && t->csv && text)
+	if (here && t->csv && text) {
 		frag_csv_text(t->f, text);
-	else if (here && !t->csv && text && t->at->kind == FRAG_CELL_TEXT)
+	} else if (here && !t->csv && text && t->at->kind == FRAG_CELL_TEXT) {
 		frag_markdown_text(t->f, text);
-	else if (here && !t->csv)
+		putc(' ', t->f);
+	} else if (here && !t->csv) {
 		fprintf(t->f, "%s ", text ? text : "-");
+	}
 	table_end(t);
 }
 

@@ -19,7 +19,7 @@
 #include "fragsim/policy.h"
 #include "gen/gen.h"
 #include "answers/columns.h"
-#include "answers/diff.h"
+#include "answers/diff_answer.h"
 #include "answers/export.h"
 #include "answers/answers.h"
 #include "answers/sweep_script.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/diff_formats.h"
+#include "answers/diff_answer.h"
 #include "base/atomic_file.h"
 #include "cmd/answer_page.h"
 #include "cmd/diff_options.h"

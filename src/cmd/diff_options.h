@@ -4,7 +4,7 @@
 
 #include "cmd/run_options.h"
 #include "compare/compare.h"
-#include "answers/diff.h"
+#include "answers/diff_answer.h"
 #include "cmd/diff_traces.h"
 
 #define FRAG_DIFF_OUTPUTS_MAX 12

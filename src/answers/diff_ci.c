@@ -1,24 +1,16 @@
-/* diff_markdown.c - a comparison for a pull request or a job's summary. */
+/* diff_ci.c - a comparison for CI: Markdown for a pull request, annotations of GitHub Actions, JUnit. */
+#include "answers/diff_answer.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/c_locale.h"
 #include "base/escape.h"
-#include "answers/diff_formats.h"
+#include "answers/escape_cells.h"
+
+/* Markdown -------------------------------------------------------------------- */
 
 #define PLACES_MAX 20           /* pairs whose divergences are shown */
-
-/* Text in a cell: what would end it, or be markup, is escaped. */
-static void put_text(FILE *f, const char *text)
-{
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	for (text = frag_printable(shown, text); *text; text++) {
-		if (strchr("|\\`*_<>[]#&", *text))
-			putc('\\', f);
-		putc(*text, f);
-	}
-}
 
 /* Between backticks nothing is markup but a backtick, which cannot be escaped there. */
 static void put_code(FILE *f, const char *text)
@@ -83,7 +75,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 	char name[600];
 
 	fputs("\n### ", f);
-	put_text(f, frag_group_path(g));
+	frag_markdown_text(f, frag_group_path(g));
 	fprintf(f, "\n\n%" PRIu64 " event%s, content ", g->runs->events, frag_s(g->runs->events));
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
@@ -100,7 +92,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);
 		fprintf(f, "| %s | ", frag_run_status_word(g->pair[i].run));
-		put_text(f, name);
+		frag_markdown_text(f, name);
 		putc(' ', f);
 		for (size_t k = 0; k < count; k++)
 			put_change(f, figures[k], &g->pair[i]);
@@ -125,7 +117,7 @@ static void print_summary(const struct frag_diff *diff, FILE *f)
 		const struct frag_policy_summary *s = &diff->standings[i];
 
 		fputs("| ", f);
-		put_text(f, s->run->policy);
+		frag_markdown_text(f, s->run->policy);
 		fprintf(f, " | %" PRIu32 " of %" PRIu32, s->survived, s->runs);
 		if (!s->ratios) {
 			fputs(" | - | - | - | - | - |\n", f);
@@ -133,9 +125,9 @@ static void print_summary(const struct frag_diff *diff, FILE *f)
 		}
 		frag_fprintf(f, " | %.4fx | %.2f%% | %+.2f | %.4fx ", s->ratio, s->over_bound,
 			     s->fi_device, s->best_ratio);
-		put_text(f, frag_group_path(s->best));
+		frag_markdown_text(f, frag_group_path(s->best));
 		frag_fprintf(f, " | %.4fx ", s->worst_ratio);
-		put_text(f, frag_group_path(s->worst));
+		frag_markdown_text(f, frag_group_path(s->worst));
 		fputs(" |\n", f);
 	}
 }
@@ -146,9 +138,9 @@ static void print_lines(FILE *f, const char *what, const char *lines)
 
 	while (frag_next_line(&lines, line)) {
 		fputs("- ", f);
-		put_text(f, what);
+		frag_markdown_text(f, what);
 		fputs(*what ? ": " : "", f);
-		put_text(f, line);
+		frag_markdown_text(f, line);
 		putc('\n', f);
 	}
 }
@@ -181,9 +173,9 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 static void put_cells(FILE *f, const struct frag_group *g, const char *name)
 {
 	fputs("| ", f);
-	put_text(f, frag_group_path(g));
+	frag_markdown_text(f, frag_group_path(g));
 	fputs(" | ", f);
-	put_text(f, name);
+	frag_markdown_text(f, name);
 	fputs(" | ", f);
 }
 
@@ -227,13 +219,13 @@ static void print_place(FILE *f, const struct frag_group *g, const struct frag_p
 
 	frag_pair_name(name, sizeof(name), g, pair);
 	fputs("- ", f);
-	put_text(f, name);
+	frag_markdown_text(f, name);
 	fputs(": diverge at ", f);
-	put_text(f, frag_place_text(text, &pair->first));
+	frag_markdown_text(f, frag_place_text(text, &pair->first));
 	fprintf(f, ", %s", frag_place_values(text, &pair->first));
 	if (pair->largest.kind != FRAG_WHERE_NOWHERE) {
 		fputs("; differ most at ", f);
-		put_text(f, frag_place_text(text, &pair->largest));
+		frag_markdown_text(f, frag_place_text(text, &pair->largest));
 		fprintf(f, ", %s", frag_place_values(text, &pair->largest));
 	}
 	putc('\n', f);
@@ -323,7 +315,7 @@ static void print_changed(const struct frag_comparison *c, FILE *f)
  * Between policies the first is the reference, and tables go by trace; between two results each
  * run is compared with its own earlier one, and one table has them all.
  */
-static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int markdown_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;
 	char text[512];
@@ -336,7 +328,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	if (c->policies && diff->standing_count) {
 		frag_run_name(text, sizeof(text), diff->standings[0].run);
 		fputs("Differences are those from the first policy, ", f);
-		put_text(f, text);
+		frag_markdown_text(f, text);
 		fputs(".\n", f);
 	} else {
 		fprintf(f, "%s.\n", text);
@@ -357,4 +349,279 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	return 0;
 }
 
-const struct frag_diff_format frag_diff_markdown = { .name = "markdown", .print = print };
+const struct frag_diff_format frag_diff_markdown = { .name = "markdown", .print = markdown_print };
+
+/* Annotations of GitHub Actions ---------------------------------------------- */
+
+/* In a message '%' has a meaning of its own, in a property ':' and ',' as well. */
+static void put_escaped(FILE *f, const char *text, bool property)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (c == '%' || (property && (c == ':' || c == ',')))
+			fprintf(f, "%%%02X", c);
+		else
+			putc(c, f);
+	}
+}
+
+static void put_line(FILE *f, const char *level, const char *file, const char *title,
+		     const char *message)
+{
+	fprintf(f, "::%s ", level);
+	if (file && strcmp(file, "-") != 0) {
+		fputs("file=", f);
+		put_escaped(f, file, true);
+		putc(',', f);
+	}
+	fputs("title=", f);
+	put_escaped(f, title, true);
+	fputs("::", f);
+	put_escaped(f, message, false);
+	putc('\n', f);
+}
+
+static void put_broken(FILE *f, const struct frag_broken *broken)
+{
+	char name[1024], message[2048];
+
+	frag_pair_name(name, sizeof(name), broken->group, broken->pair);
+	snprintf(message, sizeof(message), "%s: %s", name, frag_broken_text(broken));
+	put_line(f, "error", frag_group_path(broken->group), "fragsim: GPU memory", message);
+}
+
+/* A file of which conditions differ: what follows compares different things. */
+static void put_conditions(FILE *f, const char *file, const char *name, const char *lines)
+{
+	char line[FRAG_LINE_ROOM], message[FRAG_LINE_ROOM + 512];
+
+	while (frag_next_line(&lines, line)) {
+		snprintf(message, sizeof(message), "%.400s%s%s", name, *name ? ": " : "", line);
+		put_line(f, "warning", file, "fragsim: conditions differ", message);
+	}
+}
+
+static void put_pair(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
+{
+	char name[1024];
+
+	if (!pair->conditions)
+		return;
+	frag_pair_name(name, sizeof(name), g, pair);
+	put_conditions(f, frag_group_path(g), name, pair->conditions);
+}
+
+/* Traces that are others now come before everything that compares what they gave. */
+static void github_put_changed(const struct frag_diff *diff, FILE *f)
+{
+	const struct frag_comparison *c = diff->comparison;
+	char text[FRAG_LINE_ROOM];
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].changed)
+			continue;
+		frag_changed_text(text, sizeof(text), &c->group[i]);
+		put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(&c->group[i]),
+			 "fragsim: another trace than before", text);
+	}
+}
+
+/*
+ * Conditions that differ come first, as they may explain the rest; then what broke, then the
+ * outcome.
+ */
+static int github_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	const struct frag_comparison *c = diff->comparison;
+	char text[512];
+
+	(void)err;
+	github_put_changed(diff, f);
+	put_conditions(f, NULL, "", c->conditions);
+	for (uint32_t i = 0; i < c->count; i++) {
+		put_conditions(f, frag_group_path(&c->group[i]), frag_group_path(&c->group[i]),
+			       c->group[i].conditions);
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			put_pair(f, &c->group[i], &c->group[i].pair[k]);
+	}
+	for (uint32_t i = diff->gate->traces; i < diff->gate->count; i++)
+		put_broken(f, &diff->gate->broken[i]);
+	frag_outcome_text(text, sizeof(text), diff);
+	put_line(f, "notice", NULL, "fragsim", text);
+	if (frag_any_better(diff) && !c->now.path && !diff->updated && !diff->gate->count)
+		put_line(f, "notice", NULL, "fragsim: better than the baseline",
+			 "--update-baseline makes this the new measure");
+	return 0;
+}
+
+const struct frag_diff_format frag_diff_github = { .name = "github", .print = github_print };
+
+/* JUnit XML */
+
+/* U+FFFE and U+FFFF are text, but no characters of XML. */
+static bool is_no_character(const char *p)
+{
+	return strncmp(p, "\xef\xbf\xbe", 3) == 0 || strncmp(p, "\xef\xbf\xbf", 3) == 0;
+}
+
+/*
+ * XML 1.0 has no place for control characters, not even escaped, nor for what is no
+ * UTF-8: none is left in what is printable. U+FFFD stands for the rest.
+ */
+static void put_xml(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
+		if (is_no_character(text)) {
+			fputs("\xef\xbf\xbd", f);
+			text += 2;
+			continue;
+		}
+		switch (*text) {
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		default:
+			putc(*text, f);
+		}
+	}
+}
+
+static uint32_t failures_of(const struct frag_diff *diff, const struct frag_group *g,
+			    const struct frag_pair *pair)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < diff->gate->count; i++)
+		n += diff->gate->broken[i].group == g
+		     && (!pair || diff->gate->broken[i].pair == pair);
+	return n;
+}
+
+/* A trace that has changed is a case of its own, in front of its runs. */
+static uint32_t cases_of(const struct frag_group *g)
+{
+	return g->count + g->changed;
+}
+
+/* Cases with a failure, which is how a suite counts them. */
+static uint32_t bad_cases(const struct frag_diff *diff, const struct frag_group *g)
+{
+	uint32_t n = g->changed && diff->gate->traces;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		n += failures_of(diff, g, &g->pair[i]) > 0;
+	return n;
+}
+
+static void put_figures(FILE *f, const struct frag_pair *pair)
+{
+	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], reason[FRAG_REASON_ROOM];
+
+	fprintf(f, "   <system-out>status: %s\n", frag_run_status_word(run));
+	if (*frag_unfinished_text(reason, pair))
+		fprintf(f, "%s\n", reason);
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		const struct frag_change c = frag_pair_change(figure, pair);
+
+		if (!c.has_value)
+			continue;
+		fprintf(f, "%s: ", figure->path);
+		put_xml(f, frag_run_figure_text(a, figure, run));
+		if (c.compared && c.difference != 0)
+			fprintf(f, " (%s)", frag_difference_text(b, figure->unit, c.difference));
+		putc('\n', f);
+	}
+	fputs("</system-out>\n", f);
+}
+
+/*
+ * A run is a test case: each condition that holds for it is a failure, its figures
+ * are properties.
+ */
+static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_group *g,
+		     const struct frag_pair *pair)
+{
+	char name[600];
+
+	frag_run_name(name, sizeof(name), pair->run ? pair->run : pair->base);
+	fputs("  <testcase classname=\"", f);
+	put_xml(f, frag_group_path(g));
+	fputs("\" name=\"", f);
+	put_xml(f, name);
+	fputs("\">\n", f);
+	for (uint32_t i = 0; i < diff->gate->count; i++) {
+		const struct frag_broken *broken = &diff->gate->broken[i];
+
+		if (broken->group != g || broken->pair != pair)
+			continue;
+		fputs("   <failure message=\"", f);
+		put_xml(f, frag_broken_text(broken));
+		fputs("\"/>\n", f);
+	}
+	put_figures(f, pair);
+	fputs("  </testcase>\n", f);
+}
+
+static void junit_put_changed(const struct frag_diff *diff, FILE *f, const struct frag_group *g)
+{
+	char text[FRAG_LINE_ROOM];
+
+	frag_changed_text(text, sizeof(text), g);
+	fputs("  <testcase classname=\"", f);
+	put_xml(f, frag_group_path(g));
+	fputs("\" name=\"the trace itself\">\n", f);
+	fputs(diff->gate->traces ? "   <failure message=\"" : "   <system-out>", f);
+	put_xml(f, text);
+	fputs(diff->gate->traces ? "\"/>\n" : "</system-out>\n", f);
+	fputs("  </testcase>\n", f);
+}
+
+/*
+ * JUnit requires the counts in front, so the failing cases are counted before they
+ * are written.
+ */
+static int junit_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	const struct frag_comparison *c = diff->comparison;
+	uint32_t cases = 0, bad = 0;
+
+	(void)err;
+	for (uint32_t i = 0; i < c->count; i++) {
+		cases += cases_of(&c->group[i]);
+		bad += bad_cases(diff, &c->group[i]);
+	}
+	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuites name=\"fragsim diff\" tests=\"%u\" failures=\"%u\">\n", cases, bad);
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
+		fputs(" <testsuite name=\"", f);
+		put_xml(f, frag_group_path(g));
+		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", cases_of(g), bad_cases(diff, g));
+		if (g->changed)
+			junit_put_changed(diff, f, g);
+		for (uint32_t k = 0; k < g->count; k++)
+			put_case(diff, f, g, &g->pair[k]);
+		fputs(" </testsuite>\n", f);
+	}
+	fputs("</testsuites>\n", f);
+	return 0;
+}
+
+const struct frag_diff_format frag_diff_junit = { .name = "junit", .print = junit_print };

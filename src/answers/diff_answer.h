@@ -1,6 +1,6 @@
-/* diff.h - a comparison, for people and for programs. */
-#ifndef ANSWERS_DIFF_H
-#define ANSWERS_DIFF_H
+/* diff_answer.h - a comparison, for people and for programs. */
+#ifndef ANSWERS_DIFF_ANSWER_H
+#define ANSWERS_DIFF_ANSWER_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +27,10 @@ struct frag_diff_format {
 
 /* Sorted by name, ended by NULL. */
 extern const struct frag_diff_format *const frag_diff_formats[];
+extern const struct frag_diff_format frag_diff_github;
+extern const struct frag_diff_format frag_diff_junit;
+extern const struct frag_diff_format frag_diff_markdown;
+extern const struct frag_diff_format frag_diff_text;
 
 /* Words that several formats share ------------------------------------------- */
 
