@@ -7,19 +7,18 @@
 #include <stdint.h>
 
 /*
- * Makes room for `need` elements of `size` bytes in *array, which has room for
- * *capacity. False where the host is out of memory or more than 2^31 elements are needed;
- * the array is then as it was. Who owns the array frees it.
+ * Grows *array to at least `need` elements of `size` bytes; *capacity is the number of elements
+ * that fit. Returns false when the host is out of memory or `need` exceeds 2^31, and then
+ * leaves the array unchanged. The owner of the array frees it.
  */
 static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
 
-/* The same where it is known that there is not enough room. */
+/* The same for a caller that has already found the capacity too small. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
 
 /*
- * *array, borrowed until now, becomes an array of one's own: a copy of the first `used`
- * elements, with room for `spare` more. NULL where that is nothing, and where memory is
- * short: false.
+ * Replaces the borrowed *array by a copy of its first `used` elements that the caller owns,
+ * with capacity for `spare` more. *array becomes NULL where both are 0. False: out of memory.
  */
 bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size);
 

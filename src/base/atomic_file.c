@@ -38,7 +38,7 @@ static bool atomic_file_start(struct frag_outfile *f, const char *path)
 	return f->path && f->buf;
 }
 
-/* A file of the name pattern beside `path`, for us alone. */
+/* Creates a temporary file in the folder of `path`, readable by this user only. */
 static int open_beside(struct frag_outfile *f, const char *path)
 {
 	char *name = malloc(strlen(path) + sizeof(".XXXXXX"));
@@ -60,9 +60,9 @@ static int open_beside(struct frag_outfile *f, const char *path)
 }
 
 /*
- * The owner and the permissions of the file that is replaced, as far as we may give
- * them. As where that is written to, nothing stays that would run in its owner's
- * name; and where its group cannot be kept, ours may do what everybody may.
+ * Copies the owner and the permissions of the replaced file as far as the system permits. As
+ * after a write to that file, the set-user-ID and set-group-ID bits are cleared. Where the
+ * group cannot be copied, the group of the new file has the permissions of all others.
  */
 static void look_like(int fd, const struct stat *old)
 {
@@ -83,8 +83,8 @@ static void look_new(int fd)
 }
 
 /*
- * A descriptor that we were given, once more, so that all who write there go on
- * after each other. Those that we opened ourselves are closed on exec.
+ * Duplicates a descriptor that the caller passed (/dev/fd/N), so that all writers share its
+ * position. Descriptors that this file opened are closed on exec.
  */
 static int atomic_file_share(struct frag_outfile *f, int fd)
 {
@@ -113,8 +113,8 @@ static int atomic_file_open_file(struct frag_outfile *f, struct frag_output_path
 }
 
 /*
- * A regular file, or a new one, is written beside its place; where a link leads to
- * one, beside what it leads to, so that the link stays.
+ * A regular file, or a new one, is written to a temporary file in the same folder. For a
+ * symbolic link that is the folder of its target, so the link itself is kept.
  */
 static int open_path(struct frag_outfile *f)
 {
@@ -160,8 +160,8 @@ int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_erro
 }
 
 /*
- * The name is gone at once, so nothing is left whatever ends the program. Beside
- * the destination there is room for what will be appended there.
+ * The name is removed at once, so the file disappears however the program ends. The folder of
+ * the destination has space for the bytes that will be appended there.
  */
 int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 		       struct frag_error *err)
@@ -321,8 +321,8 @@ static void end_packing(struct frag_outfile *f)
 }
 
 /*
- * The bytes reach the disk before the name does, or a crash could leave the name
- * with none of them. Some file systems know no such request.
+ * The bytes reach the disk before the name does; otherwise a crash could leave a name without
+ * its bytes. Some file systems do not support this request.
  */
 static void sync_bytes(struct frag_outfile *f)
 {
@@ -405,8 +405,8 @@ static void give_place_back(struct frag_outfile *f)
 }
 
 /*
- * All are written out before the first takes its place: what can fail then is a
- * rename, and that can be undone.
+ * All files are written before the first is renamed: only a rename can fail then, and a rename
+ * can be undone.
  */
 int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
 			    struct frag_error *err)

@@ -1,12 +1,12 @@
 /*
  * atomic_file.h - files that are whole or not there.
  *
- * A file is written beside its destination and renamed into place when it is
- * whole and on the disk; an existing one is never harmed by a failure. Several take
- * their places together. The folder is not synced: after a crash a name leads to the
- * old bytes or to the new ones. What is no regular file (standard output, a device, a
- * pipe), and an open descriptor (/dev/fd/3), is written as it comes. The first failure
- * sticks: later calls do nothing, and frag_outfile_commit() returns it.
+ * A file is written to a temporary name in its destination's folder, and renamed when it is
+ * complete and on the disk. A failure leaves an existing file unchanged. Several files can be
+ * renamed together. The folder is not synced: after a crash a name leads to the old bytes or to
+ * the new ones. Other destinations (standard output, a device, a pipe, a descriptor such as
+ * /dev/fd/3) are written directly. The first failure is kept: later calls do nothing, and
+ * frag_outfile_commit() returns it.
  */
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
@@ -48,7 +48,7 @@ int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct 
 int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 		       struct frag_error *err);
 
-/* Room for n bytes, written at will; frag_outfile_used() says where writing ended. */
+/* Returns space for n bytes; frag_outfile_used() reports where the caller's writing ended. */
 char *frag_outfile_room(struct frag_outfile *f, size_t n);
 
 static inline void frag_outfile_used(struct frag_outfile *f, const char *end)
@@ -60,8 +60,9 @@ static inline void frag_outfile_used(struct frag_outfile *f, const char *end)
 void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n);
 
 /*
- * The file as a stream, for who prints; nothing else writes until its end, which
- * notes what failed. NULL: frag_outfile_status() says why.
+ * Returns the file as a stream. Other functions must not write before
+ * frag_outfile_stream_end(), which records a failure. NULL: frag_outfile_status() has the
+ * error.
  */
 FILE *frag_outfile_stream(struct frag_outfile *f);
 void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream);
@@ -73,16 +74,15 @@ int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err);
 int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool,
 			struct frag_error *err);
 
-/* Flushes and closes: all that can still fail is to take its place. */
+/* Flushes and closes; afterwards only the rename can fail. */
 int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err);
 
 /* Finishes what is not finished, and renames it into place. On failure nothing is left. */
 int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err);
 
 /*
- * The same for several, of which a zeroed one is none: all take their places, or
- * none does. Where one cannot, those before it get their old files back; only a
- * file system without hard links has no way to.
+ * The same for several files; a zeroed one is skipped. Either all are renamed or none is: after
+ * a failure the earlier ones get their old files back, unless the file system lacks hard links.
  */
 int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
 			    struct frag_error *err);

@@ -36,9 +36,9 @@
 #undef atol
 #define atol(...) BANNED(atol)
 #undef vsnprintf
-#define vsnprintf(...) BANNED(vsnprintf)        /* frag_vsnprintf() knows no locale */
+#define vsnprintf(...) BANNED(vsnprintf)        /* frag_vsnprintf() ignores the locale */
 #undef strtod
-#define strtod(...) BANNED(strtod)      /* frag_strtod() knows no locale */
+#define strtod(...) BANNED(strtod)      /* frag_strtod() ignores the locale */
 #undef strtof
 #define strtof(...) BANNED(strtof)
 #undef atof

@@ -2,7 +2,7 @@
 #ifndef BASE_BUG_H
 #define BASE_BUG_H
 
-/* Says where and what on standard error, then aborts. */
+/* Prints the place and the message on standard error, then aborts. */
 _Noreturn void frag_bug(const char *file, int line, const char *what);
 
 #define FRAG_BUG(what) frag_bug(__FILE__, __LINE__, what)

@@ -6,7 +6,7 @@
 
 static locale_t c_locale;
 
-/* glibc and musl have this one ready: it takes out of memory, and nobody need free it. */
+/* glibc and musl have this locale ready: it is never allocated or freed. */
 static void find_c_locale(void)
 {
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -25,7 +25,7 @@ void frag_locale_end(locale_t before)
 	uselocale(before);
 }
 
-/* Names in parentheses are those that banned.h lets nobody else call. */
+/* A name in parentheses calls the function that banned.h poisons for all other files. */
 double frag_strtod(const char *text, char **end)
 {
 	const locale_t before = frag_locale_begin();

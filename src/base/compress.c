@@ -80,8 +80,8 @@ void frag_packer_del(struct frag_packer *p)
 }
 
 /*
- * zlib counts in 32 bits, so it gets the input in pieces. Output that filled the
- * chunk may not be all, so deflate() is asked again.
+ * zlib counts in 32 bits, so large inputs are passed in parts. A full output chunk may not be
+ * all, so deflate() is called again.
  */
 static bool put_gzip(struct frag_packer *p, const void *bytes, size_t n, bool last,
 		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)

@@ -19,7 +19,8 @@ struct frag_packer;
 struct frag_packer *frag_packer_new(enum frag_packing packing);
 void frag_packer_del(struct frag_packer *p);
 
-/* Packs bytes, with `last` to the end, and hands on what comes out. False: out of memory. */
+/* Compresses bytes and passes the output to out(); `last` ends the stream. False: out of
+ * memory. */
 bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
 		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx);
 

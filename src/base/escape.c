@@ -105,7 +105,7 @@ static bool escape_is_plain(const char *text, size_t length)
 	return true;
 }
 
-/* Whole characters and escapes only, as many as there is room for. */
+/* Writes whole characters and escapes only, as many as fit. */
 static void put_truncated(char *buf, size_t size, const char *text)
 {
 	struct walk w = walk_over(text, strlen(text));

@@ -1,13 +1,12 @@
 /*
  * escape.h - text from outside, as it may be shown to people.
  *
- * Names, paths and settings come from files that others wrote, and go to
- * terminals and to the logs of CI services. What would steer these, or hide from
- * the reader, is shown as an escape: control characters (\n, \u001b), bytes that
- * are no UTF-8 (\xff), separators of lines and paragraphs, marks that turn the
- * direction of text, and the beginnings of the commands that such services look
- * for in logs: "##[", "##vso[", and "::" where a line may begin. All else stays as it is, so
- * text that was escaped once is not escaped again.
+ * Names, paths and settings come from foreign files, and go to terminals and to the logs of CI
+ * services. Text that could control these, or mislead a reader, is written as an escape:
+ * control characters (\n, \u001b), bytes that are not UTF-8 (\xff), separators of lines and
+ * paragraphs, marks that change the direction of text, and prefixes of CI commands: "##[",
+ * "##vso[", and "::" where a line may begin. Other text stays unchanged, so escaping escaped
+ * text changes nothing.
  */
 #ifndef BASE_ESCAPE_H
 #define BASE_ESCAPE_H
@@ -16,10 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At p, without a NUL; returns the place after it. Room: 6 for each byte of text. */
+/* Writes at p, without a NUL, up to 6 bytes for each byte of text; returns the place after it. */
 char *frag_put_printable(char *p, const char *text, size_t length);
 
-/* The text itself where nothing is to be escaped; else in buf, as much as there is room for. */
+/* Returns the text itself if it needs no escape, else an escaped copy in buf, cut to fit. */
 #define FRAG_PRINTABLE_ROOM 1024
 const char *frag_printable(char buf[FRAG_PRINTABLE_ROOM], const char *text);
 

@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room that each of the writers below needs at most, strings apart. */
+/* The most bytes that any writer below needs, except those of strings. */
 #define FRAG_NUMBER_ROOM 32
 
 /* Each writes at p, without a NUL, and returns the place after it. */
 char *frag_put_u64(char *p, uint64_t value);
 char *frag_put_i64(char *p, int64_t value);
 
-/* Sums of many sizes, which 64 bits may not hold; and their room. */
+/* Sums of many sizes, which may exceed 64 bits, and the most bytes that one needs as text. */
 __extension__ typedef unsigned __int128 frag_wide;
 #define FRAG_WIDE_ROOM 40
 char *frag_put_wide(char *p, frag_wide value);
@@ -41,16 +41,18 @@ uint32_t frag_code_point(const char **s, const char *end);
 char *frag_put_unit(char *p, uint32_t unit);
 
 /*
- * A JSON string with its quotes; everything outside printable ASCII becomes an
- * escape, and so does what frag_is_ci_command() says; what is no UTF-8 becomes U+FFFD.
- * Room: 6 for each byte of text, and 2.
+ * Writes a JSON string with its quotes. Characters other than printable ASCII, and the bracket
+ * that frag_is_ci_command() reports, are escaped; bytes that are not UTF-8 become U+FFFD. Needs
+ * at most 6 bytes for each byte of text, and 2.
  */
 char *frag_put_json(char *p, const char *text, size_t length);
 
-/* The text itself, with U+FFFD for what is no UTF-8. Room: 3 for each byte. */
+/* Writes the text, with U+FFFD for bytes that are not UTF-8. Needs at most 3 bytes for each
+ * byte. */
 char *frag_put_utf8(char *p, const char *text, size_t length);
 
-/* A CSV field, quoted where RFC 4180 requires it. Room: 2 for each byte, and 2. */
+/* Writes a CSV field, quoted where RFC 4180 requires it. Needs at most 2 bytes for each byte,
+ * and 2. */
 char *frag_put_csv(char *p, const char *text, size_t length);
 
 /*
@@ -86,7 +88,7 @@ static inline const char *frag_s(uint64_t count)
 /* A size for people: "1 byte", "916.00 MiB", "1.00 GiB"; up to PiB. */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
-/* The same exactly, as options take it: "16416MiB"; in the largest unit of which it is whole. */
+/* The exact size, as options accept it: "16416MiB", in the largest unit that divides it. */
 char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
 
@@ -99,7 +101,7 @@ char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 /* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);
 
-/* A number's text in place: it lives as long as the block that it is in. */
+/* The text of a size, in an array that is valid until the end of the enclosing block. */
 #define SIZE(bytes) frag_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 #define EXACT(bytes) frag_exact_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 

@@ -2,8 +2,8 @@
 #include "base/glob.h"
 
 /*
- * Where the text does not go on as the pattern does, the last star takes one character more: those
- * before it need not be tried again, as what they have taken is the least that they can.
+ * Where the text does not match the pattern, the last star takes one more character. Earlier
+ * stars need no second attempt: each already matches the fewest characters possible.
  */
 bool frag_glob_fits(const char *pattern, const char *text, size_t length)
 {

@@ -32,12 +32,13 @@ uint64_t frag_hash_seed(void);
 
 /* 64 bits of a string, for a table: who does not know the seed cannot make two collide. */
 uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed);
-/* The same for what must be the same everywhere and for ever, and keeps nobody out. */
+/* The same with a fixed salt: equal on every machine and in every release, but open to
+ * collisions that an input's author chooses. */
 uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt);
 
 bool frag_map_init(struct frag_map *map, uint64_t seed);
 void frag_map_fini(struct frag_map *map);
-/* *map is a borrowed copy of another one's struct, and becomes a map of its own. */
+/* *Replaces *map, a borrowed copy of another map's struct, by a map with its own memory. */
 bool frag_map_copy(struct frag_map *map);
 
 /* Adds an entry, also where the key is there already. False: out of memory. */

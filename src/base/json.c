@@ -157,9 +157,9 @@ static const char *next_number(const char *p)
 }
 
 /*
- * The library makes a double of each number. An integer that is too large for that
- * keeps its digits beside it: the nodes have the order of the numbers in the text.
- * As values nest, so do the calls: 64 at most. False: out of memory.
+ * cJSON stores each number as a double. An integer too large for that keeps its digits as a
+ * string as well: the nodes follow the order of the numbers in the text. Recursion is as deep
+ * as the values nest, 64 levels at most. False: out of memory.
  */
 static bool keep_digits(struct cJSON *item, const char **p)
 {

@@ -7,7 +7,7 @@
 struct frag_name_list {
 	char text[256];         /* what does not fit is cut off */
 	size_t used;
-	const char *last;       /* borrowed; it waits for what joins it to the others */
+	const char *last;       /* borrowed; added with its joint by the next call */
 };
 
 void frag_listed_add(struct frag_name_list *l, const char *name);

@@ -11,8 +11,8 @@
 /* Returns the name that version 1 had for a name of version 2, or NULL if the name is the same. */
 const char *frag_old_name(const char *name);
 
-/* Writes `path` with each part between dots ("peak.stranded") in the names of version 2.
- * Truncates to `room` bytes. */
+/* Writes `path` with each part between dots ("peak.non_releasable") translated to version 2.
+ * Cuts the result to fit. */
 void frag_new_path(const char *path, char *out, size_t room);
 
 #endif

@@ -19,11 +19,11 @@ struct frag_output_path {
  */
 int frag_destination_find(struct frag_output_path *d, const char *path);
 
-/* Paths, as messages speak of them. */
+/* Paths as messages show them. */
 /* "standard input" for "-", two quotes for no name at all; else the path itself. */
 const char *frag_input_name(const char *path);
 
-/* What follows the last slash; inside the path. */
+/* Returns the part after the last slash, inside the path. */
 const char *frag_file_name(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* parallel.c - tasks that know nothing of each other, side by side on all processors. */
+/* parallel.c - Runs independent tasks on all processors. */
 #include "base/parallel.h"
 
 #include <pthread.h>

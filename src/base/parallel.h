@@ -1,8 +1,8 @@
 /*
- * parallel.h - tasks that know nothing of each other, side by side on all processors.
+ * parallel.h - Runs independent tasks on all processors.
  *
- * They are begun in order. After a failure none is begun any more, and those before it come
- * to their end; so the failure that is reported, the first in order, never depends on threads.
+ * Tasks start in order. After a failure no further task starts, and all earlier ones finish. So
+ * the reported failure, the first in order, does not depend on the timing of threads.
  */
 #ifndef BASE_PARALLEL_H
 #define BASE_PARALLEL_H

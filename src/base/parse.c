@@ -18,7 +18,7 @@ static bool parse_digits(const char **p, const char *end, uint64_t *value)
 	return *p > begin;
 }
 
-/* The shift of K, KiB, M, ...; -1 where the rest of the text is no suffix. */
+/* Returns the shift of K, KiB, M, ..., or -1 where the text is no suffix. */
 static int suffix(const char *p, const char *end)
 {
 	static const char letters[] = "KMGT";
@@ -71,8 +71,8 @@ static bool times_power(const char *p, const char *end, int shift, uint64_t *out
 }
 
 /*
- * All in integers, so no size is rounded: 1.5K is 1536 bytes, and 0.3K is no size,
- * as it is no whole number of bytes.
+ * All arithmetic is in integers, so no size is rounded: 1.5K is 1536 bytes; 0.3K is rejected
+ * because it is not a whole number of bytes.
  */
 bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *out)
 {
@@ -147,8 +147,8 @@ static void advise(char buf[FRAG_ADVICE_ROOM], const char *text, const char *num
 }
 
 /*
- * A decimal unit, a small letter and a blank each are a size that somebody meant:
- * it is written as it is required, with the number that is there.
+ * A decimal unit, a lower-case letter or a blank shows that the text is meant as a size: the
+ * suggestion has the same number in an accepted form.
  */
 const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length)
 {

@@ -9,14 +9,14 @@
 #define FRAG_SIZE_LIMIT (UINT64_C(1) << 53)     /* sizes, ids, ordinals are below */
 
 /*
- * Bytes below 2^53: decimal digits, then K, M, G or T with or without iB
- * (powers of 1024). With `fraction` also 4.5GiB, where it comes to whole bytes.
+ * Parses bytes below 2^53: decimal digits, then K, M, G or T with or without iB (powers of
+ * 1024). With `fraction` also 4.5GiB, where the product is a whole number of bytes.
  */
 bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *out);
 
 /*
- * What to write in place of a text that is no such size, where that can be told:
- * "use 80GiB, or bytes" of 80GB; "" where it cannot. It is buf.
+ * Suggests the correct spelling of a text that is not a valid size: "use 80GiB, or bytes" for 80GB,
+ * or "" where none can be derived. Returns buf.
  */
 #define FRAG_ADVICE_ROOM 128
 const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length);

@@ -40,10 +40,11 @@ char *frag_pickle_i64(char *p, int64_t value);
 char *frag_pickle_real(char *p, double value);
 char *frag_pickle_bool(char *p, bool value);
 
-/* What is no UTF-8 becomes U+FFFD. Room: 3 for each byte, and 5. */
+/* Bytes that are not UTF-8 become U+FFFD. Needs at most 3 bytes for each byte of text, and 5. */
 char *frag_pickle_text(char *p, const char *text, size_t length);
 
-/* Gives the value before it a number; and that value again. A number can be given anew. */
+/* put numbers the preceding value; get repeats the value of that number. A number can be
+ * reused. */
 char *frag_pickle_put(char *p, uint32_t number);
 char *frag_pickle_get(char *p, uint32_t number);
 

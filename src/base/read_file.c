@@ -1,4 +1,4 @@
-/* read_file.c - all bytes of a file that somebody named, in memory. */
+/* read_file.c - reads a whole file into memory. */
 #include "base/read_file.h"
 
 #include <errno.h>

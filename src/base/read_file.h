@@ -1,4 +1,4 @@
-/* read_file.h - all bytes of a file that somebody named, in memory. */
+/* read_file.h - reads a whole file into memory. */
 #ifndef BASE_READ_FILE_H
 #define BASE_READ_FILE_H
 

@@ -31,14 +31,14 @@ uint64_t frag_rng_below(struct frag_rng *r, uint64_t n);
 uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max);
 
 /*
- * From least to most, small and large magnitudes as likely: first a power of
- * two among those that the range touches, then a number from it up to the next,
- * until one is in the range. Where the range holds no such stretch whole, each
- * number of it is as likely. 0 < least <= most < 2^63.
+ * From min to max, with small and large magnitudes as likely: chooses a power of two among
+ * those in the range, then a number from there up to the next power, until the number is in the
+ * range. If the range contains no full interval between two powers, each number is as likely. 0
+ * < min <= max < 2^63.
  */
 uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t min, uint64_t max);
 
-/* True in so many of a hundred cases. */
+/* True in `percent` of a hundred cases. */
 static inline bool frag_rng_percent(struct frag_rng *r, uint64_t percent)
 {
 	return percent && frag_rng_below(r, 100) < percent;

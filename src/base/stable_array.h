@@ -2,8 +2,9 @@
  * stable_array.h - a table that grows and never moves, for one thread that adds to it while others
  * read.
  *
- * Its chunks double in size, and a new one leaves the old ones where they are. A reader may look
- * at any element that it was told of through something that orders memory, a lock say.
+ * Its chunks double in size, and a new chunk leaves the old ones where they are. A reader may
+ * read any element whose index it obtained through an operation that orders memory, such as a
+ * lock.
  */
 #ifndef BASE_STABLE_ARRAY_H
 #define BASE_STABLE_ARRAY_H
@@ -21,12 +22,12 @@ struct frag_chunks {
 	uint32_t capacity;      /* elements */
 };
 
-/* Makes room for `need` elements of `size` bytes, always the same; they are not set. False where
- * out of memory. */
+/* Grows to at least `need` elements of `size` bytes, always the same size; new elements are not
+ * set. False: out of memory. */
 bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size);
 void frag_chunks_fini(struct frag_chunks *c);
 
-/* The element i, for which there is room. Counted from 2^6 on, its highest bit is its chunk. */
+/* Returns element i, which must be allocated. The highest bit of i + 2^6 selects the chunk. */
 static inline void *frag_chunks_at(const struct frag_chunks *c, uint32_t i, size_t size)
 {
 	const uint32_t n = i + (1u << FRAG_CHUNK_BITS);

@@ -1,4 +1,4 @@
-/* suggest.c - the word that somebody may have meant, among those that there are. */
+/* suggest.c - suggests the known name closest to a misspelt one. */
 #include "base/suggest.h"
 
 #include <stdbool.h>
@@ -20,8 +20,9 @@ static uint32_t suggest_min_of(uint32_t a, uint32_t b)
 }
 
 /*
- * Damerau and Levenshtein: insert, delete, replace, or swap two neighbours, each
- * once (optimal string alignment). A swap looks two rows back, so three are kept.
+ * Distance of Damerau and Levenshtein (optimal string alignment): an insertion, a deletion, a
+ * replacement or a swap of two adjacent letters counts once. A swap needs the row before the
+ * previous one, so three rows are kept.
  */
 uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {

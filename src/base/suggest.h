@@ -1,4 +1,4 @@
-/* suggest.h - the word that somebody may have meant, among those that there are. */
+/* suggest.h - suggests the known name closest to a misspelt one. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 
@@ -15,9 +15,9 @@ struct frag_suggestion {
 };
 
 /*
- * How many letters must be put in, left out, changed or swapped with their
- * neighbour to make one word of the other. Large and small letters are alike, and
- * so are - and _. Of a longer word the first 63 letters count.
+ * Counts the letters to insert, delete, replace or swap with the next one to turn one word into
+ * the other. Ignores case and the difference of - and _. Uses the first 63 letters of a longer
+ * word.
  */
 uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 

@@ -10,7 +10,7 @@ static bool wrap_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Is what follows a space the unit of the number before it? */
+/* Is the text after a space the unit of the number before it? */
 static bool is_unit(const char *text)
 {
 	static const char *const units[] = {

@@ -5,16 +5,16 @@
 #include <stddef.h>
 
 /*
- * How many bytes of the text are its first line, in so many columns: up to a space, except one
- * between a number and its unit; a word that is longer is cut. Bytes are columns, but those of
- * a colour, which have none. The spaces after the line are the caller's to pass over.
+ * Returns the bytes of the first line of at most `columns` columns. Lines break at a space,
+ * except one between a number and its unit; a longer word is cut. A byte is a column, except
+ * the bytes of colour codes, which have no width. The caller skips the spaces after the line.
  */
 size_t frag_wrap(const char *text, size_t columns);
 
 #define FRAG_SHORT_NAME 61
 /*
- * A string of JSON with its quotes, in buf as it is, or where it has more than 60 bytes, its
- * beginning, three dots and the quote. Returns buf.
+ * Copies a JSON string with its quotes to buf; of one with more than 60 bytes only the
+ * beginning, three dots and the closing quote. Returns buf.
  */
 const char *frag_short_name(const char *json, char buf[FRAG_SHORT_NAME]);
 

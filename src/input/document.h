@@ -1,9 +1,9 @@
 /*
  * document.h - a large JSON document, part by part through the window.
  *
- * A part (a member, an element) is scanned by a function of the caller's; where
- * the window ends inside it, the window moves on and the part is scanned again
- * from its start. So a part has to fit the window, and the document need not.
+ * A function of the caller scans one part (a member, an element). Where the window ends inside
+ * a part, the window moves on and the part is scanned again from its start. So each part must
+ * fit the window, but the document need not.
  */
 #ifndef INPUT_DOCUMENT_H
 #define INPUT_DOCUMENT_H

@@ -18,7 +18,7 @@ void frag_whole_fini(struct frag_whole *w)
 static int full_input_widen(struct frag_whole *w, const struct frag_input *in, size_t *capacity,
 			    struct frag_error *err)
 {
-	/* a file that is not packed says how long it is */
+	/* the length of a file that is not compressed is known */
 	size_t wider = (w->total > *capacity ? w->total : *capacity * 2) + FRAG_WINDOW_SLACK + 1;
 	const uint64_t file = frag_input_bytes(in);
 	char *bytes;
@@ -39,8 +39,7 @@ static int full_input_widen(struct frag_whole *w, const struct frag_input *in, s
 }
 
 /*
- * The window's buffer becomes the first part; the rest is read straight after it,
- * without the window's moving.
+ * The window's buffer becomes the first part; the remaining input is read directly behind it.
  */
 int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_error *err)
 {

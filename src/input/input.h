@@ -32,9 +32,9 @@ struct frag_input {
 	uint64_t lines, start;  /* as lines_before and line_start */
 	bool     eof;           /* nothing comes after the window */
 	bool     rewindable;
-	bool     by_byte;       /* lines are not counted, and no place is asked for */
+	bool     by_byte;       /* lines are not counted, because no caller requests a place */
 	struct frag_unpacker *unpacker;
-	struct frag_unpack_ahead *ahead;        /* unpacks in a thread; NULL: nobody does */
+	struct frag_unpack_ahead *ahead;        /* unpacks in a thread; NULL: none */
 };
 
 int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
@@ -47,9 +47,8 @@ void frag_input_close(struct frag_input *in);
 int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
 
 /*
- * What is read from here on is read while others work: a packed file is unpacked in a thread of
- * its own, if there is one to be had, and any thread may end the wait for a pipe. False: none
- * could.
+ * Starts reading ahead: a compressed file is unpacked in its own thread, if one can be started,
+ * and any thread may end the wait for a pipe. False: neither is possible.
  */
 bool frag_input_hurry(struct frag_input *in);
 void frag_input_abandon(struct frag_input *in);
@@ -58,10 +57,9 @@ void frag_input_abandon(struct frag_input *in);
 bool frag_input_rewind(struct frag_input *in);
 
 /*
- * Memory that what is kept of an input may take: FRAG_KEPT_MIN, and
- * FRAG_KEPT_A_BYTE for each byte of the file, packed as it is; FRAG_KEPT_MAX at
- * most. A few bytes unpack to any number; a real snapshot takes 85 times its file
- * under gzip, and 220 times under zstd -19.
+ * The memory that a reader may keep of one input: FRAG_KEPT_MIN, plus FRAG_KEPT_A_BYTE for each
+ * byte of the compressed file, at most FRAG_KEPT_MAX. A few bytes can unpack to any size; real
+ * snapshots need 85 times their file under gzip, and 220 times under zstd -19.
  */
 #define FRAG_KEPT_MIN ((uint64_t)256 << 20)
 #define FRAG_KEPT_A_BYTE 1024
@@ -72,7 +70,7 @@ int frag_kept_too_much(const char *path, uint64_t file, struct frag_error *err);
 
 /* Bytes of the file; of a pipe those that were read so far. */
 uint64_t frag_input_bytes(const struct frag_input *in);
-/* 0 where so many bytes may be kept of the input. -FRAG_ETRACE */
+/* Returns 0 if `bytes` of memory may be kept of the input, else -FRAG_ETRACE. */
 int frag_input_afford(const struct frag_input *in, uint64_t bytes, struct frag_error *err);
 
 /* Compressed bytes read so far, and the size of the file (0: unknown). */

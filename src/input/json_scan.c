@@ -331,9 +331,8 @@ static const char *member_name(struct frag_scan *s, const char *p)
 }
 
 /*
- * Nesting needs no recursion: one bool for each open bracket says which kind it
- * is. After a value, as many brackets close as end there, then a comma leads to
- * the next.
+ * Nesting needs no recursion: one bool for each open bracket stores its kind. After a value the
+ * scan closes as many brackets as end there; then a comma leads to the next value.
  */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
 {

@@ -1,9 +1,8 @@
 /*
  * json_scan.h - JSON tokens, strictly as RFC 8259, out of a window of bytes.
  *
- * Each function takes the place where a token begins and returns the place
- * after it, or NULL: the scan's fail then says whether more input is needed
- * or what is wrong, and where.
+ * Each function takes the place where a token begins and returns the place after it. On NULL,
+ * the scan's `fail` is MORE when the window is too short, or describes the error and its place.
  */
 #ifndef INPUT_JSON_SCAN_H
 #define INPUT_JSON_SCAN_H
@@ -27,10 +26,10 @@ struct frag_scan {
 	/* where strings with escapes go, each after the one before. A window's worth is enough
 	 * for one scan of all of it: whoever scans a place again sets it back first */
 	char *scratch;
-	bool one_line;          /* a line end is no white space (events of the lines form) */
+	bool one_line;          /* a line end is not white space (events in the NDJSON format) */
 	enum frag_scan_fail fail;
 	const char *fail_at;
-	const char *fail_text;  /* in words; for BAD */
+	const char *fail_text;  /* the message for BAD */
 };
 
 /* Fails at p: with MORE where p is the window's end, else with BAD and the text. */

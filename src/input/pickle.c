@@ -20,7 +20,7 @@
 
 #define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
 #define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo */
-#define FRAG_PICKLE_AHEAD ((size_t)16 << 10)    /* bytes in the window, where there are so many */
+#define FRAG_PICKLE_AHEAD ((size_t)16 << 10)    /* bytes in the window, where it has that many */
 #define FRAG_PICKLE_OPCODE_MAX 512      /* bytes: no opcode but that of a string has more */
 #define FRAG_PICKLE_MAX ((uint64_t)4 << 30)     /* bytes, decompressed */
 
@@ -39,7 +39,7 @@ struct pickle {
 	const unsigned char *op;        /* the opcode that is being done */
 	struct frag_input *in;          /* fills the window; NULL: it is all there is */
 	uint64_t before;                /* bytes that have left the window */
-	uint64_t frames_end;            /* the file has to have so many bytes */
+	uint64_t frames_end;            /* the file must have at least this many bytes */
 	const char *what;
 	uint32_t *stack, *memo;         /* numbers of values */
 	uint32_t count, capacity;       /* of the stack */
@@ -409,8 +409,8 @@ static int make_marked_tuple(struct pickle *p)
 }
 
 /*
- * The top of the stack under this number. Runs and templates were learned with
- * what the numbers meant, so one that is given anew makes them invalid.
+ * Stores the top of the stack under this number. Runs and templates were learned with the old
+ * meaning of the numbers, so reuse of a number makes them invalid.
  */
 static inline int memoize(struct pickle *p, uint64_t index)
 {

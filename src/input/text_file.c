@@ -14,8 +14,8 @@
 #define SLACK 64        /* zeros, which the scanner looks ahead into */
 
 /*
- * 0 or an errno, so that the caller words the message once. The room doubles, as a
- * pipe does not say its length.
+ * Returns 0 or an errno; the caller writes the message. The buffer doubles, because the length
+ * of a pipe is unknown.
  */
 static int text_file_read_all(int fd, char **text, size_t *length)
 {

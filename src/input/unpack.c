@@ -26,7 +26,7 @@ enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
 
 struct frag_unpacker {
 	int fd;
-	int abandoned;          /* an eventfd that says so; -1: nobody can */
+	int abandoned;          /* an eventfd that ends the wait; -1: none */
 	const char *path;       /* borrowed */
 	unsigned char *chunk;
 	size_t at, end;         /* unread bytes of the chunk */
@@ -131,7 +131,7 @@ void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_
 	*total = u->total;
 }
 
-/* Waits until a pipe has something, be it its end. -1: nobody wants it any more, or a signal. */
+/* Waits until a pipe has bytes or ends. -1: the reading was ended, or a signal arrived. */
 static int wait_for_pipe(const struct frag_unpacker *u)
 {
 	struct pollfd fds[] = {
@@ -155,7 +155,7 @@ static int unpack_read_file(struct frag_unpacker *u, void *to, size_t room, size
 		n = wait_for_pipe(u);
 	if (!u->eof && n == 0)
 		n = read(u->fd, to, room);
-	/* a signal that is not to end the reading restarts it by itself */
+	/* a signal that does not end the reading restarts the call */
 	if (n < 0 && errno == EINTR)
 		return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
 	if (n < 0)
@@ -192,7 +192,7 @@ static int damaged(const struct frag_unpacker *u, const char *what, struct frag_
 			 u->read - (u->end - u->at), what);
 }
 
-/* Looks at the magic bytes and makes ready for what they say. */
+/* Reads the magic bytes and prepares their decompressor. */
 static int recognise(struct frag_unpacker *u, struct frag_error *err)
 {
 	enum kind kind = PLAIN;
@@ -227,8 +227,8 @@ static int recognise(struct frag_unpacker *u, struct frag_error *err)
 }
 
 /*
- * Z_BUF_ERROR is no error yet: inflate() needs more input, and the caller knows
- * whether there is any.
+ * Z_BUF_ERROR is not yet an error: inflate() needs more input, and the caller has more or
+ * reports the end.
  */
 static int read_gzip(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		     struct frag_error *err)
@@ -356,7 +356,7 @@ static struct piece *piece_at(struct frag_unpack_ahead *a, uint64_t i)
 	return &a->pieces[i % PIECES];
 }
 
-/* False: nobody wants more. */
+/* False: the reader has stopped. */
 static bool unpack_wait_for_room(struct frag_unpack_ahead *a)
 {
 	bool more;

@@ -16,7 +16,7 @@ int  frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path,
 void frag_unpacker_del(struct frag_unpacker *u);
 
 /*
- * Up to `room` bytes; *got 0 at the end only. -FRAG_ETRACE where damaged or
+ * Reads at most that many bytes; *got is 0 only at the end. -FRAG_ETRACE where damaged or
  * unreadable, -FRAG_EINTERRUPTED where a signal ended the wait for more.
  */
 int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
@@ -28,8 +28,8 @@ void frag_unpacker_allow_torn(struct frag_unpacker *u);
 bool frag_unpacker_packed(const struct frag_unpacker *u);
 
 /*
- * Makes ready for the second one, which any thread may call: a wait for more of a pipe, now or
- * later, then ends with -FRAG_EINTERRUPTED. Of a file nobody waits. False: it cannot be.
+ * Enables the second function, which any thread may call: a wait for a pipe, now or later, then
+ * ends with -FRAG_EINTERRUPTED. Reading a file never waits. False: it cannot be enabled.
  */
 bool frag_unpacker_abandonable(struct frag_unpacker *u);
 void frag_unpacker_abandon(struct frag_unpacker *u);
@@ -39,15 +39,14 @@ bool frag_unpacker_rewindable(const struct frag_unpacker *u);
 void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total);
 
 /*
- * A packed file, unpacked in a thread of its own some pieces ahead of who reads
- * it.
+ * Unpacks a compressed file in a separate thread, some parts ahead of the reader.
  */
 struct frag_unpack_ahead;
 
 /*
- * The unpacker, which is borrowed, belongs to the thread until the end of this; it must read a
- * file, as nothing wakes a thread that waits for a pipe. NULL where memory is short or there is
- * no thread to be had: it can go on to be read as it was.
+ * The borrowed unpacker belongs to the thread until the thread is stopped; it must read a file,
+ * because a thread that waits for a pipe cannot be woken. NULL: out of memory, or no thread
+ * could be started; the caller can then continue without a thread.
  */
 struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u);
 

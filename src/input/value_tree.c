@@ -81,7 +81,7 @@ static struct frag_chunk *new_chunk(size_t cells)
 	return c;
 }
 
-/* So many cells; what does not fit beside others gets a chunk of its own. */
+/* Allocates `count` cells; a group too large for the current chunk gets its own chunk. */
 static uint32_t *value_tree_room(struct frag_values *v, size_t count)
 {
 	struct frag_chunk *c = v->chunks;
@@ -203,7 +203,7 @@ static uint32_t value_tree_find_shape(struct frag_values *v, const uint32_t *ite
 	return FRAG_SHAPES;
 }
 
-/* The items as they are in the file. */
+/* Stores the items in the order of the file. */
 static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
 {
 	const struct frag_shape *shape =

@@ -1,6 +1,6 @@
 /*
- * value_tree.h - what a pickle or a JSON document holds, in memory, as it is: an
- * object that the file refers to twice is there once.
+ * value_tree.h - the values of a pickle or a JSON document in memory: an object to which the
+ * value_tree.h - file refers twice is stored once.
  *
  * Values are in a table, 16 bytes each, and are known by their number in it;
  * lists and dicts are boxes, which hold such numbers. Dicts that have the same
@@ -59,7 +59,7 @@ struct frag_values {
 	struct frag_shape *shapes;      /* FRAG_SHAPES; NULL before the first dict */
 	size_t expected;                /* bytes of the file that they come from; 0: unknown */
 	uint64_t bytes, max;            /* taken so far, and allowed */
-	uint64_t file;                  /* its bytes as it is packed, where these allow the less */
+	uint64_t file;                  /* the bytes of the compressed file, if these permit less */
 	uint64_t cells;                 /* items added so far */
 };
 
@@ -71,7 +71,7 @@ void frag_values_fini(struct frag_values *v);
 
 enum frag_add { FRAG_ADDED, FRAG_ADD_NOMEM, FRAG_ADD_TOO_MUCH, FRAG_ADD_TOO_DEEP };
 
-/* Makes room for more values. */
+/* Grows the array of values. */
 enum frag_add frag_values_widen(struct frag_values *v);
 
 /* A new value; of a box, an empty one. */
@@ -94,7 +94,7 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_
 /* Bytes of the file that are kept. */
 enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
 			       const char **out);
-/* Room for text that is nowhere in the file. */
+/* Space for text that is not part of the file. */
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out);
 /* Books memory that the reader itself takes. */
 bool frag_values_take(struct frag_values *v, uint64_t bytes);
