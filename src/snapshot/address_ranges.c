@@ -1,4 +1,4 @@
-/* address_ranges.c - runs of addresses in a treap. */
+/* address_ranges.c - address ranges in a treap. */
 #include "snapshot/address_ranges.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * address_ranges.h - runs of addresses that do not overlap, in order: the segments of a
- * device as a log has them, while they come and go.
+ * address_ranges.h - address ranges that do not overlap, in order: the segments of a device as
+ * address_ranges.h - a log creates and removes them.
  */
 #ifndef SNAPSHOT_ADDRESS_RANGES_H
 #define SNAPSHOT_ADDRESS_RANGES_H

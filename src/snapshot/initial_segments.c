@@ -128,7 +128,7 @@ static void widen_range(struct begin *b, uint64_t addr, uint64_t bytes, uint64_t
 	r->end = addr + bytes > r->end ? addr + bytes : r->end;
 }
 
-/* How far each range reaches, by all that the file says of it. */
+/* Computes the extent of each range from all data in the file. */
 static void measure_ranges(struct begin *b)
 {
 	struct frag_snap_device *d = b->d;
@@ -270,9 +270,8 @@ static void place_blocks(struct begin *b)
 }
 
 /*
- * Segments of their own come first. Ranges follow once all of them are measured,
- * as a range is as long as the addresses ever used in it. Places come last, as
- * they are offsets into both.
+ * Separate segments come first. Ranges follow once all of them are measured, because the length
+ * of a range covers all addresses ever used in it. Blocks come last, as offsets into both.
  */
 static bool initial_segments_begin_device(struct begin *b)
 {

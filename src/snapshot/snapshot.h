@@ -34,7 +34,7 @@ enum frag_action {
 /* As PyTorch writes it: "segment_alloc". */
 const char *frag_action_name(enum frag_action action);
 
-/* What an event of the log means once its neighbours are known. */
+/* The meaning of an event of the log, given the events around it. */
 enum frag_role {
 	FRAG_ROLE_NONE,         /* says nothing new */
 	FRAG_ROLE_ALLOC,
@@ -107,7 +107,7 @@ struct frag_snap_device {
 	uint32_t oom_count, first_oom;  /* of the log */
 	uint32_t last_oom;              /* of the log: no request follows; else UINT32_MAX */
 	bool     any_map;               /* an expandable range */
-	bool     forced;                /* a request gave memory back before it obtained more */
+	bool     forced;                /* a request released memory before it reserved more */
 	bool     host;                  /* pinned memory of the host */
 };
 
@@ -141,7 +141,7 @@ struct frag_annotation {
 	uint32_t device;
 	uint32_t order;         /* in the file */
 	uint8_t stage;          /* 0 none, 1 begins, 2 ends */
-	bool named;             /* the text says which end */
+	bool named;             /* the text has its suffix */
 };
 
 struct frag_snapshot {
@@ -159,7 +159,7 @@ struct frag_snapshot {
 	uint32_t remark_count, remark_capacity;
 	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
 	enum frag_stacks stacks;
-	struct frag_stack_table table;       /* whole ones, made as they are asked for */
+	struct frag_stack_table table;       /* whole stacks, built on request */
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
 	uint8_t *origin_of;             /* by number of dict: 1 + enum frag_origin; 0: unknown */
 	uint8_t *frame_maker_of;        /* likewise: 1 + enum frag_maker of the frame alone */
@@ -180,9 +180,9 @@ struct frag_snapshot {
 
 /* From the root value: logs, last states, pools. -FRAG_ETRACE */
 int frag_snapshot_load(struct frag_snapshot *s);
-/* What the file says of pinned host memory, whether or not that is a device. */
+/* The file's data of pinned host memory, whether or not that is a device. */
 int frag_snapshot_host(const struct frag_snapshot *s, struct frag_host_memory *out);
-/* Is a segment of so many bytes for requests above the small ones? */
+/* Does a segment of this many bytes belong to the large pool? */
 bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
 /* From the last state to the first, and what each event of the log means. */
 int frag_snapshot_rewind(struct frag_snapshot *s);
@@ -204,14 +204,14 @@ struct frag_plan_line {
 };
 
 /*
- * Interleaves the lines by time, the remarks' first and then one for each device, behind the
- * blocks that were there before; of equals the first. False: out of memory.
+ * Merges the lines by time, annotations first and then one list for each device, after the
+ * blocks that existed before. Of equal times the first list wins. False: out of memory.
  */
 bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
 
 /*
- * The tag for a stack: its innermost frame of the program's own, and what that called of other
- * packages; and after it the note, where it is in the room. text NULL: nothing to say.
+ * Returns the tag for a stack: the innermost frame of the program, and the functions of other
+ * packages that it called; then the note, if it fits. text is NULL where nothing is known.
  */
 #define FRAG_TAG_ROOM 800
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
@@ -231,8 +231,8 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 bool frag_snapshot_has_settings(const struct frag_snapshot *s);
 
 /*
- * The releases 2.least to 2.most of PyTorch whose settings have just the names that the file has.
- * why: what tells it. False: the file does not tell.
+ * The PyTorch releases, 2.least to 2.most, whose settings have exactly the names in the file.
+ * why: the names that decide. False: the file does not determine the releases.
  */
 bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
 			    const char **why);
@@ -246,14 +246,14 @@ struct frag_recorded {
 void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 			    struct frag_recorded *out);
 
-/* Members that may say a version, ended by NULL; false: the file has none of this name. */
+/* The members that can contain a version, ended by NULL; false: the file has none of this name. */
 extern const char *const frag_snapshot_version_names[];
 bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *buf, size_t size);
 
 /* Did the ring that the events were recorded in drop older ones? Few files say it. */
 enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED };
 
-/* most: events that the ring has room for; 0: not known. */
+/* max: the events that the ring buffer can store; 0: not known. */
 enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max);
 /* How many allocations the ring dropped the events of; false: not known, or none. */
 bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs);

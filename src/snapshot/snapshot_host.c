@@ -1,5 +1,5 @@
 /*
- * snapshot_host.c - what a snapshot says of pinned host memory, without a simulation.
+ * snapshot_host.c - describes the pinned host memory of a snapshot, without a simulation.
  *
  * The file has the blocks at the end and the log that led there, which is read
  * backwards. A block that was allocated and not freed must be there at the end:
@@ -81,8 +81,8 @@ static bool enter_end(struct walk *w)
 }
 
 /*
- * Backwards an alloc ends a block and a free begins it, so the bytes in use pass
- * their peak on the way although the first state is not known.
+ * Backwards an alloc ends a block and a free begins one, so the bytes in use reach their peak
+ * although the first state is unknown.
  */
 static bool walk_back(struct walk *w)
 {

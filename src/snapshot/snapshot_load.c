@@ -12,11 +12,11 @@
 #define ADDRESS_MAX (UINT64_MAX >> 1)
 #define SIZE_HIGHEST (UINT64_C(1) << 53)
 #define SMALL_REQUEST (UINT64_C(1) << 20)
-/* Memory for an event or block, at the most: the log, what rewinding keeps, the plan. */
+/* The most memory for an event or block: the log, the rewound state, the plan. */
 #define MADE_OF_ONE (2 * (sizeof(struct frag_logged) + sizeof(struct frag_live_block)          \
 			  + sizeof(struct frag_snapshot_plan)))
 
-/* Which element of the file is looked at, for messages. */
+/* The element of the file that messages name. */
 struct place {
 	const char *list;
 	uint32_t i, j;
@@ -307,10 +307,9 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
 }
 
 /*
- * What a member means depends on the action: an out-of-memory has free bytes in
- * place of an address. Unknown actions are left out, as a newer PyTorch may add
- * some. One event without a time takes the times from all, as records are merged
- * by them.
+ * The meaning of a member depends on the action: an out-of-memory event has free bytes instead
+ * of an address. Unknown actions are omitted, because a newer PyTorch may add some. One event
+ * without a time removes the times of all, because records are merged by time.
  */
 static int snapshot_load_read_event(struct load *load, const struct place *at,
 				    const struct frag_value *dict, struct frag_snap_device *d)
@@ -356,7 +355,7 @@ static int snapshot_load_read_event(struct load *load, const struct place *at,
 	return 0;
 }
 
-/* Room for a whole log at once; but never for more than see() will let through. */
+/* Allocates a whole log at once, but never more than see() permits. */
 static bool expect(const struct frag_snapshot *s, struct frag_snap_device *d, uint32_t count)
 {
 	uint64_t left = s->values.cells + 1 - s->seen;
@@ -398,9 +397,8 @@ static int snapshot_load_read_traces(struct load *load, const struct frag_value 
 }
 
 /*
- * Annotations are a list of their own, outside of the logs. One of a device that
- * has neither segments nor events is left out, as no records of that device follow
- * it.
+ * Annotations are a separate list, outside of the logs. An annotation of a device without
+ * segments and events is omitted, because no records of that device follow it.
  */
 static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 {

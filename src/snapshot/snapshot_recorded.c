@@ -68,7 +68,7 @@ bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *
 							  "allocator_settings");
 	const struct frag_value *value = frag_dict_get(&s->values, &s->root, name);
 
-	/* what fragsim wrote has a dict of its own among the settings */
+	/* fragsim's own snapshots have a dict among the settings */
 	if (!frag_is(value, FRAG_STRING))
 		value = frag_dict_get(&s->values, frag_dict_get(&s->values, settings, name),
 				      "version");

@@ -2,9 +2,8 @@
  * snapshot_records.c - the records of a snapshot, in their order, with the device
  * calls that its log shows for each.
  *
- * A device call is an outcome, not a request, so none is a record; but where the
- * log shows memory given back that no request forced, the program had emptied the
- * cache, and that is one.
+ * A device call is an outcome, not a request, so none becomes a record. Where the log releases
+ * memory although no request forced it, the program had emptied the cache; that is a record.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ struct walk {
 	uint32_t life_count, life_capacity;
 	struct frag_spans spans;        /* segments; live: their blocks */
 	uint64_t reserved, max_reserved;        /* bytes */
-	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
+	uint32_t idle;                  /* segments of pool 0 without blocks, except ranges */
 	uint32_t pending;               /* blocks */
 	uint32_t completes;             /* the plan's last records are as many completes */
 	uint32_t forced_by;             /* the event after releases that were forced; 0: none */
@@ -300,7 +299,7 @@ static bool snapshot_records_is_release(const struct frag_logged *e)
 					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
 }
 
-/* What comes after a group of releases that begins at i; completes may be between. */
+/* Finds the next event after a group of releases that begins at i; completes may be between. */
 static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
 {
 	while (i < d->log_count
@@ -390,8 +389,8 @@ static bool find_last_uses(struct walk *w)
 }
 
 /*
- * A private pool gives memory back only once the program is done with it. Those completes that
- * the next request may have forced still are the last records before it.
+ * A private pool releases memory only after the program has deleted it. Completes that the next
+ * request may have forced are still the last records before it.
  */
 static bool let_go(struct walk *w, uint32_t i)
 {
@@ -449,9 +448,9 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 }
 
 /*
- * A request that failed shows what the device can hold. The program that asked again
- * later went on without the block; where it never did, this is where the recording
- * ends, and the block is as live as any other then.
+ * A failed request shows the capacity of the device. A program that tried again later continued
+ * without the block. Where it never did, the recording ends here, and the block is live like
+ * any other.
  */
 static bool walk_oom(struct walk *w, uint32_t i)
 {
@@ -475,9 +474,8 @@ static bool walk_oom(struct walk *w, uint32_t i)
 }
 
 /*
- * One event of the log, or a group of releases, of which *i becomes the last.
- * Memory obtained belongs to the request that comes next: w->gained lasts until
- * then.
+ * Handles one event of the log, or a group of releases; *i becomes its last index. Memory that
+ * was reserved belongs to the next request; w->gained lasts until then.
  */
 static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 {
@@ -543,7 +541,7 @@ static bool walk_first_live(struct walk *w)
 	return true;
 }
 
-/* The most that the log ever shows as reserved. */
+/* The peak of reserved bytes in the log. */
 static uint64_t find_most_reserved(const struct frag_snap_device *d)
 {
 	uint64_t now = 0, max;

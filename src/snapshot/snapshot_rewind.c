@@ -1,10 +1,10 @@
 /*
  * snapshot_rewind.c - the state that a snapshot's history began with.
  *
- * The file has the last state and the events that led there. Read backwards, an
- * alloc takes a block away and a free brings it back; what is left in the end was
- * there at the beginning. Events that contradict the rest are counted as lost:
- * a ring that was full, or actions that were not recorded.
+ * The file has the last state and the events before it. Read backwards, an alloc removes a
+ * block and a free restores one; the blocks left at the end are the initial state. Events that
+ * contradict the others are counted as lost: the ring buffer was full, or actions were not
+ * recorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,7 @@ static bool is_done_at_once(const struct frag_snap_device *d, uint32_t i)
 }
 
 /*
- * By the action alone: a free is pending until a neighbour shows that it was
- * completed.
+ * Uses the action alone: a free is pending until a later event shows that it was completed.
  */
 static enum frag_role plain_role(uint8_t action)
 {
@@ -295,9 +294,9 @@ uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr)
 }
 
 /*
- * The last state goes into the map and the spans, then the log is undone from its
- * end. Regions are added anew, so that those which overlap are left out; the array
- * is overwritten while it is read, but the writer never overtakes the reader.
+ * Enters the last state into the map and the spans, then undoes the log from its end. Regions
+ * are added again, so overlapping ones are dropped; the array is overwritten while it is read,
+ * but the writer never overtakes the reader.
  */
 static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct frag_spans *spans)
 {
@@ -325,9 +324,8 @@ static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct f
 }
 
 /*
- * Roles come before undoing: only what follows a free in the log says whether the
- * block was pending in between. The last state's regions are copied first, as
- * undoing overwrites them.
+ * Assigns roles before undoing, because only later events show whether a freed block was
+ * pending in between. Copies the last state's regions first, because undoing overwrites them.
  */
 static bool rewind_device(struct frag_snap_device *d, bool pools, uint64_t seed)
 {

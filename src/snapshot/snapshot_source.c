@@ -410,7 +410,7 @@ static int name_pools(struct source *src)
 	return 0;
 }
 
-/* An out-of-memory of the log says what the device could hold. */
+/* A failed request in the log gives the capacity of the device. */
 static int make_figures(struct frag_snapshot *s)
 {
 	static char host_name[] = "pinned host memory";
@@ -433,9 +433,9 @@ static bool looks_full(uint32_t count)
 }
 
 /*
- * What limits the trust in the figures: a history that begins in mid-run,
- * contradictions, and a device size that is only known from a failed request. A
- * log that is as long as a usual ring buffer was probably cut.
+ * Warns of conditions that limit the accuracy: a history that begins in mid-run,
+ * contradictions, and a device size known only from a failed request. A log as long as a usual
+ * ring buffer was probably cut.
  */
 static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			const struct frag_log *log)
@@ -473,7 +473,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  frag_size_text(more, d->log[d->first_oom].addr), taken);
 }
 
-/* Where the collection of garbage is off, only a refusal makes a request give memory back. */
+/* With garbage collection off, a request releases memory only after the device refused. */
 static void note_full(const struct frag_snapshot *s, uint32_t i, const struct frag_log *log)
 {
 	const struct frag_snap_device *d = &s->devices[i];
@@ -552,7 +552,7 @@ static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_
 	}
 }
 
-/* Takes the input over; what is needed of it later goes to s->whole. */
+/* Takes the input over; the members needed later go to s->whole. */
 typedef int take_fn(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err);
 
 /*

@@ -1,4 +1,4 @@
-/* snapshot_tag.c - what a stack says of a block, in one line and in whole. */
+/* snapshot_tag.c - describes a stack trace, in one line and in full. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,10 @@
 /*
  * address_map.h - allocations that a log names by address, as events with ids.
  *
- * An address is used again and again, and a log may begin late or have gaps. So
- * each allocation gets a number of its own as its id: the order in which the log
- * mentions it first. What the log frees but never allocated is allocated before
- * its first event; what it allocates at an address that is still in use is
- * preceded by the free that is missing.
+ * Addresses are reused, and a log may begin late or have gaps. So each allocation gets its own
+ * number as its id: the order of its first event in the log. A free without an allocation gets
+ * an allocation before its first event; an allocation at an address in use gets the missing
+ * free before it.
  */
 #ifndef TRACE_ADDRESS_MAP_H
 #define TRACE_ADDRESS_MAP_H
@@ -51,7 +50,7 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
 /* Bytes that were live before the log and that it does not mention. */
 bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
 
-/* Puts what comes before in its place, and notes what was found. False: out of memory. */
+/* Inserts the events that precede the log, and adds the notes. False: out of memory. */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
 
 #endif

@@ -174,7 +174,7 @@ static const struct frag_source_ops buffered_source = {
 	.close = buffered_close,
 };
 
-/* The forms that are kept in memory say nothing about devices, so each gets the defaults. */
+/* The formats kept in memory contain no device data, so each device gets the defaults. */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err)
 {

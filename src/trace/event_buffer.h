@@ -1,6 +1,6 @@
 /*
- * event_buffer.h - events of a file in memory, compactly: for forms that must be
- * seen whole before the first event is known.
+ * event_buffer.h - stores the events of a file in memory, compactly, for formats whose first
+ * event_buffer.h - event is known only after the whole file was read.
  */
 #ifndef TRACE_EVENT_BUFFER_H
 #define TRACE_EVENT_BUFFER_H
@@ -56,12 +56,12 @@ uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
 			 struct frag_error *err);
 
-/* Makes room for `more` rows before the first; they are zeroed. False: out of memory. */
+/* Inserts `more` zeroed rows before the first. False: out of memory. */
 bool frag_buffered_before(struct frag_buffered *h, uint32_t more);
 
 /*
- * So many devices, with all defaults; then the rows as a source that owns h, also
- * on failure. in only says how much was read, and stays the caller's.
+ * Adds `count` devices with all defaults, then returns the rows as a source that owns h, also
+ * on failure. `in` only supplies the number of bytes read; the caller keeps it.
  */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err);

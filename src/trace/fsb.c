@@ -1,5 +1,5 @@
 /*
- * fsb.c - the binary form, as a source.
+ * fsb.c - reads the fsb format as a source.
  *
  * A block is in memory whole, checked and unpacked, before its first event is
  * given. Columns are read by cursors without looking at their ends: a file that is
@@ -304,8 +304,8 @@ static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error 
 }
 
 /*
- * The last block is checked to be used up before the next one replaces its
- * payload, and stacks come in a block of their own in front of their events.
+ * The last block must be used up before the next one replaces its payload. Stacks are in a
+ * separate block before their events.
  */
 static int fsb_refill(void *state, struct frag_error *err)
 {

@@ -1,10 +1,9 @@
 /*
- * fsb.h - the binary form (fragsim-binary(5)): as a source, and written.
+ * fsb.h - the fsb format (fragsim-binary(5)), read and written.
  *
- * Little-endian blocks, each with its checksum, packed with zstd. Within a block
- * of events each member has a column of its own. What events have in common, all
- * but id, size, time and texts, is a shape; shapes and texts are in the file once,
- * in the first block that uses them.
+ * Little-endian blocks, each with its checksum, compressed with zstd. Within a block of events
+ * each member is a separate column. A shape has all members that events share: all except id,
+ * size, time and texts. The file has each shape and text once, in the first block that uses it.
  */
 #ifndef TRACE_FSB_H
 #define TRACE_FSB_H
@@ -16,7 +15,7 @@
 #define FRAG_FSB_MAGIC_LENGTH 8
 #define FRAG_FSB_VERSION 2
 
-/* A block's head: kind, number, bytes, packed bytes, CRC-32 of these and of what follows. */
+/* A block's head: kind, number, bytes, compressed bytes, CRC-32 of these and of the payload. */
 #define FRAG_FSB_HEAD_LENGTH 20
 #define FRAG_FSB_BLOCK_MAX (UINT32_C(48) << 20)
 #define FRAG_FSB_EVENTS_MAX 32768

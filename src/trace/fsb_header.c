@@ -1,4 +1,4 @@
-/* fsb_header.c - the header of the binary form, and what is taken out of payloads. */
+/* fsb_header.c - reads the header of the fsb format, and the numbers in payloads. */
 #include "trace/fsb_stacks.h"
 
 #include <inttypes.h>

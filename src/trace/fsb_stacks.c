@@ -1,5 +1,5 @@
 /*
- * fsb_stacks.c - whole stacks in the binary form, read and written.
+ * fsb_stacks.c - reads and writes stack traces in the fsb format.
  *
  * A payload is columns of integers of 4 bytes, then the bytes of texts. What it
  * numbers goes on where the block before it ended, in the order of the table.
@@ -111,9 +111,8 @@ static bool must_know(uint32_t kind)
 }
 
 /*
- * Number and checksum come before the kind: only a block that is whole may be
- * passed over because its kind is unknown. Each need() may move the window, so the
- * head is looked up again.
+ * Checks number and checksum before the kind: only a complete block of an unknown kind may be
+ * skipped. Each need() may move the window, so the head is computed again.
  */
 int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		  struct frag_error *err)
@@ -415,7 +414,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 
 /* Writing. */
 
-/* The source's stack in our table; from the outermost frame on, as it is there. */
+/* Stores the source's stack, from the outermost frame, in this table. */
 static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			   uint64_t at)
 {
@@ -423,7 +422,7 @@ static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols 
 	struct frag_frame frame;
 
 	while (count < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
-		/* no file has so many lines */
+		/* larger than the last line of any file */
 		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
 		frames[count] = frag_stacks_frame(&s->table, &frame);
 		if (!frames[count++])

@@ -1,11 +1,11 @@
-/* fsb_stacks.h - whole stacks in the binary form: the blocks that precede events. */
+/* fsb_stacks.h - stack traces in the fsb format: the blocks that precede events. */
 #ifndef TRACE_FSB_STACKS_H
 #define TRACE_FSB_STACKS_H
 
 #include "trace/fsb.h"
 #include "trace/stacks.h"
 
-/* The blocks of the binary form: found, checked and unpacked. */
+/* Finds, checks and unpacks the blocks of the fsb format. */
 /* After a payload: bytes that may be read, and mean nothing. */
 #define FRAG_FSB_SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
 
@@ -70,8 +70,8 @@ struct frag_fsb_stacks {
 void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
 
 /*
- * The file is read a second time, for what became of an id. The table stays, as somebody may
- * still look at the stacks of earlier events; blocks are checked only from here on.
+ * The file is read a second time, to find the end of each id. The table is kept, because a
+ * caller may still read the stacks of earlier events; from here on blocks are only checked.
  */
 void frag_fsb_stacks_rewind(struct frag_fsb_stacks *s);
 
@@ -90,7 +90,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			  uint32_t stack, uint64_t *bytes);
 
-/* Writes the payload: how long it is; and where there is room for it, the bytes. */
+/* The length of the payload; put writes that many bytes at p. */
 size_t frag_fsb_stacks_size(const struct frag_fsb_stacks *s);
 void frag_fsb_stacks_put(struct frag_fsb_stacks *s, char *p);
 

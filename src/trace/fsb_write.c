@@ -1,4 +1,4 @@
-/* fsb_write.c - the binary form, written. */
+/* fsb_write.c - writes the fsb format. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -10,8 +10,8 @@
 #include "trace/name_tables.h"
 
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
-#define LARGEST 9e15            /* below 2^53, with room for rounding */
-/* A block ends where it has so many bytes of new texts. */
+#define LARGEST 9e15            /* below 2^53, with a margin for rounding */
+/* A block ends after this many bytes of new texts. */
 #define TEXT_BYTES_MAX (UINT32_C(4) << 20)
 
 /* Bytes that grow. */
@@ -58,7 +58,7 @@ struct fsb {
 	struct frag_fsb_stacks stacks;
 	struct pending_time *times;
 	uint32_t time_count, time_capacity;
-	uint32_t digits;        /* after the point, the most of this block's times */
+	uint32_t digits;        /* most digits after the point among this block's times */
 	double largest;         /* of them, without its sign */
 	uint64_t text_bytes;    /* of this block's new texts and stacks */
 	uint32_t events;        /* of this block */
@@ -238,8 +238,8 @@ static bool usual_text(const struct frag_record *rec, char text[FRAG_NUMBER_ROOM
 }
 
 /*
- * A time as an integer, so many digits of it after the point; exact, and not
- * too large in the unit that the block would then have.
+ * Converts a time to an integer with `decimals` digits after the point. The conversion must be
+ * exact, and the result must not be too large in the unit that the block would then have.
  */
 static bool decimal(const struct fsb *f, double t, const char *text, size_t length,
 		    struct pending_time *out)
@@ -381,7 +381,7 @@ static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
 	return !(rec->members & FRAG_HAS_TAG) || fsb_write_put_text(f, rec->tag);
 }
 
-/* Times as differences, now that the unit is known; the first, of which they are. */
+/* Converts times to differences, now that the unit is known, and returns the first time. */
 static int64_t put_times(struct fsb *f)
 {
 	int64_t last = 0, first = 0;

@@ -1,4 +1,4 @@
-/* header.c - what a trace says of itself and of its devices, around the events. */
+/* header.c - the header of a trace: members of the trace and of its devices. */
 #include "trace/header.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static const char *header_mistyped(struct frag_header *h, struct frag_scan *s, c
 	return NULL;
 }
 
-/* With what somebody may have meant. */
+/* Adds the closest known name as a suggestion. */
 static const char *mistyped_size(struct frag_header *h, struct frag_scan *s, const char *at,
 				 const char *name, const char *wanted)
 {
@@ -119,8 +119,8 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 }
 
 /*
- * Figures may come in any order, and members that nobody knows are passed over;
- * but one figure twice is refused, as neither could be trusted.
+ * Values may come in any order, and unknown members are skipped. A member that occurs twice is
+ * refused, because neither value could be trusted.
  */
 static const char *scan_device(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t depth)

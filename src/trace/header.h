@@ -1,4 +1,4 @@
-/* header.h - what a trace says of itself and of its devices, around the events. */
+/* header.h - the header of a trace: members of the trace and of its devices. */
 #ifndef TRACE_HEADER_H
 #define TRACE_HEADER_H
 
@@ -22,7 +22,7 @@ struct frag_header {
 	struct frag_device_figures *devices;
 	uint32_t device_count, device_capacity;
 	bool nomem;
-	char *meta;             /* as it is there; NULL: none */
+	char *meta;             /* the text in the file; NULL: none */
 	uint32_t meta_length;
 	const char *wrong_at;   /* where a member is no good; NULL: none */
 	char wrong[320];        /* and why */

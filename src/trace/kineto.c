@@ -23,7 +23,7 @@ enum frag_kineto_kind {
 	FRAG_KINETO_MEMORY,             /* "[memory]" */
 	FRAG_KINETO_OOM,                /* "[OutOfMemory]" */
 	FRAG_KINETO_OP,                 /* an operator, from t to t + duration */
-	FRAG_KINETO_ANNOTATION,         /* a named stretch of the program: a step of training */
+	FRAG_KINETO_ANNOTATION,         /* a named range of the program: a step of training */
 };
 
 struct frag_kineto_event {
@@ -285,7 +285,7 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 		if (!o.args)
 			return frag_document_wrong(d, begin, "member \"args\" of a memory event is"
 						   " missing");
-		s->scratch = scratch;   /* args are seen twice, and there is room for once */
+		s->scratch = scratch;   /* args occur twice, but only one copy fits */
 		if (!scan_args(d, s, o.args, depth + 1, ev))
 			return NULL;
 	}

@@ -100,7 +100,7 @@ void frag_tags_fini(struct frag_tags *t)
 	frag_map_fini(&t->map);
 }
 
-/* Numbers that nobody uses any more come first; they are chained through their users. */
+/* Reuses numbers without users first; they are linked through their user counts. */
 static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t hash)
 {
 	char *copy = malloc((size_t)text.length + 1);
@@ -150,8 +150,9 @@ static uint32_t find_tag(struct frag_tags *t, struct frag_text text)
 }
 
 /*
- * The same tags come again and again: the one that looked alike the last time is tried first. What
- * a tag looks like anybody may know, so each may miss; then the seeded hash decides as ever.
+ * The same tags repeat, so the tag that had the same short signature last time is compared
+ * first. An author can predict signatures and make each miss; then the seeded hash table
+ * decides as usual.
  */
 uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text)
 {

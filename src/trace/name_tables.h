@@ -12,8 +12,8 @@
 #include "fragsim/trace.h"
 
 /*
- * Streams or pools: each handle gets the next index, for good. The integer 0 is index 0. Handles
- * never move: who knows an index may look at its handle while others are added.
+ * Streams or pools: each handle permanently gets the next index. The integer 0 is index 0.
+ * Handles never move: a thread may read the handle of an index while another adds handles.
  */
 struct frag_handles {
 	struct frag_map numbers, texts;
@@ -42,10 +42,10 @@ static inline uint32_t frag_handles_index(struct frag_handles *h, const struct f
 }
 
 /*
- * Tags, counted by their users. A tag that nobody uses stays until many such
- * have gathered, so that a common one is not made again and again, and those of
- * freed blocks cannot fill the memory. Index 0 is no tag. A tag that has users never
- * moves: others may look at its text while tags are added.
+ * Tags, counted by their users. A tag without users is kept until many of them exist, so a
+ * common tag is not created repeatedly, and tags of freed blocks cannot fill the memory. Index
+ * 0 means no tag. A tag with users never moves: threads may read its text while another adds
+ * tags.
  */
 struct frag_tag {
 	char *text;
@@ -76,7 +76,7 @@ void frag_tags_fini(struct frag_tags *t);
 /* Counts one user more; 0 where the host is out of memory. */
 uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text);
 void frag_tags_release(struct frag_tags *t, uint32_t tag);
-/* Forgets the tags that nobody uses, where they are many. */
+/* Deletes the tags without users, if there are many. */
 void frag_tags_sweep(struct frag_tags *t);
 
 #endif

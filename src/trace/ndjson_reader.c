@@ -1,5 +1,5 @@
 /*
- * ndjson_reader.c - fragsim's own JSON, the lines form and the object form, as a source.
+ * ndjson_reader.c - reads fragsim's own formats, NDJSON and a JSON object, as a source.
  *
  * Events are decoded out of a window of the input. Where the window ends inside
  * an event, the window moves on and that event is decoded again from its start,
@@ -30,11 +30,11 @@ struct native {
 	enum form form;
 	bool reading;           /* events have been asked for */
 	bool begun;             /* an element of the array, or an event, was seen */
-	bool closed;            /* the array's bracket was seen, what follows it not yet */
+	bool closed;            /* the array's bracket was read, the next token not yet */
 	bool ended;             /* nothing is left to read */
-	bool expect_event;      /* object form: after a comma */
+	bool expect_event;      /* JSON object: after a comma */
 	bool looked_behind;     /* members after the events are known already */
-	bool open_header;       /* they are not, and could not be looked at (a pipe) */
+	bool open_header;       /* they are not, and could not be (a pipe) */
 	bool any_meta;          /* they are read for meta alone */
 };
 
@@ -177,7 +177,7 @@ static const char *scan_tail(struct native *n, struct frag_header *header, const
 	return frag_header_scan(header, &n->scan, p);
 }
 
-/* Object form: skips the events, checking their syntax only, and reads the members after. */
+/* JSON object: skips the events, checking only their syntax, and reads the members after them. */
 static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 {
 	int rc;
@@ -256,7 +256,7 @@ static bool has_all(const struct native *n)
 	       && (members & FRAG_HEADER_META || !n->any_meta || !n->in.rewindable);
 }
 
-/* The object form, n->at after the bracket of `events`. */
+/* JSON object: n->at is after the bracket of `events`. */
 static int begin_object(struct native *n, struct frag_error *err)
 {
 	uint32_t members = n->header.members;
@@ -295,7 +295,7 @@ static int begin_object(struct native *n, struct frag_error *err)
 	return rc;
 }
 
-/* Lines form: nothing but white space may be after the header on its line. */
+/* NDJSON: only white space may follow the header on its line. */
 static int end_header(struct native *n, struct frag_error *err)
 {
 	for (;;) {
@@ -317,9 +317,8 @@ static int end_header(struct native *n, struct frag_error *err)
 }
 
 /*
- * The first object decides: with `events` it is the whole trace, else a header on
- * a line of its own. Where it is an event itself there is no header, and n->at
- * stays in front of it.
+ * The first object decides: with `events` it is the whole trace, otherwise a header on a
+ * separate line. If it is an event there is no header, and n->at stays before it.
  */
 static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 {
@@ -418,13 +417,13 @@ static int native_refill(void *state, struct frag_error *err)
 		rc = ndjson_reader_refill(n, err);
 	if (rc < 0)
 		return rc;
-	/* what came with the header does not wait for what comes next */
+	/* events read with the header are returned before more input arrives */
 	n->reading = n->in_events = true;
 	ndjson_reader_aim(n, n->form == LINES);
 	return 1;
 }
 
-/* Object form: to the next event's brace. 1; 0 where the window or the array ends. */
+/* JSON object: moves to the next event's brace. 1; 0 where the window or the array ends. */
 static int next_element(struct native *n, struct frag_error *err)
 {
 	const char *p = frag_scan_space(&n->scan, here(n));
@@ -452,7 +451,7 @@ static int next_element(struct native *n, struct frag_error *err)
 	return 1;
 }
 
-/* Lines form: past blank lines. 1; 0 where the window or the input ends. */
+/* NDJSON: skips blank lines. 1; 0 where the window or the input ends. */
 static inline int ndjson_reader_next_line(struct native *n, struct frag_error *err)
 {
 	const char *p = here(n);
@@ -470,7 +469,7 @@ static inline int ndjson_reader_next_line(struct native *n, struct frag_error *e
 	return 0;
 }
 
-/* After an event of the lines form nothing but white space may be on its line. */
+/* NDJSON: only white space may follow an event on its line. */
 static inline const char *ndjson_reader_end_line(struct native *n, const char *p)
 {
 	while (is_space(*p))
@@ -482,7 +481,7 @@ static inline const char *ndjson_reader_end_line(struct native *n, const char *p
 	return frag_scan_bad(&n->scan, p, "bytes after the event on its line");
 }
 
-/* The input ends within the last line, as of a program that was killed: it can be left out. */
+/* The input ends within the last line, as after a killed program: the line can be omitted. */
 static int torn_line(struct native *n, const char **kind, struct frag_error *err)
 {
 	const int rc = ndjson_reader_go_on(n, err);
@@ -539,7 +538,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	return flaw.kind ? -FRAG_ETRACE : 1;
 }
 
-/* Usual lines are taken as many at once as there are in a row, others one by one. */
+/* Lines of the usual spelling are read in batches, all others individually. */
 static int native_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		       const char **kind, struct frag_error *err)
 {

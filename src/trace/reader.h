@@ -1,5 +1,5 @@
 /*
- * reader.h - a form that a trace can have, and what readers of forms share.
+ * reader.h - a format of traces, and functions that all readers share.
  *
  * A form is one const entry of the table in events/readers.c: a sniff that knows
  * it by its first bytes, and an open that makes a source of it. Names of files
@@ -21,7 +21,7 @@ enum frag_sniff {
 	FRAG_SNIFF_MORE,        /* so few bytes are not enough */
 };
 
-/* A form that has been opened. */
+/* An open trace. */
 struct frag_reading {
 	const struct frag_source_ops *ops;
 	void *state;            /* the reader's own, until ops->close */
@@ -59,10 +59,9 @@ void frag_note(const struct frag_log *log, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * For sniffs of JSON: looks at the member names of the first object, which is
- * the document itself or the first element of an array that is. YES at the first
- * of `ours`, NO at the first of `theirs`, at the object's end, and where there is
- * no such object. Both lists are ended by NULL.
+ * For sniffs of JSON: reads the member names of the first object, which is the document itself
+ * or the first element of an array. YES at the first name in `ours`, NO at the first in
+ * `theirs`, at the object's end, and without such an object. NULL ends both lists.
  */
 enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 				const char *const *ours, const char *const *theirs);
@@ -80,7 +79,7 @@ extern const struct frag_reader frag_reader_kineto;
 /* The CSV of google/minimalloc: buffers with their lifetimes, as a source. */
 extern const struct frag_reader frag_reader_minimalloc;
 
-/* Fragsim's own JSON, the lines form and the object form, as a source. */
+/* Reads fragsim's own formats, NDJSON and a JSON object, as a source. */
 extern const struct frag_reader frag_reader_object, frag_reader_lines;
 
 /* The CSV log of RMM's logging_resource_adaptor, as a source. */

@@ -16,7 +16,7 @@
 #include "input/json_scan.h"
 
 #define MEMBERS 11
-#define EXCERPT 40         /* bytes of a value that are looked at */
+#define EXCERPT 40         /* the bytes of a value that messages show */
 
 /* Once for each usual member, so that what depends on the member is decided here. */
 #define ALWAYS __attribute__((always_inline))
@@ -276,8 +276,8 @@ static uint32_t bit_index(uint32_t bit)
 }
 
 /*
- * One flaw is reported. A repeated member comes first, as it is open which of the
- * two counts; then the op, as it says which members matter at all.
+ * Reports one error. A repeated member comes first, because it is open which of the two counts;
+ * then the op, which decides which members matter.
  */
 static void describe_flaw(const struct frag_scan *s, const struct frag_record *rec,
 			  const struct flaws *flaws, const char *begin,
@@ -325,7 +325,7 @@ static void record_scan_judge(const struct frag_scan *s, const struct frag_recor
 	if (has_op && rec->members & FRAG_HAS_VALUE) {
 		bool text = rec->text.text != NULL;
 
-		/* value was scanned before it was known whose it is */
+		/* the value was scanned before its member was known */
 		if ((rec->op == FRAG_OP_SET_FRACTION && text)
 		    || (rec->op == FRAG_OP_CONFIGURE && !text))
 			flaws->mistyped |= FRAG_HAS_VALUE;
@@ -390,7 +390,7 @@ static const char *scan_other(struct frag_scan *s, const char *p, uint32_t depth
 	return p ? frag_scan_skip(s, p, depth + 1) : NULL;
 }
 
-/* One member. The usual ones have code of their own each, with its place in scan_member(). */
+/* Scans one member. The usual ones have separate code, at their labels in scan_member(). */
 static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t depth,
 				    struct frag_record *rec, struct flaws *flaws)
 {
@@ -420,8 +420,8 @@ static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t
 }
 
 /*
- * What is noted on the way is judged at the end, when the op is known; an object
- * with nothing noted, as nearly all are, is not judged at all.
+ * The scan notes errors and judges them at the end, when the op is known. An object without
+ * notes, the usual case, needs no judgement.
  */
 const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 			     struct frag_record *rec, struct frag_record_error *flaw)
@@ -457,8 +457,8 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 }
 
 /*
- * Compared at a place that is in the window, a literal may reach into the slack of zeros
- * behind it; the next one begins only where the one before was there.
+ * A literal that starts inside the window may extend into the zeros behind it. The next
+ * comparison starts only after the previous one matched.
  */
 #define BEGINS(p, literal) (memcmp(p, literal, sizeof(literal) - 1) == 0)
 #define AFTER(p, literal) ((p) + sizeof(literal) - 1)

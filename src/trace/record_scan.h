@@ -9,7 +9,7 @@
 struct frag_record_error {
 	const char *kind;       /* NULL: none; a constant: "a repeated member" */
 	const char *at;         /* in the window */
-	char text[256];         /* in words, with the values */
+	char text[256];         /* the message, with the values */
 };
 
 /*
@@ -30,8 +30,8 @@ bool frag_op_parse(struct frag_text name, enum frag_op *op);
 const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
 
 /*
- * "; use 3MiB, or bytes" of "3MB" at p: how to write what somebody meant for a size, which
- * frag_scan_size() did not take; "" where that cannot be told.
+ * Suggests the correct spelling of the size at p that frag_scan_size() refused: "; use 3MiB, or
+ * bytes" for "3MB". "" where none can be derived.
  */
 #define FRAG_SCAN_ADVICE_ROOM 160
 const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
@@ -43,11 +43,10 @@ const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
 /*
  * The events that are nearly all of a trace, known by their spelling.
  *
- * What our own writers write of an alloc or a free: no white space, op, id and
- * size first, in this order. Here such an event is recognised as it is there, and
- * nothing is ever judged: whatever is spelled otherwise, be it good or bad, is left to
- * frag_record_scan(), which reads it from its brace on. So this may know as little
- * as it likes, but what it takes must be what that function would have said.
+ * Recognises an alloc or a free as fragsim's own writers spell it: no white space, op, id and
+ * size first, in this order. It reports no errors: any other spelling, valid or not, is read by
+ * frag_record_scan() from the brace on. So it may accept as little as it likes, but what it
+ * accepts must give the same record as that function.
  */
 /*
  * The event at p, in a window that ends as scan.h has it. The place after its brace, or

@@ -80,7 +80,7 @@ static struct frag_text stacks_text_of(const struct frag_stack_table *s, uint32_
 	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
 }
 
-/* Nothing here is written once the stack has its number, and nothing else is looked at. */
+/* Nothing here is written after the stack has its number, and nothing else is read. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame)
 {
 	const struct frag_stack *stack = frag_stacks_stack_at(s, (uint32_t)*at);
@@ -223,7 +223,7 @@ enum frag_maker frag_frame_maker(const struct frag_frame *f)
 	if (is_one_of(name, forward_names) || frames_ends(f->file, "/nn/functional.py")
 	    || (modules && !frames_ends(f->file, "/module.py")))
 		return FRAG_MAKER_FORWARD;
-	/* what checkpointing runs again: the forward frames within say the rest */
+	/* recomputation in checkpointing: the inner forward frames decide */
 	if (frames_ends(f->file, "/utils/checkpoint.py")
 	    && (frames_ends(name, "unpack_hook") || frames_ends(name, "recompute_fn")))
 		return FRAG_MAKER_RECOMPUTE;

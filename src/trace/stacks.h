@@ -72,8 +72,8 @@ enum frag_origin {
 enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
 
 /*
- * What a frame alone says of the part of the program that it belongs to: SETUP, FORWARD, BACKWARD,
- * OPTIMIZER; or UNKNOWN, and its caller may say it. The rule is in fragsim-explain(1).
+ * The part of the program that a single frame implies: SETUP, FORWARD, BACKWARD, OPTIMIZER;
+ * UNKNOWN leaves the decision to its caller. fragsim-explain(1) has the rule.
  */
 enum frag_maker frag_frame_maker(const struct frag_frame *frame);
 

@@ -1,4 +1,4 @@
-/* trace_formats.c - the table of forms that a trace can be written in, and JSON among them. */
+/* trace_formats.c - the table of formats in which a trace can be written, and JSON itself. */
 #include "trace/trace_formats.h"
 
 #include <inttypes.h>

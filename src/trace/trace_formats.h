@@ -1,5 +1,5 @@
 /*
- * trace_formats.h - the forms that a trace can be written in.
+ * trace_formats.h - the formats in which a trace can be written.
  *
  * A form is one const entry of the table in sinks.c. Records come in the order
  * of the trace, each with its event; what a form has no place for is counted,
@@ -43,7 +43,7 @@ struct frag_sink {
 struct frag_sink_ops {
 	const char *name;
 	const char *summary;    /* one line, no full stop */
-	const char *ending;     /* of names of files: ".fsb"; NULL: none of its own */
+	const char *ending;     /* the suffix of file names: ".fsb"; NULL: none */
 	bool lossless;
 
 	int  (*begin)(struct frag_sink *s, const struct frag_trace_info *info,
@@ -64,7 +64,7 @@ const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length);
 /* What was lost, in one line; empty where nothing was. */
 void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size);
 
-/* Counts what of the trace as a whole, and of a record, a form of plain allocations loses. */
+/* Counts the data of the trace and of a record that a format of plain allocations cannot store. */
 void frag_sink_count_lost_header(struct frag_sink *s, const struct frag_trace_info *info);
 
 #endif

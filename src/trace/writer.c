@@ -1,4 +1,4 @@
-/* writer.c - fragsim's own trace format, written: the lines form or the object form. */
+/* writer.c - writes fragsim's own trace formats: NDJSON or a JSON object. */
 #include "trace/writer.h"
 
 #include <string.h>
@@ -81,8 +81,7 @@ static bool all_defaults(const struct frag_device_figures *d)
 }
 
 /*
- * Figures that are the defaults are not written, so that a trace without a device
- * does not gain one.
+ * Values equal to the defaults are not written, so a trace without a device does not gain one.
  */
 void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
 		       const struct frag_device_figures *devices, uint32_t device_count,

@@ -1,5 +1,5 @@
 /*
- * writer.h - fragsim's own trace format, written: the lines form or the object form.
+ * writer.h - writes fragsim's own trace formats: NDJSON or a JSON object.
  *
  * Records go out as they come; nothing of them is kept. A failed write sticks
  * in the file, as outfile.h says: frag_outfile_status() returns it.
@@ -17,9 +17,8 @@ struct frag_writer {
 };
 
 /*
- * The header. meta is a JSON object, and written as it is; without one, source
- * says where the events come from; NULL leaves it out. A single device with
- * nothing but defaults is left out too.
+ * Writes the header. meta, a JSON object, is copied unchanged; without one, `source` names the
+ * origin of the events, unless it is NULL. A single device with only defaults is omitted too.
  */
 void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
 		       const struct frag_device_figures *devices, uint32_t device_count,
@@ -28,7 +27,7 @@ void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool obj
 /* One event. A t without its text is written with all its digits. */
 void frag_writer_event(struct frag_writer *w, const struct frag_record *rec);
 
-/* Without an event the lines form ends as an object, which alone can have none. */
+/* Without an event NDJSON ends as a JSON object, because only that can have no events. */
 void frag_writer_end(struct frag_writer *w);
 
 #endif
