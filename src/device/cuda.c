@@ -1,8 +1,8 @@
 /*
  * cuda.c - CUDA's calls; the one file that includes CUDA.
  *
- * The runtime is linked, as an archive, so the program starts on machines
- * without a driver. The driver's own calls are looked up through the runtime.
+ * The runtime is linked as an archive, so the program starts on machines without a driver. The
+ * runtime supplies the addresses of the driver's own calls.
  */
 #include "device/cuda.h"
 
@@ -188,7 +188,7 @@ static int cuda_map(int gpu, uint64_t at, uint64_t bytes)
 	DRIVER(cuMemMap,
 	       (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long),
 	       (at, bytes, 0, handle, 0), rc);
-	/* what is mapped lives as long as that: the handle is not needed */
+	/* the mapping keeps the memory allocated without the handle */
 	released = cuda_release(handle);
 	if (released && !rc)
 		cuda_unmap(at, bytes);
@@ -250,7 +250,7 @@ static enum cudaMemPoolAttr attribute(enum frag_cuda_pool_value what)
 	return attributes[what];
 }
 
-/* The switches are ints, the rest 64 bits. */
+/* The switches are ints, all other attributes have 64 bits. */
 static int cuda_pool_set(void *pool, enum frag_cuda_pool_value what, uint64_t value)
 {
 	int flag = value != 0;

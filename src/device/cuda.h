@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* The errors that mean something here; cuda.c holds them against CUDA's own. */
+/* The errors with a meaning here; cuda.c compares them with CUDA's own. */
 #define FRAG_CUDA_NO_MEMORY 2
 #define FRAG_CUDA_OLD_DRIVER 35         /* none counts as old */
 #define FRAG_CUDA_NO_GPU 100

@@ -1,4 +1,4 @@
-/* device.c - opening and closing, and the figures that all devices share. */
+/* device.c - opens and closes devices; values that all devices share. */
 #include "fragsim/device.h"
 
 #include <math.h>

@@ -28,9 +28,8 @@ struct frag_driver_model {
 };
 
 /*
- * What a call of so many bytes takes. Where none of its size was measured, the
- * next smaller size that was is used for it, or else the next larger. False: no
- * call of the kind was measured.
+ * The duration of a call of this many bytes. If none of the size was measured, uses the next
+ * smaller measured size, or else the next larger. False: no call of the kind was measured.
  */
 bool frag_driver_model_look(const struct frag_driver_model *model, enum frag_gpu_kind kind,
 			    uint64_t bytes, uint64_t *ns);

@@ -117,7 +117,7 @@ static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted,
 		g->pieces[i].at = at;
 		g->pieces[i].bytes = bytes;
 		*addr = i;
-		/* where it fails nobody will know the piece: close gives it back */
+		/* if this fails, no caller has the piece, and close releases it */
 		return frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, false);
 	}
 	frag_gpu_drop_piece(g, i);
@@ -130,9 +130,8 @@ static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted,
 }
 
 /*
- * The figures pack small segments as closely as possible; a driver may not, and take
- * more. How much more is seen around each call, so that the limit holds all the
- * same.
+ * The model packs small segments as closely as possible; a driver may use more memory. The
+ * difference is measured around each call, so the limit holds in either case.
  */
 static int note_packing(struct frag_device *dev, uint64_t before, int64_t grown)
 {
@@ -145,7 +144,7 @@ static int note_packing(struct frag_device *dev, uint64_t before, int64_t grown)
 	return rc;
 }
 
-/* Would a call that takes so much pass the limit, because packing is loose? */
+/* Would a call that uses this many bytes exceed the limit, because packing is loose? */
 static bool is_loose(const struct frag_device *dev, uint64_t bytes)
 {
 	const struct frag_gpu *g = dev->ctx;
@@ -163,7 +162,7 @@ static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t coun
 
 	if (!dev->small_max)
 		return gpu_obtain(dev, bytes, counted, addr, cost_ns);
-	/* `used` has it already; a small one may need a page of its own */
+	/* `used` includes it already; a small one may need another page */
 	if (is_loose(dev, bytes <= dev->small_max ? dev->granularity - counted : 0))
 		return -FRAG_EDEVMEM;
 	rc = frag_gpu_free_bytes(dev->ctx, &before, dev->err);
@@ -200,7 +199,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	int rc = frag_gpu_use(g, dev->err), e;
 
 	*cost_ns = 0;
-	/* a heap that is deleted gives back once more what failed only after the call */
+	/* a deleted heap releases again any segment whose release failed after the call */
 	if (rc || !g->pieces[addr].bytes)
 		return rc;
 	if (dev->small_max)

@@ -1,10 +1,9 @@
 /*
  * gpu.h - the GPUs of this machine, as devices that a policy can be replayed on.
  *
- * A GPU keeps a table of all that was obtained through it, and gives it back at
- * the latest when it is closed, whatever has failed before. What a simulated
- * device of the same figures would refuse is refused before the GPU is asked: so
- * the limit holds that the figures' `other` sets.
+ * A GPU keeps a table of all memory reserved through it, and releases all of it when it is
+ * closed, also after a failure. Requests that a simulated device of the same size would refuse
+ * are refused before the GPU sees them, so the limit that `other` sets holds.
  */
 #ifndef DEVICE_GPU_H
 #define DEVICE_GPU_H
@@ -35,7 +34,7 @@ struct frag_gpu_call {
 	enum frag_gpu_kind kind;
 	bool     refused;       /* for lack of memory */
 	uint64_t bytes, cost_ns;
-	uint64_t counted;       /* bytes that the figures count for it */
+	uint64_t counted;       /* bytes counted for it */
 	uint64_t free;          /* by the GPU, after it */
 };
 
@@ -51,46 +50,44 @@ struct frag_gpu_witness {
 	void *ctx;
 };
 
-/* For the witness, in its own process: what is free on a GPU. */
+/* Returns the free memory of a GPU; for the probe, a separate process. */
 bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes);
 
 /*
- * Opens them all or none, and takes at most `max` bytes of each meanwhile. The
- * witness (NULL: none) must be there before this process has spoken to CUDA.
- * -FRAG_EDEVICE, also in a build without CUDA.
+ * Opens all of them or none, and reserves at most `max` bytes of each for measurements. The
+ * probe (NULL: none) must exist before this process makes its first CUDA call. -FRAG_EDEVICE,
+ * also in a build without CUDA.
  */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
 		  const struct frag_gpu_witness *witness, struct frag_error *err);
 
-/* Gives everything back. -FRAG_EDEVICE with the first call since open that failed. */
+/* Releases all memory. -FRAG_EDEVICE with the first call since open that failed. */
 int frag_gpu_close(struct frag_gpu **gpus, uint32_t count, struct frag_error *err);
 
 const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *gpu);
 
-/* seen is called after each call of a kind above; NULL: nobody looks. */
+/* seen is called after each call of a kind above; NULL: none. */
 void frag_gpu_watch(struct frag_gpu *gpu,
 		    void (*seen)(void *ctx, const struct frag_gpu_call *call), void *ctx);
 
 int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error *err);
 
 /*
- * The largest single segment that the GPU gives now, up to `max` bytes and to a
- * multiple of the granularity; 0: none. It is given back at once, and nobody who
- * watches sees it.
+ * The largest segment that the GPU grants now, up to `max` bytes and to a multiple of the
+ * granularity; 0: none. It is released at once, and the watching function is not called.
  */
 int frag_gpu_probe(struct frag_gpu *gpu, uint64_t max, uint64_t *largest, struct frag_error *err);
 
 /* How the driver's own pool is made; the last three are its reuse switches. */
 struct frag_gpu_pool_options {
-	uint64_t threshold;             /* bytes that it keeps when somebody waits */
+	uint64_t threshold;             /* bytes that it keeps at a synchronization */
 	bool events, opportunistic, internal;
 };
 
 /*
- * Opens a pool that holds at most so many bytes, for frag_device_gpu_pool; closes
- * it, when nobody uses that device any more: both -FRAG_EDEVICE. `on` says which
- * of the trace's streams the next request is made on; `trim` waits for all, and
- * gives back what is unused.
+ * Opens a pool of at most `max` bytes, for frag_device_gpu_pool; closes it once that device has
+ * no user: both -FRAG_EDEVICE. `on` sets the stream of the next request, an index of the trace;
+ * `trim` waits for all streams, and releases unused memory.
  */
 int frag_gpu_pool_open(struct frag_gpu *gpu, uint64_t max,
 		       const struct frag_gpu_pool_options *options, struct frag_error *err);
@@ -99,10 +96,9 @@ void frag_gpu_pool_on(struct frag_gpu *gpu, uint32_t stream);
 int frag_gpu_pool_trim(struct frag_gpu *gpu, struct frag_error *err);
 
 /*
- * The work of the trace's streams: dense indexes, 0 is the default stream. mark
- * makes an event after all that is queued now, wait waits for it and gives it
- * back. sync waits for all that is queued on the stream (UINT32_MAX: on all).
- * fill queues, in words of 4 bytes; fetch waits for the stream.
+ * The streams of the trace, as dense indexes; 0 is the default stream. mark creates an event
+ * after all queued work; wait waits for the event and destroys it. sync waits for the stream
+ * (UINT32_MAX: all). fill queues words of 4 bytes; fetch waits for the stream.
  */
 int frag_gpu_sync(struct frag_gpu *gpu, uint32_t stream, struct frag_error *err);
 int frag_gpu_mark(struct frag_gpu *gpu, uint32_t stream, uint32_t *event, struct frag_error *err);
@@ -112,7 +108,7 @@ int frag_gpu_fill(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64_
 int frag_gpu_fetch(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64_t offset,
 		   uint64_t bytes, void *to, struct frag_error *err);
 
-/* A device whose ctx is a struct frag_gpu, with the figures that were found. */
+/* A device whose ctx is a struct frag_gpu, with its measured properties. */
 extern const struct frag_device_ops frag_device_gpu;
 
 /* The same, where segments come from the pool that is open on the GPU. */

@@ -1,9 +1,8 @@
 /*
  * gpu_measure.c - what a GPU does not report, and a few requests find out.
  *
- * Segments are borrowed for a moment, and what is free is asked before and
- * meanwhile. Another process may take or give something just then: what cannot
- * be believed is not believed.
+ * Reserves segments for a moment, and compares free memory before and meanwhile. Another
+ * process may allocate or release memory just then, so implausible values are ignored.
  */
 #include "device/gpu_state.h"
 
@@ -16,7 +15,7 @@
 
 struct loan {
 	uint32_t piece[LOANS_MAX];
-	uint32_t count;         /* less than was wanted: the GPU refused */
+	uint32_t count;         /* less than requested: the GPU refused */
 	uint64_t at[LOANS_MAX];
 	uint64_t taken;         /* by all of them */
 };
@@ -49,7 +48,7 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 	return 0;
 }
 
-/* What fails in between stays in the figures. */
+/* A failure in between leaves the values found so far. */
 static int gpu_measure_give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
 				 struct frag_error *err)
 {
@@ -100,7 +99,7 @@ static int measure_granularity(struct frag_gpu *g, struct frag_error *err)
 	return rc;
 }
 
-/* How far neighbours are apart; three of them, because two may be in two pages. */
+/* The distance of adjacent addresses; three of them, because two may be in two pages. */
 static uint64_t min_distance(const struct loan *loan)
 {
 	uint64_t min = UINT64_MAX;
@@ -115,8 +114,8 @@ static uint64_t min_distance(const struct loan *loan)
 }
 
 /*
- * Do small requests share a page? Then three of them take one at the most, and
- * their addresses say how they are rounded. Two of half a page still share one.
+ * Do small requests share a page? Then three of them use one page at most, and their addresses
+ * show the rounding. Two of half a page still share one.
  */
 static int measure_small(struct frag_gpu *g, struct frag_error *err)
 {
@@ -152,7 +151,7 @@ int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err)
 	return rc;
 }
 
-/* Is there a segment of so many bytes? */
+/* Does the GPU grant a segment of this many bytes? */
 static int gpu_measure_try_one(struct frag_gpu *g, uint64_t bytes, bool *good,
 			       struct frag_error *err)
 {

@@ -16,7 +16,7 @@ bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes)
 	       && frag_cuda.memory(bytes, &total) == 0;
 }
 
-/* Why the first call of all failed, in words that help. */
+/* Explains the failure of the first call. */
 static int no_gpu(int e, struct frag_error *err)
 {
 	int driver = 0, runtime = 0;
@@ -53,8 +53,8 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
 }
 
 /*
- * The context that this process makes takes memory before the process can ask for any figure,
- * so the witness, another process, says what was free before and what is free after.
+ * The context of this process uses memory before the process can measure free memory, so the
+ * probe, another process, reports the free bytes before and after.
  */
 static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_gpu_witness *w,
 		     struct frag_error *err)
@@ -126,8 +126,8 @@ static void del_gpu(struct frag_gpu *g)
 }
 
 /*
- * Each GPU is measured as it is opened, but what is free counts only when the witness, whose
- * context takes memory too, has gone.
+ * Each GPU is measured when opened, but free memory is read only after the probe, whose
+ * context uses memory too, has exited.
  */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
 		  const struct frag_gpu_witness *witness, struct frag_error *err)
@@ -155,7 +155,7 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 	}
 	if (witness)
 		witness->end(witness->ctx);
-	/* the witness's own context has gone only now */
+	/* only now is the probe's context released */
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = frag_gpu_free_bytes(gpus[i], &gpus[i]->figures.free, err);
 	if (rc)

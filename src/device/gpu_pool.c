@@ -70,7 +70,7 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_p
 	return set_up(g, o, err);
 }
 
-/* What nobody knows any more, because a call failed after it. */
+/* Releases memory that has no owner, because a call failed after its allocation. */
 static int free_lost(struct frag_gpu *g)
 {
 	int e = 0;
@@ -196,8 +196,8 @@ static int pool_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr
 }
 
 /*
- * The memory goes back to the pool in the order of its stream, without waiting; whether the
- * pool then returns any to the device is seen afterwards, in its statistics.
+ * The memory returns to the pool in the order of its stream, without waiting. The pool's
+ * statistics show afterwards whether the pool released any to the device.
  */
 static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes, uint64_t *cost_ns)
 {
@@ -207,7 +207,7 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	int rc = frag_gpu_stream(g, g->pieces[addr].stream, &on, dev->err), e;
 
 	*cost_ns = 0;
-	/* a heap that is deleted gives back once more what failed only after the call */
+	/* a deleted heap releases again any block whose release failed after the call */
 	if (rc || !g->pieces[addr].bytes)
 		return rc;
 	begin = frag_gpu_now();

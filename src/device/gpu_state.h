@@ -30,21 +30,21 @@ struct frag_gpu {
 	uint32_t stream_count, stream_capacity;
 	void **events;
 	uint32_t event_count, event_capacity;
-	uint32_t *idle_events;          /* indexes that nobody waits for */
+	uint32_t *idle_events;          /* unused indexes */
 	uint32_t idle_count, idle_capacity;
 	void (*seen)(void *ctx, const struct frag_gpu_call *call);
 	void *ctx;
 	void *pool;                     /* the driver's own; NULL: none is open */
 	struct frag_device_pool pool_totals; /* what it says */
-	struct frag_device *pool_user;  /* whose `used` follows it; NULL: nobody's */
+	struct frag_device *pool_user;  /* whose `used` follows it; NULL: none */
 	uint32_t pool_stream;           /* of the next request */
 	struct frag_error said;         /* the first call that failed */
 };
 
-/* Nanoseconds on a clock that never goes back. */
+/* Nanoseconds of a monotonic clock. */
 uint64_t frag_gpu_now(void);
 
-/* Notes a call that failed, in words; the first one is kept for close. -FRAG_EDEVICE */
+/* Records the first failed call as a message, for close. Returns -FRAG_EDEVICE. */
 int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -61,14 +61,14 @@ int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t byt
 /* The trace's stream on this GPU, made at its first use. */
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
 
-/* Notifies who watches; what is free is asked for only then. */
+/* Calls the watching function, if any; only then is free memory queried. */
 int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
 		    uint64_t counted, uint64_t cost_ns, bool refused);
 
 /* Asks the pool again, where there is one: a wait may have changed what it holds. */
 int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);
 
-/* Finds the granularities, as far as it takes at most so many bytes. */
+/* Finds the granularities that need at most this many bytes. */
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
 int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err);
 

@@ -31,7 +31,7 @@ int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag
 	return 0;
 }
 
-/* An event that nobody waits for. */
+/* An event that no block waits for. */
 static int idle_event(struct frag_gpu *g, uint32_t *event, struct frag_error *err)
 {
 	int e;
@@ -82,7 +82,7 @@ int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
 	const bool all = stream == UINT32_MAX;
 	int rc, e;
 
-	/* a stream that nobody has used has nothing queued */
+	/* a stream that was never used has nothing queued */
 	if (!all && stream && (stream >= g->stream_count || !g->streams[stream]))
 		return 0;
 	rc = frag_gpu_use(g, err);

@@ -1,10 +1,9 @@
 /*
  * known_cards.h - GPUs that people have, by the memory that their driver reports.
  *
- * A card of 24 GB has less than 24 GiB for its programs, and how much less depends on its kind,
- * on ECC and on the driver. So each figure is one that somebody published: the least that a
- * driver on Linux reported of that card, where several did. OpenCL's is taken where no other is
- * known; CUDA may report less.
+ * Programs have less than 24 GiB of a card of 24 GB. The difference depends on the card, on ECC
+ * and on the driver. So each size was published: the smallest that a driver on Linux reported
+ * of that card. A size from OpenCL is used where no other is known; CUDA may report less.
  */
 #ifndef DEVICE_KNOWN_CARDS_H
 #define DEVICE_KNOWN_CARDS_H
@@ -14,9 +13,9 @@
 #include "fragsim/error.h"
 
 struct frag_card {
-	const char *key;        /* as it is written on the command line */
+	const char *key;        /* the spelling of the command line */
 	const char *name;       /* as its maker calls it */
-	uint64_t bytes;         /* of all of it: the least that is printed as `reported` */
+	uint64_t bytes;         /* total memory: the smallest that is printed as `reported` */
 	const char *reported;   /* in the source's own unit; its MB are MiB */
 	const char *by;         /* the interface that said so: CUDA, HIP or OpenCL */
 	const char *source;     /* the address of the page */
@@ -24,7 +23,7 @@ struct frag_card {
 
 extern const struct frag_card frag_cards[];     /* by bytes, then key; ended by a key of NULL */
 
-/* The card of that key, in letters of any case. NULL: err says which are near. */
+/* The card of that key, ignoring case. NULL: err lists similar ones. */
 const struct frag_card *frag_card_named(const char *key, struct frag_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* no_cuda.c - in place of cuda.c in a build without CUDA: there are no calls. */
+/* no_cuda.c - replaces cuda.c in a build without CUDA: there are no calls. */
 #include "device/cuda.h"
 
 #include <stddef.h>

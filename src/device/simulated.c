@@ -2,11 +2,10 @@
  * simulated.c - the simulated device: counts what is in use (fragsim-trace(5), Members of a
  * device).
  *
- * Physical pages are fungible, so a segment fits wherever enough bytes are
- * left, and addresses only must be distinct. Pages of a range are made in
- * their own size, so they count as they are. Small requests, where a device has
- * such, share pages as closely as can be: how a driver lays them out, and when it
- * lets a page go that is only partly in use, is not known.
+ * Physical pages are fungible, so a segment fits wherever enough bytes are free, and addresses
+ * only must be distinct. Pages of expandable segments have their own size, so they count
+ * unchanged. Small requests, on devices that have them, share pages as closely as possible: the
+ * layout of a driver, and when it releases a page that is partly in use, are not known.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -17,7 +16,7 @@
 /* No sum may come near 2^64, on an unlimited device either. */
 #define MAX_BYTES (UINT64_C(1) << 62)
 
-/* The pages that small requests of so many bytes in all share. */
+/* The pages that small requests of `bytes` in total share. */
 static uint64_t shared_pages(const struct frag_device *dev, uint64_t bytes)
 {
 	return (bytes + dev->granularity - 1) / dev->granularity * dev->granularity;
@@ -56,7 +55,8 @@ static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t by
 	dev->model_ns += *cost_ns;
 }
 
-/* The least total whose fraction is so many bytes: by halves, as a product of doubles rounds. */
+/* The smallest total whose fraction is `bytes`. Bisects, because a product of doubles is
+ * rounded. */
 static uint64_t total_with_limit(double fraction, uint64_t used)
 {
 	uint64_t low = 0, high = MAX_BYTES;
@@ -74,7 +74,7 @@ static uint64_t total_with_limit(double fraction, uint64_t used)
 	return low;
 }
 
-/* The least total that has room for so many bytes more. */
+/* The smallest total that fits `bytes` more. */
 static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
 {
 	const uint64_t used = dev->used + bytes, whole = dev->context + dev->other + used;
@@ -83,7 +83,7 @@ static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
 	return limited > whole ? limited : whole;
 }
 
-/* In so many calls, where there is room. */
+/* Reserves in `count` calls, if all fit. */
 static int simulated_take(struct frag_device *dev, uint64_t bytes, uint64_t calls)
 {
 	if (bytes > MAX_BYTES || dev->used + bytes > MAX_BYTES) {

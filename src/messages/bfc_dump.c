@@ -1,4 +1,4 @@
-/* bfc_dump.c - what a BFC allocator says of its memory when it runs out. */
+/* bfc_dump.c - parses the memory dump of a BFC allocator after an OOM. */
 #include "messages/bfc_dump.h"
 
 #include <string.h>

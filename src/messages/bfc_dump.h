@@ -1,4 +1,4 @@
-/* bfc_dump.h - what a BFC allocator says of its memory when it runs out: its chunks are a heap. */
+/* bfc_dump.h - parses the memory dump of a BFC allocator after an OOM: its chunks are a heap. */
 #ifndef MESSAGES_BFC_DUMP_H
 #define MESSAGES_BFC_DUMP_H
 
@@ -19,7 +19,7 @@ extern const char *const frag_dump_words[];
 void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in, size_t at,
 		    int which);
 
-/* The figures that it gives a message. */
+/* The values that it adds to a message. */
 void frag_dump_figures(const struct frag_dump *dump, struct frag_message *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* derived_values.c - a message's figures, those that follow from them, and its verdict. */
+/* derived_values.c - a message's values, the values derived from them, and its verdict. */
 #include "messages/message.h"
 
 #define MOST ((UINT64_C(1) << 53) - 1)
@@ -9,14 +9,14 @@ static struct frag_message_value sum(struct frag_message_value a, struct frag_me
 				     .there = a.there && b.there };
 }
 
-/* Nothing is less than nothing: what is, the figures are not of one moment. */
+/* The difference, or 0 where the values are not of one moment and it would be negative. */
 static struct frag_message_value difference(struct frag_message_value a, struct frag_message_value b)
 {
 	return (struct frag_message_value){ .bytes = a.bytes > b.bytes ? a.bytes - b.bytes : 0,
 				     .error = a.error + b.error, .there = a.there && b.there };
 }
 
-/* "cached" is beside what is allocated; where there is no room for that, it is all that is held. */
+/* "cached" excludes allocated bytes; where both together exceed the total, it includes them. */
 static bool is_all_held(const struct frag_message *m)
 {
 	const struct frag_message_value *cached = &m->said[FRAG_SAID_CACHED];
@@ -38,12 +38,12 @@ static void settle_reserved(struct frag_message *m)
 	}
 	m->reserved = said[said[FRAG_SAID_CACHED].there ? FRAG_SAID_CACHED : FRAG_SAID_RESERVED];
 	m->unallocated = difference(m->reserved, m->allocated);
-	/* these allocators give back what they hold before they refuse */
+	/* these allocators release their cache before they fail */
 	if (m->wording == FRAG_WORDING_ASYNC || m->wording == FRAG_WORDING_MPS)
 		m->unallocated = (struct frag_message_value){ .there = true };
 }
 
-/* Of a pool with a limit, what it may still grow by; of MPS, what nobody has. */
+/* For a pool with a limit, the growth that it still permits; for MPS, the free memory. */
 static void settle_free(struct frag_message *m)
 {
 	const struct frag_message_value *outside = &m->said[FRAG_SAID_OUTSIDE];
@@ -87,8 +87,8 @@ static void set_range(struct frag_shortage_ranges *r, int which, const struct fr
 }
 
 /*
- * A figure that is missing may be anything that the others leave. Reserved bytes that are printed
- * bind the allocated and the unallocated ones together, unless they contradict them.
+ * A missing value can be anything that the others permit. Printed reserved bytes limit the sum
+ * of the allocated and the unallocated ones, unless they contradict them.
  */
 static void set_ranges(struct frag_shortage_ranges *r, const struct frag_message *m)
 {
@@ -117,7 +117,7 @@ static bool is_decided(const struct frag_message *m)
 	return m->total.there && m->free.there && m->allocated.there && m->unallocated.there;
 }
 
-/* Where a figure is missing, a verdict that is the only one possible stands all the same. */
+/* With a missing value, a verdict is still given if only one is possible. */
 void frag_message_judge(struct frag_message *m)
 {
 	struct frag_shortage_ranges r;

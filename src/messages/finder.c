@@ -212,9 +212,9 @@ static size_t cut_words(const struct frag_finder *f, size_t line, uint32_t which
 }
 
 /*
- * Words that a log cuts by a line end have its prefix in them, so they are not found as they
- * are: finds the next line, from f->at on, before which some begin. What reads them tells whether
- * they go on.
+ * Phrases that a log's line end splits have its prefix in them, so the search misses them:
+ * finds the next line, from f->at on, before which some begin. Reading the phrase then decides
+ * whether it continues.
  */
 static void advance_broken(struct frag_finder *f)
 {

@@ -1,9 +1,9 @@
 /*
  * finder.h - out-of-memory messages among any bytes: a paste, or a log of any size.
  *
- * The bytes come in pieces, and what is kept of them does not grow: a message is at most
- * FRAG_MESSAGE_MOST bytes of text without white space, except the dump of a BFC allocator, of
- * which sums are kept.
+ * The input comes in pieces, and the memory kept of it does not grow: a message has at most
+ * FRAG_MESSAGE_MOST bytes of text without white space, except the dump of a BFC allocator,
+ * whose sums are kept.
  */
 #ifndef MESSAGES_FINDER_H
 #define MESSAGES_FINDER_H

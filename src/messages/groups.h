@@ -8,11 +8,11 @@
 #define FRAG_MESSAGE_GROUPS_MAX 4096
 #define FRAG_MESSAGE_GPUS 64    /* ordinals from here on are counted only */
 
-/* Messages of one wording whose figures are the same, wherever they were said. */
+/* Messages of one wording with the same values, anywhere in the input. */
 struct frag_message_group {
 	struct frag_message first;
 	uint64_t count;
-	uint64_t gpus;          /* a bit for each that says so */
+	uint64_t gpus;          /* a bit for each GPU ordinal that printed it */
 };
 
 struct frag_message_groups {
@@ -29,9 +29,8 @@ void frag_message_groups_fini(struct frag_message_groups *groups);
 
 /* The out-of-memory messages of a file. */
 /*
- * Reads all of it, "-" for standard input, unpacked, while stop(ctx) is false; found as in
- * finder.h, an error of its own in err. *bare as frag_finder_bare() says. -FRAG_ETRACE,
- * -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ * Reads all of the input, "-" for standard input, and unpacks it, while stop(ctx) is false.
+ * *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED, -FRAG_ENOMEM
  */
 struct frag_message_log {
 	const char *path;

@@ -8,7 +8,7 @@
 #define HEAD_MOST 512           /* bytes of a line that may stand before a message */
 #define BRACKET_MOST 48
 #define MARKS_MOST 24
-#define DIGITS_MOST 18          /* more are no figure */
+#define DIGITS_MOST 18          /* more is no valid number */
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
 
 static bool match_is_digit(char c)
@@ -25,7 +25,7 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 {
 	struct frag_cursor cursor = { .in = in, .at = at, .head = at, .body = at };
 
-	/* it may be behind the last byte, of which nothing is known */
+	/* it may be after the last byte, which has no value */
 	while (cursor.head > 0 && at - cursor.head < HEAD_MOST
 	       && (cursor.head == in->used || !in->begins[cursor.head]))
 		cursor.head--;
@@ -136,8 +136,8 @@ static bool is_group(const struct frag_cursor *c)
 }
 
 /*
- * The nearest integer, and how far the true one may be from it: half of the last digit, as it is
- * printed. What no size can be is passed over all the same, and is not there.
+ * The nearest integer, and the largest error: half of the last printed digit. A number too
+ * large for a size is skipped, and marked as absent.
  */
 static struct frag_message_value figure(uint64_t digits, unsigned decimals, unsigned shift, bool fits)
 {

@@ -24,11 +24,11 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
 
-/* Passes over punctuation, so much at most that it is still one message. */
+/* Skips punctuation, as much as one message can contain. */
 void frag_pass_marks(struct frag_cursor *cursor);
 
-/* What out-of-memory messages say, wording by wording. */
-/* Words that occur in every message of some wordings, and who reads what is around them. */
+/* Phrases that occur in every message of some wordings, and the function that reads around
+ * them. */
 struct frag_pattern_anchor {
 	const char *words;      /* squeezed */
 	unsigned rare;          /* the byte of them that is searched for */

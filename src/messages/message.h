@@ -1,7 +1,7 @@
 /*
- * message.h - an out-of-memory message: what it says, and what follows from that.
+ * message.h - an out-of-memory message: its values, and the verdict derived from them.
  *
- * Pure functions on figures. Who finds messages among other text is finder.h.
+ * Pure functions of the values. finder.h finds messages among other text.
  */
 #ifndef MESSAGES_MESSAGE_H
 #define MESSAGES_MESSAGE_H
@@ -30,7 +30,7 @@ enum frag_wording {
 const char *frag_wording_name(enum frag_wording wording);
 const char *frag_wording_text(enum frag_wording wording);
 
-/* A figure as it is printed: it may be off by `error` at most, to either side. */
+/* A printed value: the true one differs by `error` at most, in either direction. */
 struct frag_message_value {
 	uint64_t bytes, error;
 	bool there;
@@ -50,7 +50,7 @@ enum frag_said {
 enum frag_oom_verdict {
 	FRAG_SHORT_OVER_DEVICE, FRAG_SHORT_REFUSED, FRAG_SHORT_OUTSIDE, FRAG_SHORT_CAPACITY,
 	FRAG_SHORT_TIGHT, FRAG_SHORT_FRAGMENTATION,
-	FRAG_SHORT_UNKNOWN,     /* figures are missing, on which it depends */
+	FRAG_SHORT_UNKNOWN,     /* the verdict depends on missing values */
 	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN
 };
 
@@ -70,7 +70,7 @@ struct frag_message {
 	struct frag_free_chunks chunks;
 	/* what frag_message_judge() makes of it */
 	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
-	uint64_t precision;             /* the largest error of a printed figure */
+	uint64_t precision;             /* the largest error of a printed value */
 	enum frag_oom_verdict verdict;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
 };

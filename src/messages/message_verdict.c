@@ -1,4 +1,5 @@
-/* message_verdict.c - what an out-of-memory message comes to, and what else it may within its rounding. */
+/* message_verdict.c - the verdict of an out-of-memory message, and other verdicts within its
+ * rounding. */
 #include "messages/message.h"
 
 #define REFUSED_SPARE ((int64_t)2 << 20)        /* a device rounds a request up to that */
@@ -42,11 +43,12 @@ enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL])
 }
 
 /*
- * Which verdicts are possible is found by trying points. For each verdict the points below include
- * one that has it wherever any has: all conditions are linear, and where every condition of a
- * verdict becomes truer as a figure moves one way, the figure is at that end of its range. Where
- * two conditions pull a figure apart, it follows from the others, and the ends of where it may be
- * are tried. A point is judged as any other, so no verdict is named that no point has.
+ * Tries points to find the possible verdicts. For each verdict the points below include one
+ * that has it if any point has: all conditions are linear. Where every condition of a verdict
+ * becomes truer as a value moves in one direction, that value is at the end of its range. Where
+ * two conditions pull a value in opposite directions, it follows from the others, and the ends
+ * of its range are tried. Each point is judged like the message, so every verdict named here
+ * has a point.
  */
 struct search {
 	const struct frag_shortage_ranges *r;
@@ -54,7 +56,7 @@ struct search {
 	uint32_t found;
 };
 
-/* With a figure of allocated bytes that the reserved ones allow. */
+/* With a number of allocated bytes that the reserved ones permit. */
 static void try_at(struct search *s, int64_t asked, int64_t total, int64_t free,
 		   int64_t allocated, int64_t unallocated)
 {
@@ -111,7 +113,7 @@ static void try_outside(struct search *s)
 	}
 }
 
-/* More than is left beside what is allocated, whoever holds the rest. */
+/* More than the total minus the allocated bytes, whoever uses it. */
 static void try_capacity_beside(struct search *s)
 {
 	const struct frag_shortage_ranges *r = s->r;
@@ -122,9 +124,9 @@ static void try_capacity_beside(struct search *s)
 }
 
 /*
- * Little outside: free, unallocated and allocated bytes are as many as asked > free + unallocated
- * allows. As the total grows that allows more, until a figure is at its end: the breaks are tried,
- * between which all is linear, and nothing is convex.
+ * Little memory outside: free, unallocated and allocated bytes are as large as requested > free
+ * + unallocated permits. A larger total permits more, until a value reaches its end. The breaks
+ * are tried; between them all is linear, and nothing is convex.
  */
 static void try_capacity_alone(struct search *s)
 {
@@ -151,7 +153,8 @@ static void try_capacity_alone(struct search *s)
 	}
 }
 
-/* What is allocated does not matter. The most total; as little room as the request needs. */
+/* The allocated bytes do not matter: the largest total, and the fewest bytes that the request
+ * needs. */
 static void try_tight(struct search *s)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
@@ -166,7 +169,7 @@ static void try_tight(struct search *s)
 	       message_verdict_within(asked - free, s->low_unallocated, s->high_unallocated));
 }
 
-/* As much room as goes with a device that has not the bytes free. */
+/* The most bytes that a device without that much free memory can have. */
 static void try_fragmentation(struct search *s)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;

@@ -5,7 +5,7 @@
 
 #define BEFORE_MOST 200         /* squeezed bytes of a message that stand before its cue */
 
-/* A piece of a message: which figure it has; or none, FRAG_SAID_ALL. */
+/* A part of a message: the value that it has; or none, FRAG_SAID_ALL. */
 struct piece {
 	const char *pattern;
 	enum frag_said said;
@@ -114,8 +114,8 @@ static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag
 }
 
 /*
- * "Tried to allocate 20.00 MiB": what follows says which version it is. Alone the words are no
- * message, unless others say before them what happened.
+ * "Tried to allocate 20.00 MiB": the following text decides the version. Alone the phrase is no
+ * message, unless an error precedes it.
  */
 static bool read_torch(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		       size_t *end)
@@ -138,7 +138,7 @@ static bool read_torch(const struct frag_stripped_text *in, size_t at, struct fr
 	return pieces > 0 || ends_with(in, at, "outofmemory.") || ends_with(in, at, "outofmemory");
 }
 
-/* The words begin before the cue, and the log's prefix is what stands before them. */
+/* The phrase begins before the anchor, and the text before the phrase is the log's prefix. */
 static bool read_async(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		       size_t *end)
 {
@@ -199,7 +199,8 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 	return true;
 }
 
-/* JAX and XLA say how much, and CuPy, in words that begin alike, how much its pool has too. */
+/* JAX and XLA print the size, and CuPy, in a phrase that begins alike, the size of its pool
+ * too. */
 static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end)
 {

@@ -59,8 +59,8 @@ static void put_held(struct frag_stripped_text *to)
 }
 
 /*
- * A string of JSON or Python escapes line ends, tabs and the byte that begins a colour, and a log
- * of such strings has them as it is.
+ * Strings of JSON or Python escape line ends, tabs and the byte that begins a colour; a log of
+ * such strings has the escapes.
  */
 static uint8_t after_backslash(struct frag_stripped_text *to, unsigned char c)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct frag_stripped_text {
-	char *text;             /* the caller's, with the next two; each for so many bytes */
+	char *text;             /* owned by the caller, as the next two; each has this many bytes */
 	uint32_t *line;         /* that a byte is from, modulo 2^32 */
 	bool *begins;           /* a line of the text, or of a string within it that is escaped */
 	size_t capacity, used;
@@ -24,7 +24,7 @@ struct frag_stripped_text {
 	const char *escaped;
 };
 
-/* Takes bytes until there is no room for more: returns how many. */
+/* Consumes bytes until the arrays are full, and returns how many. */
 size_t frag_stripped_text(struct frag_stripped_text *to, const char *bytes, size_t n);
 
 /* Nothing comes behind them: what was held back is text. */

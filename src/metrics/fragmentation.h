@@ -29,7 +29,8 @@ static inline double frag_index_pct(uint64_t largest_free, uint64_t free)
 	return frag_lack_pct(largest_free, free);
 }
 
-/* Of all free memory, what can be given back counting as one piece with the device's own. */
+/* Fragmentation of all free memory; releasable memory counts as one block with the device's
+ * own. */
 static inline double frag_index_device_pct(uint64_t largest_free, uint64_t free,
 					   uint64_t releasable, uint64_t device_free)
 {

@@ -1,4 +1,4 @@
-/* metric.c - the table of metrics, and what is asked of an entry. */
+/* metric.c - the table of metrics, and questions about an entry. */
 #include "metrics/metric.h"
 
 #include <stddef.h>

@@ -33,7 +33,7 @@ static inline uint32_t frag_metric_bit(const struct frag_metric *metric)
 	return UINT32_C(1) << metric->index;
 }
 
-/* frag_metric_known() where it is asked for each value of each row. */
+/* frag_metric_known() for callers that test each value of each row. */
 static inline bool is_known(const struct frag_metrics *m, const struct frag_metric *metric)
 {
 	return !(metric->hidden && m->opaque)
@@ -50,7 +50,7 @@ struct frag_distribution *frag_metric_distribution(struct frag_result *result,
 const struct frag_distribution *frag_metric_distribution_of(const struct frag_result *result,
 							    const struct frag_metric *metric);
 
-/* By its name, of so many characters; NULL: there is none. */
+/* Finds a metric by its name of `length` characters; NULL: none. */
 const struct frag_metric *frag_metric_find(const char *name, size_t length);
 
 #endif

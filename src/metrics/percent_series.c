@@ -145,7 +145,7 @@ static void percent_series_cover(struct frag_series *s, int half)
 	}
 }
 
-/* Counts the stretch in two histograms: the slow way, of each value. */
+/* Counts the batch in two histograms, the slow way: each value separately. */
 static void count_odd(struct frag_series *s, int half)
 {
 	struct frag_histogram *h = &s->histograms[2 * half];
@@ -165,9 +165,9 @@ static void count_odd(struct frag_series *s, int half)
 #define NEAR_TIE 0.499999
 
 /*
- * Counts the stretch in two histograms. Rounding to hundredths is that of frag_hundredths(): the
- * lowest bits of a double that has 1.5 * 2^52 added to it are the integer, if no value of the
- * stretch is near a tie or outside 0 to 100. Else the slow way decides, of each.
+ * Counts the batch in two histograms. Rounding to hundredths is that of frag_hundredths():
+ * adding 1.5 * 2^52 to a double leaves the integer in its lowest bits, if no value of the batch
+ * is near a tie or outside 0 to 100. Otherwise the slow way decides for each value.
  */
 static inline void count_half(struct frag_series *s, int half, const frag_pair *shifted, bool odd)
 {
@@ -184,8 +184,8 @@ static inline void count_half(struct frag_series *s, int half, const frag_pair *
 }
 
 /*
- * Two of the series over the stretch, whose figures stay in registers. With `small` all bytes must
- * be below 2^52: false, and nothing is counted, where they are not.
+ * Two of the series over the batch, whose sums stay in registers. With `small` all bytes must
+ * be below 2^52; returns false, and counts nothing, where they are not.
  */
 __attribute__((always_inline))
 static inline bool add_half(struct frag_series *s, int half, const double *weight, bool timed,
@@ -229,8 +229,8 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
 }
 
 /*
- * Counts the steps of the series that wait, two series at once. weight: how long the one before
- * each lasted; NULL: nobody knows.
+ * Counts the waiting steps of the series, two series at once. weight: the duration of each
+ * preceding step; NULL if the trace has no times.
  */
 void frag_percent_batch_x2(struct frag_series *s, const double *weight)
 {
@@ -383,7 +383,7 @@ struct frag_series *frag_series_new(void)
 	return s;
 }
 
-/* How long the step before each one lasted; a clock that goes back is one that stands. */
+/* The duration of each preceding step; 0 where the clock decreases. */
 static void pass_time(struct frag_series *s, double *weight)
 {
 	double last = s->last_t * FRAG_TIME_SCALE, time = s->time;

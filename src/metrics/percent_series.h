@@ -18,7 +18,7 @@
 #define FRAG_HUNDREDTHS 10001           /* 0.00 to 100.00 */
 
 /*
- * 80 KB each, of which most runs need little: memory outside [begin, end) is neither written nor
+ * 80 KB each. Most runs use little of it: memory outside [begin, end) is neither written nor
  * read, and takes no page of the machine where malloc() has just obtained it.
  */
 struct frag_histogram_range {
@@ -91,10 +91,11 @@ struct frag_series {
 /* NULL where the host is out of memory; free() ends it. */
 struct frag_series *frag_series_new(void);
 
-/* Counts those that wait; before anything below is asked. */
+/* Counts the waiting steps; must precede the functions below. */
 void frag_series_flush(struct frag_series *s);
 
-/* Room for a step's bytes, which the caller fills; t: when it was, NULL: the trace has no times. */
+/* Returns space for a step's bytes, which the caller fills; t: its time, NULL: the trace has no
+ * times. */
 static inline struct frag_sums *frag_series_add(struct frag_series *s, const double *t)
 {
 	if (s->waiting_count == FRAG_SERIES_WAITING)

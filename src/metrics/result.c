@@ -183,7 +183,7 @@ static bool planned_value(const struct frag_planned *p, const char *key, double 
 	return false;
 }
 
-/* What follows "head." in the path; NULL where it does not begin so. */
+/* The text after "head." in the path; NULL where it does not begin so. */
 static const char *below(const char *path, const char *head)
 {
 	size_t length = strlen(head);
@@ -191,7 +191,7 @@ static const char *below(const char *path, const char *head)
 	return strncmp(path, head, length) == 0 && path[length] == '.' ? path + length + 1 : NULL;
 }
 
-/* The percentage that the path begins with; *key is what follows its dot. */
+/* The percentage at the start of the path; *key is the text after its dot. */
 static const struct frag_metric *percentage(const char *path, const char **key)
 {
 	const char *dot = strchr(path, '.');

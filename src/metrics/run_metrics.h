@@ -18,11 +18,11 @@ struct frag_run_metrics {
 };
 
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
-/* *metrics is a borrowed copy of another one's struct, and becomes one of its own. */
+/* *Replaces metrics, a borrowed copy of another struct, by one with its own memory. */
 bool frag_run_metrics_copy(struct frag_run_metrics *metrics);
 void frag_run_metrics_fini(struct frag_run_metrics *metrics);
 
-/* Reads the heap as it is before the first step. */
+/* Reads the initial heap, before the first step. */
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			    const struct frag_device *dev);
 
@@ -36,7 +36,7 @@ void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_
 void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 				   const struct frag_device *dev, uint64_t step, const double *t);
 
-/* Reads the heap into `now`: after a step that somebody looks at, whatever the level. */
+/* Reads the heap into `now`, after a step with an observer, at any level. */
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev);
 
@@ -75,8 +75,8 @@ void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag
 	  dev->total ? frag_device_free(dev) : 0)
 
 /*
- * Is any of the first two parts the highest yet? All are below 2^63, so the highest bit of a
- * difference says which is larger, and one look at the bits of all differences is enough.
+ * Is any of the first two parts a new maximum? All are below 2^63, so the highest bit of a
+ * difference is set for the larger one, and one test covers the bits of all differences.
  */
 #define RISE(name, value) | (peak->name - (value))
 #define RISE_BY_TWO(name, one, other) | (peak->name + (other) - (one))

@@ -11,7 +11,7 @@ uint64_t frag_stack_here(uint64_t caller);
 /* Its functions, the innermost first, with " < " between them. */
 void frag_stack_name(uint64_t stack, char *buf, size_t room);
 
-/* Of a forked child: nobody is in the table. */
+/* In a forked child: the table is unlocked. */
 void frag_stacks_in_child(void);
 
 #endif

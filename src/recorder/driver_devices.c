@@ -1,4 +1,4 @@
-/* driver_devices.c - what the driver says of its devices, for the header. */
+/* driver_devices.c - queries the driver's devices, for the header. */
 #include "recorder/driver_devices.h"
 
 #include <stdatomic.h>

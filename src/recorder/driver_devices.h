@@ -1,8 +1,8 @@
 /*
- * driver_devices.h - what the driver says of its devices, for the header.
+ * driver_devices.h - queries the driver's devices, for the header.
  *
- * Bytes of the context are all that is used of a device before the program's first request: no
- * call tells them from what other processes hold.
+ * Context bytes are all bytes in use before the program's first request: no call separates them
+ * from the memory of other processes.
  */
 #ifndef RECORDER_DRIVER_DEVICES_H
 #define RECORDER_DRIVER_DEVICES_H

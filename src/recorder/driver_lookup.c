@@ -77,7 +77,7 @@ static const Elf64_Dyn *dynamic_of(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* By hand, as the C library's may be wrapped by one who is about to ask dlsym for them. */
+/* Written by hand, because a wrapped function of the C library could be about to call dlsym. */
 static bool begins(const char *s, const char *with)
 {
 	while (*with && *s == *with) {
@@ -302,8 +302,8 @@ static int find_call(const char *name)
 }
 
 /*
- * Of a handle: is it one of the wrapped names, and does the handle have it? RTLD_NEXT and
- * RTLD_DEFAULT depend on who asks, and find the wrappers by themselves.
+ * Is the name wrapped, and does the handle have it? RTLD_NEXT and RTLD_DEFAULT depend on the
+ * calling module, and find the wrappers without help.
  */
 static void *wrapper_for(void *handle, const char *name)
 {
@@ -318,8 +318,8 @@ static void *wrapper_for(void *handle, const char *name)
 }
 
 /*
- * The C library looks at its return address for who asks. So the call in each of these is the
- * last, and a jump: the address stays that of the program.
+ * The C library finds the calling module by the return address. So each of these functions ends
+ * in a jump: the address stays that of the program.
  */
 #if defined(__has_attribute)
 #if __has_attribute(musttail)

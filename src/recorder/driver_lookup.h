@@ -19,7 +19,7 @@ void *frag_driver_behind(enum frag_driver_call call);
 /* The driver's own function, past whoever else wraps it; NULL: it has none of that name. */
 void *frag_driver_symbol(const char *name);
 
-/* cuGetProcAddress has answered *at: a wrapper takes its place where there is one. */
+/* cuGetProcAddress returned *at; a wrapper replaces it if one exists. */
 void frag_driver_wrap(const char *name, int version, uint64_t flags, void **at);
 
 /* The names of the wrappers, by their number. */
@@ -27,7 +27,7 @@ extern const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT];
 
 /*
  * "module:symbol", or "module+0xoffset" where no symbol of the module has the address, or
- * "0xaddress" outside of all. At most room - 1 bytes of ASCII.
+ * "0xaddress" outside of all modules. At most size - 1 bytes of ASCII.
  */
 void frag_name_address(uint64_t address, char *buf, size_t room);
 

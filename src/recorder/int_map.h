@@ -7,7 +7,7 @@
 
 struct frag_int_map {
 	struct frag_number {
-		uint64_t key, value;    /* value 0: nobody's */
+		uint64_t key, value;    /* value 0: free */
 	} *at;
 	uint32_t room;                  /* a power of two, or 0 */
 	uint32_t count;

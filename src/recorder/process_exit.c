@@ -120,7 +120,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 	return behind_fexecve ? behind_fexecve(fd, argv, env) : -1;
 }
 
-/* The words of execl and its like, the first of which is known: as many as the caller likes. */
+/* Collects the arguments of execl and its like; the caller passes the first, and a NULL ends
+ * them. */
 static size_t count_words(va_list args)
 {
 	size_t n = 1;
@@ -137,7 +138,8 @@ static void copy_words(char **argv, const char *first, size_t n, va_list args)
 		argv[i] = va_arg(args, char *);
 }
 
-/* On the stack of who calls: a child of vfork would leave memory behind in its parent. */
+/* On the stack of the caller, because a child of vfork would leave heap memory allocated in its
+ * parent. */
 #define TAKE_WORDS(argv, first, args)                                           \
 	va_start(args, first);                                                  \
 	n = count_words(args);                                                  \
@@ -176,7 +178,8 @@ EXPORT int execle(const char *path, const char *first, ...)
 	size_t n;
 
 	TAKE_WORDS(argv, first, args);
-	/* passed on to a va_list's own reader, it has moved: what follows is taken anew */
+	/* the function that received the va_list moved it: the remaining arguments are
+	 * collected again */
 	va_end(args);
 	va_start(args, first);
 	for (size_t i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /*
  * recorder.c - whether a process is recorded, and the thread that writes what was noted.
  *
- * The thread comes with the first note, so a program that never calls the driver has none, and
- * leaves no file. A forked child begins anew, with a file of its own.
+ * The first note starts the thread, so a program that never calls the driver has no thread and
+ * leaves no file. A forked child starts over, with a separate file.
  */
 #include "recorder/recorder.h"
 
@@ -70,8 +70,8 @@ bool frag_recorder_stacks(void)
 	return stacks;
 }
 
-/* Is standard error what it was, or no file? A daemon may have closed it, and opened a file of its
- * own in its place, in which nothing of ours belongs. */
+/* Is standard error unchanged, or not a file? A daemon may have closed it, and opened one of
+ * its files under that number, which must not get our messages. */
 static bool may_print(void)
 {
 	struct stat now;
@@ -195,8 +195,8 @@ static void in_child(void)
 	atomic_store(&begun, NOT_BEGUN);
 }
 
-/* Before any thread of the program: a child that is forked while another thread begins must begin
- * anew, and not wait for a thread that it does not have. */
+/* Runs before any thread of the program: a child that is forked while another thread starts the
+ * recorder must start over instead of waiting for a thread that it does not have. */
 __attribute__((constructor)) static void begin_library(void)
 {
 	if (fstat(STDERR_FILENO, &standard_error) != 0)
@@ -216,9 +216,9 @@ static void recorder_begin(void)
 }
 
 /*
- * Of several threads one begins, and the rest wait. A child of a bare clone() has the state of its
- * parent and none of its threads: where the parent was beginning, the child is not recorded. A
- * thread that is cancelled while it begins would leave the others waiting.
+ * One of several threads starts the recorder; the others wait. A child of a bare clone() has
+ * the state of its parent and none of its threads: if the parent was starting, the child is not
+ * recorded. A thread that is cancelled during the start would leave the others waiting.
  */
 bool frag_recorder_begin(void)
 {
@@ -264,8 +264,8 @@ void frag_recorder_finish(void)
 }
 
 /*
- * A shell or a launcher that runs the program need not call the driver: a line is due only where no
- * process wrote the file, and the process that came first writes it.
+ * A shell or a launcher that runs the program need not call the driver: the message appears
+ * only if no process wrote the file, and the first process writes the message.
  */
 void frag_recorder_end(void)
 {

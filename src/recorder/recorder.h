@@ -1,10 +1,10 @@
 /*
  * recorder.h - whether a process is recorded, and the thread that writes what was noted.
  *
- * fragsim record says by the environment what is wanted; without it nothing is wrapped:
- *   FRAGSIM_RECORD_FILE    where to write, an absolute path
- *   FRAGSIM_RECORD_STACKS  if it is there, tags are whole stacks
- *   FRAGSIM_RECORD_START   of CLOCK_MONOTONIC, in nanoseconds: times count from there
+ * fragsim record sets the environment; without it nothing is wrapped:
+ *   FRAGSIM_RECORD_FILE    the output file, an absolute path
+ *   FRAGSIM_RECORD_STACKS  if set, tags are whole stacks
+ *   FRAGSIM_RECORD_START   the zero of times: CLOCK_MONOTONIC in nanoseconds
  *   FRAGSIM_RECORD_OLD     DEVICE:INODE of the file that the recording replaces
  *   FRAGSIM_RECORD_PROCESS the process that `fragsim record` became
  */
@@ -26,7 +26,7 @@ bool frag_recorder_flush_here(void);
 /* The program is about to end, or to become another one: all that was noted is written. */
 void frag_recorder_finish(void);
 
-/* The program ends: says so where the whole of it never called the driver. */
+/* The program ends: prints a message if none of its processes called the driver. */
 void frag_recorder_end(void);
 
 /* One line on standard error, and nothing is recorded from now on. */

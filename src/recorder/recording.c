@@ -32,10 +32,10 @@
 #define PATH_ROOM 4096
 #define HEADER_ROOM (1024 + 256 * FRAG_DEVICES_MAX)
 
-/* A frame of one raw block, of which length and place of the text are known beforehand. */
+/* A frame of one raw block, whose length and text position are known beforehand. */
 #define FRAME_HEAD 10
 
-/* Descriptors from here on are seldom used by a program, or closed one by one. */
+/* Programs seldom use descriptors from here on, or close them individually. */
 #define HIGH_DESCRIPTOR 4000
 
 static char name[PATH_ROOM - 32];       /* that was requested for */
@@ -50,7 +50,7 @@ static bool packed;
 static size_t (*zstd_compress)(void *, size_t, const void *, size_t, int);
 static size_t (*zstd_bound)(size_t);
 static unsigned (*zstd_is_error)(size_t);
-static char *frame;                     /* room for a compressed batch */
+static char *frame;                     /* size of a compressed batch */
 static size_t frame_room;
 
 static bool recording_is_same(const struct stat *a, const struct stat *b)
@@ -250,7 +250,8 @@ static bool publish(const char *from)
 	return false;
 }
 
-/* A file beside the one that was requested for, whose name it has only when its header is whole. */
+/* Creates a temporary file in the requested file's folder, to be renamed when its header is
+ * complete. */
 static bool create(void)
 {
 	snprintf(path, sizeof(path), "%s.%d.part", name, (int)getpid());

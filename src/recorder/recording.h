@@ -1,11 +1,10 @@
 /*
  * recording.h - the file of a process: a header, which may be written again, and lines.
  *
- * The first process that records has the name that was requested for; any other, also one that a
- * process became by exec, has the number of the process behind it. Where the name ends in .zst,
- * each batch is a zstd frame of its own, so all that was written can be read, whenever the
- * program ends. libzstd is loaded when it is first needed; without it the lines stay as they
- * are, which every reader sees by itself.
+ * The first process that records uses the requested name; any other, also a process after exec,
+ * appends its process number to the name. Where the name ends in .zst, each batch is a separate
+ * zstd frame, so all written batches can be read, whenever the program ends. libzstd is loaded
+ * at its first use; without it the lines stay uncompressed, which every reader detects.
  */
 #ifndef RECORDER_RECORDING_H
 #define RECORDER_RECORDING_H
@@ -32,9 +31,9 @@ void frag_recording_guard(struct frag_signal_guard *guard);
 void frag_recording_unguard(const struct frag_signal_guard *guard);
 
 /*
- * Creates the file, with its header, and only then gives it its name: a file that had the name
- * before is replaced as a whole. A thread of the program does it: the one that writes must
- * not load libraries, as the program may be in dlopen, and wait for it. What fails is told once.
+ * Creates the file with its header, and then renames it: an older file of that name is replaced
+ * as a whole. Must run in a thread of the program: the writing thread must not load libraries,
+ * because the program may be in dlopen and wait for it. A failure is reported once.
  */
 bool frag_recording_begin(void);
 

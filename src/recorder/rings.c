@@ -50,7 +50,7 @@ static void make_key(void)
 	pthread_key_create(&leaving, rings_leave);
 }
 
-/* One that nobody uses, or a new one; NULL where there is out of memory. */
+/* Returns a ring without an owner, or a new one; NULL: out of memory. */
 static struct ring *find_ring(void)
 {
 	struct ring *r;
@@ -110,7 +110,7 @@ static void rings_wait_for_room(struct ring *r, uint32_t head)
 	}
 }
 
-/* The ticket is taken when there is room: nobody waits between it and the note. */
+/* The ticket is taken when the note fits, so no thread waits between ticket and note. */
 void frag_ring_add(const struct frag_note *note)
 {
 	struct ring *r = own_ring();
@@ -172,7 +172,7 @@ bool frag_rings_pending(void)
 	return atomic_load(&tickets) != due;
 }
 
-/* What other threads had is nobody's now. */
+/* The rings of other threads have no owner now. */
 void frag_rings_forget(void)
 {
 	for (struct ring *r = atomic_load(&rings); r; r = r->next) {

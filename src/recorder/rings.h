@@ -52,7 +52,7 @@ bool frag_rings_pending(void);
 /* Of a forked child: nothing was noted, and this is the only thread. */
 void frag_rings_forget(void);
 
-/* Sleeps for so many nanoseconds, or until a ring is half full. */
+/* Sleeps for `ns` nanoseconds, or until a ring is half full. */
 void frag_rings_wait(long ns);
 
 #endif

@@ -16,10 +16,10 @@
 #define REMEMBERED 4096                 /* frees that may turn out to have failed */
 
 struct block {
-	uint64_t id, size;              /* id 0: nobody's; of these size is the next such, or 0 */
+	uint64_t id, size;              /* id 0: unused; size links the next unused one */
 	uint64_t key;
 	uint32_t stream, pool, tag;
-	uint32_t handles, maps; /* of physical memory: it lives as long as there is either */
+	uint32_t handles, maps; /* of physical memory: the last one frees it */
 	uint16_t device;
 	bool     physical;
 };
@@ -151,7 +151,7 @@ static void put_device(uint16_t device)
 		trace_lines_put_member(",\"device\":", device);
 }
 
-/* Microseconds, which never run backwards: of two threads, one may look at the clock earlier. */
+/* Microseconds, which never decrease: one of two threads may read the clock earlier. */
 static void put_time(uint64_t t_ns)
 {
 	uint64_t t = t_ns > start ? t_ns - start : 0;
@@ -219,7 +219,7 @@ static uint32_t pool_number(uint64_t key)
 	return key ? number_in(&known.pools, &known.pool_count, key) : 0;
 }
 
-/* What is printable is as it is in JSON, except two. */
+/* JSON contains printable characters unchanged, except two. */
 static char *escaped(const char *name)
 {
 	char *to = malloc(2 * strlen(name) + 1), *p = to;
@@ -312,7 +312,7 @@ static void trace_lines_end_block(struct frag_int_map *table, uint64_t key, uint
 	known.free_block = place + 1;
 }
 
-/* Whoever had this address or handle was freed by a call that nobody saw. */
+/* The previous block at this address or handle was freed by a call that the recorder missed. */
 static void trace_lines_begin_block(struct frag_int_map *table, struct block block, uint64_t t_ns)
 {
 	uint64_t place;
@@ -372,7 +372,7 @@ static void add_free(const struct frag_note *n)
 	trace_lines_end_block(&known.addresses, n->key, n->t_ns);
 }
 
-/* It lives still: it comes again as another block, of the same size and tag. */
+/* The block stays allocated: it is written as another block, of the same size and tag. */
 static void add_failed_free(const struct frag_note *n)
 {
 	const bool is_physical = n->op == FRAG_NOTE_RELEASE_FAILED;

@@ -1,9 +1,9 @@
 /*
  * trace_lines.h - what was noted as the lines of a trace.
  *
- * Here is kept what lives, so that the trace is valid whatever was seen of the program: ids count
- * up, a free of what was never seen is left out, and an address that comes again was freed where
- * nobody saw it. One thread at once calls these.
+ * Stores the live blocks, so that the trace is valid even if calls were missed: ids count up, a
+ * free of an unknown block is omitted, and an address that repeats gets the missing free. Only
+ * one thread at once may call these functions.
  */
 #ifndef RECORDER_TRACE_LINES_H
 #define RECORDER_TRACE_LINES_H

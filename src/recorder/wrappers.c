@@ -1,8 +1,8 @@
 /*
- * wrappers.c - the driver's calls, wrapped: each makes the call and notes what came of it.
+ * wrappers.c - wrappers of the driver's calls: each makes the call and notes its result.
  *
- * What takes memory is noted when the call has come back, what gives memory back before it is
- * made: so an address is free in the trace before another thread can get it again.
+ * A call that allocates is noted after it returned, a call that frees before it is made: so an
+ * address is free in the trace before another thread can obtain it again.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -69,9 +69,9 @@ const struct frag_policy_ops frag_replay_pool = {
 	.free = pool_free,
 };
 
-#define LONGEST_SLEEP_NS 100000000      /* then it is asked again whether to stop */
+#define LONGEST_SLEEP_NS 100000000      /* then `stop` is called again */
 
-/* What a simulation did at an event on one device, to be held against the other. */
+/* The decisions of one simulation at an event on one device, to compare with the other. */
 struct deed {
 	bool done;
 	enum frag_step_status status;
@@ -108,7 +108,7 @@ struct frag_replay {
 	struct timespec begun;
 	double first_t;
 	bool has_first_t, retired;
-	bool pooled;                    /* the driver's own pool: there is no twin */
+	bool pooled;                    /* the driver's own pool: not simulated */
 	struct frag_gpu_pool_options pool;
 };
 
@@ -233,7 +233,7 @@ static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *cho
 		return frag_fail_nomem(err);
 	rc = make_side(&r->real, r, choice,
 		       r->pooled ? &frag_device_gpu_pool : &frag_device_gpu, err);
-	/* nobody knows how the driver's own pool decides */
+	/* the decisions of the driver's own pool are unknown */
 	if (!rc && !r->pooled)
 		rc = make_side(&r->twin, r, choice, &frag_device_simulated, err);
 	if (rc)
@@ -246,8 +246,8 @@ static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *cho
 }
 
 /*
- * The driver's own pool is known by its table, as it is in no list of policies.
- * Half made, r is undone by frag_replay_del().
+ * The driver's own pool is identified by its table, because it is not among the policies.
+ * frag_replay_del() also releases a partly built r.
  */
 int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 		    struct frag_trace *trace, struct frag_gpu *const *gpus,
@@ -280,7 +280,7 @@ struct frag_sim *frag_replay_sim(struct frag_replay *r)
 	return r->real.sim;
 }
 
-/* Of each GPU as much as the figures leave. */
+/* Uses the capacity of each GPU minus the memory of others. */
 static int open_pools(struct frag_replay *r, struct frag_error *err)
 {
 	int rc = 0;
@@ -515,8 +515,8 @@ static void retire_real(struct frag_replay *r, bool interrupted)
 }
 
 /*
- * Watching ends first: giving everything back is no part of the run, so its calls
- * are not measured.
+ * Watching ends first: the final releases are no part of the run, so their calls are not
+ * measured.
  */
 void frag_replay_retire(struct frag_replay *r, bool interrupted)
 {

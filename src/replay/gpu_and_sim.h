@@ -1,9 +1,9 @@
 /*
- * gpu_and_sim.h - a trace through a policy on real GPUs, with the simulated devices
- * of the same figures alongside: what was predicted, and what came.
+ * gpu_and_sim.h - runs a trace through a policy on real GPUs and on simulated devices of the
+ * gpu_and_sim.h - same size: predictions and results.
  *
- * A replay has two simulations, which see the same events one by one. That both
- * make the same decisions as long as the GPUs agree is checked, not assumed.
+ * A replay has two simulations, which receive the same events in the same order. The replay
+ * checks that both make the same decisions while the GPUs grant the same requests.
  */
 #ifndef REPLAY_GPU_AND_SIM_H
 #define REPLAY_GPU_AND_SIM_H
@@ -18,7 +18,7 @@ struct frag_replay_options {
 	const struct frag_oom_hook *on_oom;     /* likewise, of the one on the GPUs */
 	bool verify;                    /* each block is filled, and looked at */
 	bool probe_marks;               /* look for the largest segment at each mark ... */
-	uint64_t probe_every;           /* ... or after every so many steps; 0: not */
+	uint64_t probe_every;           /* ... or after this many steps; 0: none */
 	uint64_t limit;                 /* bytes to take of each GPU at most; UINT64_MAX: 90 % of
 					 * what is free */
 	double pace;                    /* times the trace's own; 0: as fast as possible */
@@ -43,7 +43,7 @@ struct frag_sim *frag_replay_sim(struct frag_replay *r);
 /* -FRAG_EINTERRUPTED when stop said so: the results so far are good. */
 int frag_replay_run(struct frag_replay *r, struct frag_error *err);
 
-/* Gives the GPUs everything back; the results remain. */
+/* Releases all GPU memory; the results remain. */
 void frag_replay_retire(struct frag_replay *r, bool interrupted);
 
 /* A further replay of the same, retired too: its costs and findings join those of `to`. */

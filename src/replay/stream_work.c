@@ -11,13 +11,13 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 
-/* Freed runs with an event that nobody has waited for. More would make each
- * allocation look at many; the oldest are long over when there are that many. */
+/* Freed ranges with an event that has not been waited for. More would slow each allocation; the
+ * oldest have long completed when there are this many. */
 #define MARKS_MAX 256
 #define WORD ((uint64_t)sizeof(uint32_t))
-#define CHUNKS 64               /* stretches of one block, each with a word of its own */
+#define CHUNKS 64               /* ranges of one block, each filled with another pattern word */
 #define CHUNK_MIN 512           /* bytes */
-#define WINDOW 64               /* bytes that are looked at in one place */
+#define WINDOW 64               /* bytes checked in one place */
 #define WINDOWS 8
 
 /* A run of device memory. */
@@ -180,7 +180,7 @@ static int stream_work_fill(struct frag_work *w, const struct block *b, uint32_t
 	return rc;
 }
 
-/* Whose pattern has this word? NULL where it is nobody's. */
+/* The block whose pattern has this word, or NULL. */
 static const struct block *find_owner(const struct frag_work *w, uint32_t word)
 {
 	for (uint32_t i = 0; i < w->block_count; i++) {
@@ -275,8 +275,8 @@ static bool note_id(struct block *b, const struct frag_handle *id)
 }
 
 /*
- * The bytes may still be in use by who had them before, so that is waited for
- * first. The block is live at the end only: after a failure nobody checks it.
+ * The previous user may still use the bytes, so that is waited for first. The block is entered
+ * at the end: after a failure it is not checked.
  */
 static int allocated(struct frag_work *w, const struct frag_step *step, struct frag_error *err)
 {

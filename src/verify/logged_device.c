@@ -164,7 +164,7 @@ static int logged_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *ad
 	return enter_new(l, c ? c->addr : FRAG_NOWHERE, addr);
 }
 
-/* A call that gives memory back; the log must have it in this step, in any order. */
+/* A call that releases memory; the log must have it in this step, in any order. */
 static void loss(struct frag_logged_device *l, uint64_t at, uint64_t bytes,
 		 enum frag_decision decision)
 {

@@ -1,9 +1,9 @@
 /*
  * logged_device.h - a device that answers as the log of a real one did.
  *
- * It gives the segments that the log shows, at their addresses, refuses where the
- * log shows that memory was given back first, and notes each call that the log
- * does not have, and each of the log that was not made.
+ * The device returns the segments of the log at their addresses, refuses where the log shows
+ * that memory was released first, and counts the calls that the log lacks, and those of the log
+ * that were not made.
  */
 #ifndef VERIFY_LOGGED_DEVICE_H
 #define VERIFY_LOGGED_DEVICE_H
@@ -47,7 +47,7 @@ struct frag_verdict {
 	uint64_t not_restored;          /* blocks of the first state that could not be restored */
 	uint64_t guessed;               /* ages of initial segments, told by where blocks went */
 	bool by_age;                    /* of two equal segments the older came first */
-	bool by_creation;               /* of two equal blocks the one that came to be first */
+	bool by_creation;               /* of two equal blocks the one created first */
 };
 
 struct frag_logged_device {
@@ -61,7 +61,7 @@ struct frag_logged_device {
 	const uint32_t *ages;
 	uint64_t *bases;                /* by ordinal: the address, or FRAG_NOWHERE */
 	uint32_t base_count, base_capacity;
-	struct frag_map due;            /* address -> call: releases that this step has to make */
+	struct frag_map due;            /* address -> call: releases required in this step */
 	uint32_t refused_at;            /* how many were due at the last refusal */
 	uint32_t device;                /* ordinal */
 	uint32_t first, at, end;        /* the step's calls in the log; at: the next of them */

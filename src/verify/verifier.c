@@ -326,9 +326,8 @@ static bool place_ages(struct verify *v)
 }
 
 /*
- * The ages of the segments that were there before the history are nowhere. They
- * are taken to rise by address until a block shows that they do not: then all is
- * run again, as long as that comes further.
+ * The file does not contain the ages of initial segments. They are assumed to rise by address
+ * until a block contradicts it: then the verification runs again, as long as it gets further.
  */
 static int run_by_age(struct verify *v, const struct frag_trace *trace,
 		      const struct frag_choice *choice, struct frag_error *err)
