@@ -146,6 +146,58 @@ int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err
 	return 0;
 }
 
+static bool is_container(const struct cJSON *item)
+{
+	return cJSON_IsArray(item) || cJSON_IsObject(item);
+}
+
+/* Does this child of a container begin a line? */
+static bool begins_line(const struct cJSON *in, const struct cJSON *child, const char *first)
+{
+	if (cJSON_IsArray(in) || child == in->child)
+		return cJSON_IsArray(in);
+	return is_container(child) || is_container(child->prev)
+	       || strcmp(child->string, first) == 0;
+}
+
+/* The tree of a document that is written: numbers and strings are raw text. */
+static void print_item(const struct cJSON *item, uint32_t depth, uint32_t levels,
+		       const char *first, FILE *f)
+{
+	const char *const brackets = cJSON_IsArray(item) ? "[]" : "{}";
+
+	if (!is_container(item)) {
+		fputs(cJSON_IsRaw(item)	  ? item->valuestring
+		      : cJSON_IsNull(item) ? "null"
+		      : cJSON_IsTrue(item) ? "true" : "false", f);
+		return;
+	}
+	putc(brackets[0], f);
+	for (const struct cJSON *c = item->child; c; c = c->next) {
+		const bool line = depth < levels && begins_line(item, c, first);
+
+		fputs(c == item->child ? "" : line ? "," : ", ", f);
+		if (line)
+			fprintf(f, "\n%*s", (int)depth + 1, "");
+		if (c->string)
+			fprintf(f, "\"%s\": ", c->string);
+		print_item(c, depth + 1, levels, first, f);
+	}
+	if (depth < levels && cJSON_IsArray(item))
+		fprintf(f, "\n%*s", (int)depth, "");
+	putc(brackets[1], f);
+}
+
+int frag_json_print_lines(const struct frag_json *doc, uint32_t levels, const char *first, FILE *f,
+			  struct frag_error *err)
+{
+	if (doc->failed)
+		return frag_fail_nomem(err);
+	print_item(doc->root, 0, levels, first, f);
+	putc('\n', f);
+	return 0;
+}
+
 /* Where the next number begins; it is in no string. */
 static const char *next_number(const char *p)
 {

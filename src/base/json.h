@@ -53,6 +53,14 @@ int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct 
 /* The same to a stream. */
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
 
+/*
+ * The same as lines for people who compare files. Within so many levels an element of an array
+ * begins a line, and so does a member that is a container, that follows one, or that is called
+ * `first`. levels 0: all is one line.
+ */
+int frag_json_print_lines(const struct frag_json *doc, uint32_t levels, const char *first, FILE *f,
+			  struct frag_error *err);
+
 /* Text that is JSON already, and a NUL. node is NULL where the host is out of memory. */
 struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length);
 

@@ -6,6 +6,7 @@
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
+#include "metrics/metric.h"
 
 /* The document's root, with its format and the version of that. */
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
@@ -33,11 +34,19 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);
 
-/* What a replay measured, as members of a result and of a profile. */
-/* A member: what each kind of call took, by size. */
+/* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
 
-/* Members of a RUN: prediction, driver, probes. */
-void frag_json_measured(struct frag_node_ref run, const struct frag_result *r);
+struct frag_metrics_order {
+	const struct frag_metric *metric[FRAG_METRIC_ALL];
+	uint32_t count;
+};
+
+/*
+ * The order of the members of an object of metrics: those of the first edition, then those that
+ * the second one added, and so on; in each edition bytes and counts before percentages. A result
+ * has signed bytes among the former, a baseline after the latter. A peak has no percentages.
+ */
+struct frag_metrics_order frag_metrics_order(bool baseline, bool percents);
 
 #endif

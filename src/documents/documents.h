@@ -39,8 +39,30 @@ int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_res
 
 /* The baseline of what has been simulated now: fragsim-diff(1). -FRAG_ENOMEM */
 int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_error *err);
-/* One trace of it, with its runs. Not 0: out of memory */
-int frag_baseline_trace(const struct frag_runs *runs, FILE *f);
+
+/*
+ * A run of a sweep as a line: in the files of its shards, and in the merged one. It is one trace
+ * of a baseline, with one run a device. Before the trace are the number of the run and the id of
+ * the manifest, behind it is a hash of all that precedes it.
+ */
+#define FRAG_RUN_LINE_BEGIN "{\"run\": "
+
+struct frag_run_line {
+	uint64_t manifest;
+	uint64_t check;         /* the hash */
+	uint32_t run;
+};
+
+/*
+ * *text: the line, with its end; owned by the caller. total: of the manifest, UINT64_MAX: the
+ * capacity of the trace. -FRAG_ENOMEM
+ */
+int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t manifest,
+			const char *policy, uint64_t total, char **text, size_t *length,
+			struct frag_error *err);
+
+/* False where the line, which is without its end, is damaged. */
+bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t length);
 
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,

@@ -17,9 +17,8 @@
 #include "base/string_stream.h"
 #include "base/output_path.h"
 #include "base/c_locale.h"
+#include "documents/document_head.h"
 #include "documents/json_reader.h"
-#include "documents/metrics_order.h"
-#include "documents/sweep_record.h"
 #include "input/input.h"
 #include "input/text_file.h"
 
@@ -88,7 +87,7 @@ static uint32_t edition_of(struct frag_members *r, const struct frag_at *at)
 static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
-	const struct frag_metrics_order order = frag_baseline_order(percents);
+	const struct frag_metrics_order order = frag_metrics_order(true, percents);
 	const uint32_t edition = edition_of(r, at);
 
 	m->opaque = frag_is_null(r, at, "largest_free");

@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 #include "compare/runs.h"
-#include "documents/sweep_record.h"
+#include "documents/documents.h"
 #include "fragsim/engine.h"
 
 int frag_source_open(struct frag_source *s, const char *path,

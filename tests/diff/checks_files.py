@@ -205,14 +205,15 @@ def check_mutants(tap: Tap, stage: Stage, name: str, document: dict, good: str, 
 
 
 def check_version_1(tap: Tap, stage: Stage) -> None:
-    """Documents that the last fragsim with version 1 wrote: names and status of that are read."""
-    for name in ('result.json', 'baseline.json', 'small.ndjson'):
+    """Documents of version 1, and of a sweep from when a baseline had a writer of its own."""
+    for name in ('result.json', 'baseline.json', 'merged.ndjson', 'small.ndjson'):
         (stage.folder / name).write_bytes((ROOT / 'tests/diff/version_1' / name).read_bytes())
     stage.run('run', '-q', '-p', 'bestfit', '-p', 'pytorch', '--json', 'now.json', 'small.ndjson',
               statuses=(3,))
     for title, args, said in (
             ('a result', ('result.json', 'now.json'), '2 runs compared: 2 same'),
             ('a baseline', ('-b', 'baseline.json', 'small.ndjson'), '2 runs compared: 2 same'),
+            ('a sweep', ('-b', 'merged.ndjson', 'small.ndjson'), '2 runs compared: 2 same'),
             ('a condition', ('-b', 'baseline.json', '--fail-if', 'peak.stranded > 1KiB',
                              'small.ndjson'), 'peak.non_releasable is 5241856, as before')):
         done = stage.run('diff', *args, statuses=(0, 1))

@@ -1,10 +1,50 @@
-/* profile_read.c - what a replay has learned of a device, out of a file. */
+/* profile.c - writes and reads what a replay measured on a device: fragsim-profile(5). */
+#include "documents/document_head.h"
 #include "documents/documents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "documents/json_reader.h"
+#include "metrics/driver_latency.h"
+
+static void profile_put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
+{
+	struct frag_node_ref o = frag_json_object(root, "device");
+
+	frag_json_text(o, "name", f->name[0] ? f->name : NULL);
+	frag_json_u64(o, "total_bytes", f->total);
+	frag_json_u64_or_null(o, "context_bytes", f->context_known, f->context);
+	frag_json_u64(o, "granularity_bytes", f->granularity);
+	frag_json_u64_or_null(o, "small_granularity_bytes", f->small_max > 0,
+			      f->small_granularity);
+	frag_json_u64_or_null(o, "small_most_bytes", f->small_max > 0, f->small_max);
+	frag_json_u64_or_null(o, "page_bytes", f->page > 0, f->page);
+	frag_json_u64(o, "driver_version", (uint64_t)f->driver);
+	frag_json_u64(o, "runtime_version", (uint64_t)f->runtime);
+}
+
+/* Merges the calls of all runs: the cost of a call depends on the device, not on the policy. */
+int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
+		       uint32_t count, struct frag_outfile *out, struct frag_error *err)
+{
+	struct frag_driver_costs costs = { .calls = { { { .count = 0 } } } };
+	struct frag_json doc;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-profile");
+	bool good = true;
+	int rc;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (runs[i]->costs)
+			good = frag_driver_costs_merge(&costs, runs[i]->costs) && good;
+	frag_document_tool(root);
+	profile_put_device(root, gpu);
+	frag_json_calls(root, &costs);
+	rc = good ? frag_json_write(&doc, out, err) : frag_fail_nomem(err);
+	frag_json_end(&doc);
+	frag_driver_costs_fini(&costs);
+	return rc;
+}
 
 static bool is_given(struct frag_members *r, const struct frag_at *in, const char *key)
 {
@@ -12,7 +52,7 @@ static bool is_given(struct frag_members *r, const struct frag_at *in, const cha
 }
 
 /* From 1 on. */
-static uint64_t profile_read_take_size(struct frag_members *r, const struct frag_at *in,
+static uint64_t profile_take_size(struct frag_members *r, const struct frag_at *in,
 				       const char *key)
 {
 	uint64_t value = frag_take_count(r, in, key);
@@ -22,15 +62,15 @@ static uint64_t profile_read_take_size(struct frag_members *r, const struct frag
 	return value;
 }
 
-static void profile_read_read_small(struct frag_members *r, const struct frag_at *device,
+static void profile_read_small(struct frag_members *r, const struct frag_at *device,
 		       struct frag_device_figures *f)
 {
 	const char *const max = "small_most_bytes", *const granularity = "small_granularity_bytes";
 
 	if (!is_given(r, device, max) && !is_given(r, device, granularity))
 		return;
-	f->small_max = profile_read_take_size(r, device, max);
-	f->small_granularity = profile_read_take_size(r, device, granularity);
+	f->small_max = profile_take_size(r, device, max);
+	f->small_granularity = profile_take_size(r, device, granularity);
 	if (r->rc)
 		return;
 	if (f->small_max > f->granularity)
@@ -41,7 +81,7 @@ static void profile_read_read_small(struct frag_members *r, const struct frag_at
 			 "a multiple of small_granularity_bytes is required");
 }
 
-static void profile_read_read_device(struct frag_members *r, const struct frag_at *root,
+static void profile_read_device(struct frag_members *r, const struct frag_at *root,
 			struct frag_device_figures *f)
 {
 	struct frag_at at = frag_take_object(r, root, "device");
@@ -50,15 +90,15 @@ static void profile_read_read_device(struct frag_members *r, const struct frag_a
 		return;
 	if (!frag_is_null(r, &at, "name"))
 		f->name = frag_take_text(r, &at, "name");
-	f->total = profile_read_take_size(r, &at, "total_bytes");
+	f->total = profile_take_size(r, &at, "total_bytes");
 	if (!frag_is_null(r, &at, "context_bytes"))
 		f->context = frag_take_count(r, &at, "context_bytes");
-	f->granularity = profile_read_take_size(r, &at, "granularity_bytes");
+	f->granularity = profile_take_size(r, &at, "granularity_bytes");
 	if (!r->rc && f->context > f->total)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
 			 "above total_bytes");
 	if (!r->rc)
-		profile_read_read_small(r, &at, f);
+		profile_read_small(r, &at, f);
 }
 
 static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at *call)
@@ -98,7 +138,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 	class = take_class(r, at);
 	if (!r->rc && m->count[kind][class])
 		frag_bad(r, at, "these calls of this size are specified more than once");
-	m->count[kind][class] = profile_read_take_size(r, at, "count");
+	m->count[kind][class] = profile_take_size(r, at, "count");
 	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
 }
 
@@ -106,7 +146,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
  * The first failure stays in r and ends each loop, so nothing must be checked
  * after a read.
  */
-static void profile_read_read_document(struct frag_members *r, const struct frag_at *root,
+static void profile_read_document(struct frag_members *r, const struct frag_at *root,
 				       struct frag_profile *profile)
 {
 	static const char *const formats[] = { "fragsim-profile", NULL };
@@ -117,7 +157,7 @@ static void profile_read_read_document(struct frag_members *r, const struct frag
 			 "a profile is required, which fragsim replay --write-profile writes");
 	if (r->rc)
 		return;
-	profile_read_read_device(r, root, &profile->figures);
+	profile_read_device(r, root, &profile->figures);
 	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is required");
 	if (r->rc)
 		return;
@@ -137,7 +177,7 @@ int frag_profile_read(struct frag_profile *profile, const char *path, struct fra
 
 	*profile = (struct frag_profile){ .figures = { .name = NULL } };
 	if (!r.rc)
-		profile_read_read_document(&r, &root, profile);
+		profile_read_document(&r, &root, profile);
 	frag_json_end(&doc);
 	return r.rc;
 }
