@@ -133,10 +133,10 @@ PAGE_FILES = $(addprefix src/answers/page/page.,html css) $(PAGE_SCRIPTS)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
 	$(call say,GEN)
 	@mkdir -p $(@D)
-	$(Q)for part in html css js; do echo "const char frag_page_$$part[] = {" && \
+	$(Q)for part in html css js; do echo "static const char frag_page_$$part[] = {" && \
 		case $$part in js) cat $(PAGE_SCRIPTS) ;; *) cat src/answers/page/page.$$part ;; esac | od -An -v -tx1 | \
 		sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' && echo '0 };' || exit; done >$@
-$(addsuffix /src/answers/page_files.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
+$(addsuffix /src/answers/page_write.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
 define compile
 	$(call say,$(1))
 	@mkdir -p $(@D)

@@ -1,13 +1,15 @@
-/* answers.h - what the commands that look for something found, in every form. */
+/* answers.h - the answers of the commands, in every format. */
 #ifndef ANSWERS_ANSWERS_H
 #define ANSWERS_ANSWERS_H
 
 #include "documents/documents.h"
-#include "answers/formats.h"
+#include "messages/groups.h"
 #include "search/trace_change.h"
+#include "answers/table.h"
 
 /* Each for the struct of its name in documents.h: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];   /* for a struct frag_change_found */
+extern const struct frag_format *const frag_explain_formats[];  /* text and json */
 extern const struct frag_format *const frag_extrapolate_formats[];
 extern const struct frag_format *const frag_fit_formats[];
 extern const struct frag_format *const frag_leaks_formats[];
@@ -15,5 +17,9 @@ extern const struct frag_format *const frag_plan_formats[];
 extern const struct frag_format *const frag_ranks_formats[];
 extern const struct frag_format *const frag_tune_formats[];
 extern const struct frag_format *const frag_what_if_formats[];
+
+/* Prints what out-of-memory messages say, for people; there is at least one group. */
+void frag_report_messages(const struct frag_message_groups *groups,
+			  const struct frag_text_style *paper, bool verbose, FILE *f);
 
 #endif

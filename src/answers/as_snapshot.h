@@ -2,8 +2,107 @@
 #ifndef ANSWERS_AS_SNAPSHOT_H
 #define ANSWERS_AS_SNAPSHOT_H
 
+#include "base/atomic_file.h"
+#include "base/hash.h"
+#include "base/pickler.h"
+#include "fragsim/trace.h"
 #include "answers/export.h"
-#include "answers/snapshot_pickle.h"
+
+/* X(name, text): what is in the file again and again. */
+#define FRAG_SNAP_WORDS(X)                                                    \
+	X(ACTION, "action") X(ADDR, "addr") X(SIZE, "size")                   \
+	X(STREAM, "stream") X(TIME, "time_us") X(FRAMES, "frames")            \
+	X(FILE, "filename") X(LINE, "line") X(NAME, "name") X(TAG, "tag")     \
+	X(POOL, "pool_id") X(SEGMENT_POOL, "segment_pool_id")                 \
+	X(FREE_ON_DEVICE, "device_free")                                      \
+	X(NOTE, "user_metadata") X(DEVICE, "device") X(STAGE, "stage")        \
+	X(ALLOC, "alloc") X(FREE_REQUESTED, "free_requested")                 \
+	X(FREE_COMPLETED, "free_completed")                                   \
+	X(SEGMENT_ALLOC, "segment_alloc") X(SEGMENT_FREE, "segment_free")     \
+	X(SEGMENT_MAP, "segment_map") X(SEGMENT_UNMAP, "segment_unmap")       \
+	X(OOM, "oom") X(ANNOTATE, "annotate")                                 \
+	X(START, "START") X(END, "END")                                       \
+	X(ADDRESS, "address") X(TOTAL, "total_size")                          \
+	X(ALLOCATED, "allocated_size") X(ACTIVE, "active_size")               \
+	X(REQUESTED, "requested_size") X(TYPE, "segment_type")                \
+	X(SMALL, "small") X(LARGE, "large") X(RANGE, "is_expandable")         \
+	X(BLOCKS, "blocks") X(STATE, "state") X(LIVE, "active_allocated")     \
+	X(PENDING, "active_pending_free") X(INACTIVE, "inactive")
+
+enum frag_snap_word {
+#define X(name, text) FRAG_SNAP_##name,
+	FRAG_SNAP_WORDS(X)
+#undef X
+	FRAG_SNAP_WORD_COUNT
+};
+#define FRAG_SNAP_WORD_ROOM 32
+
+/* A list on its way: its items come in batches. */
+struct frag_snap_list {
+	uint32_t open;          /* items since the last mark */
+};
+
+struct frag_snap_part {
+	struct frag_outfile *out;       /* the file itself, or the spool below */
+	const struct frag_symbols *symbols;     /* borrowed: whose stacks are written */
+	struct frag_outfile spool;
+	struct frag_snap_list list;     /* what the part is */
+	uint64_t known;                 /* words that have their number: a bit each */
+	struct frag_snap_stack {
+		char *text;             /* a tag that frames are made of */
+		uint64_t hash;
+		uint32_t length;
+		uint32_t number;        /* a stack of the trace; 0: it is a tag */
+	} *stacks;                      /* those that have one; the number of the first is fixed */
+	uint32_t stack_count, stack_capacity;
+	uint32_t oldest;                /* the next to lose its number, once all are given */
+	struct frag_map map;            /* hash -> which of the stacks */
+};
+
+/* Straight into the file: an opcode, a text. */
+void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
+void frag_snap_text(struct frag_outfile *out, const char *text);
+
+/* Writes into `out`, or where that is NULL into a spool that is beside `beside`. */
+int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
+			struct frag_outfile *out, const struct frag_outfile *beside,
+			struct frag_error *err);
+
+/* Appends what is in the spool, if there is one, and ends the list. */
+int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
+		       struct frag_error *err);
+void frag_snap_part_fini(struct frag_snap_part *part);
+
+/* After this comes an item of the list; and after this its end. Room: 2. */
+char *frag_snap_item(struct frag_snap_list *list, char *p);
+char *frag_snap_list_end(struct frag_snap_list *list, char *p);
+
+char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word word);
+
+/* A key with its value. Room: FRAG_SNAP_WORD_ROOM for each word, FRAG_PICKLE_ROOM for a number. */
+char *frag_snap_number(struct frag_snap_part *part, char *p, enum frag_snap_word key,
+		       uint64_t value);
+char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word key,
+		      enum frag_snap_word value);
+
+/* The pool as PyTorch names it, with its key. */
+char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool);
+#define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
+
+/* Who requested a block: its tag, and its whole stack where the trace has it. */
+struct frag_snap_requester {
+	struct frag_text tag;   /* text NULL: nobody known */
+	uint32_t stack;         /* of the part's trace; 0: none */
+};
+
+/*
+ * Frames, with their key: those of the stack; else what the tag is made of:
+ * "FILE:LINE NAME" is a frame, " < " is between two; anything else is a name.
+ */
+char *frag_snap_frames(struct frag_snap_part *part, char *p,
+		       const struct frag_snap_requester *requester);
+size_t frag_snap_frames_room(const struct frag_snap_part *part,
+			     const struct frag_snap_requester *requester);
 
 /* A segment or a range, at its place among the addresses. */
 struct frag_snap_segment {
@@ -58,9 +157,6 @@ struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uin
 
 /* Writes the segments of a device as they are now, with their blocks. */
 int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err);
-
-/* Writes what the run was simulated with: the value of allocator_settings. */
-void frag_snap_settings(const struct frag_export *x);
 
 /* Room for n bytes of a part; NULL sticks in the file. */
 static inline char *frag_snap_room(struct frag_snap_part *part, size_t n)

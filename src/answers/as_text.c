@@ -1,21 +1,277 @@
 /* as_text.c - the text report: what was read, what came out, what to look at. */
+#include "answers/report.h"
+
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
-#include "answers/diagnosis_text.h"
-#include "answers/initial_state_text.h"
-#include "policy/configure_events.h"
-#include "answers/color.h"
-#include "answers/layout.h"
-#include "answers/replay_timings_text.h"
-#include "answers/report.h"
+#include "base/format.h"
+#include "base/output_path.h"
 #include "base/wrap.h"
+#include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
-#include "answers/top_n.h"
+#include "policy/configure_events.h"
+#include "answers/text_style.h"
+
+void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
+{
+	frag_put_wrapped(r->columns, head, text, f);
+}
+
+void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
+		    const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	frag_put_vrow(r->columns, label, f, format, args);
+	va_end(args);
+}
+
+uint32_t frag_device_count(const struct frag_report *r)
+{
+	uint32_t count = 1;
+
+	while (count < r->run_count && r->runs[count].result->device == count)
+		count++;
+	return count;
+}
+
+bool frag_many_devices(const struct frag_report *r)
+{
+	return frag_device_count(r) > 1;
+}
+
+void frag_report_name(const struct frag_report *r, const struct frag_result *run,
+		   char buf[FRAG_RUN_NAME_ROOM])
+{
+	if (frag_many_devices(r))
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u",
+				      frag_choice_label(&run->choice), run->device);
+	else
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
+				      frag_choice_label(&run->choice));
+}
+
+int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
+{
+	const size_t columns = r->columns > 0 ? (size_t)r->columns : 0;
+	const size_t room = columns > figures ? columns - figures : 0;
+	size_t width = min;
+	char name[FRAG_RUN_NAME_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		frag_report_name(r, r->runs[i].result, name);
+		if (strlen(name) > width)
+			width = strlen(name);
+	}
+	if (columns && width > room)
+		width = room > min ? room : min;
+	return (int)width;
+}
+
+uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
+		    double (*value)(const void *list, uint32_t i))
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const double now = value(list, i);
+		uint32_t at = kept;
+
+		while (at > 0 && now > value(list, worst[at - 1]))
+			at--;
+		if (at == FRAG_WORST_MAX)
+			continue;
+		kept += kept < FRAG_WORST_MAX;
+		memmove(&worst[at + 1], &worst[at], (kept - at - 1) * sizeof(*worst));
+		worst[at] = i;
+	}
+	return kept;
+}
+
+bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM])
+{
+	const struct frag_beginning *b = &run->beginning;
+	const uint64_t taken = run->context + run->other;
+	const uint64_t room = run->total > taken ? run->total - taken : 0;
+	const bool full = b->segments > room && run->total;
+	char live[FRAG_NUMBER_ROOM], segments[FRAG_NUMBER_ROOM], has[FRAG_NUMBER_ROOM];
+
+	frag_size_text(live, b->live);
+	frag_size_text(segments, b->segments);
+	frag_size_text(has, room);
+	if (run->total && b->live > room) {
+		snprintf(buf, FRAG_BEGINNING_ROOM, "device %u: %s are live before the recording"
+			 " begins, in segments of %s, and the device has %s for them: no setting"
+			 " makes that fit", run->device, live, segments, has);
+		return first;
+	}
+	snprintf(buf, FRAG_BEGINNING_ROOM, "policy %.300s, device %u: the recording begins with"
+		 " segments of %s (%s live), and %s %s for them: the live blocks are"
+		 " ordinary requests here, by their addresses, as their ages are unknown",
+		 run->choice.text, run->device, segments, live,
+		 full ? "the device has" : "the policy does not take", full ? has : "that number of bytes");
+	return b->as_requests;
+}
+
+static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
+{
+	uint64_t max = frag_size_class_max(which);
+
+	if (max == UINT64_MAX)
+		snprintf(buf, FRAG_NUMBER_ROOM, "more");
+	else if (max < UINT64_C(1) << 30)
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " MiB", max >> 20);
+	else
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", max >> 30);
+	return buf;
+}
+
+/* A peak; where memory ran out it is the least that it may be. */
+static const char *peak_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, bool oom)
+{
+	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", SIZE(bytes));
+	return buf;
+}
+
+/* How far one is off the other can be said where both went equally far. */
+static void print_pair(const char *what, uint64_t predicted, uint64_t measured,
+		       const struct frag_prediction *p, FILE *f)
+{
+	const double percent = measured ? 100 * ((double)predicted / (double)measured - 1) : 0;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-20s  %12s  %12s", what, peak_text(a, predicted, p->oom_predicted),
+		peak_text(b, measured, p->oom_measured));
+	if (p->oom_predicted == p->oom_measured && p->oom_step_predicted == p->oom_step_measured)
+		frag_fprintf(f, "  %+9.4f%%\n", percent);
+	else
+		fprintf(f, "  %10s\n", "-");
+}
+
+static const char *oom_text(char buf[FRAG_NUMBER_ROOM], bool there, uint64_t step)
+{
+	snprintf(buf, FRAG_NUMBER_ROOM, "none");
+	if (there)
+		snprintf(buf, FRAG_NUMBER_ROOM, "step %" PRIu64, step);
+	return buf;
+}
+
+static void print_prediction(const struct frag_prediction *p, FILE *f)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-20s  %12s  %12s  %10s\n", "prediction", "simulated", "on the GPU",
+		"off by");
+	print_pair("reserved at most", p->reserved_predicted, p->reserved_measured, p, f);
+	print_pair("device memory at most", p->used_predicted, p->used_measured, p, f);
+	fprintf(f, "  %-20s  %12s  %12s\n", "out of memory",
+		oom_text(a, p->oom_predicted, p->oom_step_predicted),
+		oom_text(b, p->oom_measured, p->oom_step_measured));
+	if (p->differs)
+		fprintf(f, "  decisions differ from step %" PRIu64 " on\n", p->first_difference);
+	else
+		fprintf(f, "  decisions identical in %s%" PRIu64 " step%s\n",
+			p->steps == 1 ? "the " : "all ", p->steps, frag_s(p->steps));
+}
+
+static void print_call(const char *kind, uint32_t which, const struct frag_latency *l, FILE *f)
+{
+	char class[FRAG_NUMBER_ROOM], t[6][FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-15s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
+		class_text(class, which), l->count, frag_time_text(t[0], l->total_ns),
+		frag_time_text(t[1], l->min_ns), frag_time_text(t[2], frag_latency_rank(l, 50)),
+		frag_time_text(t[3], frag_latency_rank(l, 95)),
+		frag_time_text(t[4], frag_latency_rank(l, 99)), frag_time_text(t[5], l->max_ns));
+}
+
+static void print_calls(const struct frag_driver_costs *c, FILE *f)
+{
+	bool head = false;
+
+	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++) {
+		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+			if (!c->calls[kind][i].count)
+				continue;
+			if (!head)
+				fprintf(f, "  %-15s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
+					"up to", "count", "total", "min", "p50", "p95", "p99",
+					"max");
+			head = true;
+			print_call(frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
+				   &c->calls[kind][i], f);
+		}
+	}
+}
+
+static void print_segments(const struct frag_driver_costs *c, FILE *f)
+{
+	char class[FRAG_NUMBER_ROOM];
+	bool head = false;
+
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+		const struct frag_taking *t = &c->segments[i];
+
+		if (!t->count)
+			continue;
+		if (!head)
+			fprintf(f, "  %-10s %8s %8s %13s %13s %13s\n", "segments", "up to", "count",
+				"requested", "predicted", "taken");
+		head = true;
+		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", class_text(class, i),
+			t->count, SIZE(t->requested), SIZE(t->predicted),
+			SIZE(t->taken));
+	}
+}
+
+static double probe_index(const void *list, uint32_t i)
+{
+	const struct frag_probes *all = list;
+
+	return all->probe[i].fi;
+}
+
+/* Of many probes those with the highest index, as with marks. */
+static void print_probes(const struct frag_probes *all, FILE *f)
+{
+	uint32_t worst[FRAG_WORST_MAX];
+	uint32_t count = frag_top_indexes(worst, all, all->kept, probe_index);
+
+	if (!count)
+		return;
+	fprintf(f, "  %-10s %8s %13s %13s %9s  %s\n", "probes", "step", "free", "in one piece",
+		"index, %", "mark");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_probe *p = &all->probe[worst[i]];
+
+		frag_fprintf(f, "  %-10s %8" PRIu64 " %13s %13s %9.2f%s%.60s\n", "", p->step,
+			     SIZE(p->free), SIZE(p->largest), p->fi,
+			     p->mark ? "  " : "", p->mark ? p->mark : "");
+	}
+	if (all->count > count)
+		fprintf(f, "  these have the highest index of %" PRIu64 " probes\n", all->count);
+}
+
+static void print_measured(const struct frag_result *run, FILE *f)
+{
+	char policy[FRAG_PRINTABLE_ROOM], name[FRAG_PRINTABLE_ROOM];
+
+	if (!run->costs)
+		return;
+	fprintf(f, "\n%s on device %u, %s\n", frag_printable(policy, run->choice.text), run->device,
+		run->device_name ? frag_printable(name, run->device_name) : "without a name");
+	if (run->prediction.there)
+		print_prediction(&run->prediction, f);
+	else
+		fputs("  the driver's own pool: nothing predicts it\n", f);
+	print_calls(run->costs, f);
+	print_segments(run->costs, f);
+	print_probes(run->probes, f);
+}
 
 #define RUNS_WITH_CHART 4
 #define FIGURES 69              /* columns of a table after the name */
@@ -31,7 +287,7 @@ static void as_text_put_name(const struct frag_report *r, const struct frag_resu
 	char name[FRAG_RUN_NAME_ROOM];
 
 	frag_report_name(r, run, name);
-	frag_print_name(name, width, f);
+	frag_put_name(name, width, 0, f);
 }
 
 /* A peak; of a run that did not finish it is the least that it may be. */
@@ -300,7 +556,7 @@ static void print_modelled(const struct frag_report *r, FILE *f)
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
 		frag_report_name(r, r->runs[i].result, run_name);
-		frag_print_name(run_name, width, f);
+		frag_put_name(run_name, width, 0, f);
 		fprintf(f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
 		if (m->unmeasured_calls)
 			fprintf(f, "  without %" PRIu64 " of an unknown duration",
@@ -326,7 +582,7 @@ static void print_compaction(const struct frag_report *r, FILE *f)
 				"", "moves", "blocks", "bytes");
 		any = true;
 		frag_report_name(r, r->runs[i].result, run_name);
-		frag_print_name(run_name, width, f);
+		frag_put_name(run_name, width, 0, f);
 		fprintf(f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
 			SIZE(c->bytes));
 	}
@@ -352,7 +608,7 @@ static void print_planned(const struct frag_report *r, FILE *f)
 				"before");
 		any = true;
 		frag_report_name(r, r->runs[i].result, run_name);
-		frag_print_name(run_name, width, f);
+		frag_put_name(run_name, width, 0, f);
 		fprintf(f, "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64
 			"  %9" PRIu64 "\n", p->hits, p->too_large, p->other_pool, p->not_free,
 			p->beyond, p->before);
@@ -378,6 +634,6 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 	for (uint32_t i = 0; i < report->run_count; i++) {
 		if (report->summary && report->runs[i].result->has_stats)
 			frag_report_pytorch(report->runs[i].result, f);
-		frag_report_measured(report->runs[i].result, f);
+		print_measured(report->runs[i].result, f);
 	}
 }

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/output_path.h"

@@ -4,7 +4,7 @@
  * However long the trace, a fixed number of stretches is kept: when they run
  * out, neighbours are joined and each stretch counts twice as many steps.
  */
-#include "answers/chart.h"
+#include "answers/report.h"
 
 #include "base/bug.h"
 #include "base/format.h"

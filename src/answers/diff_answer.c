@@ -8,7 +8,7 @@
 
 #include "base/c_locale.h"
 #include "base/escape.h"
-#include "answers/escape_cells.h"
+#include "answers/table.h"
 #include "documents/document_head.h"
 
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)

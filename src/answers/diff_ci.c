@@ -6,7 +6,7 @@
 
 #include "base/c_locale.h"
 #include "base/escape.h"
-#include "answers/escape_cells.h"
+#include "answers/table.h"
 
 /* Markdown -------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/output_path.h"
 #include "base/string_stream.h"
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/report.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */

@@ -4,15 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/output_path.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "answers/fit_members.h"
+#include "answers/fit_answer.h"
 #include "policy/configure_events.h"
-#include "answers/fit_words.h"
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define NAME_MIN 8
 #define FIGURES 47              /* columns beside the name */
@@ -39,18 +38,6 @@ static int name_width(const struct frag_extrapolation *x, const struct frag_text
 		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
 							    : NAME_MIN;
 	return (int)width;
-}
-
-/* What is longer goes into a line of its own. */
-static void print_name(const char *name, int width, int indent, FILE *f)
-{
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	name = frag_printable(shown, name);
-	if (strlen(name) > (size_t)width)
-		fprintf(f, "%s\n%*s", name, indent + width, "");
-	else
-		fprintf(f, "%-*s", width, name);
 }
 
 static void extrapolate_print_capacity(uint64_t bytes, FILE *f)
@@ -251,7 +238,7 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 	else if (x->total)
 		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
 			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
-	print_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
+	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
 	extrapolate_print_capacity(
 		one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
 	extrapolate_print_capacity(fit->smallest, f);
@@ -358,7 +345,7 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_te
 	print_tried(x, paper, f);
 	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "reliable");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
-		print_name(frag_choice_label(&x->choices[i]), width, 0, f);
+		frag_put_name(frag_choice_label(&x->choices[i]), width, 0, f);
 		print_number(x->reaches[i].largest, f);
 		print_number(is_beyond(x->recordings, x->reaches[i].safe) ? FRAG_NO_NUMBER
 			     : x->reaches[i].safe, f);

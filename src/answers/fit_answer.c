@@ -6,18 +6,44 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
+#include "base/format.h"
+#include "base/output_path.h"
 #include "device/known_cards.h"
 #include "documents/document_head.h"
-#include "answers/fit_members.h"
 #include "policy/configure_events.h"
-#include "answers/fit_words.h"
-#include "answers/color.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
+#include "answers/fit_answer.h"
+
+static bool many_devices(const struct frag_fits *fits)
+{
+	for (uint32_t i = 0; i < fits->count; i++)
+		if (fits->fitted[i].device != fits->fitted[0].device)
+			return true;
+	return false;
+}
+
+const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted *one,
+			  char buf[FRAG_FIT_NAME_ROOM])
+{
+	const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
+
+	if (many_devices(fits))
+		frag_format_printable(buf, FRAG_FIT_NAME_ROOM, "%s @%u", frag_choice_label(choice),
+				      one->device);
+	else
+		frag_format_printable(buf, FRAG_FIT_NAME_ROOM, "%s", frag_choice_label(choice));
+	return buf;
+}
+
+/* How far the smallest device is above the floor, in percent. */
+static double above_lower_bound(const struct frag_fit *fit)
+{
+	if (!fit->floor)
+		return 0;
+	return 100 * ((double)fit->smallest / (double)fit->floor - 1);
+}
 
 #define NAME_MIN 8
 #define FIGURES 69              /* columns beside the name */
@@ -59,14 +85,6 @@ static int name_width(const struct frag_fit_answer *a, const struct frag_text_st
 	return (int)width;
 }
 
-static void print_name(const char *name, int width, FILE *f)
-{
-	if (strlen(name) > (size_t)width)
-		fprintf(f, "%s\n%*s", name, width, "");
-	else
-		fprintf(f, "%-*s", width, name);
-}
-
 static void fit_print_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == NONE ? "-" : CAPACITY(bytes));
@@ -79,7 +97,7 @@ static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fit
 	const bool good = fit->smallest != NONE;
 	char name[FRAG_FIT_NAME_ROOM];
 
-	print_name(frag_fit_name(a->fits, one, name), width, f);
+	frag_put_name(frag_fit_name(a->fits, one, name), width, 0, f);
 	if (!good)
 		fputs(frag_color_code(paper->colour, INK_RED), f);
 	fit_print_capacity(fit->smallest, f);
@@ -91,7 +109,7 @@ static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fit
 		return;
 	}
 	frag_fprintf(f, "  %+9.1f %%  %12" PRIu64 "  %7" PRIu64 "\n",
-		     frag_fit_above_floor(fit), fit->at_smallest.calls, fit->at_smallest.retries);
+		     above_lower_bound(fit), fit->at_smallest.calls, fit->at_smallest.retries);
 }
 
 static void fit_print_table(const struct frag_fit_answer *a, uint32_t source,
@@ -244,7 +262,7 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_text_
 
 		if (!is_shown(a, one))
 			continue;
-		print_name(frag_fit_name(a->fits, one, name), width, f);
+		frag_put_name(frag_fit_name(a->fits, one, name), width, 0, f);
 		fit_print_capacity(one->fit.smallest, f);
 		fit_print_capacity(one->fit.safe, f);
 		putc('\n', f);

@@ -10,9 +10,8 @@
 #include "base/escape.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define FRAG_LEAK_NAME_ROOM 200
 static const char *frag_leak_name(const struct frag_leak *leak, char buf[FRAG_LEAK_NAME_ROOM]);

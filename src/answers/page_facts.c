@@ -1,19 +1,161 @@
 /*
- * page_facts.c - the facts of a trace's runs, as the script of a page reads them.
+ * page_facts.c - the facts of a trace's runs, as the script of an HTML report reads them.
  *
- * What is long goes into columns (page_pack.h), what is told once is plain JSON. Where the columns
- * would be too long, the smallest rectangles are summed up, until they are not.
+ * Long lists go into packed columns, single values are plain JSON. Where the columns would be too
+ * long, the smallest rectangles are merged until they are not.
  */
-#include "answers/page_facts.h"
+#include "answers/page_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "explain/live_by_tag.h"
-#include "answers/fit_words.h"
+#include "answers/fit_answer.h"
+
+/*
+ * A column is planes of bytes, the lowest byte of each value first, then the next of each: as many
+ * planes as its largest value needs. Values may be differences from the previous value, folded so
+ * that small ones of both signs are small (0, -1, 1, -2, ...), and may have been divided by a power
+ * of 2 that divides all of them. All columns together go through gzip and base64.
+ */
+struct pack {
+	unsigned char *bytes;
+	uint32_t used, capacity;
+	bool failed;            /* out of memory */
+};
+
+static unsigned char *page_pack_room(struct pack *pack, uint64_t n)
+{
+	if (pack->failed || !frag_grow(&pack->bytes, &pack->capacity, pack->used + n + 1, 1)) {
+		pack->failed = true;
+		return NULL;
+	}
+	return pack->bytes + pack->used;
+}
+
+/* 0, -1, 1, -2, ... as 0, 1, 2, 3. */
+static uint64_t fold(uint64_t value, uint64_t before)
+{
+	return value >= before ? 2 * (value - before) : 2 * (before - value) - 1;
+}
+
+static void page_pack_put_place(struct frag_node_ref in, const char *name, const uint64_t *facts,
+				int count)
+{
+	struct frag_node_ref list = frag_json_array(in, name);
+
+	for (int i = 0; i < count; i++)
+		frag_json_u64(list, NULL, facts[i]);
+}
+
+/*
+ * Adds a column, and says in the node where it is: [offset, count, planes, shift, differences].
+ * The values are changed.
+ */
+static void pack_column(struct pack *pack, struct frag_node_ref in, const char *name,
+		      uint64_t *values, uint32_t count, bool differences)
+{
+	uint64_t all = 0, largest = 0, before = 0, planes = 0, shift = 0;
+	unsigned char *p;
+
+	for (uint32_t i = 0; i < count; i++)
+		all |= values[i];
+	while (all && !(all >> shift & 1))
+		shift++;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t value = values[i] >> shift;
+
+		values[i] = differences ? fold(value, before) : value;
+		before = value;
+		largest |= values[i];
+	}
+	while (planes < 8 && largest >> (8 * planes))
+		planes++;
+	page_pack_put_place(in, name,
+			    (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
+	p = page_pack_room(pack, planes * count);
+	for (uint64_t k = 0; p && k < planes; k++)
+		for (uint32_t i = 0; i < count; i++)
+			*p++ = (unsigned char)(values[i] >> (8 * k));
+	pack->used += p ? (uint32_t)(planes * count) : 0;
+}
+
+/* Bytes as they are: [offset, length]. */
+static void pack_bytes(struct pack *pack, struct frag_node_ref in, const char *name,
+		     const void *bytes, uint32_t length)
+{
+	unsigned char *p = page_pack_room(pack, length);
+
+	page_pack_put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
+	if (!p)
+		return;
+	memcpy(p, bytes, length);
+	pack->used += length;
+}
+
+static void page_pack_take(void *ctx, const char *bytes, size_t n)
+{
+	struct pack *to = ctx;
+	unsigned char *p = page_pack_room(to, n);
+
+	if (!p)
+		return;
+	memcpy(p, bytes, n);
+	to->used += (uint32_t)n;
+}
+
+/* Text that is gathered for that. */
+static void pack_text(struct pack *pack, const char *text)
+{
+	page_pack_take(pack, text, strlen(text));
+}
+
+static char *encode(const struct pack *from)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc(((size_t)from->used + 2) / 3 * 4 + 3), *p = text;
+
+	if (!text)
+		return NULL;
+	*p++ = '"';
+
+	for (uint32_t i = 0; i < from->used; i += 3) {
+		const uint32_t left = from->used - i;
+		const uint32_t three = (uint32_t)from->bytes[i] << 16
+				       | (left > 1 ? (uint32_t)from->bytes[i + 1] << 8 : 0)
+				       | (left > 2 ? from->bytes[i + 2] : 0);
+
+		*p++ = digits[three >> 18];
+		*p++ = digits[three >> 12 & 63];
+		*p++ = left > 1 ? digits[three >> 6 & 63] : '=';
+		*p++ = left > 2 ? digits[three & 63] : '=';
+	}
+	*p++ = '"';
+	*p = '\0';
+	return text;
+}
+
+/* All of it, packed, as a text of JSON in base64; the caller's. NULL: out of memory. */
+static char *pack_base64(const struct pack *pack, size_t *length)
+{
+	struct pack packed = { .used = 0 };
+	struct frag_packer *packer = pack->failed ? NULL : frag_packer_new(FRAG_GZIP);
+	char *text = NULL;
+
+	if (packer
+	    && frag_packer_put(packer, pack->bytes, pack->used, true, page_pack_take, &packed)
+	    && !packed.failed)
+		text = encode(&packed);
+	*length = ((size_t)packed.used + 2) / 3 * 4;
+	frag_packer_del(packer);
+	free(packed.bytes);
+	return text;
+}
 
 /* Of base64, so that a page has 400 KB: less for each run beside, which has a picture too; */
 #define PACKED_MAX ((size_t)330 << 10)
@@ -26,7 +168,7 @@
 
 /* Room for the longest column. */
 struct scratch {
-	struct frag_page_pack *pack;
+	struct pack *pack;
 	struct frag_node_ref in;
 	uint64_t *values;
 	bool coarse;            /* four cells of a raster become one */
@@ -46,7 +188,7 @@ static void page_facts_put_line(struct scratch *s, const struct frag_line *line)
 		for (uint32_t i = 0; i < line->count; i++)
 			s->values[i] = k % 2 ? line->bucket[i].most[k / 2]
 					     : line->bucket[i].least[k / 2];
-		frag_page_column(s->pack, s->in, names[k / 2][k % 2], s->values, line->count, true);
+		pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, line->count, true);
 	}
 }
 
@@ -59,11 +201,11 @@ static void put_window(struct scratch *s, const struct frag_window_line *w)
 
 	for (uint32_t i = 0; i < w->count; i++)
 		s->values[i] = w->step[i].step;
-	frag_page_column(s->pack, s->in, "step", s->values, w->count, true);
+	pack_column(s->pack, s->in, "step", s->values, w->count, true);
 	for (int k = 0; k < FRAG_LINE_FIGURES; k++) {
 		for (uint32_t i = 0; i < w->count; i++)
 			s->values[i] = w->step[i].at[k];
-		frag_page_column(s->pack, s->in, names[k], s->values, w->count, true);
+		pack_column(s->pack, s->in, names[k], s->values, w->count, true);
 	}
 }
 
@@ -93,7 +235,7 @@ static void put_areas(struct scratch *s, const struct frag_areas *areas)
 	for (int k = 0; k < 6; k++) {
 		for (uint32_t i = 0; i < areas->count; i++)
 			s->values[i] = page_facts_value_of(areas, &areas->area[i], k);
-		frag_page_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
+		pack_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
 	}
 }
 
@@ -149,7 +291,7 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 		frag_json_u64(o, "base", lane->base);
 		frag_json_u64(o, "rows", rows);
 		s->in = o;
-		frag_page_bytes(s->pack, o, "cells", cells, rows * columns);
+		pack_bytes(s->pack, o, "cells", cells, rows * columns);
 		s->in = outer;
 	}
 	free(cells);
@@ -182,7 +324,7 @@ static void page_facts_put_moment(struct scratch *s, struct frag_node_ref list, 
 		for (uint32_t i = 0; i < m->share_count; i++)
 			s->values[i] = k == 0 ? m->shares[i].share : k == 1 ? m->shares[i].bytes
 									    : m->shares[i].blocks;
-		frag_page_column(s->pack, s->in, names[k], s->values, m->share_count, false);
+		pack_column(s->pack, s->in, names[k], s->values, m->share_count, false);
 	}
 	put_window(s, &m->window);
 	s->in = outer;
@@ -249,7 +391,7 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 
 			s->values[i] = values[k];
 		}
-		frag_page_column(s->pack, s->in, names[k], s->values, count, true);
+		pack_column(s->pack, s->in, names[k], s->values, count, true);
 	}
 }
 
@@ -334,7 +476,7 @@ static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
 		p = frag_put_json(p, t->text ? t->text : "", t->length);
 		*p++ = '\n';
 	}
-	frag_page_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
+	pack_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
 	free(text);
 }
 
@@ -342,7 +484,7 @@ static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
 static void page_facts_put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
 				  const struct frag_symbols *symbols)
 {
-	struct frag_page_pack lines = { .used = 0 };
+	struct pack lines = { .used = 0 };
 	char *frames;
 
 	for (uint32_t i = 0; i < who->share_count; i++) {
@@ -350,12 +492,12 @@ static void page_facts_put_stacks(struct scratch *s, const struct frag_tag_timel
 					      : NULL;
 		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
 			*p++ = '\t';
-		frag_page_text(&lines, frames ? frames : "");
-		frag_page_text(&lines, "\n");
+		pack_text(&lines, frames ? frames : "");
+		pack_text(&lines, "\n");
 		free(frames);
 	}
 	s->pack->failed |= lines.failed;
-	frag_page_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
+	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
 			lines.used);
 	free(lines.bytes);
 }
@@ -367,7 +509,7 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 	put_tags(s, &page->who);
 	for (uint32_t i = 0; i < page->who.share_count; i++)
 		s->values[i] = page->who.shares[i].tag;
-	frag_page_column(s->pack, s->in, "share_tag", s->values, page->who.share_count, false);
+	pack_column(s->pack, s->in, "share_tag", s->values, page->who.share_count, false);
 	page_facts_put_stacks(s, &page->who, symbols);
 }
 
@@ -435,7 +577,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 /* One try: all runs, and the length of what they are packed to. */
 static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *length)
 {
-	struct frag_page_pack pack = { .used = 0 };
+	struct pack pack = { .used = 0 };
 	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE };
 	struct frag_node_ref root = frag_json_begin(doc), runs, who;
 	const uint32_t devices = t->report->trace->device_count;
@@ -461,7 +603,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	if (t->leaks)
 		put_leaks(root, t->leaks, devices);
 	if (!pack.failed)
-		text = frag_page_base64(&pack, length);
+		text = pack_base64(&pack, length);
 	frag_json_raw(root, "data", text);
 	free(s.values);
 	free(pack.bytes);

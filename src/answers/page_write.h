@@ -1,8 +1,30 @@
-/* page_write.h - a report as one page of HTML that needs nothing else, and its picture alone. */
+/* page_write.h - a report as one HTML file that needs nothing else, and its picture alone. */
 #ifndef ANSWERS_PAGE_WRITE_H
 #define ANSWERS_PAGE_WRITE_H
 
-#include "answers/page_facts.h"
+#include <stdio.h>
+
+#include "base/json.h"
+#include "html_report/page.h"
+#include "iterations/leak_detect.h"
+#include "search/fit_all.h"
+#include "answers/report.h"
+
+/* A trace under one or more policies. */
+struct frag_page_trace {
+	const struct frag_report *report;
+	struct frag_page *pages;        /* one a policy; their areas become fewer */
+	uint32_t page_count;
+	const struct frag_symbols *symbols;     /* of the stacks */
+	const struct frag_leaks *leaks; /* NULL: no iterations were found */
+	uint64_t look;                  /* the step to begin with; UINT64_MAX: the peak */
+	const struct frag_fits *fits;   /* on which devices its policies survive; NULL: who knows */
+	uint32_t source;                /* the trace's number there */
+	bool silent;                    /* what is said of it is in the page's own answer */
+};
+
+/* Prints the facts of a trace as one JSON object. -FRAG_ENOMEM, -FRAG_EOUTPUT */
+int frag_page_facts(struct frag_page_trace *trace, FILE *f, struct frag_error *err);
 
 #define FRAG_PAGE_POLICIES_MAX 6
 

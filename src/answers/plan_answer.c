@@ -9,11 +9,9 @@
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "answers/fit_members.h"
-#include "answers/fit_words.h"
-#include "answers/color.h"
+#include "answers/fit_answer.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define FRAG_PLAN_NAME_ROOM 600
 struct frag_plan_row_text {

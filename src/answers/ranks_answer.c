@@ -9,9 +9,8 @@
 #include "base/output_path.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define FRAG_APART_ROOM 64
 static const char *frag_apart_text(const struct frag_ranked *row, const char *between,

@@ -1,17 +1,43 @@
-/* report.h - what a command found, for people and for programs. */
+/* report.h - what a run did and what a trace is, for people and for programs. */
 #ifndef ANSWERS_REPORT_H
 #define ANSWERS_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/atomic_file.h"
-#include "device/known_cards.h"
+#include "base/json.h"
 #include "device/gpu.h"
-#include "fragsim/engine.h"
+#include "device/known_cards.h"
 #include "events/trace_stats.h"
-#include "answers/chart.h"
+#include "fragsim/engine.h"
 #include "search/diagnose_run.h"
+
+/* The chart of a run over its steps ------------------------------------------- */
+
+#define FRAG_CHART_MAX 256      /* stretches; twice that many steps share one, and so on */
+
+struct frag_chart_stretch {
+	uint64_t reserved, allocated;   /* the highest in it */
+	double fi_device;
+};
+
+struct frag_chart {
+	uint32_t count;                 /* stretches in use */
+	uint64_t width;                 /* steps in each but the last */
+	uint64_t in_last;
+	bool opaque;                    /* fi_device is not known */
+	struct frag_chart_stretch stretch[FRAG_CHART_MAX];
+};
+
+/* Observer; ctx is an array of struct frag_chart, one a device. */
+int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+
+/* As wide as the terminal's columns allow; 0: as wide as usual. */
+void frag_chart_print(const struct frag_chart *chart, int columns, FILE *f);
+
+/* The report of a run --------------------------------------------------------- */
 
 /* A run with the chart that watched it. */
 struct frag_report_run {
@@ -52,16 +78,84 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 /* Cards, ended by NULL: in a table, or the whole of what is known of each. */
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
 
-/*
- * What a trace is. snapshot: what it was read from; NULL: no snapshot. by: of describe_snapshot.h.
- */
 struct frag_snapshot;
-struct frag_recorded_by;
+
+/* The PyTorch that recorded it, as "2.8", and what tells it; version NULL: nobody knows. */
+struct frag_recorded_by {
+	const char *version, *why;
+};
+
+/*
+ * What a trace is. snapshot: what it was read from; NULL: no snapshot. by: which PyTorch recorded it.
+ */
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
 		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
 		      FILE *f);
 int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
 			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
 			  struct frag_outfile *out, struct frag_error *err);
+
+/* Rows of the report ---------------------------------------------------------- */
+
+/* Words after a head, in lines that fit the terminal; elsewhere in one line. */
+void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f);
+
+/* "  label   text", likewise. */
+void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* How many the trace has; runs go policy by policy, and there device by device. */
+uint32_t frag_device_count(const struct frag_report *r);
+bool frag_many_devices(const struct frag_report *r);
+
+#define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
+/* What a run is called where it is beside others; in buf. */
+void frag_report_name(const struct frag_report *r, const struct frag_result *run,
+		   char buf[FRAG_RUN_NAME_ROOM]);
+
+/*
+ * The first column of tables: as wide as `min` and the longest name, or as the terminal has
+ * room for beside so many columns of figures.
+ */
+int frag_name_width(const struct frag_report *r, size_t min, size_t figures);
+
+/*
+ * A line that says whether it fits; where there is one run, what it needs, why it failed, what
+ * to try. The report's answers may be missing, and then it says less.
+ */
+void frag_print_verdict(const struct frag_report *r, FILE *f);
+
+/* A row a run, its status first, and one for each setting that was tried beside. */
+void frag_print_settings(const struct frag_report *r, FILE *f);
+
+/* What is to be known of each run that failed, or of the peak of a single one that did not. */
+void frag_print_details(const struct frag_report *r, FILE *f);
+
+/*
+ * Does a run have rows about another setting? Not where one of the same device fits beside it: who
+ * compares settings has made a choice of them already.
+ */
+bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
+
+#define FRAG_OOM_ADVICE_ROOM 512
+/* What was in the way of the request, and how memory was; in buf, which is returned. */
+const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
+
+#define FRAG_BEGINNING_ROOM 700
+/*
+ * That the device cannot hold what is live before the first event; or, where it can, that its
+ * segments do not fit and the run begins without them. Of several runs on one device the first
+ * tells the former, each the latter. False: there is nothing to be told.
+ */
+bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM]);
+
+#define FRAG_WORST_MAX 5
+
+/*
+ * The indexes of the elements with the highest value, earlier ones before later
+ * ones of equals; how many they are.
+ */
+uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
+		    double (*value)(const void *list, uint32_t i));
 
 #endif

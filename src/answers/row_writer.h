@@ -1,7 +1,4 @@
-/*
- * row_writer.h - one line a step: the metrics (--steps) and the placements
- * (--placements) of fragsim-result(5), as observers of a simulation.
- */
+/* row_writer.h - the lines of --steps and --placements, written by observers of a simulation. */
 #ifndef ANSWERS_ROW_WRITER_H
 #define ANSWERS_ROW_WRITER_H
 
@@ -9,12 +6,39 @@
 
 #include "base/atomic_file.h"
 #include "fragsim/engine.h"
-#include "answers/columns.h"
+#include "fragsim/error.h"
+#include "fragsim/metrics.h"
+
+/* What a row says of its step; the metrics follow, by their number in the table. */
+enum frag_row_column {
+	FRAG_COLUMN_STEP, FRAG_COLUMN_T, FRAG_COLUMN_DEVICE, FRAG_COLUMN_OP, FRAG_COLUMN_ID,
+	FRAG_COLUMN_SIZE, FRAG_COLUMN_STATUS, FRAG_COLUMN_METRICS,
+	FRAG_COLUMN_ALL = FRAG_COLUMN_METRICS + FRAG_METRIC_ALL,
+};
+
+/* Those of a file, in their order, none of them twice. */
+struct frag_columns {
+	uint8_t at[FRAG_COLUMN_ALL];    /* enum frag_row_column, or a metric after it */
+	uint32_t count;
+};
+
+/* What a row has where nobody asks for anything else. */
+struct frag_columns frag_columns_usual(void);
+
+/* "NAME,..." or "all". -FRAG_EUSAGE */
+int frag_columns_parse(struct frag_columns *columns, const char *text, struct frag_error *err);
+
+/* Of column i, below FRAG_COLUMN_ALL. */
+const char *frag_column_name(uint32_t i);
+/* A few words of what it is. */
+const char *frag_column_text(uint32_t i);
+/* NULL: it is one of the step's own. */
+const struct frag_metric *frag_column_metric(uint32_t i);
 
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
 
 /* A column: what precedes its value is the same in each row. */
-struct frag_cell {
+struct frag_row_cell {
 	char before[24];
 	uint8_t before_length;
 	uint8_t column;
@@ -25,7 +49,7 @@ struct frag_rows {
 	struct frag_outfile *out;       /* borrowed */
 	enum frag_rows_form form;
 	bool many_devices;
-	struct frag_cell cells[FRAG_COLUMN_ALL];        /* of steps, one a column */
+	struct frag_row_cell cells[FRAG_COLUMN_ALL];        /* of steps, one a column */
 	uint32_t cell_count;
 	char *prefix;                   /* the policy's column or member; may be empty */
 	size_t prefix_length;

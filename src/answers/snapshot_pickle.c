@@ -1,5 +1,5 @@
 /* snapshot_pickle.c - the words, stacks and lists of a snapshot that is being written. */
-#include "answers/snapshot_pickle.h"
+#include "answers/as_snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,42 @@
-/* table.c - the rows of an answer, said once: as CSV, as Markdown, and for people. */
+/* table.c - an answer in each of its formats: a document, rows as CSV or Markdown, or text. */
 #include "answers/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-#include "base/format.h"
 #include "base/c_locale.h"
-#include "answers/escape_cells.h"
-#include "answers/fit_words.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "documents/document_head.h"
+
+void frag_csv_text(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	text = frag_printable(shown, text);
+	if (!strpbrk(text, ",\"\n\r")) {
+		fputs(text, f);
+		return;
+	}
+	putc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', f);
+		putc(*text, f);
+	}
+	putc('"', f);
+}
+
+void frag_markdown_text(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
+		if (strchr("|\\`*_<>[]#&", *text))
+			putc('\\', f);
+		putc(*text, f);
+	}
+}
 
 static bool is_end(const struct frag_column *c)
 {
@@ -101,4 +131,32 @@ void frag_cell_percent(struct frag_table *t, bool there, double value)
 	if (table_begin(t) && (there || !t->csv))
 		frag_fprintf(t->f, t->csv ? "%.4f" : "%+.2f %% ", value);
 	table_end(t);
+}
+
+static int print_document(const struct frag_format *format, const void *what, FILE *f,
+			  struct frag_error *err)
+{
+	struct frag_json doc;
+	struct frag_node_ref root = frag_document_begin(&doc, format->format);
+	int rc;
+
+	frag_document_tool(root);
+	format->document(root, what);
+	rc = frag_json_print(&doc, f, err);
+	frag_json_end(&doc);
+	return rc;
+}
+
+int frag_format_print(const struct frag_format *format, const void *what,
+		      const struct frag_text_style *paper, FILE *f, struct frag_error *err)
+{
+	struct frag_table table;
+
+	if (format->document)
+		return print_document(format, what, f, err);
+	if (format->print)
+		return format->print(what, paper, f, err);
+	frag_table_begin(&table, format->rows->columns, *format->name == 'c', f);
+	format->rows->fill(&table, what);
+	return 0;
 }

@@ -1,9 +1,4 @@
-/*
- * table.h - the rows of an answer, said once: as CSV, as Markdown, and for people.
- *
- * An answer has columns and a function that fills them, row by row, cell by cell, in their
- * order. Each form takes the columns that it has a name for, and words the cells itself.
- */
+/* table.h - an answer in each of its formats: a document, rows as CSV or Markdown, or text. */
 #ifndef ANSWERS_TABLE_H
 #define ANSWERS_TABLE_H
 
@@ -11,7 +6,43 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "answers/formats.h"
+#include "base/json.h"
+#include "fragsim/error.h"
+#include "answers/text_style.h"
+
+/* A field of CSV, quoted where RFC 4180 requires quotes. */
+void frag_csv_text(FILE *f, const char *text);
+
+/* Text of a Markdown cell: characters that are markup are escaped. */
+void frag_markdown_text(FILE *f, const char *text);
+
+struct frag_table_rows;
+
+struct frag_format {
+	const char *name;
+	/* what: the kind of answer that the table is of. Failures of the stream stay in the
+	 * stream. -FRAG_ENOMEM */
+	int (*print)(const void *what, const struct frag_text_style *paper, FILE *f,
+		     struct frag_error *err);
+	/* or else it is made from one of these: its document, or its rows */
+	void (*document)(struct frag_node_ref root, const void *what);
+	const char *format;     /* of the document */
+	const struct frag_table_rows *rows;
+};
+
+/* What all answers have for programs and pages: the ends of their tables of formats. */
+#define FRAG_ANSWER_FORMS(kind, put, its_rows) \
+	FRAG_ANSWER_FORMS_APART(kind, put, its_rows, its_rows)
+#define FRAG_ANSWER_FORMS_APART(kind, put, csv_rows, its_rows)            \
+	&(const struct frag_format){ .name = "csv", .rows = (csv_rows) }, \
+		&(const struct frag_format){ .name = "json",              \
+					     .format = "fragsim-" kind,   \
+					     .document = (put) },         \
+		&(const struct frag_format){ .name = "markdown", .rows = (its_rows) }, NULL
+
+/* Prints it, however it is made. -FRAG_ENOMEM */
+int frag_format_print(const struct frag_format *format, const void *what,
+		      const struct frag_text_style *paper, FILE *f, struct frag_error *err);
 
 enum frag_cell {
 	FRAG_CELL_TEXT,

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "answers/fit_words.h"
-#include "answers/color.h"
+#include "answers/fit_answer.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define FRAG_TUNE_ROWS 10
 static uint32_t frag_tune_rows(const struct frag_tune *tune,

@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "answers/fit_members.h"
+#include "answers/fit_answer.h"
 #include "policy/configure_events.h"
-#include "answers/fit_words.h"
-#include "answers/color.h"
+#include "answers/text_style.h"
 #include "answers/table.h"
-#include "answers/wrap_lines.h"
 
 #define FRAG_SHIFT_ROOM 32
 #define FRAG_WHAT_IF_ROWS 3

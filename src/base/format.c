@@ -300,6 +300,25 @@ char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
 				   : size_text(buf, (double)bytes);
 }
 
+char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB" };
+	uint32_t i = 0;
+
+	while (i < 2 && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		i++;
+	}
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " %s", bytes, units[i]);
+	return buf;
+}
+
+char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	return bytes % (UINT64_C(1) << 20) ? frag_size_text(buf, bytes)
+					   : frag_capacity_text(buf, bytes);
+}
+
 char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	double size = (double)bytes;

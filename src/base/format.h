@@ -92,6 +92,12 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
 
+/* A device's capacity, exactly: "2958 MiB", not "2.89 GiB"; in the largest unit up to MiB. */
+char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+
+/* The capacity of a given device, maybe of a card: rounded where it is not a whole number of MiB. */
+char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+
 /*
  * The same as PyTorch's format_size prints it, for its messages: "1 bytes", and a unit goes
  * up to 1024 of it: "1024.00 MiB".
@@ -103,6 +109,8 @@ char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);
 
 /* The text of a size, in an array that is valid until the end of the enclosing block. */
 #define SIZE(bytes) frag_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+#define CAPACITY(bytes) frag_capacity_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+#define DEVICE(bytes) frag_device_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 #define EXACT(bytes) frag_exact_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 
 #endif

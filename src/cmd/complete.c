@@ -18,7 +18,7 @@
 #include "device/known_cards.h"
 #include "fragsim/policy.h"
 #include "gen/gen.h"
-#include "answers/columns.h"
+#include "answers/row_writer.h"
 #include "answers/diff_answer.h"
 #include "answers/export.h"
 #include "answers/answers.h"

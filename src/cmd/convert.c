@@ -10,7 +10,7 @@
 #include "answers/export.h"
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"
-#include "answers/initial_state_text.h"
+#include "answers/report.h"
 
 struct job {
 	struct frag_run_options *options;

@@ -15,12 +15,11 @@
 #include "cmd/terminal.h"
 #include "documents/pytorch_oom_message.h"
 #include "messages/groups.h"
-#include "answers/message_text.h"
+#include "answers/answers.h"
 #include "cmd/answer_page.h"
 #include "cmd/output_formats.h"
 #include "cmd/default_policy.h"
 #include "cmd/loaded_trace.h"
-#include "answers/explain_formats.h"
 
 /* Options of a trace alone, from `base` on. */
 enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK_COST,

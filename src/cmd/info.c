@@ -7,7 +7,6 @@
 #include "cmd/output_formats.h"
 #include "cmd/pytorch_version.h"
 #include "events/recording_info.h"
-#include "answers/describe_snapshot.h"
 #include "answers/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };

@@ -2,7 +2,7 @@
 #ifndef CMD_OUTPUT_FORMATS_H
 #define CMD_OUTPUT_FORMATS_H
 
-#include "answers/formats.h"
+#include "answers/table.h"
 #include "answers/report.h"
 #include "answers/row_writer.h"
 #include "base/atomic_file.h"

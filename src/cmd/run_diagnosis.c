@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd/interrupt.h"
-#include "answers/diagnosis_text.h"
+#include "answers/report.h"
 
 /* Of events that are kept: some ten million of them. */
 #define TAPE_MAX (UINT64_C(256) << 20)

@@ -6,7 +6,7 @@
 #include "fragsim/engine.h"
 #include "compare/condition.h"
 #include "documents/documents.h"
-#include "answers/columns.h"
+#include "answers/row_writer.h"
 
 /* Options of run; other commands that simulate take some of them. */
 enum {

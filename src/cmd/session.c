@@ -9,7 +9,7 @@
 #include "base/bug.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/terminal.h"
-#include "answers/initial_state_text.h"
+#include "answers/report.h"
 
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err)

@@ -15,7 +15,7 @@
 #include "cmd/loaded_trace.h"
 #include "events/tape.h"
 #include "answers/answers.h"
-#include "answers/fit_words.h"
+#include "answers/fit_answer.h"
 #include "transform/what_if_trace.h"
 
 enum {

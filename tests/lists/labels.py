@@ -8,9 +8,9 @@ from tap import Tap
 
 # whose answers a file prints
 PAGES = {
-    'change_answer': 'diff', 'diagnosis_text': 'run', 'explain_text': 'explain',
+    'change_answer': 'diff', 'diagnosis_text': 'run', 'explain_answer': 'explain',
     'extrapolate_answer': 'extrapolate', 'fit_answer': 'fit', 'leaks_answer': 'leaks',
-    'message_text': 'explain', 'plan_answer': 'plan', 'ranks_answer': 'ranks',
+    'message_answer': 'explain', 'plan_answer': 'plan', 'ranks_answer': 'ranks',
     'tune_answer': 'tune', 'what_if_answer': 'what-if',
 }
 # a label is the second argument of these, maybe one of two; the first row of several has it

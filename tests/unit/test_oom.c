@@ -4,7 +4,7 @@
 
 #include "documents/pytorch_oom_message.h"
 #include "fragsim/engine.h"
-#include "answers/oom_text.h"
+#include "answers/report.h"
 #include "support/faulty_device.h"
 #include "support/play.h"
 #include "support/records.h"

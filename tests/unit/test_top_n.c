@@ -1,7 +1,7 @@
 /* test_top_n.c - the highest of many: against a count of those that are higher. */
 #include "support/unit.h"
 
-#include "answers/top_n.h"
+#include "answers/report.h"
 #include "support/random.h"
 
 #define MAX 60

@@ -1,10 +1,11 @@
-/* wrap_lines.c - words in lines that fit the terminal. */
-#include "answers/wrap_lines.h"
+/* text_style.c - text for people, in lines that fit the terminal. */
+#include "answers/text_style.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/escape.h"
 #include "base/wrap.h"
 
 #define ROW_ROOM 4096
@@ -41,6 +42,17 @@ void frag_put_row(int columns, const char *label, FILE *f, const char *format, .
 	va_start(args, format);
 	frag_put_vrow(columns, label, f, format, args);
 	va_end(args);
+}
+
+void frag_put_name(const char *name, int width, int indent, FILE *f)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	name = frag_printable(shown, name);
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, indent + width, "");
+	else
+		fprintf(f, "%-*s", width, name);
 }
 
 void frag_put_stopped(int columns, bool time_up, FILE *f)

@@ -1,15 +1,14 @@
-/* message_text.c - what out-of-memory messages come to, for people. */
-#include "answers/message_text.h"
+/* message_answer.c - what out-of-memory messages come to, for people. */
+#include "answers/answers.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/c_locale.h"
-#include "answers/color.h"
-#include "answers/wrap_lines.h"
+#include "answers/text_style.h"
 #include "messages/message.h"
-#include "answers/formats.h"
+#include "answers/table.h"
 
 #define ABSURD 16               /* times what a device has: no model asks for that */
 
