@@ -152,9 +152,10 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
          baseline: str | os.PathLike[str] | None = None, gate: bool = False,
          device: str | int | None = None, context: str | int | None = None,
          **options: Option) -> Document:
-    """Compare policies on traces, two results, or what is simulated now with a baseline.
+    """Compare two traces, policies on traces, two results, or a simulation with a baseline.
 
-    `fragsim diff`: with `policy`, the first is the base of the others. With `baseline`, a file
+    `fragsim diff`: diff(old, new) of two traces or folders of ranks returns why new reserves more:
+    its `parts` add up to `reserved`, in bytes. With `policy`, the first is the base of the others. With `baseline`, a file
     that update_baseline=True wrote, and no trace, those it has are simulated. gate=True and
     fail_if="peak.reserved > +2%" raise ConditionError where it got worse.
 

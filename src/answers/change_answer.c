@@ -47,8 +47,9 @@ static void change_print_verdict(const struct frag_change_found *c, const struct
 	const char *before = ": ";
 
 	for (uint32_t i = 0; i < FRAG_PARTS; i++) {
-		/* the program's own part is named also where it is none */
-		if (!c->parts[i] && i != FRAG_PART_REQUESTED)
+		/* named also where they are none: the program's own part, and another version */
+		if (!c->parts[i] && i != FRAG_PART_REQUESTED
+		    && (i != FRAG_PART_VERSION || !c->as_version))
 			continue;
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s %s", before,
 				      words[i], CHANGED(c->parts[i]));
@@ -71,6 +72,22 @@ static void change_print_side(const char *label, const struct frag_change_side *
 		     frag_printable(policy, side->choice->text));
 }
 
+/* The ranks: the largest increase is that of the answer, the smallest is beside it. */
+static void change_print_pairs(const struct frag_change_found *c,
+			       const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_change_pair *most = c->pairs, *least = c->pairs;
+
+	for (uint32_t i = 1; i < c->pair_count; i++) {
+		most = c->pairs[i].reserved > most->reserved ? &c->pairs[i] : most;
+		least = c->pairs[i].reserved < least->reserved ? &c->pairs[i] : least;
+	}
+	frag_put_row(paper->columns, "ranks", f, "%" PRIu32 " compared, from %s (rank %" PRIu64 ") to"
+		     " %s (rank %" PRIu64 "); this is rank %" PRIu64, c->pair_count,
+		     CHANGED(least->reserved), least->rank, CHANGED(most->reserved), most->rank,
+		     most->rank);
+}
+
 /* "4.00 MiB "tag" at step 12", or where the trace has ended. */
 static void change_request_text(char *buf, size_t room, const struct frag_change_request *r)
 {
@@ -85,26 +102,43 @@ static void change_request_text(char *buf, size_t room, const struct frag_change
 		snprintf(buf, room, "%s at step %" PRIu64, SIZE(r->bytes), r->step);
 }
 
+/* The row's tag; of a tag whose line numbers changed, that of NEW. */
+static const char *change_row_tag(const struct frag_change_row *row)
+{
+	return (row->now ? row->now : row->old)->tag;
+}
+
+static uint64_t change_row_old(const struct frag_change_row *row)
+{
+	return row->old ? row->old->old.at_peak : 0;
+}
+
+static uint64_t change_row_now(const struct frag_change_row *row)
+{
+	return row->now ? row->now->now.at_peak : 0;
+}
+
 static void change_print_tags(const struct frag_change_found *c,
 			      const struct frag_text_style *paper, FILE *f)
 {
 	uint32_t changed = 0;
 
-	for (uint32_t i = 0; i < c->tag_count; i++)
-		changed += c->tags[i].old != c->tags[i].now;
+	while (changed < c->row_count && frag_change_of(&c->rows[changed]))
+		changed++;
 	if (!changed)
 		return;
 	fprintf(f, "\n%12s  %12s  %12s  tag, at the peak of requested bytes\n", "old", "new",
 		"change");
 	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
-		const struct frag_change_tag *t = &c->tags[i];
-		char shown[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 8], head[80];
+		const struct frag_change_row *row = &c->rows[i];
+		const uint64_t old = change_row_old(row), now = change_row_now(row);
+		const char *tag = change_row_tag(row), *word = frag_change_word(row);
+		char shown[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 24], head[80];
 
-		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", t->old ? SIZE(t->old) : "-",
-			 t->now ? SIZE(t->now) : "-", CHANGED(change_of(t->old, t->now)));
-		snprintf(text, sizeof(text), "%s%s",
-			 t->tag ? frag_printable(shown, t->tag) : "(no tag)",
-			 !t->old ? " (new)" : !t->now ? " (gone)" : "");
+		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", old ? SIZE(old) : "-",
+			 now ? SIZE(now) : "-", CHANGED(frag_change_of(row)));
+		snprintf(text, sizeof(text), *word ? "%s (%s)" : "%s",
+			 tag ? frag_printable(shown, tag) : "(no tag)", word);
 		frag_put_wrapped(paper->columns < 80 ? 0 : paper->columns, head, text, f);
 	}
 	if (changed > TAGS_SHOWN)
@@ -112,11 +146,38 @@ static void change_print_tags(const struct frag_change_found *c,
 			changed - TAGS_SHOWN);
 }
 
+/* Where the requests differ first, and how many have no counterpart. */
+static void change_print_requests(const struct frag_change_found *c,
+				  const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_alignment *a = &c->alignment;
+	char old[300], now[300];
+
+	if (!c->differs) {
+		frag_put_row(paper->columns, "differs", f, "no request: sizes and tags are the same"
+			     " in both");
+		return;
+	}
+	change_request_text(old, sizeof(old), &c->old_first);
+	change_request_text(now, sizeof(now), &c->now_first);
+	frag_put_row(paper->columns, "differs", f, "first request: %s in OLD, %s in NEW", old, now);
+	if (!a->only_old && !a->only_new)
+		frag_put_row(paper->columns, "aligned", f, "all %" PRIu64 " requests, if numbers in"
+			     " tags are ignored", a->same);
+	else
+		frag_put_row(paper->columns, "aligned", f, "%" PRIu64 " requests are in both, %" PRIu64
+			     " only in OLD, %" PRIu64 " only in NEW%s", a->same, a->only_old,
+			     a->only_new, a->whole ? "" : " (where the gaps are large: at most)");
+	if (a->old_iterations != a->new_iterations)
+		frag_put_row(paper->columns, "", f, "%" PRIu32 " iterations in OLD, %" PRIu32
+			     " in NEW", a->old_iterations, a->new_iterations);
+}
+
 static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
 			struct frag_error *err)
 {
 	const struct frag_change_found *c = what;
-	char conf[FRAG_CONF_ROOM], old[300], now[300];
+	char conf[FRAG_CONF_ROOM];
 
 	(void)err;
 	change_print_verdict(c, paper, f);
@@ -126,19 +187,14 @@ static int change_print(const void *what, const struct frag_text_style *paper, F
 		frag_put_row(paper->columns, "", f, "NEW then reserves %s (simulated)",
 			     SIZE(c->undo_reserved));
 	}
+	if (c->pairs)
+		change_print_pairs(c, paper, f);
 	change_print_side("old", &c->old, paper, f);
 	change_print_side("new", &c->now, paper, f);
 	if (c->old.run->device || c->now.trace->device_count > 1)
 		frag_put_row(paper->columns, "device", f, "%" PRIu32 ", which changes most",
 			     c->device);
-	if (c->differs) {
-		change_request_text(old, sizeof(old), &c->old_first);
-		change_request_text(now, sizeof(now), &c->now_first);
-		frag_put_row(paper->columns, "differs", f, "first request: %s in OLD, %s in"
-			     " NEW", old, now);
-	} else {
-		frag_put_row(paper->columns, "differs", f, "no request: sizes and tags are the same in both");
-	}
+	change_print_requests(c, paper, f);
 	change_print_tags(c, paper, f);
 	return 0;
 }
@@ -178,9 +234,22 @@ static void change_fill(struct frag_table *t, const void *what)
 	for (uint32_t i = 0; i < FRAG_PARTS; i++)
 		change_fill_row(t, "part", frag_change_part_names[i], UINT64_MAX, UINT64_MAX,
 				c->parts[i]);
-	for (uint32_t i = 0; i < c->tag_count && (t->csv || i < TAGS_SHOWN); i++)
-		change_fill_row(t, "tag", c->tags[i].tag ? c->tags[i].tag : "", c->tags[i].old,
-				c->tags[i].now, change_of(c->tags[i].old, c->tags[i].now));
+	for (uint32_t i = 0; t->csv && i < c->tag_count; i++) {
+		const struct frag_change_tag *tag = &c->tags[i];
+
+		change_fill_row(t, "tag", tag->tag ? tag->tag : "", tag->old.at_peak,
+				tag->now.at_peak, change_of(tag->old.at_peak, tag->now.at_peak));
+	}
+	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN; i++) {
+		const struct frag_change_row *row = &c->rows[i];
+		const char *tag = change_row_tag(row), *word = frag_change_word(row);
+		char text[FRAG_PRINTABLE_ROOM + 24];
+
+		snprintf(text, sizeof(text), *word ? "%.2000s (%s)" : "%.2000s", tag ? tag : "(no tag)",
+			 word);
+		change_fill_row(t, "tag", text, change_row_old(row), change_row_now(row),
+				frag_change_of(row));
+	}
 }
 
 static const struct frag_table_rows csv_rows = { csv_columns, change_fill };
@@ -214,6 +283,18 @@ static void change_put_undo(struct frag_node_ref root, const struct frag_change_
 	frag_json_u64(o, "reserved", c->undo_reserved);
 }
 
+static void change_put_alignment(struct frag_node_ref root, const struct frag_alignment *a)
+{
+	struct frag_node_ref o = frag_json_object(root, "alignment");
+
+	frag_json_u64(o, "same", a->same);
+	frag_json_u64(o, "only_old", a->only_old);
+	frag_json_u64(o, "only_new", a->only_new);
+	frag_json_bool(o, "whole", a->whole);
+	frag_json_u64(o, "old_iterations", a->old_iterations);
+	frag_json_u64(o, "new_iterations", a->new_iterations);
+}
+
 static void change_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_change_found *c = what;
@@ -234,12 +315,25 @@ static void change_document(struct frag_node_ref root, const void *what)
 		struct frag_node_ref tag = frag_json_object(o, NULL);
 
 		frag_json_text(tag, "tag", c->tags[i].tag);
-		frag_json_u64(tag, "old", c->tags[i].old);
-		frag_json_u64(tag, "new", c->tags[i].now);
-		frag_json_i64(tag, "change", change_of(c->tags[i].old, c->tags[i].now));
+		frag_json_u64(tag, "old", c->tags[i].old.at_peak);
+		frag_json_u64(tag, "new", c->tags[i].now.at_peak);
+		frag_json_i64(tag, "change",
+			      change_of(c->tags[i].old.at_peak, c->tags[i].now.at_peak));
 	}
 	change_put_first(root, c);
 	change_put_undo(root, c);
+	change_put_alignment(root, &c->alignment);
+	if (!c->pairs)
+		return;
+	o = frag_json_array(root, "pairs");
+	for (uint32_t i = 0; i < c->pair_count; i++) {
+		struct frag_node_ref pair = frag_json_object(o, NULL);
+
+		frag_json_u64(pair, "rank", c->pairs[i].rank);
+		frag_json_text(pair, "old", c->pairs[i].old);
+		frag_json_text(pair, "new", c->pairs[i].now);
+		frag_json_i64(pair, "reserved", c->pairs[i].reserved);
+	}
 }
 
 const struct frag_format *const frag_change_formats[] = {

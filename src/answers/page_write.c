@@ -331,6 +331,7 @@ static void put_facts(const struct writing *w, FILE *f)
 {
 	fputs("{\"version\":\"" FRAG_VERSION "\",\"command\":", f);
 	put_json(w->command, f);
+	fputs(w->answer && w->answer->beside ? ",\"beside\":true" : "", f);
 	fputs(",\"sections\":[", f);
 	for (uint32_t i = 0; i < w->count; i++) {
 		fputs(i ? "," : "", f);
@@ -458,7 +459,7 @@ int frag_page_print(struct frag_page_section *sections, uint32_t count, const ch
 	if (!json)
 		return frag_fail_nomem(err);
 	*frag_put_json(json, command, strlen(command)) = '\0';
-	if (count)
+	if (count && !(answer && answer->beside))
 		qsort(sections, count, sizeof(*sections), by_badness);
 	put_page(&(struct writing){ sections, count, json, answer }, f);
 	free(json);

@@ -44,6 +44,7 @@ void frag_page_section_fini(struct frag_page_section *section);
 struct frag_page_answer {
 	const char *text;       /* its first line is a heading */
 	bool bad;               /* as an out-of-memory is */
+	bool beside;            /* OLD and NEW: timelines on one axis, in this order */
 };
 
 /*

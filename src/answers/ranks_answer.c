@@ -342,6 +342,10 @@ static int ranks_print(const void *what, const struct frag_text_style *paper, FI
 		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more; --all shows their"
 			     " differences", shown - APART_MAX);
 	print_between(a, paper, f);
+	if (a->source_count == 2)
+		frag_put_row(paper->columns, "diff", f, "why one reserves more: fragsim diff %s %s",
+			     frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, a->traces[0].path),
+			     frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, a->traces[1].path));
 	return 0;
 }
 

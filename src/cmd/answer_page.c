@@ -282,7 +282,10 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 	if (!frag_memory_close(&answer) && !rc)
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,
-				       &(struct frag_page_answer){ answer.text, r->bad }, f, err);
+				       &(struct frag_page_answer){
+					     .text = answer.text, .bad = r->bad,
+					     .beside = r->beside,
+				     }, f, err);
 	free(answer.text);
 	return rc;
 }

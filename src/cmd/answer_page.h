@@ -50,6 +50,7 @@ struct frag_answer_page {
 	const struct frag_format *text; /* the answer in words, and what it is of; borrowed */
 	const void *what;
 	bool bad;                       /* it is none that one likes to read */
+	bool beside;                    /* its sections share the axes of their timelines */
 };
 
 /* The runs of one trace, which is borrowed. */

@@ -394,6 +394,7 @@ static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		goto out;
 	rc = frag_diff_options_check(&d.options, cmd, argv + rest, argc - rest, err);
 	if (!rc && d.options.change) {
+		d.options.trace_change.page = &d.redraw;
 		rc = frag_trace_change_run(&d.options.trace_change, cmd, status, err);
 		goto out;
 	}

@@ -149,7 +149,8 @@ int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error
 	case OPT_JSON:
 		return add_file(o, "json", value, find_format("json", strlen("json")), value, err);
 	case FRAG_OPT_FAIL_IF:
-		if (strncmp(value, "change.", strlen("change.")) == 0)
+		if (strncmp(value, "change.", strlen("change.")) == 0
+		    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
 			return frag_conditions_add(&o->trace_change.conditions, value,
 						   frag_trace_change_paths, err);
 		return frag_run_set_option(&o->run, id, value, err);
@@ -245,6 +246,15 @@ static int check_single(const struct frag_diff_options *o, const struct frag_cmd
 			     " add --baseline FILE or a second --policy", err);
 }
 
+/* A condition other than those of --gate. */
+static bool has_own_condition(const struct frag_diff_options *o)
+{
+	for (uint32_t i = 0; i < o->run.condition_count; i++)
+		if (!o->run.conditions[i].of_gate)
+			return true;
+	return false;
+}
+
 /*
  * Two traces, with at most one policy and no other job for diff, are OLD and NEW: one recording
  * is compared with the other.
@@ -252,13 +262,12 @@ static int check_single(const struct frag_diff_options *o, const struct frag_cmd
 static bool is_change(const struct frag_diff_options *o, char **operands, int count)
 {
 	return count == 2 && o->run.choice_count <= 1 && !o->baseline && !o->update
-	       && !o->smallest && !o->gate && !o->new_traces && !o->run.condition_count
+	       && !o->smallest && !o->new_traces && !has_own_condition(o)
 	       && frag_trace_change_is_wanted(operands[0], operands[1]);
 }
 
 /* Prepares the outputs in the formats of such an answer. */
-static int check_change(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
-			struct frag_error *err)
+static int check_change(struct frag_diff_options *o, char **operands, struct frag_error *err)
 {
 	struct frag_trace_change *t = &o->trace_change;
 	int rc = 0;
@@ -267,12 +276,12 @@ static int check_change(struct frag_diff_options *o, const struct frag_cmd *cmd,
 	t->paths[0] = operands[0];
 	t->paths[1] = operands[1];
 	t->run = &o->run;
+	if (o->gate)
+		rc = frag_conditions_add(&t->conditions, "change.reserved > 0",
+					 frag_trace_change_paths, err);
 	t->printed.formats = frag_change_formats;
 	t->printed.quiet = o->run.quiet;
-	if (o->run.html)
-		return frag_usage(cmd, "--html draws policies that are compared (-p); two traces"
-				  " are compared as text, markdown, json or csv", err);
-	if (o->format)
+	if (o->format && !rc)
 		rc = frag_answer_set_option(&t->printed, &o->run, FRAG_OPT_FORMAT, o->format->name,
 					    err);
 	for (uint32_t i = 0; i < o->output_count && !rc; i++)
@@ -302,7 +311,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 
 	set_formats(o);
 	if (is_change(o, operands, count))
-		return check_change(o, cmd, operands, err);
+		return check_change(o, operands, err);
 	if (o->trace_change.conditions.count)
 		return frag_usage(cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with one"
 				  " policy at most", err);

@@ -2,19 +2,25 @@
 #include "cmd/diff_traces.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answers/answers.h"
+#include "base/output_path.h"
 #include "cmd/default_policy.h"
 #include "cmd/interrupt.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/pytorch_version.h"
+#include "cmd/rank_folder.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "search/trace_change.h"
 
 const char *const frag_trace_change_paths[] = {
-	"change.reserved", "change.requested", "change.rounding", "change.fragmentation", NULL,
+	"change.reserved", "change.version", "change.settings", "change.requested",
+	"change.rounding", "change.fragmentation", "reserved.version", "reserved.settings",
+	"reserved.requested", "reserved.rounding", "reserved.fragmentation", NULL,
 };
 
 bool frag_trace_change_is_wanted(const char *old, const char *now)
@@ -100,33 +106,143 @@ static double change_value_at(const void *ctx, const char *path)
 	return (double)c->reserved;
 }
 
+/* Two recordings, and what was found of them. */
+struct compared {
+	struct frag_loaded_trace taped[2];
+	struct frag_choice crossed[2];
+	struct frag_change_found change;
+};
+
+static void compared_fini(struct compared *p)
+{
+	frag_change_fini(&p->change);
+	frag_taped_close(p->taped, 2);
+	*p = (struct compared){ .change = { .stop = NULL } };
+}
+
+/* Reads both and compares them. Release it also where this fails. */
+static int compare_two(struct compared *p, const char *const paths[2],
+		       const struct frag_run_options *options, struct frag_error *err)
+{
+	struct frag_change_side *sides[2] = { &p->change.old, &p->change.now };
+	struct frag_run_options run = *options;
+	int rc;
+
+	p->change.stop = frag_interrupted;
+	/* tags are what is compared */
+	run.html = run.html ? run.html : "";
+	rc = frag_taped_read(p->taped, paths, 2, &run, as_recorded, err);
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		sides[i]->trace = frag_trace_info(p->taped[i].trace);
+		sides[i]->tape = p->taped[i].tape;
+		sides[i]->choice = &p->taped[i].choices[0];
+		sides[i]->devices = p->taped[i].devices.figures;
+	}
+	rc = rc ? rc : cross(&p->change, p->crossed, run.quiet, err);
+	return rc ? rc : frag_change_find(&p->change, err);
+}
+
+/* The answer in all its forms, and what conditions say of it. */
+static int print_change(struct frag_trace_change *t, struct compared *p, int *status,
+			struct frag_error *err)
+{
+	int rc = t->page->path ? frag_redraw_room(t->page, 2, err) : 0;
+
+	t->page->what = &p->change;
+	t->page->beside = true;
+	for (uint32_t i = 0; i < 2 && t->page->path && !rc; i++)
+		rc = frag_answer_page_draw(t->page, &p->taped[i], err);
+	rc = rc ? rc : frag_printed_write(&t->printed, &p->change, err);
+	if (!rc)
+		frag_conditions_judge(&t->conditions, change_value_at, &p->change,
+				      p->change.now.trace->path, status);
+	return rc;
+}
+
+/* The files of both folders that belong together: by rank where all names have one, or by name. */
+static int pair_files(struct frag_change_pair **out, uint32_t *count,
+		      const struct frag_rank_folder *old, const struct frag_rank_folder *now,
+		      bool quiet, struct frag_error *err)
+{
+	const bool by_rank = old->named && now->named;
+	char warning[300];
+
+	*count = 0;
+	*out = calloc(old->count, sizeof(**out));
+	if (!*out)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < old->count; i++) {
+		const char *name = frag_file_name(old->paths[i]);
+		uint32_t k = 0;
+
+		while (k < now->count
+		       && (by_rank ? now->ranks[k] != old->ranks[i]
+				   : strcmp(frag_file_name(now->paths[k]), name) != 0))
+			k++;
+		if (k < now->count)
+			(*out)[(*count)++] = (struct frag_change_pair){
+				.rank = old->ranks[i], .old = old->paths[i], .now = now->paths[k],
+			};
+	}
+	if (!*count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no rank or file name of it is in the other"
+				 " folder", old->paths[0]);
+	if (*count < old->count || *count < now->count) {
+		snprintf(warning, sizeof(warning), "%u of %u files in OLD and %u of %u in NEW have no"
+			 " counterpart and are omitted", old->count - *count, old->count,
+			 now->count - *count, now->count);
+		frag_warn(&quiet, warning);
+	}
+	return 0;
+}
+
+/* Compares all pairs, one after the other, and answers for the one that became worst. */
+static int compare_folders(struct frag_trace_change *t, struct compared *p, int *status,
+			   struct frag_error *err)
+{
+	struct frag_rank_folder old, now = { .count = 0 };
+	struct frag_change_pair *pairs = NULL;
+	uint32_t count = 0, worst = 0;
+	int rc = frag_rank_folder_read(&old, t->paths[0], err);
+
+	rc = rc ? rc : frag_rank_folder_read(&now, t->paths[1], err);
+	rc = rc ? rc : pair_files(&pairs, &count, &old, &now, t->run->quiet, err);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		rc = compare_two(p, (const char *[]){ pairs[i].old, pairs[i].now }, t->run, err);
+		pairs[i].reserved = p->change.reserved;
+		compared_fini(p);
+		if (pairs[i].reserved > pairs[worst].reserved)
+			worst = i;
+	}
+	rc = rc ? rc : compare_two(p, (const char *[]){ pairs[worst].old, pairs[worst].now }, t->run,
+				   err);
+	p->change.pairs = pairs;
+	p->change.pair_count = count;
+	rc = rc ? rc : print_change(t, p, status, err);
+	free(pairs);
+	frag_rank_folder_fini(&old);
+	frag_rank_folder_fini(&now);
+	return rc;
+}
+
 int frag_trace_change_run(struct frag_trace_change *t, const struct frag_cmd *cmd, int *status,
 			  struct frag_error *err)
 {
-	struct frag_loaded_trace taped[2] = { { .trace = NULL } };
-	struct frag_change_found change = { .stop = frag_interrupted };
-	struct frag_change_side *sides[2] = { &change.old, &change.now };
-	struct frag_run_options run = *t->run;
-	struct frag_choice crossed[2];
-	int rc = frag_printed_apart(&t->printed, cmd, t->paths, 2, "the trace", err);
+	struct compared p = { .change = { .stop = NULL } };
+	int rc = frag_answer_page_set_path(t->page, t->run->html, &t->printed, err);
 
-	/* tags are what is compared */
-	run.html = run.html ? run.html : "";
+	rc = rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, 2, "the trace", err);
+	if (!rc && frag_is_folder(t->paths[0]) != frag_is_folder(t->paths[1])
+	    && access(t->paths[0], F_OK) == 0 && access(t->paths[1], F_OK) == 0)
+		rc = frag_usage(cmd, "OLD and NEW must be two traces, or two folders", err);
 	rc = rc ? rc : frag_printed_open(&t->printed, err);
-	rc = rc ? rc : frag_taped_read(taped, t->paths, 2, &run, as_recorded, err);
-	for (uint32_t i = 0; i < 2 && !rc; i++) {
-		sides[i]->trace = frag_trace_info(taped[i].trace);
-		sides[i]->tape = taped[i].tape;
-		sides[i]->choice = &taped[i].choices[0];
-		sides[i]->devices = taped[i].devices.figures;
-	}
-	rc = rc ? rc : cross(&change, crossed, run.quiet, err);
-	rc = rc ? rc : frag_change_find(&change, err);
-	rc = rc ? rc : frag_printed_write(&t->printed, &change, err);
-	if (!rc)
-		frag_conditions_judge(&t->conditions, change_value_at, &change, t->paths[1], status);
-	frag_change_fini(&change);
-	frag_taped_close(taped, 2);
+	if (!rc && (frag_is_folder(t->paths[0]) || frag_is_folder(t->paths[1])))
+		rc = compare_folders(t, &p, status, err);
+	else if (!rc)
+		rc = compare_two(&p, t->paths, t->run, err);
+	if (!rc && !p.change.pairs)
+		rc = print_change(t, &p, status, err);
+	compared_fini(&p);
 	return rc;
 }
 

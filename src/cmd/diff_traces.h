@@ -2,6 +2,7 @@
 #ifndef CMD_DIFF_TRACES_H
 #define CMD_DIFF_TRACES_H
 
+#include "cmd/answer_page.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/output_formats.h"
 
@@ -12,6 +13,7 @@ struct frag_trace_change {
 	const char *paths[2];                   /* OLD, NEW; borrowed */
 	const struct frag_run_options *run;     /* borrowed; at most one policy */
 	struct frag_answer_output printed;
+	struct frag_answer_page *page;          /* of --html; borrowed */
 	struct frag_conditions conditions;
 };
 

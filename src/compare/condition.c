@@ -370,8 +370,10 @@ int frag_condition_among(struct frag_condition *c, const char *text, const char 
 	struct frag_name_list names = { .used = 0 };
 	int rc = condition_parse(c, text, err);
 
-	/* such a path names a change, so its bound is a plain number */
-	if (!rc && c->kind == FRAG_CHANGE && strncmp(c->path, "change.", strlen("change.")) == 0)
+	/* such paths name a change, or a part of it, so the bound is a plain number */
+	if (!rc && c->kind == FRAG_CHANGE
+	    && (strncmp(c->path, "change.", strlen("change.")) == 0
+		|| strncmp(c->path, "reserved.", strlen("reserved.")) == 0))
 		c->kind = FRAG_ABSOLUTE;
 	rc = rc ? rc : frag_condition_absolute(c, err);
 	if (rc)

@@ -207,42 +207,83 @@ static bool change_tag_text(const struct frag_tape *tape, uint32_t tag, char **o
 	return true;
 }
 
-/* One more row for each tag of a side. Both sides' rows are merged by text later. */
-static int change_add_tags(struct frag_change_found *c, const struct frag_change_side *side,
-			   bool now, uint32_t *capacity, struct frag_error *err)
+/* What is live now is what is live at the peak. */
+static void change_note_peak(struct frag_change_sum *sums, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		sums[i].at_peak = sums[i].live;
+}
+
+/* One request more of a tag, which is live from now on. */
+static void change_count_request(struct frag_change_sum *sum, uint64_t bytes)
+{
+	sum->requests++;
+	sum->bytes += bytes;
+	sum->live += bytes;
+	if (sum->live > sum->highest)
+		sum->highest = sum->live;
+}
+
+struct tag_sums {
+	struct frag_change_sum *of;     /* by the tag's number */
+	uint32_t count, capacity;
+};
+
+/* The sums of each tag of a side over the whole recording. False: out of memory. */
+static bool change_sum_tags(struct tag_sums *sums, const struct frag_change_side *side,
+			    uint32_t device)
 {
 	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
 	struct live_list l = { .count = 0 };
 	const struct frag_event *ev;
-	struct frag_map rows;
-	bool good = frag_map_init(&rows, 0) && w.reader;
+	bool good = w.reader, past = false;
 
-	while (good && (ev = walk_next(&w)) && ev->step <= side->peak_step)
-		good = live_list_follow(&l, ev, c->device);
-	for (uint32_t i = 0; i < l.count && good; i++) {
-		const struct live *slot = &l.slots[i];
-		uint32_t row = frag_map_get(&rows, slot->tag);
-		struct frag_change_tag *t;
-
-		if (!slot->there)
-			continue;
-		if (row == FRAG_MAP_NONE) {
-			row = c->tag_count;
-			good = frag_grow(&c->tags, capacity, (uint64_t)row + 1, sizeof(*c->tags))
-			       && frag_map_add(&rows, slot->tag, row);
-			if (!good)
-				break;
-			c->tags[row] = (struct frag_change_tag){ .tag = NULL };
-			c->tag_count++;
-			good = change_tag_text(side->tape, slot->tag, &c->tags[row].tag);
+	while (good && (ev = walk_next(&w))) {
+		if (!past && ev->step > side->peak_step) {
+			change_note_peak(sums->of, sums->count);
+			past = true;
 		}
-		t = &c->tags[row];
-		*(now ? &t->now : &t->old) += slot->bytes;
-		(*(now ? &t->now_blocks : &t->old_blocks))++;
+		if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
+			continue;
+		if (ev->slot < l.count && l.slots[ev->slot].there)
+			sums->of[l.slots[ev->slot].tag].live -= l.slots[ev->slot].bytes;
+		good = live_list_follow(&l, ev, device)
+		       && frag_grow(&sums->of, &sums->capacity, (uint64_t)ev->tag + 1,
+				    sizeof(*sums->of));
+		while (good && sums->count <= ev->tag)
+			sums->of[sums->count++] = (struct frag_change_sum){ .at_peak = 0 };
+		if (good && l.slots[ev->slot].there)
+			change_count_request(&sums->of[ev->tag], ev->bytes);
 	}
-	frag_map_fini(&rows);
+	if (!past)
+		change_note_peak(sums->of, sums->count);
 	frag_tape_reader_del(w.reader);
 	free(l.slots);
+	return good;
+}
+
+/* One more row for each tag of a side. Both sides' rows are merged by text later. */
+static int change_add_tags(struct frag_change_found *c, const struct frag_change_side *side,
+			   bool now, uint32_t *capacity, struct frag_error *err)
+{
+	struct tag_sums sums = { .count = 0 };
+	bool good = change_sum_tags(&sums, side, c->device);
+
+	for (uint32_t i = 0; i < sums.count && good; i++) {
+		struct frag_change_tag *t;
+
+		if (!sums.of[i].requests)
+			continue;
+		good = frag_grow(&c->tags, capacity, (uint64_t)c->tag_count + 1,
+				 sizeof(*c->tags));
+		if (!good)
+			break;
+		t = &c->tags[c->tag_count++];
+		*t = (struct frag_change_tag){ .tag = NULL };
+		*(now ? &t->now : &t->old) = sums.of[i];
+		good = change_tag_text(side->tape, i, &t->tag);
+	}
+	free(sums.of);
 	return good ? 0 : frag_fail_nomem(err);
 }
 
@@ -258,39 +299,160 @@ static int change_by_text(const void *a, const void *b)
 	return change_compare_text(x->tag, y->tag);
 }
 
+static int64_t change_by_tag(const struct frag_change_tag *t)
+{
+	return (int64_t)t->now.at_peak - (int64_t)t->old.at_peak;
+}
+
+static uint64_t change_magnitude(int64_t change)
+{
+	return change < 0 ? -(uint64_t)change : (uint64_t)change;
+}
+
 static int change_by_size(const void *a, const void *b)
 {
 	const struct frag_change_tag *x = a, *y = b;
-	const uint64_t p = change_distance(x->old, x->now), q = change_distance(y->old, y->now);
+	const uint64_t p = change_magnitude(change_by_tag(x)), q = change_magnitude(change_by_tag(y));
 
 	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
 }
 
-static int change_find_tags(struct frag_change_found *c, struct frag_error *err)
+/* The two rows of a tag become one; tags without live bytes at either peak are left out. */
+static void change_merge_tags(struct frag_change_found *c)
 {
-	uint32_t capacity = 0, n = 0;
-	int rc = change_add_tags(c, &c->old, false, &capacity, err);
+	uint32_t n = 0;
 
-	rc = rc ? rc : change_add_tags(c, &c->now, true, &capacity, err);
-	if (rc || !c->tag_count)
-		return rc;
 	qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
-	for (uint32_t i = 0; i < c->tag_count; i++) {
-		struct frag_change_tag *last = n ? &c->tags[n - 1] : NULL;
+	for (uint32_t i = 0, k; i < c->tag_count; i = k) {
+		struct frag_change_tag t = c->tags[i];
 
-		if (!last || change_by_text(last, &c->tags[i]) != 0) {
-			c->tags[n++] = c->tags[i];
-			continue;
+		for (k = i + 1; k < c->tag_count && !change_by_text(&t, &c->tags[k]); k++) {
+			if (c->tags[k].now.requests)
+				t.now = c->tags[k].now;
+			else
+				t.old = c->tags[k].old;
+			free(c->tags[k].tag);
 		}
-		last->old += c->tags[i].old;
-		last->now += c->tags[i].now;
-		last->old_blocks += c->tags[i].old_blocks;
-		last->now_blocks += c->tags[i].now_blocks;
-		free(c->tags[i].tag);
+		if (t.old.at_peak || t.now.at_peak)
+			c->tags[n++] = t;
+		else
+			free(t.tag);
 	}
 	c->tag_count = n;
 	qsort(c->tags, n, sizeof(*c->tags), change_by_size);
+}
+
+/* The tag without its line numbers: digits after a colon. The caller frees it. */
+static char *change_without_lines(const char *tag)
+{
+	char *text = malloc(strlen(tag) + 1), *to = text;
+	bool line = false;
+
+	for (const char *p = tag; text && *p; p++) {
+		const bool digit = *p >= '0' && *p <= '9';
+
+		line = digit && (line || (p > tag && p[-1] == ':'));
+		if (!line)
+			*to++ = *p;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+int64_t frag_change_of(const struct frag_change_row *row)
+{
+	return (int64_t)(row->now ? row->now->now.at_peak : 0)
+	       - (int64_t)(row->old ? row->old->old.at_peak : 0);
+}
+
+const char *frag_change_word(const struct frag_change_row *row)
+{
+	static const struct frag_change_sum none = { .requests = 0 };
+	const struct frag_change_sum *a = row->old ? &row->old->old : &none;
+	const struct frag_change_sum *b = row->now ? &row->now->now : &none;
+
+	if (!a->requests || !b->requests)
+		return a->requests ? "gone" : "new";
+	if (a->requests != b->requests)
+		return b->requests > a->requests ? "more requests" : "fewer requests";
+	if (a->bytes != b->bytes)
+		return b->bytes > a->bytes ? "larger" : "smaller";
+	if (a->highest != b->highest && a->at_peak != b->at_peak
+	    && (b->highest > a->highest) == (b->at_peak > a->at_peak))
+		return b->highest > a->highest ? "live longer" : "freed earlier";
+	return "";
+}
+
+static int change_rows_by_size(const void *a, const void *b)
+{
+	const struct frag_change_row *x = a, *y = b;
+	const uint64_t p = change_magnitude(frag_change_of(x)), q = change_magnitude(frag_change_of(y));
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return change_compare_text((x->now ? x->now : x->old)->tag, (y->now ? y->now : y->old)->tag);
+}
+
+/*
+ * One row a tag; a tag that only OLD requests shares it with the next one that only NEW requests
+ * and that differs in its line numbers alone: the lines of a file move when it is edited.
+ */
+static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
+{
+	struct frag_map gone;
+	bool good = frag_map_init(&gone, frag_hash_seed());
+
+	c->rows = good ? calloc((size_t)c->tag_count + 1, sizeof(*c->rows)) : NULL;
+	good = c->rows;
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < c->tag_count && good; i++) {
+			const struct frag_change_tag *t = &c->tags[i];
+			const bool one = t->tag && t->now.requests == 0;
+			const bool other = t->tag && t->old.requests == 0;
+			char *text = NULL;
+			uint64_t key;
+			uint32_t row = FRAG_MAP_NONE;
+
+			if (other != (pass == 1))
+				continue;
+			if (one || other) {
+				text = change_without_lines(t->tag);
+				key = text ? frag_hash_text(text, strlen(text), gone.seed) : 0;
+				good = text;
+				free(text);
+			}
+			if (good && other)
+				row = frag_map_get(&gone, key);
+			if (row != FRAG_MAP_NONE) {
+				c->rows[row].now = t;
+				frag_map_remove(&gone, key, row);
+				continue;
+			}
+			if (good && one && frag_map_get(&gone, key) == FRAG_MAP_NONE)
+				good = frag_map_add(&gone, key, c->row_count);
+			c->rows[c->row_count++] = (struct frag_change_row){
+				.old = other ? NULL : t, .now = one ? NULL : t,
+			};
+		}
+	frag_map_fini(&gone);
+	if (!good)
+		return frag_fail_nomem(err);
+	qsort(c->rows, c->row_count, sizeof(*c->rows), change_rows_by_size);
 	return 0;
+}
+
+static int change_find_tags(struct frag_change_found *c, struct frag_error *err)
+{
+	uint32_t capacity = 0;
+	int rc = change_add_tags(c, &c->old, false, &capacity, err);
+
+	rc = rc ? rc : change_add_tags(c, &c->now, true, &capacity, err);
+	if (rc)
+		return rc;
+	if (c->tag_count)
+		change_merge_tags(c);
+	return change_make_rows(c, err);
 }
 
 /* The next request of the device; NULL: there is none. */
@@ -388,6 +550,7 @@ int frag_change_find(struct frag_change_found *c, struct frag_error *err)
 	rc = rc ? rc : change_find_peak_step(&c->now, c->device, err);
 	rc = rc ? rc : change_find_tags(c, err);
 	rc = rc ? rc : change_find_first(c, err);
+	rc = rc ? rc : frag_change_align(c, err);
 	return rc ? rc : change_find_undo(c, err);
 }
 
@@ -398,6 +561,7 @@ void frag_change_fini(struct frag_change_found *c)
 	for (uint32_t i = 0; i < c->tag_count; i++)
 		free(c->tags[i].tag);
 	free(c->tags);
+	free(c->rows);
 	free(c->old_first.tag);
 	free(c->now_first.tag);
 }

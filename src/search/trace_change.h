@@ -41,17 +41,49 @@ enum frag_change_part {
 };
 extern const char *const frag_change_part_names[FRAG_PARTS];
 
-/* Live bytes of a tag as requested, at the peak_step of each side. */
+/* The requests of a tag in one recording, in bytes as requested. */
+struct frag_change_sum {
+	uint64_t at_peak;               /* live at the peak_step of the side */
+	uint64_t requests, bytes;       /* of the whole recording */
+	uint64_t live, highest;         /* live at its end, and at most at a time */
+};
+
 struct frag_change_tag {
 	char *tag;                      /* owned; NULL: requests without one */
-	uint64_t old, now;              /* bytes */
-	uint64_t old_blocks, now_blocks;
+	struct frag_change_sum old, now;
+};
+
+/* A tag of OLD beside that of NEW; one of them may be NULL. Borrowed. */
+struct frag_change_row {
+	const struct frag_change_tag *old, *now;
+};
+
+/*
+ * Requests of the same size and tag, numbers in the tag aside, that stand in the same order in
+ * both recordings. Where marks repeat in both, iterations are aligned one by one. A gap ends at
+ * the nearest place from which eight requests in a row are the same again (Myers 1986, greedy);
+ * where none is found within 512 insertions and deletions, the rest of the iteration has no
+ * counterpart and `whole` is false.
+ */
+struct frag_alignment {
+	uint64_t same, only_old, only_new;      /* requests */
+	uint32_t old_iterations, new_iterations;
+	bool whole;
+	/* the first gap: its steps, and the requests in it that the other has not */
+	uint64_t old_step, new_step, gap_old, gap_new;
 };
 
 /* A request of each side. */
 struct frag_change_request {
 	uint64_t step, bytes;           /* bytes UINT64_MAX: the trace has ended at that step */
 	char *tag;                      /* owned; NULL: none */
+};
+
+/* A pair of recordings, of many that were compared. Borrowed. */
+struct frag_change_pair {
+	uint64_t rank;
+	const char *old, *now;          /* paths */
+	int64_t reserved;               /* the whole change, in bytes */
 };
 
 struct frag_change_found {
@@ -63,11 +95,18 @@ struct frag_change_found {
 	int64_t parts[FRAG_PARTS];
 	struct frag_change_tag *tags;   /* the largest change first */
 	uint32_t tag_count;
+	/* likewise; tags that differ in their line numbers alone share a row */
+	struct frag_change_row *rows;
+	uint32_t row_count;
+	struct frag_alignment alignment;
 	bool differs;                   /* the sequences of requests do; else the next are unset */
 	struct frag_change_request old_first, now_first;
 	bool undone;                    /* these settings bring NEW to what OLD reserves */
 	struct frag_choice undo;
 	uint64_t undo_reserved;
+	/* the pairs of which this one reserves most more than before; none where it is the only one */
+	const struct frag_change_pair *pairs;
+	uint32_t pair_count;
 	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
 	void *ctx;
 };
@@ -78,5 +117,17 @@ struct frag_change_found {
  */
 int frag_change_find(struct frag_change_found *change, struct frag_error *err);
 void frag_change_fini(struct frag_change_found *change);
+
+/* Live bytes of NEW's peak minus those of OLD's. */
+int64_t frag_change_of(const struct frag_change_row *row);
+/*
+ * What changed about a row with other live bytes: "new", "gone", "larger", "smaller" (requests of
+ * the same number), "more requests", "fewer requests", "live longer", "freed earlier" (equal
+ * requests, of which more or fewer bytes are live at a time); "" where none of these is proven.
+ */
+const char *frag_change_word(const struct frag_change_row *row);
+
+/* Fills in the alignment. -FRAG_ENOMEM */
+int frag_change_align(struct frag_change_found *change, struct frag_error *err);
 
 #endif

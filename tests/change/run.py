@@ -239,8 +239,12 @@ def check_conditions() -> None:
         holds = run('diff', '-q', '--fail-if', f'change.{name} >= {value}', 'old', 'new', status=(1,))
         TAP.ok(f'change.{name}' in holds.stderr, f'change.{name}: a condition that holds')
         run('diff', '-q', '--fail-if', f'change.{name} > {value}', 'old', 'new')
-    for wrong in (('--fail-if', 'change.version > 0'), ('--format', 'junit'), ('--html', 'x.html'),
-                  ('--format', 'github'), ('-o', 'x.xml'), ('-o', 'old')):
+    run('diff', '-q', '--fail-if', 'reserved.requested > +1KiB', 'old', 'new', status=(1,))
+    run('diff', '-q', '--fail-if', 'change.version > 0', '--fail-if', 'reserved.settings != 0', 'old', 'new')
+    run('diff', '-q', '--gate', 'old', 'new', status=(1,))
+    run('diff', '-q', '--gate', 'new', 'old')
+    for wrong in (('--fail-if', 'change.speed > 0'), ('--format', 'junit'),
+                  ('--format', 'github'), ('-o', 'x.xml'), ('-o', 'old'), ('--html', 'old')):
         done = run('diff', *wrong, 'old', 'new', status=(2,))
         TAP.ok(done.stderr.count('\n') <= 2 and not Path('x.html').exists(),
                f'{wrong}: wrong usage', done.stderr)
@@ -277,6 +281,120 @@ def check_devices() -> None:
            and [x['tag'] for x in said['tags']] == ['b'], 'the device that changes most', str(said['tags']))
 
 
+def requests(tags: list, free: bool = True) -> list:
+    """Events of requests of 1 MiB each, freed at once or never."""
+    out = []
+    for i, tag in enumerate(tags):
+        out.append({'op': 'alloc', 'id': i, 'size': MIB, 'tag': tag})
+        if free:
+            out.append({'op': 'free', 'id': i})
+    return out
+
+
+def marked(iterations: list) -> list:
+    """Each list of tags behind a mark."""
+    out = []
+    for k, tags in enumerate(iterations):
+        out.append({'op': 'mark', 'name': f'step {k}'})
+        out += [dict(x, **({'id': f'{k}-{x["id"]}'})) for x in requests(tags)]
+    return out
+
+
+def longest_common(a: list, b: list) -> int:
+    row = [0] * (len(b) + 1)
+    for x in a:
+        last = 0
+        for i, y in enumerate(b):
+            last, row[i + 1] = row[i + 1], last + 1 if x == y else max(row[i + 1], row[i])
+    return row[-1]
+
+
+def alignment(old: list, new: list) -> dict:
+    write('old', old)
+    write('new', new)
+    return json.loads(run('diff', '--json', '-', 'old', 'new').stdout)['alignment']
+
+
+def check_alignment() -> None:
+    draw = random.Random(3)
+    letters = [chr(97 + i) for i in range(26)]
+    faults = []
+    for _ in range(40):
+        a = [draw.choice(letters) for _ in range(draw.randrange(0, 300))]
+        at = draw.randrange(len(a) + 1)
+        more = [draw.choice('ABC') for _ in range(draw.choice((0, 1, 7, 500, 900)))]
+        said = alignment(requests(a), requests(a[:at] + more + a[at:]))
+        if (said['same'], said['only_old'], said['only_new'], said['whole']) != (
+                len(a), 0, len(more), True):
+            faults.append(('inserted', len(a), at, len(more), said))
+        b = [x for x in a if draw.random() > .05]
+        for _ in range(draw.randrange(20)):
+            b.insert(draw.randrange(len(b) + 1), draw.choice('ABC'))
+        said = alignment(requests(a), requests(b))
+        if said['same'] + said['only_old'] != len(a) or said['same'] + said['only_new'] != len(b) \
+                or said['same'] > longest_common(a, b) or not said['whole']:
+            faults.append(('changed', a, b, said))
+    TAP.ok(not faults, 'requests that were inserted are those that have no counterpart', str(faults[:1]))
+    many = [letters[i % 26] + str(i * i % 97) for i in range(700)]
+    said = alignment(marked([many, many, many]), marked([many, many[:200] + ['A'] + many[200:]]))
+    TAP.ok(said == {'same': 1400, 'only_old': 700, 'only_new': 1, 'whole': True, 'old_iterations': 3,
+                    'new_iterations': 2}, 'iterations are aligned one by one', str(said))
+    said = alignment(requests(['a'] * 900), requests(['b'] * 900))
+    TAP.ok(said['same'] == 0 and not said['whole'], 'a gap may be too large to search', str(said))
+
+
+def rows_of(old: list, new: list) -> dict:
+    write('old', old)
+    write('new', new)
+    lines = run('diff', 'old', 'new').stdout.split('tag, at the peak')[-1].split('\n')[1:]
+    return {line[42:]: line[:42].split('  ')[-1].strip() for line in lines if line}
+
+
+def check_words() -> None:
+    def alloc(number: int, size: int, tag: str) -> dict:
+        return {'op': 'alloc', 'id': number, 'size': size * MIB, 'tag': tag}
+    free = {'op': 'free', 'id': 1}
+    base = [alloc(1, 4, 'a.py:10 f'), alloc(2, 4, 'b')]
+    pair = [alloc(1, 4, 'a'), alloc(2, 4, 'a')]
+    for name, old, new, row in (
+            ('a line that moved', base, [alloc(1, 6, 'a.py:12 f'), alloc(2, 4, 'b')], 'a.py:12 f (new)'),
+            ('larger', base, [alloc(1, 6, 'a.py:10 f'), alloc(2, 4, 'b')], 'a.py:10 f (larger)'),
+            ('more', base, [*base, alloc(3, 4, 'b')], 'b (more requests)'),
+            ('gone', base, base[:1], 'b (gone)'),
+            ('longer', [pair[0], free, pair[1]], [*pair, free], 'a (live longer)'),
+            ('earlier', [*pair, free], [pair[0], free, pair[1]], 'a (freed earlier)')):
+        said = rows_of(old, new)
+        if name == 'a line that moved':
+            TAP.ok(said.keys() == {'a.py:12 f (larger)'}, f'{name} is one row', str(said))
+        else:
+            TAP.ok(row in said, f'{name}: {row}', str(said))
+
+
+def check_folders() -> None:
+    for folder in ('before', 'after', 'empty'):
+        os.mkdir(folder)
+    for rank in range(3):
+        write(f'before/rank{rank}.ndjson', requests(['a'] * 4, False))
+        write(f'after/mem-rank-{rank}.ndjson', requests(['a'] * (4 + 20 * (rank == 1)), False))
+    Path('after/notes.txt').write_text('no recording')
+    said = json.loads(run('diff', '--json', '-', 'before', 'after').stdout)
+    TAP.ok([(x['rank'], x['reserved']) for x in said['pairs']] == [(0, 0), (1, 20 * MIB), (2, 0)]
+           and said['reserved'] == 20 * MIB and 'rank-1' in said['new']['trace']['path'],
+           'two folders are compared by rank, and the worst is told', str(said['pairs']))
+    run('diff', '-q', '--html', 'ranks.html', '--gate', 'before', 'after', status=(1,))
+    TAP.ok('"beside":true' in Path('ranks.html').read_text('utf-8'), 'its page has both timelines')
+    os.remove('after/mem-rank-0.ndjson')
+    done = run('diff', 'before', 'after')
+    TAP.ok('1 of 3 files in OLD' in done.stderr, 'a rank without a counterpart is named', done.stderr)
+    for args, status in ((('before', 'empty'), 4), (('before', 'after/mem-rank-1.ndjson'), 2),
+                         (('before', 'nowhere'), 4)):
+        done = run('diff', *args, status=(status,))
+        TAP.ok(done.stderr.count('\n') == 1, f'{args}: one line', done.stderr)
+    two = run('ranks', 'before/rank0.ndjson', 'after/mem-rank-1.ndjson', status=(0, 1))
+    TAP.ok('fragsim diff before/rank0.ndjson after/mem-rank-1.ndjson' in two.stdout,
+           'ranks of two names diff', two.stdout)
+
+
 def main() -> int:
     global PROGRAM
     PROGRAM = str(Path(sys.argv[1]).resolve())
@@ -287,6 +405,9 @@ def main() -> int:
         check_conditions()
         check_versions()
         check_devices()
+        check_alignment()
+        check_words()
+        check_folders()
         os.chdir(ROOT)
     return TAP.finish()
 

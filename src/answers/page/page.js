@@ -215,8 +215,14 @@ function details(parent, section, run, view) {
 	marksTable(parent, section, run);
 }
 
-function showSection(parent, section, facts) {
-	const view = new View(section);
+/* The highest of what a section's runs reserve. */
+function highest(section) {
+	return Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
+}
+
+/* axes: those that all sections share, and where their timelines go; undefined: each has its own. */
+function showSection(parent, section, facts, axes) {
+	const view = new View(section, axes?.end);
 	const box = add(parent, "section");
 	if (facts.sections.length > 1)
 		add(box, "h2", section.path);
@@ -224,12 +230,13 @@ function showSection(parent, section, facts) {
 		survival(box, section.fits);
 	if (!section.runs.length)
 		return;
-	legend(box, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
+	if (axes)
+		add(axes.box, "h2", section.path);
+	legend(axes?.box ?? box, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
 		[style("non_releasable"), "non_releasable: free, but not releasable"], [style("bad"), "OOM; the device"]]);
-	const most = Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
 	for (const run of section.runs)
-		timeline(box, run, section, view, most);
-	add(box, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
+		timeline(axes?.box ?? box, run, section, view, axes?.most ?? highest(section));
+	add(axes?.box ?? box, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
 		{ class: "keys" });
 	const lasting = view.watchers.length;
 	tabs(box, section.runs.map((run) => title(run, section)), (inner, i) => {
@@ -243,10 +250,15 @@ function showSection(parent, section, facts) {
 async function main() {
 	const facts = JSON.parse(document.getElementById("facts").textContent);
 	const page = document.getElementById("page");
-	for (const section of facts.sections) {
+	for (const section of facts.sections)
 		await readSection(section);
-		showSection(page, section, facts);
-	}
+	const axes = facts.beside && {
+		box: add(page, "section"),
+		most: Math.max(...facts.sections.map(highest)),
+		end: Math.max(...facts.sections.flatMap((section) => section.runs.map((run) => run.end))),
+	};
+	for (const section of facts.sections)
+		showSection(page, section, facts, axes || undefined);
 	redrawAll();
 	addEventListener("resize", redrawAll);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);

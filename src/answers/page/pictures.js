@@ -54,8 +54,8 @@ function redrawAll() {
 
 /* The steps that a section shows, and the one that is looked at. */
 class View {
-	constructor(section) {
-		this.end = Math.max(1, ...section.runs.map((run) => run.end));
+	constructor(section, end) {
+		this.end = end ?? Math.max(1, ...section.runs.map((run) => run.end));
 		this.from = 0;
 		this.to = this.end;
 		this.step = section.look ?? section.runs[0]?.peak_step ?? 0;
