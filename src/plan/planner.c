@@ -14,6 +14,7 @@
 #include "plan/address_space.h"
 #include "plan/canonical_search.h"
 #include "plan/greedy_placement.h"
+#include "plan/skyline.h"
 
 struct frag_height_search {
 	const struct frag_space *space; /* borrowed: the items that are searched */
@@ -177,7 +178,7 @@ int frag_height_search(struct frag_height_search *h, struct frag_error *err)
 /* An entry of a list that greedy placement looks at is sorted too. */
 #define GREEDY_LOOK 1
 #define ITEMS_MANY 50000                /* more are searched around the peak first */
-#define ITEMS_ORDERED 500000            /* more are searched before the greedy orders */
+#define ITEMS_ORDERED 200000            /* more are placed by birth only where all else fails */
 #define PEAK_PCT 85                     /* that is, where so much of the bound lives */
 
 struct key {
@@ -207,13 +208,6 @@ static void key_size(const struct frag_space *s, uint32_t i, uint64_t of[3])
 	of[0] = ~s->size[i];
 	of[1] = ~(uint64_t)(s->to[i] - s->from[i]);
 	of[2] = s->from[i];
-}
-
-static void key_contention_size(const struct frag_space *s, uint32_t i, uint64_t of[3])
-{
-	of[0] = ~s->contention[i];
-	of[1] = ~s->size[i];
-	of[2] = ~(uint64_t)(s->to[i] - s->from[i]);
 }
 
 /*
@@ -248,7 +242,6 @@ static const struct order {
 } orders[] = {
 	{ "contention, life", false, key_contention_life },
 	{ "size", false, key_size },
-	{ "contention, size", false, key_contention_size },
 	{ "size", true, key_size },     /* TensorFlow Lite's greedy by size */
 };
 #define ORDERS (sizeof(orders) / sizeof(orders[0]))
@@ -349,6 +342,21 @@ static uint64_t place_order(struct planner *p, const struct order *by, uint32_t 
 	return height;
 }
 
+/* Its time hardly depends on the number of items that live at once. */
+static int place_skyline(struct planner *p, struct frag_error *err)
+{
+	uint64_t height = UINT64_MAX, looks = 0;
+	const int rc = frag_skyline_place(&p->space, p->effort->stop, &height, &looks, err);
+
+	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
+	planner_tell(p, "skyline", false, height);
+	if (!rc && height < p->height) {
+		p->told->found_by = "skyline";
+		keep(p, height);
+	}
+	return rc;
+}
+
 /* All orders that the budget has time for, with half of it left for the search. */
 static void place_orders(struct planner *p)
 {
@@ -358,7 +366,7 @@ static void place_orders(struct planner *p)
 		const uint64_t before = p->height;
 		uint64_t height = UINT64_MAX;
 
-		if (p->looks_left >= (i ? least : 0) + p->pass) {
+		if (p->looks_left >= least + p->pass) {
 			for (uint32_t k = 0; k < p->space.count; k++)
 				p->order[k] = k;
 			height = place_order(p, &orders[i], 0);
@@ -471,25 +479,35 @@ static int search_hot(struct planner *p, struct frag_error *err)
 	return rc;
 }
 
-/* By birth always, then the cheaper of orders and search, then the other one. */
+/*
+ * By birth and as skylines, in the order of their times; then the orders and the search, as far as
+ * the budget goes.
+ */
 static int place(struct planner *p, struct frag_error *err)
 {
-	int rc = place_by_birth(p, err);
-	bool orders_first;
+	const bool many = p->space.count > ITEMS_ORDERED;
+	uint64_t spans = 0;
+	int rc = 0;
 
 	p->told->bound = p->told->lower = p->space.bound;
 	p->goal = p->effort->goal > p->space.bound ? p->effort->goal : p->space.bound;
 	p->looks_left = p->effort->looks;
-	for (uint32_t i = 0; i < p->space.count; i++)
+	for (uint32_t i = 0; i < p->space.count; i++) {
 		p->pass += GREEDY_LOOK * ((uint64_t)p->space.beside[p->space.from[i]] + 8);
-	orders_first = p->space.count <= ITEMS_ORDERED && p->pass <= p->looks_left;
-	if (!rc && orders_first)
+		spans += p->space.to[i] - p->space.from[i];
+	}
+	if (!many)
+		rc = place_by_birth(p, err);
+	if (!rc && !is_done(p) && p->looks_left)
+		rc = place_skyline(p, err);
+	if (!rc && p->height == UINT64_MAX)
+		rc = place_by_birth(p, err);
+	if (!rc)
 		place_orders(p);
-	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY)
+	/* the search writes down each section of each item, in each of its orders */
+	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY && 8 * spans < p->looks_left)
 		rc = search_hot(p, err);
-	if (!rc && !orders_first)
-		place_orders(p);
-	if (!rc && !is_done(p) && p->height > p->told->lower)
+	if (!rc && !is_done(p) && p->height > p->told->lower && 8 * spans < p->looks_left)
 		rc = search(p, &p->space, p->looks_left, take_all_items, err);
 	if (!rc && p->shelf.nomem)
 		rc = frag_fail_nomem(err);

@@ -6,6 +6,7 @@ Prints TAP. Random programs have pending blocks, pools and devices; who lives wh
 here from their events alone. Of at most eight blocks the lowest height is found by trying every
 order; the bound is a sum over the steps. Plans that were tampered with must be refused, by name.
 """
+import bisect
 import csv
 import io
 import json
@@ -619,11 +620,46 @@ def check_recorded() -> None:
     TAP.result('recorded traces: at the bound', faults, optimal < 8 and f'{optimal} at the bound')
 
 
+def check_many() -> None:
+    """So many buffers of random sizes are placed within 3 % of the bound, and none overlap."""
+    count, faults = 5000 if SAN else 100000, []
+    for name, longest in (('short', 2000), ('any', 2 * count)):
+        rng, rows = random.Random(name), []
+        for i in range(count):
+            lower = rng.randrange(2 * count)
+            upper = min(lower + rng.randint(1, longest), 2 * count)
+            rows.append((i, lower, upper, rng.randint(1, 1 << 20)))
+        Path('many.csv').write_text('id,lower,upper,size\n' + ''.join(
+            f'{i},{a},{b},{size}\n' for i, a, b, size in rows))
+        said = answer('--alone', '--align', 1, '--time', '4s', 'many.csv', '-o', 'placed.csv')
+        placed = [[int(x) for x in line.split(',')] for line in Path('placed.csv').read_text().split()[1:]]
+        changes = sorted((step, birth, at, size) for _, a, b, size, at in placed
+                         for step, birth in ((a, True), (b, False)))
+        live: list[tuple[int, int]] = []
+        height = most = now = 0
+        for _, birth, at, size in changes:
+            k = bisect.bisect_left(live, (at, size))
+            now += size if birth else -size
+            most, height = max(most, now), max(height, at + size)
+            if not birth:
+                del live[k]
+                continue
+            if (k and sum(live[k - 1]) > at) or (k < len(live) and live[k][0] < at + size):
+                faults.append(f'{name}: {at} overlaps')
+                break
+            live.insert(k, (at, size))
+        if sorted(x[3] for x in placed) != sorted(x[3] for x in rows) or (said['bound'], said['height']) != (most, height):
+            faults.append(f'{name}: {said["bound"]} and {said["height"]}, not {most} and {height}')
+        if height > most * 1.03:
+            faults.append(f'{name}: {100 * (height / most - 1)} % above the bound')
+    TAP.result('many buffers of random sizes: within 3 % of the bound', faults)
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
         for check in (check_small, check_proof, check_full, check_programs, check_followed, check_period, check_slots, check_tampered, check_csv, check_stretch,
-                      check_statuses, check_beside, check_recorded):
+                      check_statuses, check_beside, check_many, check_recorded):
             try:
                 check()
             except AssertionError as e:

@@ -1,0 +1,391 @@
+/*
+ * skyline.c - a placement of very many items in the order of their offsets, without a search.
+ *
+ * The skyline is the top of all placed items by section, as plateaus of equal height. The lowest
+ * plateau takes the best item whose life is within the plateau, if possible one that lives in the
+ * section of the plateau where most bytes wait. The best item lives where most bytes live, and of
+ * these items the longest. Empty bytes in other sections cost nothing. If no item fits, the
+ * plateau rises to the lower one of both adjacent plateaus.
+ *
+ * Items are the leaves of a tree, sorted by the interleaved bits of both ends of their lives, so
+ * that a node has items of similar lives. A node knows the bounds of these and its best item.
+ */
+#include "plan/skyline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+
+#define NEVER UINT64_MAX
+#define FEW 96                          /* items to read without the tree */
+#define STEPS_POLL 4096                 /* between calls of `stop` */
+
+struct box {
+	uint32_t from_min, from_max, to_min, to_max;
+	uint32_t best;                  /* the highest rank of a waiting item; 0: none waits */
+};
+
+struct skyline {
+	const struct frag_space *s;
+	uint32_t leaves, sections;      /* of the tree of items, and of that of sections */
+	struct box *box;
+	uint32_t *item;                 /* by rank, from 1 */
+	uint32_t *leaf, *rank;          /* by item; the rank is 0 if the item is placed */
+	uint32_t *first_from;           /* by section: the first item that begins there or later */
+	uint32_t *next, *before;        /* by first section of a plateau: both adjacent ones */
+	uint64_t *lowest;               /* tree over sections: the lowest plateau */
+	int64_t *most, *added;          /* the same: most waiting bytes; what children lack of that */
+	uint64_t looks;
+};
+
+struct skyline_key {
+	uint64_t of[3];                   /* the highest first */
+	uint32_t item;
+};
+
+static int skyline_by_key(const void *one, const void *other)
+{
+	const struct skyline_key *a = one, *b = other;
+
+	for (uint32_t i = 0; i < 3; i++)
+		if (a->of[i] != b->of[i])
+			return a->of[i] > b->of[i] ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static uint64_t spread_bits(uint64_t x)
+{
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x << 2) & UINT64_C(0x3333333333333333);
+	return (x | x << 1) & UINT64_C(0x5555555555555555);
+}
+
+struct curve_key {
+	uint64_t code;
+	uint32_t item;
+};
+
+static int skyline_by_code(const void *one, const void *other)
+{
+	const struct curve_key *a = one, *b = other;
+
+	if (a->code != b->code)
+		return a->code < b->code ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t most_of(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct box join_boxes(struct box a, struct box b)
+{
+	return (struct box){
+		least_of(a.from_min, b.from_min), most_of(a.from_max, b.from_max),
+		least_of(a.to_min, b.to_min), most_of(a.to_max, b.to_max), most_of(a.best, b.best),
+	};
+}
+
+/* Puts the items into their leaves, each with its rank. */
+static bool plant(struct skyline *w)
+{
+	const struct frag_space *s = w->s;
+	struct skyline_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
+	struct curve_key *codes = malloc(((size_t)s->count + 1) * sizeof(*codes));
+	const bool good = keys && codes;
+
+	for (uint32_t i = 0; good && i < s->count; i++) {
+		keys[i] = (struct skyline_key){
+			{ s->contention[i], s->to[i] - s->from[i], s->size[i] }, i,
+		};
+		codes[i] = (struct curve_key){
+			spread_bits(s->from[i]) << 1 | spread_bits(s->to[i]), i,
+		};
+	}
+	if (good && s->count) {
+		qsort(keys, s->count, sizeof(*keys), skyline_by_key);
+		qsort(codes, s->count, sizeof(*codes), skyline_by_code);
+	}
+	for (uint32_t k = 0; good && k < s->count; k++)
+		w->leaf[codes[k].item] = w->leaves + k;
+	for (uint32_t k = 0; good && k < s->count; k++) {
+		const uint32_t i = keys[k].item, rank = s->count - k;
+
+		w->item[rank] = i;
+		w->rank[i] = rank;
+		w->box[w->leaf[i]] = (struct box){
+			s->from[i], s->from[i], s->to[i], s->to[i], rank,
+		};
+	}
+	for (uint32_t n = w->leaves; good && n-- > 1;)
+		w->box[n] = join_boxes(w->box[2 * n], w->box[2 * n + 1]);
+	free(keys);
+	free(codes);
+	return good;
+}
+
+/* Lives within [from, to) that contain the sections first and last. */
+struct lives {
+	uint32_t from, to, first, last;
+};
+
+/* The highest rank above `best` of a waiting item with such a life; else `best`. */
+static uint32_t best_within(struct skyline *w, uint32_t node, const struct lives *l, uint32_t best)
+{
+	const struct box *b = &w->box[node];
+	uint32_t first;
+
+	w->looks++;
+	if (b->best <= best || b->from_max < l->from || b->to_min > l->to
+	    || b->from_min > l->first || b->to_max <= l->last)
+		return best;
+	if (node >= w->leaves || (b->from_min >= l->from && b->to_max <= l->to
+				  && b->from_max <= l->first && b->to_min > l->last))
+		return b->best;
+	first = 2 * node + (w->box[2 * node].best < w->box[2 * node + 1].best);
+	best = best_within(w, first, l, best);
+	return best_within(w, first ^ 1, l, best);
+}
+
+/* Adds bytes to what waits in the sections of an item. */
+static void add_waiting(struct skyline *w, uint32_t item, int64_t bytes)
+{
+	const uint32_t from = w->s->from[item] + w->sections, to = w->s->to[item] + w->sections;
+
+	for (uint32_t a = from, b = to; a < b; a /= 2, b /= 2) {
+		if (a & 1) {
+			w->most[a] += bytes;
+			w->added[a++] += bytes;
+		}
+		if (b & 1) {
+			w->most[--b] += bytes;
+			w->added[b] += bytes;
+		}
+	}
+	for (uint32_t a = from / 2, b = (to - 1) / 2; b; a /= 2, b /= 2)
+		for (uint32_t n = a;; n = b) {
+			w->most[n] = w->added[n] + (w->most[2 * n] > w->most[2 * n + 1]
+							    ? w->most[2 * n] : w->most[2 * n + 1]);
+			if (n == b)
+				break;
+		}
+}
+
+/* A search for the section of [from, to) where most bytes wait. */
+struct fullest {
+	uint32_t from, to, section;
+	int64_t bytes;
+};
+
+static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint32_t width,
+			 int64_t above, struct fullest *f)
+{
+	uint32_t right;
+
+	w->looks++;
+	if (begin >= f->to || begin + width <= f->from || w->most[node] + above <= f->bytes)
+		return;
+	if (width == 1) {
+		f->bytes = w->most[node] + above;
+		f->section = begin;
+		return;
+	}
+	above += w->added[node];
+	width /= 2;
+	right = w->most[2 * node] < w->most[2 * node + 1];
+	find_fullest(w, 2 * node + right, begin + right * width, width, above, f);
+	find_fullest(w, 2 * node + !right, begin + !right * width, width, above, f);
+}
+
+static void take_leaf(struct skyline *w, uint32_t item)
+{
+	w->rank[item] = 0;
+	w->box[w->leaf[item]].best = 0;
+	for (uint32_t n = w->leaf[item] / 2; n; n /= 2)
+		w->box[n].best = most_of(w->box[2 * n].best, w->box[2 * n + 1].best);
+}
+
+/* The same where few items begin in [from, to): reads them one after the other. */
+static uint32_t best_of_few(struct skyline *w, const struct lives *l)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = w->first_from[l->from]; i < w->first_from[l->to]; i++)
+		if (w->rank[i] > best && w->s->to[i] <= l->to && w->s->from[i] <= l->first
+		    && w->s->to[i] > l->last)
+			best = w->rank[i];
+	w->looks += 1 + (w->first_from[l->to] - w->first_from[l->from]) / 8;
+	return best;
+}
+
+static uint32_t best_life(struct skyline *w, const struct lives *l)
+{
+	return w->first_from[l->to] - w->first_from[l->from] <= FEW ? best_of_few(w, l)
+								    : best_within(w, 1, l, 0);
+}
+
+/* The item that a plateau takes, by rank; 0: none fits. */
+static uint32_t best_for(struct skyline *w, uint32_t from, uint32_t to)
+{
+	struct fullest full = { from, to, from, -1 };
+	const uint32_t any = best_life(w, &(struct lives){ from, to, to, from });
+	uint32_t best;
+
+	if (!any || to - from == 1)
+		return any;
+	find_fullest(w, 1, 0, w->sections, 0, &full);
+	if (w->s->from[w->item[any]] <= full.section && w->s->to[w->item[any]] > full.section)
+		return any;
+	best = best_life(w, &(struct lives){ from, to, full.section, full.section });
+	return best ? best : any;
+}
+
+static uint64_t height_at(const struct skyline *w, uint32_t section)
+{
+	return w->lowest[w->sections + section];
+}
+
+/* NEVER: no plateau begins there. */
+static void set_plateau(struct skyline *w, uint32_t section, uint64_t height)
+{
+	uint32_t n = w->sections + section;
+
+	w->lowest[n] = height;
+	for (n /= 2; n; n /= 2)
+		w->lowest[n] = w->lowest[2 * n] < w->lowest[2 * n + 1] ? w->lowest[2 * n]
+								       : w->lowest[2 * n + 1];
+}
+
+static void link_plateaus(struct skyline *w, uint32_t a, uint32_t b)
+{
+	w->next[a] = b;
+	w->before[b] = a;
+}
+
+/* Begins a plateau within the one that begins at `at`. */
+static void cut_plateau(struct skyline *w, uint32_t at, uint32_t section)
+{
+	const uint32_t after = w->next[at];
+
+	link_plateaus(w, at, section);
+	link_plateaus(w, section, after);
+	set_plateau(w, section, height_at(w, at));
+}
+
+/* Merges a plateau with the next one if both are equally high. */
+static void join_plateaus(struct skyline *w, uint32_t at)
+{
+	const uint32_t other = w->next[at];
+
+	if (other >= w->s->times || height_at(w, at) != height_at(w, other))
+		return;
+	set_plateau(w, other, NEVER);
+	link_plateaus(w, at, w->next[other]);
+}
+
+/* Sets the height of a plateau, and merges it with adjacent ones of that height. */
+static void raise_plateau(struct skyline *w, uint32_t at, uint64_t height)
+{
+	set_plateau(w, at, height);
+	join_plateaus(w, at);
+	if (at)
+		join_plateaus(w, w->before[at]);
+}
+
+/* Places the best item of the lowest plateau, or raises that plateau. True: it placed one. */
+static bool build_on(struct skyline *w, uint64_t *height)
+{
+	const struct frag_space *s = w->s;
+	const uint64_t base = w->lowest[1];
+	uint32_t at = 1, to, rank, item;
+
+	while (at < w->sections)
+		at = 2 * at + (w->lowest[2 * at] != base);
+	at -= w->sections;
+	to = w->next[at];
+	rank = best_for(w, at, to);
+	if (!rank) {
+		const uint64_t left = at ? height_at(w, w->before[at]) : NEVER;
+		const uint64_t right = to < s->times ? height_at(w, to) : NEVER;
+
+		FRAG_ASSERT(left != NEVER || right != NEVER);
+		raise_plateau(w, at, left < right ? left : right);
+		return false;
+	}
+	item = w->item[rank];
+	FRAG_ASSERT(s->from[item] >= at && s->to[item] <= to);
+	take_leaf(w, item);
+	add_waiting(w, item, -(int64_t)s->size[item]);
+	if (s->from[item] > at)
+		cut_plateau(w, at, s->from[item]);
+	if (s->to[item] < to)
+		cut_plateau(w, s->from[item], s->to[item]);
+	s->offset[item] = frag_space_offset(s, item, base);
+	*height = s->offset[item] + s->size[item] > *height ? s->offset[item] + s->size[item]
+							    : *height;
+	raise_plateau(w, s->from[item], s->offset[item] + s->size[item]);
+	return true;
+}
+
+int frag_skyline_place(struct frag_space *s, const struct frag_plan_stop *stop, uint64_t *height,
+		       uint64_t *looks, struct frag_error *err)
+{
+	const size_t items = (size_t)s->count + 1, times = (size_t)s->times + 1;
+	struct skyline w = { .s = s, .leaves = 1, .sections = 1 };
+	bool good, stopped = false;
+
+	while (w.leaves < s->count)
+		w.leaves *= 2;
+	while (w.sections < s->times)
+		w.sections *= 2;
+	w.box = calloc(2 * (size_t)w.leaves, sizeof(*w.box));
+	w.item = malloc(items * sizeof(*w.item));
+	w.leaf = malloc(items * sizeof(*w.leaf));
+	w.rank = malloc(items * sizeof(*w.rank));
+	w.first_from = malloc(times * sizeof(*w.first_from));
+	w.next = malloc(times * sizeof(*w.next));
+	w.before = malloc(times * sizeof(*w.before));
+	w.most = calloc(2 * (size_t)w.sections, sizeof(*w.most));
+	w.added = calloc(2 * (size_t)w.sections, sizeof(*w.added));
+	w.lowest = malloc(2 * (size_t)w.sections * sizeof(*w.lowest));
+	good = w.box && w.item && w.leaf && w.rank && w.first_from && w.next && w.before && w.lowest && w.most && w.added
+	       && plant(&w);
+	*height = 0;
+	if (good) {
+		memset(w.lowest, 0xff, 2 * (size_t)w.sections * sizeof(*w.lowest));
+		link_plateaus(&w, 0, s->times);
+		set_plateau(&w, 0, 0);
+		for (uint32_t t = 0, i = 0; t <= s->times; w.first_from[t++] = i)
+			while (i < s->count && s->from[i] < t)
+				i++;
+		for (uint32_t i = 0; i < s->count; i++)
+			add_waiting(&w, i, (int64_t)s->size[i]);
+	}
+	for (uint32_t placed = 0, steps = 1; good && !stopped && placed < s->count; steps++) {
+		placed += build_on(&w, height);
+		stopped = steps % STEPS_POLL == 0 && stop && stop->stop(stop->ctx);
+	}
+	if (stopped)
+		*height = UINT64_MAX;
+	*looks += w.looks;
+	free(w.box);
+	free(w.item);
+	free(w.leaf);
+	free(w.rank);
+	free(w.first_from);
+	free(w.next);
+	free(w.before);
+	free(w.lowest);
+	free(w.most);
+	free(w.added);
+	return good ? 0 : frag_fail_nomem(err);
+}
