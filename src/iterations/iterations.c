@@ -143,29 +143,64 @@ static int iterations_take(struct frag_iterations *it, const struct sign *first,
 	return 0;
 }
 
+static bool is_step(const struct sign *sign)
+{
+	return strncmp(sign->kind, "Optimizer.step", strlen("Optimizer.step")) == 0;
+}
+
+/*
+ * PyTorch marks each step of each optimizer. One without a forward pass since the last is of the
+ * same iteration. The number of those that remain, which come first; all, if no pass is known.
+ */
+static uint32_t merge_steps(struct sign *steps, uint32_t count, const struct frag_tape *tape)
+{
+	uint32_t kept = 1, next = 1;
+	bool pass = false;
+
+	for (uint64_t e = steps->event; next < count; e++) {
+		const struct frag_tape_event *ev = &tape->events[e];
+
+		if (frag_tape_is_alloc(ev))
+			pass |= frag_maker_of(tape->sites[ev->site].members) == FRAG_MAKER_FORWARD;
+		if (e != steps[next].event)
+			continue;
+		if (pass)
+			steps[kept++].event = e;
+		pass = false;
+		next++;
+	}
+	return kept > 1 ? kept : count;
+}
+
 /* The kind that there are most of, or the one that is wanted. */
 static int take_marks(struct frag_iterations *it, struct signs *marks, const char *wanted,
-		      uint64_t events, struct frag_error *err)
+		      const struct frag_tape *tape, struct frag_error *err)
 {
-	const struct sign *best = NULL;
+	struct sign *best = NULL;
 	uint32_t count = 0, end;
 
 	if (marks->count)
 		qsort(marks->of, marks->count, sizeof(*marks->of), by_kind);
 	for (uint32_t i = 0; i < marks->count; i = end) {
-		const struct sign *first = &marks->of[i];
+		struct sign *first = &marks->of[i];
 
 		end = iterations_end_of(marks, i);
+		/* an iteration may clear gradients more than once */
+		if (!wanted && best && is_step(best)
+		    && strncmp(first->kind, "Optimizer.zero_grad", strlen("Optimizer.zero_grad")) == 0)
+			continue;
 		if (wanted ? strcmp(first->kind, wanted) != 0 : end - i < count)
 			continue;
 		if (!wanted && best && end - i == count && first->event > best->event)
 			continue;
 		/* marks within a short part of a recording are no iterations of all of it */
-		if (!wanted && 2 * (marks->of[end - 1].event - first->event) < events)
+		if (!wanted && 2 * (marks->of[end - 1].event - first->event) < tape->count)
 			continue;
 		best = first;
 		count = end - i;
 	}
+	if (best && !wanted && is_step(best))
+		count = merge_steps(best, count, tape);
 	if (best && (wanted || count >= FRAG_ITERATIONS_MIN))
 		return iterations_take(it, best, count, err);
 	return 0;
@@ -386,7 +421,7 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	*it = (struct frag_iterations){ .count = 0 };
 	if ((mark && !wanted) || !iterations_read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : take_marks(it, &marks, wanted, tape->count, err);
+	rc = rc ? rc : take_marks(it, &marks, wanted, tape, err);
 	iterations_release(&marks);
 	if (!rc && !it->count && !mark) {
 		rc = read_windows(tape, &windows) ? iterations_take_windows(

@@ -313,10 +313,15 @@ enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uin
 		 * gradients may go before another phase begins, where an optimizer requests
 		 * nothing
 		 */
-		if ((never || (after && freed > m->phases[after - 1].last)) && row
-		    && (row->set_up || row->optimizer || row->before))
+		if (!never && (!after || freed <= m->phases[after - 1].last))
+			return FRAG_LIFE_ACTIVATIONS;
+		if (row && (row->set_up || row->optimizer || row->before))
 			return FRAG_LIFE_GRADIENTS;
-		return FRAG_LIFE_ACTIVATIONS;
+		/* or a library's workspace; of a tensor without a module, a gradient */
+		if (never && m->ends[FRAG_MAKER_SETUP])
+			return FRAG_LIFE_ACTIVATIONS;
+		*evidence = FRAG_EVIDENCE_NONE;
+		return FRAG_LIFE_UNKNOWN;
 	case FRAG_MAKER_OPTIMIZER:
 		return makers_is_state(m, after, freed, row) ? FRAG_LIFE_OPTIMIZER
 							     : FRAG_LIFE_TEMPORARIES;
