@@ -143,9 +143,18 @@ static int iterations_take(struct frag_iterations *it, const struct sign *first,
 	return 0;
 }
 
-static bool is_step(const struct sign *sign)
+/* PyTorch marks the steps of optimizers, and regions of compiled code: a pass has many of these. */
+enum mark_rank { RANK_COMPILER, RANK_OTHER, RANK_STEP };
+
+static enum mark_rank rank_of(const struct sign *sign)
 {
-	return strncmp(sign->kind, "Optimizer.step", strlen("Optimizer.step")) == 0;
+	static const char *const compiler[] = { "(dynamo_timed)", "Compiled", "AOTDispatcher", NULL };
+
+	for (uint32_t i = 0; compiler[i]; i++)
+		if (strstr(sign->kind, compiler[i]))
+			return RANK_COMPILER;
+	return strncmp(sign->kind, "Optimizer.step", strlen("Optimizer.step")) == 0 ? RANK_STEP
+										      : RANK_OTHER;
 }
 
 /*
@@ -172,11 +181,12 @@ static uint32_t merge_steps(struct sign *steps, uint32_t count, const struct fra
 	return kept > 1 ? kept : count;
 }
 
-/* The kind that there are most of, or the one that is wanted. */
+/* The requested kind; or the steps of an optimizer, or the most frequent kind. */
 static int take_marks(struct frag_iterations *it, struct signs *marks, const char *wanted,
 		      const struct frag_tape *tape, struct frag_error *err)
 {
 	struct sign *best = NULL;
+	enum mark_rank rank = RANK_OTHER;
 	uint32_t count = 0, end;
 
 	if (marks->count)
@@ -185,21 +195,20 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 		struct sign *first = &marks->of[i];
 
 		end = iterations_end_of(marks, i);
-		/* an iteration may clear gradients more than once */
-		if (!wanted && best && is_step(best)
-		    && strncmp(first->kind, "Optimizer.zero_grad", strlen("Optimizer.zero_grad")) == 0)
+		if (wanted ? strcmp(first->kind, wanted) != 0
+			   : rank_of(first) < rank || end - i < FRAG_ITERATIONS_MIN)
 			continue;
-		if (wanted ? strcmp(first->kind, wanted) != 0 : end - i < count)
-			continue;
-		if (!wanted && best && end - i == count && first->event > best->event)
+		if (!wanted && best && rank_of(first) == rank
+		    && (end - i < count || (end - i == count && first->event > best->event)))
 			continue;
 		/* marks within a short part of a recording are no iterations of all of it */
 		if (!wanted && 2 * (marks->of[end - 1].event - first->event) < tape->count)
 			continue;
 		best = first;
 		count = end - i;
+		rank = rank_of(first);
 	}
-	if (best && !wanted && is_step(best))
+	if (best && !wanted && rank == RANK_STEP)
 		count = merge_steps(best, count, tape);
 	if (best && (wanted || count >= FRAG_ITERATIONS_MIN))
 		return iterations_take(it, best, count, err);

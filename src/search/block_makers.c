@@ -290,6 +290,18 @@ static enum frag_life_class makers_before_class(const struct frag_makers *m, boo
 	return FRAG_LIFE_UNKNOWN;
 }
 
+/* Freed between the requests of a later backward pass, before an optimizer has used it. */
+static bool makers_is_used_up(const struct frag_makers *m, uint32_t after, uint64_t freed)
+{
+	const uint32_t end = makers_phase_after(m, freed);
+
+	for (uint32_t i = after; i < end; i++)
+		if (m->phases[i].part == FRAG_MAKER_OPTIMIZER)
+			return false;
+	return end > after && m->phases[end - 1].part == FRAG_MAKER_BACKWARD
+	       && freed <= m->phases[end - 1].last;
+}
+
 enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uint64_t birth,
 				       uint64_t freed, uint64_t bytes,
 				       enum frag_class_evidence *evidence)
@@ -313,7 +325,8 @@ enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uin
 		 * gradients may go before another phase begins, where an optimizer requests
 		 * nothing
 		 */
-		if (!never && (!after || freed <= m->phases[after - 1].last))
+		if (!never && (!after || freed <= m->phases[after - 1].last
+			       || makers_is_used_up(m, after, freed)))
 			return FRAG_LIFE_ACTIVATIONS;
 		if (row && (row->set_up || row->optimizer || row->before))
 			return FRAG_LIFE_GRADIENTS;

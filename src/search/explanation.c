@@ -512,18 +512,24 @@ static int begin_study(struct study *s, struct frag_error *err)
 	return rc ? rc : frag_sim_begin(sim, err);
 }
 
-/* Steps at which something is the most, of each device. */
+/* Steps at which non-releasable or live bytes are the most, of each device. */
 struct heights {
-	struct frag_height { uint64_t non_releasable, step; bool any; } *of;
+	bool worst;
+	struct frag_height { uint64_t bytes, step; bool any; } *of;
 };
 
 static int note_height(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
-	struct frag_height *h = &((struct heights *)ctx)->of[step->device];
+	const struct heights *heights = ctx;
+	struct frag_height *h = &heights->of[step->device];
+	uint64_t bytes;
 
 	(void)err;
-	if (step->metrics && (!h->any || step->metrics->non_releasable > h->non_releasable))
-		*h = (struct frag_height){ step->metrics->non_releasable, step->event->step, true };
+	if (!step->metrics)
+		return 0;
+	bytes = heights->worst ? step->metrics->non_releasable : step->metrics->allocated;
+	if (!h->any || bytes > h->bytes)
+		*h = (struct frag_height){ bytes, step->event->step, true };
 	return 0;
 }
 
@@ -545,26 +551,24 @@ static int explanation_play(const struct frag_explanation *x, struct frag_sim *s
 	return rc;
 }
 
-/* A run as any, up to where it ends: when the device holds most, and strands most. */
+/* A run as any, up to where it ends: when most is live, or most non-releasable. */
 static int find_height(const struct study *s, uint64_t *step, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(s->x->tape);
 	struct heights heights = {
+		.worst = s->m->kind == FRAG_MOMENT_WORST,
 		.of = calloc(frag_tape_info(s->x->tape)->device_count, sizeof(*heights.of)),
 	};
 	const struct frag_observer observer = { .step = note_height, .ctx = &heights };
-	const bool worst = s->m->kind == FRAG_MOMENT_WORST;
 	struct frag_sim *sim = NULL;
 	int rc = reader && heights.of
 			 ? explanation_make_sim(s->x, FRAG_LEVEL_PEAKS, false, &sim, err)
 			 : frag_fail_nomem(err);
 
-	if (!rc && worst)
-		rc = frag_sim_observe(sim, &observer);
+	rc = rc ? rc : frag_sim_observe(sim, &observer);
 	rc = rc ? rc : explanation_play(s->x, sim, reader, err);
 	if (!rc)
-		*step = worst ? heights.of[s->m->device].step
-			      : result_of(sim, s->m->device)->peak_step;
+		*step = heights.of[s->m->device].step;
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	free(heights.of);

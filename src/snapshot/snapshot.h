@@ -158,6 +158,7 @@ struct frag_snapshot {
 	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
 	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
+	struct frag_text backward;      /* tag of the request that began the pass; NULL: none runs */
 	enum frag_stacks stacks;
 	struct frag_stack_table table;       /* whole stacks, built on request */
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
@@ -213,7 +214,7 @@ bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
  * Returns the tag for a stack: the innermost frame of the program, and the functions of other
  * packages that it called; then the note, if it fits. text is NULL where nothing is known.
  */
-#define FRAG_TAG_ROOM 800
+#define FRAG_TAG_ROOM 1064
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
 				char room[FRAG_TAG_ROOM], struct frag_text *tag);
 

@@ -283,6 +283,7 @@ static bool source_rewind(void *state)
 	struct source *src = state;
 
 	src->at = src->last = src->stretch_end = 0;
+	src->s.backward.text = NULL;
 	return true;
 }
 

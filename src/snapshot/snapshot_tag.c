@@ -10,7 +10,7 @@
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
-_Static_assert(3 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag is long enough");
+_Static_assert(4 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag is long enough");
 
 struct frame {
 	const struct frag_value *file, *name;
@@ -107,16 +107,19 @@ static struct frag_text snapshot_tag_name_at(struct frag_snapshot *s, const stru
 	return snapshot_tag_text_of(frame_at(s, list, i).name);
 }
 
-/* Of native frames alone: the node of autograd, or the first that does more than allocate. */
+/*
+ * Of native frames alone: the node of autograd, or the first that does more than allocate. Their
+ * lines are offsets in a library.
+ */
 static struct frame find_native(struct frag_snapshot *s, const struct frag_value *list,
 				uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (frag_frame_autograd_node(snapshot_tag_name_at(s, list, i)).length)
-			return frame_at(s, list, i);
+			return (struct frame){ .name = frame_at(s, list, i).name };
 	for (uint32_t i = 0; i < count; i++)
 		if (!frag_frame_is_plumbing(snapshot_tag_name_at(s, list, i)))
-			return frame_at(s, list, i);
+			return (struct frame){ .name = frame_at(s, list, i).name };
 	return (struct frame){ .file = NULL };
 }
 
@@ -140,20 +143,25 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 	return top;
 }
 
+#define BEGINS_BACKWARD 0x80    /* of a maker: this request begins a backward pass; */
+#define IS_NATIVE 0x40          /* no frame is of Python */
+
 /*
  * The innermost frame that says it decides. A forward pass that the engine of autograd or a
  * checkpoint runs is a recomputation.
  */
-static enum frag_maker find_maker(struct frag_snapshot *s, const struct frag_value *list,
-				  uint32_t count)
+static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
+	static const char begins[] = "_make_grads";
 	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
+	bool native = true;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_value *dict = frag_list_at(&s->values, list, i);
 		uint8_t *known = &s->frame_maker_of[frag_value_number(&s->values, dict)];
 		enum frag_maker here;
 
+		native = native && origin_at(s, list, i) == FRAG_ORIGIN_NATIVE;
 		if (!*known) {
 			const struct frame f = frame_at(s, list, i);
 			const struct frag_frame frame = {
@@ -168,14 +176,21 @@ static enum frag_maker find_maker(struct frag_snapshot *s, const struct frag_val
 		if (maker == FRAG_MAKER_FORWARD
 		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE))
 			return FRAG_MAKER_RECOMPUTE;
+		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD) {
+			const struct frag_text name = snapshot_tag_name_at(s, list, i);
+
+			if (name.length == sizeof(begins) - 1
+			    && memcmp(name.text, begins, name.length) == 0)
+				return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
+		}
 		if (maker == FRAG_MAKER_UNKNOWN)
 			maker = here;
 	}
-	return maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
+	maker = maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
+	return (uint8_t)(native ? maker | IS_NATIVE : maker);
 }
 
-/* Without memory for the tables it is unknown. */
-enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames)
+static uint8_t snapshot_tag_maker(struct frag_snapshot *s, uint32_t frames)
 {
 	const size_t count = (size_t)s->values.count + 1;
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
@@ -189,7 +204,13 @@ enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames)
 		return FRAG_MAKER_UNKNOWN;
 	if (!s->maker_of[frames])
 		s->maker_of[frames] = (uint8_t)(1 + find_maker(s, list, frag_list_count(list)));
-	return (enum frag_maker)(s->maker_of[frames] - 1);
+	return (uint8_t)(s->maker_of[frames] - 1);
+}
+
+/* Without memory for the tables it is unknown. */
+enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames)
+{
+	return (enum frag_maker)(snapshot_tag_maker(s, frames) & ~(BEGINS_BACKWARD | IS_NATIVE));
 }
 
 /* The stack's tag, for as long as the snapshot is there. */
@@ -200,7 +221,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	const struct top top = find_top(s, list, count);
 	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
 	const struct frag_text node =
-		top.frame.line ? (struct frag_text){ .length = 0 }
+		top.frame.file ? (struct frag_text){ .length = 0 }
 			       : frag_frame_autograd_node(snapshot_tag_text_of(top.frame.name));
 	enum frag_add rc;
 
@@ -221,21 +242,36 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	return rc;
 }
 
-/* The tag, and the note in braces; or the note alone. */
-static struct frag_text with_note(struct frag_text tag, struct frag_text note,
-				  char room[FRAG_TAG_ROOM])
+static void snapshot_tag_append(char **at, const char *before, struct frag_text text, size_t max,
+				const char *behind)
 {
-	const size_t length = cut(note.text, note.length, FRAME_MAX);
-	char *p = room;
+	const size_t length = cut(text.text, text.length, max);
 
-	if (!tag.text)
-		return (struct frag_text){ .text = length ? note.text : NULL,
-					   .length = (uint32_t)length };
-	p = (char *)memcpy(p, tag.text, tag.length) + tag.length;
-	p = (char *)memcpy(p, " {", 2) + 2;
-	p = (char *)memcpy(p, note.text, length) + length;
-	*p++ = '}';
-	return (struct frag_text){ .text = room, .length = (uint32_t)(p - room) };
+	*at = stpcpy(*at, before);
+	*at = (char *)memcpy(*at, text.text, length) + length;
+	*at = stpcpy(*at, behind);
+}
+
+/*
+ * "AddmmBackward0 < train.py:88 main": threads of autograd have no Python frame of the program.
+ * Their requests belong to the backward pass that the program began last, up to its next other
+ * request; an optimizer may run within the pass.
+ */
+static void snapshot_tag_name_pass(struct frag_snapshot *s, uint32_t frames, char **at,
+				   struct frag_text *tag)
+{
+	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
+	const uint8_t maker = snapshot_tag_maker(s, frames);
+
+	if (maker & BEGINS_BACKWARD) {
+		s->backward = *tag;
+	} else if (maker == FRAG_MAKER_FORWARD || maker == FRAG_MAKER_PROGRAM
+		   || maker == FRAG_MAKER_SETUP) {
+		s->backward.text = NULL;
+	} else if (s->backward.text && (!frames || maker == (FRAG_MAKER_BACKWARD | IS_NATIVE))) {
+		snapshot_tag_append(at, "", tag->text ? *tag : autograd, FRAME_MAX, "");
+		snapshot_tag_append(at, " < ", s->backward, 2 * FRAME_MAX + 32, "");
+	}
 }
 
 /* Thousands of events share a stack, so the tag of each list of frames is made once and kept. */
@@ -243,6 +279,7 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 				char room[FRAG_TAG_ROOM], struct frag_text *tag)
 {
 	enum frag_add rc = FRAG_ADDED;
+	char *at = room;
 
 	FRAG_ASSERT(frames <= s->values.count && note <= s->note_count);
 	*tag = (struct frag_text){ .text = NULL };
@@ -261,8 +298,14 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 			rc = top_of(s, list, frag_list_count(list), &s->tags[frames]);
 		*tag = s->tags[frames];
 	}
+	snapshot_tag_name_pass(s, frames, &at, tag);
+	if (note && at == room && tag->text)
+		snapshot_tag_append(&at, "", *tag, 2 * FRAME_MAX + 32, "");
 	if (note)
-		*tag = with_note(*tag, s->notes[note - 1], room);
+		snapshot_tag_append(&at, at == room ? "" : " {", s->notes[note - 1], FRAME_MAX,
+				    at == room ? "" : "}");
+	if (at > room)
+		*tag = (struct frag_text){ .text = room, .length = (uint32_t)(at - room) };
 	return rc;
 }
 

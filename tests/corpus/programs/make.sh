@@ -26,3 +26,7 @@ r 2.15.0 late begin
 r 2.9.1 late ring
 r 2.12.0 lora
 r 2.15.0 gan
+r 2.9.1 raw_sgd
+r 2.9.1 post_accumulate
+r 2.15.0 maml
+r 2.15.0 leak_grads
