@@ -156,6 +156,13 @@ static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 					  &sim->slots[ev->slot]);
 }
 
+/*
+ * The plain event at the reader's place failed, with an OOM or an error: reports it with the event
+ * in full.
+ */
+int frag_play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
+		    struct frag_error *err);
+
 __attribute__((always_inline))
 static inline void frag_begin_record(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
 {

@@ -1,19 +1,19 @@
-/* small_requests.c - the small requests of a tape, simulated once for runs on many capacities. */
+/* small_requests.c - simulates the small requests of a tape once for runs on many capacities. */
 #include "engine/small_requests.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/array_grow.h"
+#include "base/stable_array.h"
 #include "engine/fast_path.h"
 #include "heap/heap_tables.h"
 #include "policy/small_pool.h"
 
-/* Events that a timeline is simulated ahead of the run that asks. */
+/* Events that a timeline is simulated ahead of the run that needs it. */
 #define AHEAD 8192
-/* A tape is worth it if at least one of so many requests is small. */
+/* A tape is worth it if at least one request in SHARE is small. */
 #define SHARE 8
-/* Timelines may take so much, beside half as much as the tape. */
+/* Bytes that beginnings of timelines may use, in addition to half the size of the tape. */
 #define BYTES_MAX (UINT64_C(8) << 20)
 
 /* From this event on one more segment is in use, or one less. */
@@ -22,240 +22,171 @@ struct small_change {
 	bool more;
 };
 
-/* Changes that a run has copied, so that it plays them without the lock. */
-#define CHANGES 64
-struct small_changes {
-	struct small_change at[CHANGES];
-	uint32_t count;
-	uint32_t end;                   /* before this event there are no others */
-};
-
 struct frag_smallreq_timeline {
-	struct frag_smallreq_timeline *parent;
-	struct frag_smallreq_timeline *older;   /* in the list of all */
-	uint32_t from;                  /* at this event it branched off its parent */
-	uint32_t known;                 /* changes before this event are known */
-	uint32_t told;                  /* so many changes runs may have had */
-	struct small_change *changes;
-	uint32_t count, capacity;
-	struct frag_sim *begin;         /* after `from`; NULL: the first timeline, or no memory */
-	struct frag_sim *sim;           /* at `known`; NULL: not begun, or at its end */
-	uint64_t bytes;                 /* of sim */
+	const struct frag_smallreq_timeline *parent;    /* NULL: the first */
+	struct frag_smallreq_timeline *older;           /* in the list of all */
+	uint32_t start;                 /* its first event */
+	uint32_t known;                 /* the changes before this event are known */
+	uint32_t count;                 /* of these changes; they do not move, for readers */
+	struct frag_chunks changes;     /* of struct small_change */
+	struct frag_sim *begin;         /* the small requests alone, before `start` */
+	struct frag_sim *sim;           /* the same before `known`; NULL: to be made again */
 };
 
 struct frag_smallreq {
+	struct frag_smallreq *older;    /* in the cache */
 	const struct frag_tape *tape;
-	struct frag_choice choice;
-	struct frag_device_figures figures;
-	uint64_t *small, *large;        /* sets of events, 64 a word */
-	struct frag_tape_site site;     /* of any small request */
-	uint32_t slots;                 /* slots from here on are nobody's */
+	const struct frag_choice *choice;
+	struct frag_device_figures figures;     /* without a limit */
+	uint64_t rule;
+	bool worth_it;
+	uint64_t *large;                /* the set of large events, 64 a word */
+	const struct frag_tape_site *site;      /* of the first small request */
+	uint32_t slots;                 /* the tape uses no slot from here on */
 	uint32_t ahead;
-	pthread_mutex_t lock;           /* of all that follows, and the timelines */
-	struct frag_smallreq_timeline first, *newest;
+	pthread_mutex_t lock;           /* of all that follows, and of the timelines */
+	struct frag_smallreq_timeline *newest;
 	uint64_t bytes, bytes_max;
 };
 
-/* A run, and where it is. */
-struct small_run {
-	struct frag_smallreq *small;
-	struct frag_smallreq_cursor *at;
-	struct frag_sim *sim;
-	bool branched;                  /* off the timeline whose changes it has */
-};
-
-static bool small_has(const uint64_t *set, uint32_t event)
+/* Reports what an event of the tape led to: nothing, an OOM of the run, or a failure. */
+static int small_end_event(const struct frag_smallreq *s, struct frag_sim *sim, uint32_t event,
+			   int rc, struct frag_error *err)
 {
-	return set[event / 64] >> event % 64 & 1;
+	struct frag_tape_reader *r;
+
+	if (!rc)
+		return 0;
+	r = frag_tape_reader_new(s->tape);
+	if (!r)
+		return frag_fail_nomem(err);
+	frag_tape_seek(r, event);
+	rc = frag_play_again(sim, r, rc, err);
+	frag_tape_reader_del(r);
+	return rc;
 }
 
-static void small_add(uint64_t *set, uint32_t event)
-{
-	set[event / 64] |= UINT64_C(1) << event % 64;
-}
-
-/* The event in full, as far as a report of a failure needs it. */
-static struct frag_event small_event(const struct frag_smallreq *s, uint32_t event)
-{
-	const struct frag_tape_event *ev = &s->tape->events[event];
-	const struct frag_tape_site *site = &s->tape->sites[ev->site];
-	const bool alloc = frag_tape_is_alloc(ev);
-
-	return (struct frag_event){
-		.op = alloc ? FRAG_OP_ALLOC : FRAG_OP_FREE, .step = event, .slot = ev->slot,
-		.bytes = alloc ? ev->word >> FRAG_TAPE_VALUE_SHIFT : 0, .stream = site->stream,
-		.pool = site->pool, .stream_order = site->stream_order,
-	};
-}
-
-static int small_play_event(struct frag_smallreq *s, struct frag_sim *sim, uint32_t event,
+static int small_play_event(const struct frag_smallreq *s, struct frag_sim *sim, uint32_t event,
 			    struct frag_error *err)
 {
 	const struct frag_tape_event *ev = &s->tape->events[event];
 	struct frag_engine *e = &sim->engines[0];
+	int rc;
 
 	frag_begin_record(sim, e, event);
-	return frag_tape_is_alloc(ev) ? frag_play_alloc(sim, e, ev, &s->tape->sites[ev->site], err)
-				      : frag_plain_free(e, &sim->slots[ev->slot]);
+	rc = frag_tape_is_alloc(ev) ? frag_play_alloc(sim, e, ev, &s->tape->sites[ev->site], err)
+				    : frag_plain_free(e, &sim->slots[ev->slot]);
+	return small_end_event(s, sim, event, rc, err);
 }
 
 /*
- * Is the event small or large? The last alloc of a slot decides for a free. False: it is neither;
- * or small, but of another free list than the first small request. A private pool keeps its
- * segments when all others go back, so its requests are none of these.
+ * Sets whether the event is large; the last alloc of its slot decides for a free. False: it is
+ * neither an alloc nor a free; or it is small, but uses another free list than the first small
+ * request. A private pool keeps its segments when all others are released: it is excluded.
  */
-static bool small_sort_event(struct frag_smallreq *s, uint64_t rule, uint64_t *slots,
-			     uint32_t event, uint32_t *count)
+static bool small_sort_event(struct frag_smallreq *s, bool *small_slots, uint32_t event,
+			     uint32_t *count)
 {
 	const struct frag_tape_event *ev = &s->tape->events[event];
 	const struct frag_tape_site *site = &s->tape->sites[ev->site];
-	bool small;
+	bool *small;
 
 	if (!frag_tape_is_plain(ev))
-		return (ev->word & ((1 << FRAG_TAPE_OP_BITS) - 1)) == FRAG_OP_MARK;
-	small = small_has(slots, ev->slot);
+		return frag_tape_op(ev) == FRAG_OP_MARK;
+	small = &small_slots[ev->slot];
 	if (frag_tape_is_alloc(ev)) {
-		small = frag_is_small(rule, ev->word >> FRAG_TAPE_VALUE_SHIFT);
-		slots[ev->slot / 64] &= ~(UINT64_C(1) << ev->slot % 64);
-		if (small && !(*count)++)
-			s->site = *site;
-		if (small && (site->pool || site->stream != s->site.stream
-			      || site->stream_order != s->site.stream_order))
+		*small = frag_is_small(s->rule, ev->word >> FRAG_TAPE_VALUE_SHIFT);
+		if (*small && !(*count)++)
+			s->site = site;
+		if (*small && (site->pool || site->stream != s->site->stream
+			       || site->stream_order != s->site->stream_order))
 			return false;
-		if (small)
-			small_add(slots, ev->slot);
 	}
-	small_add(small ? s->small : s->large, event);
+	s->large[event / 64] |= (uint64_t)!*small << event % 64;
 	return true;
 }
 
-/* Can small requests be simulated separately, and is it worth it? -FRAG_ENOMEM */
-static int small_sort(struct frag_smallreq *s, uint64_t rule, bool *good, struct frag_error *err)
+/* Decides whether small requests can be simulated separately, and are worth it. -FRAG_ENOMEM */
+static int small_sort(struct frag_smallreq *s, struct frag_error *err)
 {
 	const struct frag_tape *tape = s->tape;
 	uint32_t count = 0;
-	uint64_t *slots;
+	bool *small_slots;
 
 	for (uint32_t i = 0; i < tape->count; i++)
 		if (frag_tape_is_plain(&tape->events[i]) && tape->events[i].slot >= s->slots)
 			s->slots = tape->events[i].slot + 1;
-	s->small = calloc((size_t)tape->count / 64 + 1, sizeof(*s->small));
 	s->large = calloc((size_t)tape->count / 64 + 1, sizeof(*s->large));
-	slots = calloc((size_t)s->slots / 64 + 1, sizeof(*slots));
-	*good = s->small && s->large && slots;
-	if (!*good) {
-		free(slots);
+	small_slots = calloc((size_t)s->slots + 1, sizeof(*small_slots));
+	if (!s->large || !small_slots) {
+		free(small_slots);
 		return frag_fail_nomem(err);
 	}
-	for (uint32_t i = 0; i < tape->count && *good; i++)
-		*good = small_sort_event(s, rule, slots, i, &count);
-	*good &= count && count >= tape->count / 2 / SHARE;
-	free(slots);
+	s->worth_it = true;
+	for (uint32_t i = 0; i < tape->count && s->worth_it; i++)
+		s->worth_it = small_sort_event(s, small_slots, i, &count);
+	s->worth_it &= count && count >= tape->count / 2 / SHARE;
+	free(small_slots);
 	return 0;
-}
-
-/* Steps are events, nothing is there at the beginning, and there is one device. */
-static bool small_tape_is_simple(const struct frag_tape *tape)
-{
-	if (tape->gap_count > 1 || (tape->gap_count && tape->gaps[0].step != tape->gaps[0].event))
-		return false;
-	return !frag_tape_symbols(tape)->initial_count && frag_tape_info(tape)->device_count == 1;
-}
-
-static void small_del(struct frag_smallreq *s)
-{
-	struct frag_smallreq_timeline *line = s ? s->newest : NULL;
-
-	while (line) {
-		struct frag_smallreq_timeline *older = line->older;
-
-		frag_sim_del(line->begin);
-		frag_sim_del(line->sim);
-		free(line->changes);
-		if (line != &s->first)
-			free(line);
-		line = older;
-	}
-	if (!s)
-		return;
-	pthread_mutex_destroy(&s->lock);
-	free(s->small);
-	free(s->large);
-	free(s);
-}
-
-static int small_new(struct frag_smallreq **out, const struct frag_choice *choice,
-		     const struct frag_tape *tape, const struct frag_device_figures *figures,
-		     struct frag_error *err)
-{
-	struct frag_smallreq *s;
-	uint64_t rule;
-	bool good;
-	int rc;
-
-	*out = NULL;
-	if (!small_tape_is_simple(tape) || !frag_small_rule(choice, &rule))
-		return 0;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return frag_fail_nomem(err);
-	s->tape = tape;
-	s->choice = *choice;
-	s->figures = *figures;
-	s->figures.total = 0;
-	s->bytes_max = frag_tape_bytes(tape) / 2 + BYTES_MAX;
-	s->ahead = AHEAD;
-	s->newest = &s->first;
-	pthread_mutex_init(&s->lock, NULL);
-	rc = small_sort(s, rule, &good, err);
-	if (rc || !good)
-		small_del(s);
-	else
-		*out = s;
-	return rc;
-}
-
-static bool small_is_same(const struct frag_choice *a, const struct frag_choice *b)
-{
-	uint64_t first, second;
-
-	return frag_small_rule(a, &first) && frag_small_rule(b, &second) && first == second;
 }
 
 int frag_smallreq_of(struct frag_smallreq_cache *cache, struct frag_smallreq **out,
 		     const struct frag_choice *choice, const struct frag_tape *tape,
 		     const struct frag_device_figures *figures, struct frag_error *err)
 {
-	int rc;
+	struct frag_smallreq *s = cache->newest;
+	uint64_t rule;
 
-	for (uint32_t i = 0; i < cache->count; i++)
-		if (cache->entries[i].tape == tape
-		    && small_is_same(cache->entries[i].choice, choice)) {
-			*out = cache->entries[i].small;
-			return 0;
-		}
-	if (!frag_grow(&cache->entries, &cache->capacity, (uint64_t)cache->count + 1,
-		       sizeof(*cache->entries)))
+	*out = NULL;
+	/* a step that is no event, blocks before the first event, several devices */
+	if (tape->gap_count > 1 || (tape->gap_count && tape->gaps[0].step != tape->gaps[0].event)
+	    || frag_tape_symbols(tape)->initial_count || frag_tape_info(tape)->device_count != 1
+	    || !frag_small_rule(choice, &rule))
+		return 0;
+	while (s && (s->tape != tape || s->rule != rule))
+		s = s->older;
+	if (s) {
+		*out = s->worth_it ? s : NULL;
+		return 0;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
 		return frag_fail_nomem(err);
-	rc = small_new(out, choice, tape, figures, err);
-	if (!rc)
-		cache->entries[cache->count++] = (struct frag_smallreq_entry){
-			.tape = tape, .choice = choice, .small = *out,
-		};
-	return rc;
+	s->tape = tape;
+	s->choice = choice;
+	s->figures = *figures;
+	s->figures.total = 0;
+	s->rule = rule;
+	s->bytes_max = frag_tape_bytes(tape) / 2 + BYTES_MAX;
+	s->ahead = cache->ahead ? cache->ahead : AHEAD;
+	pthread_mutex_init(&s->lock, NULL);
+	s->older = cache->newest;
+	cache->newest = s;
+	if (small_sort(s, err))
+		return -FRAG_ENOMEM;
+	*out = s->worth_it ? s : NULL;
+	return 0;
 }
 
 void frag_smallreq_fini(struct frag_smallreq_cache *cache)
 {
-	for (uint32_t i = 0; i < cache->count; i++)
-		small_del(cache->entries[i].small);
-	free(cache->entries);
-	*cache = (struct frag_smallreq_cache){ .count = 0 };
-}
+	while (cache->newest) {
+		struct frag_smallreq *s = cache->newest;
 
-void frag_smallreq_set_ahead(struct frag_smallreq *s, uint32_t events)
-{
-	s->ahead = events;
+		while (s->newest) {
+			struct frag_smallreq_timeline *line = s->newest;
+
+			s->newest = line->older;
+			frag_sim_del(line->begin);
+			frag_sim_del(line->sim);
+			frag_chunks_fini(&line->changes);
+			free(line);
+		}
+		cache->newest = s->older;
+		pthread_mutex_destroy(&s->lock);
+		free(s->large);
+		free(s);
+	}
 }
 
 bool frag_smallreq_has_room(struct frag_smallreq *s)
@@ -268,7 +199,7 @@ bool frag_smallreq_has_room(struct frag_smallreq *s)
 	return room;
 }
 
-/* Small segments that have something in them. */
+/* Counts the small segments that contain a block. */
 static uint32_t small_used(const struct frag_sim *sim)
 {
 	const struct frag_heap *h = sim->engines[0].policy.heap;
@@ -276,306 +207,223 @@ static uint32_t small_used(const struct frag_sim *sim)
 	return h->totals.segments - h->idle_count;
 }
 
-/*
- * A segment becomes empty and is in use again before any large request: nothing could see the
- * difference, so both changes are left out.
- */
-static bool small_note(struct frag_smallreq_timeline *line, uint32_t event, bool more,
-		       uint32_t last_request)
+static struct small_change *small_change_at(const struct frag_smallreq_timeline *line, uint32_t i)
 {
-	if (more && line->count > line->told && !line->changes[line->count - 1].more
-	    && line->changes[line->count - 1].event > last_request) {
-		line->count--;
-		return true;
-	}
-	if (!frag_grow(&line->changes, &line->capacity, (uint64_t)line->count + 1,
-		       sizeof(*line->changes)))
-		return false;
-	line->changes[line->count++] = (struct small_change){ .event = event, .more = more };
-	return true;
+	return frag_chunks_at(&line->changes, i, sizeof(struct small_change));
 }
 
-/* The small requests among events [from, to); changes are noted in `line`, which may be NULL. */
-static int small_simulate(struct frag_smallreq *s, struct frag_sim *sim, uint32_t from,
+/* Plays the small requests among events [from, to); line: notes their changes, unless NULL. */
+static int small_simulate(const struct frag_smallreq *s, struct frag_sim *sim, uint32_t from,
 			  uint32_t to, struct frag_smallreq_timeline *line, struct frag_error *err)
 {
-	uint32_t used = small_used(sim), last_request = from ? from - 1 : 0;
+	uint32_t used = small_used(sim), count = line ? line->count : 0;
 
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t now;
 		int rc;
 
-		if (!small_has(s->small, i)) {
-			if (small_has(s->large, i) && frag_tape_is_alloc(&s->tape->events[i]))
-				last_request = i;
+		if (s->large[i / 64] >> i % 64 & 1 || !frag_tape_is_plain(&s->tape->events[i]))
 			continue;
-		}
 		rc = small_play_event(s, sim, i, err);
-		if (rc) {
-			const struct frag_event ev = small_event(s, i);
-
-			return frag_engine_fail(&sim->engines[0], &ev, 0, rc, err);
-		}
+		if (rc)
+			return rc;
 		now = small_used(sim);
-		if (line && now != used && !small_note(line, i, now > used, last_request))
-			return frag_fail_nomem(err);
+		if (line && now != used) {
+			if (!frag_chunks_grow(&line->changes, (uint64_t)count + 1,
+					      sizeof(struct small_change)))
+				return frag_fail_nomem(err);
+			*small_change_at(line, count++) = (struct small_change){ i, now > used };
+		}
 		used = now;
 	}
+	if (line)
+		line->count = count;
 	return 0;
 }
 
-/* All that is unused goes back, as when a device refuses something. */
-static int small_release_unused(struct frag_sim *sim, uint32_t event, struct frag_error *err)
+/* Simulates the timeline to the event after `event`, and some more. A failure changes nothing. */
+static int small_go_on(struct frag_smallreq *s, struct frag_smallreq_timeline *line,
+		       struct frag_error *err)
 {
-	const struct frag_event ev = { .op = FRAG_OP_EMPTY_CACHE, .step = event };
-	const struct frag_batch batch = { .events = &ev, .count = 1 };
+	const uint32_t count = s->tape->count;
+	const uint32_t to = count - line->known > s->ahead ? line->known + s->ahead : count;
+	int rc = 0;
 
-	return frag_sim_feed(sim, &batch, err);
+	if (!line->sim) {
+		rc = frag_sim_copy(&line->sim, line->begin, err);
+		rc = rc ? rc : small_simulate(s, line->sim, line->start, line->known, NULL, err);
+	}
+	rc = rc ? rc : small_simulate(s, line->sim, line->known, to, line, err);
+	line->known = rc ? line->known : to;
+	/* a failed simulation may have stopped in the middle of an event */
+	if (rc || to == count) {
+		frag_sim_del(line->sim);
+		line->sim = NULL;
+	}
+	return rc;
 }
 
 /*
- * A simulation of the small requests before an event: from the copy that is kept of the beginning
- * of each branch, or from the first event on. *sim is the caller's, also after a failure.
+ * Simulates the small requests before event `start`, the first of a timeline: a branch of `parent`
+ * begins after the event at which the policy released all unused segments. *sim is owned by the
+ * caller, also after a failure.
  */
-static int small_begin(struct frag_smallreq *s, struct frag_smallreq_timeline *line,
-		       uint32_t event, struct frag_sim **sim, struct frag_error *err)
+static int small_begin(const struct frag_smallreq *s, const struct frag_smallreq_timeline *parent,
+		       uint32_t start, struct frag_sim **sim, struct frag_error *err)
 {
 	const struct frag_sim_options options = {
 		.level = FRAG_LEVEL_SURVIVE, .devices = &s->figures,
 	};
-	uint32_t from = line->parent ? line->from + 1 : 0;
-	struct frag_error ignored;
+	const struct frag_event ev = { .op = FRAG_OP_EMPTY_CACHE, .step = start - 1 };
+	const struct frag_batch batch = { .events = &ev, .count = 1 };
 	int rc;
 
-	*sim = NULL;
-	if (line->begin) {
-		rc = frag_sim_copy(sim, line->begin, err);
-	} else if (line->parent) {
-		rc = small_begin(s, line->parent, line->from, sim, err);
-		rc = rc ? rc : small_release_unused(*sim, line->from, err);
-		if (!rc && !frag_sim_copy(&line->begin, *sim, &ignored))
-			s->bytes += frag_sim_bytes(line->begin);
-	} else {
-		rc = frag_sim_on_tape(sim, &s->choice, s->tape, &options, err);
+	if (!parent) {
+		rc = frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
+		rc = rc ? rc : frag_sim_begin(*sim, err);
 		if (!rc)
 			(*sim)->fed = true;
-		rc = rc ? rc : frag_sim_begin(*sim, err);
+		return rc;
 	}
-	return rc ? rc : small_simulate(s, *sim, from, event, NULL, err);
+	rc = frag_sim_copy(sim, parent->begin, err);
+	rc = rc ? rc : small_simulate(s, *sim, parent->start, start - 1, NULL, err);
+	return rc ? rc : frag_sim_feed(*sim, &batch, err);
 }
 
-static void small_drop(struct frag_smallreq *s, struct frag_smallreq_timeline *line)
-{
-	frag_sim_del(line->sim);
-	line->sim = NULL;
-	s->bytes -= line->bytes;
-	line->bytes = 0;
-}
-
-/* Simulates the timeline so many events farther. */
-static int small_go_on(struct frag_smallreq *s, struct frag_smallreq_timeline *line,
+/* Moves the cursor to the timeline that begins with `start`: the first one, or a branch. */
+static int small_enter(struct frag_smallreq *s, struct frag_smallreq_cursor *at, uint32_t start,
 		       struct frag_error *err)
 {
-	const uint32_t count = s->tape->count, had = line->capacity;
-	const uint32_t to = count - line->known > s->ahead ? line->known + s->ahead : count;
-	int rc = line->sim ? 0 : small_begin(s, line, line->known, &line->sim, err);
-
-	rc = rc ? rc : small_simulate(s, line->sim, line->known, to, line, err);
-	s->bytes += (line->capacity - had) * sizeof(*line->changes);
-	if (rc) {
-		/* it may have stopped in the middle of an event */
-		line->count = line->told;
-		small_drop(s, line);
-		return rc;
-	}
-	line->known = to;
-	line->told = line->count;
-	s->bytes -= line->bytes;
-	line->bytes = frag_sim_bytes(line->sim);
-	s->bytes += line->bytes;
-	if (to == count)
-		small_drop(s, line);
-	return 0;
-}
-
-/* The next changes from the cursor on; the timeline is simulated as far as that takes. */
-static int small_next_changes(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
-			      struct small_changes *changes, struct frag_error *err)
-{
-	const struct frag_smallreq_timeline *line;
+	struct frag_smallreq_timeline *line = s->newest;
 	int rc = 0;
 
-	pthread_mutex_lock(&s->lock);
-	at->line = at->line ? at->line : &s->first;
-	line = at->line;
-	if (line->known <= at->event)
-		rc = small_go_on(s, at->line, err);
-	changes->count = 0;
-	while (!rc && at->next + changes->count < line->count && changes->count < CHANGES) {
-		changes->at[changes->count] = line->changes[at->next + changes->count];
-		changes->count++;
-	}
-	changes->end = changes->count < CHANGES ? line->known : changes->at[CHANGES - 1].event + 1;
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-/* At this event, a large one, the empty segments have gone back. -FRAG_ENOMEM */
-static int small_branch(struct frag_smallreq *s, struct frag_smallreq_cursor *at, uint32_t event,
-			struct frag_error *err)
-{
-	struct frag_smallreq_timeline *line;
-
-	pthread_mutex_lock(&s->lock);
-	line = s->newest;
-	while (line && (line->parent != at->line || line->from != event))
+	while (line && (line->parent != at->line || line->start != start))
 		line = line->older;
-	if (!line && (line = calloc(1, sizeof(*line)))) {
+	if (!line) {
+		line = calloc(1, sizeof(*line));
+		if (!line)
+			return frag_fail_nomem(err);
 		line->parent = at->line;
-		line->from = event;
-		line->known = event + 1;
+		line->start = line->known = start;
+		rc = small_begin(s, at->line, start, &line->begin, err);
+		if (rc) {
+			frag_sim_del(line->begin);
+			free(line);
+			return rc;
+		}
 		line->older = s->newest;
 		s->newest = line;
-		s->bytes += sizeof(*line);
+		s->bytes += frag_sim_bytes(line->begin);
 	}
-	if (line) {
-		at->line = line;
-		at->next = 0;
-	}
-	pthread_mutex_unlock(&s->lock);
-	return line ? 0 : frag_fail_nomem(err);
-}
-
-/* What the event has led to: the run goes on, or it is an OOM, or it failed. */
-static int small_end_event(const struct small_run *r, uint32_t event, bool alloc, int rc,
-			   struct frag_error *err)
-{
-	struct frag_event ev;
-
-	if (!rc)
-		return 0;
-	ev = small_event(r->small, event);
-	return rc == -FRAG_EDEVMEM && alloc
-		? frag_sim_oom(r->sim, 0, &ev, err)
-		: frag_engine_fail(&r->sim->engines[0], &ev, 0, rc, err);
-}
-
-/* A large request, or its free. A retry after a refusal has given back empty small segments. */
-static int small_play_large(struct small_run *r, uint32_t event, struct frag_error *err)
-{
-	const bool alloc = frag_tape_is_alloc(&r->small->tape->events[event]);
-	const uint64_t *retries = &r->sim->engines[0].totals->retries, before = *retries;
-	struct frag_smallreq_cursor *at = r->at;
-	int rc = small_play_event(r->small, r->sim, event, err);
-
-	rc = small_end_event(r, event, alloc, rc, err);
-	if (rc || *retries == before || frag_sim_stopped(r->sim) || at->held == at->used)
-		return rc;
-	at->held = at->used;
-	r->branched = true;
-	return small_branch(r->small, at, event, err);
-}
-
-/* The large requests before event `end`, or up to one at which the timeline branches. */
-static int small_play_larges(struct small_run *r, uint32_t end, struct frag_error *err)
-{
-	struct frag_smallreq_cursor *at = r->at;
-	int rc = 0;
-
-	while (at->event < end && !rc && !r->branched && !frag_sim_stopped(r->sim)) {
-		const uint64_t rest = r->small->large[at->event / 64] >> at->event % 64;
-		const uint32_t skipped = rest ? (uint32_t)__builtin_ctzll(rest)
-					      : 64 - at->event % 64;
-
-		if (skipped >= end - at->event) {
-			at->event = end;
-			break;
-		}
-		at->event += skipped;
-		if (rest)
-			rc = small_play_large(r, at->event++, err);
-	}
-	return rc;
-}
-
-static uint32_t small_slot(const struct small_run *r, uint32_t half)
-{
-	return r->small->slots + 2 * r->at->used + half;
-}
-
-/* Half a segment twice: the second takes the rest of the segment that the first obtained. */
-static int small_use_more(struct small_run *r, uint32_t event, struct frag_error *err)
-{
-	const struct frag_tape_site *site = &r->small->site;
-	const struct frag_request rq = {
-		.bytes = FRAG_SMALL_SEGMENT / 2, .stream = site->stream, .pool = site->pool,
-		.tick = event, .stream_order = site->stream_order,
-	};
-	struct frag_smallreq_cursor *at = r->at;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < 2 && !rc; i++) {
-		rc = frag_slot_room(r->sim, small_slot(r, i), err);
-		if (rc)
-			return rc;
-		rc = frag_plain_alloc(&r->sim->engines[0], &rq, 0, 0, 0,
-				      &r->sim->slots[small_slot(r, i)]);
-	}
-	if (rc)
-		return small_end_event(r, event, true, rc, err);
-	at->used++;
-	at->held = at->held > at->used ? at->held : at->used;
+	at->line = line;
+	at->next = 0;
 	return 0;
 }
 
-static int small_use_less(struct small_run *r, uint32_t event, struct frag_error *err)
+/*
+ * Moves the cursor to another timeline, when it has none or empty segments were released, and makes
+ * some changes from there on known: *count in all, which are those before event *end.
+ */
+static int small_look_ahead(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
+			    uint32_t *count, uint32_t *end, struct frag_error *err)
 {
 	int rc = 0;
 
-	r->at->used--;
-	for (uint32_t i = 0; i < 2 && !rc; i++)
-		rc = frag_plain_free(&r->sim->engines[0], &r->sim->slots[small_slot(r, i)]);
-	return small_end_event(r, event, false, rc, err);
+	pthread_mutex_lock(&s->lock);
+	if (!at->line || at->branches)
+		rc = small_enter(s, at, at->event, err);
+	if (!rc && at->line->known <= at->event)
+		rc = small_go_on(s, at->line, err);
+	if (!rc) {
+		at->branches = false;
+		*count = at->line->count;
+		*end = at->line->known;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return rc;
 }
 
-/* Up to event `until`, or as far as these changes reach. */
-static int small_play_changes(struct small_run *r, const struct small_changes *changes,
-			      uint32_t until, struct frag_error *err)
+/*
+ * Plays the large requests before event `end`, or until the run stops, or until a retry after a
+ * refusal released empty small segments.
+ */
+static int small_play_larges(const struct frag_smallreq *s, struct frag_smallreq_cursor *at,
+			     struct frag_sim *sim, uint32_t end, struct frag_error *err)
 {
-	const uint32_t end = until < changes->end ? until : changes->end;
+	const uint64_t *retries = &sim->engines[0].totals->retries;
+
+	while (at->event < end && !at->branches && !frag_sim_stopped(sim)) {
+		const uint64_t left = s->large[at->event / 64] >> at->event % 64;
+		const uint64_t before = *retries;
+		int rc;
+
+		at->event += left ? (uint32_t)__builtin_ctzll(left) : 64 - at->event % 64;
+		if (at->event >= end)
+			at->event = end;
+		else if (left) {
+			rc = small_play_event(s, sim, at->event++, err);
+			if (rc)
+				return rc;
+			at->branches = *retries != before && at->held != at->used
+				       && !frag_sim_stopped(sim);
+			at->held = at->branches ? at->used : at->held;
+		}
+	}
+	return 0;
+}
+
+/*
+ * One more small segment comes into use, or one less. Half a segment is requested twice: the
+ * second request takes the remainder of the segment that the first obtained.
+ */
+static int small_play_change(const struct frag_smallreq *s, struct frag_smallreq_cursor *at,
+			     struct frag_sim *sim, const struct small_change *change,
+			     struct frag_error *err)
+{
+	struct frag_engine *e = &sim->engines[0];
+	struct frag_tape_event half = {
+		.word = (FRAG_SMALL_SEGMENT / 2) << FRAG_TAPE_VALUE_SHIFT | FRAG_OP_ALLOC,
+	};
 	int rc = 0;
 
-	r->branched = false;
-	for (uint32_t i = 0; i < changes->count && changes->at[i].event < end; i++) {
-		const struct small_change *change = &changes->at[i];
-
-		rc = small_play_larges(r, change->event, err);
-		if (rc || r->branched || frag_sim_stopped(r->sim))
-			return rc;
-		frag_begin_record(r->sim, &r->sim->engines[0], change->event);
-		r->at->next++;
-		r->at->event = change->event + 1;
-		rc = change->more ? small_use_more(r, change->event, err)
-				  : small_use_less(r, change->event, err);
-		if (rc || frag_sim_stopped(r->sim))
-			return rc;
+	frag_begin_record(sim, e, change->event);
+	at->next++;
+	at->event = change->event + 1;
+	at->used -= !change->more;
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		half.slot = s->slots + 2 * at->used + i;
+		rc = change->more ? frag_play_alloc(sim, e, &half, s->site, err)
+				  : frag_plain_free(e, &sim->slots[half.slot]);
 	}
-	return small_play_larges(r, end, err);
+	at->used += change->more && !rc;
+	at->held = at->held > at->used ? at->held : at->used;
+	return small_end_event(s, sim, change->event, rc, err);
 }
 
 int frag_smallreq_play(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
 		       struct frag_sim *sim, uint64_t until, struct frag_error *err)
 {
-	const uint32_t end = until < s->tape->count ? (uint32_t)until : s->tape->count;
-	struct small_run r = { .small = s, .at = at, .sim = sim };
+	const uint32_t last = until < s->tape->count ? (uint32_t)until : s->tape->count;
+	uint32_t count = 0, end = 0;
 	int rc = frag_sim_begin(sim, err);
 
 	sim->fed = true;
-	while (!rc && at->event < end && !frag_sim_stopped(sim)) {
-		struct small_changes changes;
+	while (!rc && at->event < last && !frag_sim_stopped(sim)) {
+		const struct small_change *change = NULL;
+		uint32_t to;
 
-		rc = small_next_changes(s, at, &changes, err);
-		rc = rc ? rc : small_play_changes(&r, &changes, end, err);
+		if (at->branches || at->event >= end)
+			rc = small_look_ahead(s, at, &count, &end, err);
+		if (rc)
+			return rc;
+		to = last < end ? last : end;
+		if (at->next < count && small_change_at(at->line, at->next)->event < to) {
+			change = small_change_at(at->line, at->next);
+			to = change->event;
+		}
+		rc = small_play_larges(s, at, sim, to, err);
+		if (!rc && change && !at->branches && !frag_sim_stopped(sim))
+			rc = small_play_change(s, at, sim, change, err);
 	}
 	return rc;
 }

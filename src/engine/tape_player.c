@@ -43,10 +43,9 @@ HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, 
 	}
 }
 
-/* The step at the reader's place was no plain one after all: what comes of it needs the event. */
 __attribute__((cold, noinline))
-static int play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
-		      struct frag_error *err)
+int frag_play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
+		    struct frag_error *err)
 {
 	struct frag_batch batch;
 	const struct frag_event *ev;
@@ -223,7 +222,7 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t unt
 		if (unwatched && sim->fed) {
 			frag_sim_watch(sim, &sim->step);
 			rc = play_level(sim, r, tape_player_find_end(r, end), err);
-			rc = rc ? play_again(sim, r, rc, err) : 0;
+			rc = rc ? frag_play_again(sim, r, rc, err) : 0;
 			frag_sim_unwatch(sim);
 			if (rc || r->next >= end || frag_sim_stopped(sim))
 				break;

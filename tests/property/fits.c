@@ -563,7 +563,7 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 {
 	struct frag_error err = { .code = 0 };
 	struct frag_fit_intervals survival, *list[] = { &survival };
-	struct frag_smallreq_cache smalls = { .count = 0 };
+	struct frag_smallreq_cache smalls = { .ahead = 0 };
 	struct frag_fit_bounds bounds;
 	struct frag_fit_case subject;
 	struct frag_fit fit;
@@ -572,9 +572,9 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 
 	open_world(&w, policy, seed, random_below(&random, 2) * 2 * MIB, true);
 	subject = subject_of(&w);
+	smalls.ahead = 1 + (uint32_t)random_below(&random, 90);
 	assert_int_equal(frag_fit_case_share(&subject, &smalls, &err), 0);
 	assert_non_null(subject.small);
-	frag_smallreq_set_ahead(subject.small, 1 + (uint32_t)random_below(&random, 90));
 	frag_survival_init(&survival, &subject);
 	survival.checkpoints.stride = 1 + random_below(&random, 40);
 	bounds = random_bounds(&random, &w);
