@@ -15,7 +15,7 @@
 
 #define PERCENTS 2
 
-/* As it is in the file. */
+/* The bytes as the trace wrote them. */
 struct last {
 	struct frag_metrics m;
 	char percent[PERCENTS][FRAG_NUMBER_ROOM];

@@ -14,7 +14,7 @@ static void print_rule(char c, FILE *f)
 }
 
 /*
- * Divides n by step as often as brings `scale`, the figure of all pools, below three
+ * Divides n by step as often as brings `scale`, the value of all pools, below three
  * quarters of step squared, so that a column has one unit. How often: the unit.
  */
 static int divide(int64_t *n, int64_t scale, int64_t step, int max)

@@ -3,7 +3,7 @@
  *
  * Segments follow each other in the order of their reservation, on all devices, and no address is
  * used again. Events are written during the run: those of the first device into the file itself,
- * those of other devices and the annotations into spools beside it; the last state comes at the end.
+ * those of other devices and the annotations into spools next to it; the last state is the end.
  */
 #include "answers/as_snapshot.h"
 
@@ -38,7 +38,7 @@ static void begin_dict(struct frag_outfile *out, const char *key)
 	frag_snap_op(out, FRAG_PICKLE_MARK);
 }
 
-/* The values that PyTorch writes beside the string. */
+/* The parsed values, which PyTorch writes in addition to the string. */
 static void put_values(struct frag_outfile *out, const uint64_t *param)
 {
 	uint64_t max_split = param[MAX_SPLIT_MB];
@@ -79,7 +79,7 @@ static void snap_settings_put_device(struct frag_outfile *out, const struct frag
 	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
 }
 
-/* Our own: a viewer shows it beside the rest. */
+/* Entries of fragsim itself, which a viewer shows too. */
 static void put_origin(const struct frag_export *x)
 {
 	const struct frag_devices *devices = frag_sim_devices(x->sim);
@@ -181,8 +181,8 @@ static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_er
 }
 
 /*
- * The members of one event. All that may vary in length is part of the room asked
- * for, so nothing is checked while writing.
+ * The members of one event. The caller has reserved space for all members of variable
+ * length, so nothing is checked while writing.
  */
 static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct frag_event *ev,
 		     const struct entry *e, struct frag_error *err)
@@ -285,7 +285,7 @@ static struct frag_snap_segment obtained(const struct frag_event *ev, const stru
 
 /*
  * A range gets its addresses when it is reserved, but PyTorch logs nothing then:
- * its pages are logged as they are mapped. Calls that restore the first state are
+ * its pages are logged when they are mapped. Calls that restore the first state are
  * no events.
  */
 static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_step *step,
@@ -589,7 +589,7 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 	return rc || x->goes_on ? rc : frag_snap_last_state(s, step->device, err);
 }
 
-/* Segments that are there before the first step. */
+/* Segments that exist before the first step. */
 struct first {
 	struct frag_snapshot_out *s;
 	struct frag_segment_view *list;
@@ -666,7 +666,7 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 	return f.failed ? frag_fail_nomem(err) : rc;
 }
 
-/* Also of one that failed half made: devices are counted as they are begun. */
+/* Correct for a snapshot whose start failed, too: each device is counted when it begins. */
 static void snapshot_fini(struct frag_export *x)
 {
 	struct frag_snapshot_out *s = x->state;

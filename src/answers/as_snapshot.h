@@ -63,7 +63,7 @@ struct frag_snap_part {
 void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
 void frag_snap_text(struct frag_outfile *out, const char *text);
 
-/* Writes into `out`, or where that is NULL into a spool that is beside `beside`. */
+/* Writes into `out`, or where that is NULL into a spool in the folder of the last file. */
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
 			struct frag_error *err);
@@ -73,13 +73,13 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 		       struct frag_error *err);
 void frag_snap_part_fini(struct frag_snap_part *part);
 
-/* After this comes an item of the list; and after this its end. Room: 2. */
+/* After this comes an item of the list; and after this its end. Writes up to 2 bytes. */
 char *frag_snap_item(struct frag_snap_list *list, char *p);
 char *frag_snap_list_end(struct frag_snap_list *list, char *p);
 
 char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word word);
 
-/* A key with its value. Room: FRAG_SNAP_WORD_ROOM for each word, FRAG_PICKLE_ROOM for a number. */
+/* A key with its value: FRAG_SNAP_WORD_ROOM bytes for each word, FRAG_PICKLE_ROOM for a number. */
 char *frag_snap_number(struct frag_snap_part *part, char *p, enum frag_snap_word key,
 		       uint64_t value);
 char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word key,
@@ -91,7 +91,7 @@ char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word k
 
 /* Who requested a block: its tag, and its whole stack where the trace has it. */
 struct frag_snap_requester {
-	struct frag_text tag;   /* text NULL: nobody known */
+	struct frag_text tag;   /* text NULL: unknown */
 	uint32_t stack;         /* of the part's trace; 0: none */
 };
 
@@ -155,10 +155,10 @@ struct frag_snapshot_out {
 /* The segment of this ordinal, which must be reserved. */
 struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uint32_t ordinal);
 
-/* Writes the segments of a device as they are now, with their blocks. */
+/* Writes the current segments of a device, with their blocks. */
 int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err);
 
-/* Room for n bytes of a part; NULL sticks in the file. */
+/* Reserves n bytes of a part. Returns NULL after a failure, which the file keeps. */
 static inline char *frag_snap_room(struct frag_snap_part *part, size_t n)
 {
 	return frag_outfile_room(part->out, n);

@@ -1,4 +1,4 @@
-/* as_text.c - the text report: what was read, what came out, what to look at. */
+/* as_text.c - the text report: the trace, the results, and the details of a run. */
 #include "answers/report.h"
 
 #include <inttypes.h>
@@ -92,6 +92,7 @@ uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint
 	return kept;
 }
 
+/* Two texts: no setting fits the live blocks, or requests replace the initial segments. */
 bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM])
 {
 	const struct frag_beginning *b = &run->beginning;
@@ -130,7 +131,7 @@ static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 	return buf;
 }
 
-/* A peak; where memory ran out it is the least that it may be. */
+/* A peak; after an OOM it is a minimum, marked ">=". */
 static const char *peak_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, bool oom)
 {
 	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", SIZE(bytes));
@@ -290,7 +291,7 @@ static void as_text_put_name(const struct frag_report *r, const struct frag_resu
 	frag_put_name(name, width, 0, f);
 }
 
-/* A peak; of a run that did not finish it is the least that it may be. */
+/* A peak; of an unfinished run it is a minimum, marked ">=". */
 static void print_peak(const struct frag_result *run, uint64_t bytes, int width, FILE *f)
 {
 	char text[FRAG_NUMBER_ROOM + 2];
@@ -337,6 +338,7 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 		frag_fprintf(f, " %6.2f", value);
 }
 
+/* Fragmentation indices of each run: mean, 95th percentile, maximum and last value. */
 static void print_indices(const struct frag_report *r, int width, FILE *f)
 {
 	fprintf(f, "\n%-*s  %-27s   %-27s  %8s\n%-*s", width, "index, %", "fi_device", "fi",
@@ -422,8 +424,8 @@ static void print_marks(const struct frag_result *run, FILE *f)
 }
 
 /*
- * A section of its own has only a run with something to show; with many policies
- * charts and marks would bury the tables.
+ * Only a run with a chart or marks has a section; with many policies, charts and marks
+ * would bury the tables.
  */
 static void print_timeline(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
 {
@@ -453,7 +455,7 @@ static void frag_report_tables(const struct frag_report *r, FILE *f)
 		print_timeline(r, &r->runs[i], f);
 }
 
-#define MODELLED_FIGURES 30     /* columns beside the name, */
+#define MODELLED_FIGURES 30     /* columns after the name, */
 #define PLANNED_FIGURES 66
 #define MODELLED_MIN 8          /* and that it has at least */
 
@@ -481,14 +483,14 @@ static void print_trace(const struct frag_report *r, FILE *f)
 			"\n", SIZE(t->oom_bytes), t->oom_step);
 }
 
-/* Why the policy is the one that it is, where nobody chose it. */
+/* The reason for the default policy, where no option chose one. */
 static void print_default(const struct frag_report *r, FILE *f)
 {
 	const struct frag_choice *choice = &r->runs[0].result->choice;
 	char conf[FRAG_CONF_ROOM];
 
 	frag_conf_text(choice, conf, sizeof(conf));
-	/* pytorch as it comes is what everybody expects of PyTorch's recordings */
+	/* the default settings of pytorch need no reason for a recording of PyTorch */
 	if (!r->by_default || (r->trace->pytorch && !*conf))
 		return;
 	fprintf(f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
@@ -497,7 +499,7 @@ static void print_default(const struct frag_report *r, FILE *f)
 }
 
 /*
- * A figure that the trace does not give is left out, except the capacity: without one it is
+ * Values that the trace does not contain are omitted, except the capacity: without one it is
  * unlimited.
  */
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
@@ -529,7 +531,7 @@ static void print_devices(const struct frag_report *r, FILE *f)
 		frag_report_device(r->runs[i].result, "  ", f);
 }
 
-/* Those of all runs whose devices have no room for what the recording begins with. */
+/* The runs whose device cannot hold the initial state of the recording. */
 static void print_beginnings(const struct frag_report *r, FILE *f)
 {
 	const uint32_t devices = frag_device_count(r);

@@ -118,6 +118,7 @@ static uint64_t change_row_now(const struct frag_change_row *row)
 	return row->now ? row->now->now.at_peak : 0;
 }
 
+/* The tags whose live bytes at the peak changed most. */
 static void change_print_tags(const struct frag_change_found *c,
 			      const struct frag_text_style *paper, FILE *f)
 {
@@ -173,6 +174,7 @@ static void change_print_requests(const struct frag_change_found *c,
 			     " in NEW", a->old_iterations, a->new_iterations);
 }
 
+/* The text: verdict and setting, both traces, the first request that differs, and the tags. */
 static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
 			struct frag_error *err)
 {
@@ -295,6 +297,7 @@ static void change_put_alignment(struct frag_node_ref root, const struct frag_al
 	frag_json_u64(o, "new_iterations", a->new_iterations);
 }
 
+/* The members of the document, see fragsim-diff(1). */
 static void change_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_change_found *c = what;

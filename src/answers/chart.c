@@ -1,8 +1,8 @@
 /*
  * chart.c - a run over its steps in a few lines of plain characters.
  *
- * However long the trace, a fixed number of stretches is kept: when they run
- * out, neighbours are joined and each stretch counts twice as many steps.
+ * A chart has a fixed number of buckets, however long the trace is: when they run
+ * out, adjacent buckets are merged and each counts twice as many steps.
  */
 #include "answers/report.h"
 
@@ -25,7 +25,7 @@ static void chart_cover(struct frag_chart_stretch *to, const struct frag_chart_s
 }
 
 /*
- * Where the stretches run out, neighbours become one and the width doubles, so the
+ * When the buckets run out, adjacent ones are merged and the width doubles, so the
  * chart of any trace costs the same.
  */
 int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
@@ -59,7 +59,7 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
-/* The stretches under one column of the picture. */
+/* The buckets under one column of the picture. */
 static struct frag_chart_stretch column(const struct frag_chart *c, uint32_t columns, uint32_t x)
 {
 	uint32_t from = (uint32_t)((uint64_t)x * c->count / columns);
@@ -71,7 +71,7 @@ static struct frag_chart_stretch column(const struct frag_chart *c, uint32_t col
 	return s;
 }
 
-/* Twice as wide as usual at most: that many stretches there are in any long run. */
+/* At most twice the usual width: any long run has that many buckets. */
 static uint32_t fitting(const struct frag_chart *c, int columns)
 {
 	int room = columns ? columns - LABEL : COLUMNS;

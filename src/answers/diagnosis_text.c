@@ -16,7 +16,7 @@
 #define HOLDER_ROOM 256
 #define HOLE_ROOM 256
 
-/* What was in the way, in short. missing: of the largest piece that could be had. */
+/* The cause in a few words. missing: bytes that the largest contiguous block lacked. */
 static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uint64_t missing)
 {
 	char limit[FRAG_NUMBER_ROOM];
@@ -73,7 +73,7 @@ static void print_frames(const char *frames, FILE *f)
 		const bool colons = strncmp(frames + blanks, "::", 2) == 0;
 		const size_t first = colons ? blanks + 1 : 0;
 
-		/* the rest of what frag_printable() does has been done: it is JSON */
+		/* JSON has the other escapes of frag_printable() already */
 		fprintf(f, "%16s%s%.*s\n", "", colons ? "\\u003a" : "", (int)(n - first),
 			frames + first);
 		frames += n + 1;
@@ -87,7 +87,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 	for (uint32_t i = 0; i < holder->stack_count; i++) {
 		const struct frag_holder_stack *stack = &holder->stacks[i];
 
-		/* one that all of them have needs no figures of its own */
+		/* a stack that all blocks share needs no numbers */
 		if (stack->blocks != holder->blocks)
 			fprintf(f, "%14s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
 				":\n", "", SIZE(stack->bytes), stack->blocks,
@@ -128,7 +128,7 @@ static void print_holder(const struct frag_report *r, const struct frag_tag_usag
 		print_stacks(holder, f);
 }
 
-/* Rows: who holds most, with the stacks where there are some. */
+/* Rows of the tags with the most live bytes, with their stacks if there are some. */
 static void print_holders(const struct frag_report *r, const struct frag_tag_usage *holders,
 			uint32_t count, FILE *f)
 {
@@ -154,7 +154,7 @@ static const char *hole_text(const struct frag_hole *hole, char buf[HOLE_ROOM])
 	return buf;
 }
 
-/* The least that would have to be freed, and who holds that. */
+/* The minimum that must be freed for the request to succeed, with its tags. */
 static void print_hole(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
 {
 	char live[FRAG_NUMBER_ROOM], what[HOLE_ROOM], text[HOLE_ROOM + 64];
@@ -193,7 +193,7 @@ static void oom_print(const struct frag_report *r, const struct frag_result *run
 }
 
 #define OOMS_SHOWN 5
-#define FIGURES 57              /* columns of the table beside the name, status among them */
+#define FIGURES 57              /* columns of the table after the name, with the status */
 #define WORTH_A_ROW 0.05        /* of what is reserved */
 
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
@@ -363,7 +363,7 @@ static void print_hopeless(const struct frag_report *r, const struct frag_result
 		       frag_size_text(total, run->total), SIZE(floor - run->total));
 }
 
-/* The least device of the whole trace, context and others included. */
+/* The smallest device for the whole trace, including context and other processes. */
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a, FILE *f)
 {
@@ -421,7 +421,7 @@ static void print_device(const struct frag_report *r, const struct frag_result *
 		       frag_size_text(usable, frag_answer_room(run)), less, peak);
 }
 
-/* The blocks that were in the way where the fewest bytes were. */
+/* The blocks of the window with the fewest live bytes. */
 static void print_pinned(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
 {
 	char live[FRAG_NUMBER_ROOM], what[HOLE_ROOM], tag[FRAG_SHORT_NAME];
@@ -496,7 +496,7 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 		       SIZE(run->peak.requested));
 }
 
-/* Memory that nobody uses, but that the policy gives back when the device is full. */
+/* Unused memory that the policy releases only when the device is full. */
 static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
 	const struct frag_metrics *m = &run->at_peak;
@@ -517,6 +517,7 @@ static const char *spare_text(const struct frag_result *run, char buf[96])
 	return buf;
 }
 
+/* Line 1 of a run: the request that failed, or whether it fits and what it reserves. */
 static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
 	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96];
@@ -555,7 +556,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	fputs(frag_color_code(r->colour, INK_PLAIN), f);
 }
 
-/* The runs of one policy, on all devices of the trace: the program dies with the first. */
+/* The runs of one policy, on all devices of the trace: the first OOM ends the program. */
 struct outcome {
 	const struct frag_result *failed;       /* the first that ran out of memory */
 	uint64_t reserved;                      /* on all devices */
@@ -833,6 +834,7 @@ static void print_ooms(const struct frag_report *r, const struct frag_result *ru
 		fprintf(f, "... %" PRIu64 " OOMs in total\n", run->counts.ooms);
 }
 
+/* Of several runs, each failed one repeats its first line and its reasons here. */
 void frag_print_details(const struct frag_report *r, FILE *f)
 {
 	uint32_t shown = 0;

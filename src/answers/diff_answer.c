@@ -203,7 +203,7 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
-/* What is written here: as much as there is room for, and out of memory that could be short. */
+/* A text in a buffer of fixed size, truncated where it is too long. Needs no heap memory. */
 struct room {
 	char *buf;
 	size_t size, used;
@@ -265,7 +265,7 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 			: "s have");
 }
 
-/* CSV: a row for each run and figure ------------------------------------------- */
+/* CSV: a row for each run and metric ------------------------------------------- */
 
 static void put_field(FILE *f, const char *text)
 {

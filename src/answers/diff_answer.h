@@ -15,7 +15,7 @@ struct frag_diff {
 	const struct frag_outcome *outcome;
 	const struct frag_policy_summary *standings;
 	uint32_t standing_count;
-	bool updated;           /* the baseline is being written anew */
+	bool updated;           /* the baseline is being rewritten */
 	bool colour;
 };
 
@@ -36,14 +36,14 @@ extern const struct frag_diff_format frag_diff_text;
 
 /* "4.46 GiB", "12.34", "7" */
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
-/* The same of a run; ">=4.46 GiB" where it ended early, "-" where its end hides the figure. */
+/* The value of a run: ">=4.46 GiB" if it ended early, "-" if its end hides the value. */
 const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_figure *figure,
 				 const struct frag_run *run);
 /* "ok", "OOM", "interrupted". */
 const char *frag_run_status_word(const struct frag_run *run);
 /* With its sign; "=" where it is 0. */
 const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
-/* "+12.11%"; "" where there is none to speak of. */
+/* "+12.11%"; "" where the value is unchanged or has no percentage. */
 const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change);
 
 #define FRAG_PLACE_ROOM 512
@@ -57,12 +57,12 @@ void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 
 /* Does a run of the group say what the driver would take? */
 bool frag_any_modelled(const struct frag_group *group);
-/* Likewise: did somebody search for the smallest device of one? */
+/* Was the smallest device of one of the runs searched for? */
 bool frag_any_smallest(const struct frag_group *group);
 
 /*
- * The next of several lines, as much of it as there is room for, and *lines after
- * it. False: there is none; *lines may be NULL.
+ * Copies the next of several lines, truncated to the buffer, and moves *lines after it.
+ * False: no line is left; *lines may be NULL.
  */
 #define FRAG_LINE_ROOM 1024
 bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM]);
@@ -73,7 +73,7 @@ bool frag_many_traces(const struct frag_comparison *c);
 /* Better than before in what decides, in one run at least? */
 bool frag_any_better(const struct frag_diff *diff);
 
-/* Why figures of the two are not compared: one ended where the other did not; "" where they are. */
+/* Why values of the two are not compared: they ended at different steps; "" where they are. */
 #define FRAG_REASON_ROOM 256
 const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair);
 
@@ -81,8 +81,8 @@ const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_p
 const char *frag_gate_word(const struct frag_diff *diff);
 
 /*
- * The line that says how it all came out; "3 runs compared: 1 worse, 2 same", and where there
- * is a gate "broken: 3 runs compared: 1 broken, 2 same".
+ * The line with the outcome: "3 runs compared: 1 worse, 2 same", with a gate
+ * "broken: 3 runs compared: 1 broken, 2 same".
  */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
 

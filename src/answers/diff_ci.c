@@ -1,4 +1,4 @@
-/* diff_ci.c - a comparison for CI: Markdown for a pull request, annotations of GitHub Actions, JUnit. */
+/* diff_ci.c - a comparison for CI: Markdown, annotations of GitHub Actions, JUnit. */
 #include "answers/diff_answer.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
 		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_METRIC_FIGURES,
-		FRAG_METRIC_FIGURES,    /* room for those that are there only where asked for */
+		FRAG_METRIC_FIGURES,    /* the optional ones of below */
 	};
 	enum { MAX = sizeof(figures) / sizeof(figures[0]) };
 	const char *heads[MAX + 3] = { NULL };
@@ -180,8 +180,8 @@ static void put_cells(FILE *f, const struct frag_group *g, const char *name)
 }
 
 /*
- * Rows of a table for figures that differ; worse ones that decide the verdict
- * stand out.
+ * Rows of a table for metrics that differ; worse ones that decide the verdict are
+ * bold.
  */
 static void print_changes(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
 {
@@ -295,7 +295,7 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 	}
 }
 
-/* What follows is then of another program than before. */
+/* The results below are then from another program than before. */
 static void print_changed(const struct frag_comparison *c, FILE *f)
 {
 	char text[FRAG_LINE_ROOM];
@@ -353,7 +353,7 @@ const struct frag_diff_format frag_diff_markdown = { .name = "markdown", .print 
 
 /* Annotations of GitHub Actions ---------------------------------------------- */
 
-/* In a message '%' has a meaning of its own, in a property ':' and ',' as well. */
+/* '%' is special in a message, ':' and ',' in a property as well. */
 static void put_escaped(FILE *f, const char *text, bool property)
 {
 	char shown[FRAG_PRINTABLE_ROOM];
@@ -393,7 +393,7 @@ static void put_broken(FILE *f, const struct frag_broken *broken)
 	put_line(f, "error", frag_group_path(broken->group), "fragsim: GPU memory", message);
 }
 
-/* A file of which conditions differ: what follows compares different things. */
+/* A warning for each condition of a file that differs from the base. */
 static void put_conditions(FILE *f, const char *file, const char *name, const char *lines)
 {
 	char line[FRAG_LINE_ROOM], message[FRAG_LINE_ROOM + 512];
@@ -430,8 +430,8 @@ static void github_put_changed(const struct frag_diff *diff, FILE *f)
 }
 
 /*
- * Conditions that differ come first, as they may explain the rest; then what broke, then the
- * outcome.
+ * Conditions that differ come first, as they may explain the differences; then the broken
+ * conditions, then the outcome.
  */
 static int github_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
@@ -469,7 +469,7 @@ static bool is_no_character(const char *p)
 
 /*
  * XML 1.0 has no place for control characters, not even escaped, nor for what is no
- * UTF-8: none is left in what is printable. U+FFFD stands for the rest.
+ * UTF-8: none is left in what is printable. U+FFFD replaces the two others.
  */
 static void put_xml(FILE *f, const char *text)
 {
@@ -511,7 +511,7 @@ static uint32_t failures_of(const struct frag_diff *diff, const struct frag_grou
 	return n;
 }
 
-/* A trace that has changed is a case of its own, in front of its runs. */
+/* A changed trace is an additional case before its runs. */
 static uint32_t cases_of(const struct frag_group *g)
 {
 	return g->count + g->changed;
@@ -551,8 +551,8 @@ static void put_figures(FILE *f, const struct frag_pair *pair)
 }
 
 /*
- * A run is a test case: each condition that holds for it is a failure, its figures
- * are properties.
+ * A run is a test case: each broken condition is a failure, its values are its
+ * output.
  */
 static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_group *g,
 		     const struct frag_pair *pair)

@@ -47,7 +47,7 @@ static enum frag_color_code ink_of(enum frag_verdict verdict)
 	return INK_PLAIN;
 }
 
-/* A text of so many columns, in the colour of its verdict. */
+/* A text padded to the width, in the colour of its verdict. */
 static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
 {
 	const enum frag_color_code colour = ink_of(verdict);
@@ -119,7 +119,7 @@ struct cell {
 	int value, difference, percent; /* widths */
 };
 
-/* The first of the tables: it says how each run ended, before anything else. */
+/* The first table: its rows begin with the status of the run. */
 static const struct cell memory[] = {
 	{ FRAG_PEAK_RESERVED, "peak reserved", 12, 12, 8 },
 	{ FRAG_PEAK_ALLOCATED, "peak allocated", 12, 12, 8 },
@@ -216,7 +216,7 @@ static void print_table(struct paper *p, const struct frag_group *g, const struc
 		print_trimmed(p, &g->pair[i], cells, count);
 }
 
-/* A table has as many figures as fit side by side in a terminal of 100 columns. */
+/* Each table fits in a terminal of 100 columns. */
 static void print_tables(struct paper *p, const struct frag_group *g)
 {
 	static const struct cell cost[] = {
@@ -247,7 +247,7 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 	print_table(p, g, indices, sizeof(indices) / sizeof(indices[0]));
 }
 
-/* How much was reserved, a character a stretch; the same scale for all runs. */
+/* Reserved bytes, one character per bucket of steps; the same scale for all runs. */
 static void print_timelines(const struct paper *p, const struct frag_group *g)
 {
 	static const char ramp[] = " .:-=+*#%@";
@@ -285,7 +285,7 @@ static void print_place(const struct paper *p, const char *verb,
 
 	if (w->kind == FRAG_WHERE_NOWHERE)
 		return;
-	/* the mark before it goes to a line of its own: the two could be too long for one */
+	/* the preceding mark has a separate line: the two could be too long for one */
 	if (w->kind != FRAG_WHERE_MARK)
 		place.mark[0] = '\0';
 	fprintf(p->f, "    %s %s\n", verb, frag_place_text(text, &place));
@@ -342,7 +342,7 @@ static void print_trace(const struct paper *p, const struct frag_group *g)
 		frag_report_device(&g->pair[i].run->result, "  ", p->f);
 }
 
-/* A trace's file name without what follows its first dot, cut in the middle. */
+/* The file name of a trace up to its first dot, shortened in the middle. */
 static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
 {
 	const char *path = frag_file_name(frag_group_path(g));
@@ -405,6 +405,7 @@ static void put_word(const struct paper *p, const char *word)
 		ink(p, INK_PLAIN));
 }
 
+/* The comparison of policies: each trace with its tables, then the summary. */
 static void print_policies(struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
@@ -449,6 +450,7 @@ static void print_statuses(const struct paper *p, const struct frag_pair *pair)
 			frag_run_status_word(pair->run));
 }
 
+/* The metrics that differ between the two runs, one line each. */
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
 	char a[FRAG_NUMBER_ROOM];
@@ -499,7 +501,7 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 			const bool before = (double)a.stretch[i].reserved >= level;
 			const bool now = (double)b.stretch[i].reserved >= level;
 
-			/* few stretches are drawn as wide as many */
+			/* a few buckets are drawn as wide as many */
 			for (uint32_t n = 0; n < COLUMNS / a.count; n++)
 				putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
 		}
@@ -552,7 +554,7 @@ static void print_trace_lines(const struct paper *p, const struct frag_group *g)
 	print_lines(p, "    differs: ", g->conditions);
 }
 
-/* Traces that have changed come first: what follows then compares different things. */
+/* Changed traces come first, since the comparison below is then of different programs. */
 static void print_head(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
@@ -655,7 +657,7 @@ static void print_better(const struct frag_diff *d, FILE *f)
 		fputs("  --update-baseline makes this the new measure\n", f);
 }
 
-/* What is between the bounds and the end of the report: the verdict in words. */
+/* The verdict of the gate, between its conditions and the list of broken ones. */
 static void print_verdict(const struct frag_diff *d, FILE *f)
 {
 	const struct frag_gate *gate = d->gate;

@@ -157,6 +157,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_explained *m)
 		frag_json_null(in, "trace_fits");
 }
 
+/* One moment as an object: the request, the sums, and the lists behind them. */
 static void explain_write_put_moment(struct frag_node_ref list, const struct frag_explained *m)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
@@ -215,7 +216,7 @@ struct page {
 	FILE *f;
 };
 
-/* Sizes in a sentence: each has a room of its own. */
+/* Buffers for the sizes of one sentence. */
 struct sizes {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 };
@@ -459,7 +460,7 @@ static const char *life_text(const struct frag_blocking_block *pin, char buf[LIF
 {
 	char end[64] = "never freed in this trace", born[64] = "allocated before the first step";
 
-	/* nothing uses it any more, and nobody knows whose it was */
+	/* freed and unused, and its allocation is unknown */
 	if (pin->pending && pin->freed == UINT64_MAX)
 		return "freed, and not taken back yet";
 	if (pin->freed != UINT64_MAX)
@@ -671,6 +672,7 @@ static uint32_t first_setting(const struct page *p)
 	return i;
 }
 
+/* The simulated alternatives that fit, except the setting of line 2. */
 static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;

@@ -1,9 +1,9 @@
 /*
- * export.h - what a run did, in the forms of other people's viewers.
+ * export.h - a run in the formats of other viewers.
  *
- * A form is one const entry of the table in export.c. It sees the run from its
- * beginning, each step as an observer does, and the state at its end; what it
- * keeps grows with what is live, never with the number of steps.
+ * A format is one const entry of the table in export.c. Its functions are called at the start
+ * of a run, for each step, and at the end; its memory grows with the live blocks, never with
+ * the number of steps.
  */
 #ifndef ANSWERS_EXPORT_H
 #define ANSWERS_EXPORT_H
@@ -29,7 +29,7 @@ struct frag_export {
 struct frag_export_ops {
 	const char *name;
 	const char *summary;    /* one line, no full stop */
-	const char *ending;     /* of names of files; NULL: none of its own */
+	const char *ending;     /* of file names; NULL: none */
 
 	/* the devices have begun, nothing was fed yet */
 	int  (*begin)(struct frag_export *x, struct frag_error *err);

@@ -14,7 +14,7 @@
 #include "answers/table.h"
 
 #define NAME_MIN 8
-#define FIGURES 47              /* columns beside the name */
+#define FIGURES 47              /* columns after the name */
 #define PARTS_MAX 4             /* of a map that are named */
 #define STATUS 6                /* columns of "fits" or "OOM" */
 #define WORDS_ROOM 500
@@ -247,6 +247,7 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 	putc('\n', f);
 }
 
+/* The table of one number: its peak of requested bytes, and a row for each setting. */
 static void print_point(const struct frag_extrapolation *x, uint32_t at,
 			const struct frag_text_style *paper, int width, FILE *f)
 {
@@ -431,7 +432,7 @@ static void put_fitted(struct frag_table *t, const struct frag_extrapolation *x,
 	frag_cell_text(t, !tried ? NULL : fit->headroom == UINT64_MAX ? "false" : "true");
 }
 
-/* Every number that was tried is a row, whatever stretches there are. */
+/* Each simulated number is a row, also within a range of equal results. */
 static void put_reach(struct frag_table *t, const struct frag_extrapolation *x, uint32_t choice)
 {
 	const struct frag_reach_part *part = x->reaches[choice].map;
@@ -455,6 +456,7 @@ static void fill_csv(struct frag_table *t, const void *what)
 		put_reach(t, x, i);
 }
 
+/* The Markdown table of all numbers, a row for each number and setting. */
 static void fill_points(const struct frag_extrapolation *x, FILE *f)
 {
 	struct frag_column own[sizeof(points) / sizeof(points[0])];

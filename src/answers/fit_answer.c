@@ -37,7 +37,7 @@ const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted
 	return buf;
 }
 
-/* How far the smallest device is above the floor, in percent. */
+/* By how many percent the smallest device exceeds the lower bound. */
 static double above_lower_bound(const struct frag_fit *fit)
 {
 	if (!fit->floor)
@@ -46,7 +46,7 @@ static double above_lower_bound(const struct frag_fit *fit)
 }
 
 #define NAME_MIN 8
-#define FIGURES 69              /* columns beside the name */
+#define FIGURES 69              /* columns after the name */
 #define RANGES_SHOWN 4          /* failing ranges that are listed; of more the last is */
 #define RANGES_ROOM 600
 #define NONE UINT64_MAX
@@ -170,7 +170,7 @@ static void print_nowhere(const struct frag_fit *fit, const char *name,
 			     CAPACITY(fit->examined_to));
 }
 
-/* Memory that others can hold, also as the fraction that a server beside it takes. */
+/* Memory that other processes can hold, also as the option of an inference server. */
 static void print_headroom(const struct frag_fit *fit, const char *name, uint64_t total,
 			   const struct frag_text_style *paper, FILE *f)
 {
@@ -188,7 +188,7 @@ static void print_headroom(const struct frag_fit *fit, const char *name, uint64_
 			     floor((double)fit->headroom / (double)total * 1e4) / 1e4);
 }
 
-/* What the table cannot say of one, in words. */
+/* Rows about one setting that the table has no column for. */
 static void print_words(const struct frag_fit_answer *a, const struct frag_fitted *one,
 			const struct frag_text_style *paper, FILE *f)
 {
@@ -483,6 +483,7 @@ static void put_attempt(struct frag_table *t, uint64_t value, bool there)
 		frag_cell_none(t);
 }
 
+/* The cells of one setting on one device, in the order of the columns. */
 static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
 			const struct frag_fitted *one, bool joint)
 {
@@ -543,7 +544,7 @@ static void put_conf(struct frag_node_ref in, const struct frag_choice *choice)
 	frag_json_text(in, "alloc_conf", choice->ops->settings ? conf : NULL);
 }
 
-/* Of the capacity it has what others are promised to leave, where that is asked for. */
+/* The simulation on one capacity, as an object; null where it was not simulated. */
 static void put_outcome(struct frag_node_ref in, const char *key, bool there,
 			const struct frag_attempt *outcome, bool modelled)
 {
@@ -585,7 +586,7 @@ static void put_interval(struct frag_node_ref list, const struct frag_interval *
 	frag_json_u64(o, "retries", k->outcome.retries);
 }
 
-/* The walk's own: a joint one asked for capacities above, and for others of its own lattice. */
+/* The intervals of this search: a joint search adds capacities of other granularities. */
 static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
@@ -623,7 +624,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	frag_document_choice(o, &source->choices[one->choice]);
 	frag_document_device(o, &source->devices[one->device], one->device, fits->headroom_total);
 	put_capacities(o, fit);
-	/* an interruption may have come before their peaks were looked for */
+	/* an interruption may have come before their peaks were measured */
 	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
 		    fits->model != NULL);
 	put_outcome(o, "at_reliable", fit->peaks && fit->safe != NONE, &fit->at_safe,
@@ -655,7 +656,7 @@ static void put_joint(struct frag_node_ref list, const struct frag_fits *fits,
 	frag_json_u64(o, "runs", one->fit.runs);
 }
 
-/* Below it nothing survives on all that was fitted. */
+/* The largest lower bound: below it, some trace or device fails under every policy. */
 static uint64_t highest_floor(const struct frag_fits *fits)
 {
 	uint64_t highest = 0;

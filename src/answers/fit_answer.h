@@ -6,14 +6,14 @@
 #include "search/fit_all.h"
 
 #define FRAG_FIT_NAME_ROOM 600
-/* The setting as one pastes it, or the policy; "... @1" where there are several devices. */
+/* The allocator settings, or the policy; "... @1" where there are several devices. */
 const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted *one,
 			  char buf[FRAG_FIT_NAME_ROOM]);
 
 /* Members `policy` and `alloc_conf`. */
 void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);
 
-/* One policy on one device: all but the trace that it is of. map: its intervals too. */
+/* Members of one policy on one device, except `trace`. map: its intervals too. */
 void frag_fit_members(struct frag_node_ref in, const struct frag_fits *fits,
 		      const struct frag_fitted *one, bool map);
 

@@ -55,7 +55,7 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 	      f);
 }
 
-/* All that is known of one: whoever doubts the figure can look it up. */
+/* Everything known about a card, with the source of its size. */
 static void print_whole(const struct frag_card *card, FILE *f)
 {
 	fprintf(f, "%s: %s\n    %" PRIu64 " bytes (%s); reported by %s as %s\n    %s\n", card->key,

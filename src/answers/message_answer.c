@@ -1,4 +1,4 @@
-/* message_answer.c - what out-of-memory messages come to, for people. */
+/* message_answer.c - the verdict on pasted out-of-memory messages, for people. */
 #include "answers/answers.h"
 
 #include <inttypes.h>
@@ -385,7 +385,7 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 	}
 }
 
-/* What else it may be, where the figures leave it open. */
+/* Other possible verdicts, where the sizes allow several. */
 static void print_possible(const struct frag_message *m, const struct frag_text_style *paper,
 			   FILE *f)
 {
@@ -495,7 +495,7 @@ static void print_device_row(const struct frag_message *m, const struct frag_tex
 		     outside);
 }
 
-/* Line 2 is the setting, never wrapped; the rest is one pair of numbers a line. */
+/* Line 2 is the setting, never wrapped; each other line has one pair of numbers. */
 static void print_block(const struct frag_message_group *group, const struct frag_text_style *paper,
 			FILE *f)
 {

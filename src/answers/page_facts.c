@@ -84,7 +84,7 @@ static void pack_column(struct pack *pack, struct frag_node_ref in, const char *
 	pack->used += p ? (uint32_t)(planes * count) : 0;
 }
 
-/* Bytes as they are: [offset, length]. */
+/* Adds unchanged bytes: [offset, length]. */
 static void pack_bytes(struct pack *pack, struct frag_node_ref in, const char *name,
 		     const void *bytes, uint32_t length)
 {
@@ -114,6 +114,7 @@ static void pack_text(struct pack *pack, const char *text)
 	page_pack_take(pack, text, strlen(text));
 }
 
+/* The bytes as base64 in the quotes of JSON. Returns NULL on out of memory. */
 static char *encode(const struct pack *from)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -157,16 +158,16 @@ static char *pack_base64(const struct pack *pack, size_t *length)
 	return text;
 }
 
-/* Of base64, so that a page has 400 KB: less for each run beside, which has a picture too; */
+/* Bytes of base64, so that a report has 400 KB: less for each other run, which has a picture; */
 #define PACKED_MAX ((size_t)330 << 10)
 #define PACKED_LESS ((size_t)9 << 10)
-#define PACKED_LEAST ((size_t)46 << 10) /* but so much a run: many devices take more */
+#define PACKED_LEAST ((size_t)46 << 10) /* but this much for each run: many devices take more */
 #define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
 #define MARKS_SHOWN 1000                /* the first and the last of more */
 #define OOMS_SHOWN 20
 #define LEAKS_SHOWN 20
 
-/* Room for the longest column. */
+/* The buffer of the longest column. */
 struct scratch {
 	struct pack *pack;
 	struct frag_node_ref in;
@@ -262,6 +263,7 @@ static uint64_t covered(const struct frag_lane *lane, uint32_t row, uint32_t col
 	return sum;
 }
 
+/* The raster of small rectangles: for each lane a byte per cell, its shade. */
 static void put_raster(struct scratch *s, const struct frag_areas *areas)
 {
 	const uint32_t columns = FRAG_RASTER_COLUMNS >> s->coarse;
@@ -371,6 +373,7 @@ static void page_facts_put_name(struct frag_node_ref list, const char *name)
 	frag_json_raw(list, NULL, text);
 }
 
+/* The marks as columns, at most MARKS_SHOWN of them. */
 static void put_marks(struct scratch *s, const struct frag_result *run)
 {
 	static const char *const names[] = { "mark_step", "mark_reserved", "mark_allocated",
@@ -534,7 +537,7 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 	}
 }
 
-/* Capacities of one policy, each [least, beyond, survives]; neighbours alike are one. */
+/* Ranges of capacities of one policy, [least, beyond, fits]; equal adjacent ones are merged. */
 static void put_survival(struct frag_node_ref list, const struct frag_fit_intervals *survival)
 {
 	const struct frag_interval *all = survival->intervals;
@@ -622,7 +625,7 @@ static int keep_fewer(struct frag_page_trace *t, uint32_t max, struct frag_error
 	return rc;
 }
 
-/* How many rectangles come to the length that is allowed; a few more tries at most. */
+/* Finds the number of rectangles that fit in the allowed length, in a few attempts. */
 static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
 {
 	const double share = 0.95 * (double)allowed / (double)length;
@@ -637,6 +640,7 @@ static size_t allowed_for(size_t runs)
 	return all > PACKED_LESS * runs + least ? all - PACKED_LESS * runs : least;
 }
 
+/* Repeated with fewer rectangles until the facts have the allowed length. */
 int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 {
 	const size_t allowed = allowed_for(t->report->run_count);

@@ -26,7 +26,7 @@
 #define TOP 34
 #define BOTTOM 26
 #define COLUMNS 432             /* of the picture: each as wide as two of its units */
-#define TEXT_FAR 1.35           /* a device that is larger than so many peaks is an arrow */
+#define TEXT_FAR 1.35           /* a device larger than the peak by this factor is an arrow */
 
 /* Where things are in a panel. */
 struct panel {
@@ -149,7 +149,7 @@ static void svg_end(FILE *f)
 	fputs("</svg>\n", f);
 }
 
-/* Scaled to the peak; a device far above it is said in words. */
+/* Scaled to the peak; a device far above it is a text. */
 static void svg_panel(const struct frag_result *run, const struct frag_page_device *d,
 		    const char *name, uint32_t number, FILE *f)
 {
@@ -205,7 +205,7 @@ static double badness(const struct frag_report *r)
 	return worst;
 }
 
-/* The command that proves what is to be tried; a shell has to read the path as it is. */
+/* The command that simulates the suggestion; its path is quoted for a shell. */
 static void print_proof(const struct frag_report *r, FILE *f)
 {
 	const struct frag_result *run = r->runs[0].result;
@@ -245,6 +245,7 @@ static void print_panels(const struct frag_page_trace *t, FILE *f)
 			       i, f);
 }
 
+/* Writes the parts of a section to memory: sections are sorted before they are printed. */
 int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *t,
 			   struct frag_error *err)
 {
@@ -285,7 +286,7 @@ static int by_badness(const void *a, const void *b)
 	return x->badness < y->badness ? 1 : x->badness > y->badness ? -1 : 0;
 }
 
-/* What of a text of JSON could end the script, as an escape; others as they are. */
+/* JSON with escapes for the characters that could end the script. */
 static const char *put_escaped(const char *p, FILE *f)
 {
 	const unsigned char *c = (const unsigned char *)p;
@@ -347,7 +348,7 @@ static bool is_row(const char *line, size_t length)
 	       && strspn(line + 2, "abcdefghijklmnopqrstuvwxyz ") >= 10;
 }
 
-/* A line that is wrapped hangs below its own text; one of a table stays as long as it is. */
+/* A wrapped line is indented to its text; a line of a table is never wrapped. */
 static void page_write_put_line(const char *line, size_t length, bool row, FILE *f)
 {
 	fputs(row ? "<div class=\"row\">" : "", f);
@@ -355,7 +356,7 @@ static void page_write_put_line(const char *line, size_t length, bool row, FILE 
 	fputs(row ? "</div>" : "\n", f);
 }
 
-/* Rows by themselves, and what is between them as it is: a table. */
+/* Rows as text; the lines between them are a table. */
 static void put_lines(const char *text, FILE *f)
 {
 	bool in_table = false;

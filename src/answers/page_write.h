@@ -18,7 +18,7 @@ struct frag_page_trace {
 	const struct frag_symbols *symbols;     /* of the stacks */
 	const struct frag_leaks *leaks; /* NULL: no iterations were found */
 	uint64_t look;                  /* the step to begin with; UINT64_MAX: the peak */
-	const struct frag_fits *fits;   /* on which devices its policies survive; NULL: who knows */
+	const struct frag_fits *fits;   /* on which devices its policies fit; NULL: unknown */
 	uint32_t source;                /* the trace's number there */
 	bool silent;                    /* what is said of it is in the page's own answer */
 };

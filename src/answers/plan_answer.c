@@ -25,7 +25,7 @@ static void frag_plan_row_look(const struct frag_plan_answer *a, uint32_t i,
 			struct frag_plan_row_text *row);
 
 #define NAME_MIN 8
-#define FIGURES 60              /* columns beside the name */
+#define FIGURES 60              /* columns after the name */
 #define NONE UINT64_MAX
 
 /* Line 1: of all spaces together the bytes, and the proof of their distance from the best. */
@@ -53,6 +53,7 @@ static void plan_print_verdict(const struct frag_plan_answer *a,
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
+/* Rows about the whole plan: its verdict, its period or marks, the check, and the rounding. */
 static void plan_print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper,
 			    FILE *f)
 {
@@ -202,6 +203,7 @@ static void plan_print_table(const struct frag_plan_answer *a, const struct frag
 	}
 }
 
+/* The text: the plan, its address spaces, the devices, and the policies for comparison. */
 static int plan_print(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
@@ -305,7 +307,7 @@ const struct frag_format *const frag_plan_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("placement", frag_placement_document, &rows),
 };
 
-/* Room for a buffer's line except its id and pool. */
+/* Bytes of a buffer's line except its id and pool. */
 #define LINE_ROOM 320
 
 static char *plan_put(char *p, const char *text)
@@ -406,6 +408,7 @@ static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t lower, 
 	frag_json_fixed4(o, "gap_pct", frag_plan_gap_pct(lower, height));
 }
 
+/* One address space as an object: its bounds, the orders that were tried, and the search. */
 static void put_space(struct frag_node_ref list, const struct frag_space_plan *s)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL), tries, t;
@@ -462,6 +465,7 @@ static void put_capacity(struct frag_node_ref root, const struct frag_plan_answe
 		frag_json_bool(o, "proven", true);
 }
 
+/* The members of the document except the buffers, see fragsim-plan(1). */
 void frag_placement_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_plan_answer *a = what;

@@ -17,9 +17,9 @@ static const char *frag_apart_text(const struct frag_ranked *row, const char *be
 			    char buf[FRAG_APART_ROOM]);
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
-#define APART_MAX 8             /* ranks whose tags are listed; unless all are wanted */
+#define APART_MAX 8             /* ranks whose tags are listed, unless all are */
 #define POLICIES_MAX 4          /* that are named */
-#define TINY 100                /* so many times less than the largest difference is none */
+#define TINY 100                /* a difference this many times smaller than the largest is ignored */
 #define NAME_ROOM 200
 #define NAMED_MAX 4             /* ranks in line 1 */
 
@@ -95,6 +95,7 @@ static void print_policies(const struct frag_ranks_answer *a, const struct frag_
 			     "and more; --format json has that of each rank");
 }
 
+/* The rows about all ranks: which are compared, their median, and the limits around it. */
 static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
 			 FILE *f)
 {
@@ -198,7 +199,7 @@ static void print_table_row(const struct frag_ranks_answer *a, const struct frag
 		red ? frag_color_code(paper->colour, INK_PLAIN) : "");
 }
 
-/* Those that few look for among a thousand are left out. */
+/* Of a thousand ranks the ordinary ones are omitted. */
 static bool is_shown(const struct frag_ranks_answer *a, uint32_t i)
 {
 	const struct frag_ranking *r = a->ranking;
@@ -497,6 +498,7 @@ static void put_between(struct frag_node_ref in, const struct frag_ranking *r)
 	put_differences(o, &r->between, "lowest");
 }
 
+/* The members of the document, see fragsim-ranks(1). */
 void frag_ranks_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_ranks_answer *a = what;

@@ -16,7 +16,7 @@
 
 /* The chart of a run over its steps ------------------------------------------- */
 
-#define FRAG_CHART_MAX 256      /* stretches; twice that many steps share one, and so on */
+#define FRAG_CHART_MAX 256      /* buckets; when they run out, each counts twice as many steps */
 
 struct frag_chart_stretch {
 	uint64_t reserved, allocated;   /* the highest in it */
@@ -24,7 +24,7 @@ struct frag_chart_stretch {
 };
 
 struct frag_chart {
-	uint32_t count;                 /* stretches in use */
+	uint32_t count;                 /* buckets in use */
 	uint64_t width;                 /* steps in each but the last */
 	uint64_t in_last;
 	bool opaque;                    /* fi_device is not known */
@@ -53,10 +53,10 @@ struct frag_report {
 	const struct frag_report_run *runs;
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
-	bool verbose;           /* the figures after the answers too */
-	bool by_default;        /* nobody chose the policy: the trace did */
-	bool stacks;            /* of who holds memory, where they are known */
-	const struct frag_diagnosis *answers;      /* one a run; NULL: nobody looked for them */
+	bool verbose;           /* with the tables after the diagnosis */
+	bool by_default;        /* the policy was chosen by the trace, not by an option */
+	bool stacks;            /* with the stacks of tags, where they are known */
+	const struct frag_diagnosis *answers;      /* one a run; NULL: not computed */
 	bool cut_short;         /* the search for them was interrupted */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
@@ -80,13 +80,13 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 
 struct frag_snapshot;
 
-/* The PyTorch that recorded it, as "2.8", and what tells it; version NULL: nobody knows. */
+/* The version of PyTorch that recorded it, as "2.8", and the evidence; version NULL: unknown. */
 struct frag_recorded_by {
 	const char *version, *why;
 };
 
 /*
- * What a trace is. snapshot: what it was read from; NULL: no snapshot. by: which PyTorch recorded it.
+ * What a trace contains. snapshot: its source, NULL if it is none; by: the recording PyTorch.
  */
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
 		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
@@ -109,36 +109,36 @@ uint32_t frag_device_count(const struct frag_report *r);
 bool frag_many_devices(const struct frag_report *r);
 
 #define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
-/* What a run is called where it is beside others; in buf. */
+/* The name of a run among several; in buf. */
 void frag_report_name(const struct frag_report *r, const struct frag_result *run,
 		   char buf[FRAG_RUN_NAME_ROOM]);
 
 /*
- * The first column of tables: as wide as `min` and the longest name, or as the terminal has
- * room for beside so many columns of figures.
+ * The width of the first column of tables: that of the longest name, at least `min`, and at most
+ * the columns that the terminal leaves after those of the values.
  */
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures);
 
 /*
- * A line that says whether it fits; where there is one run, what it needs, why it failed, what
- * to try. The report's answers may be missing, and then it says less.
+ * The verdict: whether the runs fit; for a single run also its requirement, the cause of its OOM
+ * and a setting that fits. Shorter where the report has no diagnosis.
  */
 void frag_print_verdict(const struct frag_report *r, FILE *f);
 
-/* A row a run, its status first, and one for each setting that was tried beside. */
+/* A row for each run, its status first, and one for each other setting that was simulated. */
 void frag_print_settings(const struct frag_report *r, FILE *f);
 
 /* What is to be known of each run that failed, or of the peak of a single one that did not. */
 void frag_print_details(const struct frag_report *r, FILE *f);
 
 /*
- * Does a run have rows about another setting? Not where one of the same device fits beside it: who
- * compares settings has made a choice of them already.
+ * Does a run have rows about another setting? Not where another run on the same device fits: a
+ * comparison of settings contains its alternatives already.
  */
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
 
 #define FRAG_OOM_ADVICE_ROOM 512
-/* What was in the way of the request, and how memory was; in buf, which is returned. */
+/* Why the request failed, with the state of memory; in buf, which is returned. */
 const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
 
 #define FRAG_BEGINNING_ROOM 700

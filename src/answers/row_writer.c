@@ -39,7 +39,7 @@ const char *frag_column_text(uint32_t i)
 	return i < FRAG_COLUMN_METRICS ? of_step[i].text : frag_column_metric(i)->text;
 }
 
-/* The columns in the order of their numbers, those that are asked for among them or not. */
+/* The columns in the order of their numbers, with or without the optional ones. */
 static struct frag_columns columns_in_order(bool requested)
 {
 	struct frag_columns columns = { .count = 0 };
@@ -211,6 +211,7 @@ static char *put_nothing(char *p, bool json)
 	return json ? PUT(p, "null") : p;
 }
 
+/* A column about the step itself; a missing value is null in NDJSON and empty in CSV. */
 static char *put_of_step(char *p, const struct frag_step *step, enum frag_row_column column, bool json)
 {
 	const struct frag_event *ev = step->event;
@@ -394,8 +395,8 @@ static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
 }
 
 /*
- * Members that do not apply are left out, so that two runs differ in a line only
- * where they decided differently.
+ * Members that do not apply are omitted, so that lines of two runs differ only where
+ * the runs decided differently.
  */
 static char *placements_put_line(char *p, const struct frag_rows *rows,
 				 const struct frag_step *step)

@@ -9,7 +9,7 @@
 #include "fragsim/error.h"
 #include "fragsim/metrics.h"
 
-/* What a row says of its step; the metrics follow, by their number in the table. */
+/* Columns about the step itself; the metrics follow, by their number in the table. */
 enum frag_row_column {
 	FRAG_COLUMN_STEP, FRAG_COLUMN_T, FRAG_COLUMN_DEVICE, FRAG_COLUMN_OP, FRAG_COLUMN_ID,
 	FRAG_COLUMN_SIZE, FRAG_COLUMN_STATUS, FRAG_COLUMN_METRICS,
@@ -22,7 +22,7 @@ struct frag_columns {
 	uint32_t count;
 };
 
-/* What a row has where nobody asks for anything else. */
+/* The default columns. */
 struct frag_columns frag_columns_usual(void);
 
 /* "NAME,..." or "all". -FRAG_EUSAGE */

@@ -75,6 +75,7 @@ static void put_slurm(FILE *f, const struct frag_sweep_script *s)
 	      f);
 }
 
+/* A script for GNU parallel: a job for each shard, and the merge at the end. */
 static void put_parallel(FILE *f, const struct frag_sweep_script *s)
 {
 	fprintf(f,

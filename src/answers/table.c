@@ -66,7 +66,7 @@ void frag_table_begin(struct frag_table *t, const struct frag_column *columns, b
 	fputs(csv ? "" : "\n", f);
 }
 
-/* Is the next cell in this form? Then what stands before it is written. */
+/* Is the next cell in this format? Then its separator is written. */
 static bool table_begin(struct frag_table *t)
 {
 	bool first = true;

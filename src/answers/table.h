@@ -75,7 +75,7 @@ void frag_cell(struct frag_table *t, bool there, uint64_t value);
 void frag_cell_percent(struct frag_table *t, bool there, double value);
 /* UINT64_MAX: not there. */
 void frag_cell_bytes(struct frag_table *t, uint64_t bytes);
-/* What other columns of the row are beside: nothing at all. */
+/* A cell without a value that is empty in every format. */
 void frag_cell_none(struct frag_table *t);
 
 /* Its name, and then its rows. */

@@ -26,7 +26,7 @@ static inline const char *frag_color_code(bool colour, enum frag_color_code whic
 	return colour ? codes[which] : "";
 }
 
-/* Words after a head, in lines of so many columns; 0, no terminal: in one line. */
+/* Words after a head, wrapped to the columns; 0, no terminal: in one line. */
 void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f);
 
 /*
@@ -38,7 +38,7 @@ void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, 
 	__attribute__((format(printf, 4, 0)));
 
 /*
- * The first column of a table, of that width; a longer name has a line of its own. indent: columns
+ * The first column of a table, of that width; a longer name has a separate line. indent: columns
  * on the left of the name.
  */
 void frag_put_name(const char *name, int width, int indent, FILE *f);

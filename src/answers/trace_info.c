@@ -14,7 +14,7 @@
 
 #define SETTINGS_ROOM 4096
 
-/* The string that PyTorch was given, or else what its values come to; NULL: none in the file. */
+/* The settings string of PyTorch, or else one made from its values; NULL: none in the file. */
 static const char *find_settings(const struct frag_snapshot *s, char buf[SETTINGS_ROOM])
 {
 	if (frag_snapshot_settings(s, buf, SETTINGS_ROOM))
@@ -198,6 +198,7 @@ static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 	return buf;
 }
 
+/* Counts of events by operation, of streams, pools and sizes, and the time span. */
 static void print_events(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
 	const char *between = "";
@@ -248,7 +249,7 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 	}
 }
 
-/* What a snapshot says of it, beside the trace. */
+/* Lines about the snapshot that the trace was read from. */
 static void print_host(const struct frag_host_memory *host, FILE *f)
 {
 	if (!host->events && !host->live)

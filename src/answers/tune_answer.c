@@ -20,11 +20,11 @@ static uint32_t frag_tune_rows(const struct frag_tune *tune,
 
 #define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
 #define NAME_MIN 8
-#define FIGURES 58              /* columns beside the name */
+#define FIGURES 58              /* columns after the name */
 #define GAIN_ROOM (2 * FRAG_NUMBER_ROOM + 32)
 
 /* What settings cost or rule out, and the release 2.N before which PyTorch refuses them: of a key
- * whatever its value, or of one setting as it is written. */
+ * whatever its value, or of one setting with its value. */
 static const struct cost {
 	const char *setting, *words;
 	uint32_t since;
@@ -348,7 +348,7 @@ static void tune_print_capacity(uint64_t bytes, FILE *f)
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
-/* On a device that was given nobody looks for smaller ones. */
+/* With a given device, smaller ones are not searched for. */
 static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
 			   const struct frag_text_style *paper, FILE *f)
 {
@@ -415,7 +415,7 @@ static void tune_print_table(const struct frag_tune *t, const struct frag_text_s
 	print_remarks(t, rows, count, paper, f);
 }
 
-/* The result on traces that were not tuned on, beside their own best. */
+/* The result on traces that were not tuned on, next to their own best. */
 static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper,
 			FILE *f)
 {
@@ -623,6 +623,7 @@ static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint3
 	put_bytes(own, "smallest", test->own_smallest);
 }
 
+/* The members of the document, see fragsim-tune(1). */
 void frag_tune_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_tune_answer *a = what;

@@ -1,4 +1,4 @@
-/* verdict.c - the recorded decisions and ours, in words. */
+/* verdict.c - recorded and simulated decisions compared, for people. */
 #include "answers/verdict.h"
 
 #include <inttypes.h>

@@ -130,7 +130,7 @@ static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, u
 	return buf;
 }
 
-/* For programs a row has one run, for people one figure of two. */
+/* In CSV a row is one run, in Markdown one metric of both runs. */
 static const struct frag_column columns[] = {
 	{ "trace", NULL, FRAG_CELL_TEXT },
 	{ "policy", NULL, FRAG_CELL_TEXT },

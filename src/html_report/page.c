@@ -8,7 +8,7 @@
 /* What few steps have: apart from what all have, so that it costs them nothing. */
 #define RARE __attribute__((cold, noinline))
 
-/* The block in a slot of the trace: what becomes of it once it ends. */
+/* The block in a slot of the trace, which becomes a rectangle when it ends. */
 struct frag_page_block {
 	struct frag_area area;  /* without bytes: there is none; who: its share */
 	uint32_t device;
@@ -53,7 +53,7 @@ void frag_page_fini(struct frag_page *page)
 	free(page->ready.at);
 }
 
-/* What is told of a piece of a segment that ends. */
+/* Context of a callback for an ended part of a segment. */
 struct ending {
 	struct frag_page_device *d;
 	uint64_t step;
@@ -103,11 +103,11 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 	return place ? page_release(d, place, step) : 0;
 }
 
-/* Segments that were there before the first step, and are still. */
+/* Segments that exist since before the first step. */
 struct beginning {
 	struct frag_page_device *d;
 	const struct frag_step *step;
-	struct frag_floor_place *place;       /* of a range, whose blocks come */
+	struct frag_floor_place *place;       /* of a range with blocks */
 	int rc;
 };
 
@@ -194,7 +194,7 @@ static inline int page_end_block(struct frag_page *page, struct frag_page_block 
 	return frag_areas_add(&d->blocks, &b->area);
 }
 
-/* Room for one in a slot. */
+/* Grows the array to contain the slot. */
 RARE static bool page_make_live(struct frag_page *page, uint32_t slot)
 {
 	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)slot + 1, sizeof(*page->live)))
@@ -246,7 +246,7 @@ RARE static int defer_block(struct frag_page *page, const struct frag_page_block
 	return page_push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
 }
 
-/* What the trace ends is looked at first from now on; the last one takes its place. */
+/* Moves blocks whose pending free ends here to the ready list; the last one fills the gap. */
 static int note_ended(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
@@ -381,7 +381,7 @@ static void add_holder(struct frag_page_share *held, const struct frag_page_bloc
 	held[b->area.who].blocks++;
 }
 
-/* Who holds what now, or held it at the peak: by share, the caller's. NULL: out of memory. */
+/* Live bytes by share, now or at the peak; owned by the caller. NULL: out of memory. */
 static struct frag_page_share *holders(const struct frag_page *page, uint32_t device, bool at_peak)
 {
 	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };

@@ -1,9 +1,9 @@
 /*
- * page.h - what is kept of a run so that it can be drawn: its timeline, and who was where.
+ * page.h - the data of a run that its HTML report draws: the timeline, and the place of each block.
  *
- * All of it is collected in one pass by an observer, and none of it grows with the steps: only
- * with the blocks, segments and tags that are there at the same time. A step's number is its
- * place on the x axis; what a step left behind is what counts for it.
+ * An observer collects all of it in one pass. Its memory grows only with the blocks, segments and
+ * tags that exist at the same time, not with the steps. The x axis has the numbers of the steps;
+ * the values of a step are those after it.
  */
 #ifndef HTML_REPORT_PAGE_H
 #define HTML_REPORT_PAGE_H
@@ -15,16 +15,16 @@
 #include "html_report/step_series.h"
 #include "html_report/tag_timeline.h"
 
-#define FRAG_PAGE_OOMS_MAX 8            /* moments beside the peak */
+#define FRAG_PAGE_OOMS_MAX 8            /* moments in addition to the peak */
 #define FRAG_PAGE_HOLDERS_MAX 400
 
-/* A moment at which somebody asks who holds the memory. */
+/* A moment whose live bytes are listed by tag. */
 struct frag_page_moment {
 	uint64_t step;
 	struct frag_window_line window; /* each step around it */
 	struct frag_page_share shares[FRAG_PAGE_HOLDERS_MAX];   /* the largest first */
 	uint32_t share_count;
-	uint64_t rest_bytes, rest_blocks;       /* of those that are left out */
+	uint64_t rest_bytes, rest_blocks;       /* of the omitted ones */
 };
 
 /* One device of a run. */
@@ -36,10 +36,10 @@ struct frag_page_device {
 	struct frag_window_line recent; /* a ring, while it lasts */
 	struct frag_page_moment peak, ooms[FRAG_PAGE_OOMS_MAX];
 	struct frag_page_moment
-		worst; /* where most is non-releasable; nobody asks who holds then */
-	struct frag_page_moment look;   /* the step that somebody looks at */
+		worst; /* most non-releasable bytes; without tags */
+	struct frag_page_moment look;   /* the step that the report opens at */
 	uint32_t oom_count;
-	uint64_t window_due;            /* one is to be taken once so many steps were seen */
+	uint64_t window_due;            /* the next one is taken after this many steps */
 	uint64_t pending;               /* bytes */
 	uint64_t highest[2];            /* reserved and allocated, at the peak so far */
 	uint64_t non_releasable;              /* the most so far */
@@ -67,14 +67,14 @@ struct frag_page {
 	struct frag_page_waits waiting, ready;  /* pending; ready: the trace has ended them */
 };
 
-/* For a simulation of so many devices. Release it also where this fails. -FRAG_ENOMEM */
+/* For a simulation with that number of devices. Release it after a failure, too. -FRAG_ENOMEM */
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
 		   struct frag_error *err);
 /* Observer; ctx is the struct frag_page. */
 int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
-/* After the last step, before the simulation is retired: what lives on ends here. -FRAG_ENOMEM */
+/* After the last step, before the simulation is retired: ends the live blocks. -FRAG_ENOMEM */
 int frag_page_end(struct frag_page *page, struct frag_error *err);
-/* After that: of each device so many rectangles at most, the largest. -FRAG_ENOMEM */
+/* After that: keeps the largest rectangles of each device, up to a number. -FRAG_ENOMEM */
 int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err);
 void frag_page_fini(struct frag_page *page);    /* one that is zeroed is fine */
 

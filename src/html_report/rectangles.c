@@ -1,4 +1,4 @@
-/* rectangles.c - rectangles of addresses and steps: the largest are kept, the rest is summed up. */
+/* rectangles.c - rectangles of addresses and steps: keeps the largest and sums up the others. */
 #include "html_report/rectangles.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "fragsim/error.h"
 
 #define ROW_SHIFT_LEAST 9       /* blocks are rarely smaller */
-#define PIXEL_MAX 0x1p62        /* what is larger is told in the end */
+#define PIXEL_MAX 0x1p62        /* larger rectangles are reported at the end */
 
-/* Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. */
+/* Bytes x steps: may exceed 64 bits, and needs no exact digits. */
 static double rectangles_size_of(const struct frag_area *a)
 {
 	return (double)(a->end - a->birth) * (double)a->bytes;
@@ -201,7 +201,7 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
 
 /*
  * A pixel only grows: what it was a little while ago tells most of the small ones, and those that
- * grow small in the meantime are told in the end.
+ * become too small in the meantime are reported at the end.
  */
 static bool is_small(struct frag_areas *areas, const struct frag_area *a)
 {

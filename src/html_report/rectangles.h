@@ -1,10 +1,9 @@
 /*
- * rectangles.h - rectangles of addresses and steps: the largest are kept, the rest is summed up.
+ * rectangles.h - rectangles of addresses and steps: keeps the largest and sums up the others.
  *
- * A rectangle that covers less than a pixel of 4096 columns and 2048 rows, and beyond a number of
- * them the smallest, go into a raster of cells, each of which has how many bytes x steps were
- * covered there. Its columns and rows double as the run grows, so it takes the same memory for
- * any run.
+ * Rectangles that cover less than a pixel of 4096 columns and 2048 rows, and the smallest beyond a
+ * maximum number, go into a raster. Each of its cells counts the bytes x steps covered there. The
+ * columns and rows double as the run grows, so the raster takes the same memory for any run.
  */
 #ifndef HTML_REPORT_RECTANGLES_H
 #define HTML_REPORT_RECTANGLES_H
@@ -40,7 +39,7 @@ struct frag_areas {
 	uint64_t height;        /* of all lanes, so far */
 	uint64_t dropped;       /* went into the raster */
 	uint64_t pixel;         /* bytes x steps, as it was not long ago: */
-	uint64_t pixel_until;   /* it is looked at again at this step */
+	uint64_t pixel_until;   /* the next check is at this step */
 	struct frag_lane *lanes;
 	uint32_t lane_count, lane_capacity, rows;
 	uint32_t column_shift, row_shift;
@@ -49,8 +48,9 @@ struct frag_areas {
 /* -FRAG_ENOMEM, as below. */
 int frag_areas_add(struct frag_areas *areas, const struct frag_area *area);
 /*
- * After the last one: those go that cover no pixel of a run of so many steps and so many bytes,
- * and the smallest beyond max; the rest is sorted by birth and place. Again for fewer.
+ * After the last one: removes those that cover no pixel of a run of these steps and bytes, and the
+ * smallest beyond max; sorts the others by first step and address. May be repeated with a smaller
+ * max.
  */
 int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, uint32_t max);
 void frag_areas_fini(struct frag_areas *areas);

@@ -2,9 +2,9 @@
  * segment_layout.h - where a segment is on the map: the lowest place that is free as long as it
  * lives.
  *
- * Segments are stacked first fit. An expandable range, whose addresses nobody fills, has a lane of
- * its own beside them, as wide as what is ever mapped of it; lanes come one above the other at
- * the end, when that is known.
+ * Segments are stacked first fit. An expandable segment reserves more addresses than it maps, so it
+ * has a separate lane, as wide as the part that is ever mapped; lanes are stacked at the end, when
+ * their widths are known.
  */
 #ifndef HTML_REPORT_SEGMENT_LAYOUT_H
 #define HTML_REPORT_SEGMENT_LAYOUT_H
@@ -45,7 +45,7 @@ struct frag_segment_layout {
 int frag_floor_init(struct frag_segment_layout *floor);
 void frag_floor_fini(struct frag_segment_layout *floor);
 
-/* A segment, or a range of which nothing is mapped yet. */
+/* A segment, or an expandable one without mapped pages. */
 int frag_floor_add(struct frag_segment_layout *floor, uint32_t ordinal, uint64_t bytes, bool range,
 		   uint64_t step);
 /* The place of one that is there; NULL: it is not. */
@@ -61,7 +61,7 @@ static inline struct frag_floor_place *frag_floor_find(struct frag_segment_layou
 }
 void frag_floor_remove(struct frag_segment_layout *floor, struct frag_floor_place *place);
 
-/* Pages of a range. ended is told of what was there from `birth` until now. */
+/* Pages of an expandable segment. `ended` is called for the pages mapped since its first step. */
 int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
 typedef int frag_piece_fn(void *ctx, const struct frag_floor_place *place,
 			  const struct frag_layout_piece *piece);

@@ -1,4 +1,4 @@
-/* step_series.c - figures over the steps of a run. */
+/* step_series.c - metrics over the steps of a run. */
 #include "html_report/step_series.h"
 
 static void step_series_cover(struct frag_series_bucket *to, const struct frag_series_bucket *with)
@@ -11,7 +11,7 @@ static void step_series_cover(struct frag_series_bucket *to, const struct frag_s
 	}
 }
 
-/* Two neighbours become one. */
+/* Merges adjacent buckets. */
 static void step_series_halve(struct frag_line *line)
 {
 	for (uint32_t i = 0; 2 * i < line->count; i++) {
@@ -23,7 +23,7 @@ static void step_series_halve(struct frag_line *line)
 	line->shift++;
 }
 
-/* Steps that are left out, or of another device, may leave buckets without one. */
+/* Buckets may be empty, because of omitted steps or steps of another device. */
 struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step)
 {
 	static const struct frag_series_bucket none = {

@@ -1,6 +1,6 @@
 /*
- * step_series.h - figures over the steps of a run: the least and the most of each stretch, exactly,
- * and single steps around a few of them.
+ * step_series.h - metrics over the steps of a run: exact minimum and maximum of each bucket, and
+ * single steps around a few of them.
  */
 #ifndef HTML_REPORT_STEP_SERIES_H
 #define HTML_REPORT_STEP_SERIES_H
@@ -50,7 +50,7 @@ static inline void frag_line_widen(struct frag_series_bucket *b, enum frag_line_
 		b->most[k] = at;
 }
 
-/* Steps come in order, and there are many: each figure by itself, in line. */
+/* Steps come in order, and there are many: each metric has an inline function. */
 static inline void frag_line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
 				 uint64_t allocated, uint64_t requested, uint64_t non_releasable)
 {

@@ -1,4 +1,4 @@
-/* tag_timeline.c - who holds the memory, step by step. */
+/* tag_timeline.c - live bytes by tag and stack, step by step. */
 #include "html_report/tag_timeline.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool is_text(const struct frag_who_tag *tag, struct frag_text text)
 	       && memcmp(tag->text, text.text, tag->length) == 0;
 }
 
-/* By its text. Long ones that begin alike are told apart by their hashes. */
+/* Found by its text. Hashes distinguish long texts with the same beginning. */
 static uint32_t tag_of_text(struct frag_tag_timeline *w, struct frag_text text)
 {
 	uint64_t hash;
@@ -86,7 +86,7 @@ static uint32_t tag_of_text(struct frag_tag_timeline *w, struct frag_text text)
 	return i != UINT32_MAX && frag_map_add(&w->by_text, hash, i) ? i : UINT32_MAX;
 }
 
-/* The text must be looked at where no live block vouches for the number. */
+/* The text must be compared where no live block has the number. */
 static uint32_t tag_timeline_tag_of(struct frag_tag_timeline *w, uint32_t number)
 {
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;

@@ -1,10 +1,9 @@
 /*
- * tag_timeline.h - who holds the memory, step by step: live bytes by tag and stack, and at the
- * peak.
+ * tag_timeline.h - live bytes by tag and stack, step by step and at the peak.
  *
- * A trace may give a tag's number to another tag once no block has it; here each text has a number
- * of its own. The first FRAG_TAGS_MAX of them are told apart, of each the first FRAG_TAG_TEXT bytes
- * are kept, and all others are one, FRAG_TAG_OTHERS; stacks likewise.
+ * A trace may give a tag's number to another tag once no block has it; here each text has a separate
+ * number. The first FRAG_TAGS_MAX texts have one each, with their first FRAG_TAG_TEXT bytes; all
+ * others share FRAG_TAG_OTHERS. Stacks likewise.
  */
 #ifndef HTML_REPORT_TAG_TIMELINE_H
 #define HTML_REPORT_TAG_TIMELINE_H
@@ -28,7 +27,7 @@ struct frag_who_share {
 	uint32_t tag, stack;            /* stack: for frag_symbols_frame() */
 };
 
-/* Of a share on one device: what was there at the peak of this number, and has died since. */
+/* Of a share on one device: its blocks at the peak of this number that were freed since. */
 struct frag_who_sum {
 	uint64_t bytes, blocks;
 	uint64_t peak;
@@ -58,7 +57,7 @@ struct frag_tag_timeline {
 	uint32_t plain_count, plain_capacity;
 	struct frag_who_sum **sums;     /* by device, by share */
 	uint32_t *sum_capacities;
-	uint64_t *peaks;                /* by device: so many so far */
+	uint64_t *peaks;                /* by device: number of peaks */
 	uint32_t device_count;
 };
 
@@ -97,7 +96,7 @@ static inline void frag_who_peaks(struct frag_tag_timeline *who, uint32_t device
 	who->peaks[device]++;
 }
 
-/* A block dies that was there at the peak. False: out of memory. */
+/* Call when a block of the peak is freed. False: out of memory. */
 bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *who, uint32_t share,
 				       uint32_t device, uint64_t bytes);
 
@@ -106,8 +105,7 @@ void frag_who_add_dead(const struct frag_tag_timeline *who, uint32_t device,
 		       struct frag_page_share *held);
 
 /*
- * Of all shares, who holds what, the largest `max`, in order, and what the others come to; held
- * is sorted.
+ * The `max` shares with the most bytes, in order, and the totals of the others; sorts held.
  */
 uint32_t frag_who_largest(struct frag_page_share *held, uint32_t count, struct frag_page_share *out,
 			  uint32_t max, uint64_t *rest_bytes, uint64_t *rest_blocks);
