@@ -6,8 +6,6 @@
 #include "cmd/transform_trace.h"
 #include "trace/name_tables.h"
 
-static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
-
 #define WORD_ROOM 40
 
 enum { TAGS, IDS, STREAMS, POOLS, MARKS, WORDS };
@@ -18,12 +16,9 @@ struct anonymize {
 	struct frag_device_figures *devices;
 };
 
-static int anonymize_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct anonymize *a = ctx;
-
-	return frag_rewrite_set(&a->rewrite, id, value, err);
-}
+static const struct frag_opt opts[] = {
+	FRAG_REWRITE_OPTS(offsetof(struct anonymize, rewrite)), { 0 },
+};
 
 /* Devices keep their figures, and nothing says where the trace comes from. */
 static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
@@ -95,29 +90,25 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
  * All tables of words are made before any failure is looked at, so that all can be
  * released alike.
  */
-static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-			  struct frag_error *err)
+static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct anonymize a = { .rewrite = { .head = head, .event = event } };
+	struct anonymize *a = own;
 	bool made = true;
-	int rest, rc;
+	int rc;
 
-	(void)status;
-	a.rewrite.ctx = &a;
-	rc = frag_options(cmd, argc, argv, &a, anonymize_set_option, &rest, err);
-	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
-	if (rc || !rest)
-		return rc;
-	rc = frag_rewrite_find_form(&a.rewrite, argv[rest + 1], err);
+	a->rewrite.head = head;
+	a->rewrite.event = event;
+	a->rewrite.ctx = a;
+	rc = frag_rewrite_find_form(&a->rewrite, args->words[1], err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < WORDS; i++)
-		made = frag_handles_init(&a.words[i], frag_hash_seed()) && made;
-	rc = made ? frag_rewrite(&a.rewrite, argv[rest], argv[rest + 1], err)
+		made = frag_handles_init(&a->words[i], frag_hash_seed()) && made;
+	rc = made ? frag_rewrite(&a->rewrite, args->words[0], args->words[1], err)
 		  : frag_fail_nomem(err);
 	for (uint32_t i = 0; i < WORDS; i++)
-		frag_handles_fini(&a.words[i]);
-	free(a.devices);
+		frag_handles_fini(&a->words[i]);
+	free(a->devices);
 	return rc;
 }
 
@@ -127,5 +118,7 @@ const struct frag_cmd frag_cmd_anonymize = {
 	.args = "[options] IN OUT",
 	.summary = "write a trace without the program's own words",
 	.opts = opts,
+	.needs = FRAG_NEEDS_IN_OUT,
+	.size = sizeof(struct anonymize),
 	.exec = anonymize_exec,
 };

@@ -98,41 +98,6 @@ void frag_drawing_fini(struct frag_html_page *d)
 	free(d->pages);
 }
 
-/* What has more than the usual characters is quoted. */
-char *frag_command_line(const char *command, int argc, char *const *argv)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=:,./@%";
-	size_t length = strlen("fragsim ") + strlen(command) + 1;
-	char *text, *p;
-
-	for (int i = 1; i < argc; i++)
-		length += 4 * strlen(argv[i]) + 3;
-	text = p = malloc(length);
-	if (!text)
-		return NULL;
-	p = stpcpy(stpcpy(p, "fragsim "), command);
-	for (int i = 1; i < argc; i++) {
-		const bool quoted = !*argv[i] || argv[i][strspn(argv[i], plain)];
-
-		p = stpcpy(p, quoted ? " '" : " ");
-		for (const char *c = argv[i]; *c; c++)
-			if (*c == '\'')
-				p = stpcpy(p, "'\\''");
-			else
-				*p++ = *c;
-		p = stpcpy(p, quoted ? "'" : "");
-	}
-	return text;
-}
-
-int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, char *const *argv,
-		     struct frag_error *err)
-{
-	*r = (struct frag_answer_page){ .command = frag_command_line(command, argc, argv) };
-	return r->command ? 0 : frag_fail_nomem(err);
-}
-
 int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
 			      struct frag_answer_output *printed, struct frag_error *err)
 {
@@ -153,7 +118,6 @@ void frag_redraw_fini(struct frag_answer_page *r)
 	for (uint32_t i = 0; i < r->count; i++)
 		frag_page_section_fini(&r->sections[i]);
 	free(r->sections);
-	free(r->command);
 }
 
 int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,

@@ -36,15 +36,9 @@ int frag_drawing_section(struct frag_html_page *drawing, const struct frag_sessi
 
 void frag_drawing_fini(struct frag_html_page *drawing);   /* one that is zeroed is fine */
 
-/*
- * The command and what follows it, as a shell would read it again; before the options are read,
- * which moves them. NULL: out of memory.
- */
-char *frag_command_line(const char *command, int argc, char *const *argv);
-
 struct frag_answer_page {
 	const char *path;               /* of the page; NULL: there is none */
-	char *command;
+	const char *command;            /* as a shell would read it again; borrowed */
 	struct frag_page_section *sections;     /* one a trace that was drawn */
 	uint32_t count, room;
 	const struct frag_format *text; /* the answer in words, and what it is of; borrowed */
@@ -65,12 +59,6 @@ struct frag_redrawn {
 	uint32_t source;
 };
 
-/*
- * Before the options are read: the command line. -FRAG_ENOMEM. It is released by
- * frag_redraw_fini(), also where this fails.
- */
-int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, char *const *argv,
-		     struct frag_error *err);
 /*
  * Once the options are read: the page, where one is asked for, is one of the outputs, and says
  * what people read on standard output. -FRAG_EUSAGE

@@ -7,22 +7,15 @@
 #include "documents/documents.h"
 #include "answers/report.h"
 
-enum { OPT_JSON = 1 };
-
-static const struct frag_opt opts[] = {
-	{ 0, "json", "FILE", "write them as JSON (- is standard output)", OPT_JSON },
-	{ 0 },
+struct cards {
+	const char *json;
 };
 
-static int cards_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	const char **json = ctx;
-
-	(void)id;
-	(void)err;
-	*json = value;
-	return 0;
-}
+static const struct frag_opt opts[] = {
+	{ 0, "json", "FILE", "write them as JSON (- is standard output)",
+	  FRAG_TEXT(struct cards, json) },
+	{ 0 },
+};
 
 static int cards_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
@@ -54,24 +47,20 @@ static uint32_t count_cards(void)
 	return count;
 }
 
-static int cards_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		      struct frag_error *err)
+static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	const struct frag_card **found;
-	const char *json = NULL;
-	int rest, rc = frag_options(cmd, argc, argv, &json, cards_set_option, &rest, err);
+	const struct cards *cards = own;
+	const struct frag_card **found = calloc(count_cards() + (size_t)args->count + 1,
+						sizeof(*found));
+	int rc;
 
-	(void)status;
-	if (rc || !rest)
-		return rc;
-	found = calloc(count_cards() + (size_t)(argc - rest) + 1, sizeof(*found));
 	if (!found)
 		return frag_fail_nomem(err);
-	rc = cards_find(argv + rest, found, err);
-	if (!rc && json)
-		rc = frag_write_file(json, cards_write_json, found, err);
+	rc = cards_find(args->words, found, err);
+	if (!rc && cards->json)
+		rc = frag_write_file(cards->json, cards_write_json, found, err);
 	else if (!rc)
-		frag_report_cards(found, rest < argc, stdout);
+		frag_report_cards(found, args->count > 0, stdout);
 	free(found);
 	return rc;
 }
@@ -82,5 +71,6 @@ const struct frag_cmd frag_cmd_cards = {
 	.args = "[options] [CARD ...]",
 	.summary = "list GPUs with the memory that their driver reports",
 	.opts = opts,
+	.size = sizeof(struct cards),
 	.exec = cards_exec,
 };

@@ -3,29 +3,74 @@
 #define CMD_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fragsim/error.h"
 
+#define FRAG_GIVEN_MAX 64
+
+struct frag_opt;
+
+/* Sets what the option stands for; at is its member, or all of the options where the row has none. */
+typedef int frag_set_option(void *at, const struct frag_opt *o, const char *value,
+			    struct frag_error *err);
+
+/* What becomes of an option's value. */
+enum frag_opt_kind {
+	FRAG_OPT_CALL,          /* `set` reads it */
+	FRAG_OPT_FLAG,          /* bool, becomes true */
+	FRAG_OPT_TEXT,          /* const char *, the value itself */
+	FRAG_OPT_SIZE,          /* uint64_t, bytes, at least `min` */
+	FRAG_OPT_CAPACITY,      /* uint64_t, bytes of a device; 0 is unlimited */
+	FRAG_OPT_TOTAL,         /* uint64_t, the same, by --device-bytes SIZE or --device CARD|SIZE */
+	FRAG_OPT_SHARE,         /* uint64_t, bytes of a device that others use */
+	FRAG_OPT_COUNT,         /* uint64_t, from `min` to `max` */
+	FRAG_OPT_COUNT32,       /* uint32_t, likewise */
+	FRAG_OPT_WORD,          /* int, the index of one of the words */
+	FRAG_OPT_SECONDS,       /* double, from 30s, 500ms or 5m */
+};
+
+/* One row a option: how it is written and described, and which member it sets. */
 struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
-	const char *arg;        /* what it takes, in capitals, one word or two; NULL: nothing */
+	const char *arg;        /* its value, in capitals, one word or two; NULL: none */
 	const char *help;       /* one line, no full stop; '=' and the new name if this is an old
 				 * name, which no list shows */
-	int id;                 /* the command's own */
+	enum frag_opt_kind kind;
+	size_t at;              /* the offset of the member in the command's options */
+	uint64_t min, max;
+	uint64_t usual;         /* the member without the option; 0: it is not set */
+	const char *const *words;       /* ended by NULL */
+	frag_set_option *set;
 };
 
-/* A row that most tables of options have. */
-#define FRAG_LENIENT_ROW(id)                                                                   \
-	{ 0, "lenient", NULL, "skip invalid events", (id) }
+/* The kind and the member of a row; a member of another type does not compile. */
+#define FRAG_MEMBER(type, member, is)                                                          \
+	(offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, is : 1)))
+#define FRAG_FLAG(type, member) .kind = FRAG_OPT_FLAG, .at = FRAG_MEMBER(type, member, bool)
+#define FRAG_TEXT(type, member)                                                                \
+	.kind = FRAG_OPT_TEXT, .at = FRAG_MEMBER(type, member, const char *)
+#define FRAG_SIZE(type, member, least)                                                         \
+	.kind = FRAG_OPT_SIZE, .at = FRAG_MEMBER(type, member, uint64_t), .min = (least)
+#define FRAG_CAPACITY(type, member)                                                            \
+	.kind = FRAG_OPT_CAPACITY, .at = FRAG_MEMBER(type, member, uint64_t)
+#define FRAG_COUNT(type, member, least, most)                                                  \
+	.kind = FRAG_OPT_COUNT, .at = FRAG_MEMBER(type, member, uint64_t), .min = (least),     \
+	.max = (most)
+#define FRAG_WORD(type, member, list)                                                          \
+	.kind = FRAG_OPT_WORD, .at = FRAG_MEMBER(type, member, int), .words = (list)
+#define FRAG_SECONDS(type, member)                                                             \
+	.kind = FRAG_OPT_SECONDS, .at = FRAG_MEMBER(type, member, double)
+#define FRAG_CALL(function) .set = (function)
+#define FRAG_CALL_AT(type, member, function) .at = offsetof(type, member), .set = (function)
 
 /* Of commands that print colour; main.c takes it in front of a command too. */
-#define FRAG_COLOR_ROW(id)                                                                     \
-	{ 0, "color", "WHAT", "auto, always or never (auto: on a terminal)", (id) }
-
-/* --color */
-int frag_option_color(const char *value, struct frag_error *err);
+#define FRAG_COLOR_ROW                                                                         \
+	{ 0, "color", "WHAT", "auto, always or never (auto: on a terminal)",                   \
+	  FRAG_CALL(frag_set_color) }
+frag_set_option frag_set_color;
 
 /* An option that only another command has, and what to say of it. */
 struct frag_misplaced_option {
@@ -39,6 +84,29 @@ enum frag_job {
 };
 extern const char *const frag_job_names[FRAG_JOBS];
 
+struct frag_cmd;
+struct frag_format;
+
+/* What the command line has besides the values of options. */
+struct frag_args {
+	const struct frag_cmd *cmd;
+	char **words;           /* the operands */
+	uint32_t count;
+	const char *line;       /* the command as a shell would read it again */
+	int *status;            /* may be raised to an exit status that is no error */
+	const struct frag_opt *given[FRAG_GIVEN_MAX];   /* the options, in their order */
+	uint32_t given_count;
+};
+
+/* What a command needs, which is there before it is called. */
+enum frag_needs {
+	FRAG_NEEDS_TRACE = 1,   /* one operand */
+	FRAG_NEEDS_TRACES = 2,  /* one or more */
+	FRAG_NEEDS_IN_OUT = 4,  /* two: the trace that is read, and the one that is written */
+	FRAG_NEEDS_RUN = 8,     /* its options begin with a struct frag_run_options, or */
+	FRAG_NEEDS_ANSWER = 16, /* with a struct frag_question, and its answer has formats */
+};
+
 struct frag_cmd {
 	const char *name;
 	enum frag_job job;
@@ -46,10 +114,25 @@ struct frag_cmd {
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
 	const struct frag_misplaced_option *foreign;     /* optional */
-	/* 0 or -FRAG_E...; *status may be raised to an exit status that is no error */
-	int (*exec)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		    struct frag_error *err);
+	unsigned needs;
+	const struct frag_format *const *formats;       /* of its answer */
+	const char *operand;    /* what messages call the operand; NULL: TRACE */
+	size_t size;            /* of its options, which are zeroed, then have the usual values */
+	void (*init)(void *own);        /* optional: usual values that no row has */
+	/* 0 or -FRAG_E... */
+	int (*exec)(void *own, struct frag_args *args, struct frag_error *err);
+	void (*fini)(void *own);        /* optional; after exec, and where the options are bad */
+	/* in place of all: for a table of options that depends on the words */
+	int (*raw)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		   struct frag_error *err);
 };
+
+/* Reads the command's options, provides what it needs, and calls it. */
+int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		     struct frag_error *err);
+
+/* The name of the last option that was given, unless it is one of these; NULL: there is none. */
+const char *frag_last_given(const struct frag_args *args, const char *const *except);
 
 extern const struct frag_cmd frag_cmd_anonymize;
 extern const struct frag_cmd frag_cmd_cards;
@@ -88,13 +171,11 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 void frag_print_commands(void);
 
 /*
- * Walks the options of argv; what is no option is moved behind them. set (NULL:
- * there are none) is called for each, value NULL where it takes none, and twice where it takes two
- * words. *rest is the index of the first operand, or 0 where -h was answered and nothing is left to do.
+ * Reads the options of argv into own; operands are moved behind them. *rest is the index of the
+ * first operand, or 0 where -h was answered and nothing is left to do.
  */
-int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
-		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
-		 int *rest, struct frag_error *err);
+int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
+		 struct frag_args *args, int *rest, struct frag_error *err);
 
 /*
  * A warning about how an option is written, which frag_options() prints after the last option,
@@ -102,33 +183,28 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
  */
 void frag_option_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * Values of options, by their names without the dashes: bytes, those of a device and those
- * that others hold of one, of which few need a unit, a number from least to most, the index
- * of one of the words, which NULL ends. -FRAG_EUSAGE with what is required.
- */
+/* Values of options that no row describes, by their names without the dashes. -FRAG_EUSAGE */
 #define FRAG_COUNT_MAX ((UINT64_C(1) << 53) - 1)
 int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
 		     struct frag_error *err);
 int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 struct frag_error *err);
-int frag_option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err);
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
 		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err);
+/* Gives the members the values that they have without their options. */
+void frag_options_usual(void *own, const struct frag_opt *opts);
+/* Sets the member as the row's kind says. */
+int frag_option_set(void *own, const struct frag_opt *o, const char *value, struct frag_error *err);
 
-/*
- * The capacity of a device, from --device-bytes SIZE or --device CARD|SIZE. A card is one of
- * device/known_cards.h; cards are sold by the GB and have as many GiB, so --device reads GB as GiB,
- * with a warning. option names the option, *given the one that set the capacity before, or NULL.
- */
-int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,
-		      struct frag_error *err);
-
-/* A row of a table of options; the other one is worded as the command means it. */
-#define FRAG_CARD_ROW(id)                                                                      \
-	{ 0, "device", "CARD", "capacity: a GPU such as h100-80gb (see fragsim cards), or a size", (id) }
+/* Rows of --device-bytes, worded as the command means it, and --device. */
+#define FRAG_TOTAL_ROWS(place, help, without)                                                  \
+	{ 0, "device-bytes", "SIZE", (help), .kind = FRAG_OPT_TOTAL, .at = (place),            \
+	  .usual = (without) },                                                                \
+	{ 0, "device", "CARD",                                                                 \
+	  "capacity: a GPU such as h100-80gb (see fragsim cards), or a size",                  \
+	  .kind = FRAG_OPT_TOTAL, .at = (place), .usual = (without) }
 
 /* The words that options take, each in the file that reads them. */
 extern const char *const frag_color_words[];

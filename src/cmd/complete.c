@@ -177,8 +177,7 @@ static void offer_columns(const struct place *at)
 static void offer_format_names(const struct place *at, const struct frag_cmd *cmd,
 			       const char *end)
 {
-	const struct frag_format *const *formats = cmd == &frag_cmd_tune ? frag_tune_formats
-									 : frag_fit_formats;
+	const struct frag_format *const *formats = cmd->formats;
 
 	if (cmd == &frag_cmd_run || cmd == &frag_cmd_explain || cmd == &frag_cmd_replay) {
 		offer_words(at, frag_result_formats);
@@ -441,15 +440,12 @@ static void complete_last(char *const *words, int count)
 	}
 }
 
-static int complete_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-			 struct frag_error *err)
+static int complete_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	int rest, rc = frag_options(cmd, argc, argv, NULL, NULL, &rest, err);
-
-	(void)status;
-	if (!rc && rest)
-		complete_last(argv + rest, argc - rest);
-	return rc;
+	(void)own;
+	(void)err;
+	complete_last(args->words, (int)args->count);
+	return 0;
 }
 
 static const struct frag_opt opts[] = { { 0 } };

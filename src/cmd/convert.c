@@ -141,29 +141,10 @@ static int frag_export_run(const struct frag_export_ops *form, enum frag_packing
 	return frag_or_interrupted(rc, err);
 }
 
-/* The options of a run follow our own. */
-#define RUN(id) (FRAG_REWRITE_OWN + (id))
-
-static const struct frag_opt opts[] = {
-	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
-	  FRAG_REWRITE_TO },
-	FRAG_STACKS_ROW(FRAG_REWRITE_OWN),
-	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (by the trace)",
-	  RUN(FRAG_OPT_POLICY) },
-	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_ALLOC_CONF, for policy pytorch",
-	  RUN(FRAG_OPT_ALLOC_CONF) },
-	FRAG_ON_OOM_ROW(FRAG_REWRITE_OWN),
-	FRAG_DEVICE_ROWS(FRAG_REWRITE_OWN),
-	FRAG_LENIENT_ROW(FRAG_REWRITE_LENIENT),
-	{ 'q', "quiet", NULL, "no warnings", FRAG_REWRITE_QUIET },
-	{ 0 },
-};
-
 struct convert {
 	struct frag_rewrite rewrite;
 	struct frag_run_options run;
 	const struct frag_export_ops *form;     /* NULL: the trace itself is written */
-	const char *run_option;                 /* the last one that was given, or NULL */
 };
 
 static void list_run_forms(struct frag_name_list *names)
@@ -192,26 +173,30 @@ static int needs_run_form(const char *option, struct frag_error *err)
 			 frag_listed_text(&names, " or "));
 }
 
-static int set_form(struct convert *c, const char *value, struct frag_error *err)
+static int set_form(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
+	struct convert *c = at;
+
+	(void)o;
 	c->form = frag_export_named(value);
 	c->rewrite.form = frag_sink_named(value);
 	return c->form || c->rewrite.form ? 0 : no_form(value, err);
 }
 
-static int convert_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct convert *c = ctx;
+#define RUN offsetof(struct convert, run)
+#define REWRITE offsetof(struct convert, rewrite)
 
-	if (id == FRAG_REWRITE_TO)
-		return set_form(c, value, err);
-	if (id < FRAG_REWRITE_OWN)
-		return frag_rewrite_set(&c->rewrite, id, value, err);
-	for (const struct frag_opt *o = opts; o->name; o++)
-		if (o->id == id && id != RUN(FRAG_OPT_STACKS))
-			c->run_option = o->name;
-	return frag_run_set_option(&c->run, id - FRAG_REWRITE_OWN, value, err);
-}
+static const struct frag_opt opts[] = {
+	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
+	  FRAG_CALL(set_form) },
+	FRAG_STACKS_ROW(RUN, FRAG_STACKS_HELP " (top)"),
+	FRAG_POLICY_ROW(RUN, "of a run: placement policy, NAME[:key=value,...] (by the trace)"),
+	FRAG_ALLOC_CONF_ROW(RUN, "settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
+	FRAG_ON_OOM_ROW(RUN),
+	FRAG_DEVICE_ROWS(RUN),
+	FRAG_REWRITE_LENIENT_ROWS(REWRITE),
+	{ 0 },
+};
 
 /* The form that OUT's name stands for, where it is one of a run. */
 static void find_run_form(struct convert *c, const char *path)
@@ -227,14 +212,16 @@ static void find_run_form(struct convert *c, const char *path)
  * A form is one of a trace, or of a run of it: only the second takes the options
  * of a simulation.
  */
-static int convert(struct convert *c, const struct frag_cmd *cmd, const char *from,
-		   const char *to, struct frag_error *err)
+static int convert(struct convert *c, const struct frag_args *args, struct frag_error *err)
 {
+	static const char *const of_trace[] = { "to", "stacks", "lenient", "quiet", NULL };
+	const char *from = args->words[0], *to = args->words[1];
+	const char *run_option = frag_last_given(args, of_trace);
 	int rc;
 
 	find_run_form(c, to);
-	if (!c->form && c->run_option)
-		return needs_run_form(c->run_option, err);
+	if (!c->form && run_option)
+		return needs_run_form(run_option, err);
 	if (!c->form) {
 		c->rewrite.stacks = c->run.stacks;
 		rc = frag_rewrite_find_form(&c->rewrite, to, err);
@@ -250,24 +237,27 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 				 c->run.settings[1], c->form->name);
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;
-	rc = frag_run_options_check(&c->run, cmd, err);
+	rc = frag_run_options_check(&c->run, args->cmd, err);
 	return rc ? rc : frag_export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
 }
 
-static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-			struct frag_error *err)
+static void convert_init(void *own)
 {
-	struct convert c = { .form = NULL };
-	int rest, rc;
+	struct convert *c = own;
 
-	(void)status;
-	frag_run_options_init(&c.run);
-	rc = frag_options(cmd, argc, argv, &c, convert_set_option, &rest, err);
-	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
-	if (!rc && rest)
-		rc = convert(&c, cmd, argv[rest], argv[rest + 1], err);
-	frag_run_options_fini(&c.run);
-	return rc;
+	frag_run_options_init(&c->run);
+}
+
+static int convert_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	return convert(own, args, err);
+}
+
+static void convert_fini(void *own)
+{
+	struct convert *c = own;
+
+	frag_run_options_fini(&c->run);
 }
 
 const struct frag_cmd frag_cmd_convert = {
@@ -276,5 +266,9 @@ const struct frag_cmd frag_cmd_convert = {
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,
+	.needs = FRAG_NEEDS_IN_OUT,
+	.size = sizeof(struct convert),
+	.init = convert_init,
 	.exec = convert_exec,
+	.fini = convert_fini,
 };

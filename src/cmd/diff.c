@@ -377,36 +377,42 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 	return rc;
 }
 
+static void diff_init(void *own)
+{
+	struct diff *d = own;
+
+	d->options.run.has_base = true;
+}
+
+static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	struct diff *d = own;
+	int rc = frag_diff_options_check(&d->options, args->cmd, args->words, (int)args->count,
+					 err);
+
+	d->redraw.command = args->line;
+	if (!rc && d->options.change) {
+		d->options.trace_change.page = &d->redraw;
+		return frag_trace_change_run(&d->options.trace_change, args->cmd, args->status,
+					     err);
+	}
+	rc = rc ? rc : compare(d, args->cmd, err);
+	return rc ? rc : report(d, args->status, err);
+}
+
 /*
  * The parts are released here whatever failed; each can be released as it was
  * initialized.
  */
-static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		     struct frag_error *err)
+static void diff_fini(void *own)
 {
-	struct diff d = { .progress = { .wanted = false } };
-	int rest, rc;
+	struct diff *d = own;
 
-	frag_diff_options_init(&d.options);
-	rc = frag_redraw_init(&d.redraw, "diff", argc, argv, err);
-	rc = rc ? rc : frag_options(cmd, argc, argv, &d.options, frag_diff_set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	rc = frag_diff_options_check(&d.options, cmd, argv + rest, argc - rest, err);
-	if (!rc && d.options.change) {
-		d.options.trace_change.page = &d.redraw;
-		rc = frag_trace_change_run(&d.options.trace_change, cmd, status, err);
-		goto out;
-	}
-	rc = rc ? rc : compare(&d, cmd, err);
-	rc = rc ? rc : report(&d, status, err);
-out:
-	frag_diff_outputs_fini(&d.outputs);
-	frag_redraw_fini(&d.redraw);
-	frag_gate_fini(&d.gate);
-	frag_comparison_fini(&d.comparison);
-	frag_diff_options_fini(&d.options);
-	return rc;
+	frag_diff_outputs_fini(&d->outputs);
+	frag_redraw_fini(&d->redraw);
+	frag_gate_fini(&d->gate);
+	frag_comparison_fini(&d->comparison);
+	frag_diff_options_fini(&d->options);
 }
 
 const struct frag_cmd frag_cmd_diff = {
@@ -415,6 +421,10 @@ const struct frag_cmd frag_cmd_diff = {
 	.args = "[options] OLD NEW; or -p POLICY... TRACE...; or BASE.json NEW.json",
 	.summary = "compare traces, policies, or a run with a baseline",
 	.opts = frag_diff_opts,
+	.needs = FRAG_NEEDS_RUN,
+	.size = sizeof(struct diff),
+	.init = diff_init,
 	.foreign = frag_run_foreign,
 	.exec = diff_exec,
+	.fini = diff_fini,
 };

@@ -10,57 +10,9 @@
 #include "answers/answers.h"
 #include "cmd/output_formats.h"
 
-enum {
-	OPT_BASELINE = FRAG_OPT_FIRST_OWN,
-	OPT_UPDATE,
-	OPT_GATE,
-	OPT_FORMAT,
-	OPT_OUTPUT,
-	OPT_NEW_TRACES,
-	OPT_SMALLEST,
-	OPT_JSON,
-};
-
-const struct frag_opt frag_diff_opts[] = {
-	{ 'p', "policy", "NAME", "a policy to simulate, NAME[:key=value,...]; repeatable",
-	  FRAG_OPT_POLICY },
-	FRAG_ALLOC_CONF_ROW(0),
-	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
-	  OPT_SMALLEST },
-	{ 'b', "baseline", "FILE", "compare what is simulated now with this", OPT_BASELINE },
-	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline", OPT_UPDATE },
-	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed", OPT_GATE },
-	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
-	  OPT_NEW_TRACES },
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
-	  FRAG_OPT_FAIL_IF },
-	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
-	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
-	  " repeatable", OPT_OUTPUT },
-	{ 0, "json", "FILE", "write it as JSON (- is standard output)", OPT_JSON },
-	FRAG_HTML_ROW(0),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_ON_OOM_ROW(0),
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
-	{ 0, "threads", "N", "threads for traces and policies (0: one a processor)",
-	  FRAG_OPT_THREADS },
-	{ 0 },
-};
-
-void frag_diff_options_init(struct frag_diff_options *o)
-{
-	*o = (struct frag_diff_options){ .baseline = NULL };
-	frag_run_options_init(&o->run);
-	o->run.has_base = true;
-}
-
 void frag_diff_options_fini(struct frag_diff_options *o)
 {
 	frag_trace_change_fini(&o->trace_change);
-	frag_run_options_fini(&o->run);
 	free(o->traces);
 }
 
@@ -95,13 +47,18 @@ static int add_file(struct frag_diff_options *o, const char *option, const char 
 	return 0;
 }
 
-static int add_output(struct frag_diff_options *o, const char *value, struct frag_error *err)
+static int add_output(void *at, const struct frag_opt *opt, const char *value,
+		      struct frag_error *err)
 {
+	struct frag_diff_options *o = at;
 	const struct frag_output_name name = frag_output_named(value);
 	const struct frag_diff_format *format = NULL;
 
-	if (strcmp(name.format, "html") == 0)
-		return frag_run_set_option(&o->run, FRAG_OPT_HTML, name.path, err);
+	(void)opt;
+	if (strcmp(name.format, "html") == 0) {
+		o->run.html = name.path;
+		return 0;
+	}
 	if (*name.format)
 		format = find_format(name.format, strlen(name.format));
 	if (*name.format && !format)
@@ -109,55 +66,84 @@ static int add_output(struct frag_diff_options *o, const char *value, struct fra
 	return add_file(o, "output", value, format, name.path, err);
 }
 
-static int set_gate(struct frag_diff_options *o, struct frag_error *err)
+/* The gate is a list of conditions that --fail-if could give, too. */
+static int set_gate(void *at, const struct frag_opt *opt, const char *value,
+		    struct frag_error *err)
 {
+	struct frag_diff_options *o = at;
 	uint32_t written = o->run.condition_count;
 	int rc = 0;
 
+	(void)opt;
+	(void)value;
 	for (uint32_t i = 0; frag_gate_defaults[i] && !o->gate && !rc; i++)
-		rc = frag_run_set_option(&o->run, FRAG_OPT_FAIL_IF, frag_gate_defaults[i], err);
+		rc = frag_run_condition(&o->run, frag_gate_defaults[i], err);
 	for (; written < o->run.condition_count; written++)
 		o->run.conditions[written].implied = o->run.conditions[written].of_gate = true;
 	o->gate = true;
 	return rc;
 }
 
-int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int set_format(void *at, const struct frag_opt *opt, const char *value,
+		      struct frag_error *err)
 {
-	struct frag_diff_options *o = ctx;
+	struct frag_diff_options *o = at;
 
-	switch (id) {
-	case OPT_BASELINE:
-		o->baseline = value;
-		return 0;
-	case OPT_UPDATE:
-		o->update = true;
-		return 0;
-	case OPT_GATE:
-		return set_gate(o, err);
-	case OPT_SMALLEST:
-		o->smallest = true;
-		return 0;
-	case OPT_NEW_TRACES:
-		o->new_traces = true;
-		return 0;
-	case OPT_FORMAT:
-		o->format = find_format(value, strlen(value));
-		return o->format ? 0 : no_format("--format", value, err);
-	case OPT_OUTPUT:
-		return add_output(o, value, err);
-	case OPT_JSON:
-		return add_file(o, "json", value, find_format("json", strlen("json")), value, err);
-	case FRAG_OPT_FAIL_IF:
-		if (strncmp(value, "change.", strlen("change.")) == 0
-		    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
-			return frag_conditions_add(&o->trace_change.conditions, value,
-						   frag_trace_change_paths, err);
-		return frag_run_set_option(&o->run, id, value, err);
-	default:
-		return frag_run_set_option(&o->run, id, value, err);
-	}
+	(void)opt;
+	o->format = find_format(value, strlen(value));
+	return o->format ? 0 : no_format("--format", value, err);
 }
+
+static int add_json(void *at, const struct frag_opt *opt, const char *value,
+		    struct frag_error *err)
+{
+	return add_file(at, opt->name, value, find_format("json", strlen("json")), value, err);
+}
+
+/* Conditions on a change of one trace are kept apart from those on runs. */
+static int add_condition(void *at, const struct frag_opt *opt, const char *value,
+			 struct frag_error *err)
+{
+	struct frag_diff_options *o = at;
+
+	(void)opt;
+	if (strncmp(value, "change.", strlen("change.")) == 0
+	    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
+		return frag_conditions_add(&o->trace_change.conditions, value,
+					   frag_trace_change_paths, err);
+	return frag_run_condition(&o->run, value, err);
+}
+
+const struct frag_opt frag_diff_opts[] = {
+	FRAG_POLICY_ROW(0, "a policy to simulate, NAME[:key=value,...]; repeatable"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
+	  FRAG_FLAG(struct frag_diff_options, smallest) },
+	{ 'b', "baseline", "FILE", "compare what is simulated now with this",
+	  FRAG_TEXT(struct frag_diff_options, baseline) },
+	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline",
+	  FRAG_FLAG(struct frag_diff_options, update) },
+	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed",
+	  FRAG_CALL(set_gate) },
+	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
+	  FRAG_FLAG(struct frag_diff_options, new_traces) },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
+	  FRAG_CALL(add_condition) },
+	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)",
+	  FRAG_CALL(set_format) },
+	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
+	  " repeatable", FRAG_CALL(add_output) },
+	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_CALL(add_json) },
+	FRAG_HTML_ROW,
+	FRAG_COLOR_ROW,
+	FRAG_QUIET_ROW("no text, warnings or progress"),
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(0),
+	FRAG_PROFILE_ROW,
+	FRAG_DEVICE_ROWS(0),
+	FRAG_THREADS_ROW("threads for traces and policies (0: one a processor)"),
+	{ 0 },
+};
 
 static int add_trace(struct frag_diff_options *o, const char *path, struct frag_error *err)
 {
@@ -177,52 +163,35 @@ static int add_page(struct frag_diff_options *o, struct frag_error *err)
 	return 0;
 }
 
-/* Each output another file, none of them an input; one at most to standard output. */
-static int check_outputs(const struct frag_diff_options *o, const struct frag_cmd *cmd,
-			 struct frag_error *err)
+/* What is compared, the profile and the baseline are inputs. */
+static int check_files(const struct frag_diff_options *o, const struct frag_cmd *cmd,
+		       struct frag_error *err)
 {
-	uint32_t standard = o->format != NULL;
+	struct frag_files files = { .standard = o->format != NULL };
 
-	for (uint32_t i = 0; i < o->output_count; i++) {
-		const char *path = o->outputs[i].path;
-
-		standard += strcmp(path, "-") == 0;
-		if (o->run.profile_path && frag_same_file(path, o->run.profile_path))
-			return frag_fail(err, FRAG_EUSAGE,
-					 "%s: the output would replace the profile",
-					 path);
-		if (o->baseline && frag_same_file(path, o->baseline))
-			return frag_fail(err, FRAG_EUSAGE,
-					 "%s: the output would replace the baseline",
-					 path);
-		for (uint32_t k = 0; k < o->trace_count; k++)
-			if (frag_same_file(path, o->traces[k]))
-				return frag_fail(err, FRAG_EUSAGE,
-						 "%s: the output would replace %s",
-						 path, o->files ? "the result" : "the trace");
-		for (uint32_t k = 0; k < i; k++)
-			if (frag_same_file(path, o->outputs[k].path))
-				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
-						 path);
-	}
-	return standard > 1 ? frag_usage(cmd, "two outputs to standard output: only one can be -",
-					 err) : 0;
+	frag_files_read(&files, &o->run.profile_path, 1, "the profile");
+	frag_files_read(&files, &o->baseline, 1, "the baseline");
+	frag_files_read(&files, o->traces, o->trace_count, o->files ? "the result" : "the trace");
+	for (uint32_t i = 0; i < o->output_count; i++)
+		frag_files_write(&files, o->outputs[i].path);
+	return frag_files_check(&files, cmd, err);
 }
 
-static int check_standard_input(const struct frag_diff_options *o, const struct frag_cmd *cmd,
-				struct frag_error *err)
+/* A page reads the traces twice. */
+static int check_page(const struct frag_diff_options *o, const struct frag_cmd *cmd,
+		      struct frag_error *err)
 {
-	uint32_t standard = o->baseline && strcmp(o->baseline, "-") == 0;
+	bool standard = (o->baseline && strcmp(o->baseline, "-") == 0)
+			|| (o->run.profile_path && strcmp(o->run.profile_path, "-") == 0);
 
-	standard += o->run.profile_path && strcmp(o->run.profile_path, "-") == 0;
 	for (uint32_t i = 0; i < o->trace_count; i++)
-		standard += strcmp(o->traces[i], "-") == 0;
+		standard = standard || strcmp(o->traces[i], "-") == 0;
 	if (o->run.html && standard)
 		return frag_usage(cmd,
 				  "--html reads what is compared twice, and standard input can be"
 				  " read only once",
 				  err);
-	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
+	return 0;
 }
 
 /*
@@ -282,8 +251,7 @@ static int check_change(struct frag_diff_options *o, char **operands, struct fra
 	t->printed.formats = frag_change_formats;
 	t->printed.quiet = o->run.quiet;
 	if (o->format && !rc)
-		rc = frag_answer_set_option(&t->printed, &o->run, FRAG_OPT_FORMAT, o->format->name,
-					    err);
+		rc = frag_printed_format(&t->printed, o->format->name, err);
 	for (uint32_t i = 0; i < o->output_count && !rc; i++)
 		rc = frag_printed_named(&t->printed, o->outputs[i].format->name,
 					o->outputs[i].path, err);
@@ -316,7 +284,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 		return frag_usage(cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with one"
 				  " policy at most", err);
 	if (o->run.setting_count && !o->run.choice_count && !o->baseline)
-		rc = frag_run_set_option(&o->run, FRAG_OPT_POLICY, "pytorch", err);
+		rc = frag_run_policy(&o->run, "pytorch", err);
 	simulate = o->run.choice_count || o->baseline;
 
 	for (int i = 0; i < count && !rc; i++)
@@ -347,8 +315,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (o->run.html && o->files)
 		return frag_usage(cmd, "--html draws what is simulated now (-p)", err);
 	rc = o->run.html ? add_page(o, err) : 0;
-	rc = rc ? rc : check_standard_input(o, cmd, err);
-	rc = rc ? rc : check_outputs(o, cmd, err);
+	rc = rc ? rc : check_page(o, cmd, err);
+	rc = rc ? rc : check_files(o, cmd, err);
 	if (!rc && !o->files && !(o->run.setting_count && !o->run.choice_count))
 		rc = frag_run_settings(&o->run, true, err);
 	return rc || o->files || o->baseline || o->run.choice_count > 1 ? rc
@@ -371,8 +339,7 @@ static int add_policies(struct frag_diff_options *o, const struct frag_run_set *
 	for (uint32_t i = 0; i < base->count; i++)
 		for (uint32_t k = 0; k < base->trace[i].count && !rc; k++)
 			if (!has_policy(&o->run, base->trace[i].run[k].policy))
-				rc = frag_run_set_option(&o->run, FRAG_OPT_POLICY,
-							 base->trace[i].run[k].policy, err);
+				rc = frag_run_policy(&o->run, base->trace[i].run[k].policy, err);
 	return rc;
 }
 
@@ -401,5 +368,5 @@ int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cm
 		rc = frag_usage(cmd,
 				"the baseline has no runs: add policies (-p) and traces",
 				err);
-	return rc ? rc : check_outputs(o, cmd, err);
+	return rc ? rc : check_files(o, cmd, err);
 }

@@ -32,11 +32,7 @@ struct frag_diff_options {
 
 extern const struct frag_opt frag_diff_opts[];
 
-void frag_diff_options_init(struct frag_diff_options *o);
 void frag_diff_options_fini(struct frag_diff_options *o);
-
-/* For frag_options(). */
-int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error *err);
 
 /* After the last option, with the operands: what does not go together. */
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,

@@ -229,9 +229,12 @@ int frag_trace_change_run(struct frag_trace_change *t, const struct frag_cmd *cm
 			  struct frag_error *err)
 {
 	struct compared p = { .change = { .stop = NULL } };
+	struct frag_files files = { .input_count = 0 };
 	int rc = frag_answer_page_set_path(t->page, t->run->html, &t->printed, err);
 
-	rc = rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, 2, "the trace", err);
+	frag_files_read(&files, t->paths, 2, "the trace");
+	frag_printed_files(&t->printed, &files);
+	rc = rc ? rc : frag_files_check(&files, cmd, err);
 	if (!rc && frag_is_folder(t->paths[0]) != frag_is_folder(t->paths[1])
 	    && access(t->paths[0], F_OK) == 0 && access(t->paths[1], F_OK) == 0)
 		rc = frag_usage(cmd, "OLD and NEW must be two traces, or two folders", err);

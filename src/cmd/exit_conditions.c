@@ -48,6 +48,12 @@ int frag_conditions_add(struct frag_conditions *w, const char *text,
 	return frag_condition_among(&w->of[w->count++], text, paths, err);
 }
 
+int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	return frag_conditions_add(at, value, o->words, err);
+}
+
 void frag_conditions_fini(struct frag_conditions *w)
 {
 	free(w->of);

@@ -22,6 +22,8 @@ struct frag_conditions {
 /* paths: what they may be about, ended by NULL. -FRAG_EUSAGE, -FRAG_ENOMEM */
 int frag_conditions_add(struct frag_conditions *conditions, const char *text,
 			const char *const *paths, struct frag_error *err);
+/* The same of a row: at is the conditions, words the paths. */
+frag_set_option frag_conditions_set;
 void frag_conditions_fini(struct frag_conditions *conditions);
 
 /* The value of a path; INFINITY: there is none, however large. */

@@ -1,51 +1,18 @@
 /* explain.c - fragsim explain: why memory ran out, and what to do. */
-#include <limits.h>
-#include <string.h>
-
-#include "cmd/time_budget.h"
-#include <stdbool.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cmd/command.h"
+
+#include "answers/answers.h"
 #include "base/output_path.h"
-#include "cmd/exit_conditions.h"
-#include "cmd/interrupt.h"
+#include "cmd/default_policy.h"
+#include "cmd/frame.h"
 #include "cmd/terminal.h"
 #include "documents/pytorch_oom_message.h"
 #include "messages/groups.h"
-#include "answers/answers.h"
-#include "cmd/answer_page.h"
-#include "cmd/output_formats.h"
-#include "cmd/default_policy.h"
-#include "cmd/loaded_trace.h"
-
-/* Options of a trace alone, from `base` on. */
-enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK_COST,
-       FRAG_EXPLAIN_FOLDED, FRAG_EXPLAIN_FAIL_IF, FRAG_EXPLAIN_OPTIONS };
-#define FRAG_EXPLAIN_ROWS(base)                                                                \
-	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",              \
-	  (base) + FRAG_EXPLAIN_AT },                                                              \
-	{ 0, "top", "N", "with tables of N rows (5)", (base) + FRAG_EXPLAIN_TOP },                  \
-	{ 0, "moves", "N", "continue after a move, up to N moves (1)", (base) + FRAG_EXPLAIN_MOVES }, \
-	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",   \
-	  (base) + FRAG_EXPLAIN_BLOCK_COST },                                                      \
-	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",  \
-	  (base) + FRAG_EXPLAIN_FOLDED },                                                          \
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'free > 1GiB'; repeatable",              \
-	  (base) + FRAG_EXPLAIN_FAIL_IF }
-
-struct frag_explain_trace {
-	struct frag_run_options run;
-	const char *at;                 /* NULL: oom */
-	uint64_t top, moves, block_cost;
-	bool tables;                    /* --top was given */
-	const char *folded;             /* path; NULL: none */
-	struct frag_answer_page redraw;      /* of the page, where run has --html */
-	struct frag_conditions conditions;
-	int *status;
-};
 
 #define ROWS_MAX 100000
 
@@ -53,61 +20,23 @@ static const char *const moments[] = {
 	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst", NULL,
 };
 
-struct work {
-	struct frag_explain_trace *how;
-	const struct frag_cmd *cmd;
-	const char *path;
-	struct frag_answer_output printed;
+struct explain {
+	struct frag_question q;
+	bool message;
+	const char *at;                 /* NULL: oom */
+	uint64_t top, moves, block_cost;
+	bool tables;                    /* --top was given */
+	const char *folded_path;        /* NULL: none */
 	struct frag_outfile folded;
 	struct frag_loaded_trace taped;
 	struct frag_taped_reading reading;
 	struct frag_devices devices;
 	struct frag_explanation found;
-	struct frag_progress progress;
-	const char *counted;            /* what it shows; NULL: nothing so far */
-	bool time_up;			/* the search ended for that */
+	const char *counted;            /* what the progress shows; NULL: nothing so far */
 };
-
-static void frag_explain_trace_init(struct frag_explain_trace *how)
-{
-	*how = (struct frag_explain_trace){
-		.top = 5, .moves = 1, .block_cost = FRAG_BLOCK_COST,
-	};
-	frag_run_options_init(&how->run);
-}
-
-static void frag_explain_trace_fini(struct frag_explain_trace *how)
-{
-	frag_redraw_fini(&how->redraw);
-	frag_conditions_fini(&how->conditions);
-	frag_run_options_fini(&how->run);
-}
 
 /* Of the explained step of a device. */
 static const char *const paths[] = { "counts.ooms", "live", "free", "non_releasable", "missing", NULL };
-
-/* One of the rows above, less `base`, or an option of run. */
-static int frag_explain_trace_set(struct frag_explain_trace *how, int id, const char *value,
-			   struct frag_error *err)
-{
-	switch (id) {
-	case FRAG_EXPLAIN_AT:
-		how->at = value;
-		return 0;
-	case FRAG_EXPLAIN_TOP:
-		how->tables = true;
-		return frag_option_count(&how->top, "top", value, 1, ROWS_MAX, err);
-	case FRAG_EXPLAIN_MOVES:
-		return frag_option_count(&how->moves, "moves", value, 0, ROWS_MAX, err);
-	case FRAG_EXPLAIN_BLOCK_COST:
-		return frag_option_size(&how->block_cost, "block-cost", value, 0, err);
-	case FRAG_EXPLAIN_FAIL_IF:
-		return frag_conditions_add(&how->conditions, value, paths, err);
-	default:
-		how->folded = value;
-		return 0;
-	}
-}
 
 /* The policy that `run` would take. */
 static int explain_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
@@ -123,37 +52,10 @@ static bool is_standard(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-static int explain_check(struct work *w, struct frag_error *err)
-{
-	struct frag_run_options *run = &w->how->run;
-	int rc;
-
-	w->printed.quiet = run->quiet || is_standard(w->how->folded);
-	rc = frag_run_settings(run, true, err);
-	if (!rc && run->choice_count > 1)
-		return frag_usage(w->cmd, "too many policies: explain takes one", err);
-	if (!rc && run->json)
-		rc = frag_printed_json(&w->printed, run->json, err);
-	rc = rc ? rc : frag_answer_page_set_path(&w->how->redraw, run->html, &w->printed, err);
-	if (!rc && is_standard(w->how->folded)
-	    && (is_standard(run->json) || is_standard(run->html)))
-		return frag_usage(w->cmd, "two outputs to standard output: only one can be -", err);
-	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
-		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
-				 w->how->folded);
-	rc = rc ? rc
-		: frag_answer_output_check_input(&w->printed, run->profile_path, "the profile",
-						 err);
-	rc = rc ? rc
-		: frag_answer_output_check_input(&w->printed, w->how->folded, "another output",
-						 err);
-	return rc ? rc : frag_printed_apart(&w->printed, w->cmd, &w->path, 1, "the trace", err);
-}
-
 /* A number is a step, whatever marks are called. */
-static int set_moment(struct work *w, struct frag_error *err)
+static int set_moment(struct explain *w, struct frag_error *err)
 {
-	const char *at = w->how->at;
+	const char *at = w->at;
 	struct frag_explanation *x = &w->found;
 	int i = 0;
 
@@ -173,28 +75,59 @@ static int set_moment(struct work *w, struct frag_error *err)
 	return frag_option_count(&x->at_step, "at", at, 0, FRAG_COUNT_MAX, err);
 }
 
-static int explain_read_trace(struct work *w, struct frag_error *err)
+static int explain_prepare(struct frag_question *q, struct frag_error *err)
 {
-	const struct frag_run_options *run = &w->how->run;
+	struct explain *e = (struct explain *)q;
+	int rc = frag_run_settings(&q->run, true, err);
+
+	if (!rc && q->run.choice_count > 1)
+		return frag_usage(q->cmd, "too many policies: explain takes one", err);
+	q->printed.quiet = q->run.quiet || is_standard(e->folded_path);
+	if (!rc && q->run.json)
+		rc = frag_printed_json(&q->printed, q->run.json, err);
+	return rc ? rc : set_moment(e, err);
+}
+
+static void explain_files(struct frag_question *q, struct frag_files *files)
+{
+	frag_files_write(files, ((struct explain *)q)->folded_path);
+}
+
+/* The file of the stacks is opened before the trace is read. */
+static int explain_open(struct frag_question *q, struct frag_error *err)
+{
+	struct explain *e = (struct explain *)q;
+
+	if (!e->folded_path)
+		return 0;
+	q->printed.beside = &e->folded;
+	return frag_outfile_open(&e->folded, e->folded_path, err);
+}
+
+static int explain_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
+{
+	struct explain *w = (struct explain *)q;
+	const struct frag_run_options *run = &q->run;
 	const struct frag_tape_options tape = {
 		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = &w->reading,
 	};
 	int rc;
 
+	(void)sink;
 	w->reading = (struct frag_taped_reading){
 		.quiet = run->quiet, .tags = true, .capacity = true,
-		.stacks = w->how->folded ? FRAG_STACKS_ALL
+		.stacks = w->folded_path ? FRAG_STACKS_ALL
 			  : run->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP,
 	};
 	frag_progress_begin(&w->reading.progress, !run->quiet);
-	rc = frag_taped_open(&w->taped, w->path, run, explain_usual, &w->reading, err);
+	rc = frag_taped_open(&w->taped, q->paths[0], run, explain_usual, &w->reading, err);
 	rc = rc ? rc : frag_tape_new(&w->taped.tape, w->taped.trace, &tape, err);
 	frag_progress_end(&w->reading.progress);
 	return rc ? rc : frag_run_devices(run, w->taped.trace, &w->devices, err);
 }
 
 /* A line a stack, of all moments: "outer;inner bytes". */
-static int write_folded(struct work *w, struct frag_error *err)
+static int write_folded(struct explain *w, struct frag_error *err)
 {
 	FILE *f = frag_outfile_stream(&w->folded);
 
@@ -210,42 +143,36 @@ static int write_folded(struct work *w, struct frag_error *err)
 
 static void explain_show(void *ctx, const char *what, uint32_t done, uint32_t count)
 {
-	struct work *w = ctx;
+	struct explain *w = ctx;
 
 	if (!w->counted || !done || strcmp(w->counted, what) != 0)
-		frag_progress_part(&w->progress);
+		frag_progress_part(&w->q.progress);
 	w->counted = what;
-	frag_progress_count(&w->progress, what, done, count);
+	frag_progress_count(&w->q.progress, what, done, count);
 }
 
-static int explain_trace_explain(struct work *w, struct frag_error *err)
+static int explain_search(struct frag_question *q, struct frag_error *err)
 {
+	struct explain *w = (struct explain *)q;
 	struct frag_explanation *x = &w->found;
-	int rc;
 
 	x->tape = w->taped.tape;
 	x->choice = &w->taped.choices[0];
 	x->devices = w->devices.figures;
-	x->moves = (uint32_t)w->how->moves;
-	x->block_cost = w->how->block_cost;
-	x->folded = w->how->folded != NULL;
-	x->threads = w->how->run.threads;
+	x->moves = (uint32_t)w->moves;
+	x->block_cost = w->block_cost;
+	x->folded = w->folded_path != NULL;
+	x->threads = w->q.run.threads;
 	x->stop = frag_time_is_up;
 	x->progress = explain_show;
 	x->ctx = w;
-	frag_progress_begin(&w->progress, !w->how->run.quiet);
-	frag_time_begin(w->how->run.seconds);
-	rc = frag_explanation_run(x, err);
-	frag_progress_end(&w->progress);
-	w->time_up = frag_time_ended(rc);
-	rc = w->time_up ? 0 : rc;
-	return rc || !x->folded ? rc : write_folded(w, err);
+	return frag_explanation_run(x, err);
 }
 
 /* The run again, on what it was explained on, and its first moment. */
-static int explain_draw(struct work *w, struct frag_error *err)
+static int explain_draw(struct explain *w, struct frag_error *err)
 {
-	struct frag_answer_page *r = &w->how->redraw;
+	struct frag_answer_page *r = &w->q.redraw;
 	struct frag_redrawn x;
 	int rc = frag_redraw_room(r, 1, err);
 
@@ -276,63 +203,47 @@ static double explain_value_at(const void *ctx, const char *path)
 						    : m->non_releasable);
 }
 
-static void explain_judge(const struct work *w)
+static void explain_judge(const struct explain *w)
 {
 	char who[PATH_MAX + 40];
 
 	for (uint32_t i = 0; i < w->found.count; i++) {
-		snprintf(who, sizeof(who), "%s, device %u", w->path, w->found.moments[i].device);
-		frag_conditions_judge(&w->how->conditions, explain_value_at, &w->found.moments[i],
-				      who, w->how->status);
+		snprintf(who, sizeof(who), "%s, device %u", w->q.paths[0], w->found.moments[i].device);
+		frag_conditions_judge(&w->q.conditions, explain_value_at, &w->found.moments[i],
+				      who, w->q.status);
 	}
 }
 
-static int explain_print(struct work *w, struct frag_error *err)
+static int explain_print(struct frag_question *q, struct frag_error *err)
 {
+	struct explain *w = (struct explain *)q;
 	const struct frag_explain_answer answer = {
 		.trace = frag_trace_info(w->taped.trace),
 		.found = &w->found,
-		.top = (uint32_t)w->how->top,
-		.verbose = w->how->run.verbose || w->how->tables,
-		.time_up = w->time_up,
+		.top = (uint32_t)w->top,
+		.verbose = q->run.verbose || w->tables,
+		.time_up = q->time_up,
 	};
-	int rc = 0;
+	int rc = w->folded_path ? write_folded(w, err) : 0;
 
-	if (w->how->folded)
-		w->printed.beside = &w->folded;
-	w->how->redraw.what = &answer;
-	if (w->how->redraw.path)
+	if (!rc && q->redraw.path)
 		rc = explain_draw(w, err);
-	rc = rc ? rc : frag_printed_write(&w->printed, &answer, err);
+	rc = rc ? rc : frag_question_answer(q, &answer, err);
 	if (!rc)
 		explain_judge(w);
 	return rc;
 }
 
-static int frag_explain_trace(struct frag_explain_trace *how, const struct frag_cmd *cmd,
-		       const char *path, struct frag_error *err)
-{
-	struct work w = {
-		.how = how, .cmd = cmd, .path = path,
-		.printed = { .formats = frag_explain_formats },
-	};
-	int rc = explain_check(&w, err);
-
-	rc = rc ? rc : set_moment(&w, err);
-	rc = rc ? rc : frag_run_read_profile(&how->run, err);
-	rc = rc ? rc : frag_printed_open(&w.printed, err);
-	if (!rc && how->folded)
-		rc = frag_outfile_open(&w.folded, how->folded, err);
-	rc = rc ? rc : explain_read_trace(&w, err);
-	rc = rc ? rc : explain_trace_explain(&w, err);
-	rc = rc ? rc : explain_print(&w, err);
-	frag_explanation_fini(&w.found);
-	frag_printed_fini(&w.printed);
-	frag_outfile_abandon(&w.folded);
-	frag_devices_fini(&w.devices);
-	frag_taped_close(&w.taped, 1);
-	return rc;
-}
+static const struct frag_question_ops question = {
+	.whole = true,
+	.prepare = explain_prepare,
+	.files = explain_files,
+	.usual = explain_usual,
+	.open = explain_open,
+	.read = explain_read,
+	.search = explain_search,
+	.print = explain_print,
+};
 
 struct frag_explain_message {
 	const char *path;       /* "-": standard input */
@@ -412,98 +323,84 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 	return frag_or_interrupted(rc, err);
 }
 
-enum { OPT_MESSAGE = FRAG_OPT_FIRST_OWN, OPT_OF_TRACE };
-
-static const struct frag_opt opts[] = {
-	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
-	  OPT_MESSAGE },
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...] (by the trace)",
-	  FRAG_OPT_POLICY },
-	FRAG_ALLOC_CONF_ROW(0),
-	FRAG_EXPLAIN_ROWS(OPT_OF_TRACE),
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
-	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
-	FRAG_HTML_ROW(0),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'v', "verbose", NULL, "with tables of segments, tags and pools", FRAG_OPT_VERBOSE },
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
-	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
-	{ 0 },
-};
-
-struct explain {
-	struct frag_explain_trace trace;
-	bool message;
-	const char *of_trace;           /* an option that only a trace has; NULL: none */
-};
-
-static const char *explain_name_of(int id)
+static int set_top(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	const struct frag_opt *o = opts;
+	struct explain *e = at;
 
-	while (o->id != id)
-		o++;
-	return o->name;
+	e->tables = true;
+	return frag_option_count(&e->top, o->name, value, 1, ROWS_MAX, err);
 }
 
-static int explain_set_output(struct explain *explain, const char *value, struct frag_error *err)
+static int set_output(void *at, const struct frag_opt *o, const char *value,
+		      struct frag_error *err)
 {
-	struct frag_run_options *run = &explain->trace.run;
-	int rc = frag_run_set_option(run, FRAG_OPT_OUTPUT, value, err);
+	struct explain *e = at;
+	int rc = frag_run_set_output(&e->q.run, o, value, err);
 
-	if (!rc && run->steps)
+	if (!rc && e->q.run.steps)
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
 				 " .json, .html", value);
-	if (run->html)
-		explain->of_trace = "html";
 	return rc;
 }
 
-static int explain_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct explain *explain = ctx;
+static const struct frag_opt opts[] = {
+	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
+	  FRAG_FLAG(struct explain, message) },
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...] (by the trace)"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
+	  FRAG_TEXT(struct explain, at) },
+	{ 0, "top", "N", "with tables of N rows (5)", FRAG_CALL(set_top) },
+	{ 0, "moves", "N", "continue after a move, up to N moves (1)",
+	  FRAG_COUNT(struct explain, moves, 0, ROWS_MAX), .usual = 1 },
+	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",
+	  FRAG_SIZE(struct explain, block_cost, 0), .usual = FRAG_BLOCK_COST },
+	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",
+	  FRAG_TEXT(struct explain, folded_path) },
+	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
+	{ 0, "format", "FORMAT", "text or json (text)", FRAG_CALL(frag_run_set_format) },
+	{ 'o', "output", "FILE", "write the answer to a file, .json or .html; repeatable",
+	  FRAG_CALL(set_output) },
+	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_RUN_TEXT(0, json) },
+	FRAG_HTML_ROW,
+	FRAG_COLOR_ROW,
+	{ 'v', "verbose", NULL, "with tables of segments, tags and pools",
+	  FRAG_RUN_FLAG(0, verbose) },
+	FRAG_QUIET_ROW("no text, warnings or progress"),
+	FRAG_LENIENT_ROW(0),
+	FRAG_PROFILE_ROW,
+	FRAG_DEVICE_ROWS(0),
+	FRAG_TIME_ROW,
+	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
+};
 
-	switch (id) {
-	case OPT_MESSAGE:
-		explain->message = true;
-		return 0;
-	case FRAG_OPT_JSON:
-	case FRAG_OPT_FORMAT:
-		return frag_run_set_option(&explain->trace.run, id, value, err);
-	case FRAG_OPT_OUTPUT:
-		return explain_set_output(explain, value, err);
-	case FRAG_OPT_COLOR:
-		return frag_option_color(value, err);
-	case FRAG_OPT_QUIET:
-		explain->trace.run.quiet = true;
-		return 0;
-	case FRAG_OPT_VERBOSE:
-		explain->trace.run.verbose = true;
-		return 0;
-	default:
-		explain->of_trace = explain_name_of(id);
-		if (id < OPT_OF_TRACE)
-			return frag_run_set_option(&explain->trace.run, id, value, err);
-		return frag_explain_trace_set(&explain->trace, id - OPT_OF_TRACE, value, err);
-	}
+/* The name of an option that only a trace has; NULL: none was given. */
+static const char *trace_option(const struct explain *e, const struct frag_args *args)
+{
+	static const char *const of_message[] = {
+		"message", "format", "output", "json", "color", "verbose", "quiet", NULL,
+	};
+	const char *name = frag_last_given(args, of_message);
+
+	return name || !e->q.run.html ? name : "html";
 }
 
 /* Without a file, what is pasted or piped. */
-static int explain_message(const struct explain *explain, const struct frag_cmd *cmd,
-			   char *const *operands, int count, struct frag_error *err)
+static int explain_message(const struct explain *explain, const struct frag_args *args,
+			   struct frag_error *err)
 {
+	const struct frag_cmd *cmd = args->cmd;
+	const char *const of_trace = trace_option(explain, args);
+	const uint32_t count = args->count;
 	const struct frag_explain_message how = {
-		.path = count ? operands[0] : "-", .json = explain->trace.run.json,
-		.quiet = explain->trace.run.quiet, .verbose = explain->trace.run.verbose,
+		.path = count ? args->words[0] : "-", .json = explain->q.run.json,
+		.quiet = explain->q.run.quiet, .verbose = explain->q.run.verbose,
 	};
 
-	if (explain->of_trace)
+	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
-				 " message", explain->of_trace);
+				 " message", of_trace);
 	if (count > 1)
 		return frag_usage(cmd, "too many arguments: one FILE", err);
 	if (how.json && strcmp(how.path, "-") != 0 && frag_same_file(how.json, how.path))
@@ -543,28 +440,33 @@ static bool is_message(const char *path)
 	return found;
 }
 
-static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-			struct frag_error *err)
+static void explain_init(void *own)
 {
-	struct explain explain = { .message = false };
-	int rest, rc;
+	struct explain *e = own;
 
-	frag_explain_trace_init(&explain.trace);
-	explain.trace.status = status;
-	rc = frag_redraw_init(&explain.trace.redraw, "explain", argc, argv, err);
-	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, explain_set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	if (explain.message || (argc - rest == 1 && is_message(argv[rest])))
-		rc = explain_message(&explain, cmd, argv + rest, argc - rest, err);
-	else if (argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE or a log"
-					       : "too many arguments: one TRACE", err);
-	else
-		rc = frag_explain_trace(&explain.trace, cmd, argv[rest], err);
-out:
-	frag_explain_trace_fini(&explain.trace);
-	return rc;
+	e->top = 5;
+}
+
+static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	struct explain *e = own;
+
+	if (e->message || (args->count == 1 && is_message(args->words[0])))
+		return explain_message(e, args, err);
+	if (args->count != 1)
+		return frag_usage(args->cmd, args->count ? "too many arguments: one TRACE"
+				  : "missing argument: TRACE or a log", err);
+	return frag_question_run(&e->q, &question, args, err);
+}
+
+static void explain_fini(void *own)
+{
+	struct explain *e = own;
+
+	frag_explanation_fini(&e->found);
+	frag_outfile_abandon(&e->folded);
+	frag_devices_fini(&e->devices);
+	frag_taped_close(&e->taped, 1);
 }
 
 const struct frag_cmd frag_cmd_explain = {
@@ -573,5 +475,10 @@ const struct frag_cmd frag_cmd_explain = {
 	.args = "[options] TRACE | --message [options] [FILE]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
+	.needs = FRAG_NEEDS_ANSWER,
+	.formats = frag_explain_formats,
+	.size = sizeof(struct explain),
+	.init = explain_init,
 	.exec = explain_exec,
+	.fini = explain_fini,
 };

@@ -5,67 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/exit_conditions.h"
-#include "cmd/question.h"
-#include "cmd/time_budget.h"
+#include "cmd/frame.h"
 #include "answers/answers.h"
-
-enum {
-	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_HEADROOM,
-};
-
-static const struct frag_opt opts[] = {
-	{ 'p', "policy", "NAME",
-	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
-	  FRAG_OPT_POLICY },
-	FRAG_ALLOC_CONF_ROW(0),
-	{ 0, "up-to", "SIZE", "the largest device that is tried (half above the smallest)",
-	  OPT_UP_TO },
-	{ 0, "runs", "N", "simulations of a policy at most (10000)", OPT_RUNS },
-	{ 0, "map", NULL, "every range of devices with identical runs, in the JSON", OPT_MAP },
-	{ 0, "headroom", NULL, "memory that --device leaves to other processes throughout",
-	  OPT_HEADROOM },
-	{ 0, "static-room", NULL, "=--headroom", OPT_HEADROOM },
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'reliable > 24GiB'; repeatable",
-	  FRAG_OPT_FAIL_IF },
-	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW(0),
-	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
-	{ 0 },
-};
 
 struct fit {
 	struct frag_question q;
 	struct frag_fit_bounds bounds;
-	struct frag_conditions conditions;
 	bool map, headroom;
 	struct frag_fits fits;
 };
 
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
 
-static int fit_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct fit *fit = ctx;
-
-	switch (id) {
-	case OPT_UP_TO:
-		return frag_option_capacity(&fit->bounds.up_to, "up-to", value, err);
-	case OPT_RUNS:
-		return frag_option_count(&fit->bounds.runs, "runs", value, 1, FRAG_COUNT_MAX, err);
-	case OPT_MAP:
-		fit->map = true;
-		return 0;
-	case OPT_HEADROOM:
-		fit->headroom = true;
-		return 0;
-	case FRAG_OPT_FAIL_IF:
-		return frag_conditions_add(&fit->conditions, value, paths, err);
-	default:
-		return frag_answer_set_option(&fit->q.printed, &fit->q.run, id, value, err);
-	}
-}
+static const struct frag_opt opts[] = {
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice,"
+			   " bestfit)"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	{ 0, "up-to", "SIZE", "the largest device that is tried (half above the smallest)",
+	  FRAG_CAPACITY(struct fit, bounds.up_to) },
+	{ 0, "runs", "N", "simulations of a policy at most (10000)",
+	  FRAG_COUNT(struct fit, bounds.runs, 1, FRAG_COUNT_MAX) },
+	{ 0, "map", NULL, "every range of devices with identical runs, in the JSON",
+	  FRAG_FLAG(struct fit, map) },
+	{ 0, "headroom", NULL, "memory that --device leaves to other processes throughout",
+	  FRAG_FLAG(struct fit, headroom) },
+	{ 0, "static-room", NULL, "=--headroom", FRAG_FLAG(struct fit, headroom) },
+	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
+	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW,
+	FRAG_TIME_ROW,
+	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
+};
 
 /* The best that a policy without segments does is beside them. */
 static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
@@ -77,23 +48,18 @@ static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count
 	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }
 
-static int fit_check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
+static int fit_check(struct frag_question *q, struct frag_error *err)
 {
 	const bool wanted = ((struct fit *)q)->headroom;
 
 	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
-		return frag_usage(cmd,
+		return frag_usage(q->cmd,
 				  "--headroom requires --device CARD or a size",
 				  err);
 	if (!wanted && q->run.total != UINT64_MAX)
-		return frag_usage(cmd, "the capacity is searched for: --device-bytes and"
+		return frag_usage(q->cmd, "the capacity is searched for: --device-bytes and"
 				  " --device are for --headroom, --up-to is for a limit", err);
 	return 0;
-}
-
-static int fit_prepare(struct frag_question *q, struct frag_error *err)
-{
-	return frag_run_settings(&q->run, true, err);
 }
 
 static int fit_search(struct frag_question *q, struct frag_error *err)
@@ -139,7 +105,7 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 
 	snprintf(who, sizeof(who), "%s, %s, device %u", fit->q.paths[one->source],
 		 frag_choice_label(choice), one->device);
-	frag_conditions_judge(&fit->conditions, value_at, &one->fit, who, status);
+	frag_conditions_judge(&fit->q.conditions, value_at, &one->fit, who, status);
 	if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 		*status = 1;
 }
@@ -196,33 +162,25 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
-static void fit_fini(struct frag_question *q)
-{
-	struct fit *fit = (struct fit *)q;
-
-	frag_fits_fini(&fit->fits);
-	frag_conditions_fini(&fit->conditions);
-}
-
 static const struct frag_question_ops question = {
 	.unit = "fits",
-	.formats = frag_fit_formats,
-	.set = fit_set_option,
 	.check = fit_check,
-	.prepare = fit_prepare,
 	.usual = fit_usual,
 	.search = fit_search,
 	.draw = fit_draw,
 	.print = fit_print,
-	.fini = fit_fini,
 };
 
-static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		    struct frag_error *err)
+static int fit_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct fit fit = { .q.ops = &question };
+	return frag_question_run(own, &question, args, err);
+}
 
-	return frag_question_run(&fit.q, cmd, argc, argv, status, err);
+static void fit_fini(void *own)
+{
+	struct fit *fit = own;
+
+	frag_fits_fini(&fit->fits);
 }
 
 const struct frag_cmd frag_cmd_fit = {
@@ -231,5 +189,9 @@ const struct frag_cmd frag_cmd_fit = {
 	.args = "[options] TRACE...",
 	.summary = "find the smallest device that fits a trace",
 	.opts = opts,
+	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
+	.formats = frag_fit_formats,
+	.size = sizeof(struct fit),
 	.exec = fit_exec,
+	.fini = fit_fini,
 };

@@ -13,16 +13,8 @@
 #include "cmd/interrupt.h"
 #include "gen/gen.h"
 
-enum { OPT_OBJECT, OPT_OUTPUT, OPT_LIST, OWN_OPTIONS };
+#define OWN_OPTIONS 3
 #define HELP_ROOM 160
-
-static const struct frag_opt own_opts[] = {
-	[OPT_OBJECT] = { 0, "object", NULL, "write one JSON object, not lines", OPT_OBJECT },
-	[OPT_OUTPUT] = { 'o', "output", "FILE", "write to FILE (- is standard output)",
-			 OPT_OUTPUT },
-	[OPT_LIST] = { 'l', "list", NULL, "list the scenarios", OPT_LIST },
-	[OWN_OPTIONS] = { 0 },
-};
 
 struct gen {
 	const struct frag_scenario *scenario;   /* NULL: none was named */
@@ -31,6 +23,14 @@ struct gen {
 	char help[FRAG_GEN_OPTIONS_MAX][HELP_ROOM];
 	const char *output;
 	bool object, list;
+};
+
+static const struct frag_opt own_opts[OWN_OPTIONS + 1] = {
+	{ 0, "object", NULL, "write one JSON object, not lines", FRAG_FLAG(struct gen, object) },
+	{ 'o', "output", "FILE", "write to FILE (- is standard output)",
+	  FRAG_TEXT(struct gen, output) },
+	{ 'l', "list", NULL, "list the scenarios", FRAG_FLAG(struct gen, list) },
+	{ 0 },
 };
 
 /* The first word that is neither an option nor the value of -o; 0: there is none. */
@@ -63,6 +63,16 @@ static void gen_describe(char *buf, const struct frag_gen_option *o)
 		snprintf(buf + used, HELP_ROOM - used, " (%s)", o->words[o->fallback]);
 }
 
+/* An option of the scenario, which its place in the table names. */
+static int set_scenario_option(void *at, const struct frag_opt *o, const char *value,
+			       struct frag_error *err)
+{
+	struct gen *gen = at;
+
+	return frag_scenario_set(gen->scenario, gen->option,
+				 (uint32_t)(o - gen->opts - OWN_OPTIONS), value, err);
+}
+
 static void build_options(struct gen *gen)
 {
 	static const char *const takes[] = { "N", "SIZE", NULL, "WORD" };
@@ -76,25 +86,9 @@ static void build_options(struct gen *gen)
 		gen_describe(gen->help[i], &s->options[i]);
 		gen->opts[OWN_OPTIONS + i] = (struct frag_opt){
 			.name = s->options[i].name, .arg = takes[s->options[i].type],
-			.help = gen->help[i], .id = OWN_OPTIONS + (int)i,
+			.help = gen->help[i], .set = set_scenario_option,
 		};
 	}
-}
-
-static int gen_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct gen *gen = ctx;
-
-	if (id >= OWN_OPTIONS)
-		return frag_scenario_set(gen->scenario, gen->option, (uint32_t)(id - OWN_OPTIONS),
-					 value, err);
-	if (id == OPT_OBJECT)
-		gen->object = true;
-	else if (id == OPT_LIST)
-		gen->list = true;
-	else
-		gen->output = value;
-	return 0;
 }
 
 static void list(void)
@@ -138,6 +132,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 		    struct frag_error *err)
 {
 	struct gen gen = { .output = "-" };
+	struct frag_args args = { .given_count = 0 };
 	struct frag_cmd own = *cmd;
 	int at = scenario_at(argc, argv), rest, rc;
 	char name[64];
@@ -154,7 +149,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	}
 	build_options(&gen);
 	own.opts = gen.opts;
-	rc = frag_options(&own, argc, argv, &gen, gen_set_option, &rest, err);
+	rc = frag_options(&own, argc, argv, &gen, &args, &rest, err);
 	if (rc || !rest)
 		return rc;
 	if (argc - rest > (gen.list ? 0 : 1))
@@ -174,5 +169,5 @@ const struct frag_cmd frag_cmd_gen = {
 	.args = "SCENARIO [options]",
 	.summary = "write the trace of a scenario",
 	.opts = own_opts,
-	.exec = gen_exec,
+	.raw = gen_exec,
 };

@@ -38,29 +38,26 @@ static bool has_page(const char *page)
  * On a terminal with the manual installed the manual; exec_man() returns only
  * where that fails, and then, as everywhere else, the options in short.
  */
-static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		     struct frag_error *err)
+static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	static char flag[] = "-h";
-	char *flags[] = { argv[0], flag, NULL }, page[64];
+	static char name[] = "help", flag[] = "-h";
+	char *flags[] = { name, flag, NULL }, page[64];
 	const struct frag_cmd *other;
-	int rest, rc = frag_options(cmd, argc, argv, NULL, NULL, &rest, err);
 
-	if (rc || !rest)
-		return rc;
-	if (argc - rest > 1)
-		return frag_usage(cmd, "too many arguments: one COMMAND", err);
-	if (argc == rest) {
+	(void)own;
+	if (args->count > 1)
+		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
+	if (!args->count) {
 		frag_print_commands();
 		return 0;
 	}
-	other = frag_command_find(argv[rest], err);
+	other = frag_command_find(args->words[0], err);
 	if (!other)
 		return err->code;
 	snprintf(page, sizeof(page), "fragsim-%s", other->name);
 	if (frag_terminal_columns(STDOUT_FILENO) && has_page(page))
 		exec_man("--", page);
-	return other->exec(other, 2, flags, status, err);
+	return frag_command_run(other, 2, flags, args->status, err);
 }
 
 const struct frag_cmd frag_cmd_help = {

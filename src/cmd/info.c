@@ -9,33 +9,18 @@
 #include "events/recording_info.h"
 #include "answers/report.h"
 
-enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
-
-static const struct frag_opt opts[] = {
-	{ 0, "json", "FILE", "write it as JSON (- is standard output)", OPT_JSON },
-	FRAG_LENIENT_ROW(OPT_LENIENT),
-	{ 'q', "quiet", NULL, "no warnings", OPT_QUIET },
-	{ 0 },
-};
-
 struct info {
 	const char *json;
 	bool lenient, quiet;
 };
 
-static int info_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct info *info = ctx;
-
-	(void)err;
-	if (id == OPT_JSON)
-		info->json = value;
-	else if (id == OPT_LENIENT)
-		info->lenient = true;
-	else
-		info->quiet = true;
-	return 0;
-}
+static const struct frag_opt opts[] = {
+	{ 0, "json", "FILE", "write it as JSON (- is standard output)",
+	  FRAG_TEXT(struct info, json) },
+	{ 0, "lenient", NULL, "skip invalid events", FRAG_FLAG(struct info, lenient) },
+	{ 'q', "quiet", NULL, "no warnings", FRAG_FLAG(struct info, quiet) },
+	{ 0 },
+};
 
 static int info_look(struct frag_survey *survey, struct frag_trace *trace, struct frag_error *err)
 {
@@ -122,22 +107,17 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 	return frag_or_interrupted(rc, err);
 }
 
-static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		     struct frag_error *err)
+static int info_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct info info = { .json = NULL };
-	int rest, rc = frag_options(cmd, argc, argv, &info, info_set_option, &rest, err);
+	const char *const *path = (const char *const *)args->words;
+	struct frag_files files = { .input_count = 0 };
+	struct info *info = own;
+	int rc;
 
-	(void)status;
-	if (rc || !rest)
-		return rc;
-	if (argc - rest != 1)
-		return frag_usage(cmd, argc == rest ? "missing argument: TRACE"
-					       : "too many arguments: one TRACE", err);
-	if (info.json && frag_same_file(info.json, argv[rest]))
-		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
-				 info.json);
-	return info_report(&info, argv[rest], err);
+	frag_files_read(&files, path, 1, "the trace");
+	frag_files_write(&files, info->json);
+	rc = frag_files_check(&files, args->cmd, err);
+	return rc ? rc : info_report(info, *path, err);
 }
 
 const struct frag_cmd frag_cmd_info = {
@@ -146,5 +126,7 @@ const struct frag_cmd frag_cmd_info = {
 	.args = "[options] TRACE",
 	.summary = "describe a trace",
 	.opts = opts,
+	.needs = FRAG_NEEDS_TRACE,
+	.size = sizeof(struct info),
 	.exec = info_exec,
 };

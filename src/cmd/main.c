@@ -337,10 +337,10 @@ static int set_color(int argc, char **argv, int *taken, struct frag_error *err)
 		const char *word = argv[*taken + 1];
 
 		if (strncmp(word, "--color=", strlen("--color=")) == 0) {
-			rc = frag_option_color(word + strlen("--color="), err);
+			rc = frag_set_color(NULL, NULL, word + strlen("--color="), err);
 			*taken += 1;
 		} else if (strcmp(word, "--color") == 0 && *taken + 2 < argc) {
-			rc = frag_option_color(argv[*taken + 2], err);
+			rc = frag_set_color(NULL, NULL, argv[*taken + 2], err);
 			*taken += 2;
 		} else if (strcmp(word, "--color") == 0) {
 			rc = frag_fail(err, FRAG_EUSAGE, "option --color requires a value: auto,"
@@ -382,8 +382,8 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 	cmd = frag_command_find(name, err);
 	/* a file that exists is explained */
 	if (!cmd && access(name, R_OK) == 0)
-		return frag_cmd_explain.exec(&frag_cmd_explain, argc, argv, status, err);
-	return cmd ? cmd->exec(cmd, argc - 1, argv + 1, status, err) : err->code;
+		return frag_command_run(&frag_cmd_explain, argc, argv, status, err);
+	return cmd ? frag_command_run(cmd, argc - 1, argv + 1, status, err) : err->code;
 }
 
 int main(int argc, char **argv)

@@ -6,16 +6,14 @@
 #include "cmd/transform_trace.h"
 #include "transform/merge_traces.h"
 
-static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
-
-static int merge_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	return frag_rewrite_set(ctx, id, value, err);
-}
-
 struct merge_merge {
+	struct frag_rewrite rewrite;
 	struct frag_ranks ranks;
 	char *mark;                     /* the meta that is written, or NULL */
+};
+
+static const struct frag_opt opts[] = {
+	FRAG_REWRITE_OPTS(offsetof(struct merge_merge, rewrite)), { 0 },
 };
 
 static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
@@ -54,9 +52,9 @@ static int make_mark(struct merge_merge *m, const struct frag_log *log, struct f
 	return rc;
 }
 
-static int merge_merge(struct frag_rewrite *r, struct merge_merge *m, char **paths,
-		       struct frag_error *err)
+static int merge_merge(struct merge_merge *m, char **paths, struct frag_error *err)
 {
+	struct frag_rewrite *r = &m->rewrite;
 	struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true,
@@ -75,29 +73,24 @@ static int merge_merge(struct frag_rewrite *r, struct merge_merge *m, char **pat
  * The output's form is checked before the inputs are opened: it must keep several
  * devices apart.
  */
-static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		      struct frag_error *err)
+static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct frag_rewrite r = { .form = NULL };
-	struct merge_merge m = { .mark = NULL };
-	int rest, rc;
+	struct merge_merge *m = own;
+	struct frag_rewrite *r = &m->rewrite;
+	int rc;
 
-	(void)status;
-	rc = frag_options(cmd, argc, argv, &r, merge_set_option, &rest, err);
-	if (rc || !rest)
-		return rc;
-	if (argc - rest < 2)
-		return frag_usage(cmd, "IN... and OUT are required", err);
-	rc = frag_rewrite_find_form(&r, argv[argc - 1], err);
+	if (args->count < 2)
+		return frag_usage(args->cmd, "IN... and OUT are required", err);
+	rc = frag_rewrite_find_form(r, args->words[args->count - 1], err);
 	if (rc)
 		return rc;
-	if (!r.form->lossless)
+	if (!r->form->lossless)
 		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form has one device, and merge"
-				 " makes several", r.form->name);
-	rc = frag_ranks_init(&m.ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : merge_merge(&r, &m, argv + rest, err);
-	frag_ranks_fini(&m.ranks);
-	free(m.mark);
+				 " makes several", r->form->name);
+	rc = frag_ranks_init(&m->ranks, args->count - 1) ? 0 : frag_fail_nomem(err);
+	rc = rc ? rc : merge_merge(m, args->words, err);
+	frag_ranks_fini(&m->ranks);
+	free(m->mark);
 	return frag_or_interrupted(rc, err);
 }
 
@@ -107,5 +100,6 @@ const struct frag_cmd frag_cmd_merge = {
 	.args = "[options] IN... OUT",
 	.summary = "write the traces of several ranks as one",
 	.opts = opts,
+	.size = sizeof(struct merge_merge),
 	.exec = merge_exec,
 };

@@ -165,16 +165,51 @@ static const struct frag_opt *option_find(const struct frag_cmd *cmd, uint32_t c
 	return NULL;
 }
 
-/* getopt knows of one value: the word after it is the other one. */
-static int take_second(const struct frag_cmd *cmd, const struct frag_opt *o, int argc, char **argv,
-		       void *ctx,
-		       int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
-		       struct frag_error *err)
+/* A device has one capacity: the options that set it exclude each other. */
+static int note_given(struct frag_args *args, const struct frag_opt *o, struct frag_error *err)
 {
+	for (uint32_t i = 0; o->kind == FRAG_OPT_TOTAL && i < args->given_count; i++)
+		if (args->given[i]->kind == FRAG_OPT_TOTAL && args->given[i] != o)
+			return frag_fail(err, FRAG_EUSAGE,
+					 "--device and --device-bytes at once: each of them"
+					 " is the capacity");
+	if (args->given_count < FRAG_GIVEN_MAX)
+		args->given[args->given_count++] = o;
+	return 0;
+}
+
+const char *frag_last_given(const struct frag_args *args, const char *const *except)
+{
+	for (uint32_t i = args->given_count; i-- > 0;) {
+		const char *const *name = except;
+
+		while (*name && strcmp(*name, args->given[i]->name) != 0)
+			name++;
+		if (!*name)
+			return args->given[i]->name;
+	}
+	return NULL;
+}
+
+/* An option and its value; getopt knows of one value: the word after it is the second one. */
+static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int argc, char **argv,
+		       void *own, struct frag_args *args, struct frag_error *err)
+{
+	int rc;
+
+	if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
+		return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file" TRY,
+				 o->name, cmd->name);
+	if (*o->help == '=')
+		frag_option_note("--%s is an old name: use %s", o->name, o->help + 1);
+	rc = note_given(args, o, err);
+	rc = rc ? rc : frag_option_set(own, o, o->arg ? optarg : NULL, err);
+	if (rc || !o->arg || !strchr(o->arg, ' '))
+		return rc;
 	if (optind >= argc)
 		return frag_fail(err, FRAG_EUSAGE, "option --%s requires two values: %s" TRY,
 				 o->name, o->arg, cmd->name);
-	return set(ctx, o->id, argv[optind++], err);
+	return frag_option_set(own, o, argv[optind++], err);
 }
 
 /*
@@ -182,9 +217,8 @@ static int take_second(const struct frag_cmd *cmd, const struct frag_opt *o, int
  * Options are checked one by one as they come, so the message is about the first
  * bad one.
  */
-int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
-		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
-		 int *rest, struct frag_error *err)
+int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
+		 struct frag_args *args, int *rest, struct frag_error *err)
 {
 	struct option longs[OPTIONS_MAX];
 	char shorts[2 * OPTIONS_MAX + 4];
@@ -207,15 +241,8 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		o = found == '?' || found == ':' ? NULL : option_find(cmd, count, found);
 		if (!o)
 			return bad_option(cmd, found, argv, optind - 1, err);
-		if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
-			return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file"
-					 TRY, o->name, cmd->name);
 		quiet = quiet || o->short_name == 'q';
-		if (*o->help == '=')
-			frag_option_note("--%s is an old name: use %s", o->name, o->help + 1);
-		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
-		if (!rc && o->arg && strchr(o->arg, ' '))
-			rc = take_second(cmd, o, argc, argv, ctx, set, err);
+		rc = take_option(cmd, o, argc, argv, own, args, err);
 		if (rc)
 			return rc;
 	}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/format.h"
 #include "base/name_list.h"
 #include "base/parse.h"
@@ -55,7 +56,7 @@ static int refuse_bare(const char *name, const char *value, uint64_t bytes, uint
 			 min >> 20, bytes);
 }
 
-int frag_option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err)
+static int option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err)
 {
 	int rc = frag_option_size(out, name, value, 0, err);
 
@@ -108,18 +109,6 @@ static int set_card(uint64_t *out, const char *value, struct frag_error *err)
 	return 0;
 }
 
-int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,
-		      struct frag_error *err)
-{
-	if (*given && strcmp(*given, option) != 0)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--device and --device-bytes at once: each of them"
-				 " is the capacity");
-	*given = option;
-	return strcmp(option, "device") == 0 ? set_card(out, value, err)
-					     : frag_option_capacity(out, option, value, err);
-}
-
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
 		      uint64_t max, struct frag_error *err)
 {
@@ -139,10 +128,12 @@ const char *const frag_color_words[] = {
 	NULL,
 };
 
-int frag_option_color(const char *value, struct frag_error *err)
+int frag_set_color(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	int i = FRAG_COLOR_AUTO, rc = frag_option_word(&i, "color", value, frag_color_words, err);
 
+	(void)at;
+	(void)o;
 	frag_terminal_set_color((enum frag_color)i);
 	return rc;
 }
@@ -161,4 +152,80 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 	}
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: use %s", name, value,
 			 frag_listed_text(&all, " or "));
+}
+
+/* Seconds, with s, ms, m or min behind them. */
+static int option_seconds(double *seconds, const char *name, const char *value,
+			  struct frag_error *err)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 } };
+	char *end = NULL;
+	const double number = *value >= '0' && *value <= '9' ? frag_strtod(value, &end) : -1;
+
+	for (uint32_t i = 0; number >= 0 && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].name) == 0) {
+			*seconds = number * units[i].seconds;
+			return 0;
+		}
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--%s %.60s: a time such as 30s, 500ms or 5m is required", name, value);
+}
+
+void frag_options_usual(void *own, const struct frag_opt *opts)
+{
+	for (const struct frag_opt *o = opts; o->name; o++) {
+		void *at = (char *)own + o->at;
+
+		if (!o->usual)
+			continue;
+		if (o->kind == FRAG_OPT_SECONDS)
+			*(double *)at = (double)o->usual;
+		else if (o->kind == FRAG_OPT_WORD)
+			*(int *)at = (int)o->usual;
+		else
+			*(uint64_t *)at = o->usual;
+	}
+}
+
+/* One branch a kind: this is the only reading of typed options. */
+int frag_option_set(void *own, const struct frag_opt *o, const char *value, struct frag_error *err)
+{
+	void *at = (char *)own + o->at;
+	uint64_t n = 0;
+	int rc;
+
+	switch (o->kind) {
+	case FRAG_OPT_CALL:
+		return o->set(at, o, value, err);
+	case FRAG_OPT_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case FRAG_OPT_TEXT:
+		*(const char **)at = value;
+		return 0;
+	case FRAG_OPT_SIZE:
+		return frag_option_size(at, o->name, value, o->min, err);
+	case FRAG_OPT_CAPACITY:
+		return frag_option_capacity(at, o->name, value, err);
+	case FRAG_OPT_TOTAL:
+		return strcmp(o->name, "device") == 0
+			       ? set_card(at, value, err)
+			       : frag_option_capacity(at, o->name, value, err);
+	case FRAG_OPT_SHARE:
+		return option_share(at, o->name, value, err);
+	case FRAG_OPT_COUNT:
+		return frag_option_count(at, o->name, value, o->min, o->max, err);
+	case FRAG_OPT_COUNT32:
+		rc = frag_option_count(&n, o->name, value, o->min, o->max, err);
+		*(uint32_t *)at = (uint32_t)n;
+		return rc;
+	case FRAG_OPT_WORD:
+		return frag_option_word(at, o->name, value, o->words, err);
+	case FRAG_OPT_SECONDS:
+		return option_seconds(at, o->name, value, err);
+	}
+	return 0;
 }

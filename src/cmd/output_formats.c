@@ -7,24 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "answers/page_write.h"
 #include "base/bug.h"
 #include "base/name_list.h"
 #include "base/output_path.h"
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"
-#include "documents/documents.h"
-#include "policy/policies.h"
-
-#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->html, &(o)->profile }
-
-static enum frag_rows_form form_of(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot && (strcmp(dot, ".ndjson") == 0 || strcmp(dot, ".jsonl") == 0)
-		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
-}
 
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
@@ -70,171 +57,59 @@ bool frag_same_file(const char *a, const char *b)
 	return same;
 }
 
-/*
- * Files are compared as files, not as names: an output must not replace an input
- * that is still being read, nor another output.
- */
-int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
-		       struct frag_error *err)
+void frag_files_read(struct frag_files *f, const char *const *paths, uint32_t count,
+		     const char *what)
 {
-	static const char *const replaced[] = { "the trace", "the profile" };
-	const char *const paths[] = {
-		trace, profile, o->steps.path, o->placements.path, o->json_path, o->html_path,
-		o->profile_path,
-	};
-	const size_t inputs = sizeof(replaced) / sizeof(replaced[0]);
+	FRAG_ASSERT(f->input_count < FRAG_FILES_MAX);
+	if (!count || !*paths)
+		return;
+	f->inputs[f->input_count].paths = paths;
+	f->inputs[f->input_count].count = count;
+	f->inputs[f->input_count++].what = what;
+}
 
-	for (size_t i = inputs; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		for (size_t k = 0; paths[i] && k < i; k++) {
-			if (!paths[k] || !frag_same_file(paths[i], paths[k]))
-				continue;
-			if (k < inputs)
+void frag_files_write(struct frag_files *f, const char *path)
+{
+	FRAG_ASSERT(f->output_count < FRAG_FILES_MAX);
+	if (path)
+		f->outputs[f->output_count++] = path;
+}
+
+/* No output may replace an input, which is still being read then. */
+static int check_replaced(const struct frag_files *f, const char *path, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < f->input_count; i++)
+		for (uint32_t k = 0; k < f->inputs[i].count; k++)
+			if (frag_same_file(path, f->inputs[i].paths[k]))
 				return frag_fail(err, FRAG_EUSAGE,
-						 "%s: the output would replace %s",
-						 paths[i], replaced[k]);
-			return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", paths[i]);
-		}
-	}
+						 "%s: the output would replace %s", path,
+						 f->inputs[i].what);
 	return 0;
 }
 
-/*
- * The first policy writes into the file, the others into spools. A stream counts
- * its rows as it goes, so that a failure in the middle releases what there is.
- */
-static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
-		       const struct frag_choice *choices, uint32_t count, bool many_devices,
-		       int (*observe)(void *, const struct frag_step *, struct frag_error *),
-		       struct frag_error *err)
+/* Files are compared as files, not as names. */
+int frag_files_check(const struct frag_files *f, const struct frag_cmd *cmd,
+		     struct frag_error *err)
 {
-	int rc;
+	uint32_t input = 0, output = f->standard;
+	int rc = 0;
 
-	FRAG_ASSERT(count > 0);
-	if (!s->path)
-		return 0;
-	s->spools = calloc(count, sizeof(*s->spools));
-	s->rows = calloc(count, sizeof(*s->rows));
-	if (!s->spools || !s->rows)
-		return frag_fail_nomem(err);
-	frag_register_partial_file(&s->file);
-	rc = frag_outfile_open(&s->file, s->path, err);
-	for (uint32_t i = 0; i < count && !rc; i++) {
-		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
-		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
-
-		s->count = i + 1;
-		if (i)
-			rc = frag_outfile_spool(out, &s->file, err);
-		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
-					   count > 1 ? choices[i].text : NULL, many_devices))
-			rc = frag_fail_nomem(err);
-		if (frag_compact_is(choices[i].ops))
-			frag_rows_keep_ids(&s->rows[i]);
-		if (!rc)
-			rc = frag_sim_observe(sims[i], &observer);
+	for (uint32_t i = 0; i < f->input_count; i++)
+		for (uint32_t k = 0; k < f->inputs[i].count; k++)
+			input += strcmp(f->inputs[i].paths[k], "-") == 0;
+	if (input > 1)
+		return frag_usage(cmd, "standard input can be read only once", err);
+	for (uint32_t i = 0; i < f->output_count && !rc; i++) {
+		output += strcmp(f->outputs[i], "-") == 0;
+		rc = check_replaced(f, f->outputs[i], err);
+		for (uint32_t k = 0; k < i && !rc; k++)
+			if (frag_same_file(f->outputs[i], f->outputs[k]))
+				rc = frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
+					       f->outputs[i]);
 	}
+	if (!rc && output > 1)
+		rc = frag_usage(cmd, "two outputs to standard output: only one can be -", err);
 	return rc;
-}
-
-static int open_document(struct frag_outfile *f, const char *path, struct frag_error *err)
-{
-	if (!path)
-		return 0;
-	frag_register_partial_file(f);
-	return frag_outfile_open(f, path, err);
-}
-
-int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
-		      const struct frag_choice *choices, uint32_t count, bool many_devices,
-		      struct frag_error *err)
-{
-	int rc;
-
-	if (o->steps.path)
-		o->steps.form = form_of(o->steps.path);
-	o->placements.form = FRAG_ROWS_NDJSON;
-	rc = open_stream(&o->steps, sims, choices, count, many_devices, frag_steps_observe, err);
-	if (!rc && o->steps.path && o->steps.form == FRAG_ROWS_CSV)
-		frag_steps_header(&o->steps.file, o->steps.columns, count > 1);
-	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
-				   frag_placements_observe, err);
-	rc = rc ? rc : open_document(&o->json, o->json_path, err);
-	rc = rc ? rc : open_document(&o->html, o->html_path, err);
-	return rc ? rc : open_document(&o->profile, o->profile_path, err);
-}
-
-/* Brings the policies' rows together. */
-static int outputs_gather(struct frag_stream *s, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 1; i < s->count && !rc; i++)
-		rc = frag_outfile_append(&s->file, &s->spools[i - 1], err);
-	return rc;
-}
-
-/* The documents: what all runs came to. */
-static int write_documents(struct frag_outputs *o, const struct frag_report *report,
-			   struct frag_error *err)
-{
-	const struct frag_result **runs = malloc((report->run_count + 1) * sizeof(*runs));
-	int rc = 0;
-
-	if (!runs)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < report->run_count; i++)
-		runs[i] = report->runs[i].result;
-	if (o->json.path)
-		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
-				       &o->json, err);
-	if (!rc && o->html.path)
-		rc = frag_page_write(o->section, 1, o->command, &o->html, err);
-	if (!rc && o->profile.path)
-		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
-	free(runs);
-	return rc;
-}
-
-int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report,
-			struct frag_error *err)
-{
-	struct frag_outfile *const files[] = FILES(o);
-	int rc = outputs_gather(&o->steps, err);
-
-	rc = rc ? rc : outputs_gather(&o->placements, err);
-	rc = rc ? rc : write_documents(o, report, err);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
-		if (files[i]->path)
-			rc = frag_outfile_finish(files[i], err);
-	return rc;
-}
-
-int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err)
-{
-	struct frag_outfile *const files[] = FILES(o);
-
-	return frag_outfile_commit_all(files, sizeof(files) / sizeof(files[0]), err);
-}
-
-static void outputs_fini(struct frag_stream *s)
-{
-	for (uint32_t i = 0; i < s->count; i++)
-		frag_rows_fini(&s->rows[i]);
-	for (uint32_t i = 1; i < s->count; i++)
-		frag_outfile_abandon(&s->spools[i - 1]);
-	frag_outfile_abandon(&s->file);
-	free(s->spools);
-	free(s->rows);
-}
-
-void frag_outputs_fini(struct frag_outputs *o)
-{
-	outputs_fini(&o->steps);
-	outputs_fini(&o->placements);
-	frag_outfile_abandon(&o->json);
-	frag_outfile_abandon(&o->html);
-	frag_outfile_abandon(&o->profile);
-	frag_register_partial_file(NULL);
 }
 
 static const struct frag_format *output_formats_find(const struct frag_answer_output *p,
@@ -258,8 +133,7 @@ static int no_format(const struct frag_answer_output *p, const char *option, con
 			 frag_listed_text(&names, " or "));
 }
 
-/* --format, --output and --json FILE. -FRAG_EUSAGE */
-static int frag_printed_format(struct frag_answer_output *p, const char *value, struct frag_error *err)
+int frag_printed_format(struct frag_answer_output *p, const char *value, struct frag_error *err)
 {
 	p->format = output_formats_find(p, value, strlen(value));
 	return p->format ? 0 : no_format(p, "--format", value, err);
@@ -309,16 +183,18 @@ struct frag_output_name frag_output_named(const char *value)
 	return name;
 }
 
-static int frag_printed_output(struct frag_answer_output *p, struct frag_run_options *run,
-			       const char *value, struct frag_error *err)
+int frag_printed_output(struct frag_answer_output *p, struct frag_run_options *run,
+			const char *value, struct frag_error *err)
 {
 	const struct frag_output_name name = frag_output_named(value);
 	const struct frag_format *format;
 
 	if (!*name.format)
 		return frag_printed_add(p, "--output", NULL, name.path, NULL, err);
-	if (p->has_page && strcmp(name.format, "html") == 0)
-		return frag_run_set_option(run, FRAG_OPT_HTML, name.path, err);
+	if (p->has_page && strcmp(name.format, "html") == 0) {
+		run->html = name.path;
+		return 0;
+	}
 	format = output_formats_find(p, name.format, strlen(name.format));
 	return format ? frag_printed_add(p, "--output", format, name.path, NULL, err)
 		      : no_format(p, "--output", value, err);
@@ -339,54 +215,15 @@ int frag_printed_json(struct frag_answer_output *p, const char *path, struct fra
 				NULL, err);
 }
 
-int frag_answer_set_option(struct frag_answer_output *p, struct frag_run_options *run, int id,
-			   const char *value, struct frag_error *err)
+void frag_printed_files(const struct frag_answer_output *p, struct frag_files *files)
 {
-	switch (id) {
-	case FRAG_OPT_FORMAT:
-		return frag_printed_format(p, value, err);
-	case FRAG_OPT_OUTPUT:
-		return frag_printed_output(p, run, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(p, value, err);
-	default:
-		return frag_run_set_option(run, id, value, err);
-	}
-}
-
-int frag_answer_output_check_input(const struct frag_answer_output *p, const char *input,
-				   const char *what, struct frag_error *err)
-{
-	for (uint32_t i = 0; input && i < p->count; i++)
-		if (frag_same_file(p->outputs[i].path, input))
-			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
-					 p->outputs[i].path, what);
-	return 0;
-}
-
-int frag_printed_apart(const struct frag_answer_output *p, const struct frag_cmd *cmd,
-		       const char *const *inputs, uint32_t count, const char *what,
-		       struct frag_error *err)
-{
-	uint32_t standard = p->format != NULL;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < count && !rc; i++)
-		rc = frag_answer_output_check_input(p, inputs[i], what, err);
-	if (rc)
-		return rc;
+	files->standard += p->format != NULL;
 	for (uint32_t i = 0; i < p->count; i++) {
-		const char *path = p->outputs[i].path;
-
+		frag_files_write(files, p->outputs[i].path);
 		/* `--format csv -o -` names one output twice */
-		standard += strcmp(path, "-") == 0 && !(p->format && !p->outputs[i].format);
-		for (uint32_t k = 0; k < i; k++)
-			if (frag_same_file(path, p->outputs[k].path))
-				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
-						 path);
+		if (p->format && !p->outputs[i].format && strcmp(p->outputs[i].path, "-") == 0)
+			files->standard--;
 	}
-	return standard > 1 ? frag_usage(cmd, "two outputs to standard output: only one can be -",
-					 err) : 0;
 }
 
 int frag_printed_open(struct frag_answer_output *p, struct frag_error *err)

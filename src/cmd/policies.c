@@ -8,22 +8,15 @@
 #include "documents/documents.h"
 #include "policy/policies.h"
 
-enum { OPT_JSON = 1 };
-
-static const struct frag_opt opts[] = {
-	{ 0, "json", "FILE", "write them as JSON (- is standard output)", OPT_JSON },
-	{ 0 },
+struct policies {
+	const char *json;
 };
 
-static int policies_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	const char **json = ctx;
-
-	(void)id;
-	(void)err;
-	*json = value;
-	return 0;
-}
+static const struct frag_opt opts[] = {
+	{ 0, "json", "FILE", "write them as JSON (- is standard output)",
+	  FRAG_TEXT(struct policies, json) },
+	{ 0 },
+};
 
 struct listed {
 	const struct frag_policy_ops *const *policies;
@@ -71,23 +64,19 @@ static int list(const struct frag_policy_ops *const *policies, const char *json,
  * Policies that are named are looked up first, so that one unknown name prints
  * nothing of the others.
  */
-static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-			 struct frag_error *err)
+static int policies_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
+	const struct policies *p = own;
 	const struct frag_policy_ops **found;
-	const char *json = NULL;
-	int rest, rc = frag_options(cmd, argc, argv, &json, policies_set_option, &rest, err);
+	int rc;
 
-	(void)status;
-	if (rc || !rest)
-		return rc;
-	if (rest == argc)
-		return list(frag_policies(), json, err);
-	found = calloc((size_t)(argc - rest) + 1, sizeof(*found));
+	if (!args->count)
+		return list(frag_policies(), p->json, err);
+	found = calloc((size_t)args->count + 1, sizeof(*found));
 	if (!found)
 		return frag_fail_nomem(err);
-	rc = policies_find(argv + rest, found, err);
-	rc = rc ? rc : list(found, json, err);
+	rc = policies_find(args->words, found, err);
+	rc = rc ? rc : list(found, p->json, err);
 	free(found);
 	return rc;
 }
@@ -98,5 +87,6 @@ const struct frag_cmd frag_cmd_policies = {
 	.args = "[options] [NAME ...]",
 	.summary = "list the allocation policies and their keys",
 	.opts = opts,
+	.size = sizeof(struct policies),
 	.exec = policies_exec,
 };

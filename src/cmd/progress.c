@@ -1,4 +1,4 @@
-/* progress.c - a line on standard error that shows how far a long reading is. */
+/* progress.c - how far a long command is, on standard error, and the time that --time gives it. */
 #include "cmd/progress.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/c_locale.h"
+#include "cmd/interrupt.h"
 #include "cmd/terminal.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */
@@ -148,4 +149,29 @@ void frag_progress_end(struct frag_progress *p)
 	if (p->shown)
 		fprintf(stderr, "\r%*s\r", p->shown + ECHO_ROOM, "");
 	p->shown = 0;
+}
+
+/* Of the search that runs, by frag_seconds(); 0: none has begun. */
+static double begun, until;
+
+void frag_time_begin(double seconds)
+{
+	begun = frag_seconds();
+	until = begun + seconds;
+}
+
+bool frag_time_is_up(void *ctx)
+{
+	return frag_interrupted(ctx) || (begun > 0 && frag_seconds() >= until);
+}
+
+bool frag_time_is_short(void *ctx)
+{
+	(void)ctx;
+	return begun > 0 && frag_seconds() >= begun + (until - begun) / 2;
+}
+
+bool frag_time_ended(int rc)
+{
+	return rc == -FRAG_EINTERRUPTED && !frag_interrupted(NULL);
 }

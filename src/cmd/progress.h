@@ -1,4 +1,4 @@
-/* progress.h - a line on standard error that shows how far a long reading is. */
+/* progress.h - how far a long command is, on standard error, and the time that --time gives it. */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
 
@@ -26,5 +26,23 @@ void frag_progress_count(struct frag_progress *p, const char *what, uint32_t don
 void frag_progress_part(struct frag_progress *p);
 /* Takes the line away. */
 void frag_progress_end(struct frag_progress *p);
+
+/* Seconds of a search without --time. */
+#define FRAG_TIME_USUAL 60
+
+/* A search begins: its time counts from now on. Called before its threads start. */
+void frag_time_begin(double seconds);
+
+/*
+ * The `stop` of a search: true after a signal, and once its time is up. ctx is not used. Returns
+ * the same as frag_interrupted() where no search has begun.
+ */
+bool frag_time_is_up(void *ctx);
+
+/* True once half of the time has passed: the search prefers an upper bound to the exact answer. */
+bool frag_time_is_short(void *ctx);
+
+/* Did a search that returned rc end because its time was up, and not by a signal? */
+bool frag_time_ended(int rc);
 
 #endif

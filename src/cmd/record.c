@@ -154,24 +154,8 @@ int frag_record_torch(const struct frag_record_torch *r, struct frag_error *err)
 	return 0;
 }
 
-enum { OPT_OUTPUT, OPT_STACKS, OPT_TORCH, OPT_STEPS, OPT_MAX_ENTRIES };
-
 #define STATUS_CANNOT_RUN 126           /* as shells, env and nohup have them */
 #define STATUS_NOT_FOUND 127
-
-static const struct frag_opt opts[] = {
-	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst, or trace.pickle)",
-	  OPT_OUTPUT },
-	{ 0, "stacks", NULL, "tag allocations with the whole stack, not the caller alone",
-	  OPT_STACKS },
-	{ 0, "torch", NULL, "record PyTorch's allocator instead: a memory snapshot of each process",
-	  OPT_TORCH },
-	{ 0, "steps", "N", "with --torch: end the recording after N steps of an optimizer",
-	  OPT_STEPS },
-	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
-	  OPT_MAX_ENTRIES },
-	{ 0 },
-};
 
 static const struct frag_support_file library = {
 	.file = "libfragsim-record.so",
@@ -185,27 +169,19 @@ struct record {
 	uint64_t steps, max_entries;
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct record *r = ctx;
-
-	switch (id) {
-	case OPT_STACKS:
-		r->stacks = true;
-		return 0;
-	case OPT_TORCH:
-		r->torch = true;
-		return 0;
-	case OPT_STEPS:
-		return frag_option_count(&r->steps, "steps", value, 1, FRAG_COUNT_MAX, err);
-	case OPT_MAX_ENTRIES:
-		return frag_option_count(&r->max_entries, "max-entries", value, 1, FRAG_COUNT_MAX,
-					 err);
-	default:
-		r->output = value;
-		return 0;
-	}
-}
+static const struct frag_opt opts[] = {
+	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst, or trace.pickle)",
+	  FRAG_TEXT(struct record, output) },
+	{ 0, "stacks", NULL, "tag allocations with the whole stack, not the caller alone",
+	  FRAG_FLAG(struct record, stacks) },
+	{ 0, "torch", NULL, "record PyTorch's allocator instead: a memory snapshot of each process",
+	  FRAG_FLAG(struct record, torch) },
+	{ 0, "steps", "N", "with --torch: end the recording after N steps of an optimizer",
+	  FRAG_COUNT(struct record, steps, 1, FRAG_COUNT_MAX) },
+	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
+	  FRAG_COUNT(struct record, max_entries, 1, FRAG_COUNT_MAX) },
+	{ 0 },
+};
 
 static bool takes_value(const char *word)
 {
@@ -366,10 +342,11 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		       struct frag_error *err)
 {
 	struct record r = { .output = NULL };
+	struct frag_args args = { .given_count = 0 };
 	const int program = program_at(argc, argv);
 	int rest, rc;
 
-	rc = frag_options(cmd, program, argv, &r, set_option, &rest, err);
+	rc = frag_options(cmd, program, argv, &r, &args, &rest, err);
 	if (rc || !rest)
 		return rc;
 	if (program >= argc)
@@ -391,5 +368,5 @@ const struct frag_cmd frag_cmd_record = {
 	.args = "[options] -- PROGRAM [ARGUMENT]...",
 	.summary = "record a PyTorch or CUDA program as a trace",
 	.opts = opts,
-	.exec = record_exec,
+	.raw = record_exec,
 };

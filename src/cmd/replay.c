@@ -34,72 +34,13 @@ struct frag_replay_args {
 	uint64_t probe_every;   /* steps; 0: not */
 };
 
-extern const struct frag_opt frag_replay_opts[];
-
-void frag_replay_args_init(struct frag_replay_args *args);
-void frag_replay_args_fini(struct frag_replay_args *args);
-
-/* For frag_options(). */
-int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_error *err);
-
 #define REPEATS_MAX 1000000
 
-enum {
-	OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
-	OPT_WRITE_PROFILE, OPT_PROBE, OPT_ALLOCATOR,
-};
-
-const struct frag_opt frag_replay_opts[] = {
-	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
-	  OPT_DEVICE },
-	{ 'p', "policy", "NAME",
-	  "placement policy, NAME[:key=value,...]; repeatable (by the trace)", FRAG_OPT_POLICY },
-	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
-	  OPT_ALLOCATOR },
-	FRAG_ALLOC_CONF_ROW(0),
-	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)", OPT_LIMIT },
-	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast", OPT_PACE },
-	{ 0, "repeat", "N", "replay N times, for the costs (1)", OPT_REPEAT },
-	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
-	  OPT_VERIFY },
-	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
-	  OPT_PROBE },
-	FRAG_RESULT_ROWS("write the answer to a file, .json"),
-	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
-	FRAG_COLUMNS_ROW(0),
-	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
-	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
-	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
-	  OPT_WRITE_PROFILE },
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_OPT_VERBOSE },
-	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_ON_OOM_ROW(0),
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	{ 0, "fail-if", "CONDITION",
-	  "exit with 1 if it is true: 'prediction.error_percent > 1'; repeatable",
-	  FRAG_OPT_FAIL_IF },
-	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
-	  FRAG_OPT_CHECK },
-	{ 0 },
-};
-
-void frag_replay_args_init(struct frag_replay_args *args)
+static int add_gpu(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	*args = (struct frag_replay_args){ .limit = UINT64_MAX, .repeat = 1 };
-	frag_run_options_init(&args->run);
-	args->run.has_no_page = true;
-}
-
-void frag_replay_args_fini(struct frag_replay_args *args)
-{
-	frag_run_options_fini(&args->run);
-}
-
-static int add_gpu(struct frag_replay_args *args, const char *value, struct frag_error *err)
-{
+	struct frag_replay_args *args = at;
 	uint64_t n;
-	int rc = frag_option_count(&n, "device", value, 0, FRAG_REPLAY_GPUS - 1, err);
+	int rc = frag_option_count(&n, o->name, value, 0, FRAG_REPLAY_GPUS - 1, err);
 
 	if (rc)
 		return rc;
@@ -110,19 +51,24 @@ static int add_gpu(struct frag_replay_args *args, const char *value, struct frag
 	return 0;
 }
 
-static int set_pace(struct frag_replay_args *args, const char *value, struct frag_error *err)
+static int set_pace(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
+	double *pace = at;
 	char *end;
 
-	args->pace = frag_strtod(value, &end);
-	if (*value && !*end && args->pace > 0 && isfinite(args->pace))
+	(void)o;
+	*pace = frag_strtod(value, &end);
+	if (*value && !*end && *pace > 0 && isfinite(*pace))
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is required; 1 is the "
 			 "trace's own time, 10 ten times as fast", value);
 }
 
-static int set_probe(struct frag_replay_args *args, const char *value, struct frag_error *err)
+static int set_probe(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
+	struct frag_replay_args *args = at;
+
+	(void)o;
 	args->probe_marks = strcmp(value, "marks") == 0;
 	args->probe_every = 0;
 	if (args->probe_marks || (frag_parse_count(value, strlen(value), &args->probe_every)
@@ -133,34 +79,55 @@ static int set_probe(struct frag_replay_args *args, const char *value, struct fr
 			 "required", value);
 }
 
-int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int add_allocator(void *at, const struct frag_opt *o, const char *value,
+			 struct frag_error *err)
 {
-	struct frag_replay_args *args = ctx;
+	struct frag_replay_args *args = at;
 
-	switch (id) {
-	case OPT_DEVICE:
-		return add_gpu(args, value, err);
-	case OPT_LIMIT:
-		return frag_option_size(&args->limit, "limit", value, 0, err);
-	case OPT_PACE:
-		return set_pace(args, value, err);
-	case OPT_REPEAT:
-		return frag_option_count(&args->repeat, "repeat", value, 1, REPEATS_MAX, err);
-	case OPT_VERIFY:
-		args->verify = true;
-		return 0;
-	case OPT_ALLOCATOR:
-		args->pool = true;
-		return frag_run_add_allocator(&args->run, value, err);
-	case OPT_PROBE:
-		return set_probe(args, value, err);
-	case OPT_WRITE_PROFILE:
-		args->run.write_profile = value;
-		return 0;
-	default:
-		return frag_run_set_option(&args->run, id, value, err);
-	}
+	(void)o;
+	args->pool = true;
+	return frag_run_add_allocator(&args->run, value, err);
 }
+
+static const struct frag_opt opts[] = {
+	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
+	  FRAG_CALL(add_gpu) },
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
+	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
+	  FRAG_CALL(add_allocator) },
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)",
+	  FRAG_SIZE(struct frag_replay_args, limit, 0), .usual = UINT64_MAX },
+	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast",
+	  FRAG_CALL_AT(struct frag_replay_args, pace, set_pace) },
+	{ 0, "repeat", "N", "replay N times, for the costs (1)",
+	  FRAG_COUNT(struct frag_replay_args, repeat, 1, REPEATS_MAX), .usual = 1 },
+	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
+	  FRAG_FLAG(struct frag_replay_args, verify) },
+	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
+	  FRAG_CALL(set_probe) },
+	FRAG_RESULT_ROWS("write the answer to a file, .json"),
+	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",
+	  FRAG_RUN_TEXT(0, steps) },
+	FRAG_COLUMNS_ROW,
+	{ 0, "placements", "FILE", "write where every block went, NDJSON",
+	  FRAG_RUN_TEXT(0, placements) },
+	{ 0, "json", "FILE", "write the result object (- is standard output)",
+	  FRAG_RUN_TEXT(0, json) },
+	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
+	  FRAG_RUN_TEXT(0, write_profile) },
+	FRAG_COLOR_ROW,
+	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_RUN_FLAG(0, verbose) },
+	FRAG_QUIET_ROW("no report, warnings or progress"),
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(0),
+	{ 0, "fail-if", "CONDITION",
+	  "exit with 1 if it is true: 'prediction.error_percent > 1'; repeatable",
+	  FRAG_CALL(frag_run_add_condition) },
+	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	  FRAG_RUN_FLAG(0, sim.check) },
+	{ 0 },
+};
 
 struct replay_turn {
 	struct frag_trace *trace;
@@ -484,29 +451,26 @@ static int replay(struct frag_replay_policies *t, int *status, struct frag_error
 	return done ? done : rc;
 }
 
-/* Everything is released here, in the order in which one thing uses another. */
-static int replay_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		       struct frag_error *err)
+static void replay_init(void *own)
 {
-	struct frag_replay_args args;
-	struct frag_session session = { .options = NULL };
-	struct frag_replay_policies turns = { .args = &args, .session = &session };
-	int rest, rc;
+	struct frag_replay_args *args = own;
 
-	frag_replay_args_init(&args);
-	rc = frag_options(cmd, argc, argv, &args, frag_replay_set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	rc = frag_run_options_check(&args.run, cmd, err);
-	if (!rc && argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
-					       : "too many arguments: one TRACE", err);
-	turns.path = argv[rest];
-	rc = rc ? rc : replay(&turns, status, err);
-out:
+	args->run.has_no_page = true;
+}
+
+/* Everything is released here, in the order in which one thing uses another. */
+static int replay_exec(void *own, struct frag_args *given, struct frag_error *err)
+{
+	struct frag_replay_args *args = own;
+	struct frag_session session = { .options = NULL };
+	struct frag_replay_policies turns = {
+		.args = args, .session = &session, .path = given->words[0],
+	};
+	int rc = frag_run_options_check(&args->run, given->cmd, err);
+
+	rc = rc ? rc : replay(&turns, given->status, err);
 	frag_session_fini(&session);
 	frag_turns_fini(&turns);
-	frag_replay_args_fini(&args);
 	return rc;
 }
 
@@ -515,6 +479,9 @@ const struct frag_cmd frag_cmd_replay = {
 	.job = FRAG_JOB_OTHER,
 	.args = "[options] TRACE",
 	.summary = "run a trace under one or more policies on real GPUs",
-	.opts = frag_replay_opts,
+	.opts = opts,
+	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_RUN,
+	.size = sizeof(struct frag_replay_args),
+	.init = replay_init,
 	.exec = replay_exec,
 };

@@ -7,34 +7,31 @@
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"
 
-enum { OPT_OUTPUT = FRAG_OPT_FIRST_OWN, OPT_SVG };
-
-static const struct frag_opt opts[] = {
-	{ 'o', "output", "FILE", "write the page there (- is standard output)", OPT_OUTPUT },
-	{ 0, "svg", "FILE", "write its timelines there, as one picture", OPT_SVG },
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; up to six (by the trace)",
-	  FRAG_OPT_POLICY },
-	FRAG_ALLOC_CONF_ROW(0),
-	{ 0, "stacks", "WHAT",
-	  "of stacks: top frame as the tag, with python, the program's, or all; none (python)",
-	  FRAG_OPT_STACKS },
-	{ 'q', "quiet", NULL, "no warnings or progress", FRAG_OPT_QUIET },
-	FRAG_ON_OOM_ROW(0),
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
-	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
-	{ 0 },
-};
-
 struct reporting {
 	struct frag_run_options options;
 	bool quiet, has_policies;
 	const char *html, *svg;
-	char *command;
+	const char *command;
 	struct frag_page_section *sections;
 	uint32_t section_count;
 	struct frag_outfile page, picture;
+};
+
+static const struct frag_opt opts[] = {
+	{ 'o', "output", "FILE", "write the page there (- is standard output)",
+	  FRAG_TEXT(struct reporting, html) },
+	{ 0, "svg", "FILE", "write its timelines there, as one picture",
+	  FRAG_TEXT(struct reporting, svg) },
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; up to six (by the trace)"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (python)"),
+	{ 'q', "quiet", NULL, "no warnings or progress", FRAG_FLAG(struct reporting, quiet) },
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(0),
+	FRAG_PROFILE_ROW,
+	FRAG_DEVICE_ROWS(0),
+	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
 };
 
 /* One trace, from its first event to its section. */
@@ -48,25 +45,6 @@ struct one {
 	struct frag_configured configured;
 	struct frag_html_page drawing;
 };
-
-static int report_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct reporting *r = ctx;
-
-	switch (id) {
-	case OPT_OUTPUT:
-		r->html = value;
-		return 0;
-	case OPT_SVG:
-		r->svg = value;
-		return 0;
-	case FRAG_OPT_QUIET:
-		r->quiet = true;
-		return 0;
-	default:
-		return frag_run_set_option(&r->options, id, value, err);
-	}
-}
 
 static void report_warn(void *ctx, const char *message)
 {
@@ -206,25 +184,24 @@ static int write_file(struct reporting *r, struct frag_outfile *f, const char *p
 	return rc ? rc : frag_outfile_finish(f, err);
 }
 
-static int report_check(struct reporting *r, const struct frag_cmd *cmd, char *const *paths,
-			int count, struct frag_error *err)
+/* The page and the picture are the outputs, all traces inputs. */
+static int report_check(struct reporting *r, const struct frag_args *args, struct frag_error *err)
 {
-	const char *const outputs[] = { r->html, r->svg };
+	const char *const *paths = (const char *const *)args->words;
+	struct frag_files files = { .input_count = 0 };
 	int rc;
 
-	if (!count)
-		return frag_usage(cmd, "missing argument: TRACE", err);
 	if (!r->html && !r->svg)
-		return frag_usage(cmd, "where to? -o FILE", err);
-	for (int k = 0; k < 2; k++)
-		for (int i = 0; i < count; i++)
-			if (outputs[k] && frag_same_file(outputs[k], paths[i]))
-				return frag_fail(err, FRAG_EUSAGE,
-						 "%s: the output would replace the trace",
-						 outputs[k]);
-	if (r->html && r->svg && (strcmp(r->html, r->svg) == 0 || frag_same_file(r->html, r->svg)))
+		return frag_usage(args->cmd, "where to? -o FILE", err);
+	if (r->html && r->svg && strcmp(r->html, r->svg) == 0)
 		return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", r->html);
-	rc = frag_run_options_check(&r->options, cmd, err);
+	frag_files_read(&files, paths, args->count, "the trace");
+	frag_files_write(&files, r->html);
+	frag_files_write(&files, r->svg);
+	rc = frag_files_check(&files, args->cmd, err);
+	if (rc)
+		return rc;
+	rc = frag_run_options_check(&r->options, args->cmd, err);
 	r->has_policies = r->options.choice_count > 0;
 	/* the answers are searched for as for any page, and nothing is charted */
 	r->options.report = false;
@@ -232,35 +209,28 @@ static int report_check(struct reporting *r, const struct frag_cmd *cmd, char *c
 	return rc ? rc : frag_run_read_profile(&r->options, err);
 }
 
-static int report_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		       struct frag_error *err)
+static int report_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct frag_outfile *files[2];
-	struct reporting r = { .command = frag_command_line("report", argc, argv) };
-	int rest, rc;
+	struct reporting *r = own;
+	struct frag_outfile *files[] = { &r->page, &r->picture };
+	int rc = report_check(r, args, err);
 
-	(void)status;
-	files[0] = &r.page;
-	files[1] = &r.picture;
-	frag_run_options_init(&r.options);
-	rc = r.command ? frag_options(cmd, argc, argv, &r, report_set_option, &rest, err)
-		       : frag_fail_nomem(err);
-	if (rc || !rest)
-		goto out;
-	rc = report_check(&r, cmd, argv + rest, argc - rest, err);
-	rc = rc ? rc : do_traces(&r, argv + rest, argc - rest, err);
-	rc = rc ? rc : write_file(&r, &r.page, r.html, err);
-	rc = rc ? rc : write_file(&r, &r.picture, r.svg, err);
-	rc = rc ? rc : frag_outfile_commit_all(files, 2, err);
-out:
-	frag_outfile_abandon(&r.page);
-	frag_outfile_abandon(&r.picture);
-	for (uint32_t i = 0; i < r.section_count; i++)
-		frag_page_section_fini(&r.sections[i]);
-	free(r.sections);
-	free(r.command);
-	frag_run_options_fini(&r.options);
-	return rc;
+	r->command = args->line;
+	rc = rc ? rc : do_traces(r, args->words, (int)args->count, err);
+	rc = rc ? rc : write_file(r, &r->page, r->html, err);
+	rc = rc ? rc : write_file(r, &r->picture, r->svg, err);
+	return rc ? rc : frag_outfile_commit_all(files, 2, err);
+}
+
+static void reporting_fini(void *own)
+{
+	struct reporting *r = own;
+
+	frag_outfile_abandon(&r->page);
+	frag_outfile_abandon(&r->picture);
+	for (uint32_t i = 0; i < r->section_count; i++)
+		frag_page_section_fini(&r->sections[i]);
+	free(r->sections);
 }
 
 const struct frag_cmd frag_cmd_report = {
@@ -269,5 +239,8 @@ const struct frag_cmd frag_cmd_report = {
 	.args = "[options] TRACE...",
 	.summary = "write an HTML report",
 	.opts = opts,
+	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_RUN,
+	.size = sizeof(struct reporting),
 	.exec = report_exec,
+	.fini = reporting_fini,
 };

@@ -16,7 +16,7 @@ struct run {
 	struct frag_configured configured;
 	struct frag_html_page drawing;            /* where there is --html, as the next two */
 	struct frag_page_section section;
-	char *command;
+	const char *command;
 };
 
 /* The host is the last device, where there is one. */
@@ -149,39 +149,29 @@ static int run_simulate(struct run *run, const char *path, int *status, struct f
 	return rc ? rc : interrupted;
 }
 
-/*
- * Everything is released here, whatever failed; simulations go before the trace
- * that they borrow.
- */
-static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		    struct frag_error *err)
+static int run_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct run run = { .command = frag_command_line("run", argc, argv) };
-	int rest, rc;
+	struct run *run = own;
+	const int rc = frag_run_options_check(&run->options, args->cmd, err);
 
-	frag_run_options_init(&run.options);
-	rc = run.command ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : frag_options(cmd, argc, argv, &run.options, frag_run_set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	rc = frag_run_options_check(&run.options, cmd, err);
-	if (!rc && argc - rest != 1)
-		rc = frag_usage(cmd, argc == rest ? "missing argument: TRACE"
-					       : "too many arguments: one TRACE", err);
-	rc = rc ? rc : run_simulate(&run, argv[rest], status, err);
-out:
-	for (uint32_t i = 0; i < run.session.sim_count; i++)
-		frag_sim_del(run.session.sims[i]);
-	frag_session_fini(&run.session);
-	frag_drawing_fini(&run.drawing);
-	frag_page_section_fini(&run.section);
-	free(run.command);
-	frag_answers_fini(&run.answers);
-	frag_devices_fini(&run.devices);
-	frag_trace_close(run.trace);
-	frag_configured_fini(&run.configured);
-	frag_run_options_fini(&run.options);
-	return rc;
+	run->command = args->line;
+	return rc ? rc : run_simulate(run, args->words[0], args->status, err);
+}
+
+/* Simulations go before the trace that they borrow. */
+static void run_fini(void *own)
+{
+	struct run *run = own;
+
+	for (uint32_t i = 0; i < run->session.sim_count; i++)
+		frag_sim_del(run->session.sims[i]);
+	frag_session_fini(&run->session);
+	frag_drawing_fini(&run->drawing);
+	frag_page_section_fini(&run->section);
+	frag_answers_fini(&run->answers);
+	frag_devices_fini(&run->devices);
+	frag_trace_close(run->trace);
+	frag_configured_fini(&run->configured);
 }
 
 const struct frag_cmd frag_cmd_run = {
@@ -190,6 +180,9 @@ const struct frag_cmd frag_cmd_run = {
 	.args = "[options] TRACE",
 	.summary = "simulate a trace on a device: does it fit, and if not, why",
 	.opts = frag_run_opts,
+	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_RUN,
+	.size = sizeof(struct run),
 	.foreign = frag_run_foreign,
 	.exec = run_exec,
+	.fini = run_fini,
 };

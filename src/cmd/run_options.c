@@ -9,44 +9,10 @@
 #include "policy/policies.h"
 #include "cmd/default_policy.h"
 #include "cmd/output_formats.h"
-#include "cmd/time_budget.h"
+#include "cmd/progress.h"
 #include "policy/param.h"
 #include "replay/gpu_and_sim.h"
 
-const struct frag_opt frag_run_opts[] = {
-	{ 'p', "policy", "NAME",
-	  "placement policy, NAME[:key=value,...]; repeatable (by the trace)", FRAG_OPT_POLICY },
-	FRAG_ALLOC_CONF_ROW(0),
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
-	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
-	FRAG_COLUMNS_ROW(0),
-	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
-	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
-	FRAG_HTML_ROW(0),
-	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
-	  FRAG_OPT_SUMMARY },
-	{ 0, "stacks", "WHAT",
-	  "stacks with -v: python, the program's own; all; top, just the tag; none (python)",
-	  FRAG_OPT_STACKS },
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_OPT_VERBOSE },
-	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_ON_OOM_ROW(0),
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	{ 0, "fail-if", "CONDITION",
-	  "exit with 1 if it is true: 'peak.reserved > 4GiB'; repeatable", FRAG_OPT_FAIL_IF },
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
-	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a separate device",
-	  FRAG_OPT_HOST },
-	{ 0, "threads", "N", "threads that read and simulate (0: one a processor)",
-	  FRAG_OPT_THREADS },
-	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
-	  FRAG_OPT_CHECK },
-	{ 0 },
-};
-
-#define THREADS_MAX 1024
 #define POOL "cuda-async"
 #define ONLY_IN_REPLAY "is the GPU driver's own pool, which nothing simulates: it exists only in " \
 	"fragsim replay --allocator " POOL
@@ -64,7 +30,6 @@ void frag_run_options_init(struct frag_run_options *run)
 		.other = UINT64_MAX,
 		.granularity = UINT64_MAX,
 		.columns = frag_columns_usual(),
-		.seconds = FRAG_TIME_USUAL,
 	};
 }
 
@@ -85,7 +50,7 @@ static bool is_pool(const char *text)
 	return strncmp(text, POOL, length) == 0 && (!text[length] || text[length] == ':');
 }
 
-static int add_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
+int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
 {
 	if (is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
@@ -93,6 +58,13 @@ static int add_policy(struct frag_run_options *run, const char *text, struct fra
 		       sizeof(*run->choices)))
 		return frag_fail_nomem(err);
 	return frag_choice_parse(&run->choices[run->choice_count++], text, err);
+}
+
+int frag_run_add_policy(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	(void)o;
+	return frag_run_policy(at, value, err);
 }
 
 int frag_run_add_allocator(struct frag_run_options *run, const char *text, struct frag_error *err)
@@ -106,8 +78,7 @@ int frag_run_add_allocator(struct frag_run_options *run, const char *text, struc
 	return frag_choice_of(&run->choices[run->choice_count++], &frag_replay_pool, text, err);
 }
 
-static int run_options_add_condition(struct frag_run_options *run, const char *text,
-				     struct frag_error *err)
+int frag_run_condition(struct frag_run_options *run, const char *text, struct frag_error *err)
 {
 	uint32_t count;
 	int rc;
@@ -132,41 +103,75 @@ const char *const frag_stacks_words[] = {
 const char *const frag_result_formats[] = { "text", "json", NULL };
 const char *const frag_summary_words[] = { "pytorch", NULL };
 
-static int set_word(struct frag_run_options *run, int id, const char *value, struct frag_error *err)
+static int set_summary(void *at, const struct frag_opt *o, const char *value,
+		       struct frag_error *err)
 {
-	int i = 0, rc;
+	struct frag_run_options *run = at;
+	int i;
 
-	switch (id) {
-	case FRAG_OPT_SUMMARY:
-		run->summary = true;
-		return frag_option_word(&i, "summary", value, frag_summary_words, err);
-	case FRAG_OPT_STACKS:
-		rc = frag_option_word(&i, "stacks", value, frag_stacks_words, err);
-		run->stacks = (enum frag_stacks)i;
-		run->has_stacks = true;
-		return rc;
-	default:
-		rc = frag_option_word(&i, "on-oom", value, frag_on_oom_words, err);
-		run->sim.on_oom_continue = i == 1;
-		return rc;
-	}
+	run->summary = true;
+	return frag_option_word(&i, o->name, value, frag_summary_words, err);
 }
 
-static int add_setting(struct frag_run_options *run, const char *text, struct frag_error *err)
+int frag_run_set_stacks(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
 {
+	struct frag_run_options *run = at;
+	int i = 0, rc = frag_option_word(&i, o->name, value, frag_stacks_words, err);
+
+	run->stacks = (enum frag_stacks)i;
+	run->has_stacks = true;
+	return rc;
+}
+
+int frag_run_set_on_oom(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	struct frag_run_options *run = at;
+	int i = 0, rc = frag_option_word(&i, o->name, value, frag_on_oom_words, err);
+
+	run->sim.on_oom_continue = i == 1;
+	return rc;
+}
+
+int frag_run_add_condition(void *at, const struct frag_opt *o, const char *value,
+			   struct frag_error *err)
+{
+	(void)o;
+	return frag_run_condition(at, value, err);
+}
+
+int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
+			 struct frag_error *err)
+{
+	struct frag_run_options *run = at;
+
+	(void)o;
+	run->has_columns = true;
+	return frag_columns_parse(&run->columns, value, err);
+}
+
+int frag_run_add_setting(void *at, const struct frag_opt *o, const char *value,
+			 struct frag_error *err)
+{
+	struct frag_run_options *run = at;
+
+	(void)o;
 	if (!frag_grow(&run->settings, &run->setting_capacity, (uint64_t)run->setting_count + 1,
 		       sizeof(*run->settings)))
 		return frag_fail_nomem(err);
-	run->settings[run->setting_count++] = text;
+	run->settings[run->setting_count++] = value;
 	return 0;
 }
 
 /* Up to this release -o was --steps. */
-static int run_options_set_output(struct frag_run_options *run, const char *value,
-				  struct frag_error *err)
+int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
 {
 	const struct frag_output_name name = frag_output_named(value);
+	struct frag_run_options *run = at;
 
+	(void)o;
 	if (strcmp(name.format, "json") == 0)
 		run->json = name.path;
 	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
@@ -181,91 +186,50 @@ static int run_options_set_output(struct frag_run_options *run, const char *valu
 	return 0;
 }
 
-static int run_options_set_format(struct frag_run_options *run, const char *value,
-				  struct frag_error *err)
+int frag_run_set_format(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
 {
-	int format = 0, rc = frag_option_word(&format, "format", value, frag_result_formats, err);
+	struct frag_run_options *run = at;
+	int format = 0, rc = frag_option_word(&format, o->name, value, frag_result_formats, err);
 
 	if (!rc && format)
 		run->json = "-";
 	return rc;
 }
 
-int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct frag_run_options *run = ctx;
-	uint64_t n = 0;
-	int rc;
-
-	switch (id) {
-	case FRAG_OPT_POLICY:
-		return add_policy(run, value, err);
-	case FRAG_OPT_ALLOC_CONF:
-		return add_setting(run, value, err);
-	case FRAG_OPT_SUMMARY:
-	case FRAG_OPT_STACKS:
-	case FRAG_OPT_ON_OOM:
-		return set_word(run, id, value, err);
-	case FRAG_OPT_STEPS:
-		run->steps = value;
-		return 0;
-	case FRAG_OPT_COLUMNS:
-		run->has_columns = true;
-		return frag_columns_parse(&run->columns, value, err);
-	case FRAG_OPT_PLACEMENTS:
-		run->placements = value;
-		return 0;
-	case FRAG_OPT_JSON:
-		run->json = value;
-		return 0;
-	case FRAG_OPT_OUTPUT:
-		return run_options_set_output(run, value, err);
-	case FRAG_OPT_FORMAT:
-		return run_options_set_format(run, value, err);
-	case FRAG_OPT_HTML:
-		run->html = value;
-		return 0;
-	case FRAG_OPT_QUIET:
-		run->quiet = true;
-		return 0;
-	case FRAG_OPT_VERBOSE:
-		run->verbose = true;
-		return 0;
-	case FRAG_OPT_LENIENT:
-		run->lenient = true;
-		return 0;
-	case FRAG_OPT_CHECK:
-		run->sim.check = true;
-		return 0;
-	case FRAG_OPT_FAIL_IF:
-		return run_options_add_condition(run, value, err);
-	case FRAG_OPT_THREADS:
-		rc = frag_option_count(&n, "threads", value, 0, THREADS_MAX, err);
-		run->threads = (uint32_t)n;
-		return rc;
-	case FRAG_OPT_TIME:
-		return frag_option_time(&run->seconds, value, err);
-	case FRAG_OPT_PROFILE:
-		run->profile_path = value;
-		return 0;
-	case FRAG_OPT_COLOR:
-		return frag_option_color(value, err);
-	case FRAG_OPT_HOST:
-		run->host = true;
-		return 0;
-	case FRAG_OPT_DEVICE_BYTES:
-		return frag_option_total(&run->total, &run->total_given, "device-bytes", value,
-					 err);
-	case FRAG_OPT_CARD:
-		return frag_option_total(&run->total, &run->total_given, "device", value, err);
-	case FRAG_OPT_CONTEXT_BYTES:
-		return frag_option_share(&run->context, "context-bytes", value, err);
-	case FRAG_OPT_OTHER_BYTES:
-		return frag_option_share(&run->other, "other-bytes", value, err);
-	default:
-		return frag_option_size(&run->granularity, "granularity", value, 1, err);
-	}
-}
+const struct frag_opt frag_run_opts[] = {
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
+	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",
+	  FRAG_RUN_TEXT(0, steps) },
+	FRAG_COLUMNS_ROW,
+	{ 0, "placements", "FILE", "write where every block went, NDJSON",
+	  FRAG_RUN_TEXT(0, placements) },
+	{ 0, "json", "FILE", "write the result object (- is standard output)",
+	  FRAG_RUN_TEXT(0, json) },
+	FRAG_HTML_ROW,
+	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
+	  FRAG_CALL(set_summary) },
+	FRAG_STACKS_ROW(0, "stacks with -v: python, the program's own; all; top, just the tag;"
+			   " none (python)"),
+	FRAG_COLOR_ROW,
+	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_RUN_FLAG(0, verbose) },
+	FRAG_QUIET_ROW("no report, warnings or progress"),
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(0),
+	{ 0, "fail-if", "CONDITION",
+	  "exit with 1 if it is true: 'peak.reserved > 4GiB'; repeatable",
+	  FRAG_CALL(frag_run_add_condition) },
+	FRAG_PROFILE_ROW,
+	FRAG_DEVICE_ROWS(0),
+	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a separate device",
+	  FRAG_RUN_FLAG(0, host) },
+	FRAG_THREADS_ROW("threads that read and simulate (0: one a processor)"),
+	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	  FRAG_RUN_FLAG(0, sim.check) },
+	{ 0 },
+};
 
 /* The keys that a choice was given which are no settings: ":version=2.8", say; or "". */
 static const char *fixed_keys(const struct frag_choice *choice)
@@ -322,7 +286,7 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 	if (!n)
 		return 0;
 	run->follows_release = !run->choice_count;
-	rc = run->follows_release ? add_policy(run, "pytorch", err) : 0;
+	rc = run->follows_release ? frag_run_policy(run, "pytorch", err) : 0;
 	rc = rc ? rc : count_readers(run, &readers, err);
 	if (rc)
 		return rc;

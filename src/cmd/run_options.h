@@ -3,42 +3,11 @@
 #define CMD_RUN_OPTIONS_H
 
 #include "cmd/command.h"
+#include "cmd/progress.h"
 #include "fragsim/engine.h"
 #include "compare/condition.h"
 #include "documents/documents.h"
 #include "answers/row_writer.h"
-
-/* Options of run; other commands that simulate take some of them. */
-enum {
-	FRAG_OPT_POLICY = 1,
-	FRAG_OPT_STEPS,
-	FRAG_OPT_PLACEMENTS,
-	FRAG_OPT_JSON,
-	FRAG_OPT_QUIET,
-	FRAG_OPT_ON_OOM,
-	FRAG_OPT_LENIENT,
-	FRAG_OPT_CHECK,
-	FRAG_OPT_DEVICE_BYTES,
-	FRAG_OPT_CONTEXT_BYTES,
-	FRAG_OPT_OTHER_BYTES,
-	FRAG_OPT_GRANULARITY,
-	FRAG_OPT_FAIL_IF,
-	FRAG_OPT_THREADS,
-	FRAG_OPT_ALLOC_CONF,
-	FRAG_OPT_SUMMARY,
-	FRAG_OPT_STACKS,
-	FRAG_OPT_PROFILE,
-	FRAG_OPT_HOST,
-	FRAG_OPT_COLUMNS,
-	FRAG_OPT_COLOR,
-	FRAG_OPT_VERBOSE,
-	FRAG_OPT_CARD,
-	FRAG_OPT_HTML,
-	FRAG_OPT_FORMAT,
-	FRAG_OPT_OUTPUT,
-	FRAG_OPT_TIME,
-	FRAG_OPT_FIRST_OWN, /* from here on: another command's own */
-};
 
 struct frag_run_options {
 	struct frag_choice *choices;
@@ -47,7 +16,6 @@ struct frag_run_options {
 	uint32_t condition_count, condition_capacity;
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
-	const char *total_given;        /* the option that gave the total; NULL: none */
 	const char *steps, *placements, *json, *html;   /* paths; NULL: not wanted */
 	struct frag_columns columns;    /* of steps */
 	const char *write_profile;      /* likewise; of replay */
@@ -72,47 +40,65 @@ struct frag_run_options {
 	bool report;            /* the text report is to be printed */
 };
 
-/* Rows that several tables of options have; base is added to the ids above. */
-#define FRAG_ALLOC_CONF_ROW(base)                                                          \
-	{                                                                                  \
-		0, "alloc-conf", "STRING",                                                 \
-			"settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable", \
-			(base) + FRAG_OPT_ALLOC_CONF                                       \
-	}
-#define FRAG_COLUMNS_ROW(base)                                                                 \
-	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",                  \
-	  (base) + FRAG_OPT_COLUMNS }
-#define FRAG_STACKS_ROW(base)                                                                  \
-	{ 0, "stacks", "WHAT",                                                                     \
-	  "of stacks: top frame as the tag, with python, the program's, or all; none (top)",  \
-	  (base) + FRAG_OPT_STACKS }
-#define FRAG_RESULT_ROWS(output)                                                              \
-	{ 0, "format", "FORMAT", "text or json (text)", FRAG_OPT_FORMAT },                    \
-	{ 'o', "output", "FILE", output, FRAG_OPT_OUTPUT }
-#define FRAG_HTML_ROW(base)                                                                    \
-	{ 0, "html", "FILE", "write an HTML report (see fragsim report)",                       \
-	  (base) + FRAG_OPT_HTML }
+/* Rows that several tables have; base is the offset of the options of a run in the command's. */
+#define FRAG_RUN_MEMBER(base, member, is)                                                      \
+	.at = (base) + FRAG_MEMBER(struct frag_run_options, member, is)
+#define FRAG_RUN_FLAG(base, member)                                                            \
+	.kind = FRAG_OPT_FLAG, FRAG_RUN_MEMBER(base, member, bool)
+#define FRAG_RUN_TEXT(base, member)                                                            \
+	.kind = FRAG_OPT_TEXT, FRAG_RUN_MEMBER(base, member, const char *)
+#define FRAG_RUN_CALL(base, function) .at = (base), .set = (function)
+#define FRAG_POLICY_ROW(base, help)                                                            \
+	{ 'p', "policy", "NAME", help, FRAG_RUN_CALL(base, frag_run_add_policy) }
+#define FRAG_ALLOC_CONF_ROW(base, help)                                                        \
+	{ 0, "alloc-conf", "STRING", help, FRAG_RUN_CALL(base, frag_run_add_setting) }
+#define FRAG_ALLOC_CONF_HELP "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable"
+#define FRAG_COLUMNS_ROW                                                                       \
+	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
+	  FRAG_CALL(frag_run_set_columns) }
+#define FRAG_STACKS_ROW(base, help)                                                            \
+	{ 0, "stacks", "WHAT", help, FRAG_RUN_CALL(base, frag_run_set_stacks) }
+#define FRAG_STACKS_HELP                                                                       \
+	"of stacks: top frame as the tag, with python, the program's, or all; none"
+#define FRAG_RESULT_ROWS(output)                                                               \
+	{ 0, "format", "FORMAT", "text or json (text)", FRAG_CALL(frag_run_set_format) },      \
+	{ 'o', "output", "FILE", output, FRAG_CALL(frag_run_set_output) }
+#define FRAG_HTML_ROW                                                                          \
+	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_TEXT(0, html) }
+#define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(0, quiet) }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
-	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \
-	  (base) + FRAG_OPT_ON_OOM }
-#define FRAG_TIME_ROW(base)                                                              \
-	{                                                                                \
-		0, "time", "TIME", "end the search after so long: 30s, 500ms, 5m (60s)", \
-			(base) + FRAG_OPT_TIME                                           \
-	}
-#define FRAG_PROFILE_ROW(base)                                                                 \
-	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",          \
-	  (base) + FRAG_OPT_PROFILE }
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
+	  FRAG_RUN_CALL(base, frag_run_set_on_oom) }
+#define FRAG_LENIENT_ROW(base)                                                                 \
+	{ 0, "lenient", NULL, "skip invalid events", FRAG_RUN_FLAG(base, lenient) }
+#define FRAG_TIME_ROW                                                                          \
+	{ 0, "time", "TIME", "end the search after so long: 30s, 500ms, 5m (60s)",             \
+	  .kind = FRAG_OPT_SECONDS, FRAG_RUN_MEMBER(0, seconds, double),                       \
+	  .usual = FRAG_TIME_USUAL }
+#define FRAG_THREADS_ROW(help)                                                                 \
+	{ 0, "threads", "N", help, .kind = FRAG_OPT_COUNT32,                                   \
+	  FRAG_RUN_MEMBER(0, threads, uint32_t), .max = FRAG_THREADS_MAX }
+#define FRAG_SEARCH_THREADS_ROW FRAG_THREADS_ROW("concurrent simulations (0: one per processor)")
+#define FRAG_THREADS_MAX 1024
+#define FRAG_PROFILE_ROW                                                                       \
+	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",      \
+	  FRAG_RUN_TEXT(0, profile_path) }
+#define FRAG_OTHERS_ROWS(base)                                                                 \
+	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses",                      \
+	  .kind = FRAG_OPT_SHARE, FRAG_RUN_MEMBER(base, context, uint64_t) },                  \
+	{ 0, "other-bytes", "SIZE", "bytes that other processes use",                          \
+	  .kind = FRAG_OPT_SHARE, FRAG_RUN_MEMBER(base, other, uint64_t) },                    \
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                  \
+	  .kind = FRAG_OPT_SIZE, FRAG_RUN_MEMBER(base, granularity, uint64_t), .min = 1 }
 #define FRAG_DEVICE_ROWS(base)                                                                 \
-	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",                     \
-	  (base) + FRAG_OPT_DEVICE_BYTES },                                                        \
-	FRAG_CARD_ROW((base) + FRAG_OPT_CARD),                                                     \
-	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses",                          \
-	  (base) + FRAG_OPT_CONTEXT_BYTES },                                                       \
-	{ 0, "other-bytes", "SIZE", "bytes that other processes use",                              \
-	  (base) + FRAG_OPT_OTHER_BYTES },                                                         \
-	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                      \
-	  (base) + FRAG_OPT_GRANULARITY }
+	FRAG_TOTAL_ROWS((base) + FRAG_MEMBER(struct frag_run_options, total, uint64_t),        \
+			"capacity of each device (0: unlimited)", UINT64_MAX),                 \
+	FRAG_OTHERS_ROWS(base)
+
+/* What these rows call; at is the options of a run. */
+frag_set_option frag_run_add_policy, frag_run_add_setting, frag_run_add_condition,
+	frag_run_set_columns, frag_run_set_stacks, frag_run_set_format, frag_run_set_output,
+	frag_run_set_on_oom;
 
 extern const struct frag_opt frag_run_opts[];
 
@@ -122,8 +108,10 @@ extern const struct frag_misplaced_option frag_run_foreign[];
 void frag_run_options_init(struct frag_run_options *run);
 void frag_run_options_fini(struct frag_run_options *run);
 
-/* For frag_options(). */
-int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err);
+/* A policy that no option gave. */
+int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_error *err);
+/* A condition likewise. */
+int frag_run_condition(struct frag_run_options *run, const char *text, struct frag_error *err);
 
 /* The driver's own pool, after the policies that were given so far; for a replay. */
 int frag_run_add_allocator(struct frag_run_options *run, const char *text,

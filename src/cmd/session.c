@@ -7,13 +7,172 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "policy/policies.h"
+#include "cmd/interrupt.h"
+#include "documents/documents.h"
+#include "answers/page_write.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/terminal.h"
 #include "answers/report.h"
 
+#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->html, &(o)->profile }
+
+static enum frag_rows_form form_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcmp(dot, ".ndjson") == 0 || strcmp(dot, ".jsonl") == 0)
+		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
+}
+
+/*
+ * The first policy writes into the file, the others into spools. A stream counts
+ * its rows as it goes, so that a failure in the middle releases what there is.
+ */
+static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
+		       const struct frag_choice *choices, uint32_t count, bool many_devices,
+		       int (*observe)(void *, const struct frag_step *, struct frag_error *),
+		       struct frag_error *err)
+{
+	int rc;
+
+	FRAG_ASSERT(count > 0);
+	if (!s->path)
+		return 0;
+	s->spools = calloc(count, sizeof(*s->spools));
+	s->rows = calloc(count, sizeof(*s->rows));
+	if (!s->spools || !s->rows)
+		return frag_fail_nomem(err);
+	frag_register_partial_file(&s->file);
+	rc = frag_outfile_open(&s->file, s->path, err);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
+		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
+
+		s->count = i + 1;
+		if (i)
+			rc = frag_outfile_spool(out, &s->file, err);
+		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
+					   count > 1 ? choices[i].text : NULL, many_devices))
+			rc = frag_fail_nomem(err);
+		if (frag_compact_is(choices[i].ops))
+			frag_rows_keep_ids(&s->rows[i]);
+		if (!rc)
+			rc = frag_sim_observe(sims[i], &observer);
+	}
+	return rc;
+}
+
+static int open_document(struct frag_outfile *f, const char *path, struct frag_error *err)
+{
+	if (!path)
+		return 0;
+	frag_register_partial_file(f);
+	return frag_outfile_open(f, path, err);
+}
+
+static int outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
+		      const struct frag_choice *choices, uint32_t count, bool many_devices,
+		      struct frag_error *err)
+{
+	int rc;
+
+	if (o->steps.path)
+		o->steps.form = form_of(o->steps.path);
+	o->placements.form = FRAG_ROWS_NDJSON;
+	rc = open_stream(&o->steps, sims, choices, count, many_devices, frag_steps_observe, err);
+	if (!rc && o->steps.path && o->steps.form == FRAG_ROWS_CSV)
+		frag_steps_header(&o->steps.file, o->steps.columns, count > 1);
+	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
+				   frag_placements_observe, err);
+	rc = rc ? rc : open_document(&o->json, o->json_path, err);
+	rc = rc ? rc : open_document(&o->html, o->html_path, err);
+	return rc ? rc : open_document(&o->profile, o->profile_path, err);
+}
+
+/* Brings the policies' rows together. */
+static int outputs_gather(struct frag_stream *s, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; i < s->count && !rc; i++)
+		rc = frag_outfile_append(&s->file, &s->spools[i - 1], err);
+	return rc;
+}
+
+/* The documents: what all runs came to. */
+static int write_documents(struct frag_outputs *o, const struct frag_report *report,
+			   struct frag_error *err)
+{
+	const struct frag_result **runs = malloc((report->run_count + 1) * sizeof(*runs));
+	int rc = 0;
+
+	if (!runs)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < report->run_count; i++)
+		runs[i] = report->runs[i].result;
+	if (o->json.path)
+		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
+				       &o->json, err);
+	if (!rc && o->html.path)
+		rc = frag_page_write(o->section, 1, o->command, &o->html, err);
+	if (!rc && o->profile.path)
+		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
+	free(runs);
+	return rc;
+}
+
+static int outputs_finish(struct frag_outputs *o, const struct frag_report *report,
+			struct frag_error *err)
+{
+	struct frag_outfile *const files[] = FILES(o);
+	int rc = outputs_gather(&o->steps, err);
+
+	rc = rc ? rc : outputs_gather(&o->placements, err);
+	rc = rc ? rc : write_documents(o, report, err);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
+		if (files[i]->path)
+			rc = frag_outfile_finish(files[i], err);
+	return rc;
+}
+
+static int outputs_commit(struct frag_outputs *o, struct frag_error *err)
+{
+	struct frag_outfile *const files[] = FILES(o);
+
+	return frag_outfile_commit_all(files, sizeof(files) / sizeof(files[0]), err);
+}
+
+static void stream_fini(struct frag_stream *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		frag_rows_fini(&s->rows[i]);
+	for (uint32_t i = 1; i < s->count; i++)
+		frag_outfile_abandon(&s->spools[i - 1]);
+	frag_outfile_abandon(&s->file);
+	free(s->spools);
+	free(s->rows);
+}
+
+static void outputs_fini(struct frag_outputs *o)
+{
+	stream_fini(&o->steps);
+	stream_fini(&o->placements);
+	frag_outfile_abandon(&o->json);
+	frag_outfile_abandon(&o->html);
+	frag_outfile_abandon(&o->profile);
+	frag_register_partial_file(NULL);
+}
+
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err)
 {
+	const char *const outputs[] = {
+		options->steps, options->placements, options->json, options->html,
+		options->write_profile,
+	};
+	struct frag_files files = { .input_count = 0 };
+
 	s->options = options;
 	s->outputs.steps.path = options->steps;
 	s->outputs.steps.columns = &options->columns;
@@ -25,7 +184,11 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 	    && strcmp(options->profile_path, "-") == 0)
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace"
 				 " or the profile");
-	return frag_outputs_apart(&s->outputs, path, options->profile_path, err);
+	frag_files_read(&files, &path, 1, "the trace");
+	frag_files_read(&files, &options->profile_path, 1, "the profile");
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
+		frag_files_write(&files, outputs[i]);
+	return frag_files_check(&files, NULL, err);
 }
 
 int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err)
@@ -52,7 +215,7 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_e
 
 int frag_session_open(struct frag_session *s, struct frag_error *err)
 {
-	return frag_outputs_open(&s->outputs, s->sims, s->options->choices, s->sim_count,
+	return outputs_open(&s->outputs, s->sims, s->options->choices, s->sim_count,
 				 s->device_count > 1, err);
 }
 
@@ -134,19 +297,19 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	report.run_count = s->run_count;
 	report_cut_marks(s);
 	report_beginnings(s);
-	rc = frag_outputs_finish(&s->outputs, &report, err);
+	rc = outputs_finish(&s->outputs, &report, err);
 	if (!rc && o->report) {
 		frag_report_text(&report, stdout);
 		rc = frag_flush_stdout(err);
 	}
 	/* no file takes its place before all that can fail has been done */
 	rc = rc ? rc : frag_exit_status_of_runs(o, s->runs, s->run_count, status, err);
-	return rc ? rc : frag_outputs_commit(&s->outputs, err);
+	return rc ? rc : outputs_commit(&s->outputs, err);
 }
 
 void frag_session_fini(struct frag_session *s)
 {
-	frag_outputs_fini(&s->outputs);
+	outputs_fini(&s->outputs);
 	free(s->sims);
 	free(s->charts);
 	free(s->runs);

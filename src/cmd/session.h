@@ -6,6 +6,27 @@
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 
+/* The files that a run writes, and who writes into them. */
+/* One kind of rows: a file, and for each policy after the first a spool of its own. */
+struct frag_stream {
+	const char *path;               /* NULL: not wanted */
+	enum frag_rows_form form;
+	struct frag_outfile file;
+	struct frag_outfile *spools;    /* count - 1 */
+	struct frag_rows *rows;         /* count */
+	const struct frag_columns *columns;     /* of steps; borrowed */
+	uint32_t count;
+};
+
+/* A file that is not open is zeroed. */
+struct frag_outputs {
+	struct frag_stream steps, placements;
+	const char *json_path, *html_path, *profile_path;
+	struct frag_outfile json, html, profile;
+	struct frag_page_section *section;      /* of the page; borrowed, as is the next */
+	const char *command;
+};
+
 struct frag_session {
 	const struct frag_run_options *options;         /* borrowed */
 	struct frag_sim **sims;         /* one a policy; borrowed one by one */
@@ -21,7 +42,7 @@ struct frag_session {
 	struct frag_progress progress;
 };
 
-/* What is required of files: each another one, and none the trace. -FRAG_EUSAGE */
+/* Checks the files: each another one, and none the trace. -FRAG_EUSAGE */
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err);
 

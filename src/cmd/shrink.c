@@ -6,34 +6,17 @@
 
 #include "base/name_list.h"
 #include "base/output_path.h"
-#include "cmd/time_budget.h"
+#include "cmd/progress.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/default_policy.h"
 #include "cmd/transform_trace.h"
 #include "search/shrink_search.h"
-
-enum {
-	OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_CARD, OPT_TIME, OPT_TRIES,
-};
-
-static const struct frag_opt opts[] = {
-	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", OPT_KEEP },
-	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)", OPT_POLICY },
-	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
-	FRAG_CARD_ROW(OPT_CARD),
-	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
-	  OPT_TIME },
-	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
-	FRAG_REWRITE_OPTS,
-	{ 0 },
-};
 
 struct shrink {
 	struct frag_rewrite rewrite;
 	struct frag_choice choice;
 	const char *policy;             /* NULL: that of the trace's kind */
 	uint64_t total;
-	const char *total_given;        /* the option that gave it; NULL: none */
 	double seconds;
 	struct frag_reduce reduce;
 	struct frag_candidate candidate;
@@ -44,30 +27,27 @@ struct shrink {
 
 const char *const frag_keep_words[] = { "oom", NULL };
 
-static int shrink_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int set_keep(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	struct shrink *s = ctx;
 	int what;
 
-	switch (id) {
-	case OPT_KEEP:
-		return frag_option_word(&what, "keep", value, frag_keep_words, err);
-	case OPT_POLICY:
-		s->policy = value;
-		return 0;
-	case OPT_DEVICE_BYTES:
-		return frag_option_total(&s->total, &s->total_given, "device-bytes", value, err);
-	case OPT_CARD:
-		return frag_option_total(&s->total, &s->total_given, "device", value, err);
-	case OPT_TIME:
-		return frag_option_time(&s->seconds, value, err);
-	case OPT_TRIES:
-		return frag_option_count(&s->reduce.tries_max, "tries", value, 0, FRAG_COUNT_MAX,
-					 err);
-	default:
-		return frag_rewrite_set(&s->rewrite, id, value, err);
-	}
+	(void)at;
+	return frag_option_word(&what, o->name, value, frag_keep_words, err);
 }
+
+static const struct frag_opt opts[] = {
+	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_CALL(set_keep) },
+	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)",
+	  FRAG_TEXT(struct shrink, policy) },
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, total, uint64_t),
+			"capacity of each device (0: unlimited)", UINT64_MAX),
+	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
+	  FRAG_SECONDS(struct shrink, seconds), .usual = FRAG_TIME_USUAL },
+	{ 0, "tries", "N", "simulations at most (10000)",
+	  FRAG_COUNT(struct shrink, reduce.tries_max, 0, FRAG_COUNT_MAX) },
+	FRAG_REWRITE_OPTS(offsetof(struct shrink, rewrite)),
+	{ 0 },
+};
 
 static int shrink_read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
 {
@@ -222,33 +202,37 @@ static int lossy_form(const char *name, struct frag_error *err)
 			 frag_listed_text(&names, " or "));
 }
 
+static void shrink_init(void *own)
+{
+	struct shrink *s = own;
+
+	frag_reduce_init(&s->reduce);
+	s->reduce.tries_max = 10000;
+}
+
 /*
  * The form of the output is checked before the search: one that loses events might
  * lose the failure with them.
  */
-static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		       struct frag_error *err)
+static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct shrink s = { .total = UINT64_MAX, .seconds = FRAG_TIME_USUAL };
-	int rest, rc;
+	struct shrink *s = own;
+	int rc = s->policy ? frag_choice_parse(&s->choice, s->policy, err) : 0;
 
-	(void)status;
-	frag_reduce_init(&s.reduce);
-	s.reduce.tries_max = 10000;
-	rc = frag_options(cmd, argc, argv, &s, shrink_set_option, &rest, err);
-	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
-	if (rc || !rest)
-		return rc;
-	rc = s.policy ? frag_choice_parse(&s.choice, s.policy, err) : 0;
-	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
-	if (!rc && !s.rewrite.form->lossless)
-		rc = lossy_form(s.rewrite.form->name, err);
-	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
-	frag_reduce_fini(&s.reduce);
-	frag_devices_fini(&s.devices);
-	free(s.mark);
-	frag_choice_fini(&s.choice);
-	return rc;
+	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
+	if (!rc && !s->rewrite.form->lossless)
+		rc = lossy_form(s->rewrite.form->name, err);
+	return rc ? rc : shrink(s, args->words[0], args->words[1], err);
+}
+
+static void shrink_fini(void *own)
+{
+	struct shrink *s = own;
+
+	frag_reduce_fini(&s->reduce);
+	frag_devices_fini(&s->devices);
+	free(s->mark);
+	frag_choice_fini(&s->choice);
 }
 
 const struct frag_cmd frag_cmd_shrink = {
@@ -257,5 +241,9 @@ const struct frag_cmd frag_cmd_shrink = {
 	.args = "[options] IN OUT",
 	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,
+	.needs = FRAG_NEEDS_IN_OUT,
+	.size = sizeof(struct shrink),
+	.init = shrink_init,
 	.exec = shrink_exec,
+	.fini = shrink_fini,
 };

@@ -7,23 +7,6 @@
 #include "cmd/transform_trace.h"
 #include "transform/slice_trace.h"
 
-enum {
-	OPT_FROM_STEP = FRAG_REWRITE_OWN, OPT_TO_STEP, OPT_FROM_MARK, OPT_TO_MARK, OPT_FROM_TIME,
-	OPT_TO_TIME, OPT_DEVICE,
-};
-
-static const struct frag_opt opts[] = {
-	{ 0, "from-step", "N", "begin at this step", OPT_FROM_STEP },
-	{ 0, "from-mark", "NAME", "begin at the first mark of this name", OPT_FROM_MARK },
-	{ 0, "from-time", "T", "begin at the first event of this time or later", OPT_FROM_TIME },
-	{ 0, "to-step", "N", "end before this step", OPT_TO_STEP },
-	{ 0, "to-mark", "NAME", "end before the next mark of this name", OPT_TO_MARK },
-	{ 0, "to-time", "T", "end before the next event of this time or later", OPT_TO_TIME },
-	{ 0, "device", "N", "only this device, as device 0", OPT_DEVICE },
-	FRAG_REWRITE_OPTS,
-	{ 0 },
-};
-
 struct slice {
 	struct frag_rewrite rewrite;
 	struct frag_cut cut;
@@ -31,11 +14,12 @@ struct slice {
 
 /*
  * A place is one of three kinds, so a second option for the same end contradicts
- * the first.
+ * the first. The row's name says which end and which kind.
  */
-static int set_place(struct frag_slice_place *place, int id, const char *value, struct frag_error *err)
+static int set_place(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
+	struct frag_slice_place *place = at;
+	const bool from = *o->name == 'f';
 	const char *word = from ? "from" : "to";
 	char *end;
 
@@ -43,47 +27,36 @@ static int set_place(struct frag_slice_place *place, int id, const char *value, 
 		return frag_fail(err, FRAG_EUSAGE,
 				 "two %s: one of --%s-step, --%s-mark and --%s-time is"
 				 " required", from ? "beginnings" : "ends", word, word, word);
-	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
-		place->kind = FRAG_PLACE_STEP;
-		return frag_option_count(&place->step, from ? "from-step" : "to-step", value, 0,
-					 FRAG_COUNT_MAX, err);
-	}
-	if (id == OPT_FROM_MARK || id == OPT_TO_MARK) {
-		place->kind = FRAG_PLACE_MARK;
+	place->kind = (unsigned)o->min;
+	if (place->kind == FRAG_PLACE_STEP)
+		return frag_option_count(&place->step, o->name, value, 0, FRAG_COUNT_MAX, err);
+	if (place->kind == FRAG_PLACE_MARK) {
 		place->mark = value;
 		return 0;
 	}
-	place->kind = FRAG_PLACE_TIME;
 	place->t = frag_strtod(value, &end);
 	if (*value && !*end && place->t - place->t == 0)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a time in microseconds is required",
-			 from ? "from-time" : "to-time", value);
+			 o->name, value);
 }
 
-static int slice_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct slice *s = ctx;
-	uint64_t device;
-	int rc;
+#define PLACE(side, what)                                                                      \
+	.min = FRAG_PLACE_##what, FRAG_CALL_AT(struct slice, cut.side, set_place)
 
-	switch (id) {
-	case OPT_FROM_STEP:
-	case OPT_FROM_MARK:
-	case OPT_FROM_TIME:
-		return set_place(&s->cut.from, id, value, err);
-	case OPT_TO_STEP:
-	case OPT_TO_MARK:
-	case OPT_TO_TIME:
-		return set_place(&s->cut.to, id, value, err);
-	case OPT_DEVICE:
-		rc = frag_option_count(&device, "device", value, 0, FRAG_ALL - 1, err);
-		s->cut.device = (uint32_t)device;
-		return rc;
-	default:
-		return frag_rewrite_set(&s->rewrite, id, value, err);
-	}
-}
+static const struct frag_opt opts[] = {
+	{ 0, "from-step", "N", "begin at this step", PLACE(from, STEP) },
+	{ 0, "from-mark", "NAME", "begin at the first mark of this name", PLACE(from, MARK) },
+	{ 0, "from-time", "T", "begin at the first event of this time or later",
+	  PLACE(from, TIME) },
+	{ 0, "to-step", "N", "end before this step", PLACE(to, STEP) },
+	{ 0, "to-mark", "NAME", "end before the next mark of this name", PLACE(to, MARK) },
+	{ 0, "to-time", "T", "end before the next event of this time or later", PLACE(to, TIME) },
+	{ 0, "device", "N", "only this device, as device 0", .kind = FRAG_OPT_COUNT32,
+	  .at = FRAG_MEMBER(struct slice, cut.device, uint32_t), .max = FRAG_ALL - 1 },
+	FRAG_REWRITE_OPTS(offsetof(struct slice, rewrite)),
+	{ 0 },
+};
 
 static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 {
@@ -148,24 +121,30 @@ static int check_order(const struct frag_cut *c, struct frag_error *err)
 	return 0;
 }
 
-static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		      struct frag_error *err)
+static void slice_init(void *own)
 {
-	struct slice s = { .rewrite = { .part = true, .head = head, .event = event, .end = end } };
-	int rest, rc;
+	struct slice *s = own;
 
-	(void)status;
-	s.rewrite.ctx = &s;
-	frag_cut_init(&s.cut);
-	rc = frag_options(cmd, argc, argv, &s, slice_set_option, &rest, err);
-	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
-	if (rc || !rest)
-		return rc;
-	rc = check_order(&s.cut, err);
-	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
-	rc = rc ? rc : frag_rewrite(&s.rewrite, argv[rest], argv[rest + 1], err);
-	frag_cut_fini(&s.cut);
-	return rc;
+	s->rewrite = (struct frag_rewrite){
+		.part = true, .head = head, .event = event, .end = end, .ctx = s,
+	};
+	frag_cut_init(&s->cut);
+}
+
+static int slice_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	struct slice *s = own;
+	int rc = check_order(&s->cut, err);
+
+	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
+	return rc ? rc : frag_rewrite(&s->rewrite, args->words[0], args->words[1], err);
+}
+
+static void slice_fini(void *own)
+{
+	struct slice *s = own;
+
+	frag_cut_fini(&s->cut);
 }
 
 const struct frag_cmd frag_cmd_slice = {
@@ -174,5 +153,9 @@ const struct frag_cmd frag_cmd_slice = {
 	.args = "[options] IN OUT",
 	.summary = "write a window of a trace",
 	.opts = opts,
+	.needs = FRAG_NEEDS_IN_OUT,
+	.size = sizeof(struct slice),
+	.init = slice_init,
 	.exec = slice_exec,
+	.fini = slice_fini,
 };

@@ -61,12 +61,14 @@ static int add_total(struct frag_sweep_task *t, const char *text, struct frag_er
 }
 
 /* --device-bytes SIZE,... */
-static int frag_sweep_set_totals(struct frag_sweep_task *t, const char *value,
-				 struct frag_error *err)
+static int set_totals(void *at, const struct frag_opt *o, const char *value,
+		      struct frag_error *err)
 {
+	struct frag_sweep_task *t = at;
 	char *list = strdup(value);
 	int rc = list ? 0 : frag_fail_nomem(err);
 
+	(void)o;
 	for (char *text = list; !rc && text;) {
 		char *comma = strchr(text, ',');
 
@@ -351,31 +353,7 @@ static void frag_sweep_task_fini(struct frag_sweep_task *t)
 	free(t->sources);
 	free(t->totals);
 	frag_manifest_fini(&t->manifest);
-	frag_run_options_fini(&t->run);
 }
-
-enum {
-	OPT_GRID = FRAG_OPT_FIRST_OWN, OPT_SHARD, OPT_RESUME, OPT_MERGE, OPT_TASKS, OPT_PLAN,
-};
-
-static const struct frag_opt opts[] = {
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable",
-	  FRAG_OPT_POLICY },
-	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
-	  OPT_GRID },
-	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
-	  FRAG_OPT_DEVICE_BYTES },
-	{ 'o', "output", "DIR", "the folder of manifest and runs", FRAG_OPT_OUTPUT },
-	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
-	  OPT_SHARD },
-	{ 0, "resume", NULL, "go on with what is there", OPT_RESUME },
-	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson", OPT_MERGE },
-	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel", OPT_PLAN },
-	{ 0, "tasks", "N", "shards of --plan (64), or those that --merge counts in", OPT_TASKS },
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
-	{ 0 },
-};
 
 const char *const frag_sweep_grids[] = { "pytorch", "short", NULL };
 
@@ -392,36 +370,36 @@ struct sweep {
 	bool resume;
 };
 
-static int sweep_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int set_shard(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	struct sweep *s = ctx;
+	struct sweep *s = at;
 
-	switch (id) {
-	case OPT_GRID:
-		s->task.grid = value;
-		return 0;
-	case OPT_SHARD:
-		s->shard_text = value;
-		return frag_shard_parse(&s->shard, value, err);
-	case OPT_RESUME:
-		s->resume = true;
-		return 0;
-	case OPT_MERGE:
-		s->merge = value;
-		return 0;
-	case OPT_TASKS:
-		return frag_option_count(&s->tasks, "tasks", value, 1, FRAG_SHARDS_MAX, err);
-	case OPT_PLAN:
-		return frag_option_word(&s->plan, "plan", value, frag_sweep_script_names, err);
-	case FRAG_OPT_OUTPUT:
-		s->task.folder = value;
-		return 0;
-	case FRAG_OPT_DEVICE_BYTES:
-		return frag_sweep_set_totals(&s->task, value, err);
-	default:
-		return frag_run_set_option(&s->task.run, id, value, err);
-	}
+	(void)o;
+	s->shard_text = value;
+	return frag_shard_parse(&s->shard, value, err);
 }
+
+static const struct frag_opt opts[] = {
+	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable"),
+	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
+	  FRAG_TEXT(struct sweep, task.grid) },
+	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
+	  FRAG_CALL_AT(struct sweep, task, set_totals) },
+	{ 'o', "output", "DIR", "the folder of manifest and runs",
+	  FRAG_TEXT(struct sweep, task.folder) },
+	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
+	  FRAG_CALL(set_shard) },
+	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, resume) },
+	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson",
+	  FRAG_TEXT(struct sweep, merge) },
+	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel",
+	  FRAG_WORD(struct sweep, plan, frag_sweep_script_names) },
+	{ 0, "tasks", "N", "shards of --plan (64), or those that --merge counts in",
+	  FRAG_COUNT(struct sweep, tasks, 1, FRAG_SHARDS_MAX) },
+	FRAG_QUIET_ROW("no text, warnings or progress"),
+	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
+};
 
 static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
 {
@@ -613,29 +591,35 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 	return rc ? rc : frag_flush_stdout(err);
 }
 
-static int sweep_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		      struct frag_error *err)
+static void sweep_init(void *own)
 {
-	struct sweep s = { .shard = { .count = 1 }, .plan = -1 };
-	int rest, rc;
+	struct sweep *s = own;
 
-	frag_run_options_init(&s.task.run);
-	rc = frag_options(cmd, argc, argv, &s, sweep_set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	s.task.paths = argv + rest;
-	s.task.path_count = (uint32_t)(argc - rest);
-	rc = sweep_check(&s, cmd, err);
-	if (!rc && s.merge) {
-		rc = merge(&s, status, err);
-		goto out;
-	}
-	rc = rc ? rc : frag_sweep_prepare(&s.task, err);
-	if (!rc)
-		rc = s.plan >= 0 ? print_plan(&s, err) : run_shard(&s, err);
-out:
-	frag_sweep_task_fini(&s.task);
-	return rc;
+	s->shard.count = 1;
+	s->plan = -1;
+}
+
+static int sweep_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	struct sweep *s = own;
+	int rc;
+
+	s->task.paths = args->words;
+	s->task.path_count = args->count;
+	rc = sweep_check(s, args->cmd, err);
+	if (!rc && s->merge)
+		return merge(s, args->status, err);
+	rc = rc ? rc : frag_sweep_prepare(&s->task, err);
+	if (rc)
+		return rc;
+	return s->plan >= 0 ? print_plan(s, err) : run_shard(s, err);
+}
+
+static void sweep_fini(void *own)
+{
+	struct sweep *s = own;
+
+	frag_sweep_task_fini(&s->task);
 }
 
 const struct frag_cmd frag_cmd_sweep = {
@@ -644,5 +628,9 @@ const struct frag_cmd frag_cmd_sweep = {
 	.args = "[options] -o DIR [TRACE...]; or --merge DIR",
 	.summary = "thousands of runs, on every core and on a cluster",
 	.opts = opts,
+	.needs = FRAG_NEEDS_RUN,
+	.size = sizeof(struct sweep),
+	.init = sweep_init,
 	.exec = sweep_exec,
+	.fini = sweep_fini,
 };

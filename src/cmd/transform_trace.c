@@ -18,22 +18,14 @@ static int no_form(const char *value, struct frag_error *err)
 			 value, frag_listed_text(&names, ", "));
 }
 
-int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)
+int frag_rewrite_set_form(void *at, const struct frag_opt *o, const char *value,
+			  struct frag_error *err)
 {
-	if (id == FRAG_REWRITE_LENIENT)
-		r->lenient = true;
-	else if (id == FRAG_REWRITE_QUIET)
-		r->quiet = true;
-	else
-		r->form = frag_sink_named(value);
-	return id == FRAG_REWRITE_TO && !r->form ? no_form(value, err) : 0;
-}
+	struct frag_rewrite *r = at;
 
-int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err)
-{
-	if (count == 2)
-		return 0;
-	return frag_usage(cmd, count < 2 ? "IN and OUT are required" : "too many files", err);
+	(void)o;
+	r->form = frag_sink_named(value);
+	return r->form ? 0 : no_form(value, err);
 }
 
 static int no_ending(const char *path, struct frag_error *err)

@@ -6,13 +6,19 @@
 #include "cmd/interrupt.h"
 #include "trace/trace_formats.h"
 
-/* The options that all of them have, to be at the head of their tables. */
-#define FRAG_REWRITE_OPTS                                                                     \
-	{ 't', "to", "FORM", "lines, object, fsb, minimalloc or rmm (by OUT's ending)",       \
-	  FRAG_REWRITE_TO },                                                                  \
-	FRAG_LENIENT_ROW(FRAG_REWRITE_LENIENT),                                               \
-	{ 'q', "quiet", NULL, "no warnings", FRAG_REWRITE_QUIET }
-enum { FRAG_REWRITE_TO = 1, FRAG_REWRITE_LENIENT, FRAG_REWRITE_QUIET, FRAG_REWRITE_OWN };
+/*
+ * The options that all of them have, to be at the head of their tables; rewrite is the offset of
+ * the struct frag_rewrite.
+ */
+#define FRAG_REWRITE_LENIENT_ROWS(rewrite)                                                     \
+	{ 0, "lenient", NULL, "skip invalid events", .kind = FRAG_OPT_FLAG,                    \
+	  .at = (rewrite) + FRAG_MEMBER(struct frag_rewrite, lenient, bool) },                 \
+	{ 'q', "quiet", NULL, "no warnings", .kind = FRAG_OPT_FLAG,                            \
+	  .at = (rewrite) + FRAG_MEMBER(struct frag_rewrite, quiet, bool) }
+#define FRAG_REWRITE_OPTS(rewrite)                                                             \
+	{ 't', "to", "FORM", "lines, object, fsb, minimalloc or rmm (by OUT's ending)",        \
+	  .at = (rewrite), .set = frag_rewrite_set_form },                                     \
+	FRAG_REWRITE_LENIENT_ROWS(rewrite)
 
 struct frag_rewrite {
 	const struct frag_sink_ops *form;       /* NULL: by the name's ending */
@@ -30,11 +36,8 @@ struct frag_rewrite {
 	void *ctx;
 };
 
-/* One of the options above; -FRAG_EUSAGE */
-int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err);
-
-/* Are the words after the options IN and OUT? -FRAG_EUSAGE */
-int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err);
+/* --to; at is the struct frag_rewrite */
+frag_set_option frag_rewrite_set_form;
 
 /* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err);

@@ -6,37 +6,14 @@
 
 #include "base/array_grow.h"
 #include "base/c_locale.h"
-#include "cmd/exit_conditions.h"
 #include "cmd/grid_choices.h"
-#include "cmd/question.h"
-#include "cmd/time_budget.h"
+#include "cmd/frame.h"
+#include "cmd/progress.h"
 #include "policy/configure_events.h"
 #include "policy/pytorch_settings.h"
 #include "answers/answers.h"
 
 #define USUAL_RELEASE 8         /* an unknown one is taken to accept the settings of 2.8 */
-
-enum {
-	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST, OPT_FAIL_IF,
-};
-
-static const struct frag_opt opts[] = {
-	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
-	  OPT_HEADROOM },
-	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
-	  OPT_GRID },
-	{ 'p', "policy", "NAME", "a policy to try too, NAME[:key=value,...]; repeatable",
-	  FRAG_OPT_POLICY },
-	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)", OPT_EXACT },
-	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'smallest > 24GiB'; repeatable",
-	  OPT_FAIL_IF },
-	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW(0),
-	FRAG_TIME_ROW(0),
-	{ 0, "threads", "N", "concurrent simulations (0: one per processor)", FRAG_OPT_THREADS },
-	{ 0 },
-};
 
 #define USUAL_HEADROOM 0.05
 #define EXPANDABLE "expandable_segments:True"
@@ -52,18 +29,20 @@ struct tune {
 	uint32_t test_count, test_capacity;
 	char **texts;                   /* one a candidate: what one pastes */
 	uint32_t *since;                /* one a candidate: 2.since is the first to accept it */
-	struct frag_conditions conditions;
 	struct frag_tune tune;
 };
 
 /* Of the recommended setting. */
 static const char *const paths[] = { "smallest", "reliable", "calls", "retries", NULL };
 
-static int set_headroom(struct tune *t, const char *value, struct frag_error *err)
+static int set_headroom(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
 {
+	struct tune *t = at;
 	char *end;
 	const double percent = frag_strtod(value, &end);
 
+	(void)o;
 	if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--headroom %.60s: a percentage from 0%% to 100%%"
@@ -74,8 +53,11 @@ static int set_headroom(struct tune *t, const char *value, struct frag_error *er
 	return 0;
 }
 
-static int add_test(struct tune *t, const char *path, struct frag_error *err)
+static int add_test(void *at, const struct frag_opt *o, const char *path, struct frag_error *err)
 {
+	struct tune *t = at;
+
+	(void)o;
 	if (!frag_grow(&t->tests, &t->test_capacity, (uint64_t)t->test_count + 1,
 		       sizeof(*t->tests)))
 		return frag_fail_nomem(err);
@@ -83,29 +65,35 @@ static int add_test(struct tune *t, const char *path, struct frag_error *err)
 	return 0;
 }
 
-static int tune_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int set_grid(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	struct tune *t = ctx;
+	struct tune *t = at;
 
-	switch (id) {
-	case OPT_HEADROOM:
-		return set_headroom(t, value, err);
-	case OPT_GRID:
-		if (strcmp(value, "default") == 0)
-			frag_option_note("--grid default is an old name: use --grid pytorch");
-		t->grid_name = strcmp(value, "pytorch") == 0 ? "default" : value;
-		return 0;
-	case OPT_FAIL_IF:
-		return frag_conditions_add(&t->conditions, value, paths, err);
-	case OPT_EXACT:
-		t->exact = true;
-		return 0;
-	case OPT_TEST:
-		return add_test(t, value, err);
-	default:
-		return frag_answer_set_option(&t->q.printed, &t->q.run, id, value, err);
-	}
+	(void)o;
+	(void)err;
+	if (strcmp(value, "default") == 0)
+		frag_option_note("--grid default is an old name: use --grid pytorch");
+	t->grid_name = strcmp(value, "pytorch") == 0 ? "default" : value;
+	return 0;
 }
+
+static const struct frag_opt opts[] = {
+	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
+	  FRAG_CALL(set_headroom) },
+	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
+	  FRAG_CALL(set_grid) },
+	FRAG_POLICY_ROW(0, "a policy to try too, NAME[:key=value,...]; repeatable"),
+	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)",
+	  FRAG_FLAG(struct tune, exact) },
+	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
+	  FRAG_CALL(add_test) },
+	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
+	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW,
+	FRAG_TIME_ROW,
+	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
+};
 
 static int name_candidates(struct tune *t, struct frag_error *err)
 {
@@ -142,19 +130,19 @@ static int list_paths(struct tune *t, struct frag_error *err)
 	return 0;
 }
 
-static int tune_check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
+static int tune_check(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 
 	if (q->run.total == 0)
-		return frag_usage(cmd,
+		return frag_usage(q->cmd,
 				  "--device-bytes 0 is no limit: without it the smallest device"
 				  " is searched for",
 				  err);
 	if (t->has_headroom && q->run.total == UINT64_MAX)
-		return frag_usage(cmd, "--headroom is for --device-bytes SIZE", err);
+		return frag_usage(q->cmd, "--headroom is for --device-bytes SIZE", err);
 	if (t->exact && q->run.total != UINT64_MAX)
-		return frag_usage(cmd, "--exact is for the smallest device: without --device-bytes",
+		return frag_usage(q->cmd, "--exact is for the smallest device: without --device-bytes",
 				  err);
 	return list_paths(t, err);
 }
@@ -162,12 +150,18 @@ static int tune_check(struct frag_question *q, const struct frag_cmd *cmd, struc
 static int tune_prepare(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
-	int rc = 0;
+	const int rc = frag_grid_choices(&q->run, t->grid_name, err);
+
+	return rc ? rc : name_candidates(t, err);
+}
+
+/* A grid that is a file is an input. */
+static void tune_files(struct frag_question *q, struct frag_files *files)
+{
+	struct tune *t = (struct tune *)q;
 
 	if (!frag_grid_is_named(t->grid_name))
-		rc = frag_answer_output_check_input(&q->printed, t->grid_name, "the grid", err);
-	rc = rc ? rc : frag_grid_choices(&q->run, t->grid_name, err);
-	return rc ? rc : name_candidates(t, err);
+		frag_files_read(files, &t->grid_name, 1, "the grid");
 }
 
 /* The first release from `from` on that accepts the settings. */
@@ -328,45 +322,45 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 			*q->status = 1;
 	rc = frag_question_answer(q, &answer, err);
 	if (!rc && t->tune.best.choice != UINT32_MAX)
-		frag_conditions_judge(&t->conditions, tune_value_at, &t->tune.simple,
+		frag_conditions_judge(&q->conditions, tune_value_at, &t->tune.simple,
 				      "the recommended setting", q->status);
 	return rc;
 }
 
-static void tune_fini(struct frag_question *q)
+static const struct frag_question_ops question = {
+	.unit = "settings",
+	.check = tune_check,
+	.prepare = tune_prepare,
+	.files = tune_files,
+	.search = tune_search,
+	.draw = tune_draw,
+	.print = tune_print,
+};
+
+static void tune_init(void *own)
 {
-	struct tune *t = (struct tune *)q;
+	struct tune *t = own;
+
+	t->grid_name = "default";
+	t->headroom = USUAL_HEADROOM;
+}
+
+static int tune_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	return frag_question_run(own, &question, args, err);
+}
+
+static void tune_fini(void *own)
+{
+	struct tune *t = own;
 
 	frag_tune_fini(&t->tune);
-	frag_conditions_fini(&t->conditions);
-	for (uint32_t i = 0; t->texts && i < q->run.choice_count; i++)
+	for (uint32_t i = 0; t->texts && i < t->q.run.choice_count; i++)
 		free(t->texts[i]);
 	free(t->texts);
 	free(t->since);
 	free(t->paths);
 	free(t->tests);
-}
-
-static const struct frag_question_ops question = {
-	.unit = "settings",
-	.formats = frag_tune_formats,
-	.set = tune_set_option,
-	.check = tune_check,
-	.prepare = tune_prepare,
-	.search = tune_search,
-	.draw = tune_draw,
-	.print = tune_print,
-	.fini = tune_fini,
-};
-
-static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		     struct frag_error *err)
-{
-	struct tune t = {
-		.q.ops = &question, .grid_name = "default", .headroom = USUAL_HEADROOM,
-	};
-
-	return frag_question_run(&t.q, cmd, argc, argv, status, err);
 }
 
 const struct frag_cmd frag_cmd_tune = {
@@ -375,5 +369,10 @@ const struct frag_cmd frag_cmd_tune = {
 	.args = "[options] TRACE...",
 	.summary = "find the best PyTorch allocator settings for a trace",
 	.opts = opts,
+	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
+	.formats = frag_tune_formats,
+	.size = sizeof(struct tune),
+	.init = tune_init,
 	.exec = tune_exec,
+	.fini = tune_fini,
 };

@@ -6,25 +6,13 @@
 #include "events/recording_info.h"
 #include "answers/verdict.h"
 
-enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES, OPT_CARD };
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };
 
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
-	enum ties ties;
+	int ties;               /* of enum ties */
 	uint64_t total;         /* bytes of the device; 0: not known */
-	const char *total_given;        /* the option that gave it; NULL: none */
 	bool quiet;
-};
-
-static const struct frag_opt opts[] = {
-	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot", OPT_ALLOC_CONF },
-	{ 0, "ties", "WHAT", "of two equal blocks: address, age, creation, auto (auto)", OPT_TIES },
-	{ 0, "device-bytes", "SIZE", "what the device had: expandable ranges reach that far",
-	  OPT_DEVICE_BYTES },
-	FRAG_CARD_ROW(OPT_CARD),
-	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it", OPT_QUIET },
-	{ 0 },
 };
 
 const char *const frag_ties_words[] = {
@@ -32,28 +20,17 @@ const char *const frag_ties_words[] = {
 	[TIES_AUTO] = "auto", NULL,
 };
 
-static int verify_set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	struct verify_options *o = ctx;
-	int ties = TIES_AUTO, rc = 0;
-
-	switch (id) {
-	case OPT_ALLOC_CONF:
-		o->settings = value;
-		return 0;
-	case OPT_DEVICE_BYTES:
-		return frag_option_total(&o->total, &o->total_given, "device-bytes", value, err);
-	case OPT_CARD:
-		return frag_option_total(&o->total, &o->total_given, "device", value, err);
-	case OPT_TIES:
-		rc = frag_option_word(&ties, "ties", value, frag_ties_words, err);
-		o->ties = (enum ties)ties;
-		return rc;
-	default:
-		o->quiet = true;
-		return 0;
-	}
-}
+static const struct frag_opt opts[] = {
+	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot",
+	  FRAG_TEXT(struct verify_options, settings) },
+	{ 0, "ties", "WHAT", "of two equal blocks: address, age, creation, auto (auto)",
+	  FRAG_WORD(struct verify_options, ties, frag_ties_words), .usual = TIES_AUTO },
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct verify_options, total, uint64_t),
+			"what the device had: expandable ranges reach that far", 0),
+	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it",
+	  FRAG_FLAG(struct verify_options, quiet) },
+	{ 0 },
+};
 
 /* The policy of a release, under the settings that the recording ran with. */
 static int verify_choose(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
@@ -90,7 +67,7 @@ static int verify_compare(struct verify_options *o, const struct frag_trace *tra
 			  struct frag_verdict *verdict, struct frag_error *err)
 {
 	static const enum ties later[] = { TIES_AGE, TIES_CREATION };
-	enum ties ties = o->ties == TIES_AUTO ? TIES_ADDRESS : o->ties;
+	enum ties ties = o->ties == TIES_AUTO ? TIES_ADDRESS : (enum ties)o->ties;
 	struct frag_release release;
 	struct frag_verdict other;
 	int rc = frag_find_release(&release, trace, err);
@@ -134,19 +111,9 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	return rc;
 }
 
-static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		       struct frag_error *err)
+static int verify_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct verify_options o = { .ties = TIES_AUTO };
-	int rest, rc = frag_options(cmd, argc, argv, &o, verify_set_option, &rest, err);
-
-	if (rc || !rest)
-		return rc;
-	if (argc - rest != 1)
-		return frag_usage(cmd, argc == rest ? "missing argument: SNAPSHOT"
-					       : "too many arguments: one SNAPSHOT",
-				  err);
-	return verify(argv[rest], &o, status, err);
+	return verify(args->words[0], own, args->status, err);
 }
 
 const struct frag_cmd frag_cmd_verify = {
@@ -155,5 +122,8 @@ const struct frag_cmd frag_cmd_verify = {
 	.args = "[options] SNAPSHOT",
 	.summary = "compare a PyTorch snapshot's recorded decisions with ours",
 	.opts = opts,
+	.needs = FRAG_NEEDS_TRACE,
+	.operand = "SNAPSHOT",
+	.size = sizeof(struct verify_options),
 	.exec = verify_exec,
 };

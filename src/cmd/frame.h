@@ -1,0 +1,105 @@
+/*
+ * frame.h - a command that reads traces, searches in their tapes, and prints an answer: the steps
+ * that all of these take, in their order, and the options that all of them have.
+ */
+#ifndef CMD_FRAME_H
+#define CMD_FRAME_H
+
+#include "cmd/answer_page.h"
+#include "cmd/command.h"
+#include "cmd/exit_conditions.h"
+#include "cmd/interrupt.h"
+#include "cmd/loaded_trace.h"
+#include "cmd/output_formats.h"
+#include "cmd/progress.h"
+#include "cmd/transform_trace.h"
+
+/* The first member of a command's options. */
+struct frag_question {
+	struct frag_run_options run;    /* the first member, as the rows of a run require */
+	struct frag_answer_output printed;
+	struct frag_conditions conditions;      /* of --fail-if */
+	struct frag_rewrite rewrite;    /* the form of the trace that is written to */
+	const char *out;                /* this file; NULL: none is */
+	const struct frag_question_ops *ops;
+	const struct frag_cmd *cmd;
+	struct frag_answer_page redraw;      /* of the page, where there is --html */
+	struct frag_progress progress;
+	const char *const *paths;       /* one a trace */
+	uint32_t count;
+	/* one a trace, where the command does not read them itself: */
+	struct frag_loaded_trace *taped;
+	struct frag_fit_source *sources;
+	const struct frag_trace_info **traces;
+	int *status;
+	bool interrupted; /* by a signal, or */
+	bool time_up;	  /* because --time is over: both mean an incomplete answer */
+};
+
+/* Each is given the question and returns 0 or -FRAG_E... All but search and print are optional. */
+struct frag_question_ops {
+	const char *unit;               /* what the progress counts */
+	const char *input;              /* what messages call a trace; NULL: the trace */
+	bool whole;                     /* a search that a signal ends has no answer */
+	/* checks the options; then makes what is needed of them */
+	int (*check)(struct frag_question *q, struct frag_error *err);
+	int (*prepare)(struct frag_question *q, struct frag_error *err);
+	/* names further inputs and outputs */
+	void (*files)(struct frag_question *q, struct frag_files *files);
+	frag_usual *usual;              /* choices, where the options have none */
+	/* opens the traces, before the outputs, and reads them after, in place of the frame;
+	 * sink: of the trace that is written, or NULL */
+	int (*open)(struct frag_question *q, struct frag_error *err);
+	int (*read)(struct frag_question *q, struct frag_sink *sink, struct frag_error *err);
+	/* -FRAG_EINTERRUPTED: the results so far are printed */
+	int (*search)(struct frag_question *q, struct frag_error *err);
+	/* draws a section of the page, for each trace */
+	int (*draw)(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+		    struct frag_error *err);
+	/* prints the answer, by frag_question_answer(), and sets *status */
+	int (*print)(struct frag_question *q, struct frag_error *err);
+};
+
+/* The exec of such a command. */
+int frag_question_run(struct frag_question *q, const struct frag_question_ops *ops,
+		      const struct frag_args *args, struct frag_error *err);
+
+/* Prints the answer in all forms that the options name. */
+int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err);
+
+/* Does anything read the answer, or is a trace all that is written? */
+bool frag_question_is_read(const struct frag_question *q);
+
+/* For the progress of a search; q is the question. */
+void frag_question_progress(void *q, uint32_t done, uint32_t count);
+
+/* The word as a shell needs it, quoted where it must be; returns its end. */
+char *frag_put_shell_word(char *p, const char *word);
+
+/* Rows of a table of options: how an answer is printed; */
+#define FRAG_FORMAT_ROW                                                                        \
+	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)",                         \
+	  FRAG_CALL(frag_question_set_format) }
+#define FRAG_JSON_ROW(help) { 0, "json", "FILE", help, FRAG_CALL(frag_question_set_json) }
+#define FRAG_FAIL_IF_ROW(help, paths)                                                          \
+	{ 0, "fail-if", "CONDITION", help, .words = (paths),                                   \
+	  FRAG_CALL_AT(struct frag_question, conditions, frag_conditions_set) }
+/* how the changed trace of what-if and extrapolate is written; */
+#define FRAG_TRACE_ROWS(help)                                                                  \
+	{ 'o', "output", "FILE", help, FRAG_TEXT(struct frag_question, out) },                 \
+	{ 't', "to", "FORM",                                                                   \
+	  "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",                \
+	  FRAG_CALL_AT(struct frag_question, rewrite, frag_rewrite_set_form) }
+/* and what all have that simulate traces on one device or several. */
+#define FRAG_SIMULATION_ROWS                                                                   \
+	FRAG_COLOR_ROW, FRAG_QUIET_ROW("no text, warnings or progress"), FRAG_LENIENT_ROW(0),  \
+	FRAG_PROFILE_ROW, FRAG_DEVICE_ROWS(0)
+#define FRAG_ANSWER_ROWS                                                                       \
+	FRAG_FORMAT_ROW,                                                                       \
+	{ 'o', "output", "FILE",                                                               \
+	  "write it to a file too, .txt, .md, .json or .csv; repeatable",                      \
+	  FRAG_CALL(frag_question_set_output) },                                               \
+	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
+frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output;
+
+#endif
