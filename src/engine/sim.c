@@ -328,6 +328,7 @@ static bool sim_has_room(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	return !sim->marks_cut;
 }
 
+/* Keeps a mark's name and the metrics at it, up to the limits per device and per run. */
 static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			 struct frag_error *err)
 {
@@ -592,6 +593,7 @@ static int sim_feed(struct frag_sim *sim, const struct frag_batch *batch, uint32
 		: step_on(sim, ev->device, ev, batch->stacks ? batch->stacks[i] : 0, err);
 }
 
+/* Feeds events one by one; where nobody watches, plain ones take the fast path (tape_player.c). */
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)
 {
 	const bool unwatched = frag_sim_is_unwatched(sim);

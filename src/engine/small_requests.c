@@ -130,6 +130,10 @@ static int small_sort(struct frag_smallreq *s, struct frag_error *err)
 	return 0;
 }
 
+/*
+ * Searches the cache for the tape and the rule, else adds an entry, also for a tape that is not
+ * worth it.
+ */
 int frag_smallreq_of(struct frag_smallreq_cache *cache, struct frag_smallreq **out,
 		     const struct frag_choice *choice, const struct frag_tape *tape,
 		     const struct frag_device_figures *figures, struct frag_error *err)
@@ -400,6 +404,7 @@ static int small_play_change(const struct frag_smallreq *s, struct frag_smallreq
 	return small_end_event(s, sim, change->event, rc, err);
 }
 
+/* Plays large requests and changes in turn, and moves on along the timeline. */
 int frag_smallreq_play(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
 		       struct frag_sim *sim, uint64_t until, struct frag_error *err)
 {

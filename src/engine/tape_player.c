@@ -208,6 +208,7 @@ static uint32_t count_others(const struct frag_tape_reader *r, uint32_t end)
 	return n;
 }
 
+/* Alternates between plain events, on the fast path, and others, which are fed as a batch. */
 int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t until,
 		  struct frag_error *err)
 {

@@ -65,6 +65,7 @@ struct frag_batch_queue {
 #define PLACES 8
 #define PATIENCE_NS 100000000   /* then it is asked again whether to stop */
 
+/* Prepares a queue with one consumer per simulation, the tape writer first if there is one. */
 static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims,
 			      uint32_t count, struct frag_trace *trace,
 			      struct frag_tape_writer *tape, struct frag_error *err)

@@ -67,6 +67,7 @@ static uint32_t find_arrivals(const struct frag_snapshot *s, uint32_t device, st
 	return n;
 }
 
+/* Sorts the segments of a device by address: (*places)[n] is the rank of segment n. */
 int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t **places,
 		      uint32_t *count)
 {

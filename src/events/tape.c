@@ -342,6 +342,7 @@ int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 	return rc;
 }
 
+/* A resized tape owns its events only; the part of one device shares texts and tags. */
 void frag_tape_del(struct frag_tape *t)
 {
 	if (!t)
@@ -422,6 +423,7 @@ static void tape_resize(struct frag_tape *t, const uint32_t *which, const uint64
 	}
 }
 
+/* Copies the events and changes their sizes; all else is shared with `from`. */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes)
 {

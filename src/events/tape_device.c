@@ -132,6 +132,7 @@ uint32_t frag_tape_first_device(const struct frag_tape *tape)
 	return tape->part ? tape->device : 0;
 }
 
+/* Counts the events of the device first, so that each table is allocated once. */
 int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
 			struct frag_error *err)
 {

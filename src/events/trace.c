@@ -192,6 +192,7 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 			  device_count ? device_count : 1, options, err);
 }
 
+/* Closes the source and frees everything that the trace owns; NULL is allowed. */
 void frag_trace_close(struct frag_trace *t)
 {
 	if (!t)

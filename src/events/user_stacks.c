@@ -49,6 +49,7 @@ static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 	return count;
 }
 
+/* Keeps the frames of the best origin in the stack, and remembers the number of the result. */
 uint32_t frag_own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
 				const struct frag_source_ops *source, void *state)
 {

@@ -20,6 +20,7 @@ static int check_wrong(struct frag_error *err, const struct segment *s, const st
 			 s->ordinal, b->offset, b->bytes, what);
 }
 
+/* Checks that a free block is found in its list, before higher ones of its size, and counts it. */
 static int check_free(const struct frag_heap *h, const struct segment *s, uint32_t at,
 		      struct recount *r, struct frag_error *err)
 {
@@ -80,6 +81,7 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 	return 0;
 }
 
+/* Checks a block by its state, and adds it to the sums of the recount. */
 static int check_block(const struct frag_heap *h, const struct segment *s, uint32_t at,
 		       struct recount *r, struct frag_error *err)
 {
@@ -113,6 +115,7 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 	return 0;
 }
 
+/* Checks that the blocks of a segment tile it, and that their sums are those of the segment. */
 static int check_segment(const struct frag_heap *h, const struct segment *s, struct recount *r,
 			 struct frag_error *err)
 {

@@ -22,6 +22,7 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 	return h;
 }
 
+/* Releases all segments to the device, then the tables. NULL is allowed. */
 void frag_heap_del(struct frag_heap *h)
 {
 	uint64_t cost;

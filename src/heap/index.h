@@ -215,6 +215,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
 }
 
+/* Puts `now` in the place of `old`, often in the same bin or set, and keeps `largest` true. */
 __attribute__((always_inline))
 static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
 					      const struct frag_entry *old,

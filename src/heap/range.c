@@ -39,6 +39,7 @@ static bool range_is(const struct frag_heap *h, uint32_t b, enum frag_state stat
 	return exists(h, b) && h->blocks[b].state == state;
 }
 
+/* Cuts the pages out of the unmapped block, then merges them with adjacent free blocks. */
 int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
 		  frag_block *out)
 {
@@ -90,6 +91,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	return 0;
 }
 
+/* Cuts the pages out of the free block, then merges them with adjacent unmapped blocks. */
 int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
 		    frag_block *out)
 {

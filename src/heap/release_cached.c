@@ -93,6 +93,7 @@ static int give_pages(struct frag_heap *h, uint32_t b)
 	return rc;
 }
 
+/* Lists idle segments and whole free pages, sorts them by rank, and releases them in that order. */
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 {
 	struct turns t = { .rank = rank, .ctx = ctx };

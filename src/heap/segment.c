@@ -146,6 +146,7 @@ static const char *why_not_release(const struct segment *g, const struct block *
 	return g->kept ? "is of a segment that is kept" : NULL;
 }
 
+/* Returns a segment to the device, a range with its addresses, and frees its entries. */
 int frag_heap_release(struct frag_heap *h, frag_block whole)
 {
 	const char *why;

@@ -20,6 +20,7 @@ static bool suits(const struct frag_heap *h, frag_list list, const struct segmen
 	return list < h->index.count && h->index.lists[list].pool == s->pool;
 }
 
+/* Divides a free segment into slots of one size: all its blocks are multiples of it from now on. */
 int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,
 		    frag_block *out)
 {
@@ -49,6 +50,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	return 0;
 }
 
+/* Joins the slots of an empty slab, and its tail, into one free block. */
 int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 {
 	struct segment *s;

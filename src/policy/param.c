@@ -166,6 +166,7 @@ static bool parse_bool(const char *text, size_t length, uint64_t *value)
 	       || frag_is_word(text, length, "0");
 }
 
+/* Parses the value of key i by its type; false: it has another form, or is out of bounds. */
 static bool parse_value(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
 			const char *text, size_t length)
 {

@@ -84,6 +84,7 @@ static uint32_t number_spaces(const struct frag_plan_file *f, uint32_t *space_of
 	return count;
 }
 
+/* Fills the table with the places of the plan, and the height of each address space. */
 static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const uint32_t *space_of,
 		    const uint32_t *first)
 {

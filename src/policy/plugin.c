@@ -231,6 +231,7 @@ static int plugin_enter(const char *path, void *handle, const struct frag_policy
 	return 0;
 }
 
+/* Loads a plug-in, or returns the policy of one that is already loaded. */
 int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err)
 {
 	const struct frag_policy_ops *known;

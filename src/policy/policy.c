@@ -76,6 +76,7 @@ static const char *policy_fault_of(const struct frag_policy_ops *ops, uint32_t i
 					    : "its default is not a value that it takes";
 }
 
+/* Checks the rules that every table of a policy must follow, and each of its keys. */
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 {
 	if (!good_name(ops->name))

@@ -67,6 +67,7 @@ static int pytorch_init(struct frag_policy *p)
 	return order_equals(p);
 }
 
+/* Frees a block, merges it with adjacent free ones, and updates the statistics. */
 static int pytorch_give(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
@@ -545,6 +546,7 @@ static uint64_t segment_for(const struct pytorch *t, uint64_t need)
 	return need < EXACT_FROM ? t->large_segment : frag_round_up(need, EXACT_UNIT);
 }
 
+/* Serves a request as PyTorch's malloc(): rounds, searches the pool, obtains a segment, splits. */
 static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct pytorch *t = p->state;
@@ -596,6 +598,7 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 	return frag_heap_ready(p->heap, b);
 }
 
+/* Acts on an event other than alloc and free: cache, fraction, settings, and pools. */
 static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
 {
 	struct pytorch *t = p->state;

@@ -41,6 +41,7 @@ static int restore_range(struct frag_policy *p, const struct frag_restored_segme
 	return rc;
 }
 
+/* Reserves a segment that the trace begins with, unless the fraction forbids it. */
 int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
 				 frag_block *out)
 {
@@ -81,6 +82,7 @@ static int pytorch_restore_cut_below(struct frag_policy *p, frag_block *hole, ui
 	return rc ? rc : frag_heap_insert(p->heap, below);
 }
 
+/* Allocates a block at its recorded place, as large as PyTorch would have left it. */
 int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
 			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
 			       frag_block *out)

@@ -191,6 +191,7 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 	return true;
 }
 
+/* Parses one number for all sizes, or a list [SIZE:NUMBER,...], into 4 bits per power of 2. */
 bool frag_pytorch_parse_roundup_of(uint64_t version, const char *text, size_t length,
 				   uint64_t *value)
 {
@@ -224,6 +225,7 @@ bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value
 	return frag_pytorch_parse_roundup_of(NEWEST_VERSION, text, length, value);
 }
 
+/* Prints the table in the shortest way that the parser accepts. */
 void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size)
 {
 	size_t used;
@@ -460,6 +462,7 @@ static int pytorch_settings_set_one(uint64_t *param, uint32_t *given, const char
 	return unknown_key(text, key, err);
 }
 
+/* Parses all settings into a copy, and changes `param` only where all of them are valid. */
 int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  struct frag_error *err)
 {

@@ -53,6 +53,7 @@ const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats
 	return to;
 }
 
+/* Counts a call of the device; mapping memory into a range is no new segment. */
 void frag_stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
 		     bool oversize)
 {

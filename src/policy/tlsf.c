@@ -85,6 +85,7 @@ static int tlsf_init(struct frag_policy *p)
 	return frag_policy_begin_with(p, p->param[POOL]);
 }
 
+/* Takes a block of the next class that is certain to be large enough, else a new segment. */
 static int tlsf_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);

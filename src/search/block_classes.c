@@ -260,6 +260,7 @@ static int block_classes_read_tape(struct survey *s, const struct frag_tape *tap
 	return s->failed ? frag_fail_nomem(err) : 0;
 }
 
+/* Classifies a block by the iterations that it outlives; without marks, by its part of the run. */
 static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 				     const struct frag_lifetime *life)
 {
@@ -342,6 +343,10 @@ static bool guess_optimizer(const struct survey *s)
 	return good;
 }
 
+/*
+ * Reads the tape once, then classifies the blocks: by their stacks if there are any, else by
+ * lifetime.
+ */
 int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_state *scene,
 			const struct frag_tape *tape, struct frag_error *err)
 {

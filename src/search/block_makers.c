@@ -151,6 +151,7 @@ static enum frag_maker makers_part(uint8_t maker)
 	return maker == FRAG_MAKER_RECOMPUTE ? FRAG_MAKER_BACKWARD : (enum frag_maker)maker;
 }
 
+/* Notes the phase in which a block was allocated; another part of the program begins a phase. */
 static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev, uint8_t maker)
 {
 	const enum frag_maker part = makers_part(maker);
@@ -302,6 +303,7 @@ static bool makers_is_used_up(const struct frag_makers *m, uint32_t after, uint6
 	       && freed <= m->phases[end - 1].last;
 }
 
+/* Derives the class of a block from the part that allocated it and from its lifetime. */
 enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uint64_t birth,
 				       uint64_t freed, uint64_t bytes,
 				       enum frag_class_evidence *evidence)

@@ -259,6 +259,7 @@ static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	return rc;
 }
 
+/* Finds the cause of an OOM and the smallest device, then settings that help. */
 int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
 {

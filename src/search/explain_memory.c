@@ -20,6 +20,7 @@ struct account {
 	uint32_t held_capacity, folded_capacity, pool_capacity;
 };
 
+/* Lists the live blocks of a segment with their tags and lifetimes. False: out of memory. */
 static bool fill_pins(const struct account *a, const struct frag_scene_segment *seg,
 		      struct frag_pinned_segment *to)
 {

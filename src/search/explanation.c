@@ -101,6 +101,7 @@ static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
 	t->x->progress(t->x->ctx, "settings", done, count);
 }
 
+/* Tries the same run with other settings, and lists those that fit. */
 static int try_others(const struct frag_explanation *x, struct frag_explained *m,
 		      struct frag_error *err)
 {

@@ -20,6 +20,7 @@ struct trying {
 	uint8_t *verdicts;              /* enum verdict: by number, then policy */
 };
 
+/* Simulates the tape on devices of `total` bytes; *out is owned by the caller. */
 static int max_fitting_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
 				const struct frag_choice *choice, uint64_t total,
 				enum frag_level level, struct frag_sim **out,
@@ -114,6 +115,7 @@ static int find_bound(struct frag_extrapolation *x, struct frag_error *err)
 	return rc;
 }
 
+/* Simulates one number under every policy: a number without a tape fails. */
 static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 {
 	const struct trying *t = ctx;
@@ -195,6 +197,7 @@ static void max_fitting_show_progress(void *ctx, uint32_t done, uint32_t count)
 	t->x->progress(t->x->ctx, done, count);
 }
 
+/* Tries all numbers; where it is interrupted, the map contains the numbers tried so far. */
 static int try_all(struct trying *t, struct frag_error *err)
 {
 	struct frag_extrapolation *x = t->x;
@@ -405,6 +408,7 @@ static bool is_stopped(void *ctx)
 	return x->stop && x->stop(x->ctx);
 }
 
+/* Extrapolates a tape for each number of --at, and fits all of them. */
 static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 {
 	int rc;

@@ -219,6 +219,7 @@ static void list_origins(struct frag_move *move, const struct frag_memory_state 
 	}
 }
 
+/* Describes the moved blocks by id, tag and size, and where they were. */
 static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
 			 const struct frag_move_candidate *relief, uint64_t step,
 			 struct frag_move *move)
@@ -245,6 +246,7 @@ static int describe_move(struct frag_run_until_oom *run, const struct frag_memor
 	return 0;
 }
 
+/* Tries each candidate on a copy of the run; the first that succeeds replaces the run. */
 int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
 		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
 		      uint32_t *tried, struct frag_error *err)

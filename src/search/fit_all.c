@@ -11,6 +11,7 @@ static uint32_t devices_of(const struct frag_fit_source *source)
 	return frag_tape_info(source->tape)->device_count;
 }
 
+/* Describes the run of one device: on the part of the tape that concerns it, if there is one. */
 static struct frag_fit_case fit_all_subject_of(const struct frag_fits *f, uint32_t source,
 					       uint32_t choice, uint32_t device)
 {

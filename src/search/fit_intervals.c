@@ -314,6 +314,7 @@ static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint6
 	return low;
 }
 
+/* Returns the known interval of a capacity, else simulates it and inserts the result in order. */
 int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct frag_interval **out,
 		     struct frag_error *err)
 {

@@ -49,6 +49,7 @@ static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *er
 	return 0;
 }
 
+/* Updates smallest, safe and the failing ranges with the verdict of the next interval. */
 static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct verdict *v,
 			   struct frag_error *err)
 {
@@ -127,6 +128,7 @@ static int find_upper_bound(struct frag_fit *fit, struct frag_fit_intervals *con
 	return rc;
 }
 
+/* Examines one interval after the other, from the lower bound to half above the smallest device. */
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
 {

@@ -89,6 +89,7 @@ static uint64_t pending_bytes(const struct frag_memory_state *memory)
 	return sum;
 }
 
+/* Gathers the facts of a failed request, and derives the cause from them. */
 int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_state *s,
 		      struct frag_error *err)
 {
@@ -153,6 +154,7 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 	return rc;
 }
 
+/* Repeats the run up to its first OOM, and diagnoses the state there. */
 int frag_oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_case *subject,
 			uint64_t lower_bound, struct frag_error *err)
 {

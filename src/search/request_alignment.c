@@ -186,6 +186,7 @@ static uint32_t iteration_begin(const struct request_list *l, uint32_t i)
 	return i <= l->marks.count ? (uint32_t)l->marks.mark[i - 1].at : l->count;
 }
 
+/* Aligns the requests of both recordings, iteration by iteration if both have marks. */
 int frag_change_align(struct frag_change_found *c, struct frag_error *err)
 {
 	struct frag_alignment *a = &c->alignment;

@@ -729,6 +729,7 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 	return rc;
 }
 
+/* Prepares the intervals of every setting in every place; nothing is simulated yet. */
 static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 {
 	const size_t count = (size_t)t->choice_count * t->place_count;
@@ -801,6 +802,7 @@ static void count_runs(struct frag_tune *t)
 		t->runs += t->survivals[i].runs;
 }
 
+/* Searches the best setting, fits the few that are reported, and tries the best on the tests. */
 int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 {
 	struct scope all = { .tune = t, .total = NONE };
