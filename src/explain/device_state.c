@@ -1,10 +1,11 @@
-/* device_state.c - a device in the middle of a run: who pins what is free. */
+/* device_state.c - a device in the middle of a run: which tags block free memory, and its OOMs. */
 #include "explain/device_state.h"
 
 #include <stdlib.h>
 
 #include "base/array_grow.h"
-#include "explain/live_by_tag.h"
+#include "explain/min_free_window.h"
+#include "live_blocks/live_blocks.h"
 #include "metrics/result.h"
 
 /* Live blocks of one tag beside free memory, in one place: a segment, or a gap of a range. */
@@ -293,7 +294,7 @@ int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *si
 	int rc;
 
 	*moment = (struct frag_device_state){ .holder_count = 0 };
-	rc = frag_holders_find(sim, device, NULL, moment->holders, &moment->holder_count);
+	rc = frag_top_tags_find(sim, device, NULL, moment->holders, &moment->holder_count);
 	rc = rc ? rc : find_pins(moment, &s);
 	free(s.tag_of);
 	free(s.mooring_of);
@@ -309,3 +310,105 @@ void frag_moment_fini(struct frag_device_state *moment)
 		free(moment->pins[i].tag);
 	*moment = (struct frag_device_state){ .holder_count = 0 };
 }
+
+struct sight {
+	const struct frag_sim *sim;
+	struct frag_scene_owner *owners;        /* by the handle of the block */
+	uint32_t capacity, count;
+	bool failed;            /* out of memory */
+};
+
+static void note_owner(void *ctx, const struct frag_live *live)
+{
+	struct sight *s = ctx;
+	const frag_block at = frag_sim_block(s->sim, live->slot);
+
+	if (s->failed)
+		return;
+	if (!frag_grow(&s->owners, &s->capacity, (uint64_t)at + 1, sizeof(*s->owners))) {
+		s->failed = true;
+		return;
+	}
+	while (s->count <= at)
+		s->owners[s->count++] = (struct frag_scene_owner){ .slot = 0 };
+	s->owners[at] = (struct frag_scene_owner){
+		.birth = live->birth, .tag = live->tag, .stack = live->stack,
+		.slot = live->slot + 1,
+	};
+}
+
+int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err)
+{
+	struct sight s = { .sim = sim };
+	int rc = -FRAG_ENOMEM;
+
+	*scene = (struct frag_memory_state){ .segment_count = 0 };
+	/* nobody has a block: there are owners all the same, none of them anybody */
+	if (frag_grow(&s.owners, &s.capacity, 1, sizeof(*s.owners)))
+		frag_sim_walk(sim, device, &s, note_owner);
+	if (s.owners && !s.failed)
+		rc = frag_scene_init(scene, frag_sim_heap(sim, device), s.owners, s.count);
+	free(s.owners);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
+{
+	return frag_heap_round(frag_sim_heap(sim, device), bytes);
+}
+
+/* What the device has left, with what could be given back. */
+static uint64_t left_over(const struct frag_oom *oom)
+{
+	const struct frag_metrics *m = &oom->metrics;
+	uint64_t left = UINT64_MAX;
+
+	if (m->limited)
+		left = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+	if (oom->limit != UINT64_MAX && (oom->limit < oom->used || oom->limit - oom->used < left))
+		left = oom->limit > oom->used ? oom->limit - oom->used : 0;
+	return left == UINT64_MAX ? left : left + m->releasable;
+}
+
+/* What would have to be freed at least, and whose that is. */
+static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
+			 const struct frag_event *ev)
+{
+	struct frag_sought sought = { .list = FRAG_NO_LIST };
+	struct frag_failed_request wish = {
+		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
+		.left = left_over(oom),
+	};
+	struct frag_block_range range;
+	struct frag_block_window w;
+	const int rc = frag_sim_seek(sim, ev, &sought);
+
+	if (rc)
+		return rc;
+	wish.list = sought.list;
+	if (!frag_window_find(frag_sim_heap(sim, device), &wish, &w))
+		return 0;
+	oom->hole = (struct frag_hole){
+		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
+		.whole = w.whole,
+	};
+	range = (struct frag_block_range){
+		.segment = w.segment, .offset = w.offset, .bytes = w.bytes,
+	};
+	return frag_top_tags_find(sim, device, &range, oom->hole.holders,
+				  &oom->hole.holder_count);
+}
+
+static int oom_explain(void *ctx, const struct frag_sim *sim, uint32_t device,
+		       const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
+{
+	int rc = frag_top_tags_find(sim, device, NULL, oom->holders, &oom->holder_count);
+
+	(void)ctx;
+	if (!rc && ev && oom->fragmentation && !oom->metrics.opaque)
+		rc = oom_find_hole(oom, sim, device, ev);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+const struct frag_oom_hook frag_oom_explain = { .explain = oom_explain };

@@ -8,6 +8,7 @@
 #ifndef EXPLAIN_DEVICE_STATE_H
 #define EXPLAIN_DEVICE_STATE_H
 
+#include "compaction/memory_state.h"
 #include "fragsim/engine.h"
 
 /* What the blocks of one tag pin. */
@@ -35,5 +36,12 @@ struct frag_device_state {
 int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *sim, uint32_t device,
 		     struct frag_error *err);
 void frag_moment_fini(struct frag_device_state *moment);      /* one that is zeroed is fine */
+
+/* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
+int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err);
+
+/* What the device would take for so many bytes. */
+uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/array_grow.h"
 #include "events/tape.h"
-#include "explain/live_by_tag.h"
+#include "live_blocks/live_blocks.h"
 #include "iterations/marked_tags.h"
 
 #define POINTS 200              /* of a growth */

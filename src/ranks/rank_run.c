@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "explain/live_by_tag.h"
+#include "live_blocks/live_blocks.h"
 
 bool frag_owners_init(struct frag_owners *owners)
 {
@@ -79,19 +79,6 @@ static uint32_t frag_owners_number(struct frag_owners *owners, char *tag, uint64
 
 #define STRETCH 100000          /* events between two questions whether to stop */
 
-/* Live blocks of one tag; of those without, of one size. */
-struct sum {
-	uint64_t bytes, size;
-	uint32_t tag;
-};
-
-struct sums {
-	struct sum *list;
-	struct frag_map at;
-	uint32_t count, capacity;
-	bool failed;            /* out of memory */
-};
-
 static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
 			 struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
 {
@@ -164,29 +151,13 @@ static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct
 
 static void rank_run_add_live(void *ctx, const struct frag_live *live)
 {
-	struct sums *s = ctx;
-	const uint64_t size = live->tag ? 0 : live->block.requested;
-	const uint64_t key = live->tag ? (UINT64_C(1) << 63) | live->tag : size;
-	uint32_t at;
-
-	if (s->failed)
-		return;
-	at = frag_map_get(&s->at, key);
-	if (at == FRAG_MAP_NONE) {
-		if (!frag_grow(&s->list, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->list))
-		    || !frag_map_add(&s->at, key, s->count)) {
-			s->failed = true;
-			return;
-		}
-		at = s->count++;
-		s->list[at] = (struct sum){ .size = size, .tag = live->tag };
-	}
-	s->list[at].bytes += live->block.bytes;
+	frag_block_groups_add(ctx, live->tag, 0, live->tag ? 0 : live->block.requested,
+			      live->block.bytes, live->birth);
 }
 
 static int rank_run_by_bytes(const void *one, const void *other)
 {
-	const struct sum *a = one, *b = other;
+	const struct frag_block_group *a = one, *b = other;
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
@@ -203,7 +174,7 @@ static int rank_run_by_owner(const void *one, const void *other)
 }
 
 /* What is kept of the sums. False: out of memory. */
-static bool rank_run_keep(struct frag_ranked *row, struct sums *s,
+static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 			  const struct frag_symbols *symbols, struct frag_owners *owners)
 {
 	const uint32_t count = s->count < FRAG_HELD_MAX ? s->count : FRAG_HELD_MAX;
@@ -211,15 +182,15 @@ static bool rank_run_keep(struct frag_ranked *row, struct sums *s,
 
 	if (!count)
 		return true;
-	qsort(s->list, s->count, sizeof(*s->list), rank_run_by_bytes);
+	qsort(s->of, s->count, sizeof(*s->of), rank_run_by_bytes);
 	row->held = calloc(count, sizeof(*row->held));
 	for (uint32_t i = 0; row->held && i < count; i++) {
 		struct frag_rank_share *to = &row->held[i];
 
-		if (!frag_tag_json(symbols, s->list[i].tag, &tag))
+		if (!frag_tag_json(symbols, s->of[i].tag, &tag))
 			return false;
-		to->bytes = s->list[i].bytes;
-		to->owner = frag_owners_number(owners, tag, s->list[i].size);
+		to->bytes = s->of[i].bytes;
+		to->owner = frag_owners_number(owners, tag, s->of[i].size);
 		if (to->owner == FRAG_NO_OWNER)
 			return false;
 		row->held_count = i + 1;
@@ -232,15 +203,15 @@ static bool rank_run_keep(struct frag_ranked *row, struct sums *s,
 static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
 			struct frag_owners *owners, struct frag_error *err)
 {
-	struct sums s = { .count = 0 };
-	bool good = frag_map_init(&s.at, frag_hash_seed());
+	struct frag_block_groups groups;
+	bool good = frag_block_groups_init(&groups);
 
 	if (good) {
-		frag_sim_walk(sim, row->device, &s, rank_run_add_live);
-		good = !s.failed && rank_run_keep(row, &s, frag_sim_symbols(sim), owners);
+		frag_sim_walk(sim, row->device, &groups, rank_run_add_live);
+		good = !groups.failed
+		       && rank_run_keep(row, &groups, frag_sim_symbols(sim), owners);
 	}
-	frag_map_fini(&s.at);
-	free(s.list);
+	frag_block_groups_fini(&groups);
 	return good ? 0 : frag_fail_nomem(err);
 }
 

@@ -7,7 +7,7 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "events/recording_info.h"
-#include "explain/live_by_tag.h"
+#include "live_blocks/live_blocks.h"
 #include "search/pending_waits.h"
 
 struct account {
@@ -199,17 +199,6 @@ static int by_folded(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static int by_stack(const void *a, const void *b)
-{
-	const struct frag_folded *x = a, *y = b;
-
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	if (x->stack)
-		return 0;       /* whatever their tags */
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
-
 /* What a line of folded stacks cannot have in a frame: its separator, ends of lines. */
 static void explain_memory_put_plain(char *to, const char *from, size_t length)
 {
@@ -250,45 +239,42 @@ static bool name_folded(const struct account *a, struct frag_folded *row)
 	return row->line || put_before(&row->line, tag.text ? &tag : &none);
 }
 
-/* Equal neighbours become one. */
-static void sum_folded(struct frag_explained *m)
-{
-	uint32_t n = 0;
-
-	if (m->folded_count)
-		qsort(m->folded, m->folded_count, sizeof(*m->folded), by_stack);
-	for (uint32_t i = 0; i < m->folded_count; i++) {
-		if (n && by_stack(&m->folded[n - 1], &m->folded[i]) == 0)
-			m->folded[n - 1].bytes += m->folded[i].bytes;
-		else
-			m->folded[n++] = m->folded[i];
-	}
-	m->folded_count = n;
-	if (n)
-		qsort(m->folded, n, sizeof(*m->folded), by_folded);
-}
-
-static bool fill_folded(struct account *a)
+/* A row for each stack, whatever the tags of its blocks are; without a stack for each tag. */
+static bool add_folded(struct account *a, struct frag_block_groups *rows)
 {
 	struct frag_explained *m = a->m;
 
 	for (uint32_t k = 0; k < a->scene->block_count; k++) {
 		const struct frag_scene_block *b = &a->scene->blocks[k];
+		uint32_t i;
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
 			continue;
-		if (!frag_grow(&m->folded, &a->folded_capacity, (uint64_t)m->folded_count + 1,
-			       sizeof(*m->folded)))
+		i = frag_block_groups_find(rows, b->stack ? 0 : b->tag, b->stack, 0);
+		if (i == FRAG_MAP_NONE
+		    || !frag_grow(&m->folded, &a->folded_capacity, rows->count, sizeof(*m->folded)))
 			return false;
-		m->folded[m->folded_count++] = (struct frag_folded){
-			.bytes = b->bytes, .tag = b->tag, .stack = b->stack,
-		};
+		if (i == m->folded_count)
+			m->folded[m->folded_count++] = (struct frag_folded){
+				.tag = b->tag, .stack = b->stack,
+			};
+		m->folded[i].bytes += b->bytes;
 	}
-	sum_folded(m);
-	for (uint32_t i = 0; i < m->folded_count; i++)
-		if (!name_folded(a, &m->folded[i]))
-			return false;
 	return true;
+}
+
+static bool fill_folded(struct account *a)
+{
+	struct frag_explained *m = a->m;
+	struct frag_block_groups rows;
+	bool good = frag_block_groups_init(&rows) && add_folded(a, &rows);
+
+	frag_block_groups_fini(&rows);
+	if (m->folded_count)
+		qsort(m->folded, m->folded_count, sizeof(*m->folded), by_folded);
+	for (uint32_t i = 0; i < m->folded_count && good; i++)
+		good = name_folded(a, &m->folded[i]);
+	return good;
 }
 
 static int by_pool(const void *a, const void *b)

@@ -12,8 +12,8 @@
 
 #include "base/format.h"
 #include "events/id_map.h"
-#include "explain/live_by_tag.h"
-#include "explain/memory_state_read.h"
+#include "live_blocks/live_blocks.h"
+#include "explain/device_state.h"
 #include "search/explain_memory.h"
 #include "search/oom_cause.h"
 #include "search/pending_waits.h"

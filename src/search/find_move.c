@@ -10,7 +10,7 @@
 
 #include "base/array_grow.h"
 #include "events/id_map.h"
-#include "explain/live_by_tag.h"
+#include "live_blocks/live_blocks.h"
 #include "search/block_classes.h"
 
 #define SLICE 256		/* events between two calls of stop */

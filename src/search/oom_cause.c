@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "events/tape.h"
-#include "explain/memory_state_read.h"
+#include "explain/device_state.h"
 
 static const struct frag_oom *first_oom(const struct frag_sim *sim, uint32_t device)
 {

@@ -1,0 +1,66 @@
+/*
+ * live_blocks.h - groups live blocks by tag, stack and size, and names tags and stacks.
+ *
+ * A group has the blocks of one tag, one stack and one size. Each of the three is 0 where it does
+ * not matter, so the caller decides what is told apart.
+ */
+#ifndef LIVE_BLOCKS_LIVE_BLOCKS_H
+#define LIVE_BLOCKS_LIVE_BLOCKS_H
+
+#include "base/hash.h"
+#include "fragsim/engine.h"
+
+struct frag_block_group {
+	uint64_t bytes, blocks;
+	uint64_t oldest;        /* step */
+	uint64_t size;
+	uint32_t tag, stack;
+};
+
+struct frag_block_groups {
+	struct frag_block_group *of;    /* in the order in which they came */
+	struct frag_map at;             /* hash -> group */
+	uint32_t count, capacity;
+	uint32_t recent;                /* the group that was found last */
+	bool failed;                    /* out of memory (host) */
+};
+
+/* False on out of memory; release it also then. A zeroed one can be released. */
+bool frag_block_groups_init(struct frag_block_groups *groups);
+void frag_block_groups_fini(struct frag_block_groups *groups);
+
+/* The group with these; FRAG_MAP_NONE: there is none. */
+uint32_t frag_block_groups_get(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
+			       uint64_t size);
+/* The same, and adds the group where it is new; FRAG_MAP_NONE on out of memory. */
+uint32_t frag_block_groups_find(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
+				uint64_t size);
+/* Adds one block to its group, which is found likewise. */
+void frag_block_groups_add(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
+			   uint64_t size, uint64_t bytes, uint64_t birth);
+
+/* Bytes of a segment. */
+struct frag_block_range {
+	uint32_t segment;
+	uint64_t offset, bytes;
+};
+
+/*
+ * The tags that have most live bytes on a device as the simulation is now, at most
+ * FRAG_HOLDERS_MAX, of all blocks or of those that begin in the range. The owner of the array
+ * releases the tags, also where this fails. -FRAG_ENOMEM
+ */
+int frag_top_tags_find(const struct frag_sim *sim, uint32_t device,
+		       const struct frag_block_range *range, struct frag_tag_usage *tags,
+		       uint32_t *count);
+
+/* A tag as JSON text with its quotes. False: out of memory. *out is NULL where there is none. */
+bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);
+
+/*
+ * The frames of a stack as JSON texts without their quotes, each with a newline after it, the
+ * innermost first. NULL: it has none, or out of memory.
+ */
+char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at);
+
+#endif
