@@ -13,7 +13,7 @@
 #include "base/array_grow.h"
 #include "base/format.h"
 #include "documents/document_head.h"
-#include "explain/live_by_tag.h"
+#include "live_blocks/live_blocks.h"
 #include "answers/fit_answer.h"
 
 /*
@@ -465,18 +465,18 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 }
 
 /* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */
-static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
+static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 {
-	char *text = malloc((size_t)who->tag_count * (6 * FRAG_TAG_TEXT + 8) + 1), *p = text;
+	char *text = malloc((size_t)who->count * (6 * FRAG_TAG_TEXT + 8) + 1), *p = text;
 
 	if (!text) {
 		s->pack->failed = true;
 		return;
 	}
-	for (uint32_t i = 0; i < who->tag_count; i++) {
-		const struct frag_who_tag *t = &who->tags[i];
+	for (uint32_t i = 0; i < who->count; i++) {
+		const struct frag_text tag = frag_page_tag_text(who, i);
 
-		p = frag_put_json(p, t->text ? t->text : "", t->length);
+		p = frag_put_json(p, tag.text ? tag.text : "", tag.length);
 		*p++ = '\n';
 	}
 	pack_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
@@ -484,14 +484,14 @@ static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
 }
 
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
-static void page_facts_put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
+static void page_facts_put_stacks(struct scratch *s, const struct frag_page_tags *who,
 				  const struct frag_symbols *symbols)
 {
 	struct pack lines = { .used = 0 };
 	char *frames;
 
-	for (uint32_t i = 0; i < who->share_count; i++) {
-		frames = who->shares[i].stack ? frag_frames_json(symbols, who->shares[i].stack)
+	for (uint32_t i = 0; i < who->shares.count; i++) {
+		frames = who->shares.of[i].stack ? frag_frames_json(symbols, who->shares.of[i].stack)
 					      : NULL;
 		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
 			*p++ = '\t';
@@ -510,9 +510,9 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 {
 	s->in = frag_json_object(in, NULL);
 	put_tags(s, &page->who);
-	for (uint32_t i = 0; i < page->who.share_count; i++)
-		s->values[i] = page->who.shares[i].tag;
-	pack_column(s->pack, s->in, "share_tag", s->values, page->who.share_count, false);
+	for (uint32_t i = 0; i < page->who.shares.count; i++)
+		s->values[i] = page->who.shares.of[i].tag;
+	pack_column(s->pack, s->in, "share_tag", s->values, page->who.shares.count, false);
 	page_facts_put_stacks(s, &page->who, symbols);
 }
 

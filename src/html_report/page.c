@@ -2,6 +2,7 @@
 #include "html_report/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array_grow.h"
 
@@ -22,6 +23,146 @@ struct frag_page_pending {
 	uint32_t slot;
 };
 
+static void page_tags_fini(struct frag_page_tags *t)
+{
+	frag_tags_fini(&t->texts);
+	free(t->of);
+	free(t->by_number);
+	frag_block_groups_fini(&t->shares);
+}
+
+static bool page_tags_make(struct frag_page_tags *t, uint32_t tag)
+{
+	if (!frag_grow(&t->of, &t->capacity, (uint64_t)tag + 1, sizeof(*t->of)))
+		return false;
+	while (t->count <= tag)
+		t->of[t->count++] = (struct frag_page_tag){ .live = 0 };
+	return true;
+}
+
+static bool page_tags_init(struct frag_page_tags *t, const struct frag_symbols *symbols)
+{
+	t->symbols = symbols;
+	return frag_tags_init(&t->texts, frag_hash_seed()) && frag_block_groups_init(&t->shares)
+	       && page_tags_make(t, FRAG_TAG_OTHERS);
+}
+
+/* Does a live block of this tag prove that the trace's number still means it? */
+static inline bool page_tag_is_live(const struct frag_page_tags *t, uint32_t known, uint32_t number)
+{
+	return known > FRAG_TAG_OTHERS + 1 && t->of[known - 1].live
+	       && t->of[known - 1].number == number;
+}
+
+/* The tag of a trace's number, by its text; UINT32_MAX: out of memory. */
+static uint32_t page_tag_of(struct frag_page_tags *t, uint32_t number)
+{
+	const struct frag_text text = frag_symbols_tag(t->symbols, number);
+	uint32_t tag;
+
+	if (!frag_grow(&t->by_number, &t->number_capacity, (uint64_t)number + 1,
+		       sizeof(*t->by_number)))
+		return UINT32_MAX;
+	while (t->number_count <= number)
+		t->by_number[t->number_count++] = 0;
+	if (!text.text)
+		return FRAG_TAG_NONE;
+	tag = frag_tags_acquire(&t->texts, text);
+	if (!tag)
+		return UINT32_MAX;
+	if (++tag < t->count || tag >= FRAG_TAGS_MAX)
+		frag_tags_release(&t->texts, tag - 1);  /* of those that stay one user is counted */
+	if (tag >= FRAG_TAGS_MAX) {
+		frag_tags_sweep(&t->texts);
+		tag = FRAG_TAG_OTHERS;
+	}
+	if (!page_tags_make(t, tag))
+		return UINT32_MAX;
+	t->by_number[number] = tag + 1;
+	t->of[tag].number = number;
+	return tag;
+}
+
+/* The share of a tag and a stack; UINT32_MAX: out of memory. */
+static uint32_t page_share_of(struct frag_page_tags *t, uint32_t tag, uint32_t stack)
+{
+	uint32_t share = stack ? frag_block_groups_get(&t->shares, tag, stack, 0) : FRAG_MAP_NONE;
+
+	if (share != FRAG_MAP_NONE)
+		return share;
+	if (stack && t->shares.count < FRAG_SHARES_MAX)
+		return frag_block_groups_find(&t->shares, tag, stack, 0);
+	if (!t->of[tag].plain)
+		t->of[tag].plain = frag_block_groups_find(&t->shares, tag, 0, 0) + 1;
+	return t->of[tag].plain - 1;
+}
+
+RARE static uint32_t page_look_up_share(struct frag_page_tags *t, uint32_t number, uint32_t stack)
+{
+	const uint32_t known = number < t->number_count ? t->by_number[number] : 0;
+	uint32_t tag = FRAG_TAG_NONE, share;
+
+	if (page_tag_is_live(t, known, number))
+		tag = known - 1;
+	else if (number)
+		tag = page_tag_of(t, number);
+	share = tag == UINT32_MAX ? tag : page_share_of(t, tag, stack);
+	if (share != UINT32_MAX)
+		t->of[tag].live++;
+	return share;
+}
+
+/*
+ * The share of a new block; UINT32_MAX: out of memory. Most blocks have no stack, and a tag that
+ * other live blocks have too: these prove the number of the tag.
+ */
+static inline uint32_t page_begin_share(struct frag_page_tags *t, uint32_t number, uint32_t stack)
+{
+	const uint32_t known = number < t->number_count && !stack ? t->by_number[number] : 0;
+
+	if (!page_tag_is_live(t, known, number) || !t->of[known - 1].plain)
+		return page_look_up_share(t, number, stack);
+	t->of[known - 1].live++;
+	return t->of[known - 1].plain - 1;
+}
+
+struct frag_text frag_page_tag_text(const struct frag_page_tags *t, uint32_t tag)
+{
+	struct frag_text text = { .text = NULL };
+	const struct frag_tag *of;
+
+	if (tag <= FRAG_TAG_OTHERS)
+		return text;
+	of = frag_tag_at(&t->texts, tag - 1);
+	text = (struct frag_text){ .text = of->text, .length = of->length };
+	if (text.length > FRAG_TAG_TEXT)
+		text.length = FRAG_TAG_TEXT;
+	/* never in the middle of a character */
+	while (text.length < of->length && text.length
+	       && ((unsigned char)text.text[text.length] & 0xc0) == 0x80)
+		text.length--;
+	return text;
+}
+
+/* A block is freed that was there at the peak. False: out of memory. */
+static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uint64_t bytes)
+{
+	const uint32_t before = d->sum_capacity;
+	struct frag_page_sum *sum;
+
+	if (share >= before) {
+		if (!frag_grow(&d->sums, &d->sum_capacity, (uint64_t)share + 1, sizeof(*d->sums)))
+			return false;
+		memset(&d->sums[before], 0, (d->sum_capacity - before) * sizeof(*d->sums));
+	}
+	sum = &d->sums[share];
+	if (sum->peak != d->peaks)
+		*sum = (struct frag_page_sum){ .peak = d->peaks };
+	sum->bytes += bytes;
+	sum->blocks++;
+	return true;
+}
+
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
 		   struct frag_error *err)
 {
@@ -30,7 +171,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 	if (!page->devices)
 		return frag_fail_nomem(err);
 	page->device_count = devices;
-	if (!frag_who_init(&page->who, frag_sim_symbols(sim), devices))
+	if (!page_tags_init(&page->who, frag_sim_symbols(sim)))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
 		if (frag_floor_init(&page->devices[i].floor))
@@ -44,9 +185,9 @@ void frag_page_fini(struct frag_page *page)
 		frag_floor_fini(&page->devices[i].floor);
 		frag_areas_fini(&page->devices[i].blocks);
 		frag_areas_fini(&page->devices[i].segments);
+		free(page->devices[i].sums);
 	}
-	if (page->devices)
-		frag_who_fini(&page->who);
+	page_tags_fini(&page->who);
 	free(page->devices);
 	free(page->live);
 	free(page->waiting.at);
@@ -186,10 +327,9 @@ static inline int page_end_block(struct frag_page *page, struct frag_page_block 
 	struct frag_page_device *d = &page->devices[b->device];
 
 	b->area.end = step;
-	frag_tag_timeline_free(&page->who, b->area.who);
+	page->who.of[page->who.shares.of[b->area.who].tag].live--;
 	if (b->area.birth <= d->peak.step
-	    && !frag_tag_timeline_free_peak_block(&page->who, b->area.who, b->device,
-						  b->area.bytes))
+	    && !page_free_peak_block(d, b->area.who, b->area.bytes))
 		return -FRAG_ENOMEM;
 	return frag_areas_add(&d->blocks, &b->area);
 }
@@ -221,7 +361,7 @@ static int page_begin_block(struct frag_page *page, const struct frag_step *step
 	b->area.y = place->y + step->offset;
 	b->area.bytes = step->bytes;
 	b->area.lane = place->lane;
-	b->area.who = frag_tag_timeline_alloc(&page->who, ev->tag, step->stack);
+	b->area.who = page_begin_share(&page->who, ev->tag, step->stack);
 	b->device = step->device;
 	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
@@ -385,8 +525,9 @@ static void add_holder(struct frag_page_share *held, const struct frag_page_bloc
 static struct frag_page_share *holders(const struct frag_page *page, uint32_t device, bool at_peak)
 {
 	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };
-	const uint64_t born_by = at_peak ? page->devices[device].peak.step : UINT64_MAX;
-	struct frag_page_share *held = calloc((size_t)page->who.share_count + 1, sizeof(*held));
+	const struct frag_page_device *d = &page->devices[device];
+	const uint64_t born_by = at_peak ? d->peak.step : UINT64_MAX;
+	struct frag_page_share *held = calloc((size_t)page->who.shares.count + 1, sizeof(*held));
 
 	if (!held)
 		return NULL;
@@ -395,19 +536,42 @@ static struct frag_page_share *holders(const struct frag_page *page, uint32_t de
 	for (int k = 0; k < 2; k++)
 		for (uint32_t i = 0; i < lists[k]->count; i++)
 			add_holder(held, &lists[k]->at[i].block, device, born_by);
-	if (at_peak)
-		frag_who_add_dead(&page->who, device, held);
+	for (uint32_t i = 0; at_peak && i < page->who.shares.count && i < d->sum_capacity; i++)
+		if (d->sums[i].peak == d->peaks) {
+			held[i].bytes += d->sums[i].bytes;
+			held[i].blocks += d->sums[i].blocks;
+		}
 	return held;
 }
 
+static int page_by_bytes(const void *a, const void *b)
+{
+	const struct frag_page_share *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->share < y->share ? -1 : x->share > y->share;
+}
+
+/* Sets the largest shares of the moment, and the sum of all others. */
 static int note_holders(const struct frag_page *page, uint32_t device, struct frag_page_moment *m)
 {
 	struct frag_page_share *held = holders(page, device, m == &page->devices[device].peak);
+	uint32_t n = 0;
 
 	if (!held)
 		return -FRAG_ENOMEM;
-	m->share_count = frag_who_largest(held, page->who.share_count, m->shares,
-					  FRAG_PAGE_HOLDERS_MAX, &m->rest_bytes, &m->rest_blocks);
+	for (uint32_t i = 0; i < page->who.shares.count; i++)
+		if (held[i].blocks)
+			held[n++] = (struct frag_page_share){ i, held[i].bytes, held[i].blocks };
+	qsort(held, n, sizeof(*held), page_by_bytes);
+	m->rest_bytes = m->rest_blocks = 0;
+	for (uint32_t i = FRAG_PAGE_HOLDERS_MAX; i < n; i++) {
+		m->rest_bytes += held[i].bytes;
+		m->rest_blocks += held[i].blocks;
+	}
+	m->share_count = n < FRAG_PAGE_HOLDERS_MAX ? n : FRAG_PAGE_HOLDERS_MAX;
+	memcpy(m->shares, held, m->share_count * sizeof(*held));
 	free(held);
 	return 0;
 }
@@ -441,14 +605,13 @@ RARE static int note_look(struct frag_page *page, struct frag_page_device *d)
 	return note_holders(page, (uint32_t)(d - page->devices), &d->look);
 }
 
-RARE static void page_note_peak(struct frag_page *page, struct frag_page_device *d,
-				uint64_t reserved, uint64_t allocated)
+RARE static void page_note_peak(struct frag_page_device *d, uint64_t reserved, uint64_t allocated)
 {
 	d->highest[0] = reserved;
 	d->highest[1] = allocated;
 	d->peak.step = d->end - 1;
 	begin_window(d, &d->peak);
-	frag_who_peaks(&page->who, (uint32_t)(d - page->devices));
+	d->peaks++;
 }
 
 /* The peak is where the most is reserved, and of those steps where the most is allocated. */
@@ -463,7 +626,7 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
-		page_note_peak(page, d, reserved, allocated);
+		page_note_peak(d, reserved, allocated);
 	if (m->non_releasable > d->non_releasable)
 		note_worst(d, m->non_releasable);
 	if (d->recent.seen >= d->window_due)

@@ -13,10 +13,54 @@
 #include "html_report/rectangles.h"
 #include "html_report/segment_layout.h"
 #include "html_report/step_series.h"
-#include "html_report/tag_timeline.h"
+#include "live_blocks/live_blocks.h"
+#include "trace/name_tables.h"
 
 #define FRAG_PAGE_OOMS_MAX 8            /* moments in addition to the peak */
 #define FRAG_PAGE_HOLDERS_MAX 400
+
+/*
+ * Tags of a page have numbers of their own, as a trace can give the number of a tag to another tag
+ * once no block has it. A number is by 1 higher than that in `texts`. The first FRAG_TAGS_MAX
+ * are told apart, of each the first FRAG_TAG_TEXT bytes are shown, and all others are one,
+ * FRAG_TAG_OTHERS. A share is a tag and a stack, on all devices; of FRAG_SHARES_MAX and more a tag
+ * alone.
+ */
+#define FRAG_TAGS_MAX 8192
+#define FRAG_TAG_TEXT 240
+#define FRAG_SHARES_MAX 32768
+#define FRAG_TAG_NONE 0
+#define FRAG_TAG_OTHERS 1
+
+struct frag_page_share {
+	uint32_t share;
+	uint64_t bytes, blocks;
+};
+
+struct frag_page_tag {
+	uint32_t live;          /* blocks */
+	uint32_t number;        /* as the trace called it last */
+	uint32_t plain;         /* its share without a stack, + 1; 0: none so far */
+};
+
+struct frag_page_tags {
+	const struct frag_symbols *symbols;     /* borrowed */
+	struct frag_tags texts;
+	struct frag_page_tag *of;
+	uint32_t count, capacity;
+	uint32_t *by_number;            /* the trace's -> tag + 1, as last seen; 0: not yet */
+	uint32_t number_count, number_capacity;
+	struct frag_block_groups shares;        /* bytes and blocks of each are not counted here */
+};
+
+/* The text of a tag as it is shown; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
+struct frag_text frag_page_tag_text(const struct frag_page_tags *tags, uint32_t tag);
+
+/* The blocks of a share that were there at a device's peak with this number, and have been freed. */
+struct frag_page_sum {
+	uint64_t bytes, blocks;
+	uint64_t peak;
+};
 
 /* A moment whose live bytes are listed by tag. */
 struct frag_page_moment {
@@ -43,6 +87,9 @@ struct frag_page_device {
 	uint64_t pending;               /* bytes */
 	uint64_t highest[2];            /* reserved and allocated, at the peak so far */
 	uint64_t non_releasable;              /* the most so far */
+	struct frag_page_sum *sums;     /* by share */
+	uint32_t sum_capacity;
+	uint64_t peaks;                 /* how many there were so far */
 	uint64_t end;                   /* after the last step */
 	uint64_t height;                /* at the end: of all lanes, one above the other */
 	bool begun, has_look;
@@ -59,7 +106,7 @@ struct frag_page_waits {
 struct frag_page {
 	const struct frag_sim *sim;     /* borrowed */
 	uint64_t look;                  /* a step of interest; UINT64_MAX: none */
-	struct frag_tag_timeline who;
+	struct frag_page_tags who;
 	struct frag_page_device *devices;
 	uint32_t device_count;
 	struct frag_page_block *live;   /* by slot */
