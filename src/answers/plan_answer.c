@@ -79,6 +79,10 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 			     frag_printable(path, frag_input_name(a->checked)));
 	if (plan->align > 1)
 		frag_put_row(paper->columns, "sizes", f, "rounded up to %s", SIZE(plan->align));
+	if (plan->fixed || plan->aligned)
+		frag_put_row(paper->columns, "given", f, "%" PRIu32 " fixed offset%s, %" PRIu32
+			     " alignment%s", plan->fixed, frag_s(plan->fixed), plan->aligned,
+			     frag_s(plan->aligned));
 }
 
 /* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */
@@ -93,7 +97,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 		     s->bound, SIZE(s->bound), s->peak_step);
 	if (s->lower > s->bound)
 		frag_put_row(paper->columns, "proven", f,
-			     "%" PRIu64 " bytes, %s: the search refuted all lower placements",
+			     "%" PRIu64 " bytes, %s: the search or a fixed offset refutes lower placements",
 			     s->lower, SIZE(s->lower));
 	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->lower, s->height));
 	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);

@@ -142,6 +142,21 @@ static bool enough(void *ctx)
 	return frag_seconds() >= p->until || frag_interrupted(NULL);
 }
 
+/* Reads the offsets and alignments of a CSV. Standard input cannot be read a second time. */
+static int constrain(struct planning *p, struct frag_error *err)
+{
+	const struct frag_trace_info *info = p->q.traces[0];
+	struct frag_plan_file file;
+	int rc;
+
+	if (strcmp(info->form, "minimalloc") != 0 || strcmp(p->q.paths[0], "-") == 0 || p->marks.from)
+		return 0;
+	rc = frag_plan_file_read(&file, p->q.paths[0], err);
+	rc = rc ? rc : frag_plan_constrain(&p->plan, &file, err);
+	frag_plan_file_fini(&file);
+	return rc;
+}
+
 /* Found, or taken from the file that is to be checked. */
 static int plan_place(struct planning *p, struct frag_error *err)
 {
@@ -158,6 +173,8 @@ static int plan_place(struct planning *p, struct frag_error *err)
 	int rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
 								  &p->marks, err);
 
+	if (!rc && !p->check_path)
+		rc = constrain(p, err);
 	if (rc)
 		return rc;
 	if (!p->check_path) {

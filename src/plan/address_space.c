@@ -136,9 +136,10 @@ static int make_arrays(struct frag_space *s, uint32_t count, struct frag_error *
 		.step = calloc(n, sizeof(uint64_t)), .buffer = calloc(n, sizeof(uint32_t)),
 		.life = calloc(n, sizeof(double)), .last = calloc(n, sizeof(uint64_t)),
 		.beside = calloc(n, sizeof(uint32_t)),
+		.align = calloc(n, sizeof(uint64_t)), .fixed = malloc(n * sizeof(uint64_t)),
 	};
 	if (!s->from || !s->to || !s->size || !s->offset || !s->contention || !s->live || !s->step
-	    || !s->buffer || !s->life || !s->last || !s->beside)
+	    || !s->buffer || !s->life || !s->last || !s->beside || !s->align || !s->fixed)
 		return frag_fail_nomem(err);
 	return 0;
 }
@@ -154,14 +155,35 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* Sets the alignments and fixed offsets of the items, and the unit. */
+static void take_constraints(struct frag_space *s, const struct frag_plan *plan)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct frag_buffer *b = &plan->buffers[s->buffer[i]];
+
+		s->align[i] = b->align ? b->align : 1;
+		s->fixed[i] = b->fixed ? b->offset : UINT64_MAX;
+		s->constrained = s->constrained || b->fixed || b->align > 1;
+		s->unit = common_divisor(s->unit, s->size[i]);
+		if (b->align > 1)
+			s->unit = common_divisor(s->unit, b->align);
+		if (!b->fixed)
+			continue;
+		s->unit = common_divisor(s->unit, b->offset);
+		s->fixed_count++;
+		if (b->offset + b->size > s->fixed_end)
+			s->fixed_end = b->offset + b->size;
+	}
+}
+
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err)
 {
 	int rc = make_arrays(s, plan->spaces[space].count, err);
 
 	rc = rc ? rc : take_times(s, plan, space, err);
-	for (uint32_t i = 0; i < s->count && !rc; i++)
-		s->unit = common_divisor(s->unit, s->size[i]);
+	if (!rc)
+		take_constraints(s, plan);
 	rc = rc ? rc : sum_live(s, err);
 	return rc ? rc : sum_contention(s, err);
 }
@@ -175,11 +197,14 @@ int frag_space_part(struct frag_space *part, const struct frag_space *of, const 
 		return rc;
 	part->times = of->times;
 	part->unit = of->unit;
+	part->constrained = of->constrained;
 	for (uint32_t i = 0; i < count; i++) {
 		part->from[i] = of->from[items[i]];
 		part->to[i] = of->to[items[i]];
 		part->size[i] = of->size[items[i]];
 		part->life[i] = of->life[items[i]];
+		part->align[i] = of->align[items[i]];
+		part->fixed[i] = of->fixed[items[i]];
 	}
 	return 0;
 }
@@ -197,6 +222,8 @@ void frag_space_fini(struct frag_space *s)
 	free(s->life);
 	free(s->last);
 	free(s->beside);
+	free(s->align);
+	free(s->fixed);
 	*s = (struct frag_space){ .count = 0 };
 }
 
@@ -208,7 +235,8 @@ int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
 		struct frag_space s;
 
 		rc = frag_space_init(&s, plan, i, err);
-		plan->spaces[i].bound = plan->spaces[i].lower = s.bound;
+		plan->spaces[i].bound = s.bound;
+		plan->spaces[i].lower = s.fixed_end > s.bound ? s.fixed_end : s.bound;
 		plan->spaces[i].peak_step = !rc && s.count ? s.last[s.peak] : 0;
 		frag_space_fini(&s);
 	}

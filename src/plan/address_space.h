@@ -22,6 +22,10 @@ struct frag_space {
 	uint64_t *contention;           /* by item: the most that lives at any of its times */
 	uint64_t *live;                 /* by time */
 	uint32_t *beside;               /* by time: items that live */
+	uint64_t *align, *fixed;        /* by item: at least 1; its offset, or UINT64_MAX */
+	uint32_t fixed_count;
+	uint64_t fixed_end;             /* the highest end of a fixed item */
+	bool constrained;               /* an item is fixed or aligned */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t *step, *last;          /* by time: its first and its last birth */
 	uint32_t *buffer;               /* by item: of the plan */
@@ -29,12 +33,14 @@ struct frag_space {
 	uint32_t peak;                  /* the first time where that lives */
 };
 
-/* The lowest offset of an item at or above `low`. */
+/* The lowest offset of an item at or above `low`; UINT64_MAX: it is fixed below. */
 static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t item, uint64_t low)
 {
-	(void)s;
-	(void)item;
-	return low;
+	const uint64_t rest = s->constrained && low != UINT64_MAX ? low % s->align[item] : 0;
+
+	if (s->constrained && s->fixed[item] != UINT64_MAX)
+		return low <= s->fixed[item] ? s->fixed[item] : UINT64_MAX;
+	return rest ? low + (s->align[item] - rest) : low;
 }
 
 /* -FRAG_ENOMEM; fini is due either way. */

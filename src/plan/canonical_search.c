@@ -368,10 +368,11 @@ static bool place_item(struct search *w, struct piece *p, struct node *n)
 	n->free = !count;
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t other = w->met[i];
+		const uint64_t least = offset_from(w, other, top);
 
-		if (w->low[other] < top && !raise_minimum(w, p, other, offset_from(w, other, top)))
+		if (w->low[other] < least && !raise_minimum(w, p, other, least))
 			return false;
-		if (w->low[other] == top && w->barred[other] == top)
+		if (w->low[other] == least && w->barred[other] == least)
 			set_bar(w, p, other, NEVER);
 	}
 	update_sections(w);
@@ -692,7 +693,7 @@ static bool list_nodes(struct search *w)
 
 static bool is_throughout(const struct search *w, uint32_t item)
 {
-	return w->s->from[item] == 0 && w->s->to[item] == w->s->times;
+	return w->s->from[item] == 0 && w->s->to[item] == w->s->times && !w->s->constrained;
 }
 
 /*

@@ -202,8 +202,9 @@ static void greedy_placement_sort(struct frag_shelf_range *of, size_t count, uin
 }
 
 /* Where it goes among those that it lives beside. */
-static uint64_t find_gap(const struct frag_greedy *shelf, uint64_t bytes, bool best)
+static uint64_t find_gap(const struct frag_greedy *shelf, uint32_t item, bool best)
 {
+	const uint64_t bytes = shelf->space->size[item];
 	uint64_t top = 0, found = UINT64_MAX, smallest = UINT64_MAX;
 
 	for (uint32_t k = 0; k < shelf->met_count; k++) {
@@ -216,7 +217,7 @@ static uint64_t find_gap(const struct frag_greedy *shelf, uint64_t bytes, bool b
 			found = top;
 		}
 		if (r->to > top)
-			top = r->to;
+			top = frag_space_offset(shelf->space, item, r->to);
 	}
 	return found != UINT64_MAX ? found : top;
 }
@@ -232,7 +233,7 @@ static uint64_t offset_for(struct frag_greedy *shelf, uint32_t item, bool best)
 	meet_later(shelf, item);
 	shelf->looks += shelf->met_count + 8;
 	greedy_placement_sort(shelf->met, shelf->met_count, 40);
-	return find_gap(shelf, s->size[item], best);
+	return find_gap(shelf, item, best);
 }
 
 uint64_t frag_shelf_place(struct frag_greedy *shelf, const uint32_t *order,

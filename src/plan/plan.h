@@ -21,10 +21,12 @@ struct frag_buffer {
 	uint64_t birth, end;            /* steps; birth < end */
 	uint64_t size;                  /* bytes, rounded up; not 0 */
 	uint64_t requested;             /* as the program did */
-	uint64_t offset;                /* once it is placed */
+	uint64_t offset;                /* once it is placed, or fixed */
+	uint64_t align;                 /* the offset is a multiple of it; 0: any */
 	double life;                    /* in times of the trace; 0 where it has none */
 	struct frag_handle id;          /* text is borrowed from the tape */
 	uint32_t space;                 /* of the plan's */
+	bool fixed;                     /* its offset is given */
 	bool carried;                   /* it was there when the stretch began */
 };
 
@@ -70,6 +72,7 @@ struct frag_plan {
 	struct frag_space_plan *spaces; /* by device, there by first use */
 	uint32_t space_count, space_capacity;
 	uint64_t bound, lower, height;  /* the highest of the spaces */
+	uint32_t fixed, aligned;        /* buffers with an offset, or an alignment, that is given */
 	bool complete;                  /* no more effort makes it lower, or its goal is reached */
 	bool stopped;                   /* `stop` ended it, not the budget */
 };
@@ -126,9 +129,10 @@ int frag_plan_bound(struct frag_plan *plan, struct frag_error *err);
 
 /*
  * Sweeps over the steps: do two buffers that live at once share a byte? Where they do, *one and
- * *other are such, else both are the count. Sets heights. -FRAG_ENOMEM
+ * *other are such, else both are the count. Sets heights. fixed: of fixed buffers only.
+ * -FRAG_ENOMEM
  */
-int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
+int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
 		    struct frag_error *err);
 
 /*

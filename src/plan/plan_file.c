@@ -280,7 +280,7 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 			       : plan_file_bad(f, p, err, "bytes after the end of the document");
 }
 
-enum { CSV_ID, CSV_LOWER, CSV_UPPER, CSV_SIZE, CSV_OFFSET, CSV_OTHER, CSV_COLUMNS };
+enum { CSV_ID, CSV_LOWER, CSV_UPPER, CSV_SIZE, CSV_OFFSET, CSV_ALIGN, CSV_OTHER, CSV_COLUMNS };
 #define FIELDS_MAX 16
 
 static const struct {
@@ -290,7 +290,7 @@ static const struct {
 	{ "id", CSV_ID }, { "buffer", CSV_ID }, { "buffer_id", CSV_ID },
 	{ "lower", CSV_LOWER }, { "begin", CSV_LOWER }, { "start", CSV_LOWER },
 	{ "upper", CSV_UPPER }, { "end", CSV_UPPER },
-	{ "size", CSV_SIZE }, { "offset", CSV_OFFSET },
+	{ "size", CSV_SIZE }, { "offset", CSV_OFFSET }, { "alignment", CSV_ALIGN },
 };
 
 static int column_of(struct frag_text field)
@@ -331,8 +331,8 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 				     fields);
 	for (uint32_t i = 0; i < fields; i++)
 		by[column[i]] = field[i];
-	for (int c = CSV_LOWER; c <= CSV_OFFSET; c++)
-		if (!frag_parse_count(by[c].text, by[c].length, &numbers[c]))
+	for (int c = CSV_LOWER; c <= CSV_ALIGN; c++)
+		if ((c <= CSV_SIZE || by[c].length) && !frag_parse_count(by[c].text, by[c].length, &numbers[c]))
 			return plan_file_bad(f, by[c].text, err,
 					     "an integer from 0 to 2^53-1 is required");
 	row->id = (struct frag_handle){ .text = by[CSV_ID].text, .number = by[CSV_ID].length };
@@ -343,8 +343,10 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 	row->end = numbers[CSV_UPPER];
 	row->size = numbers[CSV_SIZE];
 	row->offset = numbers[CSV_OFFSET];
+	row->placed = by[CSV_OFFSET].length;
+	row->align = numbers[CSV_ALIGN];
 	if (row->offset + row->size >= FRAG_SIZE_LIMIT)
-		return plan_file_bad(f, by[CSV_OFFSET].text, err,
+		return plan_file_bad(f, row->placed ? by[CSV_OFFSET].text : by[CSV_SIZE].text, err,
 				     "offset and size of a buffer total 2^53 or"
 				     " more");
 	return 0;
@@ -368,10 +370,9 @@ static int parse_csv(struct frag_plan_file *f, struct frag_error *err)
 			return plan_file_bad(f, field[i].text, err, "a column is specified more than once");
 		seen |= 1U << column[i];
 	}
-	if ((seen | 1U << CSV_OTHER) != (1U << CSV_COLUMNS) - 1)
+	if (~seen & ((1U << CSV_OFFSET) - 1))
 		return plan_file_bad(f, f->text, err,
-				     "the columns id, lower, upper, size and offset are"
-				     " required");
+				     "the columns id, lower, upper and size are required");
 	while (!rc && plan_file_next_line(&p, &line) && line.length)
 		rc = csv_row(f, line, column, fields, err);
 	return rc;

@@ -14,6 +14,8 @@ struct frag_plan_row {
 	uint64_t size, offset;
 	uint32_t device;
 	bool carried;
+	bool placed;                    /* it has an offset */
+	uint64_t align;                 /* of a CSV; 0: none */
 };
 
 struct frag_plan_file {
@@ -35,6 +37,14 @@ int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void 
 /* The same of a file, which may be packed; path is borrowed. */
 int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err);
 void frag_plan_file_fini(struct frag_plan_file *f);
+
+/*
+ * Takes offsets and alignments of a CSV with the buffers themselves: an offset is fixed then. A
+ * file that names neither changes nothing. -FRAG_ETRACE for an id that occurs twice, an offset
+ * that is not aligned, and two fixed buffers that overlap; -FRAG_ENOMEM
+ */
+int frag_plan_constrain(struct frag_plan *plan, const struct frag_plan_file *f,
+			struct frag_error *err);
 
 /*
  * Places the buffers as the file says, and checks that it can be believed: each buffer once, none

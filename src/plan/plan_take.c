@@ -83,6 +83,8 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 		return 0;
 	if (i == t->plan->count)
 		return refuse(t, "is not one of the trace", &row->id, row->step);
+	if (t->file->csv && !row->placed)
+		return refuse(t, "has no offset", &row->id, row->step);
 	if (t->taken[i])
 		return refuse(t, "is specified more than once", &row->id, row->step);
 	if (row->size < b->requested)
@@ -97,17 +99,49 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 	return 0;
 }
 
-static int plan_take_take_rows(struct taker *t)
+/* Copies the offset and the alignment of a row to its buffer. */
+static int plan_take_constraint(struct taker *t, const struct frag_plan_row *row)
+{
+	const uint32_t i = plan_take_buffer_of(t, row);
+	struct frag_buffer *b = &t->plan->buffers[i];
+
+	if (!row->size || (!row->placed && row->align <= 1))
+		return 0;
+	if (i == t->plan->count || t->taken[i])
+		return refuse(t, "cannot be told from another one of its id", &row->id, row->step);
+	if (row->placed && row->align > 1 && row->offset % row->align)
+		return refuse(t, "has an offset that is no multiple of its alignment", &row->id,
+			      row->step);
+	t->taken[i] = true;
+	b->fixed = row->placed;
+	b->offset = row->offset;
+	b->align = row->align;
+	t->plan->fixed += row->placed;
+	t->plan->aligned += row->align > 1;
+	return 0;
+}
+
+/* Calls `take` for each row, which finds its buffer by id. */
+static int plan_take_each(struct taker *t,
+			  int (*take)(struct taker *t, const struct frag_plan_row *row))
 {
 	const struct frag_plan *plan = t->plan;
-	char buf[ID_ROOM];
 	int rc = 0;
 
 	for (uint32_t i = 0; i < plan->count; i++)
 		if (!frag_map_add(&t->by_id, hash_of(t, &plan->buffers[i].id), i))
 			return frag_fail_nomem(t->err);
 	for (uint32_t i = 0; i < t->file->count && !rc; i++)
-		rc = plan_take_take_row(t, &t->file->rows[i]);
+		rc = take(t, &t->file->rows[i]);
+	return rc;
+}
+
+static int plan_take_take_rows(struct taker *t)
+{
+	const struct frag_plan *plan = t->plan;
+	char buf[ID_ROOM];
+	int rc = plan_take_each(t, plan_take_take_row);
+
 	for (uint32_t i = 0; i < plan->count && !rc; i++)
 		if (!t->taken[i])
 			rc = frag_fail(t->err, FRAG_ETRACE,
@@ -118,13 +152,13 @@ static int plan_take_take_rows(struct taker *t)
 	return rc;
 }
 
-static int plan_take_sweep(struct taker *t)
+static int plan_take_sweep(struct taker *t, bool fixed)
 {
 	struct frag_plan *plan = t->plan;
 	const struct frag_buffer *a, *b;
 	char one_id[ID_ROOM], other_id[ID_ROOM];
 	uint32_t one, other;
-	int rc = frag_plan_sweep(plan, &one, &other, t->err);
+	int rc = frag_plan_sweep(plan, fixed, &one, &other, t->err);
 
 	if (rc || one == plan->count)
 		return rc;
@@ -147,10 +181,26 @@ int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struc
 								      : frag_fail_nomem(err);
 
 	rc = rc ? rc : frag_plan_bound(plan, err);
-	rc = rc ? rc : plan_take_sweep(&t);
+	rc = rc ? rc : plan_take_sweep(&t, false);
 	frag_map_fini(&t.by_id);
 	free(t.taken);
 	for (uint32_t i = 0; i < plan->space_count; i++)
 		plan->spaces[i].found_by = f->path;
+	return rc;
+}
+
+int frag_plan_constrain(struct frag_plan *plan, const struct frag_plan_file *f,
+			struct frag_error *err)
+{
+	struct taker t = {
+		.plan = plan, .file = f, .err = err,
+		.taken = calloc((size_t)plan->count + 1, sizeof(bool)),
+	};
+	int rc = t.taken && frag_map_init(&t.by_id, frag_hash_seed())
+			 ? plan_take_each(&t, plan_take_constraint) : frag_fail_nomem(err);
+
+	rc = rc ? rc : plan_take_sweep(&t, true);
+	frag_map_fini(&t.by_id);
+	free(t.taken);
 	return rc;
 }

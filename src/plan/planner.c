@@ -228,6 +228,14 @@ static uint32_t births_beside(const struct frag_space *s, uint32_t i)
 	return low - i;
 }
 
+/* Items have numbers in this order. */
+static void key_birth(const struct frag_space *s, uint32_t i, uint64_t of[3])
+{
+	(void)s;
+	(void)i;
+	memset(of, 0, 3 * sizeof(*of));
+}
+
 static void key_contention_life(const struct frag_space *s, uint32_t i, uint64_t of[3])
 {
 	of[0] = ~s->contention[i];
@@ -289,6 +297,51 @@ static void planner_tell(struct planner *p, const char *order, bool best, uint64
 	};
 }
 
+/* One greedy pass; fixed: so many items, the first ones, have their offsets from the search. */
+static uint64_t place_order(struct planner *p, const struct order *by, uint32_t fixed)
+{
+	const struct frag_shelf_limits limits = {
+		.fixed = fixed, .best = by->best, .looks = UINT64_MAX,
+		.height = fixed ? p->height : UINT64_MAX,
+	};
+	const uint64_t before = p->shelf.looks;
+	uint64_t height, looks;
+
+	sort_order(p, by, fixed);
+	height = frag_shelf_place(&p->shelf, p->order, &limits);
+	looks = GREEDY_LOOK * (p->shelf.looks - before);
+	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
+	if (height < p->height)
+		keep(p, height);
+	return height;
+}
+
+/* Begins an order with the fixed items, at their offsets. Returns their number. */
+static uint32_t begin_order(struct planner *p)
+{
+	struct frag_space *s = &p->space;
+	uint32_t fixed = 0, rest = s->fixed_count;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (s->fixed[i] != UINT64_MAX)
+			s->offset[i] = s->fixed[i];
+		p->order[s->fixed[i] != UINT64_MAX ? fixed++ : rest++] = i;
+	}
+	FRAG_ASSERT(fixed == s->fixed_count && rest == s->count);
+	return fixed;
+}
+
+/* Places the items in this order around fixed ones, and aligned. `stop` does not end it. */
+static void place_constrained(struct planner *p)
+{
+	static const struct order by_birth = { "birth", false, key_birth };
+
+	p->shelf.stop = NULL;
+	planner_tell(p, "birth", false, place_order(p, &by_birth, begin_order(p)));
+	p->told->found_by = "birth, first fit";
+	p->shelf.stop = p->effort->stop;
+}
+
 /*
  * In the order of births, each at the lowest gap of what lives then: what an allocator could do
  * that knows no future, in the time of a logarithm each, so there is always a plan.
@@ -323,25 +376,6 @@ static int place_by_birth(struct planner *p, struct frag_error *err)
 	return 0;
 }
 
-/* One greedy pass; fixed: so many items, the first ones, have their offsets from the search. */
-static uint64_t place_order(struct planner *p, const struct order *by, uint32_t fixed)
-{
-	const struct frag_shelf_limits limits = {
-		.fixed = fixed, .best = by->best, .looks = UINT64_MAX,
-		.height = fixed ? p->height : UINT64_MAX,
-	};
-	const uint64_t before = p->shelf.looks;
-	uint64_t height, looks;
-
-	sort_order(p, by, fixed);
-	height = frag_shelf_place(&p->shelf, p->order, &limits);
-	looks = GREEDY_LOOK * (p->shelf.looks - before);
-	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
-	if (height < p->height)
-		keep(p, height);
-	return height;
-}
-
 /* Its time hardly depends on the number of items that live at once. */
 static int place_skyline(struct planner *p, struct frag_error *err)
 {
@@ -367,9 +401,7 @@ static void place_orders(struct planner *p)
 		uint64_t height = UINT64_MAX;
 
 		if (p->looks_left >= least + p->pass) {
-			for (uint32_t k = 0; k < p->space.count; k++)
-				p->order[k] = k;
-			height = place_order(p, &orders[i], 0);
+			height = place_order(p, &orders[i], begin_order(p));
 		}
 		planner_tell(p, orders[i].name, orders[i].best, height);
 		if (height >= before)
@@ -490,22 +522,27 @@ static int place(struct planner *p, struct frag_error *err)
 	int rc = 0;
 
 	p->told->bound = p->told->lower = p->space.bound;
-	p->goal = p->effort->goal > p->space.bound ? p->effort->goal : p->space.bound;
+	if (p->space.fixed_end > p->told->lower)
+		p->told->lower = p->space.fixed_end;
+	p->goal = p->effort->goal > p->told->lower ? p->effort->goal : p->told->lower;
 	p->looks_left = p->effort->looks;
 	for (uint32_t i = 0; i < p->space.count; i++) {
 		p->pass += GREEDY_LOOK * ((uint64_t)p->space.beside[p->space.from[i]] + 8);
 		spans += p->space.to[i] - p->space.from[i];
 	}
-	if (!many)
+	if (p->space.constrained)
+		place_constrained(p);
+	else if (!many)
 		rc = place_by_birth(p, err);
-	if (!rc && !is_done(p) && p->looks_left)
+	if (!rc && !is_done(p) && p->looks_left && !p->space.fixed_count)
 		rc = place_skyline(p, err);
-	if (!rc && p->height == UINT64_MAX)
+	if (!rc && p->height == UINT64_MAX && !p->shelf.nomem)
 		rc = place_by_birth(p, err);
 	if (!rc)
 		place_orders(p);
 	/* the search writes down each section of each item, in each of its orders */
-	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY && 8 * spans < p->looks_left)
+	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY && !p->space.fixed_count
+	    && 8 * spans < p->looks_left)
 		rc = search_hot(p, err);
 	if (!rc && !is_done(p) && p->height > p->told->lower && 8 * spans < p->looks_left)
 		rc = search(p, &p->space, p->looks_left, take_all_items, err);
@@ -559,7 +596,7 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 		one.goal = plan->space_count > 1 ? 0 : effort->goal;
 		rc = plan_space(plan, i, &one, err);
 	}
-	rc = rc ? rc : frag_plan_sweep(plan, &left, &right, err);
+	rc = rc ? rc : frag_plan_sweep(plan, false, &left, &right, err);
 	if (!rc && left != plan->count)
 		FRAG_BUG("two buffers of a plan share a byte");
 	return rc;

@@ -357,8 +357,8 @@ int frag_skyline_place(struct frag_space *s, const struct frag_plan_stop *stop, 
 	w.most = calloc(2 * (size_t)w.sections, sizeof(*w.most));
 	w.added = calloc(2 * (size_t)w.sections, sizeof(*w.added));
 	w.lowest = malloc(2 * (size_t)w.sections * sizeof(*w.lowest));
-	good = w.box && w.item && w.leaf && w.rank && w.first_from && w.next && w.before && w.lowest && w.most && w.added
-	       && plant(&w);
+	good = w.box && w.item && w.leaf && w.rank && w.first_from && w.next && w.before
+	       && w.lowest && w.most && w.added && plant(&w);
 	*height = 0;
 	if (good) {
 		memset(w.lowest, 0xff, 2 * (size_t)w.sections * sizeof(*w.lowest));

@@ -22,7 +22,7 @@ static int verify_placement_in_order(const void *one, const void *other)
 }
 
 /* One space after the other: buffers of others are never in the way. */
-static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space,
+static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space, bool fixed,
 				   const struct change *changes, struct frag_ranges *ranges,
 				   uint32_t *one, uint32_t *other)
 {
@@ -31,7 +31,7 @@ static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space,
 		const uint32_t at = changes[i].buffer;
 		const struct frag_buffer *b = &plan->buffers[at];
 
-		if (b->space != space)
+		if (b->space != space || (fixed && !b->fixed))
 			continue;
 		if (!changes[i].is_birth) {
 			frag_ranges_remove(ranges, at);
@@ -68,7 +68,7 @@ static void verify_placement_measure(struct frag_plan *plan)
 	}
 }
 
-int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
+int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
 		    struct frag_error *err)
 {
 	struct change *changes = malloc((2 * (size_t)plan->count + 1) * sizeof(*changes));
@@ -86,7 +86,7 @@ int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
 		qsort(changes, 2 * (size_t)plan->count, sizeof(*changes),
 		      verify_placement_in_order);
 		for (uint32_t s = 0; s < plan->space_count && good; s++)
-			good = verify_placement_sweep(plan, s, changes, &ranges, one, other);
+			good = verify_placement_sweep(plan, s, fixed, changes, &ranges, one, other);
 		if (good)
 			*one = *other = plan->count;
 		verify_placement_measure(plan);

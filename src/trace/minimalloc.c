@@ -213,14 +213,14 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 	}
 	if (m->aligned)
 		frag_note(log,
-			  "%s: the alignments of %" PRIu64 " buffers left out: a trace has none",
+			  "%s: the alignments of %" PRIu64 " buffers left out: only plan uses them",
 			  m->buffered->path, m->aligned);
 	if (m->gapped)
 		frag_note(log,
 			  "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
 			  m->buffered->path, m->gapped);
 	if (m->placed)
-		frag_note(log, "%s: the column \"offset\" left out: policies place the buffers",
+		frag_note(log, "%s: the column \"offset\" left out: only plan uses it",
 			  m->buffered->path);
 	return 0;
 }

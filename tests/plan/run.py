@@ -655,11 +655,59 @@ def check_many() -> None:
     TAP.result('many buffers of random sizes: within 3 % of the bound', faults)
 
 
+def check_given() -> None:
+    """Fixed offsets and alignments: the lowest of all placements, or two buffers that contradict."""
+    faults, contradictions = [], 0
+    for seed in range(20 if SAN else 400):
+        rng, rows = random.Random(seed), []
+        for i in range(rng.randint(2, 6)):
+            lower = rng.randrange(6)
+            align = rng.choice([1, 1, 2, 3, 4])
+            fixed = align * rng.randrange(4) if rng.random() < 0.3 else None
+            rows.append({'id': f'b{i}', 'step': lower, 'end': lower + rng.randint(1, 4), 'size': rng.randint(1, 5),
+                         'align': align, 'fixed': fixed, 'pool': 0, 'device': 0})
+        Path('given.csv').write_text('id,lower,upper,size,alignment,offset\n' + ''.join(
+            f'{x["id"]},{x["step"]},{x["end"]},{x["size"]},{x["align"]},{"" if x["fixed"] is None else x["fixed"]}\n'
+            for x in rows))
+        fixed_ones = [x | {'offset': x['fixed']} for x in rows if x['fixed'] is not None]
+        pairs = [(a['id'], b['id']) for i, a in enumerate(fixed_ones) for b in fixed_ones[:i] if not apart(a, b)]
+        done = fragsim('plan', '-q', '--alone', '--align', 1, 'given.csv', '-o', 'given.json', '--json', 'said.json')
+        if pairs:
+            contradictions += 1
+            named = done.stderr.decode()
+            if done.returncode != 4 or not any(f'"{a}"' in named and f'"{b}"' in named for a, b in pairs):
+                faults.append(f'seed {seed}: {pairs} contradict, but {done.returncode} {named}')
+            continue
+
+        def fits(height: int, left: list[dict], placed: list[dict]) -> bool:
+            if not left:
+                return True
+            places = range(0, height - left[0]['size'] + 1, left[0]['align'])
+            return any(fits(height, left[1:], [*placed, left[0] | {'offset': at}]) for at in places
+                       if left[0]['fixed'] in (None, at) and all(apart(left[0] | {'offset': at}, x) for x in placed))
+
+        wanted = next(h for h in range(1, 200) if fits(h, sorted(rows, key=lambda x: x['fixed'] is None), []))
+        said, got = json.loads(Path('said.json').read_text()), {
+            x['id']: x['offset'] for x in json.loads(Path('given.json').read_text())['buffers']}
+        placed = [x | {'offset': got[x['id']]} for x in rows]
+        if (said['height'], said['verdict']) != (wanted, 'optimal'):
+            faults.append(f'seed {seed}: {said["height"]}, {said["verdict"]}; the lowest is {wanted}')
+        if any(not apart(a, b) for i, a in enumerate(placed) for b in placed[:i]):
+            faults.append(f'seed {seed}: two buffers overlap')
+        if any(x['offset'] % x['align'] or x['fixed'] not in (None, x['offset']) for x in placed):
+            faults.append(f'seed {seed}: not the offsets and alignments that are given')
+    TAP.result('fixed offsets and alignments', faults, contradictions < 5 and f'only {contradictions} contradictions')
+    Path('odd.csv').write_text('id,lower,upper,size,alignment,offset\na,0,1,2,4,6\n')
+    done = fragsim('plan', '--alone', 'odd.csv')
+    TAP.ok(done.returncode == 4 and b'"a"' in done.stderr and b'alignment' in done.stderr,
+           'a fixed offset that is not aligned is refused', done.stderr)
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
         for check in (check_small, check_proof, check_full, check_programs, check_followed, check_period, check_slots, check_tampered, check_csv, check_stretch,
-                      check_statuses, check_beside, check_many, check_recorded):
+                      check_statuses, check_beside, check_given, check_many, check_recorded):
             try:
                 check()
             except AssertionError as e:
