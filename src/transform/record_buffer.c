@@ -116,7 +116,8 @@ bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
 	struct frag_record rec = item->rec;
 	struct head head = {
 		.members = rec.members, .block = item->block, .stack = rec.stack,
-		.op = (uint8_t)rec.op, .pending = rec.pending, .lasts = item->lasts,
+		.op = (uint8_t)rec.op, .pending = rec.pending,
+		.lasts = (uint8_t)(item->lasts | item->begins << 1),
 		.texts = texts_of(&rec),
 	};
 	struct walk w = { .at = NULL };
@@ -155,7 +156,7 @@ bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *
 	w.at = (char *)(uintptr_t)place->piece->bytes + place->at;
 	pass(&w, &head, sizeof(head));
 	*item = (struct frag_item){
-		.block = head.block, .lasts = head.lasts,
+		.block = head.block, .lasts = head.lasts & 1, .begins = head.lasts >> 1,
 		.rec = { .members = head.members, .stack = head.stack, .pending = head.pending,
 			 .op = (enum frag_op)head.op },
 	};

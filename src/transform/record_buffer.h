@@ -14,6 +14,7 @@ struct frag_item {
 	struct frag_record rec;
 	uint32_t block;         /* FRAG_NO_BLOCK_NUMBER: of none */
 	bool lasts;             /* an alloc of a block that lives long, where that was requested */
+	bool begins;            /* an iteration of the trace as it is, where those are given */
 };
 
 struct frag_held_piece;

@@ -35,12 +35,13 @@ struct frag_stage {
 	struct frag_stage *next;        /* NULL: what it gives comes out of the chain */
 	bool ended;
 	bool fits;                      /* the glob fits a block's tag, the mark is there */
+	bool at_mark;                   /* one of the marks, or iterations, is there */
 	bool changes;                   /* anything at all */
 	void *state;
 };
 
 extern const struct frag_stage_ops frag_stage_lives, frag_stage_sizes, frag_stage_isolate,
-	frag_stage_warmup, frag_stage_preallocate;
+	frag_stage_warmup, frag_stage_preallocate, frag_stage_operation, frag_stage_park;
 
 /* Gives an item to the stage behind. */
 int frag_stage_emit(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);

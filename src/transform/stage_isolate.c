@@ -228,7 +228,7 @@ static int isolate_put(struct frag_stage *s, const struct frag_item *item, struc
 	}
 	if (o->passes)
 		return stage_isolate_give(
-			s, &(struct frag_item){ item->rec, item->block, item->lasts }, err);
+			s, &(struct frag_item){ item->rec, item->block, item->lasts, item->begins }, err);
 	return frag_held_add(&o->held, item) ? 0 : frag_fail_nomem(err);
 }
 

@@ -22,6 +22,9 @@ enum frag_change_kind {
 	FRAG_CHANGE_WARMUP,
 	FRAG_CHANGE_PREALLOCATE,
 	FRAG_CHANGE_DROP,
+	FRAG_CHANGE_EMPTY_CACHE,
+	FRAG_CHANGE_SET,
+	FRAG_CHANGE_PARK,
 	FRAG_CHANGE_KINDS
 };
 
@@ -37,8 +40,14 @@ struct frag_what_if_change {
 	enum frag_change_by by;         /* isolate */
 	uint64_t limits[FRAG_CHANGE_LIMITS];    /* by size: rising */
 	uint32_t limit_count;
-	const char *mark;               /* warmup; borrowed, as is the next */
-	const char *glob;               /* scale, isolate, drop: of tags; NULL: any */
+	/*
+	 * Borrowed, as the next three: warmup: the name of a mark; empty_cache, set, park: a glob
+	 * for marks. NULL: wherever an iteration begins, except the first.
+	 */
+	const char *mark;
+	const char *until;              /* park: a glob for the marks at which blocks return */
+	const char *setting;            /* set: as in PYTORCH_CUDA_ALLOC_CONF */
+	const char *glob;               /* scale, isolate, drop, park: of tags; NULL: any */
 	enum frag_change_life life;     /* scale */
 	uint64_t min_bytes;             /* scale */
 	const char *text;               /* the caller's: as a message names it */

@@ -26,6 +26,8 @@ struct frag_chain {
 	uint32_t count;
 	struct frag_batch batch;        /* of the trace */
 	uint32_t at;                    /* in the batch */
+	uint64_t events;                /* of the trace that were put */
+	uint32_t iteration;             /* the next one that begins */
 	bool whole;                     /* the trace is at its end */
 	struct frag_item *given;        /* what came out of the chain */
 	uint32_t given_count, given_capacity, given_at;
@@ -162,6 +164,10 @@ static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_r
 	if (rc)
 		return rc;
 	frag_chain_name(chain, &item);
+	item.begins = chain->iteration < chain->options.iteration_count
+		      && chain->options.iterations[chain->iteration] == chain->events;
+	chain->iteration += item.begins;
+	chain->events++;
 	return chain->stages[0].ops->put(&chain->stages[0], &item, err);
 }
 
@@ -172,7 +178,7 @@ static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *er
 	const struct frag_log *log = &s->chain->options.log;
 	char message[400];
 
-	if (c->kind == FRAG_CHANGE_WARMUP && !s->fits)
+	if (c->kind == FRAG_CHANGE_WARMUP ? !s->fits : c->kind > FRAG_CHANGE_DROP && !s->at_mark)
 		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no such mark; fragsim info lists"
 				 " them", c->text, frag_chain_path(s->chain));
 	if (c->glob && !s->fits && s->ops != &frag_stage_lives)
@@ -333,6 +339,8 @@ static bool what_if_trace_add_change(struct frag_chain *chain,
 		[FRAG_CHANGE_ISOLATE] = &frag_stage_isolate,
 		[FRAG_CHANGE_WARMUP] = &frag_stage_warmup,
 		[FRAG_CHANGE_PREALLOCATE] = &frag_stage_preallocate,
+		[FRAG_CHANGE_EMPTY_CACHE] = &frag_stage_operation,
+		[FRAG_CHANGE_SET] = &frag_stage_operation, [FRAG_CHANGE_PARK] = &frag_stage_park,
 	};
 
 	if (asks_lives(change) && !add_stage(chain, &frag_stage_lives, change))

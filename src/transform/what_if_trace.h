@@ -16,6 +16,9 @@
 struct frag_changed_options {
 	const struct frag_what_if_change *changes;      /* borrowed, as long as the trace lives */
 	uint32_t count;
+	/* the first events of iterations, in order, for changes that ask for them; borrowed */
+	const uint64_t *iterations;
+	uint32_t iteration_count;
 	/* optional: each batch of the trace as it is, before it is changed */
 	int (*batch)(void *ctx, const struct frag_batch *batch, struct frag_error *err);
 	bool (*stop)(void *ctx);                /* optional */

@@ -210,3 +210,50 @@ def preallocate(events: list[dict], size: int) -> list[dict]:
             out.append({**free, 't': ev['t']} if 't' in ev else free)
         out.append(ev)
     return out
+
+
+def fits_mark(ev: dict, glob: str) -> bool:
+    return ev['op'] == 'mark' and fnmatch.fnmatchcase(ev['name'], glob)
+
+
+def operate(events: list[dict], mark: str, operation: dict) -> list[dict]:
+    """An operation behind each mark that fits."""
+    out = []
+    for ev in events:
+        out.append(ev)
+        if fits_mark(ev, mark):
+            out.append(at_time(operation, ev))
+    return out
+
+
+def park(events: list[dict], tag: str, start: str, end: str) -> list[dict]:
+    """Blocks of such a tag are freed at one mark, and requested again at the other."""
+    known: dict[int, dict] = {}     # requests of live blocks that fit, in their order
+    number: dict[int, int] = {}     # of the block that stands for it now
+    parked: set[int] = set()
+    out = []
+    for ev in events:
+        block = ev.get('_b')
+        if ev['op'] == 'alloc' and 'tag' in ev and fnmatch.fnmatchcase(ev['tag'], tag):
+            known[block] = ev
+            number[block] = block
+        if ev['op'] in REFERS and block in number:
+            if ev['op'] == 'free':
+                del known[block]
+            if block in parked:
+                continue
+            again = number[block] != block
+            ev = {**ev, '_b': number[block], 'id': None if again else ev['id']}
+        out.append(ev)
+        if fits_mark(ev, end):
+            for block in [b for b in known if b in parked]:
+                parked.remove(block)
+                number[block] = next(FRESH)
+                out.append(at_time({**known[block], '_b': number[block], 'id': None}, ev))
+        if fits_mark(ev, start):
+            for block in [b for b in known if b not in parked]:
+                parked.add(block)
+                again = number[block] != block
+                out.append(at_time({'op': 'free', '_b': number[block],
+                                    'id': None if again else known[block]['id']}, ev))
+    return out

@@ -143,7 +143,7 @@ def random_change(rng: random.Random, events: list[dict]) \
     tags = sorted({ev['tag'] for ev in events if ev.get('tag')})
     marks = [ev['name'] for ev in events if ev['op'] == 'mark']
     what = rng.choice(['scale', 'scale', 'split', 'shard', 'isolate', 'isolate', 'hoist', 'warmup',
-                       'preallocate', 'drop'])
+                       'preallocate', 'drop', 'empty', 'set', 'park', 'park'])
     if what == 'scale':
         factor = rng.choice(['1', '0.5', '1/3', '2', '1.25', '7/1000', '0.999999999999999'])
         words, keys = ['--scale', factor], {}
@@ -176,6 +176,18 @@ def random_change(rng: random.Random, events: list[dict]) \
     if what == 'drop' and tags:
         tag = rng.choice([*tags, 'a.*'] if any(t.startswith('a.') for t in tags) else tags)
         return ['--drop', tag], lambda x: model.drop(x, tag)
+    if what in ('empty', 'set', 'park') and marks:
+        mark, until = (rng.choice([rng.choice(marks), rng.choice(marks)[0] + '*', '*'])
+                       for _ in range(2))
+        if what == 'empty':
+            return ['--empty-cache', mark], lambda x: model.operate(x, mark, {'op': 'empty_cache'})
+        if what == 'set':
+            value = 'max_split_size_mb:64'
+            return ['--set', mark, value], lambda x: model.operate(
+                x, mark, {'op': 'configure', 'value': value})
+        if tags:
+            tag = rng.choice([rng.choice(tags), rng.choice(tags)[0] + '*', '*'])
+            return ['--park', tag, mark, until], lambda x: model.park(x, tag, mark, until)
     return ['--hoist'], model.hoist
 
 
