@@ -35,7 +35,7 @@ enum frag_opt_kind {
 struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
-	const char *arg;        /* its value, in capitals, one word or two; NULL: none */
+	const char *arg;        /* its values, in capitals, a word each; NULL: none */
 	const char *help;       /* one line, no full stop; '=' and the new name if this is an old
 				 * name, which no list shows */
 	enum frag_opt_kind kind;

@@ -191,7 +191,7 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 	return NULL;
 }
 
-/* An option and its value; getopt knows of one value: the word after it is the second one. */
+/* An option and its values; getopt knows of one value: the words after it are the others. */
 static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int argc, char **argv,
 		       void *own, struct frag_args *args, struct frag_error *err)
 {
@@ -204,12 +204,15 @@ static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int
 		frag_option_note("--%s is an old name: use %s", o->name, o->help + 1);
 	rc = note_given(args, o, err);
 	rc = rc ? rc : frag_option_set(own, o, o->arg ? optarg : NULL, err);
-	if (rc || !o->arg || !strchr(o->arg, ' '))
-		return rc;
-	if (optind >= argc)
-		return frag_fail(err, FRAG_EUSAGE, "option --%s requires two values: %s" TRY,
-				 o->name, o->arg, cmd->name);
-	return frag_option_set(own, o, argv[optind++], err);
+	for (const char *next = o->arg ? strchr(o->arg, ' ') : NULL; next && !rc;
+	     next = strchr(next + 1, ' ')) {
+		if (optind >= argc)
+			return frag_fail(err, FRAG_EUSAGE, "option --%s requires %s values: %s" TRY,
+					 o->name, strchr(o->arg, ' ') == strrchr(o->arg, ' ')
+					 ? "two" : "three", o->arg, cmd->name);
+		rc = frag_option_set(own, o, argv[optind++], err);
+	}
+	return rc;
 }
 
 /*

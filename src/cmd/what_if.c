@@ -8,9 +8,11 @@
 #include "base/output_path.h"
 #include "cmd/frame.h"
 #include "cmd/trace_provenance.h"
+#include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "answers/answers.h"
 #include "answers/fit_answer.h"
+#include "iterations/iterations.h"
 #include "transform/what_if_trace.h"
 
 #define SHARDS_MAX 1000000
@@ -25,6 +27,7 @@ struct what_if {
 	struct frag_tape_writer *as_it_is;      /* while it is read; NULL: nobody simulates it */
 	struct frag_trace *changed;
 	struct frag_tape *plain, *tape; /* as it is without segments of before; changed */
+	struct frag_iterations iterations;      /* where a change is made at each of them */
 	struct frag_fit_source sources[2];
 	struct frag_fits fits;
 };
@@ -122,6 +125,35 @@ static int set_min_bytes(void *at, const struct frag_opt *o, const char *value,
 	return rc;
 }
 
+/* The next value of the last change, which the option before it began. */
+static int add_value(struct what_if *w, const char *value, struct frag_error *err)
+{
+	struct frag_what_if_change *c = &w->changes[w->count - 1];
+	char **text = &w->texts[w->count - 1];
+	const size_t old = strlen(*text);
+	char *more = realloc(*text, old + 4 * strlen(value) + 4);
+
+	if (!more)
+		return frag_fail_nomem(err);
+	*text = more;
+	more[old] = ' ';
+	frag_put_shell_word(more + old + 1, value);
+	if (c->kind == FRAG_CHANGE_SET)
+		c->setting = value;
+	else
+		*(c->mark ? &c->until : &c->mark) = value;
+	return 0;
+}
+
+/* Does the last change wait for a value? A mark or a setting is no empty word. */
+static bool is_begun(const struct what_if *w, enum frag_change_kind kind)
+{
+	const struct frag_what_if_change *c = w->count ? &w->changes[w->count - 1] : NULL;
+
+	return c && c->kind == kind && ((kind == FRAG_CHANGE_SET && !c->setting)
+					|| (kind == FRAG_CHANGE_PARK && !c->until));
+}
+
 /* A change: the row's min says which. */
 static int add_change(void *at, const struct frag_opt *o, const char *value,
 		      struct frag_error *err)
@@ -151,6 +183,19 @@ static int add_change(void *at, const struct frag_opt *o, const char *value,
 	case FRAG_CHANGE_DROP:
 		c.glob = value;
 		break;
+	case FRAG_CHANGE_EMPTY_CACHE:
+		c.mark = strcmp(value, "every-iteration") == 0 ? NULL : value;
+		break;
+	case FRAG_CHANGE_SET:
+		if (is_begun(at, c.kind))
+			return add_value(at, value, err);
+		c.mark = value;
+		break;
+	case FRAG_CHANGE_PARK:
+		if (is_begun(at, c.kind))
+			return add_value(at, value, err);
+		c.glob = value;
+		break;
 	case FRAG_CHANGE_HOIST:
 	case FRAG_CHANGE_KINDS:
 		break;
@@ -176,6 +221,12 @@ static const struct frag_opt opts[] = {
 	  CHANGE(WARMUP) },
 	{ 0, "preallocate", "SIZE", "SIZE is allocated and freed first", CHANGE(PREALLOCATE) },
 	{ 0, "drop", "GLOB", "without the blocks of such a tag", CHANGE(DROP) },
+	{ 0, "empty-cache", "MARK",
+	  "release the cache at each mark that this glob matches, or every-iteration",
+	  CHANGE(EMPTY_CACHE) },
+	{ 0, "set", "MARK SETTING", "change PyTorch's settings at such marks", CHANGE(SET) },
+	{ 0, "park", "GLOB MARK MARK",
+	  "blocks of such a tag leave the device from one mark to the other", CHANGE(PARK) },
 	FRAG_TRACE_ROWS("write the changed trace"),
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)"),
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
@@ -189,14 +240,25 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+static bool asks_iterations(const struct what_if *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->changes[i].kind == FRAG_CHANGE_EMPTY_CACHE && !w->changes[i].mark)
+			return true;
+	return false;
+}
+
 static int what_if_check(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
 
+	int rc;
+
 	if (!w->count)
 		return frag_usage(q->cmd,
 				  "missing option: --scale, --split, --shard, --isolate, --hoist,"
-				  " --warmup, --preallocate or --drop",
+				  " --warmup, --preallocate, --drop, --empty-cache, --set or"
+				  " --park",
 				  err);
 	if (q->run.total != UINT64_MAX)
 		return frag_usage(q->cmd,
@@ -205,7 +267,54 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 				  err);
 	for (uint32_t i = 0; i < w->count; i++)
 		w->changes[i].text = w->texts[i];
+	for (uint32_t i = 0; i < w->count; i++) {
+		struct frag_choice choice;
+
+		if (w->changes[i].kind != FRAG_CHANGE_SET)
+			continue;
+		rc = frag_choice_parse(&choice, "pytorch", err);
+		rc = rc ? rc : frag_choice_settings(&choice, w->changes[i].setting, err);
+		if (rc)
+			return rc;
+	}
+	if (asks_iterations(w) && strcmp(q->paths[0], "-") == 0)
+		return frag_usage(q->cmd, "--empty-cache every-iteration reads the trace twice, and"
+				  " standard input can be read only once", err);
 	return 0;
+}
+
+/* The first events of the iterations: the marks that repeat, or what `leaks` finds. */
+static int find_iterations(struct what_if *w, struct frag_error *err)
+{
+	struct frag_run_options run = w->q.run;
+	struct frag_loaded_trace taped = { .trace = NULL };
+	struct frag_lasting_marks marks = { .count = 0 };
+	int rc;
+
+	/* the second reading has the warnings */
+	run.quiet = true;
+	rc = frag_taped_read(&taped, w->q.paths, 1, &run, frag_usual_settings, err);
+	for (uint32_t i = 0; !rc && i < taped.tape->rare_count; i++) {
+		const struct frag_tape_rare *rare = &taped.tape->rare[i];
+		const struct frag_text name = frag_tape_text(taped.tape->texts, rare);
+
+		if (frag_tape_op(&taped.tape->events[rare->event]) == FRAG_OP_MARK
+		    && !frag_lasting_note(&marks, rare->event, name.text, name.length))
+			rc = frag_fail_nomem(err);
+	}
+	if (!rc && !frag_lasting_find(&marks))
+		rc = frag_fail_nomem(err);
+	if (!rc && !marks.count) {
+		rc = frag_iterations_find(&w->iterations, taped.tape, NULL, err);
+	} else if (!rc) {
+		w->iterations.start = calloc(marks.count, sizeof(*w->iterations.start));
+		rc = w->iterations.start ? 0 : frag_fail_nomem(err);
+		for (uint32_t i = 0; i < marks.count && !rc; i++)
+			w->iterations.start[w->iterations.count++] = marks.mark[i].at;
+	}
+	free(marks.mark);
+	frag_taped_close(&taped, 1);
+	return rc;
 }
 
 static int keep_batch(void *ctx, const struct frag_batch *batch, struct frag_error *err)
@@ -227,7 +336,7 @@ static void what_if_warn(void *ctx, const char *message)
 static int what_if_open(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
-	const struct frag_changed_options o = {
+	struct frag_changed_options o = {
 		.changes = w->changes,
 		.count = w->count,
 		.batch = keep_batch,
@@ -235,8 +344,12 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 		.ctx = w,
 		.log = { .warn = what_if_warn, .ctx = w },
 	};
-	int rc;
+	int rc = asks_iterations(w) ? find_iterations(w, err) : 0;
 
+	if (rc)
+		return rc;
+	o.iterations = w->iterations.start;
+	o.iteration_count = w->iterations.count;
 	w->reading = (struct frag_taped_reading){
 		.quiet = w->q.run.quiet, .records = true, .meta = q->out != NULL, .tags = true,
 	};
@@ -461,6 +574,7 @@ static void what_if_fini(void *own)
 		free(w->texts[i]);
 	free(w->texts);
 	free(w->changes);
+	frag_iterations_fini(&w->iterations);
 }
 
 const struct frag_cmd frag_cmd_what_if = {

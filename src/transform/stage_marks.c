@@ -11,16 +11,15 @@
 
 /* A block whose tag fits. */
 struct parkable {
-	struct frag_owned_record *alloc;        /* its request; NULL: it is freed */
+	struct frag_owned_record *alloc;        /* its request, whose texts what is given borrows */
 	uint32_t block;                 /* the number by which the stages behind know it */
-	bool parked;
+	bool parked, over;              /* over: freed */
 };
 
 struct at_marks {
 	struct frag_map of;             /* by block: index into blocks */
 	struct parkable *blocks;        /* in the order of their requests */
 	uint32_t count, capacity;
-	bool begun;                     /* an iteration has */
 };
 
 static bool stage_marks_init(struct frag_stage *s)
@@ -75,7 +74,7 @@ static int park(struct frag_stage *s, const struct frag_item *at, struct frag_er
 	for (uint32_t i = 0; i < m->count && !rc; i++) {
 		struct frag_item item = stage_marks_item(at, FRAG_OP_FREE);
 
-		if (!m->blocks[i].alloc || m->blocks[i].parked)
+		if (m->blocks[i].over || m->blocks[i].parked)
 			continue;
 		m->blocks[i].parked = s->changes = true;
 		item.block = m->blocks[i].block;
@@ -97,7 +96,7 @@ static int unpark(struct frag_stage *s, const struct frag_item *at, struct frag_
 		struct parkable *p = &m->blocks[i];
 		struct frag_item item;
 
-		if (!p->alloc || !p->parked)
+		if (p->over || !p->parked)
 			continue;
 		p->parked = false;
 		rc = frag_chain_block(s->chain, &p->block, err);
@@ -144,10 +143,8 @@ static int put_reference(struct frag_stage *s, const struct frag_item *item, str
 	if (at == FRAG_MAP_NONE)
 		return frag_stage_emit(s, item, err);
 	parked = m->blocks[at].parked;
-	if (item->rec.op == FRAG_OP_FREE) {
-		free(m->blocks[at].alloc);
-		m->blocks[at].alloc = NULL;
-	}
+	if (item->rec.op == FRAG_OP_FREE)
+		m->blocks[at].over = true;
 	if (parked)
 		return 0;
 	if (m->blocks[at].block != item->block) {
@@ -180,7 +177,7 @@ const struct frag_stage_ops frag_stage_park = {
 	.fini = stage_marks_fini,
 };
 
-/* The record of the change, at each mark that fits, or between two iterations. */
+/* The record of the change, at each mark that fits, or where an iteration begins. */
 static int give_operation(struct frag_stage *s, const struct frag_item *at, struct frag_error *err)
 {
 	const bool set = s->change->kind == FRAG_CHANGE_SET;
@@ -198,13 +195,8 @@ static int give_operation(struct frag_stage *s, const struct frag_item *at, stru
 
 static int operation_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
-	struct at_marks *m = s->state;
-	int rc = 0;
+	int rc = !s->change->mark && item->begins ? give_operation(s, item, err) : 0;
 
-	if (!s->change->mark && item->begins) {
-		rc = m->begun ? give_operation(s, item, err) : 0;
-		m->begun = true;
-	}
 	rc = rc ? rc : frag_stage_emit(s, item, err);
 	return rc || !is_mark_like(item, s->change->mark) ? rc : give_operation(s, item, err);
 }

@@ -42,7 +42,7 @@ struct frag_what_if_change {
 	uint32_t limit_count;
 	/*
 	 * Borrowed, as the next three: warmup: the name of a mark; empty_cache, set, park: a glob
-	 * for marks. NULL: wherever an iteration begins, except the first.
+	 * for marks. NULL: wherever an iteration begins.
 	 */
 	const char *mark;
 	const char *until;              /* park: a glob for the marks at which blocks return */
