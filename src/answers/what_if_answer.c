@@ -36,6 +36,20 @@ static void what_if_print_row(const char *label, uint64_t before, uint64_t after
 	putc('\n', f);
 }
 
+/* Calls of the driver on the smallest device, and their modelled time where there is a profile. */
+static void print_calls(const struct frag_fit *as_is, const struct frag_fit *changed, FILE *f)
+{
+	const struct frag_attempt *a = &as_is->at_smallest, *b = &changed->at_smallest;
+
+	if (as_is->smallest == UINT64_MAX || changed->smallest == UINT64_MAX)
+		return;
+	fprintf(f, "  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "driver calls", a->calls,
+		b->calls);
+	if (a->driver_ns || b->driver_ns)
+		fprintf(f, "  %-*s  %9.1f ms  %9.1f ms\n", LABEL, "driver time",
+			(double)a->driver_ns / 1e6, (double)b->driver_ns / 1e6);
+}
+
 static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 		      const struct frag_text_style *paper, FILE *f)
 {
@@ -49,6 +63,7 @@ static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
 		what_if_print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
 				  frag_what_if_figure(changed, row), true, f);
+	print_calls(&as_is->fit, &changed->fit, f);
 	if (as_is->fit.at_most != UINT64_MAX || changed->fit.at_most != UINT64_MAX)
 		what_if_print_row("at most", as_is->fit.at_most, changed->fit.at_most, true,
 				  f);

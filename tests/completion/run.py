@@ -50,7 +50,7 @@ def offered(*words: str) -> list[str]:
 
 def options_of(*command: str) -> dict[str, str | None]:
     """What -h lists: long options, and what they take."""
-    found = re.findall(r'^ .*?--([\w-]+)(?: ([A-Z:]+)(?: [A-Z]+)?)?  +\S', fragsim(*command, '-h')[1], re.M)
+    found = re.findall(r'^ .*?--([\w-]+)(?: ([A-Z:]+)(?: [A-Z]+)*)?  +\S', fragsim(*command, '-h')[1], re.M)
     return {name: takes or None for name, takes in found}
 
 
