@@ -41,7 +41,7 @@ struct frag_outfile {
 /* "-" is standard output. -FRAG_EOUTPUT */
 int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err);
 
-/* What is written from now on goes out packed; before the first byte. -FRAG_ENOMEM */
+/* Compresses all further output. Call it before the first byte. -FRAG_ENOMEM */
 int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct frag_error *err);
 
 /* A nameless file for what is appended to `f` later. */

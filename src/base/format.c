@@ -180,8 +180,8 @@ static const char *format_end_of(const char *text, size_t length)
 }
 
 /*
- * The output is ASCII whatever the text is, so no reader can take its encoding for
- * another one. Beyond U+FFFF a pair of surrogates is written.
+ * The output is ASCII for any text, so no reader can mistake its encoding. A code point above
+ * U+FFFF becomes a pair of surrogates.
  */
 char *frag_put_json(char *p, const char *text, size_t length)
 {
@@ -263,7 +263,7 @@ char *frag_put_csv(char *p, const char *text, size_t length)
 	return p;
 }
 
-/* Two decimals; what they would round up to 1024 is one of the next unit. */
+/* Two decimals; a value that rounds up to 1024 is printed in the next unit. */
 static char *size_text(char buf[FRAG_NUMBER_ROOM], double size)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", NULL };

@@ -2,10 +2,10 @@
  * json.h - JSON documents, written and read: a thin cover over a library, whose
  * only user is json.c.
  *
- * The library would print 2^53-1 wrong and cut strings at a NUL, so numbers and
- * strings go in as text that is JSON already. Failures (host memory) stick in
- * the document; frag_json_write() reports them. It reads more than JSON too: what
- * is parsed here has been found to be strict JSON before.
+ * The library would print 2^53-1 wrong and cut strings at a NUL, so numbers and strings are
+ * passed as JSON text. A failure (host memory) is kept in the document; frag_json_write()
+ * reports it. The library's parser accepts more than JSON, so callers check first that the text
+ * is strict JSON.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

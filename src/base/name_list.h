@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct frag_name_list {
-	char text[256];         /* what does not fit is cut off */
+	char text[256];         /* longer text is cut */
 	size_t used;
 	const char *last;       /* borrowed; added with its joint by the next call */
 };

@@ -38,7 +38,7 @@ static int descriptor_of(const char *name)
 	return fd;
 }
 
-/* *name becomes what the link of that name says; EINVAL: it is no link. */
+/* *Replaces the name of a symbolic link by its target; EINVAL: not a link. */
 static int follow(char **name)
 {
 	const char *slash = strrchr(*name, '/');

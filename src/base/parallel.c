@@ -46,7 +46,7 @@ static void *parallel_work(void *arg)
 
 		pthread_mutex_unlock(&pool->lock);
 		rc = t->task(t->ctx, i, &pool->errors[i]);
-		/* messages of what was no failure after all have been there too */
+		/* a task that succeeded may have left a message */
 		pool->errors[i].code = rc;
 		pthread_mutex_lock(&pool->lock);
 		pool->failed |= rc != 0;

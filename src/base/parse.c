@@ -36,9 +36,9 @@ static int suffix(const char *p, const char *end)
 }
 
 /*
- * The digits after a point, times 2^shift, where that is whole: they are
- * doubled as on paper, and what carries out of them is the number. n digits, the
- * last not 0, take at least n doublings to vanish.
+ * Multiplies the digits after a point by 2^shift, if the product is whole: doubles them as on
+ * paper; the carries form the product. n digits, the last not 0, need at least n doublings to
+ * vanish.
  */
 static bool times_power(const char *p, const char *end, int shift, uint64_t *out)
 {

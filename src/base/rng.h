@@ -2,8 +2,8 @@
  * rng.h - seeded random numbers, the same on every machine.
  *
  * The generator is SplitMix64 (Steele, Lea, Flood 2014): a counter that steps by
- * 0x9e3779b97f4a7c15, and a mix of it. Any seed is as good as another. What is
- * drawn from it is made by integer arithmetic alone.
+ * 0x9e3779b97f4a7c15, and a mix of it. All seeds are equally good. Results are computed in
+ * integer arithmetic alone.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H

@@ -16,9 +16,9 @@ static inline uint64_t frag_word_at(const char *p)
 }
 
 /*
- * How many decimal digits the eight bytes begin with, and what they are worth.
- * Digits are recognised and joined in pairs, without a branch for each: the lengths of
- * a trace's numbers are nothing that a processor could predict.
+ * Counts the decimal digits at the start of the eight bytes, and computes their value. Digits
+ * are recognised and joined in pairs, without a branch for each, because a processor cannot
+ * predict the lengths of a trace's numbers.
  */
 static inline uint32_t frag_word_digits(uint64_t w, uint64_t *value)
 {

@@ -1,4 +1,4 @@
-/* devices.c - the devices of a run: what each of them has. */
+/* devices.c - the devices of a run and their capacities. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -99,7 +99,7 @@ void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 
 /* Segments --------------------------------------------------------------- */
 
-/* What the GPU says; *cost_ns is how long it took to. */
+/* Queries the GPU; *cost_ns is the duration of the query. */
 static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, frag_addr *addr,
 		      uint64_t *cost_ns)
 {
@@ -220,7 +220,8 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 
 /* Ranges ----------------------------------------------------------------- */
 
-/* A range takes addresses only, out of memory, so the simulated device is not asked. */
+/* An expandable segment reserves only addresses, so the simulated device is not
+ * involved. */
 static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 		       uint64_t *cost_ns)
 {
@@ -319,8 +320,8 @@ static int gpu_prepare(struct frag_gpu *g, struct frag_gpu_range *p, uint64_t pa
 }
 
 /*
- * The simulated device decides first, so that both worlds refuse the same requests. Where the
- * GPU then refuses, or the event cannot be recorded, what was done is undone in both.
+ * The simulated device decides first, so that both devices refuse the same requests. If the GPU
+ * then refuses, or the event cannot be recorded, the request is undone in both.
  */
 static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
 		   uint64_t page, uint64_t *cost_ns)

@@ -15,7 +15,7 @@
 
 struct frag_gpu;
 
-/* What was found when it was opened. */
+/* The properties measured when the GPU was opened. */
 struct frag_gpu_figures {
 	char     name[256];
 	uint64_t total, free;   /* bytes; free with our context, before any segment */
@@ -39,8 +39,8 @@ struct frag_gpu_call {
 };
 
 /*
- * A process can ask how much memory is free only once it has a context itself,
- * so what that takes only another process can see.
+ * A process can query free memory only after it has a context, so only another process can
+ * measure the memory of that context.
  */
 struct frag_gpu_witness {
 	/* what it sees free; false where it sees nothing */

@@ -85,7 +85,7 @@ static bool is_power(uint64_t n)
 	return n && (n & (n - 1)) == 0;
 }
 
-/* What a segment of one byte more than a round size takes away. */
+/* Measures the memory used by a segment of one byte more than a round size. */
 static int measure_granularity(struct frag_gpu *g, struct frag_error *err)
 {
 	struct loan loan;

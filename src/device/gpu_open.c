@@ -1,6 +1,5 @@
 /*
- * gpu_open.c - GPUs are opened, and what was found is reported; they are closed, and nothing
- * stays.
+ * gpu_open.c - opens and measures GPUs, and closes them, releasing all memory.
  */
 #include "device/gpu_state.h"
 
@@ -78,7 +77,7 @@ static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_gpu_wit
 	return frag_gpu_measure(g, max, err);
 }
 
-/* Closing: what is still in the table goes, whatever has failed before. */
+/* Releases all memory that is still in the table, whatever failed before. */
 
 static bool free_piece(struct frag_gpu_range *p)
 {

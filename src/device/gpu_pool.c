@@ -11,7 +11,7 @@
 
 #include "device/cuda.h"
 
-/* What the pool says now. */
+/* The pool's current statistics. */
 static int gpu_pool_look(struct frag_gpu *g, struct frag_error *err)
 {
 	struct frag_device_pool *b = &g->pool_totals;
@@ -98,7 +98,7 @@ int frag_gpu_pool_close(struct frag_gpu *g, struct frag_error *err)
 	if (rc)
 		return rc;
 	e = free_lost(g);
-	/* what was freed is free only when its stream has come so far */
+	/* freed memory is free only when its stream has come so far */
 	e = e ? e : frag_cuda.wait();
 	e = e ? e : frag_cuda.pool_del(g->pool);
 	if (e)
@@ -134,7 +134,7 @@ static void pool_ready(struct frag_device *dev)
 	dev->pool = &g->pool_totals;
 }
 
-/* What is in use stays below what may be taken, whatever the pool makes of its bound. */
+/* Used memory stays below the limit, however the pool treats its bound. */
 static bool may_take(const struct frag_device *dev, uint64_t bytes)
 {
 	const uint64_t used = dev->pool->used;

@@ -171,7 +171,7 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 		rc = read_bytes(in, &got, err);
 		in->eof = !rc && got == 0;
 		in->end += got;
-		/* of a pipe, what is there is enough */
+		/* of a pipe, the available bytes suffice */
 		if (!in->rewindable && got)
 			break;
 	}

@@ -255,8 +255,8 @@ static const char *quick_number(const char *p, double *out)
 }
 
 /*
- * The grammar of RFC 8259, section 6, by hand; then strtod(), which accepts more
- * than JSON does, sees only what the grammar has passed.
+ * Checks the grammar of RFC 8259, section 6; strtod(), which accepts more than JSON, then
+ * converts only text of that grammar.
  */
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out)
 {

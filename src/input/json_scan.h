@@ -94,8 +94,8 @@ bool frag_utf8_is(const unsigned char *p, uint64_t n);
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out);
 
 /*
- * Up to 16 digits, their number and what they are worth; 17 where there are more.
- * Looks up to 17 bytes ahead.
+ * Counts up to 16 digits and computes their value; 17 where there are more. Reads up to 17
+ * bytes ahead.
  */
 static inline uint32_t frag_scan_digits(const char *p, uint64_t *value)
 {

@@ -1,10 +1,10 @@
 /*
  * pickle.c - a reader of Python's pickles that knows data only.
  *
- * A pickle is a program for a small stack machine. Each opcode of the table
- * pushes a value, or joins values on the stack to a box. The memo maps numbers
- * to values, so what the file shares stays shared. Nothing recurses. The file
- * comes through a window: what is kept of it is copied.
+ * A pickle is a program for a small stack machine. Each opcode of the table pushes a value, or
+ * puts values of the stack into a container. The memo maps numbers to values, so shared values
+ * stay shared. Nothing recurses. The file is read through a window: values that stay are
+ * copied.
  */
 #include "input/pickle.h"
 
@@ -418,7 +418,7 @@ static inline int memoize(struct pickle *p, uint64_t index)
 
 	if (p->count == pickle_mark_depth(p))
 		return pickle_bad(p, "nothing on the stack for the memo");
-	/* who writes memo numbers in order has one for every two bytes at most */
+	/* numbers in order need at least two bytes of the pickle each */
 	if (index > pickle_place(p))
 		return pickle_bad(p, "a memo number larger than so short a pickle can have");
 	rc = index < p->memo_capacity ? 0
@@ -547,7 +547,7 @@ static int pickle_run(struct pickle *p, struct frag_value *root)
 	return 0;
 }
 
-/* What a file has after the object; a packed one says at its end whether it is whole. */
+/* Skips the bytes after the object; the end of a compressed file shows whether it is complete. */
 static int skip_rest(struct pickle *p)
 {
 	int rc = 0;

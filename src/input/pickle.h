@@ -1,9 +1,9 @@
 /*
  * pickle.h - a reader of Python's pickles that knows data only.
  *
- * Numbers, strings, lists, tuples and dicts in protocols 2 to 5. Whatever could
- * name a class or call a function is refused, so nothing that a file says is
- * ever run, and the memory taken is bounded by the file's length.
+ * Numbers, strings, lists, tuples and dicts in protocols 2 to 5. Opcodes that name a class or
+ * call a function are refused, so no code of the file is ever executed, and the file's length
+ * bounds the memory.
  */
 #ifndef INPUT_PICKLE_H
 #define INPUT_PICKLE_H

@@ -144,7 +144,7 @@ static int wait_for_pipe(const struct frag_unpacker *u)
 	return fds[1].revents ? -1 : 0;
 }
 
-/* What the file has next; *got is 0 at its end only. */
+/* Reads the next bytes of the file; *got is 0 only at its end. */
 static int unpack_read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
 			    struct frag_error *err)
 {

@@ -55,7 +55,7 @@ int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, s
 			   struct frag_error *err);
 void frag_unpack_ahead_amount(const struct frag_unpack_ahead *a, uint64_t *read, uint64_t *total);
 
-/* Ends the thread; what it was ahead is lost. NULL is fine. */
+/* Ends the thread and drops the bytes that it read ahead. NULL is fine. */
 void frag_unpack_ahead_del(struct frag_unpack_ahead *a);
 
 #endif

@@ -572,8 +572,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 }
 
 /*
- * Whatever begins as nothing else is scanned as a number, whose scan then words
- * the error.
+ * Any other beginning is scanned as a number; that scan then reports the error.
  */
 static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 {

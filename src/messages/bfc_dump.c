@@ -46,7 +46,7 @@ static void add_chunk(struct frag_dump *dump, const struct frag_stripped_text *i
 		dump->used_chunks++;
 		dump->used_bytes += bytes;
 	}
-	/* what no device has is no dump */
+	/* values that no device can have are no dump */
 	if (dump->free.bytes > BYTES_MAX || dump->used_bytes > BYTES_MAX)
 		frag_dump_begin(dump);
 }

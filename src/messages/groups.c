@@ -41,7 +41,8 @@ static struct frag_message_group *groups_find(struct frag_message_groups *groups
 	return NULL;
 }
 
-/* What does not fit is counted: a log of nothing but different messages is no larger for it. */
+/* Messages beyond the limit are only counted, so a log of different messages cannot fill the
+ * memory. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
 {
 	struct frag_message_group *group;

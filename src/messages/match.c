@@ -81,7 +81,7 @@ static char peek(struct frag_cursor *c)
 	return c->at < c->in->used ? c->in->text[c->at] : '\0';
 }
 
-/* across: it may go on in the next line; else what a line begins with is another number. */
+/* across: the number may continue in the next line; otherwise a line starts another number. */
 static bool match_number(struct frag_cursor *c, bool across, uint64_t *number)
 {
 	uint64_t value = 0;
@@ -154,7 +154,7 @@ static struct frag_message_value figure(uint64_t digits, unsigned decimals, unsi
 	};
 }
 
-/* More digits than a size can have are passed over, so that what is behind them is read. */
+/* Digits beyond the length of any size are skipped, so that the text after them is read. */
 static bool match_size(struct frag_cursor *c, struct frag_message_value *size)
 {
 	uint64_t digits = 0;

@@ -16,10 +16,10 @@ struct frag_cursor {
 struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at);
 
 /*
- * Is the pattern there? Then the cursor is moved behind it. In a pattern, which is squeezed too,
- * %s is a size with its unit, which is noted in *size, %n a number, %N one that may be cut by the
- * end of a line, %w a word and a number such as GPU0, %l letters. Where a line begins, what logs and
- * quotes put in front of it is passed over.
+ * Matches a pattern, and moves the cursor behind it. The pattern has no white space. %s is a
+ * size with its unit, stored in *size; %n a number, %N one that the end of a line may cut; %w a
+ * word and a number such as GPU0; %l letters. At the start of a line, prefixes of logs and
+ * quotes are skipped.
  */
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);

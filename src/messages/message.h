@@ -68,7 +68,7 @@ struct frag_message {
 	uint32_t gpu;                   /* or FRAG_NO_GPU */
 	struct frag_message_value said[FRAG_SAID_ALL];
 	struct frag_free_chunks chunks;
-	/* what frag_message_judge() makes of it */
+	/* set by frag_message_judge() */
 	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
 	uint64_t precision;             /* the largest error of a printed value */
 	enum frag_oom_verdict verdict;

@@ -8,7 +8,7 @@ enum { IN_TEXT, IN_ESCAPE, IN_SEQUENCE, IN_TITLE, AFTER_BACKSLASH, IN_ESCAPED, A
 #define BELL 0x07
 #define STEP_MOST 8             /* bytes of text that one byte may bring */
 
-/* What quotes and comments put before each line is none of the text's. */
+/* Prefixes of quotes and comments before each line are not part of the text. */
 static bool is_margin(unsigned char byte)
 {
 	return byte == '>' || byte == '#' || byte == '|' || byte == '*';
@@ -50,7 +50,7 @@ static uint8_t strip_whitespace_begin(struct frag_stripped_text *to, unsigned ch
 	}
 }
 
-/* What looked escaped is text after all. */
+/* The bytes that looked escaped are text. */
 static void put_held(struct frag_stripped_text *to)
 {
 	strip_whitespace_put(to, '\\');

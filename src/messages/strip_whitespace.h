@@ -27,7 +27,7 @@ struct frag_stripped_text {
 /* Consumes bytes until the arrays are full, and returns how many. */
 size_t frag_stripped_text(struct frag_stripped_text *to, const char *bytes, size_t n);
 
-/* Nothing comes behind them: what was held back is text. */
+/* The input ends: bytes that were held back are text. */
 void frag_squeeze_end(struct frag_stripped_text *to);
 
 #endif

@@ -52,8 +52,8 @@ double frag_histogram_rank(const struct frag_histogram *h, const struct frag_his
 #define FRAG_SERIES_WAITING 64
 
 /*
- * Times are scaled by it before they are weights: sums of as many as 2^53 then stay
- * below the largest double, whatever the times are, and a power of two rounds nothing.
+ * Scales times before they become weights: sums of up to 2^53 of them then stay below the
+ * largest double for any times, and a power of two rounds nothing.
  */
 #define FRAG_TIME_SCALE 0x1p-64
 

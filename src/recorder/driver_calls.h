@@ -1,8 +1,8 @@
 /*
  * driver_calls.h - the driver's calls that are wrapped, and the few of its types that they take.
  *
- * Declared here, as CUDA's headers are not needed to build the recorder. Pointers to what is
- * only passed on are void pointers.
+ * Declared here, because the recorder is built without CUDA's headers. Pointers that are only
+ * passed on are void pointers.
  */
 #ifndef RECORDER_DRIVER_CALLS_H
 #define RECORDER_DRIVER_CALLS_H

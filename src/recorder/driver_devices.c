@@ -77,7 +77,7 @@ static void driver_devices_measure(uint16_t device)
 	atomic_store(&changed, true);
 }
 
-/* One thread measures, and the others wait: what they are about to request would be counted. */
+/* One thread measures, and the others wait: their next requests would be counted. */
 void frag_device_measure(uint16_t device)
 {
 	const struct timespec moment = { .tv_nsec = 20000 };

@@ -117,8 +117,8 @@ static void *find_function(const struct module *m, const char *name)
 }
 
 /*
- * The list that debuggers read. dl_iterate_phdr may be wrapped by one who first asks dlsym for
- * what is behind it: sanitizers are.
+ * Reads the list for debuggers, because dl_iterate_phdr may be wrapped by a library that first
+ * calls dlsym for the next one: sanitizers do.
  */
 static void *frag_c_library_symbol(const char *name)
 {

@@ -11,8 +11,8 @@
 #include "recorder/driver_calls.h"
 
 /*
- * What a wrapper calls; NULL: there is no driver. It is what the next library has under that
- * name, so that other preloaded libraries see the call, too.
+ * The function that a wrapper calls, or NULL without a driver: the next library's function of
+ * that name, so that other preloaded libraries see the call, too.
  */
 void *frag_driver_behind(enum frag_driver_call call);
 

@@ -1,9 +1,9 @@
 /*
- * process_exit.c - the ways out of a program: what was noted is written before.
+ * process_exit.c - the ways a program ends: each writes the noted calls before.
  *
- * exit() comes through the destructor. The C library's functions do not call each other by their
- * names, so each way is wrapped. A child of fork or vfork comes here, too: so what is behind each
- * is known beforehand, no lock is taken for it, and out of memory.
+ * exit() runs the destructor. The C library's functions do not call each other by their names,
+ * so each way is wrapped. A child of fork or vfork comes here, too: so the wrapped functions
+ * are found beforehand, and the wrappers take no lock and allocate nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -23,7 +23,8 @@ bool frag_recording_exists(void);
 /* The descriptor of the file, which the program must not close; -1: none. */
 int frag_recording_descriptor(void);
 
-/* Around a write of ours, also to standard error: what signals it raises are consumed. */
+/* Encloses a write of the recorder, also to standard error: the signals that it raises are
+ * consumed. */
 struct frag_signal_guard {
 	sigset_t ours, before;
 };

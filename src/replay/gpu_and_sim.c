@@ -503,7 +503,7 @@ static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 		: p->error_bytes ? 100 : 0;
 }
 
-/* The GPUs get everything back; what fails is reported when they are closed. */
+/* Releases all GPU memory; failures are reported when the GPUs are closed. */
 static void retire_real(struct frag_replay *r, bool interrupted)
 {
 	/* what is freed there and then may not be in use on any stream */

@@ -337,7 +337,8 @@ static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_e
 	return rc ? rc : mark_block(w, b, err);
 }
 
-/* What the program waited for is waited for: on a real stream, before it is believed. */
+/* The program waited for these streams, so the real ones are waited for too, before the policy
+ * relies on it. */
 static int synced(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {
 	int rc = 0;
@@ -360,9 +361,8 @@ static int stream_work_trimmed(struct frag_work *w, const struct frag_event *ev,
 }
 
 /*
- * A free may go to the driver at once, so the bytes are checked before; and what a
- * sync or an empty_cache stands for must have happened before the policy relies on
- * it.
+ * A free may reach the driver at once, so the bytes are checked before. A sync or an
+ * empty_cache must have happened before the policy relies on it.
  */
 int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * snapshot.h - a memory snapshot of PyTorch: what the file says, the state that
- * its history began with, and the records that follow from both.
+ * snapshot.h - a memory snapshot of PyTorch: the file's contents, the initial state of its
+ * snapshot.h - history, and the records derived from both.
  *
  * The steps: load (values to events, segments, blocks), rewind (from the last
  * state back to the first), plan (one entry a record, with the device calls that
@@ -74,7 +74,7 @@ struct frag_region {
 	bool     known;         /* the file says large or small; else it is a guess */
 };
 
-/* What the plan has for a device call of the log. */
+/* The plan for a device call of the log. */
 struct frag_logged_call {
 	uint64_t addr, bytes, stream;
 	uint32_t event;         /* of the device's log */
@@ -91,7 +91,7 @@ struct frag_snap_device {
 	uint32_t region_count, region_capacity;
 	struct frag_logged_call *calls; /* in the order of the log */
 	uint32_t call_count, call_capacity;
-	struct frag_initial *initial;   /* what the first state is begun with */
+	struct frag_initial *initial;   /* the request that creates the initial state */
 	uint32_t initial_count, initial_capacity;
 	struct frag_spot *places;      /* one for each block held */
 	struct frag_extent *runs;          /* of the ranges among initial */

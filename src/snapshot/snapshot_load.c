@@ -1,4 +1,4 @@
-/* snapshot_load.c - what a snapshot's file says, out of its values. */
+/* snapshot_load.c - reads a snapshot's contents from its values. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,9 +154,9 @@ static void read_old_block(const struct frag_snapshot *s, const struct frag_valu
 }
 
 /*
- * Blocks rise by address and never overlap: *addr is where the one before ends. A
- * block without an address, as older versions write it, begins just there. Only
- * blocks in use are kept; what they leave is free.
+ * Blocks rise by address and never overlap: *addr is the end of the previous one. A block
+ * without an address, as in older versions, starts there. Only blocks in use are kept; the gaps
+ * are free.
  */
 static int read_block(struct load *load, const struct place *at,
 		      const struct frag_value *dict, struct frag_snap_device *d,

@@ -66,7 +66,7 @@ static enum frag_role plain_role(uint8_t action)
 	return FRAG_ROLE_NONE;
 }
 
-/* A free that was never completed has ended, except what the last state has as pending. */
+/* A free without a complete has ended, except the blocks that are pending in the last state. */
 static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
 {
 	for (uint32_t i = 0; i < d->first_live_count; i++)
@@ -175,9 +175,9 @@ static bool add_region(struct frag_snap_device *d, struct frag_spans *spans,
 }
 
 /*
- * Backwards, what the device gave goes and what it got back returns. Pages may be
- * mapped and unmapped in other pieces than they came in, so they are cut out of
- * the spans; a segment goes only whole. What does not match is lost.
+ * Backwards, reserved memory disappears and released memory returns. Pages may be mapped and
+ * unmapped in different pieces, so they are cut out of the ranges; a segment disappears only as
+ * a whole. Events that do not match are lost.
  */
 static bool undo_call(struct frag_snap_device *d, struct frag_spans *spans,
 		      const struct frag_logged *e)

@@ -45,7 +45,7 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 	if (!stream)
 		return;
 	rec->members |= FRAG_HAS_STREAM;
-	/* a handle is a pointer; what is too large for an integer of a trace is cut */
+	/* a handle is a pointer; one too large for an integer of a trace is cut */
 	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
 }
 
@@ -114,7 +114,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	return rc;
 }
 
-/* What it is called, with the end that it marks: that is put after its name once. */
+/* Appends the suffix of the marked end to the annotation's text, once. */
 static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation *r)
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };
@@ -331,7 +331,7 @@ static void device_fini(struct frag_snap_device *d)
 	free(d->end_regions);
 }
 
-/* Also ends a source that failed half made: what was not reached is NULL. */
+/* Also ends a source after a failed start: members not yet set are NULL. */
 static void source_close(void *state)
 {
 	struct source *src = state;

@@ -80,7 +80,7 @@ static size_t snapshot_tag_put_frame(char *to, const struct frame *f)
 	return used + length;
 }
 
-/* What the stack is called by. */
+/* The name of the stack. */
 struct top {
 	struct frame frame;     /* the innermost of the program; of packages; ... */
 	struct frame callee;    /* the innermost of a package that the program's called; or none */
@@ -341,9 +341,9 @@ static bool begin_table(struct frag_snapshot *s)
 }
 
 /*
- * From the outermost frame on, so that stacks that end alike share it. What is new
- * in the table is booked: a small file of lists that share their items could fill
- * the memory.
+ * Adds frames from the outermost on, so that stacks with common callers share them. The memory
+ * of new entries is counted: a small file of lists that share their items could fill the
+ * memory.
  */
 uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
 {

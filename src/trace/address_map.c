@@ -156,8 +156,8 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 }
 
 /*
- * What was allocated before the log is known only now; its rows go in front all at
- * once, with the time and place of the first.
+ * Allocations before the log are known only now; their rows are inserted before the first one
+ * at once, with its time and place.
  */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log)
 {

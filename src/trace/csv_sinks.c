@@ -1,8 +1,8 @@
 /*
  * csv_sinks.c - traces as other programs' CSV: RMM's log, minimalloc's buffers.
  *
- * Neither has a place for what blocks are called: RMM's pointers and minimalloc's
- * ids are numbered as the trace allocates.
+ * Neither format has names of blocks: RMM's pointers and minimalloc's ids are numbers in the
+ * order of allocation.
  */
 #include "trace/reader.h"
 

@@ -26,7 +26,7 @@
 	       | FRAG_HAS_TAG)
 #define OTHER_MEMBERS (~(uint32_t)FRAG_HAS_WRITTEN)
 
-/* What events of a shape have in common, as a record to begin with. */
+/* The members that all events of a shape share, as the initial record. */
 struct shape {
 	struct frag_record rec;
 	uint64_t last_id;
@@ -60,7 +60,7 @@ struct fsb {
 	struct column columns[FRAG_FSB_COLUMNS];
 	struct frag_fsb_stacks stacks;
 	uint32_t left, events;  /* of this block: still to give, in all */
-	double unit;            /* what this block's times are divided by */
+	double unit;            /* the divisor of this block's times */
 	int64_t last_time;
 	uint64_t all_events;
 };
@@ -384,7 +384,7 @@ static bool take_id(struct fsb *f, struct shape *shape, struct frag_record *rec)
 	return set_handle(f, shape->texts & FRAG_FSB_TEXT_ID, shape->last_id, &rec->id);
 }
 
-/* Any event. What a record does not have is not set: all of it is more than a few bytes. */
+/* Any event. Members that a record lacks are not set: clearing all of them is slow. */
 static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_record *rec)
 {
 	uint32_t has = shape->rec.members;

@@ -82,8 +82,8 @@ static bool good_meta(const char *meta, uint64_t length)
 }
 
 /*
- * Read to the end or to the first flaw, then judged once; what h has by then is
- * freed by the caller in either case.
+ * Reads to the end or to the first error, and judges once. The caller frees the members of h in
+ * either case.
  */
 int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 			 struct frag_error *err)

@@ -1,8 +1,8 @@
 /*
  * fsb_stacks.c - reads and writes stack traces in the fsb format.
  *
- * A payload is columns of integers of 4 bytes, then the bytes of texts. What it
- * numbers goes on where the block before it ended, in the order of the table.
+ * A payload is columns of integers of 4 bytes, then the bytes of texts. Its numbers continue
+ * those of the previous block, in the order of the table.
  */
 #include "trace/fsb_stacks.h"
 
@@ -278,7 +278,7 @@ static bool sound_distances(const unsigned char *p, uint32_t n, uint64_t before)
 	return true;
 }
 
-/* Does each number name what there is? It is counted then. */
+/* Does each number name an entry? If so, the table grows by them. */
 static bool is_sound(struct frag_fsb_stacks *s, const unsigned char *const column[],
 		     const uint32_t n[COUNTS])
 {
@@ -296,7 +296,7 @@ static bool is_sound(struct frag_fsb_stacks *s, const unsigned char *const colum
 	       && fsb_stacks_within(column[ALLOCS], n[ALLOCS], 0, s->stacks_in);
 }
 
-/* New ones only: what is in the table already has no second number. */
+/* New entries only: an entry cannot be in the table under two numbers. */
 static int fsb_stacks_read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 				 const unsigned char *text, uint32_t n)
 {

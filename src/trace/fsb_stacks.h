@@ -32,7 +32,7 @@ uint64_t frag_fsb_take(struct frag_fsb_cursor *c);
 /* Are there n bytes more, and are they text? */
 bool frag_fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n);
 
-/* The first block; what is there of the header when it fails is the caller's all the same. */
+/* Reads the first block. The caller frees the header's members, also after a failure. */
 int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 			 struct frag_error *err);
 
@@ -76,9 +76,8 @@ void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
 void frag_fsb_stacks_rewind(struct frag_fsb_stacks *s);
 
 /*
- * A payload of FRAG_FSB_STACKS. What the table has stays; `of` is new: of zeros where
- * stacks are not needed. -FRAG_ETRACE; that something is there twice is seen only in
- * the table.
+ * Reads a payload of FRAG_FSB_STACKS. The table keeps its entries; `of` is replaced, by zeros
+ * where stacks are not needed. -FRAG_ETRACE; only the table reveals a repeated entry.
  */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,
 			 const unsigned char *payload, uint32_t bytes, struct frag_error *err);

@@ -211,8 +211,7 @@ static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const c
 }
 
 /*
- * Of `events` only the bracket is taken: what it holds is the source's to read,
- * window by window.
+ * Reads only the bracket of `events`: the source reads the events, window by window.
  */
 static const char *header_scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
 				      uint32_t member)

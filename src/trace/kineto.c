@@ -174,7 +174,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	return p;
 }
 
-/* What an event has besides its args. */
+/* The members of an event except its args. */
 struct outside {
 	struct frag_text name, category, phase;
 	const char *args, *name_at;
@@ -681,8 +681,8 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 }
 
 /*
- * Naming sorts by thread, the address map needs the order of time, and what is left
- * from before the profile is known only when all early frees are.
+ * Naming sorts by thread, the address map needs the order of time, and the blocks allocated
+ * before the profile are known only after all early frees.
  */
 static bool kineto_make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
 {
@@ -714,8 +714,7 @@ static void kineto_fini(struct kineto *k)
 }
 
 /*
- * What is held becomes the source's when it is opened; whatever is still in k by
- * then is freed here.
+ * The source owns the buffers once it is opened; buffers still in k are freed here.
  */
 static int kineto_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		       struct frag_error *err)

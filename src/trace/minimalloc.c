@@ -31,7 +31,7 @@ static const struct {
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
-/* An alloc, or a free; the order of what happens at one time is that of turns. */
+/* An alloc or a free; turns order the events of one time. */
 enum turn { TURN_FREE, TURN_ALLOC, TURN_FREE_EMPTY };
 
 struct moment {

@@ -220,7 +220,7 @@ static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 			p = scan_tail(n, &n->header, p);
 		if (p)
 			return 0;
-		if (n->scan.fail == FRAG_SCAN_MORE) {   /* what this attempt added goes */
+		if (n->scan.fail == FRAG_SCAN_MORE) { /* drops this attempt's members */
 			while (n->header.device_count > before.device_count)
 				free(n->header.devices[--n->header.device_count].name);
 			if (before.meta != n->header.meta)
@@ -411,8 +411,8 @@ static int native_refill(void *state, struct frag_error *err)
 	/* only now, as it may move the window that the last events borrow from */
 	if (n->closed)
 		return finish_object(n, err);
-	/* a window that holds more than one event is not used up: what next left is
-	 * the beginning of one */
+	/* a window with more than one event is not used up: it continues at the start of the
+	 * event after the last one returned */
 	if (n->reading && !n->in.eof)
 		rc = ndjson_reader_refill(n, err);
 	if (rc < 0)

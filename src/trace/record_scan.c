@@ -18,7 +18,7 @@
 #define MEMBERS 11
 #define EXCERPT 40         /* the bytes of a value that messages show */
 
-/* Once for each usual member, so that what depends on the member is decided here. */
+/* Inlined once for each usual member, so that the compiler resolves the choices by member. */
 #define ALWAYS __attribute__((always_inline))
 
 static const char *const member_names[MEMBERS] = {
@@ -485,7 +485,7 @@ static inline const char *small_integer(const char *p, uint64_t *out)
 	return p + 1;
 }
 
-/* A fraction, a sign, an exponent: whatever is no JSON number is none here either. */
+/* Scans a number with a fraction, a sign or an exponent; accepts JSON numbers only. */
 static const char *any_number(const char *p, const char *end, double *out)
 {
 	struct frag_scan s = { .end = end };

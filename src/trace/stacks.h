@@ -2,10 +2,9 @@
  * stacks.h - the stacks that blocks were requested on, in a table: each text, each
  * frame, and each end that several stacks have in common is in it once.
  *
- * A stack is known by a number from 1 on: its innermost frame, and the number of
- * the stack below it. So equal stacks have equal numbers, and every number comes
- * after those that it needs. The tables never move: who knows a stack may read it while
- * others are added.
+ * Stacks have numbers from 1 on: the innermost frame, and the number of the stack of its
+ * callers. So equal stacks have equal numbers, and each number comes after those that it needs.
+ * The tables never move: a thread may read a stack while another adds some.
  */
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H
@@ -60,7 +59,7 @@ void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_
  *
  * The rule is in fragsim-formats(5).
  */
-/* From what says the minimum about a program to what says the most. */
+/* In rising order of how much the origin reveals about the program. */
 enum frag_origin {
 	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
 	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */

@@ -113,8 +113,8 @@ const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length)
 }
 
 /*
- * snprintf() returns what it would have written, so `used` may pass the buffer's
- * size: then the text is cut and the loop ends.
+ * snprintf() returns the length of the full text, so `used` may exceed the buffer's size: then
+ * the text is cut and the loop ends.
  */
 void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size)
 {

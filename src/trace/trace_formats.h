@@ -1,9 +1,9 @@
 /*
  * trace_formats.h - the formats in which a trace can be written.
  *
- * A form is one const entry of the table in sinks.c. Records come in the order
- * of the trace, each with its event; what a form has no place for is counted,
- * and reported at the end.
+ * A format is one const entry of the table in trace_formats.c. Records arrive in the order of
+ * the trace, each with its event. Data that a format cannot store is counted, and reported at
+ * the end.
  */
 #ifndef TRACE_TRACE_FORMATS_H
 #define TRACE_TRACE_FORMATS_H
@@ -11,7 +11,7 @@
 #include "base/atomic_file.h"
 #include "fragsim/trace.h"
 
-/* X(name, singular, plural): what a form may have no place for. */
+/* X(name, singular, plural): data that a format may be unable to store. */
 #define FRAG_LOSSES(X)                                                        \
 	X(IDS, "name of a block", "names of blocks")                          \
 	X(TIMES, "time", "times")                                             \

@@ -249,7 +249,7 @@ static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, 
 	if (refuses(l))
 		return -FRAG_EDEVMEM;
 	c = next_gain(l);
-	/* the range may have been reserved by a request that found out of memory */
+	/* the range may have been reserved by a request that failed */
 	if (!l->beginning && l->bases[addr >> 32] == FRAG_NOWHERE && c
 	    && c->action == FRAG_ACT_SEGMENT_MAP && c->addr > offset)
 		l->bases[addr >> 32] = c->addr - offset;
@@ -283,8 +283,8 @@ bool frag_logged_begin(struct frag_logged_device *l, uint32_t end)
 }
 
 /*
- * What of the step's calls was not made: of releases, in any order, those still in
- * `due`; of gains, in the log's order, those from l->at on.
+ * The calls of the step that were not made: of releases, in any order, those still in `due`; of
+ * gains, in the log's order, those from l->at on.
  */
 void frag_logged_end(struct frag_logged_device *l)
 {

@@ -80,7 +80,7 @@ void frag_logged_judge(struct frag_logged_device *l, const struct frag_differenc
 
 /* Begins a step whose calls are those of the log up to end. False: out of memory. */
 bool frag_logged_begin(struct frag_logged_device *l, uint32_t end);
-/* Ends it: what is left of its calls was not made. */
+/* Ends the step: its remaining calls were not made. */
 void frag_logged_end(struct frag_logged_device *l);
 
 #endif

@@ -31,7 +31,7 @@ struct verify {
 	uint32_t order_count;
 	uint32_t *ages;                         /* of each initial segment; NULL: by address */
 	uint64_t total;                         /* bytes of each device; 0: not known */
-	struct order hint;                      /* what the first difference says, if any */
+	struct order hint;                      /* the text of the first difference, if any */
 	bool hinted;
 	struct frag_verdict *out;
 };
