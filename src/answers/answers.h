@@ -2,10 +2,10 @@
 #ifndef ANSWERS_ANSWERS_H
 #define ANSWERS_ANSWERS_H
 
-#include "documents/documents.h"
-#include "messages/groups.h"
-#include "search/trace_change.h"
 #include "answers/table.h"
+#include "documents/documents.h"
+#include "messages/finder.h"
+#include "search/trace_change.h"
 
 /* Each for the struct of its name in documents.h: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];   /* for a struct frag_change_found */

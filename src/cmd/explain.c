@@ -12,7 +12,7 @@
 #include "cmd/frame.h"
 #include "cmd/terminal.h"
 #include "documents/pytorch_oom_message.h"
-#include "messages/groups.h"
+#include "messages/finder.h"
 
 #define ROWS_MAX 100000
 

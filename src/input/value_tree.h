@@ -1,6 +1,6 @@
 /*
  * value_tree.h - the values of a pickle or a JSON document in memory: an object to which the
- * value_tree.h - file refers twice is stored once.
+ * file refers twice is stored once.
  *
  * Values are in a table, 16 bytes each, and are known by their number in it;
  * lists and dicts are boxes, which hold such numbers. Dicts that have the same

@@ -1,12 +1,114 @@
-/* finder.c - out-of-memory messages among any bytes. */
+/* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
 #include "messages/finder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "messages/bfc_dump.h"
-#include "messages/strip_whitespace.h"
+#include "base/array_grow.h"
+#include "input/input.h"
 #include "messages/match.h"
+
+#define NONE UINT64_MAX
+#define CHUNK_MOST 80           /* bytes from "Free at" to "of size" */
+#define DUMP_WORDS_MAX 8
+#define BYTES_MAX ((UINT64_C(1) << 53) - 1)
+
+/*
+ * The memory dump of a BFC allocator after an OOM: its chunks are a heap. Sums of the lines so
+ * far; a number that was not read is NONE.
+ */
+struct dump {
+	uint64_t limit, in_use, regions, available;
+	uint64_t used_bytes, used_chunks;
+	struct frag_free_chunks free;
+};
+
+enum { OF_SIZE, LIMIT, IN_USE, MEMORY_LIMIT, REGIONS, POOL_BYTES, AVAILABLE };
+
+/* Words of its lines, ended by NULL. */
+static const char *const dump_words[] = {
+	[OF_SIZE] = "ofsize", [LIMIT] = "Limit:", [IN_USE] = "InUse:",
+	[MEMORY_LIMIT] = "memory_limit_:", [REGIONS] = "total_region_allocated_bytes_:",
+	[POOL_BYTES] = "Totalbytesinpool:", [AVAILABLE] = "availablebytes:",
+	NULL
+};
+
+static void dump_begin(struct dump *dump)
+{
+	*dump = (struct dump){ .limit = NONE, .in_use = NONE, .regions = NONE,
+			       .available = NONE };
+}
+
+/* Does the line of a chunk begin so, before `at`? */
+static bool line_has(const struct frag_stripped_text *in, size_t at, const char *words)
+{
+	const size_t length = strlen(words);
+
+	for (size_t i = at; i > 0 && at - i < CHUNK_MOST && !in->begins[i]; i--)
+		if (i >= length && memcmp(in->text + i - length, words, length) == 0)
+			return true;
+	return false;
+}
+
+/* "1 Chunks of size 256 totalling 256B" sums up what was listed: it is none. */
+static void add_chunk(struct dump *dump, const struct frag_stripped_text *in, size_t at,
+		      uint64_t bytes)
+{
+	if (line_has(in, at, "Freeat")) {
+		dump->free.count++;
+		dump->free.bytes += bytes;
+		if (bytes > dump->free.largest)
+			dump->free.largest = bytes;
+	} else if (line_has(in, at, "InUseat") || line_has(in, at, "Chunkat")) {
+		dump->used_chunks++;
+		dump->used_bytes += bytes;
+	}
+	/* values that no device can have are no dump */
+	if (dump->free.bytes > BYTES_MAX || dump->used_bytes > BYTES_MAX)
+		dump_begin(dump);
+}
+
+/* Reads the line that has the word `which` at `at`. */
+static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at, int which)
+{
+	struct frag_cursor c = frag_cursor_at(in, at);
+	uint64_t bytes;
+
+	c.at += strlen(dump_words[which]);
+	if (!frag_match(&c, "%n", NULL, &bytes) || bytes > BYTES_MAX)
+		return;
+	if (which == OF_SIZE)
+		add_chunk(dump, in, at, bytes);
+	else if (which == LIMIT || which == MEMORY_LIMIT)
+		dump->limit = bytes;
+	else if (which == IN_USE && !line_has(in, at + 1, "Max"))
+		dump->in_use = bytes;
+	else if (which == REGIONS || which == POOL_BYTES)
+		dump->regions = bytes;
+	else if (which == AVAILABLE)
+		dump->available = bytes;
+}
+
+static void dump_set(struct frag_message *m, enum frag_said which, bool there, uint64_t bytes)
+{
+	if (there)
+		m->said[which] = (struct frag_message_value){ .bytes = bytes, .there = true };
+}
+
+/* Adds the dump's values to a message. */
+static void dump_values(const struct dump *dump, struct frag_message *m)
+{
+	const bool listed = dump->used_chunks && dump->free.bytes + dump->used_bytes <= BYTES_MAX;
+	const uint64_t used = dump->in_use != NONE ? dump->in_use : dump->used_bytes;
+	const uint64_t all = used + dump->free.bytes;
+
+	m->chunks = dump->free;
+	dump_set(m, FRAG_SAID_TOTAL, dump->limit != NONE, dump->limit);
+	dump_set(m, FRAG_SAID_ALLOCATED, dump->in_use != NONE || listed, used);
+	dump_set(m, FRAG_SAID_RESERVED, dump->regions != NONE || listed,
+		 dump->regions != NONE ? dump->regions : all);
+	dump_set(m, FRAG_SAID_FREE, dump->available != NONE, dump->available);
+}
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
@@ -23,7 +125,7 @@ struct hook {
 	bool found;
 };
 
-enum { HOOKS = FRAG_CUES_MAX + FRAG_DUMP_WORDS_MAX + BARE };
+enum { HOOKS = FRAG_CUES_MAX + DUMP_WORDS_MAX + BARE };
 
 struct frag_finder {
 	struct frag_stripped_text in;
@@ -35,7 +137,7 @@ struct frag_finder {
 		bool found;
 	} broken;
 	size_t at;              /* read up to here */
-	struct frag_dump dump;
+	struct dump dump;
 	struct frag_message pending;    /* of a BFC allocator, whose dump may go on */
 	bool is_pending;
 	uint64_t bare, bare_line;
@@ -56,9 +158,9 @@ static void add_hooks(struct frag_finder *f)
 	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
 		add_hook(f, cue->words, cue->rare);
 	f->cues = f->count;
-	for (int i = 0; frag_dump_words[i]; i++)
-		add_hook(f, frag_dump_words[i],
-			 (unsigned)strcspn(frag_dump_words[i], "zLU_TO"));
+	for (int i = 0; dump_words[i]; i++)
+		add_hook(f, dump_words[i],
+			 (unsigned)strcspn(dump_words[i], "zLU_TO"));
 	for (uint32_t i = f->cues; i < f->count; i++)
 		if (f->hooks[i].rare == f->hooks[i].length)
 			f->hooks[i].rare = 0;
@@ -81,7 +183,7 @@ struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_me
 		.begins = malloc(CAPACITY * sizeof(bool)), .capacity = CAPACITY, .fresh = true,
 	};
 	add_hooks(f);
-	frag_dump_begin(&f->dump);
+	dump_begin(&f->dump);
 	if (f->in.text && f->in.line && f->in.begins)
 		return f;
 	frag_finder_del(f);
@@ -116,7 +218,7 @@ static void tell_pending(struct frag_finder *f)
 	if (!f->is_pending)
 		return;
 	f->is_pending = false;
-	frag_dump_figures(&f->dump, &f->pending);
+	dump_values(&f->dump, &f->pending);
 	tell(f, &f->pending);
 }
 
@@ -126,14 +228,14 @@ static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
 	struct frag_cursor c = frag_cursor_at(&f->in, end);
 
 	if (frag_match(&c, ".Seelogsformemorystate", NULL, NULL)) {
-		frag_dump_figures(&f->dump, m);
+		dump_values(&f->dump, m);
 		tell(f, m);
 	} else {
 		tell_pending(f);
 		f->pending = *m;
 		f->is_pending = true;
 	}
-	frag_dump_begin(&f->dump);
+	dump_begin(&f->dump);
 }
 
 /* JAX says again what its allocator could not do. */
@@ -262,7 +364,7 @@ static void read_hook(struct frag_finder *f, uint32_t which)
 		return;
 	}
 	if (which < f->words)
-		frag_dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
+		dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
 	else
 		note_bare(f);
 	f->at++;
@@ -337,4 +439,115 @@ uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line)
 {
 	*line = f->bare_line;
 	return f->bare;
+}
+
+#define SLOTS (4 * FRAG_MESSAGE_GROUPS_MAX)     /* a power of two, at most a quarter full */
+
+static bool is_same(const struct frag_message *a, const struct frag_message *b)
+{
+	if (a->wording != b->wording || a->chunks.count != b->chunks.count
+	    || a->chunks.bytes != b->chunks.bytes || a->chunks.largest != b->chunks.largest)
+		return false;
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		if (a->said[i].there != b->said[i].there || a->said[i].bytes != b->said[i].bytes
+		    || a->said[i].error != b->said[i].error)
+			return false;
+	return true;
+}
+
+static uint32_t hash(const struct frag_message *m)
+{
+	uint64_t h = (uint64_t)m->wording;
+
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		h = (h ^ m->said[i].bytes) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+	return (uint32_t)(h >> 40) & (SLOTS - 1);
+}
+
+static struct frag_message_group *groups_find(struct frag_message_groups *groups,
+					      const struct frag_message *m, uint32_t *slot)
+{
+	for (*slot = hash(m); groups->slots[*slot]; *slot = (*slot + 1) & (SLOTS - 1)) {
+		struct frag_message_group *group = &groups->groups[groups->slots[*slot] - 1];
+
+		if (is_same(&group->first, m))
+			return group;
+	}
+	return NULL;
+}
+
+/* Messages beyond the limit are only counted, so a log of different messages cannot fill the
+ * memory. */
+bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
+{
+	struct frag_message_group *group;
+	uint32_t slot;
+
+	if (!groups->slots)
+		groups->slots = calloc(SLOTS, sizeof(*groups->slots));
+	if (!groups->slots)
+		return false;
+	groups->messages++;
+	group = groups_find(groups, m, &slot);
+	if (!group && groups->count == FRAG_MESSAGE_GROUPS_MAX) {
+		groups->others++;
+		return true;
+	}
+	if (!group) {
+		if (!frag_grow(&groups->groups, &groups->capacity, (uint64_t)groups->count + 1,
+			       sizeof(*groups->groups)))
+			return false;
+		group = &groups->groups[groups->count++];
+		*group = (struct frag_message_group){ .first = *m };
+		groups->slots[slot] = groups->count;
+	}
+	group->count++;
+	if (m->gpu < FRAG_MESSAGE_GPUS)
+		group->gpus |= UINT64_C(1) << m->gpu;
+	return true;
+}
+
+void frag_message_groups_fini(struct frag_message_groups *groups)
+{
+	free(groups->groups);
+	free(groups->slots);
+}
+
+static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
+			struct frag_error *err)
+{
+	size_t used = 0;
+	int more, rc;
+
+	in->by_byte = true;     /* the finder counts lines */
+	do {
+		more = frag_input_fill(in, used, err);
+		if (more < 0)
+			return more;
+		used = in->end;
+		rc = frag_finder_feed(f, in->buf, used);
+		if (rc)
+			return rc;
+		if (log->stop && log->stop(log->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	} while (more);
+	return frag_finder_end(f);
+}
+
+int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
+{
+	struct frag_finder *f = frag_finder_new(log->found, log->ctx);
+	struct frag_input in;
+	int rc;
+
+	if (!f)
+		return frag_fail_nomem(err);
+	rc = frag_input_open(&in, log->path, err);
+	if (!rc) {
+		rc = log_read_all(log, &in, f, err);
+		frag_input_close(&in);
+	}
+	log->bare = frag_finder_bare(f, &log->bare_line);
+	frag_finder_del(f);
+	return rc;
 }

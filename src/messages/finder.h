@@ -1,5 +1,6 @@
 /*
- * finder.h - out-of-memory messages among any bytes: a paste, or a log of any size.
+ * finder.h - finds out-of-memory messages among any bytes, a paste or a log of any size, and
+ * counts equal ones.
  *
  * The input comes in pieces, and the memory kept of it does not grow: a message has at most
  * FRAG_MESSAGE_MOST bytes of text without white space, except the dump of a BFC allocator,
@@ -28,5 +29,40 @@ int frag_finder_end(struct frag_finder *f);
 
 /* How many say only that memory ran out, and the line of the first. */
 uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line);
+
+#define FRAG_MESSAGE_GROUPS_MAX 4096
+#define FRAG_MESSAGE_GPUS 64    /* ordinals from here on are counted only */
+
+/* Messages of one wording with the same values, anywhere in the input. */
+struct frag_message_group {
+	struct frag_message first;
+	uint64_t count;
+	uint64_t gpus;          /* a bit for each GPU ordinal that printed it */
+};
+
+struct frag_message_groups {
+	struct frag_message_group *groups;      /* in the order of their first messages */
+	uint32_t count, capacity;
+	uint32_t *slots;        /* hashed: which group, plus 1 */
+	uint64_t messages;
+	uint64_t others;        /* messages of yet more groups than are kept */
+};
+
+/* False: out of memory. */
+bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m);
+void frag_message_groups_fini(struct frag_message_groups *groups);
+
+/*
+ * Finds the messages of a file: reads all of it, "-" for standard input, and unpacks it, while stop(ctx) is false.
+ * *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ */
+struct frag_message_log {
+	const char *path;
+	bool (*stop)(void *ctx);
+	int (*found)(void *ctx, const struct frag_message *m);
+	void *ctx;
+	uint64_t bare, bare_line;
+};
+int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * gpu_and_sim.h - runs a trace through a policy on real GPUs and on simulated devices of the
- * gpu_and_sim.h - same size: predictions and results.
+ * same size: predictions and results.
  *
  * A replay has two simulations, which receive the same events in the same order. The replay
  * checks that both make the same decisions while the GPUs grant the same requests.

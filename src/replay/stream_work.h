@@ -1,6 +1,6 @@
 /*
  * stream_work.h - performs the work of a program on its blocks: uses on streams, their
- * stream_work.h - completion, and the check of the bytes.
+ * completion, and the check of the bytes.
  *
  * Observes the simulation that drives the GPUs. A freed block gets an event on each of its
  * streams; before its bytes are allocated again the events are waited for. With `verify` each

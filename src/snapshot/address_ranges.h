@@ -1,6 +1,6 @@
 /*
  * address_ranges.h - address ranges that do not overlap, in order: the segments of a device as
- * address_ranges.h - a log creates and removes them.
+ * a log creates and removes them.
  */
 #ifndef SNAPSHOT_ADDRESS_RANGES_H
 #define SNAPSHOT_ADDRESS_RANGES_H

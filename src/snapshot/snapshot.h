@@ -1,6 +1,6 @@
 /*
  * snapshot.h - a memory snapshot of PyTorch: the file's contents, the initial state of its
- * snapshot.h - history, and the records derived from both.
+ * history, and the records derived from both.
  *
  * The steps: load (values to events, segments, blocks), rewind (from the last
  * state back to the first), plan (one entry a record, with the device calls that

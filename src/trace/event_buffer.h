@@ -1,6 +1,6 @@
 /*
  * event_buffer.h - stores the events of a file in memory, compactly, for formats whose first
- * event_buffer.h - event is known only after the whole file was read.
+ * event is known only after the whole file was read.
  */
 #ifndef TRACE_EVENT_BUFFER_H
 #define TRACE_EVENT_BUFFER_H

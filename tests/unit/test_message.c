@@ -1,4 +1,4 @@
-/* test_message_verdict.c - verdicts of points by hand, and of ranges by all their points. */
+/* test_message.c - verdicts of points by hand, and of ranges by all their points. */
 #include "support/unit.h"
 
 #include "messages/message.h"
