@@ -115,7 +115,7 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 # It goes into programs that know no sanitizer.
 $(RECORDER) $(RECORD_OBJECTS): private override SAN =
 # fopencookie()
-stream_objects := $(addsuffix /src/base/string_stream.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
+stream_objects := $(addsuffix /src/base/array_grow.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
 $(RECORD_OBJECTS) $(stream_objects): private override CPPFLAGS += -D_GNU_SOURCE
 $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 	$(call say,LD)

@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/output_path.h"
-#include "base/wrap.h"
 #include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
 #include "policy/configure_events.h"

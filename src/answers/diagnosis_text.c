@@ -7,7 +7,6 @@
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "base/wrap.h"
 #include "documents/pytorch_oom_message.h"
 #include "policy/configure_events.h"
 #include "answers/text_style.h"

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/report.h"
+#include "answers/text_style.h"
+#include "base/array_grow.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/output_path.h"
-#include "base/string_stream.h"
-#include "answers/text_style.h"
-#include "answers/report.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600

@@ -8,7 +8,6 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/output_path.h"
-#include "base/wrap.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
 #include "policy/configure_events.h"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "base/output_path.h"
-#include "base/string_stream.h"
 #include "fragsim/version.h"
 #include "policy/configure_events.h"
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/append.h"
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/suggest.h"
+#include "base/names.h"
 #include "metrics/metric.h"
-#include "answers/append.h"
 
 static const struct {
 	const char *name, *text;

@@ -6,7 +6,6 @@
 
 #include "base/c_locale.h"
 #include "base/escape.h"
-#include "base/wrap.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */

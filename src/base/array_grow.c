@@ -1,10 +1,11 @@
-/* array_grow.c - arrays that grow by doubling, checked. */
+/* array_grow.c - memory that grows: arrays, tables that never move, and streams. */
 #include "base/array_grow.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
 #include "base/bug.h"
 
@@ -71,4 +72,71 @@ bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size)
 		memcpy(copy, from, (size_t)used * size);
 	memcpy(array, &copy, sizeof(copy));
 	return copy || !(used + spare);
+}
+
+#define ELEMENTS_MAX (UINT64_C(1) << 31)        /* as many as an array that grows may have */
+
+bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size)
+{
+	FRAG_ASSERT(size > 0);
+	if (need > ELEMENTS_MAX)
+		return false;
+	for (uint32_t k = 0; c->capacity < need; k++) {
+		const uint64_t elements = UINT64_C(1) << (k + FRAG_CHUNK_BITS);
+		size_t bytes = (size_t)elements * size;
+
+		if (c->chunk[k])
+			continue;
+		if (elements > SIZE_MAX / size)
+			return false;
+		c->chunk[k] = frag_huge_alloc(&bytes);
+		if (!c->chunk[k])
+			return false;
+		c->capacity += (uint32_t)elements;
+	}
+	return true;
+}
+
+void frag_chunks_fini(struct frag_chunks *c)
+{
+	for (uint32_t k = 0; k < FRAG_CHUNKS; k++)
+		free(c->chunk[k]);
+	*c = (struct frag_chunks){ .capacity = 0 };
+}
+
+/* Returns 0 on out of memory, as fopencookie() requires it; one byte is left for the NUL. */
+static ssize_t string_stream_write(void *cookie, const char *bytes, size_t n)
+{
+	struct frag_memory *m = cookie;
+
+	m->failed |= !frag_grow(&m->text, &m->capacity, (uint64_t)m->size + n + 1, 1);
+	if (m->failed)
+		return 0;
+	memcpy(m->text + m->size, bytes, n);
+	m->size += n;
+	return (ssize_t)n;
+}
+
+bool frag_memory_open(struct frag_memory *m)
+{
+	*m = (struct frag_memory){ .f = NULL };
+	m->f = fopencookie(m, "w", (cookie_io_functions_t){ .write = string_stream_write });
+	return m->f != NULL;
+}
+
+bool frag_memory_close(struct frag_memory *m)
+{
+	bool good;
+
+	FRAG_ASSERT(m->f);
+	good = !ferror(m->f);
+	good &= fclose(m->f) == 0;
+	m->f = NULL;
+	if (good && !m->failed && frag_grow(&m->text, &m->capacity, (uint64_t)m->size + 1, 1)) {
+		m->text[m->size] = '\0';
+		return true;
+	}
+	free(m->text);
+	m->text = NULL;
+	return false;
 }

@@ -1,10 +1,11 @@
-/* array_grow.h - arrays that grow by doubling, checked. */
+/* array_grow.h - memory that grows: arrays, tables that never move, and streams. */
 #ifndef BASE_ARRAY_GROW_H
 #define BASE_ARRAY_GROW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Grows *array to at least `need` elements of `size` bytes; *capacity is the number of elements
@@ -36,5 +37,42 @@ static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, siz
  * through its tables where memory is used at random. For free().
  */
 void *frag_huge_alloc(size_t *size);
+
+#define FRAG_CHUNKS 26
+#define FRAG_CHUNK_BITS 6       /* the first one has 2^6 elements */
+
+/* Zeroed, it is empty. */
+struct frag_chunks {
+	char *chunk[FRAG_CHUNKS];
+	uint32_t capacity;      /* elements */
+};
+
+/* Grows to at least `need` elements of `size` bytes, always the same size; new elements are not
+ * set. False: out of memory. */
+bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size);
+void frag_chunks_fini(struct frag_chunks *c);
+
+/* Returns element i, which must be allocated. The highest bit of i + 2^6 selects the chunk. */
+static inline void *frag_chunks_at(const struct frag_chunks *c, uint32_t i, size_t size)
+{
+	const uint32_t n = i + (1u << FRAG_CHUNK_BITS);
+	const uint32_t k = 31 - (uint32_t)__builtin_clz(n);
+
+	return c->chunk[k - FRAG_CHUNK_BITS] + (size_t)(n - (1u << k)) * size;
+}
+
+/* It stays at its address while the stream is open. */
+struct frag_memory {
+	FILE *f;                /* NULL: not open */
+	char *text;             /* after the close: ends in a NUL, owned by the caller */
+	size_t size;
+	uint32_t capacity;
+	bool failed;
+};
+
+/* False on out of memory. */
+bool frag_memory_open(struct frag_memory *m);
+/* The same; the text is NULL then. */
+bool frag_memory_close(struct frag_memory *m);
 
 #endif

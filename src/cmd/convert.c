@@ -1,7 +1,7 @@
 /* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
 #include <string.h>
 
-#include "base/name_list.h"
+#include "base/names.h"
 #include "cmd/transform_trace.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array_grow.h"
-#include "base/name_list.h"
 #include "answers/answers.h"
+#include "base/array_grow.h"
+#include "base/names.h"
 #include "cmd/output_formats.h"
 
 void frag_diff_options_fini(struct frag_diff_options *o)

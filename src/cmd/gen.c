@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/names.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "gen/gen.h"

@@ -14,12 +14,11 @@
 #include <malloc.h>
 #endif
 
-#include "base/json.h"
 #include "base/array_grow.h"
-#include "base/suggest.h"
 #include "base/compress.h"
 #include "base/escape.h"
-#include "base/wrap.h"
+#include "base/json.h"
+#include "base/names.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"

@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/c_locale.h"
-#include "base/suggest.h"
+#include "base/names.h"
 #include "cmd/command.h"
 
 #define OPTIONS_MAX 40

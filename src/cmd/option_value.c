@@ -5,7 +5,7 @@
 
 #include "base/c_locale.h"
 #include "base/format.h"
-#include "base/name_list.h"
+#include "base/names.h"
 #include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/terminal.h"

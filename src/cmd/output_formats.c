@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "base/name_list.h"
+#include "base/names.h"
 #include "base/output_path.h"
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"

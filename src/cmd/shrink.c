@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/name_list.h"
+#include "base/names.h"
 #include "base/output_path.h"
+#include "cmd/default_policy.h"
 #include "cmd/progress.h"
 #include "cmd/trace_provenance.h"
-#include "cmd/default_policy.h"
 #include "cmd/transform_trace.h"
 #include "search/shrink_search.h"
 

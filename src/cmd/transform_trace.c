@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/name_list.h"
+#include "base/names.h"
 #include "cmd/trace_provenance.h"
 
 static int no_form(const char *value, struct frag_error *err)

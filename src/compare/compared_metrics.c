@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "metrics/result.h"
+#include "metrics/metric.h"
 
 /* How far the peak is above what no policy can do without, in percent of that. */
 static double over_bound(const struct frag_result *r)

@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/format.h"
-#include "base/name_list.h"
-#include "base/old_names.h"
-#include "base/suggest.h"
-#include "base/parse.h"
 #include "base/c_locale.h"
-#include "metrics/result.h"
+#include "base/format.h"
+#include "base/names.h"
+#include "base/parse.h"
+#include "metrics/metric.h"
 
 /* The longer of two that begin alike comes first. */
 static const struct {

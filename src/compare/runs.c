@@ -8,9 +8,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/string_stream.h"
 #include "metrics/metric.h"
-#include "metrics/result.h"
 #include "policy/param.h"
 
 /*

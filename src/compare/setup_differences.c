@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/string_stream.h"
+#include "base/array_grow.h"
 #include "base/escape.h"
+#include "base/format.h"
 #include "compare/run_pairs.h"
 #include "compare/runs.h"
 #include "metrics/metric.h"

@@ -1,8 +1,13 @@
-/* device.c - opens and closes devices; values that all devices share. */
+/* device.c - opens and closes devices; the devices of a run; the cost model of driver calls. */
 #include "fragsim/device.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "device/driver_cost_model.h"
 
 int frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops, uint64_t total,
 		     uint64_t context, uint64_t other, uint64_t granularity,
@@ -47,4 +52,141 @@ uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes)
 	const uint64_t rest = bytes % to;
 
 	return rest ? bytes + (to - rest) : bytes;
+}
+
+int frag_devices_copy(struct frag_devices *devices, const struct frag_device_figures *figures,
+		      uint32_t count, struct frag_error *err)
+{
+	*devices = (struct frag_devices){ .figures = calloc((size_t)count + 1, sizeof(*figures)) };
+	if (!devices->figures)
+		return frag_fail_nomem(err);
+	for (; devices->count < count; devices->count++) {
+		struct frag_device_figures *to = &devices->figures[devices->count];
+
+		if (figures[devices->count].granularity == 0)
+			return frag_fail(err, FRAG_EUSAGE, "device %u: a granularity of 0 bytes",
+					 devices->count);
+		*to = figures[devices->count];
+		if (to->name && !(to->name = strdup(to->name)))
+			return frag_fail_nomem(err);
+	}
+	return 0;
+}
+
+int frag_devices_replace(struct frag_devices *devices, uint32_t ordinal,
+			 const struct frag_device_figures *figures, const char *name,
+			 struct frag_error *err)
+{
+	struct frag_device_figures *to = &devices->figures[ordinal];
+	char *copy = name ? strdup(name) : NULL;
+
+	if (name && !copy)
+		return frag_fail_nomem(err);
+	free(to->name);
+	*to = *figures;
+	to->name = copy;
+	return 0;
+}
+
+int frag_devices_replace_all(struct frag_devices *devices,
+			     const struct frag_device_figures *figures, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < devices->count && !rc; d++)
+		if (!devices->figures[d].host)
+			rc = frag_devices_replace(devices, d, figures, figures->name, err);
+	return rc;
+}
+
+void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
+			   uint64_t other, uint64_t granularity)
+{
+	for (uint32_t d = 0; d < devices->count; d++) {
+		struct frag_device_figures *f = &devices->figures[d];
+
+		if (f->host)
+			continue;
+		f->total = total == UINT64_MAX ? f->total : total;
+		f->context = context == UINT64_MAX ? f->context : context;
+		f->other = other == UINT64_MAX ? f->other : other;
+		if (granularity == UINT64_MAX)
+			continue;
+		f->granularity = granularity;
+		f->small_max = f->small_granularity = 0;
+	}
+}
+
+int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err)
+{
+	char total[FRAG_NUMBER_ROOM], context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
+
+	for (uint32_t d = 0; d < devices->count; d++) {
+		const struct frag_device_figures *f = &devices->figures[d];
+
+		/* sums of two sizes below 2^53 */
+		if (f->host || !f->total || f->context + f->other < f->total)
+			continue;
+		return frag_fail(err, FRAG_EUSAGE, "device %" PRIu32 " has %s, and context (%s) and"
+				 " other processes (%s) leave nothing of it: --device-bytes,"
+				 " --context-bytes, --other-bytes", d,
+				 frag_size_text(total, f->total),
+				 frag_size_text(context, f->context),
+				 frag_size_text(other, f->other));
+	}
+	return 0;
+}
+
+void frag_devices_fini(struct frag_devices *devices)
+{
+	for (uint32_t d = 0; d < devices->count; d++)
+		free(devices->figures[d].name);
+	free(devices->figures);
+	*devices = (struct frag_devices){ .figures = NULL };
+}
+
+#define FIRST_CLASS_BITS 20
+
+const char *frag_gpu_kind_name(enum frag_gpu_kind kind)
+{
+	static const char *const names[FRAG_GPU_KINDS] = {
+		[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
+		[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
+		[FRAG_GPU_MALLOC_ASYNC] = "cudaMallocAsync",
+		[FRAG_GPU_FREE_ASYNC] = "cudaFreeAsync",
+	};
+
+	return names[kind];
+}
+
+uint32_t frag_size_class(uint64_t bytes)
+{
+	uint32_t which = 0;
+
+	while (which < FRAG_SIZE_CLASSES - 1 && bytes > UINT64_C(1) << (FIRST_CLASS_BITS + which))
+		which++;
+	return which;
+}
+
+uint64_t frag_size_class_max(uint32_t which)
+{
+	return which == FRAG_SIZE_CLASSES - 1 ? UINT64_MAX
+					      : UINT64_C(1) << (FIRST_CLASS_BITS + which);
+}
+
+bool frag_driver_model_look(const struct frag_driver_model *m, enum frag_gpu_kind kind,
+			    uint64_t bytes, uint64_t *ns)
+{
+	const uint64_t *count = m->count[kind];
+	uint32_t which = frag_size_class(bytes);
+
+	while (which > 0 && !count[which])
+		which--;
+	for (; which < FRAG_SIZE_CLASSES; which++) {
+		if (!count[which])
+			continue;
+		*ns = (m->total_ns[kind][which] + count[which] / 2) / count[which];
+		return true;
+	}
+	return false;
 }

@@ -68,8 +68,6 @@ int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t b
 /* Asks the pool again, where there is one: a wait may have changed what it holds. */
 int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);
 
-/* Finds the granularities that need at most this many bytes. */
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
-int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err);
 
 #endif

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/name_list.h"
-#include "base/suggest.h"
+#include "base/names.h"
 
 #define SUGGESTED_MAX 6
 

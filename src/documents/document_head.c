@@ -9,7 +9,7 @@
 #include "policy/param.h"
 
 /*
- * Version 2 renamed members (base/old_names.c); formats that had none of those stay at version 1.
+ * Version 2 renamed members (base/names.c); formats that had none of those stay at version 1.
  */
 static uint64_t document_head_version_of(const char *format)
 {

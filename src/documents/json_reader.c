@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/parse.h"
+#include "base/names.h"
 #include "base/output_path.h"
-#include "base/old_names.h"
-#include "input/text_file.h"
-#include "base/old_names.h"
+#include "base/parse.h"
+#include "input/full_input.h"
 #include "input/json_scan.h"
 
 #define COUNT_REQUIRED "an integer from 0 to 2^53-1 is required"

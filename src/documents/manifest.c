@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "base/read_file.h"
-#include "base/string_stream.h"
 #include "documents/document_head.h"
 #include "documents/json_reader.h"
 #include "fragsim/version.h"

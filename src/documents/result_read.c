@@ -11,16 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/array_grow.h"
-#include "base/old_names.h"
-#include "base/string_stream.h"
-#include "base/output_path.h"
 #include "base/c_locale.h"
+#include "base/format.h"
+#include "base/names.h"
+#include "base/output_path.h"
 #include "documents/document_head.h"
 #include "documents/json_reader.h"
+#include "input/full_input.h"
 #include "input/input.h"
-#include "input/text_file.h"
 
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "base/hash.h"
-#include "base/string_stream.h"
 #include "fragsim/version.h"
 #include "input/json_scan.h"
 #include "metrics/driver_latency.h"
-#include "metrics/result.h"
+#include "metrics/metric.h"
 #include "policy/configure_events.h"
 
 #define UNIT(name) (1u << FRAG_METRIC_##name)

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/array_grow.h"
+#include "base/format.h"
 #include "engine/sim.h"
 #include "events/id_map.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "heap/heap_inline.h"
 #include "heap/relocate.h"
-#include "metrics/result.h"
+#include "metrics/metric.h"
 
 /* Is the policy one of this program, and no plug-in's or caller's? */
 static bool is_own(const struct frag_policy_ops *ops)

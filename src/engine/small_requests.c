@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/stable_array.h"
+#include "base/array_grow.h"
 #include "engine/fast_path.h"
 #include "heap/heap_tables.h"
 #include "policy/small_pool.h"

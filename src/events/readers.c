@@ -2,7 +2,7 @@
 #include "events/readers.h"
 
 #include "input/unpack.h"
-#include "snapshot/snapshot_source.h"
+#include "snapshot/snapshot.h"
 #include "trace/fsb.h"
 #include "trace/reader.h"
 

@@ -6,7 +6,7 @@
 #include "base/array_grow.h"
 #include "explain/min_free_window.h"
 #include "live_blocks/live_blocks.h"
-#include "metrics/result.h"
+#include "metrics/metric.h"
 
 /* Live blocks of one tag beside free memory, in one place: a segment, or a gap of a range. */
 struct mooring {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/name_list.h"
+#include "base/names.h"
 #include "base/parse.h"
 #include "gen/scenarios.h"
 

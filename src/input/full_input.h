@@ -1,7 +1,10 @@
-/* full_input.h - an input that must be seen whole, in memory, decompressed. */
+/* full_input.h - whole inputs in memory: a decompressed input, or a file unchanged. */
 #ifndef INPUT_FULL_INPUT_H
 #define INPUT_FULL_INPUT_H
 
+#include <stddef.h>
+
+#include "fragsim/error.h"
 #include "input/input.h"
 
 #define FRAG_WHOLE_MAX ((uint64_t)4 << 30)      /* bytes, decompressed */
@@ -22,5 +25,11 @@ void frag_whole_fini(struct frag_whole *w);
  * pickle that is in it as base64.
  */
 int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err);
+
+/*
+ * "-" is standard input. The text, the caller's to free, is followed by zeros enough
+ * for the scanner. -FRAG_ETRACE or -FRAG_ENOMEM; *text is NULL then.
+ */
+int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err);
 
 #endif

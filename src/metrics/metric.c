@@ -1,7 +1,9 @@
-/* metric.c - the table of metrics, and questions about an entry. */
+/* metric.c - the table of metrics; the result of a run: copies, release, values by path. */
 #include "metrics/metric.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 _Static_assert(FRAG_METRIC_ALL <= 32, "struct frag_metrics.unread has a bit for each");
 
@@ -76,4 +78,251 @@ const struct frag_metric *frag_metric_find(const char *name, size_t length)
 		if (strlen(k->name) == length && memcmp(k->name, name, length) == 0)
 			return k;
 	return NULL;
+}
+
+const char *frag_run_status_name(enum frag_run_status status)
+{
+	static const char *const names[] = { "fits", "oom", "interrupted" };
+
+	return names[status];
+}
+
+uint64_t frag_result_overhead(const struct frag_result *r)
+{
+	return r->peak.reserved > r->peak.requested ? r->peak.reserved - r->peak.requested : 0;
+}
+
+static char *result_copy_text(const char *text, bool *good)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	*good = *good && !copy == !text;
+	return copy;
+}
+
+static void own_holders(struct frag_tag_usage *holders, uint32_t count, bool *good)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_tag_usage *holder = &holders[i];
+
+		holder->tag = result_copy_text(holder->tag, good);
+		for (uint32_t k = 0; k < holder->stack_count; k++)
+			holder->stacks[k].frames = result_copy_text(holder->stacks[k].frames, good);
+	}
+}
+
+/* Goes on where the host is out of memory: no pointer of the source's may stay in the copy. */
+bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from)
+{
+	bool good = true;
+
+	*to = *from;
+	to->id = result_copy_text(from->id, &good);
+	own_holders(to->holders, to->holder_count, &good);
+	own_holders(to->hole.holders, to->hole.holder_count, &good);
+	return good;
+}
+
+bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
+{
+	bool good = true;
+
+	*to = *from;
+	to->name = result_copy_text(from->name, &good);
+	return good;
+}
+
+void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count)
+{
+	for (uint32_t k = 0; k < count; k++) {
+		for (uint32_t i = 0; i < holders[k].stack_count; i++)
+			free(holders[k].stacks[i].frames);
+		free(holders[k].tag);
+	}
+}
+
+void frag_result_fini(struct frag_result *result)
+{
+	for (uint32_t i = 0; i < result->oom_count; i++) {
+		struct frag_oom *oom = &result->ooms[i];
+
+		frag_holders_fini(oom->holders, oom->holder_count);
+		frag_holders_fini(oom->hole.holders, oom->hole.holder_count);
+		free(oom->id);
+	}
+	for (uint32_t i = 0; i < result->mark_count; i++)
+		free(result->marks[i].name);
+	free(result->ooms);
+	free(result->marks);
+}
+
+static bool metrics_value(const struct frag_metrics *m, const char *key, bool percents,
+			  double *value, bool *absent)
+{
+	const struct frag_metric *metric = frag_metric_find(key, strlen(key));
+
+	if (!metric || (metric->unit == FRAG_METRIC_PERCENT && !percents))
+		return false;
+	*absent = !frag_metric_known(m, metric);
+	*value = frag_metric_number(m, metric);
+	return true;
+}
+
+static bool distribution_value(const struct frag_distribution *d, const char *key, double *value,
+			       bool *absent)
+{
+	*absent = d->steps == 0;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = d->name;                                             \
+		return true;                                                  \
+	}
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
+#undef X
+	if (strcmp(key, "severe_steps") == 0) {
+		*absent = false;
+		*value = (double)d->severe_steps;
+		return true;
+	}
+	*absent = !d->weighted;
+	*value = d->time_weighted_mean;
+	return strcmp(key, "time_weighted_mean") == 0;
+}
+
+static bool counts_value(const struct frag_counts *c, const char *key, double *value)
+{
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)c->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_COUNTS(X)
+#undef X
+	return false;
+}
+
+static bool prediction_value(const struct frag_prediction *p, const char *key, double *value,
+			     bool *absent)
+{
+	*absent = !p->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)p->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_PREDICTION(X)
+#undef X
+	return false;
+}
+
+static bool modelled_value(const struct frag_modelled *m, const char *key, double *value,
+			   bool *absent)
+{
+	*absent = !m->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)m->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_MODELLED(X)
+#undef X
+	return false;
+}
+
+static bool compaction_value(const struct frag_compaction *c, const char *key, double *value,
+			     bool *absent)
+{
+	*absent = !c->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)c->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_COMPACTION(X)
+#undef X
+	return false;
+}
+
+static bool planned_value(const struct frag_planned *p, const char *key, double *value,
+			  bool *absent)
+{
+	*absent = !p->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)p->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_PLANNED(X)
+#undef X
+	return false;
+}
+
+/* The text after "head." in the path; NULL where it does not begin so. */
+static const char *below(const char *path, const char *head)
+{
+	size_t length = strlen(head);
+
+	return strncmp(path, head, length) == 0 && path[length] == '.' ? path + length + 1 : NULL;
+}
+
+/* The percentage at the start of the path; *key is the text after its dot. */
+static const struct frag_metric *percentage(const char *path, const char **key)
+{
+	const char *dot = strchr(path, '.');
+	const struct frag_metric *metric = dot ? frag_metric_find(path, (size_t)(dot - path))
+					       : NULL;
+
+	*key = dot ? dot + 1 : NULL;
+	return metric && metric->unit == FRAG_METRIC_PERCENT ? metric : NULL;
+}
+
+bool frag_result_value(const struct frag_result *result, const char *path, double *value,
+		       bool *absent)
+{
+	const struct frag_metric *metric;
+	const char *key;
+
+	*absent = false;
+	if ((key = below(path, "peak")))
+		return metrics_value(&result->peak, key, false, value, absent);
+	if ((key = below(path, "last")))
+		return metrics_value(&result->last, key, true, value, absent);
+	if ((key = below(path, "counts")))
+		return counts_value(&result->counts, key, value);
+	if ((metric = percentage(path, &key)))
+		return distribution_value(frag_metric_distribution_of(result, metric), key, value,
+					  absent);
+	if ((key = below(path, "prediction")))
+		return prediction_value(&result->prediction, key, value, absent);
+	if ((key = below(path, "modelled")))
+		return modelled_value(&result->modelled, key, value, absent);
+	if ((key = below(path, "compaction")))
+		return compaction_value(&result->compaction, key, value, absent);
+	if ((key = below(path, "planned")))
+		return planned_value(&result->planned, key, value, absent);
+	if (strcmp(path, "smallest") == 0) {
+		*absent = result->smallest == 0 || result->smallest == UINT64_MAX;
+		*value = (double)result->smallest;
+		return true;
+	}
+	*value = (double)result->steps;
+	if (strcmp(path, "steps") == 0)
+		return true;
+	*value = (double)result->lower_bound;
+	return strcmp(path, "lower_bound") == 0;
+}
+
+/* A file may also lack the distribution of a percentage: none of it is there then. */
+bool frag_result_unread(const struct frag_result *result, const char *path)
+{
+	const struct frag_metric *metric;
+	const char *key = below(path, "peak");
+	const struct frag_metrics *m = key ? &result->peak : &result->last;
+
+	key = key ? key : below(path, "last");
+	if (key)
+		metric = frag_metric_find(key, strlen(key));
+	else
+		metric = percentage(path, &key);
+	return metric && (m->unread & frag_metric_bit(metric)) != 0;
 }

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "base/parse.h"
 #include "base/c_locale.h"
+#include "base/names.h"
+#include "base/parse.h"
 #include "policy/policies.h"
 
 #define UNIT UINT64_C(512)      /* every block is a multiple of it */

@@ -1,9 +1,12 @@
 /*
- * recording.c - the file of a process: a header, which may be written again, and lines.
- *
- * The program is not ours: it may close every descriptor, fill the disk, limit the size of files.
+ * recording.c - the file of a process: a header, which may be written again, and lines. The
+ * program is not ours: it may close every descriptor, fill the disk, limit the size of files.
  * So the descriptor is compared with the file before each write, each write is whole or undone,
  * and its signals do not reach the program.
+ *
+ * Daemons and launchers close all descriptors that they did not open; the functions for ranges
+ * of descriptors skip the recording's. The C library's own calls do not reach them, and a loop
+ * of close() is noticed before the next write.
  */
 #include "recorder/recording.h"
 
@@ -13,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,7 +89,8 @@ bool frag_recording_exists(void)
 	return stat(name, &now) == 0 && !recording_is_same(&now, &old);
 }
 
-int frag_recording_descriptor(void)
+/* The descriptor of the file, which the program must not close; -1: none. */
+static int recording_descriptor(void)
 {
 	return recording_is_ours() ? fd : -1;
 }
@@ -388,4 +394,41 @@ void frag_recording_write(const char *text, size_t length)
 	if (!fine)
 		frag_recorder_give_up(path, strerror(errno));
 	frag_recording_unguard(&guard);
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Linux 5.9; an older kernel says ENOSYS, and so does this. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+static int close_between(unsigned first, unsigned last, int flags)
+{
+	return first > last ? 0 : (int)syscall(SYS_close_range, first, last, flags);
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags);
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	const int ours = recording_descriptor();
+	int rc;
+
+	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last)
+		return (int)syscall(SYS_close_range, first, last, flags);
+	rc = close_between(first, (unsigned)ours - 1, flags);
+	return rc ? rc : close_between((unsigned)ours + 1, last, flags);
+}
+
+EXPORT void closefrom(int first);
+EXPORT void closefrom(int first)
+{
+	const int from = first < 0 ? 0 : first;
+	const long last = sysconf(_SC_OPEN_MAX);
+
+	if (close_range((unsigned)from, ~0u, 0) == 0)
+		return;
+	for (int number = from; number < last; number++)
+		if (number != recording_descriptor())
+			close(number);
 }

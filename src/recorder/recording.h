@@ -20,9 +20,6 @@ void frag_recording_name(const char *path, const char *replaced);
 /* Whether a process of this recording has written the file of that name. */
 bool frag_recording_exists(void);
 
-/* The descriptor of the file, which the program must not close; -1: none. */
-int frag_recording_descriptor(void);
-
 /* Encloses a write of the recorder, also to standard error: the signals that it raises are
  * consumed. */
 struct frag_signal_guard {

@@ -10,9 +10,10 @@
 #define SNAPSHOT_SNAPSHOT_H
 
 #include "fragsim/trace.h"
-#include "input/value_tree.h"
-#include "trace/stacks.h"
 #include "input/full_input.h"
+#include "input/value_tree.h"
+#include "trace/reader.h"
+#include "trace/stacks.h"
 
 #define FRAG_NO_POOL UINT32_MAX
 #define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)  /* small pools have no others */
@@ -196,9 +197,6 @@ int frag_snapshot_begin(struct frag_snapshot *s);
 /* The records. */
 int frag_snapshot_plan(struct frag_snapshot *s);
 
-/* When the log has the record; only where it has times. */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p);
-
 /* A line of the plan's records that keeps its order: a device's, or the remarks. */
 struct frag_plan_line {
 	uint32_t at, end;
@@ -264,5 +262,9 @@ const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, 
 
 /* The table for a second source over the same state, which it begins again and does not own. */
 const struct frag_source_ops *frag_snapshot_again(void *state);
+
+/* Snapshots as formats of traces: a pickle, JSON, an HTML page of the viewer. */
+extern const struct frag_reader frag_reader_pickle, frag_reader_snapshot_json,
+	frag_reader_snapshot_page;
 
 #endif

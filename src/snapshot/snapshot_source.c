@@ -1,5 +1,8 @@
-/* snapshot_source.c - the plan of a snapshot as a source of records. */
-#include "snapshot/snapshot_source.h"
+/*
+ * snapshot_source.c - merges the records of all devices and the annotations into one order, and
+ * returns them as a source.
+ */
+#include "snapshot/snapshot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +12,97 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "input/pickle.h"
-#include "snapshot/snapshot.h"
 #include "input/value_tree.h"
+
+/*
+ * Blocks of the first state are older than any time of the log, so they have its
+ * first.
+ */
+static double snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
+{
+	const struct frag_snap_device *d = &s->devices[p->device];
+
+	FRAG_ASSERT(s->has_times && p->device < s->device_count);
+	switch ((enum frag_plan_kind)p->kind) {
+	case FRAG_PLAN_INITIAL:
+	case FRAG_PLAN_INITIAL_FREE:
+		return s->first_time;
+	case FRAG_PLAN_REMARK:
+		return s->remarks[p->index].t;
+	case FRAG_PLAN_ALLOC:
+	case FRAG_PLAN_FREE:
+	case FRAG_PLAN_DEFER:
+	case FRAG_PLAN_COMPLETE:
+	case FRAG_PLAN_EMPTY_CACHE:
+	case FRAG_PLAN_RELEASE_POOL:
+	case FRAG_PLAN_OOM:
+	case FRAG_PLAN_OOM_FREE:
+	case FRAG_PLAN_MARK:
+		break;
+	}
+	return d->log[p->index].t;
+}
+
+/* The line whose next record is the earliest, the first of equals; NULL: all are done. */
+static struct frag_plan_line *earliest(const struct frag_snapshot *s, struct frag_plan_line *lines,
+				       uint32_t count)
+{
+	struct frag_plan_line *best = NULL;
+	double t = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		double own;
+
+		if (lines[i].at == lines[i].end)
+			continue;
+		own = s->has_times ? snapshot_time(s, &s->plan[lines[i].at]) : 0;
+		if (best && own >= t)
+			continue;
+		best = &lines[i];
+		t = own;
+	}
+	return best;
+}
+
+static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_line *lines,
+			uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (lines[i].end - lines[i].at == s->plan_count)
+			return true;
+	return false;
+}
+
+/* Blocks that were there first, then all records by their times. */
+static bool snapshot_merge_merge(struct frag_snapshot *s, struct frag_plan_line *lines,
+				 uint32_t count)
+{
+	struct frag_snapshot_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
+	struct frag_plan_line *line;
+	uint32_t used = 0;
+
+	if (!merged)
+		return false;
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		struct frag_plan_line *l = &lines[i + 1];
+
+		while (l->at < s->devices[i].plan_initial)
+			merged[used++] = s->plan[l->at++];
+	}
+	while ((line = earliest(s, lines, count)) != NULL)
+		merged[used++] = s->plan[line->at++];
+	free(s->plan);
+	s->plan = merged;
+	s->plan_capacity = s->plan_count + 1;
+	return true;
+}
+
+bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines)
+{
+	const uint32_t count = s->device_count + 1;
+
+	return is_one_line(s, lines, count) || snapshot_merge_merge(s, lines, count);
+}
 
 #define SETTINGS_ROOM 4096
 #define STRETCH 1024
@@ -183,7 +275,7 @@ static void snapshot_source_put_time(struct source *src, struct frag_record *rec
 
 	if (!src->s.has_times || !src->s.has_history)
 		return;
-	rec->t = frag_snapshot_time(&src->s, p);
+	rec->t = snapshot_time(&src->s, p);
 	rec->members |= FRAG_HAS_T;
 	rec->t_text.text = text;
 	rec->t_text.length = (uint32_t)((rec->t < 0x1p64 ? frag_put_u64(text, (uint64_t)rec->t)

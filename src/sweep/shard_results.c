@@ -14,7 +14,6 @@
 
 #include "base/array_grow.h"
 #include "base/read_file.h"
-#include "base/string_stream.h"
 #include "documents/documents.h"
 
 char *frag_sweep_path(const char *folder, const char *name)

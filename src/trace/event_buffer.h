@@ -1,6 +1,7 @@
 /*
  * event_buffer.h - stores the events of a file in memory, compactly, for formats whose first
- * event is known only after the whole file was read.
+ * event is known only after the whole file was read; gives ids to allocations that a log names
+ * by address.
  */
 #ifndef TRACE_EVENT_BUFFER_H
 #define TRACE_EVENT_BUFFER_H
@@ -56,14 +57,53 @@ uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
 			 struct frag_error *err);
 
-/* Inserts `more` zeroed rows before the first. False: out of memory. */
-bool frag_buffered_before(struct frag_buffered *h, uint32_t more);
-
 /*
  * Adds `count` devices with all defaults, then returns the rows as a source that owns h, also
  * on failure. `in` only supplies the number of bytes read; the caller keeps it.
  */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err);
+
+struct frag_address_map_entry {
+	uint64_t address;
+	uint64_t id;
+	uint32_t device;
+	uint32_t next;          /* unused entries; live ones of no address */
+};
+
+struct frag_address_map_before {
+	uint64_t id, size;
+	uint32_t device;
+};
+
+struct frag_address_map {
+	struct frag_buffered *buffered; /* where the rows go; borrowed */
+	struct frag_map live;           /* address -> entry */
+	struct frag_address_map_entry *entries;
+	uint32_t count, capacity, unused;
+	uint32_t nowhere;               /* live blocks of address 0, a list */
+	uint64_t next_id;
+	struct frag_address_map_before *before;
+	uint32_t before_count, before_capacity;
+	uint64_t early;         /* frees of what was allocated before the log */
+	uint64_t early_bytes;
+	uint64_t missing;       /* frees that the log does not have */
+	uint64_t ignored;       /* frees of the address 0 that are of nothing */
+};
+
+bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered);
+void frag_address_map_fini(struct frag_address_map *l);
+
+/* Add rows like the one given, whose id they set. False where the host is out of memory. */
+bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
+			    const struct frag_row *row);
+bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
+			   const struct frag_row *row);
+
+/* Bytes that were live before the log and that it does not mention. */
+bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
+
+/* Inserts the events that precede the log, and adds the notes. False: out of memory. */
+bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
 
 #endif

@@ -1,25 +1,135 @@
 /*
- * fsb.c - reads the fsb format as a source.
- *
- * A block is in memory whole, checked and unpacked, before its first event is
- * given. Columns are read by cursors without looking at their ends: a file that is
- * made so that one runs past its end finds the slack after them all, and is
+ * fsb.c - reads the fsb format as a source. A block is in memory whole, checked and unpacked,
+ * before its first event is given. Columns are read by cursors without looking at their ends: a
+ * file that is made so that one runs past its end finds the slack after them all, and is
  * refused when the block is used up.
  */
-#include "base/bug.h"
-#include "trace/fsb_stacks.h"
+#include "trace/fsb.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/array_grow.h"
+#include "base/bug.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "base/word64.h"
-#include "trace/header.h"
 #include "input/json_scan.h"
+#include "trace/fsb_stacks.h"
+#include "trace/header.h"
+
+#define META_SLACK 16
+
+/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
+static uint64_t fsb_take(struct frag_fsb_cursor *c)
+{
+	uint64_t value = 0;
+
+	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
+		value |= (uint64_t)(*c->p & 0x7f) << shift;
+		if (*c->p++ < 0x80)
+			return value;
+	}
+	c->p = c->end + 1;
+	return 0;
+}
+
+/* Are there n bytes more, and are they text? */
+static bool fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n)
+{
+	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && frag_utf8_is(c->p, n);
+}
+
+/* A length, one more than it is, or 0 for no text; then the text. */
+static bool take_optional(struct frag_fsb_cursor *c, char **out, uint64_t *length, bool *nomem)
+{
+	uint64_t n = fsb_take(c);
+
+	*out = NULL;
+	*length = n - (n != 0);
+	if (n == 0)
+		return true;
+	if (!fsb_has_text(c, n - 1))
+		return false;
+	*out = calloc((size_t)n + META_SLACK, 1);
+	*nomem = !*out;
+	if (*out)
+		memcpy(*out, c->p, (size_t)n - 1);
+	c->p += n - 1;
+	return *out != NULL;
+}
+
+static bool fsb_header_take_size(struct frag_fsb_cursor *c, uint64_t *out)
+{
+	*out = fsb_take(c);
+	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
+}
+
+static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c)
+{
+	struct frag_device_figures *d;
+	uint64_t length;
+
+	h->nomem = !frag_grow(&h->devices, &h->device_capacity,
+				     (uint64_t)h->device_count + 1,
+				     sizeof(*h->devices));
+	if (h->nomem)
+		return false;
+	d = &h->devices[h->device_count++];
+	*d = (struct frag_device_figures){ .name = NULL };
+	return take_optional(c, &d->name, &length, &h->nomem)
+	       && (!d->name || strlen(d->name) == length) && fsb_header_take_size(c, &d->total)
+	       && fsb_header_take_size(c, &d->context) && fsb_header_take_size(c, &d->other)
+	       && fsb_header_take_size(c, &d->granularity) && d->granularity != 0;
+}
+
+/* A JSON object; it is printed unchanged, so it must be one. */
+static bool good_meta(const char *meta, uint64_t length)
+{
+	struct frag_scan scan = { .end = meta + length };
+
+	return *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
+}
+
+/*
+ * Reads to the end or to the first error, and judges once. The caller frees the members of h in
+ * either case.
+ */
+static int fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h, struct frag_error *err)
+{
+	struct frag_fsb_cursor c;
+	uint64_t version, devices, length = 0;
+	uint32_t kind, bytes;
+	bool good = true;
+	int rc = frag_fsb_next(b, &kind, &bytes, err);
+
+	if (rc < 0)
+		return rc;
+	c = (struct frag_fsb_cursor){ .p = b->payload, .end = b->payload + bytes };
+	if (kind != FRAG_FSB_HEADER)
+		return frag_fsb_damaged(b, err, "the header is expected here");
+	version = fsb_take(&c);
+	if (version != FRAG_FSB_VERSION)
+		return frag_fsb_damaged(b, err,
+					"version %" PRIu64 ", but this fragsim reads version %d",
+					version, FRAG_FSB_VERSION);
+	devices = fsb_take(&c);
+	if (devices == 0 || devices > FRAG_DEVICES_MAX)
+		return frag_fsb_damaged(b, err, "%" PRIu64 " devices, not 1 to %d", devices,
+			       FRAG_DEVICES_MAX);
+	for (uint64_t i = 0; i < devices && good; i++)
+		good = take_device(h, &c);
+	good = good && take_optional(&c, &h->meta, &length, &h->nomem)
+	       && (!h->meta || good_meta(h->meta, length));
+	h->meta_length = (uint32_t)length;
+	if (h->nomem)
+		return frag_fail_nomem(err);
+	if (!good || c.p != c.end)
+		return frag_fsb_damaged(b, err, "a header that is not well-formed");
+	return 0;
+}
 
 #define TEXTS_MAX (8 * FRAG_FSB_EVENTS_MAX)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
@@ -116,7 +226,7 @@ static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
 /* This block's new texts: their lengths, then their bytes. */
 static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = frag_fsb_take(c), sum = 0;
+	uint64_t count = fsb_take(c), sum = 0;
 	struct frag_text *texts;
 	char *to;
 
@@ -129,7 +239,7 @@ static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_
 	texts = f->texts + f->text_count;
 	texts[count] = (struct frag_text){ .text = NULL };
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t n = frag_fsb_take(c);
+		uint64_t n = fsb_take(c);
 
 		sum += n;
 		if (c->p > c->end || n > FRAG_FSB_BLOCK_MAX || sum > (uint64_t)(c->end - c->p))
@@ -140,7 +250,7 @@ static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_
 	if (count && !to)
 		return frag_fail_nomem(err);
 	for (uint64_t i = 0; i < count; i++) {
-		if (!frag_fsb_has_text(c, texts[i].length))
+		if (!fsb_has_text(c, texts[i].length))
 			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8",
 						f->text_count);
 		texts[i].text = memcpy(to, c->p, texts[i].length);
@@ -171,10 +281,10 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
  */
 static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
-	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c),
-		 texts = frag_fsb_take(c);
-	uint64_t pending = frag_fsb_take(c), stream = frag_fsb_take(c), pool = frag_fsb_take(c),
-		 device = frag_fsb_take(c);
+	uint64_t op = fsb_take(c), members = fsb_take(c), time = fsb_take(c),
+		 texts = fsb_take(c);
+	uint64_t pending = fsb_take(c), stream = fsb_take(c), pool = fsb_take(c),
+		 device = fsb_take(c);
 
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
@@ -202,7 +312,7 @@ static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *s
 
 static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = frag_fsb_take(c);
+	uint64_t count = fsb_take(c);
 
 	if (c->p > c->end || count > FRAG_FSB_EVENTS_MAX)
 		return frag_fsb_damaged(&f->blocks, err,
@@ -222,13 +332,13 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
  */
 static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS],
+	uint64_t digits = fsb_take(c), first = fsb_take(c), lengths[FRAG_FSB_COLUMNS],
 		 sum = 0;
 
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
-		uint64_t width = frag_fsb_take(c);
+		uint64_t width = fsb_take(c);
 
-		lengths[i] = frag_fsb_take(c);
+		lengths[i] = fsb_take(c);
 		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
 			return frag_fsb_damaged(&f->blocks, err,
 						"a column that is not well-formed");
@@ -251,7 +361,7 @@ static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 
 static int begin_events(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t events = frag_fsb_take(c);
+	uint64_t events = fsb_take(c);
 	int rc;
 
 	if (c->p > c->end || events > FRAG_FSB_EVENTS_MAX)
@@ -293,7 +403,7 @@ static int fsb_read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor
 
 static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t events = frag_fsb_take(c);
+	uint64_t events = fsb_take(c);
 
 	if (events != f->all_events || c->p != c->end)
 		return frag_fsb_damaged(&f->blocks, err,
@@ -545,7 +655,7 @@ static int fsb_begin(struct fsb *f, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	return frag_fsb_read_header(&f->blocks, &f->header, err);
+	return fsb_read_header(&f->blocks, &f->header, err);
 }
 
 static bool fsb_rewind(void *state)

@@ -27,15 +27,6 @@ struct frag_fsb_cursor {
 	const unsigned char *p, *end;
 };
 
-/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
-uint64_t frag_fsb_take(struct frag_fsb_cursor *c);
-/* Are there n bytes more, and are they text? */
-bool frag_fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n);
-
-/* Reads the first block. The caller frees the header's members, also after a failure. */
-int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
-			 struct frag_error *err);
-
 /* Takes the input over, also on failure, which is a lack of memory. */
 bool frag_fsb_blocks_init(struct frag_fsb_blocks *b, struct frag_input *in);
 void frag_fsb_blocks_fini(struct frag_fsb_blocks *b);

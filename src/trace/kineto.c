@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/array_grow.h"
-#include "trace/address_map.h"
-#include "input/document.h"
+#include "base/format.h"
 #include "base/hash.h"
+#include "input/document.h"
+#include "trace/event_buffer.h"
 #include "trace/record_scan.h"
 
 enum frag_kineto_kind {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/stable_array.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "fragsim/trace.h"
 

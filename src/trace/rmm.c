@@ -11,8 +11,8 @@
 
 #include "base/format.h"
 #include "base/parse.h"
-#include "trace/address_map.h"
 #include "input/csv_lines.h"
+#include "trace/event_buffer.h"
 
 #define DAY_US INT64_C(86400000000)
 

@@ -1,4 +1,10 @@
-/* verifier.c - the recorded decisions of a real allocator against ours. */
+/*
+ * verifier.c - compares the recorded decisions of a real allocator with the simulated ones.
+ *
+ * A logged device answers like the device of the log: it returns the segments of the log at
+ * their addresses, and refuses where the log shows that memory was released first. It counts
+ * the calls that the log lacks, and those of the log that were not made.
+ */
 #include "verify/verifier.h"
 
 #include <inttypes.h>
@@ -6,10 +12,359 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
+#include "base/bug.h"
 #include "base/output_path.h"
 #include "events/recording_info.h"
+
+#define NEVER_REFUSED UINT32_MAX
+
+struct logged_device {
+	const struct frag_snapshot *snapshot;
+	struct frag_engine *engine;
+	struct frag_verdict *verdict;
+	/* where segments compare by address: all of the log's, rising, each once */
+	const uint64_t *addresses;
+	uint32_t address_count;
+	/* where they compare by age: of each initial segment, its place among them; or NULL */
+	const uint32_t *ages;
+	uint64_t *bases;                /* by ordinal: the address, or FRAG_NOWHERE */
+	uint32_t base_count, base_capacity;
+	struct frag_map due;            /* address -> call: releases required in this step */
+	uint32_t refused_at;            /* how many were due at the last refusal */
+	uint32_t device;                /* ordinal */
+	uint32_t first, at, end;        /* the step's calls in the log; at: the next of them */
+	uint32_t event;                 /* of the log, for differences */
+	uint64_t step;
+	bool beginning;                 /* segments of the first state */
+	bool oom;                       /* the log has an out-of-memory here */
+	bool apart;                     /* the step's own pool is private */
+};
+
+static struct logged_device *logged_of(const struct frag_device *dev)
+{
+	struct logged_device **l = dev->state;
+
+	return *l;
+}
+
+static const struct frag_logged_call *calls_of(const struct logged_device *l)
+{
+	return l->snapshot->devices[l->device].calls;
+}
+
+static bool logged_device_is_release(const struct frag_logged_call *c)
+{
+	return c->action == FRAG_ACT_SEGMENT_FREE || c->action == FRAG_ACT_SEGMENT_UNMAP;
+}
+
+/* Counts a decision; one that differs is kept among the first. */
+static void logged_judge(struct logged_device *l, const struct frag_difference *d, bool agree,
+		       bool apart)
+{
+	struct frag_verdict *v = l->verdict;
+	struct frag_match_count *score = apart ? &v->apart[d->decision] : &v->score[d->decision];
+
+	score->agree += agree;
+	score->of++;
+	if (agree || apart)
+		return;
+	if (v->difference_count < FRAG_DIFFERENCES_MAX) {
+		struct frag_difference *kept = &v->differences[v->difference_count];
+
+		*kept = *d;
+		kept->step = l->step;
+		kept->device = l->device;
+	}
+	v->difference_count++;
+}
+
+/* The log's next call that gives memory; NULL where this step has none left. */
+static const struct frag_logged_call *next_gain(struct logged_device *l)
+{
+	const struct frag_logged_call *calls = calls_of(l);
+
+	while (l->at < l->end && logged_device_is_release(&calls[l->at]))
+		l->at++;
+	return l->at < l->end ? &calls[l->at] : NULL;
+}
+
+/*
+ * The calls of the step come in the log's order: where a release is next, it comes
+ * first; but where the last refusal brought no release, none ever will.
+ */
+static bool refuses(struct logged_device *l)
+{
+	const struct frag_logged_call *calls = calls_of(l);
+
+	if (l->beginning)
+		return false;
+	while (l->at < l->end && logged_device_is_release(&calls[l->at])
+	       && frag_map_get(&l->due, calls[l->at].addr) != l->at)
+		l->at++;
+	if (l->at == l->end)
+		return l->oom;
+	if (!logged_device_is_release(&calls[l->at]) || l->due.count == l->refused_at)
+		return false;
+	l->refused_at = l->due.count;
+	return true;
+}
+
+/* The place of an address among all; of one that the log does not have, behind them. */
+static uint32_t rank_of(const struct logged_device *l, uint64_t address)
+{
+	uint32_t low = 0, high = l->address_count;
+
+	if (address == FRAG_NOWHERE)
+		return l->address_count + l->base_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (l->addresses[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The next ordinal is that of a segment at this address. What the heap gets as an
+ * address: below its place among all segments, above its ordinal.
+ */
+static int logged_device_enter(struct logged_device *l, uint64_t address, uint32_t order,
+			       frag_addr *addr)
+{
+	if (!frag_grow(&l->bases, &l->base_capacity, (uint64_t)l->base_count + 1,
+		       sizeof(*l->bases)))
+		return -FRAG_ENOMEM;
+	*addr = (frag_addr)l->base_count << 32 | order;
+	l->bases[l->base_count++] = address;
+	return 0;
+}
+
+static int enter_new(struct logged_device *l, uint64_t address, frag_addr *addr)
+{
+	return logged_device_enter(
+		l, address,
+		l->ages ? l->snapshot->initial_count + l->base_count : rank_of(l, address), addr);
+}
+
+static int begin_with(struct logged_device *l, frag_addr *addr)
+{
+	uint32_t i = l->engine->restoring;
+	uint64_t address = l->snapshot->initial[i].address;
+
+	FRAG_ASSERT(l->beginning && i < l->snapshot->initial_count);
+	return logged_device_enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
+}
+
+/* Compares a call that gives memory with the log's next. at: where ours begins, if known. */
+static const struct frag_logged_call *gain(struct logged_device *l, uint64_t at,
+					   uint64_t bytes, enum frag_decision decision)
+{
+	const enum frag_action action = decision == FRAG_DECIDED_MAP ? FRAG_ACT_SEGMENT_MAP
+								     : FRAG_ACT_SEGMENT_ALLOC;
+	const struct frag_logged_call *c = next_gain(l);
+	struct frag_difference d = {
+		.decision = (uint8_t)decision, .event = l->event, .in_run = true,
+		.simulated = at, .simulated_bytes = bytes,
+	};
+
+	if (c && c->action != action)
+		c = NULL;
+	if (c) {
+		l->at++;
+		d.event = c->event;
+		d.in_log = true;
+		d.recorded = c->addr;
+		d.recorded_bytes = c->bytes;
+	}
+	logged_judge(l, &d, c && c->bytes == bytes
+			  && (decision == FRAG_DECIDED_ALLOC || c->addr == at), l->apart);
+	return c;
+}
+
+static int logged_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			  uint64_t *cost_ns)
+{
+	struct logged_device *l = logged_of(dev);
+	const struct frag_logged_call *c;
+
+	*cost_ns = 0;
+	if (refuses(l))
+		return -FRAG_EDEVMEM;
+	if (l->beginning)
+		return begin_with(l, addr);
+	c = gain(l, FRAG_NOWHERE, bytes, FRAG_DECIDED_ALLOC);
+	return enter_new(l, c ? c->addr : FRAG_NOWHERE, addr);
+}
+
+/* A call that releases memory; the log must have it in this step, in any order. */
+static void loss(struct logged_device *l, uint64_t at, uint64_t bytes,
+		 enum frag_decision decision)
+{
+	uint32_t i = at == FRAG_NOWHERE ? FRAG_MAP_NONE : frag_map_get(&l->due, at);
+	struct frag_difference d = {
+		.decision = (uint8_t)decision, .event = l->event, .in_run = true,
+		.simulated = at, .simulated_bytes = bytes,
+	};
+	bool apart = l->apart;
+
+	if (l->step == FRAG_NEVER)      /* the heap's own end is no decision */
+		return;
+	if (i != FRAG_MAP_NONE) {
+		const struct frag_logged_call *c = &calls_of(l)[i];
+
+		frag_map_remove(&l->due, at, i);
+		d.in_log = true;
+		d.event = c->event;
+		d.recorded = c->addr;
+		d.recorded_bytes = c->bytes;
+		apart = c->pool != 0;
+	}
+	logged_judge(l, &d, d.in_log && d.recorded_bytes == bytes, apart);
+}
+
+static uint64_t logged_device_address_of(const struct logged_device *l, frag_addr addr)
+{
+	FRAG_ASSERT(addr >> 32 < l->base_count);
+	return l->bases[addr >> 32];
+}
+
+static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			  uint64_t *cost_ns)
+{
+	struct logged_device *l = logged_of(dev);
+
+	*cost_ns = 0;
+	loss(l, logged_device_address_of(l, addr), bytes, FRAG_DECIDED_FREE);
+	return 0;
+}
+
+/* A new range begins where the log maps its first page. */
+static int logged_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			  uint64_t *cost_ns)
+{
+	struct logged_device *l = logged_of(dev);
+	const struct frag_logged_call *c;
+
+	(void)bytes;
+	*cost_ns = 0;
+	if (l->beginning)
+		return begin_with(l, addr);
+	c = next_gain(l);
+	return enter_new(l, c && c->action == FRAG_ACT_SEGMENT_MAP ? c->addr : FRAG_NOWHERE, addr);
+}
+
+static int logged_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			    uint64_t *cost_ns)
+{
+	(void)dev;
+	(void)addr;
+	(void)bytes;
+	*cost_ns = 0;
+	return 0;
+}
+
+static uint64_t page_address(const struct logged_device *l, frag_addr addr, uint64_t offset)
+{
+	uint64_t base = logged_device_address_of(l, addr);
+
+	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + offset;
+}
+
+static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
+		      uint64_t page, uint64_t *cost_ns)
+{
+	struct logged_device *l = logged_of(dev);
+	const struct frag_logged_call *c;
+
+	(void)page;
+	*cost_ns = 0;
+	if (refuses(l))
+		return -FRAG_EDEVMEM;
+	c = next_gain(l);
+	/* the range may have been reserved by a request that failed */
+	if (!l->beginning && l->bases[addr >> 32] == FRAG_NOWHERE && c
+	    && c->action == FRAG_ACT_SEGMENT_MAP && c->addr > offset)
+		l->bases[addr >> 32] = c->addr - offset;
+	if (!l->beginning)
+		gain(l, page_address(l, addr, offset), bytes, FRAG_DECIDED_MAP);
+	return 0;
+}
+
+static int logged_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
+			uint64_t page, uint64_t *cost_ns)
+{
+	struct logged_device *l = logged_of(dev);
+
+	(void)page;
+	*cost_ns = 0;
+	loss(l, page_address(l, addr, offset), bytes, FRAG_DECIDED_UNMAP);
+	return 0;
+}
+
+/* Begins a step whose calls are those of the log up to `end`. False: out of memory. */
+static bool logged_begin(struct logged_device *l, uint32_t end)
+{
+	const struct frag_logged_call *calls = calls_of(l);
+
+	FRAG_ASSERT(end >= l->at && end <= l->snapshot->devices[l->device].call_count);
+	l->end = end;
+	l->refused_at = NEVER_REFUSED;
+	for (uint32_t i = l->at; i < end; i++)
+		if (logged_device_is_release(&calls[i]) && !frag_map_add(&l->due, calls[i].addr, i))
+			return false;
+	return true;
+}
+
+/*
+ * The calls of the step that were not made: of releases, in any order, those still in `due`; of
+ * gains, in the log's order, those from l->at on.
+ */
+/* Ends the step: its remaining calls were not made. */
+static void logged_end(struct logged_device *l)
+{
+	const struct frag_logged_call *calls = calls_of(l);
+	uint32_t at = l->at;
+
+	/* releases that were made have left `due` */
+	for (uint32_t i = l->first; i < l->end; i++) {
+		const struct frag_logged_call *c = &calls[i];
+		struct frag_difference d = {
+			.event = c->event, .in_log = true, .recorded = c->addr,
+			.recorded_bytes = c->bytes,
+		};
+
+		if (logged_device_is_release(c)) {
+			if (frag_map_get(&l->due, c->addr) != i)
+				continue;
+			frag_map_remove(&l->due, c->addr, i);
+			d.decision = c->action == FRAG_ACT_SEGMENT_FREE ? FRAG_DECIDED_FREE
+									: FRAG_DECIDED_UNMAP;
+		} else if (i < at) {
+			continue;
+		} else {
+			d.decision = c->action == FRAG_ACT_SEGMENT_ALLOC ? FRAG_DECIDED_ALLOC
+									  : FRAG_DECIDED_MAP;
+		}
+		logged_judge(l, &d, false, c->pool != 0);
+	}
+	l->at = l->first = l->end;
+}
+
+static const struct frag_device_ops device_logged = {
+	.name = "logged",
+	.summary = "answers as the log of a real device",
+	.state_size = sizeof(struct logged_device *),
+	.acquire = logged_acquire,
+	.release = logged_release,
+	.reserve = logged_reserve,
+	.unreserve = logged_unreserve,
+	.map = logged_map,
+	.unmap = logged_unmap,
+};
 
 #define STEPS_MAX 20000000      /* of all tries at the ages of segments together */
 #define ORDERS_MAX 512
@@ -22,7 +377,7 @@ struct order {
 struct verify {
 	const struct frag_snapshot *snapshot;
 	struct frag_engine *engines;            /* one a device */
-	struct frag_logged_device *logged;      /* likewise */
+	struct logged_device *logged;      /* likewise */
 	uint64_t **addresses;                   /* likewise */
 	uint32_t count;
 	struct frag_slot *slots;
@@ -76,12 +431,12 @@ static int open_device(struct verify *v, const struct frag_choice *choice, struc
 	const struct frag_device_figures figures = {
 		.granularity = 1, .total = v->total ? v->total : v->snapshot->figures[i].total,
 	};
-	struct frag_logged_device *l = &v->logged[i];
-	int rc = frag_engine_init(&v->engines[i], choice, &figures, &frag_device_logged,
+	struct logged_device *l = &v->logged[i];
+	int rc = frag_engine_init(&v->engines[i], choice, &figures, &device_logged,
 				  FRAG_LEVEL_ALL, err);
 
 	v->count++;
-	*l = (struct frag_logged_device){
+	*l = (struct logged_device){
 		.snapshot = v->snapshot, .engine = &v->engines[i], .verdict = v->out, .device = i,
 		.beginning = true, .ages = v->ages,
 	};
@@ -137,7 +492,7 @@ static int verifier_open_all(struct verify *v, const struct frag_choice *choice,
 }
 
 /* Where the simulation has put the step's block, in the log's addresses. */
-static uint64_t verifier_address_of(const struct frag_logged_device *l,
+static uint64_t verifier_address_of(const struct logged_device *l,
 				    const struct frag_step *step)
 {
 	uint64_t base = step->segment < l->base_count ? l->bases[step->segment] : FRAG_NOWHERE;
@@ -175,7 +530,7 @@ static void take_hint(struct verify *v, const struct frag_difference *d, uint32_
 static void judge_step(struct verify *v, const struct frag_snapshot_plan *p,
 		       const struct frag_step *step)
 {
-	struct frag_logged_device *l = &v->logged[p->device];
+	struct logged_device *l = &v->logged[p->device];
 	const struct frag_snap_device *d = &v->snapshot->devices[p->device];
 	struct frag_difference diff = {
 		.decision = FRAG_DECIDED_ADDRESS,
@@ -192,10 +547,10 @@ static void judge_step(struct verify *v, const struct frag_snapshot_plan *p,
 		diff.recorded = d->log[p->index].addr;
 		if (diff.recorded != diff.simulated && !l->apart)
 			take_hint(v, &diff, p->device);
-		frag_logged_judge(l, &diff, diff.recorded == diff.simulated, l->apart);
+		logged_judge(l, &diff, diff.recorded == diff.simulated, l->apart);
 	} else if (p->kind == FRAG_PLAN_OOM) {
 		diff.decision = FRAG_DECIDED_OOM;
-		frag_logged_judge(l, &diff, step->status == FRAG_STEP_OOM, l->apart);
+		logged_judge(l, &diff, step->status == FRAG_STEP_OOM, l->apart);
 	}
 }
 
@@ -227,7 +582,7 @@ static bool make_slot(struct verify *v, uint32_t slot)
 static int run_step(struct verify *v, const struct frag_event *ev, struct frag_error *err)
 {
 	const struct frag_snapshot_plan *p = &v->snapshot->plan[ev->step];
-	struct frag_logged_device *l = &v->logged[p->device];
+	struct logged_device *l = &v->logged[p->device];
 	struct frag_step step = { .event = ev, .device = p->device };
 	int rc;
 
@@ -238,13 +593,13 @@ static int run_step(struct verify *v, const struct frag_event *ev, struct frag_e
 	l->event = p->kind == FRAG_PLAN_REMARK ? 0 : p->index;
 	l->oom = p->kind == FRAG_PLAN_OOM;
 	l->apart = is_private(v->snapshot, p);
-	if (!frag_logged_begin(l, p->calls_end > l->at ? p->calls_end : l->at))
+	if (!logged_begin(l, p->calls_end > l->at ? p->calls_end : l->at))
 		return frag_fail_nomem(err);
 	rc = frag_engine_step(&v->engines[p->device], ev, v->slots, &step, err);
 	if (rc)
 		return rc;
 	frag_engine_describe(&v->engines[p->device], v->slots, &step);
-	frag_logged_end(l);
+	logged_end(l);
 	judge_step(v, p, &step);
 	return 0;
 }

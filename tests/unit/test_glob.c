@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/glob.h"
+#include "base/names.h"
 
 static void test_fits(void **state)
 {

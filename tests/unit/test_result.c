@@ -1,5 +1,4 @@
 /* test_result.c - the values of a result by their paths, and its release. */
-#include "metrics/result.h"
 
 #include <stdlib.h>
 #include <string.h>

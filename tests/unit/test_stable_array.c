@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/array_grow.h"
 #include "support/unit.h"
-#include "base/stable_array.h"
 
 #define ELEMENTS 5000
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/names.h"
 #include "support/random.h"
 #include "support/unit.h"
 

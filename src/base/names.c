@@ -1,9 +1,60 @@
-/* suggest.c - suggests the known name closest to a misspelt one. */
-#include "base/suggest.h"
+/* names.c - names that users type: patterns, lists for messages, suggestions, old names. */
+#include "base/names.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/*
+ * Where the text does not match the pattern, the last star takes one more character. Earlier
+ * stars need no second attempt: each already matches the fewest characters possible.
+ */
+bool frag_glob_fits(const char *pattern, const char *text, size_t length)
+{
+	const char *star = NULL, *taken = text, *const end = text + length;
+
+	while (text < end) {
+		if (*pattern == '*') {
+			star = pattern++;
+			taken = text;
+		} else if (*pattern && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++taken;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static void name_list_append(struct frag_name_list *l, const char *joint)
+{
+	int n;
+
+	if (!l->last || l->used >= sizeof(l->text))
+		return;
+	n = snprintf(l->text + l->used, sizeof(l->text) - l->used, "%s%s", l->used ? joint : "",
+		     l->last);
+	l->used += n > 0 ? (size_t)n : 0;
+	l->last = NULL;
+}
+
+void frag_listed_add(struct frag_name_list *l, const char *name)
+{
+	name_list_append(l, ", ");
+	l->last = name;
+}
+
+const char *frag_listed_text(struct frag_name_list *l, const char *joint)
+{
+	name_list_append(l, joint);
+	return l->text;
+}
 
 #define LETTERS_MAX 63
 
@@ -84,4 +135,51 @@ const char *frag_near_hint(const struct frag_suggestion *near, const char *befor
 	if (near->best)
 		snprintf(buf, FRAG_HINT_ROOM, " did you mean %s%.64s?", before, near->best);
 	return buf;
+}
+
+static const struct {
+	const char *name, *old;
+} renamed[] = {
+	{ "non_releasable", "stranded" },
+	{ "wasted", "lost" },
+	{ "reliable", "safe" },
+	{ "fits", "ok" },
+};
+
+#define COUNT (sizeof(renamed) / sizeof(renamed[0]))
+
+const char *frag_old_name(const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (strcmp(renamed[i].name, name) == 0)
+			return renamed[i].old;
+	return NULL;
+}
+
+/* The new name of a part of a path, or the part itself. */
+static const char *new_name(const char *part, size_t *length)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (strlen(renamed[i].old) == *length
+		    && memcmp(renamed[i].old, part, *length) == 0) {
+			*length = strlen(renamed[i].name);
+			return renamed[i].name;
+		}
+	return part;
+}
+
+void frag_new_path(const char *path, char *out, size_t room)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (const char *dot = ""; *path && used < room; path += *path == '.') {
+		const size_t length = strcspn(path, ".");
+		size_t n = length;
+		const char *name = new_name(path, &n);
+
+		used += (size_t)snprintf(out + used, room - used, "%s%.*s", dot, (int)n, name);
+		path += length;
+		dot = ".";
+	}
 }

@@ -1,9 +1,24 @@
-/* suggest.h - suggests the known name closest to a misspelt one. */
-#ifndef BASE_SUGGEST_H
-#define BASE_SUGGEST_H
+/* names.h - names that users type: patterns, lists for messages, suggestions, old names. */
+#ifndef BASE_NAMES_H
+#define BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* In the pattern * is any characters, or none, and ? one byte; all else is itself. */
+bool frag_glob_fits(const char *pattern, const char *text, size_t length);
+
+struct frag_name_list {
+	char text[256];         /* longer text is cut */
+	size_t used;
+	const char *last;       /* borrowed; added with its joint by the next call */
+};
+
+void frag_listed_add(struct frag_name_list *l, const char *name);
+
+/* All that was added; before the last one of several is `joint`, as " or ". */
+const char *frag_listed_text(struct frag_name_list *l, const char *joint);
 
 #define FRAG_HINT_ROOM 96
 
@@ -33,5 +48,12 @@ void frag_near_offer(struct frag_suggestion *near, const char *name);
 /* " did you mean BEFOREname?", or "" where nothing was near enough. Returns buf. */
 const char *frag_near_hint(const struct frag_suggestion *near, const char *before,
 			   char buf[FRAG_HINT_ROOM]);
+
+/* Returns the name that version 1 had for a name of version 2, or NULL if the name is the same. */
+const char *frag_old_name(const char *name);
+
+/* Writes `path` with each part between dots ("peak.non_releasable") translated to version 2.
+ * Cuts the result to fit. */
+void frag_new_path(const char *path, char *out, size_t room);
 
 #endif

@@ -1,0 +1,322 @@
+/*
+ * snapshot_summary.c - data of a snapshot that need no simulation: settings and version, peaks
+ * of the recording, pinned host memory.
+ *
+ * The last state is in the file; the log leads there. Blocks have the size of their requests,
+ * rounded up as PyTorch does by default, because the file does not store the size of a freed
+ * block. For host memory the log is read backwards: a block that was allocated and not freed
+ * must exist at the end; where it does not, the last state is corrected.
+ */
+#include "snapshot/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/c_locale.h"
+#include "base/hash.h"
+
+static const struct frag_value *setting(const struct frag_snapshot *s, const char *name)
+{
+	return frag_dict_get(&s->values, frag_dict_get(&s->values, &s->root, "allocator_settings"),
+			     name);
+}
+
+bool frag_snapshot_has_settings(const struct frag_snapshot *s)
+{
+	return frag_is(frag_dict_get(&s->values, &s->root, "allocator_settings"), FRAG_DICT);
+}
+
+/* Of the settings; or of the file itself. */
+static const struct frag_value *ring(const struct frag_snapshot *s, const char *name)
+{
+	const struct frag_value *value = setting(s, name);
+
+	return value ? value : frag_dict_get(&s->values, &s->root, name);
+}
+
+enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max)
+{
+	const struct frag_value *flag = ring(s, "trace_alloc_overflowed");
+
+	if (!frag_value_u64(ring(s, "trace_alloc_max_entries"), max))
+		*max = 0;
+	if (!frag_is(flag, FRAG_TRUTH) && !frag_is(flag, FRAG_INTEGER))
+		return FRAG_OVERFLOW_UNKNOWN;
+	return flag->as.magnitude ? FRAG_OVERFLOWED : FRAG_OVERFLOW_NONE;
+}
+
+bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs)
+{
+	return frag_value_u64(ring(s, "trace_alloc_lost"), allocs) && *allocs;
+}
+
+bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *text = setting(s, "PYTORCH_CUDA_ALLOC_CONF");
+
+	if (!frag_is(text, FRAG_STRING) || !text->length || text->length >= size)
+		return false;
+	memcpy(buf, text->as.text, text->length);
+	buf[text->length] = '\0';
+	return true;
+}
+
+static void snapshot_settings_put(char *buf, size_t size, const char *item)
+{
+	size_t used = strlen(buf);
+
+	snprintf(buf + used, size - used, "%s%s", used ? "," : "", item);
+}
+
+/* [1:0,2:4,...] where one of them is set. */
+static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *dict = setting(s, "roundup_power2_divisions");
+	char list[512] = "", item[64];
+	bool any = false;
+
+	for (unsigned mib = 1; mib <= 32768; mib *= 2) {
+		char name[16];
+		uint64_t divisions;
+
+		snprintf(name, sizeof(name), "%u", mib);
+		if (!frag_value_u64(frag_dict_get(&s->values, dict, name), &divisions))
+			return;
+		snprintf(item, sizeof(item), "%u:%" PRIu64, mib, divisions);
+		snapshot_settings_put(list, sizeof(list), item);
+		any = any || divisions;
+	}
+	if (!any)
+		return;
+	snapshot_settings_put(buf, size, "roundup_power2_divisions:[");
+	snprintf(buf + strlen(buf), size - strlen(buf), "%s]", list);
+}
+
+/*
+ * Only settings that differ from the allocator's defaults: an unlimited
+ * max_split_size, say, is written as the largest integer.
+ */
+void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *expandable = setting(s, "expandable_segments");
+	const struct frag_value *threshold = setting(s, "garbage_collection_threshold");
+	uint64_t max_split;
+	char item[64];
+
+	FRAG_ASSERT(size > 0);
+	*buf = '\0';
+	if (frag_is(expandable, FRAG_TRUTH) && expandable->as.magnitude)
+		snapshot_settings_put(buf, size, "expandable_segments:True");
+	if (frag_value_u64(setting(s, "max_split_size"), &max_split) && max_split >> 63 == 0) {
+		snprintf(item, sizeof(item), "max_split_size_mb:%" PRIu64, max_split >> 20);
+		snapshot_settings_put(buf, size, item);
+	}
+	if (frag_is(threshold, FRAG_REAL) && threshold->as.real > 0) {
+		frag_snprintf(item, sizeof(item), "garbage_collection_threshold:%.17g",
+			      threshold->as.real);
+		snapshot_settings_put(buf, size, item);
+	}
+	put_roundup(s, buf, size);
+}
+
+/* Names that came with a release; without the first of them, the settings are no real ones. */
+bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
+			    const char **why)
+{
+	if (!setting(s, "pinned_num_register_threads"))
+		return false;
+	if (setting(s, "max_round_threshold")) {
+		*least = 13;
+		*most = 15;
+		*why = "its settings have max_round_threshold";
+	} else if (setting(s, "graph_capture_record_stream_reuse")) {
+		*least = 9;
+		*most = 14;
+		*why = "its settings have graph_capture_record_stream_reuse, not"
+		       " max_round_threshold";
+	} else {
+		*least = 1;
+		*most = 8;
+		*why = "its settings lack graph_capture_record_stream_reuse";
+	}
+	return true;
+}
+
+#define BLOCK_UNIT 512
+
+static uint64_t rounded(uint64_t bytes)
+{
+	return (bytes + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
+}
+
+/* A log with contradictions may take away more than there was. */
+static void change(uint64_t *now, uint64_t bytes, bool more, uint64_t *peak)
+{
+	if (more)
+		*now += bytes;
+	else
+		*now -= bytes < *now ? bytes : *now;
+	*peak = *now > *peak ? *now : *peak;
+}
+
+void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
+			    struct frag_recorded *out)
+{
+	const struct frag_snap_device *d = &s->devices[device];
+	uint64_t reserved = d->start_bytes, allocated = 0;
+
+	FRAG_ASSERT(device < s->device_count);
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		allocated += d->first_live[i].pending ? 0 : rounded(d->first_live[i].requested);
+	*out = (struct frag_recorded){
+		.peak_reserved = reserved, .end_reserved = d->end_reserved,
+		.peak_allocated = allocated, .end_allocated = d->end_allocated,
+	};
+	for (uint32_t i = 0; i < d->log_count; i++) {
+		const struct frag_logged *e = &d->log[i];
+
+		if (e->role == FRAG_ROLE_CALL)
+			change(&reserved, e->size, e->action == FRAG_ACT_SEGMENT_ALLOC
+			       || e->action == FRAG_ACT_SEGMENT_MAP, &out->peak_reserved);
+		else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_FREE
+			 || e->role == FRAG_ROLE_DEFER)
+			change(&allocated, rounded(e->size), e->role == FRAG_ROLE_ALLOC,
+			       &out->peak_allocated);
+	}
+	if (out->peak_reserved < d->end_reserved)
+		out->peak_reserved = d->end_reserved;
+	if (out->peak_allocated < d->end_allocated)
+		out->peak_allocated = d->end_allocated;
+}
+
+const char *const frag_snapshot_version_names[] = {
+	"torch_version", "pytorch_version", "version", "fragsim", NULL,
+};
+
+bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *buf, size_t size)
+{
+	const char *name = frag_snapshot_version_names[which];
+	const struct frag_value *settings = frag_dict_get(&s->values, &s->root,
+							  "allocator_settings");
+	const struct frag_value *value = frag_dict_get(&s->values, &s->root, name);
+
+	/* fragsim's own snapshots have a dict among the settings */
+	if (!frag_is(value, FRAG_STRING))
+		value = frag_dict_get(&s->values, frag_dict_get(&s->values, settings, name),
+				      "version");
+	if (!frag_is(value, FRAG_STRING) || !value->length || value->length >= size)
+		return false;
+	memcpy(buf, value->as.text, value->length);
+	buf[value->length] = '\0';
+	return true;
+}
+
+#define SIZE_HIGHEST (UINT64_C(1) << 53)
+
+struct walk {
+	const struct frag_snapshot *s;
+	struct frag_map live;           /* addresses of the blocks at the moment */
+	uint64_t now;                   /* their bytes */
+	struct frag_host_memory host;
+};
+
+static uint64_t snapshot_host_size_of(const struct frag_snapshot *s, const struct frag_value *dict)
+{
+	uint64_t size;
+
+	return frag_value_u64(frag_dict_get(&s->values, dict, "size"), &size)
+	       && size <= SIZE_HIGHEST ? size : 0;
+}
+
+/* A file may claim anything. */
+static void snapshot_host_add(uint64_t *to, uint64_t much)
+{
+	*to = much > UINT64_MAX - *to ? UINT64_MAX : *to + much;
+}
+
+/* The block is there at the moment; one that is already is no other. */
+static bool snapshot_host_enter(struct walk *w, uint64_t addr, uint64_t size)
+{
+	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE)
+		return true;
+	snapshot_host_add(&w->now, size);
+	w->host.peak_bytes = w->now > w->host.peak_bytes ? w->now : w->host.peak_bytes;
+	return frag_map_add(&w->live, addr, 0);
+}
+
+/* Past its birth, backwards. */
+static void snapshot_host_leave(struct walk *w, uint64_t addr, uint64_t size)
+{
+	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE) {
+		frag_map_remove(&w->live, addr, 0);
+		w->now -= size < w->now ? size : w->now;
+		return;
+	}
+	snapshot_host_add(&w->host.live_bytes, size);
+	snapshot_host_add(&w->host.peak_bytes, size);
+	w->host.live++;
+}
+
+/* Blocks that are allocated at the end. A list that is in many places is not read as often. */
+static bool enter_end(struct walk *w)
+{
+	const struct frag_values *v = &w->s->values;
+	const struct frag_value *segments = frag_dict_get(v, &w->s->root, "host_segments");
+	uint64_t left = v->cells, addr;
+
+	for (uint32_t i = 0; i < frag_list_count(segments); i++) {
+		const struct frag_value *segment = frag_list_at(v, segments, i);
+		const struct frag_value *blocks = frag_dict_get(v, segment, "blocks");
+
+		for (uint32_t k = 0; k < frag_list_count(blocks) && left; k++, left--) {
+			const struct frag_value *block = frag_list_at(v, blocks, k);
+
+			if (!frag_text_is(frag_dict_get(v, block, "state"), "active_allocated")
+			    || !frag_value_u64(frag_dict_get(v, block, "address"), &addr))
+				continue;
+			if (!snapshot_host_enter(w, addr, snapshot_host_size_of(w->s, block)))
+				return false;
+		}
+	}
+	w->host.live_bytes = w->now;
+	w->host.live = w->live.count;
+	return true;
+}
+
+/*
+ * Backwards an alloc ends a block and a free begins one, so the bytes in use reach their peak
+ * although the first state is unknown.
+ */
+static bool walk_back(struct walk *w)
+{
+	const struct frag_values *v = &w->s->values;
+	const struct frag_value *log = frag_dict_get(v, &w->s->root, "host_traces");
+	bool good = true;
+
+	w->host.events = frag_list_count(log);
+	for (uint32_t i = frag_list_count(log); i-- > 0 && good;) {
+		const struct frag_value *event = frag_list_at(v, log, i);
+		const struct frag_value *action = frag_dict_get(v, event, "action");
+		uint64_t addr;
+
+		if (!frag_value_u64(frag_dict_get(v, event, "addr"), &addr))
+			continue;
+		if (frag_text_is(action, "alloc"))
+			snapshot_host_leave(w, addr, snapshot_host_size_of(w->s, event));
+		else if (frag_text_is(action, "free_requested"))
+			good = snapshot_host_enter(w, addr, snapshot_host_size_of(w->s, event));
+	}
+	return good;
+}
+
+int frag_snapshot_host(const struct frag_snapshot *s, struct frag_host_memory *out)
+{
+	struct walk w = { .s = s };
+	bool good = frag_map_init(&w.live, frag_hash_seed()) && enter_end(&w) && walk_back(&w);
+
+	frag_map_fini(&w.live);
+	*out = w.host;
+	return good ? 0 : frag_fail_nomem(s->err);
+}
