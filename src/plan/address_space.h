@@ -1,9 +1,9 @@
 /*
- * address_space.h - the buffers of one address space as numbers, side by side, for who places
- * them again and again.
+ * address_space.h - the buffers of one address space as arrays of numbers.
  *
- * Time is counted in sections: runs of births without an end between them. Two buffers live at a
- * time if they share a section, as at the last birth of it all of its buffers live.
+ * Time is counted in sections: runs of allocations without a free between them. Two buffers
+ * overlap in time if they share a section, because all buffers of a section are allocated at its
+ * last step.
  */
 #ifndef PLAN_ADDRESS_SPACE_H
 #define PLAN_ADDRESS_SPACE_H
@@ -19,7 +19,7 @@ struct frag_space {
 	uint32_t *from, *to;            /* by item: sections, half open, at least one */
 	double *life;                   /* by item: in times of the trace, or steps */
 	uint64_t *size, *offset;        /* by item */
-	uint64_t *contention;           /* by item: the most that lives at any of its times */
+	uint64_t *contention;           /* by item: the peak of live bytes during its life */
 	uint64_t *live;                 /* by time */
 	uint32_t *beside;               /* by time: items that live */
 	uint64_t *align, *fixed;        /* by item: at least 1; its offset, or UINT64_MAX */
@@ -27,7 +27,7 @@ struct frag_space {
 	uint64_t fixed_end;             /* the highest end of a fixed item */
 	bool constrained;               /* an item is fixed or aligned */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
-	uint64_t *step, *last;          /* by time: its first and its last birth */
+	uint64_t *step, *last;          /* by time: its first and its last allocation */
 	uint32_t *buffer;               /* by item: of the plan */
 	uint64_t bound;
 	uint32_t peak;                  /* the first time where that lives */
@@ -43,7 +43,7 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 	return rest ? low + (s->align[item] - rest) : low;
 }
 
-/* -FRAG_ENOMEM; fini is due either way. */
+/* Returns -FRAG_ENOMEM. The caller must call fini in each case. */
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
