@@ -74,6 +74,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 		return -FRAG_ENOMEM;
 	k = &h->blocks[b];
 	k->state = FRAG_PENDING;
+	FRAG_ASSERT(h->ready_count <= h->pending_count);
 	k->pending_at = h->pending_count;
 	h->pending[h->pending_count++] = (struct pending){
 		.block = b, .owner = owner, .freed = h->deferred++,
@@ -87,6 +88,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 /* Over an entry that nobody needs any more. */
 static void move_pending(struct frag_heap *h, uint32_t from, uint32_t to)
 {
+	FRAG_ASSERT(from < h->pending_capacity && to < h->pending_capacity);
 	if (from == to)
 		return;
 	h->pending[to] = h->pending[from];
@@ -113,6 +115,7 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	if (!exists(h, b) || h->blocks[b].state != FRAG_PENDING)
 		return frag_refuse_block(h, __func__, b, "is not pending");
 	at = h->blocks[b].pending_at;
+	FRAG_ASSERT(at < h->pending_count && h->pending[at].block == b);
 	if (at < h->ready_count)
 		return 0;
 	mine = h->pending[at];
@@ -137,6 +140,7 @@ void frag_heap_order_ready(struct frag_heap *h, bool all)
 {
 	struct pending *p = h->pending;
 
+	FRAG_ASSERT(h->ready_count <= h->pending_count);
 	if (all)
 		h->ready_count = h->pending_count;
 	if (h->ready_count < 2)
@@ -225,6 +229,7 @@ __attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32
 {
 	uint32_t other;
 
+	FRAG_ASSERT(keep > 0 && keep < h->blocks[b].bytes);
 	frag_list_out(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
 	other = cut(h, b, upper ? h->blocks[b].bytes - keep : keep);
@@ -281,6 +286,7 @@ __attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32
 	const bool whole = !h->segments[h->blocks[b].segment].slot_size;
 	const uint32_t prev = h->blocks[b].prev, next = h->blocks[b].next;
 
+	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED);
 	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
 		block_merge(h, &b, next);
 		h->totals.merges += whole;

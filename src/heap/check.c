@@ -122,6 +122,7 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	uint64_t offset = 0, unmapped = 0;
 	uint32_t prev = NONE, live = 0;
 
+	FRAG_ASSERT(s->in_use);
 	if (s->list >= h->index.count || h->index.lists[s->list].pool != s->pool)
 		return frag_fail(err, FRAG_ECHECK, "segment %u: its free list is of another pool",
 				 s->ordinal);

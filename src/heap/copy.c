@@ -30,6 +30,8 @@ struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_devic
 	struct frag_heap *h = malloc(sizeof(*h));
 	bool good;
 
+	FRAG_ASSERT(dev != from->dev);
+	FRAG_ASSERT(from->ready_count <= from->pending_count);
 	if (!h)
 		return NULL;
 	*h = *from;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/array_grow.h"
 
 /* A tree of so many is small again. Well below FRAG_FEW, so that it is not one by turns. */
@@ -45,6 +46,7 @@ static void plant(struct frag_bunches *all, struct frag_free_set *bunch)
 	const struct frag_free_array *few = &all->few[bunch->at];
 	frag_root root = 0;
 
+	FRAG_ASSERT(!(bunch->count & FRAG_BUNCH_TREE) && bunch->count);
 	for (uint32_t i = 0; i < bunch->count; i++)
 		frag_tree_insert(&all->nodes, &root, FRAG_BY_SIZE, &few->entry[i]);
 	frag_few_drop(all, bunch->at);

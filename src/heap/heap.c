@@ -9,6 +9,7 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 {
 	struct frag_heap *h = calloc(1, sizeof(*h));
 
+	FRAG_ASSERT(dev && index);
 	if (!h)
 		return NULL;
 	h->dev = dev;
@@ -60,11 +61,13 @@ void frag_heap_keep_all(struct frag_heap *h)
 
 void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
 {
+	FRAG_ASSERT(!h->segment_count);
 	h->ties = ties;
 }
 
 void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count)
 {
+	FRAG_ASSERT(places || !count);
 	free(h->places);
 	h->places = places;
 	h->place_count = count;
@@ -72,6 +75,7 @@ void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count)
 
 void frag_heap_renew(struct frag_heap *h, frag_block b)
 {
+	FRAG_ASSERT(exists(h, b));
 	frag_renew(h, b);
 }
 

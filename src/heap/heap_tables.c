@@ -30,6 +30,7 @@ void frag_gap_in(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_gap_entry(h, b);
 
+	FRAG_ASSERT(h->segments[h->blocks[b].segment].list < h->gaps.count);
 	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
 	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
@@ -38,6 +39,7 @@ void frag_gap_out(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_gap_entry(h, b);
 
+	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
 	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 

@@ -15,6 +15,7 @@ static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 	uint32_t word = bin / 64, at = word / 64;
 	uint64_t rest = bins->full[word] & ((UINT64_C(1) << bin % 64) - 1);
 
+	FRAG_ASSERT(bin < 64 * 64 * FRAG_SUMMARIES);
 	if (rest)
 		return word * 64 + frag_highest_bit(rest);
 	rest = bins->summary[at] & ((UINT64_C(1) << word % 64) - 1);
@@ -36,6 +37,7 @@ bool frag_index_init(struct frag_index *x, enum frag_order order)
 
 void frag_index_fini(struct frag_index *x)
 {
+	FRAG_ASSERT(!x->lists || x->count <= x->capacity);
 	for (uint32_t i = 0; i < x->count; i++)
 		free(x->lists[i].bins);
 	free(x->lists);
@@ -119,6 +121,7 @@ void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t larges
 {
 	uint32_t i = x->leaves + list;
 
+	FRAG_ASSERT(list < x->count);
 	x->lists[list].largest = largest;
 	x->top[i] = largest;
 	while (i > 1) {
@@ -173,6 +176,7 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 {
 	struct frag_bins *bins = new_bins(x, l->count);
 
+	FRAG_ASSERT(!l->bins);
 	l->longest = bins ? UINT32_MAX : 2 * l->longest;
 	if (!bins)
 		return;
@@ -191,6 +195,7 @@ static void renew_largest(struct frag_index *x, uint32_t list)
 	const uint64_t largest =
 		frag_tree_largest(&x->bunches.nodes, x->lists[list].root, x->order);
 
+	FRAG_ASSERT(x->order != FRAG_BY_SIZE);
 	if (largest != x->lists[list].largest)
 		frag_index_set_largest(x, list, largest);
 }
@@ -220,6 +225,7 @@ void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const str
 void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now)
 {
+	FRAG_ASSERT(list < x->count);
 	frag_tree_resize(&x->bunches.nodes, x->lists[list].root, old, now);
 	renew_largest(x, list);
 }
@@ -229,6 +235,7 @@ void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct f
 {
 	struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(list < x->count && x->order == FRAG_BY_KEY);
 	frag_tree_insert_keyed(&x->bunches.nodes, &l->root, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
@@ -239,6 +246,7 @@ void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct f
 {
 	struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(x->order == FRAG_BY_KEY && l->count > 0);
 	frag_tree_remove_below(&x->bunches.nodes, &l->root, FRAG_BY_KEY, e);
 	l->count--;
 	renew_largest(x, list);
@@ -250,6 +258,7 @@ const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uin
 	const struct frag_free_list *l = &x->lists[list];
 	static const struct frag_entry first = { .size = 0 };
 
+	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
 	if (bytes > l->largest)
 		return NULL;
 	return frag_tree_fit(&x->bunches.nodes, l->root, x->order, &first, bytes);
@@ -260,6 +269,7 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 {
 	const struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(list < x->count);
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
@@ -293,6 +303,7 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 	const struct frag_entry *found;
 	uint32_t bin;
 
+	FRAG_ASSERT(list < x->count);
 	if (x->order != FRAG_BY_SIZE)
 		return frag_tree_before(&x->bunches.nodes, l->root, x->order, key);
 	if (!l->bins)
@@ -310,6 +321,7 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 {
 	const struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
 	return bytes > l->largest
 		       ? NULL
 		       : frag_tree_fit(&x->bunches.nodes, l->root, x->order, from, bytes);

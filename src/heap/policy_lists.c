@@ -19,6 +19,7 @@ void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 /* No verb leaves more than two free blocks that were not there before. */
 bool frag_sorted_room(struct frag_heap *h)
 {
+	FRAG_ASSERT(h->sorted);
 	return !h->sorter.which || frag_index_reserve_lists(&h->index, 2);
 }
 
@@ -30,10 +31,12 @@ void frag_sorted_in(struct frag_heap *h, uint32_t b)
 	struct block *k = &h->blocks[b];
 	struct frag_entry e;
 
+	FRAG_ASSERT(h->sorted);
 	k->list = !by->which ? segment.list
 		: frag_index_list(&h->index, segment.pool,
 				  by->which(by->state, by->param, &segment, &view));
 	k->key = by->key ? by->key(by->state, by->param, &segment, &view) : 0;
+	FRAG_ASSERT(k->list < h->index.count);
 	e = frag_sorted_entry(h, b);
 	if (h->index.order == FRAG_BY_KEY)
 		frag_index_insert_keyed(&h->index, k->list, &e,
@@ -46,6 +49,8 @@ void frag_sorted_out(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_sorted_entry(h, b);
 
+	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	FRAG_ASSERT(h->blocks[b].list < h->index.count);
 	if (h->index.order == FRAG_BY_KEY)
 		frag_index_remove_keyed(&h->index, h->blocks[b].list, &e);
 	else

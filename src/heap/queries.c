@@ -106,6 +106,7 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 {
+	FRAG_ASSERT(exists(h, b));
 	return h->segments[h->blocks[b].segment].addr;
 }
 

@@ -71,6 +71,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		frag_gap_in(h, unmapped);
 	h->blocks[b].state = FRAG_DETACHED;
 	s->mapped += bytes;
+	FRAG_ASSERT(s->mapped <= s->bytes);
 	h->totals.reserved += bytes;
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	frag_note_step_peaks(h);
@@ -125,6 +126,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 		frag_list_in(h, h->blocks[b].next);
 	}
 	h->blocks[b].state = FRAG_UNMAPPED;
+	FRAG_ASSERT(s->mapped >= bytes && h->totals.reserved >= bytes);
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
 	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
@@ -162,6 +164,7 @@ void frag_range_close(struct frag_heap *h, uint32_t s)
 	uint32_t b = g->first;
 	uint64_t cost;
 
+	FRAG_ASSERT(g->in_use && g->page);
 	while (b != NONE) {
 		uint64_t offset = h->blocks[b].offset;
 		uint32_t next;
@@ -178,6 +181,7 @@ void frag_range_close(struct frag_heap *h, uint32_t s)
 /* The unmapped end of a range, which is in no list, goes. */
 static void drop_end(struct frag_heap *h, uint32_t b)
 {
+	FRAG_ASSERT(h->blocks[b].prev != NONE && h->blocks[b].next == NONE);
 	h->blocks[h->blocks[b].prev].next = NONE;
 	frag_release_record(h, b);
 }

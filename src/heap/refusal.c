@@ -12,6 +12,7 @@
 __attribute__((format(printf, 3, 0)))
 static void add_rule(struct frag_heap *h, int used, const char *rule, va_list args)
 {
+	FRAG_ASSERT(used > 0 && (size_t)used < sizeof(h->refusal));
 	frag_vsnprintf(h->refusal + used, sizeof(h->refusal) - (size_t)used, rule, args);
 }
 
@@ -45,6 +46,7 @@ static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
 	};
 	const struct block *k = &h->blocks[b];
 
+	FRAG_ASSERT(exists(h, b));
 	return snprintf(h->refusal, sizeof(h->refusal), "%s: block %" PRIu32 " (segment %" PRIu32
 			", offset %" PRIu64 ", %" PRIu64 " bytes, %s) ", verb, b,
 			h->segments[k->segment].ordinal, k->offset, k->bytes, states[k->state]);

@@ -49,6 +49,7 @@ static bool release_cached_add(const struct frag_heap *h, struct turns *t, uint3
 		.ordinal = h->blocks[b].order,
 	};
 
+	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
 	if (!t->rank(h, b, t->ctx, turn.rank))
 		return true;
 	if (!frag_grow(&t->turns, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->turns)))
@@ -62,6 +63,7 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 	const struct block *k = &h->blocks[b];
 	const struct segment *s = &h->segments[k->segment];
 
+	FRAG_ASSERT(k->state == FRAG_FREE);
 	return s->page && !s->kept && frag_whole_pages(s, k->offset, k->bytes);
 }
 
@@ -102,6 +104,7 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	bool room = true;
 	int rc = 0;
 
+	FRAG_ASSERT(rank);
 	for (uint32_t i = 0; i < h->idle_count && room; i++)
 		room = release_cached_add(h, &t, h->segments[h->idle[i]].first);
 	for (uint32_t i = 0; i < lists && room; i++)

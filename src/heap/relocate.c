@@ -10,6 +10,7 @@ bool frag_heap_can_fork(const struct frag_heap *h)
 
 int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h)
 {
+	FRAG_ASSERT(frag_heap_can_fork(h));
 	fork->device = *h->dev;
 	fork->heap = frag_heap_copy(h, &fork->device);
 	return fork->heap ? 0 : -FRAG_ENOMEM;
@@ -46,6 +47,7 @@ struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t ow
 /* A record on its way from one number to another: out of all lists that name it, and in again. */
 static void take_out(struct frag_heap *h, uint32_t b)
 {
+	FRAG_ASSERT(exists(h, b));
 	if (h->blocks[b].state == FRAG_FREE)
 		frag_list_out(h, b);
 	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
@@ -69,6 +71,7 @@ static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
 	struct block *k = &h->blocks[b];
 	const bool gap = k->state == FRAG_UNMAPPED;
 
+	FRAG_ASSERT(k->state != FRAG_DETACHED);
 	if (k->prev == NONE)
 		h->segments[k->segment].first = b;
 	else if (k->prev != from)
@@ -130,6 +133,7 @@ struct frag_moves frag_heap_moves(const struct frag_heap *h)
 int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t count,
 			uint64_t bytes)
 {
+	FRAG_ASSERT(moved || !count);
 	if (!frag_grow(&h->moved, &h->moved_capacity, count, sizeof(*h->moved)))
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < count; i++)

@@ -21,12 +21,14 @@ static uint32_t new_segment(struct frag_heap *h)
 			return NONE;
 		return h->segment_count++;
 	}
+	FRAG_ASSERT(!h->segments[s].in_use);
 	h->unused_segment = h->segments[s].first;
 	return s;
 }
 
 static void drop_segment(struct frag_heap *h, uint32_t s)
 {
+	FRAG_ASSERT(s < h->segment_count);
 	h->segments[s].in_use = false;
 	h->segments[s].first = h->unused_segment;
 	h->unused_segment = s;
@@ -42,6 +44,7 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 	uint32_t b = frag_new_block(h);
 	struct segment *g = &h->segments[s];
 
+	FRAG_ASSERT(bytes > 0 && (!page || bytes % page == 0));
 	FRAG_ASSERT(b != NONE && list < h->index.count);
 	*g = (struct segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
@@ -162,6 +165,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	why = why_not_release(g, &h->blocks[whole]);
 	if (why)
 		return frag_refuse_block(h, __func__, whole, "%s", why);
+	FRAG_ASSERT(!g->live && h->totals.reserved >= g->mapped);
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	rc = g->page ? h->dev->ops->unreserve(h->dev, g->addr, g->bytes, &cost)

@@ -17,6 +17,7 @@
 /* Does the list exist, for the pool of this segment? */
 static bool suits(const struct frag_heap *h, frag_list list, const struct segment *s)
 {
+	FRAG_ASSERT(s->in_use);
 	return list < h->index.count && h->index.lists[list].pool == s->pool;
 }
 

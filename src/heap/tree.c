@@ -55,6 +55,7 @@ uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
 		pool->roomy = false;
 		n = pool->used++;
 	}
+	FRAG_ASSERT(n < pool->capacity);
 	pool->nodes[n].count = 0;
 	pool->nodes[n].leaf = leaf;
 	return n;
@@ -62,6 +63,7 @@ uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
 
 void frag_nodes_drop(struct frag_nodes *pool, uint32_t n)
 {
+	FRAG_ASSERT(n && n < pool->used);
 	pool->nodes[n].child[0] = pool->unused;
 	pool->unused = n;
 }
@@ -142,6 +144,7 @@ static void open_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 {
 	uint32_t rest = n->count - at;
 
+	FRAG_ASSERT(at <= n->count && n->count < FRAG_FANOUT);
 	memmove(&n->low[at + 1], &n->low[at], rest * sizeof(n->low[0]));
 	if (has_sizes(n, order))
 		memmove(&n->largest[at + 1], &n->largest[at], rest * sizeof(n->largest[0]));
@@ -154,6 +157,7 @@ static void close_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 {
 	uint32_t rest = --n->count - at;
 
+	FRAG_ASSERT(at <= n->count);
 	memmove(&n->low[at], &n->low[at + 1], rest * sizeof(n->low[0]));
 	if (has_sizes(n, order))
 		memmove(&n->largest[at], &n->largest[at + 1], rest * sizeof(n->largest[0]));
@@ -165,6 +169,7 @@ static void close_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 static void tree_append(struct frag_node *to, const struct frag_node *from, uint32_t at,
 			uint32_t count, enum frag_order order)
 {
+	FRAG_ASSERT(to->leaf == from->leaf && to->count + count <= FRAG_FANOUT);
 	memcpy(&to->low[to->count], &from->low[at], count * sizeof(to->low[0]));
 	if (has_sizes(to, order))
 		memcpy(&to->largest[to->count], &from->largest[at],
@@ -354,6 +359,7 @@ struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root,
 {
 	const struct frag_node *n = &pool->nodes[root];
 
+	FRAG_ASSERT(root);
 	if (n->leaf) {
 		memcpy(out, n->low, n->count * sizeof(n->low[0]));
 		out += n->count;
@@ -371,6 +377,7 @@ void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag
 	struct path path;
 	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
 
+	FRAG_ASSERT(root);
 	pool->nodes[leaf].low[frag_node_rank(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
 	describe_path(pool, &path, FRAG_BY_ADDRESS);
 }
