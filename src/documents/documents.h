@@ -1,6 +1,6 @@
 /*
- * documents.h - fragsim's own files, as they are written. Their readers are beside them:
- * result_read.h, profile.h. The man pages of section 5 say what is in each.
+ * documents.h - fragsim's own files, as they are written. Their readers are in the same
+ * module. The man pages of section 5 describe each file.
  */
 #ifndef DOCUMENTS_DOCUMENTS_H
 #define DOCUMENTS_DOCUMENTS_H
@@ -24,7 +24,7 @@
 #include "search/extrapolation.h"
 #include "search/tune_search.h"
 
-/* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
+/* The result object: fragsim-result(5). answers: one a run; NULL: there are none. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
 		      const struct frag_diagnosis *answers, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err);

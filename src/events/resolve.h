@@ -3,8 +3,21 @@
 #define EVENTS_RESOLVE_H
 
 #include "events/block_lifetimes.h"
-#include "events/user_stacks.h"
 #include "trace/name_tables.h"
+#include "trace/stacks.h"
+
+/*
+ * The stacks of a source without the frames that are not the program's.
+ *
+ * Where a stack has none of the program's, it is left with those of packages, then with
+ * PyTorch's, and at last with all. What is left has numbers of its own, so that stacks that
+ * differed in the rest are one.
+ */
+struct frag_own_stacks {
+	struct frag_stack_table table;
+	struct frag_map number;         /* by that of the source */
+	struct frag_frame *frames;      /* of one stack */
+};
 
 /* Bad events that were left out, by kind. */
 #define FRAG_KINDS_MAX 32

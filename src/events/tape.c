@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/bug.h"
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
@@ -448,4 +449,309 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 		memcpy(t->events, from->events, bytes);
 	tape_resize(t, which, sizes);
 	return t;
+}
+
+struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape)
+{
+	struct frag_tape_reader *r = malloc(sizeof(*r));
+
+	if (r) {
+		r->tape = tape;
+		frag_tape_seek(r, 0);
+	}
+	return r;
+}
+
+void frag_tape_reader_del(struct frag_tape_reader *r)
+{
+	free(r);
+}
+
+/* The first rare event at or after the place. */
+static uint32_t find_rare(const struct frag_tape *t, uint32_t event)
+{
+	uint32_t low = 0, high = t->rare_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (t->rare[middle].event < event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void take_gap(struct frag_tape_reader *r)
+{
+	const struct frag_tape_gap *gap = &r->tape->gaps[r->next_gap++];
+
+	r->skipped = gap->step - gap->event;
+}
+
+void frag_tape_seek(struct frag_tape_reader *r, uint64_t event)
+{
+	const struct frag_tape *t = r->tape;
+	const uint32_t to = event < t->count ? (uint32_t)event : t->count;
+	uint32_t i = to / FRAG_TAPE_STRIDE * FRAG_TAPE_STRIDE;
+
+	r->next = to;
+	r->next_rare = find_rare(t, to);
+	r->next_alloc = i < t->count ? t->allocs_before[i / FRAG_TAPE_STRIDE] : t->alloc_count;
+	for (; i < to; i++)
+		r->next_alloc += frag_tape_is_alloc(&t->events[i]);
+	r->skipped = 0;
+	for (r->next_gap = 0; r->next_gap < t->gap_count && t->gaps[r->next_gap].event < to;)
+		take_gap(r);
+}
+
+uint64_t frag_tape_at(const struct frag_tape_reader *r)
+{
+	return r->next;
+}
+
+static struct frag_handle id_of(const struct frag_tape *t, uint64_t alloc)
+{
+	uint64_t id = t->ids[alloc], length;
+	const char *text;
+
+	if (!(id & FRAG_TAPE_TEXT_ID))
+		return (struct frag_handle){ .number = id };
+	text = t->texts + (id & ~FRAG_TAPE_TEXT_ID);
+	memcpy(&length, text, sizeof(length));
+	return (struct frag_handle){ .text = text + sizeof(length), .number = length };
+}
+
+static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
+{
+	const struct frag_tape *t = r->tape;
+	const struct frag_tape_rare *rare = &t->rare[r->next_rare++];
+
+	ev->fraction = rare->fraction;
+	ev->ended_count = rare->ended_count;
+	if (rare->ended_count)
+		ev->ended = &t->ended[rare->ended];
+	if (rare->text.text)
+		ev->text = frag_tape_text(t->texts, rare);
+}
+
+/* What few events have. One by one: of a literal of so many bytes GCC makes a slow `rep stos`. */
+static inline void clear_rest(struct frag_event *ev)
+{
+	ev->bytes = 0;
+	ev->ended_count = 0;
+	ev->ended = NULL;
+	ev->id = (struct frag_handle){ .text = NULL };
+	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
+	ev->t = ev->fraction = 0;
+	ev->place = NULL;
+}
+
+/* Decodes the next event to the i-th of the batch. */
+static inline void tape_reader_read_event(struct frag_tape_reader *r, uint32_t i)
+{
+	const struct frag_tape *t = r->tape;
+	const struct frag_tape_event *from = &t->events[r->next];
+	const struct frag_tape_site *site = &t->sites[from->site];
+	struct frag_event *ev = &r->events[i];
+	const uint64_t value = from->word >> FRAG_TAPE_VALUE_SHIFT;
+
+	if (r->next_gap < t->gap_count && t->gaps[r->next_gap].event == r->next)
+		take_gap(r);
+	ev->step = r->next + r->skipped;
+	ev->slot = from->slot;
+	ev->waits = from->word & FRAG_TAPE_WAITS;
+	ev->op = (uint8_t)frag_tape_op(from);
+	ev->device = site->device;
+	ev->stream = site->stream;
+	ev->pool = site->pool;
+	ev->stream_order = site->stream_order;
+	ev->tag = site->tag;
+	ev->members = site->members;
+	r->stacks[i] = site->stack;
+	clear_rest(ev);
+	if (frag_tape_is_alloc(from)) {
+		const uint32_t alloc = r->next_alloc++;
+
+		ev->bytes = value;
+		ev->id = id_of(t, alloc);
+		if (alloc < t->spot_count && t->spots[alloc].initial != UINT32_MAX)
+			ev->place = &t->spots[alloc];
+	} else if (ev->members & FRAG_HAS_ID) {
+		ev->id = id_of(t, value);
+	}
+	if (ev->members & FRAG_HAS_T)
+		ev->t = t->times[r->next];
+	if (from->word & FRAG_TAPE_RARE)
+		read_rare(r, ev);
+	r->next++;
+}
+
+void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batch *batch)
+{
+	const uint32_t end = until < r->tape->count ? (uint32_t)until : r->tape->count;
+	uint32_t count = 0;
+
+	FRAG_ASSERT(r->next <= r->tape->count);
+	while (count < FRAG_TAPE_BATCH && r->next < end)
+		tape_reader_read_event(r, count++);
+	*batch = (struct frag_batch){
+		.events = r->events, .count = count, .stacks = r->stacks,
+	};
+}
+
+#define GONE UINT32_MAX
+
+/* The tape that is made, and which number an alloc of the whole tape has there. */
+struct part {
+	const struct frag_tape *from;
+	struct frag_tape *to;
+	uint32_t *alloc_of;
+	uint32_t allocs;    /* of the whole tape, so far */
+	uint32_t rare, gap; /* likewise */
+	uint64_t skipped;   /* steps of the whole tape ahead of its numbers */
+};
+
+/* Allocates each array for the events of this device. */
+static bool make_room(struct part *p, uint32_t events, uint32_t rare)
+{
+	const struct frag_tape *from = p->from;
+	struct frag_tape *t = p->to;
+	const size_t room = (size_t)events + 1;
+
+	t->events = malloc(room * sizeof(*t->events));
+	t->ids = malloc(room * sizeof(*t->ids));
+	t->times = from->times ? malloc(room * sizeof(*t->times)) : NULL;
+	t->gaps = malloc(room * sizeof(*t->gaps));
+	t->rare = malloc(((size_t)rare + 1) * sizeof(*t->rare));
+	t->sites = malloc(((size_t)from->site_count + 1) * sizeof(*t->sites));
+	t->allocs_before = malloc((room / FRAG_TAPE_STRIDE + 1) * sizeof(*t->allocs_before));
+	p->alloc_of = malloc(((size_t)from->alloc_count + 1) * sizeof(*p->alloc_of));
+	return t->events && t->ids && (t->times || !from->times) && t->gaps && t->rare && t->sites
+	       && t->allocs_before && p->alloc_of;
+}
+
+static bool tape_device_concerns(const struct frag_tape *t, uint32_t event, uint32_t device)
+{
+	const uint32_t of = t->sites[t->events[event].site].device;
+
+	return of == device || of == FRAG_ALL;
+}
+
+static void tape_device_add_gap(struct frag_tape *t, uint64_t step)
+{
+	const struct frag_tape_gap *last = t->gap_count ? &t->gaps[t->gap_count - 1] : NULL;
+
+	if (!last || last->step + (t->count - last->event) != step)
+		t->gaps[t->gap_count++] = (struct frag_tape_gap){ .event = t->count, .step = step };
+}
+
+/* Appends the i-th event of the whole tape; gaps and rare parts refer to it by t->count. */
+static void tape_device_add_event(struct part *p, uint32_t i)
+{
+	struct frag_tape *t = p->to;
+	struct frag_tape_event e = p->from->events[i];
+	const uint64_t low = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
+
+	if (t->count % FRAG_TAPE_STRIDE == 0)
+		t->allocs_before[t->count / FRAG_TAPE_STRIDE] = t->alloc_count;
+	tape_device_add_gap(t, i + p->skipped);
+	if (frag_tape_is_alloc(&e)) {
+		p->alloc_of[p->allocs] = t->alloc_count;
+		t->ids[t->alloc_count++] = p->from->ids[p->allocs];
+	} else if (p->from->sites[e.site].members & FRAG_HAS_ID) {
+		e.word = (e.word & low)
+			 | (uint64_t)p->alloc_of[e.word >> FRAG_TAPE_VALUE_SHIFT]
+				   << FRAG_TAPE_VALUE_SHIFT;
+	}
+	if (e.word & FRAG_TAPE_RARE) {
+		t->rare[t->rare_count] = p->from->rare[p->rare];
+		t->rare[t->rare_count++].event = t->count;
+	}
+	if (t->times)
+		t->times[t->count] = p->from->times[i];
+	t->events[t->count++] = e;
+}
+
+static void copy_events(struct part *p, uint32_t device)
+{
+	const struct frag_tape *from = p->from;
+
+	for (uint32_t i = 0; i < from->count; i++) {
+		const struct frag_tape_event *e = &from->events[i];
+
+		if (p->gap < from->gap_count && from->gaps[p->gap].event == i) {
+			p->skipped = from->gaps[p->gap].step - i;
+			p->gap++;
+		}
+		if (tape_device_concerns(from, i, device))
+			tape_device_add_event(p, i);
+		p->allocs += frag_tape_is_alloc(e);
+		p->rare += (e->word & FRAG_TAPE_RARE) != 0;
+	}
+	memcpy(p->to->sites, from->sites, from->site_count * sizeof(*from->sites));
+	for (uint32_t i = 0; i < from->site_count; i++)
+		if (p->to->sites[i].device != FRAG_ALL)
+			p->to->sites[i].device = 0;
+	p->to->site_count = from->site_count;
+}
+
+/* Returns a tape that shares texts and tags with the whole one, and has no events yet. */
+static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_t device)
+{
+	const struct frag_trace_info *info = frag_tape_info(from);
+	struct frag_tape *t = malloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct frag_tape){
+		.trace = from->trace,
+		.symbols = from->symbols,
+		.ended = from->ended,
+		.ended_count = from->ended_count,
+		.texts = from->texts,
+		.text_bytes = from->text_bytes,
+		.tags = from->tags,
+		.info = *info,
+		.part = true,
+		.device = device,
+	};
+	t->symbols.of = t;
+	t->info.devices = info->devices + device;
+	t->info.device_count = 1;
+	return t;
+}
+
+uint32_t frag_tape_first_device(const struct frag_tape *tape)
+{
+	return tape->part ? tape->device : 0;
+}
+
+/* Counts the events of the device first, so that each table is allocated once. */
+int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
+			struct frag_error *err)
+{
+	struct part p = { .from = from };
+	uint32_t events = 0, rare = 0;
+
+	*out = NULL;
+	if (frag_tape_info(from)->device_count == 1 || from->symbols.initial_count
+	    || from->spot_count)
+		return 0;
+	for (uint32_t i = 0; i < from->count; i++)
+		if (tape_device_concerns(from, i, device)) {
+			events++;
+			rare += (from->events[i].word & FRAG_TAPE_RARE) != 0;
+		}
+	p.to = tape_device_begin(from, device);
+	if (p.to && make_room(&p, events, rare)) {
+		copy_events(&p, device);
+		p.to->info.events = p.to->count;
+		*out = p.to;
+	} else {
+		frag_tape_del(p.to);
+	}
+	free(p.alloc_of);
+	return *out ? 0 : frag_fail_nomem(err);
 }

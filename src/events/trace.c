@@ -5,13 +5,83 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/hash.h"
 #include "base/escape.h"
+#include "base/hash.h"
 #include "events/readers.h"
 #include "events/recording_info.h"
 #include "events/resolve.h"
+#include "trace/stacks.h"
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
+
+static bool own_stacks_init(struct frag_own_stacks *s, uint64_t seed)
+{
+	*s = (struct frag_own_stacks){ .frames = NULL };
+	if (!frag_stacks_init(&s->table, seed) || !frag_map_init(&s->number, seed))
+		return false;
+	s->frames = malloc(FRAG_FRAMES_MAX * sizeof(*s->frames));
+	return s->frames != NULL;
+}
+
+static void own_stacks_fini(struct frag_own_stacks *s)
+{
+	frag_stacks_fini(&s->table);
+	frag_map_fini(&s->number);
+	free(s->frames);
+}
+
+/* What is left of a stack makes no difference between packages and Python's own modules. */
+static enum frag_origin origin_of(const struct frag_frame *f)
+{
+	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
+
+	return origin == FRAG_ORIGIN_PYTHON ? FRAG_ORIGIN_PACKAGE : origin;
+}
+
+/* The innermost frames of the stack, and the best that is among them. */
+static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
+			   const struct frag_source_ops *source, void *state,
+			   enum frag_origin *best)
+{
+	uint32_t count = 0;
+
+	*best = FRAG_ORIGIN_NATIVE;
+	while (at && count < FRAG_FRAMES_MAX) {
+		struct frag_frame *f = &s->frames[count++];
+		enum frag_origin origin;
+
+		source->frame(state, &at, f);
+		origin = origin_of(f);
+		*best = origin > *best ? origin : *best;
+	}
+	return count;
+}
+
+/* Keeps the frames of the best origin in the stack, and remembers the number of the result. */
+static uint32_t own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
+				const struct frag_source_ops *source, void *state)
+{
+	uint32_t own = frag_map_get(&s->number, stack), count;
+	enum frag_origin best;
+
+	FRAG_ASSERT(stack && s->frames);
+	if (own != FRAG_MAP_NONE)
+		return own;
+	own = 0;
+	count = read_stack(s, stack, source, state, &best);
+	for (uint32_t i = count; i-- > 0;) {
+		const struct frag_frame *f = &s->frames[i];
+		uint32_t frame;
+
+		if (origin_of(f) != best)
+			continue;
+		frame = frag_stacks_frame(&s->table, f);
+		own = frame ? frag_stacks_push(&s->table, frame, own) : 0;
+		if (!own)
+			return 0;
+	}
+	return frag_map_add(&s->number, stack, own) ? own : 0;
+}
 
 static struct frag_text trace_tag_text(const void *of, uint32_t tag)
 {
@@ -102,7 +172,7 @@ static int trace_make(struct frag_trace **out, const struct frag_source_ops *ops
 	t->info.device_count = t->devices.count;
 	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
 		    || (whole && !t->stacks)
-		    || (whole && python && !frag_own_stacks_init(&t->own, seed))
+		    || (whole && python && !own_stacks_init(&t->own, seed))
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed)
 		    || !frag_map_init(&t->released, seed)
@@ -204,7 +274,7 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->events);
 	free(t->records);
 	free(t->stacks);
-	frag_own_stacks_fini(&t->own);
+	own_stacks_fini(&t->own);
 	free(t->meta);
 	free(t->alloc_conf);
 	free(t->pytorch);
@@ -323,7 +393,7 @@ static bool own_stack(struct frag_trace *t, struct frag_record *rec)
 {
 	if (!(rec->members & FRAG_HAS_STACK) || !rec->stack)
 		return true;
-	rec->stack = frag_own_stacks_number(&t->own, rec->stack, t->source, t->state);
+	rec->stack = own_stacks_number(&t->own, rec->stack, t->source, t->state);
 	return rec->stack != 0;
 }
 

@@ -56,7 +56,7 @@ struct frag_page_tags {
 /* The text of a tag as it is shown; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
 struct frag_text frag_page_tag_text(const struct frag_page_tags *tags, uint32_t tag);
 
-/* The blocks of a share that were there at a device's peak with this number, and have been freed. */
+/* The freed blocks of a share that were live at a device's peak with this number. */
 struct frag_page_sum {
 	uint64_t bytes, blocks;
 	uint64_t peak;

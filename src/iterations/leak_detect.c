@@ -5,9 +5,160 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/format.h"
+#include "base/hash.h"
+#include "events/repeated_marks.h"
 #include "events/tape.h"
+#include "fragsim/trace.h"
 #include "live_blocks/live_blocks.h"
-#include "iterations/marked_tags.h"
+
+/*
+ * Tags that end with the name of a mark, as recorders write them.
+ *
+ * "linear | step 3 fwd", of a block that is born after the mark "step 3 fwd", is the same owner
+ * as "linear | step 4 fwd": it is known by the first of these tags, and called
+ * "linear | step # fwd".
+ */
+struct frag_marked_tags {
+	const struct frag_symbols *symbols;     /* of a tape: texts stay where they are */
+	struct frag_text mark;          /* the last one */
+	struct frag_map of_text;        /* hash -> the first of these tags */
+	struct frag_marked_tag {
+		uint32_t tag;           /* by which it is known; 0: not seen so far */
+		uint32_t end;           /* bytes of the tag that are a mark's name */
+	} *of;                          /* by tag */
+	uint32_t count, capacity;
+};
+
+static bool marked_tags_init(struct frag_marked_tags *o, const struct frag_symbols *symbols)
+{
+	*o = (struct frag_marked_tags){ .symbols = symbols };
+	return frag_map_init(&o->of_text, frag_hash_seed());
+}
+
+static void marked_tags_fini(struct frag_marked_tags *o)
+{
+	frag_map_fini(&o->of_text);
+	free(o->of);
+}
+
+static bool marked_tags_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_word(char c)
+{
+	return marked_tags_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* A name without a letter is a number, and could be anybody's. */
+static void marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
+{
+	bool letter = false;
+
+	for (uint32_t i = 0; i < mark.length && !letter; i++)
+		letter = marked_tags_is_letter(mark.text[i]);
+	o->mark = letter ? mark : (struct frag_text){ .text = NULL };
+}
+
+static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_text *tag)
+{
+	const uint32_t length = o->mark.length;
+
+	if (!o->mark.text || tag->length < length
+	    || memcmp(tag->text + tag->length - length, o->mark.text, length) != 0)
+		return false;
+	return tag->length == length || !is_word(tag->text[tag->length - length - 1]);
+}
+
+/* The tag with the mark's kind in place of its name; NULL: out of memory. */
+static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
+{
+	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
+	const size_t length = kind ? strlen(kind) : 0;
+	char *text = kind ? malloc(tag->length - end + length + 1) : NULL;
+
+	if (text) {
+		memcpy(text, tag->text, tag->length - end);
+		memcpy(text + tag->length - end, kind, length + 1);
+	}
+	free(kind);
+	return text;
+}
+
+/* Tags may have a NUL, kinds have none. */
+static size_t marked_tags_length_of(const struct frag_text *tag, uint32_t end, const char *text)
+{
+	return tag->length - end + strlen(text + tag->length - end);
+}
+
+/* The first tag of this text, except the numbers of the mark. */
+static bool marked_tags_find_first(struct frag_marked_tags *o, const struct frag_text *tag,
+				   uint32_t own, uint32_t *first)
+{
+	char *text = marked_tags_text_of(tag, o->mark.length);
+	uint64_t key;
+
+	if (!text)
+		return false;
+	key = frag_hash_text(text, marked_tags_length_of(tag, o->mark.length, text),
+			     o->of_text.seed);
+	free(text);
+	*first = frag_map_get(&o->of_text, key);
+	if (*first != FRAG_MAP_NONE)
+		return true;
+	*first = own;
+	return frag_map_add(&o->of_text, key, own);
+}
+
+static bool marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *owner)
+{
+	const struct frag_text text = frag_symbols_tag(o->symbols, tag);
+
+	if (!frag_grow(&o->of, &o->capacity, (uint64_t)tag + 1, sizeof(*o->of)))
+		return false;
+	while (o->count <= tag)
+		o->of[o->count++] = (struct frag_marked_tag){ .tag = 0 };
+	o->of[tag].tag = tag;
+	if (text.text && ends_with_mark(o, &text)) {
+		o->of[tag].end = o->mark.length;
+		if (!marked_tags_find_first(o, &text, tag, &o->of[tag].tag))
+			return false;
+	}
+	*owner = o->of[tag].tag;
+	return true;
+}
+
+/* The tag by which the owner is known; false: out of memory. 0, no tag, is nobody. */
+static inline bool marked_tags_find(struct frag_marked_tags *tags, uint32_t tag,
+					 uint32_t *owner)
+{
+	*owner = tag < tags->count ? tags->of[tag].tag : 0;
+	return !tag || *owner || marked_tags_new(tags, tag, owner);
+}
+static bool marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, char **out)
+{
+	const struct frag_text tag = frag_symbols_tag(o->symbols, owner);
+	uint32_t end = 0;
+	size_t length;
+	char *text;
+
+	*out = NULL;
+	if (!owner || !tag.text)
+		return true;
+	if (owner < o->count)
+		end = o->of[owner].end;
+	text = marked_tags_text_of(&tag, end);
+	if (!text)
+		return false;
+	length = marked_tags_length_of(&tag, end, text);
+	*out = malloc(length * 6 + 3);
+	if (*out)
+		*frag_put_json(*out, text, length) = '\0';
+	free(text);
+	return *out != NULL;
+}
 
 #define POINTS 200              /* of a growth */
 
@@ -57,7 +208,7 @@ __attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w
 {
 	uint32_t owner;
 
-	if (!frag_marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
+	if (!marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
 	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)slot + 1, sizeof(*w->slots)))
 		return false;
 	while (w->slot_count <= slot)
@@ -117,7 +268,7 @@ static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
 			if (peaks && w->now[device] > w->out->devices[device].peak)
 				w->out->devices[device].peak = w->now[device];
 		} else if (frag_tape_op(e) == FRAG_OP_MARK) {
-			frag_marked_tags_mark(&w->tags, leak_detect_text_at(w, i));
+			marked_tags_mark(&w->tags, leak_detect_text_at(w, i));
 		}
 	}
 	return true;
@@ -196,7 +347,7 @@ static bool leak_detect_judge(const struct walk *w, const struct held *first, ui
 	out->devices[leak.device].leak += leak.an_iteration;
 	if (first->stack)
 		leak.frames = frag_frames_json(w->tags.symbols, first->stack);
-	if (!frag_marked_tags_json(&w->tags, first->tag, &leak.tag)
+	if (!marked_tags_json(&w->tags, first->tag, &leak.tag)
 	    || (first->stack && !leak.frames)) {
 		free(leak.frames);
 		return false;
@@ -247,7 +398,7 @@ static struct held leak_detect_held_of(struct walk *w, const struct slot *slot)
 	};
 
 	/* it has been seen, so nothing can fail */
-	(void)frag_marked_tags_find(&w->tags, site->tag, &held.tag);
+	(void)marked_tags_find(&w->tags, site->tag, &held.tag);
 	return held;
 }
 
@@ -353,11 +504,11 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.points = points_of(it);
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
 	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
-	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
+	good = marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
 	       && w.starts && w.seen && walk_tape(&w) && leak_detect_find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
-	frag_marked_tags_fini(&w.tags);
+	marked_tags_fini(&w.tags);
 	free(w.slots);
 	free(w.seen);
 	free(w.left);

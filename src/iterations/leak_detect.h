@@ -3,7 +3,7 @@
  *
  * Of n iterations, numbered from 0, the first makes what is there for good, as do those of the
  * last two that end late; so 1 to n - 3 are looked at, at the start of the last one. A *leak*
- * is a tag (of blocks without one: a stack; without that: a size; see marked_tags.h of tags that
+ * is a tag (of blocks without one: a stack; without that: a size; see leak_detect.c of tags that
  * end with a mark) of which every one of those iterations has left at least a block that is live
  * then, each through a whole iteration of others at least. Its bytes an iteration are what they
  * left, divided by their number. Bytes are those that the program requested, so no allocator

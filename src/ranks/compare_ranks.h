@@ -8,7 +8,112 @@
 #ifndef RANKS_COMPARE_RANKS_H
 #define RANKS_COMPARE_RANKS_H
 
-#include "ranks/rank_run.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "fragsim/engine.h"
+
+/*
+ * One rank of a distributed job: its trace's run, and who holds memory at its peak.
+ *
+ * Of a run its figures stay, and of each device the tags that hold most: neither the trace nor
+ * the simulation has to live on, so memory does not grow with what ranks have recorded.
+ */
+
+/*
+ * Who holds memory, of many traces: each tag once, with a number.
+ *
+ * Tags of different traces are the same where their text is. Blocks without a tag are told apart
+ * by the size that was requested. Numbers depend on who came first, so no output may.
+ */
+struct frag_owner {
+	char *tag;              /* as JSON text with its quotes; NULL: none, but a size */
+	uint64_t size;
+};
+
+struct frag_owners {
+	struct frag_owner *list;
+	uint32_t count, capacity;
+	struct frag_map at;     /* hash -> number */
+	pthread_mutex_t lock;
+};
+
+#define FRAG_NO_OWNER UINT32_MAX
+
+/* False: out of memory, and there is nothing to release. */
+bool frag_owners_init(struct frag_owners *owners);
+void frag_owners_fini(struct frag_owners *owners);
+
+/* By text, then by size: an order that threads do not change. */
+int frag_owner_order(const struct frag_owner *a, const struct frag_owner *b);
+
+#define FRAG_HELD_MAX 1000      /* tags of a row: the rest are less than a thousandth each */
+
+/* What an owner has: bytes of live blocks, as the allocator rounds them. */
+struct frag_rank_share {
+	uint64_t bytes;
+	uint32_t owner;
+};
+
+/* In what a row differs from what it is compared with; the most first. */
+struct frag_rank_differences {
+	struct frag_rank_difference {
+		const struct frag_owner *owner;
+		uint64_t bytes, other;
+	} *list;
+	uint32_t count;         /* that are kept */
+	uint32_t all;
+};
+
+/* A figure of a row, by which ranks are compared. */
+enum frag_rank_figure {
+	FRAG_RANK_RESERVED,     /* at the peak */
+	FRAG_RANK_REQUESTED,    /* the most at once */
+	FRAG_RANK_LOST,         /* at the peak of reserved */
+	FRAG_RANK_FIGURES
+};
+
+/* A rank on one device. */
+struct frag_ranked {
+	uint64_t number;        /* of the rank: the caller's to set */
+	uint32_t source;        /* which of the files */
+	uint32_t device;        /* ordinal in it */
+	uint64_t total;         /* of the device; 0: no capacity */
+	enum frag_run_status status;
+	uint64_t figure[FRAG_RANK_FIGURES];
+	uint64_t peak_step;
+	uint64_t ooms, oom_step, oom_size;      /* the first one; where there are some */
+	char *oom_tag;          /* of its request, as JSON text; NULL: none */
+	struct frag_rank_share *held;   /* at the peak of reserved; by owner */
+	uint32_t held_count;
+	/* what comes of comparing it: */
+	bool compared;          /* else the rank has ten times as much on another device */
+	unsigned apart;         /* a bit for each figure that is far from the median */
+	bool apart_oom;         /* it ran out of memory, as most did not */
+	struct frag_rank_differences from_median;       /* where it stands out */
+};
+
+/* How a trace is run. All is borrowed. */
+struct frag_rank_work {
+	const struct frag_tape *tape;
+	const struct frag_choice *choice;
+	const struct frag_device_figures *devices;
+	uint32_t source;
+	struct frag_owners *owners;
+	bool (*stop)(void *ctx);        /* optional */
+	void *ctx;
+};
+
+/*
+ * A row for each device on which something is allocated, and for the first one where that is
+ * none; both are released with frag_ranked_fini() and free(). -FRAG_ENOMEM, -FRAG_EINTERRUPTED,
+ * or what a simulation returns; nothing is left then.
+ */
+int frag_ranked_run(struct frag_ranked **rows, uint32_t *count, const struct frag_rank_work *work,
+		    struct frag_error *err);
+void frag_ranked_fini(struct frag_ranked *row);
 
 #define FRAG_RANK_SPREADS 5             /* times the median distance */
 #define FRAG_RANK_FLOOR_PART 100        /* of the median of reserved, where no floor is given */

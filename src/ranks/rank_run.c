@@ -1,5 +1,5 @@
 /* rank_run.c - one rank of a distributed job: its trace's run, and who holds memory at its peak. */
-#include "ranks/rank_run.h"
+#include "ranks/compare_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -166,7 +166,7 @@ def check_documents(metrics: list[str], trace: Path, folder: Path) -> None:
             ('peak', run['peak'], [*first, 'device_free', *LATER]),
             ('last', run['last'], [*first, *PERCENTAGES, 'device_free', *LATER])):
         TAP.result(f'baseline: {name} has each metric',
-                   lacks(f'src/documents/baseline_write.c: {name}',
+                   lacks(f'src/documents/result_write.c: {name}',
                          numbers if name == 'peak' else metrics, got),
                    [] if list(got)[:len(wanted)] == wanted else [f'in this order: {list(got)}'])
 
