@@ -54,7 +54,7 @@ int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct 
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
 
 /*
- * The same as lines for people who compare files. Within so many levels an element of an array
+ * The same as lines for people who compare files. Down to `levels` an element of an array
  * begins a line, and so does a member that is a container, that follows one, or that is called
  * `first`. levels 0: all is one line.
  */

@@ -448,6 +448,7 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 	return pickle_push_number(p, p->memo[index]);
 }
 
+/* Executes one opcode; an opcode that could run code, or an unknown one, is an error. */
 static int pickle_step(struct pickle *p)
 {
 	switch (*p->op) {

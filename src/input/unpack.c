@@ -393,6 +393,7 @@ static void *unpack_unpack(void *ahead)
 	return NULL;
 }
 
+/* The thread starts at once; on failure the unpacker is unchanged. */
 struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u)
 {
 	struct frag_unpack_ahead *a = malloc(sizeof(*a));

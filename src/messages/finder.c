@@ -25,7 +25,7 @@ struct dump {
 
 enum { OF_SIZE, LIMIT, IN_USE, MEMORY_LIMIT, REGIONS, POOL_BYTES, AVAILABLE };
 
-/* Words of its lines, ended by NULL. */
+/* Phrases in its lines, ended by NULL. */
 static const char *const dump_words[] = {
 	[OF_SIZE] = "ofsize", [LIMIT] = "Limit:", [IN_USE] = "InUse:",
 	[MEMORY_LIMIT] = "memory_limit_:", [REGIONS] = "total_region_allocated_bytes_:",

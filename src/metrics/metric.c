@@ -276,6 +276,7 @@ static const struct frag_metric *percentage(const char *path, const char **key)
 	return metric && metric->unit == FRAG_METRIC_PERCENT ? metric : NULL;
 }
 
+/* The head of the path selects the group, whose function finds the value. */
 bool frag_result_value(const struct frag_result *result, const char *path, double *value,
 		       bool *absent)
 {

@@ -202,6 +202,7 @@ static struct frag_distribution distribution(const struct frag_run_metrics *metr
 	return frag_series_describe(metrics->series, (int)i, metrics->steps);
 }
 
+/* A metric that the run could not measure has a distribution without steps. */
 void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result)
 {
 	uint32_t series = 0;

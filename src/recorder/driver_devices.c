@@ -28,6 +28,7 @@ static void keep_printable(char *s)
 			*s = '?';
 }
 
+/* A driver without these calls, or one that fails, leaves one device without name and total. */
 void frag_devices_find(void)
 {
 	int (*get_count)(int *) = (int (*)(int *))frag_driver_symbol("cuDeviceGetCount");

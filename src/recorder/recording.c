@@ -328,6 +328,7 @@ static bool write_header(void)
 	       && recording_append(text, header_length);
 }
 
+/* Writes the header to a temporary file first: the name never leads to a file without header. */
 bool frag_recording_begin(void)
 {
 	struct frag_signal_guard guard;

@@ -554,6 +554,7 @@ static void add_reset(const struct frag_note *n)
 	}
 }
 
+/* Each operation of the driver has a function that updates the live blocks and writes lines. */
 void frag_lines_add(const struct frag_note *n)
 {
 	switch ((enum frag_note_op)n->op) {

@@ -161,6 +161,7 @@ static void change(uint64_t *now, uint64_t bytes, bool more, uint64_t *peak)
 	*peak = *now > *peak ? *now : *peak;
 }
 
+/* Follows both totals through the log; the end is that of the last state, not of the log. */
 void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 			    struct frag_recorded *out)
 {

@@ -200,6 +200,7 @@ static bool is_optimizer_file(struct frag_text file)
 	return frames_has(file, "optimizer");
 }
 
+/* Decides by names of functions and files, the most specific rules first. */
 enum frag_maker frag_frame_maker(const struct frag_frame *f)
 {
 	const struct frag_text none = { .text = "", .length = 0 };

@@ -18,6 +18,7 @@ import headers  # noqa: E402
 import labels  # noqa: E402
 import policies  # noqa: E402
 import readers  # noqa: E402
+import mentions  # noqa: E402
 import modules  # noqa: E402
 import scenarios  # noqa: E402
 import steps  # noqa: E402
@@ -32,8 +33,8 @@ def main(argv: list[str]) -> int:
         return 2
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
-    for part in (policies, commands, readers, forms, labels, scenarios, headers, modules, steps,
-                 tags):
+    for part in (policies, commands, readers, forms, labels, scenarios, headers, modules, mentions,
+                 steps, tags):
         part.check(tap)
     return tap.finish()
 
