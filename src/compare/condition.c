@@ -175,6 +175,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 			 " %.*s", text, (int)length, word);
 }
 
+/* Parses one condition: the metric and the operator, then a bound or a change. */
 static int condition_parse(struct frag_condition *c, const char *text, struct frag_error *err)
 {
 	const char *value = "";

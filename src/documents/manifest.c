@@ -194,6 +194,7 @@ static void check_version(struct frag_members *r, const struct frag_at *root)
 	free(version);
 }
 
+/* Reads the members of a manifest: its policies, capacities and traces. */
 static void read_manifest(struct frag_members *r, const struct frag_at *root,
 			  struct frag_manifest *m)
 {
@@ -221,6 +222,7 @@ static void read_manifest(struct frag_members *r, const struct frag_at *root,
 			 "as many as traces, policies and device_bytes make are required");
 }
 
+/* Reads and checks the file; a fault in it is -FRAG_ETRACE. */
 int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_error *err)
 {
 	struct frag_members r;

@@ -38,6 +38,7 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 	return buf;
 }
 
+/* The sentence of PyTorch 2.2 and later; parts without a value are omitted. */
 const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
 				 char buf[FRAG_OOM_MESSAGE_ROOM])
 {
@@ -107,6 +108,7 @@ static char *put_possible(char *p, const struct frag_message *m)
 	return put_text(p, "]\n\t\t}");
 }
 
+/* The first message begins the document, each later one continues its array. */
 void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out)
 {
 	char *p = frag_outfile_room(out, MESSAGE_ROOM);

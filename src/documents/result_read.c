@@ -632,6 +632,7 @@ static bool are_lines(const char *text, size_t length)
 	return length > n && memcmp(text, FRAG_RUN_LINE_BEGIN, n) == 0;
 }
 
+/* The first bytes tell lines of a sweep from a document, which names its format. */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)
 {
 	struct frag_members r = { .path = frag_input_name(path), .err = err };

@@ -78,6 +78,7 @@ void frag_json_frames(struct frag_node_ref in, const char *frames)
 	}
 }
 
+/* Writes each tag with its largest stacks, where there are some. */
 void frag_json_holders(struct frag_node_ref in, const char *key,
 		       const struct frag_tag_usage *holders, uint32_t count)
 {

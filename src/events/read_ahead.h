@@ -9,8 +9,8 @@
  *   Any thread looks at the events of a kept batch, and asks frag_trace_symbols() what the numbers
  *   in them stand for, from when it was handed the batch (through something that orders memory)
  *   until it says that it is done with it. It asks for no number but those of the batches that it
- *   was handed: the tables behind them only grow and never move (base/array_grow.h), and a tag stays
- *   until the places of the batches in which its blocks were freed are used again.
+ *   was handed: the tables behind them only grow and never move (base/array_grow.h), and a tag
+ *   stays until the places of the batches in which its blocks were freed are used again.
  */
 #ifndef EVENTS_READ_AHEAD_H
 #define EVENTS_READ_AHEAD_H

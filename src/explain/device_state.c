@@ -239,6 +239,7 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 	return count;
 }
 
+/* Keeps the tags that block most alone; where none does, those that block with others. */
 static int keep_pins(struct frag_device_state *moment, const struct frag_symbols *symbols,
 		     struct share *shares, uint32_t count)
 {

@@ -264,6 +264,7 @@ static bool vote(struct beats *b, uint64_t distance, const struct sign *first, u
 	return true;
 }
 
+/* Takes the distance that most windows repeat at; of equal ones the longest. */
 static int iterations_take_windows(struct frag_iterations *it, struct signs *windows,
 				   uint64_t events, struct frag_error *err)
 {
@@ -420,6 +421,7 @@ static int iterations_judge(const struct frag_iterations *it, const struct frag_
 			 path, FRAG_ITERATIONS_MIN);
 }
 
+/* Marks come first, then windows of sizes, then a period of the whole recording. */
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
 			 struct frag_error *err)
 {

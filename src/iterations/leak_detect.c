@@ -484,6 +484,7 @@ static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
 	return leak_detect_find_growth(w, device, &d->growth);
 }
 
+/* Walks the tape once, and judges the blocks that are live at the last iteration. */
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
 		    const uint64_t *rooms, struct frag_error *err)
 {

@@ -164,6 +164,7 @@ struct usual {
 	uint32_t count;
 };
 
+/* Sorts the tags of all compared rows, so that the rows of one tag are adjacent. */
 static int find_usual(struct usual *usual, const struct frag_ranking *r, struct frag_error *err)
 {
 	size_t all = 0, used = 0, kept = 0;

@@ -91,6 +91,7 @@ static void leave_source(struct batch *b, uint32_t trace, bool done)
 	pthread_mutex_unlock(&b->states[trace].lock);
 }
 
+/* Simulates one run of the manifest on the tape of its trace. */
 static int run_shard_simulate(const struct batch *b, const struct frag_manifest_run *run,
 			      struct frag_sim **sim, struct frag_error *err)
 {
@@ -116,6 +117,7 @@ static int run_shard_simulate(const struct batch *b, const struct frag_manifest_
 	return rc;
 }
 
+/* Copies the results of one run, a row for each device. */
 static int run_shard_keep_runs(struct frag_run_set *set, const struct frag_manifest_trace *trace,
 			       struct frag_sim *sim, struct frag_error *err)
 {
@@ -239,6 +241,7 @@ static void fill_queue(struct batch *b, const uint32_t *order)
 	}
 }
 
+/* Queues the runs trace by trace, and simulates them on all threads. */
 int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struct frag_error *err)
 {
 	const struct frag_manifest *m = o->manifest;
