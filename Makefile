@@ -11,8 +11,10 @@ WERROR ?=
 V ?=
 ## JOBS=2: how many tests run at a time
 JOBS ?= 2
-## PROPERTY_SEEDS=300: random traces that the property tests compare
-PROPERTY_SEEDS ?= $(if $(SAN),40,300)
+## HEAVY=1: the long tests too, and each random test more often
+HEAVY ?=
+## PROPERTY_SEEDS=100: random traces that the property tests compare
+PROPERTY_SEEDS ?= $(if $(SAN),40,$(if $(HEAVY),300,100))
 ## MINUTES=10: how long each fuzzer runs
 MINUTES ?= 10
 FUZZ_CC ?= clang
@@ -203,7 +205,7 @@ TESTS = $(if $(filter thread,$(SAN)),$(threaded),scripts/check-modules.sh script
 	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh)))
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM))" \
-	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" CC="$(CC)" \
+	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" HEAVY="$(HEAVY)" CC="$(CC)" \
 	CMOCKA_MESSAGE_OUTPUT=tap MALLOC_PERTURB_=65 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
 	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=2048
 

@@ -18,23 +18,13 @@ sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'support'), str(HERE.parent / 'snapshot')]
 from snaps import FRAMES, LARGE, Log, block, hole, pickled, segment, snapshot  # noqa: E402
+from program import PATIENCE, PROGRAM, call  # noqa: E402
 from tap import Tap                                     # noqa: E402
 from terminal import Terminal                           # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
-SECONDS = 60
 M = 1 << 20
 TAP = Tap()
-
-
-def call(*args):
-    p = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=SECONDS,
-                       check=False)
-    return p.returncode, p.stdout, p.stderr
-
-
-def same(title, got, wanted, *why):
-    TAP.ok(got == wanted, title, f'got    {got}', f'wanted {wanted}', *why)
+same = TAP.same
 
 
 def alloc(name, mib, tag=None, **more):
@@ -211,7 +201,7 @@ def seen(*args, columns=80, **env):
     with Terminal(columns) as terminal:
         subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=terminal.fd,
                        stderr=terminal.fd, env={**os.environ, 'TERM': 'xterm', **env},
-                       timeout=SECONDS, check=False)
+                       timeout=PATIENCE, check=False)
     return terminal.shown().decode().splitlines()
 
 
@@ -274,9 +264,9 @@ def looked_for():
     with open('where', 'rb') as trace:
         producer = subprocess.Popen(['cat'], stdin=trace, stdout=subprocess.PIPE)
         done = subprocess.run([PROGRAM, 'run', '--json', '-', '-p', 'bestfit', '-'], check=False,
-                              stdin=producer.stdout, capture_output=True, timeout=SECONDS)
+                              stdin=producer.stdout, capture_output=True, timeout=PATIENCE)
         producer.stdout.close()
-        producer.wait(SECONDS)
+        producer.wait(PATIENCE)
     same('a pipe is not read on for it', json.loads(done.stdout)['runs'][0]['answer'], None)
     _, out, _ = call('run', '-q', '--json', '-', '-p', 'bestfit', 'where')
     same('with -q nothing is looked for', json.loads(out)['runs'][0]['answer'], None)

@@ -2,7 +2,7 @@
 
     run.py PROGRAM      prints TAP
 
-Each trace has few bytes and very many pools, streams, devices, tags, marks or settings, or sizes of
+With HEAVY=1 there are more of them. Each trace has few bytes and very many pools, streams, devices, tags, marks or settings, or sizes of
 up to 2^53 - 1 bytes. Each command has a generous limit of its own. The bounds of a search that
 --time ends are compared with the result of the whole search, and a device of a trace with the
 same device alone.
@@ -18,12 +18,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tests' / 'support'))
+from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TAP = Tap()
 PROGRAM = ''
 LIMIT = 60
 MOST = 2**53 - 1
+MANY = times(1200, 4000)
 MIB = 1 << 20
 SEARCHES = ('fit', 'tune', 'what-if', 'extrapolate', 'explain')
 
@@ -52,12 +54,12 @@ def make_traces() -> list[str]:
     configured = [{'op': 'configure', 'value': f'garbage_collection_threshold:0.{i + 10}'}
                   for i in range(90)]
     return [
-        trace('pools', [alloc(i, pool=i) for i in range(4000)]),
-        trace('streams', [alloc(i, stream=i) for i in range(4000)]),
+        trace('pools', [alloc(i, pool=i) for i in range(MANY)]),
+        trace('streams', [alloc(i, stream=i) for i in range(MANY)]),
         trace('devices', [alloc(i, device=i) for i in range(1024)],
               devices=[{'total_bytes': 2 * MIB}] * 1024),
-        trace('tags', [alloc(i, tag=f'tag {i}') for i in range(4000)]),
-        trace('marks', [event for i in range(2000)
+        trace('tags', [alloc(i, tag=f'tag {i}') for i in range(MANY)]),
+        trace('marks', [event for i in range(MANY // 2)
                         for event in ({'op': 'mark', 'name': f'mark {i}'}, alloc(i))]),
         trace('settings', [event for i, one in enumerate(configured)
                            for event in (one, alloc(i, 3 * MIB))], **small),

@@ -5,9 +5,9 @@ import resource
 import subprocess
 
 import harness
-from harness import HEADER, SAN, cases, equal, one_line, run, test
+from harness import HEADER, SAN, cases, equal, one_line, run, test, times
 
-TIMES = 1 if SAN else 100 if os.environ.get('HEAVY') else 10
+TIMES = times(10, 100, 1)
 MEMORY = 256 << 20              # for the program itself
 EACH = 1500                     # for each of what is kept
 
@@ -19,8 +19,8 @@ def bounded(size: int):
 
 @test
 def long_pipe(folder):
-    """ten million events through a pipe, in bounded memory"""
-    count = 100_000 if SAN or os.environ.get('COVERAGE') else 10_000_000
+    """a million events through a pipe, in bounded memory: HEAVY=1 ten million"""
+    count = 100_000 if SAN or os.environ.get('COVERAGE') else times(1_000_000, 10_000_000)
     with subprocess.Popen([harness.PROGRAM, 'gen', 'random', '--events', str(count)],
                           stdout=subprocess.PIPE) as writer:
         out = run(folder, 'run', '-q', '--fail-if', f'steps < {count}', '-',

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'support'))
+from program import HEAVY, times, until                 # noqa: E402, F401
 from terminal import Terminal                           # noqa: E402, F401
 
 PATIENCE = 60.0         # seconds until something counts as hanging
@@ -142,13 +143,6 @@ def started(folder: Path, *args, **how):
         finally:
             if process.poll() is None:
                 process.kill()
-
-
-def until(condition, what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, f'in vain waited until {what}'
-        time.sleep(0.005)
 
 
 def asleep(process: subprocess.Popen) -> bool:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import harness
-from harness import Skip, cases, equal, test, write
+from harness import HEAVY, Skip, cases, equal, test, times, write
 
 MIB = 1 << 20
 MOST = 512 * MIB        # of the whole program; each of these files took more, up to 4 GiB
@@ -80,11 +80,18 @@ BOMBS = {
                                    b'{"op":"free","id":1,"pending":true}\n' * (MIB // 4), 20,
                                    b'\n'),
     'long ids': lambda: long_names(b'{"op":"alloc","size":%d,"id":"%d'),
+}
+# each takes two seconds, and all names are kept by the same table
+HEAVY_BOMBS = {
     'long tags': lambda: long_names(b'{"op":"alloc","size":1,"id":%d,"tag":"%d'),
     'long marks': lambda: long_names(b'{"op":"mark","t":%d,"name":"%d'),
     'long streams': lambda: long_names(b'{"op":"sync","t":%d,"stream":"%d'),
     'long pools': lambda: long_names(b'{"op":"alloc","size":0,"id":%d,"pool":"%d'),
 }
+
+
+if HEAVY:
+    BOMBS |= HEAVY_BOMBS
 
 
 @cases(*BOMBS)
@@ -114,7 +121,7 @@ def marks_of_many_devices(folder):
     """of 1,024 devices the first 97 marks are kept, which is 100,000 of all; a warning says so"""
     many = ','.join(['{}'] * 1024)
     write(folder, marks=harness.HEADER % f',"devices":[{many}]'
-          + '{"op":"mark","name":"x"}\n' * 10_000)
+          + '{"op":"mark","name":"x"}\n' * times(500, 10_000))
     status, err, taken = peak(folder, 'run', '--json', 'r.json', 'marks.ndjson')
     equal((status, err), (0, 'fragsim: warning: marks: the first 100000 of all 1024 devices are'
                              ' kept, and there are more\n'), 'status and warning')
@@ -139,7 +146,7 @@ def marks_of_ten_devices(folder):
 @cases('fits', 'fails')
 def report_of_live_blocks(folder, how):
     """who holds and who pins takes no second copy of what lives: at most half of the run's own"""
-    count = 400_000
+    count = times(150_000, 400_000)
     device = {'fits': '0', 'fails': f'{count // 2 * 512}B'}[how]
     write(folder, many=harness.HEADER % ''
           + ''.join(f'{{"op":"alloc","id":{i},"size":4,"tag":"t{i % 3}"}}\n' for i in range(count))

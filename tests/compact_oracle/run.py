@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,19 +14,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'support')]
 from heap import MIB, Heap, Refused     # noqa: E402
+from program import call, times  # noqa: E402
 from tap import Tap                     # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TRACES = HERE.parent.parent / 'traces'
 TAP = Tap()
 ok = TAP.ok
 KIB = 1 << 10
-
-
-def call(*args: object) -> tuple:
-    p = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120,
-                       check=False)
-    return p.returncode, p.stdout, p.stderr
 
 
 def alloc(name: object, size: int, **more: object) -> dict:
@@ -399,8 +392,8 @@ def main() -> int:
         check_cost()
         check_pending()
         check_pytorch()
-        check_random(200)
-        check_beside(60)
+        check_random(times(60, 200))
+        check_beside(times(20, 60))
         check_recorded()
         check_commands()
         os.chdir('/')

@@ -19,26 +19,15 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import PATIENCE, PROGRAM, call as fragsim  # noqa: E402
 from tap import Tap  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / 'scripts' / 'completion'
-PATIENCE = 60.0         # seconds until something counts as hanging
-PROGRAM = Path()
 DUMP = '\x18'           # the key that writes down the line, Ctrl-X
 
 TAP = Tap()
-report, skip = TAP.result, TAP.skip
-
-
-def equal(name: str, got: object, wanted: object) -> None:
-    report(name, [] if got == wanted else [f'got    {got!r}', f'wanted {wanted!r}'])
-
-
-def fragsim(*args: str) -> tuple[int, str, str]:
-    done = subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, timeout=PATIENCE)
-    return done.returncode, done.stdout, done.stderr
+report, skip, equal = TAP.result, TAP.skip, TAP.same
 
 
 def offered(*words: str) -> list[str]:
@@ -310,11 +299,9 @@ def check_shell(shell: str) -> None:
 
 
 def main(argv: list[str]) -> int:
-    global PROGRAM
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    PROGRAM = Path(argv[1]).resolve()
     os.chdir('/')           # no file of ours is named like one of the words
     check_lists()
     check_policies()

@@ -3,6 +3,7 @@
 scripts/english/terms.tsv has the words and what to write instead, max.txt how many hits each kind
 of text may have. A number there is lowered whenever a text is rewritten, and never raised.
 """
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,39 @@ def check(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run([*CHECK, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+def git(*words: str, cwd: object = ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run(['git', '-c', 'user.name=x', '-c', 'user.email=x@x', *words], cwd=cwd,
+                          capture_output=True, text=True, check=False)
+
+
+def check_new(tap: Tap) -> None:
+    """The last commit and what is not committed add no retired word, where git knows the files."""
+    tracked = git('ls-files', '--error-unmatch', 'Makefile').returncode == 0
+    if not tracked or git('rev-parse', '--verify', '-q', 'HEAD^').returncode:
+        tap.skip('no new line has a retired word', 'no history of git')
+    else:
+        done = check('--since', 'HEAD^', *TEXTS)
+        tap.result('no new line has a retired word', done.returncode and done.stdout.splitlines())
+    if not shutil.which('git'):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        text, other = Path(folder, 'README.md'), Path(folder, 'other.md')
+        text.write_text('The old request finds no memory.\nIt is short.\n', encoding='ascii')
+        git('init', '-q', cwd=folder)
+        git('add', '.', cwd=folder)
+        git('commit', '-q', '-m', 'x', cwd=folder)
+        other.write_text('The old request finds no memory.\n', encoding='ascii')
+        text.write_text('It is short.\n', encoding='ascii')
+        git('add', '-N', '.', cwd=folder)
+        found = [subprocess.run([*CHECK, '--since', 'HEAD', 'README.md', 'other.md'], cwd=folder,
+                                capture_output=True, text=True, check=False).returncode]
+        other.write_text('The new request finds no memory.\n', encoding='ascii')
+        found.append(subprocess.run([*CHECK, '--since', 'HEAD', 'README.md', 'other.md'],
+                                    cwd=folder, capture_output=True, text=True,
+                                    check=False).returncode)
+        tap.same('a moved line is not new, a changed one is', found, [0, 1])
+
+
 def main() -> int:
     tap = Tap()
     done = check('--max', 'scripts/english/max.txt', *TEXTS)
@@ -31,6 +65,7 @@ def main() -> int:
     tap.result('max.txt is as low as the texts', [
         f'{k}: {counts.get(k, 0)} hits, max.txt allows {n}'
         for k, n in allowed.items() if counts.get(k, 0) < int(n)])
+    check_new(tap)
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, 'README.md')
         text.write_text('The request finds no memory beside it.\n', encoding='ascii')

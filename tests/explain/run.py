@@ -11,7 +11,6 @@ import gzip
 import json
 import pickle
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,20 +18,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / 'support')]
 from moved import key, lines, with_moves                # noqa: E402
+from program import call  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TRACES = HERE.parents[1] / 'traces'
 MIB = 1 << 20
-SECONDS = 120
 SEEDS = 60
 TAP = Tap()
-
-
-def call(*args: str) -> tuple:
-    p = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=SECONDS,
-                       check=False)
-    return p.returncode, p.stdout, p.stderr
 
 
 def explain(path: str, *args: str) -> dict:
@@ -236,7 +228,7 @@ def check_recorded_classes() -> None:
     for name, mib in (('bert_base_infer_varlen', 994), ('sd15_unet_vae_infer_multires', 2730)):
         of = classes_of(name, mib, lambda x: True)
         TAP.ok('optimizer' not in of and 'long-lived' in of, f'no optimizer in {name}', str(of))
-    for name, mib, times in (('resnet50_train_bs32_fp32', 2988, 1),
+    for name, mib, factor in (('resnet50_train_bs32_fp32', 2988, 1),
                              ('gpt2_small_train_bs8_seq1024_ckpt', 7734, 2)):
         for said, change in (('', lambda x: True),
                              (' without its mark',
@@ -245,7 +237,7 @@ def check_recorded_classes() -> None:
             tags, weights = of.get('optimizer', {}), sum(of['weights'].values())
             size = sum(tags.values())
             TAP.ok(tags and all(x.endswith('| step0 opt') for x in tags)
-                   and 0.95 * times < size / weights < 1.05 * times, f'optimizer in {name}{said}',
+                   and 0.95 * factor < size / weights < 1.05 * factor, f'optimizer in {name}{said}',
                    f'{size} of {tags}, weights {weights}')
 
 

@@ -26,20 +26,15 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "property"), str(HERE.parent / "sup
 from random_policies import random_options              # noqa: E402
 from random_trace import random_trace                   # noqa: E402
 from recount import opcodes, recount                    # noqa: E402
+from program import PROGRAM, SAN, fragsim, times  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TRACES = Path(os.environ.get("TRACES") or HERE.parent.parent / "traces")
-SAN = bool(os.environ.get("SAN"))
 GOLDENS = HERE.parent / "pytorch"
-SEEDS = 20 if SAN else 40
+SEEDS = times(20, 40, 20)
 
 TAP = Tap()
 report = TAP.result
-
-
-def fragsim(*args, **more):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False, **more)
 
 
 def parse(text):
@@ -174,7 +169,7 @@ def test_real():
                 "pytorch", "pytorch:expandable_segments=true",
                 "pytorch:roundup_power2_divisions=4", "bfc"]
     names = ["resnet50_train_bs32_fp32", "gpt2_small_train_bs8_seq1024_ckpt"]
-    for name in names[:1] if SAN else names:
+    for name in names[:times(1, 2, 1)]:
         trace = TRACES / f"{name}.ndjson.gz"
         if not trace.exists():
             TAP.skip(name, f"no {trace}")

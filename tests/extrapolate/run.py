@@ -18,7 +18,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -29,20 +28,15 @@ import recorded as models  # noqa: E402
 import snaps  # noqa: E402
 from expected import growth, size_at  # noqa: E402
 from programs import HEADER, MIB, Program, write  # noqa: E402
+from program import PROGRAM, SAN, fragsim, times, until_cpu  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
-SAN = bool(os.environ.get('SAN'))
-SEEDS = 12 if SAN else 40
+SEEDS = times(40, 40, 12)
 LAST = 2**53 - 1
 NUMBER_MAX = 2**24 - 1
 TAP = Tap()
-
-
-def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True, check=False)
 
 
 def document(*args: object) -> dict:
@@ -161,14 +155,14 @@ def by_the_rules(seed: int) -> list[str]:
 
 def rules() -> None:
     TAP.result('sizes of no formula are what the manual says, and counted',
-               [x for seed in range(4 * SEEDS) for x in by_the_rules(seed)])
+               [x for seed in range(times(1, 4) * SEEDS) for x in by_the_rules(seed)])
 
 
 def no_size_falls() -> None:
     """What bounds --largest: from the last recorded number on."""
     rng = random.Random(7)
     faults = []
-    for _ in range(3000):
+    for _ in range(times(500, 3000)):
         points = sorted(zip(rng.sample(range(30), 3), [rng.randrange(200) for _ in range(3)]))
         points = points[:rng.choice([2, 3])]
         sizes = [size_at(points, x)[0] for x in range(points[-1][0], points[-1][0] + 60)]
@@ -656,12 +650,12 @@ def interrupted() -> None:
         for i in range(4000):
             lines += [{'op': 'alloc', 'id': i, 'size': n}, {'op': 'free', 'id': i}]
         write(Path(f'r{n}'), lines)
-    for delay in (1, 4, 16):
+    for delay in (0.2, 1, 4, 16):
         with subprocess.Popen([PROGRAM, 'extrapolate', 'r2=2', 'r4=4', '--largest', '--at', '8',
                                '--device-bytes', '1GiB', '--runs', '1000000', '-p', 'bestfit',
                                '--json', 'x.json', '-o', 'x.ndjson', '--threads', '2'],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            time.sleep(delay)
+            until_cpu(p, delay)
             p.send_signal(signal.SIGINT)
             text, told = (x.decode() for x in p.communicate(timeout=120))
         faults = [] if p.returncode == 130 else [f'{p.returncode} {told}']

@@ -4,8 +4,8 @@
 
 Each run must end with the status that the manual gives, one line on standard error, every
 output as it was before, no memory that was never freed, and without a crash. commands.py has the
-runs; behind the first ALL calls of a run only some are made to fail, ever farther apart, except for
-the last END calls of a dense scene: a command prints its outputs there.
+runs; after the first ALL calls of a run only some are made to fail, ever farther apart, except for
+the last END calls of a dense scene: a command prints its outputs there. HEAVY=1 fails more of them.
 preload.c makes them fail; it is compiled here, into a folder that goes away. A sanitizer has its
 own malloc, so that this is skipped there.
 """
@@ -20,10 +20,13 @@ from pathlib import Path
 
 from commands import SCENES, SIGNALS, SPOILS, SWEPT, Scene, write_inputs
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import times  # noqa: E402
+
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-ALL = 80                # calls that fail each; then every 8th part further
-END = 200               # calls at the end of a dense scene that fail each
+ALL = times(16, 80)     # calls that fail each; then every 8th part further
+END = times(24, 200)    # calls at the end of a dense scene that fail each
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
@@ -155,10 +158,11 @@ def following(number: int, scene: Scene, calls: int) -> int:
     return min(further, max(number + 1, calls - END)) if scene.dense else further
 
 
-def judge(scene: Scene, library: Path, program: str) -> tuple[bool, str]:
+def judge(scene: Scene, inputs: Path, library: Path, program: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory(prefix='fragsim-fault-') as name:
-        prepare(Path(name), program)
-        stage = Stage(Path(name), library, program)
+        folder = Path(name, 'run')
+        shutil.copytree(inputs, folder)
+        stage = Stage(folder, library, program)
         wrong = stage.first(scene)
         number, failed, there = 1, 0, True
         while there and not wrong:
@@ -200,10 +204,13 @@ def main(argv: list[str]) -> int:
         if not library:
             print('1..0 # SKIP no compiler')
             return 0
+        inputs = Path(name, 'inputs')
+        inputs.mkdir()
+        prepare(inputs, program)
         print(f'1..{len(SCENES)}')
         good = True
         with ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(judge, scene, library, program) for scene in SCENES]
+            jobs = [pool.submit(judge, scene, inputs, library, program) for scene in SCENES]
             for number, (scene, job) in enumerate(zip(SCENES, jobs), 1):
                 fine, text = job.result()
                 good = good and fine

@@ -6,8 +6,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
+
+from program import times, until_cpu
 
 SECONDS = 120
 OLD = b'what stood here before\n'
@@ -221,14 +222,15 @@ class Ends:
 
     def interrupted(self) -> None:
         """What is proven is printed, and nothing else."""
-        self.run('gen', 'random', '--events', '200000', '-o', 'long')
+        self.run('gen', 'random', '--events', str(times(30000, 200000)), '-o',
+                 'long')
         faults, seen = [], 0
         whole = {x: json.loads(self.run(x, '-q', '--json', '-', 'long')[1])
                  for x in ('fit', 'tune')}
-        for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.1, 0.2, 0.4, 1, 2)):
+        for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.02, 0.05, 0.1, 0.2, 0.4)):
             with subprocess.Popen([self.program, command, '-q', '--json', '-', '-o', 'words.txt',
                                    'long'], stdout=subprocess.PIPE, cwd=self.folder) as process:
-                time.sleep(wait)
+                until_cpu(process, wait)
                 process.send_signal(signal.SIGINT)
                 out, _ = process.communicate(timeout=SECONDS)
             if process.returncode not in (0, 130):

@@ -21,18 +21,13 @@ import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import PROGRAM, SAN, fragsim  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = sys.argv[1]
-SAN = bool(os.environ.get('SAN'))
 HEADER = 'Thread,Time,Action,Pointer,Size,Stream\n'
 
 TAP = Tap()
 report = TAP.result
-
-
-def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True, check=False)
 
 
 def write(name: str, data: object) -> Path:
@@ -950,8 +945,6 @@ def test_shrink_time() -> None:
 
 def main() -> int:
     folder = tempfile.mkdtemp()
-    global PROGRAM
-    PROGRAM = os.path.abspath(PROGRAM)
     os.chdir(folder)
     try:
         test_kineto()

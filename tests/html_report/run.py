@@ -22,12 +22,13 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from reading import FIGURES, read  # noqa: E402
+from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 HEADER = {'format': 'fragsim-trace', 'version': 1}
 TRACES = Path(os.environ.get('TRACES') or Path(__file__).resolve().parents[2] / 'traces')
-SEEDS = 6 if os.environ.get('SAN') else 30
+SEEDS = times(15, 30, 6)
 POLICIES = ('bestfit', 'pytorch', 'pytorch:expandable_segments=true', 'direct', 'buddy', 'firstfit')
 CSP = ("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
        " img-src data:")

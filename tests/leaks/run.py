@@ -11,25 +11,20 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
 HEADER = {'format': 'fragsim-trace', 'version': 1}
-SEEDS = 20 if os.environ.get('SAN') else 120
+SEEDS = times(60, 120, 20)
 TAP = Tap()
-
-
-def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True, check=False)
 
 
 def document(*args: object) -> dict:

@@ -44,11 +44,9 @@ def check(tap: Tap) -> None:
     tap.result('commands: README names each page', section.take())
 
     for x in found:
-        section.need(tree.files(f'tests/golden/cli/help-{x.name}.sh'),
-                     f'tests/golden/cli/help-{x.name}.sh', f'no case shows {x.name} -h', 4)
         section.need(re.search(rf'`{x.name}`|fragsim(?: |-){x.name}\b', tree.text('CHANGELOG.md')),
                      'CHANGELOG.md', f'no word of fragsim {x.name}', 5)
-    tap.result('commands: each has a golden of -h, and a line for users', section.take())
+    tap.result('commands: each has a line for users', section.take())
     # replay needs a GPU, or what stands in for one: most leave it to its own tests
     of_traces = [x.name for x in found if x.name != 'replay'
                  and re.search(r'TRACE|IN|SNAPSHOT', tree.fragsim(x.name, '-h').split('\n')[0])]

@@ -411,22 +411,6 @@ def check_ranks(folder: Path, scene: Scene) -> None:
         assert odd['apart'], f'the odd one does not stand out under {policy}'
         equal(odd['oom']['tag'] if odd['oom'] else odd['differences'][0]['tag'], WORD, 'tag')
     play(folder, 'ranks', '-q', '--fail-if', 'apart > 0', trace, trace, trace, 'odd.ndjson', wanted=1)
-def check_explained(folder: Path, scene: Scene) -> None:
-    """the report of a run that is out of memory is explained, and no other is"""
-    statuses = []
-    for policy in scene.policies:
-        foreign = '--alloc-conf' in scene.options and policy != 'pytorch'
-        out = play(folder, 'run', '-p', policy, *(() if foreign else scene.options), trace,
-                   wanted=(0, 3))
-        (folder / 'said').write_bytes(out.out)
-        wanted = 0 if b'Tried to allocate ' in out.out else 4
-        assert wanted == 4 or out.status == 3, 'a message without a failure'
-        text = play(folder, 'explain', '--message', 'said', wanted=wanted)
-        assert wanted or text.out.startswith(b'line ') or b' messages, ' in text.out, text.out
-        text = play(folder, 'explain', '--message', '-q', '--json', '-', 'said', wanted=wanted)
-        assert wanted or json.loads(text.out)['messages'], 'no messages'
-        statuses.append(wanted)
-    equal(statuses[0], 0 if scene.cause else 4, 'the end of the first')
 
 
 @cases(*SCENES)

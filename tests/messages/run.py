@@ -26,6 +26,7 @@ import made                                             # noqa: E402
 from arithmetic import WORDS, VERDICTS, Expected, judge, possible     # noqa: E402
 from made import GIB, KIB, MIB                          # noqa: E402
 from public import MESSAGES, Message                    # noqa: E402
+from program import times  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
 PROGRAM = Path()
@@ -130,10 +131,10 @@ def check_cut() -> None:
     """Each message is cut at each byte: what is there is said, nothing breaks."""
     rng = random.Random(7)
     wrong = []
-    for message in rng.sample(MESSAGES, 12) if SAN else MESSAGES:
+    for message in rng.sample(MESSAGES, times(12, len(MESSAGES), 12)):
         whole = expected(message)
         text = message.text.encode()
-        for end in range(rng.randrange(3), len(text), 3 if not SAN else 9):
+        for end in range(rng.randrange(3), len(text), times(9, 3, 9)):
             for got in found(text[:end]):
                 if isinstance(got, str):
                     wrong.append(f'{message.source} at {end}: {got}')
@@ -149,7 +150,7 @@ def check_cut() -> None:
 def check_made() -> None:
     """Messages made of known bytes: the true verdict is among those named."""
     rng = random.Random(20)
-    devices = [made.Device(rng) for _ in range(600 if SAN else 4000)]
+    devices = [made.Device(rng) for _ in range(times(1500, 4000, 600))]
     log = '\n'.join(x.text for x in devices)
     got = found(log.encode())
     wrong, seen = [], dict.fromkeys((*VERDICTS, 'more than one'), 0)
@@ -352,7 +353,7 @@ def check_large(folder: Path) -> None:
     """Any size in the same memory, in time that grows with it."""
     line = b'2024-06-22 15:13:25 INFO step 1234 loss 0.123 Limit: 5 of size 7 Tried to _ TOUL\n'
     text = MESSAGES[8].text.encode() + b'\n'
-    size = GIB if os.environ.get('HEAVY') else 4 * MIB if SAN else 64 * MIB
+    size = times(64 * MIB, GIB, 4 * MIB)
     path = folder / 'large.log'
     with path.open('wb') as f:
         while f.tell() < size:
@@ -371,7 +372,7 @@ def check_large(folder: Path) -> None:
               'InUse at 0x7f of size ', 'MPS backend out of memory (MPS allocated: 5 GB, ',
               '\x1b[', '\\u001', 'out of memory', '9' * 40, 'T', 'z', '\n', 'Process 1 has 1 GiB ')
     rng = random.Random(5)
-    count = 20000 if SAN else 1000000
+    count = times(1000000, 1000000, 20000)
     mixed = ''.join(rng.choices(halves, k=count)).encode()
     began = time.monotonic()
     done = explain(mixed, '-q', preexec_fn=limited)

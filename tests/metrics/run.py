@@ -8,10 +8,10 @@ metric is named, with the file. What the first edition had is written down here 
 rows and members may not move. old-baseline.json is a baseline of that edition.
 """
 
+import functools
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,11 +22,12 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / 'support'))
 sys.path.insert(0, str(HERE.parent / 'property'))
 import naive  # noqa: E402
+import program  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TAP = Tap()
-PROGRAM = ''
-PATIENCE = 60           # seconds
+fragsim = functools.partial(program.fragsim, text=True, stdin='')
+equal = TAP.same
 MIB = 1 << 20
 
 OF_STEP = ['step', 't', 'device', 'op', 'id', 'size', 'status']
@@ -47,15 +48,6 @@ EVENTS = [
     {'op': 'free', 'id': 3}, {'op': 'mark', 'name': 'middle'},
     {'op': 'free', 'id': 2, 'pending': True}, {'op': 'alloc', 'id': 4, 'size': 64 * MIB},
     {'op': 'complete', 'id': 2}]
-
-
-def fragsim(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
-                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
-
-
-def equal(name: str, got: object, wanted: object) -> None:
-    TAP.result(name, [] if got == wanted else [f'got    {got!r}', f'wanted {wanted!r}'])
 
 
 def table() -> list[str]:
@@ -329,8 +321,6 @@ def check_old_result(trace: Path, folder: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    global PROGRAM
-    PROGRAM = str(Path(argv[1]).resolve())
     metrics = table()
     equal('the metrics of the first edition come first', metrics[:len(FIRST)], FIRST)
     with tempfile.TemporaryDirectory(prefix='metrics-') as name:

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,18 +20,13 @@ import jsonschema
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import SAN, fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
 HEADER = {'format': 'fragsim-trace', 'version': 1}
-SAN = bool(os.environ.get('SAN'))
 TAP = Tap()
-
-
-def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True, check=False)
 
 
 def write(path: str, events: list, **header: object) -> str:
@@ -148,7 +142,7 @@ def small(rng: random.Random, count: int) -> list[dict]:
 
 def check_small() -> None:
     faults: list[str] = []
-    for seed in range(60 if SAN else 400):
+    for seed in range(times(100, 400, 60)):
         rng = random.Random(seed)
         events = small(rng, rng.choice([1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8]))
         plan = made('--align', 1, write('small.ndjson', events))
@@ -205,7 +199,7 @@ def cut(rng: random.Random, box: tuple[int, int, int, int], count: int) -> list[
 def check_full() -> None:
     """Boxes that fill a larger box without a gap: its height is known, and orders miss it."""
     faults, searched, size = [], 0, 1 << 20
-    for seed in range(6 if SAN else 38):
+    for seed in range(times(12, 38, 6)):
         rng = random.Random(seed)
         parts = cut(rng, (0, 400, 0, size), rng.randint(20, 120))
         rng.shuffle(parts)
@@ -260,7 +254,7 @@ def program(seed: int, count: int) -> tuple[list[dict], int]:
 
 def check_programs() -> None:
     faults, align = [], [1, 512, 1000, 4096]
-    for seed in range(10 if SAN else 40):
+    for seed in range(times(10, 40, 10)):
         events, devices = program(seed, 60)
         trace = write('random.ndjson', events, devices=[{}] * devices)
         to = align[seed % len(align)]
@@ -285,7 +279,7 @@ def placed(*args: object) -> dict[int, tuple]:
 def check_followed() -> None:
     """The policy plan puts every request where the plan says, in a segment a pool and device."""
     faults = []
-    for seed in range(5 if SAN else 20):
+    for seed in range(times(8, 20, 5)):
         events, devices = program(seed, 60)
         trace = write('random.ndjson', events, devices=[{}] * devices)
         plan = made(trace)
@@ -383,7 +377,7 @@ def periods(seed: int) -> list[dict]:
 def check_period() -> None:
     """k begins anew at marks: who goes where and how many, as worked out here."""
     faults, seen = [], set()
-    for seed in range(20 if SAN else 100):
+    for seed in range(times(30, 100, 20)):
         events = periods(seed)
         trace = write('periods.ndjson', events)
         plan = made('--between', 'step 0', 'step 1', trace)
@@ -430,7 +424,7 @@ def slots_of(events: list[dict], align: int) -> list[dict]:
 
 def check_slots() -> None:
     faults = []
-    for seed in range(20 if SAN else 100):
+    for seed in range(times(30, 100, 20)):
         events = periods(seed)
         names = [e['name'] for e in events if e['op'] == 'mark']
         if 'over' not in names[names.index('step 0'):]:

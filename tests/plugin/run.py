@@ -21,6 +21,7 @@ import jsonschema
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bad_plugins  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -92,7 +93,7 @@ def check_equal(tap: Tap, bench: Bench) -> None:
         more = [str(ROOT / 'src' / 'policy' / f'{name}.c') for name in SOURCES[policy][1:]]
         bench.compile(f'my-{policy}', built_in(policy), '-DFRAG_AS_PLUGIN', '-I',
                       str(ROOT / 'src'), *more)
-    for number, setting in enumerate(SETTINGS[::3 if os.environ.get('SAN') else 1]):
+    for number, setting in enumerate(SETTINGS[::times(2, 1, 3)]):
         name, _, keys = setting.partition(':')
         trace = str(ROOT / 'traces' / f'{TRACES[number % 2]}.ndjson.gz')
         other = f'./my-{name}.so' + (f':{keys}' if keys else '')

@@ -15,7 +15,7 @@
 #include "support/records.h"
 #include "support/unit.h"
 
-#define TRACES 12               /* a policy */
+#define TRACES repeats(4, 12)               /* a policy */
 #define CAPACITIES 120          /* a trace */
 #define EVENTS 300
 #define MIB (UINT64_C(1) << 20)

@@ -15,7 +15,7 @@
 #include "support/records.h"
 #include "support/unit.h"
 
-#define TRACES 20               /* a policy */
+#define TRACES repeats(5, 20)               /* a policy */
 #define COPIES 10               /* a trace */
 #define EVENTS 800
 

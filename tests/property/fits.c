@@ -26,7 +26,7 @@
 #define RANGES 4000
 #define TRACES_MAX 3            /* of a joint fit */
 
-static uint32_t traces = 10;
+static uint32_t traces;
 
 static const char *const more_policies[] = {
 	"bfc:garbage_collection=true,memory_limit=300MiB",
@@ -608,7 +608,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_small_requests),
 	};
 
-	if (argc > 1)
-		traces = (uint32_t)strtoul(argv[1], NULL, 10);
+	traces = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : repeats(3, 10);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@
 #include "support/records.h"
 #include "support/unit.h"
 
-#define SEEDS 30
+#define SEEDS repeats(10, 30)
+#define RUN_EVENTS repeats(1000, 3000)
 #define EVENTS 6000             /* more than a stride of the tape */
 
 static const struct frag_device_figures devices[2] = {
@@ -244,7 +245,7 @@ static void play_pieces(struct frag_sim *sim, const struct frag_tape *tape,
 	assert_int_equal(frag_sim_play(other, reader, 3, &err), 0);
 	assert_int_equal(frag_tape_at(reader), 9);
 	frag_tape_seek(reader, 0);
-	for (uint64_t at = piece; at < 3000 + piece; at += piece) {
+	for (uint64_t at = piece; at < RUN_EVENTS + piece; at += piece) {
 		assert_int_equal(frag_sim_play(other, reader, at, &err), 0);
 		assert_int_equal(frag_sim_play(other, reader, 0, &err), 0);
 	}
@@ -270,7 +271,7 @@ static void test_same_runs(void **state)
 		struct frag_tape *tape;
 		struct frag_choice choice;
 
-		random_events_init(&r, 100 + p, 3000, 1);
+		random_events_init(&r, 100 + p, RUN_EVENTS, 1);
 		assert_int_equal(frag_choice_parse(&choice, random_policies[p], &err), 0);
 		/* the simulation's tags are its trace's: it is read once more for the tape */
 		second = random_events_open(&r, &again, devices);
@@ -284,7 +285,7 @@ static void test_same_runs(void **state)
 			sim = feed_stream(&r, &source, &trace, &choice, &options);
 			for (uint32_t piece = 7; piece < 5000; piece *= 7)
 				play_pieces(sim, tape, &choice, &options, piece, false);
-			play_pieces(sim, tape, &choice, &options, 3000, true);
+			play_pieces(sim, tape, &choice, &options, RUN_EVENTS, true);
 			frag_sim_del(sim);
 			frag_trace_close(trace);
 		}

@@ -12,7 +12,6 @@ import json
 import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,20 +20,15 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'snapshot'))
 import snaps  # noqa: E402
+from program import PROGRAM, SAN, fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
-SAN = bool(os.environ.get('SAN'))
-SEEDS = 25 if SAN else 200
+SEEDS = times(60, 200, 25)
 MIB = 1 << 20
 PAGE = 4096                     # of the devices
 FIGURES = ('reserved', 'requested', 'wasted')
 TAP = Tap()
-
-
-def fragsim(*args: object, **more: object) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False, **more)
 
 
 def document(*args: object) -> dict:
@@ -462,7 +456,7 @@ def bad() -> None:
                    len(done.stderr.splitlines()) != 1)
     done = fragsim('ranks', *good, '-o', '/nosuch/x.json')
     TAP.result('no place for the output: status 6', done.returncode != 6 and f'{done.returncode}')
-    done = fragsim('ranks', '-', *good, input=Path(good[0]).read_bytes())
+    done = fragsim('ranks', '-', *good, stdin=Path(good[0]).read_bytes())
     TAP.result('a rank may come from a pipe', done.returncode)
 
 

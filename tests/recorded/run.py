@@ -8,7 +8,6 @@ The expectations are arithmetic on small snapshots, which are written for the pu
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,22 +16,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "snapshot"), str(HERE.parent / "support")]
 from snaps import (K, LARGE, M, SMALL, Log, basic, block, hole, pickled, segment,  # noqa: E402
                    snapshot)
+from program import call  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
-SECONDS = 60
 TAP = Tap()
-ok = TAP.ok
-
-
-def call(*args):
-    p = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=SECONDS,
-                       check=False)
-    return p.returncode, p.stdout, p.stderr
-
-
-def same(title, got, wanted, *why):
-    ok(got == wanted, title, f"got    {got}", f"wanted {wanted}", *why)
+ok, same = TAP.ok, TAP.same
 
 
 def write(name, value):

@@ -16,6 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / 'tests' / 'support'))
+from program import times  # noqa: E402
+
 RANDOM_TRACE = REPO / 'tests' / 'property' / 'random_trace.py'
 MIB = 1 << 20
 SAN = bool(os.environ.get('SAN'))
@@ -220,7 +223,7 @@ def every_call_fails(folder):
         options = ['-q', '--verify', '--probe', 4, *policy, trace]
         calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
         assert calls > 60, calls
-        step = 5 if SAN else 1
+        step = times(5, 1, 5)
 
         def one(k, options=options):
             for error, sticky in ((999, 0), (700, 1))[k % 2:][:1 + (k % 10 == 0)]:

@@ -28,7 +28,7 @@ NAME = os.path.join(FOLDER.name, "s")
 MEMORY = 1 << 30
 SECONDS = 60
 TAP = Tap()
-ok = TAP.ok
+ok, same = TAP.ok, TAP.same
 
 
 def bound():
@@ -59,10 +59,6 @@ def run(value, *args, policy="pytorch"):
 
 def verify(value, *args):
     return call("verify", *args, data=value if isinstance(value, bytes) else pickled(value))
-
-
-def same(title, got, wanted, *why):
-    ok(got == wanted, title, f"got    {got}", f"wanted {wanted}", *why)
 
 
 def ops(rows):

@@ -22,23 +22,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "snapshot"), str(HERE.parent / "support")]
 from snaps import FRAMES, LARGE, M, Log, block, hole, pickled, segment, snapshot  # noqa: E402
+from program import call  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
 REAL = HERE.parents[2] / "shared" / "snapshots"
-SAN = bool(os.environ.get("SAN"))
 EVAL = FRAMES[:3] + [{"name": "<module>", "filename": "/home/me/eval.py", "line": 3}]
 TAP = Tap()
-ok = TAP.ok
-
-
-def same(title, got, wanted, *why):
-    ok(got == wanted, title, f"got    {got}", f"wanted {wanted}", *why)
-
-
-def call(*args):
-    p = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, timeout=120)
-    return p.returncode, p.stdout.decode(), p.stderr.decode()
+ok, same = TAP.ok, TAP.same
 
 
 def write(name, data):

@@ -27,6 +27,9 @@ class Tap:
         """The same where it is known already; why: what to show where it is not good."""
         self.result(name, *([] if good else [flat(why) or 'it is not so']))
 
+    def same(self, name: str, got: object, wanted: object, *why: object) -> None:
+        self.ok(got == wanted, name, f'got    {got!r}', f'wanted {wanted!r}', *why)
+
     def skip(self, name: str, why: str) -> None:
         self.number += 1
         print(f'ok {self.number} - {name} # SKIP {why}')

@@ -23,11 +23,12 @@ except ImportError:
     jsonschema = None
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import times, until  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
-KILLS = 10 if os.environ.get('SAN') else 50
+KILLS = times(20, 50, 10)
 TAP = Tap()
 HEADER = {'format': 'fragsim-trace', 'version': 1}
 TRACES = ('short.ndjson', 'long.ndjson', 'two devices.ndjson')
@@ -201,8 +202,8 @@ def check_term(wanted: bytes) -> None:
     with subprocess.Popen([PROGRAM, *args, '--threads', '1'], env=ENV, stdout=subprocess.PIPE,
                           text=True) as child:
         path = Path('term/shard-0-of-1.ndjson')
-        while child.poll() is None and not (path.exists() and path.stat().st_size):
-            time.sleep(0.005)
+        until(lambda: child.poll() is not None or path.exists() and path.stat().st_size,
+              'it has written a line')
         child.terminate()
         said = child.communicate()[0]
     done = len(lines_of(str(path)))
@@ -387,8 +388,8 @@ def check_others() -> None:
     with subprocess.Popen([PROGRAM, 'sweep', '-q', *WHAT, 'large.ndjson', '-o', 'locked', '--threads',
                            '1'], env=ENV) as child:
         path = Path('locked/shard-0-of-1.ndjson')
-        while child.poll() is None and not (path.exists() and path.stat().st_size):
-            time.sleep(0.005)
+        until(lambda: child.poll() is not None or path.exists() and path.stat().st_size,
+              'it has written a line')
         refused('a shard that another one writes', fragsim('sweep', '-q', '--resume', '-o', 'locked',
                                                            status=None), 2, 'writes this shard now')
         child.wait()

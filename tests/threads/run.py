@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'support'))
 sys.path.insert(0, str(HERE.parent / 'snapshot'))
 import snaps  # noqa: E402
+from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TAP = Tap()
@@ -32,7 +33,7 @@ PROGRAM = ''
 SAN = os.environ.get('SAN', '')
 PATIENCE = 300 if SAN else 60   # seconds
 EVENTS = 20000
-SEVERAL = ('3',) if SAN else ('2', '3', '8')    # threads; a sanitizer takes its time
+SEVERAL = ('3', '2', '8')[:times(1, 3, 1)]     # threads
 OUTPUTS = ('--steps', 's.csv', '--placements', 'p.ndjson', '--json', 'r.json')
 FILES = OUTPUTS[1::2]
 POLICIES = ('bestfit', 'pytorch', 'buddy', 'direct', 'bfc', 'cupy', 'rmm', 'plan', 'nextfit',

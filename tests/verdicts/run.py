@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import times  # noqa: E402
 from tap import Tap     # noqa: E402
 
 TAP = Tap()
@@ -106,12 +107,12 @@ def check_by_hand(program):
 
 def check_traces(program, traces):
     seen = 0
-    for trace in traces:
+    for number, trace in enumerate(traces):
         _, out, _ = call(program, 'run', '-q', '-p', 'direct', '--json', '-', str(trace))
         peak = json.loads(out)['runs'][0]['peak']['requested']
         for share, policies in ((0.9, ('pytorch', 'bestfit')), (1.01, POLICIES)):
             device = '--device-bytes', f'{int(peak * share) // MIB + 1}MiB'
-            for policy in policies:
+            for policy in policies[number % 3::times(3, 1)] if share > 1 else policies:
                 faults, failed = compare(program, str(trace), policy, device)
                 seen += failed
                 TAP.result(f'{trace.name} on {share} of its peak, {policy}', faults)

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,18 +19,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import model  # noqa: E402
+from program import fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
-PROGRAM = str(Path(sys.argv[1]).resolve())
-SAN = bool(os.environ.get('SAN'))
-SEEDS = 30 if SAN else 150
+SEEDS = times(40, 150, 30)
 TAP = Tap()
 HIGH = 2**52
 TAGS = ['a.weight', 'a.bias', 'b.weight', 'it | fwd', 'it | bwd', '', "o'clock"]
-
-
-def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True, check=False)
 
 
 def random_trace(rng: random.Random) -> list[dict]:

@@ -1,2 +1,0 @@
-# help-diff.sh - the options of diff.
-"$FRAGSIM" diff -h
