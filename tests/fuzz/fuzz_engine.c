@@ -324,8 +324,8 @@ static void check_page(struct frag_page *page)
 				     "a block is drawn outside of all segments");
 		}
 	}
-	for (uint32_t i = 0; i < page->who.tag_count; i++)
-		recount_must(!page->who.tags[i].live, "a tag holds memory after the end");
+	for (uint32_t i = 0; i < page->who.count; i++)
+		recount_must(!page->who.of[i].live, "a tag holds memory after the end");
 }
 
 static void play(struct recount *r, struct tape *tape, const struct frag_device_figures *figures)
