@@ -91,7 +91,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel golden-accept bench bench-tables \
+.PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
 	fuzz install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
@@ -216,6 +216,9 @@ check: all $(TEST_PROGRAMS) $(STANDIN) $(BUILD)/bench
 
 ## check-san: the same under sanitizers of addresses and undefined behaviour; what has threads, of these
 check-san: ; @for san in address,undefined thread; do $(MAKE) --no-print-directory check SAN=$$san || exit; done
+
+## tests-index: the tests of every source file and command
+tests-index: ; @scripts/tests-index.py
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import commands  # noqa: E402
 import forms  # noqa: E402
 import headers  # noqa: E402
+import house  # noqa: E402
 import labels  # noqa: E402
 import policies  # noqa: E402
 import readers  # noqa: E402
@@ -34,7 +35,7 @@ def main(argv: list[str]) -> int:
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
     for part in (policies, commands, readers, forms, labels, scenarios, headers, modules, mentions,
-                 steps, tags):
+                 steps, tags, house):
         part.check(tap)
     return tap.finish()
 
