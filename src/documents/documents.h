@@ -157,15 +157,14 @@ struct frag_plan_answer {
 	const struct frag_fits *fits;   /* policies beside it; NULL: none */
 	const struct frag_device_figures *devices;      /* those of the options */
 	struct frag_stretch_marks marks;
-	uint64_t capacity;              /* that it is to have; UINT64_MAX: nobody asks */
+	uint64_t capacity;              /* that it is to have; UINT64_MAX: none */
 	const char *checked;            /* the file that it is from; NULL: it was searched for */
 	const char *ended_by; /* "budget", "time", "interrupt"; NULL: the plan is complete */
 	bool timed;                     /* the policies were ended by the clock */
 };
 void frag_placement_document(struct frag_node_ref root, const void *what);
 
-/* Who holds memory, in the result object. */
-/* An array under that key, with the stacks of each where there are some. */
+/* The top tags: an array under that key, with the stacks of each where there are some. */
 void frag_json_holders(struct frag_node_ref in, const char *key,
 		       const struct frag_tag_usage *holders, uint32_t count);
 
@@ -180,7 +179,7 @@ struct frag_profile {
 
 /*
  * "-" is standard input. -FRAG_ETRACE, naming the file and the place or the
- * member; members that nobody knows are passed over.
+ * member; unknown members are ignored.
  */
 int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err);
 void frag_profile_fini(struct frag_profile *profile);
@@ -188,7 +187,7 @@ void frag_profile_fini(struct frag_profile *profile);
 /* Runs out of a file: a result (fragsim-result(5)), or a baseline. */
 /*
  * "-" is standard input. -FRAG_ETRACE, naming the file and the place or the
- * member, where it is neither; members that nobody knows are passed over.
+ * member, where it is neither; unknown members are ignored.
  */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err);
 

@@ -28,7 +28,7 @@ struct frag_members {
 	int rc;                 /* the first failure; nothing is read after it */
 };
 
-/* Reads a whole file ("-": standard input), of which `what` says what it should be; the root.
+/* Reads a whole file ("-": standard input), which messages call `what`; the root.
  * The document is to be ended in any case. */
 struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err);

@@ -13,7 +13,7 @@ static const char *owner(const struct frag_result *run)
 	return strcmp(name, "pytorch") == 0 ? "PyTorch" : name;
 }
 
-/* The sentence of PyTorch's own error, with the name of the policy in place of PyTorch's. */
+/* The sentence of PyTorch's own error, with the name of the policy instead of PyTorch's. */
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
 			     char buf[FRAG_OOM_MESSAGE_ROOM])
 {

@@ -682,7 +682,7 @@ static void put_baseline_trace(struct frag_node_ref o, const struct frag_runs *r
 		put_baseline_run(frag_json_object(list, NULL), &runs->run[i]);
 }
 
-/* The device figures of the options, which a later comparison must be given too. */
+/* The device sizes of the options, which a later comparison must be given too. */
 static void put_given(struct frag_node_ref root, const struct frag_given *given)
 {
 	struct frag_node_ref o = { .node = NULL };
@@ -718,7 +718,7 @@ int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_err
 #define DIGITS 16
 #define TAIL (sizeof(CHECK) - 1 + DIGITS + sizeof("\"}") - 1)
 
-/* The hash takes the place of the brace that ends the object. */
+/* The hash replaces the brace that ends the object. */
 int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t manifest,
 			const char *policy, uint64_t total, char **text, size_t *length,
 			struct frag_error *err)
@@ -754,7 +754,7 @@ int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t man
 	return 0;
 }
 
-/* Exactly 16 digits, as they are written. */
+/* Exactly 16 digits. */
 static const char *take_digits(const char *p, uint64_t *value)
 {
 	*value = 0;

@@ -8,7 +8,7 @@
 #include "live_blocks/live_blocks.h"
 #include "metrics/metric.h"
 
-/* Live blocks of one tag beside free memory, in one place: a segment, or a gap of a range. */
+/* Live blocks of one tag next to free memory, in one place: a segment, or a gap of a range. */
 struct mooring {
 	uint64_t bytes;
 	uint32_t blocks;
@@ -88,7 +88,7 @@ static void add_mooring(struct survey *s, struct mooring m)
 	s->moorings[s->mooring_count++] = m;
 }
 
-/* The moorings since the last place are of one that has so many non-releasable bytes, if any. */
+/* The moorings since the last place are of one with these non-releasable bytes, if any. */
 static void end_place(struct survey *s, uint64_t non_releasable)
 {
 	if (!non_releasable || s->first == s->mooring_count) {
@@ -104,7 +104,7 @@ static void end_place(struct survey *s, uint64_t non_releasable)
 	s->first = s->mooring_count;
 }
 
-/* In a range a gap is a place of its own, kept by the blocks at its ends. next: NULL, none. */
+/* In a range each gap is a place, kept by the blocks at its ends. next: NULL, none. */
 static void end_gap(struct survey *s, const struct mooring *next)
 {
 	const bool gap = s->gap > 0;
@@ -142,7 +142,7 @@ static uint64_t on_shared_pages(const struct frag_block_view *b, uint64_t page)
 	return end > first ? b->bytes - (end - first) : b->bytes;
 }
 
-/* A pending block that has been waited for, but not yet freed, is nobody's: it has no tag. */
+/* A pending block that has been waited for, but not yet freed, has no tag. */
 static struct mooring moor(const struct survey *s, frag_block at, uint64_t bytes)
 {
 	return (struct mooring){
@@ -345,7 +345,7 @@ int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_si
 	int rc = -FRAG_ENOMEM;
 
 	*scene = (struct frag_memory_state){ .segment_count = 0 };
-	/* nobody has a block: there are owners all the same, none of them anybody */
+	/* without a block there is still one owner, which has none */
 	if (frag_grow(&s.owners, &s.capacity, 1, sizeof(*s.owners)))
 		frag_sim_walk(sim, device, &s, note_owner);
 	if (s.owners && !s.failed)
@@ -359,7 +359,7 @@ uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_
 	return frag_heap_round(frag_sim_heap(sim, device), bytes);
 }
 
-/* What the device has left, with what could be given back. */
+/* The free bytes of the device, and those of segments that can be released. */
 static uint64_t left_over(const struct frag_oom *oom)
 {
 	const struct frag_metrics *m = &oom->metrics;
@@ -372,7 +372,7 @@ static uint64_t left_over(const struct frag_oom *oom)
 	return left == UINT64_MAX ? left : left + m->releasable;
 }
 
-/* What would have to be freed at least, and whose that is. */
+/* Finds the minimum to be freed, and its tags. */
 static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
 			 const struct frag_event *ev)
 {

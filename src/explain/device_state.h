@@ -1,6 +1,6 @@
 /*
- * device_state.h - a device in the middle of a run: who holds the memory, and who pins what is
- * free.
+ * device_state.h - a device in the middle of a run: its top tags, and those that block free
+ * memory.
  *
  * Free memory is pinned where it could be given back except live blocks beside it: in a
  * segment that has some, and of an expandable range on pages that have some.
@@ -41,7 +41,7 @@ void frag_moment_fini(struct frag_device_state *moment);      /* one that is zer
 int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err);
 
-/* What the device would take for so many bytes. */
+/* A request of these bytes, as the policy rounds it. */
 uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
 
 #endif

@@ -69,7 +69,7 @@ static void roll(struct rolling *r, uint64_t bytes)
 	*place = value;
 }
 
-/* A tape has its marks beside its events. */
+/* The marks of a tape are in the list of its rare events. */
 static bool iterations_read_marks(const struct frag_tape *tape, struct signs *marks)
 {
 	bool good = true;
@@ -216,8 +216,8 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 }
 
 /*
- * The distance at which all of these come again, through half of the events at least; 0: there is
- * none. What comes again within two windows is one allocation after the other, and no iteration.
+ * The distance at which all of these repeat, through at least half of the events; 0: there is
+ * none. A repetition within two windows is a series of equal allocations, and no iteration.
  */
 static uint64_t distance_of(const struct sign *first, uint32_t count, uint64_t events)
 {
@@ -229,7 +229,7 @@ static uint64_t distance_of(const struct sign *first, uint32_t count, uint64_t e
 	return distance > 2 * WINDOW && distance * count >= events / 2 ? distance : 0;
 }
 
-/* Windows that come again at one distance: how many agree on it. */
+/* The number of windows that repeat at one distance. */
 struct beat {
 	uint64_t distance;
 	uint32_t votes;
@@ -297,7 +297,7 @@ static int iterations_take_windows(struct frag_iterations *it, struct signs *win
 
 /*
  * Sizes that repeat within one forward pass are layers, not iterations. Where a recording has
- * stacks, each iteration needs a forward pass of its own.
+ * stacks, each iteration needs its own forward pass.
  */
 static bool has_passes(const struct frag_tape *tape, uint32_t count)
 {

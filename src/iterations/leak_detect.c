@@ -1,4 +1,4 @@
-/* leak_detect.c - what stays from each iteration of a program. */
+/* leak_detect.c - finds the memory that each iteration of a program leaves allocated. */
 #include "iterations/leak_detect.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 /*
  * Tags that end with the name of a mark, as recorders write them.
  *
- * "linear | step 3 fwd", of a block that is born after the mark "step 3 fwd", is the same owner
- * as "linear | step 4 fwd": it is known by the first of these tags, and called
+ * "linear | step 3 fwd", of a block that is allocated after the mark "step 3 fwd", counts as the
+ * same tag as "linear | step 4 fwd": the first of them stands for both, and is printed as
  * "linear | step # fwd".
  */
 struct frag_marked_tags {
@@ -52,7 +52,7 @@ static bool is_word(char c)
 	return marked_tags_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A name without a letter is a number, and could be anybody's. */
+/* A name without a letter is a number, and could belong to any tag. */
 static void marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
 {
 	bool letter = false;
@@ -72,7 +72,7 @@ static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_t
 	return tag->length == length || !is_word(tag->text[tag->length - length - 1]);
 }
 
-/* The tag with the mark's kind in place of its name; NULL: out of memory. */
+/* The tag with the mark's kind instead of its name; NULL: out of memory. */
 static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
 {
 	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
@@ -169,7 +169,7 @@ struct slot {
 };
 #define NOBODY UINT32_MAX
 
-/* What stays. */
+/* A block that stays allocated. */
 struct held {
 	uint64_t bytes, step, stack;
 	uint32_t device, tag, iteration;
@@ -202,7 +202,7 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 	return 1 + (uint32_t)((uint64_t)point * (it->count - 2) / (points_of(it) - 1));
 }
 
-/* Room for a slot; and who the tag is depends on the mark at which it is first seen. */
+/* Grows the slots. The tag depends on the mark at which it first occurs. */
 __attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w, uint32_t slot,
 								  uint32_t site)
 {
@@ -248,7 +248,7 @@ static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event
 	return true;
 }
 
-/* All that is needed of an event is in its few words. peaks: that of each device is looked for. */
+/* Reads the few words of each event. peaks: whether to find that of each device. */
 static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
 {
 	const struct frag_tape_event *events = w->tape->events;
@@ -356,7 +356,7 @@ static bool leak_detect_judge(const struct walk *w, const struct held *first, ui
 	return true;
 }
 
-/* Its step: of all gaps before it the last one says what steps are ahead of events. */
+/* Its step: the last gap before it has the difference between steps and events. */
 static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
 {
 	uint32_t low = 0, high = tape->gap_count;

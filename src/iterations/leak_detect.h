@@ -1,30 +1,30 @@
 /*
- * leak_detect.h - what stays from each iteration of a program.
+ * leak_detect.h - finds the memory that each iteration of a program leaves allocated.
  *
- * Of n iterations, numbered from 0, the first makes what is there for good, as do those of the
- * last two that end late; so 1 to n - 3 are looked at, at the start of the last one. A *leak*
- * is a tag (of blocks without one: a stack; without that: a size; see leak_detect.c of tags that
- * end with a mark) of which every one of those iterations has left at least a block that is live
- * then, each through a whole iteration of others at least. Its bytes an iteration are what they
- * left, divided by their number. Bytes are those that the program requested, so no allocator
- * decides.
+ * Of n iterations, numbered from 0, the first allocates permanent blocks, and blocks of the last
+ * two can still be freed. So the blocks of iterations 1 to n - 3 are inspected, at the start of the
+ * last one. A *leak* is a tag; of blocks without a tag a stack, and without a stack a size; tags
+ * that end with a mark are described in leak_detect.c. Each of these iterations has left at least
+ * one block of a leak allocated, through a whole later iteration. The bytes an iteration are the
+ * sum of these blocks, divided by the number of iterations. Bytes are requested bytes, so they do
+ * not depend on the allocator.
  *
  * *Growth* is how much more is live at the start of an iteration than at that of the one before:
  * the median of all slopes between two starts but the first (Theil 1950, Sen 1968), of 200 starts
- * at most. Buffers that are made anew and larger each time grow and leak nothing.
+ * at most. Buffers that are replaced by larger ones each time grow, and are no leak.
  */
 #ifndef ITERATIONS_LEAK_DETECT_H
 #define ITERATIONS_LEAK_DETECT_H
 
 #include "iterations/iterations.h"
 
-/* What stays from every iteration. */
+/* Blocks that every iteration leaves allocated. */
 struct frag_leak {
 	uint32_t device;
 	char *tag;              /* as JSON text; NULL: none */
 	char *frames; /* of the oldest block's stack, see frag_frames_json(); NULL: none */
-	uint64_t size;          /* of each block, where neither tells them apart; else 0 */
-	uint64_t blocks, bytes; /* of the iterations that are looked at */
+	uint64_t size;          /* of each block without tag and stack; else 0 */
+	uint64_t blocks, bytes; /* of iterations 1 to n - 3 */
 	uint64_t an_iteration;  /* bytes, rounded down except less than 1 */
 	uint64_t first_step;    /* at which the oldest was requested */
 };
@@ -33,9 +33,9 @@ struct frag_leaking {
 	uint64_t first, last;   /* live bytes at the start of iteration 1, and of the last */
 	double growth;          /* bytes an iteration */
 	uint64_t leak;          /* likewise, of all leaks */
-	uint64_t peak;          /* of live bytes in the last iteration but one */
+	uint64_t peak;          /* of live bytes in the second to last iteration */
 	/* iterations until that peak is all that the device has, at the pace of the leaks;
-	 * UINT64_MAX: never, or nobody knows how much it has */
+	 * UINT64_MAX: never, or the size of the device is unknown */
 	uint64_t full_in;
 };
 
@@ -48,7 +48,7 @@ struct frag_leaks {
 };
 
 /*
- * rooms: what each device has for blocks, 0: nobody knows. mark as of frag_iterations_find(),
+ * rooms: the usable bytes of each device, 0: unknown. mark as of frag_iterations_find(),
  * whose failures it has. Release it also where this fails.
  */
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,

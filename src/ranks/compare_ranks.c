@@ -1,6 +1,6 @@
 /*
- * compare_ranks.c - the ranks of a distributed job beside each other: which stand out, and in
- * what.
+ * compare_ranks.c - compares the ranks of a distributed job: finds those that differ, and their
+ * tags.
  */
 #include "ranks/compare_ranks.h"
 
@@ -14,7 +14,7 @@ const char *const frag_rank_figure_names[FRAG_RANK_FIGURES] = {
 	[FRAG_RANK_LOST] = "wasted",
 };
 
-#define BESIDE 10       /* a device with so many times less than another is beside it */
+#define BESIDE 10       /* a device with 1/10 of the bytes of another is not compared */
 
 static int compare_ranks_by_value(const void *one, const void *other)
 {
@@ -61,7 +61,7 @@ static void choose_compared(struct frag_ranking *r)
 	}
 }
 
-/* values: room for one a row. */
+/* values: space for one a row. */
 static void compare_ranks_measure(struct frag_ranking *r, enum frag_rank_figure figure,
 				  uint64_t *values)
 {
@@ -158,7 +158,7 @@ static uint64_t median_among(const struct frag_rank_share *shares, uint32_t coun
 	return low + (high - low) / 2;
 }
 
-/* The median of each owner of whom at least half of the rows have something; by owner. */
+/* The median of each tag that at least half of the rows have; by tag. */
 struct usual {
 	struct frag_rank_share *list;
 	uint32_t count;

@@ -1,5 +1,5 @@
 /*
- * compare_ranks.h - the ranks of a distributed job beside each other: which stand out, and in what.
+ * compare_ranks.h - compares the ranks of a distributed job: finds those that differ.
  *
  * A rank stands out by a figure that is further from the median of all than five times the median
  * of those distances (Hampel 1974), so that no number of odd ranks below half hides them; and
@@ -16,17 +16,17 @@
 #include "fragsim/engine.h"
 
 /*
- * One rank of a distributed job: its trace's run, and who holds memory at its peak.
+ * One rank of a distributed job: the run of its trace, and the top tags at its peak.
  *
- * Of a run its figures stay, and of each device the tags that hold most: neither the trace nor
- * the simulation has to live on, so memory does not grow with what ranks have recorded.
+ * A run keeps its metrics, and the top tags of each device. The trace and the simulation are freed
+ * after it, so memory does not grow with the number of ranks.
  */
 
 /*
- * Who holds memory, of many traces: each tag once, with a number.
+ * The tags of many traces: each tag once, with a number.
  *
- * Tags of different traces are the same where their text is. Blocks without a tag are told apart
- * by the size that was requested. Numbers depend on who came first, so no output may.
+ * Tags of different traces are equal if their texts are. Blocks without a tag are distinguished by
+ * the requested size. Numbers depend on the order of the threads, so no output may use them.
  */
 struct frag_owner {
 	char *tag;              /* as JSON text with its quotes; NULL: none, but a size */
@@ -49,7 +49,7 @@ void frag_owners_fini(struct frag_owners *owners);
 /* By text, then by size: an order that threads do not change. */
 int frag_owner_order(const struct frag_owner *a, const struct frag_owner *b);
 
-#define FRAG_HELD_MAX 1000      /* tags of a row: the rest are less than a thousandth each */
+#define FRAG_HELD_MAX 1000      /* tags of a row: all others have less than a thousandth each */
 
 /* What an owner has: bytes of live blocks, as the allocator rounds them. */
 struct frag_rank_share {
@@ -88,7 +88,7 @@ struct frag_ranked {
 	char *oom_tag;          /* of its request, as JSON text; NULL: none */
 	struct frag_rank_share *held;   /* at the peak of reserved; by owner */
 	uint32_t held_count;
-	/* what comes of comparing it: */
+	/* the result of its comparison: */
 	bool compared;          /* else the rank has ten times as much on another device */
 	unsigned apart;         /* a bit for each figure that is far from the median */
 	bool apart_oom;         /* it ran out of memory, as most did not */
@@ -118,13 +118,13 @@ void frag_ranked_fini(struct frag_ranked *row);
 #define FRAG_RANK_SPREADS 5             /* times the median distance */
 #define FRAG_RANK_FLOOR_PART 100        /* of the median of reserved, where no floor is given */
 #define FRAG_RANK_DIFFERENCES 100       /* that are kept of a rank that stands out */
-#define FRAG_RANK_COMPARED_MIN 3        /* of two nobody knows which is odd */
+#define FRAG_RANK_COMPARED_MIN 3        /* of two neither is the exception */
 
 struct frag_ranking {
 	uint64_t floor;                 /* bytes; UINT64_MAX: not given. Set in any case */
 	struct frag_ranked *rows;       /* by number, then by device */
 	uint32_t count;
-	/* what comes of it */
+	/* the result */
 	uint32_t compared, apart;       /* rows */
 	uint32_t ooms;                  /* rows that ran out of memory */
 	uint64_t median[FRAG_RANK_FIGURES], limit[FRAG_RANK_FIGURES];
@@ -150,7 +150,7 @@ int frag_ranking_compare(struct frag_ranking *ranking, const struct frag_owners 
 			 struct frag_error *err);
 void frag_ranking_fini(struct frag_ranking *ranking);   /* one that is zeroed is fine */
 
-/* The most that any row has, compared or not. */
+/* The maximum of all rows, compared or not. */
 uint64_t frag_ranking_most(const struct frag_ranking *ranking, int figure);
 
 /* "reserved", "requested", "wasted". */

@@ -1,4 +1,4 @@
-/* rank_run.c - one rank of a distributed job: its trace's run, and who holds memory at its peak. */
+/* rank_run.c - one rank of a distributed job: its run, and the top tags at its peak. */
 #include "ranks/compare_ranks.h"
 
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static int rank_run_by_device(const void *one, const void *other)
 	return a->device < b->device ? -1 : a->device > b->device;
 }
 
-/* Whose request it is that failed: what is refused to begin with is nobody's. */
+/* Sets the tag of the failed request; a segment from before the first event has none. */
 static int name_oom(struct frag_ranked *row, struct frag_tape_reader *reader,
 		    const struct frag_tape *tape, struct frag_error *err)
 {
