@@ -59,14 +59,15 @@ static void less_memory(const struct advice *a)
 /* PyTorch 2.1 has this setting, at first by the older name alone; 1.10 has another. */
 static void expandable(const struct advice *a)
 {
+	if (speaker_of(a->m) == OLD_TORCH) {
+		say(a, "1.10 to 2.0 have one setting; set this before the program starts:");
+		paste(a, "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512");
+		return;
+	}
 	say(a, "let segments grow in place; set this before the program starts:");
 	paste(a, "export PYTORCH_ALLOC_CONF=expandable_segments:True");
-	say(a, "PyTorch 2.1 has it; where it is not of the latest, by the older name:");
+	say(a, "where PyTorch is not of the latest, by the older name:");
 	paste(a, "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-	if (speaker_of(a->m) == OLD_TORCH) {
-		say(a, "from 1.10 on this one can help instead:");
-		paste(a, "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512");
-	}
 }
 
 static void snapshot(const struct advice *a)
@@ -87,32 +88,69 @@ static void tensorflow_dump(const struct advice *a)
 	paste(a, "export TF_CPP_MIN_LOG_LEVEL=0");
 }
 
-static void rmm_log(const struct advice *a)
+/* How to learn more than a message tells: the commands, one a line; NULL: none. */
+static const char *const *recording_of(const struct frag_message *m)
 {
-	say(a, "what was allocated, RMM logs, and fragsim run reads that:");
-	paste(a, "rmm.enable_logging(log_file_name=\"rmm.csv\")");
+	static const char *const torch[] = {
+		"fragsim record --torch -o mine -- python train.py; fragsim explain mine.pickle",
+		NULL,
+	};
+	static const char *const old_torch[] = {
+		"with PyTorch 2.1 or later: fragsim record --torch -o mine -- python train.py",
+		NULL,
+	};
+	/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
+	static const char *const bfc[] = {
+		"export TF_GPU_ALLOCATOR=cuda_malloc_async XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+		"fragsim record -o mine.ndjson -- python train.py",
+		"fragsim explain -p bfc --device CARD mine.ndjson", NULL,
+	};
+	static const char *const rmm[] = {
+		"rmm.enable_logging(log_file_name=\"rmm.csv\")", "fragsim explain -p rmm rmm.csv",
+		NULL,
+	};
+	static const char *const cupy[] = {
+		"cupy.cuda.set_allocator(None)", "fragsim record -o mine.ndjson -- python train.py",
+		"fragsim explain -p cupy --device CARD mine.ndjson", NULL,
+	};
+
+	switch (m->wording) {
+	case FRAG_WORDING_SENTENCES:
+	case FRAG_WORDING_ASYNC:
+		return torch;
+	case FRAG_WORDING_CACHED:
+	case FRAG_WORDING_RESERVED:
+		return old_torch;
+	case FRAG_WORDING_BFC:
+	case FRAG_WORDING_XLA:
+		return bfc;
+	case FRAG_WORDING_RMM:
+	case FRAG_WORDING_RMM_POOL:
+		return rmm;
+	case FRAG_WORDING_CUPY:
+		return cupy;
+	case FRAG_WORDING_MPS:
+	case FRAG_WORDINGS:
+		break;
+	}
+	return NULL;
 }
 
 /* Where only more than a message can tell. */
 static void look_closer(const struct advice *a)
 {
-	switch (speaker_of(a->m)) {
-	case TORCH:
-	case OLD_TORCH:
+	const char *const *line = recording_of(a->m);
+
+	if (speaker_of(a->m) == TORCH) {
 		snapshot(a);
-		break;
-	case BFC:
-		if (!a->m->total.there)
-			tensorflow_dump(a);
-		break;
-	case RMM:
-		rmm_log(a);
-		break;
-	case ASYNC:
-	case MPS:
-	case OTHER:
-		break;
+		return;
 	}
+	if (speaker_of(a->m) == BFC && !a->m->total.there)
+		tensorflow_dump(a);
+	if (line)
+		say(a, "record what the program allocates:");
+	for (; line && *line; line++)
+		paste(a, *line);
 }
 
 static void over_device(const struct advice *a)
@@ -344,6 +382,7 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 	const uint64_t room = m->free.bytes + m->unallocated.bytes;
 	const uint64_t apart = asked > room ? asked - room : room - asked;
 	char a[FRAG_NUMBER_ROOM], free[FRAG_NUMBER_ROOM];
+	int used;
 
 	frag_size_text(a, asked);
 	frag_size_text(free, room);
@@ -356,9 +395,12 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 			 frag_size_text(free, m->free.bytes), SIZE(m->free.bytes - asked));
 		break;
 	case FRAG_SHORT_OUTSIDE:
-		frag_snprintf(buf, size, "%s requested, %s free in total (%s short), %s outside the"
-			      " allocator", a, free, frag_size_text(a, apart),
-			      SIZE(m->outside.bytes));
+		used = frag_snprintf(buf, size, "%s requested, %s free in total", a, free);
+		if (asked > room)
+			used += snprintf(buf + used, size - (size_t)used, " (%s short)",
+					 SIZE(apart));
+		snprintf(buf + used, size - (size_t)used, ", %s outside the allocator",
+			 SIZE(m->outside.bytes));
 		break;
 	case FRAG_SHORT_CAPACITY:
 		if (!m->free.there || !m->unallocated.there)
@@ -420,8 +462,10 @@ static const char *setting_of(const struct frag_message *m)
 		return NULL;
 	switch (speaker_of(m)) {
 	case TORCH:
-	case OLD_TORCH:
 		return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+	case OLD_TORCH:         /* 1.10 to 2.0; before that there is no setting */
+		return m->wording == FRAG_WORDING_RESERVED
+			       ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512" : NULL;
 	case BFC:
 		return "TF_GPU_ALLOCATOR=cuda_malloc_async";
 	case ASYNC:
@@ -458,27 +502,6 @@ static const char *step_of(const struct frag_message *m)
 	       " precision";
 }
 
-/* How to learn more than a message tells. */
-static const char *recording_of(const struct frag_message *m)
-{
-	switch (speaker_of(m)) {
-	case TORCH:
-	case OLD_TORCH:
-		return "fragsim record --torch -o mine -- python train.py; fragsim explain"
-		       " mine.pickle";
-	case BFC:
-		return m->total.there ? NULL
-		       : "TF_CPP_MIN_LOG_LEVEL=0, and give the whole log to fragsim explain";
-	case RMM:
-		return "rmm.enable_logging(log_file_name=\"rmm.csv\"); fragsim run rmm.csv";
-	case ASYNC:
-	case MPS:
-	case OTHER:
-		break;
-	}
-	return NULL;
-}
-
 static void print_device_row(const struct frag_message *m, const struct frag_text_style *paper,
 			     FILE *f)
 {
@@ -500,7 +523,8 @@ static void print_block(const struct frag_message_group *group, const struct fra
 			FILE *f)
 {
 	const struct frag_message *m = &group->first;
-	const char *setting = setting_of(m), *recording = recording_of(m);
+	const char *setting = setting_of(m);
+	const char *const *recording = recording_of(m);
 	char gpus[GPUS_ROOM], where[GPUS_ROOM + 64] = "", times[64] = "";
 
 	if (setting)
@@ -517,8 +541,11 @@ static void print_block(const struct frag_message_group *group, const struct fra
 			     m->unallocated.there ? " reserved but unallocated" : "");
 	if (setting)
 		frag_put_row(paper->columns, "or", f, "%s", step_of(m));
-	if (recording)
-		frag_put_row(paper->columns, "record", f, "%s", recording);
+	if (m->total.there && m->allocated.bytes > m->total.bytes)
+		frag_put_row(paper->columns, "paging", f, "more is allocated than the device has:"
+			     " its driver pages to the host (Windows, \"sysmem fallback\"), slowly");
+	for (const char *label = "record"; recording && *recording; recording++, label = "")
+		fprintf(f, "  %-10s%s\n", label, *recording);
 	if (group->gpus)
 		snprintf(where, sizeof(where), ", GPU %s", gpus_text(group->gpus, gpus));
 	if (group->count > 1)

@@ -246,7 +246,8 @@ static const struct frag_question_ops question = {
 };
 
 struct frag_explain_message {
-	const char *path;       /* "-": standard input */
+	char *const *paths;     /* "-": standard input; or a text with a message */
+	uint32_t count;
 	const char *json;       /* NULL: none */
 	bool quiet, verbose;
 };
@@ -275,8 +276,9 @@ static int none(const struct frag_message_log *log, struct frag_error *err)
 {
 	if (log->bare)
 		return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": out of memory, but no sizes in"
-				 " the message: nothing to explain", frag_input_name(log->path),
-				 log->bare_line);
+				 " the message: nothing to explain; record the program: fragsim"
+				 " record -o mine.ndjson -- python train.py, for PyTorch and vLLM"
+				 " with --torch", frag_input_name(log->path), log->bare_line);
 	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory message was found",
 			 frag_input_name(log->path));
 }
@@ -295,12 +297,34 @@ static int explain_report(struct explained *e, struct frag_error *err)
 	return e->how->json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
+/* White space, and no file: a text that was pasted as an argument. */
+static bool is_text(const char *path)
+{
+	return strpbrk(path, " \n") && access(path, F_OK) != 0;
+}
+
+/* All of them; what is none in the last one is told if none has a message. */
+static int explain_read_messages(struct explained *e, struct frag_message_log *log,
+				 struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < e->how->count && !rc; i++) {
+		log->path = e->how->paths[i];
+		log->text = is_text(log->path) ? log->path : NULL;
+		rc = frag_message_log_read(log, err);
+		if (log->text)
+			log->path = "the text";
+	}
+	return rc || e->groups.messages ? rc : none(log, err);
+}
+
 /* The JSON is opened first and written as messages come; without one nothing is left of it. */
 static int frag_explain_message(const struct frag_explain_message *how, struct frag_error *err)
 {
 	struct explained e = { .how = how, .err = err };
 	struct frag_message_log log = {
-		.path = how->path, .stop = frag_interrupted, .found = found, .ctx = &e,
+		.stop = frag_interrupted, .found = found, .ctx = &e,
 	};
 	int rc = 0;
 
@@ -308,12 +332,10 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 		frag_register_partial_file(&e.json);
 		rc = frag_outfile_open(&e.json, how->json, err);
 	}
-	if (!rc && !how->quiet && strcmp(how->path, "-") == 0 && isatty(STDIN_FILENO))
+	if (!rc && !how->quiet && strcmp(how->paths[0], "-") == 0 && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
 				   " line");
-	rc = rc ? rc : frag_message_log_read(&log, err);
-	if (!rc && !e.groups.messages)
-		rc = none(&log, err);
+	rc = rc ? rc : explain_read_messages(&e, &log, err);
 	rc = rc ? rc : explain_report(&e, err);
 	if (how->json) {
 		frag_outfile_abandon(&e.json);
@@ -390,39 +412,47 @@ static const char *trace_option(const struct explain *e, const struct frag_args 
 static int explain_message(const struct explain *explain, const struct frag_args *args,
 			   struct frag_error *err)
 {
-	const struct frag_cmd *cmd = args->cmd;
+	static char standard[] = "-";
+	static char *const none_given[] = { standard };
 	const char *const of_trace = trace_option(explain, args);
 	const uint32_t count = args->count;
 	const struct frag_explain_message how = {
-		.path = count ? args->words[0] : "-", .json = explain->q.run.json,
+		.paths = count ? args->words : none_given, .count = count ? count : 1,
+		.json = explain->q.run.json,
 		.quiet = explain->q.run.quiet, .verbose = explain->q.run.verbose,
 	};
 
 	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
 				 " message", of_trace);
-	if (count > 1)
-		return frag_usage(cmd, "too many arguments: one FILE", err);
-	if (how.json && strcmp(how.path, "-") != 0 && frag_same_file(how.json, how.path))
-		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the message",
-				 how.json);
+	for (uint32_t i = 0; i < count; i++)
+		if (how.json && strcmp(args->words[i], "-") != 0
+		    && frag_same_file(how.json, args->words[i]))
+			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the"
+					 " message", how.json);
 	return frag_explain_message(&how, err);
 }
 
 #define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
 
 /*
- * Does a file look like a log with an out-of-memory message? Traces and snapshots begin with a
- * bracket or a byte that is no text; a log contains the words.
+ * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
+ * snapshots begin with a bracket or a byte that is no text; a log contains the words.
  */
 static bool is_message(const char *path)
 {
+	static const char *const words[] = {
+		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
+		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks", NULL,
+	};
 	char *text = NULL;
 	size_t length = 0;
 	bool found = false;
 	struct stat st;
 	FILE *f;
 
+	if (is_text(path))
+		return true;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	f = fopen(path, "re");
@@ -431,8 +461,8 @@ static bool is_message(const char *path)
 		length = fread(text, 1, SNIFFED, f);
 	if (length && !strchr("{(\037\200", text[0]) && !memchr(text, '\0', length)) {
 		text[length] = '\0';
-		found = strstr(text, "out of memory") || strstr(text, "Out of memory")
-			|| strstr(text, "OutOfMemory") || strstr(text, "RESOURCE_EXHAUSTED");
+		for (int i = 0; words[i] && !found; i++)
+			found = strstr(text, words[i]);
 	}
 	if (f)
 		fclose(f);
@@ -450,8 +480,11 @@ static void explain_init(void *own)
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct explain *e = own;
+	bool messages = args->count > 0;
 
-	if (e->message || (args->count == 1 && is_message(args->words[0])))
+	for (uint32_t i = 0; i < args->count && messages; i++)
+		messages = is_message(args->words[i]);
+	if (e->message || messages)
 		return explain_message(e, args, err);
 	if (args->count != 1)
 		return frag_usage(args->cmd, args->count ? "too many arguments: one TRACE"
@@ -472,7 +505,7 @@ static void explain_fini(void *own)
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
 	.job = FRAG_JOB_FAILURE,
-	.args = "[options] TRACE | --message [options] [FILE]",
+	.args = "[options] TRACE | --message [options] [FILE...]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
 	.needs = FRAG_NEEDS_ANSWER,

@@ -113,7 +113,10 @@ static void dump_values(const struct dump *dump, struct frag_message *m)
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
 /* They say that memory ran out, and nothing else. */
-static const char *const bare_words[] = { "outofmemory", "poolsizeexceeded" };
+static const struct { const char *words; unsigned rare; } bare_words[] = {
+	{ "outofmemory", 3 }, { "poolsizeexceeded", 9 }, { "OOMwhenallocating", 0 },
+	{ "out_of_memory", 3 }, { "memoryforthecacheblocks", 21 }, { "storedinKVcache", 8 },
+};
 #define BARE (sizeof(bare_words) / sizeof(*bare_words))
 
 /* Words that are searched for: where they come next. */
@@ -166,7 +169,7 @@ static void add_hooks(struct frag_finder *f)
 			f->hooks[i].rare = 0;
 	f->words = f->count;
 	for (size_t i = 0; i < BARE; i++)
-		add_hook(f, bare_words[i], i ? 9 : 3);
+		add_hook(f, bare_words[i].words, bare_words[i].rare);
 }
 
 struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
@@ -542,8 +545,11 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 
 	if (!f)
 		return frag_fail_nomem(err);
-	rc = frag_input_open(&in, log->path, err);
-	if (!rc) {
+	rc = log->text ? frag_finder_feed(f, log->text, strlen(log->text))
+		       : frag_input_open(&in, log->path, err);
+	if (!rc && log->text) {
+		rc = frag_finder_end(f);
+	} else if (!rc) {
 		rc = log_read_all(log, &in, f, err);
 		frag_input_close(&in);
 	}

@@ -58,6 +58,7 @@ void frag_message_groups_fini(struct frag_message_groups *groups);
  */
 struct frag_message_log {
 	const char *path;
+	const char *text;       /* instead of what is in the file; NULL: none */
 	bool (*stop)(void *ctx);
 	int (*found)(void *ctx, const struct frag_message *m);
 	void *ctx;

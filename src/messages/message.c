@@ -265,6 +265,11 @@ static void derived_values_settle(struct frag_message *m)
 	m->allocated = m->said[FRAG_SAID_ALLOCATED];
 	settle_free(m);
 	settle_reserved(m);
+	/* a limit and the bytes in use: the rest is the allocator's to give */
+	if (m->wording == FRAG_WORDING_BFC && !m->reserved.there && !m->free.there) {
+		m->unallocated = difference(m->total, m->allocated);
+		m->free = (struct frag_message_value){ .there = m->unallocated.there };
+	}
 	m->outside = m->said[FRAG_SAID_OUTSIDE];
 	if (!m->outside.there)
 		m->outside = difference(m->total, sum(sum(m->free, m->allocated),
@@ -318,6 +323,16 @@ static bool is_decided(const struct frag_message *m)
 	return m->total.there && m->free.there && m->allocated.there && m->unallocated.there;
 }
 
+/* Memory outside the process, or the allocator if no value is the process's, above 10 %. */
+static bool is_held_outside(const struct frag_message *m)
+{
+	const struct frag_message_value *process = &m->said[FRAG_SAID_PROCESS];
+	const struct frag_message_value outside =
+		process->there ? difference(m->total, sum(m->free, *process)) : m->outside;
+
+	return 10 * outside.bytes > m->total.bytes;
+}
+
 /* With a missing value, a verdict is still given if only one is possible. */
 void frag_message_judge(struct frag_message *m)
 {
@@ -335,6 +350,8 @@ void frag_message_judge(struct frag_message *m)
 
 		m->verdict = frag_shortage_of(at);
 		m->possible |= 1U << m->verdict;
+		if (m->verdict > FRAG_SHORT_OUTSIDE && is_held_outside(m))
+			m->verdict = FRAG_SHORT_OUTSIDE;
 		return;
 	}
 	m->verdict = FRAG_SHORT_UNKNOWN;

@@ -114,6 +114,10 @@ class Expected:
         self.precision = max(self.errors.values())
         self.bound = None
         self._settle()
+        process = re.search(r'this process has ([\d.]+ [KMG]iB)', text, re.IGNORECASE)
+        used = Figure(process[1]).bytes if process else MOST + 1    # Windows: -1 page
+        self.elsewhere = self.outside if used > MOST or self.total is None else \
+            max(0, self.total - (self.free or 0) - used)
         self._judge()
 
     def _settle(self) -> None:
@@ -144,6 +148,11 @@ class Expected:
                 None not in (self.total, self.reserved):
             self.free = max(0, self.total - self.reserved)
             self.errors['free'] = self.errors['total'] + self.errors['reserved']
+        if self.wording == 'bfc' and self.reserved is None and \
+                None not in (self.total, self.allocated) and self.free is None:
+            self.unallocated = max(0, self.total - self.allocated)
+            self.errors['unallocated'] = self.errors['total'] + self.errors['allocated']
+            self.free = self.errors['free'] = 0
         parts = self.total, self.free, self.allocated, self.unallocated
         if self.outside is None and None not in parts:
             self.outside = max(0, parts[0] - sum(parts[1:]))
@@ -168,6 +177,9 @@ class Expected:
         self.possible = possible(self.ranges, self.bound)
         if None not in point:
             self.verdict = judge(*point)
+            if self.verdict in VERDICTS[3:] and 10 * self.elsewhere > self.total:
+                self.possible.add(self.verdict)
+                self.verdict = 'outside'
         else:
             self.verdict = next(iter(self.possible)) if len(self.possible) == 1 else 'unknown'
 

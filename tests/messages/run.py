@@ -38,6 +38,11 @@ ADVICE = ('export PYTORCH_ALLOC_CONF=expandable_segments:True',
           'torch.cuda.memory._dump_snapshot("snapshot.pickle")',
           'fragsim explain snapshot.pickle')
 
+# of PyTorch 1.4 to 2.0, which does not know the others
+SHOWN, SHOWN_ADVICE = MESSAGES[8], 'export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512'
+NEW = next(m for m in MESSAGES if (m.wording, m.verdict) == ('pytorch-sentences', 'nearly_full'))
+
+
 def explain(data: bytes | None, *args: str, **more: object) -> subprocess.CompletedProcess:
     return subprocess.run([PROGRAM, 'explain', '--message', *args], input=data,
                           capture_output=True, check=False, **more)
@@ -260,7 +265,7 @@ def check_nothing(folder: Path) -> None:
                    (folder / 'none.json').exists() and 'a file is left')
     done = explain(b'x\n\nout of memory\n')
     TAP.result('the line is said', b'standard input:3: ' not in done.stderr and done.stderr)
-    for args, status in ((('missing',), 4), (('.',), 4), (('empty',), 4), (('empty', 'empty'), 2),
+    for args, status in ((('missing',), 4), (('.',), 4), (('empty',), 4), (('empty', 'empty'), 4),
                          (('--json', 'empty', 'empty'), 2), (('--json', 'no/o.json', 'empty'), 6)):
         done = explain(b'', *args, cwd=folder)
         TAP.result(' '.join(args), done.returncode != status and f'{done.returncode}',
@@ -268,10 +273,10 @@ def check_nothing(folder: Path) -> None:
 
 
 def check_outputs(folder: Path) -> None:
-    text = MESSAGES[8].text.encode()
+    text = SHOWN.text.encode()
     (folder / 'a.log').write_bytes(text)
     (folder / 'a.log.gz').write_bytes(gzip.compress(text))
-    want = expected(MESSAGES[8])
+    want = expected(SHOWN)
     for args in (('a.log',), ('a.log.gz',), ('--json', 'o.json', 'a.log'), ('-',), ()):
         done = explain(text, *args, cwd=folder)
         TAP.result(f'text: {" ".join(args)}', done.returncode, done.stderr,
@@ -286,7 +291,10 @@ def check_outputs(folder: Path) -> None:
     TAP.result('-q prints nothing', quiet.stdout, quiet.stderr, quiet.returncode,
                (folder / 'q.json').read_bytes() != (folder / 'o.json').read_bytes() and 'differs')
     plain = explain(text, '-v').stdout.decode()
-    TAP.result('what to paste is there', [x for x in ADVICE if f'      {x}\n' not in plain])
+    TAP.result('what to paste is there', f'      {SHOWN_ADVICE}\n' not in plain and plain,
+               'expandable' in plain and plain)
+    new = explain(NEW.text.encode(), '-v').stdout.decode()
+    TAP.result('and of newer versions', [x for x in ADVICE if f'      {x}\n' not in new])
     TAP.result('colour where it is asked for',
                b'\x1b[33m' not in explain(text, '--color', 'always').stdout and 'none')
     limit = next(m for m in MESSAGES if ' allowed; ' in m.text)
@@ -294,6 +302,21 @@ def check_outputs(folder: Path) -> None:
                explain(limit.text.encode(), '-v').stdout and 'it is not')
     short = explain(text).stdout.decode()
     TAP.result('seven lines', short.count('\n') > 7 and short)
+    (folder / 'b.log').write_text(NEW.text, encoding='utf-8')
+    for args, head in (((SHOWN.text,), 'fragmentation: '), (('a.log', 'b.log'), '2 messages, 2 ')):
+        done = subprocess.run([PROGRAM, 'explain', *args], capture_output=True, check=False,
+                              cwd=folder)
+        TAP.result(f'{len(args)} of them: {args[0][:20]}', done.returncode, done.stderr,
+                   not done.stdout.decode().startswith(head) and done.stdout)
+    pair = 'Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB (rounded to ' \
+           '536870912)\nLimit: 4000000000\nInUse: 3000000000\n'
+    TAP.result('a limit and bytes in use decide', [x for x in found(pair.encode()) if x['verdict'] != 'fragmentation'])
+    for name, wanted in (('xla', 'fragsim explain -p bfc'), ('cupy', 'fragsim explain -p cupy')):
+        said = explain(next(m for m in MESSAGES if m.wording == name).text.encode()).stdout
+        TAP.result(f'{name}: what to record', wanted.encode() not in said and said)
+    pages = next(m for m in MESSAGES if '17.20 GiB already' in m.text)
+    TAP.result('paging is named', b'pages to the host' not in
+               explain(pages.text.encode()).stdout and 'it is not')
     TAP.result('with -v one screen', plain.count('\n') > 40 and plain)
 
 
@@ -316,11 +339,11 @@ def on_terminal(text: bytes) -> tuple[int, str]:
 
 
 def check_terminal() -> None:
-    status, shown = on_terminal(wrapped(MESSAGES[8].text, 70).encode())
+    status, shown = on_terminal(wrapped(SHOWN.text, 70).encode())
     TAP.result('pasted into a terminal', status and f'status {status}',
                'enter the error or the log, then press Ctrl-D' not in shown and shown,
                '\x1b[33mfragmentation\x1b[0m: ' not in shown and shown,
-               [x for x in ADVICE if f'      {x}\r\n' not in shown])
+               f'      {SHOWN_ADVICE}\r\n' not in shown and shown)
     status, shown = on_terminal(b'all is well')
     TAP.result('nothing pasted', status != 4 and f'status {status}',
                'no out-of-memory message' not in shown and shown)
@@ -328,7 +351,7 @@ def check_terminal() -> None:
 
 def check_groups() -> None:
     """Eight ranks that fail a hundred times each say one thing."""
-    text = MESSAGES[8].text
+    text = SHOWN.text
     log = ''.join(f'[rank{rank}]: step {step}\n[rank{rank}]: {text.replace("GPU 0", f"GPU {rank}")}\n'
                   for step in range(100) for rank in range(8))
     out = explain(log.encode()).stdout.decode()
@@ -352,7 +375,8 @@ def limited() -> None:
 def check_large(folder: Path) -> None:
     """Any size in the same memory, in time that grows with it."""
     line = b'2024-06-22 15:13:25 INFO step 1234 loss 0.123 Limit: 5 of size 7 Tried to _ TOUL\n'
-    text = MESSAGES[8].text.encode() + b'\n'
+    text = SHOWN.text.encode() + b'
+'
     size = times(64 * MIB, GIB, 4 * MIB)
     path = folder / 'large.log'
     with path.open('wb') as f:
