@@ -303,7 +303,7 @@ static bool is_text(const char *path)
 	return strpbrk(path, " \n") && access(path, F_OK) != 0;
 }
 
-/* All of them; what is none in the last one is told if none has a message. */
+/* Reads all of them. If none has a message, the error names the last. */
 static int explain_read_messages(struct explained *e, struct frag_message_log *log,
 				 struct frag_error *err)
 {

@@ -265,7 +265,7 @@ static void derived_values_settle(struct frag_message *m)
 	m->allocated = m->said[FRAG_SAID_ALLOCATED];
 	settle_free(m);
 	settle_reserved(m);
-	/* a limit and the bytes in use: the rest is the allocator's to give */
+	/* a limit and the bytes in use: the difference belongs to the allocator */
 	if (m->wording == FRAG_WORDING_BFC && !m->reserved.there && !m->free.there) {
 		m->unallocated = difference(m->total, m->allocated);
 		m->free = (struct frag_message_value){ .there = m->unallocated.there };
