@@ -375,8 +375,7 @@ def limited() -> None:
 def check_large(folder: Path) -> None:
     """Any size in the same memory, in time that grows with it."""
     line = b'2024-06-22 15:13:25 INFO step 1234 loss 0.123 Limit: 5 of size 7 Tried to _ TOUL\n'
-    text = SHOWN.text.encode() + b'
-'
+    text = SHOWN.text.encode() + b'\n'
     size = times(64 * MIB, GIB, 4 * MIB)
     path = folder / 'large.log'
     with path.open('wb') as f:
