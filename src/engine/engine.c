@@ -27,6 +27,7 @@ static void engine_sort(struct frag_engine *e)
 		.state = e->policy.state, .param = e->policy.param,
 	};
 
+	FRAG_ASSERT(e->policy.heap);
 	frag_heap_sort_by(e->policy.heap, &by);
 }
 
@@ -43,6 +44,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	const struct frag_policy_ops *ops = choice->ops;
 	int rc;
 
+	FRAG_ASSERT(choice->ops && device);
 	*e = (struct frag_engine){
 		.policy = { .ops = ops, .param = choice->param, .err = &e->said },
 		.name = *choice->text ? choice->text : ops->name,
@@ -215,6 +217,7 @@ static frag_block engine_find_hole(const struct frag_engine *e, const struct fra
 {
 	frag_block b = e->restored[place->initial].at;
 
+	FRAG_ASSERT(place->initial < e->restored_count);
 	while (b != FRAG_NO_BLOCK) {
 		const struct frag_block_view k = frag_heap_look(e->policy.heap, b);
 
@@ -235,6 +238,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 	frag_block hole = FRAG_NO_BLOCK;
 	int rc;
 
+	FRAG_ASSERT(e->restoring_blocks);
 	*out = FRAG_NO_BLOCK;
 	if (place && place->initial < e->restored_count)
 		hole = engine_find_hole(e, place);
@@ -458,6 +462,7 @@ __attribute__((cold))
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err)
 {
+	FRAG_ASSERT(rc);
 	/* settings that the policy does not take: the trace is bad, not the command line */
 	if (rc == -FRAG_EUSAGE && e->said.code == rc)
 		rc = e->said.code = -FRAG_ETRACE;
@@ -465,8 +470,8 @@ int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_
 }
 
 /*
- * One event, by its op. Whatever a policy answers, the totals are read and the peaks kept at
- * the end of the step, also of one that was skipped.
+ * Runs one event, by its op. The totals are read and the peaks kept at the end of every step, also
+ * of one that was skipped. This is the reference; the fast way for plain events is fast_path.h.
  */
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err)

@@ -1,7 +1,9 @@
 /*
- * fast_path.h - an alloc or a free as nearly all are, in an engine, without a call.
+ * fast_path.h - the fast way for plain allocs and frees, inlined into the loops that drive an
+ * engine: tape_player.c for the records of a tape, small_requests.c for timelines.
  *
- * For who drives an engine: engine.c with events, play.c with the records of a tape.
+ * The reference is frag_engine_step() in engine.c, which takes every event and shares the checks
+ * here. Where the two differ, the fast way is wrong (tests/property/fits.c compares them).
  */
 #ifndef ENGINE_FAST_PATH_H
 #define ENGINE_FAST_PATH_H

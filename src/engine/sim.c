@@ -33,6 +33,7 @@ static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 	int rc = frag_engine_init(e, &sim->choice, &sim->devices.figures[d], device,
 				  sim->options.level, err);
 
+	FRAG_ASSERT(d < sim->devices.count);
 	e->policy.device = d;
 
 	if (rc) {
@@ -248,6 +249,7 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
 
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 {
+	FRAG_ASSERT(observer->step);
 	if (sim->observer_count == FRAG_OBSERVERS_MAX)
 		return -FRAG_ENOMEM;
 	sim->observers[sim->observer_count++] = *observer;
@@ -304,6 +306,7 @@ static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_even
 	struct frag_result *r = &sim->results[d];
 	struct frag_oom *oom;
 
+	FRAG_ASSERT(d < sim->device_count);
 	if (r->oom_count == FRAG_OOMS_MAX)
 		return 0;
 	if (!sim_add_one(&r->ooms, r->oom_count, sizeof(*r->ooms)))
@@ -336,6 +339,7 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	struct frag_mark *mark;
 	char *end, *fitting;
 
+	FRAG_ASSERT(ev->op == FRAG_OP_MARK);
 	if (r->mark_count == FRAG_MARKS_MAX || !sim_has_room(sim, d, ev))
 		return 0;
 	if (!sim_add_one(&r->marks, r->mark_count, sizeof(*r->marks)))
@@ -361,6 +365,7 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 	struct frag_error first;
 	int rc = frag_heap_check(sim->engines[d].policy.heap, &first);
 
+	FRAG_ASSERT(sim->options.check);
 	if (rc == 0)
 		return 0;
 	if (rc == -FRAG_ENOMEM)
@@ -427,6 +432,7 @@ static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, stru
 
 static void sim_stop(struct frag_sim *sim, uint32_t d)
 {
+	FRAG_ASSERT(!sim->engines[d].stopped && sim->stopped < sim->device_count);
 	sim->engines[d].stopped = true;
 	sim->stopped++;
 }
@@ -435,6 +441,7 @@ __attribute__((cold))
 static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step,
 			struct frag_error *err)
 {
+	FRAG_ASSERT(sim->engines[d].refused);
 	step->status = FRAG_STEP_OOM;
 	step->placed = false;
 	frag_engine_finish_step(&sim->engines[d], step->event);
@@ -511,6 +518,7 @@ static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_erro
 	const uint64_t beyond = e->device.beyond;
 	int rc;
 
+	FRAG_ASSERT(!sim->fed);
 	sim->results[d].beginning.as_requests = true;
 	frag_engine_fini(e);
 	rc = open_engine(sim, d, err);
@@ -569,6 +577,7 @@ static void stop_refused(struct frag_sim *sim)
 __attribute__((noinline))
 int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
+	FRAG_ASSERT(slot >= sim->slot_count);
 	if (!frag_grow(&sim->slots, &sim->slot_capacity, (uint64_t)slot + 1, sizeof(*sim->slots)))
 		return frag_fail_nomem(err);
 	while (sim->slot_count <= slot)

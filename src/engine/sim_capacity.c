@@ -23,6 +23,7 @@ bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
 	struct frag_engine *e = &sim->engines[device];
 	struct retotal r = { .policy = &e->policy, .was = e->device.total };
 
+	FRAG_ASSERT(device < sim->device_count);
 	if (!total || total < e->device.least || total >= e->device.beyond
 	    || sim->options.level != FRAG_LEVEL_SURVIVE || sim->plugged || sim->retired
 	    || e->device.ops != &frag_device_simulated)
@@ -37,6 +38,7 @@ bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
 void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *least,
 		       uint64_t *beyond)
 {
+	FRAG_ASSERT(device < sim->device_count && !sim->retired);
 	*least = sim->engines[device].device.least;
 	*beyond = sim->engines[device].device.beyond;
 }

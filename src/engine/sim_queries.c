@@ -2,6 +2,7 @@
 #include "engine/sim.h"
 #include "heap/relocate.h"
 #include "policy/policies.h"
+#include "base/bug.h"
 
 static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
 {
@@ -97,6 +98,7 @@ void frag_sim_retire(struct frag_sim *sim, bool interrupted)
 void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
 		       const struct frag_driver_costs *costs, const struct frag_probes *probes)
 {
+	FRAG_ASSERT(device < sim->device_count);
 	sim->results[device].prediction = *p;
 	sim->results[device].costs = costs;
 	sim->results[device].probes = probes;
@@ -114,6 +116,7 @@ const struct frag_devices *frag_sim_devices(const struct frag_sim *sim)
 
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device)
 {
+	FRAG_ASSERT(device < sim->device_count && !sim->retired);
 	return sim->engines[device].policy.heap;
 }
 
@@ -154,6 +157,7 @@ static bool sim_queries_find_live(const struct frag_sim *sim, uint32_t device, u
 	const struct frag_slot *slot = &sim->slots[i];
 	const struct frag_heap *heap = sim->engines[device].policy.heap;
 
+	FRAG_ASSERT(i < sim->slot_count);
 	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
 	    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
 		return false;
@@ -169,6 +173,7 @@ void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 {
 	struct frag_live live;
 
+	FRAG_ASSERT(device < sim->device_count);
 	for (uint32_t i = 0; i < sim->slot_count; i++)
 		if (sim_queries_find_live(sim, device, i, &live))
 			visit(ctx, &live);
@@ -176,5 +181,6 @@ void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
 {
+	FRAG_ASSERT(slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE);
 	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
 }

@@ -253,6 +253,7 @@ static int small_go_on(struct frag_smallreq *s, struct frag_smallreq_timeline *l
 	const uint32_t to = count - line->known > s->ahead ? line->known + s->ahead : count;
 	int rc = 0;
 
+	FRAG_ASSERT(line->known < count);
 	if (!line->sim) {
 		rc = frag_sim_copy(&line->sim, line->begin, err);
 		rc = rc ? rc : small_simulate(s, line->sim, line->start, line->known, NULL, err);
@@ -282,6 +283,7 @@ static int small_begin(const struct frag_smallreq *s, const struct frag_smallreq
 	const struct frag_batch batch = { .events = &ev, .count = 1 };
 	int rc;
 
+	FRAG_ASSERT(!parent == !start);
 	if (!parent) {
 		rc = frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
 		rc = rc ? rc : frag_sim_begin(*sim, err);
@@ -390,6 +392,8 @@ static int small_play_change(const struct frag_smallreq *s, struct frag_smallreq
 	};
 	int rc = 0;
 
+	FRAG_ASSERT(change->more || at->used);
+	FRAG_ASSERT(at->event <= change->event);
 	frag_begin_record(sim, e, change->event);
 	at->next++;
 	at->event = change->event + 1;
@@ -412,6 +416,7 @@ int frag_smallreq_play(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
 	uint32_t count = 0, end = 0;
 	int rc = frag_sim_begin(sim, err);
 
+	FRAG_ASSERT(s->worth_it && at->used <= at->held);
 	sim->fed = true;
 	while (!rc && at->event < last && !frag_sim_stopped(sim)) {
 		const struct small_change *change = NULL;

@@ -1,9 +1,9 @@
 /*
- * tape_player.c - a tape into a simulation, and what of a batch needs no more than that.
+ * tape_player.c - plays a tape, or the plain events of a batch, into a simulation.
  *
- * Nearly all events are allocs and frees of which nobody wants to know more than what comes of
- * them: plain ones. They go from the tape's records to the policy, and no event is made of them,
- * unless one runs out of memory or fails. All others are fed one by one.
+ * Nearly all events are plain: allocs and frees without observers. They go from the tape's records
+ * to the policy, and no struct frag_event is made of them, except for an OOM or a failure. All
+ * others are fed one by one. This is the fast way; frag_engine_step() is the reference.
  */
 #include "engine/fast_path.h"
 
@@ -50,6 +50,7 @@ int frag_play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed
 	struct frag_batch batch;
 	const struct frag_event *ev;
 
+	FRAG_ASSERT(failed && r->next < r->tape->count);
 	frag_tape_next(r, (uint64_t)r->next + 1, &batch);
 	ev = &batch.events[0];
 	return failed == -FRAG_EDEVMEM && ev->op == FRAG_OP_ALLOC
@@ -202,6 +203,7 @@ static uint32_t count_others(const struct frag_tape_reader *r, uint32_t end)
 {
 	uint32_t n = 1;
 
+	FRAG_ASSERT(r->next < end && end <= r->tape->count);
 	while (r->next + n < end && n < FRAG_TAPE_BATCH
 	       && !frag_tape_is_plain(&r->tape->events[r->next + n]))
 		n++;

@@ -108,6 +108,7 @@ static void frag_handover_narrow(struct frag_batch_queue *h)
 
 static void frag_handover_fini(struct frag_batch_queue *h)
 {
+	FRAG_ASSERT(!h->reading);
 	frag_handover_narrow(h);
 	free(h->consumers);
 	pthread_cond_destroy(&h->room);
@@ -136,6 +137,7 @@ static bool frag_batch_queue_enable_read_ahead(struct frag_batch_queue *h)
 
 static struct frag_owned_batch *workers_place_of(const struct frag_batch_queue *h, uint64_t batch)
 {
+	FRAG_ASSERT(h->kept);
 	return &h->kept[batch % h->places];
 }
 
@@ -248,6 +250,7 @@ static void workers_settle(struct frag_batch_queue *h)
 {
 	uint64_t to = h->consumed;
 
+	FRAG_ASSERT(h->shown <= h->consumed && h->consumed <= h->made);
 	while (can_tell(h) && !workers_place_of(h, h->warned)->warnings)
 		h->warned++;
 	if (h->kept && h->warned < to)

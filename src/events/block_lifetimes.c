@@ -111,6 +111,7 @@ static inline void block_lifetimes_leave(struct frag_lives *l, struct frag_found
 
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 {
+	FRAG_ASSERT(devices);
 	*l = (struct frag_lives){ .unused = NONE, .unused_cell = NONE };
 	l->busy = malloc(devices * sizeof(*l->busy));
 	for (uint32_t d = 0; l->busy && d < devices; d++)
@@ -183,6 +184,7 @@ static void recycle(struct frag_lives *l, uint32_t slot)
 {
 	struct frag_life *life = &l->lives[slot];
 
+	FRAG_ASSERT(slot < l->count);
 	if (life->id.text)
 		free(owned_text(life));
 	life->id.text = NULL;
@@ -208,6 +210,7 @@ static uint32_t new_cell(struct frag_lives *l, uint32_t what)
 
 static void drop_cell(struct frag_lives *l, uint32_t c)
 {
+	FRAG_ASSERT(c < l->cell_count);
 	l->cells[c].next = l->unused_cell;
 	l->unused_cell = c;
 }
@@ -256,6 +259,7 @@ static void enqueue(struct frag_lives *l, uint32_t q, uint32_t cell)
 	struct frag_queue *queue = &l->queues[q];
 	uint32_t *busy = &l->busy[queue->device];
 
+	FRAG_ASSERT(cell < l->cell_count);
 	if (queue->head == NONE) {
 		queue->head = cell;
 		queue->prev_busy = NONE;
@@ -274,6 +278,7 @@ static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 {
 	struct frag_life *life = &l->lives[slot];
 
+	FRAG_ASSERT(slot < l->count);
 	while (life->recorded != NONE) {
 		uint32_t c = life->recorded;
 		uint32_t stream = l->cells[c].what;
@@ -295,6 +300,7 @@ static bool announce(struct frag_lives *l, uint32_t slot)
 {
 	const struct frag_found first = frag_lives_announced(l, &l->lives[slot].id);
 
+	FRAG_ASSERT(slot < l->count);
 	l->lives[slot].waits++;
 	l->lives[slot].next = NONE;
 	if (first.slot == NO_SLOT) {
@@ -327,6 +333,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 
 static bool block_lifetimes_end(struct frag_lives *l, uint32_t slot)
 {
+	FRAG_ASSERT(slot < l->count);
 	if (!frag_grow(&l->ended, &l->ended_capacity, (uint64_t)l->ended_count + 1,
 		       sizeof(*l->ended)))
 		return false;

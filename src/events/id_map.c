@@ -53,6 +53,7 @@ static void id_map_place(struct frag_ids *ids, struct frag_id_entry entry)
 {
 	uint32_t at = entry.hash & ids->mask;
 
+	FRAG_ASSERT(ids->entries && entry.slot != NO_SLOT);
 	while (ids->entries[at].slot != NO_SLOT)
 		at = (at + 1) & ids->mask;
 	ids->entries[at] = entry;

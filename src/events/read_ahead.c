@@ -25,6 +25,7 @@ void frag_trace_abandon(struct frag_trace *t)
 
 bool frag_kept_init(struct frag_owned_batch *k, const struct frag_trace *t)
 {
+	FRAG_ASSERT(k && t);
 	*k = (struct frag_owned_batch){ .rc = 0 };
 	k->events = malloc(FRAG_BATCH * sizeof(*k->events));
 	if (t->stacks)

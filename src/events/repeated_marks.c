@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
 
@@ -33,6 +34,7 @@ bool frag_lasting_note(struct frag_lasting_marks *marks, uint64_t at, const char
 	const bool good = kind && frag_grow(&marks->mark, &marks->capacity,
 					    (uint64_t)marks->count + 1, sizeof(*marks->mark));
 
+	FRAG_ASSERT(name || !length);
 	if (good)
 		marks->mark[marks->count++] = (struct frag_lasting_mark){
 			.at = at, .kind = frag_hash_text(kind, strlen(kind), 0),

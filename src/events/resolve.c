@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
@@ -308,6 +309,7 @@ static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
 static int resolve_ends(struct frag_trace *t, struct frag_event *ev, uint32_t first,
 			struct frag_error *err)
 {
+	FRAG_ASSERT(first <= t->lives.ended_count);
 	if (!frag_lives_order(&t->lives, first))
 		return frag_fail_nomem(err);
 	ev->ended_count = t->lives.ended_count - first;

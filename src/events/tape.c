@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/array_grow.h"
 #include "base/bug.h"
 
@@ -226,6 +227,7 @@ static void tape_trim(void *array, uint32_t count, size_t size)
 
 static void trim_all(struct frag_tape *t)
 {
+	FRAG_ASSERT(t->count <= t->capacity);
 	tape_trim(&t->events, t->count, sizeof(*t->events));
 	tape_trim(&t->ids, t->alloc_count, sizeof(*t->ids));
 	tape_trim(&t->times, t->times ? t->count : 0, sizeof(*t->times));
@@ -416,6 +418,7 @@ static void tape_resize(struct frag_tape *t, const uint32_t *which, const uint64
 	const uint64_t op = (UINT64_C(1) << FRAG_TAPE_OP_BITS) - 1;
 	uint32_t alloc = 0;
 
+	FRAG_ASSERT(t->resized);
 	for (uint32_t i = 0; i < t->count; i++) {
 		uint64_t *word = &t->events[i].word;
 
@@ -487,6 +490,7 @@ static void take_gap(struct frag_tape_reader *r)
 {
 	const struct frag_tape_gap *gap = &r->tape->gaps[r->next_gap++];
 
+	FRAG_ASSERT(gap->step >= gap->event);
 	r->skipped = gap->step - gap->event;
 }
 
@@ -516,6 +520,7 @@ static struct frag_handle id_of(const struct frag_tape *t, uint64_t alloc)
 	uint64_t id = t->ids[alloc], length;
 	const char *text;
 
+	FRAG_ASSERT(alloc < t->alloc_count);
 	if (!(id & FRAG_TAPE_TEXT_ID))
 		return (struct frag_handle){ .number = id };
 	text = t->texts + (id & ~FRAG_TAPE_TEXT_ID);
@@ -654,6 +659,7 @@ static void tape_device_add_event(struct part *p, uint32_t i)
 	struct frag_tape_event e = p->from->events[i];
 	const uint64_t low = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
 
+	FRAG_ASSERT(p->allocs <= p->from->alloc_count);
 	if (t->count % FRAG_TAPE_STRIDE == 0)
 		t->allocs_before[t->count / FRAG_TAPE_STRIDE] = t->alloc_count;
 	tape_device_add_gap(t, i + p->skipped);
@@ -678,6 +684,7 @@ static void copy_events(struct part *p, uint32_t device)
 {
 	const struct frag_tape *from = p->from;
 
+	FRAG_ASSERT(!p->to->count);
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct frag_tape_event *e = &from->events[i];
 
@@ -703,6 +710,7 @@ static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_
 	const struct frag_trace_info *info = frag_tape_info(from);
 	struct frag_tape *t = malloc(sizeof(*t));
 
+	FRAG_ASSERT(device < info->device_count);
 	if (!t)
 		return NULL;
 	*t = (struct frag_tape){
@@ -735,6 +743,7 @@ int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, ui
 	struct part p = { .from = from };
 	uint32_t events = 0, rare = 0;
 
+	FRAG_ASSERT(device < frag_tape_info(from)->device_count);
 	*out = NULL;
 	if (frag_tape_info(from)->device_count == 1 || from->symbols.initial_count
 	    || from->spot_count)

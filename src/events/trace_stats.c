@@ -14,6 +14,7 @@ struct frag_survey_block {
 
 bool frag_survey_init(struct frag_survey *s, uint32_t device_count)
 {
+	FRAG_ASSERT(device_count);
 	*s = (struct frag_survey){ .device_count = device_count };
 	s->devices = calloc(device_count, sizeof(*s->devices));
 	return frag_map_init(&s->sizes_seen, frag_hash_seed()) && s->devices;

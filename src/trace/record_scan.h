@@ -45,8 +45,8 @@ const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
  *
  * Recognises an alloc or a free as fragsim's own writers spell it: no white space, op, id and
  * size first, in this order. It reports no errors: any other spelling, valid or not, is read by
- * frag_record_scan() from the brace on. So it may accept as little as it likes, but what it
- * accepts must give the same record as that function.
+ * frag_record_scan(), the reference, from the brace on. So it may accept as little as it likes,
+ * but what it accepts must give the same record as that function.
  */
 /*
  * The event at p, in a window that ends as scan.h has it. The place after its brace, or
