@@ -56,19 +56,15 @@ void frag_report_name(const struct frag_report *r, const struct frag_result *run
 
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 {
-	const size_t columns = r->columns > 0 ? (size_t)r->columns : 0;
-	const size_t room = columns > figures ? columns - figures : 0;
-	size_t width = min;
+	size_t longest = 0;
 	char name[FRAG_RUN_NAME_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		frag_report_name(r, r->runs[i].result, name);
-		if (strlen(name) > width)
-			width = strlen(name);
+		if (strlen(name) > longest)
+			longest = strlen(name);
 	}
-	if (columns && width > room)
-		width = room > min ? room : min;
-	return (int)width;
+	return frag_name_column(longest, min, figures, r->columns);
 }
 
 uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,

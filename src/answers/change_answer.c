@@ -55,9 +55,7 @@ static void change_print_verdict(const struct frag_change_found *c, const struct
 				      words[i], CHANGED(c->parts[i]));
 		before = ", ";
 	}
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, INK_BOLD, "", text, f);
 }
 
 static void change_print_side(const char *label, const struct frag_change_side *side,
@@ -72,7 +70,7 @@ static void change_print_side(const char *label, const struct frag_change_side *
 		     frag_printable(policy, side->choice->text));
 }
 
-/* The ranks: the largest increase is that of the answer, the smallest is beside it. */
+/* The ranks: the largest increase is that of the answer, the smallest follows. */
 static void change_print_pairs(const struct frag_change_found *c,
 			       const struct frag_text_style *paper, FILE *f)
 {

@@ -258,9 +258,7 @@ static void explain_text_print_oom(const struct page *p)
 	if (m->mark && used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, " (%s)",
 			 frag_short_name(m->mark, name));
-	fputs(frag_color_code(p->paper->colour, INK_RED), p->f);
-	frag_put_wrapped(p->paper->columns, "OOM: ", text, p->f);
-	fputs(frag_color_code(p->paper->colour, INK_PLAIN), p->f);
+	frag_put_first_line(p->paper, INK_RED, "OOM: ", text, p->f);
 }
 
 /* Line 1 elsewhere: which moment, and how much of the device is live. */
@@ -286,9 +284,7 @@ static void explain_text_print_moment(const struct page *p)
 	if (m->mark && used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, " (%s)",
 			 frag_short_name(m->mark, name));
-	fputs(frag_color_code(p->paper->colour, INK_BOLD), p->f);
-	frag_put_wrapped(p->paper->columns, heads[m->kind], text, p->f);
-	fputs(frag_color_code(p->paper->colour, INK_PLAIN), p->f);
+	frag_put_first_line(p->paper, INK_BOLD, heads[m->kind], text, p->f);
 }
 
 static void print_request(const struct page *p)

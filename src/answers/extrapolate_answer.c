@@ -34,15 +34,7 @@ static int name_width(const struct frag_extrapolation *x, const struct frag_text
 
 		width = n > width ? n : width;
 	}
-	if (paper->columns && width + FIGURES > (size_t)paper->columns)
-		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
-							    : NAME_MIN;
-	return (int)width;
-}
-
-static void extrapolate_print_capacity(uint64_t bytes, FILE *f)
-{
-	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
+	return frag_name_column(width, NAME_MIN, FIGURES, paper->columns);
 }
 
 /* "1 of 1 size", "3 of 40 sizes" */
@@ -239,10 +231,10 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
 			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
 	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
-	extrapolate_print_capacity(
+	frag_put_capacity(
 		one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
-	extrapolate_print_capacity(fit->smallest, f);
-	extrapolate_print_capacity(is_beyond(x->recordings, x->at[one->source]) ? UINT64_MAX
+	frag_put_capacity(fit->smallest, f);
+	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? UINT64_MAX
 				   : fit->safe, f);
 	putc('\n', f);
 }

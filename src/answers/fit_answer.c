@@ -79,15 +79,7 @@ static int name_width(const struct frag_fit_answer *a, const struct frag_text_st
 
 		width = n > width && is_shown(a, &a->fits->fitted[i]) ? n : width;
 	}
-	if (paper->columns && width + FIGURES > (size_t)paper->columns)
-		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
-							    : NAME_MIN;
-	return (int)width;
-}
-
-static void fit_print_capacity(uint64_t bytes, FILE *f)
-{
-	fprintf(f, "  %11s", bytes == NONE ? "-" : CAPACITY(bytes));
+	return frag_name_column(width, NAME_MIN, FIGURES, paper->columns);
 }
 
 static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fitted *one,
@@ -100,10 +92,10 @@ static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fit
 	frag_put_name(frag_fit_name(a->fits, one, name), width, 0, f);
 	if (!good)
 		fputs(frag_color_code(paper->colour, INK_RED), f);
-	fit_print_capacity(fit->smallest, f);
+	frag_put_capacity(fit->smallest, f);
 	if (!good)
 		fputs(frag_color_code(paper->colour, INK_PLAIN), f);
-	fit_print_capacity(fit->safe, f);
+	frag_put_capacity(fit->safe, f);
 	if (!good) {
 		fprintf(f, "  %11s  %12s  %7s\n", "-", "-", "-");
 		return;
@@ -263,8 +255,8 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_text_
 		if (!is_shown(a, one))
 			continue;
 		frag_put_name(frag_fit_name(a->fits, one, name), width, 0, f);
-		fit_print_capacity(one->fit.smallest, f);
-		fit_print_capacity(one->fit.safe, f);
+		frag_put_capacity(one->fit.smallest, f);
+		frag_put_capacity(one->fit.safe, f);
 		putc('\n', f);
 	}
 }
@@ -357,9 +349,7 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 	snprintf(text, sizeof(text), "SMALLEST DEVICE%s: %s%s%s", several ? " for all traces" : "",
 		 phrase(fits, found ? best : 0, one), found && best ? ", " : "",
 		 found && best ? phrase(fits, 0, usual) : "");
-	fputs(frag_color_code(paper->colour, found ? INK_BOLD : INK_RED), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, found ? INK_BOLD : INK_RED, "", text, f);
 	frag_conf_text(choice, conf, sizeof(conf));
 	if (found && best && choice->ops->settings && *conf)
 		fprintf(f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s\n", "set",

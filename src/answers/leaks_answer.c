@@ -40,9 +40,7 @@ static void leaks_print_verdict(const struct frag_leaks_answer *a,
 	else
 		snprintf(text, sizeof(text), "NO LEAK: no tag keeps memory of every iteration (%"
 			 PRIu32 " iterations of %s)", it->count, path);
-	fputs(frag_color_code(paper->colour, most->leak ? INK_RED : INK_BOLD), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, most->leak ? INK_RED : INK_BOLD, "", text, f);
 }
 
 static void print_iterations(const struct frag_leaks_answer *a, const struct frag_text_style *paper,

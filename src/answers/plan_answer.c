@@ -48,9 +48,7 @@ static void plan_print_verdict(const struct frag_plan_answer *a,
 		      needs.height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(needs.height),
 		      plan->count, frag_s(plan->count),
 		      frag_printable(path, frag_input_name(a->trace->path)), checked, gap);
-	fputs(frag_color_code(paper->colour, needs.height == lower ? INK_GREEN : INK_BOLD), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, needs.height == lower ? INK_GREEN : INK_BOLD, "", text, f);
 }
 
 /* Rows about the whole plan: its verdict, its period or marks, the check, and the rounding. */
@@ -183,23 +181,20 @@ static void plan_print_table(const struct frag_plan_answer *a, const struct frag
 {
 	const uint32_t count = frag_plan_row_count(a);
 	struct frag_plan_row_text row;
-	int width = NAME_MIN;
+	size_t longest = 0;
+	int width;
 
 	for (uint32_t i = 0; i < count; i++) {
 		frag_plan_row_look(a, i, &row);
-		if (strlen(row.name) > (size_t)width)
-			width = (int)strlen(row.name);
+		if (strlen(row.name) > longest)
+			longest = strlen(row.name);
 	}
-	if (paper->columns && width + FIGURES > paper->columns)
-		width = paper->columns > FIGURES + NAME_MIN ? paper->columns - FIGURES : NAME_MIN;
+	width = frag_name_column(longest, NAME_MIN, FIGURES, paper->columns);
 	fprintf(f, "\n%-*s  %13s  %11s  %12s  %11s\n", width, "setting", "peak reserved",
 		"above plan", "smallest", "above plan");
 	for (uint32_t i = 0; i < count; i++) {
 		frag_plan_row_look(a, i, &row);
-		if (strlen(row.name) > (size_t)width)
-			fprintf(f, "%s\n%*s", row.name, width, "");
-		else
-			fprintf(f, "%-*s", width, row.name);
+		frag_put_name(row.name, width, 0, f);
 		print_cell(row.peak, false, row.above_peak_pct, i < a->trace->device_count, f);
 		print_cell(row.smallest, true, row.above_smallest_pct, i < a->trace->device_count,
 			   f);

@@ -171,9 +171,7 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 								 : "FITS",
 			 a->source_count, frag_s(a->source_count), row_name(a, worst, name),
 			 SIZE(worst->figure[FRAG_RANK_RESERVED]));
-	fputs(frag_color_code(paper->colour, bad ? INK_RED : INK_BOLD), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, bad ? INK_RED : INK_BOLD, "", text, f);
 	frag_put_row(paper->columns, "policy", f, "%s", one_policy(a)
 		     ? frag_printable(policy, a->choices[0].text)
 		     : "different policies or settings");

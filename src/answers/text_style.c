@@ -6,6 +6,7 @@
 
 #include "base/c_locale.h"
 #include "base/escape.h"
+#include "base/format.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
@@ -23,6 +24,14 @@ void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f)
 		text += strspn(text, " ");
 		head = "";
 	}
+}
+
+void frag_put_first_line(const struct frag_text_style *style, enum frag_color_code which,
+			 const char *head, const char *text, FILE *f)
+{
+	fputs(frag_color_code(style->colour, which), f);
+	frag_put_wrapped(style->columns, head, text, f);
+	fputs(frag_color_code(style->colour, INK_PLAIN), f);
 }
 
 void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
@@ -52,6 +61,20 @@ void frag_put_name(const char *name, int width, int indent, FILE *f)
 		fprintf(f, "%s\n%*s", name, indent + width, "");
 	else
 		fprintf(f, "%-*s", width, name);
+}
+
+int frag_name_column(size_t longest, size_t min, size_t others, int columns)
+{
+	const size_t all = columns > 0 ? (size_t)columns : 0;
+	const size_t left = all > others + min ? all - others : min;
+	const size_t width = longest > min ? longest : min;
+
+	return (int)(all && width > left ? left : width);
+}
+
+void frag_put_capacity(uint64_t bytes, FILE *f)
+{
+	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
 void frag_put_stopped(int columns, bool time_up, FILE *f)

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Where it goes: on a terminal words are wrapped, and may have colours. */
@@ -29,6 +30,10 @@ static inline const char *frag_color_code(bool colour, enum frag_color_code whic
 /* Words after a head, wrapped to the columns; 0, no terminal: in one line. */
 void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f);
 
+/* The first line of an answer, wrapped likewise, in its colour. */
+void frag_put_first_line(const struct frag_text_style *style, enum frag_color_code which,
+			 const char *head, const char *text, FILE *f);
+
 /*
  * "  label   text", likewise, the text as frag_fprintf() has it. No label: what is above goes on.
  */
@@ -42,6 +47,11 @@ void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, 
  * on the left of the name.
  */
 void frag_put_name(const char *name, int width, int indent, FILE *f);
+/* Its width: that of the longest name, from min to what the terminal leaves of its other columns. */
+int frag_name_column(size_t longest, size_t min, size_t others, int columns);
+
+/* A column of 11 with a capacity; UINT64_MAX: "-". */
+void frag_put_capacity(uint64_t bytes, FILE *f);
 
 /* The row of an answer that its time (--time), or else a signal, has cut short. */
 void frag_put_stopped(int columns, bool time_up, FILE *f);

@@ -172,9 +172,7 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 		snprintf(text, sizeof(text), "NONE FITS: %" PRIu32 " setting%s simulated%s",
 			 t->choice_count, plural, t->total ? place : ", OOM on each device");
 	}
-	fputs(frag_color_code(paper->colour, p ? INK_BOLD : INK_RED), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, p ? INK_BOLD : INK_RED, "", text, f);
 }
 
 static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *paper,
@@ -343,11 +341,6 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 	print_choice(a, &t->without, paper, f);
 }
 
-static void tune_print_capacity(uint64_t bytes, FILE *f)
-{
-	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
-}
-
 /* With a given device, smaller ones are not searched for. */
 static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
 			   const struct frag_text_style *paper, FILE *f)
@@ -363,8 +356,8 @@ static void tune_print_row(const struct frag_tune *t, const struct frag_point *p
 	else
 		fprintf(f, "%-*s", width, name);
 	if (!t->total) {
-		tune_print_capacity(p->smallest, f);
-		tune_print_capacity(p->safe, f);
+		frag_put_capacity(p->smallest, f);
+		frag_put_capacity(p->safe, f);
 	}
 	if (good)
 		fprintf(f, "  %12" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
@@ -398,20 +391,19 @@ static void tune_print_table(const struct frag_tune *t, const struct frag_text_s
 {
 	struct frag_point rows[FRAG_TUNE_ROWS];
 	const uint32_t count = frag_tune_rows(t, rows);
-	size_t width = NAME_MIN;
+	size_t longest = 0;
+	int width;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const size_t n = strlen(tune_name_of(t, rows[i].choice));
 
-		width = n > width ? n : width;
+		longest = n > longest ? n : longest;
 	}
-	if (paper->columns && width + FIGURES > (size_t)paper->columns)
-		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
-							    : NAME_MIN;
-	fprintf(f, "\nresult  %-*s%s  %12s  %7s\n", (int)width, "setting",
+	width = frag_name_column(longest, NAME_MIN, FIGURES, paper->columns);
+	fprintf(f, "\nresult  %-*s%s  %12s  %7s\n", width, "setting",
 		t->total ? "" : "     smallest     reliable", "driver calls", "retries");
 	for (uint32_t i = 0; i < count; i++)
-		tune_print_row(t, &rows[i], (int)width, paper, f);
+		tune_print_row(t, &rows[i], width, paper, f);
 	print_remarks(t, rows, count, paper, f);
 }
 

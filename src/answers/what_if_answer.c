@@ -99,9 +99,7 @@ static void what_if_print_verdict(const struct frag_what_if_answer *a,
 			 *shift ? " (" : "", shift, *shift ? ")" : "",
 			 strcmp(frag_fit_name(a->fits, as_is, name), "default")
 			 ? name : "the default settings");
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	frag_put_wrapped(paper->columns, "", text, f);
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	frag_put_first_line(paper, INK_BOLD, "", text, f);
 }
 
 static int what_if_print(const void *what, const struct frag_text_style *paper, FILE *f,

@@ -275,6 +275,21 @@ def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Va
     check_trace_mutants(tap, validators['trace'], program)
 
 
+def check_shared(tap: Tap) -> None:
+    """A definition that several documents share is the same in each schema, so that each schema
+    can be used alone and no copy falls behind."""
+    shared = {'alloc_conf', 'count', 'counts', 'course', 'device_free', 'distribution', 'last',
+              'modelled', 'outcome', 'peak', 'percent', 'tool'}
+    found: dict[str, dict[str, list[str]]] = {}
+    for path in sorted((ROOT / 'man').glob('*.schema.json')):
+        for name, definition in load(path.name).get('$defs', {}).items():
+            text = json.dumps(definition, sort_keys=True)
+            found.setdefault(name, {}).setdefault(text, []).append(path.name)
+    tap.result(f'{len(shared)} shared definitions are the same in all schemas', [
+        f'{name}: {" is unlike ".join(x[0] for x in found.get(name, {}).values()) or "nowhere"}'
+        for name in sorted(shared) if len(found.get(name, {})) != 1])
+
+
 def main(argv: list[str]) -> int:
     if len(argv) > 2:
         print(__doc__, file=sys.stderr)
@@ -285,6 +300,7 @@ def main(argv: list[str]) -> int:
     check_trace_examples(tap, validators)
     check_result_examples(tap, result)
     check_recorded(tap, validators)
+    check_shared(tap)
     if len(argv) == 2:
         if os.access(argv[1], os.X_OK):
             check_program(tap, validators, result, os.path.abspath(argv[1]))
