@@ -199,7 +199,7 @@ struct frag_text frag_page_tag_text(const struct frag_page_tags *t, uint32_t tag
 	return text;
 }
 
-/* A block is freed that was there at the peak. False: out of memory. */
+/* Call when a block of the peak is freed. False: out of memory. */
 static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uint64_t bytes)
 {
 	const uint32_t before = d->sum_capacity;

@@ -20,11 +20,10 @@
 #define FRAG_PAGE_HOLDERS_MAX 400
 
 /*
- * Tags of a page have numbers of their own, as a trace can give the number of a tag to another tag
- * once no block has it. A number is by 1 higher than that in `texts`. The first FRAG_TAGS_MAX
- * are told apart, of each the first FRAG_TAG_TEXT bytes are shown, and all others are one,
- * FRAG_TAG_OTHERS. A share is a tag and a stack, on all devices; of FRAG_SHARES_MAX and more a tag
- * alone.
+ * The report numbers tags itself, since a trace can give the number of a tag to another tag once no
+ * block has it. A number is by 1 higher than that in `texts`. The first FRAG_TAGS_MAX tags have one
+ * each, and their first FRAG_TAG_TEXT bytes are shown; all others share FRAG_TAG_OTHERS. A share is
+ * a tag and a stack, on all devices; beyond FRAG_SHARES_MAX it is a tag alone.
  */
 #define FRAG_TAGS_MAX 8192
 #define FRAG_TAG_TEXT 240
@@ -53,7 +52,7 @@ struct frag_page_tags {
 	struct frag_block_groups shares;        /* bytes and blocks of each are not counted here */
 };
 
-/* The text of a tag as it is shown; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
+/* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
 struct frag_text frag_page_tag_text(const struct frag_page_tags *tags, uint32_t tag);
 
 /* The freed blocks of a share that were live at a device's peak with this number. */
