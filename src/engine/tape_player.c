@@ -203,7 +203,6 @@ static uint32_t count_others(const struct frag_tape_reader *r, uint32_t end)
 {
 	uint32_t n = 1;
 
-	FRAG_ASSERT(r->next < end && end <= r->tape->count);
 	while (r->next + n < end && n < FRAG_TAPE_BATCH
 	       && !frag_tape_is_plain(&r->tape->events[r->next + n]))
 		n++;
