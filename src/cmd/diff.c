@@ -10,7 +10,6 @@
 #include "cmd/interrupt.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/progress.h"
-#include "cmd/terminal.h"
 #include "compare/policy_matrix.h"
 #include "documents/documents.h"
 #include "fragsim/version.h"

@@ -1,6 +1,11 @@
-/* diff_traces.c - fragsim diff OLD NEW: why one recording reserves more than another. */
-#include "cmd/diff_traces.h"
+/* diff_traces.c - fragsim diff OLD NEW: why one recording, or a folder of ranks, reserves more. */
+#include "cmd/diff_options.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +16,117 @@
 #include "cmd/default_policy.h"
 #include "cmd/interrupt.h"
 #include "cmd/loaded_trace.h"
-#include "cmd/pytorch_version.h"
-#include "cmd/rank_folder.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "search/trace_change.h"
+#include "fragsim/error.h"
+#include "base/array_grow.h"
+#include "ranks/compare_ranks.h"
+
+struct rank_folder {
+	char **paths;           /* by rank, then by name; owned */
+	uint64_t *ranks;        /* likewise: the numbers in the names, or 0, 1, ... */
+	uint32_t count;
+	bool named;             /* the names have numbers that differ */
+};
+
+/* What recordings end with, compressed or not. */
+static const char *const endings[] = { ".pickle", ".pkl", ".ndjson", ".jsonl", ".json", ".fsb", NULL };
+
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool is_recording(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (*name == '.')
+		return false;
+	if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
+		length -= 3;
+	else if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
+		length -= 4;
+	for (uint32_t i = 0; endings[i]; i++) {
+		const size_t end = strlen(endings[i]);
+
+		if (length > end && memcmp(name + length - end, endings[i], end) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int rank_folder_add(struct rank_folder *f, uint32_t *capacity, const char *folder,
+			   const char *name, struct frag_error *err)
+{
+	const size_t room = strlen(folder) + strlen(name) + 2;
+	const bool slash = *folder && folder[strlen(folder) - 1] == '/';
+
+	if (!frag_grow(&f->paths, capacity, (uint64_t)f->count + 1, sizeof(*f->paths)))
+		return frag_fail_nomem(err);
+	f->paths[f->count] = malloc(room);
+	if (!f->paths[f->count])
+		return frag_fail_nomem(err);
+	snprintf(f->paths[f->count++], room, "%s%s%s", folder, slash ? "" : "/", name);
+	return 0;
+}
+
+static int rank_folder_by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts by number: there are few files, and they are nearly sorted by name. */
+static void sort_by_rank(struct rank_folder *f)
+{
+	for (uint32_t i = 1; i < f->count; i++)
+		for (uint32_t k = i; k && f->ranks[k] < f->ranks[k - 1]; k--) {
+			const uint64_t rank = f->ranks[k];
+			char *const path = f->paths[k];
+
+			f->ranks[k] = f->ranks[k - 1];
+			f->paths[k] = f->paths[k - 1];
+			f->ranks[k - 1] = rank;
+			f->paths[k - 1] = path;
+		}
+}
+
+static int rank_folder_read(struct rank_folder *f, const char *path, struct frag_error *err)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	uint32_t capacity = 0;
+	int rc = 0;
+
+	*f = (struct rank_folder){ .count = 0 };
+	if (!dir)
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+	while (!rc && (entry = readdir(dir)))
+		if (is_recording(entry->d_name))
+			rc = rank_folder_add(f, &capacity, path, entry->d_name, err);
+	closedir(dir);
+	if (!rc && !f->count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no recording in this folder (*.pickle,"
+				 " *.ndjson, *.json or *.fsb, or those compressed)", path);
+	f->ranks = rc ? NULL : calloc(f->count, sizeof(*f->ranks));
+	if (!f->ranks)
+		return rc ? rc : frag_fail_nomem(err);
+	qsort(f->paths, f->count, sizeof(*f->paths), rank_folder_by_name);
+	f->named = frag_rank_numbers((const char *const *)f->paths, f->count, f->ranks);
+	sort_by_rank(f);
+	return 0;
+}
+
+static void rank_folder_fini(struct rank_folder *f)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		free(f->paths[i]);
+	free(f->paths);
+	free(f->ranks);
+}
 
 const char *const frag_trace_change_paths[] = {
 	"change.reserved", "change.version", "change.settings", "change.requested",
@@ -161,7 +272,7 @@ static int print_change(struct frag_trace_change *t, struct compared *p, int *st
 
 /* The files of both folders that belong together: by rank where all names have one, or by name. */
 static int pair_files(struct frag_change_pair **out, uint32_t *count,
-		      const struct frag_rank_folder *old, const struct frag_rank_folder *now,
+		      const struct rank_folder *old, const struct rank_folder *now,
 		      bool quiet, struct frag_error *err)
 {
 	const bool by_rank = old->named && now->named;
@@ -200,12 +311,12 @@ static int pair_files(struct frag_change_pair **out, uint32_t *count,
 static int compare_folders(struct frag_trace_change *t, struct compared *p, int *status,
 			   struct frag_error *err)
 {
-	struct frag_rank_folder old, now = { .count = 0 };
+	struct rank_folder old, now = { .count = 0 };
 	struct frag_change_pair *pairs = NULL;
 	uint32_t count = 0, worst = 0;
-	int rc = frag_rank_folder_read(&old, t->paths[0], err);
+	int rc = rank_folder_read(&old, t->paths[0], err);
 
-	rc = rc ? rc : frag_rank_folder_read(&now, t->paths[1], err);
+	rc = rc ? rc : rank_folder_read(&now, t->paths[1], err);
 	rc = rc ? rc : pair_files(&pairs, &count, &old, &now, t->run->quiet, err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = compare_two(p, (const char *[]){ pairs[i].old, pairs[i].now }, t->run, err);
@@ -220,8 +331,8 @@ static int compare_folders(struct frag_trace_change *t, struct compared *p, int 
 	p->change.pair_count = count;
 	rc = rc ? rc : print_change(t, p, status, err);
 	free(pairs);
-	frag_rank_folder_fini(&old);
-	frag_rank_folder_fini(&now);
+	rank_folder_fini(&old);
+	rank_folder_fini(&now);
 	return rc;
 }
 
@@ -235,11 +346,11 @@ int frag_trace_change_run(struct frag_trace_change *t, const struct frag_cmd *cm
 	frag_files_read(&files, t->paths, 2, "the trace");
 	frag_printed_files(&t->printed, &files);
 	rc = rc ? rc : frag_files_check(&files, cmd, err);
-	if (!rc && frag_is_folder(t->paths[0]) != frag_is_folder(t->paths[1])
+	if (!rc && is_folder(t->paths[0]) != is_folder(t->paths[1])
 	    && access(t->paths[0], F_OK) == 0 && access(t->paths[1], F_OK) == 0)
 		rc = frag_usage(cmd, "OLD and NEW must be two traces, or two folders", err);
 	rc = rc ? rc : frag_printed_open(&t->printed, err);
-	if (!rc && (frag_is_folder(t->paths[0]) || frag_is_folder(t->paths[1])))
+	if (!rc && (is_folder(t->paths[0]) || is_folder(t->paths[1])))
 		rc = compare_folders(t, &p, status, err);
 	else if (!rc)
 		rc = compare_two(&p, t->paths, t->run, err);

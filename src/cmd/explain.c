@@ -10,7 +10,7 @@
 #include "base/output_path.h"
 #include "cmd/default_policy.h"
 #include "cmd/frame.h"
-#include "cmd/terminal.h"
+#include "cmd/progress.h"
 #include "documents/pytorch_oom_message.h"
 #include "messages/finder.h"
 

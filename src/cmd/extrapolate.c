@@ -8,7 +8,7 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "cmd/frame.h"
-#include "cmd/trace_provenance.h"
+#include "cmd/transform_trace.h"
 #include "answers/answers.h"
 #include "transform/meta.h"
 

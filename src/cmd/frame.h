@@ -7,7 +7,7 @@
 
 #include "cmd/answer_page.h"
 #include "cmd/command.h"
-#include "cmd/exit_conditions.h"
+#include "cmd/run_options.h"
 #include "cmd/interrupt.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/output_formats.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/terminal.h"
+#include "cmd/progress.h"
 
 static const struct frag_opt opts[] = { { 0 } };
 

@@ -3,7 +3,7 @@
 #define CMD_LOADED_TRACE_H
 
 #include "cmd/progress.h"
-#include "cmd/pytorch_version.h"
+#include "cmd/default_policy.h"
 #include "cmd/run_options.h"
 #include "policy/configure_events.h"
 

@@ -21,7 +21,7 @@
 #include "base/names.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "cmd/terminal.h"
+#include "cmd/progress.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"
 #include "fragsim/version.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
 #include "transform/merge_traces.h"
 

@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "base/output_path.h"
 #include "cmd/interrupt.h"
-#include "cmd/terminal.h"
+#include "cmd/progress.h"
 
 static bool same_inode(const struct stat *a, const struct stat *b)
 {

@@ -1,6 +1,8 @@
 /* progress.c - how far a long command is, on standard error, and the time that --time gives it. */
 #include "cmd/progress.h"
 
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +12,45 @@
 #include "base/format.h"
 #include "base/c_locale.h"
 #include "cmd/interrupt.h"
-#include "cmd/terminal.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */
 #define INTERVAL 0.2
 #define CELLS 30
 #define CELLS_MIN 6
 #define ECHO_ROOM 2     /* columns that the terminal's own ^C takes */
+
+#define USUAL 80
+
+int frag_terminal_columns(int fd)
+{
+	struct winsize size;
+
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+}
+
+/* Of the process, as the environment is that it goes before. */
+static enum frag_color said = FRAG_COLOR_AUTO;
+
+void frag_terminal_set_color(enum frag_color color)
+{
+	said = color;
+}
+
+bool frag_terminal_colour(int columns)
+{
+	const char *never = getenv("NO_COLOR"), *always = getenv("CLICOLOR_FORCE");
+	const char *terminal = getenv("TERM");
+
+	if (said != FRAG_COLOR_AUTO)
+		return said == FRAG_COLOR_ALWAYS;
+	if (never && *never)
+		return false;
+	if (always && *always && strcmp(always, "0") != 0)
+		return true;
+	return columns && !(terminal && strcmp(terminal, "dumb") == 0);
+}
 
 double frag_seconds(void)
 {

@@ -45,4 +45,17 @@ bool frag_time_is_short(void *ctx);
 /* Did a search that returned rc end because its time was up, and not by a signal? */
 bool frag_time_ended(int rc);
 
+/* How many columns it has; 0 where the descriptor is no terminal. */
+int frag_terminal_columns(int fd);
+
+/* What --color said; AUTO at first. */
+enum frag_color { FRAG_COLOR_AUTO, FRAG_COLOR_ALWAYS, FRAG_COLOR_NEVER };
+void frag_terminal_set_color(enum frag_color color);
+
+/*
+ * Is colour written to one of so many columns? --color says it; else the environment may
+ * forbid or force it.
+ */
+bool frag_terminal_colour(int columns);
+
 #endif

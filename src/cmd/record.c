@@ -18,8 +18,41 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/support_files.h"
 #include "fragsim/error.h"
+
+struct frag_support_file {
+	const char *file;       /* beside the program, where it was built */
+	const char *installed;  /* the folder, from the program's, in which make install puts it */
+	const char *variable;   /* of the environment: the path, which goes before both */
+};
+
+/* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
+static int find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			     struct frag_error *err)
+{
+	const char *const places[] = { "", what->installed };
+	const char *given = getenv(what->variable);
+	char here[PATH_MAX], beside[PATH_MAX + 128];
+	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	char *slash;
+
+	if (given && *given && !realpath(given, path))
+		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
+				 strerror(errno));
+	if (given && *given)
+		return 0;
+	here[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(here, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		slash[1] = '\0';
+		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
+		if (realpath(beside, path))
+			return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "%s is neither in %s nor in %s%.*s; %s may name it",
+			 what->file, here, here, (int)strlen(what->installed) - 1, what->installed,
+			 what->variable);
+}
 
 struct frag_record_torch {
 	const char *output;     /* NULL: trace.pickle */
@@ -105,7 +138,7 @@ static int set_path(struct frag_error *err)
 	const char *others = getenv("PYTHONPATH");
 	char folder[PATH_MAX], *all;
 	size_t room;
-	int rc = frag_find_support_file(&module, folder, err);
+	int rc = find_support_file(&module, folder, err);
 
 	if (rc)
 		return rc;
@@ -213,7 +246,7 @@ static int set_preload(struct frag_error *err)
 	const char *others = getenv("LD_PRELOAD");
 	char path[PATH_MAX], *all;
 	size_t room;
-	int rc = frag_find_support_file(&library, path, err);
+	int rc = find_support_file(&library, path, err);
 
 	if (rc)
 		return rc;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/run_diagnosis.h"
+#include "cmd/session.h"
 #include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"

@@ -1,7 +1,6 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include <stdlib.h>
 
-#include "cmd/run_diagnosis.h"
 #include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"

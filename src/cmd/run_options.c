@@ -103,6 +103,39 @@ const char *const frag_stacks_words[] = {
 const char *const frag_result_formats[] = { "text", "json", NULL };
 const char *const frag_summary_words[] = { "pytorch", NULL };
 
+int frag_conditions_add(struct frag_conditions *w, const char *text,
+			const char *const *paths, struct frag_error *err)
+{
+	if (!frag_grow(&w->of, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->of)))
+		return frag_fail_nomem(err);
+	return frag_condition_among(&w->of[w->count++], text, paths, err);
+}
+
+int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	return frag_conditions_add(at, value, o->words, err);
+}
+
+void frag_conditions_fini(struct frag_conditions *w)
+{
+	free(w->of);
+	*w = (struct frag_conditions){ .count = 0 };
+}
+
+void frag_conditions_judge(const struct frag_conditions *w, frag_value_at *value,
+			   const void *ctx, const char *who, int *status)
+{
+	struct frag_finding found;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		if (!frag_condition_true(&w->of[i], value(ctx, w->of[i].path), &found))
+			continue;
+		frag_print_message("%s: %s", who, found.line);
+		*status = 1;
+	}
+}
+
 static int set_summary(void *at, const struct frag_opt *o, const char *value,
 		       struct frag_error *err)
 {

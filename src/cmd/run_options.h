@@ -8,6 +8,7 @@
 #include "compare/condition.h"
 #include "documents/documents.h"
 #include "answers/row_writer.h"
+#include "answers/report.h"
 
 struct frag_run_options {
 	struct frag_choice *choices;
@@ -136,5 +137,25 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 /* After the last option: what does not go together, and the defaults. */
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);
+
+/* Conditions on a few figures of a command's own. */
+struct frag_conditions {
+	struct frag_condition *of;
+	uint32_t count, capacity;
+};
+
+/* paths: what they may be about, ended by NULL. -FRAG_EUSAGE, -FRAG_ENOMEM */
+int frag_conditions_add(struct frag_conditions *conditions, const char *text,
+			const char *const *paths, struct frag_error *err);
+/* The same of a row: at is the conditions, words the paths. */
+frag_set_option frag_conditions_set;
+void frag_conditions_fini(struct frag_conditions *conditions);
+
+/* The value of a path; INFINITY: there is none, however large. */
+typedef double frag_value_at(const void *ctx, const char *path);
+
+/* *status becomes 1 where one holds, and each such is a line on standard error that who begins. */
+void frag_conditions_judge(const struct frag_conditions *conditions, frag_value_at *value,
+			   const void *ctx, const char *who, int *status);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/output_path.h"
 #include "cmd/default_policy.h"
 #include "cmd/progress.h"
-#include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
 #include "search/shrink_search.h"
 

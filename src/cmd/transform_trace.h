@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "trace/trace_formats.h"
+#include "fragsim/trace.h"
 
 /*
  * The options that all of them have, to be at the head of their tables; rewrite is the offset of
@@ -53,5 +54,14 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
 		      void *ctx, struct frag_error *err);
+
+/*
+ * A `meta` for a trace that is written: its recorder, the settings that PyTorch's allocator
+ * had, and with `end` the failed request that the recording ended with, where it did. Of
+ * several, the first one's recorder, and the settings where all have the same. The caller's to
+ * free; NULL where one of them is no recording under PyTorch. -FRAG_ENOMEM
+ */
+int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint32_t count,
+		       bool end, const struct frag_log *log, struct frag_error *err);
 
 #endif

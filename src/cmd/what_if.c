@@ -7,7 +7,6 @@
 #include "base/array_grow.h"
 #include "base/output_path.h"
 #include "cmd/frame.h"
-#include "cmd/trace_provenance.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "answers/answers.h"

@@ -9,7 +9,7 @@
 #define TRANSFORM_STAGE_H
 
 #include "base/hash.h"
-#include "transform/what_if_options.h"
+#include "transform/what_if_trace.h"
 #include "transform/record_buffer.h"
 
 struct frag_chain;
