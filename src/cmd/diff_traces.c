@@ -94,6 +94,7 @@ static void sort_by_rank(struct rank_folder *f)
 		}
 }
 
+/* Lists the recordings of a folder, in the order of their ranks. */
 static int rank_folder_read(struct rank_folder *f, const char *path, struct frag_error *err)
 {
 	DIR *dir = opendir(path);

@@ -269,6 +269,7 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 	return frag_or_interrupted(rc, err);
 }
 
+/* Simulates each number of --at, and searches for the largest one where --largest is given. */
 static int extrapolate_search(struct frag_question *q, struct frag_error *err)
 {
 	struct extrapolate *e = (struct extrapolate *)q;

@@ -86,6 +86,7 @@ static int plan_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *coun
 	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }
 
+/* Refuses options that exclude each other; a window is planned without policies. */
 static int plan_check(struct frag_question *q, struct frag_error *err)
 {
 	struct planning *p = (struct planning *)q;

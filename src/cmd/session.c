@@ -164,6 +164,7 @@ static void outputs_fini(struct frag_outputs *o)
 	frag_register_partial_file(NULL);
 }
 
+/* The trace and the profile are the inputs, every file that the options name is an output. */
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err)
 {
@@ -316,6 +317,7 @@ static int exit_status_of_runs(const struct frag_run_options *options,
 	return rc;
 }
 
+/* Writes the files, prints the report, finds the exit status; then the files take their places. */
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace, int *status,
 			struct frag_error *err)
 {
@@ -419,6 +421,7 @@ static int find_answers(struct frag_answers *a, const struct frag_session *s,
 	return rc;
 }
 
+/* A trace that was too long for its tape has no answers, which is not a failure. */
 int frag_answers_find(struct frag_answers *a, struct frag_session *s,
 		      const struct frag_sim_options *options, struct frag_error *err)
 {

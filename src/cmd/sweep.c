@@ -215,6 +215,7 @@ static int name_policies(struct frag_run_options *run, struct frag_map *map, cha
 	return rc;
 }
 
+/* Removes policies that are given twice, and names the others in a new manifest. */
 static int fill_policies(struct frag_sweep_task *t, struct frag_error *err)
 {
 	struct frag_map map;
@@ -239,6 +240,7 @@ static int fill_policies(struct frag_sweep_task *t, struct frag_error *err)
 	return rc;
 }
 
+/* Makes the manifest of the given traces, policies and capacities; reads each trace once. */
 static int sweep_make(struct frag_sweep_task *t, struct frag_error *err)
 {
 	uint64_t kept = 0;
@@ -410,6 +412,7 @@ static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct
 	return 0;
 }
 
+/* Refuses options that exclude each other, and those that lack another one. */
 static int sweep_check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	const struct frag_sweep_task *t = &s->task;
@@ -486,6 +489,7 @@ static int choose_runs(const struct sweep *s, bool *wanted, uint32_t *mine, uint
 	return rc;
 }
 
+/* Simulates the runs of this shard that are not done yet, and prints how many there are. */
 static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const char *path,
 			  struct frag_error *err)
 {
@@ -565,6 +569,7 @@ static int say_missing(const struct sweep *s, const struct frag_collection *c,
 	return 0;
 }
 
+/* Writes the runs of all shards as one file, or prints the shards whose runs are missing. */
 static int merge(struct sweep *s, int *status, struct frag_error *err)
 {
 	struct frag_collection c = { .count = 0 };

@@ -245,6 +245,7 @@ static int find_settings(const struct frag_trace *trace, uint32_t minor,
 	return frag_choose_release(&choice, trace, minor, conf, log, err);
 }
 
+/* Traces that differ in their release or settings have neither in common; notes say so. */
 int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint32_t count,
 		       bool end, const struct frag_log *log, struct frag_error *err)
 {

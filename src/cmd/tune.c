@@ -241,6 +241,7 @@ static int sort_candidates(struct tune *t, struct frag_error *err)
 	return 0;
 }
 
+/* Sorts the candidates by the release that accepts them, then searches for the best one. */
 static int tune_search(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
@@ -300,6 +301,7 @@ static double tune_value_at(const void *ctx, const char *path)
 	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
 }
 
+/* No best candidate, and a test that ends in an OOM, are exit status 1. */
 static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;

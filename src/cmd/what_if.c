@@ -455,6 +455,7 @@ static int make_plain(struct what_if *w, struct frag_error *err)
 	return w->plain ? 0 : frag_fail_nomem(err);
 }
 
+/* Searches for the smallest device of the trace before and after the changes. */
 static int what_if_search(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
@@ -519,6 +520,7 @@ static void what_if_judge(const struct what_if *w)
 	}
 }
 
+/* Draws and prints the answer, then judges it, unless a signal ended the search. */
 static int what_if_print(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;

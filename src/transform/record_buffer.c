@@ -57,6 +57,7 @@ static void pass_text(struct walk *w, struct frag_text *text)
 	pass_bytes(w, &text->text, text->length);
 }
 
+/* Reads or writes the members that the record has, in a fixed order. */
 static void pass_members(struct walk *w, struct frag_record *r, uint8_t texts)
 {
 	const uint32_t has = r->members;
@@ -111,6 +112,7 @@ static char *record_buffer_extend(struct frag_record_buffer *h, size_t bytes)
 	return piece->bytes + piece->used - bytes;
 }
 
+/* Packs the record behind the others; false: out of memory. */
 bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
 {
 	struct frag_record rec = item->rec;

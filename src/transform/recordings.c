@@ -373,6 +373,7 @@ static int name_event(struct frag_recordings *r, uint32_t number, struct frag_te
 	return 0;
 }
 
+/* Hands an event of the first recording on: to the tape, and to whatever writes the trace. */
 static int hand_on(struct frag_recordings *r, const struct frag_recordings_options *o,
 		   struct frag_error *err)
 {

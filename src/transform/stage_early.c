@@ -186,6 +186,10 @@ static bool is_at(struct frag_held_place a, struct frag_held_place b)
 	return a.piece == b.piece && a.at == b.at;
 }
 
+/*
+ * Passes one event on: of the copied iteration, then the ends of its blocks, then what is held.
+ * *more: another event may follow.
+ */
 static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 {
 	struct warmup *w = s->state;

@@ -54,6 +54,7 @@ static void lives_fini(struct frag_stage *s)
 	free(l->marks.mark);
 }
 
+/* Notes where the life of a block begins, and for --hoist whether its id was used before. */
 static bool stage_lives_note_alloc(struct frag_stage *s, const struct frag_item *item)
 {
 	struct lives *l = s->state;
@@ -149,6 +150,7 @@ static bool stage_lives_is_due(struct frag_stage *s, struct frag_item *item,
 	return true;
 }
 
+/* Passes up to max held events on, once all have been put; --hoist passes lasting blocks first. */
 static int lives_drain(struct frag_stage *s, uint32_t max, struct frag_error *err)
 {
 	struct lives *l = s->state;

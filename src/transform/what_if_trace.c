@@ -361,6 +361,7 @@ static bool what_if_trace_build(struct frag_chain *chain)
 	return good;
 }
 
+/* Builds the chain of stages, one a change, behind the recorded trace. */
 int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 		      const struct frag_changed_options *options, struct frag_error *err)
 {
