@@ -20,7 +20,7 @@ static const struct frag_opt opts[] = {
 	FRAG_REWRITE_OPTS(offsetof(struct anonymize, rewrite)), { 0 },
 };
 
-/* Devices keep their figures, and nothing says where the trace comes from. */
+/* Devices keep their values, and nothing says where the trace comes from. */
 static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 {
 	struct anonymize *a = ctx;
@@ -87,7 +87,7 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 }
 
 /*
- * All tables of words are made before any failure is looked at, so that all can be
+ * All tables of words are made before any failure is inspected, so that all can be
  * released alike.
  */
 static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *err)

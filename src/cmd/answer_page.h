@@ -1,5 +1,5 @@
 /*
- * answer_page.h - the page of a command that looks for an answer: what it found is said as it is
+ * answer_page.h - the page of a command that looks for an answer: it contains the answer as
  * printed, and the runs that show it are simulated once more, and drawn.
  */
 #ifndef CMD_ANSWER_PAGE_H
@@ -34,7 +34,7 @@ int frag_drawing_section(struct frag_html_page *drawing, const struct frag_sessi
 			 const struct frag_trace *trace, const struct frag_tape *tape,
 			 struct frag_page_section *section, struct frag_error *err);
 
-void frag_drawing_fini(struct frag_html_page *drawing);   /* one that is zeroed is fine */
+void frag_drawing_fini(struct frag_html_page *drawing);   /* a zeroed one is valid */
 
 struct frag_answer_page {
 	const char *path;               /* of the page; NULL: there is none */
@@ -54,7 +54,7 @@ struct frag_redrawn {
 	const struct frag_sim_options *sim; /* what happens at an out-of-memory; NULL: as usual */
 	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
 	uint32_t sim_count;
-	uint64_t look;                  /* the step that is looked at; UINT64_MAX: the peak */
+	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
 	const struct frag_fits *fits;   /* NULL: nobody asks where they survive */
 	uint32_t source;
 };

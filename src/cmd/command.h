@@ -12,7 +12,7 @@
 
 struct frag_opt;
 
-/* Sets what the option stands for; at is its member, or all of the options where the row has none. */
+/* Sets what the option stands for; at is its member, or all options where the row has none. */
 typedef int frag_set_option(void *at, const struct frag_opt *o, const char *value,
 			    struct frag_error *err);
 

@@ -271,7 +271,7 @@ static const struct frag_opt *wants_next(const struct frag_cmd *cmd, const char 
 		for (const char *p = word + 1; *p; p++) {
 			for (o = cmd->opts; o->name && o->short_name != *p; o++)
 				;
-			/* the rest of the word is its value, or there is no such option */
+			/* the remainder of the word is its value, or there is no such option */
 			if (!o->name || (o->arg && p[1]))
 				return NULL;
 		}

@@ -301,7 +301,7 @@ static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t
 }
 
 /*
- * Only a log on which the newest rules fail says anything: then an older order has to explain
+ * Only a log on which the newest rules fail says anything: then an older order must explain
  * nearly all of it.
  */
 static int look_at_log(struct frag_release *out, const struct frag_trace *trace, uint32_t least,

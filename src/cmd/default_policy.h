@@ -37,7 +37,7 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 
 /*
  * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
- * string, or where that cannot be read, as a note says, the values beside it; those that a
+ * string, or where that cannot be read, as a note says, the values next to it; those that a
  * header names. text becomes what was given, "" for nothing.
  */
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,

@@ -314,7 +314,7 @@ static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 	return rc;
 }
 
-/* What was compared is read and simulated once more: a comparison keeps figures alone. */
+/* What was compared is read and simulated once more: a comparison keeps values alone. */
 static int draw(struct diff *d, struct frag_error *err)
 {
 	int rc = frag_redraw_room(&d->redraw, d->options.trace_count, err);

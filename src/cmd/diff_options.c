@@ -344,7 +344,7 @@ static int add_policies(struct frag_diff_options *o, const struct frag_run_set *
 }
 
 /*
- * What was not given comes from the baseline: policies, figures of the device,
+ * What was not given comes from the baseline: policies, values of the device,
  * traces. So a bare --baseline repeats the runs that it was made of.
  */
 int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,

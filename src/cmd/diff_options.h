@@ -58,7 +58,7 @@ void frag_diff_options_fini(struct frag_diff_options *o);
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err);
 
-/* Policies, traces and devices' figures that were not given are those of the baseline. */
+/* Policies, traces and devices' values that were not given are those of the baseline. */
 int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			       const struct frag_run_set *base, struct frag_error *err);
 

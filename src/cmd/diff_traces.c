@@ -31,7 +31,9 @@ struct rank_folder {
 };
 
 /* What recordings end with, compressed or not. */
-static const char *const endings[] = { ".pickle", ".pkl", ".ndjson", ".jsonl", ".json", ".fsb", NULL };
+static const char *const endings[] = {
+	".pickle", ".pkl", ".ndjson", ".jsonl", ".json", ".fsb", NULL,
+};
 
 static bool is_folder(const char *path)
 {

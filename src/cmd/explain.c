@@ -36,7 +36,9 @@ struct explain {
 };
 
 /* Of the explained step of a device. */
-static const char *const paths[] = { "counts.ooms", "live", "free", "non_releasable", "missing", NULL };
+static const char *const paths[] = {
+	"counts.ooms", "live", "free", "non_releasable", "missing", NULL,
+};
 
 /* The policy that `run` would take. */
 static int explain_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
@@ -255,7 +257,7 @@ struct frag_explain_message {
 struct explained {
 	const struct frag_explain_message *how;
 	struct frag_message_groups groups;
-	struct frag_outfile json;       /* written as they are found */
+	struct frag_outfile json;       /* written as messages are found */
 	uint64_t count;
 	struct frag_error *err;
 };

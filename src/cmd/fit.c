@@ -38,7 +38,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* The best that a policy without segments does is beside them. */
+/* bestfit shows what a policy without segments needs. */
 static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 		     const struct frag_trace *trace, const struct frag_log *log,
 		     struct frag_error *err)

@@ -1,4 +1,4 @@
-/* loaded_trace.c - a trace in memory, with the policies and devices to simulate it again and again. */
+/* loaded_trace.c - a trace in memory, with the policies and devices that simulate it. */
 #include "cmd/loaded_trace.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* loaded_trace.h - a trace in memory, with the policies and devices to simulate it again and again. */
+/* loaded_trace.h - a trace in memory, with the policies and devices that simulate it. */
 #ifndef CMD_LOADED_TRACE_H
 #define CMD_LOADED_TRACE_H
 
@@ -51,6 +51,6 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info);
  */
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
 		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err);
-void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count); /* zeroed ones are fine */
+void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count); /* zeroed ones are valid */
 
 #endif

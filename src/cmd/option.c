@@ -1,4 +1,4 @@
-/* option.c - options from a table, through getopt_long; help from the same table, and their values. */
+/* option.c - options and help from a table, through getopt_long; the values of options. */
 #include <inttypes.h>
 #include <getopt.h>
 #include <stdarg.h>

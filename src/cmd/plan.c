@@ -1,4 +1,4 @@
-/* plan.c - fragsim plan: the lowest placement of all that a trace requests, and the policies beside it. */
+/* plan.c - fragsim plan: the lowest placement of all that a trace requests, and what policies need. */
 #include <string.h>
 
 #include "answers/answers.h"
@@ -76,7 +76,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* The best that a policy without segments does is beside them. */
+/* bestfit shows what a policy without segments needs. */
 static int plan_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 		      const struct frag_trace *trace, const struct frag_log *log,
 		      struct frag_error *err)

@@ -31,7 +31,7 @@ struct ranks {
 	struct frag_ranking ranking;
 };
 
-/* The figures by their names, then these. */
+/* The values by their names, then these. */
 static const char *const paths[] = {
 	[FRAG_RANK_RESERVED] = "reserved", [FRAG_RANK_REQUESTED] = "requested",
 	[FRAG_RANK_LOST] = "wasted", "counts.ooms", "apart", "spread", NULL,
@@ -131,7 +131,7 @@ static int work_on(struct job *job, struct ranks *r, uint32_t i, struct frag_err
 	return rc;
 }
 
-/* One rank, of which only figures and holders stay. */
+/* One rank, of which only values and holders stay. */
 static int work(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct job job = { .trace = NULL };

@@ -21,7 +21,7 @@
 #include "fragsim/error.h"
 
 struct frag_support_file {
-	const char *file;       /* beside the program, where it was built */
+	const char *file;       /* next to the program, where it was built */
 	const char *installed;  /* the folder, from the program's, in which make install puts it */
 	const char *variable;   /* of the environment: the path, which goes before both */
 };
@@ -93,7 +93,7 @@ static int whole_name(const char *name, char whole[PATH_MAX])
 	return 0;
 }
 
-/* Files are written beside their names; whether they can be is known before the program runs. */
+/* Files are written next to their names; whether they can be is known before the program runs. */
 static int try_folder(const char *whole)
 {
 	char beside[PATH_MAX + 32];

@@ -336,7 +336,7 @@ static void close_turn(struct replay_turn *turn)
 /* Opens the GPUs, the trace for each policy, and the session's files. */
 static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *err)
 {
-	/* where none is given, the trace says which it is */
+	/* where none is given, the trace specifies which it is */
 	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
 	int rc = 0;
 

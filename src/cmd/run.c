@@ -137,7 +137,7 @@ static int run_simulate(struct run *run, const char *path, int *status, struct f
 		return rc;
 	frag_session_collect(s, interrupted != 0);
 	options = sim_options(run);
-	/* who interrupts the search for answers still has the figures */
+	/* who interrupts the search for answers still has the values */
 	s->cut_short = interrupted != 0;
 	if (!interrupted)
 		interrupted = frag_answers_find(&run->answers, s, &options, err);

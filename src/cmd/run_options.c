@@ -309,7 +309,7 @@ static int count_readers(const struct frag_run_options *run, uint32_t *readers,
 					" which is not among the policies: -p pytorch adds it");
 }
 
-/* From the last choice to the first, each moves to where its runs will end: places are empty till then. */
+/* From the last choice to the first, each moves to where its runs end: those places are empty. */
 int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err)
 {
 	const uint32_t n = run->setting_count;

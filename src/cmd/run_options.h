@@ -31,7 +31,7 @@ struct frag_run_options {
 	bool quiet, lenient;
 	bool has_no_page;       /* the command has no --html */
 	bool has_columns;       /* they were chosen */
-	bool verbose;           /* the figures after the answers too */
+	bool verbose;           /* the values after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
 	bool follows_release;   /* --alloc-conf without a policy: the trace's release rules */
@@ -138,7 +138,7 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);
 
-/* Conditions on a few figures of a command's own. */
+/* Conditions on a few values of a command's own. */
 struct frag_conditions {
 	struct frag_condition *of;
 	uint32_t count, capacity;

@@ -1,4 +1,4 @@
-/* session.c - what run, report and replay do alike: files, progress, answers, report, exit status. */
+/* session.c - what run, report and replay do alike: files, answers, report, exit status. */
 #include "cmd/session.h"
 
 #include <stdio.h>
@@ -355,7 +355,7 @@ void frag_session_fini(struct frag_session *s)
 	free(s->runs);
 }
 
-/* Of events that are kept: some ten million of them. */
+/* Of events that are kept: about ten million of them. */
 #define TAPE_MAX (UINT64_C(256) << 20)
 
 int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,

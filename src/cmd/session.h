@@ -1,4 +1,4 @@
-/* session.h - what run, report and replay do alike: files, progress, answers, report, exit status. */
+/* session.h - what run, report and replay do alike: files, answers, report, exit status. */
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
@@ -79,8 +79,8 @@ struct frag_answers {
 };
 
 /*
- * Where there is a page, or a report or a result object and nobody said --quiet: the trace's events are
- * kept, if they are not too many. -FRAG_ENOMEM
+ * Where there is a page, or a report or a result object and --quiet was not given: the trace's events
+ * are kept, if they are not too many. -FRAG_ENOMEM
  */
 int frag_answers_begin(struct frag_answers *answers, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err);
@@ -92,6 +92,6 @@ int frag_answers_begin(struct frag_answers *answers, const struct frag_session *
 int frag_answers_find(struct frag_answers *answers, struct frag_session *s,
 		      const struct frag_sim_options *options, struct frag_error *err);
 
-void frag_answers_fini(struct frag_answers *answers);   /* one that is zeroed is fine */
+void frag_answers_fini(struct frag_answers *answers);   /* a zeroed one is valid */
 
 #endif

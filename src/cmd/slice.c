@@ -1,4 +1,4 @@
-/* slice.c - fragsim slice: a stretch of a trace as a trace of its own. */
+/* slice.c - fragsim slice: a window of a trace as a trace of its own. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct slice {
 
 /*
  * A place is one of three kinds, so a second option for the same end contradicts
- * the first. The row's name says which end and which kind.
+ * the first. The row's name specifies which end and which kind.
  */
 static int set_place(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
@@ -101,13 +101,13 @@ static int end(void *ctx, struct frag_error *err)
 
 	if (!s->cut.begun && s->cut.from.kind != FRAG_PLACE_NONE)
 		return no_such(&s->cut.from, "from", err);
-	/* a stretch may well end with the trace, but a name that is not there is a mistake */
+	/* a window may well end with the trace, but a name that is not there is a mistake */
 	if (!s->cut.ended && s->cut.to.kind == FRAG_PLACE_MARK)
 		return no_such(&s->cut.to, "to", err);
 	return 0;
 }
 
-/* A stretch that ends before it begins is a slip. */
+/* A window that ends before it begins is a slip. */
 static int check_order(const struct frag_cut *c, struct frag_error *err)
 {
 	if (c->from.kind != c->to.kind)

@@ -57,8 +57,8 @@ static int add_words(struct what_if *w, const char *name, const char *value,
 }
 
 /* One change more, and the words that it was given with. */
-static int what_if_add_change(struct what_if *w, const struct frag_what_if_change *change, const char *name,
-			      const char *value, struct frag_error *err)
+static int what_if_add_change(struct what_if *w, const struct frag_what_if_change *change,
+			      const char *name, const char *value, struct frag_error *err)
 {
 	if (!frag_grow(&w->changes, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->changes))
 	    || !frag_grow(&w->texts, &w->text_capacity, (uint64_t)w->count + 1,
@@ -356,7 +356,7 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_changed_open(&w->changed, w->taped.trace, &o, err);
 }
 
-/* The head of the trace as it is, whose "meta" names the changes. */
+/* The head of the unchanged trace, whose "meta" names the changes. */
 static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_error *err)
 {
 	const struct frag_trace *trace = w->taped.trace;

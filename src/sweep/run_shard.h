@@ -2,7 +2,7 @@
  * run_shard.h - the runs of a shard, on all processors.
  *
  * Those of the longest trace come first, trace by trace: while the last runs of one are
- * simulated, the next one is read. So two traces are in memory at once, beside those that the
+ * simulated, the next one is read. So two traces are in memory at once, next to those that the
  * caller had read already; each is released with its last run.
  */
 #ifndef SWEEP_RUN_SHARD_H

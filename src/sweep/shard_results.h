@@ -57,7 +57,7 @@ int frag_collection_write(const struct frag_collection *c, struct frag_outfile *
 char *frag_collection_missing(const struct frag_collection *c, uint32_t tasks);
 
 /*
- * The file that the runs of a shard go to, a line each, as they are done.
+ * The file that the runs of a shard go to, a line each, as they end.
  *
  * Who writes holds a lock on it. A line is written whole and at once; within five seconds it is
  * on the disk too.

@@ -30,7 +30,7 @@ struct frag_held_place {
 	size_t at;
 };
 
-/* A copy of it, some 60 bytes and its texts. False: out of memory. */
+/* A copy of it, about 60 bytes and its texts. False: out of memory. */
 bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item);
 /* The place behind the last one. */
 struct frag_held_place frag_held_end(const struct frag_record_buffer *h);
@@ -39,7 +39,7 @@ bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *
 		    struct frag_item *item);
 void frag_held_fini(struct frag_record_buffer *h);
 
-/* A record of its own, that nothing else has to keep alive. */
+/* A record of its own, that nothing else must keep alive. */
 struct frag_owned_record {
 	struct frag_owned_record *next;       /* the user's own */
 	uint64_t step;

@@ -3,7 +3,7 @@
  *
  * They have the same events in the same order: the same operations, on the same devices, streams
  * and pools, of the same blocks. Blocks, streams and pools have other names in each, so what is
- * compared is who comes where; tags and marks are compared as they are, but each may tell its own
+ * compared is who comes where; tags and marks are compared unchanged, but each may tell its own
  * recording's number. Sizes and times may differ. The first recording is the one whose names,
  * times and stacks are taken.
  */
@@ -90,7 +90,7 @@ bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t
  * Texts that tell at which number a program was recorded.
  *
  * "step0 len256" of a recording at 256 is what "step0 len512" is of one at 512. The number stands
- * there as such: in decimal, with no digit beside it.
+ * there as such: in decimal, with no digit next to it.
  */
 /* Are they the same except each recording's own number? */
 bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct frag_text b,

@@ -1,4 +1,4 @@
-/* slice_trace.c - a stretch of a trace as a trace of its own. */
+/* slice_trace.c - a window of a trace as a trace of its own. */
 #include "transform/slice_trace.h"
 
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static void end_context(struct frag_cut *c, const struct frag_record *rec)
 	}
 }
 
-/* Before the stretch: what would have to be carried over. */
+/* Before the window: what must be carried over. */
 static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 			     const struct frag_event *ev)
 {
@@ -243,7 +243,7 @@ static int slice_trace_put(struct frag_cut *c, struct frag_sink *sink,
 	return sink->ops->event(sink, &r, &e, err);
 }
 
-/* One that is carried over, with the time of the stretch's first event, if any. */
+/* One that is carried over, with the time of the window's first event, if any. */
 static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_owned_record *copy,
 		       uint32_t slot, const struct frag_record *first, struct frag_error *err)
 {

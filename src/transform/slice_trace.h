@@ -1,5 +1,5 @@
 /*
- * slice_trace.h - a stretch of a trace as a trace of its own.
+ * slice_trace.h - a window of a trace as a trace of its own.
  *
  * What is live where it begins is allocated first, with its streams and, where
  * it is pending, its free; settings in force are made again. So a policy meets
@@ -39,7 +39,7 @@ struct frag_cut {
 void frag_cut_init(struct frag_cut *c);
 void frag_cut_fini(struct frag_cut *c);
 
-/* Writes what of the event belongs to the stretch. 1: the stretch is over. */
+/* Writes what of the event belongs to the window. 1: the window is over. */
 int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
 		   const struct frag_event *ev, struct frag_error *err);
 

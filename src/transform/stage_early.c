@@ -9,13 +9,13 @@
 #include "transform/stage.h"
 
 /*
- * A warm-up is the stretch from a mark to the next one of its kind, before the first of that
- * kind. From there on records are held until the stretch is over. Copied is what it does with
+ * A warm-up is the window from a mark to the next one of its kind, before the first of that
+ * kind. From there on records are held until the window is over. Copied is what it does with
  * blocks of its own; those that are still live at its end are freed there.
  */
 struct warmup {
 	struct frag_record_buffer held;
-	struct frag_held_place from, to;        /* of the stretch */
+	struct frag_held_place from, to;        /* of the window */
 	struct frag_held_place place;
 	struct frag_item at;    /* the first mark of the kind: its time is that of all copies */
 	char *kind;
@@ -26,7 +26,7 @@ struct warmup {
 		enum { LIVE, PENDING, OVER } state;
 	} *copied;
 	uint32_t count, capacity, left;
-	bool waits;             /* something is held after the stretch */
+	bool waits;             /* something is held after the window */
 };
 
 static bool warmup_init(struct frag_stage *s)
@@ -159,7 +159,7 @@ static int stage_early_copy(struct frag_stage *s, struct frag_item *item, struct
 	return 0;
 }
 
-/* One that the stretch leaves behind: freed, or done, at its end. */
+/* One that the window leaves behind: freed, or done, at its end. */
 static int end_left(struct frag_stage *s, const struct copied *left, struct frag_error *err)
 {
 	struct frag_item item = {
@@ -222,7 +222,7 @@ static int warmup_drain(struct frag_stage *s, uint32_t max, struct frag_error *e
 	bool more = true;
 	int rc = 0;
 
-	/* a stretch that no mark ends ends with the trace; without one nothing is copied */
+	/* a window that no mark ends ends with the trace; without one nothing is copied */
 	if (s->ended && w->phase == END) {
 		w->to = frag_held_end(&w->held);
 		w->phase = FOUND;

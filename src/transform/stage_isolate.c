@@ -1,7 +1,7 @@
 /*
  * stage_isolate.c - classes of blocks in pools of their own.
  *
- * Blocks of class 0 keep their pools; every other class has one of its own beside each pool that
+ * Blocks of class 0 keep their pools; every other class has one of its own next to each pool that
  * its blocks were in. Where all are of one class nothing is isolated from anything: so records
  * are held until a second class is seen.
  */
@@ -97,7 +97,7 @@ static struct frag_text class_name(const struct frag_stage *s, const struct frag
 }
 
 /*
- * "long-lived" beside pool 0, "3 long-lived" beside pool 3, with dashes where the trace has such
+ * "long-lived" next to pool 0, "3 long-lived" next to pool 3, with dashes where the trace has such
  * a pool. NULL: out of memory.
  */
 static char *pool_name(const struct isolate *o, const struct frag_handle *from,
@@ -127,7 +127,7 @@ static char *pool_name(const struct isolate *o, const struct frag_handle *from,
 	return name;
 }
 
-/* The pool of this class beside that one of the trace; UINT32_MAX: out of memory. */
+/* The pool of this class next to that one of the trace; UINT32_MAX: out of memory. */
 static uint32_t made_beside(struct frag_stage *s, uint32_t from, uint32_t class,
 			    const struct frag_item *item)
 {
@@ -181,7 +181,7 @@ static int rename_pool(struct frag_stage *s, struct frag_item *item, uint32_t cl
 	return 0;
 }
 
-/* A pool that the program is done with, and those that were made beside it. */
+/* A pool that the program is done with, and those that were made next to it. */
 static int stage_isolate_release(struct frag_stage *s, const struct frag_item *item,
 				 struct frag_error *err)
 {

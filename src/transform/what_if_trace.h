@@ -4,7 +4,7 @@
  *
  * What comes out goes through the same door as a file's events, so it is valid or an error.
  * Changes work from left to right, each on what the one before has made of the trace. Those that
- * ask how long blocks live, or move events, keep the events in memory, some 60 bytes each and their
+ * ask how long blocks live, or move events, keep the events in memory, about 60 bytes each and their
  * texts.
  */
 #ifndef TRANSFORM_WHAT_IF_TRACE_H
