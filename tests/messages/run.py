@@ -310,7 +310,8 @@ def check_outputs(folder: Path) -> None:
                    not done.stdout.decode().startswith(head) and done.stdout)
     pair = 'Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB (rounded to ' \
            '536870912)\nLimit: 4000000000\nInUse: 3000000000\n'
-    TAP.result('a limit and bytes in use decide', [x for x in found(pair.encode()) if x['verdict'] != 'fragmentation'])
+    TAP.result('a limit and bytes in use decide',
+               [x for x in found(pair.encode()) if x['verdict'] != 'fragmentation'])
     for name, wanted in (('xla', 'fragsim explain -p bfc'), ('cupy', 'fragsim explain -p cupy')):
         said = explain(next(m for m in MESSAGES if m.wording == name).text.encode()).stdout
         TAP.result(f'{name}: what to record', wanted.encode() not in said and said)
