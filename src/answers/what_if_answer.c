@@ -46,8 +46,8 @@ static void print_calls(const struct frag_fit *as_is, const struct frag_fit *cha
 	fprintf(f, "  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "driver calls", a->calls,
 		b->calls);
 	if (a->driver_ns || b->driver_ns)
-		fprintf(f, "  %-*s  %9.1f ms  %9.1f ms\n", LABEL, "driver time",
-			(double)a->driver_ns / 1e6, (double)b->driver_ns / 1e6);
+		frag_fprintf(f, "  %-*s  %9.1f ms  %9.1f ms\n", LABEL, "driver time",
+			     (double)a->driver_ns / 1e6, (double)b->driver_ns / 1e6);
 }
 
 static void print_fit(const struct frag_what_if_answer *a, uint32_t i,

@@ -200,7 +200,8 @@ static uint8_t snapshot_tag_maker(struct frag_snapshot *s, uint32_t frames)
 	s->maker_of = s->maker_of ? s->maker_of : calloc(count, sizeof(*s->maker_of));
 	s->frame_maker_of = s->frame_maker_of ? s->frame_maker_of
 					      : calloc(count, sizeof(*s->frame_maker_of));
-	if (!s->maker_of || !s->frame_maker_of)
+	s->origin_of = s->origin_of ? s->origin_of : calloc(count, sizeof(*s->origin_of));
+	if (!s->maker_of || !s->frame_maker_of || !s->origin_of)
 		return FRAG_MAKER_UNKNOWN;
 	if (!s->maker_of[frames])
 		s->maker_of[frames] = (uint8_t)(1 + find_maker(s, list, frag_list_count(list)));

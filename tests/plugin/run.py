@@ -29,10 +29,10 @@ TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides; compact needs forks of the
                         # heap, and plan the reader of plans
     'bestfit': ['anyfit'], 'firstfit': ['anyfit'], 'nextfit': ['anyfit'], 'worstfit': ['anyfit'],
-    'bfc': ['bfc', 'pytorch_settings', '../base/suggest', '../base/parse', '../base/c_locale'],
+    'bfc': ['bfc', 'pytorch_settings', '../base/names', '../base/parse', '../base/c_locale'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'tlsf': ['tlsf'], 'direct': ['direct'],
     'pytorch': ['pytorch', 'pytorch_restore', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
-                'pytorch_total', '../base/suggest', '../base/parse', '../base/c_locale'],
+                'pytorch_total', '../base/names', '../base/parse', '../base/c_locale'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
