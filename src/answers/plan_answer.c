@@ -118,8 +118,8 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_text_
 
 		frag_snprintf(pct, sizeof(pct), "%.4f",
 			      t->height == NONE ? 0 : frag_plan_gap_pct(s->bound, t->height));
-		frag_put_row(paper->columns, i ? "" : "orders", f, "%s, %s fit: %s%s%s", t->order,
-			     t->best ? "best" : "first", t->height == NONE ? "given up" : pct,
+		frag_put_row(paper->columns, i ? "" : "orders", f, "%s, first fit: %s%s%s", t->order,
+			     t->height == NONE ? "given up" : pct,
 			     t->height == NONE ? "" : " %",
 			     t->height == s->bound ? ", the bound" : "");
 	}
@@ -422,7 +422,7 @@ static void put_space(struct frag_node_ref list, const struct frag_space_plan *s
 	for (uint32_t i = 0; i < s->try_count; i++) {
 		t = frag_json_object(tries, NULL);
 		frag_json_text(t, "order", s->tries[i].order);
-		frag_json_text(t, "fit", s->tries[i].best ? "best" : "first");
+		frag_json_text(t, "fit", "first");
 		frag_json_u64_or_null(t, "height", s->tries[i].height != UINT64_MAX,
 				      s->tries[i].height);
 	}

@@ -188,27 +188,6 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	return rc ? rc : sum_contention(s, err);
 }
 
-int frag_space_part(struct frag_space *part, const struct frag_space *of, const uint32_t *items,
-		    uint32_t count, struct frag_error *err)
-{
-	const int rc = make_arrays(part, count, err);
-
-	if (rc)
-		return rc;
-	part->times = of->times;
-	part->unit = of->unit;
-	part->constrained = of->constrained;
-	for (uint32_t i = 0; i < count; i++) {
-		part->from[i] = of->from[items[i]];
-		part->to[i] = of->to[items[i]];
-		part->size[i] = of->size[items[i]];
-		part->life[i] = of->life[items[i]];
-		part->align[i] = of->align[items[i]];
-		part->fixed[i] = of->fixed[items[i]];
-	}
-	return 0;
-}
-
 void frag_space_fini(struct frag_space *s)
 {
 	free(s->from);

@@ -47,9 +47,6 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
-/* These items of a space, in their order, with the same sections. Also -FRAG_ENOMEM. */
-int frag_space_part(struct frag_space *part, const struct frag_space *of, const uint32_t *items,
-		    uint32_t count, struct frag_error *err);
 
 /*
  * Ranges of bytes that live at once, by offset, and the gaps between them.

@@ -9,7 +9,7 @@
  * where a minimum changed. Where no item crosses a boundary between sections any more, both sides
  * are searched apart.
  */
-#include "plan/canonical_search.h"
+#include "plan/placers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /*
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
- * The order of the files, each using those before it: interval_set (live ranges, by offset),
- * verify_placement, tape_input (marks and spaces), buffers (of a trace), periodic_plan (of many
- * periods of one), address_space (the numbers of one space), greedy_placement, canonical_search (a
- * placement within a capacity, or the proof that there is none), height_search (such searches at
- * lower and lower capacities), planner (all of these, one after the other), plan_peaks, plan_file
- * (a plan out of a file), plan_take (which is checked).
+ * The order of the files, each using those before it: address_space (the numbers of one space,
+ * and its allocated ranges by offset), verify_placement, buffers (of a trace), periodic_plan (of
+ * many periods of one), first_fit, skyline, canonical_search (a placement within a capacity, or
+ * the proof that there is none), planner (all of these in turn), plan_file (reads a plan),
+ * plan_take (takes and checks it).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -32,11 +31,10 @@ struct frag_buffer {
 
 /* What was tried for a space, and what it came to. */
 struct frag_plan_try {
-	const char *order;              /* "size", ... */
-	bool best;                      /* best fit, else first fit */
-	uint64_t height; /* UINT64_MAX: given up, as it was no better or took too long */
+	const char *order;              /* "skyline", ... */
+	uint64_t height;                /* UINT64_MAX: the clock ended it */
 };
-#define FRAG_PLAN_TRIES 5
+#define FRAG_PLAN_TRIES 3
 
 /* The search after the orders. */
 struct frag_plan_search {
@@ -57,8 +55,7 @@ struct frag_space_plan {
 	uint32_t try_count;
 	struct frag_plan_search search;
 	uint64_t lower;                 /* proven: no placement is lower; at least the bound */
-	const char *found_by;           /* "size, best fit", "the search", ... */
-	char found_room[48];
+	const char *found_by;           /* "skyline", "the search", ... */
 };
 
 struct frag_plan {

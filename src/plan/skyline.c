@@ -10,7 +10,7 @@
  * Items are the leaves of a tree, sorted by the interleaved bits of both ends of their lives, so
  * that a node has items of similar lives. A node knows the bounds of these and its best item.
  */
-#include "plan/skyline.h"
+#include "plan/placers.h"
 
 #include <stdlib.h>
 #include <string.h>
