@@ -19,7 +19,10 @@ const char *frag_step_status_name(enum frag_step_status status)
 	return names[status];
 }
 
-/* The heap asks the policy where free blocks go; it looks at this engine's own state. */
+/*
+ * The heap calls the policy to choose the list of a free block; the policy reads this engine's
+ * state.
+ */
 static void engine_sort(struct frag_engine *e)
 {
 	const struct frag_sorter by = {
@@ -186,8 +189,7 @@ static int restore_segment(struct frag_engine *e, const struct frag_initial *fro
 }
 
 /*
- * Where the device refuses one of them, that one and those after it are left out; it is no
- * error.
+ * Where the device refuses a segment, that one and the later ones are skipped; this is no error.
  */
 int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
 			uint32_t count, struct frag_error *err)
@@ -417,7 +419,7 @@ void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 	step->metrics = &e->metrics.now;
 }
 
-/* All that is neither an alloc nor a free, which have a way of their own. */
+/* Runs events other than alloc and free, which have their own functions. */
 __attribute__((noinline))
 static int run_other(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step)

@@ -48,8 +48,9 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     struct frag_error *err);
 
 /*
- * *e is a borrowed copy of another one's struct, on a device that is plain, and becomes an
- * engine of its own; param: its policy's, of the same choice. Release it also where it fails.
+ * On entry *e is a borrowed copy of another engine's struct, on a plain device; on return it
+ * owns its memory. param: the policy's, of the same choice. The caller must release *e also on
+ * failure.
  */
 int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_error *err);
 void frag_engine_fini(struct frag_engine *e);
@@ -65,14 +66,14 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 			uint32_t count, struct frag_error *err);
 
 /*
- * Runs the event on this device. Of the step, which has event, device and stack, it sets status and
- * placed: mostly nobody wants to know more. slots is indexed by the event's slot and those that it
- * ends.
+ * Runs the event on this device. The caller sets event, device and stack of the step; this sets
+ * status and placed, which is all that most callers need. slots is indexed by the event's slot
+ * and by those that it ends.
  */
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err);
 
-/* Fills the rest of a step that has just been run, for who looks at it. */
+/* Fills the other members of a step that has just been run, for observers. */
 void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 			  struct frag_step *step);
 
@@ -83,7 +84,7 @@ void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev)
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err);
 
-/* Several simulations over one trace, for who looks at them in between. */
+/* Runs several simulations over one trace, for callers that inspect them between batches. */
 /*
  * frag_workers_run() where between, if it is not NULL, is called when all simulations have had a
  * batch and none has begun the next: they wait for it. With ctx, by any thread.

@@ -20,8 +20,8 @@ int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_req
 			      frag_block b);
 
 /*
- * A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. Nobody asks
- * that of this program's own policies, except a run that is checked.
+ * Checks that a hook has left the expected number of allocated blocks. Returns 0 or
+ * -FRAG_EPOLICY. This program's own policies are checked only in a checked run.
  */
 static inline int frag_check_blocks(const struct frag_engine *e, const char *hook,
 				    uint32_t expected)
@@ -31,7 +31,7 @@ static inline int frag_check_blocks(const struct frag_engine *e, const char *hoo
 	return frag_engine_refuse_count(e, hook, expected);
 }
 
-/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
+/* Checks that the answer is a new block, as requested. Returns 0 or -FRAG_EPOLICY. */
 static inline int frag_check_answer(const struct frag_engine *e, const struct frag_request *rq,
 				    frag_block b, uint32_t blocks_before)
 {
@@ -46,7 +46,7 @@ static inline int frag_check_answer(const struct frag_engine *e, const struct fr
 	return frag_check_blocks(e, "alloc", blocks_before + 1);
 }
 
-/* What the slot of a new block says of it, field by field: a literal would be cleared first. */
+/* Sets the slot of a new block, member by member: a compound literal would be cleared first. */
 static inline void frag_begin_slot(struct frag_slot *slot, const struct frag_request *rq,
 				   uint32_t tag, uint32_t stack, uint32_t device)
 {
@@ -123,8 +123,9 @@ static inline int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
 }
 
 /*
- * frag_begin_step() where the step before called the device, or had a verb refused: else all is as
- * that step found it. Of a device whose figures change by calls of the heap alone.
+ * Calls frag_begin_step() only if the previous step called the device, or a verb was refused:
+ * otherwise there is nothing to reset. Only for a device whose state changes by calls of the
+ * heap alone.
  */
 static inline void frag_begin_plain(struct frag_engine *e)
 {

@@ -147,7 +147,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 	return rc;
 }
 
-/* The elements that an array of so many has room for, as sim_add_one() makes it. */
+/* The capacity of an array of `count` elements that sim_add_one() has grown. */
 static size_t sim_room_of(uint32_t count)
 {
 	size_t room = 1;
@@ -158,8 +158,8 @@ static size_t sim_room_of(uint32_t count)
 }
 
 /*
- * Room for one more in *array of `count` elements. It grows when the count is a power of two, so
- * it needs no capacity of its own. False: out of memory.
+ * Ensures capacity for one more element in *array of `count` elements. The array grows when the
+ * count is a power of two, so no capacity is stored. Returns false on out of memory.
  */
 static bool sim_add_one(void *array, uint32_t count, size_t size)
 {
@@ -174,7 +174,10 @@ static bool sim_add_one(void *array, uint32_t count, size_t size)
 	return grown;
 }
 
-/* What has gathered in the results: OOMs and marks. The rest is filled in when asked for. */
+/*
+ * Copies the OOMs and marks that the results have so far. The other members are computed on
+ * request.
+ */
 static bool copy_gathered(struct frag_result *to, const struct frag_result *from)
 {
 	bool good = true;
@@ -262,7 +265,10 @@ bool frag_sim_stopped(const struct frag_sim *sim)
 	return sim->stopped == sim->device_count;
 }
 
-/* Where the request was looked for, and what was there; where the policy does not say, anywhere. */
+/*
+ * Sets the size that the policy searched for and the largest free block of the list that it
+ * searched; of all lists where the policy names none.
+ */
 static void note_sought(const struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			struct frag_oom *oom)
 {
@@ -280,7 +286,7 @@ static void note_sought(const struct frag_sim *sim, uint32_t d, const struct fra
 	oom->largest = frag_heap_look_list(heap, sought.list).largest;
 }
 
-/* What is known without looking further, and keeping it costs little: figures and the cause. */
+/* Describes an OOM by the data that is available at no cost: the metrics and the cause. */
 static struct frag_oom describe_oom(const struct frag_engine *e, const struct frag_event *ev)
 {
 	const struct frag_metrics *m = &e->metrics.now;
@@ -297,7 +303,7 @@ static struct frag_oom describe_oom(const struct frag_engine *e, const struct fr
 	};
 }
 
-/* ev is NULL for an initial pool, which nobody requested by an id. */
+/* ev is NULL for an initial pool, which has no request and no id. */
 static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			struct frag_error *err)
 {
@@ -322,7 +328,7 @@ static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_even
 	return hook->explain(hook->ctx, sim, d, ev, oom, err);
 }
 
-/* A mark of every device has room for all of them, or for none. */
+/* Reserves memory for a mark of every device, or for none. */
 static bool sim_has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
 {
 	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
@@ -374,7 +380,10 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 			 sim->choice.text, d, ev->step, first.message);
 }
 
-/* The slot of an allocated block; there is one. Moves are few, so nobody keeps the way back. */
+/*
+ * Returns the slot of an allocated block, which must have one. Moves are rare, so this searches
+ * all slots instead of storing a reverse map.
+ */
 static uint32_t slot_of(const struct frag_sim *sim, uint32_t d, frag_block b)
 {
 	uint32_t i = 0;
@@ -412,7 +421,7 @@ static int describe_moves(struct frag_sim *sim, uint32_t d, struct frag_step *st
 	return 0;
 }
 
-/* Those who want to know of every step, a refused pool's among them; and marks. */
+/* Calls the observers of every step, including those of refused pools, and records marks. */
 __attribute__((noinline))
 static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
 {
@@ -457,7 +466,7 @@ int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 	return sim_note_oom(sim, d, ev, err);
 }
 
-/* A device that has stopped ignores the rest of the trace; the others go on. */
+/* A device that has stopped ignores the remaining events; the others continue. */
 static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			  uint32_t stack, struct frag_error *err)
 {
@@ -508,9 +517,9 @@ static struct frag_beginning find_beginning(const struct frag_sim *sim, uint32_t
 }
 
 /*
- * The device has no room for the segments that the trace begins with, though maybe for
- * their blocks: they come as requests to an engine that begins with nothing. On a device
- * with room for the segments the run would have been another one.
+ * The initial segments of the trace do not fit on the device, though their blocks may: they are
+ * requested from an engine that begins empty. On a device that fits the segments the run is
+ * different, so the capacity range ends there.
  */
 static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 {
@@ -602,7 +611,7 @@ static int sim_feed(struct frag_sim *sim, const struct frag_batch *batch, uint32
 		: step_on(sim, ev->device, ev, batch->stacks ? batch->stacks[i] : 0, err);
 }
 
-/* Feeds events one by one; where nobody watches, plain ones take the fast path (tape_player.c). */
+/* Feeds events individually; without observers, plain ones take the fast path (tape_player.c). */
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)
 {
 	const bool unwatched = frag_sim_is_unwatched(sim);

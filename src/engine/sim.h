@@ -1,4 +1,4 @@
-/* sim.h - one policy over all devices of a trace; for the files of this room only. */
+/* sim.h - one policy over all devices of a trace; for the files of this module only. */
 #ifndef ENGINE_SIM_H
 #define ENGINE_SIM_H
 
@@ -19,7 +19,7 @@ struct frag_sim {
 	uint32_t observer_count;
 	bool watched;                   /* by observers, or for --check */
 	uint32_t marks;                 /* kept, of all devices */
-	bool marks_cut;                 /* there was no room for one, and none is kept since */
+	bool marks_cut;                 /* one did not fit in memory, and none is kept since */
 	uint32_t stopped;               /* devices whose run an OOM has ended */
 	bool begun;                     /* the devices are */
 	bool fed;                       /* a batch was */
@@ -34,7 +34,7 @@ struct frag_sim {
 /* The slot of a new block, made with those before it. -FRAG_ENOMEM */
 int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err);
 
-/* Nobody looks at steps, and the devices' figures change by calls of the heap alone. */
+/* No observer reads steps, and the state of devices changes by calls of the heap alone. */
 static inline bool frag_sim_is_unwatched(const struct frag_sim *sim)
 {
 	return !sim->watched && sim->engines[0].device.ops->plain;

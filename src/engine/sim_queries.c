@@ -1,4 +1,4 @@
-/* sim_queries.c - what can be asked of a simulation: its results, and who holds which block. */
+/* sim_queries.c - the queries of a simulation: its results, and the slots of its blocks. */
 #include "engine/sim.h"
 #include "heap/relocate.h"
 #include "policy/policies.h"
@@ -26,8 +26,7 @@ static struct frag_planned planned_by(const struct frag_policy *p)
 }
 
 /*
- * The results are filled in anew at each call, so they can be asked for in the middle of a run
- * too.
+ * Each call computes the results again, so callers can also request them in the middle of a run.
  */
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
 {

@@ -1,9 +1,10 @@
 /*
  * tape_player.c - plays a tape, or the plain events of a batch, into a simulation.
  *
- * Nearly all events are plain: allocs and frees without observers. They go from the tape's records
- * to the policy, and no struct frag_event is made of them, except for an OOM or a failure. All
- * others are fed one by one. This is the fast way; frag_engine_step() is the reference.
+ * Nearly all events are plain: allocs and frees without observers. They go from the tape's
+ * records to the policy, and no struct frag_event is made of them, except for an OOM or a
+ * failure. All others are fed individually. This is the fast path; frag_engine_step() is the
+ * reference.
  */
 #include "engine/fast_path.h"
 
@@ -21,10 +22,10 @@ HINT frag_block block_ahead(const struct frag_sim *sim, uint32_t slot, struct fr
 }
 
 /*
- * A free goes to a slot, from there to a block and to its neighbours, all anywhere in memory: they
- * are fetched, a stage after the other, while earlier events still run. For allocs and frees alike:
- * which it is, is nothing that a processor could guess, and a block that an alloc's slot had before
- * does no harm.
+ * A free reads a slot, then a block and its adjacent blocks, all at unrelated addresses: each
+ * stage prefetches one of them while earlier events still run. Allocs and frees are prefetched
+ * alike: a branch on the kind would be mispredicted, and prefetching the previous block of an
+ * alloc's slot is harmless.
  */
 HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, uint32_t near)
 {
@@ -87,9 +88,9 @@ ALWAYS_INLINE bool is_running(const struct frag_engine *e)
 }
 
 /*
- * Plain events from the reader's place on, up to event `end` or one that is not plain. The level is
- * a constant of whoever calls, so that each has a loop without what it does not keep. 0; else what
- * came of the event at the reader's place.
+ * Runs plain events from the reader's position, up to event `end` or to one that is not plain.
+ * Each caller passes a constant level, so that its loop contains only the metrics of that level.
+ * Returns 0, or the error of the event at the reader's position.
  */
 ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, uint32_t end,
 			     enum frag_level level, struct frag_error *err)
@@ -130,7 +131,7 @@ ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, u
 	return rc;
 }
 
-/* The same of a batch, from event *i on; what comes of it is told here. */
+/* Does the same for a batch, from event *i on, and reports OOMs and errors itself. */
 ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
 			     enum frag_level level, struct frag_error *err)
 {
@@ -198,7 +199,7 @@ static uint32_t tape_player_find_end(const struct frag_tape_reader *r, uint32_t 
 		? t->gaps[r->next_gap].event : end;
 }
 
-/* Events that are not plain are often in a row: so many. The one at the reader's place counts. */
+/* Counts the consecutive events that are not plain, including the one at the reader's position. */
 static uint32_t count_others(const struct frag_tape_reader *r, uint32_t end)
 {
 	uint32_t n = 1;

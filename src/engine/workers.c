@@ -2,9 +2,9 @@
  * workers.c - several simulations over one reading of a trace, on several threads.
  *
  * The caller's thread reads, ahead of the simulations where the trace can be read so, and
- * simulates when it can not go on; the others simulate, and read when they can not go on.
- * handover.h says what is whose. What a simulation does cannot depend on the others, nor on the
- * threads. A short trace is over before a thread has started: that is when there is work for it.
+ * simulates when it can not go on; the others simulate, and read when they can not go on. The
+ * results of a simulation do not depend on the other simulations, nor on the threads. A short
+ * trace is over before a thread has started: that is when there is work for it.
  */
 #include "engine/engine.h"
 
@@ -29,15 +29,16 @@ struct frag_consumer {
 /* Why there is no batch from `end` on. Of two reasons at the same place the first counts. */
 enum frag_ending {
 	FRAG_ENDING_FAILED,     /* a consumer has, in the last one */
-	FRAG_ENDING_STOPPED,    /* all simulations have; nobody else needs more of the stream */
+	FRAG_ENDING_STOPPED,    /* all simulations have; no other consumer needs more of the
+				 * stream */
 	FRAG_ENDING_READ,       /* the trace's end, an error in it, an interruption */
 };
 
 struct frag_batch_queue {
 	struct frag_trace *trace;
 	struct frag_tape_writer *tape;
-	bool stream;                    /* who reads may have to wait for its producer */
-	void (*between)(void *ctx);     /* see engine/workers.h; NULL: nobody asks */
+	bool stream;                    /* a read may block until the producer writes */
+	void (*between)(void *ctx);     /* see engine/engine.h; NULL: not called */
 	void *ctx;
 
 	pthread_mutex_t lock;
@@ -52,18 +53,18 @@ struct frag_batch_queue {
 	struct frag_batch own;
 	uint64_t made, consumed, end;   /* numbers of batches; end: FRAG_NEVER at first */
 	enum frag_ending ending;
-	bool reading, read_out;         /* somebody is at it; there is nothing more to read */
+	bool reading, read_out;         /* a thread is reading; there is nothing more to read */
 	int rc;                         /* of the reader, with err */
 	struct frag_error err;
-	uint64_t warned, shown;         /* warnings of those before the one are told; those before
-					 * the other are what frag_trace_info() tells of */
+	uint64_t warned, shown;         /* the warnings of batches below `warned` are printed;
+					 * frag_trace_info() covers batches below `shown` */
 	bool telling;                   /* the caller is, of batch `warned` */
 };
 
 /* All that follows is called with the lock held; it is released meanwhile. */
 
 #define PLACES 8
-#define PATIENCE_NS 100000000   /* then it is asked again whether to stop */
+#define PATIENCE_NS 100000000   /* then the caller checks again whether to stop */
 
 /* Prepares a queue with one consumer per simulation, the tape writer first if there is one. */
 static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims,
@@ -141,7 +142,7 @@ static struct frag_owned_batch *workers_place_of(const struct frag_batch_queue *
 	return &h->kept[batch % h->places];
 }
 
-/* False: the run ends before that anyway. Who waits for a stream is told. */
+/* Returns false if the run already ends earlier. Interrupts a thread that waits for a stream. */
 static bool set_end(struct frag_batch_queue *h, uint64_t end, enum frag_ending why)
 {
 	if (end > h->end || (end == h->end && why >= h->ending))
@@ -159,7 +160,10 @@ static uint64_t workers_limit(const struct frag_batch_queue *h)
 	return h->made < h->end ? h->made : h->end;
 }
 
-/* With somebody between two batches, nobody begins one before all are there. */
+/*
+ * With a `between` callback, no consumer begins a batch before all have finished the previous
+ * one.
+ */
 static bool can_go_on(const struct frag_batch_queue *h, const struct frag_consumer *c)
 {
 	return !c->busy && c->next < workers_limit(h) && (!h->between || c->next == h->consumed);
@@ -185,7 +189,7 @@ static bool frag_handover_is_over(const struct frag_batch_queue *h)
 	return h->consumed >= h->end;
 }
 
-/* Is there a place, and more to read, and nobody who reads? */
+/* Is a place free, more to read, and no thread reading? */
 static bool frag_handover_can_read(const struct frag_batch_queue *h)
 {
 	return !h->reading && !h->read_out && h->made < h->end
@@ -213,7 +217,10 @@ static bool worth_waking(const struct frag_batch_queue *h, const struct frag_con
 	return can_go_on(h, c) && (!more || h->made - c->next >= h->places / 2);
 }
 
-/* Wakes as many threads as there is work for; `own`: who wakes them will do so much itself. */
+/*
+ * Wakes as many threads as there is work for, less `own`, the work that the calling thread does
+ * itself.
+ */
 static void wake(struct frag_batch_queue *h, uint32_t own)
 {
 	uint32_t work = 0;
@@ -260,7 +267,7 @@ static void workers_settle(struct frag_batch_queue *h)
 	h->shown = to;
 }
 
-/* The caller: what there was to warn of, as far as it is time. */
+/* Called by the caller's thread: prints the warnings of the batches that are due. */
 static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
 {
 	for (workers_settle(h); can_tell(h); workers_settle(h)) {
@@ -274,8 +281,8 @@ static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
 }
 
 /*
- * Counts what all have had. Only one thread at once can be between two batches, as nobody
- * begins one meanwhile.
+ * Counts the batches that all consumers have finished. Only one thread at once can be between
+ * two batches, as no consumer begins one meanwhile.
  */
 static void workers_advance(struct frag_batch_queue *h)
 {
@@ -328,8 +335,8 @@ static bool frag_handover_work(struct frag_batch_queue *h)
 }
 
 /*
- * Of a file that is read ahead, what nobody has begun is left: nothing shows that it was read.
- * What a producer has given is not thrown away.
+ * Drops the batches of a file that were read ahead and that no consumer has begun: no output
+ * shows that they were read. Batches from a producer are not dropped.
  */
 static void frag_handover_interrupt(struct frag_batch_queue *h)
 {
@@ -414,7 +421,7 @@ static void show_broken(struct frag_batch_queue *h)
 	frag_trace_show(h->trace, k);
 }
 
-/* After the end, and with no other thread any more: what came of it. */
+/* Returns the outcome of the run, after its end, when no other thread is left. */
 static int frag_handover_outcome(struct frag_batch_queue *h, struct frag_error *err)
 {
 	FRAG_ASSERT(frag_handover_is_over(h));
@@ -443,7 +450,7 @@ struct workers {
 	bool decided;           /* whether to use them */
 	pthread_t *others;
 	uint32_t started;
-	uint64_t told;          /* batches of which there was a report of progress */
+	uint64_t told;          /* the number of batches at the last progress report */
 };
 
 static void *work(void *arg)
@@ -495,7 +502,10 @@ static void stop_threads(struct workers *w)
 	free(w->others);
 }
 
-/* Once so much has been simulated that the rest is worth it, and nothing is under way. */
+/*
+ * Starts threads once enough events have been simulated to pay for them, and no batch is under
+ * way.
+ */
 static void decide(struct workers *w)
 {
 	const struct frag_batch_queue *h = &w->handover;
@@ -507,7 +517,7 @@ static void decide(struct workers *w)
 	start_threads(w);
 }
 
-/* Somebody may read on meanwhile, so what is known of the trace is copied. */
+/* Another thread may read meanwhile, so the trace's info is copied. */
 static void workers_report(struct workers *w)
 {
 	struct frag_batch_queue *h = &w->handover;
@@ -527,7 +537,7 @@ static bool stops(const struct workers *w)
 	return w->options->stop && w->options->stop(w->options->ctx);
 }
 
-/* What the caller's thread does: read first, as the others live on it. */
+/* The loop of the caller's thread: it reads first, because the other threads need its batches. */
 static void read_and_work(struct workers *w)
 {
 	struct frag_batch_queue *h = &w->handover;

@@ -85,7 +85,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 	return 0;
 }
 
-/* Over an entry that nobody needs any more. */
+/* Overwrites an entry that is no longer needed. */
 static void move_pending(struct frag_heap *h, uint32_t from, uint32_t to)
 {
 	FRAG_ASSERT(from < h->pending_capacity && to < h->pending_capacity);
@@ -178,7 +178,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 	return 0;
 }
 
-/* merge without its checks: joins free neighbour n to the detached block *b. */
+/* merge without its checks: merges the free adjacent block n with the detached block *b. */
 static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);

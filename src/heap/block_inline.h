@@ -1,9 +1,9 @@
 /*
- * block_inline.h - the verbs on blocks, without a call, in plain segments.
+ * block_inline.h - inline verbs on blocks in plain segments.
  *
- * For block.c, whose verbs look at what they are given first, and for the policies of this
- * program, which have just asked for the block that they name. They get the verbs of block.c in a
- * run that is checked, and in segments that are not plain.
+ * For block.c, whose verbs validate their arguments first, and for the policies of this program,
+ * which pass blocks that they have just queried. In a checked run, and in segments that are not
+ * plain, these functions call the verbs of block.c.
  */
 #ifndef HEAP_BLOCK_INLINE_H
 #define HEAP_BLOCK_INLINE_H
@@ -80,9 +80,9 @@ HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
 }
 
 /*
- * Most segments are plain: whatever is free in them is in their list, one hole a block, and goes
- * back to the device with all of the segment or not at all. There the entry of a free block becomes
- * another one's without leaving its list, and what the totals have to know is told at once.
+ * Most segments are plain: all their free blocks are in one list, one entry a block, and the
+ * segment is released as a whole or not at all. There the entry of a free block is replaced by
+ * another block's in the same list, and the totals are updated once.
  */
 HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
 {
@@ -181,7 +181,7 @@ HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
 					(uint64_t)h->block_count + blocks, sizeof(*h->blocks)));
 }
 
-/* The segment of a block where the verbs below know what to do without a look at it; else NULL. */
+/* The segment of a block if it is plain and arguments are not checked; else NULL. */
 HOT const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];

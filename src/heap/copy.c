@@ -1,11 +1,11 @@
-/* copy.c - a heap as it is now, a second time, over another device. */
+/* copy.c - copies a heap in its current state, over another device. */
 #include <stdlib.h>
 
 #include "heap/heap_tables.h"
 
 /*
- * Room that nobody has used is not copied: arrays grow again where they have to. But each
- * segment has its place among the idle ones, as becoming idle must not fail.
+ * Unused capacity is not copied: arrays grow again when they need to. The exception is the idle
+ * list, which keeps an entry for each segment, because becoming idle must not fail.
  */
 static bool own_tables(struct frag_heap *h)
 {

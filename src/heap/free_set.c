@@ -1,4 +1,4 @@
-/* free_set.c - a set of free blocks that has grown long, or is asked for what is seldom asked. */
+/* free_set.c - the large sets of free blocks, and the rare operations. */
 #include "heap/free_set.h"
 
 #include <stdlib.h>
@@ -6,7 +6,10 @@
 #include "base/bug.h"
 #include "base/array_grow.h"
 
-/* A tree of so many is small again. Well below FRAG_FEW, so that it is not one by turns. */
+/*
+ * A tree with this number of entries becomes an array again. The number is well below FRAG_FEW,
+ * so that a set does not alternate between the two.
+ */
 #define FEW_AGAIN (FRAG_FEW / 2)
 
 /* Two bunches that become trees take fewer nodes than two insertions into high ones. */

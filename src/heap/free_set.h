@@ -1,10 +1,10 @@
 /*
  * free_set.h - a set of free blocks in the order of size, then address, that is mostly small.
  *
- * While it is small its entries are side by side, in no order: one is put in or replaced without
- * a look at the others, and found by a walk over a line or two of the cache. A bunch that would
- * grow long becomes a tree, and is few again where little of it is left: so whatever the sizes
- * are, nothing takes more than a logarithm.
+ * The entries of a small set are adjacent and unordered: inserting or replacing one does not
+ * read the others, and a search reads one or two cache lines. A set that grows long becomes a
+ * tree, and an array again when few entries are left: every operation takes O(log n) for any
+ * sizes.
  */
 #ifndef HEAP_FREE_SET_H
 #define HEAP_FREE_SET_H
@@ -12,9 +12,9 @@
 #include "base/bug.h"
 #include "heap/tree.h"
 
-#define FRAG_FEW 16             /* entries: so many one walk may pass */
+#define FRAG_FEW 16             /* the maximum number of entries of an array */
 
-/* The entries of a bunch that is small; of an unused one the first says which is the next. */
+/* The entries of a small set. The first entry of an unused array links to the next unused one. */
 struct frag_free_array {
 	struct frag_entry entry[FRAG_FEW];
 };
@@ -22,7 +22,7 @@ struct frag_free_array {
 /* What bunches share. */
 struct frag_bunches {
 	struct frag_nodes nodes;        /* of trees */
-	struct frag_free_array *few;           /* number 0 is nobody's */
+	struct frag_free_array *few;           /* number 0 is not used */
 	uint32_t used, capacity;
 	uint32_t unused;                /* a list of them, 0: none */
 };
@@ -36,13 +36,13 @@ struct frag_free_set {
 
 bool frag_bunches_init(struct frag_bunches *all);
 void frag_bunches_fini(struct frag_bunches *all);
-/* *all is a borrowed copy of another one's struct, and becomes one of its own. */
+/* On entry *all is a borrowed copy of another struct; on return it owns its memory. */
 bool frag_bunches_copy(struct frag_bunches *all);
 
 /* Of two insertions, and of four removals that leave few of a tree. */
 #define FRAG_SPARE_FEW 6
 
-/* Makes room for so many more few. False: out of memory. */
+/* Reserves n more arrays. Returns false on out of memory. */
 bool frag_few_widen(struct frag_bunches *all, uint64_t n);
 
 /* Makes sure that the next two insertions cannot fail for lack of memory. */
@@ -78,7 +78,7 @@ void frag_bunch_insert_long(struct frag_bunches *all, struct frag_free_set *bunc
 void frag_bunch_remove_long(struct frag_bunches *all, struct frag_free_set *bunch,
 			    const struct frag_entry *e);
 
-/* Room is reserved: nothing can fail. */
+/* The caller has reserved memory, so insertion cannot fail. */
 __attribute__((always_inline))
 static inline void frag_bunch_insert(struct frag_bunches *all, struct frag_free_set *bunch,
 				     const struct frag_entry *e)
@@ -135,8 +135,8 @@ static inline void frag_bunch_replace(struct frag_bunches *all, struct frag_free
 }
 
 /*
- * The first entry with at least so many bytes; NULL if none. Sizes that are too small wrap around
- * and are the most of all, so that one comparison does.
+ * Returns the first entry with at least `bytes` bytes, or NULL. The subtraction wraps around for
+ * smaller sizes, whose differences are then the largest, so one comparison is enough.
  */
 static inline const struct frag_entry *frag_bunch_fit(const struct frag_bunches *all,
 						      const struct frag_free_set *bunch,

@@ -1,9 +1,9 @@
 /*
- * heap_inline.h - questions to the heap without a call.
+ * heap_inline.h - inline queries of the heap.
  *
- * For engine, metrics and the policies of this program, which ask several of them an event. A
- * handle must be one of a block, a segment, a list: whoever cannot know that, as a plug-in, asks
- * the same through fragsim/heap.h, which looks first.
+ * For engine, metrics and the policies of this program, which call several of them per event. A
+ * handle must be valid: of an existing block, segment or list. Plug-ins call the same queries
+ * through fragsim/heap.h, which validates handles first.
  */
 #ifndef HEAP_HEAP_INLINE_H
 #define HEAP_HEAP_INLINE_H
@@ -11,7 +11,10 @@
 #include "base/bug.h"
 #include "heap/heap_tables.h"
 
-/* frag_heap_look() and so on. Views by value: what of them nobody uses is not read. */
+/*
+ * Inline frag_heap_look() and the like. Views are returned by value, so that the compiler drops
+ * the reads of unused members.
+ */
 static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_block b)
 {
 	const struct block *k = &h->blocks[b];
@@ -84,7 +87,7 @@ static inline uint64_t frag_largest(const struct frag_heap *h)
 	return frag_index_largest(&h->index);
 }
 
-/* From now on every verb looks at what it is given, whoever asks. */
+/* From now on every verb validates its arguments, for every caller. */
 static inline void frag_check_verbs(struct frag_heap *h)
 {
 	h->checked = true;

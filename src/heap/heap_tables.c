@@ -50,7 +50,7 @@ void frag_idle_enter(struct frag_heap *h, uint32_t s)
 	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == NONE
 		    && h->idle_count < h->idle_capacity);
 	h->segments[s].idle_at = h->idle_count;
-	h->idle[h->idle_count++] = s;   /* there is room for every segment */
+	h->idle[h->idle_count++] = s;   /* the array has an entry for every segment */
 	h->totals.releasable += h->segments[s].bytes;
 }
 

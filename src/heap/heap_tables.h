@@ -1,10 +1,10 @@
 /*
- * heap_tables.h - the heap's own tables, for the files of this room, and for inside.h.
+ * heap_tables.h - the heap's own tables, for the files of this module only.
  *
- * The order of the files, each using those before it: tree, bunch and index (the free lists),
- * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
- * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
- * heap (the whole), copy, moves, check.
+ * The order of the files, each using those listed earlier: tree, free_set and index (the free
+ * lists), refusal, heap_tables, queries, policy_lists (lists and keys that the policy defines),
+ * block and slab (verbs on blocks), range (memory pages), segment, release_cached (returns
+ * memory to the device), heap (creation and deletion), copy, relocate, check.
  */
 #ifndef HEAP_HEAP_TABLES_H
 #define HEAP_HEAP_TABLES_H
@@ -39,7 +39,7 @@ _Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
 struct pending {
 	uint32_t block;
 	uint32_t owner;
-	uint64_t freed;         /* so many were freed so before it */
+	uint64_t freed;         /* the number of blocks that became pending earlier */
 };
 
 struct segment {
@@ -78,9 +78,9 @@ struct frag_heap {
 	uint32_t next_ordinal;
 	uint64_t refused;       /* bytes that the device refused last */
 	struct frag_sorter sorter;
-	bool sorted;            /* blocks have lists and keys of their own: sort.c */
+	bool sorted;            /* the policy chooses lists and keys of blocks: policy_lists.c */
 	bool keeps_all;         /* no segment is ever released */
-	bool checked;           /* every verb looks at what it is given, whoever asks */
+	bool checked;           /* every verb validates its arguments */
 	bool by_address;        /* segments compare by the device's addresses */
 	enum frag_ties ties;    /* else: how equals compare */
 	uint32_t next_order;    /* of a new block, by creation */
@@ -119,7 +119,7 @@ static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset
 	return last > first ? last - first : 0;
 }
 
-/* A new block record, for which the caller has made room. */
+/* Returns a new block record, for which the caller has reserved memory. */
 static inline uint32_t frag_new_block(struct frag_heap *h)
 {
 	const uint32_t b = h->unused_block;
@@ -162,14 +162,18 @@ static inline void frag_release_record(struct frag_heap *h, uint32_t b)
 }
 
 /*
- * Where the policy sorts: room for the lists that a verb may need, and a free block
- * into and out of the list that the policy says, the totals apart. sort.c
+ * For policies that sort: reserves memory for the lists that a verb may need; inserts a free
+ * block into the list that the policy chooses, or removes it, without updating the totals.
+ * policy_lists.c
  */
 bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_in(struct frag_heap *h, uint32_t b);
 void frag_sorted_out(struct frag_heap *h, uint32_t b);
 
-/* Makes room for n more blocks and a list insertion, so that what follows cannot fail half way. */
+/*
+ * Reserves memory for n more blocks and a list insertion, so that the caller's changes cannot
+ * fail half way.
+ */
 static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 {
 	const uint64_t count = (uint64_t)h->block_count + blocks;
@@ -282,7 +286,7 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
 /* block.c: cuts a block in two; the upper half takes over state and user bits. */
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
-/* range.c: gives a range back whatever is in it, when the heap ends. */
+/* range.c: releases an expandable segment with all its blocks, when the heap is deleted. */
 void frag_range_close(struct frag_heap *h, uint32_t s);
 /* block.c: joins two adjacent blocks, neither of them listed; the lower record stays. */
 void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);

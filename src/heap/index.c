@@ -162,8 +162,9 @@ uint64_t frag_index_measure_largest(const struct frag_index *x, const struct fra
 }
 
 /*
- * Nothing can fail half way: each entry may need a few of its own and a tree one more while it
- * ends; new trees, which have had no removals, fill half of their nodes.
+ * The reservation covers the worst case, so the spread cannot fail half way: each entry may need
+ * its own array, and a tree that ends needs one more; new trees, without removals, fill half of
+ * their nodes.
  */
 static struct frag_bins *new_bins(struct frag_index *x, uint32_t count)
 {

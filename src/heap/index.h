@@ -1,9 +1,9 @@
 /*
  * index.h - the free lists: each an ordered set of free blocks.
  *
- * A list in size order that grows long spreads over bins, 256 to an octave, each a bunch of its own
- * under a bitmap: a search then looks at a few blocks. What most events do is inline. The other
- * orders are trees.
+ * A list in size order that grows long spreads over bins, 256 to an octave, each a separate free
+ * set under a bitmap: a search then reads a few blocks. The operations of most events are
+ * inline. The other orders are trees.
  */
 #ifndef HEAP_INDEX_H
 #define HEAP_INDEX_H
@@ -20,7 +20,10 @@ struct frag_index_ops {
 	enum frag_order order;
 };
 
-/* Bins: those of sizes below one octave have one size each; then so many to an octave. */
+/*
+ * Bins: below one octave each size has its own bin; above, each octave has 1 << FRAG_OCTAVE_BITS
+ * bins.
+ */
 #define FRAG_OCTAVE_BITS 8
 #define FRAG_BINS ((64 - FRAG_OCTAVE_BITS + 1) << FRAG_OCTAVE_BITS)
 #define FRAG_BIN_WORDS ((FRAG_BINS + 63) / 64)
@@ -54,14 +57,14 @@ struct frag_index {
 	struct frag_free_list *lists;
 	uint32_t count, capacity;
 	struct frag_map by_key; /* (pool, which) -> list */
-	uint32_t recent;        /* the list that was looked up last: mostly the next one too */
+	uint32_t recent;        /* the list of the last lookup, often that of the next */
 	uint64_t *top;          /* a tournament over `largest` of all lists; [1] is the winner */
 	uint32_t leaves;        /* of the tournament: a power of two */
 };
 
 bool frag_index_init(struct frag_index *x, enum frag_order order);
 void frag_index_fini(struct frag_index *x);
-/* *x is a borrowed copy of another one's struct, and becomes an index of its own. */
+/* On entry *x is a borrowed copy of another struct; on return it owns its memory. */
 bool frag_index_copy(struct frag_index *x);
 
 /* The list's number, made when new; UINT32_MAX where the host is out of memory. */
@@ -118,7 +121,7 @@ static inline uint64_t frag_index_largest(const struct frag_index *x)
 	return x->top[1];
 }
 
-/* By size: moves the entries of a list to bins; without memory it stays as it is. */
+/* By size: moves the entries of a list to bins; on out of memory the list is unchanged. */
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l);
 /* The size of the list's largest entry is another one now. */
 void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t largest);
@@ -180,7 +183,10 @@ static inline void frag_bins_remove(struct frag_bunches *all, struct frag_bins *
 		bins->summary[bin / 64 / 64] &= ~(UINT64_C(1) << bin / 64 % 64);
 }
 
-/* In the order of size. Room is reserved for what comes; what goes must be there. */
+/*
+ * In the order of size. The caller has reserved memory for an inserted entry; a removed entry
+ * must exist.
+ */
 __attribute__((always_inline))
 static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)

@@ -16,7 +16,7 @@ void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 	h->sorted = by->which || by->key || h->index.order == FRAG_BY_KEY;
 }
 
-/* No verb leaves more than two free blocks that were not there before. */
+/* No verb creates more than two free blocks. */
 bool frag_sorted_room(struct frag_heap *h)
 {
 	FRAG_ASSERT(h->sorted);

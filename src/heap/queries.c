@@ -159,7 +159,10 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 	return frag_find(h, list, h->index.lists[list].largest);
 }
 
-/* Where a block is in the order of which list; only a free one is anywhere if the policy sorts. */
+/*
+ * Sets the list of a block and its key there. Returns false if the block is in no list: where
+ * the policy sorts, only free blocks are in lists.
+ */
 static bool position(const struct frag_heap *h, frag_block b, frag_list *list,
 		     struct frag_entry *key)
 {

@@ -1,11 +1,11 @@
-/* release_cached.c - giving unused memory back to the device, in a policy's order. */
+/* release_cached.c - releases cached memory to the device, in a policy's order. */
 #include <stdlib.h>
 
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
 #include "heap/heap_tables.h"
 
-/* A free block whose segment or pages go back. */
+/* A free block whose segment or pages are to be released. */
 struct turn {
 	uint64_t rank[FRAG_RANKS];
 	uint64_t offset;

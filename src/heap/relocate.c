@@ -22,7 +22,10 @@ void frag_heap_unfork(struct frag_fork *fork)
 	fork->heap = NULL;
 }
 
-/* Where a limit is in the way it is what the policy tried last; else what the device was asked. */
+/*
+ * Where a limit caused the refusal, the demand is the last size that the policy tried; otherwise
+ * it is the size that the device refused.
+ */
 struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own)
 {
 	const struct frag_device *dev = h->dev;

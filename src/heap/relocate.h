@@ -1,33 +1,36 @@
 /*
- * relocate.h - live blocks that are put elsewhere: what a policy needs for it that moves them.
+ * relocate.h - relocation of live blocks, for policies that move them.
  *
- * A move is tried in a fork first. Who holds a block knows it by its handle, which it keeps: after
- * the move it is the handle of where the block is now.
+ * A move is tried in a fork first. The handle of a block stays valid: after the move it is the
+ * handle of the block at its new address.
  */
 #ifndef HEAP_RELOCATE_H
 #define HEAP_RELOCATE_H
 
 #include "fragsim/heap.h"
 
-/* A heap a second time, over a device of its own that gives and refuses as the first would. */
+/*
+ * A copy of a heap, over a simulated copy of its device, which grants and refuses as the first
+ * would.
+ */
 struct frag_fork {
 	struct frag_device device;
 	struct frag_heap *heap;
 };
 
 /*
- * Can the heap be forked? Not over a device that is not plain, such as a real one. frag_heap_fork()
- * only where it can: 0 or -FRAG_ENOMEM. The struct must stay where it is up to frag_heap_unfork(),
- * which gives nothing back to the first device.
+ * Can the heap be forked? Not over a device that is not plain, such as a real one.
+ * frag_heap_fork() only where it can: 0 or -FRAG_ENOMEM. The struct must stay where it is up to
+ * frag_heap_unfork(), which releases nothing to the first device.
  */
 bool frag_heap_can_fork(const struct frag_heap *h);
 int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h);
 void frag_heap_unfork(struct frag_fork *fork);
 
 /*
- * What the device refused last, as it counts it: bytes that it has left (UINT64_MAX: no limit), and
- * bytes that are missing. own: a limit of the policy's, or UINT64_MAX. Who asks decides by it, so
- * all so far would be the same for this total alone.
+ * The last refusal, in the device's accounting: bytes that the device has left (UINT64_MAX: no
+ * limit), and bytes that are missing. own: a limit of the policy's, or UINT64_MAX. Callers
+ * decide by the result, so the run so far is valid for this capacity only.
  */
 struct frag_shortfall {
 	uint64_t left, missing;

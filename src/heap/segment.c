@@ -1,4 +1,4 @@
-/* segment.c - whole segments: obtained from the device, kept, and given back. */
+/* segment.c - whole segments: reserved, cached, and released. */
 #include <inttypes.h>
 
 #include "base/bug.h"
@@ -6,7 +6,10 @@
 #include "fragsim/heap.h"
 #include "heap/heap_tables.h"
 
-/* A segment record with room for it among the idle ones; NONE where the host is out of memory. */
+/*
+ * Returns a segment record, with an entry reserved in the idle list; NONE where the host is out
+ * of memory.
+ */
 static uint32_t new_segment(struct frag_heap *h)
 {
 	uint32_t s = h->unused_segment;
@@ -35,8 +38,8 @@ static void drop_segment(struct frag_heap *h, uint32_t s)
 }
 
 /*
- * Enters a segment that the device gave; its only block is free, or unmapped
- * where it is a range of pages. The caller has made room for one block with frag_room().
+ * Adds a segment that the device granted; its only block is free, or unmapped in an expandable
+ * segment. The caller has reserved memory for one block with frag_room().
  */
 static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_list list,
 				uint64_t bytes, uint64_t page)
@@ -137,7 +140,10 @@ int frag_heap_keep(struct frag_heap *h, frag_block whole)
 	return 0;
 }
 
-/* Only a block that is all of its segment goes back: free, or of a range without memory. */
+/*
+ * Only a block that spans its segment can be released: a free one, or an unmapped one of an
+ * expandable segment.
+ */
 static const char *why_not_release(const struct segment *g, const struct block *k)
 {
 	uint64_t whole = g->slot_size ? g->bytes / g->slot_size * g->slot_size : g->bytes;

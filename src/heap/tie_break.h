@@ -1,10 +1,10 @@
 /*
- * tie_break.h - which of two equal free blocks comes first.
+ * tie_break.h - decides which of two equal free blocks comes first.
  *
- * Mostly that of the older segment, as segments compare by their ordinals. Some allocators go by
- * addresses, and where nobody knows these, each new segment counts as being below all others; or
- * by when a block came to be, which is then a number of the block's own: cutting leaves it to the
- * upper part, joining to the block that was freed.
+ * Usually the block of the older segment comes first, as segments compare by their ordinals.
+ * Some allocators compare addresses; where the addresses are unknown, each new segment is
+ * assumed to be below all others. Others compare the creation order, which is then a number
+ * stored in the block: a split leaves it to the upper part, a merge to the block that was freed.
  */
 #ifndef HEAP_TIE_BREAK_H
 #define HEAP_TIE_BREAK_H
@@ -23,7 +23,7 @@ void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
  */
 void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count);
 
-/* By creation: b, which is in no list, has just come to be. */
+/* By creation: b, which is in no list, has just been created. */
 void frag_heap_renew(struct frag_heap *h, frag_block b);
 
 /*

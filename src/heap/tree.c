@@ -1,11 +1,10 @@
 /*
  * tree.c - an ordered set of free blocks: a B-tree over a shared pool of nodes.
  *
- * An inner node repeats the lowest entry of each child, so a search for the
- * first entry at or after a key never has to visit a neighbour: the answer is in
- * the leaf, or it is the lowest entry of the next child of some node above.
- * A node that runs low is merged with a neighbour where both fit into one;
- * there is no borrowing, which keeps removal short and the height logarithmic.
+ * An inner node repeats the lowest entry of each child, so a search for the first entry at or
+ * after a key never visits a sibling: the answer is in the leaf, or it is the lowest entry of
+ * the next child of some node above. A node with few entries is merged with a sibling where both
+ * fit into one; there is no borrowing, which keeps removal short and the height logarithmic.
  */
 #include "heap/tree.h"
 
@@ -69,8 +68,8 @@ void frag_nodes_drop(struct frag_nodes *pool, uint32_t n)
 }
 
 /*
- * The child in which the key belongs: the last one that does not begin after it. From the front,
- * as it is the first of many equal blocks that is found and taken.
+ * The child in which the key belongs: the last one that does not begin after it. The scan starts
+ * at the front, because usually the first of many equal blocks is found and allocated.
  */
 static inline uint32_t child_for(const struct frag_node *n, const struct frag_entry *key,
 				 enum frag_order order)
@@ -101,7 +100,7 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 	return largest;
 }
 
-/* Renews what the parent's entry `at` says of its child. */
+/* Updates the parent's entry `at` from its child. */
 HOT void tree_describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
 		       enum frag_order order)
 {
@@ -189,7 +188,7 @@ static uint32_t split_node(struct frag_nodes *pool, uint32_t n, enum frag_order 
 	return upper;
 }
 
-/* Makes `upper` the right neighbour of the child that the path's last step leads to. */
+/* Inserts `upper` to the right of the child that the path's last step leads to. */
 static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      struct path *path, uint32_t lower, uint32_t upper)
 {
@@ -223,7 +222,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	}
 }
 
-/* Puts an entry where it belongs in a leaf with room; its place there. */
+/* Inserts an entry into a leaf that is not full, in order. Returns its index. */
 HOT uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
 			    const struct frag_entry *e, uint64_t bytes)
 {
@@ -280,7 +279,7 @@ void frag_tree_insert_keyed(struct frag_nodes *pool, frag_root *root, const stru
 	insert(pool, root, FRAG_BY_KEY, e, bytes);
 }
 
-/* Merges child `at` of a node with a neighbour where both fit well into one. */
+/* Merges child `at` of a node with a sibling where both fit well into one. */
 static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum frag_order order)
 {
 	struct frag_node *parent = &pool->nodes[n];
@@ -300,7 +299,7 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 	tree_describe(pool, parent, left, order);
 }
 
-/* After a removal: nodes along the path are described anew, and merged where they run low. */
+/* After a removal: updates the entries along the path, and merges nodes with few entries. */
 __attribute__((noinline))
 static void mend_path(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      struct path *path, uint32_t n, bool renew)
@@ -336,7 +335,7 @@ HOT void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order o
 	struct frag_node *leaf = &pool->nodes[n];
 	uint32_t at = 0;
 
-	/* it is there, so its block says where, more cheaply than its place in the order */
+	/* the entry exists, so its block number identifies it, at less cost than its key */
 	while (leaf->low[at].block != e->block)
 		at++;
 	FRAG_ASSERT(at < leaf->count);

@@ -1,13 +1,12 @@
 /*
  * tree.h - an ordered set of free blocks: a B-tree over a shared pool of nodes.
  *
- * Three orders: by size, then address; by address; and by a key, then address. In
- * the last two each inner node also knows the largest block below each child, so
- * that the first block of at least n bytes is found on one way down. All operations
- * are O(log n).
+ * Three orders: by size, then address; by address; and by a key, then address. In the last two
+ * each inner node also stores the size of the largest block below each child, so that one
+ * descent finds the first block of at least n bytes. All operations are O(log n).
  *
- * By key, an entry has the key where others have their size, and the size is
- * beside it in the leaf: so no order pays for what it does not need.
+ * By key, an entry stores the key in the place of the size, and the leaf stores the size
+ * separately: no order pays for members that it does not need.
  */
 #ifndef HEAP_TREE_H
 #define HEAP_TREE_H
@@ -39,9 +38,9 @@ struct frag_node {
 struct frag_nodes {
 	struct frag_node *nodes;
 	uint32_t used, capacity;
-	uint32_t unused;        /* a list of them, 0: none. Node 0 is nobody's */
-	bool roomy;             /* it is known that two insertions have room; no longer so where
-				 * what was never used is taken */
+	uint32_t unused;        /* a list of them, 0: none. Node 0 is not used */
+	bool roomy;             /* memory for two insertions is reserved; cleared when a node is
+				 * taken that was never used */
 };
 
 typedef uint32_t frag_root;     /* 0: an empty tree */
@@ -53,7 +52,7 @@ void frag_nodes_fini(struct frag_nodes *pool);
 #define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
 #define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
 
-/* Makes room for so many more. False: out of memory. */
+/* Reserves n more nodes. Returns false on out of memory. */
 bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 
 /*
@@ -90,7 +89,7 @@ static inline uint32_t frag_node_rank(const struct frag_node *n, const struct fr
 	return i;
 }
 
-/* Where the tree is more than one leaf with room. */
+/* For a tree that is more than one leaf, or whose leaf is full. */
 void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 			    const struct frag_entry *e);
 void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
