@@ -83,7 +83,7 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 			     frag_s(plan->aligned));
 }
 
-/* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */
+/* "proved optimal", "best found, at most 0.0011 %, 122.50 KiB, above the bound" */
 static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper,
 			 FILE *f)
 {
@@ -100,10 +100,10 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->lower, s->height));
 	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
 	if (optimal)
-		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: optimal",
+		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: proved optimal",
 			     s->height, SIZE(s->height));
 	else
-		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: within %s %%, %s"
+		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: best found, at most %s %%, %s,"
 			     " above the bound", s->height, SIZE(s->height), pct,
 			     SIZE(s->height - s->lower));
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
@@ -215,11 +215,11 @@ static int plan_print(const void *what, const struct frag_text_style *paper, FIL
 	plan_print_capacity(a, paper, f);
 	if (!a->plan->complete)
 		frag_put_row(paper->columns, "stopped", f,
-			     "early, %s: a longer search may find a lower plan",
+			     "gave up %s: a longer search may find a lower plan",
 			     strcmp(a->ended_by, "budget") == 0 ? "after all work of --time"
 			     : strcmp(a->ended_by, "time") == 0
 				     ? "by the clock (--time), so another run may differ"
-				     : "interrupted");
+				     : "after an interruption");
 	if (a->timed)
 		frag_put_row(paper->columns, "stopped", f,
 			     "the policies early, as the time was up (--time): - is not known");

@@ -92,7 +92,7 @@ static void sift(struct extent *of, uint32_t at, uint32_t count)
 	of[at] = x;
 }
 
-/* The lowest offset beside what it met. A heap, as most items find a gap early. */
+/* The lowest gap between the items that it overlaps. A heap, as most gaps are found early. */
 static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
 {
 	const uint64_t bytes = w->s->size[item];

@@ -111,8 +111,11 @@ struct frag_plan_effort {
 	uint32_t threads;               /* 0: one a processor; the plan does not depend on them */
 	const struct frag_plan_stop *stop;
 };
-/* Looks of a second, on a processor of today; a plan depends on their number, not on the clock. */
-#define FRAG_PLAN_LOOKS_PER_SECOND UINT64_C(80000000)
+/*
+ * List entries that a current processor reads in a second, in a space whose lists are in its
+ * cache; a plan depends on their number, not on the clock.
+ */
+#define FRAG_PLAN_LOOKS_PER_SECOND UINT64_C(140000000)
 
 /*
  * Places them, as low as it can be found. What comes out depends on nothing but the buffers and

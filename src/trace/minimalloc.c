@@ -213,14 +213,14 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 	}
 	if (m->aligned)
 		frag_note(log,
-			  "%s: the alignments of %" PRIu64 " buffers left out: only plan uses them",
+			  "%s: only fragsim plan uses the alignments of %" PRIu64 " buffers",
 			  m->buffered->path, m->aligned);
 	if (m->gapped)
 		frag_note(log,
-			  "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
+			  "%s: the gaps of %" PRIu64 " buffers ignored: all bytes stay in use",
 			  m->buffered->path, m->gapped);
 	if (m->placed)
-		frag_note(log, "%s: the column \"offset\" left out: only plan uses it",
+		frag_note(log, "%s: only fragsim plan uses the column \"offset\"",
 			  m->buffered->path);
 	return 0;
 }
