@@ -21,10 +21,10 @@ struct frag_optimizer_steps {
 	uint32_t count, capacity;
 };
 
-/* A block for who has no such marks. */
+/* A block, for traces without optimizer marks. */
 struct frag_grown {
 	uint64_t bytes;         /* as the program requested them */
-	uint32_t iteration;     /* in which it was born */
+	uint32_t iteration;     /* in which it was allocated */
 	bool weight;            /* else it is long-lived, and came later */
 	bool of_optimizer;      /* set by the next function */
 };
@@ -74,7 +74,7 @@ static bool frag_optimizer_note(struct frag_optimizer_steps *s, const struct fra
 	return true;
 }
 
-/* Is a block that is born at this step born in one of them? */
+/* Is a block that is allocated at this step allocated in an optimizer step? */
 static bool frag_optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birth)
 {
 	uint32_t low = 0, high = s->count;
@@ -117,7 +117,10 @@ static bool has_size(const struct frag_map *sizes, const struct frag_grown *bloc
 	return !block->weight && frag_map_get(sizes, block->bytes) != FRAG_MAP_NONE;
 }
 
-/* The iteration in which most bytes of a weight's size were born, and how many. */
+/*
+ * Finds the iteration that allocated the most bytes in blocks of a weight's size, and these
+ * bytes.
+ */
 static bool find_iteration(const struct frag_map *sizes, const struct frag_grown *blocks,
 			   uint32_t count, uint32_t *iteration, uint64_t *most)
 {
@@ -141,9 +144,9 @@ static bool find_iteration(const struct frag_map *sizes, const struct frag_grown
 }
 
 /*
- * Optimizer state by how it grows: once, and by the sizes of the weights. *of_optimizer* are, of
- * the iteration with most such bytes, the blocks that have the size of a weight, where these come
- * to half of the weights at least. False: out of memory.
+ * Finds the optimizer state by its growth: once, by the sizes of the weights. of_optimizer is
+ * set for the blocks of a weight's size, in the iteration with most such bytes, if they total at
+ * least half of the weights. Returns false on out of memory.
  */
 static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
 {
@@ -162,7 +165,7 @@ static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
 	return good;
 }
 
-#define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
+#define SHORT_PART 100          /* of an iteration: blocks freed within it are temporary */
 #define SHORT_STEPS 8
 
 const char *const frag_life_class_names[] = {
@@ -181,7 +184,7 @@ const char *const frag_class_evidence_names[] = {
 struct survey {
 	struct frag_lifetimes *out;
 	const struct frag_memory_state *scene;
-	uint32_t *block_of;     /* by slot: one more than the scene's block; 0: none */
+	uint32_t *block_of;     /* by slot: one more than the block of the memory state; 0: none */
 	uint32_t slot_count, slot_capacity;
 	struct frag_lasting_marks marks;        /* at steps */
 	struct frag_optimizer_steps optimizer;
@@ -313,7 +316,7 @@ static void classify_all(const struct survey *s)
 	}
 }
 
-/* No mark says where an optimizer step is: by how the long-lived blocks grow. */
+/* Without marks of optimizer steps: guesses from the growth of long-lived blocks. */
 static bool guess_optimizer(const struct survey *s)
 {
 	struct frag_grown *grown = calloc((size_t)s->out->count + 1, sizeof(*grown));

@@ -1,21 +1,21 @@
 /*
- * block_classes.h - of the blocks of a moment: what the program calls them, when they are freed,
- * and what they are.
+ * block_classes.h - classifies the blocks of a memory state: their ids, free steps and classes.
  *
- * In a recording with stacks these decide (block_makers.h). Otherwise marks and lives do:
+ * In a recording with stacks the stacks decide (block_makers.h). Otherwise marks and lifetimes
+ * do:
  *
  * Where marks repeat, except digits in their names, each with the name of the first of those
- * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
- * before the first iteration and outlives the beginning of the second, or is never freed. It is
- * *long-lived* where it is born later and outlives two beginnings, or one and is never freed; and
- * of those the *optimizer* state is what is born in an optimizer step. That lasts from a mark with
- * the word "opt", or one that begins with "optim", to the next mark. In a trace without such marks
- * it is what has the size of a weight and is born in one iteration, that of most such bytes, where
- * it comes to half of the weights at least. A block is *temporary* where it is freed within a
- * hundredth of an iteration's steps, or eight; and an *activation* else. Without marks that repeat
- * the trace counts as one iteration: then a block is a weight that lives for half of its steps, or
- * is born in its first tenth and never freed. A block that a recording begins with is older than
- * all others, and no temporary.
+ * begins an iteration. A block is a *weight*, or another long-lived one, if it is allocated
+ * before the first iteration and is freed after the beginning of the second, or never. It is
+ * *long-lived* if it is allocated later and outlives two beginnings, or one and is never freed.
+ * The *optimizer* state is the long-lived blocks that are allocated in an optimizer step. That
+ * lasts from a mark with the word "opt", or one that begins with "optim", to the next mark. In a
+ * trace without such marks it is the blocks of a weight's size that one iteration allocates, the
+ * one with most such bytes, if they total at least half of the weights. A block is *temporary*
+ * where it is freed within a hundredth of an iteration's steps, or eight; and an *activation*
+ * else. Without marks that repeat the trace counts as one iteration: then a block is a weight if
+ * it is allocated for half of the steps, or is allocated in the first tenth and never freed. A
+ * block that a recording begins with is older than all others, and no temporary.
  */
 #ifndef SEARCH_BLOCK_CLASSES_H
 #define SEARCH_BLOCK_CLASSES_H
@@ -41,21 +41,22 @@ extern const char *const frag_class_evidence_names[];   /* NULL for NONE, "stack
 extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */
 
 struct frag_lifetime {
-	char *id;               /* as JSON; NULL: nobody's */
+	char *id;               /* as JSON; NULL: none */
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	enum frag_class_evidence evidence;
 	uint8_t maker;          /* as frag_makers_note() has it */
-	bool initial;           /* it was there before the first step; its birth says nothing */
+	bool initial;           /* allocated before the first step; its allocation step is
+				 * unknown */
 };
 
-/* One for each block of the scene. */
+/* One for each block of the memory state. */
 struct frag_lifetimes {
 	struct frag_lifetime *of;
 	uint32_t count;
 };
 
-/* Step at which block i came; 0: it was there before the first. */
+/* Step at which block i was allocated; 0: before the first. */
 static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
 				  const struct frag_memory_state *scene, uint32_t i)
 {

@@ -16,7 +16,7 @@
 #define EVENTS_OF_BEGIN 2048
 #define RUNS_MAX 1024
 #define EVENTS_OF_MOVES 256
-/* Above the smallest device it is looked so far whether larger ones survive too. */
+/* Above the smallest device, larger ones are examined up to this factor. */
 #define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is searched for. */
 #define WORTH_IT 0.05
@@ -34,7 +34,7 @@ static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 	return rc;
 }
 
-/* Is the fraction in force at the failure that of the rest of the trace, too? */
+/* Does the fraction in force at the failure stay in force to the end of the trace? */
 static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
 {
@@ -57,8 +57,9 @@ static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
 }
 
 /*
- * Upwards, none left out, as a larger device may fail where a smaller one survives: each run
- * says up to which total it would be the same. One begins where it parts from the one before it.
+ * Examines all capacities upwards, because a trace that fits a smaller device can fail on a
+ * larger one. Each run returns the capacity up to which it is the same; the next run begins
+ * where it diverges from the previous one.
  */
 static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *survival,
 			const struct frag_result *run, struct frag_error *err)

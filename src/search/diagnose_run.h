@@ -1,6 +1,6 @@
 /*
- * diagnose_run.h - what a run leaves open, found by simulating its tape again: what the whole trace
- * needs, which device or setting would have done, who was there at the peak.
+ * diagnose_run.h - completes the diagnosis of a run by simulating its tape again: the memory
+ * that the whole trace needs, a device or setting that fits it, the blocks at the peak.
  */
 #ifndef SEARCH_DIAGNOSE_RUN_H
 #define SEARCH_DIAGNOSE_RUN_H
@@ -9,7 +9,7 @@
 #include "search/oom_cause.h"
 #include "search/settings_grid.h"
 
-/* A setting that was tried in place of the run's own, on the same device. */
+/* A setting that was tried instead of the run's own, on the same device. */
 struct frag_setting_fix {
 	bool found;
 	struct frag_choice choice;      /* the run's own, with that setting */
@@ -21,9 +21,9 @@ struct frag_setting_fix {
 struct frag_diagnosis {
 	/* the peaks of the whole trace where nothing limits the device; 0: not known */
 	uint64_t requested, allocated;
-	/* where memory ran out: the minimum larger device on which this run survives; 0: none was
-	 * found, and those below `failing` do not. And the minimum from which it survives on all
-	 * that were examined, up to 5 % above the smallest; a larger one can fail again */
+	/* after an OOM: smallest is the minimum larger device that this run fits; 0: none was
+	 * found, and those below `failing` fail. safe is the minimum from which it fits all that
+	 * were examined, up to 5 % above the smallest; a larger one can fail again */
 	uint64_t smallest, safe, failing;
 	bool limit_stays;               /* where memory ran out: no later event may change a
 					 * fraction of the device that the program has set */
@@ -35,10 +35,10 @@ struct frag_diagnosis {
 };
 
 /*
- * Who is there at the peak of each device, of the runs of one policy on all devices of the trace.
- * sim: the simulation that has just made them, for those whose peak is at their end, and then no
- * other is looked at. NULL: another one is made, and they are passed through one after the
- * other; it leaves out those that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ * Finds the live blocks at the peak of each device, for the runs of one policy on all devices of
+ * the trace. sim: the simulation that has just made these runs, for those whose peak is at their
+ * end; only these are answered. NULL: simulates again, device after device, and skips those that
+ * are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
 int frag_answer_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
 		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
@@ -58,7 +58,7 @@ enum frag_wanted {
 int frag_answer_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err);
 
-/* Bytes: what the device has for the policy, beside context and others. */
+/* Returns the usable bytes: the device without context and other processes. */
 uint64_t frag_answer_room(const struct frag_result *run);
 /* What a device needs at least: what is requested at its peak, context and others. */
 uint64_t frag_answer_floor(const struct frag_diagnosis *answer, const struct frag_result *run);

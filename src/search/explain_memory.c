@@ -1,4 +1,4 @@
-/* explain_memory.c - a scene in an explanation's words. */
+/* explain_memory.c - explains a memory state by segments, blocking blocks, tags and pools. */
 #include "search/explain_memory.h"
 
 #include <stdlib.h>
@@ -61,8 +61,8 @@ static int by_stranded(const void *a, const void *b)
 }
 
 /*
- * Segments are obtained in the order of their ordinals, so one was there when the oldest block
- * was born that is in it or in a later one.
+ * Segments are reserved in the order of their ordinals, so each existed when the oldest block
+ * was allocated that is in this or in a later segment.
  */
 static void find_beginnings(const struct account *a)
 {
@@ -82,7 +82,7 @@ static void find_beginnings(const struct account *a)
 	}
 }
 
-/* Those with live blocks and free bytes that cannot go back. */
+/* Fills in the segments with live blocks and non-releasable free bytes. */
 static bool fill_segments(const struct account *a)
 {
 	struct frag_explained *m = a->m;
@@ -360,7 +360,10 @@ static enum frag_culprit role_of(const struct frag_pinned_segment *s,
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
 
-/* Of a large segment of which a quarter is free: whose blocks are most of what is left in it. */
+/*
+ * Judges a large segment that is at least a quarter free: returns the class of blocks with most
+ * of its live bytes.
+ */
 static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
@@ -390,7 +393,10 @@ static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_cu
 	return largest ? largest->tag : NULL;
 }
 
-/* Of the segments that the move leaves, or of all: false where nobody can be named. */
+/*
+ * Finds the main cause in the segments that the move leaves, or in all. Returns false if there
+ * is none.
+ */
 static bool find_culprit(struct frag_explained *m, bool of_move)
 {
 	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 },

@@ -1,6 +1,5 @@
 /*
- * explain_memory.h - a scene in an explanation's words: pins, holders, pools, and who it usually
- * is.
+ * explain_memory.h - explains a memory state: blocking blocks, tags, pools, and the main cause.
  */
 #ifndef SEARCH_EXPLAIN_MEMORY_H
 #define SEARCH_EXPLAIN_MEMORY_H
@@ -14,10 +13,10 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
 		      const struct frag_tape *tape, bool folded, struct frag_error *err);
 
 /*
- * After the moves: who keeps free memory, in the segments that the first move leaves, else in
- * all. Counted are segments of more than 2 MiB of which a quarter or more is free, by whose
- * blocks most is live in them: long-lived ones that were born when the segment was there for
- * others, or ones that do not live long.
+ * To be called after the moves are found: names the main cause of non-releasable memory, in the
+ * segments that the first move leaves, else in all. Only segments of more than 2 MiB that are at
+ * least a quarter free count, by the class of most of their live bytes: long-lived blocks that
+ * were allocated in a segment reserved for others, or short-lived blocks.
  */
 void frag_explain_main_cause(struct frag_explained *m);
 

@@ -1,8 +1,8 @@
 /*
  * explanation.c - a trace at the moments that matter.
  *
- * Each device is looked at in a run of its own, which halts before the request that fails. What
- * that request leaves is seen in a copy.
+ * Each device is examined in a separate run, which halts before the request that fails. A copy
+ * of the run shows the memory state after that request.
  */
 #include "search/explanation.h"
 
@@ -22,7 +22,7 @@
 #include "search/settings_grid.h"
 #include "search/fit_intervals.h"
 
-/* As they are by default. */
+/* With their default settings. */
 static const char *const policies[] = { "pytorch", "bestfit", NULL };
 
 #define OTHERS_MAX (FRAG_REMEDIES + sizeof(policies) / sizeof(policies[0]))
@@ -80,7 +80,7 @@ static void list_others(struct trials *t)
 	}
 }
 
-/* One with which a simulation fails is none that survives. */
+/* A setting with which the simulation returns an error does not fit. */
 static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct trials *t = ctx;
@@ -217,7 +217,7 @@ static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device
 	return &frag_sim_results(sim, false, &count)[device];
 }
 
-/* What the device has beside context and other processes. */
+/* Usable bytes: the device without context and other processes. */
 static uint64_t explanation_room_of(const struct frag_device_figures *d)
 {
 	const uint64_t taken = d->context + d->other;
@@ -259,7 +259,10 @@ static void fill_largest(struct frag_explained *m, const struct frag_device_figu
 	m->largest_after_compaction = all;
 }
 
-/* Figures of the device as the simulation is now; oom: of the request that has failed, or NULL. */
+/*
+ * Sets the metrics of the device at the simulation's present step. oom: of the failed request,
+ * or NULL.
+ */
 static void fill_figures(struct frag_explained *m, const struct frag_device_figures *d,
 			 const struct frag_metrics *now, const struct frag_oom *oom)
 {
@@ -534,7 +537,7 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
-#define STRETCH 256 /* events from one look at who waits to the next */
+#define STRETCH 256 /* events between two calls of stop and progress */
 
 static int explanation_play(const struct frag_explanation *x, struct frag_sim *sim,
 			    struct frag_tape_reader *reader, struct frag_error *err)
@@ -576,7 +579,7 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 	return rc;
 }
 
-/* The run has ended before the moment that is asked for. */
+/* Reports that the run ended before the requested step. */
 static int refuse_later(const struct study *s, struct frag_error *err)
 {
 	return frag_fail(

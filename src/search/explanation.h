@@ -1,6 +1,6 @@
 /*
- * explanation.h - a trace at the moments that matter: who is short of what, who keeps free memory
- * from going back, which move would have done, which policies survive.
+ * explanation.h - a trace at the moments that matter: the failed request, the blocks that make
+ * free memory non-releasable, the move that makes the request succeed, the policies that fit.
  */
 #ifndef SEARCH_EXPLANATION_H
 #define SEARCH_EXPLANATION_H
@@ -21,7 +21,7 @@ struct frag_blocking_block {
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	bool pending;
-	bool initial;           /* there before the first step */
+	bool initial;           /* allocated before the first step */
 	uint32_t waits, wait_count;     /* which of those of the moment are its own */
 };
 
@@ -81,10 +81,10 @@ struct frag_explained {
 	uint64_t lower_bound;           /* peak of the bytes that the trace requests; 0: unknown */
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
 	char *mark;             /* the last one at or before the step, as JSON; NULL: none */
-	uint64_t size, need;    /* as requested, and of a block that serves it */
+	uint64_t size, need;    /* as requested, and of a block that satisfies the request */
 	uint64_t demand;        /* what was requested of the device last */
 	uint64_t missing;       /* of that */
-	uint64_t largest_sought;        /* free block where it was looked for */
+	uint64_t largest_sought;        /* free block of the list that the policy searched */
 	uint64_t live, free, releasable, non_releasable;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
@@ -96,12 +96,12 @@ struct frag_explained {
 	uint32_t segment_count;
 	struct frag_held_memory *held; /* by tag, the most bytes first */
 	uint32_t held_count;
-	struct frag_folded *folded;     /* where it is asked for; the most bytes first */
+	struct frag_folded *folded;     /* if requested; the most bytes first */
 	uint32_t folded_count;
 	uint64_t pending, pending_blocks;
 	uint64_t pending_since; /* step: the free of the oldest; UINT64_MAX: none waits any more */
 	uint64_t over, over_blocks;     /* of them, those that nothing uses any more */
-	bool waiting_serves;    /* the request is served where all of that was waited for */
+	bool waiting_serves;    /* the request succeeds after all these waits */
 	struct frag_awaited *awaited;   /* by the oldest; a block may wait for several */
 	uint32_t awaited_count;
 	uint32_t *waits;        /* of the pins, one after the other: numbers of what is awaited */
@@ -115,7 +115,7 @@ struct frag_explained {
 	uint64_t culprit_non_releasable, culprit_bytes;       /* bytes that they keep, and theirs */
 	const char *culprit_tag;        /* as JSON, of most of them; borrowed; NULL: none */
 	struct frag_choice *survivors;  /* they borrow what they name */
-	uint32_t survivor_count, others;        /* of so many others */
+	uint32_t survivor_count, others;        /* the number of other settings that were tried */
 };
 
 struct frag_explanation {
@@ -131,10 +131,13 @@ struct frag_explanation {
 	bool folded;                    /* holders by stack too */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);        /* optional, as the next */
-	/* so many "events", "candidates" for a move, or "settings"; from any thread, one at once */
+	/*
+	 * counts "events", "candidates" for a move, or "settings"; called from any thread, one
+	 * at once
+	 */
 	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
 	void *ctx;
-	/* what came of it */
+	/* results */
 	struct frag_explained *moments;
 	uint32_t count;
 };
@@ -143,8 +146,8 @@ struct frag_explanation {
 enum frag_life_class frag_held_class(const struct frag_held_memory *held);
 
 /*
- * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.
- * -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;
+ * Fills in the results; the caller must release them with frag_explanation_fini(), also on
+ * failure. -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;
  * -FRAG_EINTERRUPTED: of each moment all is known but moves and survivors, and of the last these
  * may be missing; -FRAG_ENOMEM, or a failure of the policy.
  */

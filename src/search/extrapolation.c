@@ -13,7 +13,7 @@
 
 enum verdict { NOT_TRIED, FITS, FAILS };
 
-/* A number under all policies is a task of its own. */
+/* One task tries one number under all policies. */
 struct trying {
 	struct frag_extrapolation *x;
 	uint32_t count;                 /* numbers */
@@ -49,8 +49,9 @@ static int max_fitting_simulate(const struct frag_extrapolation *x, const struct
 }
 
 /*
- * Could any policy survive there: is what is requested at once no more than each device has? It
- * is `direct` that says so, as a limit of a policy's own could end its run before that.
+ * Can any policy fit there: is the peak of requested bytes at most the usable size of each
+ * device? The policy `direct` measures this peak, because a limit of another policy could end
+ * its run earlier.
  */
 static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *fits,
 		     struct frag_error *err)
@@ -81,8 +82,9 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 }
 
 /*
- * The last number that could fit. From the last recorded one on no size falls, so it is looked
- * for by doubling and halving; where that one could not, those before it are tried all the same.
+ * Finds the last number that could fit. No size falls from the last recorded number on, so
+ * doubling and bisection find it. Where the last recorded number could not fit, smaller ones are
+ * tried nevertheless.
  */
 static int find_bound(struct frag_extrapolation *x, struct frag_error *err)
 {

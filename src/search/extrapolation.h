@@ -56,11 +56,11 @@ struct frag_extrapolation {
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);     /* optional */
 	void *ctx;
 
-	/* what came of it: a source each number of `at`; none where there are none */
+	/* results: one source for each number of `at`; none if `at` is empty */
 	struct frag_fits fits;
 	uint64_t *unexplained;          /* allocs at each of them */
-	struct frag_reach *reaches;     /* one a policy, where `largest` is asked for */
-	uint32_t first, tried;          /* numbers were tried from there on, so many */
+	struct frag_reach *reaches;     /* one a policy, if `largest` is set */
+	uint32_t first, tried;          /* the first number that was tried, and how many were */
 	uint32_t bound;                 /* above it more is requested at once than the device has;
 					 * FRAG_NO_NUMBER: not known, or not below up_to */
 	struct frag_odd odd[FRAG_ODD_MAX];      /* at `at` and at the largest that fit: of most
@@ -79,8 +79,8 @@ static inline uint32_t frag_tried_last(const struct frag_extrapolation *x)
 }
 
 /*
- * Fills in what came of it, which frag_extrapolation_fini() releases, also where this fails.
- * What is there after -FRAG_EINTERRUPTED is proven. -FRAG_EUSAGE where a size would not be
+ * Fills in the results; the caller must release them with frag_extrapolation_fini(), also on
+ * failure. Results after -FRAG_EINTERRUPTED are proven. -FRAG_EUSAGE where a size would not be
  * below 2^53 at one of `at`.
  */
 int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err);

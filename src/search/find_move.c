@@ -1,8 +1,8 @@
 /*
- * find_move.c - a request that found out of memory, in copies of its run.
+ * find_move.c - examines a request that failed, in copies of its run.
  *
- * A run cannot go back. So a copy is kept every so many events, and where a request has failed
- * in between, that copy plays up to it.
+ * A run cannot be reversed, so a copy is kept every 65536 events. When a request has failed
+ * after a copy, that copy is run up to the request.
  */
 #include "search/find_move.h"
 
@@ -46,7 +46,7 @@ static bool has_failed(struct frag_sim *sim, uint32_t device, uint64_t *step)
 	return r->oom_count > 0;
 }
 
-/* A stretch, or as far as the request that fails in it. */
+/* Plays up to event `until`, or up to an earlier request that fails. */
 static int play_stretch(struct frag_run_until_oom *run, uint64_t until, bool *halted,
 			struct frag_error *err)
 {
@@ -164,7 +164,7 @@ static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
 	return frag_sim_feed_event(sim, &next, failed, err);
 }
 
-/* Is all served in this copy of the run? The ones that are moved first make room. */
+/* Does every request succeed in this copy of the run? The moved blocks are freed first. */
 static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
 		      const struct frag_memory_state *scene,
 		      const struct frag_move_candidate *relief, const struct frag_next *request,
@@ -185,7 +185,10 @@ static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
 	return rc;
 }
 
-/* It was born at another step than the simulation knows now. */
+/*
+ * Records the step at which a moved block was first allocated; the simulation has only the later
+ * one.
+ */
 static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b,
 		       uint64_t step)
 {

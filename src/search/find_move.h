@@ -1,6 +1,6 @@
 /*
- * find_move.h - a request that found out of memory, in copies of its run: what it lacked, and the
- * cheapest move after which it is served.
+ * find_move.h - examines a request that failed, in copies of its run: the missing bytes, and the
+ * cheapest move after which the request succeeds.
  */
 #ifndef SEARCH_FIND_MOVE_H
 #define SEARCH_FIND_MOVE_H
@@ -8,7 +8,10 @@
 #include "compaction/move_candidates.h"
 #include "fragsim/engine.h"
 
-/* A block that was moved is born again at that step; it was at this one. */
+/*
+ * A moved block counts as allocated at the step of its move; `origin` is the step of its first
+ * allocation.
+ */
 struct frag_moved_block {
 	uint64_t birth, origin; /* steps */
 	uint32_t slot;
@@ -24,7 +27,7 @@ struct frag_run_until_oom {
 	struct frag_moved_block *moved;
 	uint32_t moved_count, moved_capacity;
 	bool (*stop)(void *ctx);        /* optional */
-	/* optional: so many "events" or "candidates" */
+	/* optional: the number of "events" or "candidates" so far */
 	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
 	void *ctx;
 };
@@ -68,9 +71,9 @@ struct frag_move {
 void frag_move_fini(struct frag_move *move);
 
 /*
- * At a halt: the first of the candidates for which all is served, each in a copy of the run: its
- * blocks are freed, the request is served, the blocks are allocated again. The run is then the
- * copy, after the request. *found: there is one; *tried grows with each.
+ * At a halt: finds the first candidate for which all requests succeed, each in a copy of the
+ * run: its blocks are freed, the request is allocated, the blocks are allocated again. That copy
+ * replaces the run, after the request. *found: there is one; *tried grows with each.
  */
 int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
 		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,

@@ -93,7 +93,10 @@ static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 	return rc;
 }
 
-/* What is requested at once is the same under every policy: that of a source's first is asked. */
+/*
+ * The peak of requested bytes is the same under every policy, so only the first of a source is
+ * run.
+ */
 static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;

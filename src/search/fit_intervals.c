@@ -1,4 +1,4 @@
-/* fit_intervals.c - on which capacities a run survives. */
+/* fit_intervals.c - finds the capacities that a run fits. */
 #include "search/fit_intervals.h"
 
 #include <stdlib.h>
@@ -39,8 +39,9 @@ void frag_checkpoints_forget(struct frag_checkpoints *c)
 }
 
 /*
- * What the run with this total can begin with becomes its own, and its reader or place goes there.
- * False: it has to begin at the beginning. The copies behind it are forgotten.
+ * Gives the run a copy of the last checkpoint that is valid for its total, and moves its reader
+ * or cursor there. Returns false if the run must begin at the first event. Later checkpoints are
+ * dropped.
  */
 static bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run)
 {
@@ -77,8 +78,8 @@ static int checkpoints_play(struct frag_run_cursor *run, uint64_t until, struct 
 }
 
 /*
- * One more, in place of the last where no capacity parts the two. Where there is no room for it,
- * runs begin earlier, and that is all.
+ * Adds a checkpoint, which replaces the last one if both have the same interval. If it does not
+ * fit in memory, runs begin at an earlier checkpoint, which costs only time.
  */
 static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_cursor *run,
 			     const struct frag_tape *tape)
@@ -103,7 +104,10 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
 	c->at[c->count++] = new;
 }
 
-/* Plays it to its end, or until it has stopped, and keeps copies on the way. -FRAG_EINTERRUPTED */
+/*
+ * Plays the run to its end, or until it has stopped, and keeps checkpoints meanwhile.
+ * -FRAG_EINTERRUPTED
+ */
 static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *run,
 			  const struct frag_tape *tape, struct frag_error *err)
 {
@@ -135,7 +139,7 @@ static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cur
 /* Events of a run between two calls of stop. */
 #define STRIDE 256
 
-/* The devices of the tape, without limits except the one that is looked at. */
+/* The devices of the tape, without limits except the examined one. */
 static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 				     struct frag_devices *devices, struct frag_error *err)
 {
@@ -181,7 +185,7 @@ static int fit_intervals_begin(const struct frag_fit_case *s, uint64_t total, ui
 	return rc;
 }
 
-/* A simulation at FRAG_LEVEL_SURVIVE with this capacity; and what one has come to so far. */
+/* The interval of a simulation at FRAG_LEVEL_SURVIVE, as far as it has run. */
 static struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
 {
 	uint32_t count;
@@ -243,7 +247,7 @@ int frag_subject_requested(const struct frag_fit_case *s, const struct frag_atte
 	return rc;
 }
 
-/* Whether it survives, from where the last run and this one part. */
+/* Runs a capacity, from the checkpoint at which this run diverges from the last one. */
 static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_interval *out,
 		  struct frag_error *err)
 {

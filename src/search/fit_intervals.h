@@ -1,10 +1,9 @@
 /*
- * fit_intervals.h - on which capacities a run survives.
+ * fit_intervals.h - finds the capacities that a run fits.
  *
- * A larger device can fail where a smaller one survives, so nothing is concluded from one
- * capacity for another, except those on which the run would have been the same, event for
- * event: struct frag_result says which. What is known is a list of such intervals, which grows
- * as it is asked.
+ * A run that fits a smaller device can fail on a larger one. So a result is valid only for its
+ * interval: the capacities on which the run is the same, event for event, as struct frag_result
+ * reports them. This module keeps a list of such intervals, which grows with each query.
  */
 #ifndef SEARCH_FIT_INTERVALS_H
 #define SEARCH_FIT_INTERVALS_H
@@ -55,7 +54,7 @@ void frag_checkpoints_forget(struct frag_checkpoints *c);
 struct frag_fit_case {
 	const struct frag_tape *tape;           /* borrowed, as is all here */
 	const struct frag_choice *choice;
-	/* of all devices; except the one that is looked at they have no limit */
+	/* of all devices; all except the examined one have no limit */
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
@@ -64,7 +63,7 @@ struct frag_fit_case {
 	void *ctx;
 };
 
-/* What a run came to. */
+/* The outcome of a run. */
 struct frag_attempt {
 	bool survives;
 	uint64_t oom_step;              /* where not */
@@ -85,20 +84,24 @@ struct frag_interval {
 
 /*
  * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
- * that others hold above what the figures say. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of
- * the policy.
+ * that other processes use in addition to those of the device's description. -FRAG_EINTERRUPTED,
+ * -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err);
 
 /*
- * What the program requests of the device at once at the most, whatever the policy. free_run: the
- * subject's own run without a limit, which says it unless a limit of the policy's own ended it.
+ * Finds the peak of the bytes that the program requests on the device, under any policy.
+ * free_run: the subject's own run without a limit, which has the peak unless a limit of the
+ * policy ended that run.
  */
 int frag_subject_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
 			   uint64_t *bytes, struct frag_error *err);
 
-/* The least capacity that is a whole number of pages beside context and others, and not below. */
+/*
+ * The smallest capacity of at least `bytes` that is context, other processes and a whole number
+ * of pages.
+ */
 uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes);
 
 struct frag_fit_intervals {

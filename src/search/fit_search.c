@@ -1,4 +1,4 @@
-/* fit_search.c - the smallest device on which a run survives, and from which on it always does. */
+/* fit_search.c - finds the smallest device that a run fits, and the smallest reliable one. */
 #include "search/fit_search.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_
 		if (rc)
 			return rc;
 		v->survives = v->survives && here->outcome.survives;
-		/* a limit of the program's own refuses before the device is asked */
+		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.survives;
 		v->least = here->least > v->least ? here->least : v->least;
@@ -196,9 +196,10 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *s, struct f
 }
 
 /*
- * With more in others' hands the total is as it was, and what a policy takes from that too: only
- * what the device grants and refuses can change. All that it refused it refuses again, and all
- * that it granted it grants as long as the most that was in use at once has room.
+ * When other processes use more, the total is unchanged, and so is everything that a policy
+ * derives from the total: only the grants and refusals of the device can change. The device
+ * refuses again all that it refused, and grants all that it granted as long as the peak in use
+ * fits.
  */
 int frag_fit_headroom(const struct frag_fit_case *s, uint64_t total, uint64_t *room,
 		     struct frag_error *err)

@@ -1,10 +1,10 @@
-/* fit_search.h - the smallest device on which a run survives, and from which on it always does. */
+/* fit_search.h - finds the smallest device that a run fits, and the smallest reliable one. */
 #ifndef SEARCH_FIT_SEARCH_H
 #define SEARCH_FIT_SEARCH_H
 
 #include "search/fit_intervals.h"
 
-/* From here the runs fail, and at `to` one survives again, or nothing further was examined. */
+/* Runs fail from `from` on; at `to` one fits again, or nothing further was examined. */
 struct frag_failing_range {
 	uint64_t from, to;
 };
@@ -14,10 +14,10 @@ struct frag_failing_range {
  * UINT64_MAX: there is none, or it is not known.
  */
 struct frag_fit {
-	uint64_t floor;                 /* below it nothing survives: what is requested at once */
-	uint64_t smallest;              /* the least that survives */
+	uint64_t floor;                 /* lower bound: peak of requested bytes */
+	uint64_t smallest;              /* the smallest that fits */
 	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
-	uint64_t safe;                  /* the minimum from which all that were examined survive */
+	uint64_t safe;                  /* the minimum from which all that were examined fit */
 	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
 	uint64_t no_refusal;            /* the minimum from which nothing was refused */
 	struct frag_failing_range *holes;     /* above smallest */
@@ -41,23 +41,23 @@ struct frag_fit_bounds {
 void frag_fit_init(struct frag_fit *fit);
 
 /*
- * Upwards from the floor, one interval after the other, none left out. Several survivals, one a
- * trace: a capacity survives where it does on all; the lattice is that of the first. floor: as in
- * the fit. Where this is interrupted, *fit has what is proven, and no `safe`. What is in *fit
- * must be released with frag_fit_fini(), also where this fails.
+ * Examines every interval upwards from the lower bound. survivals: one a trace; a capacity fits
+ * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
+ * After an interruption *fit has the proven results, and no `safe`. The caller must release *fit
+ * with frag_fit_fini(), also on failure.
  */
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err);
 void frag_fit_fini(struct frag_fit *fit);       /* one that is zeroed is fine */
 
-/* The peaks at smallest and safe, which the walk leaves out. */
+/* Finds the peaks at smallest and safe, which the walk omits. */
 int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,
 		   struct frag_error *err);
 
 /*
- * The most that someone else can hold of a device of `total` bytes, from before the first step
- * to the end, such that the run survives with that and with every less: a multiple of the
- * granularity. UINT64_MAX: it does not survive at all.
+ * Finds the headroom: the maximum that other processes can use of a device of `total` bytes
+ * during the whole run, such that the run fits with that amount and with every smaller one. A
+ * multiple of the granularity. UINT64_MAX: the run does not fit at all.
  */
 int frag_fit_headroom(const struct frag_fit_case *subject, uint64_t total, uint64_t *room,
 		     struct frag_error *err);

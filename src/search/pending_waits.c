@@ -206,7 +206,10 @@ static void count_pending(struct frag_explained *m, const struct frag_memory_sta
 	}
 }
 
-/* A row for each stream, by the map. The rows have room. */
+/*
+ * Adds the waits to one row for each stream, found by the map. The caller has allocated the
+ * rows.
+ */
 static bool add_up(struct frag_explained *m, const struct frag_memory_state *scene,
 		   const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		   struct frag_map *rows)
@@ -242,7 +245,7 @@ static int by_since(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Sorts the rows, names them, and says of each wait which row it is in. */
+/* Sorts the rows, names them, and stores the row of each wait. */
 static bool explain_pending_settle(struct frag_explained *m, const struct frag_waits *waits,
 				   const struct frag_tape *tape)
 {

@@ -8,7 +8,7 @@
 
 /* A pending block, and one thing that it waits for. */
 struct frag_wait {
-	uint32_t block;         /* index into the scene's */
+	uint32_t block;         /* index into the memory state's */
 	uint32_t stream;        /* dense; FRAG_ALL: its `complete`, whatever stream that is of */
 };
 
@@ -19,8 +19,8 @@ struct frag_waits {
 };
 
 /*
- * Of a scene after step `until`. Reads the tape up to there where a block is pending. Release
- * what this fills in, also where it fails. -FRAG_ENOMEM
+ * Finds the waits in a memory state after step `until`. Reads the tape up to there if a block is
+ * pending. The caller must release the result, also on failure. -FRAG_ENOMEM
  */
 int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene,
 		    uint32_t device, const struct frag_tape *tape, uint64_t until,
@@ -32,7 +32,10 @@ void frag_waits_fini(struct frag_waits *waits); /* one that is zeroed is fine */
 int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *scene,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, struct frag_error *err);
-/* After that: the waits of a pin that is the scene's block number `block`. */
+/*
+ * To be called after that: sets the waits of the blocking block with the index `block` in the
+ * memory state.
+ */
 void frag_awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits,
 		      uint32_t block);
 void frag_awaited_fini(struct frag_explained *m);       /* what the first fills in */

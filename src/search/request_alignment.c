@@ -20,7 +20,7 @@
 
 /* The requests of a side on the device that is compared. */
 struct request_list {
-	uint64_t *keys;                 /* of size and tag, numbers in the tag aside */
+	uint64_t *keys;                 /* of size and tag, without numbers in the tag */
 	uint64_t *steps;
 	uint32_t count, key_capacity, step_capacity;
 	struct frag_lasting_marks marks;        /* at: the requests before it */
@@ -111,7 +111,7 @@ struct gap {
 };
 
 /*
- * The nearest place after the beginning of the part from which RUN requests, or all that are left
+ * Finds the nearest place after the beginning of `p` at which RUN requests, or all that are left
  * of both, are the same. furthest[k + EDITS_MAX + 1]: the position in OLD that d edits reach on
  * diagonal k, which is positions in OLD less positions in NEW. False: none within EDITS_MAX.
  */
@@ -141,7 +141,7 @@ static bool find_gap_end(const struct part *p, int64_t *furthest, struct gap *ga
 	return false;
 }
 
-/* Adds what a part has to the sums; old and now: where it begins in the lists. */
+/* Adds a part to the sums; old and now: the beginning of the part in the lists. */
 static void align_part(struct part p, const struct request_list *old, const struct request_list *now,
 		       int64_t *furthest, struct frag_alignment *a)
 {

@@ -116,7 +116,7 @@ bool frag_grid_init(struct frag_grid *g, const char *name)
 	bool good = true;
 
 	*g = (struct frag_grid){ .count = 0 };
-	/* whoever is likely to win comes first, as the others then fail early */
+	/* settings that are likely to win come first, as the others then fail early */
 	for (size_t i = 0; i < LENGTH(shorter); i++)
 		good &= frag_grid_add(g, shorter[i]);
 	if (strcmp(name, "short") == 0)
@@ -206,7 +206,7 @@ int frag_trials_add(struct frag_trials *t, const struct frag_result *runs, struc
 	return settings_trials_add(t, &runs->choice, false, runs, err);
 }
 
-/* As far as the peaks: percentages are nobody's business here. */
+/* Simulates up to the level of peaks: percentages are not needed here. */
 static int settings_trials_simulate(struct frag_trials *t, const struct frag_choice *choice,
 				    bool unlimited, struct frag_error *err)
 {

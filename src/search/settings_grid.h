@@ -17,7 +17,7 @@ struct frag_grid {
 
 extern const char *const frag_grid_names[];     /* "default", "short", ended by NULL */
 
-/* The few lines that are tried beside a run, the one that cures most first. */
+/* The few settings that are tried in addition to a run, the most successful one first. */
 #define FRAG_REMEDIES 6
 extern const char *const frag_remedies[FRAG_REMEDIES];
 
@@ -30,7 +30,7 @@ bool frag_grid_init(struct frag_grid *grid, const char *name);
 bool frag_grid_add(struct frag_grid *grid, const char *line);
 void frag_grid_fini(struct frag_grid *grid);
 
-/* What policies come to on a tape: each is simulated once, on all devices. */
+/* Results of policies on a tape: each is simulated once, on all devices. */
 /* On one device. Bytes: peaks, and what is wasted at that of reserved. */
 struct frag_trial_figures {
 	enum frag_run_status status;
@@ -57,16 +57,15 @@ int frag_trials_add(struct frag_trials *trials, const struct frag_result *runs,
 		    struct frag_error *err);
 
 /*
- * The figures on one device of the trace, on the runs' devices or on unlimited ones.
+ * Finds the metrics on one device of the trace, on the runs' devices or on unlimited ones.
  * -FRAG_ENOMEM, -FRAG_EINTERRUPTED, or why the policy cannot be simulated.
  */
 int frag_trials_find(struct frag_trials *trials, const struct frag_choice *choice, bool unlimited,
 		     uint32_t device, struct frag_trial_figures *out, struct frag_error *err);
 
 /*
- * A simulation over the tape, fed nothing yet; total: of one device, or of FRAG_ALL, in place of
- * what the runs have.
- * Released with frag_sim_del(), also where this fails.
+ * Creates a simulation over the tape, fed nothing yet; total: replaces the capacity of one
+ * device, or of FRAG_ALL. Released with frag_sim_del(), also where this fails.
  */
 int frag_trials_sim(const struct frag_trials *trials, const struct frag_choice *choice,
 		    uint32_t device, uint64_t total, enum frag_level level, struct frag_sim **out,

@@ -1,13 +1,12 @@
 /*
- * shrink_search.c - the least of a trace under which a policy still runs out of memory.
+ * shrink_search.c - finds a minimal part of a trace with which a policy still has an OOM.
  *
- * The search goes through the groups once, those that are over first: what lives
- * at the out-of-memory is what it is made of. Stretches of them go together, each
- * twice as long as the one before, as long as there is an out-of-memory without
- * them; in one that cannot go, halving finds the first group that is needed. So a
- * group that is needed costs a few tries and the others next to none. What goes
- * later may be what an earlier group was needed for: further sweeps look at the
- * groups one by one, until each is needed in what is left.
+ * The search passes through the groups once, those that end before the OOM first: the blocks
+ * that are allocated at the OOM cause it. It removes ranges of groups, each twice as long as the
+ * previous one, as long as the OOM remains without them; in a range that is needed, bisection
+ * finds the first group that is needed. So a needed group costs a few tries and the others
+ * nearly none. A later removal can make an earlier group superfluous: further sweeps try each
+ * group alone, until all that are left are needed.
  */
 #include "search/shrink_search.h"
 
@@ -88,7 +87,10 @@ static int try(struct frag_reduce *r, struct frag_shrink_trial *trial, struct fr
 	return rc;
 }
 
-/* What is out is gone for good, and so is all after the first so many events that are left. */
+/*
+ * Removes permanently the groups that are out, and all events after the first `events` that are
+ * left.
+ */
 static void shrink_search_keep(struct frag_reduce *r, uint64_t events)
 {
 	uint32_t kept = 0, left = 0;
@@ -157,7 +159,7 @@ static bool may_go_on(struct frag_reduce *r)
 	return !r->ended;
 }
 
-/* Leaves out so many groups from a place of the order on, if there is an out-of-memory without. */
+/* Removes `count` groups from index `at` of the order on, if the OOM remains without them. */
 static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool *gone,
 		       struct frag_error *err)
 {
@@ -185,13 +187,14 @@ static uint32_t shrink_search_min_of(uint32_t a, uint32_t b)
 }
 
 /*
- * Once through the order, in stretches of `length` groups to begin with. A group is
- * known to be needed when it alone cannot go, or is all that stays of a stretch that
- * could not: that holds for what is left now, and so until more goes.
+ * Passes once through the order, in ranges of `length` groups at first. A group is needed if it
+ * alone cannot be removed, or if it is the last one of a range that could not: this is valid for
+ * the present trace, until more is removed.
  */
 static int shrink_search_sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
 {
-	uint32_t at = 0, fails = UINT32_MAX;    /* so many from here on cannot go together */
+	uint32_t at = 0, fails = UINT32_MAX;    /* this number from here on cannot be removed
+						 * together */
 	uint32_t went = 0;                      /* since the last group that is needed */
 	int rc = 0;
 
@@ -298,7 +301,7 @@ static const struct frag_source_ops source = {
 	.next = shrink_search_source_next,
 };
 
-/* The first trial has to say whether there is an out-of-memory at all. */
+/* The first trial always completes, as it decides whether there is an OOM at all. */
 static bool shrink_search_is_over(const struct frag_reduce *r)
 {
 	return r->tries > 1 && r->enough && r->enough(r->enough_ctx);

@@ -1,10 +1,9 @@
 /*
- * shrink_search.h - the least of a trace under which a policy still runs out of memory:
- * delta debugging.
+ * shrink_search.h - finds a minimal part of a trace with which a policy still has an OOM: delta
+ * debugging.
  *
- * What is left out is left out whole: a block with all its events, or one other
- * event. So what is left is always a valid trace. How it is tried whether there is
- * still an out-of-memory is not the business of the search.
+ * The search removes a block with all its events, or one other event. So the remaining trace is
+ * always valid. A callback of the caller tests whether the OOM remains.
  */
 #ifndef SEARCH_SHRINK_SEARCH_H
 #define SEARCH_SHRINK_SEARCH_H
@@ -40,8 +39,8 @@ struct frag_reduce {
 	int (*try)(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		   struct frag_error *err);
 	void *try_ctx;
-	bool (*enough)(void *ctx);      /* optional: has the search to end as it is? Once is
-					 * for ever */
+	bool (*enough)(void *ctx);      /* optional: must the search end now? Once true, it stays
+					 * true */
 	void *enough_ctx;
 	uint64_t tries, tries_max;      /* so far, and how many there may be */
 	uint64_t simulated;             /* events, in all tries */
@@ -66,8 +65,8 @@ bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
 		     const struct frag_event *ev);
 
 /*
- * Leaves out what can be left out. *failed: there was an out-of-memory at all.
- * *least: nothing more can go, not even one block or event.
+ * Removes all that can be removed. *failed: there was an OOM at all. *minimal: nothing more can
+ * be removed, not even one block or event.
  */
 int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err);
 

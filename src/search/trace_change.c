@@ -207,7 +207,7 @@ static bool change_tag_text(const struct frag_tape *tape, uint32_t tag, char **o
 	return true;
 }
 
-/* What is live now is what is live at the peak. */
+/* Records the bytes that are live now as those of the peak. */
 static void change_note_peak(struct frag_change_sum *sums, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -317,7 +317,7 @@ static int change_by_size(const void *a, const void *b)
 	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
 }
 
-/* The two rows of a tag become one; tags without live bytes at either peak are left out. */
+/* Merges the two rows of a tag; omits tags without live bytes at either peak. */
 static void change_merge_tags(struct frag_change_found *c)
 {
 	uint32_t n = 0;

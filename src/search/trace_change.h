@@ -43,9 +43,9 @@ extern const char *const frag_change_part_names[FRAG_PARTS];
 
 /* The requests of a tag in one recording, in bytes as requested. */
 struct frag_change_sum {
-	uint64_t at_peak;               /* live at the peak_step of the side */
+	uint64_t at_peak;               /* live bytes at the side's peak_step */
 	uint64_t requests, bytes;       /* of the whole recording */
-	uint64_t live, highest;         /* live at its end, and at most at a time */
+	uint64_t live, highest;         /* live bytes at its end, and their peak */
 };
 
 struct frag_change_tag {
@@ -53,17 +53,17 @@ struct frag_change_tag {
 	struct frag_change_sum old, now;
 };
 
-/* A tag of OLD beside that of NEW; one of them may be NULL. Borrowed. */
+/* A tag of OLD and that of NEW; one of them may be NULL. Borrowed. */
 struct frag_change_row {
 	const struct frag_change_tag *old, *now;
 };
 
 /*
- * Requests of the same size and tag, numbers in the tag aside, that stand in the same order in
- * both recordings. Where marks repeat in both, iterations are aligned one by one. A gap ends at
- * the nearest place from which eight requests in a row are the same again (Myers 1986, greedy);
- * where none is found within 512 insertions and deletions, the rest of the iteration has no
- * counterpart and `whole` is false.
+ * Requests of the same size and tag, ignoring numbers in the tag, in the same order in both
+ * recordings. Where marks repeat in both, iterations are aligned individually. A gap ends at the
+ * nearest place from which eight requests in a row are the same again (Myers 1986, greedy);
+ * where none is found within 512 insertions and deletions, the iteration has no counterpart from
+ * there on and `whole` is false.
  */
 struct frag_alignment {
 	uint64_t same, only_old, only_new;      /* requests */
@@ -104,7 +104,10 @@ struct frag_change_found {
 	bool undone;                    /* these settings bring NEW to what OLD reserves */
 	struct frag_choice undo;
 	uint64_t undo_reserved;
-	/* the pairs of which this one reserves most more than before; none where it is the only one */
+	/*
+	 * the other pairs, all with a smaller increase of reserved bytes; none if this is the
+	 * only pair
+	 */
 	const struct frag_change_pair *pairs;
 	uint32_t pair_count;
 	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
@@ -121,9 +124,9 @@ void frag_change_fini(struct frag_change_found *change);
 /* Live bytes of NEW's peak minus those of OLD's. */
 int64_t frag_change_of(const struct frag_change_row *row);
 /*
- * What changed about a row with other live bytes: "new", "gone", "larger", "smaller" (requests of
- * the same number), "more requests", "fewer requests", "live longer", "freed earlier" (equal
- * requests, of which more or fewer bytes are live at a time); "" where none of these is proven.
+ * What changed about a row with other live bytes: "new", "gone", "larger", "smaller" (requests
+ * of the same number), "more requests", "fewer requests", "live longer", "freed earlier" (equal
+ * requests, with more or fewer live bytes at the peak); "" where none of these is proven.
  */
 const char *frag_change_word(const struct frag_change_row *row);
 

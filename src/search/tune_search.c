@@ -13,10 +13,11 @@
 #define NONE UINT64_MAX
 /* Larger than all that is ever asked for. */
 #define ENDLESS (UINT64_C(1) << 52)
-/* Settings that are tried side by side, however many threads there are: what is tried for
- * nothing, as one before it survives, is the same everywhere then. */
+/* Settings of one round, which are tried concurrently. The number does not depend on the
+ * threads, so the trials that are wasted because an earlier one fits are the same on every
+ * machine. */
 #define ROUND 8
-#define NEARLY 1.01             /* so much of the best is as good as the best */
+#define NEARLY 1.01             /* up to this factor of the best is as good as the best */
 #define WORTH_IT 0.98           /* more than that of the defaults is no gain */
 
 /* What a search is over: places from `first` on, with or without expandable segments. */
@@ -25,8 +26,8 @@ struct scope {
 	uint32_t first, count;
 	bool without;
 	bool newer;                     /* only settings that newer releases accept; else none */
-	uint32_t failed;                /* the place that failed last: it is asked first */
-	/* the champion, and the device that it needs */
+	uint32_t failed;                /* the place that failed last: it is tried first */
+	/* the best candidate, and the device that it needs */
 	uint32_t choice;
 	uint64_t total;
 };
@@ -34,7 +35,8 @@ struct scope {
 /* A setting tried on all places of a scope. */
 struct trial {
 	uint32_t choice;
-	bool done;                      /* else it was interrupted, and the rest is not set */
+	bool done;                      /* else it was interrupted, and the other members are not
+					 * set */
 	bool survives;
 	struct frag_attempt worst;
 	uint64_t least;                 /* of a survivor: the same run down to this capacity */
@@ -122,8 +124,8 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 	return 0;
 }
 
-/* Where it failed last it is asked first. The lattice is that of the first place: a capacity that
- * is none of the others' is one that they survive or not all the same. */
+/* Tries the place that failed last first. The granularity is that of the first place; the other
+ * places are simulated at the same capacities. */
 static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32_t ask_first,
 			      uint64_t total, struct frag_error *err)
 {
@@ -141,13 +143,13 @@ static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32
 	return rc;
 }
 
-/* One page below what the champion needs. */
+/* Tries one page below the device that the best candidate needs. */
 static int try_below(struct scope *s, struct trial *trial, struct frag_error *err)
 {
 	return tune_search_try_at(s, trial, s->failed, s->total - tune_search_page_of(s), err);
 }
 
-/* Upwards from the floor, as far as the champion. */
+/* Examines capacities from the lower bound up to that of the best candidate. */
 static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
 {
 	const struct frag_fit_case *subject = tune_search_subject_of(s);
@@ -194,8 +196,9 @@ static int run_round(struct scope *s, const uint32_t *choices, uint32_t count,
 }
 
 /*
- * The survivor becomes champion, with the smallest device that it survives on: from the floor
- * upwards, as runs that fail end early, and those that just survive are many.
+ * A setting that fits becomes the best candidate, with the smallest device that it fits. The
+ * search goes upwards from the lower bound, because runs that fail end early, and many
+ * capacities just fit.
  */
 static int crown(struct scope *s, const struct trial *survivor, struct frag_error *err)
 {
@@ -210,7 +213,10 @@ static int crown(struct scope *s, const struct trial *survivor, struct frag_erro
 	return rc;
 }
 
-/* Of a round: the first survivor below the champion; those behind it have to try again. */
+/*
+ * Takes from a round the first setting that fits below the best candidate; the later ones must
+ * be tried again.
+ */
 static int take_first(struct scope *s, const struct trial *trials, uint32_t count, uint32_t *taken,
 		      struct frag_error *err)
 {
@@ -257,8 +263,8 @@ static void tune_search_show(const struct frag_tune *t, uint32_t done)
 }
 
 /*
- * The first setting that survives where no device's end is near begins as champion, with what it
- * needs there. A scope on which nothing survives, however large the device, has none: total NONE.
+ * The first setting that fits an endless device becomes the first best candidate, with the
+ * memory that it needs there. If no setting fits even that device, total is NONE.
  */
 static int tune_search_find_first(struct scope *s, const uint32_t *choices, uint32_t count,
 				  struct frag_error *err)
@@ -409,7 +415,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 	struct scope without = { .tune = t, .count = t->tuned, .without = true };
 	int rc = find_champion(s, err);
 
-	/* where nothing survives, it says so of each */
+	/* if no setting fits, this records that for each */
 	if (s->total == NONE)
 		s->total = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
@@ -424,7 +430,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 	return rc ? rc : compare_all(&without, NULL, &t->without, err);
 }
 
-/* Does a setting survive on every capacity from `total` up to the device, on one place? */
+/* Does a setting fit every capacity from `total` up to the device, on one place? */
 static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place, uint64_t total,
 		     bool *survives, struct frag_error *err)
 {
@@ -458,7 +464,10 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 	return rc;
 }
 
-/* Of those that qualify, or where none does of those that survive, the best; and without. */
+/*
+ * Chooses the best of the settings that qualify, or if none does, of those that fit; and the
+ * best without expandable segments.
+ */
 static void tune_search_choose(struct frag_tune *t)
 {
 	bool any = false;
@@ -631,7 +640,10 @@ static int find_simple(struct frag_tune *t, const struct scope *all, struct frag
 	return 0;
 }
 
-/* Interrupted, the champion is the best that is known; what it came to is too, without a run. */
+/*
+ * After an interruption the best candidate so far is the result; its metrics are known without
+ * another run.
+ */
 static void note_reached(struct frag_tune *t, struct scope *s, int rc)
 {
 	struct trial trial = { .choice = s->choice };
@@ -652,7 +664,7 @@ static void copy_fit(struct frag_point *to, const struct frag_tune *t)
 	to->safe = t->points[to->choice].safe;
 }
 
-/* The best on a trace that nobody tuned on. */
+/* Tests the best setting on a trace that was not used for tuning. */
 static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test *result,
 		     struct frag_error *err)
 {

@@ -1,30 +1,31 @@
 /*
- * tune_search.h - of many settings the one that needs the smallest device, or that does best on a
- * given one.
+ * tune_search.h - finds the setting that needs the smallest device, or that is best on a given
+ * one.
  *
- * Without a device there is a champion: each setting is tried once one page below what that
- * needs; one that survives becomes champion, with the smallest device that it survives on. What
- * comes out depends on the order of the settings, and on nothing else.
+ * Without a given device the search keeps a best candidate: it tries each setting once, one page
+ * below the device that the candidate needs; a setting that fits becomes the candidate, with the
+ * smallest device that it fits. The result depends only on the order of the settings.
  */
 #ifndef SEARCH_TUNE_SEARCH_H
 #define SEARCH_TUNE_SEARCH_H
 
 #include "search/fit_all.h"
 
-/* What a setting came to; over several traces the worst. Bytes; UINT64_MAX: not looked for. */
+/* Result of a setting; of several traces the worst. Bytes; UINT64_MAX: not computed. */
 struct frag_point {
 	uint32_t choice;                /* by its order; UINT32_MAX: there is none */
 	bool tried;                     /* else it was interrupted before: the next are not set */
-	struct frag_attempt at;         /* on the device, or on the champion's */
-	uint32_t oom_trace;             /* where at.survives is false */
+	struct frag_attempt at;         /* on the device, or on that of the best candidate */
+	uint32_t oom_trace;             /* if the setting does not fit */
 	bool qualifies;                 /* on a device given: with the headroom too */
 	uint64_t smallest, safe;
 };
 
-/* A trace that nobody tuned on. */
+/* A trace that was not used for tuning. */
 struct frag_tune_test {
 	bool tried;                     /* else it was interrupted before, or there is no best */
-	bool survives;                  /* the best, on the device or on the champion's */
+	bool survives;                  /* the best fits the device, or that of the best
+					 * candidate */
 	uint64_t smallest;              /* the best there; UINT64_MAX: none */
 	uint32_t own;                   /* the choice that would be the best for it alone, */
 	uint64_t own_smallest;          /* and what that needs */
@@ -39,25 +40,25 @@ struct frag_tune {
 	uint32_t plain_expandable;      /* one of them, or UINT32_MAX */
 	uint64_t total;                 /* of the device; 0: which is the smallest? */
 	double headroom;                /* 0.05: on every device from total / 1.05 on */
-	bool exact;                     /* each from the floor up to the champion */
+	bool exact;                     /* each from the lower bound up to the best candidate */
 	const struct frag_driver_model *model;
 	uint32_t threads;
 	bool (*stop)(void *ctx);
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);
 	void *ctx;
-	/* what came of it */
+	/* results */
 	struct frag_point *points;      /* one a choice */
 	struct frag_point best;         /* interrupted: the best until then */
 	struct frag_point without;      /* the best without expandable segments */
 	struct frag_point newer;        /* better than the best, for newer releases; or none */
 	struct frag_point simple;       /* the simplest of about the best; the defaults: no gain */
-	uint64_t reached; /* on which the best is known to survive; UINT64_MAX: none */
+	uint64_t reached; /* that the best is known to fit; UINT64_MAX: none */
 	struct frag_tune_test *tests;
 	uint64_t floor;                 /* the highest of the traces */
 	uint64_t runs;
 	bool no_headroom;               /* nothing qualified with it, and it was given up */
 	/*
-	 * what is known: a survival for each choice and place, a place being a device of a source
+	 * the intervals known for each choice and place; a place is a device of a source
 	 */
 	struct frag_fit_intervals *survivals;
 	struct frag_tune_place {
@@ -66,11 +67,11 @@ struct frag_tune {
 		struct frag_tape *part; /* of the device alone; NULL: the source's */
 	} * places;
 	struct frag_smallreq_cache smalls;      /* what they share */
-	uint32_t place_count, tuned; /* the first `tuned` are of the sources, the rest of tests */
+	uint32_t place_count, tuned; /* the first `tuned` are of the sources, the others of tests */
 };
 
 /*
- * Fills in what came of it; frag_tune_fini() releases it, also where this fails.
+ * Fills in the results; the caller must release them with frag_tune_fini(), also on failure.
  * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of a policy.
  */
 int frag_tune_run(struct frag_tune *tune, struct frag_error *err);
