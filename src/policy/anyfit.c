@@ -1,6 +1,7 @@
 /*
- * anyfit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
- * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
+ * anyfit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split, adjacent free
+ * blocks merge at once (fragsim-policies(7), bestfit). They differ in the block that they
+ * choose.
  */
 #include "policy/fit_keys.h"
 #include "policy/heap_access.h"
@@ -18,7 +19,7 @@ static int fit_init(struct frag_policy *p)
 	return frag_policy_begin_with(p, p->param[POOL]);
 }
 
-/* Inline: each of the four has a copy that knows how it chooses. */
+/* Inline, so that each of the four has a copy with its own choose function. */
 static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out,
 			    choose_fn *choose)
 {

@@ -1,8 +1,8 @@
 /*
  * bfc.c - TensorFlow's and XLA's allocator: best fit with coalescing (fragsim-policies(7), bfc).
  *
- * It obtains regions, each twice the last, as long as they fit its limit, and less where the
- * device refuses. They are never given back, unless its own garbage collection is on.
+ * It reserves regions, each twice the last, as long as they fit its limit, and smaller ones
+ * where the device refuses. It never releases them, unless its own garbage collection is on.
  */
 #include "policy/heap_access.h"
 #include "policy/policies.h"
@@ -37,7 +37,10 @@ static const struct frag_param_spec bfc_params[] = {
 	{ 0 },
 };
 
-/* Asked of the total, for each decision by itself: a run knows for which totals it holds. */
+/*
+ * Compares with the total separately for each decision, so that a run is valid for a range of
+ * totals.
+ */
 static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
@@ -45,7 +48,7 @@ static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
 	return limit ? limit >= bytes : frag_heap_total_reaches(p->heap, bytes);
 }
 
-/* Where the figure itself decides. 0: there is no limit. */
+/* Returns the limit where a decision depends on its exact value. 0: there is no limit. */
 static uint64_t limit_of(const struct frag_policy *p)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
@@ -66,7 +69,10 @@ static int bfc_init(struct frag_policy *p)
 	return 0;
 }
 
-/* What is asked for next after a refusal: TensorFlow multiplies in float, whose digits decide. */
+/*
+ * Returns the next size after a refusal. TensorFlow multiplies in float, and its rounding
+ * decides.
+ */
 static uint64_t less_than(uint64_t bytes)
 {
 	const float product = (float)bytes * 0.9f;
@@ -112,7 +118,7 @@ static int bfc_extend(struct frag_policy *p, frag_list list, uint64_t need, frag
 	return rc;
 }
 
-/* All unused regions, where that could help; says whether there were any. */
+/* Releases all unused regions, if the new region then fits the limit; sets *collected if so. */
 static int bfc_collect(struct frag_policy *p, uint64_t need, bool *collected)
 {
 	const struct frag_totals *now = frag_heap_totals(p->heap);
@@ -138,7 +144,7 @@ static int new_region(struct frag_policy *p, frag_list list, uint64_t need, frag
 	return again ? bfc_extend(p, list, need, out) : -FRAG_EDEVMEM;
 }
 
-/* Is so large a rest split off whatever the block's size? */
+/* Is a remainder of this size split off, for a block of any size? */
 static bool splits_rest(const struct frag_policy *p, uint64_t rest)
 {
 	const double fraction = frag_pytorch_real(p->param[FRAGMENTATION_FRACTION]);

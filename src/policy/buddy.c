@@ -70,7 +70,10 @@ static int buddy_free(struct frag_policy *p, frag_block b)
 
 	while (!rc) {
 		it = frag_look(p->heap, b);
-		/* a block's buddy, if whole, is the neighbour on the side that the bit says */
+		/*
+		 * a block's buddy, if whole, is the adjacent block on the side that the bit
+		 * gives
+		 */
 		n = it.offset & it.bytes ? it.prev : it.next;
 
 		if (n == FRAG_NO_BLOCK)

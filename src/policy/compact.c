@@ -1,11 +1,12 @@
 /*
- * compact.c - another policy, and where that is out of memory the cheapest move of live blocks
- * after which the request is served.
+ * compact.c - another policy, with relocation: where that policy fails, the cheapest move of
+ * live blocks after which the request succeeds.
  *
- * Every hook is the other policy's; its state is this one's. What could be moved is what relief.h
- * finds. A candidate is tried in a fork: its blocks are freed, the request is served, they are
- * allocated again, the largest first. The first that leaves nobody without memory is done. Where
- * none does, all is as the other policy left it, and its failure stands.
+ * Every hook calls the other policy; this policy owns its state. compaction/move_candidates.h
+ * finds the candidates. Each candidate is tried in a fork: its blocks are freed, the request is
+ * allocated, the blocks are allocated again, the largest first. The first candidate for which
+ * all requests succeed is carried out. If there is none, the state and the failure of the other
+ * policy remain.
  */
 
 #include <stdio.h>
@@ -99,7 +100,7 @@ static bool is_default(const uint64_t *param, uint32_t i)
 	return param[i] == (as ? param[k] : compact_params[i].fallback);
 }
 
-/* A key of a policy that this one is not over would do nothing. */
+/* A key of a policy other than the base has no effect, so it is refused. */
 static int compact_check(const uint64_t *param, struct frag_error *err)
 {
 	const struct base *over = &bases[param[OVER]];
@@ -147,7 +148,7 @@ struct plea {
 	frag_block *moved;              /* where those are now */
 };
 
-/* As whoever has the block requested it: its pool and stream are those of its list. */
+/* Rebuilds the request of a block: its pool and stream are those of its list. */
 static struct frag_request request_of(const struct frag_policy *p, frag_block b, uint64_t tick)
 {
 	const struct frag_block_view k = frag_look(p->heap, b);
@@ -166,7 +167,10 @@ static frag_block compact_block_of(const struct plea *plea,
 	return plea->scene.blocks[relief->blocks[i]].block;
 }
 
-/* Is all served where these blocks make room? 0, -FRAG_EDEVMEM, or a failure of its own. */
+/*
+ * Frees these blocks, allocates the request and then the blocks again. Returns 0, -FRAG_EDEVMEM,
+ * or another failure of the policy.
+ */
 static int compact_move(struct frag_policy *inner, struct plea *plea,
 			const struct frag_move_candidate *relief, frag_block *out)
 {
@@ -209,8 +213,8 @@ static frag_block compact_renamed(frag_block b, frag_block x, frag_block y)
 }
 
 /*
- * Does for good what a fork has shown to hold. Whoever has a block knows it by its handle, so
- * each gets the one that it had.
+ * Carries out a move that succeeded in a fork. Callers keep block handles, so each moved block
+ * gets its previous handle.
  */
 static int make_move(struct frag_policy *p, struct plea *plea,
 		     const struct frag_move_candidate *relief, frag_block *out)
@@ -231,7 +235,7 @@ static int make_move(struct frag_policy *p, struct plea *plea,
 	       ? rc : frag_heap_note_move(p->heap, plea->moved, relief->count, relief->bytes);
 }
 
-/* The candidates, and room for the largest of them. */
+/* Finds the candidates, and allocates the arrays for the largest of them. */
 static int compact_find_reliefs(struct frag_policy *p, struct plea *plea)
 {
 	struct frag_policy inner = inner_of(p);

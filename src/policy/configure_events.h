@@ -30,7 +30,7 @@ void frag_configured_fini(struct frag_configured *c);
 int frag_configured_next(void *configured, const char *text, size_t length,
 			 struct frag_error *err);
 
-/* Settings as one pastes them, or as keys. */
+/* Buffer size of allocator settings, as in PYTORCH_CUDA_ALLOC_CONF or as keys. */
 #define FRAG_CONF_ROOM 4096
 
 /* The parameters as a string that the policy's own `settings` reads; "" where they are plain. */

@@ -15,16 +15,16 @@ static const struct frag_param_spec cupy_params[] = {
 	{ 0 },
 };
 
-/* Is the limit in the way of so many bytes, where `held` are held? */
+/* Do `bytes` more than `held` exceed the limit? */
 static bool over(const struct frag_policy *p, uint64_t held, uint64_t bytes)
 {
 	return p->param[LIMIT] && (bytes > p->param[LIMIT] || held > p->param[LIMIT] - bytes);
 }
 
 /*
- * What is unused goes back where that lets the limit be kept, and where the device refuses; a
- * request that is over the limit by itself fails at once. CuPy asks the device a third time,
- * after Python has collected its garbage: a trace has none.
+ * Cached segments are released if the limit requires it, and if the device refuses; a request
+ * that alone exceeds the limit fails at once. CuPy calls the device a third time, after Python
+ * has collected its garbage: a trace has no garbage, so the third call follows directly.
  */
 static int cupy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
 {

@@ -1,4 +1,4 @@
-/* direct.c - no caching: every request is a segment of its own (fragsim-policies(7), direct). */
+/* direct.c - no caching: every request is a separate segment (fragsim-policies(7), direct). */
 #include "policy/policies.h"
 
 static int direct_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)

@@ -1,4 +1,7 @@
-/* fit_keys.h - the keys of bestfit and its kin, for whoever has them in a table of its own. */
+/*
+ * fit_keys.h - the keys of bestfit and its kin, for every policy that includes them in its
+ * table.
+ */
 #ifndef POLICY_FIT_KEYS_H
 #define POLICY_FIT_KEYS_H
 

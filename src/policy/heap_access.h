@@ -1,9 +1,9 @@
 /*
- * heap_access.h - how the policies of this program ask the heap, and tell it: without a call.
+ * heap_access.h - inline queries and verbs of the heap, for the policies of this program.
  *
- * Questions and verbs are those of fragsim/heap.h, and so are the answers. A plug-in has not the
- * heap's records: one that is made of these sources defines FRAG_AS_PLUGIN, and asks as all of them
- * do.
+ * The functions and their results are those of fragsim/heap.h. A plug-in has no access to the
+ * heap's records: a plug-in that is built from these sources defines FRAG_AS_PLUGIN, and calls
+ * the functions of fragsim/heap.h.
  */
 #ifndef POLICY_HEAP_ACCESS_H
 #define POLICY_HEAP_ACCESS_H

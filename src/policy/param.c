@@ -34,7 +34,7 @@ static void param_drop(struct owned *o)
 	free(o);
 }
 
-/* What the policy makes of the bytes takes their place. */
+/* Replaces the bytes of the file by those that the policy's `load` makes of them. */
 static int param_digest(struct owned *o, const struct frag_param_spec *spec, struct frag_error *err)
 {
 	struct frag_file made = { .path = o->path };
@@ -217,7 +217,7 @@ static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_
 			 spec->min, range, *advice ? "; " : "", advice);
 }
 
-/* A copy of its own: the text that it stands in may be gone before the choice is. */
+/* Copies the name, because its text may be freed before the choice. */
 static int copy_name(const char *text, size_t length, uint64_t *value, struct frag_error *err)
 {
 	char *name = length ? calloc(1, length + 1) : NULL;

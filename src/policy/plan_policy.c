@@ -2,9 +2,9 @@
  * plan_policy.c - plan: each request where a plan has put it (fragsim-policies(7), plan), else
  * bestfit.
  *
- * A space of the plan is a segment, in a list of its own. The key of a free block there is its end:
- * the first one that ends at or after a place is the only one that can hold it. In the lists of
- * bestfit the key is the size, and so the order is that of bestfit.
+ * A space of the plan is a segment, in a separate list. The key of a free block there is its
+ * end: the first one that ends at or after a place is the only one that can hold it. In the
+ * lists of bestfit the key is the size, and so the order is that of bestfit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum { LIST_FIT, LIST_PLAN };
 struct plan_space {
 	uint64_t height;
 	uint32_t device;
-	bool first;             /* of the pool 0, whose segment is there before the first step */
+	bool first;             /* of the pool 0, which has a segment from before the first step */
 };
 
 struct plan_place {
@@ -105,8 +105,7 @@ static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const 
 		if (row->offset + row->size > s->height)
 			s->height = row->offset + row->size;
 		/*
-		 * what was there when the stretch began is no request of it, but its place is
-		 * kept
+		 * a block from before the period is no request of it, but its place is kept
 		 */
 		if (!row->carried)
 			places[t->place_count++] = (struct plan_place){
@@ -213,7 +212,7 @@ static const struct plan_place *next_place(struct frag_policy *p)
 	return NULL;
 }
 
-/* The part of the hole below the offset becomes a free block of its own. */
+/* Splits the part of the hole below the offset off as a free block. */
 static int plan_policy_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 {
 	const frag_block below = *hole;

@@ -78,9 +78,9 @@ static int refuse_errno(const char *path, struct frag_error *err)
 }
 
 /*
- * The loader maps what the file's header announces and trips over what is not
- * there: it blocks on a pipe, and dies of a file that was cut short. The table of
- * sections is at the end of a shared object, so that shows it.
+ * The loader maps the parts that the file's header lists and fails on missing ones: it blocks on
+ * a pipe, and crashes on a truncated file. The table of sections is at the end of a shared
+ * object, so its presence proves that the file is complete.
  */
 static int check_file(const char *path, struct frag_error *err)
 {
@@ -105,7 +105,7 @@ static int check_file(const char *path, struct frag_error *err)
 	return 0;
 }
 
-/* Do both sides speak of the same things? */
+/* Do the sizes of both sides' structures agree? */
 static int check_fit(const char *path, const struct frag_plugin *said, struct frag_error *err)
 {
 	static const uint32_t sizes[] = { FRAG_PLUGIN_SIZES };

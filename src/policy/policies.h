@@ -1,5 +1,6 @@
 /*
- * policies.h - the tables that policy.c lists, and what several files of this room share.
+ * policies.h - the tables that policy.c lists, and declarations that several files of this
+ * module share.
  *
  * The order of the files, each using those before it: obtain, the policies, param (keys),
  * policy (the list of all, and what a table must have), plugin, choice (a name and its keys).
@@ -32,7 +33,10 @@ extern const struct frag_policy_ops frag_policy_worstfit;
 int frag_policy_named(const struct frag_policy_ops **out, const char *text, size_t name,
 		      struct frag_error *err);
 
-/* The policy of the plug-in in this file; loaded once, and for good. -FRAG_EPOLICY, -FRAG_ENOMEM */
+/*
+ * Loads the policy of the plug-in in this file, once and permanently. -FRAG_EPOLICY,
+ * -FRAG_ENOMEM
+ */
 int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err);
 
 /* Are these characters just that word? */
@@ -57,7 +61,7 @@ static inline size_t frag_setting_length(const char *text)
 bool frag_compact_is(const struct frag_policy_ops *ops);
 
 /* How a run under the policy plan came along with its plan, for whoever shows that. */
-/* Requests, of which each is counted once. */
+/* Numbers of requests; each request is counted once. */
 struct frag_followed {
 	uint64_t hits;          /* that went where the plan says */
 	uint64_t too_large, other_pool, not_free;       /* that could not */

@@ -1,12 +1,12 @@
 /*
  * pytorch.c - the CUDA caching allocator of PyTorch 2.15, decision by decision.
  *
- * Free blocks are in lists, one for each pool, stream and class (small: up to
- * 1 MiB, else large), ordered by size, then by the age of their segment, then by
- * offset. A request takes the first that is large enough and not ruled out; only
- * that one is looked at. On a miss it goes down a ladder: collect old blocks, ask
- * the device, release what might do, release everything. A freed block that other
- * streams still use stays pending until the next request after they are done.
+ * Free blocks are in lists, one for each pool, stream and class (small: up to 1 MiB, else
+ * large), ordered by size, then by the age of their segment, then by offset. A request takes the
+ * first block that is large enough, unless a rule excludes it; no other block is considered. On
+ * a miss it tries in turn: collect old blocks, call the device, release blocks that are large
+ * enough, release everything. A freed block that other streams still use stays pending until the
+ * next request after they are done.
  *
  * Named after what was measured on the shipped binary: fragsim-policies(7).
  */
@@ -147,14 +147,14 @@ static struct reach reach_of(const struct frag_policy *p, frag_block b)
 	return reach;
 }
 
-/* Could the first become less than the second, which is no larger by itself? */
+/* Could the first become less than the second, which is no larger without growth? */
 static bool is_less(const struct frag_policy *p, frag_block first, frag_block second)
 {
 	const struct reach a = reach_of(p, first), b = reach_of(p, second);
 
 	if (a.at_end && b.at_end && a.page != b.page)
 		frag_pytorch_pin_total(p);
-	/* the length of the one that is at the end decides, beside what is known of both */
+	/* the length of the one at the end decides, with the known bytes of both */
 	if (b.at_end && !a.at_end)
 		return frag_pytorch_range_reaches(p, b.page, a.bytes - b.own + b.end + 1);
 	if (a.at_end && !b.at_end)
@@ -198,7 +198,7 @@ static frag_block pytorch_find(struct frag_policy *p, const struct want *w)
 	return b;
 }
 
-/* Do the free and unmapped blocks from `start` on come to so many bytes? */
+/* Do the free and unmapped blocks from `start` on total `need` bytes? */
 static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need)
 {
 	const uint64_t offset = frag_heap_look(p->heap, start).offset;
@@ -328,7 +328,7 @@ static int release_whole(struct frag_policy *p, frag_block b)
 			 frag_heap_look_segment(p->heap, k.segment).ordinal);
 }
 
-/* Up to 2.4, what may not be of a range is looked at only as it is released. */
+/* Up to 2.4, PyTorch checks only on release that a block is in no expandable segment. */
 static int spare_range(struct frag_policy *p, frag_block b)
 {
 	const struct pytorch *t = p->state;
@@ -408,7 +408,7 @@ static bool rank_all(const struct frag_heap *h, frag_block b, void *ctx, uint64_
 	return true;
 }
 
-/* Waits for all streams, then gives back all that is unused. */
+/* Waits for all streams, then releases all cached memory. */
 static int pytorch_flush(struct frag_policy *p, uint64_t tick)
 {
 	struct pytorch *t = p->state;
@@ -684,10 +684,11 @@ const struct frag_policy_ops frag_policy_pytorch = {
 _Static_assert(FRAG_SMALL_SEGMENT == SMALL_SEGMENT, "it is this policy's");
 
 /*
- * Pages of a range can go back while others of it are in use, so ranges are not apart. Of all
- * other settings only the rounding matters to a small request: what limits splitting is larger than
- * its segments, and what collects garbage looks at large lists only. Where equal blocks do not go
- * by the age of their segments, nothing is told apart.
+ * Pages of an expandable segment can be released while others of it are in use, so small
+ * requests in expandable segments are not separate. Of all other settings only the rounding
+ * affects a small request: limits on splitting are larger than its segments, and garbage
+ * collection reads large lists only. Where equal blocks are not ordered by the age of their
+ * segments, no request is separate.
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule)
 {

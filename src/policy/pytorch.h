@@ -16,9 +16,9 @@ struct pytorch {
 	double   threshold;     /* of the garbage collection; 0: off */
 	double   fraction;      /* of the total, that may be reserved ... */
 	bool     limited;       /* ... if this is set; later than 2.9, 1 is no limit */
-	bool     by_creation;   /* of equal blocks that which came to be first, in 2.12 */
+	bool     by_creation;   /* of equal blocks the one that was created first, in 2.12 */
 	uint32_t contexts;      /* of pools, that are open */
-	uint64_t polled;        /* step of the last look at finished streams */
+	uint64_t polled;        /* step of the last poll for finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */
 	struct frag_pytorch_stats stats;
@@ -60,7 +60,7 @@ static inline bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t by
 	return bytes >= t->max_split;
 }
 
-/* Would so many bytes after a block become a free block of their own? */
+/* Is a remainder of this size split off as a free block? */
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
 
 /* The step's device calls so far; and counts those from the first on. */

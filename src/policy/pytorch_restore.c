@@ -1,6 +1,6 @@
 /*
- * pytorch_restore.c - PyTorch's allocator as it was in the middle of a program:
- * segments that are there before the first request, and blocks at known places.
+ * pytorch_restore.c - restores PyTorch's allocator to its state in the middle of a program:
+ * segments from before the first request, and blocks at known offsets.
  */
 #include "policy/policies.h"
 #include "policy/pytorch.h"
@@ -67,7 +67,7 @@ int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restor
 	return rc;
 }
 
-/* The part of the hole below offset becomes a free block of its own. */
+/* Splits the part of the hole below offset off as a free block. */
 static int pytorch_restore_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 {
 	frag_block below = *hole;

@@ -3,7 +3,7 @@
 #include "policy/pytorch_settings.h"
 
 #define MIN_REST 512            /* of a small or expandable block that is split */
-#define LARGE_REST MIB          /* of a large one: the rest must be larger */
+#define LARGE_REST MIB          /* of a large one: the remainder must be larger */
 
 int frag_pytorch_find_lists(struct frag_policy *p, const struct frag_request *rq)
 {

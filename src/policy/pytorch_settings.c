@@ -79,7 +79,7 @@ bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value
 	return !bytes || frag_pytorch_real(*value) > 1 << 20;
 }
 
-/* "2.8", and whatever follows in what torch says of itself: "2.8.0+cu128". */
+/* Parses "2.8", and accepts longer texts as in torch.__version__: "2.8.0+cu128". */
 bool frag_pytorch_parse_version(const char *text, size_t length, uint64_t *value)
 {
 	size_t end = 2;
@@ -283,7 +283,10 @@ static int unknown_to(uint64_t version, const char *before, const char *key, siz
 			 before, version, shown, key, first);
 }
 
-/* A limit of so many MB; that of splitting is 20 by default as well. */
+/*
+ * Checks a limit in MB for older versions: 20 is too small there, though 20 is also the default
+ * of splitting.
+ */
 static int check_older(const uint64_t *param, uint32_t key, const char *before,
 		       struct frag_error *err)
 {

@@ -32,7 +32,7 @@ enum {
 
 extern const struct frag_param_spec frag_pytorch_params[];
 
-/* How values of its own types are read and written. */
+/* Parse and print values of this policy's own types. */
 bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value);
 bool frag_pytorch_parse_threshold(const char *text, size_t length, uint64_t *value);
 bool frag_pytorch_parse_fraction(const char *text, size_t length, uint64_t *value);

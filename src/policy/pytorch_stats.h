@@ -2,9 +2,9 @@
  * pytorch_stats.h - the statistics that PyTorch's allocator keeps of itself, as
  * torch.cuda.memory_stats() shows them.
  *
- * Every request and every free counts, so only what cannot be had later is kept: how much there
- * is in each class, the peaks, and the sum of all increases. What both classes come to, and the
- * sum of all decreases, follow from these when somebody asks.
+ * Every request and every free counts, so only values that cannot be derived later are kept: the
+ * present value of each class, the peaks, and the sum of all increases. The totals of both
+ * classes, and the sum of all decreases, are derived from these on request.
  */
 #ifndef POLICY_PYTORCH_STATS_H
 #define POLICY_PYTORCH_STATS_H
@@ -53,7 +53,7 @@ struct frag_pytorch_stats {
 #define X(name) uint64_t name;
 	FRAG_STAT_COUNTS(X)
 #undef X
-	struct frag_memory_stats shown; /* for who asks: as of the last frag_stats_show() */
+	struct frag_memory_stats shown; /* for readers: as of the last frag_stats_show() */
 };
 
 /* The same in PyTorch's words: stats->shown. */

@@ -9,7 +9,7 @@
 
 #define ENDLESS (UINT64_C(1) << 52)     /* an unlimited device, where a total is needed */
 
-/* A figure that rises with the total. */
+/* A value that rises with the total. */
 typedef uint64_t figure_fn(const struct frag_policy *p, uint64_t total, uint64_t page);
 
 static uint64_t pytorch_total_floor_of(double fraction, uint64_t whole)
@@ -18,8 +18,8 @@ static uint64_t pytorch_total_floor_of(double fraction, uint64_t whole)
 }
 
 /*
- * The least total for which the figure is so large is found by halves, and asked for; mostly
- * what was requested before has decided it.
+ * Bisection finds the smallest total for which the value reaches `bytes`, and the heap compares
+ * the total with that. Usually an earlier comparison has already decided.
  */
 static bool reaches(const struct frag_policy *p, figure_fn *figure, uint64_t page, uint64_t bytes)
 {

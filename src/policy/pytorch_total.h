@@ -1,17 +1,17 @@
 /*
- * pytorch_total.h - what PyTorch's allocator takes from the device's total: how much it may
- * reserve, from where on it collects, how long a range is.
+ * pytorch_total.h - the values that PyTorch's allocator derives from the device's total: its
+ * limit, the threshold of its garbage collection, the length of an expandable segment.
  *
- * Each is a figure that rises with the total, and every decision asks whether it reaches so
- * many bytes. So each answer is one of the total (frag_heap_total_reaches), and a run knows
- * for which totals it is the same.
+ * Each value rises with the total, and every decision compares it with a number of bytes. So
+ * each result depends on one comparison of the total (frag_heap_total_reaches), and a run is the
+ * same for a known range of totals.
  */
 #ifndef POLICY_PYTORCH_TOTAL_H
 #define POLICY_PYTORCH_TOTAL_H
 
 #include "fragsim/policy.h"
 
-/* May so many bytes be reserved? By the fraction now in force. */
+/* May `bytes` be reserved under the fraction now in force? */
 bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes);
 
 /* How many bytes may be reserved, for the hook of that name. */
@@ -20,13 +20,13 @@ uint64_t frag_pytorch_limit(const struct frag_policy *p);
 /* The same by the fraction of the settings, whatever set_fraction said since. */
 bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes);
 
-/* Are so many reserved bytes within what the garbage collection lets be? */
+/* Are `bytes` reserved bytes below the threshold of the garbage collection? */
 bool frag_pytorch_may_keep(const struct frag_policy *p, uint64_t bytes);
 
 /* Does the collection work at all? Only where there is a limit. */
 bool frag_pytorch_collects(const struct frag_policy *p);
 
-/* Address space that a new range reserves; and whether that reaches so many bytes. */
+/* Address space that a new expandable segment reserves; and whether that reaches `bytes`. */
 uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page);
 bool frag_pytorch_range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes);
 

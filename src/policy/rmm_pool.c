@@ -1,17 +1,17 @@
 /*
  * rmm_pool.c - the pool_memory_resource of RAPIDS RMM (fragsim-policies(7), rmm).
  *
- * Each stream has free blocks of its own: a block goes to those of the stream that it was allocated
- * on. A stream that has none large enough takes one of another's, then takes over their blocks one
- * stream after the other, and only then is more obtained. So neighbours that belong to two streams
- * do not merge, until one takes over.
+ * Each stream has its own free blocks: a freed block returns to the stream that it was allocated
+ * on. A stream without a block that is large enough takes one of another stream, then takes over
+ * the blocks of the other streams in turn, and only then reserves more. So adjacent blocks of
+ * two streams do not merge until one takes over.
  *
  * A stream's blocks are in a list of the heap. Where two lists become one, the shorter one is
- * moved, and the streams swap lists if that was the one that stays: so `which` of a list says
- * nothing about whose it is. A stream is known by its home, the list that was first made for it.
- * Of a home, user is the list that its blocks are in now, and the home of the stream that came
- * next in its pool; of an allocated block, the home of its stream; of a free one, `which` of its
- * list.
+ * moved, and the streams swap lists if that was the one that stays: so `which` of a list does
+ * not identify its stream. A stream is identified by its home, the list that was first made for
+ * it. Of a home, user is the list that its blocks are in now, and the home of the stream that
+ * came next in its pool; of an allocated block, the home of its stream; of a free one, `which`
+ * of its list.
  */
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@ enum { INITIAL, MAXIMUM };
 
 #define UNIT 256
 #define STREAM_0 (UINT32_MAX - 1)       /* which of the default stream, where initial is */
-#define FIRST UINT32_MAX                /* which of the list that says where a pool's homes begin */
+#define FIRST UINT32_MAX                /* which of the list that stores the first home of a pool */
 
 static const struct frag_param_spec rmm_params[] = {
 	[INITIAL] = { .name = "initial", .type = FRAG_PARAM_SIZE, .fallback = 0,
@@ -46,7 +46,7 @@ static int rmm_check(const uint64_t *param, struct frag_error *err)
 	return 0;
 }
 
-/* Only what keeps it below its maximum makes a pool give something back. */
+/* A pool releases memory only to stay below its maximum. */
 static enum frag_releases rmm_releases(const uint64_t *param)
 {
 	return param[MAXIMUM] ? FRAG_RELEASES_GC : FRAG_RELEASES_NEVER;
@@ -78,7 +78,7 @@ static void set_home(struct frag_heap *h, frag_list home, struct home to)
 	frag_heap_set_list_user(h, home, (uint64_t)(to.next + 1) << 32 | (uint32_t)(to.blocks + 1));
 }
 
-/* A new home becomes the last of its pool: FIRST has the last one in place of its blocks. */
+/* Appends a new home to its pool: FIRST stores the last home instead of blocks. */
 static int enter_home(struct frag_heap *h, uint32_t pool, frag_list home)
 {
 	struct home first, last;
@@ -124,7 +124,7 @@ static frag_list first_home(struct frag_heap *h, uint32_t pool)
 	return frag_list_for(h, pool, FIRST, &at) ? FRAG_NO_LIST : look_home(h, at).next;
 }
 
-/* Joins a detached block with those free neighbours that are in the list that it will be in. */
+/* Merges a detached block with the adjacent free blocks that are in the block's future list. */
 static int rmm_pool_settle(struct frag_heap *h, frag_block b, uint32_t which)
 {
 	const frag_block sides[2] = { frag_look(h, b).prev, frag_look(h, b).next };
@@ -176,8 +176,8 @@ static int take_over(struct frag_heap *h, frag_list home, frag_list other)
 }
 
 /*
- * A block of another stream, in the order in which the streams came: first as they are; then they
- * are taken over, one after the other, until there is one.
+ * Finds a block of another stream, in the order of the streams' creation: first in their present
+ * lists; then it takes them over, one after the other, until a block is large enough.
  */
 static int find_elsewhere(struct frag_heap *h, uint32_t pool, frag_list home, uint64_t need,
 			  frag_block *out)
@@ -240,7 +240,7 @@ static uint64_t growth(const struct frag_policy *p, uint64_t need)
 	return need > left / 2 ? need : left / 2;
 }
 
-/* Unused segments go back, the first one first, until there is room for `need`. */
+/* Releases unused segments, the first one first, until `need` bytes fit. */
 static int reclaim(struct frag_policy *p, uint64_t need)
 {
 	const uint64_t most = p->param[MAXIMUM];

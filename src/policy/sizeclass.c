@@ -34,7 +34,7 @@ static int sizeclass_check(const uint64_t *param, struct frag_error *err)
 			 " is larger than slab=%" PRIu64, param[MAX_SMALL], param[SLAB]);
 }
 
-/* The least class that holds bytes. */
+/* The smallest class that holds bytes. */
 static uint64_t sizeclass_class_of(uint64_t bytes, uint64_t quantum, uint64_t steps)
 {
 	uint64_t power;

@@ -3,7 +3,7 @@
  * variant that games and drivers link (M. Conte's, version 3.1).
  *
  * Free blocks are in classes of sizes, the one that was freed last first. A request takes the
- * first block of the minimum class whose blocks all are large enough, so that nothing is searched.
+ * first block of the smallest class in which every block is large enough, so it needs no search.
  */
 #include "policy/heap_access.h"
 #include "policy/policies.h"
@@ -60,7 +60,7 @@ static uint64_t tlsf_class_of(uint64_t bytes, uint64_t sl_log2)
 	return ((power - first) << sl_log2) + (bytes >> (power - sl_log2));
 }
 
-/* Where the minimum class begins whose blocks all hold these bytes. */
+/* The start of the smallest class in which every block holds these bytes. */
 static uint64_t class_for(uint64_t bytes, uint64_t sl_log2)
 {
 	return frag_round_up_pow2(bytes, step_at(bytes, sl_log2));
