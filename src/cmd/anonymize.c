@@ -1,4 +1,4 @@
-/* anonymize.c - fragsim anonymize: a trace without the words of the program. */
+/* anonymize.c - fragsim anonymize: a trace without the names that the program chose. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const struct frag_opt opts[] = {
 	FRAG_REWRITE_OPTS(offsetof(struct anonymize, rewrite)), { 0 },
 };
 
-/* Devices keep their values, and nothing says where the trace comes from. */
+/* Keeps the sizes of the devices; drops their names and the origin of the trace. */
 static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 {
 	struct anonymize *a = ctx;
@@ -87,8 +87,7 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 }
 
 /*
- * All tables of words are made before any failure is inspected, so that all can be
- * released alike.
+ * Creates all tables before it checks for a failure, so that the end can release all of them.
  */
 static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *err)
 {

@@ -53,9 +53,7 @@ static int html_page_find_leaks(struct frag_leaks *leaks, const struct frag_tape
 	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
 }
 
-/*
- * The same of what is known of a trace without a session: made has all but the pages and leaks.
- */
+/* The same without a session: the caller fills in `made`, except its pages and leaks. */
 static int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 		      const struct frag_tape *tape, struct frag_page_section *section,
 		      struct frag_error *err)

@@ -1,6 +1,6 @@
 /*
- * answer_page.h - the page of a command that looks for an answer: it contains the answer as
- * printed, and the runs that show it are simulated once more, and drawn.
+ * answer_page.h - the HTML report of a command that searches: it contains the answer as printed,
+ * and draws the runs behind the answer, which are simulated again for it.
  */
 #ifndef CMD_ANSWER_PAGE_H
 #define CMD_ANSWER_PAGE_H
@@ -16,7 +16,7 @@ struct frag_html_page {
 	uint32_t count;
 };
 
-/* Room for so many policies. -FRAG_EUSAGE where a page has none for them, -FRAG_ENOMEM */
+/* Allocates a drawing of `policies` policies. -FRAG_EUSAGE: too many for a report. -FRAG_ENOMEM */
 int frag_drawing_room(struct frag_html_page *drawing, uint32_t policies, struct frag_error *err);
 
 /* The next policy's simulation is watched. -FRAG_ENOMEM, as below. */
@@ -41,9 +41,9 @@ struct frag_answer_page {
 	const char *command;            /* as a shell would read it again; borrowed */
 	struct frag_page_section *sections;     /* one a trace that was drawn */
 	uint32_t count, room;
-	const struct frag_format *text; /* the answer in words, and what it is of; borrowed */
+	const struct frag_format *text; /* the answer as text, and its data; borrowed */
 	const void *what;
-	bool bad;                       /* it is none that one likes to read */
+	bool bad;                       /* the answer reports a problem */
 	bool beside;                    /* its sections share the axes of their timelines */
 };
 
@@ -55,17 +55,17 @@ struct frag_redrawn {
 	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
 	uint32_t sim_count;
 	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
-	const struct frag_fits *fits;   /* NULL: nobody asks where they survive */
+	const struct frag_fits *fits;   /* optional: the devices on which they fit */
 	uint32_t source;
 };
 
 /*
- * Once the options are read: the page, where one is asked for, is one of the outputs, and says
- * what people read on standard output. -FRAG_EUSAGE
+ * Call it after the options are read. Adds the report, if --html is given, to the outputs;
+ * the report contains the text of standard output. -FRAG_EUSAGE
  */
 int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
 			      struct frag_answer_output *printed, struct frag_error *err);
-/* Room for the sections of so many traces. -FRAG_ENOMEM */
+/* Allocates the sections of `traces` traces. -FRAG_ENOMEM */
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
 void frag_redraw_fini(struct frag_answer_page *r);
 
@@ -73,8 +73,8 @@ void frag_redraw_fini(struct frag_answer_page *r);
 int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
 		       struct frag_error *err);
 /*
- * One more run, to its end; a page has room for FRAG_PAGE_POLICIES_MAX of them, and those after
- * them are left out. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
+ * Simulates one more run to its end. A report draws the first FRAG_PAGE_POLICIES_MAX runs; later
+ * calls do nothing. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 		     const struct frag_device_figures *devices, struct frag_error *err);

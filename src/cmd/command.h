@@ -16,7 +16,7 @@ struct frag_opt;
 typedef int frag_set_option(void *at, const struct frag_opt *o, const char *value,
 			    struct frag_error *err);
 
-/* What becomes of an option's value. */
+/* How the value of an option is parsed and stored. */
 enum frag_opt_kind {
 	FRAG_OPT_CALL,          /* `set` reads it */
 	FRAG_OPT_FLAG,          /* bool, becomes true */
@@ -98,7 +98,7 @@ struct frag_args {
 	uint32_t given_count;
 };
 
-/* What a command needs, which is there before it is called. */
+/* What the frame provides before it calls a command. */
 enum frag_needs {
 	FRAG_NEEDS_TRACE = 1,   /* one operand */
 	FRAG_NEEDS_TRACES = 2,  /* one or more */
@@ -122,7 +122,7 @@ struct frag_cmd {
 	/* 0 or -FRAG_E... */
 	int (*exec)(void *own, struct frag_args *args, struct frag_error *err);
 	void (*fini)(void *own);        /* optional; after exec, and where the options are bad */
-	/* in place of all: for a table of options that depends on the words */
+	/* replaces everything else, if the table of options depends on the operands */
 	int (*raw)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		   struct frag_error *err);
 };
@@ -171,8 +171,8 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 void frag_print_commands(void);
 
 /*
- * Reads the options of argv into own; operands are moved behind them. *rest is the index of the
- * first operand, or 0 where -h was answered and nothing is left to do.
+ * Reads the options of argv into own, and moves the operands behind the options. Stores
+ * the index of the first operand, or 0 after -h, when no work is left.
  */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 		 struct frag_args *args, int *rest, struct frag_error *err);

@@ -55,7 +55,7 @@ static bool complete_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* One candidate; `end` is what follows its name at once. */
+/* Prints one candidate; `end` is appended to its name. */
 static void offer(const struct place *at, const char *name, const char *end, const char *about)
 {
 	if (complete_begins(name, at->typed))
@@ -73,7 +73,7 @@ static void offer_words(const struct place *at, const char *const *words)
 		offer(at, words[k], "", "");
 }
 
-/* What follows the first n characters of the word that is typed. */
+/* The place after the first n characters of the typed argument. */
 static struct place behind(const struct place *at, size_t n)
 {
 	return (struct place){
@@ -173,7 +173,7 @@ static void offer_columns(const struct place *at)
 	puts(":open");
 }
 
-/* What the command writes its answer in; a comparison has forms of its own. */
+/* The formats of the command's answer; diff has a separate table of formats. */
 static void offer_format_names(const struct place *at, const struct frag_cmd *cmd,
 			       const char *end)
 {
@@ -393,8 +393,8 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 }
 
 /*
- * The first word is a command or an option of the program; after a command its
- * own table says what may follow.
+ * The first argument is a command or an option of the program. After a command, the table of
+ * the command lists the candidates.
  */
 static void complete_last(char *const *words, int count)
 {
@@ -410,7 +410,7 @@ static void complete_last(char *const *words, int count)
 	/* a candidate begins with the word, and is a line */
 	if (frag_printable(shown, word) != word)
 		return;
-	/* an option of the program, and its value where that is a word of its own */
+	/* an option of the program, and its value if that is a separate argument */
 	while (count > 1
 	       && (strcmp(words[0], "--color") == 0 || complete_begins(words[0], "--color="))) {
 		const int taken = strcmp(words[0], "--color") == 0 ? 2 : 1;

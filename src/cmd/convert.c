@@ -80,7 +80,7 @@ static void report_beginnings(struct job *job)
 			frag_warn(&job->quiet, text);
 }
 
-/* The file says it too, but nobody looks there first. */
+/* The file names the policy too, but the message is easier to find. */
 static void report_policy(const struct job *job)
 {
 	const struct frag_choice *given = &job->options->choices[0];
@@ -198,7 +198,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* The form that OUT's name stands for, where it is one of a run. */
+/* The format that the ending of OUT names, if a run has that format. */
 static void find_run_form(struct convert *c, const char *path)
 {
 	size_t length;

@@ -186,7 +186,7 @@ int frag_run_default(struct frag_run_options *run, const struct frag_trace *trac
 }
 
 #define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
-#define BY_CREATION 12          /* the only one that takes the one that came to be first */
+#define BY_CREATION 12          /* the only release that takes the oldest of equal blocks */
 
 int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_error *err)
 {
@@ -273,7 +273,7 @@ static bool is_ours(const struct frag_snapshot *s)
 	return false;
 }
 
-/* Is there a history in which equal blocks could be told apart? */
+/* Does the history contain an address for at least one allocation? */
 static bool has_places(const struct frag_snapshot *s)
 {
 	uint64_t allocs = 0, homeless = 0;
@@ -301,7 +301,7 @@ static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t
 }
 
 /*
- * Only a log on which the newest rules fail says anything: then an older order must explain
+ * Only a log that contradicts the newest rules is evidence: then an older order must explain
  * nearly all of it.
  */
 static int look_at_log(struct frag_release *out, const struct frag_trace *trace, uint32_t least,

@@ -37,8 +37,8 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 
 /*
  * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
- * string, or where that cannot be read, as a note says, the values next to it; those that a
- * header names. text becomes what was given, "" for nothing.
+ * string, or, after a note, its separate values if the string cannot be parsed; or the settings
+ * of the header. Stores the settings in text, "" for none.
  */
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
 			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
@@ -57,7 +57,7 @@ int frag_follow_release(struct frag_choice *choices, const struct frag_run_optio
 			const struct frag_trace *trace, struct frag_release *release,
 			struct frag_error *err);
 
-/* pytorch, as it was recorded where the trace says how, and with more settings (NULL: none). */
+/* pytorch with the recorded settings, if the trace has them, and with `more` (may be NULL). */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
 			const char *more, const struct frag_log *log, struct frag_error *err);
 

@@ -24,7 +24,7 @@ int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_
 			   struct frag_error *err);
 
 /*
- * Writes all of them, and what goes to standard output; then all take their places. page: of
+ * Writes all files and standard output, then renames the files to their final names. page: of
  * --html.
  */
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
@@ -172,7 +172,7 @@ static void show_progress(void *ctx, uint32_t done, uint32_t count)
 	frag_progress_count(&d->progress, "traces", done, count);
 }
 
-/* Of each run of the trace, which is read once more: what was said of it has been said. */
+/* Of each run of the trace, which is read again without its warnings. */
 static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
 {
@@ -314,7 +314,7 @@ static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 	return rc;
 }
 
-/* What was compared is read and simulated once more: a comparison keeps values alone. */
+/* Reads and simulates the compared traces again: a comparison keeps their metrics only. */
 static int draw(struct diff *d, struct frag_error *err)
 {
 	int rc = frag_redraw_room(&d->redraw, d->options.trace_count, err);

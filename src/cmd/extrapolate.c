@@ -1,4 +1,4 @@
-/* extrapolate.c - fragsim extrapolate: a program at batch sizes that nobody has recorded. */
+/* extrapolate.c - fragsim extrapolate: predicts a program at batch sizes without a recording. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* TRACE=N: what follows the last equals sign is the number. */
+/* TRACE=N: the number starts after the last equals sign. */
 static int add_recording(struct extrapolate *e, const char *operand, struct frag_error *err)
 {
 	const char *equals = strrchr(operand, '=');
@@ -239,7 +239,7 @@ static int begin_trace(struct extrapolate *e, struct frag_error *err)
 	return rc;
 }
 
-/* Side by side, the first onto its tape; what is written is written on the way. */
+/* Reads the recordings in parallel, the first onto its tape; writes the trace meanwhile. */
 static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 			    struct frag_error *err)
 {
@@ -352,7 +352,7 @@ static void judge_conditions(const struct extrapolate *e)
 				      frag_choice_label(&x->choices[i]), e->q.status);
 }
 
-/* A policy that survives nowhere, or not where it is to, is a no; so is no number at all. */
+/* Status 1: a policy fits no device, or not the given one, or no number at all. */
 static void extrapolate_judge(const struct extrapolate *e)
 {
 	const struct frag_extrapolation *x = &e->found;

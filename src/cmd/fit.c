@@ -1,4 +1,4 @@
-/* fit.c - fragsim fit: the smallest device that a trace survives on. */
+/* fit.c - fragsim fit: finds the smallest device that a trace fits. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 		*status = 1;
 }
 
-/* The least on which the policy survives; false: there is none on one of the devices. */
+/* Sets the smallest size that fits the policy; false: one of the devices has none. */
 static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice,
 			 struct frag_devices *devices)
 {

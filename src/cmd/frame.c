@@ -261,7 +261,7 @@ static int question_read_and_search(struct frag_question *q, struct frag_sink *s
 	return rc || !frag_question_is_read(q) ? rc : question_search(q, err);
 }
 
-/* The trace takes its place with the answer, or alone where there is none. */
+/* Commits the trace together with the answer, or alone if there is no answer. */
 static int question_write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct frag_question *q = ctx;

@@ -19,7 +19,7 @@ struct frag_question {
 	struct frag_run_options run;    /* the first member, as the rows of a run require */
 	struct frag_answer_output printed;
 	struct frag_conditions conditions;      /* of --fail-if */
-	struct frag_rewrite rewrite;    /* the form of the trace that is written to */
+	struct frag_rewrite rewrite;    /* the format of the trace that is written to */
 	const char *out;                /* this file; NULL: none is */
 	const struct frag_question_ops *ops;
 	const struct frag_cmd *cmd;
@@ -36,18 +36,18 @@ struct frag_question {
 	bool time_up;	  /* because --time is over: both mean an incomplete answer */
 };
 
-/* Each is given the question and returns 0 or -FRAG_E... All but search and print are optional. */
+/* Each gets the question, returns 0 or -FRAG_E..., and is optional, except search and print. */
 struct frag_question_ops {
 	const char *unit;               /* what the progress counts */
 	const char *input;              /* what messages call a trace; NULL: the trace */
 	bool whole;                     /* a search that a signal ends has no answer */
-	/* checks the options; then makes what is needed of them */
+	/* checks the options; then prepares the question from them */
 	int (*check)(struct frag_question *q, struct frag_error *err);
 	int (*prepare)(struct frag_question *q, struct frag_error *err);
 	/* names further inputs and outputs */
 	void (*files)(struct frag_question *q, struct frag_files *files);
 	frag_usual *usual;              /* choices, where the options have none */
-	/* opens the traces, before the outputs, and reads them after, in place of the frame;
+	/* opens the traces, before the outputs, and reads them after, instead of the frame;
 	 * sink: of the trace that is written, or NULL */
 	int (*open)(struct frag_question *q, struct frag_error *err);
 	int (*read)(struct frag_question *q, struct frag_sink *sink, struct frag_error *err);
@@ -64,7 +64,7 @@ struct frag_question_ops {
 int frag_question_run(struct frag_question *q, const struct frag_question_ops *ops,
 		      const struct frag_args *args, struct frag_error *err);
 
-/* Prints the answer in all forms that the options name. */
+/* Prints the answer in each format that the options name. */
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err);
 
 /* Does anything read the answer, or is a trace all that is written? */

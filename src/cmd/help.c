@@ -1,4 +1,4 @@
-/* help.c - fragsim help: the manual of a command, or its options in short. */
+/* help.c - fragsim help: prints the manual of a command, or its options. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static bool has_page(const char *page)
 
 /*
  * On a terminal with the manual installed the manual; exec_man() returns only
- * where that fails, and then, as everywhere else, the options in short.
+ * if that fails. Without a terminal or manual it prints the table of options.
  */
 static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 {

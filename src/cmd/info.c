@@ -57,7 +57,7 @@ static int find_release(struct found *found, const struct frag_trace *trace,
 	return rc;
 }
 
-/* NULL: nobody knows. */
+/* NULL: the version is unknown. */
 static const char *version_of(const struct found *found)
 {
 	return *found->version ? found->version : NULL;

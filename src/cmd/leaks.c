@@ -1,4 +1,4 @@
-/* leaks.c - fragsim leaks: does a program hold more after each iteration, and who holds it? */
+/* leaks.c - fragsim leaks: lists the memory that each iteration leaves allocated, by tag. */
 #include <limits.h>
 #include <stdio.h>
 #include <limits.h>

@@ -136,7 +136,7 @@ static bool same_settings(const struct frag_choice *a, const struct frag_choice 
 	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
 }
 
-/* What was recorded with expandable segments is compared with what goes without. */
+/* A trace recorded with expandable segments is compared with a run that has none. */
 int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 			const struct frag_trace *trace, const struct frag_log *log,
 			struct frag_error *err)

@@ -11,7 +11,7 @@ struct frag_loaded_trace {
 	struct frag_trace *trace;
 	struct frag_configured configured;
 	struct frag_tape *tape;
-	struct frag_devices devices;    /* as the options have them; capacities are left out */
+	struct frag_devices devices;    /* as in the options, without the capacities */
 	struct frag_choice *choices;    /* those of the options, or the usual ones of this trace */
 	uint32_t choice_count;
 	struct frag_release release;    /* that the options' choices follow; minor 0: none */
@@ -31,15 +31,15 @@ int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *co
 			const struct frag_trace *trace, const struct frag_log *log,
 			struct frag_error *err);
 
-/* For who reads a trace himself: what is asked of it, and where progress and warnings go. */
+/* For a caller that reads the trace: what to load, and the state of progress and warnings. */
 struct frag_taped_reading {
 	struct frag_progress progress;
 	bool quiet, records, meta;
-	bool capacity;          /* the one of the trace counts: a note says where it is from */
-	bool tags;              /* with the stacks of them, where they are asked for: */
-	enum frag_stacks stacks;        /* above FRAG_STACKS_TOP */
+	bool capacity;          /* the trace's capacity counts: a note names its source */
+	bool tags;              /* loads tags, and the stack traces that `stacks` selects */
+	enum frag_stacks stacks;
 };
-/* All but the tape. The reading must live as long as the trace. */
+/* Fills all except the tape. The trace borrows the reading until it is closed. */
 int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
 		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
 /* Shows how far it is; ctx is the reading. */

@@ -1,4 +1,4 @@
-/* main.c - finds the command, runs it, and turns what comes back into an exit status. */
+/* main.c - finds the command, runs it, and turns its result into an exit status. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static pthread_key_t stack_key;
 static _Thread_local struct {
 	const char *name;       /* the plug-in that runs; NULL: none */
 	const uint64_t *step;   /* NULL: before the first */
-	void *stack;            /* for the handler; NULL: somebody else's, or none */
+	void *stack;            /* for the handler; NULL: none, or owned by a sanitizer */
 	bool ready;
 } running;
 
@@ -83,8 +83,8 @@ static void say(const char *signal)
 }
 
 /*
- * The signal gets back what it had before, a sanitizer's report maybe, and comes
- * again: a fault by itself, when its instruction is run again, else by our hand.
+ * Restores the previous handler, for example a sanitizer's, and repeats the signal: a fault
+ * repeats when its instruction runs again; the handler raises any other signal.
  */
 static void on_crash(int number, siginfo_t *info, void *context)
 {

@@ -69,8 +69,8 @@ static int merge_merge(struct merge_merge *m, char **paths, struct frag_error *e
 }
 
 /*
- * The output's form is checked before the inputs are opened: it must keep several
- * devices apart.
+ * Checks the output's format before it opens the inputs: the format must distinguish several
+ * devices.
  */
 static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 {

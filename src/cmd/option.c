@@ -196,7 +196,7 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 	return NULL;
 }
 
-/* An option and its values; getopt knows of one value: the words after it are the others. */
+/* Reads an option and its values: getopt returns one value, the next arguments are the others. */
 static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int argc, char **argv,
 		       void *own, struct frag_args *args, struct frag_error *err)
 {
@@ -221,9 +221,8 @@ static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int
 }
 
 /*
- * Help ends everything: it is printed as soon as it is met, and *rest is 0.
- * Options are checked one by one as they come, so the message is about the first
- * bad one.
+ * Prints help at the first -h and stops there. Checks the options in their order, so that the
+ * message is about the first invalid one.
  */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 		 struct frag_args *args, int *rest, struct frag_error *err)
@@ -263,7 +262,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 #define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit, */
 #define BARE_SHARE_MIN (UINT64_C(1) << 20)      /* and what others hold of it */
 
-/* As of traces and policies; and here a B may say that bytes are meant. */
+/* The sizes of traces and policies, and in addition a B for bytes. */
 static bool parse_size(const char *value, uint64_t *out)
 {
 	size_t length = strlen(value);

@@ -1,4 +1,4 @@
-/* output_formats.c - an answer in the forms that were asked for: --format, --output and --json. */
+/* output_formats.c - writes an answer in the formats of --format, --output and --json. */
 #include "cmd/output_formats.h"
 
 #include <stdio.h>

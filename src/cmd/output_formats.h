@@ -1,4 +1,4 @@
-/* output_formats.h - an answer in the forms that were asked for: --format, --output and --json. */
+/* output_formats.h - writes an answer in the formats of --format, --output and --json. */
 #ifndef CMD_OUTPUT_FORMATS_H
 #define CMD_OUTPUT_FORMATS_H
 
@@ -23,7 +23,7 @@ struct frag_files {
 	} inputs[FRAG_FILES_MAX];
 	const char *outputs[FRAG_FILES_MAX];
 	uint32_t input_count, output_count;
-	uint32_t standard;      /* what goes to standard output and has no path */
+	uint32_t standard;      /* outputs that have no path: they go to standard output */
 };
 void frag_files_read(struct frag_files *files, const char *const *paths, uint32_t count,
 		     const char *what);
@@ -48,10 +48,10 @@ struct frag_answer_output {
 		struct frag_outfile file;
 	} outputs[FRAG_PRINTED_MAX];
 	uint32_t count;
-	struct frag_outfile *beside;            /* one more, written by someone else, that takes
-						 * its place with them; NULL: none */
+	struct frag_outfile *beside;            /* optional: a file that the caller writes; it
+						 * is committed with the others */
 	bool has_page;                          /* the command has --html */
-	bool quiet;                             /* nothing for people */
+	bool quiet;                             /* no text output */
 };
 
 /*
@@ -74,7 +74,7 @@ int frag_printed_json(struct frag_answer_output *p, const char *path, struct fra
 int frag_printed_named(struct frag_answer_output *p, const char *format, const char *path,
 		       struct frag_error *err);
 
-/* One more, in a form that is in no table, of something else. -FRAG_EUSAGE */
+/* Adds an output of `what`, in a format outside the table. -FRAG_EUSAGE */
 int frag_printed_add(struct frag_answer_output *p, const char *option,
 		     const struct frag_format *format, const char *path, const void *what,
 		     struct frag_error *err);

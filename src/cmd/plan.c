@@ -1,4 +1,4 @@
-/* plan.c - fragsim plan: the lowest placement of all that a trace requests, and what policies need. */
+/* plan.c - fragsim plan: the lowest placement of all requests, and the peaks of policies. */
 #include <string.h>
 
 #include "answers/answers.h"
@@ -9,7 +9,7 @@ struct planning {
 	struct frag_question q;
 	const char *out_path, *check_path;
 	struct frag_stretch_marks marks;
-	uint64_t align, capacity;       /* capacity UINT64_MAX: nobody asks */
+	uint64_t align, capacity;       /* capacity UINT64_MAX: not given */
 	double until;                   /* the end of a search, a time of the clock */
 	bool slots;
 	bool alone, timed;              /* timed: the clock ended the policies */

@@ -1,4 +1,4 @@
-/* policies.c - fragsim policies: what there is to choose from. */
+/* policies.c - fragsim policies: lists the policies and their parameters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +61,8 @@ static int list(const struct frag_policy_ops *const *policies, const char *json,
 }
 
 /*
- * Policies that are named are looked up first, so that one unknown name prints
- * nothing of the others.
+ * Finds all named policies before it prints one, so that an unknown name prints no partial
+ * answer.
  */
 static int policies_exec(void *own, struct frag_args *args, struct frag_error *err)
 {

@@ -19,7 +19,7 @@ double frag_seconds(void);
 
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
-/* The same for things ("traces") of which so many are done. */
+/* The same for `count` things ("traces"), `done` of them complete. */
 void frag_progress_count(struct frag_progress *p, const char *what, uint32_t done,
 			 uint32_t count);
 /* Something else is counted from here on. */
@@ -53,8 +53,8 @@ enum frag_color { FRAG_COLOR_AUTO, FRAG_COLOR_ALWAYS, FRAG_COLOR_NEVER };
 void frag_terminal_set_color(enum frag_color color);
 
 /*
- * Is colour written to one of so many columns? --color says it; else the environment may
- * forbid or force it.
+ * Does a terminal of `columns` columns get colour? --color decides; without it the environment
+ * can forbid or force colour.
  */
 bool frag_terminal_colour(int columns);
 

@@ -131,7 +131,7 @@ static int work_on(struct job *job, struct ranks *r, uint32_t i, struct frag_err
 	return rc;
 }
 
-/* One rank, of which only values and holders stay. */
+/* Analyzes one rank; keeps only its values and its memory by tag. */
 static int work(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct job job = { .trace = NULL };
@@ -147,7 +147,7 @@ static int work(void *ctx, uint32_t i, struct frag_error *err)
 	return rc;
 }
 
-/* Of a thousand ranks all may say the same. */
+/* Prints the warnings of WARNED_MAX ranks: a thousand ranks can repeat one warning. */
 static void report_warnings(struct ranks *r)
 {
 	uint32_t warned = 0;

@@ -93,7 +93,7 @@ static int whole_name(const char *name, char whole[PATH_MAX])
 	return 0;
 }
 
-/* Files are written next to their names; whether they can be is known before the program runs. */
+/* Checks, before the program runs, that a temporary file can be written in the folder. */
 static int try_folder(const char *whole)
 {
 	char beside[PATH_MAX + 32];
@@ -264,7 +264,7 @@ static int set_preload(struct frag_error *err)
 	return 0;
 }
 
-/* What the recorder is told of a file that it replaces when the first event comes: which it is. */
+/* Passes the identity of the file that the recorder replaces at the first event. */
 static void name_old(int fd)
 {
 	char text[64];
@@ -278,8 +278,8 @@ static void name_old(int fd)
 }
 
 /*
- * The file comes with the first event; that it can be written is known before. An older one stays
- * as it is until then, and one that is being written is not replaced: its recorder has it locked.
+ * Checks that the file can be written; the recorder creates the file at the first event. An older
+ * file is unchanged until then. A file that another recorder writes, and has locked, is refused.
  */
 static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_error *err)
 {
@@ -320,7 +320,7 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 	return 0;
 }
 
-/* Handlers go by themselves when the program begins; what is ignored would stay so. */
+/* exec() resets handlers but not ignored signals, which the program would inherit. */
 static void restore_signals(void)
 {
 	signal(SIGPIPE, SIG_DFL);

@@ -217,8 +217,8 @@ static void end_witness(void *ctx)
 }
 
 /*
- * This process must not have used CUDA yet, as a child could not use it after
- * that. Where anything fails there is no witness, and the replay does without.
+ * Call it before this process uses CUDA, since a child could not use CUDA after that. On any
+ * failure the replay runs without the helper process.
  */
 static void frag_witness_begin(struct frag_gpu_probe_process *w, struct frag_gpu_witness *out)
 {
@@ -251,7 +251,7 @@ static void frag_witness_begin(struct frag_gpu_probe_process *w, struct frag_gpu
 	}
 }
 
-/* The first reading of the trace says how many GPUs there must be. */
+/* The first reading of the trace determines the number of GPUs. */
 static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 		     struct frag_error *err)
 {
@@ -336,7 +336,7 @@ static void close_turn(struct replay_turn *turn)
 /* Opens the GPUs, the trace for each policy, and the session's files. */
 static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *err)
 {
-	/* where none is given, the trace specifies which it is */
+	/* without a policy option, the trace specifies the policy */
 	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
 	int rc = 0;
 
@@ -387,8 +387,8 @@ static int frag_turns_run(struct frag_replay_policies *t, struct frag_error *err
 }
 
 /*
- * After that, rc is what came of it: gives the GPUs everything back. Where it
- * answers 0 or -FRAG_EINTERRUPTED the results remain, if turn[0] has a replay.
+ * Releases all memory of the GPUs after a replay that returned rc. On 0 and -FRAG_EINTERRUPTED
+ * the results remain, if turn[0] has a replay.
  */
 static int frag_turns_end(struct frag_replay_policies *t, int rc, struct frag_error *err)
 {

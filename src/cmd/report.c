@@ -1,4 +1,4 @@
-/* report.c - fragsim report: runs of traces as one page to look at. */
+/* report.c - fragsim report: writes the runs of traces as one HTML report. */
 #include <stdlib.h>
 #include <string.h>
 

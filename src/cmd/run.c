@@ -137,7 +137,7 @@ static int run_simulate(struct run *run, const char *path, int *status, struct f
 		return rc;
 	frag_session_collect(s, interrupted != 0);
 	options = sim_options(run);
-	/* who interrupts the search for answers still has the values */
+	/* a signal during the search for answers does not discard the results */
 	s->cut_short = interrupted != 0;
 	if (!interrupted)
 		interrupted = frag_answers_find(&run->answers, s, &options, err);

@@ -309,7 +309,7 @@ static int count_readers(const struct frag_run_options *run, uint32_t *readers,
 					" which is not among the policies: -p pytorch adds it");
 }
 
-/* From the last choice to the first, each moves to where its runs end: those places are empty. */
+/* Moves the choices, the last one first, to the end of their runs: no move overwrites a choice. */
 int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err)
 {
 	const uint32_t n = run->setting_count;
@@ -366,7 +366,7 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 	if (rc)
 		return rc;
 	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
-	/* what a trace says of itself is simulated as it is */
+	/* the device sizes of a trace itself are simulated without a check */
 	if ((run->total & run->context & run->other) == UINT64_MAX)
 		return 0;
 	return frag_devices_have_room(devices, err);

@@ -31,12 +31,12 @@ struct frag_run_options {
 	bool quiet, lenient;
 	bool has_no_page;       /* the command has no --html */
 	bool has_columns;       /* they were chosen */
-	bool verbose;           /* the values after the answers too */
-	bool by_default;        /* nobody chose the policy: the trace did */
+	bool verbose;           /* the table of values, too, below the answers */
+	bool by_default;        /* no option chose the policy: the trace did */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
 	bool follows_release;   /* --alloc-conf without a policy: the trace's release rules */
 	bool host;              /* pinned host memory too, where the trace has some */
-	bool has_base;          /* conditions may speak of changes */
+	bool has_base;          /* conditions may compare with the baseline */
 	bool summary;           /* PyTorch's own table in the report */
 	bool report;            /* the text report is to be printed */
 };
@@ -119,7 +119,7 @@ int frag_run_add_allocator(struct frag_run_options *run, const char *text,
 			   struct frag_error *err);
 
 /*
- * A run for each --alloc-conf, where there is one, in place of each policy that reads such.
+ * Replaces each policy that reads such settings by one run for each --alloc-conf.
  * With `keys`, and where there are several, the policy's text has them as keys.
  */
 int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err);
@@ -138,7 +138,7 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);
 
-/* Conditions on a few values of a command's own. */
+/* Conditions on the values of one command. */
 struct frag_conditions {
 	struct frag_condition *of;
 	uint32_t count, capacity;

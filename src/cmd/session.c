@@ -27,7 +27,7 @@ static enum frag_rows_form form_of(const char *path)
 
 /*
  * The first policy writes into the file, the others into spools. A stream counts
- * its rows as it goes, so that a failure in the middle releases what there is.
+ * its spools while it opens them, so that a failure releases only the opened ones.
  */
 static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		       const struct frag_choice *choices, uint32_t count, bool many_devices,
@@ -100,7 +100,7 @@ static int outputs_gather(struct frag_stream *s, struct frag_error *err)
 	return rc;
 }
 
-/* The documents: what all runs came to. */
+/* Writes the documents with the results of all runs. */
 static int write_documents(struct frag_outputs *o, const struct frag_report *report,
 			   struct frag_error *err)
 {
@@ -342,7 +342,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		frag_report_text(&report, stdout);
 		rc = frag_flush_stdout(err);
 	}
-	/* no file takes its place before all that can fail has been done */
+	/* no file is committed before everything that can fail is done */
 	rc = rc ? rc : exit_status_of_runs(o, s->runs, s->run_count, status, err);
 	return rc ? rc : outputs_commit(&s->outputs, err);
 }

@@ -8,7 +8,7 @@
 #include "search/diagnose_run.h"
 
 /* The files that a run writes, and who writes into them. */
-/* One kind of rows: a file, and for each policy after the first a spool of its own. */
+/* One kind of rows: a file, and a spool for each policy after the first. */
 struct frag_stream {
 	const char *path;               /* NULL: not wanted */
 	enum frag_rows_form form;
@@ -30,14 +30,14 @@ struct frag_outputs {
 
 struct frag_session {
 	const struct frag_run_options *options;         /* borrowed */
-	struct frag_sim **sims;         /* one a policy; borrowed one by one */
+	struct frag_sim **sims;         /* one a policy; each is borrowed */
 	uint32_t sim_count;
 	uint32_t device_count;
 	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
 	struct frag_report_run *runs;
 	uint32_t run_count;
 	bool cut_short;                         /* the search for them was interrupted */
-	const struct frag_diagnosis *answers;      /* one a run; borrowed. NULL: nobody asked */
+	const struct frag_diagnosis *answers;      /* one a run; borrowed. NULL: not requested */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_outputs outputs;
 	struct frag_progress progress;
@@ -47,7 +47,7 @@ struct frag_session {
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err);
 
-/* Room for as many policies as the options have, on so many devices. */
+/* Allocates the runs of the policies of the options on `devices` devices. */
 int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err);
 
 /* The next policy's simulation, which a chart watches where there is a report. */
@@ -56,14 +56,14 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_e
 /* All policies are there: opens the files, and lets them be written. */
 int frag_session_open(struct frag_session *s, struct frag_error *err);
 
-/* For a trace's log and for who runs it; ctx is the session. */
+/* Callbacks for a trace's log and progress; ctx is the session. */
 void frag_session_warn(void *ctx, const char *message);
 void frag_session_progress(void *ctx, const struct frag_trace_info *info);
 
 /* Collects the results of the simulations, which are over. */
 void frag_session_collect(struct frag_session *s, bool interrupted);
 
-/* After that: writes and prints all, and says what came of it. */
+/* After frag_session_collect(): writes and prints all, and sets *status. */
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace,
 			int *status, struct frag_error *err);
 
@@ -79,8 +79,8 @@ struct frag_answers {
 };
 
 /*
- * Where there is a page, or a report or a result object and --quiet was not given: the trace's events
- * are kept, if they are not too many. -FRAG_ENOMEM
+ * Keeps the trace's events, if they are not too many, for an HTML report, or without --quiet for
+ * a text report or a result object. -FRAG_ENOMEM
  */
 int frag_answers_begin(struct frag_answers *answers, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err);

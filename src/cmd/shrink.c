@@ -1,4 +1,4 @@
-/* shrink.c - fragsim shrink: the least of a trace that still runs out of memory. */
+/* shrink.c - fragsim shrink: finds the smallest part of a trace that still has the OOM. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,8 +210,8 @@ static void shrink_init(void *own)
 }
 
 /*
- * The form of the output is checked before the search: one that loses events might
- * lose the failure with them.
+ * Checks the format of the output before the search: a format that loses events might lose the
+ * failure with them.
  */
 static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err)
 {

@@ -1,4 +1,4 @@
-/* slice.c - fragsim slice: a window of a trace as a trace of its own. */
+/* slice.c - fragsim slice: writes a window of a trace as a separate trace. */
 #include <inttypes.h>
 #include <stdlib.h>
 

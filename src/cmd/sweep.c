@@ -122,7 +122,7 @@ static struct frag_source_reading frag_sweep_reading(struct frag_sweep_task *t)
 	};
 }
 
-/* A trace is read once more by whoever simulates it where all together would take too much. */
+/* Reads one trace; its worker reads it again if all traces together need too much memory. */
 static int sweep_read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kept,
 			    struct frag_error *err)
 {
@@ -169,7 +169,7 @@ static int check_paths(const struct frag_sweep_task *t, struct frag_error *err)
 	return 0;
 }
 
-/* With all of its keys, where there is room for them. */
+/* Writes all keys of the policy, if they fit in `size`. */
 static void name_policy(const struct frag_choice *choice, char *text, size_t size)
 {
 	if (!frag_choice_keys(choice, text, size))

@@ -75,7 +75,7 @@ struct copy {
 	struct frag_trace *trace;
 };
 
-/* A head that has no meta, or lost it, still says what PyTorch recorded. */
+/* Adds the marks of a PyTorch recording to a head without meta. */
 static int transform_trace_begin(const struct copy *c, struct frag_sink *sink,
 				 struct frag_error *err)
 {
@@ -134,8 +134,8 @@ static void report_losses(struct frag_rewrite *r, const struct frag_sink *sink, 
 }
 
 /*
- * The output takes its place only when all is written; losses are reported after
- * that, as a file that is not there has lost nothing.
+ * Commits the output only when all is written. Reports losses after that, as a file that was not
+ * written has lost nothing.
  */
 int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
@@ -211,7 +211,7 @@ static int find_release(struct frag_release *release, const struct frag_trace *t
 	return frag_find_release(release, trace, err);
 }
 
-/* Finds the releases that all traces allow; where none is left, a note says that. */
+/* Finds the releases that all traces allow; prints a note if there is none. */
 static int find_common_release(struct frag_release *common, const struct frag_trace *const *traces,
 			       uint32_t count, const struct frag_log *log, struct frag_error *err)
 {

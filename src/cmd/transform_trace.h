@@ -29,7 +29,7 @@ struct frag_rewrite {
 	enum frag_stacks stacks;        /* what is read of a trace that has whole stacks */
 	/* optional: the head that is written, a copy of the trace's */
 	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);
-	/* optional: what becomes of an event; the default is to write it. 1: it was the last */
+	/* optional: handles an event; the default writes it. 1: it was the last */
 	int (*event)(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
 		     const struct frag_event *ev, struct frag_error *err);
 	/* optional: after the last event, before the file is finished */

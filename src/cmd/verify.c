@@ -60,8 +60,8 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
 }
 
 /*
- * Releases up to 2.11 go by address, 2.12 by creation, newer ones by age; the file seldom says
- * which it is. Where a rule is given, it is that of the others that differs.
+ * Releases up to 2.11 order equal blocks by address, 2.12 by creation, newer ones by age; the
+ * file seldom names the release. Without --ties, the rule with the fewest differences is kept.
  */
 static int verify_compare(struct verify_options *o, const struct frag_trace *trace, char *settings,
 			  struct frag_verdict *verdict, struct frag_error *err)

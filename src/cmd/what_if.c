@@ -21,11 +21,11 @@ struct what_if {
 	struct frag_what_if_change *changes;
 	char **texts;                   /* of each, as it was given */
 	uint32_t count, capacity, text_capacity;
-	struct frag_loaded_trace taped;        /* as it is */
+	struct frag_loaded_trace taped;        /* unchanged */
 	struct frag_taped_reading reading;
-	struct frag_tape_writer *as_it_is;      /* while it is read; NULL: nobody simulates it */
+	struct frag_tape_writer *as_it_is;      /* during reading; NULL: no simulation */
 	struct frag_trace *changed;
-	struct frag_tape *plain, *tape; /* as it is without segments of before; changed */
+	struct frag_tape *plain, *tape; /* unchanged, without initial segments; changed */
 	struct frag_iterations iterations;      /* where a change is made at each of them */
 	struct frag_fit_source sources[2];
 	struct frag_fits fits;
@@ -153,7 +153,7 @@ static bool is_begun(const struct what_if *w, enum frag_change_kind kind)
 					|| (kind == FRAG_CHANGE_PARK && !c->until));
 }
 
-/* A change: the row's min says which. */
+/* Adds a change of the kind in the row's min. */
 static int add_change(void *at, const struct frag_opt *o, const char *value,
 		      struct frag_error *err)
 {
@@ -394,7 +394,7 @@ static int one_batch(const struct frag_batch *batch, struct frag_sink *sink,
 	return rc;
 }
 
-/* Once: onto two tapes where somebody reads what they come to, and into the sink. */
+/* Reads the trace once: onto two tapes, if the answer is printed, and into the sink. */
 static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
@@ -539,7 +539,7 @@ static int what_if_print(struct frag_question *q, struct frag_error *err)
 	rc = rc ? rc : frag_question_answer(q, &answer, err);
 	if (rc || cut_short)
 		return rc;
-	/* a policy that survives nowhere is a no */
+	/* status 1: a policy fits no device */
 	for (uint32_t i = 0; i < w->fits.count; i++)
 		if (w->fits.fitted[i].fit.smallest == UINT64_MAX
 		    && w->fits.fitted[i].fit.at_most == UINT64_MAX)
