@@ -418,7 +418,7 @@ CASES = (
     Case('report, tags and marks', report_tags),
     Case('report, pending blocks', report_pending),
     Case('fit, blocks', fit),
-    Case('fit to its end, blocks', fit_all, per=100, known='with each, one capacity more is simulated'),
+    Case('fit to its end, blocks', fit_all, per=10, known='with each, one capacity more is simulated'),
     Case('fit, pools', fit_each('pool'), per=1000, known='with each, one capacity more is simulated'),
     Case('fit, streams', fit_each('stream'), per=1000, known='with each, one capacity more is simulated'),
     Case('fit, tags', fit_each('tag'), per=100, known='with each, one capacity more is simulated'),
