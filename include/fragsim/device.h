@@ -1,5 +1,6 @@
 /*
- * device.h - where segments come from: it gives or refuses, and knows no blocks.
+ * device.h - the source of segments: a device grants or refuses memory, and has no notion of
+ * blocks.
  */
 #ifndef FRAGSIM_DEVICE_H
 #define FRAGSIM_DEVICE_H
@@ -19,7 +20,7 @@ struct frag_device_figures {
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* bytes, at least 1 */
 	/* requests of at most small_max bytes (0: there are none such) are rounded up to
-	 * small_granularity, and share pages; no trace says so, a device's profile may */
+	 * small_granularity, and share pages; set by a device's profile, never by a trace */
 	uint64_t small_max, small_granularity;
 	bool     host;          /* pinned memory of the host: what is said of a GPU is not meant */
 };
@@ -32,8 +33,8 @@ struct frag_devices {
 };
 
 /*
- * Copies figures and names. -FRAG_EUSAGE where a granularity is 0. What this fills must be
- * released with frag_devices_fini(), also where it fails.
+ * Copies the descriptions and their names. -FRAG_EUSAGE where a granularity is 0. The caller
+ * must release the result with frag_devices_fini(), also on failure.
  */
 int  frag_devices_copy(struct frag_devices *devices, const struct frag_device_figures *figures,
 		       uint32_t count, struct frag_error *err);
@@ -48,14 +49,14 @@ int frag_devices_replace_all(struct frag_devices *devices,
 			     const struct frag_device_figures *figures, struct frag_error *err);
 
 /*
- * Sets figures of all devices but the host's; UINT64_MAX leaves one as it is. A granularity
- * holds for small requests too.
+ * Sets these values of all devices except the host's; UINT64_MAX leaves a value unchanged. A
+ * granularity applies to small requests too.
  */
 void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
 			   uint64_t other, uint64_t granularity);
 /* -FRAG_EUSAGE where context and other processes hold all that one of them has. */
 int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err);
-/* Releases figures and names; one that is zeroed is fine. */
+/* Releases the descriptions and their names; a zeroed struct is fine. */
 void frag_devices_fini(struct frag_devices *devices);
 
 struct frag_device;
@@ -70,7 +71,8 @@ struct frag_device_ops {
 	const char *name;
 	const char *summary;
 	size_t state_size;      /* the core allocates and frees it, zeroed */
-	bool plain;             /* a copy of struct frag_device is a second device as it is now */
+	bool plain;             /* a copy of struct frag_device is a second device in the same
+				 * state */
 
 	int  (*open)(struct frag_device *dev, struct frag_error *err);          /* optional */
 	void (*ready)(struct frag_device *dev); /* optional: ctx is set; before the first call */
@@ -91,7 +93,7 @@ struct frag_device_ops {
 		      uint64_t page, uint64_t *cost_ns);
 };
 
-/* A device whose memory comes from a pool of its own: what that says, in bytes. */
+/* The counters of a device with its own memory pool, in bytes. */
 struct frag_device_pool {
 	uint64_t reserved, used;
 	uint64_t peak_reserved; /* the most so far */
@@ -105,7 +107,7 @@ struct frag_device {
 	struct frag_error *err; /* likewise: for a call that fails and knows why; may be NULL */
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
-	uint64_t granularity;   /* a held run of bytes counts rounded up to this */
+	uint64_t granularity;   /* allocations of the device are rounded up to this */
 	/* what asks for at most small_max bytes (0: nothing) counts rounded up to
 	 * small_granularity, and shares pages of granularity with others of its kind */
 	uint64_t small_max, small_granularity;
@@ -119,17 +121,17 @@ struct frag_device {
 	/* simulated: segments obtained and released, pages mapped and unmapped, each page one;
 	 * and refusals of segments or pages */
 	uint64_t calls, refused;
-	/* simulated: borrowed, set after open; NULL: none. And what it came to so far */
+	/* simulated: borrowed, set after open; NULL: none. And its costs so far */
 	const struct frag_driver_model *model;
-	uint64_t model_ns, model_calls, model_unknown;  /* calls of which it knows nothing */
+	uint64_t model_ns, model_calls, model_unknown;  /* calls for which it has no cost */
 };
 
-/* Gives as long as its figures allow; always plain. */
+/* Grants requests as long as its capacity allows; always plain. */
 extern const struct frag_device_ops frag_device_simulated;
 
 /*
- * Opens a device with the figures given, in bytes, granularity not 0; close it with
- * frag_device_close(), but not where this fails. -FRAG_EDEVICE, -FRAG_ENOMEM.
+ * Opens a device with the given values, in bytes, granularity not 0; the caller must close it
+ * with frag_device_close(), except on failure. -FRAG_EDEVICE, -FRAG_ENOMEM.
  */
 int  frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops,
 		      uint64_t total, uint64_t context, uint64_t other, uint64_t granularity,
@@ -150,7 +152,7 @@ static inline void frag_device_narrow(struct frag_device *dev, uint64_t least, u
 /* `used` may not pass floor(fraction x total); 1, and an unlimited device: no limit. */
 void frag_device_limit(struct frag_device *dev, double fraction);
 
-/* What a segment of so many bytes is rounded up to. */
+/* Returns the rounded size of a segment of `bytes` bytes. */
 uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes);
 
 /* total - context - other - used; only where total is not 0. May be negative. */

@@ -22,7 +22,7 @@ enum frag_step_status { FRAG_STEP_OK, FRAG_STEP_OOM, FRAG_STEP_SKIPPED };
 /* As in the outputs: "ok", "oom", "skipped". */
 const char *frag_step_status_name(enum frag_step_status status);
 
-/* A live block that a policy has put elsewhere: whose it is, and where it is now. */
+/* A live block that a policy has moved: its owner, and its new place. */
 struct frag_step_move {
 	uint64_t offset, bytes;                 /* of the block, within its segment */
 	uint32_t slot;
@@ -69,7 +69,7 @@ struct frag_oom_hook {
 	void *ctx;
 };
 
-/* Finds who holds the memory, by tag and stack, and the least that had to be freed. */
+/* Finds the live bytes by tag and stack, and the minimum that must be freed for the request. */
 extern const struct frag_oom_hook frag_oom_explain;
 
 struct frag_sim_options {
@@ -77,8 +77,8 @@ struct frag_sim_options {
 	bool check;             /* recompute everything after each step */
 	enum frag_level level;  /* of metrics; an observer sees no others */
 	/*
-	 * figures of the run's devices, one for each of the trace's; copied. NULL: as it
-	 * suggests
+	 * descriptions of the run's devices, one for each of the trace's; copied. NULL: those
+	 * that the trace suggests
 	 */
 	const struct frag_device_figures *devices;
 	const struct frag_device_ops *device;   /* NULL: the simulated one */
@@ -86,15 +86,15 @@ struct frag_sim_options {
 	/* of the simulated one: what calls take; borrowed. NULL: nothing */
 	const struct frag_driver_model *model;
 	/* called at each out-of-memory that is kept; borrowed. Never at FRAG_LEVEL_SURVIVE.
-	 * NULL: nobody looks for holders and hole */
+	 * NULL: holders and hole are not computed */
 	const struct frag_oom_hook *on_oom;
 };
 
 /*
- * The trace is borrowed: its tags and stacks; and files that the choice names. options may
- * be NULL; what they point to is borrowed, except the figures. Release it with
- * frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY or -FRAG_EDEVICE where policy or device cannot
- * be used, -FRAG_ENOMEM.
+ * The trace is borrowed: its tags and stacks; and files that the choice names. options may be
+ * NULL; what they point to is borrowed, except the device descriptions. Release it with
+ * frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY or -FRAG_EDEVICE where policy or device cannot be
+ * used, -FRAG_ENOMEM.
  */
 int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
@@ -110,17 +110,17 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer);
 
 /*
- * The same simulation a second time, as it is now: whatever both are fed from here on, they
- * do and count by themselves. Nobody observes the copy. -FRAG_EUSAGE where a device is not
- * plain (frag_device_ops), or the run is over (frag_sim_retire).
+ * Copies a simulation in its present state: both run and count independently from here on. The
+ * copy has no observers. -FRAG_EUSAGE where a device is not plain (frag_device_ops), or the run
+ * is over (frag_sim_retire).
  */
 int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err);
 
 /*
  * The simulation goes on as if its device had had this total, not 0, from the beginning. Only
  * where all so far would have been the same (frag_device_narrow()), at FRAG_LEVEL_SURVIVE, on a
- * simulated device and under a policy that is no plug-in, as one may have kept what it was
- * told. False: it cannot, and nothing has changed.
+ * simulated device and under a policy that is no plug-in, as a plug-in may have stored the
+ * total. False: it cannot, and nothing has changed.
  */
 bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total);
 /* The totals, [*least, *beyond), for which all so far would have been the same. */
@@ -130,8 +130,8 @@ void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *le
 uint64_t frag_sim_bytes(const struct frag_sim *sim);
 
 /*
- * Every device begins with what is there before the first step: a policy's own
- * pool, the segments that the trace begins with. The first batch does it where nobody did.
+ * Sets up the state before the first step on every device: a policy's own pool, the initial
+ * segments of the trace. The first batch does so if this was not called.
  */
 int frag_sim_begin(struct frag_sim *sim, struct frag_error *err);
 
@@ -152,7 +152,7 @@ bool frag_sim_stopped(const struct frag_sim *sim);
 /* What the numbers in the events that it is fed stand for. */
 const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim);
 
-/* The figures of its devices, by ordinal. */
+/* Returns the descriptions of its devices, by ordinal. */
 const struct frag_devices *frag_sim_devices(const struct frag_sim *sim);
 
 /* One result a device, in order of ordinal; the simulation owns them. */
@@ -160,8 +160,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 					   uint32_t *count);
 
 /*
- * The run is over: its devices get everything back and are closed. Its results,
- * as they are then, remain; nothing can be fed any more.
+ * Ends the run: releases all memory to its devices and closes them. The final results remain;
+ * nothing can be fed any more.
  */
 void frag_sim_retire(struct frag_sim *sim, bool interrupted);
 
@@ -174,7 +174,10 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 
-/* Where the policy would look for a request of a device: its hook `seek`, or what stands for it. */
+/*
+ * Finds the list that the policy searches for a request of a device: by its hook `seek`, or by
+ * the default.
+ */
 int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *request,
 		  struct frag_sought *out);
 

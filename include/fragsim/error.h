@@ -56,7 +56,8 @@ struct frag_text {
 
 /* A sink for warnings: one call a line. Every library call that may warn is given one. */
 struct frag_log {
-	void (*warn)(void *ctx, const char *message); /* no line end in it; NULL: nobody listens */
+	void (*warn)(void *ctx, const char *message); /* no line end in it; NULL: warnings are
+						       * dropped */
 	void *ctx;
 };
 

@@ -74,7 +74,7 @@ struct frag_list_view {
 	uint32_t count;         /* free blocks */
 	uint64_t largest;       /* bytes, 0 if none */
 	uint64_t user;          /* the policy's own */
-	bool done;              /* frag_heap_pool_done() was told of its pool */
+	bool done;              /* frag_heap_pool_done() was called for its pool */
 };
 
 /*
@@ -119,23 +119,24 @@ struct frag_heap;
 /* The device is borrowed and must outlive the heap. NULL where the host is out of memory. */
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
 /*
- * The same heap a second time: blocks, segments, lists and figures with the same numbers. dev
+ * Copies a heap: blocks, segments and lists have the same numbers, and the totals are equal. dev
  * is a copy of the first one's device, and borrowed. NULL where the host is out of memory.
  */
 struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev);
 /*
- * Of a copy whose device has another total than the original's: each range, which is mapped up to
- * `end` and where that is not its end no further, becomes as long as resized() says; where it
- * has no unmapped end it can only stay as it is. Address space has to cost nothing on the device.
+ * Of a copy whose device has another total than the original's: each range, which is mapped up
+ * to `end` and where that is not its end no further, becomes as long as resized() returns; a
+ * range without an unmapped end must stay unchanged. Address space must cost nothing on the
+ * device.
  */
 typedef uint64_t frag_resized_fn(void *ctx, uint64_t page, uint64_t bytes, uint64_t end);
 void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized);
-/* Gives the device everything back. NULL is fine. */
+/* Releases everything to the device. NULL is fine. */
 void frag_heap_del(struct frag_heap *h);
 
 /*
- * Before the first segment: from now on segments compare by the addresses that
- * the device gives, all below 2^32, in place of their ordinals.
+ * Before the first segment: from now on segments compare by the addresses that the device gives,
+ * all below 2^32, instead of their ordinals.
  */
 void frag_heap_by_address(struct frag_heap *h);
 
@@ -157,7 +158,7 @@ typedef uint64_t frag_key_fn(const void *state, const uint64_t *param,
 			     const struct frag_segment_view *s, const struct frag_block_view *b);
 struct frag_sorter {
 	frag_which_fn *which;   /* NULL: the segment's list */
-	frag_key_fn *key;       /* NULL: 0; only frag_index_key looks at it */
+	frag_key_fn *key;       /* NULL: 0; only frag_index_key uses it */
 	const void *state;      /* borrowed, as is the next */
 	const uint64_t *param;
 };
@@ -178,10 +179,11 @@ const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
 /*
- * The device's total, 0 where it is unlimited. Who asks decides by it, so the run would be
- * the same for this total alone (frag_sim_options.devices; `least` and `beyond` of a result).
- * A policy that asks for each such decision whether the total reaches so many bytes holds for
- * all totals on the same side, and may use the figure in sums beside it.
+ * Returns the device's total, 0 where it is unlimited. The caller's decisions then depend on the
+ * exact total, so the run is valid for this total alone (frag_sim_options.devices; `least` and
+ * `beyond` of a result). A policy that compares the total with frag_heap_total_reaches() for
+ * each such decision is valid for all totals on the same side, and may also use the total in
+ * sums.
  */
 uint64_t frag_heap_total(const struct frag_heap *h);
 bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes);
@@ -191,7 +193,10 @@ uint64_t frag_heap_refused(const struct frag_heap *h);
 /* The totals, [*least, *beyond), for which all so far would have been the same. */
 void frag_heap_total_range(const struct frag_heap *h, uint64_t *least, uint64_t *beyond);
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
-/* What the device rounds a segment of so many bytes up to: small ones less than others, maybe. */
+/*
+ * Returns the size of a segment of `bytes` bytes, rounded by the device; small ones can have a
+ * finer granularity.
+ */
 uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
 /* What is known of a block, a segment, a list. A handle of none: 0 bytes. */
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
@@ -275,10 +280,9 @@ int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> de
 int frag_heap_release_idle(struct frag_heap *h);        /* all without live blocks, by ordinal */
 
 /*
- * The same for policies with an order of their own: releases segments without
- * live blocks, and unmaps the whole pages of free blocks of ranges; a range that
- * is empty then is released. rank gives each such free block its turn, the minimum
- * first, equals by address; or false: it stays.
+ * The same for policies with their own order: releases segments without live blocks, and unmaps
+ * the whole pages of free blocks of ranges; a range that is empty then is released. rank gives
+ * each such free block its turn, the minimum first, equals by address; or false: it stays.
  */
 #define FRAG_RANKS 3
 typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,
@@ -290,14 +294,13 @@ void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* what an OOM w
 void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device's total */
 
 /*
- * Verbs on blocks. take allocates the lower `keep` bytes of a free block and
- * leaves the rest free; of a carved slab it takes one slot, the first. take_upper
- * is the same at the other end: *b is afterwards the upper part, and what is left
- * below keeps the handle that *b was. give frees an
- * allocated or pending block and merges it with its free adjacent blocks; *out (may
- * be NULL) is the free block that resulted. defer_free turns an allocated
- * block into a pending one, for an owner known to the caller; ready notes that what it
- * waited for is over, for a policy that frees it later.
+ * Verbs on blocks. take allocates the lower `keep` bytes of a free block and leaves the
+ * remainder free; of a carved slab it takes one slot, the first. take_upper is the same at the
+ * other end: *b is afterwards the upper part, and what is left below keeps the handle that *b
+ * was. give frees an allocated or pending block and merges it with its free adjacent blocks;
+ * *out (may be NULL) is the free block that resulted. defer_free turns an allocated block into a
+ * pending one, for an owner known to the caller; ready notes that what it waited for is over,
+ * for a policy that frees it later.
  */
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
 int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
@@ -306,12 +309,11 @@ int frag_heap_ready(struct frag_heap *h, frag_block b);
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
 
 /*
- * The steps of take and give one by one, for policies with rules of their own:
- * detach_free and detach_live take a block out, from free and from allocated or
- * pending; split cuts a detached block, the upper part becomes free; merge
- * joins a free neighbour to the detached block, whose handle afterwards is *b;
- * assign and insert end it, as allocated and as free. Where the policy sorts,
- * detach and insert make the heap ask again where a free block belongs.
+ * The single steps of take and give, for policies with their own rules: detach_free and
+ * detach_live take a block out, from free and from allocated or pending; split cuts a detached
+ * block, the upper part becomes free; merge merges a free adjacent block with the detached
+ * block, whose handle afterwards is *b; assign and insert end it, as allocated and as free.
+ * Where the policy sorts, detach and insert make the heap ask again where a free block belongs.
  */
 int frag_heap_detach_free(struct frag_heap *h, frag_block b);
 int frag_heap_detach_live(struct frag_heap *h, frag_block b);

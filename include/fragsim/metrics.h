@@ -11,16 +11,16 @@
 
 /*
  * Every metric, once: X(name, unit, since, peak, pool, rows, diff, text). The members of struct
- * frag_metrics, rows of steps, results, baselines, their readers, conditions, the figures of
- * comparisons and what --columns takes follow from it.
+ * frag_metrics, rows of steps, results, baselines, their readers, conditions, the values of
+ * comparisons and the names for --columns follow from it.
  *   unit   BYTES; SIGNED: bytes that may be below 0, only of a device with a capacity; COUNT;
  *          PERCENT: with a distribution over the steps (struct frag_result) and no peak
- *   since  the edition of results and baselines that had it first: older ones do not know it
+ *   since  the first version of results and baselines that has it: older ones lack it
  *   peak   STEP: the largest after a step; WITHIN: within a step too; NONE
  *   pool   KNOWN of memory in a pool of the driver's own, or HIDDEN there
  *   rows   ALWAYS in rows of steps, in this order, or ASKED for by --columns
- *   diff   FIGURE: comparisons show the peak; APART: they do not, or by themselves
- * A new one goes to the end. src/metrics/run_metrics.c counts it, after each step.
+ *   diff   APART, if comparisons do not show the peak, or only separately; else they show it
+ * A new metric goes to the end. src/metrics/run_metrics.c computes it, after each step.
  */
 #define FRAG_METRICS(X)                                                                     \
 	X(requested, BYTES, 1, STEP, KNOWN, ALWAYS, APART,                                  \
@@ -55,7 +55,7 @@ enum frag_metric_unit {
 };
 enum frag_metric_peak { FRAG_PEAK_STEP, FRAG_PEAK_WITHIN, FRAG_PEAK_NONE };
 
-/* What the table says of one. */
+/* The table's data of one metric. */
 struct frag_metric {
 	const char *name;
 	const char *text;               /* a few words of what it is */
@@ -132,7 +132,7 @@ const char *frag_run_status_name(enum frag_run_status status);
 struct frag_holder_stack {
 	char    *frames;        /* a line for each, the innermost first, as text of JSON */
 	uint64_t bytes, blocks;
-	uint64_t oldest;        /* step of birth */
+	uint64_t oldest;        /* allocation step */
 };
 #define FRAG_HOLDER_STACKS_MAX 3
 
@@ -140,20 +140,20 @@ struct frag_holder_stack {
 struct frag_tag_usage {
 	char    *tag;           /* NULL: blocks without one */
 	uint64_t bytes, blocks;
-	uint64_t oldest;        /* step of birth */
-	/* where whole stacks are asked for: the largest, and how many there are */
+	uint64_t oldest;        /* allocation step */
+	/* if whole stacks are requested: the largest, and how many there are */
 	struct frag_holder_stack stacks[FRAG_HOLDER_STACKS_MAX];
 	uint32_t stack_count, all_stacks;
 };
 #define FRAG_HOLDERS_MAX 5
 
-/* The least that had to be freed for the request, and who held it. */
+/* The minimum that must be freed for the request, and the tags of it. */
 struct frag_hole {
 	uint64_t live;          /* bytes of it */
-	uint64_t bytes;         /* that come of it in one piece; 0: nothing would do */
+	uint64_t bytes;         /* that are contiguous then; 0: there is no such place */
 	uint64_t offset;
 	uint32_t segment;       /* ordinal */
-	bool whole;             /* the segment could be given back then */
+	bool whole;             /* the whole segment can be released then */
 	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];
 	uint32_t holder_count;
 };
@@ -164,8 +164,9 @@ struct frag_oom {
 	uint64_t size;          /* requested bytes */
 	uint64_t tried;         /* bytes that the device refused last */
 	bool     fragmentation; /* enough bytes were free; else: too little memory */
-	/* what the request would have been served by: bytes of a block where it is looked for, the
-	 * largest there, and what was asked of the device last, pages of a range or a segment */
+	/* the sizes that would satisfy the request: bytes of a block in the list that the policy
+	 * searches, the largest block there, and the last size requested from the device, for
+	 * pages or a segment */
 	uint64_t need, largest, demand;
 	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows, or the
 				 * policy itself; UINT64_MAX: no limit */
@@ -225,7 +226,10 @@ struct frag_prediction {
 	X(used_predicted) X(used_measured) X(free_predicted) X(free_measured) \
 	X(error_bytes) X(error_percent)
 
-/* What the calls of a driver would take: a device's profile says so. Modelled, not measured. */
+/*
+ * The time that the calls of a driver take, according to a device's profile. Modelled, not
+ * measured.
+ */
 struct frag_modelled {
 	bool there;                     /* else there was no profile, and nothing is set */
 	uint64_t driver_ns, calls;
@@ -236,8 +240,8 @@ struct frag_modelled {
 /* What a policy that moves blocks has moved. */
 struct frag_compaction {
 	bool there;                     /* else the policy moves none */
-	uint64_t moves;                 /* requests that were served by one */
-	uint64_t blocks, bytes;         /* that were moved; bytes as they were before */
+	uint64_t moves;                 /* requests that succeeded after a move */
+	uint64_t blocks, bytes;         /* that were moved; bytes with the sizes before the move */
 };
 #define FRAG_COMPACTION(X) X(moves) X(blocks) X(bytes)
 
@@ -268,7 +272,7 @@ struct frag_probe {
 struct frag_probes {
 	struct frag_probe *probe;       /* the first of them */
 	uint32_t kept;
-	uint64_t count;                 /* of all; 0: nobody asked */
+	uint64_t count;                 /* of all; 0: not requested */
 };
 
 struct frag_driver_costs;               /* what the calls of a GPU's driver took */
@@ -294,7 +298,7 @@ struct frag_result {
 	 * beyond UINT64_MAX: no bound. Of a simulated device only */
 	uint64_t least, beyond;
 	uint64_t calls, refused;        /* as in struct frag_device; of a simulated one only */
-	enum frag_level level;          /* what of the next fields is kept; the rest is 0 */
+	enum frag_level level;          /* which of the next members are kept; the others are 0 */
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */
 	struct frag_metrics last;
@@ -302,8 +306,8 @@ struct frag_result {
 	 * and the bytes and counts after it */
 	uint64_t peak_step;
 	struct frag_metrics at_peak;
-	/* of a limited device: steps with fi_device above 70 while all free bytes come to 1 % of
-	 * what is reserved, or more: with fewer the index says little */
+	/* of a limited device: steps with fi_device above 70 while all free bytes are at least a
+	 * hundredth of the reserved bytes: with fewer the index means little */
 	uint64_t severe_steps;
 	FRAG_METRICS(FRAG_METRIC_SPREAD)        /* of each percentage, by its name */
 	uint64_t lower_bound;           /* the peak of requested */
@@ -312,11 +316,11 @@ struct frag_result {
 	uint32_t oom_count;             /* kept: counts.ooms may be more */
 	struct frag_mark *marks;
 	uint32_t mark_count;
-	bool has_stats;                 /* the policy keeps statistics of its own */
+	bool has_stats;                 /* the policy keeps its own statistics */
 	bool marks_cut;                 /* of all devices there were more than are kept */
 	struct frag_memory_stats stats;
-	/* bytes: the smallest device that the trace survives on, where somebody has searched for it
-	 * (fragsim-fit(1)). UINT64_MAX: it does on none; 0: nobody did, as no run by itself does */
+	/* bytes: the smallest device that the trace fits, if a search found it (fragsim-fit(1)).
+	 * UINT64_MAX: it fits none; 0: not searched for, as a single run does not search */
 	uint64_t smallest;
 	struct frag_modelled modelled;
 	struct frag_compaction compaction;

@@ -1,9 +1,9 @@
 /*
- * plugin.h - a policy in a shared object of its own: --policy ./NAME.so.
+ * plugin.h - a policy in a separate shared object: --policy ./NAME.so.
  *
- * The source of a plug-in looks like any file of src/policy: it fills one const
- * struct frag_policy_ops and calls frag_heap_take() and the rest by their names.
- * One of its files includes this header and ends in
+ * The source of a plug-in looks like any file of src/policy: it fills one const struct
+ * frag_policy_ops and calls frag_heap_take() and the others by their names. One of its files
+ * includes this header and ends in
  *
  *     FRAG_PLUGIN(frag_policy_mine);
  *
@@ -23,7 +23,7 @@
 
 #include "fragsim/policy.h"
 
-/* Another number wherever a plug-in would have to be compiled again. */
+/* The number changes whenever plug-ins must be compiled again. */
 #define FRAG_PLUGIN_VERSION 3
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 

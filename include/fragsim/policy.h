@@ -1,9 +1,9 @@
 /*
  * policy.h - a policy chooses; the heap acts; the engine counts.
  *
- * A policy is one const table. It answers each request with a block of the
- * heap, sees neither device nor trace nor metrics, prints nothing, and has no
- * clock and no randomness of its own: the same events give the same choices.
+ * A policy is one const table. It answers each request with a block of the heap, sees neither
+ * device nor trace nor metrics, prints nothing, and uses neither a clock nor random numbers: the
+ * same events give the same choices.
  */
 #ifndef FRAGSIM_POLICY_H
 #define FRAGSIM_POLICY_H
@@ -45,7 +45,10 @@ struct frag_param_spec {
 	void (*print)(uint64_t value, char *buf, size_t size);
 	bool if_set;            /* said of a run only where it is not the default: came later */
 	bool no_setting;        /* no part of the settings string that ops->settings reads */
-	/* optional: the key, of a type of its own too, whose value says how this one's are read */
+	/*
+	 * optional: the name of another key of type FRAG_PARAM_OWN, on whose value the parsing
+	 * of this key depends
+	 */
 	const char *beside;
 	bool (*parse_beside)(uint64_t other, const char *text, size_t length, uint64_t *value);
 	/*
@@ -57,7 +60,7 @@ struct frag_param_spec {
 	int (*load)(const struct frag_file *file, void **bytes, uint64_t *length,
 		    struct frag_error *err);
 };
-#define FRAG_PARAM_TEXT 512     /* room for what print writes, and for a path */
+#define FRAG_PARAM_TEXT 512     /* maximum size of the output of print, and of a path */
 
 struct frag_request {
 	uint64_t bytes;                 /* > 0, as the program requested it */
@@ -67,11 +70,11 @@ struct frag_request {
 };
 
 enum frag_notice_kind {
-	FRAG_NOTICE_EMPTY_CACHE,        /* the program asks to give unused segments back */
+	FRAG_NOTICE_EMPTY_CACHE,        /* the program requests the release of cached segments */
 	FRAG_NOTICE_SET_FRACTION,       /* at most that part of the device */
 	FRAG_NOTICE_CONFIGURE,          /* a settings string */
 	FRAG_NOTICE_SYNC,               /* a stream, or all, is done */
-	FRAG_NOTICE_RELEASE_POOL,       /* the program is done with a pool of its own */
+	FRAG_NOTICE_RELEASE_POOL,       /* the program is done with one of its pools */
 	FRAG_NOTICE_MARK,               /* a named point of the program */
 	FRAG_NOTICE_BEGIN_POOL,         /* requests go to the pool until END_POOL */
 	FRAG_NOTICE_END_POOL,
@@ -121,10 +124,10 @@ struct frag_memory_stats {
 /* Where a request is searched for. */
 struct frag_sought {
 	frag_list list;         /* of free blocks; FRAG_NO_LIST: there is none for it yet */
-	uint64_t  bytes;        /* that a block must have to serve it */
+	uint64_t  bytes;        /* that a block must have for the request */
 };
 
-/* A segment that was there before the first event (frag_initial in trace.h). */
+/* A segment that exists at the first event (frag_initial in trace.h). */
 struct frag_restored_segment {
 	uint64_t bytes;
 	uint32_t stream, pool;          /* dense indexes */
@@ -136,7 +139,7 @@ struct frag_restored_segment {
 	uint32_t run_count;
 };
 
-/* Whether unused segments go back to the device. */
+/* Whether cached segments are released to the device. */
 enum frag_releases {
 	FRAG_RELEASES_ALWAYS,   /* on refusal and when the program asks, EMPTY_CACHE */
 	FRAG_RELEASES_GC,       /* only where a rule of the policy's own says */
@@ -177,7 +180,7 @@ struct frag_policy_ops {
 	 * optional: where free blocks go, see frag_sorter in heap.h. which: the number of the
 	 * list, among those of the segment's pool; default: the list that its segment was
 	 * obtained for. key, with frag_index_key and only there: the order within a list, the
-	 * least first, equals by address.
+	 * smallest first, equals by address.
 	 */
 	frag_which_fn *which;
 	frag_key_fn *key;
@@ -193,16 +196,16 @@ struct frag_policy_ops {
 	/* optional: before the first event; may obtain what the policy begins with */
 	int (*init)(struct frag_policy *p);
 	/*
-	 * optional: obtains a segment that was there before the first event. *out is a
-	 * block of it, or FRAG_NO_BLOCK where under these parameters it could not be
-	 * there: its blocks are requests as any then.
+	 * optional: reserves a segment that exists at the first event. *out is a block of it, or
+	 * FRAG_NO_BLOCK where these parameters exclude such a segment: its blocks are then
+	 * ordinary requests.
 	 */
 	int (*restore_segment)(struct frag_policy *p, const struct frag_restored_segment *seg,
 			       frag_block *out);
 	/*
 	 * with restore_segment: allocates at `offset` of `hole`, a free block of such a segment.
-	 * bytes is the block's own size or 0, room what it may take at most. *out as of
-	 * alloc, or FRAG_NO_BLOCK where it cannot be there.
+	 * bytes is the block's own size or 0; the parameter after it is the maximum size. *out
+	 * as of alloc, or FRAG_NO_BLOCK where the block cannot be at that place.
 	 */
 	int (*restore_block)(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
 			     uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
@@ -226,15 +229,15 @@ struct frag_policy_ops {
 	uint64_t (*limit)(const struct frag_policy *p);
 	const char *limit_key;          /* NULL: it is a fraction */
 	/*
-	 * optional: the device's total was another one, `was`, under which all so far would have
-	 * been the same. How long is a range now, with pages of `page`, that has `bytes` and is
-	 * mapped up to `end`? Not less than that. Default: ranges stay as they are. No plug-in is
-	 * asked.
+	 * optional: the device's total was `was`, under which the run so far is the same.
+	 * Returns the new length of an expandable segment with pages of `page`, that has `bytes`
+	 * and is mapped up to `end`; at least `end`. Default: lengths are unchanged. Not called
+	 * for plug-ins.
 	 */
 	uint64_t (*range_bytes)(const struct frag_policy *p, uint64_t page, uint64_t bytes,
 				uint64_t end, uint64_t was);
-	/* optional: where a request would be looked for; default: anywhere in its pool, in its own
-	 * bytes. 0, or -FRAG_ENOMEM. For reports; it decides nothing, and changes nothing */
+	/* optional: the list that is searched for a request; default: all of its pool, with its
+	 * own size. 0, or -FRAG_ENOMEM. For reports; it decides nothing, and changes nothing */
 	int (*seek)(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out);
 };
 
@@ -250,7 +253,7 @@ struct frag_choice {
 	char label[256];        /* the settings string that it was given; "": none */
 };
 
-/* What a report calls it: its settings as one pastes them, else its text. */
+/* The label in reports: its allocator settings, else its text. */
 static inline const char *frag_choice_label(const struct frag_choice *choice)
 {
 	return *choice->label ? choice->label : choice->text;
@@ -260,8 +263,8 @@ static inline const char *frag_choice_label(const struct frag_choice *choice)
 const struct frag_policy_ops *const *frag_policies(void);
 
 /*
- * -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range, or a file
- * cannot be read; then there is nothing to give back.
+ * -FRAG_EUSAGE with the valid names where name, key or value is unknown or out of range, or a
+ * file cannot be read; then there is nothing to release.
  */
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err);
 
@@ -270,8 +273,8 @@ int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops
 		   const char *text, struct frag_error *err);
 
 /*
- * Gives its files back, after all that was made of the choice. Once; without files it does
- * nothing.
+ * Releases its files; call this once, after everything made from the choice is released. Without
+ * files it does nothing.
  */
 void frag_choice_fini(struct frag_choice *choice);
 
@@ -282,8 +285,8 @@ int frag_choice_settings(struct frag_choice *choice, const char *text, struct fr
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err);
 
 /*
- * frag_heap_grow, and where the device refuses and `again` is set: release what
- * is idle, in order of ordinal, and try once more. For policies.
+ * frag_heap_grow, and where the device refuses and `again` is set: release idle segments, in
+ * order of ordinal, and retry. For policies.
  */
 int frag_policy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, bool again,
 		       frag_block *out);

@@ -58,7 +58,8 @@ enum frag_member {
 	FRAG_HAS_PLACE = 1 << 11,
 	FRAG_HAS_STACK = 1 << 12,
 };
-#define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* what a trace can say; the rest a source knows */
+#define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* members of a trace file; only sources set the
+						 * others */
 
 /* Which part of a program requested a block, by the frames of its stack: bits of `members`. */
 enum frag_maker {
@@ -79,12 +80,11 @@ static inline enum frag_maker frag_maker_of(uint32_t members)
 }
 
 /*
- * Where a block of the initial state of a trace is. A source may know
- * the segments that were there before the first event (frag_source_ops.initial);
- * their blocks are its first records, `alloc` with a place each, segment by
- * segment in rising order. A policy that can begin in mid-run (frag_policy_ops.restore_segment)
- * obtains the segments before step 0 and restores those blocks at their offsets; to every
- * other one they are requests as any.
+ * Where a block of the initial state of a trace is. A source may have segments that exist at the
+ * first event (frag_source_ops.initial); their blocks are its first records, `alloc` with a
+ * place each, segment by segment in rising order. A policy that can begin in mid-run
+ * (frag_policy_ops.restore_segment) reserves the segments before step 0 and restores those
+ * blocks at their offsets; for every other policy they are ordinary requests.
  */
 struct frag_spot {
 	uint32_t initial;       /* which of the initial segments */
@@ -93,12 +93,12 @@ struct frag_spot {
 	uint64_t room;          /* bytes up to the next block, or the end */
 };
 
-/* A run of bytes of an expandable range that have memory. */
+/* A mapped part of an expandable segment. */
 struct frag_extent {
 	uint64_t offset, bytes; /* from the start of the range */
 };
 
-/* A segment that was there before the first event. */
+/* A segment that exists at the first event. */
 struct frag_initial {
 	uint32_t device;                /* ordinal */
 	struct frag_handle stream_name, pool_name;      /* as the source calls them */
@@ -107,7 +107,7 @@ struct frag_initial {
 	uint64_t bytes;                 /* of a range: up to its last byte that was ever used */
 	bool     large;                 /* for requests above the small ones */
 	bool     range;                 /* expandable, with the memory of these runs */
-	const struct frag_extent *runs; /* rising, apart; the source keeps them */
+	const struct frag_extent *runs; /* rising, with gaps between them; owned by the source */
 	uint32_t run_count;
 	uint64_t address;               /* where the recording had it */
 	uint64_t live;                  /* bytes of its blocks, as requested */
@@ -137,9 +137,9 @@ struct frag_record {
 /* What is known of a block where the trace knows the stack that requested it. */
 enum frag_stacks {
 	FRAG_STACKS_TOP,        /* the tag: the innermost frame of the program's own */
-	FRAG_STACKS_ALL,        /* the tag, and the whole stack beside it */
+	FRAG_STACKS_ALL,        /* the tag, and the whole stack */
 	FRAG_STACKS_NONE,       /* neither */
-	FRAG_STACKS_PYTHON,     /* the tag, and beside it those frames that are the program's own */
+	FRAG_STACKS_PYTHON,     /* the tag, and those frames that are the program's own */
 };
 
 /* A frame of a stack; text NULL: not known. */
@@ -150,29 +150,28 @@ struct frag_frame {
 #define FRAG_FRAMES_MAX 1024    /* that are read of a stack, from the innermost on */
 
 /*
- * A source of records: a file format, or a program. refill makes the next
- * stretch of input available (1, or 0 at the end) and may overwrite the text
- * that earlier records borrowed; next gives one record of that stretch (1), or
- * 0 where it is used up. Both return -FRAG_E... for bad input. Where a record is
- * bad in itself but the source can go on after it, next sets *kind to what it
- * is, in words ("a mistyped member"): --lenient then leaves it out.
+ * A source of records: a file format, or a program. refill makes the next buffer of input
+ * available (1, or 0 at the end) and may overwrite the text that earlier records borrowed; next
+ * gives one record of that buffer (1), or 0 where it is used up. Both return -FRAG_E... for bad
+ * input. Where a record is bad in itself but the source can go on after it, next sets *kind to a
+ * description ("a mistyped member"): --lenient then skips the record.
  */
 struct frag_source_ops {
-	const char *form;       /* frag_trace_info.form, where nobody knows better */
+	const char *form;       /* frag_trace_info.form, unless the reader sets another */
 	int  (*refill)(void *state, struct frag_error *err);
 	int  (*next)(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err);
 	/*
-	 * optional: next for up to `max` records. 1: there were so many; 0: the stretch
-	 * is used up; -FRAG_E...: what is wrong with the record after the *count
+	 * optional: next for up to `max` records. 1: `max` were read; 0: the buffer is used up;
+	 * -FRAG_E...: the error of the record after the *count
 	 */
 	int  (*many)(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		     const char **kind, struct frag_error *err);
-	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, named by its `at` */
+	/* optional: "FILE:LINE:COLUMN" of a record of this buffer, named by its `at` */
 	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */
 	bool (*rewind)(void *state);
-	/* optional: segments that were there before the first event; the source keeps them */
+	/* optional: segments that exist at the first event; owned by the source */
 	struct frag_initial *(*initial)(void *state, uint32_t *count);
 	/* optional: what records to come have of stacks; never FRAG_STACKS_PYTHON */
 	void (*select_stacks)(void *state, enum frag_stacks stacks);
@@ -202,10 +201,10 @@ struct frag_event {
 	uint32_t ended_count;
 	const struct frag_ended *ended; /* pending blocks that this step ends, in the order
 					 * in which they were freed */
-	struct frag_handle id;  /* as the trace calls the block; where members says so */
+	struct frag_handle id;  /* as the trace calls the block; if set in `members` */
 	struct frag_text text;  /* mark: its name; configure: its value */
 	struct frag_text t_text;        /* t as the trace wrote it; none: of length 0 */
-	double t;               /* microseconds; where members says so */
+	double t;               /* microseconds; if set in `members` */
 	double fraction;        /* set_fraction: 0 to 1, of the device's total */
 	const struct frag_spot *place; /* alloc: where it is at the start; NULL: anywhere */
 };
@@ -218,11 +217,11 @@ struct frag_ended {
 };
 #define FRAG_NEVER UINT64_MAX
 
-/* Pinned host memory, as a snapshot of PyTorch may have it beside the devices. */
+/* Pinned host memory, which a snapshot of PyTorch can have in addition to the devices. */
 struct frag_host_memory {
 	uint64_t events;        /* with those of its segments; 0 and no live_bytes: none recorded */
-	uint64_t peak_bytes;    /* the most that was allocated at once */
-	uint64_t live_bytes, live;      /* allocated at the end; so many blocks */
+	uint64_t peak_bytes;    /* peak of allocated bytes */
+	uint64_t live_bytes, live;      /* allocated at the end: bytes and blocks */
 };
 
 struct frag_trace_options {
@@ -231,21 +230,21 @@ struct frag_trace_options {
 	bool meta;              /* info.meta also where a file has it after the events, at the
 				 * price of reading it twice */
 	bool host;              /* pinned host memory is a device too, after the others */
-	bool sized;             /* the caller has a capacity for the devices: no note says that
-				 * one is taken from a recording */
+	bool sized;             /* the caller has a capacity for the devices: suppresses the note
+				 * about a capacity from a recording */
 	enum frag_stacks stacks;        /* what is read of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 	/*
 	 * optional: does each policy that the trace is for take the next settings, those of a
-	 * configure? -FRAG_EUSAGE with the reason makes the event a bad one. Where it is
-	 * skipped it stays a step, as other policies ignore it anyway, but has no value any
-	 * more; of batches with records it is left out as any other.
+	 * configure? -FRAG_EUSAGE with the reason makes the event a bad one. Where it is skipped
+	 * it stays a step, as other policies ignore it anyway, but has no value any more; in
+	 * batches with records it is skipped as any other.
 	 */
 	int (*configured)(void *ctx, const char *text, size_t length, struct frag_error *err);
 	void *configured_ctx;
 };
 
-/* What is known of the trace; counts grow as it is read. */
+/* Data of the trace so far; counts grow while the trace is read. */
 struct frag_trace_info {
 	const char *path;       /* as it was opened */
 	const char *form;       /* "lines", "object", or the source's name */
@@ -259,15 +258,15 @@ struct frag_trace_info {
 	const struct frag_device_figures *devices;      /* suggested: a run may have others */
 	struct frag_host_memory host;   /* whether or not it is a device of the trace */
 	bool     ends_at_oom;   /* the last request is one that failed in the recording: */
-	uint64_t oom_step, oom_bytes;   /* this one, and nothing tells what would have followed;
-					 * of a trace whose header says so, at its end */
+	uint64_t oom_step, oom_bytes;   /* this one, and later events are unknown; for a trace
+					 * with this in its header, at its end */
 	bool     pytorch;       /* recorded of a program under PyTorch: a snapshot, a profile,
 				 * or a trace whose header names such a recorder */
 };
 
 /*
- * What the numbers in events stand for, and what there was before the first of them.
- * Whoever hands out events has one; who consumes them needs to know no more of it.
+ * The meaning of the numbers in events, and the state at the first event. Each supplier of
+ * events has one; consumers of events need nothing else of it.
  */
 struct frag_symbols {
 	const void *of;
@@ -321,7 +320,10 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 		    const struct frag_device_figures *devices, uint32_t device_count,
 		    const struct frag_trace_options *options, struct frag_error *err);
 
-/* What is known of it so far; lives as long as the trace, and follows it as it is read. */
+/*
+ * Returns the info of the trace so far; valid until the trace is closed, and updated while it is
+ * read.
+ */
 const struct frag_trace_info *frag_trace_info(const struct frag_trace *trace);
 
 /*
@@ -333,17 +335,17 @@ int frag_trace_next(struct frag_trace *trace, struct frag_batch *batch, struct f
 /* True where the input cannot be read twice: reading on costs its producer time. */
 bool frag_trace_is_stream(const struct frag_trace *trace);
 
-/* What the numbers in its events stand for; lives as long as the trace. */
+/* Returns the meaning of the numbers in its events; valid until the trace is closed. */
 const struct frag_symbols *frag_trace_symbols(const struct frag_trace *trace);
 
 /* Closes the source, and releases what the trace has handed out. NULL is fine. */
 void frag_trace_close(struct frag_trace *trace);
 
 /*
- * A tape: all events of a trace in memory, validated and resolved, some 20 to 30 bytes each.
- * It is written once, and read as often as one likes, by several threads side by side. Text
- * of times is not kept (t_text), nor are records; tags and stacks have numbers that are never
- * given to others.
+ * A tape: all events of a trace in memory, validated and resolved, about 20 to 30 bytes each. It
+ * is written once, and read as often as one likes, by several threads side by side. Text of
+ * times is not kept (t_text), nor are records; tags and stacks have numbers that are never given
+ * to others.
  */
 struct frag_tape;
 
@@ -362,9 +364,9 @@ struct frag_tape_options {
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 		  const struct frag_tape_options *options, struct frag_error *err);
 /*
- * The same batch by batch, for who feeds the events to others too: each is written before the
- * next one is asked for. A tape that would take more than `max` bytes is given up (0: any
- * number is fine). NULL: out of memory.
+ * The same batch by batch, for callers that also feed the events to other consumers: each is
+ * written before the next one is read. A tape that would take more than `max` bytes is given up
+ * (0: any number is fine). NULL: out of memory.
  */
 struct frag_tape_writer;
 struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t max);
@@ -378,8 +380,8 @@ void frag_tape_writer_del(struct frag_tape_writer *writer);     /* NULL is fine 
 const struct frag_trace_info *frag_tape_info(const struct frag_tape *tape);
 /* What the numbers in its events stand for: its own tags, not those of the trace. */
 const struct frag_symbols *frag_tape_symbols(const struct frag_tape *tape);
-/* The number of the event that is step `step`, or of the first one after it: events that were
- * left out have a step, and no number. */
+/* The number of the event that is step `step`, or of the first one after it: skipped events have
+ * a step, and no number. */
 uint64_t frag_tape_event(const struct frag_tape *tape, uint64_t step);
 uint64_t frag_tape_bytes(const struct frag_tape *tape);         /* that the events take */
 void frag_tape_del(struct frag_tape *tape);                     /* NULL is fine */

@@ -11,7 +11,7 @@
 #define RECENT_FIRST 256
 #define RECENT_A_LIFE 4         /* places, at least */
 
-/* Places for `size` of the latest, in which those of before stay apart. */
+/* Grows the cache to `size` entries; entries that were distinct stay distinct. */
 static bool widen_recent(struct frag_lives *l, uint64_t size)
 {
 	struct frag_id_cache *r = &l->recent;
@@ -35,7 +35,7 @@ static bool add_to_table(struct frag_lives *l, const struct frag_handle *id, uin
 	return frag_ids_add(&l->live, frag_lives_find_in(l, &l->live, id), slot);
 }
 
-/* All into the table of ids, for good. */
+/* Moves all ids into the table permanently. */
 static bool give_up_recent(struct frag_lives *l)
 {
 	struct frag_id_cache *r = &l->recent;
@@ -52,7 +52,7 @@ static bool give_up_recent(struct frag_lives *l)
 	return true;
 }
 
-/* The place of a new number is taken: whoever has it goes to the table of ids. */
+/* The cache entry of a new number is taken: moves the id in it to the table of ids. */
 static bool make_way(struct frag_lives *l, uint32_t *place)
 {
 	struct frag_id_cache *r = &l->recent;
@@ -362,7 +362,7 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 	return true;
 }
 
-/* Empties one queue. The slots stay as they are until frag_lives_order() recycles them. */
+/* Empties one queue. The slots are unchanged until frag_lives_order() recycles them. */
 static bool block_lifetimes_drain(struct frag_lives *l, uint32_t q, uint64_t step)
 {
 	struct frag_queue *queue = &l->queues[q];

@@ -13,7 +13,8 @@ struct frag_life {
 	uint32_t device, tag;
 	uint32_t recorded;      /* live: a list of its streams, or NO_SLOT; announced and the
 				 * first of its id: the last one */
-	uint32_t waits;         /* pending: for so many streams and its `complete` */
+	uint32_t waits;         /* pending: number of streams that it waits for, plus its
+				 * `complete` */
 	uint32_t next;          /* announced: the next of this id; unused: the next unused */
 	uint32_t stream;
 	uint64_t birth, freed;  /* steps; freed once it is pending */
@@ -34,10 +35,10 @@ struct frag_queue {
 };
 
 /*
- * Ids that are numbers mostly count up, and most blocks go soon. So the latest live block of
- * each remainder has its place here, beside its neighbours; the one that it meets there goes
- * to the seeded table of ids. Ids that an attacker chose, or pointers, meet all the
- * time: that shows, and all go to the table from then on.
+ * Numeric ids usually count up, and most blocks are freed soon. So this cache has an entry for
+ * the latest live block of each remainder, and consecutive ids are adjacent; a block that a new
+ * id displaces moves to the seeded table of ids. Ids that an attacker chose, or pointers,
+ * collide all the time: after too many collisions all ids go to the table.
  */
 struct frag_id_cache {
 	uint32_t *slots;        /* by id modulo their number, a power of two; NO_SLOT: none */
@@ -66,7 +67,7 @@ struct frag_lives {
 };
 
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed);
-void frag_lives_fini(struct frag_lives *l);    /* once more is fine */
+void frag_lives_fini(struct frag_lives *l);    /* calling it again is fine */
 
 static inline struct frag_found frag_lives_find_in(const struct frag_lives *l,
 						   const struct frag_ids *ids,

@@ -62,7 +62,7 @@ static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct fra
 			: (uint32_t)frag_hash_key(id->number, ids->seed);
 }
 
-/* An id as a message shows it: 7, "text", at most some 40 bytes of it. */
+/* An id as a message shows it: 7, "text", at most about 40 bytes of it. */
 #define FRAG_ID_ROOM 300
 const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM]);
 

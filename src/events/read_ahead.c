@@ -51,9 +51,9 @@ void frag_kept_fini(struct frag_owned_batch *k)
 	} while (0)
 
 /*
- * The trace fills what it takes for its own arrays: those of the batch, for as long as it reads
- * it. The tags that the batch's last content freed come along, and are left now, when nobody
- * looks at it any more.
+ * Swaps the arrays of the trace and of the batch while the trace reads this batch. The tags that
+ * the batch's last content freed are swapped too, and released now, when no thread reads that
+ * content any more.
  */
 static void swap_arrays(struct frag_trace *t, struct frag_owned_batch *k)
 {

@@ -1,16 +1,16 @@
 /*
  * read_ahead.h - batches of a trace that others still work on while the next ones are read.
  *
- * A batch of frag_trace_next() borrows from the trace and is over at the next call. A *kept* batch
- * has arrays and texts of its own, so several can be there at once. Who does what:
+ * A batch of frag_trace_next() borrows from the trace and is over at the next call. A *kept*
+ * batch owns its arrays and texts, so several can exist at once. The division of work:
  *
- *   One thread reads: frag_trace_keep() and frag_trace_show() are its alone, and everything else
- *   of the trace is too: ids, lives, names, the source.
- *   Any thread looks at the events of a kept batch, and asks frag_trace_symbols() what the numbers
- *   in them stand for, from when it was handed the batch (through something that orders memory)
- *   until it says that it is done with it. It asks for no number but those of the batches that it
- *   was handed: the tables behind them only grow and never move (base/array_grow.h), and a tag
- *   stays until the places of the batches in which its blocks were freed are used again.
+ * One thread reads: only it calls frag_trace_keep() and frag_trace_show(), and it alone uses all
+ * else of the trace: ids, lifetimes, names, the source. Any thread may read the events of a kept
+ * batch, and resolve the numbers in them with frag_trace_symbols(), from the time that it
+ * receives the batch (through a memory barrier) until it reports the batch as done. It may
+ * resolve only numbers of the batches that it has received: the tables behind them only grow and
+ * never move (base/array_grow.h), and a tag stays valid until the batches in which its blocks
+ * were freed are reused.
  */
 #ifndef EVENTS_READ_AHEAD_H
 #define EVENTS_READ_AHEAD_H
@@ -36,26 +36,36 @@ struct frag_owned_batch {
 };
 
 /*
- * May it be read ahead? Then it is made ready for it: the last batch is over, and what is packed
- * is unpacked in a thread of its own from here on. Not where a program gave the source, which
- * need not be fit for it, nor where batches have records.
+ * Returns true if the trace can be read ahead, and prepares it: the last batch becomes invalid,
+ * and a separate thread decompresses the input from here on. Returns false where a program
+ * supplied the source, which may not support this, or where batches have records.
  */
 bool frag_trace_unpack_in_thread(struct frag_trace *trace);
 
-/* From any thread, for good: who waits for the producer of a stream gets -FRAG_EINTERRUPTED. */
+/*
+ * Stops reading permanently; may be called from any thread. A read that waits for the producer
+ * of a stream returns -FRAG_EINTERRUPTED.
+ */
 void frag_trace_abandon(struct frag_trace *trace);
 
-/* Room for a batch of this trace. False: out of memory; fini is due either way. */
+/*
+ * Allocates a batch of this trace. Returns false on out of memory; fini must be called either
+ * way.
+ */
 bool frag_kept_init(struct frag_owned_batch *kept, const struct frag_trace *trace);
 void frag_kept_fini(struct frag_owned_batch *kept);
 
 /*
- * The next batch into one that nobody looks at any more. What went wrong, as frag_trace_next()
- * says it, and the warnings on the way, stay in it: they are told when everybody is there.
+ * Reads the next batch into one that no thread uses any more. The batch stores the error, as of
+ * frag_trace_next(), and the warnings: they are reported when all consumers have reached this
+ * batch.
  */
 void frag_trace_keep(struct frag_trace *trace, struct frag_owned_batch *kept);
 
-/* Everybody is done with the batches before it: its warnings go to the trace's log, once. */
+/*
+ * To be called when all consumers are done with the previous batches: writes the warnings of
+ * this one to the trace's log, once.
+ */
 void frag_trace_warn(struct frag_trace *trace, struct frag_owned_batch *kept);
 /* And with it: frag_trace_info() goes as far. */
 void frag_trace_show(struct frag_trace *trace, const struct frag_owned_batch *kept);

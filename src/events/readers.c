@@ -6,7 +6,7 @@
 #include "trace/fsb.h"
 #include "trace/reader.h"
 
-/* The last one takes what nobody else knows, and says what is wrong with it. */
+/* The last reader accepts every input that no other reader recognises, and reports its errors. */
 static const struct frag_reader *const readers[] = {
 	&frag_reader_fsb,
 	&frag_reader_pickle,
@@ -20,7 +20,7 @@ static const struct frag_reader *const readers[] = {
 	NULL,
 };
 
-/* The first reader that says yes; NULL where one before it has to see more. */
+/* Returns the first reader that accepts the input; NULL where an earlier one needs more bytes. */
 static const struct frag_reader *ask(const struct frag_input *in)
 {
 	bool last = in->eof || in->end >= FRAG_SNIFF_MAX;

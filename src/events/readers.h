@@ -1,4 +1,4 @@
-/* readers.h - all forms that a trace can have, recognised by their first bytes. */
+/* readers.h - all formats of traces, recognised by their first bytes. */
 #ifndef EVENTS_READERS_H
 #define EVENTS_READERS_H
 

@@ -1,4 +1,4 @@
-/* recording_info.c - what a trace says of the recording that it comes from. */
+/* recording_info.c - queries of the recording from which a trace was made. */
 #include "events/recording_info.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * recording_info.h - what a trace says of the recording that it comes from: the snapshot of
- * PyTorch, or what `meta` of a trace of our own keeps of one.
+ * recording_info.h - queries of the recording from which a trace was made: a snapshot of
+ * PyTorch, or the `meta` that a trace of our own format keeps of one.
  */
 #ifndef EVENTS_RECORDING_INFO_H
 #define EVENTS_RECORDING_INFO_H
@@ -12,8 +12,8 @@
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);
 
 /*
- * The same snapshot from its first record on, as a trace of its own; the other
- * one must outlive it, and is not to be read meanwhile.
+ * Opens the same snapshot from its first record on, as a second trace; the first one must
+ * outlive it, and must not be read meanwhile.
  */
 int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 		     struct frag_error *err);
@@ -22,9 +22,10 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 void frag_trace_reread(const struct frag_trace *trace, enum frag_stacks stacks);
 
 /*
- * Of a snapshot: the segments that the device had and gave, in the order in which they came, each
- * with its place among them by address. *places: by malloc(); NULL, and *count 0, where nobody
- * knows, as with expandable ranges, of which the log has the pages alone. -FRAG_ENOMEM
+ * Of a snapshot: lists the segments that existed at the beginning or were reserved later, in the
+ * order of creation, each with its rank by address. *places is allocated by malloc(); NULL, and
+ * *count 0, where the order is unknown, as with expandable segments, because the log has only
+ * their pages. -FRAG_ENOMEM
  */
 int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t **places,
 		      uint32_t *count);
@@ -35,7 +36,10 @@ int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t 
  */
 const char *frag_trace_recorder(const struct frag_trace *trace);
 
-/* The settings that the header gives beside the recorder; NULL: none. No snapshot's. */
+/*
+ * Returns the settings that the header has in addition to the recorder; NULL: none. Not for
+ * snapshots.
+ */
 const char *frag_trace_alloc_conf(const struct frag_trace *trace);
 
 /* The release of PyTorch, likewise. */
@@ -54,7 +58,10 @@ bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uin
 /* Takes all that out of info.meta. -FRAG_ENOMEM */
 int frag_recorded_find(struct frag_trace *trace, struct frag_error *err);
 
-/* Notes the last request of a batch: the header may say that it failed in the recording. */
+/*
+ * Notes the last request of a batch: according to the header it can be the one that failed in
+ * the recording.
+ */
 void frag_recorded_watch(struct frag_trace *trace, uint32_t count);
 
 /* At the trace's end: was it that request? */

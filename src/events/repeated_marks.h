@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A mark's name with a # in place of each number, for the caller to free; NULL: out of memory. */
+/*
+ * Returns a mark's name with each number replaced by #, owned by the caller; NULL on out of
+ * memory.
+ */
 char *frag_mark_kind(const char *name, size_t length);
 
 /* A mark: where it is, in whatever the caller counts, and its kind, hashed. */
@@ -26,7 +29,7 @@ bool frag_lasting_note(struct frag_lasting_marks *marks, uint64_t at, const char
 
 /*
  * Leaves the marks of the kind whose repeating one comes first; none where none repeats. False:
- * out of memory. free(marks->mark) gives them back.
+ * out of memory. The caller frees marks->mark.
  */
 bool frag_lasting_find(struct frag_lasting_marks *marks);
 
@@ -34,15 +37,15 @@ bool frag_lasting_find(struct frag_lasting_marks *marks);
 uint32_t frag_lasting_begun(const struct frag_lasting_marks *marks, uint64_t at);
 
 /*
- * Does a block live long that is born after the beginning of `before` iterations, and outlives
- * the beginnings of so many more? never: it is not freed.
+ * Is a block long-lived that is allocated after the beginning of `before` iterations, and freed
+ * after the beginnings of `outlived` more? never: it is not freed.
  */
 static inline bool frag_outlasts(uint32_t before, uint32_t outlived, bool never)
 {
 	return outlived >= 2 || (never && (outlived || !before));
 }
 
-/* The same in a trace of so many steps in which no mark repeats. */
+/* The same in a trace of `steps` steps in which no mark repeats. */
 static inline bool frag_outlasts_part(uint64_t birth, uint64_t end, uint64_t steps, bool never)
 {
 	return end - birth >= steps / 2 || (never && birth < steps / 10);

@@ -54,8 +54,8 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 }
 
 /*
- * What became of an id that is not live, found by reading the input once more
- * from its start: the trace keeps out of memory of freed ids.
+ * Describes the history of an id that is not live, by reading the input again from its start:
+ * the trace keeps no record of freed ids.
  */
 static const char *history(struct frag_trace *t, const struct frag_handle *id, char buf[64])
 {
@@ -617,7 +617,7 @@ static int resolve_afford(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* Field by field: of a literal of so many bytes GCC makes `rep stos`, which takes its time. */
+/* Member by member: for a literal of this size GCC emits `rep stos`, which is slow. */
 static inline void resolve_begin_event(struct frag_event *ev, uint64_t step,
 				       const struct frag_record *rec)
 {
@@ -636,7 +636,7 @@ static inline void resolve_begin_event(struct frag_event *ev, uint64_t step,
 	ev->place = NULL;
 }
 
-/* Time and content are noted last: an event that is left out changes neither. */
+/* Time and content are noted last: a skipped event changes neither. */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err)
 {

@@ -10,8 +10,8 @@
  * The stacks of a source without the frames that are not the program's.
  *
  * Where a stack has none of the program's, it is left with those of packages, then with
- * PyTorch's, and at last with all. What is left has numbers of its own, so that stacks that
- * differed in the rest are one.
+ * PyTorch's, and at last with all. The remaining stacks get new numbers, so that stacks that
+ * differed only in removed frames are one.
  */
 struct frag_own_stacks {
 	struct frag_stack_table table;
@@ -19,7 +19,7 @@ struct frag_own_stacks {
 	struct frag_frame *frames;      /* of one stack */
 };
 
-/* Bad events that were left out, by kind. */
+/* Skipped bad events, by kind. */
 #define FRAG_KINDS_MAX 32
 struct frag_kind_count {
 	const char *kind;
@@ -32,7 +32,7 @@ struct frag_trace {
 	void *state;
 	struct frag_trace_options options;
 	struct frag_trace_info info;    /* of what has been read */
-	struct frag_trace_info shown;   /* of what has been handed out: what everybody else sees */
+	struct frag_trace_info shown;   /* of the batches handed out: the state that callers see */
 	struct frag_input *input;       /* that the source reads on; NULL: it has read all */
 	bool ours;                      /* the source is a reader's of this program */
 	struct frag_devices devices;
@@ -60,10 +60,10 @@ struct frag_trace {
 	struct frag_symbols symbols;
 	uint64_t step;                  /* of the next record */
 	uint64_t long_text;             /* bytes of long names and ids so far */
-	uint32_t lives_afforded;        /* so many at once are known to be no matter */
+	uint32_t lives_afforded;        /* this number of live blocks is known to be affordable */
 	double   last_t;
 	bool     any_t, warned_t;
-	bool     stretch;               /* the source has a stretch that is not used up */
+	bool     stretch;               /* the source has a buffer that is not used up */
 	struct frag_kind_count kinds[FRAG_KINDS_MAX];
 	uint32_t kind_count;
 };
@@ -75,20 +75,23 @@ static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_
 }
 
 /*
- * One record to one event of this batch. -FRAG_ETRACE with *kind, what it is in
- * words, for an event that is bad in itself; nothing has changed then.
+ * Resolves one record to one event of this batch. Returns -FRAG_ETRACE and sets *kind, a short
+ * description, for an event that is bad in itself; nothing has changed then.
  */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err);
 
-#define FRAG_BATCH 1024         /* events, at the most */
+#define FRAG_BATCH 1024         /* events, at most */
 
 /* frag_trace_next(), but that frag_trace_info() stays behind. */
 int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err);
-/* What the last batch borrowed is over. The next one says so by itself. */
+/*
+ * Ends the validity of the texts that the last batch borrowed. Reading the next batch does so
+ * too.
+ */
 void frag_batch_over(struct frag_trace *t);
 
-/* Counts a bad event that is left out, and keeps the message of the first of its kind. */
+/* Counts a skipped bad event, and keeps the message of the first of its kind. */
 void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
-/* What is needed while the tape is written. */
+/* The state while the tape is written. */
 struct frag_tape_writer {
 	struct frag_tape *tape;         /* NULL: it became too large, and was given up */
 	uint64_t max;                   /* bytes that it may take; 0: any number */
@@ -87,7 +87,7 @@ static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *
 		if (!frag_grow(&t->spots, &t->spot_capacity, (uint64_t)t->alloc_count + 1,
 			       sizeof(*t->spots)))
 			return false;
-		/* blocks of the beginning come first, but one of them may be without a place */
+		/* initial blocks come first, but some of them may have no place */
 		while (t->spot_count < t->alloc_count)
 			t->spots[t->spot_count++] = (struct frag_spot){ .initial = UINT32_MAX };
 		t->spots[t->spot_count++] = *ev->place;
@@ -136,7 +136,7 @@ static bool add_time(struct frag_tape *t, const struct frag_event *ev)
 	return true;
 }
 
-/* Events that were left out keep their number: a gap. */
+/* Skipped events keep their number: a gap. */
 static bool tape_add_gap(struct frag_tape *t, uint64_t step)
 {
 	const struct frag_tape_gap *last = t->gap_count ? &t->gaps[t->gap_count - 1] : NULL;
@@ -163,8 +163,8 @@ static bool add_stride(struct frag_tape *t)
 }
 
 /*
- * The parts beside the array refer to this event by t->count, so the count grows
- * last. Nothing is undone where the host is out of memory, as the tape is then deleted.
+ * The other lists refer to this event by t->count, so the count grows last. Nothing is undone
+ * where the host is out of memory, as the tape is then deleted.
  */
 static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
 			   struct frag_text tag)
@@ -214,7 +214,7 @@ static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 	return 0;
 }
 
-/* Gives the room back that growing has left. */
+/* Releases the unused capacity of an array. */
 static void tape_trim(void *array, uint32_t count, size_t size)
 {
 	void *from, *less;
@@ -319,8 +319,8 @@ struct frag_tape *frag_tape_finish(struct frag_tape_writer *w)
 }
 
 /*
- * Each batch is copied before the next one is asked for, as the trace may then
- * reuse the numbers of tags that no block has any more.
+ * Each batch is copied before the next one is read, because the trace may then reuse the numbers
+ * of tags that no block has any more.
  */
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 		  const struct frag_tape_options *options, struct frag_error *err)
@@ -541,7 +541,10 @@ static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
 		ev->text = frag_tape_text(t->texts, rare);
 }
 
-/* What few events have. One by one: of a literal of so many bytes GCC makes a slow `rep stos`. */
+/*
+ * Clears the members that few events use. Member by member: for a literal of this size GCC emits
+ * a slow `rep stos`.
+ */
 static inline void clear_rest(struct frag_event *ev)
 {
 	ev->bytes = 0;

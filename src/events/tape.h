@@ -1,14 +1,13 @@
 /*
- * tape.h - the events of a trace in memory, small.
+ * tape.h - the events of a trace in memory, in a compact format.
  *
- * For the files of this room, and for who takes from a tape what he needs himself:
- * engine/tape_player.c, and the room of iterations, which looks at all events for a few of their
- * members.
+ * For the files of this module, and for readers of single members of events:
+ * engine/tape_player.c, and the module iterations.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
- * times. What many events have in common (tag, stack, device, stream, pool, and which members
- * the trace gave) is a *site*, written down once. A free names its alloc, and so its id. What
- * is rare (a text, a fraction, pending blocks that end) is in a list beside, in the order
+ * times. Values that many events share (tag, stack, device, stream, pool, and the members that
+ * the trace gave) are stored once, as a *site*. A free refers to its alloc, and so to its id.
+ * Rare values (a text, a fraction, pending blocks that end) are in a separate list, in the order
  * of events: a reader walks through both.
  */
 #ifndef EVENTS_TAPE_H
@@ -43,7 +42,7 @@ static inline bool frag_tape_is_alloc(const struct frag_tape_event *e)
 	return frag_tape_op(e) == FRAG_OP_ALLOC;
 }
 
-/* An alloc or a free, neither of which waits for anything or has anything beside it. */
+/* Is the event an alloc or a free without waits and without an entry in the list of rare values? */
 static inline bool frag_tape_is_plain(const struct frag_tape_event *e)
 {
 	return (e->word & ((1 << FRAG_TAPE_VALUE_SHIFT) - 1)) <= FRAG_OP_FREE;
@@ -85,12 +84,12 @@ struct frag_tape {
 	uint32_t *allocs_before;        /* of every FRAG_TAPE_STRIDE-th event */
 	struct frag_ended *ended;
 	char *texts;                    /* ids: their length in 8 bytes, and they; other texts */
-	struct frag_tags tags;          /* nobody leaves them */
+	struct frag_tags tags;          /* no tag is ever released */
 	uint32_t count, capacity, alloc_count, alloc_capacity, time_capacity;
 	uint32_t spot_count, spot_capacity, site_count, site_capacity, rare_count, rare_capacity;
 	uint32_t gap_count, gap_capacity, stride_capacity, ended_count, ended_capacity;
 	uint32_t text_bytes, text_capacity;
-	bool resized;                   /* all but the events is another tape's */
+	bool resized;                   /* another tape owns everything except the events */
 	bool part;			/* of one device: texts and tags are another tape's */
 	struct frag_trace_info info;	/* of a part, */
 	uint32_t device;		/* and which device of the trace it is */
@@ -112,10 +111,10 @@ struct frag_tape_reader {
 
 /* A tape again, with blocks of other sizes. */
 /*
- * The same events, but the n-th alloc has sizes[which[n]] bytes, each below FRAG_SIZE_LIMIT.
- * Segments from before the first event do not fit such blocks: their blocks are requests as any.
- * It has events of its own, 16 bytes each, and shares all else with `from`, which must outlive
- * it. NULL: out of memory.
+ * Returns a tape of the same events, in which the n-th alloc has sizes[which[n]] bytes, each
+ * below FRAG_SIZE_LIMIT. Segments from before the first event do not match such blocks: their
+ * blocks are ordinary requests. The new tape owns its events, 16 bytes each, and shares all else
+ * with `from`, which must outlive it. Returns NULL on out of memory.
  */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes);

@@ -317,7 +317,7 @@ static void report_left_out(struct frag_trace *t)
 			 t->kinds[i].count == 1 ? "" : "s", t->kinds[i].kind, t->kinds[i].first);
 		t->options.log.warn(t->options.log.ctx, message);
 	}
-	t->kind_count = 0;      /* once, however often the end is asked for */
+	t->kind_count = 0;      /* once, however often the end is read */
 }
 
 void frag_batch_over(struct frag_trace *t)
@@ -343,8 +343,8 @@ static void finish_ended(struct frag_trace *t, uint32_t count)
 }
 
 /*
- * The next records of the stretch, at most AHEAD. What stopped it: 1, it is full;
- * 0, the stretch is used up; or what is wrong with the record behind them.
+ * Takes the next records of the source's buffer, at most AHEAD. Returns 1 if AHEAD is reached, 0
+ * if the buffer is used up, or the error of the record after them.
  */
 static int take_records(struct frag_trace *t, struct frag_record *ahead, uint32_t *count,
 			const char **kind, struct frag_error *err)
@@ -398,9 +398,9 @@ static bool own_stack(struct frag_trace *t, struct frag_record *rec)
 }
 
 /*
- * Fills the batch from the source's present stretch; *count grows. Ids may be
- * anywhere in a table larger than the caches: a few records are decoded ahead,
- * so that their entries come while others are resolved.
+ * Fills the batch from the source's present buffer; *count grows. Ids may be anywhere in a table
+ * larger than the caches: a few records are decoded ahead, so that their entries come while
+ * others are resolved.
  */
 static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *err)
 {
@@ -442,8 +442,8 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 }
 
 /*
- * An empty batch means the end of the trace, so stretches all of whose events were
- * left out are passed over.
+ * An empty batch means the end of the trace, so buffers with only skipped events are passed
+ * over.
  */
 int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
 {
@@ -468,7 +468,8 @@ int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_
 		if (count == 0) {
 			report_left_out(t);
 			/*
-			 * nobody asks for ids any more, and most there is are blocks that live on
+			 * ids are not needed any more, and most entries are blocks that are
+			 * never freed
 			 */
 			frag_lives_fini(&t->lives);
 		}
@@ -487,7 +488,7 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	int rc;
 
 	FRAG_ASSERT(t && batch);
-	/* lenient reads the messages of what it leaves out */
+	/* lenient reads the messages of the events that it skips */
 	rc = frag_read_batch(t, batch, err ? err : &own);
 	t->shown = t->info;
 	return rc;
