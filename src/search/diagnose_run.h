@@ -37,8 +37,8 @@ struct frag_diagnosis {
 /*
  * Finds the live blocks at the peak of each device, for the runs of one policy on all devices of
  * the trace. sim: the simulation that has just made these runs, for those whose peak is at their
- * end; only these are answered. NULL: simulates again, device after device, and skips those that
- * are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ * end; only these are answered. NULL: simulates again up to each peak in turn, and skips devices
+ * that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
 int frag_answer_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
 		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,

@@ -105,8 +105,8 @@ struct frag_change_found {
 	struct frag_choice undo;
 	uint64_t undo_reserved;
 	/*
-	 * the other pairs, all with a smaller increase of reserved bytes; none if this is the
-	 * only pair
+	 * all pairs that were compared; this one has the largest increase of reserved bytes.
+	 * None if there is only one
 	 */
 	const struct frag_change_pair *pairs;
 	uint32_t pair_count;
@@ -126,7 +126,7 @@ int64_t frag_change_of(const struct frag_change_row *row);
 /*
  * What changed about a row with other live bytes: "new", "gone", "larger", "smaller" (requests
  * of the same number), "more requests", "fewer requests", "live longer", "freed earlier" (equal
- * requests, with more or fewer live bytes at the peak); "" where none of these is proven.
+ * requests, with more or fewer bytes live concurrently); "" where none of these is proven.
  */
 const char *frag_change_word(const struct frag_change_row *row);
 
