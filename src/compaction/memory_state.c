@@ -29,7 +29,7 @@ static void memory_state_add_segment(struct painter *p, const struct frag_segmen
 	};
 }
 
-/* Bytes of a free block that cannot go back by themselves. */
+/* The non-releasable bytes of a free block: those outside whole pages. */
 static uint64_t held_back(const struct frag_block_view *b, uint64_t page)
 {
 	const uint64_t first = (b->offset + page - 1) / page * page;
@@ -97,7 +97,7 @@ static int memory_state_by_ordinal(const void *a, const void *b)
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* A segment without live blocks goes back, all of it; but an initial pool never does. */
+/* All free bytes of a segment without live blocks are releasable, except in an initial pool. */
 static void memory_state_settle(struct frag_memory_state *scene)
 {
 	for (uint32_t i = 0; i < scene->segment_count; i++) {

@@ -1,6 +1,6 @@
 /*
- * memory_state.h - the memory of a device at a moment: its segments, their blocks, and whose
- * those are.
+ * memory_state.h - the memory of a device at one step: its segments, their blocks, and the tags
+ * of the blocks.
  */
 #ifndef COMPACTION_MEMORY_STATE_H
 #define COMPACTION_MEMORY_STATE_H
@@ -11,10 +11,10 @@
 
 struct frag_scene_block {
 	uint64_t offset, bytes; /* within the segment */
-	uint64_t requested;     /* of those that somebody has */
+	uint64_t requested;     /* of a block with a slot */
 	uint64_t birth;         /* step; likewise, as the next two */
 	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame() */
-	uint32_t slot;          /* FRAG_NO_SLOT: nobody's, or no longer */
+	uint32_t slot;          /* FRAG_NO_SLOT: unknown, or already freed */
 	frag_block block;       /* its handle */
 	uint8_t state;          /* enum frag_state */
 };
@@ -24,10 +24,10 @@ struct frag_scene_segment {
 	uint64_t page;          /* of a range; else 0 */
 	uint64_t slot_size;     /* of a carved slab; else 0 */
 	uint64_t free;          /* bytes of free blocks */
-	uint64_t non_releasable;      /* of them, those that live blocks keep from going back */
+	uint64_t non_releasable;      /* of them, those that live blocks keep reserved */
 	uint64_t live;          /* bytes of allocated and pending blocks */
 	uint32_t pins;          /* how many those are */
-	uint32_t fixed;         /* of them, pending ones and nobody's: they are not moved */
+	uint32_t fixed;         /* of them, pending ones and those without a slot: not moved */
 	uint32_t first, count;  /* of its blocks, in the order of their offsets */
 	uint32_t ordinal, pool;
 	frag_list list;
@@ -40,20 +40,20 @@ struct frag_memory_state {
 	uint32_t segment_count, segment_capacity, block_count, block_capacity;
 };
 
-/* Whose a block is. */
+/* The allocation that a block belongs to. */
 struct frag_scene_owner {
 	uint64_t birth;
 	uint32_t tag, stack;
-	uint32_t slot;          /* one more than it is; 0: nobody's */
+	uint32_t slot;          /* the slot plus 1; 0: unknown */
 };
 
 /*
- * As the heap is now. owners: `count` of them, by a block's handle; NULL: each allocated block is
- * somebody's, and nothing is known of whom. To be released also where this fails. -FRAG_ENOMEM
+ * Copies the present state of the heap. owners: `count` of them, by a block's handle; NULL: each
+ * allocated block has an unknown owner. Call frag_scene_fini() also after a failure. -FRAG_ENOMEM
  */
 int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *heap,
 		    const struct frag_scene_owner *owners, uint32_t count);
-void frag_scene_fini(struct frag_memory_state *scene); /* one that is zeroed is fine */
+void frag_scene_fini(struct frag_memory_state *scene); /* a zeroed one is valid */
 
 static inline bool frag_is_live(const struct frag_scene_block *b)
 {

@@ -1,4 +1,4 @@
-/* move_candidates.c - what could be moved so that a refused request is served. */
+/* move_candidates.c - finds blocks whose relocation satisfies a refused request. */
 #include "compaction/move_candidates.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct frag_cover_item {
 	uint32_t number;        /* the caller's own */
 };
 
-/* Steps of the search: so many decide some hundred segments, in some milliseconds. */
+/* Steps of the search: enough for about a hundred segments, within milliseconds. */
 #define FRAG_COVER_NODES 300000
 
 struct min_cost_cover_search {
@@ -38,7 +38,7 @@ static int by_ratio(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The least that the rest costs from item i on, were there parts of one; UINT64_MAX: not enough. */
+/* Minimum cost of the items from i on, if parts of an item counted; UINT64_MAX: not enough. */
 static uint64_t bound(const struct min_cost_cover_search *s, uint32_t i, uint64_t rest)
 {
 	uint64_t cost = 0;
@@ -92,10 +92,9 @@ static void branch(struct min_cost_cover_search *s, uint64_t need)
 }
 
 /*
- * Branch and bound over subsets: chosen, with room for twice `count`, begins with the numbers of
- * those that together gain `need` at the minimum cost, *chosen_count of them; the items are put in
- * another order. *exact: no subset is cheaper; else the search ended after FRAG_COVER_NODES
- * steps. False: all of them are not enough.
+ * Branch and bound over subsets: stores in chosen, of length twice `count`, the *chosen_count
+ * items that together gain `need` at the minimum cost; reorders the items. *exact: no subset is
+ * cheaper; else the search ended after FRAG_COVER_NODES steps. False: all items are not enough.
  */
 static bool frag_cover_find(struct frag_cover_item *items, uint32_t count, uint64_t need,
 		     uint32_t *chosen, uint32_t *chosen_count, bool *exact)
@@ -116,12 +115,12 @@ static bool frag_cover_find(struct frag_cover_item *items, uint32_t count, uint6
 	return s.best_count > 0;
 }
 
-/* Blocks of the scene, from the first up to before the end. */
+/* Blocks of the memory state, from `first` up to but excluding `end`. */
 struct run {
 	uint32_t first, end;
 };
 
-/* A segment, or a page of a range, that would go back: what that gains, by either count. */
+/* A segment, or a page of a range, to be released, with its gain by either count. */
 enum { BY_FREE, BY_ALL, COUNTS };
 struct unit {
 	struct run run;
@@ -293,7 +292,7 @@ static void add_to_page(struct search *s, const struct frag_scene_segment *seg, 
 	u->wall = u->wall || !(b->state == FRAG_FREE || frag_is_movable(b));
 }
 
-/* Pages that are free throughout go back by themselves: nothing is gained by them. */
+/* Pages without live blocks are released without a relocation: their gain is 0. */
 static void settle_pages(struct search *s, uint32_t first)
 {
 	for (uint32_t i = first; i < s->unit_count; i++)
@@ -449,7 +448,7 @@ static int move_candidates_by_size(const void *a, const void *b)
 	return x->block < y->block ? -1 : 1;
 }
 
-/* The blocks of a candidate, sorted as they are to be put back. */
+/* Lists the blocks of a candidate, in the order of their relocation. */
 static bool list_blocks(const struct search *s, const struct option *o,
 			struct frag_move_candidate *to)
 {

@@ -1,12 +1,12 @@
 /*
- * move_candidates.h - what could be moved so that a refused request is served: candidates, none
- * of them tried.
+ * move_candidates.h - lists blocks whose relocation would satisfy a refused request. The
+ * candidates are not tried.
  *
- * A window is a run of neighbours on the list where the request is searched for, large enough for
- * it. An evacuation is of whole segments, or pages of a range, that go back to the device then:
- * one of them, or the cheapest several. What it gains is counted in two ways: the free bytes, for
- * what is moved takes as much elsewhere, and all of it, for what is moved may find holes. What a
- * move costs is the bytes, and so many for each block.
+ * A window is a range of adjacent blocks in the pool of the request, large enough for it. An
+ * evacuation empties whole segments, or pages of a range, which are then released: one of them,
+ * or the cheapest several. Its gain is counted in two ways: only the free bytes, if the moved
+ * blocks need new memory, and all bytes, if they fit in free blocks. The cost of a move is its
+ * bytes, plus a constant for each block.
  */
 #ifndef COMPACTION_MOVE_CANDIDATES_H
 #define COMPACTION_MOVE_CANDIDATES_H
@@ -20,7 +20,7 @@
 struct frag_move_target {
 	frag_list list;         /* where it is searched for; FRAG_NO_LIST: anywhere in its pool */
 	uint32_t pool;
-	uint64_t need;          /* of a block that serves it */
+	uint64_t need;          /* bytes of a block that satisfies it */
 	uint64_t missing;       /* of what was requested of the device */
 	uint64_t left;          /* what that had; UINT64_MAX: no limit */
 	uint64_t block_cost;
@@ -28,7 +28,7 @@ struct frag_move_target {
 
 struct frag_move_candidate {
 	uint64_t cost, bytes;
-	uint32_t *blocks;       /* indexes into the scene's: the largest first, equals by address */
+	uint32_t *blocks;       /* indexes into the state's: the largest first, equals by address */
 	uint32_t count;
 };
 

@@ -1,4 +1,4 @@
-/* compare.c - runs beside other runs: the groups, and how each policy compares. */
+/* compare.c - compares runs with other runs: the groups, and the result of each policy. */
 #include "compare/compare.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "compare/run_pairs.h"
 #include "metrics/metric.h"
 
-/* How far the peak is above what no policy can do without, in percent of that. */
+/* How far the peak is above the lower bound, in percent of the lower bound. */
 static double over_bound(const struct frag_result *r)
 {
 	if (!r->lower_bound)
@@ -100,9 +100,8 @@ bool frag_results_comparable(const struct frag_result *base, const struct frag_r
 }
 
 /*
- * A figure that both lack has not changed; one that only one side has did, but
- * nobody can say for better or worse. One that the other's file is too old for is
- * not compared.
+ * A metric that both runs lack is unchanged. A metric that only one run has is changed, neither
+ * better nor worse. A metric that an older file does not contain is not compared.
  */
 struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
@@ -228,7 +227,7 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 	g->runs = runs;
 	g->many_devices = on_many_devices(runs);
 	g->base = c->policies ? NULL : frag_find_trace(c->base_list, runs);
-	/* of what was not read to its end nobody can say */
+	/* the contents of a partly read trace are not comparable */
 	g->changed = g->base && g->base->complete && runs->complete
 		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,

@@ -1,8 +1,8 @@
 /*
- * compare.h - runs beside other runs: what differs, where, and what it means.
+ * compare.h - compares runs with other runs: the differences, their places, and a verdict.
  *
- * The base of a run is the first policy of its own trace (policies are
- * compared), or its counterpart in a file (runs are compared).
+ * The base of a run is the first policy of the same trace (policies are compared), or its
+ * counterpart in a file (runs are compared).
  */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
@@ -22,12 +22,12 @@ enum frag_verdict {
 };
 
 struct frag_figure {
-	const char *path;       /* as frag_result_value() knows it, or a name of its own */
+	const char *path;       /* a path of frag_result_value(), or another name */
 	enum frag_unit unit;
 	bool more_is_better;
 	bool decides; /* a pair's verdict follows from these, `any` of fragsim-run(1), Conditions */
 	bool of_end;            /* how a run ended: compared whether it finished or not */
-	bool optional;          /* left out where neither run has it, and nobody asked */
+	bool optional;          /* omitted if neither run has it, except on request */
 	bool of_peaks;          /* made of peaks: says nothing where those are cut */
 	/* NULL: the value at the path */
 	double (*value)(const struct frag_result *result);
@@ -37,7 +37,7 @@ struct frag_figure {
 #define FRAG_FIGURE_ONE_FIGURE + 1
 #define FRAG_FIGURE_ONE(name, unit, since, peak, pool, rows, diff, text) FRAG_FIGURE_ONE_##diff
 
-/* The names of those that tables show by themselves. */
+/* The metrics that tables show in separate columns. */
 enum frag_figure_name {
 	FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 	FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
@@ -49,9 +49,9 @@ enum frag_figure_name {
 extern const struct frag_figure frag_figures[FRAG_FIGURES];
 
 /*
- * Went both equally far? The figures of a run that ended early are those of its beginning:
- * they can be held against one that ended at the same step, and no other. Its peaks cannot:
- * how high they would have gone nobody knows.
+ * Did both runs end at the same step? The metrics of a run that ended early describe its
+ * beginning: only a run that ended at the same step is comparable. Its peaks are never
+ * comparable, as later steps could exceed them.
  */
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result);
 bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result);
@@ -59,7 +59,7 @@ bool frag_peaks_comparable(const struct frag_result *base, const struct frag_res
 /* Is it a peak, or made of peaks? Those are known of a run that finished only. */
 bool frag_figure_is_of_peaks(const struct frag_figure *figure);
 
-/* As it is shown: percentages with four decimals. False: it has none here. */
+/* The value in the precision of the output: percentages with four decimals. False: no value. */
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
 		       double *value);
 
@@ -78,7 +78,7 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
 				      const struct frag_result *result);
 
-/* Is it one that a list of all figures has a line for? */
+/* Does a list of all metrics have a line for this one? */
 bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change);
 
 const char *frag_verdict_name(enum frag_verdict verdict);
@@ -92,7 +92,7 @@ struct frag_pair {
 	char *conditions;               /* what differs in them, one a line; NULL: nothing */
 };
 
-/* A figure of the two, as far as it is there. */
+/* The change of one metric of the pair, for the runs that exist. */
 struct frag_change frag_pair_change(const struct frag_figure *figure,
 				    const struct frag_pair *pair);
 
@@ -121,14 +121,14 @@ struct frag_comparison {
 };
 
 /*
- * The runs of trace `index` of `now` beside their base, into group[index]; may be
- * called for several traces at once. frag_comparison_begin makes room for them.
+ * Compares the runs of trace `index` of `now` with their base, into group[index]; threads may
+ * call it for several traces at once. frag_comparison_begin allocates the groups.
  */
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err);
 int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag_runs *runs,
 			  struct frag_error *err);
 
-/* Both sets are whole: every trace of `now` beside its counterpart in `base`. */
+/* Both sets are whole: compares every trace of `now` with its counterpart in `base`. */
 int frag_comparison_files(struct frag_comparison *c, struct frag_error *err);
 
 /* After the last trace: traces and runs that only the base has, and the tool. */
@@ -149,7 +149,7 @@ struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c);
 struct frag_policy_summary {
 	const struct frag_run *run;     /* one of its runs: the name; never NULL */
 	uint32_t runs, survived;        /* without an OOM */
-	uint32_t ratios;                /* runs of the mean: both survived */
+	uint32_t ratios;                /* runs of the mean: both fit */
 	double ratio;                   /* geometric mean of peak reserved over the base's */
 	double over_bound;              /* the same of it over the lower bound, in percent above */
 	double fi_device;               /* mean difference in points of fi_device.mean */

@@ -142,7 +142,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 		c->text, c->path, frag_near_hint(&near, "", hint));
 }
 
-/* "PATH OP" of the text; *rest follows. */
+/* Parses "PATH OP" at the start of the text; stores the end of it. */
 static int parse_head(struct frag_condition *c, const char *text, const char **rest,
 		      struct frag_error *err)
 {
@@ -202,8 +202,8 @@ static int condition_parse(struct frag_condition *c, const char *text, struct fr
 }
 
 /*
- * `any` stands for several conditions with one text. They are implied: one whose
- * figure a run does not have says nothing, where one that was written is an error.
+ * `any` stands for several conditions with one text. These are implied: an implied condition
+ * without a value in the run does not hold; for a written one that is an error.
  */
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err)
@@ -272,7 +272,7 @@ static bool has_value(const struct frag_condition *c, const struct frag_result *
 	return frag_result_value(run, c->path, &ignored, &absent) && !absent;
 }
 
-/* How a run comes to a value that it does not have; base: it is the one compared with. */
+/* Names the option that adds a missing value to a run; base: the run is the baseline. */
 static const char *advice(const struct frag_condition *c, const struct frag_result *run, bool base)
 {
 	if (strncmp(c->path, "modelled.", strlen("modelled.")) == 0)
@@ -323,8 +323,8 @@ static void describe_change(char buf[160], double value, double base, const char
 }
 
 /*
- * Value and base are compared as they are shown, so that the verdict can be
- * checked against the printed result.
+ * Compares value and base in the precision of the output, so that a reader can check the verdict
+ * against the printed result.
  */
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
 			 const struct frag_result *base, const char *who,
@@ -338,7 +338,7 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	*found = (struct frag_finding){ .condition = c };
 	if (c->implied && !(has_value(c, run) && (!base || has_value(c, base))))
 		return 0;
-	/* a bound that is no change can be judged beside an older file too */
+	/* an absolute bound can be judged with an older baseline too */
 	if (c->kind == FRAG_ABSOLUTE && base && frag_result_unread(base, c->path))
 		base = NULL;
 	rc = condition_value_of(c, run, false, who, &found->value, text, err);

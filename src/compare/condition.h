@@ -15,7 +15,7 @@ struct frag_condition {
 	char text[160];         /* as written */
 	enum frag_bound kind;   /* the changes are those against a baseline */
 	double bound;
-	bool implied;           /* nobody wrote this path: without a value it does not hold */
+	bool implied;           /* by `any`: without a value the condition does not hold */
 	bool of_gate;           /* --gate's own: a change is judged of comparable runs only */
 };
 
@@ -25,34 +25,33 @@ struct frag_condition {
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err);
 
-/* -FRAG_EUSAGE where the condition is a change, for who has no baseline. */
+/* -FRAG_EUSAGE if the condition is a change, for commands without a baseline. */
 int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err);
 
 /* What a condition found. */
 struct frag_finding {
 	const struct frag_condition *condition;
 	bool has_base;
-	double base, value;     /* as they are shown */
+	double base, value;     /* in the precision of the output */
 	char line[512];         /* which value, which bound */
 };
 
 /*
- * 1: it holds, and *found says why; 0: not. base is needed for a change only, and
- * may be NULL else. who is the run's name, for a message: -FRAG_EUSAGE where the
- * path has no value in it.
+ * Returns 1 if it holds, and fills *found with the reason; 0 if not. base may be NULL, except for
+ * a change. Messages name the run by `who`. -FRAG_EUSAGE: the run has no value at the path.
  */
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
 			 const struct frag_result *base, const char *who,
 			 struct frag_finding *found, struct frag_error *err);
 
 /*
- * The same for who has a few figures and no baseline: the path must be one of these, which NULL
- * ends. -FRAG_EUSAGE
+ * The same for a command with a few values and no baseline: the path must be one of `paths`,
+ * which NULL ends. -FRAG_EUSAGE
  */
 int frag_condition_among(struct frag_condition *c, const char *text, const char *const *paths,
 			 struct frag_error *err);
 
-/* Does it hold of this value? Then *found says why. INFINITY: there is none, however large. */
+/* Does it hold for this value? Then *found has the reason. INFINITY: no value exists. */
 bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found);
 
 #endif

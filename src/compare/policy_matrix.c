@@ -209,7 +209,7 @@ static const struct frag_timeline *divergence_timeline(const struct frag_diverge
 	return &watch_of(p, i, device)->timeline;
 }
 
-/* What becomes of one trace. */
+/* The simulations of one trace, and their state. */
 struct job {
 	const struct frag_sweep *sweep;
 	struct frag_runs *runs;
@@ -318,8 +318,8 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 }
 
 /*
- * Figures are copied out, as the simulations go when their trace is done: memory
- * does not grow with what was simulated.
+ * Copies the metrics, as the simulations are freed with their trace: memory does not grow with
+ * the number of simulated traces.
  */
 static int policy_matrix_keep_runs(struct job *job, bool interrupted, struct frag_error *err)
 {
@@ -384,7 +384,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 		interrupted = rc;
 	else if (rc)
 		return rc;
-	/* a pipe that nobody reads on ends without a report of its last batch */
+	/* a pipe without a reader ends without a report of its last batch */
 	divergence_compare(job->divergence);
 	rc = policy_matrix_keep_runs(job, interrupted != 0, err);
 	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
@@ -439,8 +439,8 @@ static int policy_matrix_prepare(const struct frag_sweep *s, struct frag_run_set
 }
 
 /*
- * One worker a trace, as long as there are processors; what is left of them goes
- * to the policies within each. Warnings come in the order of the traces, whoever was done first.
+ * One worker a trace, up to the number of processors; the remaining processors work on the
+ * policies within each trace. Warnings are printed in the order of the traces.
  */
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {

@@ -1,9 +1,8 @@
 /*
  * policy_matrix.h - every policy on every trace, on all processors.
  *
- * A trace is read once for all its policies. Several traces are worked on at a
- * time; what comes out is in their order, whoever was done first, and of a
- * trace that is done only its figures are kept.
+ * A trace is read once for all its policies. Several traces are simulated in parallel. The
+ * output is in the order of the traces; of a finished trace only the metrics are kept.
  */
 #ifndef COMPARE_POLICY_MATRIX_H
 #define COMPARE_POLICY_MATRIX_H

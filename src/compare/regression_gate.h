@@ -12,7 +12,7 @@
 struct frag_broken {
 	const struct frag_group *group;
 	const struct frag_pair *pair;   /* NULL: the trace itself */
-	bool alone;             /* a change is asked for, and one side is missing */
+	bool alone;             /* the condition is a change, and one side is missing */
 	struct frag_finding found;      /* of a run that is not alone; of a trace the line only */
 };
 
@@ -50,7 +50,7 @@ bool frag_gate_judges(const struct frag_gate *gate);
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair);
 
-/* Why, in words. */
+/* The reason, as text. */
 const char *frag_broken_text(const struct frag_broken *broken);
 
 #endif

@@ -143,7 +143,7 @@ struct frag_runs *frag_find_trace(const struct frag_trace_list *list, const stru
 	return NULL;
 }
 
-/* As it is written; its keys; and any on the device. */
+/* The name of a run: its policy text, its keys, or its device alone. */
 static struct frag_name run_name(const struct frag_run *run, enum frag_run_key kind)
 {
 	struct frag_name name = { .device = run->result.device, .text = "", .more = "" };
@@ -189,9 +189,9 @@ struct frag_run *frag_first_run(const struct frag_run_list *list, const struct f
 }
 
 /*
- * As it is written, else by its keys. Of several that are alike, the first belongs
- * to the first of those on the other side, the second to the second; the last to all
- * for which there is none left.
+ * Finds the counterpart by the policy text, else by its keys. Of several alike runs, the first
+ * belongs to the first one of the other side, the second to the second; the last belongs to all
+ * that have no other counterpart.
  */
 static struct frag_run *find_like(const struct frag_run_list *list, const struct frag_run_list *of,
 				  uint32_t i)
@@ -218,7 +218,7 @@ struct frag_run *frag_find_run(const struct frag_run_list *list, const struct fr
 	FRAG_ASSERT(i < of->runs->count);
 	if (like)
 		return like;
-	/* other policies on both sides: the first beside the first, and so on */
+	/* other policies on both sides: pairs the first with the first, and so on */
 	if (runs->count != of->runs->count
 	    || runs->run[i].result.device != of->runs->run[i].result.device
 	    || find_like(of, list, i))
@@ -235,7 +235,7 @@ static enum frag_verdict run_pairs_join(enum frag_verdict a, enum frag_verdict b
 	return b == FRAG_CHANGED ? a : FRAG_MIXED;
 }
 
-/* What decides says better or worse; other figures that differ say that something did. */
+/* Metrics that decide give better or worse; other metrics that differ give changed. */
 static enum frag_verdict run_pairs_verdict_of(const struct frag_result *base,
 					      const struct frag_result *run)
 {
@@ -256,7 +256,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* How far apart: reserved counts first. */
+/* Is the difference of a larger than that of b? Reserved counts first. */
 static bool farther(const struct frag_divergence_point *a, const struct frag_divergence_point *b)
 {
 	uint64_t x = distance(a->reserved, a->base_reserved);
@@ -312,8 +312,8 @@ static const struct frag_mark *mark_before(const struct frag_result *r, uint64_t
 }
 
 /*
- * Widths are powers of two, so stretches of both can be joined to the same
- * boundaries. Courses from a file that do not fit are compared as far as they do.
+ * Widths are powers of two, so intervals of both can be merged to the same boundaries. Timelines
+ * from a file that do not match are compared up to the first mismatch.
  */
 static void compare_timelines(struct frag_pair *pair)
 {
@@ -366,7 +366,7 @@ static bool setup_differences_end(struct frag_memory *l, char **text)
 	return true;
 }
 
-/* Figures that a set does not have because its file is older than their metrics. */
+/* Lists the metrics that a set lacks because its file is older than the metrics. */
 static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
 {
 	char path[FRAG_PRINTABLE_ROOM];
@@ -434,7 +434,7 @@ static void describe_size(struct frag_memory *l, const char *what, uint64_t base
 			frag_size_text(a, now), base, frag_size_text(b, base));
 }
 
-/* So much of a text, as a line may hold it. */
+/* The first `length` bytes of a text, escaped for a line. */
 static const char *setup_differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
 					  size_t length)
 {

@@ -20,7 +20,7 @@ struct frag_lookup {
 	uint32_t count;
 };
 
-/* Room for so many names; they are put in at name[count++], in any order. False: out of memory. */
+/* Allocates `max` names; the caller adds them at name[count++], in any order. False on failure. */
 bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
 void frag_lookup_fini(struct frag_lookup *l);
 
@@ -28,8 +28,8 @@ void frag_lookup_fini(struct frag_lookup *l);
 void frag_lookup_sort(struct frag_lookup *l);
 
 /*
- * The least index of the things that have this name, whatever the name's own; UINT32_MAX:
- * none has. *alone, optional: no other has it.
+ * The smallest index with this name; name's own index does not matter. UINT32_MAX: not found.
+ * *alone, optional: exactly one index has the name.
  */
 uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone);
 

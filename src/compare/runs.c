@@ -12,8 +12,8 @@
 #include "policy/param.h"
 
 /*
- * Neighbours become one stretch. Where the count is even, the last one's steps
- * join a full neighbour's; where it is odd, they stay as they were.
+ * Merges pairs of adjacent intervals. If the count is even, the last interval merges with a full
+ * one; if the count is odd, the last interval is unchanged.
  */
 static void runs_halve(struct frag_timeline *c)
 {
@@ -39,8 +39,8 @@ static void runs_halve(struct frag_timeline *c)
 }
 
 /*
- * Each stretch covers `width` steps. When all are taken, neighbours are joined in pairs and the
- * width doubles, so the space is fixed, however many steps come.
+ * Each interval covers `width` steps. When all intervals are used, adjacent pairs are merged and
+ * the width doubles, so the size is fixed for any number of steps.
  */
 void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
 {

@@ -12,15 +12,15 @@
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
 
-/* A run over its steps, in a few stretches. */
-#define FRAG_TIMELINE_MAX 64    /* stretches */
+/* A run over its steps, in a few intervals. */
+#define FRAG_TIMELINE_MAX 64    /* intervals */
 
 struct frag_stretch {
 	uint64_t from;                  /* its first step */
 	uint64_t reserved, allocated;   /* the highest in it */
 };
 
-/* However long the run: when they run out, neighbours become one. */
+/* For a run of any length: when all intervals are used, adjacent pairs are merged. */
 struct frag_timeline {
 	uint64_t width;                 /* steps of the device in each but the last */
 	uint64_t in_last;
@@ -30,10 +30,10 @@ struct frag_timeline {
 
 void frag_timeline_add(struct frag_timeline *timeline, const struct frag_step *step);
 
-/* Joins neighbours until each stretch has at least so many steps. */
+/* Merges adjacent intervals until each covers at least `width` steps. */
 void frag_timeline_widen(struct frag_timeline *timeline, uint64_t width);
 
-/* Joins neighbours until there are at most so many. */
+/* Merges adjacent intervals until at most `max` are left. */
 void frag_timeline_shorten(struct frag_timeline *timeline, uint32_t max);
 
 enum frag_where_kind {
@@ -53,7 +53,7 @@ struct frag_divergence_point {
 	uint64_t base_reserved, base_allocated, reserved, allocated;
 };
 
-/* As much of a name as there is room for. text is any; json is with its quotes. */
+/* Copies a name, cut to `size`. text is arbitrary; json includes its quotes. */
 void frag_where_name(char *to, size_t size, const char *text, size_t length);
 void frag_where_json_name(char *to, size_t size, const char *json);
 
@@ -78,7 +78,7 @@ struct frag_runs {
 	uint32_t count, capacity;
 };
 
-/* Figures of all devices that options gave, in bytes; the others are the traces' own. */
+/* Sizes of all devices that options gave, in bytes; the traces give the others. */
 #define FRAG_GIVEN(X) X(total) X(context) X(other) X(granularity)
 struct frag_given {
 #define X(name) bool has_##name; uint64_t name;

@@ -1,5 +1,5 @@
 /*
- * documents.h - fragsim's own files, as they are written. Their readers are in the same
+ * documents.h - writes fragsim's own files. Their readers are in the same
  * module. The man pages of section 5 describe each file.
  */
 #ifndef DOCUMENTS_DOCUMENTS_H
@@ -103,11 +103,11 @@ void frag_extrapolate_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim what-if found: fragsim-what-if(1). */
 struct frag_what_if_answer {
-	const struct frag_trace_info *trace;    /* as it is */
+	const struct frag_trace_info *trace;    /* unchanged */
 	uint64_t events;                        /* of the changed one */
 	const char *const *changes;             /* as they were given, in their order */
 	uint32_t change_count;
-	const struct frag_fits *fits;           /* of two sources: as it is, changed */
+	const struct frag_fits *fits;           /* of two sources: unchanged, changed */
 	bool interrupted, time_up;		/* as of a fit */
 };
 void frag_what_if_document(struct frag_node_ref root, const void *what);
@@ -154,7 +154,7 @@ int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct
 struct frag_plan_answer {
 	const struct frag_trace_info *trace;
 	const struct frag_plan *plan;
-	const struct frag_fits *fits;   /* policies beside it; NULL: none */
+	const struct frag_fits *fits;   /* of policies, to compare; NULL: none */
 	const struct frag_device_figures *devices;      /* those of the options */
 	struct frag_stretch_marks marks;
 	uint64_t capacity;              /* that it is to have; UINT64_MAX: none */

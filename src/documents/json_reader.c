@@ -194,7 +194,7 @@ void frag_want_object(struct frag_members *r, const struct frag_at *at)
 		frag_bad(r, at, "an object is required");
 }
 
-/* Is it one JSON text, as RFC 8259 has it? Else says where not. */
+/* Is it one JSON text of RFC 8259? The error contains the place of the first violation. */
 static int check_text(const char *path, const char *what, char *text, size_t length,
 		      struct frag_error *err)
 {

@@ -63,8 +63,8 @@ struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref nod
 uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list);
 
 /*
- * Is the root an object of one of these formats (NULL ends them), of version 1 or 2? The
- * index; wanted says what the file must be: "a baseline is required".
+ * Is the root an object of one of these formats (NULL ends them), of version 1 or 2? Returns
+ * its index; the error contains `wanted`: "a baseline is required".
  */
 uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 			  const char *const *formats, const char *wanted);

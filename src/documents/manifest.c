@@ -153,7 +153,7 @@ static uint32_t manifest_length_of(struct frag_members *r, const struct frag_at 
 	return n;
 }
 
-/* Lists are as long as the manifest has room for. */
+/* Reads lists of the lengths that the manifest was allocated for. */
 static void read_lists(struct frag_members *r, struct frag_manifest *m,
 		       const struct frag_at *traces, const struct frag_at *policies,
 		       const struct frag_at *totals)

@@ -2,7 +2,7 @@
  * manifest.h - what a sweep simulates: traces, policies and capacities, in a fixed order.
  *
  * Runs are numbered from 0: trace by trace, of each policy by policy, of each capacity by
- * capacity. fragsim-sweep(1) has the form of the file.
+ * capacity. fragsim-sweep(1) describes the file.
  */
 #ifndef DOCUMENTS_MANIFEST_H
 #define DOCUMENTS_MANIFEST_H
@@ -30,7 +30,7 @@ struct frag_manifest {
 	uint64_t id;            /* of all of the above, and of the tool's version */
 };
 
-/* Room for so many, all zeroed. -FRAG_ENOMEM, -FRAG_EUSAGE where the runs are too many */
+/* Allocates zeroed entries. -FRAG_ENOMEM, -FRAG_EUSAGE if the runs are too many */
 int frag_manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t policies,
 		       uint32_t totals, struct frag_error *err);
 void frag_manifest_fini(struct frag_manifest *m);

@@ -1,8 +1,8 @@
 /*
- * pytorch_oom_message.h - an out-of-memory in PyTorch's words.
+ * pytorch_oom_message.h - formats an OOM like PyTorch.
  *
- * The sentence is a member of the result, as fragsim-result(5) promises it, so it is made here;
- * the text report quotes it, and adds words of its own.
+ * The message is a member of the result, see fragsim-result(5), so this module formats it; the text
+ * report quotes it.
  */
 #ifndef DOCUMENTS_PYTORCH_OOM_MESSAGE_H
 #define DOCUMENTS_PYTORCH_OOM_MESSAGE_H
@@ -14,8 +14,8 @@
 #define FRAG_OOM_MESSAGE_ROOM 512
 
 /*
- * The message of one of the run's out-of-memories, in buf; returns buf. Of a run that was
- * simulated here: one that was read from a file has not the figures.
+ * Formats the message of one OOM of the run in buf; returns buf. The run must be simulated in
+ * this process: a run that was read from a file lacks the sizes.
  */
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
@@ -27,7 +27,7 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
 				 char buf[FRAG_OOM_MESSAGE_ROOM]);
 
-/* Out-of-memory messages as JSON, one by one: fragsim-explain(1). */
+/* OOM messages as JSON, a record for each message: see fragsim-explain(1). */
 /*
  * There may be any number of them, so none is kept. count: how many came before; the first one
  * begins the document. Failures stay in the file.

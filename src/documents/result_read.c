@@ -125,8 +125,8 @@ static void read_distribution(struct frag_members *r, const struct frag_at *run,
 }
 
 /*
- * Figures of small requests are newer than the format, so a file without them is
- * still whole.
+ * Metrics of small requests are newer than the format, so a file without them is still
+ * complete.
  */
 static void result_read_read_device(struct frag_members *r, const struct frag_at *run,
 				    struct frag_run *to)
@@ -453,7 +453,7 @@ static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
 	runs->path = hex;
 }
 
-/* `at` says what the trace is, `with` has its runs: in a result they are apart. */
+/* `at` describes the trace, `with` has its runs: a result keeps them in two objects. */
 static void read_runs(struct frag_members *r, const struct frag_at *at, const struct frag_at *with,
 		      struct frag_run_set *set)
 {
@@ -532,8 +532,8 @@ static void result_read_read_traces(struct frag_members *r, const struct frag_at
 }
 
 /*
- * One run set from either format: a baseline has many traces and the device
- * figures that options gave, a result one trace.
+ * Reads one run set from either format: a baseline has many traces and the device sizes that
+ * options gave, a result has one trace.
  */
 static void result_read_read_document(struct frag_members *r, const struct frag_at *root,
 				      struct frag_run_set *set)
@@ -604,7 +604,7 @@ static void read_line(struct frag_members *r, char *text, size_t length, struct 
 		frag_bad_memory(r);
 }
 
-/* Runs of a sweep that are merged. What follows a line is a zero, as the scanner requires. */
+/* Reads the merged runs of a sweep. A zero ends each line, as the scanner requires. */
 static void result_read_read_lines(struct frag_members *r, char *text, size_t length,
 				   struct frag_run_set *set)
 {

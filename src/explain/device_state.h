@@ -2,8 +2,8 @@
  * device_state.h - a device in the middle of a run: its top tags, and those that block free
  * memory.
  *
- * Free memory is pinned where it could be given back except live blocks beside it: in a
- * segment that has some, and of an expandable range on pages that have some.
+ * Free memory is non-releasable if live blocks prevent its release: in a segment that has live
+ * blocks, and in an expandable segment on pages that have live blocks.
  */
 #ifndef EXPLAIN_DEVICE_STATE_H
 #define EXPLAIN_DEVICE_STATE_H
@@ -24,10 +24,10 @@ struct frag_blocking_tag {
 struct frag_device_state {
 	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
-	/* the tags that pin most by themselves; where none does, those that do with others */
+	/* the tags that alone block the most bytes; without any, those that block with others */
 	struct frag_blocking_tag pins[FRAG_PINS_MAX];
 	uint32_t pin_count;
-	uint64_t non_releasable;      /* free bytes that are pinned */
+	uint64_t non_releasable;      /* free bytes that live blocks keep reserved */
 	uint32_t places;        /* that have some */
 	bool     ranges;        /* expandable ones are among them */
 };

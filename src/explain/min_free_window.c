@@ -1,4 +1,4 @@
-/* min_free_window.c - what a request lacked: the least that would have to be freed for it. */
+/* min_free_window.c - finds the fewest live bytes to free so that a request succeeds. */
 #include "explain/min_free_window.h"
 
 struct search {
@@ -6,7 +6,7 @@ struct search {
 	const struct frag_failed_request *wish;
 	frag_block low;         /* the first block of the run that ends here */
 	struct frag_block_window run, segment, best;
-	bool kept;              /* the segment is never given back */
+	bool kept;              /* the segment is never released */
 	bool any;
 };
 

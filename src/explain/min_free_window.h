@@ -1,10 +1,10 @@
-/* min_free_window.h - what a request lacked: the least that would have to be freed for it. */
+/* min_free_window.h - finds the fewest live bytes to free so that a request succeeds. */
 #ifndef EXPLAIN_MIN_FREE_WINDOW_H
 #define EXPLAIN_MIN_FREE_WINDOW_H
 
 #include "fragsim/heap.h"
 
-/* What was requested, and of whom. */
+/* The request, and its pool and list. */
 struct frag_failed_request {
 	uint64_t bytes;         /* of the program */
 	uint32_t pool;
@@ -13,20 +13,20 @@ struct frag_failed_request {
 	uint64_t left;          /* bytes that the device had, or would with what is releasable */
 };
 
-/* Neighbours in a segment. */
+/* Adjacent blocks in a segment. */
 struct frag_block_window {
 	frag_segment segment;
 	uint32_t ordinal;
 	uint64_t offset, bytes; /* whole blocks */
 	uint64_t live;          /* bytes of those that are allocated or pending */
-	bool whole;             /* the segment, to be given back */
+	bool whole;             /* the window is the segment, to be released */
 };
 
 /*
- * Of all runs of neighbours in a segment of the pool that come to the bytes, and of
- * all segments that would be enough for the device if they were given back, the one
- * with the fewest live bytes; of equal ones a run, and the lowest. False where there
- * is none, and where one needs nothing but the policy's consent.
+ * Finds the window with the fewest live bytes: a range of adjacent blocks in a segment of the pool
+ * that is large enough, or a whole segment whose release leaves enough device memory. Of equal
+ * ones the range wins, then the lowest. False if no window exists, or if one has no live bytes, so
+ * that only the policy refuses it.
  */
 bool frag_window_find(const struct frag_heap *h, const struct frag_failed_request *wish,
 		      struct frag_block_window *out);

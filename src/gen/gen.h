@@ -2,8 +2,8 @@
  * gen.h - scenarios: traces made from a few options, one event after the other.
  *
  * A scenario is one const table: its options are data, and its function emits
- * events to a struct frag_gen. It keeps what lives in the trace, never the
- * trace. What it says depends on its options alone; randomness comes from the
+ * events to a struct frag_gen. It keeps the live blocks, never the trace.
+ * Its events depend on its options alone; randomness comes from the
  * option `seed`.
  */
 #ifndef GEN_GEN_H
@@ -38,7 +38,7 @@ struct frag_scenario {
 	const char *summary;    /* one line, no full stop */
 	const struct frag_gen_option *options;
 	const struct frag_device_figures *device;       /* NULL: unlimited */
-	const char *per_device; /* the option that says how many devices; NULL: one */
+	const char *per_device; /* the option with the number of devices; NULL: one device */
 	/* optional: options that do not fit together are refused here. -FRAG_EUSAGE */
 	int (*check)(const uint64_t *option, struct frag_error *err);
 	void (*emit)(struct frag_gen *g);
@@ -51,7 +51,7 @@ struct frag_gen {
 	uint64_t stream, pool;  /* of what is allocated from here on */
 	uint32_t device;
 	bool no_memory;         /* of the host; sticks */
-	bool (*stop)(void *ctx);        /* NULL: nobody interrupts */
+	bool (*stop)(void *ctx);        /* NULL: no interruption */
 	void *ctx;
 };
 

@@ -25,7 +25,7 @@ void frag_serving_begin(struct frag_gen *g, struct frag_serving *s)
 			frag_gen_alloc(g, weights[i] * square, "weight");
 }
 
-/* The layers over so many new words: their tensors pass. */
+/* The tensors of all layers for `words` new words. */
 static void pass_layer(struct frag_gen *g, const struct frag_serving *s, uint64_t words)
 {
 	uint64_t rows = words * s->hidden * ELEMENT;

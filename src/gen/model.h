@@ -34,7 +34,7 @@ uint64_t frag_shape_rows(const struct frag_model_shape *s);
 void frag_model_weights(struct frag_gen *g, const struct frag_model_shape *s, const char *tag,
 			struct frag_gen_ids *ids);
 
-/* One buffer of each weight's size after the other, none of which stays. */
+/* Allocates and frees one buffer of the size of each weight, in turn. */
 void frag_model_update(struct frag_gen *g, const struct frag_model_shape *s);
 
 /* A layer forward; what backward needs is pushed on kept, the layer's output last. */
@@ -54,7 +54,7 @@ uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *
  */
 uint64_t frag_model_loss(struct frag_gen *g, const struct frag_model_shape *s, uint64_t vocab);
 
-/* A length that is up to so many percent shorter or longer, at least 1. */
+/* A length that is up to `jitter` percent shorter or longer, at least 1. */
 uint64_t frag_model_length(struct frag_rng *rng, uint64_t length, uint64_t jitter);
 
 #endif

@@ -4,7 +4,7 @@
  * The schedule is "one forward, one backward" (PipeDream-Flush): a stage first
  * runs as many micro-batches forward as there are stages after it, then one
  * forward and one backward in turn, and holds the activations of all that are
- * under way. The stages take turns; one that waits for a neighbour passes.
+ * in progress. The stages take turns; a stage that waits for another stage does nothing.
  */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* random.c - a random walk: about so many live blocks, any of which goes next. */
+/* random.c - a random walk around a number of live blocks; each free picks a random block. */
 #include <stdlib.h>
 
 #include "gen/scenarios.h"

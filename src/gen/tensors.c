@@ -3,7 +3,7 @@
 
 #define TENSOR 960000000        /* 240,000,000 floats */
 
-/* 6 GiB, of which the context holds 446 MiB and other processes 931.56 MiB. */
+/* 6 GiB; the context uses 446 MiB and other processes use 931.56 MiB. */
 static const struct frag_device_figures six_gib = {
 	.total = UINT64_C(6) << 30, .context = UINT64_C(446) << 20, .other = 976811459,
 	.granularity = 2 << 20,

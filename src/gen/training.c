@@ -8,7 +8,7 @@ struct step {
 	struct frag_training *t;
 	struct frag_model_shape shape;        /* of this iteration */
 	struct frag_gen_ids kept;       /* what backward needs, a stack */
-	struct frag_gen_ids inputs;     /* of the checkpointed windows, a stack */
+	struct frag_gen_ids inputs;     /* of the checkpointed groups of layers, a stack */
 	struct frag_gen_ids gradients;  /* of the weights */
 };
 
@@ -28,7 +28,7 @@ static void pause(struct frag_gen *g, const struct frag_training *t)
 static void forward_stretch(struct frag_gen *g, struct step *s, uint64_t layers)
 {
 	struct frag_gen_ids inner = { .ids = NULL };
-	uint64_t input = 0;     /* of the layer; the window's own is kept in s->inputs */
+	uint64_t input = 0;     /* of the layer; the input of the group is in s->inputs */
 
 	for (uint64_t i = 0; i < layers; i++) {
 		uint64_t output;
@@ -75,9 +75,8 @@ static uint64_t backward_layers(struct frag_gen *g, struct step *s, uint64_t gra
 }
 
 /*
- * With checkpoints only the inputs of every window of layers are left: each
- * window is run forward again before it is run backward, so one window's
- * activations live at once.
+ * With checkpoints only the inputs of each group of layers are kept: each group runs forward again
+ * before it runs backward, so only the activations of one group are live.
  */
 static void training_backward(struct frag_gen *g, struct step *s)
 {

@@ -2,12 +2,11 @@
  * iterations.h - where the iterations of a program begin: its steps, batches or requests.
  *
  * Marks that differ only in the numbers in their names are one kind: "step 3" and "step 4" are
- * both "step #". The kind that there are most of is taken, the first one of equals. A trace
- * without such marks may repeat itself: then runs of 16 allocations of the same sizes that come
- * again at always the same distance, through half of the events at least, are found, and the
- * distance that most of them agree on is the length of an iteration. Short programs have no such
- * runs: then all events but those of the beginning must repeat exactly. Where a recording has
- * stacks, each iteration needs a forward pass.
+ * both "step #". The most frequent kind is used, the first one of equals. A trace without
+ * such marks can repeat: then the search finds sequences of 16 allocations of the same sizes that
+ * repeat at a constant distance through at least half of the events. Their most frequent distance
+ * is the length of an iteration. Short programs have no such sequences: then all events after the
+ * beginning must repeat exactly. If a recording has stacks, each iteration needs a forward pass.
  */
 #ifndef ITERATIONS_ITERATIONS_H
 #define ITERATIONS_ITERATIONS_H

@@ -130,7 +130,7 @@ static bool marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *
 	return true;
 }
 
-/* The tag by which the owner is known; false: out of memory. 0, no tag, is nobody. */
+/* Stores the tag that stands for all tags of its kind; 0: no tag. False: out of memory. */
 static inline bool marked_tags_find(struct frag_marked_tags *tags, uint32_t tag,
 					 uint32_t *owner)
 {
@@ -165,7 +165,7 @@ static bool marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, c
 /* What a slot of the trace holds: little, as every alloc writes it. */
 struct slot {
 	uint64_t bytes;
-	uint32_t event, site;   /* of the tape; event NOBODY: nothing is live */
+	uint32_t event, site;   /* of the tape; event UINT32_MAX: nothing is live */
 };
 #define NOBODY UINT32_MAX
 
@@ -484,7 +484,7 @@ static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
 	return leak_detect_find_growth(w, device, &d->growth);
 }
 
-/* Walks the tape once, and judges the blocks that are live at the last iteration. */
+/* Reads the tape once, and judges the blocks that are live when the last iteration starts. */
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
 		    const uint64_t *rooms, struct frag_error *err)
 {

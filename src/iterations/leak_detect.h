@@ -9,9 +9,9 @@
  * sum of these blocks, divided by the number of iterations. Bytes are requested bytes, so they do
  * not depend on the allocator.
  *
- * *Growth* is how much more is live at the start of an iteration than at that of the one before:
- * the median of all slopes between two starts but the first (Theil 1950, Sen 1968), of 200 starts
- * at most. Buffers that are replaced by larger ones each time grow, and are no leak.
+ * *Growth* is the increase of live bytes from the start of one iteration to the start of the next:
+ * the median of the slopes between all pairs of starts except the first (Theil 1950, Sen 1968), of
+ * at most 200 starts. Buffers that each iteration replaces by larger ones are growth, not a leak.
  */
 #ifndef ITERATIONS_LEAK_DETECT_H
 #define ITERATIONS_LEAK_DETECT_H

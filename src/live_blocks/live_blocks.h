@@ -1,8 +1,8 @@
 /*
  * live_blocks.h - groups live blocks by tag, stack and size, and names tags and stacks.
  *
- * A group has the blocks of one tag, one stack and one size. Each of the three is 0 where it does
- * not matter, so the caller decides what is told apart.
+ * A group has the blocks of one tag, one stack and one size. The caller passes 0 for each of the
+ * three that must not separate groups.
  */
 #ifndef LIVE_BLOCKS_LIVE_BLOCKS_H
 #define LIVE_BLOCKS_LIVE_BLOCKS_H

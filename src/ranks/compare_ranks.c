@@ -390,7 +390,7 @@ static int rank_numbers_by_value(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-/* Short of memory nobody knows, which is no. */
+/* Are the numbers all different? Returns false on out of memory. */
 static bool are_different(const uint64_t *numbers, uint32_t count)
 {
 	uint64_t *sorted = malloc((size_t)count * sizeof(*sorted));

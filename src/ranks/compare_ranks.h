@@ -1,9 +1,9 @@
 /*
  * compare_ranks.h - compares the ranks of a distributed job: finds those that differ.
  *
- * A rank stands out by a figure that is further from the median of all than five times the median
- * of those distances (Hampel 1974), so that no number of odd ranks below half hides them; and
- * further than a floor, so that where most are alike to the byte a small difference is none.
+ * A rank is an outlier if the distance of a metric from the median of all ranks exceeds five times
+ * the median of these distances (Hampel 1974), so that a minority of outliers cannot hide; and if
+ * it exceeds a threshold, so that small differences between nearly equal ranks do not count.
  */
 #ifndef RANKS_COMPARE_RANKS_H
 #define RANKS_COMPARE_RANKS_H
@@ -67,7 +67,7 @@ struct frag_rank_differences {
 	uint32_t all;
 };
 
-/* A figure of a row, by which ranks are compared. */
+/* A metric of a row, by which ranks are compared. */
 enum frag_rank_figure {
 	FRAG_RANK_RESERVED,     /* at the peak */
 	FRAG_RANK_REQUESTED,    /* the most at once */
@@ -90,8 +90,8 @@ struct frag_ranked {
 	uint32_t held_count;
 	/* the result of its comparison: */
 	bool compared;          /* else the rank has ten times as much on another device */
-	unsigned apart;         /* a bit for each figure that is far from the median */
-	bool apart_oom;         /* it ran out of memory, as most did not */
+	unsigned apart;         /* a bit for each metric that is far from the median */
+	bool apart_oom;         /* it has an OOM, and most ranks have none */
 	struct frag_rank_differences from_median;       /* where it stands out */
 };
 
@@ -131,17 +131,17 @@ struct frag_ranking {
 	uint64_t least[FRAG_RANK_FIGURES], most[FRAG_RANK_FIGURES];     /* of those compared */
 	uint32_t worst;                 /* row: of those that ran out of memory, else of all, the
 					 * one with most reserved; of equals the first */
-	bool alike;                     /* all figures of those compared are the same */
-	/* of those compared the rows with most and least reserved, of equals the first; where none
-	 * stands out, and they are further apart than the floor, what the one has else */
+	bool alike;                     /* all metrics of the compared rows are equal */
+	/* the compared rows with most and least reserved, of equals the first; `between` has their
+	 * differences if no row is an outlier and their distance exceeds the threshold */
 	uint32_t highest, lowest;
 	struct frag_rank_differences between;
 };
 
 /*
- * The numbers of ranks by their names: what follows the last "rank" of each, or else the one
- * number in which the names differ. False where that is not so for all, or two have the same:
- * then they are those of the places.
+ * The numbers of ranks by their names: the number after the last "rank" of each, or else the one
+ * number in which the names differ. False if a name has no such number or two are equal: then the
+ * numbers are the indexes.
  */
 bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers);
 

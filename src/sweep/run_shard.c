@@ -63,7 +63,7 @@ static int check_source(const struct frag_manifest_trace *is, const struct frag_
 			 is->content);
 }
 
-/* Who comes first reads the trace; the others wait for it. */
+/* The first thread reads the trace; the others wait for it. */
 static int need_source(struct batch *b, uint32_t trace, struct frag_error *err)
 {
 	struct frag_source *source = &b->o->sources[trace];

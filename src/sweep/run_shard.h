@@ -19,7 +19,7 @@
 struct frag_source_reading {
 	const struct frag_choice *choices;      /* a configure must be fit for all of them */
 	uint32_t choice_count;
-	bool sized;                             /* every run has a capacity of its own */
+	bool sized;                             /* every run has its own capacity */
 	struct frag_log log;
 	bool (*stop)(void *ctx);                /* optional */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
@@ -41,7 +41,7 @@ struct frag_batch_options {
 	const struct frag_manifest *manifest;
 	const struct frag_choice *choices;      /* the manifest's policies */
 	struct frag_source *sources;            /* one a trace, zeroed where it is not read yet */
-	struct frag_source_reading reading;     /* of those; stop is asked before each run too */
+	struct frag_source_reading reading;     /* of the sources; calls stop() before each run too */
 	const bool *wanted;                     /* one a run */
 	struct frag_shard_file *out;
 	uint32_t threads;                       /* 0: one a processor */
@@ -51,8 +51,8 @@ struct frag_batch_options {
 };
 
 /*
- * *finished: how many runs were done. After a `stop` those at hand come to their end:
- * -FRAG_EINTERRUPTED. -FRAG_ETRACE where a trace is not what the manifest says.
+ * *finished: the number of completed runs. After a stop the started runs still complete:
+ * -FRAG_EINTERRUPTED. -FRAG_ETRACE if a trace differs from the manifest.
  */
 int frag_batch_run(const struct frag_batch_options *options, uint32_t *finished,
 		   struct frag_error *err);

@@ -59,7 +59,7 @@ static const struct scheduler *scheduler_find(void)
 	return NULL;
 }
 
-/* Without gaps from the minimum to the most: else shards would be nobody's. */
+/* The indexes must have no gaps from minimum to maximum: else some shards would not run. */
 static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint64_t index,
 		       struct frag_error *err)
 {

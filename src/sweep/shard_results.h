@@ -1,9 +1,9 @@
 /*
- * shard_results.h - the lines that there are of a sweep, in the files of its shards.
+ * shard_results.h - the result lines of a sweep, in the files of its shards.
  *
- * Each is checked as it is read: it is whole, of this manifest, and says the same as another
- * one of the same run. What follows the last line end of a file is a line that was torn, and
- * no line. Of a line only its place is kept.
+ * The reader checks each line: the line is complete, belongs to this manifest, and is equal to any
+ * other line of the same run. Bytes after the last line end of a file are a torn line and are
+ * ignored. Only the place of a line is kept.
  */
 #ifndef SWEEP_SHARD_RESULTS_H
 #define SWEEP_SHARD_RESULTS_H

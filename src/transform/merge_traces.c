@@ -1,4 +1,4 @@
-/* merge_traces.c - several traces as one, each with devices of its own. */
+/* merge_traces.c - merges several traces into one; each keeps its own devices. */
 #include "transform/merge_traces.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static void place_turn(struct frag_ranks *r, uint32_t at, struct frag_turn turn)
 	r->turns[at] = turn;
 }
 
-/* The first rank has another time now, or has ended: then the last one takes its place. */
+/* Sorts the first rank again by its new time; if it has ended, the last rank replaces it. */
 static void take_turns(struct frag_ranks *r)
 {
 	const struct frag_rank *rank = &r->ranks[r->turns[0].rank];
@@ -159,8 +159,8 @@ static int merge_traces_write_event(const struct frag_rank *rank, struct frag_si
 }
 
 /*
- * Ids stay apart without a table: n ranks interleave their numbers, n * id + i. A
- * number too large for that becomes a text with the rank in front, as a text does.
+ * Ids stay unique without a table: n ranks interleave their numbers, n * id + i. A number too
+ * large for that, and a text, become a text with the rank in front.
  */
 static int write_next(struct frag_ranks *r, uint32_t i, struct frag_sink *sink,
 		      struct frag_error *err)

@@ -1,5 +1,5 @@
 /*
- * merge_traces.h - several traces as one, each with devices of its own.
+ * merge_traces.h - merges several traces into one; each keeps its own devices.
  *
  * Ranks are the traces in their order: rank 0's devices come first. The next
  * event is that of the minimum time, of equal ones that of the lowest rank; one
@@ -45,8 +45,8 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t rank, const char *path,
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err);
 
 /*
- * Writes the next event. 1: there was one; 0: all are at their end. Blocks get ids
- * of their own: id * ranks + rank, or a string that begins with the rank.
+ * Writes the next event. 1: one was written; 0: all traces are at their end. Blocks get new ids:
+ * id * ranks + rank, or a string that begins with the rank.
  */
 int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_error *err);
 

@@ -18,7 +18,7 @@ static char *meta_put_text(char *p, const char *text)
 	return meta_put(p, text, strlen(text));
 }
 
-/* What stays on top where the remainder goes down: it decides how the trace is simulated. */
+/* Copies the members that decide the simulation to the top level; the others are nested. */
 static char *put_recorder(char *p, struct frag_node_ref meta)
 {
 	static const char *const kept[] = { "recorder", "pytorch", "alloc_conf" };

@@ -13,11 +13,11 @@
  */
 char *frag_meta_with(const char *member, const char *body, struct frag_text old);
 
-/* The trace of a program at a number that it was not recorded at, as it is written. */
+/* Writes the predicted trace of a program at a number without a recording. */
 /*
- * The head: that of the first recording with this "meta", none where its text is NULL, to which a
- * member `extrapolated` is added that says what the trace was made of. What the sink's begin
- * returned, -FRAG_ENOMEM.
+ * Writes the head of the first recording with this "meta" (none if its text is NULL), and adds a
+ * member `extrapolated` that lists the recordings. Returns the result of the sink's begin, or
+ * -FRAG_ENOMEM.
  */
 int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
 		     struct frag_text meta, struct frag_error *err);

@@ -91,7 +91,7 @@ static uint8_t texts_of(const struct frag_record *r)
 			 | (r->members & FRAG_HAS_POOL && r->pool.text ? 4 : 0));
 }
 
-/* Room for so many bytes, at the end. */
+/* Extends the buffer by `bytes` at its end. */
 static char *record_buffer_extend(struct frag_record_buffer *h, size_t bytes)
 {
 	struct frag_held_piece *piece = h->last;

@@ -13,8 +13,8 @@
 struct frag_item {
 	struct frag_record rec;
 	uint32_t block;         /* FRAG_NO_BLOCK_NUMBER: of none */
-	bool lasts;             /* an alloc of a block that lives long, where that was requested */
-	bool begins;            /* an iteration of the trace as it is, where those are given */
+	bool lasts;             /* an alloc of a long-lived block, if classes are requested */
+	bool begins;            /* an iteration of the unchanged trace, if those are given */
 };
 
 struct frag_held_piece;
@@ -39,7 +39,7 @@ bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *
 		    struct frag_item *item);
 void frag_held_fini(struct frag_record_buffer *h);
 
-/* A record of its own, that nothing else must keep alive. */
+/* A record that owns its texts. */
 struct frag_owned_record {
 	struct frag_owned_record *next;       /* the user's own */
 	uint64_t step;

@@ -185,8 +185,9 @@ static bool is_pending(const struct frag_record *rec)
 }
 
 /*
- * Slots, streams and pools are numbered by who comes first, so up to here equal numbers are
- * equal things. What a free waits for depends on the events before it, except `pending`.
+ * Slots, streams and pools are numbered in the order of their first use, so up to here equal
+ * numbers are equal objects. A free's streams depend on the events before it, except
+ * `pending`.
  */
 static bool same_event(const struct frag_recording *a, const struct frag_recording *b)
 {

@@ -2,9 +2,9 @@
  * recordings.h - recordings of one program at several numbers: batch sizes, lengths.
  *
  * They have the same events in the same order: the same operations, on the same devices, streams
- * and pools, of the same blocks. Blocks, streams and pools have other names in each, so what is
- * compared is who comes where; tags and marks are compared unchanged, but each may tell its own
- * recording's number. Sizes and times may differ. The first recording is the one whose names,
+ * and pools, of the same blocks. Blocks, streams and pools have other names in each, so their
+ * order of first use is compared; tags and marks must be equal, except for the number of their
+ * recording. Sizes and times may differ. The first recording is the one whose names,
  * times and stacks are taken.
  */
 #ifndef TRANSFORM_RECORDINGS_H

@@ -1,4 +1,4 @@
-/* slice_trace.c - a window of a trace as a trace of its own. */
+/* slice_trace.c - writes a window of a trace as a separate trace. */
 #include "transform/slice_trace.h"
 
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static bool slice_trace_replace(struct frag_owned_record **kept, const struct fr
 	return true;
 }
 
-/* Its blocks may live on. Once for each pool, however often the trace says it. */
+/* Keeps one release of each pool, as blocks of the pool can still be live. */
 static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 			  const struct frag_event *ev)
 {
@@ -290,8 +290,8 @@ static int by_step(const void *a, const void *b)
 
 /*
  * In the order of the original steps, as a block's streams and its pending free
- * must follow its alloc, and so must frees among themselves, and the release of a
- * pool its allocs. Settings go first: they hold for what follows.
+ * must follow its alloc; frees keep their order, and the release of a pool follows
+ * its allocs. Settings are first, as they apply to all later events.
  */
 static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *first,
 		      struct frag_error *err)

@@ -1,9 +1,9 @@
 /*
- * slice_trace.h - a window of a trace as a trace of its own.
+ * slice_trace.h - writes a window of a trace as a separate trace.
  *
- * What is live where it begins is allocated first, with its streams and, where
- * it is pending, its free; settings in force are made again. So a policy meets
- * the same requests, though not the history that led to them.
+ * The trace first allocates the blocks that are live when the window begins, with their streams
+ * and their pending frees, and repeats the settings in force. A policy then gets the same requests
+ * without the history before them.
  */
 #ifndef TRANSFORM_SLICE_TRACE_H
 #define TRANSFORM_SLICE_TRACE_H

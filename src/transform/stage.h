@@ -15,14 +15,14 @@
 struct frag_chain;
 struct frag_stage;
 
-/* Items given by put() borrow their texts until the next time that the chain is asked for more. */
+/* Items emitted by put() borrow their texts until the next read from the chain. */
 struct frag_stage_ops {
 	size_t state_size;
 	bool (*init)(struct frag_stage *s);     /* optional. False: out of memory */
 	int  (*put)(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
 	/*
-	 * optional: gives what was held back, about `max` items. 1: there may be more. Called
-	 * between puts too; `ended` says that nothing more is put.
+	 * optional: emits about `max` of the buffered items. 1: call it again for more. Called
+	 * between puts too; after `ended` is set, put() is not called again.
 	 */
 	int  (*drain)(struct frag_stage *s, uint32_t max, struct frag_error *err);
 	void (*fini)(struct frag_stage *s);     /* optional */
@@ -57,7 +57,7 @@ static inline bool frag_item_refers(const struct frag_item *item)
 bool frag_stage_fits(struct frag_stage *s, const struct frag_item *item);
 
 /*
- * A number for one block more, and for `ids` an id that nobody has. -FRAG_ENOMEM, -FRAG_ETRACE
+ * Stores a number for a new block, and an unused id. -FRAG_ENOMEM, -FRAG_ETRACE
  * after 2^32 - 2 blocks.
  */
 int frag_chain_block(struct frag_chain *chain, uint32_t *block, struct frag_error *err);

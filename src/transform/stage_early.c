@@ -9,9 +9,9 @@
 #include "transform/stage.h"
 
 /*
- * A warm-up is the window from a mark to the next one of its kind, before the first of that
- * kind. From there on records are held until the window is over. Copied is what it does with
- * blocks of its own; those that are still live at its end are freed there.
+ * A warm-up is a copy of the window from a mark to the next one of its kind, before the first mark
+ * of that kind. The stage buffers the records from that first mark to the end of the window. The
+ * copy has the events of blocks allocated in the window; it frees those still live when it ends.
  */
 struct warmup {
 	struct frag_record_buffer held;

@@ -1,9 +1,9 @@
 /*
- * stage_isolate.c - classes of blocks in pools of their own.
+ * stage_isolate.c - moves classes of blocks to separate pools.
  *
- * Blocks of class 0 keep their pools; every other class has one of its own next to each pool that
- * its blocks were in. Where all are of one class nothing is isolated from anything: so records
- * are held until a second class is seen.
+ * Blocks of class 0 keep their pools; every other class has a separate pool for each pool that its
+ * blocks were in. If all blocks have one class, nothing changes: so records are buffered until a
+ * second class occurs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -169,7 +169,7 @@ static int rename_pool(struct frag_stage *s, struct frag_item *item, uint32_t cl
 
 	if (from == UINT32_MAX)
 		return frag_fail_nomem(err);
-	/* the trace's own name may be one that was made before the trace came to it */
+	/* the name in the trace can be equal to a name that this stage made earlier */
 	if (!class && (!pool.text || frag_handles_find(&o->made, &pool) == UINT32_MAX))
 		return 0;
 	name = made_beside(s, from, class, item);

@@ -1,9 +1,9 @@
 /*
- * stage_lives.c - which blocks live long; and these first, where that is the change.
+ * stage_lives.c - finds the long-lived blocks, and hoists them if that is the change.
  *
- * All is held until its end is known, and then given again. A block is hoisted to the place of
- * the first alloc. Its id may have been another block's by then, which is live there too now: so
- * it gets a new one, and so does any but the first of an id.
+ * The stage buffers all records until the lifetimes are known, and then emits them. A hoisted block
+ * moves to the place of the first alloc. Another block can have its id there, and both are then
+ * live: so the hoisted block gets a new id, as does every block except the first of an id.
  */
 #include <stdlib.h>
 #include <string.h>

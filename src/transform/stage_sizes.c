@@ -75,7 +75,7 @@ static int give_pieces(struct frag_stage *s, const struct frag_item *item,
 	return rc;
 }
 
-/* Passes an allocation that is too large on as pieces, each a block with an id of its own. */
+/* Splits an allocation that is too large into several blocks, each with a separate id. */
 static int stage_sizes_split(struct frag_stage *s, const struct frag_item *item,
 			     struct frag_error *err)
 {

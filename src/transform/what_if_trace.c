@@ -29,7 +29,7 @@ struct frag_chain {
 	uint64_t events;                /* of the trace that were put */
 	uint32_t iteration;             /* the next one that begins */
 	bool whole;                     /* the trace is at its end */
-	struct frag_item *given;        /* what came out of the chain */
+	struct frag_item *given;        /* the output of the chain */
 	uint32_t given_count, given_capacity, given_at;
 	uint32_t *blocks;               /* by slot of the trace */
 	uint32_t slot_count, slot_capacity;
@@ -73,7 +73,7 @@ void frag_chain_name(const struct frag_chain *chain, struct frag_item *item)
 		item->rec.id = (struct frag_handle){ .number = NEW_ID_MAX - id };
 }
 
-/* Where out of memory for a long tag, the chain fails when it is asked for more. */
+/* On out of memory for a long tag, the next read from the chain fails. */
 static bool has_tag_like(struct frag_chain *chain, const struct frag_item *item, const char *glob)
 {
 	char room[256], *text = room;
@@ -201,8 +201,8 @@ static int judge_all(const struct frag_chain *chain, struct frag_error *err)
 }
 
 /*
- * What is held back goes on where it can, the last stage first, so that no more comes to it than
- * it gives. 1: something came out; 0: all wait for more.
+ * Drains the stages, the last one first, so that no stage receives more than it emits. 1: the
+ * chain emitted items; 0: all stages wait for more.
  */
 static int what_if_trace_drain(struct frag_chain *chain, struct frag_error *err)
 {
@@ -411,14 +411,14 @@ char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t coun
 	return meta;
 }
 
-#define DIGITS 18               /* of a number: what comes of it stays within 128 bits */
+#define DIGITS 18               /* of a number: products of it fit in 128 bits */
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-/* Digits, with a point where `point` allows it: value / scale. What follows is *end. */
+/* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
 static bool read_number(const char *text, bool point, uint64_t *value,
 					uint64_t *scale, const char **end)
 {

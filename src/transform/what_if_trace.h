@@ -1,11 +1,10 @@
 /*
- * what_if_trace.h - a trace as it would be after some changes: a trace itself, read from another
- * one.
+ * what_if_trace.h - applies changes to a trace; the result is a trace, too.
  *
- * What comes out goes through the same door as a file's events, so it is valid or an error.
- * Changes work from left to right, each on what the one before has made of the trace. Those that
- * ask how long blocks live, or move events, keep the events in memory, about 60 bytes each and their
- * texts.
+ * The changed events pass the same checks as the events of a file, so the result is valid or an
+ * error. Changes apply from left to right, each to the result of the one before. Changes that need
+ * the lifetimes of blocks, or move events, keep the events in memory, at about 60 bytes each plus
+ * their texts.
  */
 #ifndef TRANSFORM_WHAT_IF_TRACE_H
 #define TRANSFORM_WHAT_IF_TRACE_H
@@ -55,9 +54,9 @@ struct frag_what_if_change {
 	const char *text;               /* the caller's: as a message names it */
 };
 
-/* What follows --scale: a decimal number or a fraction, 0.5 or 1/3, above 0. -FRAG_EUSAGE */
+/* Parses the value of --scale: a decimal or a fraction, 0.5 or 1/3, above 0. -FRAG_EUSAGE */
 int frag_change_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err);
-/* What follows --isolate. -FRAG_EUSAGE */
+/* Parses the value of --isolate. -FRAG_EUSAGE */
 int frag_change_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err);
 
 struct frag_changed_options {
@@ -66,7 +65,7 @@ struct frag_changed_options {
 	/* the first events of iterations, in order, for changes that ask for them; borrowed */
 	const uint64_t *iterations;
 	uint32_t iteration_count;
-	/* optional: each batch of the trace as it is, before it is changed */
+	/* optional: gets each batch of the trace before it is changed */
 	int (*batch)(void *ctx, const struct frag_batch *batch, struct frag_error *err);
 	bool (*stop)(void *ctx);                /* optional */
 	void *ctx;
