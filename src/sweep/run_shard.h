@@ -41,7 +41,7 @@ struct frag_batch_options {
 	const struct frag_manifest *manifest;
 	const struct frag_choice *choices;      /* the manifest's policies */
 	struct frag_source *sources;            /* one a trace, zeroed where it is not read yet */
-	struct frag_source_reading reading;     /* of the sources; calls stop() before each run too */
+	struct frag_source_reading reading;     /* of the sources; stop() precedes each run too */
 	const bool *wanted;                     /* one a run */
 	struct frag_shard_file *out;
 	uint32_t threads;                       /* 0: one a processor */
