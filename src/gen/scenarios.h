@@ -26,7 +26,7 @@ extern const struct frag_scenario frag_scenario_training;
 extern const struct frag_scenario frag_scenario_two_mib;
 extern const struct frag_scenario frag_scenario_uneven_pipeline;
 
-/* Training steps of a transformer, alone or next to another task. */
+/* Training steps of a transformer, alone or concurrently with another task. */
 struct frag_training {
 	uint64_t layers, iterations;
 	uint64_t checkpoint;    /* layers between kept inputs; 0: all is kept */
@@ -41,7 +41,7 @@ struct frag_training {
 
 void frag_training_emit(struct frag_gen *g, struct frag_training *t);
 
-/* Text generation whose caches grow, alone or next to another task. */
+/* Text generation whose caches grow, alone or concurrently with another task. */
 struct frag_sequence {
 	uint64_t length, room;          /* words so far; words that its caches hold */
 	uint64_t left;                  /* words yet to come; 0: none is active */

@@ -163,7 +163,7 @@ static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run
 	return rc;
 }
 
-/* A message about a trace or a file specifies which; one about a policy does not. */
+/* Messages about a trace or a file contain its path; messages about a policy do not. */
 static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 {
 	const struct frag_manifest_run run = frag_manifest_run(b->o->manifest, k);

@@ -1,9 +1,9 @@
 /*
  * run_shard.h - the runs of a shard, on all processors.
  *
- * Those of the longest trace come first, trace by trace: while the last runs of one are
- * simulated, the next one is read. So two traces are in memory at once, next to those that the
- * caller had read already; each is released with its last run.
+ * The runs are simulated trace by trace, those of the longest trace first. The next trace is read
+ * during the last runs of one, so memory contains two traces, and those that the caller had already
+ * read; each is freed with its last run.
  */
 #ifndef SWEEP_RUN_SHARD_H
 #define SWEEP_RUN_SHARD_H

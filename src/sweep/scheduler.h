@@ -8,7 +8,7 @@
 
 struct frag_shard {
 	uint32_t index, count;
-	const char *from;       /* the variable that specifies which; NULL: an option did */
+	const char *from;       /* the variable that contains the index; NULL: from an option */
 };
 
 #define FRAG_SHARDS_MAX 1000000

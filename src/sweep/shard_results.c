@@ -40,7 +40,7 @@ static int bad_line(const struct frag_collection *c, uint32_t file, uint64_t lin
 	return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": %s", c->file[file], line, words);
 }
 
-/* A run that is there already must have the same line. */
+/* A second line of a run must be equal to the first one. */
 static int add_line(struct frag_collection *c, const char *text, const struct frag_collected *at,
 		    uint64_t number, struct frag_error *err)
 {
@@ -250,7 +250,7 @@ static int shard_file_fail(const struct frag_shard_file *f, int number, struct f
 	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
 }
 
-/* Lines are synced next to the runs, as one may take longer than a line may wait. */
+/* A separate thread syncs the lines, as a run can take longer than a line may stay unsynced. */
 static void *sync_now_and_then(void *arg)
 {
 	struct frag_shard_file *f = arg;
@@ -275,8 +275,8 @@ static void *sync_now_and_then(void *arg)
 }
 
 /*
- * Nothing is refused where the file system has no locks. One of fcntl() would be lost
- * when the file is read for what is done already, and closed.
+ * On a file system without locks this succeeds. A lock of fcntl() would be lost when the reader of
+ * the completed runs closes the file.
  */
 static int take_lock(const struct frag_shard_file *f, struct frag_error *err)
 {

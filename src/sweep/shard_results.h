@@ -57,10 +57,10 @@ int frag_collection_write(const struct frag_collection *c, struct frag_outfile *
 char *frag_collection_missing(const struct frag_collection *c, uint32_t tasks);
 
 /*
- * The file that the runs of a shard go to, a line each, as they end.
+ * The file of a shard, with one line for each completed run.
  *
- * Who writes holds a lock on it. A line is written whole and at once; within five seconds it is
- * on the disk too.
+ * The writer holds a lock on the file. A line is written whole when its run ends, and is on the
+ * disk within five seconds.
  */
 struct frag_shard_file {
 	const char *path;       /* borrowed */

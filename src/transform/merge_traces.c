@@ -61,7 +61,7 @@ static void take_turns(struct frag_ranks *r)
 		place_turn(r, 0, (struct frag_turn){ rank->t, r->turns[0].rank });
 }
 
-/* The next event is inspected: its time says whose turn it is. */
+/* Reads the next event of a trace ahead: the times select the next trace. */
 static int merge_traces_advance(struct frag_rank *rank, struct frag_error *err)
 {
 	int rc = 0;

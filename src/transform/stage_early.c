@@ -159,7 +159,7 @@ static int stage_early_copy(struct frag_stage *s, struct frag_item *item, struct
 	return 0;
 }
 
-/* One that the window leaves behind: freed, or done, at its end. */
+/* Ends a block that the copy leaves live: frees it, or completes its pending free. */
 static int end_left(struct frag_stage *s, const struct copied *left, struct frag_error *err)
 {
 	struct frag_item item = {

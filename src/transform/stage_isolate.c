@@ -127,7 +127,7 @@ static char *pool_name(const struct isolate *o, const struct frag_handle *from,
 	return name;
 }
 
-/* The pool of this class next to that one of the trace; UINT32_MAX: out of memory. */
+/* The pool of this class for a pool of the trace; UINT32_MAX: out of memory. */
 static uint32_t made_beside(struct frag_stage *s, uint32_t from, uint32_t class,
 			    const struct frag_item *item)
 {
@@ -181,7 +181,7 @@ static int rename_pool(struct frag_stage *s, struct frag_item *item, uint32_t cl
 	return 0;
 }
 
-/* A pool that the program is done with, and those that were made next to it. */
+/* Releases a pool of the program, and the pools that this stage made for it. */
 static int stage_isolate_release(struct frag_stage *s, const struct frag_item *item,
 				 struct frag_error *err)
 {

@@ -34,7 +34,7 @@ struct lives {
 	enum { IN_FRONT, LASTING, REST } phase;         /* of a hoist: what is given now */
 	struct frag_item first; /* alloc, where those that last go */
 	struct frag_held_place behind;  /* that alloc is the next from there */
-	bool passed;            /* something of the remainder was given */
+	bool passed;            /* the last phase has emitted a record */
 };
 
 static bool lives_init(struct frag_stage *s)
@@ -122,7 +122,7 @@ static int find_lives(struct frag_stage *s, struct frag_error *err)
 	return rc;
 }
 
-/* Events before the first alloc; then all that last; then the others. True: it is given now. */
+/* Phases: events before the first alloc, long-lived blocks, the others. True: emit it now. */
 static bool stage_lives_is_due(struct frag_stage *s, struct frag_item *item,
 			       struct frag_held_place at)
 {
