@@ -159,7 +159,8 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     that update_baseline=True wrote, and no trace, those it has are simulated. gate=True and
     fail_if="peak.reserved > +2%" raise ConditionError where it got worse.
 
-    Returns the comparison, whose `traces` have `runs` of figures.
+    Returns the comparison, whose `traces` have `runs` of figures; of two traces the change. There
+    fail_if is about its parts: "reserved.fragmentation > 1GiB".
     """
     options = {**on_device(device, context), "policy": policy, "baseline": baseline, "gate": gate,
                **options}

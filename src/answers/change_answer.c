@@ -100,23 +100,6 @@ static void change_request_text(char *buf, size_t room, const struct frag_change
 		snprintf(buf, room, "%s at step %" PRIu64, SIZE(r->bytes), r->step);
 }
 
-/* The row's tag; of a tag whose line numbers changed, that of NEW. */
-static const char *change_row_tag(const struct frag_change_row *row)
-{
-	return (row->now ? row->now : row->old)->tag;
-}
-
-static uint64_t change_row_old(const struct frag_change_row *row)
-{
-	return row->old ? row->old->old.at_peak : 0;
-}
-
-static uint64_t change_row_now(const struct frag_change_row *row)
-{
-	return row->now ? row->now->now.at_peak : 0;
-}
-
-/* The tags whose live bytes at the peak changed most. */
 static void change_print_tags(const struct frag_change_found *c,
 			      const struct frag_text_style *paper, FILE *f)
 {
@@ -130,8 +113,8 @@ static void change_print_tags(const struct frag_change_found *c,
 		"change");
 	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
 		const struct frag_change_row *row = &c->rows[i];
-		const uint64_t old = change_row_old(row), now = change_row_now(row);
-		const char *tag = change_row_tag(row), *word = frag_change_word(row);
+		const uint64_t old = row->old.at_peak, now = row->now.at_peak;
+		const char *tag = row->tag, *word = frag_change_word(row);
 		char shown[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 24], head[80];
 
 		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", old ? SIZE(old) : "-",
@@ -157,16 +140,17 @@ static void change_print_requests(const struct frag_change_found *c,
 			     " in both");
 		return;
 	}
+	if (!a->only_old && !a->only_new) {
+		frag_put_row(paper->columns, "differs", f, "no request, if numbers in tags such as"
+			     " lines are ignored: all %" PRIu64 " are aligned", a->same);
+		return;
+	}
 	change_request_text(old, sizeof(old), &c->old_first);
 	change_request_text(now, sizeof(now), &c->now_first);
 	frag_put_row(paper->columns, "differs", f, "first request: %s in OLD, %s in NEW", old, now);
-	if (!a->only_old && !a->only_new)
-		frag_put_row(paper->columns, "aligned", f, "all %" PRIu64 " requests, if numbers in"
-			     " tags are ignored", a->same);
-	else
-		frag_put_row(paper->columns, "aligned", f, "%" PRIu64 " requests are in both, %" PRIu64
-			     " only in OLD, %" PRIu64 " only in NEW%s", a->same, a->only_old,
-			     a->only_new, a->whole ? "" : " (where the gaps are large: at most)");
+	frag_put_row(paper->columns, "aligned", f, "%" PRIu64 " requests are in both, %" PRIu64
+		     " only in OLD, %" PRIu64 " only in NEW%s", a->same, a->only_old, a->only_new,
+		     a->whole ? "" : " (where the gaps are large: at most)");
 	if (a->old_iterations != a->new_iterations)
 		frag_put_row(paper->columns, "", f, "%" PRIu32 " iterations in OLD, %" PRIu32
 			     " in NEW", a->old_iterations, a->new_iterations);
@@ -242,12 +226,12 @@ static void change_fill(struct frag_table *t, const void *what)
 	}
 	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN; i++) {
 		const struct frag_change_row *row = &c->rows[i];
-		const char *tag = change_row_tag(row), *word = frag_change_word(row);
+		const char *tag = row->tag, *word = frag_change_word(row);
 		char text[FRAG_PRINTABLE_ROOM + 24];
 
 		snprintf(text, sizeof(text), *word ? "%.2000s (%s)" : "%.2000s", tag ? tag : "(no tag)",
 			 word);
-		change_fill_row(t, "tag", text, change_row_old(row), change_row_now(row),
+		change_fill_row(t, "tag", text, row->old.at_peak, row->now.at_peak,
 				frag_change_of(row));
 	}
 }

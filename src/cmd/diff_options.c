@@ -231,7 +231,8 @@ static bool has_own_condition(const struct frag_diff_options *o)
 static bool is_change(const struct frag_diff_options *o, char **operands, int count)
 {
 	return count == 2 && o->run.choice_count <= 1 && !o->baseline && !o->update
-	       && !o->smallest && !o->new_traces && !has_own_condition(o)
+	       && !o->smallest && !o->new_traces
+	       && (!has_own_condition(o) || !o->run.choice_count)
 	       && frag_trace_change_is_wanted(operands[0], operands[1]);
 }
 
@@ -278,8 +279,18 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	int rc = 0;
 
 	set_formats(o);
-	if (is_change(o, operands, count))
+	if (is_change(o, operands, count)) {
+		if (has_own_condition(o))
+			return frag_usage(cmd, "two traces without a policy (-p) have the conditions"
+					  " change.reserved, change.version, change.settings,"
+					  " change.requested, change.rounding and"
+					  " change.fragmentation", err);
+		if (o->run.total != UINT64_MAX || o->run.context != UINT64_MAX
+		    || o->run.other != UINT64_MAX || o->run.profile_path)
+			return frag_usage(cmd, "two traces are compared on an unlimited device;"
+					  " options about a device need a second policy (-p)", err);
 		return check_change(o, operands, err);
+	}
 	if (o->trace_change.conditions.count)
 		return frag_usage(cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with one"
 				  " policy at most", err);

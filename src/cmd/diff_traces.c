@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answers/answers.h"
@@ -137,10 +138,21 @@ const char *const frag_trace_change_paths[] = {
 	"reserved.requested", "reserved.rounding", "reserved.fragmentation", NULL,
 };
 
+/* What standard input or a pipe has is known by reading it only: a result, as it always was. */
+static bool may_have_runs(const char *path)
+{
+	struct stat about;
+
+	if (strcmp(path, "-") == 0)
+		return true;
+	if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+		return true;
+	return frag_file_has_runs(path);
+}
+
 bool frag_trace_change_is_wanted(const char *old, const char *now)
 {
-	return strcmp(old, "-") != 0 && strcmp(now, "-") != 0 && !frag_file_has_runs(old)
-	       && !frag_file_has_runs(now);
+	return !may_have_runs(old) && !may_have_runs(now);
 }
 
 /* A `usual`: PyTorch's allocator as it was recorded. */
@@ -252,6 +264,9 @@ static int compare_two(struct compared *p, const char *const paths[2],
 		sides[i]->choice = &p->taped[i].choices[0];
 		sides[i]->devices = p->taped[i].devices.figures;
 	}
+	if (!rc && sides[0]->trace->device_count != sides[1]->trace->device_count)
+		frag_warn(&run.quiet, "OLD and NEW have different numbers of devices: those of one"
+			  " side only are not compared");
 	rc = rc ? rc : cross(&p->change, p->crossed, run.quiet, err);
 	return rc ? rc : frag_change_find(&p->change, err);
 }

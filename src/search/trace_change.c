@@ -317,12 +317,13 @@ static int change_by_size(const void *a, const void *b)
 	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
 }
 
-/* Merges the two rows of a tag; omits tags without live bytes at either peak. */
+/* The two rows of a tag become one. */
 static void change_merge_tags(struct frag_change_found *c)
 {
 	uint32_t n = 0;
 
-	qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
+	if (c->tag_count)
+		qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
 	for (uint32_t i = 0, k; i < c->tag_count; i = k) {
 		struct frag_change_tag t = c->tags[i];
 
@@ -333,13 +334,25 @@ static void change_merge_tags(struct frag_change_found *c)
 				t.old = c->tags[k].old;
 			free(c->tags[k].tag);
 		}
-		if (t.old.at_peak || t.now.at_peak)
-			c->tags[n++] = t;
-		else
-			free(t.tag);
+		c->tags[n++] = t;
 	}
 	c->tag_count = n;
-	qsort(c->tags, n, sizeof(*c->tags), change_by_size);
+}
+
+/* Drops the tags without live bytes at either peak, and sorts the others. */
+static void change_keep_live(struct frag_change_found *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->tag_count; i++) {
+		if (c->tags[i].old.at_peak || c->tags[i].now.at_peak)
+			c->tags[n++] = c->tags[i];
+		else
+			free(c->tags[i].tag);
+	}
+	c->tag_count = n;
+	if (n)
+		qsort(c->tags, n, sizeof(*c->tags), change_by_size);
 }
 
 /* The tag without its line numbers: digits after a colon. The caller frees it. */
@@ -362,26 +375,24 @@ static char *change_without_lines(const char *tag)
 
 int64_t frag_change_of(const struct frag_change_row *row)
 {
-	return (int64_t)(row->now ? row->now->now.at_peak : 0)
-	       - (int64_t)(row->old ? row->old->old.at_peak : 0);
+	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
 }
 
 const char *frag_change_word(const struct frag_change_row *row)
 {
-	static const struct frag_change_sum none = { .requests = 0 };
-	const struct frag_change_sum *a = row->old ? &row->old->old : &none;
-	const struct frag_change_sum *b = row->now ? &row->now->now : &none;
+	const struct frag_change_sum *a = &row->old, *b = &row->now;
+	const bool more = frag_change_of(row) > 0;
 
 	if (!a->requests || !b->requests)
 		return a->requests ? "gone" : "new";
 	if (a->requests != b->requests)
-		return b->requests > a->requests ? "more requests" : "fewer requests";
+		return (b->requests > a->requests) != more ? ""
+			: more ? "more requests" : "fewer requests";
 	if (a->bytes != b->bytes)
-		return b->bytes > a->bytes ? "larger" : "smaller";
-	if (a->highest != b->highest && a->at_peak != b->at_peak
-	    && (b->highest > a->highest) == (b->at_peak > a->at_peak))
-		return b->highest > a->highest ? "live longer" : "freed earlier";
-	return "";
+		return (b->bytes > a->bytes) != more ? "" : more ? "larger" : "smaller";
+	if (a->highest == b->highest || (b->highest > a->highest) != more)
+		return "";
+	return more ? "live longer" : "freed earlier";
 }
 
 static int change_rows_by_size(const void *a, const void *b)
@@ -389,53 +400,80 @@ static int change_rows_by_size(const void *a, const void *b)
 	const struct frag_change_row *x = a, *y = b;
 	const uint64_t p = change_magnitude(frag_change_of(x)), q = change_magnitude(frag_change_of(y));
 
-	if (p != q)
-		return p > q ? -1 : 1;
-	return change_compare_text((x->now ? x->now : x->old)->tag, (y->now ? y->now : y->old)->tag);
+	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
+}
+
+/* A tag and the same without line numbers. */
+struct placed_tag {
+	const struct frag_change_tag *tag;
+	char *place;                    /* owned; NULL: no tag */
+};
+
+static int change_by_place(const void *a, const void *b)
+{
+	const struct placed_tag *x = a, *y = b;
+	const int order = change_compare_text(x->place, y->place);
+
+	return order ? order : change_compare_text(x->tag->tag, y->tag->tag);
+}
+
+static void change_add_sum(struct frag_change_sum *to, const struct frag_change_sum *more)
+{
+	to->at_peak += more->at_peak;
+	to->requests += more->requests;
+	to->bytes += more->bytes;
+	to->highest += more->highest;
+}
+
+/* One row more, of these tags; of none where nothing of them is live at a peak. */
+static bool change_add_row(struct frag_change_found *c, const struct placed_tag *tags,
+			   uint32_t count)
+{
+	const char *text = count > 1 ? tags->place : tags->tag->tag;
+	struct frag_change_row row = { .tag = NULL };
+
+	for (uint32_t i = 0; i < count; i++) {
+		change_add_sum(&row.old, &tags[i].tag->old);
+		change_add_sum(&row.now, &tags[i].tag->now);
+	}
+	if (!row.old.at_peak && !row.now.at_peak)
+		return true;
+	row.tag = text ? strdup(text) : NULL;
+	c->rows[c->row_count++] = row;
+	return !text || row.tag;
 }
 
 /*
- * One row a tag; a tag that only OLD requests shares it with the next one that only NEW requests
- * and that differs in its line numbers alone: the lines of a file move when it is edited.
+ * One row a tag; but one for all tags of a function of which only one side requests some: lines
+ * move when a file is edited, so a line number alone does not say which tag is which.
  */
 static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
 {
-	struct frag_map gone;
-	bool good = frag_map_init(&gone, frag_hash_seed());
+	struct placed_tag *tags = calloc((size_t)c->tag_count + 1, sizeof(*tags));
+	bool good = tags;
 
-	c->rows = good ? calloc((size_t)c->tag_count + 1, sizeof(*c->rows)) : NULL;
-	good = c->rows;
-	for (uint32_t pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < c->tag_count && good; i++) {
-			const struct frag_change_tag *t = &c->tags[i];
-			const bool one = t->tag && t->now.requests == 0;
-			const bool other = t->tag && t->old.requests == 0;
-			char *text = NULL;
-			uint64_t key;
-			uint32_t row = FRAG_MAP_NONE;
+	c->rows = calloc((size_t)c->tag_count + 1, sizeof(*c->rows));
+	good = good && c->rows;
+	for (uint32_t i = 0; i < c->tag_count && good; i++) {
+		tags[i].tag = &c->tags[i];
+		tags[i].place = c->tags[i].tag ? change_without_lines(c->tags[i].tag) : NULL;
+		good = tags[i].place || !c->tags[i].tag;
+	}
+	if (good && c->tag_count)
+		qsort(tags, c->tag_count, sizeof(*tags), change_by_place);
+	for (uint32_t i = 0, end; i < c->tag_count && good; i = end) {
+		bool moved = false;
 
-			if (other != (pass == 1))
-				continue;
-			if (one || other) {
-				text = change_without_lines(t->tag);
-				key = text ? frag_hash_text(text, strlen(text), gone.seed) : 0;
-				good = text;
-				free(text);
-			}
-			if (good && other)
-				row = frag_map_get(&gone, key);
-			if (row != FRAG_MAP_NONE) {
-				c->rows[row].now = t;
-				frag_map_remove(&gone, key, row);
-				continue;
-			}
-			if (good && one && frag_map_get(&gone, key) == FRAG_MAP_NONE)
-				good = frag_map_add(&gone, key, c->row_count);
-			c->rows[c->row_count++] = (struct frag_change_row){
-				.old = other ? NULL : t, .now = one ? NULL : t,
-			};
-		}
-	frag_map_fini(&gone);
+		for (end = i; end < c->tag_count
+			      && !change_compare_text(tags[i].place, tags[end].place); end++)
+			moved = moved || !tags[end].tag->old.requests
+				|| !tags[end].tag->now.requests;
+		for (uint32_t k = i; k < end && good; k += moved ? end - i : 1)
+			good = change_add_row(c, &tags[k], moved ? end - i : 1);
+	}
+	for (uint32_t i = 0; tags && i < c->tag_count; i++)
+		free(tags[i].place);
+	free(tags);
 	if (!good)
 		return frag_fail_nomem(err);
 	qsort(c->rows, c->row_count, sizeof(*c->rows), change_rows_by_size);
@@ -450,9 +488,10 @@ static int change_find_tags(struct frag_change_found *c, struct frag_error *err)
 	rc = rc ? rc : change_add_tags(c, &c->now, true, &capacity, err);
 	if (rc)
 		return rc;
-	if (c->tag_count)
-		change_merge_tags(c);
-	return change_make_rows(c, err);
+	change_merge_tags(c);
+	rc = change_make_rows(c, err);
+	change_keep_live(c);
+	return rc;
 }
 
 /* The next request of the device; NULL: there is none. */
@@ -561,6 +600,8 @@ void frag_change_fini(struct frag_change_found *c)
 	for (uint32_t i = 0; i < c->tag_count; i++)
 		free(c->tags[i].tag);
 	free(c->tags);
+	for (uint32_t i = 0; i < c->row_count; i++)
+		free(c->rows[i].tag);
 	free(c->rows);
 	free(c->old_first.tag);
 	free(c->now_first.tag);

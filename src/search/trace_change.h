@@ -53,9 +53,10 @@ struct frag_change_tag {
 	struct frag_change_sum old, now;
 };
 
-/* A tag of OLD and that of NEW; one of them may be NULL. Borrowed. */
+/* A tag, or all tags of a function whose line numbers changed. */
 struct frag_change_row {
-	const struct frag_change_tag *old, *now;
+	char *tag;                      /* owned; without lines for several tags; NULL: none */
+	struct frag_change_sum old, now;
 };
 
 /*
@@ -95,7 +96,7 @@ struct frag_change_found {
 	int64_t parts[FRAG_PARTS];
 	struct frag_change_tag *tags;   /* the largest change first */
 	uint32_t tag_count;
-	/* likewise; tags that differ in their line numbers alone share a row */
+	/* likewise, of tags with live bytes at a peak */
 	struct frag_change_row *rows;
 	uint32_t row_count;
 	struct frag_alignment alignment;
@@ -124,9 +125,9 @@ void frag_change_fini(struct frag_change_found *change);
 /* Live bytes of NEW's peak minus those of OLD's. */
 int64_t frag_change_of(const struct frag_change_row *row);
 /*
- * What changed about a row with other live bytes: "new", "gone", "larger", "smaller" (requests
- * of the same number), "more requests", "fewer requests", "live longer", "freed earlier" (equal
- * requests, with more or fewer bytes live concurrently); "" where none of these is proven.
+ * Why a row has other live bytes: "new", "gone", "larger", "smaller" (as many requests), "more
+ * requests", "fewer requests", "live longer", "freed earlier" (equal requests, of which more or
+ * fewer bytes are live at a time); "" where the requests prove none of these.
  */
 const char *frag_change_word(const struct frag_change_row *row);
 

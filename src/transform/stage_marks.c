@@ -20,6 +20,7 @@ struct at_marks {
 	struct frag_map of;             /* by block: index into blocks */
 	struct parkable *blocks;        /* in the order of their requests */
 	uint32_t count, capacity;
+	bool begins, ends;              /* a mark fits the first glob, the second */
 };
 
 static bool stage_marks_init(struct frag_stage *s)
@@ -156,17 +157,21 @@ static int put_reference(struct frag_stage *s, const struct frag_item *item, str
 
 static int park_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
+	struct at_marks *m = s->state;
 	int rc = item->rec.op == FRAG_OP_ALLOC ? stage_marks_note_alloc(s, item, err) : 0;
 
 	if (frag_item_refers(item))
 		return put_reference(s, item, err);
 	rc = rc ? rc : frag_stage_emit(s, item, err);
-	if (!rc && is_mark_like(item, s->change->until))
+	if (!rc && is_mark_like(item, s->change->until)) {
+		m->ends = true;
 		rc = unpark(s, item, err);
+	}
 	if (!rc && is_mark_like(item, s->change->mark)) {
-		s->at_mark = true;
+		m->begins = true;
 		rc = park(s, item, err);
 	}
+	s->at_mark = m->begins && m->ends;
 	return rc;
 }
 
