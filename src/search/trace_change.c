@@ -425,7 +425,7 @@ static void change_add_sum(struct frag_change_sum *to, const struct frag_change_
 	to->highest += more->highest;
 }
 
-/* One row more, of these tags; of none where nothing of them is live at a peak. */
+/* Adds a row of these tags, unless they have no live bytes in either peak. */
 static bool change_add_row(struct frag_change_found *c, const struct placed_tag *tags,
 			   uint32_t count)
 {
@@ -444,8 +444,8 @@ static bool change_add_row(struct frag_change_found *c, const struct placed_tag 
 }
 
 /*
- * One row a tag; but one for all tags of a function of which only one side requests some: lines
- * move when a file is edited, so a line number alone does not say which tag is which.
+ * Each tag has a row. The tags of a function share one if only one side requests some of them:
+ * lines move when a file is edited, so a line number does not identify a tag.
  */
 static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
 {
