@@ -30,7 +30,7 @@ static int address_space_by_number(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-/* The items in the order of births; a section ends where the next birth comes after an end. */
+/* Items are in order of allocation; an allocation after a free begins the next section. */
 static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		      struct frag_error *err)
 {
@@ -97,8 +97,9 @@ static int sum_live(struct frag_space *s, struct frag_error *err)
 }
 
 /*
- * The most over each stretch: levels of stretches of twice the length, of which two that overlap
- * make any. Only two levels are there at once: items wait, by length, for theirs.
+ * Sets the contention of each item. At each level, most[t] is the peak of the live bytes in the
+ * interval of `length` sections from t on; the length doubles from level to level. Two intervals of
+ * the largest length that fits cover the life of an item.
  */
 static int sum_contention(struct frag_space *s, struct frag_error *err)
 {

@@ -49,7 +49,7 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 void frag_space_fini(struct frag_space *s);
 
 /*
- * Ranges of bytes that live at once, by offset, and the gaps between them.
+ * Ranges of bytes that are allocated at the same time, by offset, and the gaps between them.
  *
  * A binary tree that is balanced by chance: each range has a fixed random weight, and none is
  * above a heavier one. Each knows the gap in front of it, and the largest one below it, so the
@@ -74,7 +74,7 @@ void frag_ranges_fini(struct frag_ranges *r);
 
 /* One that shares a byte with [offset, end); FRAG_NO_RANGE: none does. */
 uint32_t frag_ranges_meet(const struct frag_ranges *r, uint64_t offset, uint64_t end);
-/* The lowest offset where so many bytes are free. */
+/* The lowest offset at which `bytes` bytes are free. */
 uint64_t frag_ranges_lowest(const struct frag_ranges *r, uint64_t bytes);
 /* It is not there, and shares no byte with one that is. */
 void frag_ranges_add(struct frag_ranges *r, uint32_t buffer, uint64_t offset, uint64_t end);

@@ -119,7 +119,7 @@ static void buffers_end(struct taking *t, uint32_t slot, uint64_t step)
 	t->of_slot[slot] = 0;
 }
 
-/* What is live when the stretch begins is born there; what has ended by then takes nothing. */
+/* A buffer that is live when the interval begins starts there; those that ended are removed. */
 static int buffers_begin(struct taking *t, uint64_t step, struct frag_error *err)
 {
 	struct frag_plan *plan = t->plan;
@@ -181,7 +181,7 @@ static int buffers_take_all(struct taking *t, struct frag_error *err)
 	return rc;
 }
 
-/* The last step ends what lives on; requests of 0 bytes, which their frees had to find, go. */
+/* Buffers that are not freed end at the last step. Only now are requests of 0 bytes removed. */
 static void buffers_settle(struct taking *t)
 {
 	struct frag_plan *plan = t->plan;

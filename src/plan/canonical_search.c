@@ -4,10 +4,10 @@
  * Each item that is not placed has a minimum: the lowest offset above all placed items that it
  * overlaps in time. The next item is always one of the lowest minimum; an item that was tried at a
  * node and failed is barred below that node until its minimum rises. A section is a time of the
- * space. The bytes that are still to be placed in a section need room above the lowest minimum of
- * its items: a tree over the sections finds a section that has too little, and is updated only
+ * space. The bytes that are still to be placed in a section must fit above the lowest minimum of
+ * its items: a tree over the sections finds a section where they do not, and is updated only
  * where a minimum changed. Where no item crosses a boundary between sections any more, both sides
- * are searched apart.
+ * are searched separately.
  */
 #include "plan/placers.h"
 
@@ -30,7 +30,7 @@ struct piece {
 	uint64_t *end;                  /* the minimum end of any item, barred or not */
 };
 
-/* An item on the way down, and what its removal restores. */
+/* An item of the current path of the search, and what its removal restores. */
 struct node {
 	uint32_t item, from, to;        /* bounds of the piece before it */
 	uint32_t rises, bars, solved;   /* lengths of the stacks before it */
@@ -59,9 +59,9 @@ struct search {
 	uint32_t leaves;                /* of the tree over sections */
 	uint32_t *list_at, *list;       /* by node of it: the items whose life it is a part of */
 	uint64_t *lowest;               /* by node: the minimum minimum of its list */
-	uint64_t *spare; /* by node: the least room for empty bytes of its sections */
+	uint64_t *spare; /* by node: the minimum, over its sections, of capacity - waiting */
 	uint64_t *lack;	 /* by node: the same of sections whose minima are above that */
-	uint64_t *stale, *changed;      /* by node, bits: the list or a child is to be looked at */
+	uint64_t *stale, *changed;      /* by node, bits: the list or a child must be inspected */
 	struct rise *rises;
 	uint32_t rise_count, rise_capacity;
 	struct rise *bars;
@@ -352,8 +352,8 @@ static void set_waiting(struct search *w, struct piece *p, uint32_t item, bool w
 }
 
 /*
- * Puts an item at its minimum, and raises those that it overlaps. False: some section or item has
- * too little room; the caller removes it either way.
+ * Puts an item at its minimum, and raises those that it overlaps. False: some section or item no
+ * longer fits within the capacity. The caller removes the item in both cases.
  */
 static bool place_item(struct search *w, struct piece *p, struct node *n)
 {
@@ -401,7 +401,7 @@ static void undo_item(struct search *w, struct piece *p, const struct node *n)
 static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items,
 					      uint32_t count, uint32_t from, uint32_t to);
 
-/* The waiting items of [from, to), which no item leaves, apart. p takes them as solved. */
+/* Searches the waiting items of [from, to) separately: none crosses its bounds. p skips them. */
 static enum frag_canonical_result solve_part(struct search *w, struct piece *p, uint32_t from,
 					     uint32_t to)
 {
@@ -443,7 +443,7 @@ static uint32_t next_cut(const struct search *w, const struct piece *p, uint32_t
 
 /*
  * Where the placed item was the last one across a boundary, the parts on both sides are searched
- * apart, each with ranks of its own. Only a large part stays in the piece, as ranks cost time.
+ * separately, each with its own ranks. Only a large part stays in the piece, as ranks cost time.
  */
 static enum frag_canonical_result split_piece(struct search *w, struct piece *p, uint32_t item)
 {
@@ -564,8 +564,8 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 }
 
 /*
- * W: the length of its life, in times or in sections; A: that times its size; T: the most that
- * waits in a section of it.
+ * W: the length of its life, in times or in sections; A: that times its size; T: the
+ * peak of the waiting bytes in its sections.
  */
 struct rank_key {
 	double of[3];
@@ -616,7 +616,7 @@ static bool rank_items(struct search *w, struct piece *p, const uint32_t *items)
 	return true;
 }
 
-/* The piece of these items with its ranks; what ranks and bars were before goes to `before`. */
+/* Begins a piece of these items. `before` receives their previous ranks and bars. */
 static void begin_piece(struct search *w, struct piece *p, struct rise *before)
 {
 	memset(p->key, 0xff, 2 * (size_t)p->leaves * sizeof(*p->key));

@@ -4,9 +4,9 @@
  *
  * Time is counted in requests of a device since the period began, which is what a policy that
  * follows the plan counts, and what periods of different steps have in common. A slot lives from
- * its request to the last at whose time it still did, in any of the periods. One that was still
- * there when another period began lives all the time, so that whatever is left of it is in
- * nobody's way.
+ * its request to the last request before its free, in any of the periods. One that is still
+ * allocated when another period begins lives all the time, so that no other buffer of the plan
+ * shares a byte with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static bool held_room(struct slots *s, uint32_t slot)
 	return true;
 }
 
-/* The buffer of the device's k-th request, a new one where no period had so many. */
+/* The buffer of the device's k-th request, a new one where no earlier period reached k. */
 static struct frag_buffer *periodic_plan_buffer_of(struct slots *s, const struct frag_event *ev,
 						   uint32_t k)
 {
@@ -97,7 +97,7 @@ static bool periodic_plan_take(struct slots *s, const struct frag_event *ev)
 	return true;
 }
 
-/* The block is gone: so many requests have come while it was there. */
+/* The block is freed: its buffer ends at the count of requests or later, or is carried. */
 static void periodic_plan_end(struct slots *s, uint32_t slot)
 {
 	struct frag_buffer *b;
@@ -185,7 +185,7 @@ static void periodic_plan_settle(struct slots *s)
 		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), periodic_plan_by_birth);
 }
 
-/* The tape is read to its end: the last period may have none of its own. */
+/* The tape is read to its end, because the last period may have no mark that ends it. */
 int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		    const struct frag_stretch_marks *marks, struct frag_error *err)
 {

@@ -17,7 +17,7 @@
 
 /* What a request needs from the step that makes it up to the one that ends it, not included. */
 struct frag_buffer {
-	uint64_t birth, end;            /* steps; birth < end */
+	uint64_t birth, end;            /* steps of allocation and free; the first < the second */
 	uint64_t size;                  /* bytes, rounded up; not 0 */
 	uint64_t requested;             /* as the program did */
 	uint64_t offset;                /* once it is placed, or fixed */
@@ -26,10 +26,10 @@ struct frag_buffer {
 	struct frag_handle id;          /* text is borrowed from the tape */
 	uint32_t space;                 /* of the plan's */
 	bool fixed;                     /* its offset is given */
-	bool carried;                   /* it was there when the stretch began */
+	bool carried;                   /* it was allocated before the interval began */
 };
 
-/* What was tried for a space, and what it came to. */
+/* An order that was tried for a space, and the height that it reached. */
 struct frag_plan_try {
 	const char *order;              /* "skyline", ... */
 	uint64_t height;                /* UINT64_MAX: the clock ended it */
@@ -48,7 +48,7 @@ struct frag_space_plan {
 	uint32_t pool;                  /* dense */
 	char *pool_name;                /* JSON; the plan's own */
 	uint32_t count;                 /* buffers */
-	uint64_t bound;                 /* the most that lives at a step: no placement is lower */
+	uint64_t bound;                 /* the peak of the live bytes: no placement is lower */
 	uint64_t peak_step;             /* the first one where that is so */
 	uint64_t height;                /* highest offset + size */
 	struct frag_plan_try tries[FRAG_PLAN_TRIES];
@@ -61,10 +61,10 @@ struct frag_space_plan {
 struct frag_plan {
 	uint64_t content;               /* of the trace, at its end */
 	uint64_t align;
-	uint64_t from, to;              /* steps of the stretch */
+	uint64_t from, to;              /* steps of the interval */
 	uint64_t periods; /* of slots: steps of buffers are requests of these; else 0 */
 	struct frag_buffer
-		*buffers; /* by birth; what was there when the stretch began comes first */
+		*buffers; /* by allocation step; those that are carried come first */
 	uint32_t count, capacity;
 	struct frag_space_plan *spaces; /* by device, there by first use */
 	uint32_t space_count, space_capacity;
@@ -75,8 +75,8 @@ struct frag_plan {
 };
 
 /*
- * A stretch of a trace: from the first mark of a name to the next one of the other; NULL: all. In a
- * name * is any characters and ? one.
+ * An interval of a trace: from the first mark of a name to the next one of the other; NULL: all. In
+ * a name * is any characters and ? one.
  */
 struct frag_stretch_marks {
 	const char *from, *to;
@@ -106,7 +106,7 @@ struct frag_plan_stop {
 };
 
 struct frag_plan_effort {
-	uint64_t looks;                 /* the budget: list entries that are looked at */
+	uint64_t looks;                 /* the budget: list entries that are inspected */
 	uint64_t goal;                  /* a height at which to end; 0: the lowest */
 	uint32_t threads;               /* 0: one a processor; the plan does not depend on them */
 	const struct frag_plan_stop *stop;
@@ -118,8 +118,8 @@ struct frag_plan_effort {
 #define FRAG_PLAN_LOOKS_PER_SECOND UINT64_C(140000000)
 
 /*
- * Places them, as low as it can be found. What comes out depends on nothing but the buffers and
- * the budget, unless `stop` returns true: then the plan is the best so far. -FRAG_ENOMEM
+ * Places the buffers as low as the search finds. The plan depends on nothing but the buffers and
+ * the budget, unless `stop` returns true: then it is the best so far. -FRAG_ENOMEM
  */
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);
@@ -128,16 +128,16 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 int frag_plan_bound(struct frag_plan *plan, struct frag_error *err);
 
 /*
- * Sweeps over the steps: do two buffers that live at once share a byte? Where they do, *one and
- * *other are such, else both are the count. Sets heights. fixed: of fixed buffers only.
+ * Sweeps over the steps: do two buffers that overlap in time share a byte? Where they do, *one
+ * and *other are such, else both are the count. Sets heights. fixed: of fixed buffers only.
  * -FRAG_ENOMEM
  */
 int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
 		    struct frag_error *err);
 
 /*
- * What a device has to have for its spaces, the pools of it side by side: of the device that needs
- * the most.
+ * The bytes that a device must have for its spaces, its pools side by side: of the device that
+ * needs the most.
  */
 struct frag_plan_needs {
 	uint64_t bound, height;

@@ -9,7 +9,7 @@
 #include "events/id_map.h"
 #include "plan/plan_file.h"
 
-/* While rows are held against buffers. */
+/* While rows are compared with buffers. */
 struct taker {
 	struct frag_plan *plan;
 	const struct frag_plan_file *file;
@@ -45,8 +45,8 @@ static bool plan_take_same(const struct frag_handle *a, const struct frag_handle
 }
 
 /*
- * The buffer of a row: of that id, and of that birth where the file has steps. A CSV may have times
- * of its own: then an id that is there once will do. The count: there is none.
+ * The buffer of a row: of that id and that allocation step. A CSV may have other times: then an id
+ * that only one buffer has is enough. The count: there is none.
  */
 static uint32_t plan_take_buffer_of(const struct taker *t, const struct frag_plan_row *row)
 {
@@ -78,7 +78,7 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 	const uint32_t i = plan_take_buffer_of(t, row);
 	struct frag_buffer *b = &t->plan->buffers[i];
 
-	/* a row of 0 bytes takes nothing, whoever has it */
+	/* a row of 0 bytes takes nothing, whatever its id is */
 	if (!row->size)
 		return 0;
 	if (i == t->plan->count)

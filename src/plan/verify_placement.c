@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "plan/address_space.h"
 
-/* A birth or an end; at one step, ends come first. */
+/* An allocation or a free; at one step, frees come first. */
 struct change {
 	uint64_t step;
 	uint32_t buffer, is_birth;
@@ -24,7 +24,7 @@ static int verify_placement_in_order(const void *one, const void *other)
 	return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
 }
 
-/* One space after the other: buffers of others are never in the way. */
+/* Sweeps over one space: buffers of other spaces never overlap its buffers. */
 static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space, bool fixed,
 				   const struct change *changes, struct frag_ranges *ranges,
 				   uint32_t *one, uint32_t *other)
