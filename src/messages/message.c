@@ -350,8 +350,10 @@ void frag_message_judge(struct frag_message *m)
 
 		m->verdict = frag_shortage_of(at);
 		m->possible |= 1U << m->verdict;
-		if (m->verdict > FRAG_SHORT_OUTSIDE && is_held_outside(m))
+		if (m->verdict > FRAG_SHORT_OUTSIDE && is_held_outside(m)) {
 			m->verdict = FRAG_SHORT_OUTSIDE;
+			m->possible |= 1U << FRAG_SHORT_OUTSIDE;
+		}
 		return;
 	}
 	m->verdict = FRAG_SHORT_UNKNOWN;
