@@ -1,4 +1,4 @@
-/* change_answer.c - why NEW reserves more than OLD, in every form: for people, as rows, as a document. */
+/* change_answer.c - why NEW reserves more than OLD, as text, Markdown, rows and a document. */
 #include "answers/answers.h"
 
 #include <inttypes.h>
@@ -36,14 +36,12 @@ static int64_t change_of(uint64_t old, uint64_t now)
 }
 
 /* The verdict: the whole change, and its parts that are not 0. */
-static void change_print_verdict(const struct frag_change_found *c, const struct frag_text_style *paper,
-				 FILE *f)
+static const char *change_verdict(const struct frag_change_found *c, char *text, size_t room)
 {
 	static const char *const words[FRAG_PARTS] = {
 		"allocator's version", "settings", "program", "rounding", "fragmentation",
 	};
-	char text[400];
-	int used = snprintf(text, sizeof(text), "%s reserved at the peak", CHANGED(c->reserved));
+	int used = snprintf(text, room, "%s reserved at the peak", CHANGED(c->reserved));
 	const char *before = ": ";
 
 	for (uint32_t i = 0; i < FRAG_PARTS; i++) {
@@ -51,11 +49,11 @@ static void change_print_verdict(const struct frag_change_found *c, const struct
 		if (!c->parts[i] && i != FRAG_PART_REQUESTED
 		    && (i != FRAG_PART_VERSION || !c->as_version))
 			continue;
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s %s", before,
-				      words[i], CHANGED(c->parts[i]));
+		used += snprintf(text + used, room - (size_t)used, "%s%s %s", before, words[i],
+				 CHANGED(c->parts[i]));
 		before = ", ";
 	}
-	frag_put_first_line(paper, INK_BOLD, "", text, f);
+	return text;
 }
 
 static void change_print_side(const char *label, const struct frag_change_side *side,
@@ -157,14 +155,12 @@ static void change_print_requests(const struct frag_change_found *c,
 }
 
 /* The text: verdict and setting, both traces, the first request that differs, and the tags. */
-static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
-			struct frag_error *err)
+/* What explains the verdict, a label a row. */
+static void change_print_reasons(const struct frag_change_found *c,
+				 const struct frag_text_style *paper, FILE *f)
 {
-	const struct frag_change_found *c = what;
 	char conf[FRAG_CONF_ROOM];
 
-	(void)err;
-	change_print_verdict(c, paper, f);
 	if (c->undone) {
 		frag_conf_text(&c->undo, conf, sizeof(conf));
 		frag_put_row(paper->columns, "set", f, "PYTORCH_CUDA_ALLOC_CONF=%s", conf);
@@ -179,7 +175,17 @@ static int change_print(const void *what, const struct frag_text_style *paper, F
 		frag_put_row(paper->columns, "device", f, "%" PRIu32 ", which changes most",
 			     c->device);
 	change_print_requests(c, paper, f);
-	change_print_tags(c, paper, f);
+}
+
+static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
+			struct frag_error *err)
+{
+	char verdict[400];
+
+	(void)err;
+	frag_put_first_line(paper, INK_BOLD, "", change_verdict(what, verdict, sizeof(verdict)), f);
+	change_print_reasons(what, paper, f);
+	change_print_tags(what, paper, f);
 	return 0;
 }
 
@@ -224,7 +230,8 @@ static void change_fill(struct frag_table *t, const void *what)
 		change_fill_row(t, "tag", tag->tag ? tag->tag : "", tag->old.at_peak,
 				tag->now.at_peak, change_of(tag->old.at_peak, tag->now.at_peak));
 	}
-	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN; i++) {
+	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN
+			     && frag_change_of(&c->rows[i]); i++) {
 		const struct frag_change_row *row = &c->rows[i];
 		const char *tag = row->tag, *word = frag_change_word(row);
 		char text[FRAG_PRINTABLE_ROOM + 24];
@@ -321,6 +328,24 @@ static void change_document(struct frag_node_ref root, const void *what)
 	}
 }
 
+/* For a pull request: the verdict and its reasons above the table of parts and tags. */
+static int change_print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
+				 struct frag_error *err)
+{
+	static const struct frag_format table = { .name = "markdown", .rows = &shown_rows };
+	static const struct frag_text_style plain = { .columns = 0 };
+	char verdict[400];
+
+	fprintf(f, "**%s**\n\n```text\n", change_verdict(what, verdict, sizeof(verdict)));
+	change_print_reasons(what, &plain, f);
+	fputs("```\n\n", f);
+	return frag_format_print(&table, what, paper, f, err);
+}
+
 const struct frag_format *const frag_change_formats[] = {
-	&text_format, FRAG_ANSWER_FORMS_APART("change", change_document, &csv_rows, &shown_rows),
+	&text_format, &(const struct frag_format){ .name = "csv", .rows = &csv_rows },
+	&(const struct frag_format){
+		.name = "json", .format = "fragsim-change", .document = change_document,
+	},
+	&(const struct frag_format){ .name = "markdown", .print = change_print_markdown }, NULL
 };

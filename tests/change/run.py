@@ -223,8 +223,9 @@ def check_forms() -> None:
            and [row.split(',')[1:5:3] for row in rows[2:7]]
            == [[name, f'{said["parts"][name]:+d}'] for name in PARTS],
            'CSV has the parts', '\n'.join(rows[:8]))
-    TAP.ok('| reserved |' in run('diff', '--format', 'markdown', 'old', 'new').stdout,
-           'Markdown has the change')
+    shown = run('diff', '--format', 'markdown', 'old', 'new').stdout
+    TAP.ok('| reserved |' in shown and shown.startswith(f'**{text[0]}**\n') and '  aligned ' in shown,
+           'Markdown has the verdict, its reasons and the change', shown)
     run('diff', '-q', '-o', 'rows.csv', '--json', 'change.json', 'old', 'new')
     TAP.ok(json.loads(Path('change.json').read_text('utf-8')) == said
            and Path('rows.csv').read_text('utf-8') == '\n'.join(rows), 'files have the same')
