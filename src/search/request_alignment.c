@@ -21,8 +21,7 @@
 /* The requests of a side on the device that is compared. */
 struct request_list {
 	uint64_t *keys;                 /* of size and tag, without numbers in the tag */
-	uint64_t *steps;
-	uint32_t count, key_capacity, step_capacity;
+	uint32_t count, capacity;
 	struct frag_lasting_marks marks;        /* at: the requests before it */
 	uint64_t *of_tag;               /* the part of a key that is a tag's; 0: not seen yet */
 	uint32_t tag_count, tag_capacity;
@@ -31,7 +30,6 @@ struct request_list {
 static void request_list_fini(struct request_list *l)
 {
 	free(l->keys);
-	free(l->steps);
 	free(l->marks.mark);
 	free(l->of_tag);
 }
@@ -65,12 +63,9 @@ static bool request_list_add(struct request_list *l, const struct frag_symbols *
 	uint64_t key;
 
 	if (!request_list_tag_key(l, symbols, ev->tag, &key)
-	    || !frag_grow(&l->keys, &l->key_capacity, (uint64_t)l->count + 1, sizeof(*l->keys))
-	    || !frag_grow(&l->steps, &l->step_capacity, (uint64_t)l->count + 1,
-			  sizeof(*l->steps)))
+	    || !frag_grow(&l->keys, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->keys)))
 		return false;
-	l->keys[l->count] = frag_hash_mix(ev->bytes + 1) ^ key;
-	l->steps[l->count++] = ev->step;
+	l->keys[l->count++] = frag_hash_mix(ev->bytes + 1) ^ key;
 	return true;
 }
 
@@ -141,9 +136,8 @@ static bool find_gap_end(const struct part *p, int64_t *furthest, struct gap *ga
 	return false;
 }
 
-/* Adds a part to the sums; old and now: the beginning of the part in the lists. */
-static void align_part(struct part p, const struct request_list *old, const struct request_list *now,
-		       int64_t *furthest, struct frag_alignment *a)
+/* Adds a part to the sums. */
+static void align_part(struct part p, int64_t *furthest, struct frag_alignment *a)
 {
 	/* the equal end first: what is left of one side alone needs no search */
 	while (p.old_count && p.now_count
@@ -159,15 +153,6 @@ static void align_part(struct part p, const struct request_list *old, const stru
 			gap = (struct gap){ 1, 1, 1 };
 		else if (p.old_count && p.now_count && !find_gap_end(&p, furthest, &gap))
 			a->whole = false;
-		if (gap.old + gap.now > 2 * gap.same && !a->only_old && !a->only_new) {
-			const uint64_t i = (uint64_t)(p.old - old->keys);
-			const uint64_t k = (uint64_t)(p.now - now->keys);
-
-			a->old_step = i < old->count ? old->steps[i] : UINT64_MAX;
-			a->new_step = k < now->count ? now->steps[k] : UINT64_MAX;
-			a->gap_old = gap.old - gap.same;
-			a->gap_new = gap.now - gap.same;
-		}
 		a->same += gap.same;
 		a->only_old += gap.old - gap.same;
 		a->only_new += gap.now - gap.same;
@@ -210,7 +195,7 @@ int frag_change_align(struct frag_change_found *c, struct frag_error *err)
 			.now_count = iteration_begin(&now, i + 1) - begin,
 		};
 
-		align_part(part, &old, &now, furthest, a);
+		align_part(part, furthest, a);
 	}
 	free(furthest);
 	request_list_fini(&old);

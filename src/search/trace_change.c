@@ -438,6 +438,9 @@ static bool change_add_row(struct frag_change_found *c, const struct placed_tag 
 	}
 	if (!row.old.at_peak && !row.now.at_peak)
 		return true;
+	/* the peaks of several tags need not coincide, so their sum proves nothing */
+	if (count > 1)
+		row.old.highest = row.now.highest = 0;
 	row.tag = text ? strdup(text) : NULL;
 	c->rows[c->row_count++] = row;
 	return !text || row.tag;

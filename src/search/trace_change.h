@@ -70,8 +70,6 @@ struct frag_alignment {
 	uint64_t same, only_old, only_new;      /* requests */
 	uint32_t old_iterations, new_iterations;
 	bool whole;
-	/* the first gap: its steps, and the requests in it that the other has not */
-	uint64_t old_step, new_step, gap_old, gap_new;
 };
 
 /* A request of each side. */

@@ -247,7 +247,7 @@ static bool snapshot_host_enter(struct walk *w, uint64_t addr, uint64_t size)
 	return frag_map_add(&w->live, addr, 0);
 }
 
-/* Past its birth, backwards. */
+/* Walks backwards past the allocation of a block. */
 static void snapshot_host_leave(struct walk *w, uint64_t addr, uint64_t size)
 {
 	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE) {
