@@ -57,6 +57,15 @@ struct frag_run_options {
 #define FRAG_COLUMNS_ROW                                                                       \
 	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
 	  FRAG_CALL(frag_run_set_columns) }
+/* The files of a run or a replay: a row a step, where blocks went, the result. */
+#define FRAG_STEPS_ROWS                                                                        \
+	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",                 \
+	  FRAG_RUN_TEXT(0, steps) },                                                           \
+	FRAG_COLUMNS_ROW,                                                                      \
+	{ 0, "placements", "FILE", "write where every block went, NDJSON",                     \
+	  FRAG_RUN_TEXT(0, placements) },                                                      \
+	{ 0, "json", "FILE", "write the result object (- is standard output)",                 \
+	  FRAG_RUN_TEXT(0, json) }
 #define FRAG_STACKS_ROW(base, help)                                                            \
 	{ 0, "stacks", "WHAT", help, FRAG_RUN_CALL(base, frag_run_set_stacks) }
 #define FRAG_STACKS_HELP                                                                       \
