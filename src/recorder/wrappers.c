@@ -33,11 +33,8 @@ static void *enter(enum frag_driver_call call, bool *noted)
 	return frag_driver_behind(call);
 }
 
-/*
- * The call of the driver, its parameters and arguments; `noted` and `rc` are of the caller, who
- * makes notes behind it.
- */
-#define FORWARD(name, parameters, arguments)                               \
+/* The call of the driver, its parameters and arguments; `rc` is of the wrapper. */
+#define FORWARD(parameters, arguments)                                     \
 	do {                                                               \
 		int (*behind) parameters = (int (*) parameters)behind_it;  \
 									   \
@@ -48,6 +45,33 @@ static void *enter(enum frag_driver_call call, bool *noted)
 			depth--;                                           \
 		}                                                          \
 	} while (0)
+
+/*
+ * A wrapper. Where the call is to be noted, `before` and `after` are statements around it; rc is
+ * the driver's answer, and device that of a request.
+ */
+#define WRAP(name, parameters, arguments, before, after)                   \
+	EXPORT int name parameters;                                        \
+	EXPORT int name parameters                                         \
+	{                                                                  \
+		bool noted;                                                \
+		void *behind_it = enter(CALL_##name, &noted);              \
+		uint16_t device __attribute__((unused)) = 0;               \
+		int rc;                                                    \
+									   \
+		if (noted)                                                 \
+			before;                                            \
+		FORWARD(parameters, arguments);                            \
+		if (noted)                                                 \
+			after;                                             \
+		return rc;                                                 \
+	}
+#define NOTHING ((void)0)
+
+/* Both calls of a stream. */
+#define BOTH(wrapper, name)                  \
+	wrapper(name, FRAG_LEGACY_STREAM)    \
+	wrapper(name##_ptsz, FRAG_THREAD_STREAM)
 
 static uint64_t stream_key(uint64_t stream, enum frag_stream_kind kind)
 {
@@ -62,6 +86,13 @@ static void wrappers_note(const struct frag_note *what)
 
 	n.t_ns = frag_recorder_now();
 	frag_ring_add(&n);
+}
+
+/* Of the current device; stream or key may be 0. */
+static void note_here(enum frag_note_op op, uint64_t key, uint64_t stream)
+{
+	wrappers_note(&(struct frag_note){ .op = (uint8_t)op, .key = key, .stream = stream,
+					   .device = frag_device_current() });
 }
 
 /* A request, granted or not. */
@@ -82,14 +113,11 @@ static void note_request(enum frag_driver_call call, int rc, const struct frag_n
 }
 
 /* The device that a request is made of; its context is there, and none of its blocks. */
-static uint16_t begin_request(bool noted)
+static uint16_t begin_request(void)
 {
-	uint16_t device = 0;
+	const uint16_t device = frag_device_current();
 
-	if (noted) {
-		device = frag_device_current();
-		frag_device_measure(device);
-	}
+	frag_device_measure(device);
 	return device;
 }
 
@@ -102,371 +130,130 @@ static void note_failed(enum frag_note_op op, uint64_t key, int rc)
 
 /* Requests -------------------------------------------------------------------------- */
 
-EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes);
-EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemAlloc_v2, &noted);
-	const uint16_t device = begin_request(noted);
-	int rc;
+#define REQUEST(name, parameters, arguments, op_, at, bytes, stream_, pool_)          \
+	WRAP(name, parameters, arguments, device = begin_request(),                   \
+	     note_request(CALL_##name, rc, &(struct frag_note){                       \
+		     .op = op_, .key = rc ? 0 : *at, .size = bytes, .stream = stream_, \
+		     .pool = pool_, .device = device, .caller = CALLER }))
 
-	FORWARD(cuMemAlloc_v2, (uint64_t *, size_t), (at, bytes));
-	if (noted)
-		note_request(CALL_cuMemAlloc_v2, rc, &(struct frag_note){
-			.op = FRAG_NOTE_ALLOC, .key = rc ? 0 : *at, .size = bytes,
-			.device = device, .caller = CALLER });
-	return rc;
-}
+REQUEST(cuMemAlloc_v2, (uint64_t *at, size_t bytes), (at, bytes), FRAG_NOTE_ALLOC, at, bytes, 0, 0)
+REQUEST(cuMemAllocPitch_v2,
+	(uint64_t *at, size_t *pitch, size_t width, size_t height, unsigned element),
+	(at, pitch, width, height, element), FRAG_NOTE_ALLOC, at, (rc ? width : *pitch) * height,
+	0, 0)
+REQUEST(cuMemAllocManaged, (uint64_t *at, size_t bytes, unsigned flags), (at, bytes, flags),
+	FRAG_NOTE_ALLOC, at, bytes, 0, 0)
 
-EXPORT int cuMemAllocPitch_v2(uint64_t *at, size_t *pitch, size_t width, size_t height,
-			      unsigned element);
-EXPORT int cuMemAllocPitch_v2(uint64_t *at, size_t *pitch, size_t width, size_t height,
-			      unsigned element)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemAllocPitch_v2, &noted);
-	const uint16_t device = begin_request(noted);
-	int rc;
-
-	FORWARD(cuMemAllocPitch_v2, (uint64_t *, size_t *, size_t, size_t, unsigned),
-		(at, pitch, width, height, element));
-	if (noted)
-		note_request(CALL_cuMemAllocPitch_v2, rc, &(struct frag_note){
-			.op = FRAG_NOTE_ALLOC, .key = rc ? 0 : *at,
-			.size = (rc ? width : *pitch) * height, .device = device,
-			.caller = CALLER });
-	return rc;
-}
-
-EXPORT int cuMemAllocManaged(uint64_t *at, size_t bytes, unsigned flags);
-EXPORT int cuMemAllocManaged(uint64_t *at, size_t bytes, unsigned flags)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemAllocManaged, &noted);
-	const uint16_t device = begin_request(noted);
-	int rc;
-
-	FORWARD(cuMemAllocManaged, (uint64_t *, size_t, unsigned), (at, bytes, flags));
-	if (noted)
-		note_request(CALL_cuMemAllocManaged, rc, &(struct frag_note){
-			.op = FRAG_NOTE_ALLOC, .key = rc ? 0 : *at, .size = bytes,
-			.device = device, .caller = CALLER });
-	return rc;
-}
-
-/* Both calls of a stream, with and without _ptsz. */
 #define ALLOC_ASYNC(name, kind)                                                           \
-	EXPORT int name(uint64_t *at, size_t bytes, uint64_t stream);                     \
-	EXPORT int name(uint64_t *at, size_t bytes, uint64_t stream)                      \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		const uint16_t device = begin_request(noted);                             \
-		int rc;                                                                   \
-											  \
-		FORWARD(name, (uint64_t *, size_t, uint64_t), (at, bytes, stream));       \
-		if (noted)                                                                \
-			note_request(CALL_##name, rc, &(struct frag_note){                \
-				.op = FRAG_NOTE_ALLOC, .key = rc ? 0 : *at, .size = bytes,\
-				.stream = stream_key(stream, kind), .device = device,     \
-				.caller = CALLER });                                      \
-		return rc;                                                                \
-	}
-ALLOC_ASYNC(cuMemAllocAsync, FRAG_LEGACY_STREAM)
-ALLOC_ASYNC(cuMemAllocAsync_ptsz, FRAG_THREAD_STREAM)
+	REQUEST(name, (uint64_t *at, size_t bytes, uint64_t stream), (at, bytes, stream), \
+		FRAG_NOTE_ALLOC, at, bytes, stream_key(stream, kind), 0)
+BOTH(ALLOC_ASYNC, cuMemAllocAsync)
 
-#define ALLOC_FROM_POOL(name, kind)                                                       \
-	EXPORT int name(uint64_t *at, size_t bytes, uint64_t pool, uint64_t stream);      \
-	EXPORT int name(uint64_t *at, size_t bytes, uint64_t pool, uint64_t stream)       \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		const uint16_t device = begin_request(noted);                             \
-		int rc;                                                                   \
-											  \
-		FORWARD(name, (uint64_t *, size_t, uint64_t, uint64_t),                   \
-			(at, bytes, pool, stream));                                       \
-		if (noted)                                                                \
-			note_request(CALL_##name, rc, &(struct frag_note){                \
-				.op = FRAG_NOTE_ALLOC, .key = rc ? 0 : *at, .size = bytes,\
-				.stream = stream_key(stream, kind), .pool = pool,         \
-				.device = device, .caller = CALLER });                    \
-		return rc;                                                                \
-	}
-ALLOC_FROM_POOL(cuMemAllocFromPoolAsync, FRAG_LEGACY_STREAM)
-ALLOC_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, FRAG_THREAD_STREAM)
+#define ALLOC_FROM_POOL(name, kind)                                                         \
+	REQUEST(name, (uint64_t *at, size_t bytes, uint64_t pool, uint64_t stream),         \
+		(at, bytes, pool, stream), FRAG_NOTE_ALLOC, at, bytes,                      \
+		stream_key(stream, kind), pool)
+BOTH(ALLOC_FROM_POOL, cuMemAllocFromPoolAsync)
 
 /* Frees ----------------------------------------------------------------------------- */
 
-EXPORT int cuMemFree_v2(uint64_t at);
-EXPORT int cuMemFree_v2(uint64_t at)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemFree_v2, &noted);
-	int rc;
+#define FREE(name, parameters, arguments, stream_)                                       \
+	WRAP(name, parameters, arguments,                                                \
+	     if (at) wrappers_note(&(struct frag_note){                                  \
+		     .op = FRAG_NOTE_FREE, .call = CALL_##name, .key = at, .stream = stream_ }), \
+	     if (at) note_failed(FRAG_NOTE_FREE_FAILED, at, rc))
+#define FREE_ASYNC(name, kind) \
+	FREE(name, (uint64_t at, uint64_t stream), (at, stream), stream_key(stream, kind))
 
-	noted = noted && at;
-	if (noted)
-		wrappers_note(&(struct frag_note){
-			.op = FRAG_NOTE_FREE, .call = CALL_cuMemFree_v2, .key = at });
-	FORWARD(cuMemFree_v2, (uint64_t), (at));
-	if (noted)
-		note_failed(FRAG_NOTE_FREE_FAILED, at, rc);
-	return rc;
-}
-
-#define FREE_ASYNC(name, kind)                                                                    \
-	EXPORT int name(uint64_t at, uint64_t stream);                                            \
-	EXPORT int name(uint64_t at, uint64_t stream)                                             \
-	{                                                                                         \
-		bool noted;                                                                       \
-		void *behind_it = enter(CALL_##name, &noted);                                     \
-		int rc;                                                                           \
-                                                                                                  \
-		noted = noted && at;                                                              \
-		if (noted)                                                                        \
-			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_FREE,                  \
-							   .call = CALL_##name,                   \
-							   .key = at,                             \
-							   .stream = stream_key(stream, kind) }); \
-		FORWARD(name, (uint64_t, uint64_t), (at, stream));                                \
-		if (noted)                                                                        \
-			note_failed(FRAG_NOTE_FREE_FAILED, at, rc);                               \
-		return rc;                                                                        \
-	}
-FREE_ASYNC(cuMemFreeAsync, FRAG_LEGACY_STREAM)
-FREE_ASYNC(cuMemFreeAsync_ptsz, FRAG_THREAD_STREAM)
-
-EXPORT int cuMemPoolDestroy(uint64_t pool);
-EXPORT int cuMemPoolDestroy(uint64_t pool)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemPoolDestroy, &noted);
-	int rc;
-
-	FORWARD(cuMemPoolDestroy, (uint64_t), (pool));
-	if (noted && !rc)
-		wrappers_note(&(struct frag_note){
-			.op = FRAG_NOTE_POOL_GONE, .key = pool, .device = frag_device_current() });
-	return rc;
-}
+FREE(cuMemFree_v2, (uint64_t at), (at), 0)
+BOTH(FREE_ASYNC, cuMemFreeAsync)
+WRAP(cuMemPoolDestroy, (uint64_t pool), (pool), NOTHING,
+     if (!rc) note_here(FRAG_NOTE_POOL_GONE, pool, 0))
 
 /* Physical memory: it is the request; an address range takes none ------------------------ */
 
-EXPORT int cuMemCreate(uint64_t *handle, size_t bytes, const struct cuda_memory_properties *what,
-		       unsigned long long flags);
-EXPORT int cuMemCreate(uint64_t *handle, size_t bytes, const struct cuda_memory_properties *what,
-		       unsigned long long flags)
+/* The host's memory can be created, too, and that of another device than the current one. */
+static void note_create(int rc, const struct cuda_memory_properties *what,
+			const struct frag_note *note)
 {
-	bool noted;
-	void *behind_it = enter(CALL_cuMemCreate, &noted);
-	uint16_t device = begin_request(noted);
-	int rc;
+	struct frag_note n = *note;
 
-	FORWARD(cuMemCreate,
-		(uint64_t *, size_t, const struct cuda_memory_properties *, unsigned long long),
-		(handle, bytes, what, flags));
-	/* the host's memory can be created, too */
-	if (!noted || !what || what->location_type != CUDA_LOCATION_DEVICE)
-		return rc;
+	if (!what || what->location_type != CUDA_LOCATION_DEVICE)
+		return;
 	if (what->location_id >= 0 && what->location_id < frag_devices_count())
-		device = (uint16_t)what->location_id;
-	note_request(CALL_cuMemCreate, rc, &(struct frag_note){
-		.op = FRAG_NOTE_CREATE, .key = rc ? 0 : *handle, .size = bytes,
-		.device = device, .caller = CALLER });
-	return rc;
+		n.device = (uint16_t)what->location_id;
+	note_request(CALL_cuMemCreate, rc, &n);
 }
 
-EXPORT int cuMemRetainAllocationHandle(uint64_t *handle, void *address);
-EXPORT int cuMemRetainAllocationHandle(uint64_t *handle, void *address)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemRetainAllocationHandle, &noted);
-	int rc;
-
-	FORWARD(cuMemRetainAllocationHandle, (uint64_t *, void *), (handle, address));
-	if (noted && !rc)
-		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RETAIN, .key = *handle });
-	return rc;
-}
-
-EXPORT int cuMemRelease(uint64_t handle);
-EXPORT int cuMemRelease(uint64_t handle)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemRelease, &noted);
-	int rc;
-
-	if (noted)
-		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RELEASE, .key = handle });
-	FORWARD(cuMemRelease, (uint64_t), (handle));
-	if (noted)
-		note_failed(FRAG_NOTE_RELEASE_FAILED, handle, rc);
-	return rc;
-}
-
-EXPORT int cuMemMap(uint64_t at, size_t bytes, size_t offset, uint64_t handle,
-		    unsigned long long flags);
-EXPORT int cuMemMap(uint64_t at, size_t bytes, size_t offset, uint64_t handle,
-		    unsigned long long flags)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemMap, &noted);
-	int rc;
-
-	FORWARD(cuMemMap, (uint64_t, size_t, size_t, uint64_t, unsigned long long),
-		(at, bytes, offset, handle, flags));
-	if (noted && !rc)
-		wrappers_note(&(struct frag_note){
-			.op = FRAG_NOTE_MAP, .key = at, .size = bytes, .stream = handle });
-	return rc;
-}
-
-EXPORT int cuMemUnmap(uint64_t at, size_t bytes);
-EXPORT int cuMemUnmap(uint64_t at, size_t bytes)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuMemUnmap, &noted);
-	int rc;
-
-	if (noted)
-		wrappers_note(
-			&(struct frag_note){ .op = FRAG_NOTE_UNMAP, .key = at, .size = bytes });
-	FORWARD(cuMemUnmap, (uint64_t, size_t), (at, bytes));
-	return rc;
-}
+WRAP(cuMemCreate,
+     (uint64_t *handle, size_t bytes, const struct cuda_memory_properties *what,
+      unsigned long long flags), (handle, bytes, what, flags), device = begin_request(),
+     note_create(rc, what, &(struct frag_note){
+	     .op = FRAG_NOTE_CREATE, .key = rc ? 0 : *handle, .size = bytes, .device = device,
+	     .caller = CALLER }))
+WRAP(cuMemRetainAllocationHandle, (uint64_t *handle, void *address), (handle, address), NOTHING,
+     if (!rc) wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RETAIN, .key = *handle }))
+WRAP(cuMemRelease, (uint64_t handle), (handle),
+     wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_RELEASE, .key = handle }),
+     note_failed(FRAG_NOTE_RELEASE_FAILED, handle, rc))
+WRAP(cuMemMap,
+     (uint64_t at, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags),
+     (at, bytes, offset, handle, flags), NOTHING,
+     if (!rc) wrappers_note(&(struct frag_note){
+	     .op = FRAG_NOTE_MAP, .key = at, .size = bytes, .stream = handle }))
+WRAP(cuMemUnmap, (uint64_t at, size_t bytes), (at, bytes),
+     wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_UNMAP, .key = at, .size = bytes }),
+     NOTHING)
 
 /* Waiting ------------------------------------------------------------------------------ */
 
-#define STREAM_SYNCHRONIZE(name, kind)                                                         \
-	EXPORT int name(uint64_t stream);                                                      \
-	EXPORT int name(uint64_t stream)                                                       \
-	{                                                                                      \
-		bool noted;                                                                    \
-		void *behind_it = enter(CALL_##name, &noted);                                  \
-		int rc;                                                                        \
-                                                                                               \
-		FORWARD(name, (uint64_t), (stream));                                           \
-		if (noted && !rc)                                                              \
-			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_STREAM,        \
-							   .stream = stream_key(stream, kind), \
-							   .device = frag_device_current() }); \
-		return rc;                                                                     \
-	}
-STREAM_SYNCHRONIZE(cuStreamSynchronize, FRAG_LEGACY_STREAM)
-STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, FRAG_THREAD_STREAM)
-
-EXPORT int cuCtxSynchronize(void);
-EXPORT int cuCtxSynchronize(void)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuCtxSynchronize, &noted);
-	int rc;
-
-	FORWARD(cuCtxSynchronize, (void), ());
-	if (noted && !rc)
-		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
-					  .device = frag_device_current() });
-	return rc;
-}
+#define STREAM_SYNCHRONIZE(name, kind)                                \
+	WRAP(name, (uint64_t stream), (stream), NOTHING,              \
+	     if (!rc) note_here(FRAG_NOTE_SYNC_STREAM, 0, stream_key(stream, kind)))
+BOTH(STREAM_SYNCHRONIZE, cuStreamSynchronize)
 
 /* Of another context than the current one its device is not asked for. */
-EXPORT int cuCtxSynchronize_v2(void *context);
-EXPORT int cuCtxSynchronize_v2(void *context)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuCtxSynchronize_v2, &noted);
-	int rc;
+WRAP(cuCtxSynchronize, (void), (), NOTHING, if (!rc) note_here(FRAG_NOTE_SYNC_DEVICE, 0, 0))
+WRAP(cuCtxSynchronize_v2, (void *context), (context), NOTHING,
+     if (!rc && !context) note_here(FRAG_NOTE_SYNC_DEVICE, 0, 0))
 
-	FORWARD(cuCtxSynchronize_v2, (void *), (context));
-	if (noted && !rc && !context)
-		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_DEVICE,
-					  .device = frag_device_current() });
-	return rc;
-}
+#define RECORD(name, kind, parameters, arguments)          \
+	WRAP(name, parameters, arguments, NOTHING,         \
+	     if (!rc) note_here(FRAG_NOTE_EVENT, event, stream_key(stream, kind)))
+#define EVENT_RECORD(name, kind) \
+	RECORD(name, kind, (uint64_t event, uint64_t stream), (event, stream))
+#define EVENT_RECORD_FLAGS(name, kind)                                            \
+	RECORD(name, kind, (uint64_t event, uint64_t stream, unsigned flags),     \
+	       (event, stream, flags))
+BOTH(EVENT_RECORD, cuEventRecord)
+BOTH(EVENT_RECORD_FLAGS, cuEventRecordWithFlags)
+WRAP(cuEventSynchronize, (uint64_t event), (event), NOTHING,
+     if (!rc) note_here(FRAG_NOTE_SYNC_EVENT, event, 0))
 
-#define EVENT_RECORD(name, kind, parameters, arguments)                                        \
-	EXPORT int name parameters;                                                            \
-	EXPORT int name parameters                                                             \
-	{                                                                                      \
-		bool noted;                                                                    \
-		void *behind_it = enter(CALL_##name, &noted);                                  \
-		int rc;                                                                        \
-                                                                                               \
-		FORWARD(name, parameters, arguments);                                          \
-		if (noted && !rc)                                                              \
-			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_EVENT,              \
-							   .key = event,                       \
-							   .stream = stream_key(stream, kind), \
-							   .device = frag_device_current() }); \
-		return rc;                                                                     \
-	}
-EVENT_RECORD(cuEventRecord, FRAG_LEGACY_STREAM, (uint64_t event, uint64_t stream),
-	     (event, stream))
-EVENT_RECORD(cuEventRecord_ptsz, FRAG_THREAD_STREAM, (uint64_t event, uint64_t stream),
-	     (event, stream))
-EVENT_RECORD(cuEventRecordWithFlags, FRAG_LEGACY_STREAM,
-	     (uint64_t event, uint64_t stream, unsigned flags), (event, stream, flags))
-EVENT_RECORD(cuEventRecordWithFlags_ptsz, FRAG_THREAD_STREAM,
-	     (uint64_t event, uint64_t stream, unsigned flags), (event, stream, flags))
-
-EXPORT int cuEventSynchronize(uint64_t event);
-EXPORT int cuEventSynchronize(uint64_t event)
-{
-	bool noted;
-	void *behind_it = enter(CALL_cuEventSynchronize, &noted);
-	int rc;
-
-	FORWARD(cuEventSynchronize, (uint64_t), (event));
-	if (noted && !rc)
-		wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_SYNC_EVENT, .key = event,
-					  .device = frag_device_current() });
-	return rc;
-}
-
-#define RESET(name)                                                                       \
-	EXPORT int name(int device);                                                      \
-	EXPORT int name(int device)                                                       \
-	{                                                                                 \
-		bool noted;                                                               \
-		void *behind_it = enter(CALL_##name, &noted);                             \
-		int rc;                                                                   \
-                                                                                          \
-		FORWARD(name, (int), (device));                                           \
-		if (noted && !rc && device >= 0 && device < frag_devices_count())         \
-			wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_DEVICE_RESET,  \
-							   .device = (uint16_t)device }); \
-		return rc;                                                                \
-	}
+#define RESET(name)                                                                    \
+	WRAP(name, (int gpu), (gpu), NOTHING,                                          \
+	     if (!rc && gpu >= 0 && gpu < frag_devices_count())                        \
+		     wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_DEVICE_RESET,  \
+							.device = (uint16_t)gpu }))
 RESET(cuDevicePrimaryCtxReset)
 RESET(cuDevicePrimaryCtxReset_v2)
 
-/* The way to all the others ------------------------------------------------------------ */
+/* The way to all the others: neither a reason to begin, nor noted ------------------------ */
 
-EXPORT int cuGetProcAddress(const char *name, void **at, int version, uint64_t flags);
-EXPORT int cuGetProcAddress(const char *name, void **at, int version, uint64_t flags)
-{
-	void *behind_it = frag_driver_behind(CALL_cuGetProcAddress);
-	int rc;
-
-	FORWARD(cuGetProcAddress, (const char *, void **, int, uint64_t),
-		(name, at, version, flags));
-	if (!rc && name && at && *at && depth == 0 && frag_recorder_on())
-		frag_driver_wrap(name, version, flags, at);
-	return rc;
-}
-
-EXPORT int cuGetProcAddress_v2(const char *name, void **at, int version, uint64_t flags,
-			       int *found);
-EXPORT int cuGetProcAddress_v2(const char *name, void **at, int version, uint64_t flags,
-			       int *found)
-{
-	void *behind_it = frag_driver_behind(CALL_cuGetProcAddress_v2);
-	int rc;
-
-	FORWARD(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *),
-		(name, at, version, flags, found));
-	if (!rc && name && at && *at && depth == 0 && frag_recorder_on())
-		frag_driver_wrap(name, version, flags, at);
-	return rc;
-}
+#define PROC_ADDRESS(name_, parameters, arguments)                                    \
+	EXPORT int name_ parameters;                                                  \
+	EXPORT int name_ parameters                                                   \
+	{                                                                             \
+		void *behind_it = frag_driver_behind(CALL_##name_);                   \
+		int rc;                                                               \
+										      \
+		FORWARD(parameters, arguments);                                       \
+		if (!rc && name && at && *at && depth == 0 && frag_recorder_on())     \
+			frag_driver_wrap(name, version, flags, at);                   \
+		return rc;                                                            \
+	}
+PROC_ADDRESS(cuGetProcAddress, (const char *name, void **at, int version, uint64_t flags),
+	     (name, at, version, flags))
+PROC_ADDRESS(cuGetProcAddress_v2,
+	     (const char *name, void **at, int version, uint64_t flags, int *found),
+	     (name, at, version, flags, found))
