@@ -114,6 +114,18 @@ void frag_sim_del(struct frag_sim *sim)
 	free(sim);
 }
 
+/* Where addresses decide, the recorded ones do; first: the device of the trace that comes first. */
+static void sim_set_places(struct frag_sim *sim, const struct frag_trace *trace, uint32_t first,
+			   bool rising)
+{
+	for (uint32_t d = 0; d < sim->device_count; d++) {
+		uint32_t count;
+		const uint32_t *places = frag_trace_places(trace, first + d, &count);
+
+		frag_heap_set_places(sim->engines[d].policy.heap, places, count, rising);
+	}
+}
+
 int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
 		 struct frag_error *err)
@@ -121,16 +133,8 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 	int rc = sim_make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options,
 			  err);
 
-	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++) {
-		uint32_t *places, count;
-
-		if (frag_trace_places(trace, d, &places, &count)) {
-			frag_sim_del(*out);
-			*out = NULL;
-			return frag_fail_nomem(err);
-		}
-		frag_heap_set_places((*out)->engines[d].policy.heap, places, count);
-	}
+	if (!rc)
+		sim_set_places(*out, trace, 0, options && options->rising);
 	return rc;
 }
 
@@ -144,6 +148,9 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 	/* a policy, such as a plan, may treat each device of the trace differently */
 	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++)
 		(*out)->engines[d].policy.device += frag_tape_first_device(tape);
+	if (!rc)
+		sim_set_places(*out, tape->trace, frag_tape_first_device(tape),
+			       options && options->rising);
 	return rc;
 }
 

@@ -1,7 +1,6 @@
 /* recording_info.c - queries of the recording from which a trace was made. */
 #include "events/recording_info.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -36,63 +35,14 @@ void frag_trace_reread(const struct frag_trace *trace, enum frag_stacks stacks)
 		ops->select_stacks(trace->state, stacks);
 }
 
-/* A segment: where it was, and as which it came. */
-struct arrival {
-	uint64_t address;
-	uint32_t number;
-};
-
-static int recording_info_by_address(const void *a, const void *b)
-{
-	const struct arrival *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static uint32_t find_arrivals(const struct frag_snapshot *s, uint32_t device, struct arrival *all)
-{
-	const struct frag_snap_device *d = &s->devices[device];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->initial_count; i++)
-		if (s->initial[i].device == device)
-			all[n++].address = s->initial[i].address;
-	for (uint32_t i = 0; i < d->call_count; i++)
-		if (d->calls[i].action == FRAG_ACT_SEGMENT_ALLOC)
-			all[n++].address = d->calls[i].addr;
-	for (uint32_t i = 0; i < n; i++)
-		all[i].number = i;
-	return n;
-}
-
-/* Sorts the segments of a device by address: (*places)[n] is the rank of segment n. */
-int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t **places,
-		      uint32_t *count)
+const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
+				  uint32_t *count)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-	struct arrival *all;
+	const bool known = s && device < s->device_count;
 
-	*places = NULL;
-	*count = 0;
-	if (!s || device >= s->device_count || s->devices[device].any_map)
-		return 0;
-	all = calloc((size_t)s->initial_count + s->devices[device].call_count + 1, sizeof(*all));
-	*count = all ? find_arrivals(s, device, all) : 0;
-	*places = malloc(((size_t)*count + 1) * sizeof(**places));
-	if (!all || !*places) {
-		free(all);
-		free(*places);
-		*places = NULL;
-		*count = 0;
-		return -FRAG_ENOMEM;
-	}
-	qsort(all, *count, sizeof(*all), recording_info_by_address);
-	for (uint32_t i = 0; i < *count; i++)
-		(*places)[all[i].number] = i;
-	free(all);
-	return 0;
+	*count = known ? s->devices[device].order_count : 0;
+	return known ? s->devices[device].order : NULL;
 }
 
 const char *frag_trace_recorder(const struct frag_trace *trace)

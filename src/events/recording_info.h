@@ -22,13 +22,12 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 void frag_trace_reread(const struct frag_trace *trace, enum frag_stacks stacks);
 
 /*
- * Of a snapshot: lists the segments that existed at the beginning or were reserved later, in the
- * order of creation, each with its rank by address. *places is allocated by malloc(); NULL, and
- * *count 0, where the order is unknown, as with expandable segments, because the log has only
- * their pages. -FRAG_ENOMEM
+ * Of a snapshot: the segments that existed at the beginning or were reserved later, in the order
+ * of creation, each with its rank by address; the trace's. NULL, and *count 0, where the order is
+ * unknown, as with expandable segments, because the log has only their pages.
  */
-int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t **places,
-		      uint32_t *count);
+const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
+				  uint32_t *count);
 
 /*
  * Who recorded the program's requests to PyTorch's allocator, as the member "recorder" of meta

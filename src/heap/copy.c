@@ -39,8 +39,6 @@ struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_devic
 	good = own_tables(h);
 	good &= frag_index_copy(&h->index);
 	good &= frag_index_copy(&h->gaps);
-	if (h->places)
-		good &= frag_array_copy(&h->places, h->place_count, 0, sizeof(*h->places));
 	if (good)
 		return h;
 	h->segment_count = 0;   /* nothing of it is the device's */

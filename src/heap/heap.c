@@ -45,7 +45,6 @@ void frag_heap_del(struct frag_heap *h)
 	free(h->pending);
 	free(h->calls);
 	free(h->moved);
-	free(h->places);
 	free(h);
 }
 
@@ -65,12 +64,13 @@ void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
 	h->ties = ties;
 }
 
-void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count)
+void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
+			  bool rising)
 {
 	FRAG_ASSERT(places || !count);
-	free(h->places);
 	h->places = places;
 	h->place_count = count;
+	h->rising = rising;
 }
 
 void frag_heap_renew(struct frag_heap *h, frag_block b)

@@ -84,8 +84,9 @@ struct frag_heap {
 	bool by_address;        /* segments compare by the device's addresses */
 	enum frag_ties ties;    /* else: how equals compare */
 	uint32_t next_order;    /* of a new block, by creation */
-	uint32_t *places;       /* falling: of the first segments, among these */
+	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
+	bool rising;            /* falling, the other way round */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 
@@ -139,7 +140,10 @@ static inline void frag_renew(struct frag_heap *h, uint32_t b)
 		h->blocks[b].order = h->next_order++;
 }
 
-/* Where the next segment is among all: below those whose places are known, one below the other. */
+/*
+ * Where the next segment is among all: below those whose places are known, one below the other;
+ * or above, one above the other.
+ */
 #define FRAG_KNOWN_PLACES (UINT32_C(1) << 31)
 
 static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr)
@@ -150,6 +154,8 @@ static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr
 		return h->next_ordinal;
 	if (h->next_ordinal < h->place_count)
 		return FRAG_KNOWN_PLACES + h->places[h->next_ordinal];
+	if (h->rising)
+		return FRAG_KNOWN_PLACES + h->next_ordinal;
 	return FRAG_KNOWN_PLACES - 1 - (h->next_ordinal - h->place_count);
 }
 

@@ -342,3 +342,56 @@ int frag_snapshot_begin(struct frag_snapshot *s)
 	free(b);
 	return good ? join_devices(s) : frag_fail_nomem(s->err);
 }
+
+/* A segment: where it was, and as which it came. */
+struct arrival {
+	uint64_t address;
+	uint32_t number;
+};
+
+static int initial_segments_by_address(const void *a, const void *b)
+{
+	const struct arrival *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static uint32_t find_arrivals(const struct frag_snap_device *d, struct arrival *all)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->initial_count; i++)
+		all[n++].address = d->initial[i].address;
+	for (uint32_t i = 0; i < d->call_count; i++)
+		if (d->calls[i].action == FRAG_ACT_SEGMENT_ALLOC)
+			all[n++].address = d->calls[i].addr;
+	for (uint32_t i = 0; i < n; i++)
+		all[i].number = i;
+	return n;
+}
+
+/* Of expandable segments the log has only the pages, so there is none. */
+int frag_snapshot_order(struct frag_snapshot *s)
+{
+	for (struct frag_snap_device *d = s->devices; d < s->devices + s->device_count; d++) {
+		const size_t most = (size_t)d->initial_count + d->call_count + 1;
+		struct arrival *all;
+
+		if (d->any_map)
+			continue;
+		all = calloc(most, sizeof(*all));
+		d->order = calloc(most, sizeof(*d->order));
+		if (all && d->order) {
+			d->order_count = find_arrivals(d, all);
+			qsort(all, d->order_count, sizeof(*all), initial_segments_by_address);
+		}
+		for (uint32_t i = 0; i < d->order_count; i++)
+			d->order[all[i].number] = i;
+		free(all);
+		if (!all || !d->order)
+			return frag_fail_nomem(s->err);
+	}
+	return 0;
+}

@@ -96,6 +96,8 @@ struct frag_snap_device {
 	uint32_t initial_count, initial_capacity;
 	struct frag_spot *places;      /* one for each block held */
 	struct frag_extent *runs;          /* of the ranges among initial */
+	uint32_t *order;                /* ranks by address of the segments, as they were made */
+	uint32_t order_count;           /* 0: not known */
 	uint64_t end_reserved, end_allocated;   /* bytes, as the last state has them */
 	uint64_t capacity;              /* bytes, as an out-of-memory shows; 0: unknown */
 	uint64_t lost;                  /* contradictions: events that are not in the log */
@@ -196,6 +198,8 @@ struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t p
 int frag_snapshot_begin(struct frag_snapshot *s);
 /* The records. */
 int frag_snapshot_plan(struct frag_snapshot *s);
+/* The order of the segments by address; after the plan. */
+int frag_snapshot_order(struct frag_snapshot *s);
 
 /* A line of the plan's records that keeps its order: a device's, or the remarks. */
 struct frag_plan_line {

@@ -420,6 +420,7 @@ static void device_fini(struct frag_snap_device *d)
 	free(d->initial);
 	free(d->places);
 	free(d->runs);
+	free(d->order);
 	free(d->end_regions);
 }
 
@@ -627,6 +628,7 @@ static int snapshot_source_make(struct source *src)
 	rc = rc ? rc : frag_snapshot_rewind(s);
 	rc = rc ? rc : frag_snapshot_begin(s);
 	rc = rc ? rc : frag_snapshot_plan(s);
+	rc = rc ? rc : frag_snapshot_order(s);
 	return rc ? rc : make_figures(s);
 }
 
