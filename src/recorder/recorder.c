@@ -1,26 +1,47 @@
 /*
- * recorder.c - whether a process is recorded, and the thread that writes what was noted.
+ * recorder.c - whether a process is recorded, the thread that writes what was noted, and the file.
  *
  * The first note starts the thread, so a program that never calls the driver has no thread and
  * leaves no file. A forked child starts over, with a separate file.
+ *
+ * The file is a header, which may be written again, and lines. The program is not ours: it may
+ * close every descriptor, fill the disk, limit the size of files. So the descriptor is compared
+ * with the file before each write, each write is whole or undone, and its signals do not reach the
+ * program.
+ *
+ * Daemons and launchers close all descriptors that they did not open; the functions for ranges
+ * of descriptors skip the recording's. The C library's own calls do not reach them, and a loop
+ * of close() is noticed before the next write.
+ *
+ * The first process that records uses the requested name; any other, also a process after exec,
+ * appends its process number to the name. Where the name ends in .zst, each batch is a separate
+ * zstd frame, so all written batches can be read, whenever the program ends. libzstd is loaded
+ * at its first use; without it the lines stay uncompressed, which every reader detects.
  */
 #include "recorder/recorder.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/call_stacks.h"
-#include "recorder/driver_devices.h"
-#include "recorder/trace_lines.h"
-#include "recorder/recording.h"
+#include "fragsim/version.h"
+#include "recorder/driver_lookup.h"
 #include "recorder/rings.h"
+#include "recorder/trace_lines.h"
 
 #define INTERVAL_NS 100000000L
 #define BATCH (256u << 10)              /* bytes that are written at once */
@@ -36,6 +57,30 @@ static bool stacks;
 static struct stat standard_error;      /* when the library was loaded */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
+#define PATH_ROOM 4096
+#define HEADER_ROOM (1024 + 256 * FRAG_DEVICES_MAX)
+
+/* A frame of one raw block, whose length and text position are known beforehand. */
+#define FRAME_HEAD 10
+
+/* Programs seldom use descriptors from here on, or close them individually. */
+#define HIGH_DESCRIPTOR 4000
+
+static char name[PATH_ROOM - 32];       /* that was requested for */
+static char path[PATH_ROOM];
+static struct stat old;                 /* the file that had the name before; st_ino 0: none */
+static int fd = -1;
+static struct stat file;                /* of fd; a program may close that, and open another */
+static off_t written;                   /* whole lines, or frames */
+static size_t header_length;            /* of the text */
+static bool packed;
+
+static size_t (*zstd_compress)(void *, size_t, const void *, size_t, int);
+static size_t (*zstd_bound)(size_t);
+static unsigned (*zstd_is_error)(size_t);
+static char *frame;                     /* size of a compressed batch */
+static size_t frame_room;
+
 uint64_t frag_recorder_now(void)
 {
 	struct timespec now;
@@ -44,30 +89,37 @@ uint64_t frag_recorder_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Threads that ask at once find the same. */
-static void ask_environment(void)
-{
-	const char *file = getenv("FRAGSIM_RECORD_FILE"), *start = getenv("FRAGSIM_RECORD_START");
-	int unknown = UNKNOWN;
+/* Encloses a write of the recorder, also to standard error: its signals are consumed. */
+struct signal_guard {
+	sigset_t ours, before;
+};
 
-	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
-	if (file && *file) {
-		frag_recording_name(file, getenv("FRAGSIM_RECORD_OLD"));
-		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
-	}
-	atomic_compare_exchange_strong(&wanted, &unknown, file && *file ? ON : OFF);
+/* A write may raise SIGXFSZ or SIGPIPE in this thread: the program must not see either. */
+static void recording_guard(struct signal_guard *guard)
+{
+	sigset_t pending;
+
+	sigemptyset(&guard->ours);
+	sigaddset(&guard->ours, SIGXFSZ);
+	sigaddset(&guard->ours, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &guard->ours, &guard->before);
+	sigpending(&pending);
+	/* one that was pending before is the program's */
+	if (sigismember(&pending, SIGXFSZ))
+		sigdelset(&guard->ours, SIGXFSZ);
+	if (sigismember(&pending, SIGPIPE))
+		sigdelset(&guard->ours, SIGPIPE);
 }
 
-bool frag_recorder_on(void)
+static void recording_unguard(const struct signal_guard *guard)
 {
-	if (atomic_load_explicit(&wanted, memory_order_acquire) == UNKNOWN)
-		ask_environment();
-	return atomic_load_explicit(&wanted, memory_order_relaxed) == ON;
-}
+	const struct timespec now = { 0 };
+	const int before = errno;
 
-bool frag_recorder_stacks(void)
-{
-	return stacks;
+	while (sigtimedwait(&guard->ours, NULL, &now) > 0 || errno == EINTR)
+		continue;
+	pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+	errno = before;
 }
 
 /* Is standard error unchanged, or not a file? A daemon may have closed it, and opened one of
@@ -83,12 +135,12 @@ static bool may_print(void)
 }
 
 /* Without stdio, whose locks a forked child may find taken. */
-static void recorder_print_line(const char *path, const char *why, const char *result)
+static void recorder_print_line(const char *what, const char *why, const char *result)
 {
-	struct frag_signal_guard guard;
+	struct signal_guard guard;
 	char line[512];
 	size_t n = 0;
-	const char *const words[] = { "fragsim record: ", path, ": ", why, result, "\n" };
+	const char *const words[] = { "fragsim record: ", what, ": ", why, result, "\n" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const size_t length = strlen(words[i]), room = sizeof(line) - n;
@@ -99,16 +151,362 @@ static void recorder_print_line(const char *path, const char *why, const char *r
 	}
 	if (!may_print())
 		return;
-	frag_recording_guard(&guard);
+	recording_guard(&guard);
 	if (write(STDERR_FILENO, line, n) < 0)
 		n = 0;
-	frag_recording_unguard(&guard);
+	recording_unguard(&guard);
 }
 
-void frag_recorder_give_up(const char *path, const char *why)
+/* One line on standard error, and nothing is recorded from now on. */
+static void recorder_give_up(const char *what, const char *why)
 {
 	atomic_store(&wanted, OFF);
-	recorder_print_line(path, why, "; nothing is recorded from here on");
+	recorder_print_line(what, why, "; nothing is recorded from here on");
+}
+
+static bool recording_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Does the program still leave the descriptor to us? */
+static bool recording_is_ours(void)
+{
+	struct stat now;
+
+	return fd >= 0 && fstat(fd, &now) == 0 && recording_is_same(&now, &file);
+}
+
+/* `replaced`, "DEVICE:INODE", is the file of that name which the recording replaces; or NULL. */
+static void recording_name(const char *path_wanted, const char *replaced)
+{
+	unsigned long long device = 0, inode = 0;
+
+	snprintf(name, sizeof(name), "%s", path_wanted);
+	if (replaced && sscanf(replaced, "%llu:%llu", &device, &inode) == 2) {
+		old.st_dev = (dev_t)device;
+		old.st_ino = (ino_t)inode;
+	}
+}
+
+/* Whether a process of this recording has written the file of that name. */
+static bool recording_exists(void)
+{
+	struct stat now;
+
+	return stat(name, &now) == 0 && !recording_is_same(&now, &old);
+}
+
+/* The descriptor of the file, which the program must not close; -1: none. */
+static int recording_descriptor(void)
+{
+	return recording_is_ours() ? fd : -1;
+}
+
+/* Of a forked child: the file is the parent's. */
+static void recording_forget(void)
+{
+	if (recording_is_ours())
+		close(fd);
+	fd = -1;
+}
+
+/* Moves the descriptor up, as programs that close all of theirs often stop at some hundreds. */
+static void move_up(void)
+{
+	struct rlimit limit = { .rlim_cur = 0 };
+	int high;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < 64)
+		return;
+	high = limit.rlim_cur > HIGH_DESCRIPTOR ? HIGH_DESCRIPTOR : (int)limit.rlim_cur - 8;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, high);
+	if (high < 0)
+		return;
+	close(fd);
+	fd = high;
+}
+
+/* A program that closed the descriptor did not mean the recording: it is opened by its name. */
+static bool find_again(void)
+{
+	if (recording_is_ours())
+		return true;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	if (recording_is_ours()) {
+		move_up();
+		flock(fd, LOCK_EX | LOCK_NB);
+		return true;
+	}
+	close(fd);
+	fd = -1;
+	errno = ESTALE;
+	return false;
+}
+
+/* At an offset: the program's own writes, or a reader's, move nothing of ours. */
+static bool write_at(const char *from, size_t length, off_t at)
+{
+	while (length) {
+		const ssize_t n = pwrite(fd, from, length, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		from += n;
+		at += n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+/* All of it or nothing: of what a full disk cut, the file keeps nothing. */
+static bool recording_append(const char *from, size_t length)
+{
+	const bool fine = write_at(from, length, written);
+	const int error = errno;
+
+	if (fine)
+		written += (off_t)length;
+	else if (ftruncate(fd, written) != 0)
+		return false;
+	errno = error;
+	return fine;
+}
+
+/* Gives the file a name that no other has: -1 and EEXIST where one has it. */
+static int rename_to_free(const char *from, const char *to)
+{
+	int rc = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+
+	/* some network file systems do not have that */
+	if (rc != 0 && (errno == EINVAL || errno == ENOSYS)) {
+		rc = link(from, to);
+		if (rc == 0)
+			unlink(from);
+	}
+	return rc;
+}
+
+/*
+ * Replaces the file that had the name before the recording. Several processes of the program may
+ * come here at once: a lock on the old file lets one of them through, and the others then see
+ * that the file is a new one.
+ */
+static bool replace_old(const char *from)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	const int lock = open(name, O_RDONLY | O_CLOEXEC);
+	bool locked = false, done = false;
+	struct stat now;
+
+	if (!old.st_ino || lock < 0)
+		return false;
+	for (int i = 0; i < 1000 && !locked; i++) {
+		locked = flock(lock, LOCK_EX | LOCK_NB) == 0;
+		if (!locked)
+			nanosleep(&moment, NULL);
+	}
+	if (locked && stat(name, &now) == 0 && recording_is_same(&now, &old))
+		done = rename(from, name) == 0;
+	close(lock);
+	return done;
+}
+
+/* NAME, NAME.PID, NAME.PID.2 and so on: the first that no process of this recording has. */
+static bool publish(const char *from)
+{
+	const int pid = (int)getpid();
+
+	for (int i = 0; i < 10000; i++) {
+		if (i == 0)
+			snprintf(path, sizeof(path), "%s", name);
+		else if (i == 1)
+			snprintf(path, sizeof(path), "%s.%d", name, pid);
+		else
+			snprintf(path, sizeof(path), "%s.%d.%d", name, pid, i);
+		if (rename_to_free(from, path) == 0 || (i == 0 && replace_old(from)))
+			return true;
+		if (errno != EEXIST && i)
+			return false;
+	}
+	return false;
+}
+
+/* Creates a temporary file in the requested file's folder, to be renamed when its header is
+ * complete. */
+static bool create(void)
+{
+	snprintf(path, sizeof(path), "%s.%d.part", name, (int)getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return false;
+	move_up();
+	flock(fd, LOCK_EX | LOCK_NB);
+	written = 0;
+	return fstat(fd, &file) == 0;
+}
+
+static bool ends_in_zst(void)
+{
+	const size_t length = strlen(name);
+
+	return length > 4 && strcmp(name + length - 4, ".zst") == 0;
+}
+
+static void load_zstd(void)
+{
+	void *library = ends_in_zst() ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	if (!library)
+		return;
+	zstd_compress = (size_t (*)(void *, size_t, const void *, size_t, int))
+		dlsym(library, "ZSTD_compress");
+	zstd_bound = (size_t (*)(size_t))dlsym(library, "ZSTD_compressBound");
+	zstd_is_error = (unsigned (*)(size_t))dlsym(library, "ZSTD_isError");
+	packed = zstd_compress && zstd_bound && zstd_is_error;
+}
+
+/* As wide as it ever gets, so that it can be written again when more is known. */
+static size_t make_header(char *buf)
+{
+	const size_t room = 1024 + 256u * frag_devices_count();
+	size_t n = (size_t)snprintf(buf, room,
+				    "{\"format\":\"fragsim-trace\",\"version\":1,\"devices\":");
+
+	n += frag_devices_write(buf + n, room - n);
+	n += (size_t)snprintf(buf + n, room - n,
+			      ",\"meta\":{\"source\":\"fragsim record " FRAG_VERSION
+			      "\",\"process\":%d}}", (int)getpid());
+	memset(buf + n, ' ', room - n);
+	buf[room - 1] = '\n';
+	return room;
+}
+
+static void make_frame_head(uint8_t head[FRAME_HEAD], size_t length)
+{
+	const uint32_t size = (uint32_t)length - 256, block = (uint32_t)length << 3 | 1;
+
+	/* magic; one segment, its size in two bytes; the size; the last block, which is raw */
+	memcpy(head, (uint8_t[]){ 0x28, 0xb5, 0x2f, 0xfd, 0x60, (uint8_t)size,
+				  (uint8_t)(size >> 8), (uint8_t)block, (uint8_t)(block >> 8),
+				  (uint8_t)(block >> 16) }, FRAME_HEAD);
+}
+
+static bool write_header(void)
+{
+	char text[HEADER_ROOM];
+	uint8_t head[FRAME_HEAD];
+
+	load_zstd();
+	header_length = make_header(text);
+	make_frame_head(head, header_length);
+	return (!packed || recording_append((const char *)head, FRAME_HEAD))
+	       && recording_append(text, header_length);
+}
+
+/*
+ * Writes the header to a temporary file first, which is then renamed: the name never leads to a
+ * file without header. In a thread of the program: the writing thread must not load libraries,
+ * because the program may be in dlopen and wait for it. A failure is reported once.
+ */
+static bool recording_begin(void)
+{
+	struct signal_guard guard;
+	char part[PATH_ROOM];
+	bool fine;
+
+	recording_guard(&guard);
+	fine = create();
+	if (fine) {
+		snprintf(part, sizeof(part), "%s", path);
+		fine = write_header() && publish(part);
+		if (!fine) {
+			const int error = errno;
+
+			unlink(part);
+			errno = error;
+		}
+	}
+	if (!fine) {
+		const char *why = strerror(errno);
+
+		recording_forget();
+		recorder_give_up(name, why);
+	}
+	recording_unguard(&guard);
+	return fine;
+}
+
+/* A device was used for the first time. */
+static bool write_header_again(void)
+{
+	char text[HEADER_ROOM];
+
+	make_header(text);
+	return write_at(text, header_length, packed ? FRAME_HEAD : 0);
+}
+
+static bool write_frame(const char *text, size_t length)
+{
+	const size_t room = zstd_bound(length);
+	size_t n;
+
+	if (room > frame_room) {
+		char *larger = realloc(frame, room);
+
+		if (!larger)
+			return false;
+		frame = larger;
+		frame_room = room;
+	}
+	n = zstd_compress(frame, room, text, length, 1);
+	return !zstd_is_error(n) && recording_append(frame, n);
+}
+
+/* Whole lines. */
+static void recording_write(const char *text, size_t length)
+{
+	struct signal_guard guard;
+	bool fine;
+
+	recording_guard(&guard);
+	fine = find_again() && (!frag_devices_changed() || write_header_again());
+	if (fine)
+		fine = packed ? write_frame(text, length) : recording_append(text, length);
+	if (!fine)
+		recorder_give_up(path, strerror(errno));
+	recording_unguard(&guard);
+}
+
+/* Threads that ask at once find the same. */
+static void ask_environment(void)
+{
+	const char *to = getenv("FRAGSIM_RECORD_FILE"), *start = getenv("FRAGSIM_RECORD_START");
+	int unknown = UNKNOWN;
+
+	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
+	if (to && *to) {
+		recording_name(to, getenv("FRAGSIM_RECORD_OLD"));
+		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
+	}
+	atomic_compare_exchange_strong(&wanted, &unknown, to && *to ? ON : OFF);
+}
+
+bool frag_recorder_on(void)
+{
+	if (atomic_load_explicit(&wanted, memory_order_acquire) == UNKNOWN)
+		ask_environment();
+	return atomic_load_explicit(&wanted, memory_order_relaxed) == ON;
+}
+
+bool frag_recorder_stacks(void)
+{
+	return stacks;
 }
 
 /* All notes up to the first that is not complete. The caller holds the lock. */
@@ -123,7 +521,7 @@ static void flush(void)
 			frag_lines_add(note);
 			text = frag_lines_text(&length);
 			if (length >= BATCH) {
-				frag_recording_write(text, length);
+				recording_write(text, length);
 				frag_lines_clear();
 			}
 		}
@@ -131,7 +529,7 @@ static void flush(void)
 	}
 	text = frag_lines_text(&length);
 	if (length && frag_recorder_on())
-		frag_recording_write(text, length);
+		recording_write(text, length);
 	frag_lines_clear();
 }
 
@@ -189,7 +587,7 @@ static void in_child(void)
 	frag_stacks_in_child();
 	frag_rings_forget();
 	frag_lines_forget();
-	frag_recording_forget();
+	recording_forget();
 	frag_devices_forget();
 	atomic_store(&owner, 0);
 	atomic_store(&begun, NOT_BEGUN);
@@ -207,7 +605,7 @@ __attribute__((constructor)) static void begin_library(void)
 static void recorder_begin(void)
 {
 	frag_devices_find();
-	if (!frag_recording_begin()) {
+	if (!recording_begin()) {
 		atomic_store(&begun, NOT_BEGUN);
 		return;
 	}
@@ -270,12 +668,49 @@ void frag_recorder_finish(void)
 void frag_recorder_end(void)
 {
 	const char *process = getenv("FRAGSIM_RECORD_PROCESS");
-	const char *file = getenv("FRAGSIM_RECORD_FILE");
+	const char *to = getenv("FRAGSIM_RECORD_FILE");
 	const int before = errno;
 
 	frag_recorder_finish();
-	if (process && file && frag_recorder_on() && strtol(process, NULL, 10) == (long)getpid()
-	    && atomic_load(&begun) == NOT_BEGUN && !frag_recording_exists())
-		recorder_print_line(file, "not written", ": no CUDA call was recorded");
+	if (process && to && frag_recorder_on() && strtol(process, NULL, 10) == (long)getpid()
+	    && atomic_load(&begun) == NOT_BEGUN && !recording_exists())
+		recorder_print_line(to, "not written", ": no CUDA call was recorded");
 	errno = before;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Linux 5.9; an older kernel says ENOSYS, and so does this. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+static int close_between(unsigned first, unsigned last, int flags)
+{
+	return first > last ? 0 : (int)syscall(SYS_close_range, first, last, flags);
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags);
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	const int ours = recording_descriptor();
+	int rc;
+
+	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last)
+		return (int)syscall(SYS_close_range, first, last, flags);
+	rc = close_between(first, (unsigned)ours - 1, flags);
+	return rc ? rc : close_between((unsigned)ours + 1, last, flags);
+}
+
+EXPORT void closefrom(int first);
+EXPORT void closefrom(int first)
+{
+	const int from = first < 0 ? 0 : first;
+	const long last = sysconf(_SC_OPEN_MAX);
+
+	if (close_range((unsigned)from, ~0u, 0) == 0)
+		return;
+	for (int number = from; number < last; number++)
+		if (number != recording_descriptor())
+			close(number);
 }

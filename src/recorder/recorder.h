@@ -29,9 +29,6 @@ void frag_recorder_finish(void);
 /* The program ends: prints a message if none of its processes called the driver. */
 void frag_recorder_end(void);
 
-/* One line on standard error, and nothing is recorded from now on. */
-void frag_recorder_give_up(const char *path, const char *why);
-
 /* Of CLOCK_MONOTONIC. */
 uint64_t frag_recorder_now(void);
 

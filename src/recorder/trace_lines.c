@@ -1,19 +1,220 @@
-/* trace_lines.c - what was noted as the lines of a trace. */
+/* trace_lines.c - what was noted as the lines of a trace, and the stacks of requests, each once. */
 #include "recorder/trace_lines.h"
 
+#include <execinfo.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/call_stacks.h"
-#include "recorder/driver_devices.h"
 #include "recorder/driver_calls.h"
 #include "recorder/driver_lookup.h"
-#include "recorder/int_map.h"
 
 #define TAG_ROOM 4096
 #define LINE_ROOM (2 * TAG_ROOM + 512)
 #define REMEMBERED 4096                 /* frees that may turn out to have failed */
+
+/* A table from numbers to numbers: open addressing, at most half full. */
+struct int_map {
+	struct int_entry {
+		uint64_t key, value;    /* value 0: free */
+	} *at;
+	uint32_t room;                  /* a power of two, or 0 */
+	uint32_t count;
+};
+
+static uint32_t int_map_home(const struct int_map *t, uint64_t key)
+{
+	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->room - 1);
+}
+
+/* Where the key is, or would be. */
+static uint32_t int_map_find(const struct int_map *t, uint64_t key)
+{
+	uint32_t i = int_map_home(t, key);
+
+	while (t->at[i].value && t->at[i].key != key)
+		i = (i + 1) & (t->room - 1);
+	return i;
+}
+
+/* 0: it has none. */
+static uint64_t int_map_get(const struct int_map *t, uint64_t key)
+{
+	return t->room ? t->at[int_map_find(t, key)].value : 0;
+}
+
+static bool int_map_grow(struct int_map *t)
+{
+	struct int_map larger = { .room = t->room ? 2 * t->room : 64, .count = t->count };
+
+	larger.at = calloc(larger.room, sizeof(*larger.at));
+	if (!larger.at)
+		return false;
+	for (uint32_t i = 0; i < t->room; i++)
+		if (t->at[i].value)
+			larger.at[int_map_find(&larger, t->at[i].key)] = t->at[i];
+	free(t->at);
+	*t = larger;
+	return true;
+}
+
+/* value is not 0. False where there is out of memory. */
+static bool int_map_put(struct int_map *t, uint64_t key, uint64_t value)
+{
+	uint32_t i;
+
+	if (2 * (t->count + 1) > t->room && !int_map_grow(t))
+		return false;
+	i = int_map_find(t, key);
+	t->count += t->at[i].value == 0;
+	t->at[i] = (struct int_entry){ key, value };
+	return true;
+}
+
+/* Those behind it that would no longer be found move up. */
+static void int_map_del(struct int_map *t, uint64_t key)
+{
+	const uint32_t mask = t->room - 1;
+	uint32_t hole, i;
+
+	if (!int_map_get(t, key))
+		return;
+	hole = int_map_find(t, key);
+	for (i = (hole + 1) & mask; t->at[i].value; i = (i + 1) & mask) {
+		if (((i - int_map_home(t, t->at[i].key)) & mask) < ((i - hole) & mask))
+			continue;
+		t->at[hole] = t->at[i];
+		hole = i;
+	}
+	t->at[hole].value = 0;
+	t->count--;
+}
+
+static void int_map_fini(struct int_map *t)
+{
+	free(t->at);
+	*t = (struct int_map){ .at = NULL };
+}
+
+/* A growing array. */
+struct array {
+	void *at;
+	uint64_t count, room;
+};
+
+/* The place of a new entry, zeroed; SIZE_MAX where there is out of memory. */
+static uint64_t trace_lines_append(struct array *a, size_t size)
+{
+	if (a->count == a->room) {
+		const uint64_t larger = a->room ? 2 * a->room : 64;
+		void *at = realloc(a->at, larger * size);
+
+		if (!at)
+			return UINT64_MAX;
+		a->at = at;
+		a->room = larger;
+	}
+	memset((char *)a->at + a->count * size, 0, size);
+	return a->count++;
+}
+
+/* Stacks ------------------------------------------------------------------------ */
+
+#define FRAMES 32
+#define INSIDE 4                /* frames of the recorder, at most */
+
+struct stack {
+	uint64_t next;          /* of the same hash; 0: none */
+	uint32_t count;
+	void *frames[FRAMES];
+};
+
+static pthread_mutex_t stacks_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct int_map by_hash;
+static struct array stacks;             /* number 1 is the first */
+
+static uint64_t call_stacks_hash(void *const *frames, uint32_t n)
+{
+	uint64_t h = n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		h = (h ^ (uint64_t)(uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static struct stack *stack_at(uint64_t number)
+{
+	return (struct stack *)stacks.at + number - 1;
+}
+
+static uint64_t call_stacks_number(void *const *frames, uint32_t n)
+{
+	const uint64_t key = call_stacks_hash(frames, n), first = int_map_get(&by_hash, key);
+
+	uint64_t number;
+
+	for (uint64_t i = first; i; i = stack_at(i)->next)
+		if (stack_at(i)->count == n
+		    && memcmp(stack_at(i)->frames, frames, n * sizeof(frames[0])) == 0)
+			return i;
+	number = trace_lines_append(&stacks, sizeof(struct stack)) + 1;
+	if (!number)
+		return 0;
+	*stack_at(number) = (struct stack){ .next = first, .count = n };
+	memcpy(stack_at(number)->frames, frames, n * sizeof(frames[0]));
+	return int_map_put(&by_hash, key, number) ? number : 0;
+}
+
+uint64_t frag_stack_here(uint64_t caller)
+{
+	void *frames[FRAMES + INSIDE];
+	const int n = backtrace(frames, FRAMES + INSIDE);
+	int first = 0;
+	uint64_t found;
+
+	while (first < n && (uint64_t)(uintptr_t)frames[first] != caller)
+		first++;
+	if (first == n || first > INSIDE) {
+		frames[0] = (void *)(uintptr_t)caller;
+		first = n - 1;
+	}
+	pthread_mutex_lock(&stacks_lock);
+	found = call_stacks_number(frames + first, (uint32_t)(n - first < FRAMES ? n - first : FRAMES));
+	pthread_mutex_unlock(&stacks_lock);
+	return found;
+}
+
+/* Its functions, the innermost first, with " < " between them. */
+static void stack_name(uint64_t number, char *buf, size_t size)
+{
+	struct stack stack = { .count = 0 };
+	size_t used = 0;
+
+	pthread_mutex_lock(&stacks_lock);
+	if (number && number <= stacks.count)
+		stack = *stack_at(number);
+	pthread_mutex_unlock(&stacks_lock);
+	buf[0] = '\0';
+	for (uint32_t i = 0; i < stack.count && used + 300 < size; i++) {
+		if (i) {
+			memcpy(buf + used, " < ", 3);
+			used += 3;
+		}
+		/* a return address may be the first byte of the next function */
+		frag_name_address((uint64_t)(uintptr_t)stack.frames[i] - 1, buf + used, 256);
+		used += strlen(buf + used);
+	}
+}
+
+void frag_stacks_in_child(void)
+{
+	pthread_mutex_init(&stacks_lock, NULL);
+}
+
+/* The state --------------------------------------------------------------------- */
 
 struct block {
 	uint64_t id, size;              /* id 0: unused; size links the next unused one */
@@ -38,18 +239,12 @@ struct event {
 	uint32_t stream;
 };
 
-/* A growing array of any of these. */
-struct array {
-	void *at;
-	uint64_t count, room;
-};
-
 static struct {
-	struct frag_int_map addresses, handles; /* to a block's place + 1 */
-	struct frag_int_map mapped;     /* an address, to a mapping's place + 1 */
-	struct frag_int_map streams, pools;     /* to their numbers */
-	struct frag_int_map events;     /* to an event's place + 1 */
-	struct frag_int_map tags;       /* a caller, to a tag's place + 1 */
+	struct int_map addresses, handles; /* to a block's place + 1 */
+	struct int_map mapped;     /* an address, to a mapping's place + 1 */
+	struct int_map streams, pools;     /* to their numbers */
+	struct int_map events;     /* to an event's place + 1 */
+	struct int_map tags;       /* a caller, to a tag's place + 1 */
 	struct array block, mapping, stream, event, tag;
 	uint64_t free_block, free_mapping;      /* place + 1 */
 	uint32_t stream_count, pool_count;
@@ -65,24 +260,6 @@ static size_t used, room;
 void frag_lines_start(uint64_t start_ns)
 {
 	start = start_ns;
-}
-
-/* Arrays ------------------------------------------------------------------------ */
-
-/* The place of a new entry, zeroed; SIZE_MAX where there is out of memory. */
-static uint64_t trace_lines_append(struct array *a, size_t size)
-{
-	if (a->count == a->room) {
-		const uint64_t larger = a->room ? 2 * a->room : 64;
-		void *at = realloc(a->at, larger * size);
-
-		if (!at)
-			return UINT64_MAX;
-		a->at = at;
-		a->room = larger;
-	}
-	memset((char *)a->at + a->count * size, 0, size);
-	return a->count++;
 }
 
 static struct block *block_at(uint64_t place)
@@ -186,13 +363,13 @@ void frag_lines_clear(void)
 
 /* Names ------------------------------------------------------------------------- */
 
-static uint32_t number_in(struct frag_int_map *t, uint32_t *count, uint64_t key)
+static uint32_t number_in(struct int_map *t, uint32_t *count, uint64_t key)
 {
-	const uint64_t number = frag_numbers_get(t, key);
+	const uint64_t number = int_map_get(t, key);
 
 	if (number)
 		return (uint32_t)number;
-	return frag_numbers_put(t, key, *count + 1) ? ++*count : 0;
+	return int_map_put(t, key, *count + 1) ? ++*count : 0;
 }
 
 /* The number of a stream: of the default one 0, of others the order in which they came. */
@@ -206,7 +383,7 @@ static uint32_t stream_number(uint64_t key, uint16_t device)
 		return number;
 	place = trace_lines_append(&known.stream, sizeof(struct stream));
 	if (place == UINT64_MAX) {
-		frag_numbers_del(&known.streams, key);
+		int_map_del(&known.streams, key);
 		known.stream_count--;
 		return 0;
 	}
@@ -237,21 +414,21 @@ static char *escaped(const char *name)
 /* Each caller is named once: its module and function, or its stack. 0: there is out of memory. */
 static uint32_t tag_number(uint64_t caller)
 {
-	const uint64_t number = frag_numbers_get(&known.tags, caller);
+	const uint64_t number = int_map_get(&known.tags, caller);
 	char name[TAG_ROOM];
 	uint64_t place;
 
 	if (number)
 		return (uint32_t)number;
 	if (caller & FRAG_NOTE_STACK)
-		frag_stack_name(caller & ~FRAG_NOTE_STACK, name, sizeof(name));
+		stack_name(caller & ~FRAG_NOTE_STACK, name, sizeof(name));
 	else
 		frag_name_address(caller - 1, name, sizeof(name));
 	place = trace_lines_append(&known.tag, sizeof(char *));
 	if (place == UINT64_MAX)
 		return 0;
 	((char **)known.tag.at)[place] = escaped(name);
-	frag_numbers_put(&known.tags, caller, place + 1);
+	int_map_put(&known.tags, caller, place + 1);
 	return (uint32_t)place + 1;
 }
 
@@ -300,27 +477,27 @@ static uint64_t new_block(void)
 }
 
 /* It is freed, in the trace too. */
-static void trace_lines_end_block(struct frag_int_map *table, uint64_t key, uint64_t t_ns)
+static void trace_lines_end_block(struct int_map *table, uint64_t key, uint64_t t_ns)
 {
-	const uint64_t place = frag_numbers_get(table, key) - 1;
+	const uint64_t place = int_map_get(table, key) - 1;
 	struct block *b = block_at(place);
 
 	write_free(b, t_ns);
 	known.freed[known.freed_count++ % REMEMBERED] = *b;
-	frag_numbers_del(table, key);
+	int_map_del(table, key);
 	*b = (struct block){ .id = 0, .size = known.free_block };
 	known.free_block = place + 1;
 }
 
 /* The previous block at this address or handle was freed by a call that the recorder missed. */
-static void trace_lines_begin_block(struct frag_int_map *table, struct block block, uint64_t t_ns)
+static void trace_lines_begin_block(struct int_map *table, struct block block, uint64_t t_ns)
 {
 	uint64_t place;
 
-	if (frag_numbers_get(table, block.key))
+	if (int_map_get(table, block.key))
 		trace_lines_end_block(table, block.key, t_ns);
 	place = new_block();
-	if (place == UINT64_MAX || !frag_numbers_put(table, block.key, place + 1))
+	if (place == UINT64_MAX || !int_map_put(table, block.key, place + 1))
 		return;
 	block.id = ++known.ids;
 	*block_at(place) = block;
@@ -349,7 +526,7 @@ static void add_alloc(const struct frag_note *n)
  */
 static void add_free(const struct frag_note *n)
 {
-	const uint64_t place = frag_numbers_get(&known.addresses, n->key);
+	const uint64_t place = int_map_get(&known.addresses, n->key);
 	const bool queued = n->call == CALL_cuMemFreeAsync || n->call == CALL_cuMemFreeAsync_ptsz;
 	uint32_t stream;
 
@@ -376,10 +553,10 @@ static void add_free(const struct frag_note *n)
 static void add_failed_free(const struct frag_note *n)
 {
 	const bool is_physical = n->op == FRAG_NOTE_RELEASE_FAILED;
-	struct frag_int_map *table = is_physical ? &known.handles : &known.addresses;
+	struct int_map *table = is_physical ? &known.handles : &known.addresses;
 
-	if (frag_numbers_get(table, n->key)) {
-		block_at(frag_numbers_get(table, n->key) - 1)->handles += is_physical;
+	if (int_map_get(table, n->key)) {
+		block_at(int_map_get(table, n->key) - 1)->handles += is_physical;
 		return;
 	}
 	for (uint64_t i = 0; i < REMEMBERED && i < known.freed_count; i++) {
@@ -413,7 +590,7 @@ static void add_failed(const struct frag_note *n)
 
 static struct block *physical(uint64_t handle)
 {
-	const uint64_t place = frag_numbers_get(&known.handles, handle);
+	const uint64_t place = int_map_get(&known.handles, handle);
 
 	return place ? block_at(place - 1) : NULL;
 }
@@ -451,7 +628,7 @@ static void add_map(const struct frag_note *n)
 		known.free_mapping = mapping_at(place - 1)->size;
 	else
 		place = trace_lines_append(&known.mapping, sizeof(struct mapping)) + 1;
-	if (!place || !frag_numbers_put(&known.mapped, n->key, place))
+	if (!place || !int_map_put(&known.mapped, n->key, place))
 		return;
 	*mapping_at(place - 1) = (struct mapping){ n->stream, n->size };
 	b->maps++;
@@ -463,14 +640,14 @@ static void add_unmap(const struct frag_note *n)
 	uint64_t at = n->key;
 
 	while (at - n->key < n->size) {
-		const uint64_t place = frag_numbers_get(&known.mapped, at);
+		const uint64_t place = int_map_get(&known.mapped, at);
 		struct mapping m;
 		struct block *b;
 
 		if (!place)
 			return;
 		m = *mapping_at(place - 1);
-		frag_numbers_del(&known.mapped, at);
+		int_map_del(&known.mapped, at);
 		mapping_at(place - 1)->size = known.free_mapping;
 		known.free_mapping = place;
 		b = physical(m.handle);
@@ -501,12 +678,12 @@ static void sync_stream(uint32_t stream, uint16_t device, uint64_t t_ns)
 
 static void trace_lines_add_event(const struct frag_note *n)
 {
-	uint64_t place = frag_numbers_get(&known.events, n->key);
+	uint64_t place = int_map_get(&known.events, n->key);
 	const uint32_t stream = stream_number(n->stream, n->device);
 
 	if (!place) {
 		place = trace_lines_append(&known.event, sizeof(struct event)) + 1;
-		if (!place || !frag_numbers_put(&known.events, n->key, place))
+		if (!place || !int_map_put(&known.events, n->key, place))
 			return;
 	}
 	((struct event *)known.event.at)[place - 1] = (struct event){ known.waits, stream };
@@ -518,7 +695,7 @@ static void trace_lines_add_event(const struct frag_note *n)
  */
 static void add_sync_event(const struct frag_note *n)
 {
-	const uint64_t place = frag_numbers_get(&known.events, n->key);
+	const uint64_t place = int_map_get(&known.events, n->key);
 	struct event e;
 
 	if (!place)
@@ -531,7 +708,7 @@ static void add_sync_event(const struct frag_note *n)
 /* Another pool of the same handle, later, is another pool. */
 static void add_pool_gone(const struct frag_note *n)
 {
-	const uint64_t number = frag_numbers_get(&known.pools, n->key);
+	const uint64_t number = int_map_get(&known.pools, n->key);
 
 	if (!number || !begin_line("{\"op\":\"release_pool\",\"pool\":"))
 		return;
@@ -539,7 +716,7 @@ static void add_pool_gone(const struct frag_note *n)
 	put_device(n->device);
 	put_time(n->t_ns);
 	trace_lines_end_line();
-	frag_numbers_del(&known.pools, n->key);
+	int_map_del(&known.pools, n->key);
 }
 
 /* The device's context has gone, with all that was in it. */
@@ -607,7 +784,7 @@ void frag_lines_forget(void)
 {
 	const struct array *const arrays[] = { &known.block, &known.mapping, &known.stream,
 					       &known.event, &known.tag };
-	struct frag_int_map *const tables[] = { &known.addresses, &known.handles, &known.mapped,
+	struct int_map *const tables[] = { &known.addresses, &known.handles, &known.mapped,
 						&known.streams, &known.pools, &known.events,
 						&known.tags };
 
@@ -616,7 +793,7 @@ void frag_lines_forget(void)
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		free(arrays[i]->at);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		frag_numbers_fini(tables[i]);
+		int_map_fini(tables[i]);
 	memset(&known, 0, sizeof(known));
 	used = 0;
 	last = 0;

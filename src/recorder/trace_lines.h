@@ -22,6 +22,12 @@ void frag_lines_add(const struct frag_note *note);
 const char *frag_lines_text(size_t *length);
 void frag_lines_clear(void);
 
+/* The stack of this call from its caller on, which has that return address; 0: out of memory. */
+uint64_t frag_stack_here(uint64_t caller);
+
+/* In a forked child: the table is unlocked. */
+void frag_stacks_in_child(void);
+
 /* Of a forked child: nothing lives. */
 void frag_lines_forget(void);
 

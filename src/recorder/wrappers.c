@@ -8,12 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recorder/call_stacks.h"
-#include "recorder/driver_devices.h"
 #include "recorder/driver_calls.h"
 #include "recorder/driver_lookup.h"
 #include "recorder/recorder.h"
 #include "recorder/rings.h"
+#include "recorder/trace_lines.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
