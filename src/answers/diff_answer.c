@@ -320,10 +320,13 @@ static void put_changed(const struct frag_diff *diff, FILE *f, const struct frag
 	fprintf(f, ",,%s\n", diff->gate->traces ? "broken" : "changed");
 }
 
-static int csv_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int csv_print(const void *what, const struct frag_text_style *style, FILE *f,
+		     struct frag_error *err)
 {
+	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 
+	(void)style;
 	(void)err;
 	fputs("trace,policy,device,status,figure,base,value,difference,percent,verdict\n", f);
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -335,7 +338,7 @@ static int csv_print(const struct frag_diff *diff, FILE *f, struct frag_error *e
 	return 0;
 }
 
-static const struct frag_diff_format csv_format = { .name = "csv", .print = csv_print };
+static const struct frag_format csv_format = { .name = "csv", .print = csv_print };
 
 /* The JSON document, see fragsim-diff(1) ---------------------------------------- */
 
@@ -515,7 +518,6 @@ static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
 
 static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
 {
-	frag_document_tool(root);
 	frag_json_text(root, "of", c->policies ? "policies" : "runs");
 	frag_json_text(root, "base", c->base.path);
 	frag_json_text(root, "new", c->now.path);
@@ -524,13 +526,11 @@ static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
 }
 
 /* The members that fragsim-diff(1) describes, in its order. */
-static int json_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static void diff_document(struct frag_node_ref root, const void *what)
 {
+	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-comparison");
 	struct frag_node_ref traces, o, pairs;
-	int rc;
 
 	put_head(root, c);
 	put_gate(root, diff);
@@ -548,19 +548,13 @@ static int json_print(const struct frag_diff *diff, FILE *f, struct frag_error *
 		for (uint32_t k = 0; k < g->count; k++)
 			put_pair(pairs, &g->pair[k]);
 	}
-	rc = frag_json_print(&doc, f, err);
-	frag_json_end(&doc);
-	return rc;
 }
 
-static const struct frag_diff_format json_format = { .name = "json", .print = json_print };
+static const struct frag_format json_format = {
+	.name = "json", .format = "fragsim-comparison", .document = diff_document,
+};
 
-const struct frag_diff_format *const frag_diff_formats[] = {
-	&csv_format,
-	&frag_diff_github,
-	&json_format,
-	&frag_diff_junit,
-	&frag_diff_markdown,
-	&frag_diff_text,
-	NULL,
+const struct frag_format *const frag_diff_formats[] = {
+	&frag_diff_text, &csv_format, &frag_diff_github, &json_format, &frag_diff_junit,
+	&frag_diff_markdown, NULL,
 };

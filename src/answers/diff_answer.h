@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "answers/table.h"
 #include "base/format.h"
 #include "compare/regression_gate.h"
 #include "fragsim/error.h"
@@ -16,21 +17,15 @@ struct frag_diff {
 	const struct frag_policy_summary *standings;
 	uint32_t standing_count;
 	bool updated;           /* the baseline is being rewritten */
-	bool colour;
+	bool colour;            /* of the text, which sets it */
 };
 
-struct frag_diff_format {
-	const char *name;
-	/* Failures of the stream stay in the stream. -FRAG_ENOMEM */
-	int (*print)(const struct frag_diff *diff, FILE *f, struct frag_error *err);
-};
-
-/* Sorted by name, ended by NULL. */
-extern const struct frag_diff_format *const frag_diff_formats[];
-extern const struct frag_diff_format frag_diff_github;
-extern const struct frag_diff_format frag_diff_junit;
-extern const struct frag_diff_format frag_diff_markdown;
-extern const struct frag_diff_format frag_diff_text;
+/* For a struct frag_diff; the text is the first, NULL ends them. */
+extern const struct frag_format *const frag_diff_formats[];
+extern const struct frag_format frag_diff_github;
+extern const struct frag_format frag_diff_junit;
+extern const struct frag_format frag_diff_markdown;
+extern const struct frag_format frag_diff_text;
 
 /* Words that several formats share ------------------------------------------- */
 

@@ -315,11 +315,14 @@ static void print_changed(const struct frag_comparison *c, FILE *f)
  * Between policies the first is the reference, and tables go by trace; between two results each
  * run is compared with its own earlier one, and one table has them all.
  */
-static int markdown_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int markdown_print(const void *what, const struct frag_text_style *style, FILE *f,
+			  struct frag_error *err)
 {
+	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 	char text[512];
 
+	(void)style;
 	(void)err;
 	frag_outcome_text(text, sizeof(text), diff);
 	fputs("## GPU memory: fragsim diff\n\n", f);
@@ -349,7 +352,7 @@ static int markdown_print(const struct frag_diff *diff, FILE *f, struct frag_err
 	return 0;
 }
 
-const struct frag_diff_format frag_diff_markdown = { .name = "markdown", .print = markdown_print };
+const struct frag_format frag_diff_markdown = { .name = "markdown", .print = markdown_print };
 
 /* Annotations of GitHub Actions ---------------------------------------------- */
 
@@ -433,11 +436,14 @@ static void github_put_changed(const struct frag_diff *diff, FILE *f)
  * Conditions that differ come first, as they may explain the differences; then the broken
  * conditions, then the outcome.
  */
-static int github_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int github_print(const void *what, const struct frag_text_style *style, FILE *f,
+			struct frag_error *err)
 {
+	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 	char text[512];
 
+	(void)style;
 	(void)err;
 	github_put_changed(diff, f);
 	put_conditions(f, NULL, "", c->conditions);
@@ -457,7 +463,7 @@ static int github_print(const struct frag_diff *diff, FILE *f, struct frag_error
 	return 0;
 }
 
-const struct frag_diff_format frag_diff_github = { .name = "github", .print = github_print };
+const struct frag_format frag_diff_github = { .name = "github", .print = github_print };
 
 /* JUnit XML */
 
@@ -596,11 +602,14 @@ static void junit_put_changed(const struct frag_diff *diff, FILE *f, const struc
  * JUnit requires the counts in front, so the failing cases are counted before they
  * are written.
  */
-static int junit_print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int junit_print(const void *what, const struct frag_text_style *style, FILE *f,
+		       struct frag_error *err)
 {
+	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 	uint32_t cases = 0, bad = 0;
 
+	(void)style;
 	(void)err;
 	for (uint32_t i = 0; i < c->count; i++) {
 		cases += cases_of(&c->group[i]);
@@ -624,4 +633,4 @@ static int junit_print(const struct frag_diff *diff, FILE *f, struct frag_error 
 	return 0;
 }
 
-const struct frag_diff_format frag_diff_junit = { .name = "junit", .print = junit_print };
+const struct frag_format frag_diff_junit = { .name = "junit", .print = junit_print };

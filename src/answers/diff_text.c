@@ -714,13 +714,16 @@ static void print_all(struct paper *p)
 	print_gate(p->diff, p->f);
 }
 
-static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+static int print(const void *what, const struct frag_text_style *style, FILE *f,
+		 struct frag_error *err)
 {
-	struct paper p = { .diff = diff, .f = f };
+	struct frag_diff diff = *(const struct frag_diff *)what;
+	struct paper p = { .diff = &diff, .f = f };
 
+	diff.colour = style->colour;
 	measure_names(&p);
 	print_all(&p);
 	return p.failed ? frag_fail_nomem(err) : 0;
 }
 
-const struct frag_diff_format frag_diff_text = { .name = "text", .print = print };
+const struct frag_format frag_diff_text = { .name = "text", .print = print };

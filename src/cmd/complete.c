@@ -19,7 +19,6 @@
 #include "fragsim/policy.h"
 #include "gen/gen.h"
 #include "answers/row_writer.h"
-#include "answers/diff_answer.h"
 #include "answers/export.h"
 #include "answers/answers.h"
 #include "answers/sweep_script.h"
@@ -173,7 +172,7 @@ static void offer_columns(const struct place *at)
 	puts(":open");
 }
 
-/* The formats of the command's answer; diff has a separate table of formats. */
+/* The formats of the command's answer. */
 static void offer_format_names(const struct place *at, const struct frag_cmd *cmd,
 			       const char *end)
 {
@@ -183,9 +182,7 @@ static void offer_format_names(const struct place *at, const struct frag_cmd *cm
 		offer_words(at, frag_result_formats);
 		return;
 	}
-	for (uint32_t i = 0; cmd == &frag_cmd_diff && frag_diff_formats[i]; i++)
-		offer(at, frag_diff_formats[i]->name, end, "");
-	for (; cmd != &frag_cmd_diff && *formats; formats++)
+	for (; *formats; formats++)
 		offer(at, (*formats)->name, end, "");
 }
 

@@ -3,191 +3,305 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answers/answers.h"
 #include "answers/diff_answer.h"
-#include "base/atomic_file.h"
-#include "cmd/answer_page.h"
-#include "cmd/diff_options.h"
-#include "cmd/interrupt.h"
-#include "cmd/loaded_trace.h"
-#include "cmd/progress.h"
+#include "cmd/diff_traces.h"
 #include "compare/policy_matrix.h"
 #include "documents/documents.h"
 #include "fragsim/version.h"
-#include "search/fit_all.h"
-
-struct frag_diff_outputs {
-	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MAX + 1];   /* the baseline is the last */
-};
-
-/* Opens all that is required, so that what cannot be written is known before the work. */
-int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			   struct frag_error *err);
-
-/*
- * Writes all files and standard output, then renames the files to their final names. page: of
- * --html.
- */
-int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_answer_page *page,
-			    struct frag_error *err);
-
-/* Leaves no file behind that was not committed. */
-void frag_diff_outputs_fini(struct frag_diff_outputs *outputs);
-
-#define BASELINE FRAG_DIFF_OUTPUTS_MAX          /* its place among the files */
-
-static int open_file(struct frag_diff_outputs *outputs, uint32_t i, const char *path,
-		     struct frag_error *err)
-{
-	frag_register_partial_file(&outputs->files[i]);
-	return frag_outfile_open(&outputs->files[i], path, err);
-}
-
-int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			   struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < o->output_count && !rc; i++)
-		rc = open_file(outputs, i, o->outputs[i].path, err);
-	if (!rc && o->update)
-		rc = open_file(outputs, BASELINE, o->baseline, err);
-	return rc;
-}
-
-/* A comparison as an answer of a page. */
-static int print_answer(const void *what, const struct frag_text_style *paper, FILE *f,
-			struct frag_error *err)
-{
-	(void)paper;
-	return frag_diff_text.print(what, f, err);
-}
-
-static const struct frag_format answer = { .name = "text", .print = print_answer };
-
-static int print_page(struct frag_outfile *to, struct frag_answer_page *page,
-		      const struct frag_diff *diff, struct frag_error *err)
-{
-	static const struct frag_text_style plain = { .columns = 0 };
-	FILE *f = frag_outfile_stream(to);
-	int rc;
-
-	if (!f)
-		return frag_outfile_status(to, err);
-	page->text = &answer;
-	page->what = diff;
-	rc = frag_redraw_page.print(page, &plain, f, err);
-	frag_outfile_stream_end(to, f);
-	return rc ? rc : frag_outfile_finish(to, err);
-}
-
-/* What print makes, to the file. A baseline is one where format is NULL. */
-static int print_into(struct frag_outfile *to, const struct frag_diff_format *format,
-		      const struct frag_diff *diff, struct frag_error *err)
-{
-	FILE *f = frag_outfile_stream(to);
-	int rc;
-
-	if (!f)
-		return frag_outfile_status(to, err);
-	rc = format ? format->print(diff, f, err)
-		    : frag_baseline_write(&diff->comparison->now, f, err);
-	frag_outfile_stream_end(to, f);
-	return rc ? rc : frag_outfile_finish(to, err);
-}
-
-/* Text where nothing else was requested. */
-static int print_standard(const struct frag_diff_options *o, struct frag_diff *diff,
-			  struct frag_error *err)
-{
-	const struct frag_diff_format *format = o->format ? o->format : &frag_diff_text;
-	struct frag_outfile standard;
-	int rc;
-
-	for (uint32_t i = 0; i < o->output_count; i++)
-		if (strcmp(o->outputs[i].path, "-") == 0)
-			return 0;
-	if (format == &frag_diff_text && o->run.quiet)
-		return 0;
-	rc = frag_outfile_open(&standard, "-", err);
-	if (rc)
-		return rc;
-	diff->colour = frag_terminal_colour(frag_terminal_columns(STDOUT_FILENO));
-	rc = print_into(&standard, format, diff, err);
-	diff->colour = false;
-	frag_outfile_abandon(&standard);
-	return rc;
-}
-
-int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_answer_page *page,
-			    struct frag_error *err)
-{
-	struct frag_outfile *files[BASELINE + 1];
-	int rc = 0;
-
-	for (uint32_t i = 0; i < o->output_count && !rc; i++)
-		rc = o->outputs[i].format
-			? print_into(&outputs->files[i], o->outputs[i].format, diff, err)
-			: print_page(&outputs->files[i], page, diff, err);
-	if (!rc && diff->updated)
-		rc = print_into(&outputs->files[BASELINE], NULL, diff, err);
-	else
-		frag_outfile_abandon(&outputs->files[BASELINE]);
-	rc = rc ? rc : print_standard(o, diff, err);
-	for (uint32_t i = 0; i <= BASELINE; i++)
-		files[i] = &outputs->files[i];
-	return rc ? rc : frag_outfile_commit_all(files, BASELINE + 1, err);
-}
-
-void frag_diff_outputs_fini(struct frag_diff_outputs *outputs)
-{
-	for (uint32_t i = 0; i <= BASELINE; i++)
-		frag_outfile_abandon(&outputs->files[i]);
-	frag_register_partial_file(NULL);
-}
 
 struct diff {
-	struct frag_diff_options options;
+	struct frag_changes changes;    /* whose question is that of every comparison */
+	const char *baseline;           /* path; NULL: none */
+	bool update, gate;
+	bool smallest;                  /* the smallest device of each run is searched for */
+	bool new_traces;                /* --allow-new-traces */
+	const char **traces;            /* of the baseline, where no operand is one */
 	struct frag_comparison comparison;
-	struct frag_gate gate;
-	struct frag_diff_outputs outputs;
-	struct frag_progress progress;
-	struct frag_answer_page redraw;      /* of the page, where there is --html */
+	struct frag_gate judged;
+	struct frag_outfile updated;    /* the new baseline */
 };
+
+/* The gate is a list of conditions that --fail-if could give, too. */
+static int set_gate(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
+{
+	struct diff *d = at;
+	struct frag_run_options *run = at;
+	uint32_t written = run->condition_count;
+	int rc = 0;
+
+	(void)o;
+	(void)value;
+	for (uint32_t i = 0; frag_gate_defaults[i] && !d->gate && !rc; i++)
+		rc = frag_run_condition(run, frag_gate_defaults[i], err);
+	for (; written < run->condition_count; written++)
+		run->conditions[written].implied = run->conditions[written].of_gate = true;
+	d->gate = true;
+	return rc;
+}
+
+/* Conditions on a change of one trace are kept apart from those on runs. */
+static int add_condition(void *at, const struct frag_opt *o, const char *value,
+			 struct frag_error *err)
+{
+	struct frag_question *q = at;
+
+	(void)o;
+	if (strncmp(value, "change.", strlen("change.")) == 0
+	    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
+		return frag_conditions_add(&q->conditions, value, frag_change_paths, err);
+	return frag_run_condition(&q->run, value, err);
+}
+
+static const struct frag_opt opts[] = {
+	FRAG_POLICY_ROW(0, "a policy to simulate, NAME[:key=value,...]; repeatable"),
+	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
+	  FRAG_FLAG(struct diff, smallest) },
+	{ 'b', "baseline", "FILE", "compare what is simulated now with this",
+	  FRAG_TEXT(struct diff, baseline) },
+	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline",
+	  FRAG_FLAG(struct diff, update) },
+	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed",
+	  FRAG_CALL(set_gate) },
+	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
+	  FRAG_FLAG(struct diff, new_traces) },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
+	  FRAG_CALL(add_condition) },
+	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)",
+	  FRAG_CALL(frag_question_set_format) },
+	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
+	  " repeatable", FRAG_CALL(frag_question_set_output) },
+	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
+	FRAG_HTML_ROW,
+	FRAG_COLOR_ROW,
+	FRAG_QUIET_ROW("no text, warnings or progress"),
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(0),
+	FRAG_PROFILE_ROW,
+	FRAG_DEVICE_ROWS(0),
+	FRAG_THREADS_ROW("threads for traces and policies (0: one a processor)"),
+	{ 0 },
+};
+
+/* A page reads the traces twice. */
+static int check_page(const struct diff *d, struct frag_error *err)
+{
+	const struct frag_question *q = &d->changes.q;
+	bool standard = (d->baseline && strcmp(d->baseline, "-") == 0)
+			|| (q->run.profile_path && strcmp(q->run.profile_path, "-") == 0);
+
+	for (uint32_t i = 0; i < q->count; i++)
+		standard = standard || strcmp(q->paths[i], "-") == 0;
+	if (q->run.html && standard)
+		return frag_usage(q->cmd,
+				  "--html reads what is compared twice, and standard input can be"
+				  " read only once",
+				  err);
+	return 0;
+}
+
+/*
+ * A single policy without a baseline has no changes. Refuses conditions on changes, and --gate
+ * unless another condition can be judged.
+ */
+static int check_single(const struct diff *d, struct frag_error *err)
+{
+	const struct frag_run_options *run = &d->changes.q.run;
+	bool judged = false;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < run->condition_count && !rc; i++) {
+		if (run->conditions[i].of_gate)
+			continue;
+		rc = frag_condition_absolute(&run->conditions[i], err);
+		judged = true;
+	}
+	return rc || !d->gate || judged ? rc
+		: frag_usage(d->changes.q.cmd, "--gate has nothing to compare: one policy and no baseline;"
+			     " add --baseline FILE or a second --policy", err);
+}
+
+/* A condition other than those of --gate. */
+static bool has_own_condition(const struct diff *d)
+{
+	const struct frag_run_options *run = &d->changes.q.run;
+
+	for (uint32_t i = 0; i < run->condition_count; i++)
+		if (!run->conditions[i].of_gate)
+			return true;
+	return false;
+}
+
+/*
+ * Two traces, with at most one policy and no other job for diff, are OLD and NEW: one recording
+ * is compared with the other.
+ */
+static bool is_change(const struct diff *d, const struct frag_args *args)
+{
+	const uint32_t policies = d->changes.q.run.choice_count;
+
+	return args->count == 2 && policies <= 1 && !d->baseline && !d->update && !d->smallest
+	       && !d->new_traces && (!has_own_condition(d) || !policies)
+	       && frag_are_traces(args->words[0], args->words[1]);
+}
+
+static int changes_check(struct frag_question *q, struct frag_error *err)
+{
+	const struct diff *d = (struct diff *)q;
+	int rc = 0;
+
+	if (has_own_condition(d))
+		return frag_usage(q->cmd, "two traces without a policy (-p) have the conditions"
+				  " change.reserved, change.version, change.settings,"
+				  " change.requested, change.rounding and change.fragmentation", err);
+	if (q->run.total != UINT64_MAX || q->run.context != UINT64_MAX
+	    || q->run.other != UINT64_MAX || q->run.profile_path)
+		return frag_usage(q->cmd, "two traces are compared on an unlimited device;"
+				  " options about a device need a second policy (-p)", err);
+	if (d->gate)
+		rc = frag_conditions_add(&q->conditions, "change.reserved > 0", frag_change_paths,
+					 err);
+	return rc ? rc : frag_printed_switch(&q->printed, frag_change_formats, err);
+}
+
+static bool simulates(const struct diff *d)
+{
+	return d->changes.q.run.choice_count || d->changes.q.run.setting_count || d->baseline;
+}
+
+/* Everything that can be wrong with the command line is found before a trace is read. */
+static int diff_check(struct frag_question *q, struct frag_error *err)
+{
+	struct diff *d = (struct diff *)q;
+	const bool simulate = simulates(d);
+	int rc = 0;
+
+	if (q->conditions.count)
+		return frag_usage(q->cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with"
+				  " one policy at most", err);
+	if (q->run.setting_count && !q->run.choice_count && !d->baseline)
+		rc = frag_run_policy(&q->run, "pytorch", err);
+	if (rc)
+		return rc;
+	if (d->update && !d->baseline)
+		return frag_usage(q->cmd, "--update-baseline requires --baseline FILE", err);
+	if (d->update && strcmp(d->baseline, "-") == 0)
+		return frag_usage(q->cmd, "a baseline on standard input cannot be written", err);
+	if (d->new_traces && !d->gate && !q->run.condition_count)
+		return frag_usage(q->cmd, "--allow-new-traces is for --gate or --fail-if", err);
+	if (!simulate && q->count != 2)
+		return frag_usage(q->cmd, "which policies (-p) on which traces, or which two results?",
+				  err);
+	if (!simulate && q->run.profile_path)
+		return frag_usage(q->cmd, "--profile is for what is simulated now (-p)", err);
+	if (d->smallest && (!simulate || d->baseline))
+		return frag_usage(q->cmd, "--smallest is for policies that are compared now (-p)",
+				  err);
+	for (uint32_t i = 0; d->smallest && i < q->count; i++)
+		if (strcmp(q->paths[i], "-") == 0)
+			return frag_usage(q->cmd, "--smallest reads a trace twice, and standard input"
+					  " can be read only once", err);
+	if (q->run.choice_count && !d->baseline && !q->count)
+		return frag_usage(q->cmd, "missing argument: TRACE", err);
+	if (q->run.html && !simulate)
+		return frag_usage(q->cmd, "--html draws what is simulated now (-p)", err);
+	return check_page(d, err);
+}
+
+static int diff_prepare(struct frag_question *q, struct frag_error *err)
+{
+	struct diff *d = (struct diff *)q;
+	int rc = 0;
+
+	if (simulates(d) && !(q->run.setting_count && !q->run.choice_count))
+		rc = frag_run_settings(&q->run, true, err);
+	return rc || !simulates(d) || d->baseline || q->run.choice_count > 1 ? rc
+		: check_single(d, err);
+}
+
+static void diff_files(struct frag_question *q, struct frag_files *files)
+{
+	frag_files_read(files, &((struct diff *)q)->baseline, 1, "the baseline");
+}
+
+static bool has_policy(const struct frag_run_options *run, const char *text)
+{
+	for (uint32_t i = 0; i < run->choice_count; i++)
+		if (strcmp(run->choices[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+static int add_policies(struct frag_run_options *run, const struct frag_run_set *base,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < base->count; i++)
+		for (uint32_t k = 0; k < base->trace[i].count && !rc; k++)
+			if (!has_policy(run, base->trace[i].run[k].policy))
+				rc = frag_run_policy(run, base->trace[i].run[k].policy, err);
+	return rc;
+}
+
+/*
+ * What was not given comes from the baseline: policies, values of the device, traces. So a bare
+ * --baseline repeats the runs that it was made of.
+ */
+static int complete(struct diff *d, const struct frag_run_set *base, struct frag_error *err)
+{
+	struct frag_question *q = &d->changes.q;
+	int rc = 0;
+
+	if (!q->run.choice_count) {
+		rc = add_policies(&q->run, base, err);
+		rc = rc ? rc : frag_run_settings(&q->run, true, err);
+	}
+#define X(name)                                                               \
+	if (q->run.name == UINT64_MAX && base->given.has_##name)              \
+		q->run.name = base->given.name;
+	FRAG_GIVEN(X)
+#undef X
+	if (!q->count) {
+		d->traces = calloc((size_t)base->count + 1, sizeof(*d->traces));
+		if (!d->traces)
+			return frag_fail_nomem(err);
+		for (; q->count < base->count; q->count++)
+			d->traces[q->count] = base->trace[q->count].path;
+		q->paths = d->traces;
+	}
+	if (!rc && (!q->run.choice_count || !q->count))
+		rc = frag_usage(q->cmd, "the baseline has no runs: add policies (-p) and traces",
+				err);
+	return rc ? rc : frag_question_check_files(q, err);
+}
 
 /* The line of the progress, where there is one, gives way. */
 static void warn(void *ctx, const char *message)
 {
 	struct diff *d = ctx;
 
-	frag_progress_end(&d->progress);
-	frag_warn(&d->options.run.quiet, message);
-}
-
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	struct diff *d = ctx;
-
-	frag_progress_count(&d->progress, "traces", done, count);
+	frag_progress_end(&d->changes.q.progress);
+	frag_warn(&d->changes.q.run.quiet, message);
 }
 
 /* Of each run of the trace, which is read again without its warnings. */
 static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
 {
-	struct frag_run_options run = d->options.run;
+	struct frag_run_options run = d->changes.q.run;
 	struct frag_loaded_trace taped = { .trace = NULL };
 	struct frag_fit_source source;
 	struct frag_fits fits = {
 		.sources = &source, .source_count = 1, .choice_count = run.choice_count,
-		.threads = d->options.trace_count > 1 ? 1 : run.threads, .apart = true,
+		.threads = d->changes.q.count > 1 ? 1 : run.threads, .apart = true,
 		.stop = frag_interrupted,
 	};
 	int rc;
 
 	run.quiet = true;
-	rc = frag_taped_read(&taped, &d->options.traces[index], 1, &run, frag_usual_settings, err);
+	rc = frag_taped_read(&taped, &d->changes.q.paths[index], 1, &run, frag_usual_settings, err);
 	if (!rc) {
 		source = (struct frag_fit_source){
 			.tape = taped.tape, .choices = taped.choices,
@@ -206,7 +320,7 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err)
 {
 	struct diff *d = ctx;
-	const int rc = d->options.smallest ? find_smallest(d, index, runs, err) : 0;
+	const int rc = d->smallest ? find_smallest(d, index, runs, err) : 0;
 
 	return rc ? rc : frag_comparison_trace(&d->comparison, index, runs, err);
 }
@@ -215,17 +329,19 @@ static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct 
  * An interruption leaves a comparison of what was done until then, which is
  * reported; any other failure leaves none.
  */
-static int simulate(struct diff *d, struct frag_error *err)
+static int simulate(struct frag_question *q, struct frag_error *err)
 {
-	const struct frag_run_options *run = &d->options.run;
+	struct diff *d = (struct diff *)q;
+	const struct frag_run_options *run = &q->run;
 	const struct frag_sweep sweep = {
-		.traces = d->options.traces, .trace_count = d->options.trace_count,
+		.traces = q->paths, .trace_count = q->count,
 		.choices = run->choices, .choice_count = run->choice_count, .sim = run->sim,
 		.total = run->total, .context = run->context, .other = run->other,
 		.granularity = run->granularity, .lenient = run->lenient,
 		.like = run->profile_path ? &run->profile.figures : NULL,
 		.threads = run->threads, .log = { .warn = warn, .ctx = d },
-		.stop = frag_interrupted, .progress = show_progress, .done = trace_done, .ctx = d,
+		.stop = frag_interrupted, .progress = frag_question_progress,
+		.done = trace_done, .ctx = d,
 	};
 	struct frag_comparison *c = &d->comparison;
 	int rc = frag_comparison_begin(c, sweep.trace_count, err);
@@ -237,23 +353,22 @@ static int simulate(struct diff *d, struct frag_error *err)
 	c->now.given.name = run->name;
 	FRAG_GIVEN(X)
 #undef X
-	frag_progress_begin(&d->progress, !run->quiet);
 	rc = frag_sweep_run(&sweep, &c->now, err);
-	frag_progress_end(&d->progress);
 	c->interrupted = rc == -FRAG_EINTERRUPTED;
 	if (rc && !c->interrupted)
 		return rc;
-	return frag_comparison_end(c, false, err);
+	rc = frag_comparison_end(c, false, err);
+	return rc || !c->interrupted ? rc : frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 }
 
 /* The baseline; one that is to be written need not be there yet. */
 static int read_baseline(struct diff *d, struct frag_error *err)
 {
-	const char *path = d->options.baseline;
+	const char *path = d->baseline;
 
 	if (access(path, F_OK) == 0 || strcmp(path, "-") == 0)
 		return frag_read_runs(&d->comparison.base, path, err);
-	if (!d->options.update)
+	if (!d->update)
 		return frag_fail(err, FRAG_ETRACE, "%s: there is no such file; --update-baseline"
 				 " makes it", path);
 	d->comparison.base.path = strdup(path);
@@ -261,39 +376,37 @@ static int read_baseline(struct diff *d, struct frag_error *err)
 	return d->comparison.base.path && d->comparison.base.version ? 0 : frag_fail_nomem(err);
 }
 
-/*
- * Two files are read and compared; otherwise the policies are simulated now,
- * against a baseline or among themselves. Outputs are opened before anything long
- * begins, so that a bad path costs no time.
- */
-static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error *err)
+/* Reads what there is before anything long begins, and opens the new baseline. */
+static int diff_open(struct frag_question *q, struct frag_error *err)
 {
-	struct frag_diff_options *o = &d->options;
+	struct diff *d = (struct diff *)q;
 	struct frag_comparison *c = &d->comparison;
-	int rc = 0;
+	int rc;
 
-	if (o->files) {
-		rc = frag_read_runs(&c->base, o->traces[0], err);
-		rc = rc ? rc : frag_read_runs(&c->now, o->traces[1], err);
-		rc = rc ? rc : frag_diff_outputs_open(&d->outputs, o, err);
-		return rc ? rc : frag_comparison_files(c, err);
+	if (!simulates(d)) {
+		rc = frag_read_runs(&c->base, q->paths[0], err);
+		return rc ? rc : frag_read_runs(&c->now, q->paths[1], err);
 	}
-	rc = frag_run_read_profile(&o->run, err);
-	if (rc)
+	c->policies = !d->baseline;
+	if (!d->baseline)
+		return 0;
+	rc = read_baseline(d, err);
+	rc = rc ? rc : complete(d, &c->base, err);
+	if (rc || !d->update)
 		return rc;
-	c->policies = !o->baseline;
-	if (o->baseline) {
-		rc = read_baseline(d, err);
-		rc = rc ? rc : frag_diff_options_complete(o, cmd, &c->base, err);
-	}
-	rc = rc ? rc : frag_diff_outputs_open(&d->outputs, o, err);
-	return rc ? rc : simulate(d, err);
+	frag_register_partial_file(&d->updated);
+	return frag_outfile_open(&d->updated, d->baseline, err);
+}
+
+static int compare_files(struct frag_question *q, struct frag_error *err)
+{
+	return frag_comparison_files(&((struct diff *)q)->comparison, err);
 }
 
 /* One trace under all policies, as it was compared. */
 static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 {
-	struct frag_run_options run = d->options.run;
+	struct frag_run_options run = d->changes.q.run;
 	struct frag_loaded_trace taped = { .choice_count = 0 };
 	struct frag_devices devices = { .count = 0 };
 	struct frag_redrawn x = { .sim_count = 0 };
@@ -307,7 +420,7 @@ static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 	x.sim = &run.sim;
 	for (uint32_t i = 0; i < run.choice_count && !rc; i++)
 		rc = frag_redrawn_run(&x, &taped.choices[i], devices.figures, err);
-	rc = rc ? rc : frag_redrawn_end(&x, &d->redraw, err);
+	rc = rc ? rc : frag_redrawn_end(&x, &d->changes.q.redraw, err);
 	frag_redrawn_fini(&x);
 	frag_devices_fini(&devices);
 	frag_taped_close(&taped, 1);
@@ -317,101 +430,133 @@ static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 /* Reads and simulates the compared traces again: a comparison keeps their metrics only. */
 static int draw(struct diff *d, struct frag_error *err)
 {
-	int rc = frag_redraw_room(&d->redraw, d->options.trace_count, err);
+	const struct frag_question *q = &d->changes.q;
+	int rc = frag_redraw_room(&d->changes.q.redraw, q->count, err);
 
-	for (uint32_t i = 0; i < d->options.trace_count && !rc; i++)
-		rc = draw_trace(d, d->options.traces[i], err);
+	for (uint32_t i = 0; i < q->count && !rc; i++)
+		rc = draw_trace(d, q->paths[i], err);
 	return rc;
 }
 
 /* What broke, for who does not see the text. */
 static void report_broken(const struct diff *d)
 {
-	const struct frag_diff_format *format = d->options.format;
+	const struct frag_answer_output *printed = &d->changes.q.printed;
 	char name[1024];
 
-	if (!d->options.run.quiet && (!format || format == &frag_diff_text))
+	if (!printed->quiet && (!printed->format || printed->format == printed->formats[0]))
 		return;
-	for (uint32_t i = 0; i < d->gate.count; i++) {
-		frag_pair_name(name, sizeof(name), d->gate.broken[i].group, d->gate.broken[i].pair);
-		frag_print_message("%s: %s", name, frag_broken_text(&d->gate.broken[i]));
+	for (uint32_t i = 0; i < d->judged.count; i++) {
+		const struct frag_broken *b = &d->judged.broken[i];
+
+		frag_pair_name(name, sizeof(name), b->group, b->pair);
+		frag_print_message("%s: %s", name, frag_broken_text(b));
 	}
 }
 
-/*
- * After an interruption or an update nothing is judged: the first is incomplete,
- * the second is the new measure.
- */
-static int report(struct diff *d, int *status, struct frag_error *err)
+/* What is simulated now becomes the baseline, which is committed with the answer. */
+static int write_baseline(struct diff *d, struct frag_error *err)
 {
+	FILE *f = frag_outfile_stream(&d->updated);
+	int rc;
+
+	if (!f)
+		return frag_outfile_status(&d->updated, err);
+	rc = frag_baseline_write(&d->comparison.now, f, err);
+	frag_outfile_stream_end(&d->updated, f);
+	d->changes.q.printed.beside = &d->updated;
+	return rc ? rc : frag_outfile_finish(&d->updated, err);
+}
+
+/*
+ * After an interruption or an update nothing is judged: the first is incomplete, the second is the
+ * new measure.
+ */
+static int diff_print(struct frag_question *q, struct frag_error *err)
+{
+	struct diff *d = (struct diff *)q;
 	const struct frag_comparison *c = &d->comparison;
 	const struct frag_outcome outcome = frag_comparison_outcome(c);
-	const bool judged = !d->options.update && !c->interrupted;
 	struct frag_diff diff = {
-		.comparison = c, .gate = &d->gate, .outcome = &outcome,
-		.updated = d->options.update && !c->interrupted,
+		.comparison = c, .gate = &d->judged, .outcome = &outcome,
+		.updated = d->update && !c->interrupted,
 	};
 	struct frag_policy_summary *standings = frag_comparison_standings(c, &diff.standing_count);
 	int rc = standings ? 0 : frag_fail_nomem(err);
 
 	diff.standings = standings;
-	if (!rc && judged) {
-		d->gate.conditions = d->options.run.conditions;
-		d->gate.condition_count = d->options.run.condition_count;
-		d->gate.same_traces = d->options.gate;
-		d->gate.new_traces = d->options.new_traces;
-		rc = frag_gate_judge(&d->gate, c, err);
+	if (!rc && !d->update && !c->interrupted) {
+		d->judged.conditions = q->run.conditions;
+		d->judged.condition_count = q->run.condition_count;
+		d->judged.same_traces = d->gate;
+		d->judged.new_traces = d->new_traces;
+		rc = frag_gate_judge(&d->judged, c, err);
 	}
-	d->redraw.bad = d->gate.count > 0;
-	if (!rc && d->options.run.html && !c->interrupted)
+	q->redraw.bad = d->judged.count > 0;
+	if (!rc && q->run.html && !c->interrupted)
 		rc = draw(d, err);
-	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, &d->redraw, err);
+	if (!rc && diff.updated)
+		rc = write_baseline(d, err);
+	rc = rc ? rc : frag_question_answer(q, &diff, err);
 	free(standings);
 	if (!rc) {
 		report_broken(d);
-		*status = d->gate.count ? 1 : 0;
+		*q->status = d->judged.count ? 1 : 0;
 	}
-	if (!rc && c->interrupted)
-		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	return rc;
 }
 
+/* Policies are simulated now, and compared among themselves or with a baseline. */
+static const struct frag_question_ops now = {
+	.unit = "traces",
+	.reads = true,
+	.check = diff_check,
+	.prepare = diff_prepare,
+	.files = diff_files,
+	.open = diff_open,
+	.search = simulate,
+	.print = diff_print,
+};
+
+/* Two files of results are compared, nothing is simulated. */
+static const struct frag_question_ops of_files = {
+	.input = "the result",
+	.reads = true,
+	.check = diff_check,
+	.prepare = diff_prepare,
+	.open = diff_open,
+	.search = compare_files,
+	.print = diff_print,
+};
+
 static void diff_init(void *own)
 {
-	struct diff *d = own;
+	struct frag_run_options *run = own;
 
-	d->options.run.has_base = true;
+	run->has_base = true;
 }
 
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct diff *d = own;
-	int rc = frag_diff_options_check(&d->options, args->cmd, args->words, (int)args->count,
-					 err);
+	const struct diff *d = own;
+	struct frag_question_ops changes = frag_changes_ops;
 
-	d->redraw.command = args->line;
-	if (!rc && d->options.change) {
-		d->options.trace_change.page = &d->redraw;
-		return frag_trace_change_run(&d->options.trace_change, args->cmd, args->status,
-					     err);
-	}
-	rc = rc ? rc : compare(d, args->cmd, err);
-	return rc ? rc : report(d, args->status, err);
+	changes.check = changes_check;
+	if (is_change(d, args))
+		return frag_question_run(own, &changes, args, err);
+	return frag_question_run(own, simulates(d) ? &now : &of_files, args, err);
 }
 
-/*
- * The parts are released here whatever failed; each can be released as it was
- * initialized.
- */
+/* Each part can be released as it was initialized, whatever failed. */
 static void diff_fini(void *own)
 {
 	struct diff *d = own;
 
-	frag_diff_outputs_fini(&d->outputs);
-	frag_redraw_fini(&d->redraw);
-	frag_gate_fini(&d->gate);
+	frag_outfile_abandon(&d->updated);
+	frag_gate_fini(&d->judged);
 	frag_comparison_fini(&d->comparison);
-	frag_diff_options_fini(&d->options);
+	frag_changes_fini(&d->changes);
+	free(d->traces);
 }
 
 const struct frag_cmd frag_cmd_diff = {
@@ -419,8 +564,9 @@ const struct frag_cmd frag_cmd_diff = {
 	.job = FRAG_JOB_CI,
 	.args = "[options] OLD NEW; or -p POLICY... TRACE...; or BASE.json NEW.json",
 	.summary = "compare traces, policies, or a run with a baseline",
-	.opts = frag_diff_opts,
-	.needs = FRAG_NEEDS_RUN,
+	.opts = opts,
+	.needs = FRAG_NEEDS_ANSWER,
+	.formats = frag_diff_formats,
 	.size = sizeof(struct diff),
 	.init = diff_init,
 	.foreign = frag_run_foreign,

@@ -1,11 +1,8 @@
 /* diff_traces.c - fragsim diff OLD NEW: why one recording, or a folder of ranks, reserves more. */
-#include "cmd/diff_options.h"
+#include "cmd/diff_traces.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <sys/stat.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +12,10 @@
 #include "answers/answers.h"
 #include "base/output_path.h"
 #include "cmd/default_policy.h"
-#include "cmd/interrupt.h"
-#include "cmd/loaded_trace.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
-#include "search/trace_change.h"
-#include "fragsim/error.h"
 #include "base/array_grow.h"
 #include "ranks/compare_ranks.h"
-
-struct rank_folder {
-	char **paths;           /* by rank, then by name; owned */
-	uint64_t *ranks;        /* likewise: the numbers in the names, or 0, 1, ... */
-	uint32_t count;
-	bool named;             /* the names have numbers that differ */
-};
 
 /* What recordings end with, compressed or not. */
 static const char *const endings[] = {
@@ -62,7 +48,7 @@ static bool is_recording(const char *name)
 	return false;
 }
 
-static int rank_folder_add(struct rank_folder *f, uint32_t *capacity, const char *folder,
+static int rank_folder_add(struct frag_rank_folder *f, uint32_t *capacity, const char *folder,
 			   const char *name, struct frag_error *err)
 {
 	const size_t room = strlen(folder) + strlen(name) + 2;
@@ -83,7 +69,7 @@ static int rank_folder_by_name(const void *a, const void *b)
 }
 
 /* Sorts by number: there are few files, and they are nearly sorted by name. */
-static void sort_by_rank(struct rank_folder *f)
+static void sort_by_rank(struct frag_rank_folder *f)
 {
 	for (uint32_t i = 1; i < f->count; i++)
 		for (uint32_t k = i; k && f->ranks[k] < f->ranks[k - 1]; k--) {
@@ -98,14 +84,13 @@ static void sort_by_rank(struct rank_folder *f)
 }
 
 /* Lists the recordings of a folder, in the order of their ranks. */
-static int rank_folder_read(struct rank_folder *f, const char *path, struct frag_error *err)
+static int rank_folder_read(struct frag_rank_folder *f, const char *path, struct frag_error *err)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
 	uint32_t capacity = 0;
 	int rc = 0;
 
-	*f = (struct rank_folder){ .count = 0 };
 	if (!dir)
 		return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
 	while (!rc && (entry = readdir(dir)))
@@ -124,7 +109,7 @@ static int rank_folder_read(struct rank_folder *f, const char *path, struct frag
 	return 0;
 }
 
-static void rank_folder_fini(struct rank_folder *f)
+static void rank_folder_fini(struct frag_rank_folder *f)
 {
 	for (uint32_t i = 0; i < f->count; i++)
 		free(f->paths[i]);
@@ -132,7 +117,7 @@ static void rank_folder_fini(struct rank_folder *f)
 	free(f->ranks);
 }
 
-const char *const frag_trace_change_paths[] = {
+const char *const frag_change_paths[] = {
 	"change.reserved", "change.version", "change.settings", "change.requested",
 	"change.rounding", "change.fragmentation", "reserved.version", "reserved.settings",
 	"reserved.requested", "reserved.rounding", "reserved.fragmentation", NULL,
@@ -150,7 +135,7 @@ static bool may_have_runs(const char *path)
 	return frag_file_has_runs(path);
 }
 
-bool frag_trace_change_is_wanted(const char *old, const char *now)
+bool frag_are_traces(const char *old, const char *now)
 {
 	return !may_have_runs(old) && !may_have_runs(now);
 }
@@ -232,65 +217,41 @@ static double change_value_at(const void *ctx, const char *path)
 	return (double)c->reserved;
 }
 
-/* Two recordings, and what was found of them. */
-struct compared {
-	struct frag_loaded_trace taped[2];
-	struct frag_choice crossed[2];
-	struct frag_change_found change;
-};
-
-static void compared_fini(struct compared *p)
+/* Closes the two recordings and what was found of them. */
+static void compared_fini(struct frag_changes *c)
 {
-	frag_change_fini(&p->change);
-	frag_taped_close(p->taped, 2);
-	*p = (struct compared){ .change = { .stop = NULL } };
+	frag_change_fini(&c->found);
+	c->found = (struct frag_change_found){ .stop = NULL };
+	frag_taped_close(c->q.taped, 2);
 }
 
-/* Reads both and compares them. Release it also where this fails. */
-static int compare_two(struct compared *p, const char *const paths[2],
-		       const struct frag_run_options *options, struct frag_error *err)
+/* Reads both and compares them. */
+static int compare_two(struct frag_changes *c, const char *const paths[2], struct frag_error *err)
 {
-	struct frag_change_side *sides[2] = { &p->change.old, &p->change.now };
-	struct frag_run_options run = *options;
+	struct frag_change_side *sides[2] = { &c->found.old, &c->found.now };
+	struct frag_run_options run = c->q.run;
 	int rc;
 
-	p->change.stop = frag_interrupted;
+	c->found.stop = frag_interrupted;
 	/* tags are what is compared */
 	run.html = run.html ? run.html : "";
-	rc = frag_taped_read(p->taped, paths, 2, &run, as_recorded, err);
+	rc = frag_taped_read(c->q.taped, paths, 2, &run, as_recorded, err);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
-		sides[i]->trace = frag_trace_info(p->taped[i].trace);
-		sides[i]->tape = p->taped[i].tape;
-		sides[i]->choice = &p->taped[i].choices[0];
-		sides[i]->devices = p->taped[i].devices.figures;
+		sides[i]->trace = frag_trace_info(c->q.taped[i].trace);
+		sides[i]->tape = c->q.taped[i].tape;
+		sides[i]->choice = &c->q.taped[i].choices[0];
+		sides[i]->devices = c->q.taped[i].devices.figures;
 	}
 	if (!rc && sides[0]->trace->device_count != sides[1]->trace->device_count)
 		frag_warn(&run.quiet, "OLD and NEW have different numbers of devices: those of one"
 			  " side only are not compared");
-	rc = rc ? rc : cross(&p->change, p->crossed, run.quiet, err);
-	return rc ? rc : frag_change_find(&p->change, err);
-}
-
-/* The answer in all its forms, and what conditions say of it. */
-static int print_change(struct frag_trace_change *t, struct compared *p, int *status,
-			struct frag_error *err)
-{
-	int rc = t->page->path ? frag_redraw_room(t->page, 2, err) : 0;
-
-	t->page->what = &p->change;
-	t->page->beside = true;
-	for (uint32_t i = 0; i < 2 && t->page->path && !rc; i++)
-		rc = frag_answer_page_draw(t->page, &p->taped[i], err);
-	rc = rc ? rc : frag_printed_write(&t->printed, &p->change, err);
-	if (!rc)
-		frag_conditions_judge(&t->conditions, change_value_at, &p->change,
-				      p->change.now.trace->path, status);
-	return rc;
+	rc = rc ? rc : cross(&c->found, c->crossed, run.quiet, err);
+	return rc ? rc : frag_change_find(&c->found, err);
 }
 
 /* The files of both folders that belong together: by rank where all names have one, or by name. */
 static int pair_files(struct frag_change_pair **out, uint32_t *count,
-		      const struct rank_folder *old, const struct rank_folder *now,
+		      const struct frag_rank_folder *old, const struct frag_rank_folder *now,
 		      bool quiet, struct frag_error *err)
 {
 	const bool by_rank = old->named && now->named;
@@ -326,60 +287,81 @@ static int pair_files(struct frag_change_pair **out, uint32_t *count,
 }
 
 /* Compares all pairs, one after the other, and answers for the one that became worst. */
-static int compare_folders(struct frag_trace_change *t, struct compared *p, int *status,
-			   struct frag_error *err)
+static int compare_folders(struct frag_changes *c, struct frag_error *err)
 {
-	struct rank_folder old, now = { .count = 0 };
-	struct frag_change_pair *pairs = NULL;
+	struct frag_change_pair *pairs;
 	uint32_t count = 0, worst = 0;
-	int rc = rank_folder_read(&old, t->paths[0], err);
+	int rc = rank_folder_read(&c->old, c->q.paths[0], err);
 
-	rc = rc ? rc : rank_folder_read(&now, t->paths[1], err);
-	rc = rc ? rc : pair_files(&pairs, &count, &old, &now, t->run->quiet, err);
+	rc = rc ? rc : rank_folder_read(&c->now, c->q.paths[1], err);
+	rc = rc ? rc : pair_files(&c->pairs, &count, &c->old, &c->now, c->q.run.quiet, err);
+	pairs = c->pairs;
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		rc = compare_two(p, (const char *[]){ pairs[i].old, pairs[i].now }, t->run, err);
-		pairs[i].reserved = p->change.reserved;
-		compared_fini(p);
+		rc = compare_two(c, (const char *[]){ pairs[i].old, pairs[i].now }, err);
+		pairs[i].reserved = c->found.reserved;
+		compared_fini(c);
 		if (pairs[i].reserved > pairs[worst].reserved)
 			worst = i;
 	}
-	rc = rc ? rc : compare_two(p, (const char *[]){ pairs[worst].old, pairs[worst].now }, t->run,
-				   err);
-	p->change.pairs = pairs;
-	p->change.pair_count = count;
-	rc = rc ? rc : print_change(t, p, status, err);
-	free(pairs);
-	rank_folder_fini(&old);
-	rank_folder_fini(&now);
+	rc = rc ? rc : compare_two(c, (const char *[]){ pairs[worst].old, pairs[worst].now }, err);
+	c->found.pairs = pairs;
+	c->found.pair_count = count;
 	return rc;
 }
 
-int frag_trace_change_run(struct frag_trace_change *t, const struct frag_cmd *cmd, int *status,
-			  struct frag_error *err)
+static int changes_open(struct frag_question *q, struct frag_error *err)
 {
-	struct compared p = { .change = { .stop = NULL } };
-	struct frag_files files = { .input_count = 0 };
-	int rc = frag_answer_page_set_path(t->page, t->run->html, &t->printed, err);
+	q->taped = calloc(q->count, sizeof(*q->taped));
+	if (!q->taped)
+		return frag_fail_nomem(err);
+	return is_folder(q->paths[0]) == is_folder(q->paths[1]) || access(q->paths[0], F_OK)
+			       || access(q->paths[1], F_OK)
+		? 0 : frag_usage(q->cmd, "OLD and NEW must be two traces, or two folders", err);
+}
 
-	frag_files_read(&files, t->paths, 2, "the trace");
-	frag_printed_files(&t->printed, &files);
-	rc = rc ? rc : frag_files_check(&files, cmd, err);
-	if (!rc && is_folder(t->paths[0]) != is_folder(t->paths[1])
-	    && access(t->paths[0], F_OK) == 0 && access(t->paths[1], F_OK) == 0)
-		rc = frag_usage(cmd, "OLD and NEW must be two traces, or two folders", err);
-	rc = rc ? rc : frag_printed_open(&t->printed, err);
-	if (!rc && (is_folder(t->paths[0]) || is_folder(t->paths[1])))
-		rc = compare_folders(t, &p, status, err);
-	else if (!rc)
-		rc = compare_two(&p, t->paths, t->run, err);
-	if (!rc && !p.change.pairs)
-		rc = print_change(t, &p, status, err);
-	compared_fini(&p);
+static int changes_search(struct frag_question *q, struct frag_error *err)
+{
+	struct frag_changes *c = (struct frag_changes *)q;
+
+	if (is_folder(q->paths[0]) || is_folder(q->paths[1]))
+		return compare_folders(c, err);
+	return compare_two(c, q->paths, err);
+}
+
+static int changes_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+			struct frag_error *err)
+{
+	return frag_redrawn_run(x, q->taped[source].choices, q->taped[source].devices.figures,
+				err);
+}
+
+/* The answer in all its forms, and what conditions say of it. */
+static int changes_print(struct frag_question *q, struct frag_error *err)
+{
+	struct frag_changes *c = (struct frag_changes *)q;
+	int rc;
+
+	q->redraw.beside = true;
+	rc = frag_question_answer(q, &c->found, err);
+	if (!rc)
+		frag_conditions_judge(&q->conditions, change_value_at, &c->found,
+				      c->found.now.trace->path, q->status);
 	return rc;
 }
 
-void frag_trace_change_fini(struct frag_trace_change *t)
+const struct frag_question_ops frag_changes_ops = {
+	.whole = true,
+	.reads = true,
+	.open = changes_open,
+	.search = changes_search,
+	.draw = changes_draw,
+	.print = changes_print,
+};
+
+void frag_changes_fini(struct frag_changes *c)
 {
-	frag_printed_fini(&t->printed);
-	frag_conditions_fini(&t->conditions);
+	free(c->pairs);
+	frag_change_fini(&c->found);
+	rank_folder_fini(&c->old);
+	rank_folder_fini(&c->now);
 }

@@ -153,7 +153,7 @@ void frag_question_progress(void *ctx, uint32_t done, uint32_t count)
 }
 
 /* The set of all inputs and outputs, which exclude each other. */
-static int question_check_files(struct frag_question *q, struct frag_error *err)
+int frag_question_check_files(struct frag_question *q, struct frag_error *err)
 {
 	struct frag_files files = { .input_count = 0 };
 
@@ -183,7 +183,7 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	if (!rc)
 		rc = q->ops->prepare ? q->ops->prepare(q, err)
 				     : frag_run_settings(&q->run, true, err);
-	return rc ? rc : question_check_files(q, err);
+	return rc ? rc : frag_question_check_files(q, err);
 }
 
 /* Reads the traces onto tapes. */
@@ -256,7 +256,8 @@ bool frag_question_is_read(const struct frag_question *q)
 static int question_read_and_search(struct frag_question *q, struct frag_sink *sink,
 				    struct frag_error *err)
 {
-	int rc = q->ops->read ? q->ops->read(q, sink, err) : question_read_traces(q, err);
+	int rc = q->ops->read    ? q->ops->read(q, sink, err)
+		 : q->ops->reads ? 0 : question_read_traces(q, err);
 
 	return rc || !frag_question_is_read(q) ? rc : question_search(q, err);
 }

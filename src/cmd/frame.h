@@ -41,6 +41,7 @@ struct frag_question_ops {
 	const char *unit;               /* what the progress counts */
 	const char *input;              /* what messages call a trace; NULL: the trace */
 	bool whole;                     /* a search that a signal ends has no answer */
+	bool reads;                     /* the search reads the traces itself */
 	/* checks the options; then prepares the question from them */
 	int (*check)(struct frag_question *q, struct frag_error *err);
 	int (*prepare)(struct frag_question *q, struct frag_error *err);
@@ -59,6 +60,9 @@ struct frag_question_ops {
 	/* prints the answer, by frag_question_answer(), and sets *status */
 	int (*print)(struct frag_question *q, struct frag_error *err);
 };
+
+/* The inputs and outputs again, once the traces are others than the operands. -FRAG_EUSAGE */
+int frag_question_check_files(struct frag_question *q, struct frag_error *err);
 
 /* The exec of such a command. */
 int frag_question_run(struct frag_question *q, const struct frag_question_ops *ops,

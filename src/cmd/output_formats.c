@@ -200,13 +200,23 @@ int frag_printed_output(struct frag_answer_output *p, struct frag_run_options *r
 		      : no_format(p, "--output", value, err);
 }
 
-int frag_printed_named(struct frag_answer_output *p, const char *name, const char *path,
-		       struct frag_error *err)
+int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
+			struct frag_error *err)
 {
-	const struct frag_format *format = output_formats_find(p, name, strlen(name));
+	int rc;
 
-	return format ? frag_printed_add(p, "--output", format, path, NULL, err)
-		      : no_format(p, "--output", name, err);
+	p->formats = formats;
+	rc = p->format ? frag_printed_format(p, p->format->name, err) : 0;
+	for (uint32_t i = 0; i < p->count && !rc; i++) {
+		const struct frag_format **format = &p->outputs[i].format;
+		const char *name = *format ? (*format)->name : "";
+
+		if (*format)
+			*format = output_formats_find(p, name, strlen(name));
+		if (*name && !*format)
+			rc = no_format(p, "--output", name, err);
+	}
+	return rc;
 }
 
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err)

@@ -70,9 +70,9 @@ int frag_printed_output(struct frag_answer_output *p, struct frag_run_options *r
 			const char *value, struct frag_error *err);
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err);
 
-/* One more, in the format of that name. -FRAG_EUSAGE */
-int frag_printed_named(struct frag_answer_output *p, const char *format, const char *path,
-		       struct frag_error *err);
+/* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
+int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
+			struct frag_error *err);
 
 /* Adds an output of `what`, in a format outside the table. -FRAG_EUSAGE */
 int frag_printed_add(struct frag_answer_output *p, const char *option,

@@ -257,15 +257,6 @@ static int ranks_open(struct frag_question *q, struct frag_error *err)
 	return 0;
 }
 
-/* Each task reads its own rank. */
-static int ranks_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
-{
-	(void)q;
-	(void)sink;
-	(void)err;
-	return 0;
-}
-
 static int ranks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct ranks *r = (struct ranks *)q;
@@ -292,9 +283,9 @@ static const struct frag_question_ops question = {
 	.unit = "ranks",
 	.input = "a rank's trace",
 	.whole = true,
+	.reads = true,
 	.prepare = ranks_prepare,
 	.open = ranks_open,
-	.read = ranks_read,
 	.search = ranks_search,
 	.print = ranks_print,
 };

@@ -1,0 +1,32 @@
+/* diff_traces.h - fragsim diff OLD NEW of two recordings, or of two folders of ranks. */
+#ifndef CMD_DIFF_TRACES_H
+#define CMD_DIFF_TRACES_H
+
+#include "cmd/frame.h"
+#include "search/trace_change.h"
+
+struct frag_rank_folder {
+	char **paths;           /* by rank, then by name; owned */
+	uint64_t *ranks;        /* likewise: the numbers in the names, or 0, 1, ... */
+	uint32_t count;
+	bool named;             /* the names have numbers that differ */
+};
+
+/* The question of such a comparison. */
+struct frag_changes {
+	struct frag_question q; /* at most one policy; its traces are the two that are shown */
+	struct frag_rank_folder old, now;
+	struct frag_change_pair *pairs;         /* of their files */
+	struct frag_choice crossed[2];
+	struct frag_change_found found;
+};
+extern const struct frag_question_ops frag_changes_ops;
+void frag_changes_fini(struct frag_changes *c);
+
+/* What its conditions may be about; ended by NULL. */
+extern const char *const frag_change_paths[];
+
+/* Are these two files traces, and not results or baselines? False also for standard input. */
+bool frag_are_traces(const char *old, const char *now);
+
+#endif
