@@ -18,6 +18,7 @@
 static uint32_t frag_tune_rows(const struct frag_tune *tune,
 			       struct frag_point rows[FRAG_TUNE_ROWS]);
 
+#define CODE_LINE "torch.cuda.empty_cache() after each iteration"
 #define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
 #define NAME_MIN 8
 #define FIGURES 58              /* columns after the name */
@@ -160,9 +161,10 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 	if (p) {
 		tune_gain_text(t, p, gain);
 		tune_default_text(t, p, usual);
-		word = p->choice == 0 && a->interrupted ? "NOTHING BETTER FOUND"
-		       : p->choice == 0			? "NOTHING TO GAIN"
-							: "BEST SETTING";
+		word = p->choice			       ? "BEST SETTING"
+		       : a->interrupted			       ? "NOTHING BETTER FOUND"
+		       : frag_tune_code_is_better(t, &t->best) ? "NO SETTING HELPS"
+							       : "NOTHING TO GAIN";
 		frag_snprintf(text, sizeof(text), "%s: %s with %s%s%s", word, gain,
 			      p->choice ? frag_printable(name, tune_name_of(t, p->choice))
 					: "the default settings", place, usual);
@@ -210,30 +212,55 @@ static void print_size_option(const char *name, uint64_t bytes, uint64_t recorde
 }
 
 /*
- * The simulation that shows it, on the first trace. A path that must be escaped to be shown
- * cannot be pasted, standard input is over, and what a profile says no option does.
+ * The simulation that shows it, on the first trace; total 0: with the line of code. A path that
+ * must be escaped to be shown cannot be pasted, standard input is over, and what a profile says no
+ * option does.
  */
-static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p, FILE *f)
+static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p,
+			uint64_t total, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	const struct frag_device_figures *now = t->sources[0].devices,
 					 *then = a->traces[0]->devices;
 	const char *path = a->traces[0]->path;
 	char shown[FRAG_PRINTABLE_ROOM];
-	const uint64_t total = t->total ? t->total : p->smallest;
 
 	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
 	    || frag_printable(shown, path) != path || total == UINT64_MAX)
 		return;
-	fprintf(f, "  check     fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
+	fprintf(f, "  check     fragsim %s %s ",
+		total ? "run" : "what-if --empty-cache every-iteration",
+		is_setting(t, p->choice) ? "--alloc-conf" : "-p");
 	print_word(t->texts[p->choice], f);
-	fprintf(f, " --device-bytes %s", EXACT(total));
+	if (total)
+		fprintf(f, " --device-bytes %s", EXACT(total));
 	print_size_option("context-bytes", now->context, then->context, f);
 	print_size_option("other-bytes", now->other, then->other, f);
 	print_size_option("granularity", now->granularity, then->granularity, f);
 	putc(' ', f);
 	print_word(path, f);
 	putc('\n', f);
+}
+
+/* A line of code, where it is better than the settings whose best this point is. */
+static void print_code(const struct frag_tune_answer *a, const struct frag_point *than,
+		       const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const struct frag_point *code = &t->code, *usual = &t->without_code;
+	const bool fits = usual->smallest != UINT64_MAX, reliable = code->safe == code->smallest;
+	char calls[FRAG_NUMBER_ROOM + 16] = "";
+
+	if (!frag_tune_code_is_better(t, than))
+		return;
+	if (fits)
+		snprintf(calls, sizeof(calls), " instead of %" PRIu64, usual->at.calls);
+	frag_put_row(paper->columns, "code", f, CODE_LINE ": needs %s%s%s%s%s%s, %" PRIu64
+		     " driver calls%s", CAPACITY(code->smallest), reliable ? "" : " (",
+		     reliable ? "" : CAPACITY(code->safe), reliable ? "" : " reliably)",
+		     fits ? " instead of " : "", fits ? CAPACITY(usual->smallest) : "",
+		     code->at.calls, calls);
+	print_proof(a, code, 0, f);
 }
 
 /* The line to copy is never broken, however narrow the terminal is. */
@@ -250,7 +277,7 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 	if (!t->total && p->safe != p->smallest && p->safe != UINT64_MAX)
 		frag_put_row(paper->columns, "reliable", f, "%s device: some between the two fail",
 			     CAPACITY(p->safe));
-	print_proof(a, p, f);
+	print_proof(a, p, t->total ? t->total : p->smallest, f);
 	if (p->choice && is_setting(t, p->choice))
 		print_costs(line, paper, f);
 }
@@ -318,6 +345,7 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 		if (!a->interrupted)
 			print_none(a, paper, f);
 		print_newer(t, paper, f);
+		print_code(a, &t->best, paper, f);
 		print_tried(a, paper, f);
 		return;
 	}
@@ -326,6 +354,7 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 	if (!a->interrupted) {
 		print_small_gain(t, paper, f);
 		print_newer(t, paper, f);
+		print_code(a, &t->best, paper, f);
 	}
 	print_tried(a, paper, f);
 	if (a->interrupted || t->without.choice == t->best.choice || t->simple.choice == 0)
@@ -333,12 +362,14 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 	if (t->without.choice == UINT32_MAX) {
 		frag_put_row(paper->columns, "or", f, "without expandable segments no setting fits%s",
 			     t->total ? "" : " on any device");
-		return;
+	} else {
+		tune_gain_text(t, &t->without, gain);
+		frag_put_row(paper->columns, "or", f, "without expandable segments: %s%s", gain,
+			     t->without.choice ? "" : " with the default settings");
+		print_choice(a, &t->without, paper, f);
 	}
-	tune_gain_text(t, &t->without, gain);
-	frag_put_row(paper->columns, "or", f, "without expandable segments: %s%s", gain,
-		     t->without.choice ? "" : " with the default settings");
-	print_choice(a, &t->without, paper, f);
+	if (!frag_tune_code_is_better(t, &t->best))
+		print_code(a, &t->without, paper, f);
 }
 
 /* With a given device, smaller ones are not searched for. */
@@ -489,11 +520,13 @@ static const struct frag_column columns[] = {
 	{ "driver_ns", NULL, FRAG_CELL_COUNT },
 	{ "smallest", NULL, FRAG_CELL_CAPACITY },
 	{ "reliable", NULL, FRAG_CELL_CAPACITY },
+	{ "code", NULL, FRAG_CELL_TEXT },
 	{ 0 },
 };
 
+/* code: a line of the program, or NULL. */
 static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
-			 const struct frag_point *p)
+			 const struct frag_point *p, const char *code)
 {
 	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
 	const char *text = tune->texts[p->choice];
@@ -503,7 +536,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 	frag_cell_text(t, choice->ops->settings ? text : NULL);
 	frag_cell_text(t, frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
 					       : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM));
-	frag_cell_text(t, *text ? text : "default");
+	frag_cell_text(t, code ? code : *text ? text : "default");
 	frag_cell(t, oom, p->oom_trace);
 	frag_cell(t, oom, p->at.oom_step);
 	frag_cell_bytes(t, p->smallest);
@@ -514,6 +547,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 	frag_cell(t, p->tried && tune->model, p->at.driver_ns);
 	frag_cell_bytes(t, p->smallest);
 	frag_cell_bytes(t, p->safe);
+	frag_cell_text(t, code);
 }
 
 /* For programs every point, in the order of the grid. */
@@ -524,7 +558,9 @@ static void tune_fill(struct frag_table *t, const void *what)
 	const uint32_t count = t->csv ? tune->choice_count : frag_tune_rows(tune, rows);
 
 	for (uint32_t i = 0; i < count; i++)
-		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
+		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i], NULL);
+	if (t->csv ? tune->code.choice != UINT32_MAX : frag_tune_code_is_better(tune, &tune->without))
+		tune_put_row(t, tune, &tune->code, CODE_LINE);
 }
 
 static const struct frag_table_rows rows = { columns, tune_fill };
@@ -597,6 +633,22 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	put_bytes(o, "reliable", p->safe);
 }
 
+/* A line of code, with the first candidate, on its smallest device; and that candidate alone. */
+static void put_code(struct frag_node_ref root, const struct frag_tune *t)
+{
+	struct frag_node_ref o;
+
+	if (t->code.choice == UINT32_MAX) {
+		frag_json_null(root, "code");
+		return;
+	}
+	o = frag_json_object(root, "code");
+	frag_json_text(o, "line", CODE_LINE);
+	frag_json_bool(o, "better", frag_tune_code_is_better(t, &t->best));
+	put_point(o, "with", t, &t->code);
+	put_point(o, "without", t, &t->without_code);
+}
+
 static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint32_t i,
 		     const struct frag_trace_info *trace)
 {
@@ -661,4 +713,5 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 		frag_json_text(root, "newer_pytorch", since);
 	}
 	frag_json_text(root, "pytorch", *a->release ? a->release : NULL);
+	put_code(root, t);
 }

@@ -9,6 +9,8 @@
 #include "cmd/grid_choices.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
+#include "events/tape.h"
+#include "iterations/iterations.h"
 #include "policy/configure_events.h"
 #include "policy/pytorch_settings.h"
 #include "answers/answers.h"
@@ -22,13 +24,14 @@ struct tune {
 	struct frag_question q;         /* the choices of its options become the candidates */
 	const char *grid_name;
 	double headroom;
-	bool has_headroom, exact;
+	bool has_headroom, exact, no_expandable;
 	const char **paths;             /* the traces, and behind them the tests */
 	uint32_t trace_count;
 	const char **tests;
 	uint32_t test_count, test_capacity;
 	char **texts;                   /* one a candidate: what one pastes */
 	uint32_t *since;                /* one a candidate: 2.since is the first to accept it */
+	struct frag_tape **changed;     /* one a trace: with a line of code more */
 	struct frag_tune tune;
 };
 
@@ -82,6 +85,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_CALL(set_headroom) },
 	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
 	  FRAG_CALL(set_grid) },
+	{ 0, "no-expandable", NULL, "try no setting with expandable segments",
+	  FRAG_FLAG(struct tune, no_expandable) },
 	FRAG_POLICY_ROW(0, "a policy to try too, NAME[:key=value,...]; repeatable"),
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)",
 	  FRAG_FLAG(struct tune, exact) },
@@ -205,9 +210,17 @@ static void drop_candidate(struct tune *t, uint32_t i)
 	for (uint32_t k = 0; k < q->count; k++)
 		memmove(q->taped[k].choices + i, q->taped[k].choices + i + 1,
 			behind * sizeof(*q->run.choices));
-	q->run.grid_count--;
-	if (*plain != UINT32_MAX && *plain > i)
-		--*plain;
+	q->run.grid_count -= i < q->run.grid_count;
+	if (*plain != UINT32_MAX && *plain >= i)
+		*plain = *plain == i ? UINT32_MAX : *plain - 1;
+}
+
+/* Without expandable segments, as IPC, memory pools of other allocators and NCCL may require. */
+static void drop_expandable(struct tune *t)
+{
+	for (uint32_t i = t->q.run.choice_count; i-- > 0;)
+		if (strstr(t->texts[i], EXPANDABLE))
+			drop_candidate(t, i);
 }
 
 /*
@@ -241,13 +254,43 @@ static int sort_candidates(struct tune *t, struct frag_error *err)
 	return 0;
 }
 
+/*
+ * The traces as if the program called torch.cuda.empty_cache() after each iteration. None where
+ * one has no iterations, or begins with segments, which what-if does not show.
+ */
+static int change_traces(struct tune *t, struct frag_error *err)
+{
+	bool all = true;
+	int rc = 0;
+
+	t->changed = calloc(t->trace_count, sizeof(struct frag_tape *));
+	if (!t->changed)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->trace_count && !rc && all; i++) {
+		const struct frag_tape *tape = t->q.taped[i].tape;
+		struct frag_iterations it;
+
+		rc = frag_iterations_begin(&it, tape, err);
+		all = !rc && it.count && !frag_tape_symbols(tape)->initial_count;
+		if (all)
+			rc = frag_tape_emptied(&t->changed[i], tape, it.start, it.count, err);
+		frag_iterations_fini(&it);
+	}
+	t->tune.changed = all ? t->changed : NULL;
+	return rc;
+}
+
 /* Sorts the candidates by the release that accepts them, then searches for the best one. */
 static int tune_search(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	struct frag_tune *tune = &t->tune;
-	const int rc = sort_candidates(t, err);
+	int rc;
 
+	if (t->no_expandable)
+		drop_expandable(t);
+	rc = sort_candidates(t, err);
+	rc = rc ? rc : change_traces(t, err);
 	if (rc)
 		return rc;
 	tune->since = t->since;
@@ -357,6 +400,9 @@ static void tune_fini(void *own)
 	struct tune *t = own;
 
 	frag_tune_fini(&t->tune);
+	for (uint32_t i = 0; t->changed && i < t->trace_count; i++)
+		frag_tape_del(t->changed[i]);
+	free(t->changed);
 	for (uint32_t i = 0; t->texts && i < t->q.run.choice_count; i++)
 		free(t->texts[i]);
 	free(t->texts);

@@ -7,7 +7,6 @@
 #include "base/array_grow.h"
 #include "base/output_path.h"
 #include "cmd/frame.h"
-#include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "answers/answers.h"
 #include "answers/fit_answer.h"
@@ -282,36 +281,7 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 	return 0;
 }
 
-/* The marks that repeat, of a program with fewer iterations than leaks requires. */
-static int take_repeated_marks(struct what_if *w, const struct frag_tape *tape,
-			       struct frag_error *err)
-{
-	struct frag_lasting_marks marks = { .count = 0 };
-	bool good = true;
-
-	for (uint32_t i = 0; good && i < tape->rare_count; i++) {
-		const struct frag_tape_rare *rare = &tape->rare[i];
-		const struct frag_text name = frag_tape_text(tape->texts, rare);
-
-		if (frag_tape_op(&tape->events[rare->event]) == FRAG_OP_MARK)
-			good = frag_lasting_note(&marks, rare->event, name.text, name.length);
-	}
-	good = good && frag_lasting_find(&marks);
-	w->iterations.start = good ? calloc((size_t)marks.count + 1, sizeof(*w->iterations.start))
-				   : NULL;
-	good = w->iterations.start;
-	for (uint32_t i = 0; i < marks.count && good; i++)
-		w->iterations.start[w->iterations.count++] = marks.mark[i].at;
-	free(marks.mark);
-	return !good ? frag_fail_nomem(err) : w->iterations.count ? 0
-		: frag_fail(err, FRAG_EUSAGE, "--empty-cache every-iteration: %s has no iterations;"
-			    " name a mark", frag_input_name(w->q.paths[0]));
-}
-
-/*
- * The first events of the iterations: as leaks finds them, or the marks that repeat, except those
- * of a snapshot, which may be layers of one iteration.
- */
+/* The first events of the iterations. */
 static int find_iterations(struct what_if *w, struct frag_error *err)
 {
 	struct frag_run_options run = w->q.run;
@@ -321,13 +291,10 @@ static int find_iterations(struct what_if *w, struct frag_error *err)
 	/* the second reading has the warnings */
 	run.quiet = true;
 	rc = frag_taped_read(&taped, w->q.paths, 1, &run, frag_usual_settings, err);
-	rc = rc ? rc : frag_iterations_find(&w->iterations, taped.tape, NULL, err);
-	if (rc == -FRAG_ETRACE && taped.tape
-	    && !strstr(frag_trace_info(taped.trace)->form, "snapshot")) {
-		frag_iterations_fini(&w->iterations);
-		w->iterations = (struct frag_iterations){ .count = 0 };
-		rc = take_repeated_marks(w, taped.tape, err);
-	}
+	rc = rc ? rc : frag_iterations_begin(&w->iterations, taped.tape, err);
+	if (!rc && !w->iterations.count)
+		rc = frag_fail(err, FRAG_EUSAGE, "--empty-cache every-iteration: %s has no"
+			       " iterations; name a mark", frag_input_name(w->q.paths[0]));
 	frag_taped_close(&taped, 1);
 	return rc;
 }

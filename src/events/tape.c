@@ -609,7 +609,48 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 	};
 }
 
-#define GONE UINT32_MAX
+/* Appends a batch of another tape, then perhaps an empty_cache. */
+static int add_emptied(struct frag_tape_writer *w, const struct frag_tape_reader *r,
+		       struct frag_batch *batch, bool empties, struct frag_error *err)
+{
+	const struct frag_event empty = {
+		.op = FRAG_OP_EMPTY_CACHE, .device = FRAG_ALL, .step = w->tape->count + batch->count,
+		.members = FRAG_HAS_OP,
+	};
+	struct frag_event events[FRAG_TAPE_BATCH];
+	int rc;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		events[i] = r->events[i];
+		events[i].step = w->tape->count + i;
+	}
+	batch->events = events;
+	rc = add_batch(w, batch, &r->tape->symbols, err);
+	if (!rc && empties && !tape_add_event(w, &empty, 0, (struct frag_text){ .text = NULL }))
+		rc = frag_fail_nomem(err);
+	return rc;
+}
+
+int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
+		      uint32_t count, struct frag_error *err)
+{
+	struct frag_tape_writer *w = frag_tape_writer_new(from->trace, 0);
+	struct frag_tape_reader *r = frag_tape_reader_new(from);
+	struct frag_batch batch = { .count = 1 };
+	int rc = w && r ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; !rc && (batch.count || i < count);) {
+		const uint64_t until = i < count ? before[i] : UINT64_MAX;
+
+		frag_tape_next(r, until, &batch);
+		rc = add_emptied(w, r, &batch, r->next == until, err);
+		i += r->next == until;
+	}
+	*out = rc ? NULL : frag_tape_finish(w);
+	frag_tape_reader_del(r);
+	frag_tape_writer_del(w);
+	return rc;
+}
 
 /* The tape that is made, and which number an alloc of the whole tape has there. */
 struct part {

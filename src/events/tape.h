@@ -119,6 +119,13 @@ struct frag_tape_reader {
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes);
 
+/*
+ * Sets *out to a tape of the same events with an `empty_cache` for every device before each of
+ * these events, in rising order. Its steps have new numbers. It borrows the trace. -FRAG_ENOMEM
+ */
+int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
+		      uint32_t count, struct frag_error *err);
+
 /* The part of a tape that concerns one device. */
 /*
  * Sets *out to a tape with the events of this device, which is its only one and number 0. Steps,

@@ -448,6 +448,41 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	return rc ? rc : iterations_judge(it, tape, mark, err);
 }
 
+/* The marks that repeat, however few. */
+static bool take_repeated_marks(struct frag_iterations *it, const struct frag_tape *tape)
+{
+	struct frag_lasting_marks marks = { .count = 0 };
+	bool good = true;
+
+	for (uint32_t i = 0; good && i < tape->rare_count; i++) {
+		const struct frag_tape_rare *rare = &tape->rare[i];
+		const struct frag_text name = frag_tape_text(tape->texts, rare);
+
+		if (frag_tape_op(&tape->events[rare->event]) == FRAG_OP_MARK)
+			good = frag_lasting_note(&marks, rare->event, name.text, name.length);
+	}
+	good = good && frag_lasting_find(&marks);
+	it->start = good ? calloc((size_t)marks.count + 1, sizeof(*it->start)) : NULL;
+	for (uint32_t i = 0; i < marks.count && it->start; i++)
+		it->start[it->count++] = marks.mark[i].at;
+	free(marks.mark);
+	return it->start;
+}
+
+int frag_iterations_begin(struct frag_iterations *it, const struct frag_tape *tape,
+			  struct frag_error *err)
+{
+	const int rc = frag_iterations_find(it, tape, NULL, err);
+
+	if (rc != -FRAG_ETRACE)
+		return rc;
+	frag_iterations_fini(it);
+	*it = (struct frag_iterations){ .count = 0 };
+	if (strstr(frag_tape_info(tape)->form, "snapshot") || take_repeated_marks(it, tape))
+		return 0;
+	return frag_fail_nomem(err);
+}
+
 void frag_iterations_fini(struct frag_iterations *it)
 {
 	free(it->start);

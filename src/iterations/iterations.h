@@ -27,6 +27,13 @@ struct frag_iterations {
  */
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
 			 struct frag_error *err);
+/*
+ * The same without a minimum: where nothing is found, marks that repeat begin the iterations,
+ * except in a snapshot, whose marks may be layers of one iteration. Their count is 0 where there
+ * are none. -FRAG_ENOMEM
+ */
+int frag_iterations_begin(struct frag_iterations *it, const struct frag_tape *tape,
+			  struct frag_error *err);
 void frag_iterations_fini(struct frag_iterations *it);
 
 #endif

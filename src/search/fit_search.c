@@ -16,8 +16,21 @@
 struct verdict {
 	bool survives, refused;
 	uint64_t least, beyond;
-	struct frag_attempt outcome;    /* of the only one */
+	struct frag_attempt outcome;    /* the worst */
 };
+
+static uint64_t larger_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
+{
+	worst->calls = larger_of(worst->calls, a->calls);
+	worst->refused = larger_of(worst->refused, a->refused);
+	worst->retries = larger_of(worst->retries, a->retries);
+	worst->driver_ns = larger_of(worst->driver_ns, a->driver_ns);
+}
 
 static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_t count,
 			    uint64_t total, struct verdict *v, struct frag_error *err)
@@ -33,9 +46,11 @@ static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_
 		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.survives;
-		v->least = here->least > v->least ? here->least : v->least;
+		v->least = larger_of(v->least, here->least);
 		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
-		v->outcome = here->outcome;
+		if (!i)
+			v->outcome = here->outcome;
+		frag_attempt_add(&v->outcome, &here->outcome);
 	}
 	return 0;
 }

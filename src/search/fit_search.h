@@ -22,7 +22,7 @@ struct frag_fit {
 	uint64_t no_refusal;            /* the minimum from which nothing was refused */
 	struct frag_failing_range *holes;     /* above smallest */
 	uint32_t hole_count, hole_capacity;
-	struct frag_attempt at_smallest, at_safe;       /* where there are those */
+	struct frag_attempt at_smallest, at_safe; /* where there are those; of traces the worst */
 	bool peaks;                     /* they have been looked for: these have them */
 	uint64_t runs;                  /* capacities that were simulated */
 	uint64_t headroom;           /* as frag_fit_headroom() says */
@@ -36,6 +36,9 @@ struct frag_fit_bounds {
 	void *ctx;
 };
 #define FRAG_FIT_RUNS 10000
+
+/* The higher of each count: of several runs the worst. */
+void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
 
 /* Nothing is known. */
 void frag_fit_init(struct frag_fit *fit);

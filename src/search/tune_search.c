@@ -90,18 +90,6 @@ static uint64_t tune_search_floor_of(const struct scope *s)
 	return floor;
 }
 
-static void add_attempt(struct frag_attempt *worst, const struct frag_attempt *a)
-{
-	if (a->calls > worst->calls)
-		worst->calls = a->calls;
-	if (a->refused > worst->refused)
-		worst->refused = a->refused;
-	if (a->retries > worst->retries)
-		worst->retries = a->retries;
-	if (a->driver_ns > worst->driver_ns)
-		worst->driver_ns = a->driver_ns;
-}
-
 /* On one place; one that fails ends the trial. */
 static int try_place(const struct scope *s, struct trial *trial, uint32_t place, uint64_t total,
 		     struct frag_error *err)
@@ -112,7 +100,7 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 
 	if (rc)
 		return rc;
-	add_attempt(&trial->worst, &here->outcome);
+	frag_attempt_add(&trial->worst, &here->outcome);
 	if (!here->outcome.survives) {
 		trial->survives = false;
 		trial->failed = place;
@@ -256,12 +244,6 @@ static uint32_t list_choices(const struct scope *s, uint32_t *choices)
 	return count;
 }
 
-static void tune_search_show(const struct frag_tune *t, uint32_t done)
-{
-	if (t->progress)
-		t->progress(t->ctx, done, t->choice_count);
-}
-
 /*
  * The first setting that fits an endless device becomes the first best candidate, with the
  * memory that it needs there. If no setting fits even that device, total is NONE.
@@ -305,7 +287,8 @@ static int challenge(struct scope *s, const uint32_t *choices, uint32_t count,
 			take_smallest(s, trials, taken);
 		else
 			rc = rc ? rc : take_first(s, trials, taken, &taken, err);
-		tune_search_show(t, i);
+		if (t->progress)
+			t->progress(t->ctx, i, t->choice_count);
 	}
 	return rc;
 }
@@ -518,27 +501,41 @@ static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_err
 	return rc;
 }
 
-/* The whole of what is to be known of one setting: a fit over all places. */
-static int fit_choice(struct frag_tune *t, struct frag_point *p, struct frag_error *err)
+/* The whole of what is to be known of one setting: a fit over all places of the scope. */
+static int walk(const struct scope *s, uint32_t choice, struct frag_point *out,
+		struct frag_error *err)
 {
 	static const struct frag_fit_bounds bounds = { .up_to = 0 };
-	struct frag_fit_intervals **survivals;
+	struct frag_fit_intervals **survivals =
+		calloc(s->count, sizeof(struct frag_fit_intervals *));
 	struct frag_fit fit = { .runs = 0 };
+	int rc;
+
+	if (!survivals)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->count; i++)
+		survivals[i] = survival_of(s->tune, choice, s->first + i);
+	rc = frag_fit_walk(&fit, survivals, s->count, tune_search_floor_of(s), &bounds, err);
+	*out = (struct frag_point){
+		.choice = choice, .tried = true, .at = fit.at_smallest,
+		.smallest = fit.smallest, .safe = fit.safe,
+	};
+	frag_fit_fini(&fit);
+	free(survivals);
+	return rc;
+}
+
+static int fit_choice(struct frag_tune *t, struct frag_point *p, struct frag_error *err)
+{
 	const struct scope all = { .tune = t, .count = t->tuned };
+	struct frag_point fitted;
 	int rc;
 
 	if (p->choice == UINT32_MAX || p->smallest != NONE)
 		return 0;
-	survivals = calloc(t->tuned, sizeof(struct frag_fit_intervals *));
-	if (!survivals)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->tuned; i++)
-		survivals[i] = survival_of(t, p->choice, i);
-	rc = frag_fit_walk(&fit, survivals, t->tuned, tune_search_floor_of(&all), &bounds, err);
-	p->smallest = fit.smallest;
-	p->safe = fit.safe;
-	frag_fit_fini(&fit);
-	free(survivals);
+	rc = walk(&all, p->choice, &fitted, err);
+	p->smallest = fitted.smallest;
+	p->safe = fitted.safe;
 	return rc;
 }
 
@@ -668,26 +665,14 @@ static void copy_fit(struct frag_point *to, const struct frag_tune *t)
 static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test *result,
 		     struct frag_error *err)
 {
-	static const struct frag_fit_bounds bounds = { .up_to = 0 };
-	struct frag_fit_intervals **survivals =
-		calloc(s->count, sizeof(struct frag_fit_intervals *));
 	struct trial trial = { .choice = t->best.choice };
-	struct frag_fit fit;
-	int rc;
+	struct frag_point fitted = no_point;
+	int rc = tune_search_try_at(s, &trial, UINT32_MAX, s->total, err);
 
-	if (!survivals)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < s->count; i++)
-		survivals[i] = survival_of(t, t->best.choice, s->first + i);
-	rc = tune_search_try_at(s, &trial, UINT32_MAX, s->total, err);
 	result->tried = !rc;
 	result->survives = trial.survives;
-	frag_fit_init(&fit);
-	rc = rc ? rc
-		: frag_fit_walk(&fit, survivals, s->count, tune_search_floor_of(s), &bounds, err);
-	result->smallest = fit.smallest;
-	frag_fit_fini(&fit);
-	free(survivals);
+	rc = rc ? rc : walk(s, t->best.choice, &fitted, err);
+	result->smallest = fitted.smallest;
 	return rc;
 }
 
@@ -735,47 +720,63 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 		if (i + 1 == t->source_count)
 			t->tuned = t->place_count;
 	}
-	for (uint32_t i = 0; i < t->place_count && !rc; i++)
-		rc = frag_tape_of_device(&t->places[i].part, t->sources[t->places[i].source].tape,
-					 t->places[i].device, err);
+	for (uint32_t i = 0; i < t->place_count && !rc; i++) {
+		struct frag_tune_place *p = &t->places[i];
+
+		rc = frag_tape_of_device(&p->part, t->sources[p->source].tape, p->device, err);
+		if (!rc && t->changed && i < t->tuned)
+			rc = frag_tape_of_device(&p->changed, t->changed[p->source], p->device,
+						 err);
+	}
+	return rc;
+}
+
+/* One setting in one place; behind the last setting the first one with the line of code. */
+static int make_survival(struct frag_tune *t, uint32_t i, uint32_t k, struct frag_error *err)
+{
+	const bool code = i == t->choice_count;
+	const struct frag_tune_place *place = &t->places[k];
+	const struct frag_fit_source *source = &t->sources[place->source];
+	const struct frag_tape *part = code ? place->changed : place->part;
+	struct frag_fit_case subject = {
+		.tape = code ? t->changed[place->source] : source->tape,
+		.choice = &source->choices[code ? 0 : i], .devices = source->devices,
+		.device = place->device, .model = t->model, .stop = t->stop, .ctx = t->ctx,
+	};
+	int rc;
+
+	if (part) {
+		subject.tape = part;
+		subject.devices += subject.device;
+		subject.device = 0;
+	}
+	rc = frag_fit_case_share(&subject, &t->smalls, err);
+	if (!rc)
+		frag_survival_init(survival_of(t, i, k), &subject);
 	return rc;
 }
 
 /* Prepares the intervals of every setting in every place; nothing is simulated yet. */
 static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 {
-	const size_t count = (size_t)t->choice_count * t->place_count;
+	const uint32_t rows = t->choice_count + 1;
+	int rc = 0;
 
-	t->points = calloc(t->choice_count, sizeof(*t->points));
+	t->points = calloc(rows, sizeof(*t->points));
 	t->tests = calloc((size_t)t->test_count + 1, sizeof(*t->tests));
-	t->survivals = calloc(count + 1, sizeof(*t->survivals));
+	t->survivals = calloc((size_t)rows * t->place_count + 1, sizeof(*t->survivals));
 	if (!t->points || !t->tests || !t->survivals)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->test_count; i++)
 		t->tests[i].smallest = t->tests[i].own_smallest = NONE;
-	for (uint32_t i = 0; i < t->choice_count; i++) {
+	for (uint32_t i = 0; i < rows; i++)
 		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
-		for (uint32_t k = 0; k < t->place_count; k++) {
-			const struct frag_fit_source *source = &t->sources[t->places[k].source];
-			struct frag_fit_case subject = {
-				.tape = source->tape, .choice = &source->choices[i],
-				.devices = source->devices, .device = t->places[k].device,
-				.model = t->model, .stop = t->stop, .ctx = t->ctx,
-			};
-			int rc;
-
-			if (t->places[k].part) {
-				subject.tape = t->places[k].part;
-				subject.devices += subject.device;
-				subject.device = 0;
-			}
-			rc = frag_fit_case_share(&subject, &t->smalls, err);
-			if (rc)
-				return rc;
-			frag_survival_init(survival_of(t, i, k), &subject);
-		}
-	}
-	return 0;
+	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
+		for (uint32_t k = 0; k < t->place_count && !rc; k++)
+			rc = make_survival(t, i, k, err);
+	for (uint32_t k = 0; t->changed && k < t->tuned && !rc; k++)
+		rc = make_survival(t, t->choice_count, k, err);
+	return rc;
 }
 
 static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *err)
@@ -814,6 +815,38 @@ static void count_runs(struct frag_tune *t)
 		t->runs += t->survivals[i].runs;
 }
 
+/*
+ * What a line of code brings: on its smallest device, next to the first candidate on its own; and
+ * whether it fits the device that was given.
+ */
+static int find_code(struct frag_tune *t, struct scope *all, struct frag_error *err)
+{
+	struct trial trial = { .choice = t->choice_count };
+	int rc;
+
+	if (!t->changed)
+		return 0;
+	rc = walk(all, 0, &t->without_code, err);
+	rc = rc ? rc : walk(all, t->choice_count, &t->code, err);
+	rc = rc || !t->total ? rc : try_headroom(all, &trial, err);
+	if (rc || t->code.smallest == NONE)
+		t->code = no_point;
+	else
+		t->code.choice = 0;
+	t->code.qualifies = trial.survives && trial.least != NONE;
+	return rc;
+}
+
+bool frag_tune_code_is_better(const struct frag_tune *t, const struct frag_point *than)
+{
+	if (t->code.choice == UINT32_MAX)
+		return false;
+	if (t->total)
+		return t->code.qualifies && (than->choice == UINT32_MAX || t->no_headroom);
+	return than->choice == UINT32_MAX
+	       || (double)t->code.smallest < WORTH_IT * (double)than->smallest;
+}
+
 /* Searches the best setting, fits the few that are reported, and tries the best on the tests. */
 int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 {
@@ -821,7 +854,7 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	int rc;
 
 	FRAG_ASSERT(t->choice_count && t->source_count);
-	t->best = t->without = t->newer = t->simple = no_point;
+	t->best = t->without = t->newer = t->simple = t->code = t->without_code = no_point;
 	t->reached = NONE;
 	rc = find_places(t, err);
 	rc = rc ? rc : tune_search_make_room(t, err);
@@ -841,16 +874,20 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	for (uint32_t i = 0; i < t->test_count && !rc && t->best.choice != UINT32_MAX; i++)
 		rc = run_test(t, i, err);
 	count_runs(t);
-	return rc;
+	return rc ? rc : find_code(t, &all, err);
 }
 
 void frag_tune_fini(struct frag_tune *t)
 {
-	for (size_t i = 0; t->survivals && i < (size_t)t->choice_count * t->place_count; i++)
+	const size_t count = ((size_t)t->choice_count + 1) * t->place_count;
+
+	for (size_t i = 0; t->survivals && i < count; i++)
 		frag_survival_fini(&t->survivals[i]);
 	frag_smallreq_fini(&t->smalls);
-	for (uint32_t i = 0; t->places && i < t->place_count; i++)
+	for (uint32_t i = 0; t->places && i < t->place_count; i++) {
 		frag_tape_del(t->places[i].part);
+		frag_tape_del(t->places[i].changed);
+	}
 	free(t->survivals);
 	free(t->places);
 	free(t->points);

@@ -37,6 +37,8 @@ struct frag_tune {
 	uint32_t choice_count;          /* candidates; the first is what a program has anyway */
 	const uint32_t *since;          /* of each; borrowed: 2.since and newer accept it; 0: all */
 	const char *const *texts;       /* of each; borrowed: what equals are put in order by */
+	/* of each source the tape with a line of code more, or NULL: there is none; borrowed */
+	struct frag_tape *const *changed;
 	uint32_t plain_expandable;      /* one of them, or UINT32_MAX */
 	uint64_t total;                 /* of the device; 0: which is the smallest? */
 	double headroom;                /* 0.05: on every device from total / 1.05 on */
@@ -52,6 +54,8 @@ struct frag_tune {
 	struct frag_point without;      /* the best without expandable segments */
 	struct frag_point newer;        /* better than the best, for newer releases; or none */
 	struct frag_point simple;       /* the simplest of about the best; the defaults: no gain */
+	/* the first candidate with the line of code on its smallest device, and without; or none */
+	struct frag_point code, without_code;
 	uint64_t reached; /* that the best is known to fit; UINT64_MAX: none */
 	struct frag_tune_test *tests;
 	uint64_t floor;                 /* the highest of the traces */
@@ -65,6 +69,7 @@ struct frag_tune {
 		uint32_t source, device;
 		uint64_t floor;
 		struct frag_tape *part; /* of the device alone; NULL: the source's */
+		struct frag_tape *changed;      /* likewise, with the line of code */
 	} * places;
 	struct frag_smallreq_cache smalls;      /* what they share */
 	uint32_t place_count, tuned; /* the first `tuned` are of the sources, the others of tests */
@@ -75,6 +80,8 @@ struct frag_tune {
  * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of a policy.
  */
 int frag_tune_run(struct frag_tune *tune, struct frag_error *err);
+/* Is the line of code clearly better than this point: 2 % smaller, or on a device given it fits? */
+bool frag_tune_code_is_better(const struct frag_tune *tune, const struct frag_point *than);
 void frag_tune_fini(struct frag_tune *tune);
 
 #endif

@@ -12,6 +12,7 @@ import math
 import multiprocessing
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -390,6 +391,84 @@ def check_releases(program: str, folder: Path) -> list:
     return faults
 
 
+def growing(marks: bool, first: int = 40, more: int = 2, kept: int = 22) -> str:
+    """Four iterations, each larger than the last by 2 MiB, and 22 MiB of each are kept.
+
+    What is kept goes into the segment of the iteration before, so all of these stay: 40 + 42 + 44
+    + 46 MiB. Where that segment has been released, 3 x 22 + 46 MiB are reserved at most, and with
+    pages of 20 MiB 120. Of 60 + 80 + 100 + 120 MiB with 40 kept the second holds two, so 100 are
+    released where the device is full: 260 MiB, and with the others 3 x 40 + 120.
+    """
+    events = []
+    for i in range(4):
+        if marks:
+            events.append({'op': 'mark', 'name': f'step {i}'})
+        if i:
+            events.append({'op': 'alloc', 'id': f'kept {i}', 'size': kept << 20})
+        events.append({'op': 'alloc', 'id': i, 'size': (first + more * i) << 20})
+        events.append({'op': 'free', 'id': i})
+    return ''.join(json.dumps(x) + '\n' for x in events)
+
+
+def check_code(program: str, folder: Path) -> list:
+    """A line of code is offered where it beats the settings, and its `check` shows the same."""
+    faults = []
+    for name, marks in (('marked', True), ('plain', False)):
+        (folder / name).write_text(growing(marks), encoding='ascii')
+    (folder / 'paged').write_text(growing(True, 60, 20, 40), encoding='ascii')
+    (folder / 'none').write_text('# nothing\n', encoding='ascii')
+    (folder / 'one').write_text('expandable_segments:True\n', encoding='ascii')
+
+    def tune(*args: str, wanted: int = 0) -> str:
+        done = subprocess.run([program, 'tune', '--color', 'never', *args], cwd=folder, text=True,
+                              capture_output=True, timeout=SECONDS, check=False)
+        if done.returncode != wanted:
+            faults.append(f'tune {args}: status {done.returncode}: {done.stderr}')
+        return done.stdout
+
+    def expect(good: bool, what: str) -> None:
+        if not good:
+            faults.append(what)
+
+    row = ('  code      torch.cuda.empty_cache() after each iteration: needs 112 MiB instead of'
+           ' 172 MiB, 10 driver calls instead of 4')
+    check = "fragsim what-if --empty-cache every-iteration --alloc-conf '' marked"
+    for args in (['--grid', 'none'], ['--grid', 'one', '--no-expandable']):
+        text = tune(*args, 'marked')
+        expect(text.startswith('NO SETTING HELPS: 172 MiB device with the default settings\n'), text)
+        expect(f'{row}\n  check     {check}\n' in text, f'{args}: no code: {text}')
+        expect('expandable' not in text, f'{args}: {text}')
+    done = subprocess.run([program, *shlex.split(check)[1:]], cwd=folder, text=True,
+                          capture_output=True, timeout=SECONDS, check=False)
+    expect(done.stdout.startswith('CHANGED: smallest device 112 MiB instead of 172 MiB'), done.stdout)
+    text = tune('--grid', 'one', 'marked')
+    expect(-1 < text.find(row) < text.find('\n  or '), f'better than expandable segments: {text}')
+    text = tune('--grid', 'one', 'paged')
+    expect(-1 < text.find('\n  or ') < text.find(
+        row.replace('112', '240').replace('172', '260')[:-1] + '5'), f'as good as they: {text}')
+    text = tune('--grid', 'none', '--device-bytes', '120MiB', 'marked', wanted=1)
+    expect(text.startswith('NONE FITS') and row in text, f'on 120 MiB: {text}')
+    text = tune('--grid', 'none', '--device-bytes', '114MiB', 'marked', wanted=1)
+    expect('code' not in text, f'on 114 MiB, without headroom: {text}')
+    expect('code' not in tune('--grid', 'none', 'plain'), 'without iterations')
+    said = json.loads(tune('-q', '--grid', 'none', '--json', '-', 'marked'))['code']
+    expect((said['better'], said['with']['smallest'], said['with']['calls'],
+            said['without']['smallest'], said['without']['calls'])
+           == (True, 112 << 20, 10, 172 << 20, 4), f'JSON: {said}')
+    said = json.loads(tune('-q', '--grid', 'one', '--json', '-', 'paged'))
+    expect(not said['code']['better'], 'better than expandable segments')
+    expect(json.loads(tune('-q', '--json', '-', 'plain'))['code'] is None, 'JSON without iterations')
+    both = tune('--grid', 'none', '--format', 'csv', 'marked').splitlines()
+    expect(both[0].endswith(',code') and len(both) == 3
+           and both[2].endswith(f',{112 << 20},{112 << 20},torch.cuda.empty_cache() after each'
+                                ' iteration'), f'CSV: {both}')
+    said = json.loads(tune('-q', '--no-expandable', '--json', '-', 'marked', '-p',
+                           'pytorch:expandable_segments=true'))
+    expect(not any(is_expandable(json.dumps(x).replace(':True', '=true'))
+                   for x in said['points']), '--no-expandable')
+    return faults
+
+
 def main(argv: list) -> int:
     if len(argv) not in (2, 4):
         print(__doc__, file=sys.stderr)
@@ -410,6 +489,8 @@ def main(argv: list) -> int:
     with tempfile.TemporaryDirectory(prefix='fragsim-tune-') as folder:
         tap.result('candidates are those that the release of the trace accepts',
                    check_releases(program, Path(folder)))
+        tap.result('a line of code is offered where it beats the settings',
+                   check_code(program, Path(folder)))
     print('# ' + ', '.join(f'{value} {key}' for key, value in seen.items()))
     return tap.finish()
 
