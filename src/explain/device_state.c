@@ -4,9 +4,113 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
-#include "explain/min_free_window.h"
 #include "live_blocks/live_blocks.h"
 #include "metrics/metric.h"
+
+struct search {
+	const struct frag_heap *heap;
+	const struct frag_failed_request *wish;
+	frag_block low;         /* the first block of the run that ends here */
+	struct frag_block_window run, segment, best;
+	bool kept;              /* the segment is never released */
+	bool any;
+};
+
+static uint64_t live_bytes(const struct frag_block_view *b)
+{
+	return b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING ? b->bytes : 0;
+}
+
+static void note_best(struct search *s, const struct frag_block_window *w)
+{
+	const struct frag_block_window *best = &s->best;
+	bool better = !s->any || w->live < best->live;
+
+	if (s->any && w->live == best->live)
+		better = w->whole != best->whole ? best->whole : w->ordinal < best->ordinal;
+	if (better)
+		s->best = *w;
+	s->any = true;
+}
+
+/* All blocks of the segment before have been seen. */
+static void min_free_window_end_segment(struct search *s)
+{
+	const uint64_t needed = frag_heap_round(s->heap, s->wish->tried) - s->wish->left;
+
+	if (s->segment.bytes && !s->kept
+	    && frag_heap_round(s->heap, s->segment.bytes) >= needed)
+		note_best(s, &s->segment);
+}
+
+static void min_free_window_begin_segment(struct search *s, const struct frag_segment_view *seg)
+{
+	min_free_window_end_segment(s);
+	s->segment = (struct frag_block_window){
+		.ordinal = seg->ordinal, .bytes = seg->mapped, .whole = true,
+	};
+	s->kept = seg->kept;
+	s->low = seg->first;
+	s->run = (struct frag_block_window){ .ordinal = seg->ordinal };
+}
+
+/* Each block ends the shortest run after which there is enough. */
+static void end_run(struct search *s, const struct frag_block_view *b)
+{
+	if (!s->run.bytes)
+		s->run.offset = b->offset;
+	s->run.segment = b->segment;
+	s->run.bytes += b->bytes;
+	s->run.live += live_bytes(b);
+	while (s->run.bytes >= s->wish->bytes) {
+		const struct frag_block_view low = frag_heap_look(s->heap, s->low);
+
+		if (s->run.bytes - low.bytes < s->wish->bytes) {
+			note_best(s, &s->run);
+			break;
+		}
+		s->run.bytes -= low.bytes;
+		s->run.live -= live_bytes(&low);
+		s->run.offset += low.bytes;
+		s->low = low.next;
+	}
+}
+
+/* Blocks come in the order of their addresses. */
+static void min_free_window_visit(void *ctx, const struct frag_segment_view *seg,
+				  const struct frag_block_view *b)
+{
+	struct search *s = ctx;
+
+	if (!b) {
+		min_free_window_begin_segment(s, seg);
+		return;
+	}
+	s->segment.segment = b->segment;
+	s->segment.live += live_bytes(b);
+	if (seg->pool != s->wish->pool || seg->slot_size
+	    || (s->wish->list != FRAG_NO_LIST && seg->list != s->wish->list))
+		return;
+	if (b->state != FRAG_UNMAPPED) {
+		end_run(s, b);
+		return;
+	}
+	s->low = b->next;
+	s->run.bytes = s->run.live = 0;
+}
+
+bool frag_window_find(const struct frag_heap *h, const struct frag_failed_request *wish,
+		      struct frag_block_window *out)
+{
+	struct search s = { .heap = h, .wish = wish };
+
+	if (wish->left >= wish->tried)
+		return false;
+	frag_heap_walk(h, &s, min_free_window_visit);
+	min_free_window_end_segment(&s);
+	*out = s.best;
+	return s.any && s.best.live;
+}
 
 /* Live blocks of one tag next to free memory, in one place: a segment, or a gap of a range. */
 struct mooring {

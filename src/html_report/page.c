@@ -45,8 +45,11 @@ static void step_series_halve(struct frag_line *line)
 	line->shift++;
 }
 
-/* Buckets may be empty, because of omitted steps or steps of another device. */
-struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step)
+/*
+ * The bucket of a step, made where it is none yet: all before it are, and may be without a step,
+ * because of omitted steps or steps of another device.
+ */
+static struct frag_series_bucket *line_make(struct frag_line *line, uint64_t step)
 {
 	static const struct frag_series_bucket none = {
 		.least = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -59,7 +62,31 @@ struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step)
 	return &line->bucket[step >> line->shift];
 }
 
-void frag_line_fill(struct frag_line *line)
+static inline void line_widen(struct frag_series_bucket *b, enum frag_line_figure k,
+			      uint64_t at)
+{
+	if (at < b->least[k])
+		b->least[k] = at;
+	if (at > b->most[k])
+		b->most[k] = at;
+}
+
+/* Steps come in order, and there are many: each metric has an inline function. */
+static inline void line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
+			    uint64_t allocated, uint64_t requested, uint64_t non_releasable)
+{
+	const uint64_t i = step >> line->shift;
+	struct frag_series_bucket *b = i < line->count ? &line->bucket[i]
+						     : line_make(line, step);
+
+	line_widen(b, FRAG_LINE_RESERVED, reserved);
+	line_widen(b, FRAG_LINE_ALLOCATED, allocated);
+	line_widen(b, FRAG_LINE_REQUESTED, requested);
+	line_widen(b, FRAG_LINE_NON_RELEASABLE, non_releasable);
+}
+
+/* After the last one: a bucket without a step becomes as the one before it. */
+static void line_fill(struct frag_line *line)
 {
 	for (uint32_t i = 1; i < line->count; i++)
 		if (line->bucket[i].least[0] > line->bucket[i].most[0])
@@ -68,7 +95,20 @@ void frag_line_fill(struct frag_line *line)
 		line->bucket[0] = (struct frag_series_bucket){ .least = { 0 } };
 }
 
-void frag_window_take(struct frag_window_line *to, const struct frag_window_line *ring)
+static inline void window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
+			      uint64_t allocated, uint64_t requested, uint64_t non_releasable)
+{
+	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+
+	to->step = step;
+	to->at[FRAG_LINE_RESERVED] = reserved;
+	to->at[FRAG_LINE_ALLOCATED] = allocated;
+	to->at[FRAG_LINE_REQUESTED] = requested;
+	to->at[FRAG_LINE_NON_RELEASABLE] = non_releasable;
+}
+
+/* Takes what the ring has, the oldest first. */
+static void window_take(struct frag_window_line *to, const struct frag_window_line *ring)
 {
 	const uint64_t first = ring->seen > FRAG_WINDOW_MAX ? ring->seen - FRAG_WINDOW_MAX : 0;
 
@@ -544,7 +584,7 @@ static void take_window(struct frag_page_device *d, struct frag_page_moment *m, 
 	if (m->window.taken)
 		return;
 	if (last || d->recent.seen >= due)
-		frag_window_take(&m->window, &d->recent);
+		window_take(&m->window, &d->recent);
 	else if (due < d->window_due)
 		d->window_due = due;
 }
@@ -677,8 +717,8 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	const uint64_t now = step->event->step;
 	const uint64_t reserved = m->reserved, allocated = m->allocated;
 
-	frag_window_add(&d->recent, now, reserved, allocated, m->requested, m->non_releasable);
-	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
+	window_add(&d->recent, now, reserved, allocated, m->requested, m->non_releasable);
+	line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		page_note_peak(d, reserved, allocated);
@@ -717,7 +757,7 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
 	}
 	page_take_windows(d, true);
-	frag_line_fill(&d->line);
+	line_fill(&d->line);
 	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
 }
 

@@ -8,13 +8,44 @@
 #ifndef HTML_REPORT_PAGE_H
 #define HTML_REPORT_PAGE_H
 
-#include "base/hash.h"
 #include "fragsim/engine.h"
-#include "html_report/rectangles.h"
 #include "html_report/segment_layout.h"
-#include "html_report/step_series.h"
 #include "live_blocks/live_blocks.h"
 #include "trace/name_tables.h"
+
+/*
+ * Metrics over the steps of a run: exact minimum and maximum of each bucket, and single steps
+ * around a few of them.
+ */
+enum frag_line_figure {
+	FRAG_LINE_RESERVED, FRAG_LINE_ALLOCATED, FRAG_LINE_REQUESTED, FRAG_LINE_NON_RELEASABLE,
+	FRAG_LINE_FIGURES,
+};
+
+#define FRAG_LINE_MAX 2048
+
+struct frag_series_bucket {
+	uint64_t least[FRAG_LINE_FIGURES], most[FRAG_LINE_FIGURES];
+};
+
+/* Bucket i has the steps from i << shift on. One without a step has a least above its most. */
+struct frag_line {
+	uint32_t count, shift;
+	struct frag_series_bucket bucket[FRAG_LINE_MAX];
+};
+
+/* A ring of the last steps, or what was taken of it. */
+#define FRAG_WINDOW_MAX 512
+struct frag_line_step {
+	uint64_t step;
+	uint64_t at[FRAG_LINE_FIGURES];
+};
+struct frag_window_line {
+	uint64_t seen;          /* steps so far; of a ring */
+	uint32_t count;         /* of what was taken */
+	bool taken;
+	struct frag_line_step step[FRAG_WINDOW_MAX];
+};
 
 #define FRAG_PAGE_OOMS_MAX 8            /* moments in addition to the peak */
 #define FRAG_PAGE_HOLDERS_MAX 400

@@ -51,9 +51,6 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
 
-/* Skips punctuation, as much as one message can contain. */
-void frag_pass_marks(struct frag_cursor *cursor);
-
 /* Phrases that occur in every message of some wordings, and the function that reads around
  * them. */
 struct frag_pattern_anchor {

@@ -46,9 +46,6 @@ struct frag_owners {
 bool frag_owners_init(struct frag_owners *owners);
 void frag_owners_fini(struct frag_owners *owners);
 
-/* By text, then by size: an order that threads do not change. */
-int frag_owner_order(const struct frag_owner *a, const struct frag_owner *b);
-
 #define FRAG_HELD_MAX 1000      /* tags of a row: all others have less than a thousandth each */
 
 /* What an owner has: bytes of live blocks, as the allocator rounds them. */

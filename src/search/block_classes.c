@@ -5,11 +5,416 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/hash.h"
 #include "events/id_map.h"
 #include "events/repeated_marks.h"
+#include "events/tape.h"
 #include "fragsim/engine.h"
-#include "base/hash.h"
-#include "search/block_makers.h"
+
+/*
+ * What blocks are, by the part of the program that requested them.
+ *
+ * A recording with stacks records for each request whether a module was set up, or a forward
+ * pass, a backward pass or an optimizer asked (enum frag_maker). Where others have a stack and
+ * one has none, a thread without Python frames asked: that of autograd. Requests of one part, up
+ * to the next part, are a *phase*. So:
+ *
+ *   set up, and not freed before the phase ends         weights
+ *   forward, recomputed forward                         activations
+ *   backward, there at the last request of the phase,
+ *   has the size of a weight                            gradients; else activations
+ *   optimizer, outlives the next steps                  optimizer state; else temporaries
+ *   program, between backward and optimizer, of such a size         gradients, by size
+ *   program, before the first optimizer step, never freed, has the
+ *   size of an optimizer's state                                    weights, by size
+ *   program, between forward and backward, freed                    activations
+ *
+ * Instead of a stack a tag may have the phase: "op | step1 bwd", as scripts/record_torch.py writes
+ * it. These are used where the tags of a recording have forward and backward phases.
+ *
+ * Of blocks from before the recording, those of sizes that gradients have: what is freed were
+ * gradients; of the others as many as there are gradients are weights, twice as many optimizer
+ * state. All else is unknown.
+ */
+
+/* Requests of one part of the program, up to the next phase. */
+struct frag_phase {
+	uint64_t from, last;            /* steps of its first and last request */
+	enum frag_maker part;           /* never UNKNOWN or RECOMPUTE */
+};
+
+/* How many blocks of a size were set up, outlived one backward phase, or one optimizer phase. */
+struct frag_size_counts {
+	uint32_t set_up, gradients, optimizer;
+	uint32_t before;                /* older than the recording */
+	uint32_t classified;            /* of these, so far */
+};
+
+struct frag_maker_slot {
+	uint64_t bytes;
+	uint32_t phase;                 /* in which it was requested, and 1; 0: nothing is here */
+};
+
+/* Zeroed: nothing is known. */
+struct frag_makers {
+	struct frag_phase *phases;      /* in their order */
+	uint32_t phase_count, phase_capacity;
+	struct frag_maker_slot *slots;
+	uint32_t slot_count, slot_capacity;
+	struct frag_map row_of;         /* by bytes */
+	struct frag_size_counts *rows;
+	uint32_t row_count, row_capacity;
+	uint32_t ends[FRAG_MAKER_PROGRAM + 1];  /* phases of a part whose survivors were counted */
+	bool any;                       /* some request has a stack, or all have a phase */
+	uint8_t *of_tag;                /* by tag: its phase; NULL: stacks say it */
+	uint32_t tag_count;
+	uint64_t first_optimizer;       /* step; UINT64_MAX: none */
+};
+
+/* The next event. *maker: of an alloc; or from before the recording. False: out of memory */
+#define FRAG_MAKER_BEFORE (FRAG_MAKER_PROGRAM + 1)
+
+/* Phases of each part whose survivors are counted: the first ones may be cut by the recording. */
+#define ENDS_MAX 4
+
+static bool makers_is_word(const char *word, size_t length, const char *text)
+{
+	return strlen(text) == length && memcmp(word, text, length) == 0;
+}
+
+/* Of "op | step1 bwd": the phase behind the last bar has one of these words. */
+static enum frag_maker makers_of_tag(struct frag_text tag)
+{
+	static const struct {
+		const char *word;
+		enum frag_maker maker;
+	} words[] = {
+		{ "init", FRAG_MAKER_SETUP },	      { "fwd", FRAG_MAKER_FORWARD },
+		{ "forward", FRAG_MAKER_FORWARD },    { "bwd", FRAG_MAKER_BACKWARD },
+		{ "backward", FRAG_MAKER_BACKWARD },  { "opt", FRAG_MAKER_OPTIMIZER },
+		{ "optimizer", FRAG_MAKER_OPTIMIZER },
+	};
+	uint32_t at = tag.length;
+
+	while (at >= 3 && memcmp(tag.text + at - 3, " | ", 3) != 0)
+		at--;
+	for (uint32_t end = at; at >= 3 && end < tag.length; at = end + 1) {
+		end = at;
+		while (end < tag.length && tag.text[end] != ' ')
+			end++;
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (makers_is_word(tag.text + at, end - at, words[i].word))
+				return words[i].maker;
+	}
+	return FRAG_MAKER_UNKNOWN;
+}
+
+/* The phases of the tags, where these have forward and backward ones and no stack says more. */
+static bool makers_read_tags(struct frag_makers *m, const struct frag_tape *tape)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(tape);
+	bool has[FRAG_MAKER_PROGRAM + 1] = { false }, stacks = false;
+
+	for (uint32_t i = 0; i < tape->site_count; i++) {
+		stacks |= frag_maker_of(tape->sites[i].members) != FRAG_MAKER_UNKNOWN;
+		if (tape->sites[i].tag >= m->tag_count)
+			m->tag_count = tape->sites[i].tag + 1;
+	}
+	if (stacks)
+		return true;
+	m->of_tag = calloc((size_t)m->tag_count + 1, sizeof(*m->of_tag));
+	if (!m->of_tag)
+		return false;
+	for (uint32_t i = 0; i < tape->site_count; i++) {
+		const uint32_t tag = tape->sites[i].tag;
+
+		if (!tag || m->of_tag[tag])
+			continue;
+		m->of_tag[tag] = (uint8_t)makers_of_tag(frag_symbols_tag(symbols, tag));
+		has[m->of_tag[tag]] = true;
+	}
+	m->any = has[FRAG_MAKER_FORWARD] && has[FRAG_MAKER_BACKWARD];
+	if (!m->any) {
+		free(m->of_tag);
+		m->of_tag = NULL;
+	}
+	return true;
+}
+
+/* False: out of memory; call fini in both cases. */
+static bool makers_init(struct frag_makers *m, const struct frag_tape *tape)
+{
+	*m = (struct frag_makers){ .first_optimizer = UINT64_MAX };
+	return frag_map_init(&m->row_of, frag_hash_seed()) && makers_read_tags(m, tape);
+}
+
+static void makers_fini(struct frag_makers *m)
+{
+	free(m->of_tag);
+	free(m->phases);
+	free(m->slots);
+	free(m->rows);
+	frag_map_fini(&m->row_of);
+}
+
+static struct frag_size_counts *makers_find_row(const struct frag_makers *m, uint64_t bytes)
+{
+	const uint32_t row = frag_map_get(&m->row_of, bytes);
+
+	return row == FRAG_MAP_NONE ? NULL : &m->rows[row];
+}
+
+/* NULL: out of memory. */
+static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes)
+{
+	if (makers_find_row(m, bytes))
+		return makers_find_row(m, bytes);
+	if (!frag_grow(&m->rows, &m->row_capacity, (uint64_t)m->row_count + 1, sizeof(*m->rows))
+	    || !frag_map_add(&m->row_of, bytes, m->row_count))
+		return NULL;
+	m->rows[m->row_count] = (struct frag_size_counts){ .set_up = 0 };
+	return &m->rows[m->row_count++];
+}
+
+/* The blocks of the last phase that are still there, by size, as it ends. False: out of memory. */
+static bool makers_count_survivors(struct frag_makers *m)
+{
+	const enum frag_maker part = m->phases[m->phase_count - 1].part;
+	uint32_t *counts;
+
+	if (part != FRAG_MAKER_SETUP && part != FRAG_MAKER_BACKWARD && part != FRAG_MAKER_OPTIMIZER)
+		return true;
+	if (m->ends[part] == ENDS_MAX)
+		return true;
+	counts = calloc((size_t)m->row_count + m->slot_count + 1, sizeof(*counts));
+	if (!counts)
+		return false;
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct frag_size_counts *row;
+
+		if (m->slots[i].phase != m->phase_count)
+			continue;
+		row = makers_row(m, m->slots[i].bytes);
+		if (!row) {
+			free(counts);
+			return false;
+		}
+		counts[row - m->rows]++;
+	}
+	for (uint32_t i = 0; i < m->row_count; i++) {
+		uint32_t *most = part == FRAG_MAKER_SETUP      ? &m->rows[i].set_up
+				 : part == FRAG_MAKER_BACKWARD ? &m->rows[i].gradients
+							       : &m->rows[i].optimizer;
+
+		*most = counts[i] > *most ? counts[i] : *most;
+	}
+	m->ends[part] += m->ends[part] < ENDS_MAX;
+	free(counts);
+	return true;
+}
+
+/* Which phase a request belongs to: what is recomputed is part of the backward pass. */
+static enum frag_maker makers_part(uint8_t maker)
+{
+	return maker == FRAG_MAKER_RECOMPUTE ? FRAG_MAKER_BACKWARD : (enum frag_maker)maker;
+}
+
+/* Notes the phase in which a block was allocated; another part of the program begins a phase. */
+static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev, uint8_t maker)
+{
+	const enum frag_maker part = makers_part(maker);
+	const struct frag_phase *last = m->phase_count ? &m->phases[m->phase_count - 1] : NULL;
+
+	if (!frag_grow(&m->slots, &m->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*m->slots)))
+		return false;
+	while (m->slot_count <= ev->slot)
+		m->slots[m->slot_count++] = (struct frag_maker_slot){ .phase = 0 };
+	if (maker == FRAG_MAKER_BEFORE) {
+		struct frag_size_counts *row = makers_row(m, ev->bytes);
+
+		if (row)
+			row->before++;
+		return row;
+	}
+	if (!last || last->part != part) {
+		if (last && !makers_count_survivors(m))
+			return false;
+		if (!frag_grow(&m->phases, &m->phase_capacity, (uint64_t)m->phase_count + 1,
+			       sizeof(*m->phases)))
+			return false;
+		m->phases[m->phase_count++] = (struct frag_phase){ .from = ev->step, .part = part };
+	}
+	m->phases[m->phase_count - 1].last = ev->step;
+	if (part == FRAG_MAKER_OPTIMIZER && m->first_optimizer == UINT64_MAX)
+		m->first_optimizer = ev->step;
+	m->slots[ev->slot] = (struct frag_maker_slot){
+		.bytes = ev->bytes, .phase = m->phase_count,
+	};
+	return true;
+}
+
+static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker)
+{
+	*maker = FRAG_MAKER_UNKNOWN;
+	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count)
+		m->slots[ev->slot].phase = 0;
+	if (ev->op != FRAG_OP_ALLOC)
+		return true;
+	*maker = (uint8_t)frag_maker_of(ev->members);
+	if (m->of_tag) {
+		*maker = ev->tag < m->tag_count ? m->of_tag[ev->tag] : FRAG_MAKER_UNKNOWN;
+		*maker = *maker ? *maker : FRAG_MAKER_PROGRAM;
+	}
+	m->any |= *maker != FRAG_MAKER_UNKNOWN;
+	if (*maker == FRAG_MAKER_UNKNOWN)
+		*maker = m->any && !ev->place ? FRAG_MAKER_BACKWARD : FRAG_MAKER_BEFORE;
+	return makers_note_alloc(m, ev, *maker);
+}
+
+/* After the last event. False: out of memory */
+static bool makers_end(struct frag_makers *m)
+{
+	return !m->phase_count || makers_count_survivors(m);
+}
+
+/* The first phase that begins after the step; phase_count: none does. */
+static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
+{
+	uint32_t low = 0, high = m->phase_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (m->phases[middle].from <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Does a block of an optimizer stay? One that goes outlives two more steps first, or one if the
+ * first step requested it in the size of a weight: a variable may keep a temporary that long. One
+ * that is never freed was requested in the first step, outlives another, or has the size of a
+ * weight: otherwise the recording may have ended before its free.
+ */
+static bool makers_is_state(const struct frag_makers *m, uint32_t after, uint64_t freed,
+			    const struct frag_size_counts *row)
+{
+	const bool sized = row && (row->set_up || row->before || row->gradients);
+	uint32_t steps = 0, before = 0;
+
+	for (uint32_t i = 0; i + 1 < after && !before; i++)
+		before += m->phases[i].part == FRAG_MAKER_OPTIMIZER;
+	for (uint32_t i = after; i < m->phase_count && m->phases[i].from < freed && steps < 2; i++)
+		steps += m->phases[i].part == FRAG_MAKER_OPTIMIZER;
+	if (freed != UINT64_MAX)
+		return steps == 2 || (steps && sized && !before);
+	return steps || !before || sized;
+}
+
+/* Of a block that the program itself requested: which phases are around it decides, and sizes. */
+static enum frag_life_class makers_program_class(const struct frag_makers *m, uint32_t after,
+						 uint64_t birth, bool never,
+						 const struct frag_size_counts *row,
+						 enum frag_class_evidence *evidence)
+{
+	const enum frag_maker next = after < m->phase_count ? m->phases[after].part
+							    : FRAG_MAKER_UNKNOWN;
+	const enum frag_maker last = after > 1 ? m->phases[after - 2].part : FRAG_MAKER_UNKNOWN;
+	const bool sized = row && (row->set_up || row->optimizer);
+
+	*evidence = FRAG_EVIDENCE_SIZES;
+	if (never && birth < m->first_optimizer && row && row->optimizer)
+		return FRAG_LIFE_WEIGHTS;
+	if (last == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
+		return FRAG_LIFE_GRADIENTS;
+	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
+	if (last == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
+		return FRAG_LIFE_ACTIVATIONS;
+	*evidence = FRAG_EVIDENCE_NONE;
+	return FRAG_LIFE_UNKNOWN;
+}
+
+/* Of a block from before the recording: of its size, and of how many were classified before it. */
+static enum frag_life_class makers_before_class(const struct frag_makers *m, bool never,
+						struct frag_size_counts *row,
+						enum frag_class_evidence *evidence)
+{
+	uint32_t place;
+
+	if (!row || !row->gradients) {
+		*evidence = FRAG_EVIDENCE_NONE;
+		return FRAG_LIFE_UNKNOWN;
+	}
+	*evidence = FRAG_EVIDENCE_SIZES;
+	if (!never)
+		return FRAG_LIFE_GRADIENTS;
+	place = row->classified++;
+	if (place < row->gradients)
+		return FRAG_LIFE_WEIGHTS;
+	if (m->first_optimizer != UINT64_MAX && place < 3 * row->gradients)
+		return FRAG_LIFE_OPTIMIZER;
+	*evidence = FRAG_EVIDENCE_NONE;
+	return FRAG_LIFE_UNKNOWN;
+}
+
+/* Freed between the requests of a later backward pass, before an optimizer has used it. */
+static bool makers_is_used_up(const struct frag_makers *m, uint32_t after, uint64_t freed)
+{
+	const uint32_t end = makers_phase_after(m, freed);
+
+	for (uint32_t i = after; i < end; i++)
+		if (m->phases[i].part == FRAG_MAKER_OPTIMIZER)
+			return false;
+	return end > after && m->phases[end - 1].part == FRAG_MAKER_BACKWARD
+	       && freed <= m->phases[end - 1].last;
+}
+
+/* Derives the class of a block from the part that allocated it and from its lifetime. */
+static enum frag_life_class makers_class(struct frag_makers *m, uint8_t maker, uint64_t birth,
+					 uint64_t freed, uint64_t bytes,
+					 enum frag_class_evidence *evidence)
+{
+	const bool never = freed == UINT64_MAX;
+	const uint32_t after = makers_phase_after(m, birth);
+	const bool ends = after < m->phase_count;
+	/* a block that is never freed outlives a phase that the recording cuts */
+	const bool outlives = never || (ends && freed > m->phases[after].from);
+	struct frag_size_counts *row = makers_find_row(m, bytes);
+
+	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
+	switch (maker) {
+	case FRAG_MAKER_SETUP:
+		return outlives ? FRAG_LIFE_WEIGHTS : FRAG_LIFE_TEMPORARIES;
+	case FRAG_MAKER_FORWARD:
+	case FRAG_MAKER_RECOMPUTE:
+		return FRAG_LIFE_ACTIVATIONS;
+	case FRAG_MAKER_BACKWARD:
+		/*
+		 * gradients may go before another phase begins, where an optimizer requests
+		 * nothing
+		 */
+		if (!never && (!after || freed <= m->phases[after - 1].last
+			       || makers_is_used_up(m, after, freed)))
+			return FRAG_LIFE_ACTIVATIONS;
+		if (row && (row->set_up || row->optimizer || row->before))
+			return FRAG_LIFE_GRADIENTS;
+		/* or a library's workspace; of a tensor without a module, a gradient */
+		if (never && m->ends[FRAG_MAKER_SETUP])
+			return FRAG_LIFE_ACTIVATIONS;
+		*evidence = FRAG_EVIDENCE_NONE;
+		return FRAG_LIFE_UNKNOWN;
+	case FRAG_MAKER_OPTIMIZER:
+		return makers_is_state(m, after, freed, row) ? FRAG_LIFE_OPTIMIZER
+							     : FRAG_LIFE_TEMPORARIES;
+	case FRAG_MAKER_PROGRAM:
+		return makers_program_class(m, after, birth, never, row, evidence);
+	default:
+		return makers_before_class(m, never, row, evidence);
+	}
+}
 
 /* From the mark that begins one up to the next mark. */
 struct frag_optimizer_step {
@@ -62,7 +467,7 @@ static bool names_optimizer(const struct frag_text *name)
 }
 
 /* The next mark of the trace. False: out of memory; release it also then. */
-static bool frag_optimizer_note(struct frag_optimizer_steps *s, const struct frag_event *mark)
+static bool optimizer_note(struct frag_optimizer_steps *s, const struct frag_event *mark)
 {
 	if (s->count && s->of[s->count - 1].to == UINT64_MAX)
 		s->of[s->count - 1].to = mark->step;
@@ -75,7 +480,7 @@ static bool frag_optimizer_note(struct frag_optimizer_steps *s, const struct fra
 }
 
 /* Is a block that is allocated at this step allocated in an optimizer step? */
-static bool frag_optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birth)
+static bool optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birth)
 {
 	uint32_t low = 0, high = s->count;
 
@@ -91,7 +496,7 @@ static bool frag_optimizer_covers(const struct frag_optimizer_steps *s, uint64_t
 	return low && birth < s->of[low - 1].to;
 }
 
-static void frag_optimizer_fini(struct frag_optimizer_steps *s)
+static void optimizer_fini(struct frag_optimizer_steps *s)
 {
 	free(s->of);
 	*s = (struct frag_optimizer_steps){ .count = 0 };
@@ -148,7 +553,7 @@ static bool find_iteration(const struct frag_map *sizes, const struct frag_grown
  * set for the blocks of a weight's size, in the iteration with most such bytes, if they total at
  * least half of the weights. Returns false on out of memory.
  */
-static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
+static bool optimizer_find(struct frag_grown *blocks, uint32_t count)
 {
 	struct frag_map sizes;
 	uint64_t weights, most;
@@ -212,7 +617,7 @@ static bool note_slots(struct survey *s)
 
 static void block_classes_note_mark(struct survey *s, const struct frag_event *ev)
 {
-	if (!frag_optimizer_note(&s->optimizer, ev)
+	if (!optimizer_note(&s->optimizer, ev)
 	    || !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length))
 		s->failed = true;
 }
@@ -224,7 +629,7 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 	uint8_t maker;
 	uint32_t at;
 
-	s->failed = s->failed || !frag_makers_note(&s->makers, ev, &maker);
+	s->failed = s->failed || !makers_note(&s->makers, ev, &maker);
 	if (ev->op == FRAG_OP_MARK)
 		block_classes_note_mark(s, ev);
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
@@ -279,7 +684,7 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 		if (frag_outlasts(before, outlived, never) && !before)
 			return FRAG_LIFE_WEIGHTS;
 		if (frag_outlasts(before, outlived, never))
-			return frag_optimizer_covers(&s->optimizer, birth) ? FRAG_LIFE_OPTIMIZER
+			return optimizer_covers(&s->optimizer, birth) ? FRAG_LIFE_OPTIMIZER
 									   : FRAG_LIFE_LONG;
 	} else if (frag_outlasts_part(birth, end, s->steps, never)) {
 		return FRAG_LIFE_WEIGHTS;
@@ -298,9 +703,9 @@ static void classify_by_makers(struct survey *s)
 
 		if (!life->id)
 			continue;
-		life->life = frag_makers_class(&s->makers, life->maker,
-					       frag_birth(s->out, s->scene, i), life->freed,
-					       b->requested, &life->evidence);
+		life->life = makers_class(&s->makers, life->maker,
+					  frag_birth(s->out, s->scene, i), life->freed,
+					  b->requested, &life->evidence);
 	}
 }
 
@@ -335,7 +740,7 @@ static bool guess_optimizer(const struct survey *s)
 			.weight = life == FRAG_LIFE_WEIGHTS,
 		};
 	}
-	good = good && frag_optimizer_find(grown, n);
+	good = good && optimizer_find(grown, n);
 	for (uint32_t k = 0; k < n && good; k++)
 		if (grown[k].of_optimizer) {
 			s->out->of[block[k]].life = FRAG_LIFE_OPTIMIZER;
@@ -364,11 +769,11 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		out->of[i].freed = UINT64_MAX;
 		out->of[i].life = FRAG_LIFE_UNKNOWN;
 	}
-	s.failed = !frag_makers_init(&s.makers, tape) || !out->of || !note_slots(&s);
+	s.failed = !makers_init(&s.makers, tape) || !out->of || !note_slots(&s);
 	rc = block_classes_read_tape(&s, tape, err);
 	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);
-	if (!rc && !frag_makers_end(&s.makers))
+	if (!rc && !makers_end(&s.makers))
 		rc = frag_fail_nomem(err);
 	if (!rc && s.makers.any)
 		classify_by_makers(&s);
@@ -378,8 +783,8 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		rc = frag_fail_nomem(err);
 	free(s.block_of);
 	free(s.marks.mark);
-	frag_optimizer_fini(&s.optimizer);
-	frag_makers_fini(&s.makers);
+	optimizer_fini(&s.optimizer);
+	makers_fini(&s.makers);
 	return rc;
 }
 

@@ -5,9 +5,34 @@
 #ifndef SEARCH_DIAGNOSE_RUN_H
 #define SEARCH_DIAGNOSE_RUN_H
 
+#include "base/oom_verdict.h"
 #include "explain/device_state.h"
-#include "search/oom_cause.h"
+#include "search/find_move.h"
+#include "search/fit_intervals.h"
 #include "search/settings_grid.h"
+
+struct frag_oom_diagnosis {
+	enum frag_oom_cause cause;
+	bool nearly_full;               /* of fragmentation */
+	bool waiting_succeeds;          /* the request succeeds after all pending frees */
+};
+
+/*
+ * A simulation right after its failed request. request is NULL where the policy's initial pool
+ * was refused; lower_bound: peak of the bytes that the whole trace requests, 0 where unknown.
+ */
+struct frag_failed_state {
+	const struct frag_sim *after;
+	uint32_t device;
+	const struct frag_device_figures *figures;
+	const struct frag_memory_state *memory;
+	const struct frag_next *request;
+	uint64_t lower_bound;
+};
+
+/* Judges a failed request; attempts it again in copies of the simulation. -FRAG_ENOMEM */
+int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_state *state,
+		      struct frag_error *err);
 
 /* A setting that was tried instead of the run's own, on the same device. */
 struct frag_setting_fix {
@@ -64,9 +89,6 @@ uint64_t frag_answer_room(const struct frag_result *run);
 uint64_t frag_answer_floor(const struct frag_diagnosis *answer, const struct frag_result *run);
 /* The blocks at their peak. */
 uint64_t frag_answer_live(const struct frag_diagnosis *answer);
-
-/* What it may have: no more than a fraction of the program's own, where that decided. */
-uint64_t frag_answer_allowed(const struct frag_result *run);
 
 /* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
 bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct frag_result *run);

@@ -15,8 +15,7 @@
 #include "live_blocks/live_blocks.h"
 #include "explain/device_state.h"
 #include "search/explain_memory.h"
-#include "search/oom_cause.h"
-#include "search/pending_waits.h"
+#include "search/diagnose_run.h"
 #include "base/parallel.h"
 #include "events/tape.h"
 #include "search/settings_grid.h"
@@ -169,7 +168,7 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
  * Where a request has failed: the other settings that fit on the same device, each simulated.
  * None is tried where the lower bound exceeds the device, or where the trace ends with the failure.
  */
-static int frag_find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
+static int find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
 				  bool at_end, struct frag_error *err)
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
@@ -473,7 +472,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
 	frag_sim_del(after);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
+	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
 /* The run is at the moment, and no request has failed. */
@@ -501,7 +500,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, s->run.sim, &scene, NULL, err);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
+	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
 static int begin_study(struct study *s, struct frag_error *err)

@@ -2,8 +2,68 @@
 #ifndef SEARCH_FIT_ALL_H
 #define SEARCH_FIT_ALL_H
 
-#include "search/fit_search.h"
 #include "search/fit_intervals.h"
+
+/* Runs fail from `from` on; at `to` one fits again, or nothing further was examined. */
+struct frag_failing_range {
+	uint64_t from, to;
+};
+
+/*
+ * Capacities are bytes, those of the lattice: context and others and a whole number of pages.
+ * UINT64_MAX: there is none, or it is not known.
+ */
+struct frag_fit {
+	uint64_t floor;                 /* lower bound: peak of requested bytes */
+	uint64_t smallest;              /* the smallest that fits */
+	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
+	uint64_t safe;                  /* the minimum from which all that were examined fit */
+	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
+	uint64_t no_refusal;            /* the minimum from which nothing was refused */
+	struct frag_failing_range *holes;     /* above smallest */
+	uint32_t hole_count, hole_capacity;
+	struct frag_attempt at_smallest, at_safe; /* where there are those; of traces the worst */
+	bool peaks;                     /* they have been looked for: these have them */
+	uint64_t runs;                  /* capacities that were simulated */
+	uint64_t headroom;           /* as frag_fit_headroom() says */
+};
+
+struct frag_fit_bounds {
+	uint64_t up_to;                 /* the highest capacity; 0: half above the smallest */
+	uint64_t runs;                  /* at most; 0: FRAG_FIT_RUNS */
+	/* optional: is the time short? Then an upper bound comes before the walk goes on */
+	bool (*hurry)(void *ctx);
+	void *ctx;
+};
+#define FRAG_FIT_RUNS 10000
+
+/* The higher of each count: of several runs the worst. */
+void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
+
+/* Nothing is known. */
+void frag_fit_init(struct frag_fit *fit);
+
+/*
+ * Examines every interval upwards from the lower bound. survivals: one a trace; a capacity fits
+ * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
+ * After an interruption *fit has the proven results, and no `safe`. The caller must release *fit
+ * with frag_fit_fini(), also on failure.
+ */
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
+		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err);
+void frag_fit_fini(struct frag_fit *fit);       /* one that is zeroed is fine */
+
+/* Finds the peaks at smallest and safe, which the walk omits. */
+int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,
+		   struct frag_error *err);
+
+/*
+ * Finds the headroom: the maximum that other processes can use of a device of `total` bytes
+ * during the whole run, such that the run fits with that amount and with every smaller one. A
+ * multiple of the granularity. UINT64_MAX: the run does not fit at all.
+ */
+int frag_fit_headroom(const struct frag_fit_case *subject, uint64_t total, uint64_t *room,
+		     struct frag_error *err);
 
 /* A trace: what it is simulated from. All borrowed. */
 struct frag_fit_source {

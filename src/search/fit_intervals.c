@@ -18,7 +18,7 @@
 #define ROOM (UINT64_C(16) << 20)
 
 /* Returns true for a tape of few events: its runs use copies, without separate small requests. */
-static bool frag_tape_is_short(const struct frag_tape *tape)
+static bool tape_is_short(const struct frag_tape *tape)
 {
 	return frag_tape_event(tape, UINT64_MAX) <= SHORT;
 }
@@ -43,7 +43,7 @@ void frag_checkpoints_forget(struct frag_checkpoints *c)
  * or cursor there. Returns false if the run must begin at the first event. Later checkpoints are
  * dropped.
  */
-static bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run)
+static bool checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run)
 {
 	const struct frag_checkpoint *last;
 	struct frag_error ignored;
@@ -112,7 +112,7 @@ static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cur
 			  const struct frag_tape *tape, struct frag_error *err)
 {
 	const uint64_t end = frag_tape_event(tape, UINT64_MAX), part = end / FRAG_CHECKPOINTS + 1;
-	const uint64_t least = frag_tape_is_short(tape) ? STRIDE_SHORT : STRIDE_LEAST;
+	const uint64_t least = tape_is_short(tape) ? STRIDE_SHORT : STRIDE_LEAST;
 	uint64_t stride = part > least ? part : least;
 	int rc = 0;
 
@@ -260,13 +260,13 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	if (rc)
 		return rc;
 	/* with a stride that a test sets, small requests are separate on a short tape too */
-	if (s->small && (v->checkpoints.stride || !frag_tape_is_short(s->tape))
+	if (s->small && (v->checkpoints.stride || !tape_is_short(s->tape))
 	    && frag_smallreq_has_room(s->small))
 		run.small = s->small;
 	run.reader = frag_tape_reader_new(s->tape);
 	if (!run.reader)
 		return frag_fail_nomem(err);
-	if (!frag_checkpoints_begin(&v->checkpoints, &run))
+	if (!checkpoints_begin(&v->checkpoints, &run))
 		rc = fit_intervals_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)

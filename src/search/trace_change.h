@@ -129,7 +129,4 @@ int64_t frag_change_of(const struct frag_change_row *row);
  */
 const char *frag_change_word(const struct frag_change_row *row);
 
-/* Fills in the alignment. -FRAG_ENOMEM */
-int frag_change_align(struct frag_change_found *change, struct frag_error *err);
-
 #endif

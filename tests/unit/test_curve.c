@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 #include "support/random.h"
-#include "transform/curve.h"
+#include "transform/recordings.h"
 
 #define LAST (FRAG_SIZE_LIMIT - 1)
 

@@ -1,5 +1,5 @@
 /* test_min_free_window.c - the least to be freed for a request, against all runs of all segments. */
-#include "explain/min_free_window.h"
+#include "explain/device_state.h"
 
 #include <stdlib.h>
 
