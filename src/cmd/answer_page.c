@@ -53,8 +53,7 @@ static int html_page_find_leaks(struct frag_leaks *leaks, const struct frag_tape
 	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
 }
 
-/* The same without a session: the caller fills in `made`, except its pages and leaks. */
-static int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
+int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 		      const struct frag_tape *tape, struct frag_page_section *section,
 		      struct frag_error *err)
 {
@@ -72,21 +71,6 @@ static int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *m
 	rc = rc ? rc : frag_page_section_init(section, made, err);
 	frag_leaks_fini(&leaks);
 	return rc;
-}
-
-int frag_drawing_section(struct frag_html_page *d, const struct frag_session *s,
-			 const struct frag_trace *trace, const struct frag_tape *tape,
-			 struct frag_page_section *section, struct frag_error *err)
-{
-	const struct frag_report report = {
-		.trace = frag_trace_info(trace), .runs = s->runs, .run_count = s->run_count,
-		.answers = s->answers, .by_default = s->options->by_default,
-	};
-	struct frag_page_trace made = {
-		.report = &report, .symbols = frag_trace_symbols(trace), .look = UINT64_MAX,
-	};
-
-	return frag_drawing_make(d, &made, tape, section, err);
 }
 
 void frag_drawing_fini(struct frag_html_page *d)

@@ -8,7 +8,6 @@
 #include "answers/page_write.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/output_formats.h"
-#include "cmd/session.h"
 
 /* A page of the runs of a trace: who watches them, and what is made of it. */
 struct frag_html_page {
@@ -27,12 +26,12 @@ int frag_drawing_watch(struct frag_html_page *drawing, struct frag_sim *sim, uin
 int frag_drawing_end(struct frag_html_page *drawing, struct frag_error *err);
 
 /*
- * At last, of a session that has its answers: the section of its trace. tape: where iterations
- * are searched for; NULL: nowhere.
+ * At last, the section of a trace: the caller fills in `made`, except its pages and leaks. tape:
+ * where iterations are searched for; NULL: nowhere.
  */
-int frag_drawing_section(struct frag_html_page *drawing, const struct frag_session *s,
-			 const struct frag_trace *trace, const struct frag_tape *tape,
-			 struct frag_page_section *section, struct frag_error *err);
+int frag_drawing_make(struct frag_html_page *drawing, struct frag_page_trace *made,
+		      const struct frag_tape *tape, struct frag_page_section *section,
+		      struct frag_error *err);
 
 void frag_drawing_fini(struct frag_html_page *drawing);   /* a zeroed one is valid */
 

@@ -6,21 +6,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "base/compress.h"
-#include "cmd/run_options.h"
+#include "cmd/loaded_trace.h"
 #include "answers/export.h"
 #include "cmd/interrupt.h"
-#include "cmd/default_policy.h"
 #include "answers/report.h"
 
 struct job {
-	struct frag_run_options *options;
-	bool quiet;
-	struct frag_trace *trace;
-	struct frag_devices devices;
+	const struct frag_run_options *options;
+	struct frag_loaded_trace traced;
+	struct frag_taped_reading reading;
 	struct frag_sim *sim;
 	struct frag_outfile out;
 	struct frag_export x;
-	struct frag_configured configured;
 };
 
 /*
@@ -30,25 +27,14 @@ struct job {
 static int open_all(struct job *job, enum frag_packing packing, const char *from, const char *to,
 		    struct frag_error *err)
 {
-	const struct frag_run_options *o = job->options;
-	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .sized = o->total != UINT64_MAX,
-		.log = { .warn = frag_warn, .ctx = &job->quiet },
-		.configured = frag_configured_next, .configured_ctx = &job->configured,
-	};
-	struct frag_sim_options sim = o->sim;
-	int rc;
+	struct frag_sim_options sim = job->options->sim;
+	int rc = frag_taped_open(&job->traced, from, job->options, frag_usual_policy,
+				 &job->reading, err);
 
-	if (!frag_configured_init(&job->configured, o->choices, o->choice_count))
-		return frag_fail_nomem(err);
-	rc = frag_trace_open(&job->trace, from, &options, err);
-	rc = rc ? rc : frag_run_default(job->options, job->trace, &job->configured, &options.log,
-					err);
-	rc = rc ? rc : frag_run_devices(o, job->trace, &job->devices, err);
 	if (rc)
 		return rc;
-	sim.devices = job->devices.figures;
-	rc = frag_sim_new(&job->sim, &o->choices[0], job->trace, &sim, err);
+	sim.devices = job->traced.devices.figures;
+	rc = frag_sim_new(&job->sim, job->traced.choices, job->traced.trace, &sim, err);
 	rc = rc ? rc : frag_outfile_open(&job->out, to, err);
 	return rc ? rc : frag_outfile_pack(&job->out, packing, err);
 }
@@ -61,11 +47,11 @@ static int convert_simulate(struct job *job, struct frag_error *err)
 
 	job->x.out = &job->out;
 	job->x.sim = job->sim;
-	job->x.choice = &job->options->choices[0];
+	job->x.choice = job->traced.choices;
 	job->x.goes_on = job->options->sim.on_oom_continue;
 	rc = rc ? rc : job->x.ops->begin(&job->x, err);
 	rc = rc ? rc : frag_sim_observe(job->sim, &watch);
-	rc = rc ? rc : frag_workers_run(&job->sim, 1, job->trace, &workers, err);
+	rc = rc ? rc : frag_workers_run(&job->sim, 1, job->traced.trace, &workers, err);
 	return rc ? rc : job->x.ops->end(&job->x, err);
 }
 
@@ -77,17 +63,17 @@ static void report_beginnings(struct job *job)
 
 	for (uint32_t i = 0; i < count; i++)
 		if (frag_beginning_text(&results[i], true, text))
-			frag_warn(&job->quiet, text);
+			frag_warn(&job->reading.quiet, text);
 }
 
 /* The file names the policy too, but the message is easier to find. */
 static void report_policy(const struct job *job)
 {
-	const struct frag_choice *given = &job->options->choices[0];
+	const struct frag_choice *given = job->traced.choices;
 	struct frag_choice choice = *given;
 	struct frag_error unused;
 
-	if (job->quiet)
+	if (job->reading.quiet)
 		return;
 	if (strchr(given->text, ':') || frag_choice_expand_settings(&choice, &unused))
 		choice = *given;
@@ -106,7 +92,7 @@ static void report_oom(struct job *job)
 		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
 		 x->goes_on ? ""
 			    : ": the run of that device ends there (--on-oom continue goes on)");
-	frag_warn(&job->quiet, message);
+	frag_warn(&job->reading.quiet, message);
 }
 
 /*
@@ -114,11 +100,12 @@ static void report_oom(struct job *job)
  * unless it is whole.
  */
 static int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
-		    struct frag_run_options *options, const char *from, const char *to,
+		    const struct frag_run_options *options, const char *from, const char *to,
 		    struct frag_error *err)
 {
 	struct job job = {
-		.options = options, .quiet = options->quiet, .out.fd = -1, .x.ops = form,
+		.options = options, .out.fd = -1, .x.ops = form,
+		.reading = { .quiet = options->quiet, .capacity = true, .stacks = options->stacks },
 	};
 	int rc;
 
@@ -135,9 +122,7 @@ static int frag_export_run(const struct frag_export_ops *form, enum frag_packing
 	frag_outfile_abandon(&job.out);
 	frag_register_partial_file(NULL);
 	frag_sim_del(job.sim);
-	frag_devices_fini(&job.devices);
-	frag_trace_close(job.trace);
-	frag_configured_fini(&job.configured);
+	frag_taped_close(&job.traced, 1);
 	return frag_or_interrupted(rc, err);
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array_grow.h"
 #include "events/recording_info.h"
 #include "policy/configure_events.h"
 #include "trace/reader.h"
@@ -163,26 +162,6 @@ int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trac
 	if (frag_trace_info(trace)->pytorch)
 		return frag_choose_pytorch(choice, trace, NULL, log, err);
 	return frag_choice_parse(choice, FOR_OTHERS, err);
-}
-
-int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
-		     struct frag_configured *configured, const struct frag_log *log,
-		     struct frag_error *err)
-{
-	struct frag_release unused;
-	int rc;
-
-	if (run->choice_count)
-		return frag_follow_release(run->choices, run, trace, &unused, err);
-	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
-		return frag_fail_nomem(err);
-	rc = frag_choose_policy(&run->choices[0], trace, log, err);
-	if (rc)
-		return rc;
-	run->choice_count = 1;
-	run->by_default = true;
-	frag_configured_fini(configured);
-	return frag_configured_init(configured, run->choices, 1) ? 0 : frag_fail_nomem(err);
 }
 
 #define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */

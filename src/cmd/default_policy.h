@@ -65,12 +65,4 @@ int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *tra
 int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
 		       const struct frag_log *log, struct frag_error *err);
 
-/*
- * The same for a run that was given no policy; it does nothing for others. The trace is open,
- * and nothing of it has been read; configured follows its settings from there on.
- */
-int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
-		     struct frag_configured *configured, const struct frag_log *log,
-		     struct frag_error *err);
-
 #endif

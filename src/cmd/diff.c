@@ -290,18 +290,19 @@ static void warn(void *ctx, const char *message)
 static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
 {
-	struct frag_run_options run = d->changes.q.run;
+	const struct frag_run_options *run = &d->changes.q.run;
+	struct frag_taped_reading reading = frag_taped_reading(run);
 	struct frag_loaded_trace taped = { .trace = NULL };
 	struct frag_fit_source source;
 	struct frag_fits fits = {
-		.sources = &source, .source_count = 1, .choice_count = run.choice_count,
-		.threads = d->changes.q.count > 1 ? 1 : run.threads, .apart = true,
+		.sources = &source, .source_count = 1, .choice_count = run->choice_count,
+		.threads = d->changes.q.count > 1 ? 1 : run->threads, .apart = true,
 		.stop = frag_interrupted,
 	};
 	int rc;
 
-	run.quiet = true;
-	rc = frag_taped_read(&taped, &d->changes.q.paths[index], 1, &run, frag_usual_settings, err);
+	reading.quiet = true;
+	rc = frag_taped_read(&taped, &d->changes.q.paths[index], 1, run, NULL, &reading, err);
 	if (!rc) {
 		source = (struct frag_fit_source){
 			.tape = taped.tape, .choices = taped.choices,
@@ -406,23 +407,21 @@ static int compare_files(struct frag_question *q, struct frag_error *err)
 /* One trace under all policies, as it was compared. */
 static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 {
-	struct frag_run_options run = d->changes.q.run;
+	const struct frag_run_options *run = &d->changes.q.run;
+	struct frag_taped_reading reading = frag_taped_reading(run);
 	struct frag_loaded_trace taped = { .choice_count = 0 };
-	struct frag_devices devices = { .count = 0 };
 	struct frag_redrawn x = { .sim_count = 0 };
 	int rc;
 
 	/* it has warned before */
-	run.quiet = true;
-	rc = frag_taped_read(&taped, &path, 1, &run, NULL, err);
-	rc = rc ? rc : frag_run_devices(&run, taped.trace, &devices, err);
+	reading.quiet = reading.capacity = true;
+	rc = frag_taped_read(&taped, &path, 1, run, NULL, &reading, err);
 	rc = rc ? rc : frag_redrawn_begin(&x, &taped, err);
-	x.sim = &run.sim;
-	for (uint32_t i = 0; i < run.choice_count && !rc; i++)
-		rc = frag_redrawn_run(&x, &taped.choices[i], devices.figures, err);
+	x.sim = &run->sim;
+	for (uint32_t i = 0; i < taped.choice_count && !rc; i++)
+		rc = frag_redrawn_run(&x, &taped.choices[i], taped.devices.figures, err);
 	rc = rc ? rc : frag_redrawn_end(&x, &d->changes.q.redraw, err);
 	frag_redrawn_fini(&x);
-	frag_devices_fini(&devices);
 	frag_taped_close(&taped, 1);
 	return rc;
 }

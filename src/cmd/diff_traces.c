@@ -229,13 +229,13 @@ static void compared_fini(struct frag_changes *c)
 static int compare_two(struct frag_changes *c, const char *const paths[2], struct frag_error *err)
 {
 	struct frag_change_side *sides[2] = { &c->found.old, &c->found.now };
-	struct frag_run_options run = c->q.run;
+	struct frag_taped_reading *reading = &c->q.reading;
 	int rc;
 
 	c->found.stop = frag_interrupted;
 	/* tags are what is compared */
-	run.html = run.html ? run.html : "";
-	rc = frag_taped_read(c->q.taped, paths, 2, &run, as_recorded, err);
+	reading->stacks = FRAG_STACKS_PYTHON;
+	rc = frag_taped_read(c->q.taped, paths, 2, &c->q.run, as_recorded, reading, err);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		sides[i]->trace = frag_trace_info(c->q.taped[i].trace);
 		sides[i]->tape = c->q.taped[i].tape;
@@ -243,9 +243,9 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 		sides[i]->devices = c->q.taped[i].devices.figures;
 	}
 	if (!rc && sides[0]->trace->device_count != sides[1]->trace->device_count)
-		frag_warn(&run.quiet, "OLD and NEW have different numbers of devices: those of one"
+		frag_warn(&reading->quiet, "OLD and NEW have different numbers of devices: those of one"
 			  " side only are not compared");
-	rc = rc ? rc : cross(&c->found, c->crossed, run.quiet, err);
+	rc = rc ? rc : cross(&c->found, c->crossed, reading->quiet, err);
 	return rc ? rc : frag_change_find(&c->found, err);
 }
 

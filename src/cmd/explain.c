@@ -28,9 +28,6 @@ struct explain {
 	bool tables;                    /* --top was given */
 	const char *folded_path;        /* NULL: none */
 	struct frag_outfile folded;
-	struct frag_loaded_trace taped;
-	struct frag_taped_reading reading;
-	struct frag_devices devices;
 	struct frag_explanation found;
 	const char *counted;            /* what the progress shows; NULL: nothing so far */
 };
@@ -39,15 +36,6 @@ struct explain {
 static const char *const paths[] = {
 	"counts.ooms", "live", "free", "non_releasable", "missing", NULL,
 };
-
-/* The policy that `run` would take. */
-static int explain_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-			 const struct frag_trace *trace, const struct frag_log *log,
-			 struct frag_error *err)
-{
-	*count = 1;
-	return frag_choose_policy(&choices[0], trace, log, err);
-}
 
 static bool is_standard(const char *path)
 {
@@ -85,6 +73,9 @@ static int explain_prepare(struct frag_question *q, struct frag_error *err)
 	if (!rc && q->run.choice_count > 1)
 		return frag_usage(q->cmd, "too many policies: explain takes one", err);
 	q->printed.quiet = q->run.quiet || is_standard(e->folded_path);
+	q->reading.capacity = true;
+	q->reading.stacks = e->folded_path ? FRAG_STACKS_ALL
+			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
 	if (!rc && q->run.json)
 		rc = frag_printed_json(&q->printed, q->run.json, err);
 	return rc ? rc : set_moment(e, err);
@@ -104,28 +95,6 @@ static int explain_open(struct frag_question *q, struct frag_error *err)
 		return 0;
 	q->printed.beside = &e->folded;
 	return frag_outfile_open(&e->folded, e->folded_path, err);
-}
-
-static int explain_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
-{
-	struct explain *w = (struct explain *)q;
-	const struct frag_run_options *run = &q->run;
-	const struct frag_tape_options tape = {
-		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = &w->reading,
-	};
-	int rc;
-
-	(void)sink;
-	w->reading = (struct frag_taped_reading){
-		.quiet = run->quiet, .tags = true, .capacity = true,
-		.stacks = w->folded_path ? FRAG_STACKS_ALL
-			  : run->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP,
-	};
-	frag_progress_begin(&w->reading.progress, !run->quiet);
-	rc = frag_taped_open(&w->taped, q->paths[0], run, explain_usual, &w->reading, err);
-	rc = rc ? rc : frag_tape_new(&w->taped.tape, w->taped.trace, &tape, err);
-	frag_progress_end(&w->reading.progress);
-	return rc ? rc : frag_run_devices(run, w->taped.trace, &w->devices, err);
 }
 
 /* A line a stack, of all moments: "outer;inner bytes". */
@@ -158,9 +127,9 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 	struct explain *w = (struct explain *)q;
 	struct frag_explanation *x = &w->found;
 
-	x->tape = w->taped.tape;
-	x->choice = &w->taped.choices[0];
-	x->devices = w->devices.figures;
+	x->tape = q->taped->tape;
+	x->choice = q->taped->choices;
+	x->devices = q->taped->devices.figures;
 	x->moves = (uint32_t)w->moves;
 	x->block_cost = w->block_cost;
 	x->folded = w->folded_path != NULL;
@@ -172,23 +141,17 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 }
 
 /* The run again, on what it was explained on, and its first moment. */
-static int explain_draw(struct explain *w, struct frag_error *err)
+static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+			struct frag_error *err)
 {
-	struct frag_answer_page *r = &w->q.redraw;
-	struct frag_redrawn x;
-	int rc = frag_redraw_room(r, 1, err);
+	const struct frag_explanation *found = &((struct explain *)q)->found;
 
-	if (rc)
-		return rc;
-	rc = frag_redrawn_begin(&x, &w->taped, err);
-	if (w->found.count) {
-		x.look = w->found.moments[0].step;
-		r->bad = w->found.moments[0].cause != FRAG_CAUSE_NONE;
+	(void)source;
+	if (found->count) {
+		x->look = found->moments[0].step;
+		q->redraw.bad = found->moments[0].cause != FRAG_CAUSE_NONE;
 	}
-	rc = rc ? rc : frag_redrawn_run(&x, &w->taped.choices[0], w->devices.figures, err);
-	rc = rc ? rc : frag_redrawn_end(&x, r, err);
-	frag_redrawn_fini(&x);
-	return rc;
+	return frag_redrawn_run(x, q->taped->choices, q->taped->devices.figures, err);
 }
 
 static double explain_value_at(const void *ctx, const char *path)
@@ -220,7 +183,7 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *w = (struct explain *)q;
 	const struct frag_explain_answer answer = {
-		.trace = frag_trace_info(w->taped.trace),
+		.trace = q->traces[0],
 		.found = &w->found,
 		.top = (uint32_t)w->top,
 		.verbose = q->run.verbose || w->tables,
@@ -228,8 +191,6 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 	};
 	int rc = w->folded_path ? write_folded(w, err) : 0;
 
-	if (!rc && q->redraw.path)
-		rc = explain_draw(w, err);
 	rc = rc ? rc : frag_question_answer(q, &answer, err);
 	if (!rc)
 		explain_judge(w);
@@ -240,10 +201,10 @@ static const struct frag_question_ops question = {
 	.whole = true,
 	.prepare = explain_prepare,
 	.files = explain_files,
-	.usual = explain_usual,
+	.usual = frag_usual_policy,
 	.open = explain_open,
-	.read = explain_read,
 	.search = explain_search,
+	.draw = explain_draw,
 	.print = explain_print,
 };
 
@@ -500,8 +461,6 @@ static void explain_fini(void *own)
 
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->folded);
-	frag_devices_fini(&e->devices);
-	frag_taped_close(&e->taped, 1);
 }
 
 const struct frag_cmd frag_cmd_explain = {

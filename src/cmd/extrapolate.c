@@ -22,7 +22,6 @@ struct extrapolate {
 	char *paths[FRAG_RECORDINGS_MAX];
 	uint32_t numbers[FRAG_RECORDINGS_MAX], count;
 	struct frag_loaded_trace taped[FRAG_RECORDINGS_MAX];
-	struct frag_taped_reading reading;
 	struct frag_recordings recordings;
 	struct frag_extrapolation found;
 	struct frag_sink *sink;         /* while a trace is written */
@@ -197,9 +196,7 @@ static int write_event(void *ctx, const struct frag_record *rec, const struct fr
 
 static void show_reading(void *ctx, const struct frag_trace_info *info)
 {
-	struct extrapolate *e = ctx;
-
-	frag_taped_show(&e->reading, info);
+	frag_taped_show(&((struct frag_question *)ctx)->reading, info);
 }
 
 static int extrapolate_open(struct frag_question *q, struct frag_error *err)
@@ -208,12 +205,12 @@ static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 	struct frag_trace *traces[FRAG_RECORDINGS_MAX];
 	int rc = 0;
 
-	e->reading = (struct frag_taped_reading){
-		.quiet = e->q.run.quiet, .records = true, .meta = q->out != NULL, .tags = true,
-	};
+	q->reading.records = true;
+	q->reading.meta = q->out != NULL;
+	q->reading.stacks = FRAG_STACKS_TOP;
 	for (uint32_t i = 0; i < e->count && !rc; i++) {
 		rc = frag_taped_open(&e->taped[i], e->paths[i], &e->q.run, frag_usual_settings,
-				     &e->reading, err);
+				     &q->reading, err);
 		traces[i] = e->taped[i].trace;
 	}
 	return rc ? rc : frag_recordings_init(&e->recordings, traces, e->numbers, e->count, err);
@@ -258,9 +255,9 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 	o.tape = frag_tape_writer_new(e->taped[0].trace, 0);
 	if (!rc && !o.tape)
 		rc = frag_fail_nomem(err);
-	frag_progress_begin(&e->reading.progress, !e->q.run.quiet);
+	frag_progress_begin(&q->reading.progress, !e->q.run.quiet);
 	rc = rc ? rc : frag_recordings_read(&e->recordings, &o, err);
-	frag_progress_end(&e->reading.progress);
+	frag_progress_end(&q->reading.progress);
 	if (!rc)
 		e->taped[0].tape = frag_tape_finish(o.tape);
 	frag_tape_writer_del(o.tape);

@@ -38,16 +38,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* bestfit shows what a policy without segments needs. */
-static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		     const struct frag_trace *trace, const struct frag_log *log,
-		     struct frag_error *err)
-{
-	const int rc = frag_usual_settings(choices, count, trace, log, err);
-
-	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
-}
-
 static int fit_check(struct frag_question *q, struct frag_error *err)
 {
 	const bool wanted = ((struct fit *)q)->headroom;
@@ -165,7 +155,7 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 static const struct frag_question_ops question = {
 	.unit = "fits",
 	.check = fit_check,
-	.usual = fit_usual,
+	.usual = frag_usual_three,
 	.search = fit_search,
 	.draw = fit_draw,
 	.print = fit_print,

@@ -176,6 +176,7 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	if (rc)
 		return rc;
 	q->rewrite.quiet = q->run.quiet;
+	q->reading = frag_taped_reading(&q->run);
 	q->printed.quiet = q->run.quiet || (q->out && strcmp(q->out, "-") == 0);
 	rc = frag_answer_page_set_path(&q->redraw, q->run.html, &q->printed, err);
 	if (!rc && q->out)
@@ -196,7 +197,8 @@ static int question_read_traces(struct frag_question *q, struct frag_error *err)
 	q->traces = calloc(q->count, sizeof(*q->traces));
 	if (!q->taped || !q->sources || !q->traces)
 		return frag_fail_nomem(err);
-	rc = frag_taped_read(q->taped, q->paths, q->count, &q->run, q->ops->usual, err);
+	rc = frag_taped_read(q->taped, q->paths, q->count, &q->run, q->ops->usual, &q->reading,
+			     err);
 	for (uint32_t i = 0; i < q->count && !rc; i++) {
 		q->traces[i] = frag_trace_info(q->taped[i].trace);
 		q->sources[i] = (struct frag_fit_source){

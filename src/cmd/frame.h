@@ -25,6 +25,7 @@ struct frag_question {
 	const struct frag_cmd *cmd;
 	struct frag_answer_page redraw;      /* of the page, where there is --html */
 	struct frag_progress progress;
+	struct frag_taped_reading reading;      /* what the frame reads of the traces */
 	const char *const *paths;       /* one a trace */
 	uint32_t count;
 	/* one a trace, where the command does not read them itself: */

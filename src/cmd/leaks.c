@@ -1,8 +1,6 @@
 /* leaks.c - fragsim leaks: lists the memory that each iteration leaves allocated, by tag. */
 #include <limits.h>
 #include <stdio.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +12,6 @@ struct leaks {
 	const char *mark;
 	uint64_t top;
 	bool inferred;          /* --fail-if judges iterations without marks too */
-	struct frag_trace *trace;
-	struct frag_tape *tape;
-	struct frag_devices devices;
 	struct frag_leaks found;
 };
 
@@ -36,59 +31,43 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static void leaks_warn(void *ctx, const char *message)
+/* Tags are what is listed; the policy does not matter. */
+static int leaks_prepare(struct frag_question *q, struct frag_error *err)
 {
-	struct leaks *l = ctx;
-
-	frag_progress_end(&l->q.progress);
-	frag_warn(&l->q.run.quiet, message);
+	(void)err;
+	q->reading.stacks = FRAG_STACKS_PYTHON;
+	q->reading.capacity = true;
+	return 0;
 }
 
-static void show_reading(void *ctx, const struct frag_trace_info *info)
+static int leaks_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		       const struct frag_trace *trace, const struct frag_log *log,
+		       struct frag_error *err)
 {
-	struct leaks *l = ctx;
-
-	frag_progress_show(&l->q.progress, info);
-}
-
-static int leaks_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
-{
-	struct leaks *l = (struct leaks *)q;
-	const struct frag_trace_options options = {
-		.lenient = l->q.run.lenient,
-		.stacks = FRAG_STACKS_PYTHON,
-		.sized = l->q.run.total != UINT64_MAX,
-		.log = { .warn = leaks_warn, .ctx = l },
-	};
-	const struct frag_tape_options tape = {
-		.stop = frag_interrupted, .progress = show_reading, .ctx = l,
-	};
-	int rc = frag_trace_open(&l->trace, q->paths[0], &options, err);
-
-	(void)sink;
-	frag_progress_begin(&l->q.progress, !l->q.run.quiet);
-	rc = rc ? rc : frag_tape_new(&l->tape, l->trace, &tape, err);
-	frag_progress_end(&l->q.progress);
-	rc = rc ? rc : frag_run_devices(&l->q.run, l->trace, &l->devices, err);
-	return frag_or_interrupted(rc, err);
+	(void)choices;
+	(void)trace;
+	(void)log;
+	(void)err;
+	*count = 0;
+	return 0;
 }
 
 /* What each device has for blocks. */
 static int leaks_search(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
-	uint64_t *rooms = calloc(l->devices.count + 1, sizeof(*rooms));
+	uint64_t *rooms = calloc(q->taped->devices.count + 1, sizeof(*rooms));
 	int rc;
 
 	if (!rooms)
 		return frag_fail_nomem(err);
-	for (uint32_t d = 0; d < l->devices.count; d++) {
-		const struct frag_device_figures *f = &l->devices.figures[d];
+	for (uint32_t d = 0; d < q->taped->devices.count; d++) {
+		const struct frag_device_figures *f = &q->taped->devices.figures[d];
 
 		if (f->total > f->context + f->other)
 			rooms[d] = f->total - f->context - f->other;
 	}
-	rc = frag_leaks_find(&l->found, l->tape, l->mark, rooms, err);
+	rc = frag_leaks_find(&l->found, q->taped->tape, l->mark, rooms, err);
 	free(rooms);
 	return rc;
 }
@@ -111,7 +90,7 @@ static void leaks_judge(const struct leaks *l)
 				   " add marks, or --inferred", path);
 		return;
 	}
-	for (uint32_t d = 0; d < l->devices.count; d++) {
+	for (uint32_t d = 0; d < l->q.taped->devices.count; d++) {
 		snprintf(who, sizeof(who), "%s, device %u", path, d);
 		frag_conditions_judge(&l->q.conditions, value_at, &l->found.devices[d], who,
 				      l->q.status);
@@ -122,8 +101,8 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
 	const struct frag_leaks_answer answer = {
-		.leaks = &l->found, .top = (uint32_t)l->top, .trace = frag_trace_info(l->trace),
-		.devices = l->devices.figures,
+		.leaks = &l->found, .top = (uint32_t)l->top, .trace = q->traces[0],
+		.devices = q->taped->devices.figures,
 	};
 	int rc;
 
@@ -136,7 +115,8 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 
 static const struct frag_question_ops question = {
 	.whole = true,
-	.read = leaks_read,
+	.prepare = leaks_prepare,
+	.usual = leaks_usual,
 	.search = leaks_search,
 	.print = leaks_print,
 };
@@ -151,9 +131,6 @@ static void leaks_fini(void *own)
 	struct leaks *l = own;
 
 	frag_leaks_fini(&l->found);
-	frag_tape_del(l->tape);
-	frag_devices_fini(&l->devices);
-	frag_trace_close(l->trace);
 }
 
 const struct frag_cmd frag_cmd_leaks = {

@@ -27,21 +27,21 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	return frag_follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
-/* Context, others and pages are the trace's, a profile's or the options'. */
+/* Where the capacity is what is searched for, the rest is the trace's, a profile's or an option's. */
 static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
-				    struct frag_error *err)
+				    bool capacity, struct frag_error *err)
 {
 	struct frag_run_options plain = *o;
 	int rc;
 
-	plain.total = 0;
+	plain.total = capacity ? o->total : 0;
 	rc = frag_run_devices(&plain, t->trace, &t->devices, err);
-	for (uint32_t d = 0; d < t->devices.count; d++)
+	for (uint32_t d = 0; d < t->devices.count && !capacity; d++)
 		t->devices.figures[d].total = 0;
 	return rc;
 }
 
-static void loaded_trace_warn(void *ctx, const char *message)
+void frag_taped_warn(void *ctx, const char *message)
 {
 	struct frag_taped_reading *reading = ctx;
 
@@ -56,28 +56,35 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info)
 	frag_progress_show(&reading->progress, info);
 }
 
+struct frag_taped_reading frag_taped_reading(const struct frag_run_options *o)
+{
+	return (struct frag_taped_reading){
+		.quiet = o->quiet, .stacks = o->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_NONE,
+	};
+}
+
 int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
 		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
 {
-	const struct frag_log log = { .warn = loaded_trace_warn, .ctx = reading };
+	const struct frag_log own = { .warn = frag_taped_warn, .ctx = reading };
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
-		.stacks = reading->tags ? reading->stacks : FRAG_STACKS_NONE, .log = log,
-		/* else the capacity is what is searched for */
+		.host = reading->host, .stacks = reading->stacks,
+		.log = reading->log ? *reading->log : own,
 		.sized = !reading->capacity || o->total != UINT64_MAX || o->profile_path,
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
 	};
 	int rc = frag_trace_open(&t->trace, path, &options, err);
 
 	rc = frag_or_interrupted(rc, err);
-	rc = rc ? rc : loaded_trace_choose(t, o, usual, &log, err);
-	rc = rc ? rc : loaded_trace_set_devices(t, o, err);
+	rc = rc ? rc : loaded_trace_choose(t, o, usual, &options.log, err);
+	rc = rc ? rc : loaded_trace_set_devices(t, o, reading->capacity, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);
 	return rc;
 }
 
-static int read_one(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
+int frag_taped_load(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
 		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
 {
 	const struct frag_tape_options tape = {
@@ -89,17 +96,15 @@ static int read_one(struct frag_loaded_trace *t, const char *path, const struct 
 }
 
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
-		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err)
+		    const struct frag_run_options *o, frag_usual *usual,
+		    struct frag_taped_reading *reading, struct frag_error *err)
 {
-	struct frag_taped_reading reading = {
-		.quiet = o->quiet, .tags = o->html, .stacks = FRAG_STACKS_PYTHON,
-	};
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		frag_progress_begin(&reading.progress, !o->quiet);
-		rc = read_one(&traces[i], paths[i], o, usual, &reading, err);
-		frag_progress_end(&reading.progress);
+		frag_progress_begin(&reading->progress, !reading->quiet);
+		rc = frag_taped_load(&traces[i], paths[i], o, usual, reading, err);
+		frag_progress_end(&reading->progress);
 	}
 	return rc;
 }
@@ -148,4 +153,22 @@ int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *co
 		rc = choose_setting(&choices[1], "expandable_segments:False", trace, log, err);
 	*count = 2;
 	return rc;
+}
+
+int frag_usual_policy(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		      const struct frag_trace *trace, const struct frag_log *log,
+		      struct frag_error *err)
+{
+	*count = 1;
+	return frag_choose_policy(&choices[0], trace, log, err);
+}
+
+/* bestfit shows what a policy without segments needs. */
+int frag_usual_three(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		     const struct frag_trace *trace, const struct frag_log *log,
+		     struct frag_error *err)
+{
+	const int rc = frag_usual_settings(choices, count, trace, log, err);
+
+	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }

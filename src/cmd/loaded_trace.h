@@ -11,7 +11,7 @@ struct frag_loaded_trace {
 	struct frag_trace *trace;
 	struct frag_configured configured;
 	struct frag_tape *tape;
-	struct frag_devices devices;    /* as in the options, without the capacities */
+	struct frag_devices devices;    /* as in the options; capacities only for who asks */
 	struct frag_choice *choices;    /* those of the options, or the usual ones of this trace */
 	uint32_t choice_count;
 	struct frag_release release;    /* that the options' choices follow; minor 0: none */
@@ -26,31 +26,40 @@ typedef int frag_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *cou
 		       const struct frag_trace *trace, const struct frag_log *log,
 		       struct frag_error *err);
 
-/* A `usual`: two settings of pytorch, as it was recorded, and with expandable segments. */
-int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-			const struct frag_trace *trace, const struct frag_log *log,
-			struct frag_error *err);
+/*
+ * Each is a `usual`: PyTorch's allocator as it was recorded for what PyTorch recorded, bestfit for
+ * others; pytorch twice, as it was recorded and with expandable segments; the same and bestfit.
+ */
+frag_usual frag_usual_policy, frag_usual_settings, frag_usual_three;
 
-/* For a caller that reads the trace: what to load, and the state of progress and warnings. */
+/* What to load of a trace, and the state of progress and warnings. */
 struct frag_taped_reading {
 	struct frag_progress progress;
-	bool quiet, records, meta;
-	bool capacity;          /* the trace's capacity counts: a note names its source */
-	bool tags;              /* loads tags, and the stack traces that `stacks` selects */
+	const struct frag_log *log;     /* of the warnings; NULL: standard error */
+	bool quiet, records, meta, host;
+	bool capacity;          /* the devices' capacities count: a note names their source */
 	enum frag_stacks stacks;
 };
+/* As an answer without tags needs it, or a page with them. */
+struct frag_taped_reading frag_taped_reading(const struct frag_run_options *o);
+
 /* Fills all except the tape. The trace borrows the reading until it is closed. */
 int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
 		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
-/* Shows how far it is; ctx is the reading. */
+/* Shows how far it is, and warns; ctx is the reading. */
 void frag_taped_show(void *ctx, const struct frag_trace_info *info);
+void frag_taped_warn(void *ctx, const char *message);
 
+/* The same with the tape: reads the trace to its end. */
+int frag_taped_load(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
 /*
- * Reads traces to their ends, with progress and warnings on standard error. A `configure` must
- * be fit for all of the policies. What is there after a failure must be closed too.
+ * Several, with progress on standard error. A `configure` must be fit for all of the policies.
+ * What is there after a failure must be closed too.
  */
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
-		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err);
+		    const struct frag_run_options *o, frag_usual *usual,
+		    struct frag_taped_reading *reading, struct frag_error *err);
 void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count); /* zeroed ones are valid */
 
 #endif

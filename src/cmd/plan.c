@@ -76,16 +76,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* bestfit shows what a policy without segments needs. */
-static int plan_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		      const struct frag_trace *trace, const struct frag_log *log,
-		      struct frag_error *err)
-{
-	const int rc = frag_usual_settings(choices, count, trace, log, err);
-
-	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
-}
-
 /* Refuses options that exclude each other; a window is planned without policies. */
 static int plan_check(struct frag_question *q, struct frag_error *err)
 {
@@ -281,7 +271,7 @@ static const struct frag_question_ops question = {
 	.input = "an input",
 	.check = plan_check,
 	.files = plan_files,
-	.usual = plan_usual,
+	.usual = frag_usual_three,
 	.open = plan_open,
 	.search = plan_search,
 	.print = plan_print,

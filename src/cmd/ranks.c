@@ -76,54 +76,24 @@ static void gather_warning(void *ctx, const char *message)
 	s->warnings = more;
 }
 
-/* A trace while it is worked on. */
-struct job {
-	struct frag_trace *trace;
-	struct frag_configured configured;
-	struct frag_tape *tape;
-	struct frag_devices devices;
-};
-
-/* Its own policy, as `run` takes it, or that of the options. */
-static int ranks_open_trace(struct job *job, struct ranks *r, uint32_t i, struct frag_error *err)
+static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
+		   struct frag_error *err)
 {
 	const struct frag_log log = { .warn = gather_warning, .ctx = &r->sources[i] };
-	const struct frag_trace_options options = {
-		.lenient = r->q.run.lenient, .log = log, .stacks = FRAG_STACKS_TOP,
-		.sized = r->q.run.total != UINT64_MAX || r->q.run.profile_path,
-		.configured = frag_configured_next, .configured_ctx = &job->configured,
-	};
-	struct frag_release release;
-	int rc = frag_trace_open(&job->trace, r->q.paths[i], &options, err);
-
-	rc = frag_or_interrupted(rc, err);
-	if (!rc && r->q.run.choice_count) {
-		r->choices[i] = r->q.run.choices[0];
-		rc = frag_follow_release(&r->choices[i], &r->q.run, job->trace, &release, err);
-	} else {
-		rc = rc ? rc : frag_choose_policy(&r->choices[i], job->trace, &log, err);
-	}
-	if (!rc && !frag_configured_init(&job->configured, &r->choices[i], 1))
-		rc = frag_fail_nomem(err);
-	return rc ? rc : frag_run_devices(&r->q.run, job->trace, &job->devices, err);
-}
-
-static int work_on(struct job *job, struct ranks *r, uint32_t i, struct frag_error *err)
-{
-	const struct frag_tape_options tape = { .stop = frag_interrupted };
+	struct frag_taped_reading reading = { .log = &log, .capacity = true };
 	struct frag_rank_work work = {
 		.choice = &r->choices[i], .source = i, .owners = &r->owners,
 		.stop = frag_interrupted,
 	};
-	int rc = ranks_open_trace(job, r, i, err);
+	int rc = frag_taped_load(t, r->q.paths[i], &r->q.run, frag_usual_policy, &reading, err);
 
-	rc = rc ? rc : frag_tape_new(&job->tape, job->trace, &tape, err);
 	if (rc)
 		return rc;
-	work.tape = job->tape;
-	work.devices = job->devices.figures;
+	r->choices[i] = t->choices[0];
+	work.tape = t->tape;
+	work.devices = t->devices.figures;
 	rc = frag_ranked_run(&r->sources[i].rows, &r->sources[i].count, &work, err);
-	r->traces[i] = *frag_trace_info(job->trace);
+	r->traces[i] = *frag_trace_info(t->trace);
 	/* what would go with the trace */
 	r->traces[i].path = r->q.paths[i];
 	r->traces[i].devices = NULL;
@@ -134,16 +104,13 @@ static int work_on(struct job *job, struct ranks *r, uint32_t i, struct frag_err
 /* Analyzes one rank; keeps only its values and its memory by tag. */
 static int work(void *ctx, uint32_t i, struct frag_error *err)
 {
-	struct job job = { .trace = NULL };
+	struct frag_loaded_trace t = { .trace = NULL };
 	int rc;
 
 	if (frag_interrupted(NULL))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	rc = work_on(&job, ctx, i, err);
-	frag_tape_del(job.tape);
-	frag_devices_fini(&job.devices);
-	frag_trace_close(job.trace);
-	frag_configured_fini(&job.configured);
+	rc = work_on(&t, ctx, i, err);
+	frag_taped_close(&t, 1);
 	return rc;
 }
 

@@ -124,8 +124,7 @@ static const struct frag_opt opts[] = {
 };
 
 struct replay_turn {
-	struct frag_trace *trace;
-	struct frag_configured configured;
+	struct frag_loaded_trace traced;        /* of one policy */
 	struct frag_replay *replay;
 };
 
@@ -137,7 +136,7 @@ struct frag_replay_policies {
 	uint32_t gpu_count;             /* open */
 	uint32_t device_count;
 	struct replay_turn *turn;
-	uint32_t count;
+	uint32_t count, total;          /* open, and policies */
 };
 
 struct frag_gpu_probe_process {
@@ -275,7 +274,7 @@ static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 	t->gpu_count = devices;
 	t->device_count = devices;
 	t->session->gpu = *frag_gpu_look(t->gpus[0]);
-	return frag_session_room(t->session, devices, err);
+	return frag_session_room(t->session, t->total, devices, err);
 }
 
 /* Of several times the same only the first one is probed. */
@@ -283,15 +282,9 @@ static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
 		     uint32_t i, bool first, struct frag_error *err)
 {
 	struct frag_replay_args *args = t->args;
-	const bool given = i < args->run.choice_count;
-	const struct frag_trace_options reading = {
-		.lenient = args->run.lenient,
-		.sized = true,  /* by the GPU */
-		.log = {
-			.warn = turn == t->turn ? frag_session_warn : NULL, .ctx = t->session,
-		},
-		.configured = frag_configured_next, .configured_ctx = &turn->configured,
-	};
+	struct frag_run_options run = args->run;
+	struct frag_taped_reading silent = { .quiet = true };
+	struct frag_taped_reading *reading = turn == t->turn ? &t->session->reading : &silent;
 	const struct frag_replay_options options = {
 		.on_oom_continue = args->run.sim.on_oom_continue,
 		.check = args->run.sim.check,
@@ -302,29 +295,29 @@ static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
 		.stop = frag_interrupted,
 		.probe_marks = args->probe_marks && first,
 		.probe_every = first ? args->probe_every : 0,
-		.progress = frag_session_progress,
-		.ctx = t->session,
+		.progress = frag_taped_show,
+		.ctx = &t->session->reading,
 	};
 	int rc;
 
-	if (!frag_configured_init(&turn->configured, given ? &args->run.choices[i] : NULL, given))
-		return frag_fail_nomem(err);
-	rc = frag_trace_open(&turn->trace, t->path, &reading, err);
-	rc = frag_or_interrupted(rc, err);
-	rc = rc ? rc : frag_run_default(&args->run, turn->trace, &turn->configured, &reading.log,
-					err);
+	if (run.choice_count) {
+		run.choice_count = 1;
+		run.choices += i;
+		run.settings += run.follows_release ? i : 0;
+	}
+	/* the capacity is the GPU's */
+	rc = frag_taped_open(&turn->traced, t->path, &run, frag_usual_policy, reading, err);
 	if (!rc && !t->gpu_count)
-		rc = open_gpus(t, turn->trace, err);
-	return rc ? rc : frag_replay_new(&turn->replay, &args->run.choices[i], turn->trace,
+		rc = open_gpus(t, turn->traced.trace, err);
+	return rc ? rc : frag_replay_new(&turn->replay, turn->traced.choices, turn->traced.trace,
 					 t->gpus, &options, err);
 }
 
 static void close_turn(struct replay_turn *turn)
 {
 	frag_replay_del(turn->replay);
-	frag_trace_close(turn->trace);
-	frag_configured_fini(&turn->configured);
-	*turn = (struct replay_turn){ .trace = NULL };
+	frag_taped_close(&turn->traced, 1);
+	turn->replay = NULL;
 }
 
 /* Opens the GPUs, the trace for each policy, and the session's files. */
@@ -334,6 +327,7 @@ static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *er
 	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
 	int rc = 0;
 
+	t->total = count;
 	t->turn = calloc(count, sizeof(*t->turn));
 	if (!t->turn)
 		return frag_fail_nomem(err);
@@ -341,7 +335,8 @@ static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *er
 		struct replay_turn *turn = &t->turn[t->count];
 
 		rc = open_turn(t, turn, t->count++, true, err);
-		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
+		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay),
+					      turn->traced.choices, err);
 	}
 	return rc ? rc : frag_session_open(t->session, err);
 }
@@ -352,7 +347,7 @@ static int repeat(struct frag_replay_policies *t, uint32_t i, struct frag_error 
 	int rc = 0;
 
 	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
-		struct replay_turn again = { .trace = NULL };
+		struct replay_turn again = { .replay = NULL };
 
 		rc = open_turn(t, &again, i, false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);
@@ -414,7 +409,7 @@ static void frag_turns_fini(struct frag_replay_policies *t)
  */
 static int replay(struct frag_replay_policies *t, int *status, struct frag_error *err)
 {
-	const struct frag_run_options *o = &t->args->run;
+	struct frag_run_options *o = &t->args->run;
 	struct frag_session *s = t->session;
 	int rc, done;
 
@@ -433,15 +428,15 @@ static int replay(struct frag_replay_policies *t, int *status, struct frag_error
 	rc = frag_session_begin(s, o, t->path, err);
 	rc = rc ? rc : frag_turns_open(t, err);
 	if (!rc) {
-		frag_progress_begin(&s->progress, !o->quiet);
+		frag_progress_begin(&s->reading.progress, !o->quiet);
 		rc = frag_turns_run(t, err);
-		frag_progress_end(&s->progress);
+		frag_progress_end(&s->reading.progress);
 	}
 	rc = frag_turns_end(t, rc, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->sim_count))
 		return rc;
 	frag_session_collect(s, true);
-	done = frag_session_report(s, t->turn[0].trace, status, err);
+	done = frag_session_report(s, t->turn[0].traced.trace, status, err);
 	return done ? done : rc;
 }
 

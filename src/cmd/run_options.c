@@ -342,7 +342,7 @@ int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
 {
 	int rc;
 
-	if (!run->profile_path)
+	if (!run->profile_path || run->sim.model)
 		return 0;
 	rc = frag_profile_read(&run->profile, run->profile_path, err);
 	run->sim.model = &run->profile.model;

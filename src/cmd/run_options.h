@@ -32,7 +32,6 @@ struct frag_run_options {
 	bool has_no_page;       /* the command has no --html */
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the table of values, too, below the answers */
-	bool by_default;        /* no option chose the policy: the trace did */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
 	bool follows_release;   /* --alloc-conf without a policy: the trace's release rules */
 	bool host;              /* pinned host memory too, where the trace has some */

@@ -1,21 +1,18 @@
 /* session.c - what run, report and replay do alike: files, answers, report, exit status. */
 #include "cmd/session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "answers/report.h"
 #include "base/bug.h"
-#include "policy/policies.h"
 #include "cmd/interrupt.h"
 #include "documents/documents.h"
-#include "answers/page_write.h"
-#include "cmd/run_options.h"
-#include "cmd/progress.h"
-#include "answers/report.h"
+#include "policy/policies.h"
 
-#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->html, &(o)->profile }
+#define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->profile }
+#define FILE_COUNT 5
 
 static enum frag_rows_form form_of(const char *path)
 {
@@ -29,11 +26,11 @@ static enum frag_rows_form form_of(const char *path)
  * The first policy writes into the file, the others into spools. A stream counts
  * its spools while it opens them, so that a failure releases only the opened ones.
  */
-static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
-		       const struct frag_choice *choices, uint32_t count, bool many_devices,
+static int open_stream(struct frag_stream *s, const struct frag_session *of,
 		       int (*observe)(void *, const struct frag_step *, struct frag_error *),
 		       struct frag_error *err)
 {
+	const uint32_t count = of->sim_count;
 	int rc;
 
 	FRAG_ASSERT(count > 0);
@@ -53,12 +50,13 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		if (i)
 			rc = frag_outfile_spool(out, &s->file, err);
 		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
-					   count > 1 ? choices[i].text : NULL, many_devices))
+					   count > 1 ? of->choices[i]->text : NULL,
+					   of->device_count > 1))
 			rc = frag_fail_nomem(err);
-		if (frag_compact_is(choices[i].ops))
+		if (frag_compact_is(of->choices[i]->ops))
 			frag_rows_keep_ids(&s->rows[i]);
 		if (!rc)
-			rc = frag_sim_observe(sims[i], &observer);
+			rc = frag_sim_observe(of->sims[i], &observer);
 	}
 	return rc;
 }
@@ -71,23 +69,23 @@ static int open_document(struct frag_outfile *f, const char *path, struct frag_e
 	return frag_outfile_open(f, path, err);
 }
 
-static int outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
-		      const struct frag_choice *choices, uint32_t count, bool many_devices,
-		      struct frag_error *err)
+int frag_session_open(struct frag_session *s, struct frag_error *err)
 {
+	const struct frag_run_options *o = s->options;
 	int rc;
 
-	if (o->steps.path)
-		o->steps.form = form_of(o->steps.path);
-	o->placements.form = FRAG_ROWS_NDJSON;
-	rc = open_stream(&o->steps, sims, choices, count, many_devices, frag_steps_observe, err);
-	if (!rc && o->steps.path && o->steps.form == FRAG_ROWS_CSV)
-		frag_steps_header(&o->steps.file, o->steps.columns, count > 1);
-	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
-				   frag_placements_observe, err);
-	rc = rc ? rc : open_document(&o->json, o->json_path, err);
-	rc = rc ? rc : open_document(&o->html, o->html_path, err);
-	return rc ? rc : open_document(&o->profile, o->profile_path, err);
+	s->steps.path = o->steps;
+	s->steps.columns = &o->columns;
+	s->steps.form = o->steps ? form_of(o->steps) : FRAG_ROWS_CSV;
+	s->placements.path = o->placements;
+	s->placements.form = FRAG_ROWS_NDJSON;
+	rc = open_stream(&s->steps, s, frag_steps_observe, err);
+	if (!rc && o->steps && s->steps.form == FRAG_ROWS_CSV)
+		frag_steps_header(&s->steps.file, s->steps.columns, s->sim_count > 1);
+	rc = rc ? rc : open_stream(&s->placements, s, frag_placements_observe, err);
+	rc = rc ? rc : open_document(&s->json, o->json, err);
+	rc = rc ? rc : open_document(&s->html, o->html, err);
+	return rc ? rc : open_document(&s->profile, o->write_profile, err);
 }
 
 /* Brings the policies' rows together. */
@@ -101,7 +99,7 @@ static int outputs_gather(struct frag_stream *s, struct frag_error *err)
 }
 
 /* Writes the documents with the results of all runs. */
-static int write_documents(struct frag_outputs *o, const struct frag_report *report,
+static int write_documents(struct frag_session *s, const struct frag_report *report,
 			   struct frag_error *err)
 {
 	const struct frag_result **runs = malloc((report->run_count + 1) * sizeof(*runs));
@@ -111,36 +109,29 @@ static int write_documents(struct frag_outputs *o, const struct frag_report *rep
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < report->run_count; i++)
 		runs[i] = report->runs[i].result;
-	if (o->json.path)
+	if (s->json.path)
 		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
-				       &o->json, err);
-	if (!rc && o->html.path)
-		rc = frag_page_write(o->section, 1, o->command, &o->html, err);
-	if (!rc && o->profile.path)
-		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
+				       &s->json, err);
+	if (!rc && s->html.path)
+		rc = frag_page_write(&s->section, 1, s->command, &s->html, err);
+	if (!rc && s->profile.path)
+		rc = frag_profile_write(report->gpu, runs, report->run_count, &s->profile, err);
 	free(runs);
 	return rc;
 }
 
-static int outputs_finish(struct frag_outputs *o, const struct frag_report *report,
+static int finish_files(struct frag_session *s, const struct frag_report *report,
 			struct frag_error *err)
 {
-	struct frag_outfile *const files[] = FILES(o);
-	int rc = outputs_gather(&o->steps, err);
+	struct frag_outfile *const files[] = FILES(s);
+	int rc = outputs_gather(&s->steps, err);
 
-	rc = rc ? rc : outputs_gather(&o->placements, err);
-	rc = rc ? rc : write_documents(o, report, err);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
+	rc = rc ? rc : outputs_gather(&s->placements, err);
+	rc = rc ? rc : write_documents(s, report, err);
+	for (size_t i = 0; i < FILE_COUNT && !rc; i++)
 		if (files[i]->path)
 			rc = frag_outfile_finish(files[i], err);
 	return rc;
-}
-
-static int outputs_commit(struct frag_outputs *o, struct frag_error *err)
-{
-	struct frag_outfile *const files[] = FILES(o);
-
-	return frag_outfile_commit_all(files, sizeof(files) / sizeof(files[0]), err);
 }
 
 static void stream_fini(struct frag_stream *s)
@@ -154,33 +145,19 @@ static void stream_fini(struct frag_stream *s)
 	free(s->rows);
 }
 
-static void outputs_fini(struct frag_outputs *o)
-{
-	stream_fini(&o->steps);
-	stream_fini(&o->placements);
-	frag_outfile_abandon(&o->json);
-	frag_outfile_abandon(&o->html);
-	frag_outfile_abandon(&o->profile);
-	frag_register_partial_file(NULL);
-}
-
 /* The trace and the profile are the inputs, every file that the options name is an output. */
-int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
-		       const char *path, struct frag_error *err)
+int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
+		       struct frag_error *err)
 {
 	const char *const outputs[] = {
 		options->steps, options->placements, options->json, options->html,
 		options->write_profile,
 	};
 	struct frag_files files = { .input_count = 0 };
+	int rc;
 
 	s->options = options;
-	s->outputs.steps.path = options->steps;
-	s->outputs.steps.columns = &options->columns;
-	s->outputs.placements.path = options->placements;
-	s->outputs.json_path = options->json;
-	s->outputs.html_path = options->html;
-	s->outputs.profile_path = options->write_profile;
+	s->reading.quiet = options->quiet;
 	if (options->profile_path && strcmp(path, "-") == 0
 	    && strcmp(options->profile_path, "-") == 0)
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace"
@@ -189,52 +166,34 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 	frag_files_read(&files, &options->profile_path, 1, "the profile");
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
 		frag_files_write(&files, outputs[i]);
-	return frag_files_check(&files, NULL, err);
+	rc = frag_files_check(&files, NULL, err);
+	return rc ? rc : frag_run_read_profile(options, err);
 }
 
-int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err)
+int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
+		      struct frag_error *err)
 {
-	size_t count = s->options->choice_count;
+	const size_t count = (size_t)policies * devices;
 
 	s->device_count = devices;
-	s->sims = calloc(count, sizeof(*s->sims));
-	s->charts = calloc(count * devices, sizeof(*s->charts));
-	s->runs = calloc(count * devices, sizeof(*s->runs));
-	return s->sims && s->charts && s->runs ? 0 : frag_fail_nomem(err);
+	s->sims = calloc(policies, sizeof(*s->sims));
+	s->choices = calloc(policies, sizeof(*s->choices));
+	s->charts = calloc(count, sizeof(*s->charts));
+	s->runs = calloc(count, sizeof(*s->runs));
+	return s->sims && s->choices && s->charts && s->runs ? 0 : frag_fail_nomem(err);
 }
 
-int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_error *err)
+int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct frag_choice *choice,
+		     struct frag_error *err)
 {
 	const struct frag_observer chart = {
 		.step = frag_chart_observe,
 		.ctx = &s->charts[(size_t)s->sim_count * s->device_count],
 	};
 
+	s->choices[s->sim_count] = choice;
 	s->sims[s->sim_count++] = sim;
 	return s->options->report && frag_sim_observe(sim, &chart) ? frag_fail_nomem(err) : 0;
-}
-
-int frag_session_open(struct frag_session *s, struct frag_error *err)
-{
-	return outputs_open(&s->outputs, s->sims, s->options->choices, s->sim_count,
-				 s->device_count > 1, err);
-}
-
-void frag_session_warn(void *ctx, const char *message)
-{
-	struct frag_session *s = ctx;
-	bool quiet = s->options->quiet;
-
-	if (!quiet)
-		frag_progress_end(&s->progress);
-	frag_warn(&quiet, message);
-}
-
-void frag_session_progress(void *ctx, const struct frag_trace_info *info)
-{
-	struct frag_session *s = ctx;
-
-	frag_progress_show(&s->progress, info);
 }
 
 /*
@@ -266,7 +225,7 @@ static void report_cut_marks(struct frag_session *s)
 	snprintf(text, sizeof(text), "marks: the first %u of all %u devices are kept, and there"
 		 " are more", FRAG_MARKS_ALL_MAX, s->device_count);
 	if (cut)
-		frag_session_warn(s, text);
+		frag_taped_warn(&s->reading, text);
 }
 
 /* Where there is no report that has it. */
@@ -276,7 +235,7 @@ static void report_beginnings(struct frag_session *s)
 
 	for (uint32_t i = 0; i < s->run_count && !s->options->report; i++)
 		if (frag_beginning_text(s->runs[i].result, i < s->device_count, text))
-			frag_session_warn(s, text);
+			frag_taped_warn(&s->reading, text);
 }
 
 static int judge_run(const struct frag_run_options *o, const struct frag_result *result,
@@ -323,53 +282,113 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 {
 	const struct frag_run_options *o = s->options;
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
+	struct frag_outfile *const files[] = FILES(s);
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.cut_short = s->cut_short,
-		.by_default = o->by_default,
+		.by_default = !o->choice_count,
 		.stacks = o->verbose || o->has_stacks,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;
 
-	FRAG_ASSERT(o);
 	report.run_count = s->run_count;
 	report_cut_marks(s);
 	report_beginnings(s);
-	rc = outputs_finish(&s->outputs, &report, err);
+	rc = finish_files(s, &report, err);
 	if (!rc && o->report) {
 		frag_report_text(&report, stdout);
 		rc = frag_flush_stdout(err);
 	}
 	/* no file is committed before everything that can fail is done */
 	rc = rc ? rc : exit_status_of_runs(o, s->runs, s->run_count, status, err);
-	return rc ? rc : outputs_commit(&s->outputs, err);
-}
-
-void frag_session_fini(struct frag_session *s)
-{
-	outputs_fini(&s->outputs);
-	free(s->sims);
-	free(s->charts);
-	free(s->runs);
+	return rc ? rc : frag_outfile_commit_all(files, FILE_COUNT, err);
 }
 
 /* Of events that are kept: about ten million of them. */
 #define TAPE_MAX (UINT64_C(256) << 20)
 
-int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,
-		       const struct frag_trace *trace, struct frag_error *err)
+/* The host is the last device, where there is one. */
+static void miss_host(struct frag_session *s)
 {
-	*a = (struct frag_answers){ .count = 0 };
-	if (!s->options->html
-	    && (s->options->quiet || !(s->options->report || s->options->json)))
-		return 0;
-	/* a tape takes all of a trace: a pipe's producer is not kept busy for a result alone */
-	if (!s->options->report && !s->options->html && frag_trace_is_stream(trace))
-		return 0;
-	a->writer = frag_tape_writer_new(trace, TAPE_MAX);
-	return a->writer ? 0 : frag_fail_nomem(err);
+	const struct frag_trace_info *info = frag_trace_info(s->traced.trace);
+
+	if (!info->devices[info->device_count - 1].host)
+		frag_taped_warn(&s->reading, "--host: the trace has no pinned host memory, which a"
+				" snapshot of PyTorch does that was recorded with"
+				" record_pinned_host_memory");
+}
+
+/* Without the option the program's own frames, where there is a place for them. */
+static enum frag_stacks stacks_of(const struct frag_session *s)
+{
+	const struct frag_run_options *o = s->options;
+
+	if (o->has_stacks)
+		return o->stacks;
+	return o->json || s->draws || (o->report && o->verbose) ? FRAG_STACKS_PYTHON
+								: FRAG_STACKS_TOP;
+}
+
+/*
+ * Are answers searched for? Then a tape takes all of a trace: a pipe's producer is not kept busy
+ * for a result alone.
+ */
+static bool has_answers(const struct frag_session *s)
+{
+	const struct frag_run_options *o = s->options;
+
+	return s->draws || (!o->quiet && (o->report || o->json)
+			    && (o->report || !frag_trace_is_stream(s->traced.trace)));
+}
+
+static struct frag_sim_options sim_options(const struct frag_session *s)
+{
+	struct frag_sim_options options = s->options->sim;
+
+	options.devices = s->traced.devices.figures;
+	options.on_oom = &frag_oom_explain;
+	return options;
+}
+
+/* One simulation a policy, which the page watches. */
+static int make_sims(struct frag_session *s, struct frag_error *err)
+{
+	const struct frag_loaded_trace *t = &s->traced;
+	const struct frag_sim_options options = sim_options(s);
+	const uint32_t devices = frag_trace_info(t->trace)->device_count;
+	int rc = frag_session_room(s, t->choice_count, devices, err);
+
+	if (!rc && s->draws)
+		rc = frag_drawing_room(&s->drawing, t->choice_count, err);
+	for (uint32_t i = 0; i < t->choice_count && !rc; i++) {
+		struct frag_sim *sim;
+
+		rc = frag_sim_new(&sim, &t->choices[i], t->trace, &options, err);
+		rc = rc ? rc : frag_session_add(s, sim, &t->choices[i], err);
+		if (!rc && s->draws)
+			rc = frag_drawing_watch(&s->drawing, sim, devices, err);
+	}
+	if (!rc && has_answers(s)) {
+		s->writer = frag_tape_writer_new(t->trace, TAPE_MAX);
+		rc = s->writer ? 0 : frag_fail_nomem(err);
+	}
+	return rc ? rc : frag_session_open(s, err);
+}
+
+static int read_trace(struct frag_session *s, struct frag_error *err)
+{
+	const struct frag_worker_options workers = {
+		.threads = s->options->threads, .stop = frag_interrupted,
+		.progress = frag_taped_show, .ctx = &s->reading, .tape = s->writer,
+	};
+	int rc;
+
+	frag_progress_begin(&s->reading.progress, !s->options->quiet);
+	rc = frag_workers_run(s->sims, s->sim_count, s->traced.trace, &workers, err);
+	frag_progress_end(&s->reading.progress);
+	return rc;
 }
 
 /* The runs of policy i, one a device. */
@@ -378,13 +397,12 @@ static const struct frag_result *runs_of(const struct frag_session *s, uint32_t 
 	return s->runs[(size_t)i * s->device_count].result;
 }
 
-static int find_peaks(struct frag_answers *a, const struct frag_session *s, bool by_run,
-		      struct frag_error *err)
+static int find_peaks(struct frag_session *s, bool by_run, struct frag_error *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
-		rc = frag_answer_peaks(&a->answer[(size_t)i * s->device_count], &a->trials,
+		rc = frag_answer_peaks(&s->answers[(size_t)i * s->device_count], &s->trials,
 				       by_run ? s->sims[i] : NULL, runs_of(s, i), s->device_count,
 				       err);
 	return rc;
@@ -394,19 +412,18 @@ static int find_peaks(struct frag_answers *a, const struct frag_session *s, bool
  * No more than what is shown. The simulations go before others are made, which need as much
  * memory.
  */
-static int find_answers(struct frag_answers *a, const struct frag_session *s,
-			      struct frag_error *err)
+static int find_answers(struct frag_session *s, struct frag_error *err)
 {
 	const bool all = s->options->verbose || s->options->json;
-	int rc = find_peaks(a, s, true, err);
+	int rc = find_peaks(s, true, err);
 	uint32_t failed = 0;
 
 	for (uint32_t i = 0; i < s->sim_count && !rc; i++) {
 		frag_sim_retire(s->sims[i], false);
-		rc = frag_trials_add(&a->trials, runs_of(s, i), err);
+		rc = frag_trials_add(&s->trials, runs_of(s, i), err);
 	}
 	if (!rc && (all || s->run_count == 1))
-		rc = find_peaks(a, s, false, err);
+		rc = find_peaks(s, false, err);
 	for (uint32_t i = 0; i < s->run_count && !rc; i++) {
 		const struct frag_result *run = s->runs[i].result;
 		unsigned wanted = 0;
@@ -416,44 +433,107 @@ static int find_answers(struct frag_answers *a, const struct frag_session *s,
 		/* what the result has of a run does not depend on the others */
 		if (s->options->json || frag_report_has_remedy(s->runs, s->run_count, i))
 			wanted |= FRAG_WANTED_REMEDY;
-		rc = frag_answer_find(&a->answer[i], &a->trials, wanted, run, err);
+		rc = frag_answer_find(&s->answers[i], &s->trials, wanted, run, err);
 	}
 	return rc;
 }
 
-/* A trace that was too long for its tape has no answers, which is not a failure. */
-int frag_answers_find(struct frag_answers *a, struct frag_session *s,
-		      const struct frag_sim_options *options, struct frag_error *err)
+static void drop_answers(struct frag_session *s)
 {
+	for (uint32_t i = 0; i < s->run_count && s->answers; i++)
+		frag_answer_fini(&s->answers[i]);
+	free(s->answers);
+	s->answers = NULL;
+}
+
+/* A trace that was too long for its tape has no answers, which is not a failure. */
+static int search_answers(struct frag_session *s, struct frag_error *err)
+{
+	const struct frag_sim_options options = sim_options(s);
 	int rc;
 
-	if (!a->writer)
+	s->traced.tape = s->writer ? frag_tape_finish(s->writer) : NULL;
+	if (!s->traced.tape)
 		return 0;
-	a->tape = frag_tape_finish(a->writer);
-	if (!a->tape)
-		return 0;
-	a->answer = calloc((size_t)s->run_count + 1, sizeof(*a->answer));
-	if (!a->answer)
+	s->answers = calloc((size_t)s->run_count + 1, sizeof(*s->answers));
+	if (!s->answers)
 		return frag_fail_nomem(err);
-	a->count = s->run_count;
-	a->trials = (struct frag_trials){
-		.tape = a->tape,
-		.options = options,
-		.stop = frag_interrupted,
+	s->trials = (struct frag_trials){
+		.tape = s->traced.tape, .options = &options, .stop = frag_interrupted,
 	};
-	rc = find_answers(a, s, err);
-	if (!rc)
-		s->answers = a->answer;
+	rc = find_answers(s, err);
+	s->trials.options = NULL;
+	if (rc)
+		drop_answers(s);
 	s->cut_short = rc == -FRAG_EINTERRUPTED;
 	return rc;
 }
 
-void frag_answers_fini(struct frag_answers *a)
+/* Before the report, which writes it. */
+static int draw_section(struct frag_session *s, struct frag_error *err)
 {
-	for (uint32_t i = 0; i < a->count; i++)
-		frag_answer_fini(&a->answer[i]);
-	free(a->answer);
-	frag_trials_fini(&a->trials);
-	frag_tape_del(a->tape);
-	frag_tape_writer_del(a->writer);
+	const struct frag_report report = {
+		.trace = frag_trace_info(s->traced.trace), .runs = s->runs,
+		.run_count = s->run_count, .answers = s->answers,
+		.by_default = !s->options->choice_count,
+	};
+	struct frag_page_trace made = {
+		.report = &report, .symbols = frag_trace_symbols(s->traced.trace),
+		.look = UINT64_MAX,
+	};
+
+	return frag_drawing_make(&s->drawing, &made, s->traced.tape, &s->section, err);
+}
+
+/* A signal during the search for answers does not discard the results. */
+int frag_session_simulate(struct frag_session *s, const char *path, struct frag_error *err)
+{
+	int rc, drawn;
+
+	s->reading.stacks = stacks_of(s);
+	s->reading.host = s->options->host;
+	s->reading.capacity = true;
+	rc = frag_taped_open(&s->traced, path, s->options, frag_usual_policy, &s->reading, err);
+	if (!rc && s->options->host)
+		miss_host(s);
+	rc = rc ? rc : make_sims(s, err);
+	if (rc)
+		return rc;
+	rc = read_trace(s, err);
+	if (rc && rc != -FRAG_EINTERRUPTED)
+		return rc;
+	drawn = frag_drawing_end(&s->drawing, err);
+	if (drawn)
+		return drawn;
+	frag_session_collect(s, rc != 0);
+	s->cut_short = rc != 0;
+	rc = rc ? rc : search_answers(s, err);
+	if ((rc && rc != -FRAG_EINTERRUPTED) || !s->draws)
+		return rc;
+	drawn = draw_section(s, err);
+	return drawn ? drawn : rc;
+}
+
+/* Simulations go before the trace that they borrow. */
+void frag_session_fini(struct frag_session *s)
+{
+	struct frag_outfile *const files[] = FILES(s);
+
+	for (uint32_t i = 0; i < s->sim_count && s->traced.trace; i++)
+		frag_sim_del(s->sims[i]);
+	stream_fini(&s->steps);
+	stream_fini(&s->placements);
+	for (size_t i = 0; i < FILE_COUNT; i++)
+		frag_outfile_abandon(files[i]);
+	frag_register_partial_file(NULL);
+	frag_drawing_fini(&s->drawing);
+	frag_page_section_fini(&s->section);
+	drop_answers(s);
+	frag_trials_fini(&s->trials);
+	frag_tape_writer_del(s->writer);
+	free(s->sims);
+	free(s->choices);
+	free(s->charts);
+	free(s->runs);
+	frag_taped_close(&s->traced, 1);
 }

@@ -2,12 +2,11 @@
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
+#include "cmd/answer_page.h"
+#include "cmd/loaded_trace.h"
 #include "cmd/output_formats.h"
-#include "cmd/progress.h"
-#include "cmd/run_options.h"
 #include "search/diagnose_run.h"
 
-/* The files that a run writes, and who writes into them. */
 /* One kind of rows: a file, and a spool for each policy after the first. */
 struct frag_stream {
 	const char *path;               /* NULL: not wanted */
@@ -19,46 +18,51 @@ struct frag_stream {
 	uint32_t count;
 };
 
-/* A file that is not open is zeroed. */
-struct frag_outputs {
-	struct frag_stream steps, placements;
-	const char *json_path, *html_path, *profile_path;
-	struct frag_outfile json, html, profile;
-	struct frag_page_section *section;      /* of the page; borrowed, as is the next */
-	const char *command;
-};
-
 struct frag_session {
 	const struct frag_run_options *options;         /* borrowed */
-	struct frag_sim **sims;         /* one a policy; each is borrowed */
+	struct frag_loaded_trace traced;        /* of frag_session_simulate(), as are the next */
+	struct frag_taped_reading reading;      /* also the progress of a replay */
+	bool draws;                             /* a page is made of it, */
+	struct frag_html_page drawing;
+	struct frag_page_section section;       /* this one */
+	const char *command;                    /* of the page of --html; borrowed */
+	struct frag_sim **sims;         /* one a policy, as the choices; each is borrowed */
+	const struct frag_choice **choices;
 	uint32_t sim_count;
 	uint32_t device_count;
 	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
 	struct frag_report_run *runs;
+	struct frag_diagnosis *answers; /* one a run; NULL: not requested */
 	uint32_t run_count;
 	bool cut_short;                         /* the search for them was interrupted */
-	const struct frag_diagnosis *answers;      /* one a run; borrowed. NULL: not requested */
+	struct frag_trials trials;
+	struct frag_tape_writer *writer;        /* while the trace is read */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
-	struct frag_outputs outputs;
-	struct frag_progress progress;
+	struct frag_stream steps, placements;
+	struct frag_outfile json, html, profile;        /* zeroed where they are not open */
 };
 
-/* Checks the files: each another one, and none the trace. -FRAG_EUSAGE */
-int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
-		       const char *path, struct frag_error *err);
+/* Checks the files: each another one, and none the trace. Reads the profile. -FRAG_EUSAGE */
+int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
+		       struct frag_error *err);
 
-/* Allocates the runs of the policies of the options on `devices` devices. */
-int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err);
+/* Allocates the runs of so many policies and devices. */
+int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
+		      struct frag_error *err);
 
 /* The next policy's simulation, which a chart watches where there is a report. */
-int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_error *err);
+int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct frag_choice *choice,
+		     struct frag_error *err);
 
 /* All policies are there: opens the files, and lets them be written. */
 int frag_session_open(struct frag_session *s, struct frag_error *err);
 
-/* Callbacks for a trace's log and progress; ctx is the session. */
-void frag_session_warn(void *ctx, const char *message);
-void frag_session_progress(void *ctx, const struct frag_trace_info *info);
+/*
+ * All of this, then simulates the trace, and looks for the answers to all runs: for an HTML
+ * report, or without --quiet for a text report or a result object. -FRAG_EINTERRUPTED: where there
+ * are runs, they are good.
+ */
+int frag_session_simulate(struct frag_session *s, const char *path, struct frag_error *err);
 
 /* Collects the results of the simulations, which are over. */
 void frag_session_collect(struct frag_session *s, bool interrupted);
@@ -69,29 +73,5 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace,
 
 /* Leaves no file behind that was not committed. */
 void frag_session_fini(struct frag_session *s);
-
-struct frag_answers {
-	struct frag_tape_writer *writer;        /* while the trace is read */
-	struct frag_tape *tape;                 /* NULL: the trace is too long to be kept */
-	struct frag_diagnosis *answer;             /* one a run */
-	uint32_t count;
-	struct frag_trials trials;
-};
-
-/*
- * Keeps the trace's events, if they are not too many, for an HTML report, or without --quiet for
- * a text report or a result object. -FRAG_ENOMEM
- */
-int frag_answers_begin(struct frag_answers *answers, const struct frag_session *s,
-		       const struct frag_trace *trace, struct frag_error *err);
-
-/*
- * Looks for the answers to all runs, whose simulations are over and are retired, and gives them
- * to the session's report and result. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
- */
-int frag_answers_find(struct frag_answers *answers, struct frag_session *s,
-		      const struct frag_sim_options *options, struct frag_error *err);
-
-void frag_answers_fini(struct frag_answers *answers);   /* a zeroed one is valid */
 
 #endif

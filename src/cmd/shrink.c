@@ -6,20 +6,17 @@
 
 #include "base/names.h"
 #include "base/output_path.h"
-#include "cmd/default_policy.h"
-#include "cmd/progress.h"
+#include "cmd/loaded_trace.h"
 #include "cmd/transform_trace.h"
 #include "search/shrink_search.h"
 
 struct shrink {
+	struct frag_run_options run;
 	struct frag_rewrite rewrite;
-	struct frag_choice choice;
 	const char *policy;             /* NULL: that of the trace's kind */
-	uint64_t total;
-	double seconds;
+	struct frag_loaded_trace traced;
 	struct frag_reduce reduce;
 	struct frag_candidate candidate;
-	struct frag_devices devices;
 	struct frag_trace_info head;    /* of what is written */
 	char *mark;                     /* its meta, where the trace has none */
 };
@@ -38,23 +35,23 @@ static const struct frag_opt opts[] = {
 	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_CALL(set_keep) },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)",
 	  FRAG_TEXT(struct shrink, policy) },
-	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, total, uint64_t),
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, run.total, uint64_t),
 			"capacity of each device (0: unlimited)", UINT64_MAX),
 	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
-	  FRAG_SECONDS(struct shrink, seconds), .usual = FRAG_TIME_USUAL },
+	  FRAG_SECONDS(struct shrink, run.seconds), .usual = FRAG_TIME_USUAL },
 	{ 0, "tries", "N", "simulations at most (10000)",
 	  FRAG_COUNT(struct shrink, reduce.tries_max, 0, FRAG_COUNT_MAX) },
 	FRAG_REWRITE_OPTS(offsetof(struct shrink, rewrite)),
 	{ 0 },
 };
 
-static int shrink_read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
+static int shrink_read_trace(struct shrink *s, struct frag_error *err)
 {
 	struct frag_batch batch;
 	int rc;
 
 	do {
-		rc = frag_trace_next(trace, &batch, err);
+		rc = frag_trace_next(s->traced.trace, &batch, err);
 		for (uint32_t i = 0; i < batch.count && !rc; i++)
 			if (!frag_reduce_add(&s->reduce, &batch.records[i], &batch.events[i]))
 				rc = frag_fail_nomem(err);
@@ -77,12 +74,13 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 static void report_policy(const struct shrink *s)
 {
 	if (s->head.pytorch && !s->rewrite.quiet)
-		frag_print_message("shrunk under %s", s->choice.text);
+		frag_print_message("shrunk under %s", s->traced.choices->text);
 }
 
 /* What is written has the same default policy. */
-static int make_head(struct shrink *s, const struct frag_trace *trace, struct frag_error *err)
+static int make_head(struct shrink *s, struct frag_error *err)
 {
+	const struct frag_trace *const trace = s->traced.trace;
 	const struct frag_log log = { .warn = NULL };   /* that was said of the policy already */
 	int rc = 0;
 
@@ -113,27 +111,21 @@ static void report_end(struct shrink *s)
  * search ends early where --time or --tries say so, and what is left then is
  * written all the same.
  */
-static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
-		  struct frag_error *err)
+static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 {
+	const struct frag_loaded_trace *t = &s->traced;
 	bool failed, minimal;
 	int rc;
 
-	frag_time_begin(s->seconds);
-	rc = shrink_read_trace(s, trace, err);
-	rc = rc ? rc : make_head(s, trace, err);
-	rc = rc ? rc : frag_devices_copy(&s->devices, s->head.devices, s->head.device_count, err);
+	frag_time_begin(s->run.seconds);
+	rc = shrink_read_trace(s, err);
+	rc = rc ? rc : make_head(s, err);
 	if (rc)
 		return rc;
-	frag_devices_override(&s->devices, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
-	if (s->total != UINT64_MAX)
-		rc = frag_devices_have_room(&s->devices, err);
-	if (rc)
-		return rc;
-	s->head.devices = s->devices.figures;
+	s->head.devices = t->devices.figures;
 	s->candidate = (struct frag_candidate){
-		.choice = &s->choice, .devices = s->devices.figures,
-		.device_count = s->devices.count, .stop = frag_interrupted,
+		.choice = t->choices, .devices = t->devices.figures,
+		.device_count = t->devices.count, .stop = frag_interrupted,
 	};
 	s->reduce.try = frag_candidate_try;
 	s->reduce.try_ctx = &s->candidate;
@@ -142,7 +134,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
 				 " makes the device smaller", frag_input_name(s->head.path),
-				 s->choice.text);
+				 t->choices->text);
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
 	if (!rc && !s->policy)
 		report_policy(s);
@@ -151,42 +143,20 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	return rc;
 }
 
-static int shrink_choose(struct shrink *s, const struct frag_trace *trace,
-			 struct frag_configured *configured, const struct frag_log *log,
-			 struct frag_error *err)
-{
-	int rc = frag_choose_policy(&s->choice, trace, log, err);
-
-	frag_configured_fini(configured);
-	return rc || frag_configured_init(configured, &s->choice, 1) ? rc : frag_fail_nomem(err);
-}
-
 /*
  * Settings in the trace are checked for the policy while it is read, as the trials
  * would each stumble over them.
  */
 static int shrink(struct shrink *s, const char *from, const char *to, struct frag_error *err)
 {
-	struct frag_configured configured;
-	const struct frag_trace_options options = {
-		.lenient = s->rewrite.lenient, .records = true, .meta = true,
-		.sized = s->total != UINT64_MAX,
-		.log = { .warn = frag_warn, .ctx = &s->rewrite.quiet },
-		.configured = frag_configured_next, .configured_ctx = &configured,
+	struct frag_taped_reading reading = {
+		.quiet = s->rewrite.quiet, .records = true, .meta = true, .capacity = true,
 	};
-	struct frag_trace *trace;
 	int rc;
 
-	if (!frag_configured_init(&configured, &s->choice, s->policy ? 1 : 0))
-		return frag_fail_nomem(err);
-	rc = frag_trace_open(&trace, from, &options, err);
-	if (!rc) {
-		if (!s->policy)
-			rc = shrink_choose(s, trace, &configured, &options.log, err);
-		rc = rc ? rc : reduce(s, trace, to, err);
-		frag_trace_close(trace);
-	}
-	frag_configured_fini(&configured);
+	s->run.lenient = s->rewrite.lenient;
+	rc = frag_taped_open(&s->traced, from, &s->run, frag_usual_policy, &reading, err);
+	rc = rc ? rc : reduce(s, to, err);
 	return frag_or_interrupted(rc, err);
 }
 
@@ -216,7 +186,7 @@ static void shrink_init(void *own)
 static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct shrink *s = own;
-	int rc = s->policy ? frag_choice_parse(&s->choice, s->policy, err) : 0;
+	int rc = s->policy ? frag_run_policy(&s->run, s->policy, err) : 0;
 
 	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
 	if (!rc && !s->rewrite.form->lossless)
@@ -229,9 +199,8 @@ static void shrink_fini(void *own)
 	struct shrink *s = own;
 
 	frag_reduce_fini(&s->reduce);
-	frag_devices_fini(&s->devices);
+	frag_taped_close(&s->traced, 1);
 	free(s->mark);
-	frag_choice_fini(&s->choice);
 }
 
 const struct frag_cmd frag_cmd_shrink = {
@@ -240,7 +209,7 @@ const struct frag_cmd frag_cmd_shrink = {
 	.args = "[options] IN OUT",
 	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,
-	.needs = FRAG_NEEDS_IN_OUT,
+	.needs = FRAG_NEEDS_IN_OUT | FRAG_NEEDS_RUN,
 	.size = sizeof(struct shrink),
 	.init = shrink_init,
 	.exec = shrink_exec,

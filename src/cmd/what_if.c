@@ -21,7 +21,6 @@ struct what_if {
 	char **texts;                   /* of each, as it was given */
 	uint32_t count, capacity, text_capacity;
 	struct frag_loaded_trace taped;        /* unchanged */
-	struct frag_taped_reading reading;
 	struct frag_tape_writer *as_it_is;      /* during reading; NULL: no simulation */
 	struct frag_trace *changed;
 	struct frag_tape *plain, *tape; /* unchanged, without initial segments; changed */
@@ -284,13 +283,13 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 /* The first events of the iterations. */
 static int find_iterations(struct what_if *w, struct frag_error *err)
 {
-	struct frag_run_options run = w->q.run;
+	struct frag_taped_reading reading = frag_taped_reading(&w->q.run);
 	struct frag_loaded_trace taped = { .trace = NULL };
 	int rc;
 
 	/* the second reading has the warnings */
-	run.quiet = true;
-	rc = frag_taped_read(&taped, w->q.paths, 1, &run, frag_usual_settings, err);
+	reading.quiet = true;
+	rc = frag_taped_read(&taped, w->q.paths, 1, &w->q.run, frag_usual_settings, &reading, err);
 	rc = rc ? rc : frag_iterations_begin(&w->iterations, taped.tape, err);
 	if (!rc && !w->iterations.count)
 		rc = frag_fail(err, FRAG_EUSAGE, "--empty-cache every-iteration: %s has no"
@@ -303,16 +302,8 @@ static int keep_batch(void *ctx, const struct frag_batch *batch, struct frag_err
 {
 	struct what_if *w = ctx;
 
-	frag_taped_show(&w->reading, frag_trace_info(w->taped.trace));
+	frag_taped_show(&w->q.reading, frag_trace_info(w->taped.trace));
 	return w->as_it_is ? frag_tape_write(w->as_it_is, batch, err) : 0;
-}
-
-static void what_if_warn(void *ctx, const char *message)
-{
-	struct what_if *w = ctx;
-
-	frag_progress_end(&w->reading.progress);
-	frag_warn(&w->q.run.quiet, message);
 }
 
 static int what_if_open(struct frag_question *q, struct frag_error *err)
@@ -324,7 +315,7 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 		.batch = keep_batch,
 		.stop = frag_interrupted,
 		.ctx = w,
-		.log = { .warn = what_if_warn, .ctx = w },
+		.log = { .warn = frag_taped_warn, .ctx = &q->reading },
 	};
 	int rc = asks_iterations(w) ? find_iterations(w, err) : 0;
 
@@ -332,10 +323,10 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 		return rc;
 	o.iterations = w->iterations.start;
 	o.iteration_count = w->iterations.count;
-	w->reading = (struct frag_taped_reading){
-		.quiet = w->q.run.quiet, .records = true, .meta = q->out != NULL, .tags = true,
-	};
-	rc = frag_taped_open(&w->taped, q->paths[0], &q->run, frag_usual_settings, &w->reading, err);
+	q->reading.records = true;
+	q->reading.meta = q->out != NULL;
+	q->reading.stacks = FRAG_STACKS_TOP;
+	rc = frag_taped_open(&w->taped, q->paths[0], &q->run, frag_usual_settings, &q->reading, err);
 	return rc ? rc : frag_changed_open(&w->changed, w->taped.trace, &o, err);
 }
 
@@ -390,13 +381,13 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 		tape = frag_tape_writer_new(w->changed, 0);
 		rc = w->as_it_is && tape ? 0 : frag_fail_nomem(err);
 	}
-	frag_progress_begin(&w->reading.progress, !w->q.run.quiet);
+	frag_progress_begin(&q->reading.progress, !w->q.run.quiet);
 	do {
 		rc = rc ? rc : frag_trace_next(w->changed, &batch, err);
 		if (!rc && batch.count)
 			rc = one_batch(&batch, sink, tape, err);
 	} while (!rc && batch.count);
-	frag_progress_end(&w->reading.progress);
+	frag_progress_end(&q->reading.progress);
 	if (!rc && tape) {
 		w->taped.tape = frag_tape_finish(w->as_it_is);
 		w->tape = frag_tape_finish(tape);
