@@ -170,3 +170,12 @@ bool frag_parse_count(const char *text, size_t length, uint64_t *out)
 
 	return parse_digits(&p, text + length, out) && p == text + length && *out < FRAG_SIZE_LIMIT;
 }
+
+uint32_t frag_text_among(struct frag_text text, const char *const *words)
+{
+	uint32_t i = 0;
+
+	while (words[i] && !frag_text_equals(text, words[i]))
+		i++;
+	return i;
+}

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "fragsim/error.h"
 
 #define FRAG_SIZE_LIMIT (UINT64_C(1) << 53)     /* sizes, ids, ordinals are below */
 
@@ -23,5 +26,13 @@ const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_
 
 /* Decimal digits only, the value below 2^53. */
 bool frag_parse_count(const char *text, size_t length, uint64_t *out);
+
+static inline bool frag_text_equals(struct frag_text text, const char *word)
+{
+	return strlen(word) == text.length && memcmp(word, text.text, text.length) == 0;
+}
+
+/* Which of the words the text is; a NULL ends them, and its index is that of any other text. */
+uint32_t frag_text_among(struct frag_text text, const char *const *words);
 
 #endif

@@ -1,12 +1,18 @@
-/* json_scan.c - JSON tokens, strictly as RFC 8259, out of a window of bytes. */
+/* json_scan.c - JSON tokens, strictly as RFC 8259, and a document part by part. */
 #include "input/json_scan.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/c_locale.h"
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/word64.h"
+
+#define EXCERPT 40              /* the bytes of a value that messages show */
 
 const char *frag_scan_bad(struct frag_scan *s, const char *p, const char *text)
 {
@@ -25,31 +31,13 @@ const char *frag_scan_spaces(struct frag_scan *s, const char *p)
 	return p;
 }
 
-/* Unicode 3.9, table 3-7. The window's slack of zeros lets it look ahead. */
+/* The window's slack of zeros lets it look ahead. */
 uint32_t frag_utf8_length(const unsigned char *p)
 {
-	unsigned low = 0x80, high = 0xbf;
-	uint32_t more;
+	const char *begin = (const char *)p, *end = begin;
 
-	if (p[0] >= 0xc2 && p[0] <= 0xdf) {
-		more = 1;
-	} else if (p[0] >= 0xe0 && p[0] <= 0xef) {
-		more = 2;
-		low = p[0] == 0xe0 ? 0xa0 : 0x80;
-		high = p[0] == 0xed ? 0x9f : 0xbf;
-	} else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-		more = 3;
-		low = p[0] == 0xf0 ? 0x90 : 0x80;
-		high = p[0] == 0xf4 ? 0x8f : 0xbf;
-	} else {
-		return 0;
-	}
-	if (p[1] < low || p[1] > high)
-		return 0;
-	for (uint32_t i = 2; i <= more; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return more + 1;
+	frag_code_point(&end, begin + 4);
+	return end - begin > 1 ? (uint32_t)(end - begin) : 0;
 }
 
 bool frag_utf8_is(const unsigned char *p, uint64_t n)
@@ -377,4 +365,184 @@ const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
 		if (!p)
 			return NULL;
 	}
+}
+
+const char *frag_scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
+{
+	if (*p != '"')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	p = frag_scan_string(s, p + 1, name);
+	p = p ? frag_scan_space(s, p) : NULL;
+	if (p && *p != ':')
+		return frag_scan_bad(s, p, "a colon is expected here");
+	return p ? frag_scan_space(s, p + 1) : NULL;
+}
+
+const char *frag_scan_next(struct frag_scan *s, const char *p, char bracket, bool *end)
+{
+	p = p ? frag_scan_space(s, p) : NULL;
+	if (!p)
+		return NULL;
+	*end = *p == bracket;
+	if (*end)
+		return p + 1;
+	if (*p != ',')
+		return frag_scan_bad(s, p, bracket == '}' ? "a comma or } is expected here"
+							  : "a comma or ] is expected here");
+	return frag_scan_space(s, p + 1);
+}
+
+const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
+{
+	uint32_t n = 0;
+
+	while (n < EXCERPT && p + n < s->end && (n == 0 || !strchr(",}]\r\n", p[n]))) {
+		buf[n] = p[n] >= 0x20 && p[n] < 0x7f ? p[n] : '?';
+		n++;
+	}
+	buf[n] = '\0';
+	return buf;
+}
+
+int frag_document_init(struct frag_document *d, struct frag_input *in, struct frag_error *err)
+{
+	*d = (struct frag_document){ .in = *in, .scratch_size = in->capacity };
+	d->scratch = malloc(d->scratch_size);
+	if (d->scratch)
+		return 0;
+	frag_document_fini(d);
+	return frag_fail_nomem(err);
+}
+
+void frag_document_fini(struct frag_document *d)
+{
+	frag_input_close(&d->in);
+	free(d->scratch);
+	d->scratch = NULL;
+}
+
+int frag_document_bad(struct frag_document *d, const char *at, const char *text,
+		      struct frag_error *err)
+{
+	char where[512];
+
+	frag_input_where(&d->in, (size_t)(at - d->in.buf), d->by_line, where, sizeof(where));
+	if (d->in_events)
+		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s", where, d->step,
+				 text);
+	return frag_fail(err, FRAG_ETRACE, "%s: %s", where, text);
+}
+
+/* The scratch follows in size. */
+int frag_document_fill(struct frag_document *d, struct frag_error *err)
+{
+	int rc = frag_input_fill(&d->in, d->at, err);
+
+	d->at = 0;
+	if (rc >= 0 && d->scratch_size < d->in.capacity) {
+		free(d->scratch);
+		d->scratch_size = d->in.capacity;
+		d->scratch = malloc(d->scratch_size);
+		if (!d->scratch)
+			return frag_fail_nomem(err);
+	}
+	return rc;
+}
+
+void frag_document_aim(struct frag_document *d, bool one_line)
+{
+	d->scan = (struct frag_scan){
+		.end = d->in.buf + d->in.end, .scratch = d->scratch, .one_line = one_line,
+	};
+}
+
+int frag_document_go_on(struct frag_document *d, struct frag_error *err)
+{
+	int rc;
+
+	if (d->nomem)
+		return frag_fail_nomem(err);
+	if (d->wrong_at)
+		return frag_document_bad(d, d->wrong_at, d->wrong, err);
+	if (d->scan.fail == FRAG_SCAN_BAD)
+		return frag_document_bad(d, d->scan.fail_at, d->scan.fail_text, err);
+	rc = d->in.eof ? 0 : frag_document_fill(d, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return frag_document_bad(d, d->in.buf + d->in.end, "truncated: the input ends here", err);
+}
+
+/*
+ * A scan that reaches the end of the window returns NULL; the window then moves or grows, and
+ * the part is scanned again from its start.
+ */
+int frag_document_part(struct frag_document *d,
+		       const char *(*scan)(void *ctx, struct frag_scan *s, const char *p),
+		       void *ctx, struct frag_error *err)
+{
+	FRAG_ASSERT(d->at <= d->in.end);
+	for (;;) {
+		const char *p;
+		int rc;
+
+		frag_document_aim(d, false);
+		p = scan(ctx, &d->scan, d->in.buf + d->at);
+		if (p) {
+			d->at = (size_t)(p - d->in.buf);
+			return 0;
+		}
+		rc = frag_document_go_on(d, err);
+		if (rc)
+			return rc;
+	}
+}
+
+int frag_document_space(struct frag_document *d, struct frag_error *err)
+{
+	for (;;) {
+		int rc;
+
+		frag_document_aim(d, false);
+		d->at = (size_t)(frag_scan_space(&d->scan, d->in.buf + d->at) - d->in.buf);
+		if (d->at < d->in.end)
+			return 1;
+		rc = d->in.eof ? 0 : frag_document_fill(d, err);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+int frag_document_end(struct frag_document *d, const char *whole, struct frag_error *err)
+{
+	char text[64];
+	int rc = frag_document_space(d, err);
+
+	if (rc <= 0)
+		return rc;
+	snprintf(text, sizeof(text), "bytes after the end of the %s", whole);
+	return frag_document_bad(d, d->in.buf + d->at, text, err);
+}
+
+const char *frag_document_wrong(struct frag_document *d, const char *at, const char *format, ...)
+{
+	va_list args;
+
+	d->wrong_at = at;
+	va_start(args, format);
+	frag_vsnprintf(d->wrong, sizeof(d->wrong), format, args);
+	va_end(args);
+	return NULL;
+}
+
+const char *frag_document_mistyped(struct frag_document *d, const char *at, const char *name,
+				   const char *required)
+{
+	char value[64];
+
+	if (d->scan.fail != FRAG_SCAN_FINE)
+		return NULL;
+	if (at == d->scan.end)  /* the value is yet to come */
+		return frag_scan_bad(&d->scan, at, "");
+	return frag_document_wrong(d, at, "member \"%s\": %s is required, not %s", name, required,
+				   frag_excerpt(&d->scan, at, value));
 }

@@ -1,5 +1,6 @@
 /*
- * json_scan.h - JSON tokens, strictly as RFC 8259, out of a window of bytes.
+ * json_scan.h - JSON tokens, strictly as RFC 8259, out of a window of bytes, and a large document,
+ * part by part through the window.
  *
  * Each function takes the place where a token begins and returns the place after it. On NULL,
  * the scan's `fail` is MORE when the window is too short, or describes the error and its place.
@@ -16,6 +17,7 @@
 
 #include "base/word64.h"
 #include "fragsim/error.h"
+#include "input/input.h"
 
 #define FRAG_DEPTH_MAX 64
 
@@ -134,5 +136,71 @@ static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 
 /* Any value, itself at this depth (the outermost value is at depth 1). Needs no scratch. */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth);
+
+/* "name": up to the value. NULL as the scanner. */
+const char *frag_scan_name(struct frag_scan *s, const char *p, struct frag_text *name);
+
+/*
+ * After a value: past the comma to the next one, or with *end to after the
+ * bracket. NULL as the scanner.
+ */
+const char *frag_scan_next(struct frag_scan *s, const char *p, char bracket, bool *end);
+
+/* What is at p, at most 40 bytes of it, for a message. */
+const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64]);
+
+/*
+ * A function of the caller scans one part of a document (a member, an element). Where the window
+ * ends inside a part, the window moves on and the part is scanned again from its start. So each
+ * part must fit the window, but the document need not.
+ */
+struct frag_document {
+	struct frag_input in;
+	struct frag_scan scan;
+	char *scratch;
+	size_t scratch_size;
+	size_t at;              /* the window is used up to here */
+	bool by_line;           /* messages name lines, also where there is one */
+	bool in_events;         /* messages name the event: */
+	uint64_t step;          /* events so far */
+	bool nomem;             /* set by a part that ran out of memory */
+	const char *wrong_at;   /* set by a part that is good JSON and yet no good: where */
+	char wrong[320];        /* and why */
+};
+
+/* Takes the input over, also on failure. */
+int  frag_document_init(struct frag_document *d, struct frag_input *in, struct frag_error *err);
+void frag_document_fini(struct frag_document *d);
+
+/*
+ * Scans one part: from d->at on, to after it. scan returns the place after the
+ * part, or NULL as the scanner does, or with nomem or wrong_at set. What it notes
+ * must bear being noted again.
+ */
+int frag_document_part(struct frag_document *d,
+		       const char *(*scan)(void *ctx, struct frag_scan *s, const char *p),
+		       void *ctx, struct frag_error *err);
+
+/* The steps of that: the scanner over the present window; */
+void frag_document_aim(struct frag_document *d, bool one_line);
+/* the window moves on to d->at (1, or 0 at the end of the input); */
+int frag_document_fill(struct frag_document *d, struct frag_error *err);
+/* after a scan that stopped: 0 where there is more input now, else why it stopped. */
+int frag_document_go_on(struct frag_document *d, struct frag_error *err);
+/* -FRAG_ETRACE with the place. */
+int frag_document_bad(struct frag_document *d, const char *at, const char *text,
+		      struct frag_error *err);
+
+/* Moves d->at past white space: 1; 0 at the end of the input. */
+int frag_document_space(struct frag_document *d, struct frag_error *err);
+/* Nothing but white space may follow: what is the whole of which this was the end. */
+int frag_document_end(struct frag_document *d, const char *whole, struct frag_error *err);
+
+/* Notes why a part is no good; NULL, for the part to return. */
+const char *frag_document_wrong(struct frag_document *d, const char *at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same of a member whose value is not what it should be, unless the scanner says why. */
+const char *frag_document_mistyped(struct frag_document *d, const char *at, const char *name,
+				   const char *required);
 
 #endif

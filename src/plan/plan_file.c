@@ -11,7 +11,7 @@
 #include "base/output_path.h"
 #include "base/parse.h"
 #include "base/c_locale.h"
-#include "input/document.h"
+#include "input/json_scan.h"
 #include "input/csv_lines.h"
 #include "input/full_input.h"
 

@@ -67,19 +67,18 @@ static bool fsb_header_take_size(struct frag_fsb_cursor *c, uint64_t *out)
 	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
 }
 
-static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c)
+static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c, bool *nomem)
 {
 	struct frag_device_figures *d;
 	uint64_t length;
 
-	h->nomem = !frag_grow(&h->devices, &h->device_capacity,
-				     (uint64_t)h->device_count + 1,
-				     sizeof(*h->devices));
-	if (h->nomem)
+	*nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
+			    sizeof(*h->devices));
+	if (*nomem)
 		return false;
 	d = &h->devices[h->device_count++];
 	*d = (struct frag_device_figures){ .name = NULL };
-	return take_optional(c, &d->name, &length, &h->nomem)
+	return take_optional(c, &d->name, &length, nomem)
 	       && (!d->name || strlen(d->name) == length) && fsb_header_take_size(c, &d->total)
 	       && fsb_header_take_size(c, &d->context) && fsb_header_take_size(c, &d->other)
 	       && fsb_header_take_size(c, &d->granularity) && d->granularity != 0;
@@ -102,7 +101,7 @@ static int fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h, str
 	struct frag_fsb_cursor c;
 	uint64_t version, devices, length = 0;
 	uint32_t kind, bytes;
-	bool good = true;
+	bool good = true, nomem = false;
 	int rc = frag_fsb_next(b, &kind, &bytes, err);
 
 	if (rc < 0)
@@ -120,11 +119,11 @@ static int fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h, str
 		return frag_fsb_damaged(b, err, "%" PRIu64 " devices, not 1 to %d", devices,
 			       FRAG_DEVICES_MAX);
 	for (uint64_t i = 0; i < devices && good; i++)
-		good = take_device(h, &c);
-	good = good && take_optional(&c, &h->meta, &length, &h->nomem)
+		good = take_device(h, &c, &nomem);
+	good = good && take_optional(&c, &h->meta, &length, &nomem)
 	       && (!h->meta || good_meta(h->meta, length));
 	h->meta_length = (uint32_t)length;
-	if (h->nomem)
+	if (nomem)
 		return frag_fail_nomem(err);
 	if (!good || c.p != c.end)
 		return frag_fsb_damaged(b, err, "a header that is not well-formed");

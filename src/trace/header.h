@@ -21,11 +21,8 @@ struct frag_header {
 	uint32_t members;       /* enum frag_header_member */
 	struct frag_device_figures *devices;
 	uint32_t device_count, device_capacity;
-	bool nomem;
 	char *meta;             /* the text in the file; NULL: none */
 	uint32_t meta_length;
-	const char *wrong_at;   /* where a member is no good; NULL: none */
-	char wrong[320];        /* and why */
 };
 
 void frag_header_fini(struct frag_header *h);
@@ -39,9 +36,9 @@ const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *membe
 /*
  * Members of an object from p on, up to its closing brace, or up to the bracket
  * that opens `events`, where FRAG_HEADER_EVENTS is then set: returns the place
- * after brace or bracket. NULL as the scanner, or with wrong_at set.
+ * after brace or bracket. NULL as a part of a document.
  */
-const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const char *p);
+const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p);
 
 /* One device with all defaults, where none was given. False: out of memory. */
 bool frag_header_complete(struct frag_header *h);

@@ -14,7 +14,8 @@
 #include "base/array_grow.h"
 #include "base/format.h"
 #include "base/hash.h"
-#include "input/document.h"
+#include "base/parse.h"
+#include "input/json_scan.h"
 #include "trace/event_buffer.h"
 #include "trace/record_scan.h"
 
@@ -43,20 +44,10 @@ struct frag_kineto_event {
 
 #define FRAG_KINETO_DEVICES_MAX 1024
 
-static bool kineto_is(struct frag_text t, const char *word)
-{
-	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
-}
-
-enum { HAS_BYTES = 1 << 0, HAS_ADDR = 1 << 1, HAS_TYPE = 1 << 2, HAS_DEVICE = 1 << 3,
-       HAS_ALLOCATED = 1 << 4 };
-
-static const struct {
-	const char *name;
-	uint32_t bit;
-} args[] = {
-	{ "Bytes", HAS_BYTES }, { "Addr", HAS_ADDR }, { "Device Type", HAS_TYPE },
-	{ "Device Id", HAS_DEVICE }, { "Total Allocated", HAS_ALLOCATED },
+/* The members of args that count: those before ARG_ALLOCATED are required. */
+enum { ARG_BYTES, ARG_ADDR, ARG_TYPE, ARG_DEVICE, ARG_ALLOCATED, ARGS };
+static const char *const arg_names[ARGS + 1] = {
+	"Bytes", "Addr", "Device Type", "Device Id", "Total Allocated",
 };
 
 /* An integer of 64 bits, with a sign or without; NULL without a fail where it is none. */
@@ -80,19 +71,6 @@ static const char *scan_wide(const char *p, bool *negative, uint64_t *out)
 	return p;
 }
 
-static const char *kineto_mistyped(struct frag_document *d, struct frag_scan *s, const char *at,
-				   const char *name, const char *wanted)
-{
-	char value[64];
-
-	if (s->fail != FRAG_SCAN_FINE)
-		return NULL;
-	if (at == s->end)
-		return frag_scan_bad(s, at, "");
-	return frag_document_wrong(d, at, "member \"%s\": %s is required, not %s", name, wanted,
-				   frag_excerpt(s, at, value));
-}
-
 /* One member of args that counts. */
 static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const char *p,
 			    uint32_t which, struct frag_kineto_event *ev)
@@ -104,26 +82,26 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	if (q == s->end)        /* more digits may follow */
 		return frag_scan_bad(s, q, "");
 	if (!q)
-		return kineto_mistyped(d, s, p, args[which].name, "an integer");
-	switch (args[which].bit) {
-	case HAS_BYTES:
+		return frag_document_mistyped(d, p, arg_names[which], "an integer");
+	switch (which) {
+	case ARG_BYTES:
 		if (value >> 53)
-			return kineto_mistyped(d, s, p, "Bytes", "a size below 2^53");
+			return frag_document_mistyped(d, p, "Bytes", "a size below 2^53");
 		ev->bytes = value;
 		ev->is_free = negative;
 		break;
-	case HAS_ADDR:
+	case ARG_ADDR:
 		/* the high half of the address space may be written as a negative number */
 		ev->address = negative ? 0 - value : value;
 		break;
-	case HAS_TYPE:
+	case ARG_TYPE:
 		if (negative || value > 255)
-			return kineto_mistyped(d, s, p, "Device Type", "a number from 0 to 255");
+			return frag_document_mistyped(d, p, "Device Type", "a number from 0 to 255");
 		ev->type = value;
 		break;
-	case HAS_DEVICE:
+	case ARG_DEVICE:
 		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MAX)
-			return kineto_mistyped(d, s, p, "Device Id", "-1, or a number below 1024");
+			return frag_document_mistyped(d, p, "Device Id", "-1, or a number below 1024");
 		ev->device = negative ? 0 : value;
 		break;
 	default:
@@ -133,7 +111,7 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	return q;
 }
 
-/* The first four of the table are required, but a failed request has no address. */
+/* A failed request has no address. */
 static const char *scan_args(struct frag_document *d, struct frag_scan *s, const char *begin,
 			     uint32_t depth, struct frag_kineto_event *ev)
 {
@@ -142,22 +120,19 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	bool end;
 
 	if (*p != '{')
-		return kineto_mistyped(d, s, p, "args", "an object");
+		return frag_document_mistyped(d, p, "args", "an object");
 	p = frag_scan_space(s, p + 1);
 	end = p && *p == '}';
 	while (p && !end) {
 		struct frag_text name;
 		const char *value = frag_scan_name(s, p, &name);
-		uint32_t which = 0;
+		uint32_t which = value ? frag_text_among(name, arg_names) : ARGS;
 
-		while (value && which < sizeof(args) / sizeof(args[0])
-		       && !kineto_is(name, args[which].name))
-			which++;
-		if (value && which < sizeof(args) / sizeof(args[0])) {
-			if (seen & args[which].bit)
+		if (value && which < ARGS) {
+			if (seen & 1U << which)
 				return frag_document_wrong(d, p, "member \"%s\" is specified more than once",
-							   args[which].name);
-			seen |= args[which].bit;
+							   arg_names[which]);
+			seen |= 1U << which;
 			value = scan_arg(d, s, value, which, ev);
 		} else if (value) {
 			value = frag_scan_skip(s, value, depth + 1);
@@ -166,11 +141,10 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	}
 	if (!p)
 		return NULL;
-	for (uint32_t i = 0; i < 4; i++)
-		if (!(seen & args[i].bit)
-		    && (args[i].bit != HAS_ADDR || ev->kind != FRAG_KINETO_OOM))
+	for (uint32_t i = 0; i < ARG_ALLOCATED; i++)
+		if (!(seen & 1U << i) && (i != ARG_ADDR || ev->kind != FRAG_KINETO_OOM))
 			return frag_document_wrong(d, begin, "member \"%s\" of a memory event is"
-						   " missing", args[i].name);
+						   " missing", arg_names[i]);
 	return p;
 }
 
@@ -212,23 +186,23 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 					   const char *p, struct frag_text name, uint32_t depth,
 					   struct outside *o, struct frag_kineto_event *ev)
 {
-	struct frag_text *text = kineto_is(name, "name")  ? &o->name
-				 : kineto_is(name, "cat") ? &o->category
-				 : kineto_is(name, "ph")  ? &o->phase
+	struct frag_text *text = frag_text_equals(name, "name")  ? &o->name
+				 : frag_text_equals(name, "cat") ? &o->category
+				 : frag_text_equals(name, "ph")  ? &o->phase
 							  : NULL;
 	const char *q;
 
 	if (text && *p == '"')
 		return frag_scan_string(s, p + 1, text);
-	if (kineto_is(name, "ts") || kineto_is(name, "dur")) {
+	if (frag_text_equals(name, "ts") || frag_text_equals(name, "dur")) {
 		q = scan_double(s, p, name.length == 2 ? &ev->t : &ev->duration);
 		o->has_t = o->has_t || name.length == 2;
 		return q ? q
-			 : kineto_mistyped(d, s, p, name.length == 2 ? "ts" : "dur", "a number");
+			 : frag_document_mistyped(d, p, name.length == 2 ? "ts" : "dur", "a number");
 	}
-	if (kineto_is(name, "tid"))
+	if (frag_text_equals(name, "tid"))
 		return scan_thread(s, p, ev);
-	if (kineto_is(name, "args"))
+	if (frag_text_equals(name, "args"))
 		o->args = p;
 	return frag_scan_skip(s, p, depth + 1);
 }
@@ -237,14 +211,14 @@ static enum frag_kineto_kind kind_of(const struct outside *o)
 {
 	if (!o->name.text || !o->phase.text)
 		return FRAG_KINETO_OTHER;
-	if (kineto_is(o->phase, "i"))
-		return kineto_is(o->name, "[memory]")	     ? FRAG_KINETO_MEMORY
-		       : kineto_is(o->name, "[OutOfMemory]") ? FRAG_KINETO_OOM
+	if (frag_text_equals(o->phase, "i"))
+		return frag_text_equals(o->name, "[memory]")	     ? FRAG_KINETO_MEMORY
+		       : frag_text_equals(o->name, "[OutOfMemory]") ? FRAG_KINETO_OOM
 							     : FRAG_KINETO_OTHER;
-	if (!kineto_is(o->phase, "X") || !o->category.text)
+	if (!frag_text_equals(o->phase, "X") || !o->category.text)
 		return FRAG_KINETO_OTHER;
-	return kineto_is(o->category, "cpu_op")		   ? FRAG_KINETO_OP
-	       : kineto_is(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION
+	return frag_text_equals(o->category, "cpu_op")		   ? FRAG_KINETO_OP
+	       : frag_text_equals(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION
 							   : FRAG_KINETO_OTHER;
 }
 
@@ -360,8 +334,7 @@ static const char *kineto_scan_member(void *ctx, struct frag_scan *s, const char
 	p = p ? frag_scan_name(s, p, &name) : NULL;
 	if (!p)
 		return NULL;
-	if (name.length != strlen("traceEvents")
-	    || memcmp(name.text, "traceEvents", name.length) != 0) {
+	if (!frag_text_equals(name, "traceEvents")) {
 		p = frag_scan_skip(s, p, 2);
 		k->begun = k->begun || p;
 		return p;
@@ -473,7 +446,7 @@ static int kineto_read_document(struct kineto *k, struct frag_error *err)
 		rc = rc ? rc : kineto_afford(k, err);
 		k->has_event = false;
 	}
-	rc = rc ? rc : frag_document_end(&k->doc, err);
+	rc = rc ? rc : frag_document_end(&k->doc, "document", err);
 	if (!rc && !k->had_events)
 		rc = frag_fail(err, FRAG_ETRACE, "%s: member \"traceEvents\" is missing: this is no"
 			       " profiler's trace", k->doc.in.path);

@@ -7,8 +7,6 @@
  */
 #include "trace/reader.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +16,11 @@
 enum form { LINES, OBJECT };
 
 struct native {
-	struct frag_input in;
-	struct frag_scan scan;
-	char *scratch;
-	size_t scratch_size;
-	size_t at;              /* the window is used up to here */
-	size_t last;            /* where the last record or trouble begins */
-	uint64_t records;       /* given so far, flawed ones among them */
-	bool in_events;         /* trouble now is that of an event */
+	struct frag_document doc;       /* its step: records given so far, flawed ones too */
 	struct frag_header header;
+	struct frag_header before;      /* without what an attempt at members after the events added */
+	struct frag_header tail;        /* those members, once the events are read */
+	size_t begin;                   /* where the last part that was scanned begins */
 	enum form form;
 	bool reading;           /* events have been asked for */
 	bool begun;             /* an element of the array, or an event, was seen */
@@ -40,7 +34,7 @@ struct native {
 
 static const char *here(struct native *n)
 {
-	return n->in.buf + n->at;
+	return n->doc.in.buf + n->doc.at;
 }
 
 /* White space within a line. */
@@ -49,198 +43,127 @@ static inline bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The scanner over the present window. */
-static void ndjson_reader_aim(struct native *n, bool one_line)
-{
-	n->scan = (struct frag_scan){
-		.end = n->in.buf + n->in.end, .scratch = n->scratch, .one_line = one_line,
-	};
-}
-
-/* Moves the window on to n->at; the scratch follows in size. 1, 0 at eof, or an error. */
-static int ndjson_reader_refill(struct native *n, struct frag_error *err)
-{
-	int rc = frag_input_fill(&n->in, n->at, err);
-
-	n->at = n->last = 0;
-	if (rc >= 0 && n->scratch_size < n->in.capacity) {
-		free(n->scratch);
-		n->scratch_size = n->in.capacity;
-		n->scratch = malloc(n->scratch_size);
-		if (!n->scratch) {
-			n->scratch_size = 0;
-			return frag_fail_nomem(err);
-		}
-	}
-	return rc;
-}
-
 static void native_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	struct native *n = state;
 
-	frag_input_where(&n->in, (size_t)at, n->form == LINES && n->begun, buf, size);
+	frag_input_where(&n->doc.in, (size_t)at, n->doc.by_line, buf, size);
 }
 
-static int ndjson_reader_bad_at(struct native *n, const char *at, const char *text,
-				struct frag_error *err)
+/* An event was seen. */
+static void native_begun(struct native *n)
 {
-	char where[512];
-
-	n->last = (size_t)(at - n->in.buf);
-	native_where(n, n->last, where, sizeof(where));
-	if (n->in_events)
-		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s", where, n->records,
-				 text);
-	return frag_fail(err, FRAG_ETRACE, "%s: %s", where, text);
-}
-
-/* After a scan that stopped: more input (1), or why not. */
-static int ndjson_reader_go_on(struct native *n, struct frag_error *err)
-{
-	int rc;
-
-	if (n->header.nomem)
-		return frag_fail_nomem(err);
-	if (n->header.wrong_at)
-		return ndjson_reader_bad_at(n, n->header.wrong_at, n->header.wrong, err);
-	if (n->scan.fail == FRAG_SCAN_BAD)
-		return ndjson_reader_bad_at(n, n->scan.fail_at, n->scan.fail_text, err);
-	if (!n->in.eof) {
-		rc = ndjson_reader_refill(n, err);
-		if (rc)
-			return rc;
-	}
-	return ndjson_reader_bad_at(n, n->in.buf + n->in.end, "truncated: the input ends here",
-				    err);
-}
-
-static const char *skip_blank(struct native *n)
-{
-	ndjson_reader_aim(n, false);
-	return frag_scan_space(&n->scan, here(n));
-}
-
-/* Moves to the first byte that is not white space; 0 at the end of the input. */
-static int find_value(struct native *n, struct frag_error *err)
-{
-	for (;;) {
-		int rc;
-
-		n->at = (size_t)(skip_blank(n) - n->in.buf);
-		if (n->at < n->in.end)
-			return 1;
-		rc = n->in.eof ? 0 : ndjson_reader_refill(n, err);
-		if (rc < 0 || (rc == 0 && n->in.eof))
-			return rc;
-	}
+	n->begun = true;
+	n->doc.by_line = n->form == LINES;
 }
 
 /*
- * The first object's members, with the window as wide as that takes; n->at is
+ * The first object's members, with the window as wide as that takes; p is at
  * its brace. Where it is an event, only which members it has.
  */
-static int scan_header(struct native *n, size_t *end, struct frag_error *err)
+static const char *scan_first(void *ctx, struct frag_scan *s, const char *p)
 {
-	for (;;) {
-		const char *p;
-		uint32_t members;
-		int rc;
+	struct native *n = ctx;
+	uint32_t members;
+	const char *end;
 
-		frag_header_fini(&n->header);
-		ndjson_reader_aim(n, false);
-		p = frag_header_look(&n->scan, here(n) + 1, &members);
-		if (p && members & FRAG_HEADER_OP && !(members & FRAG_HEADER_FORMAT)) {
-			n->header.members = FRAG_HEADER_OP;
-		} else if (p) {
-			ndjson_reader_aim(n, false);          /* its names come a second time */
-			p = frag_header_scan(&n->header, &n->scan, here(n) + 1);
-		}
-		if (p) {
-			*end = (size_t)(p - n->in.buf);
-			return 0;
-		}
-		rc = ndjson_reader_go_on(n, err);
-		if (rc < 0)
-			return rc;
+	n->begin = (size_t)(p - n->doc.in.buf);
+	frag_header_fini(&n->header);
+	end = frag_header_look(s, p + 1, &members);
+	if (!end || !(members & FRAG_HEADER_OP) || members & FRAG_HEADER_FORMAT) {
+		s->scratch = n->doc.scratch;    /* its names come a second time */
+		return end ? frag_header_scan(&n->header, &n->doc, p + 1) : NULL;
 	}
+	n->header.members = FRAG_HEADER_OP;
+	return end;
 }
 
-/* Members after the events, p at their comma. */
+/* From the bracket that closed the events on: their object ends, or has more members. */
 static const char *scan_tail(struct native *n, struct frag_header *header, const char *p)
 {
-	if (*p != ',')
-		return frag_scan_bad(&n->scan, p, "a comma or } is expected here");
-	p = frag_scan_space(&n->scan, p + 1);
+	struct frag_scan *s = &n->doc.scan;
+
+	p = frag_scan_space(s, p);
 	if (*p == '}')
-		return frag_scan_bad(&n->scan, p, "a member's name is expected here");
-	return frag_header_scan(header, &n->scan, p);
+		return p + 1;
+	if (*p != ',')
+		return frag_scan_bad(s, p, "a comma or } is expected here");
+	p = frag_scan_space(s, p + 1);
+	if (*p == '}')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	return frag_header_scan(header, &n->doc, p);
 }
 
-/* JSON object: skips the events, checking only their syntax, and reads the members after them. */
+/* The same, where these members are the trace's: an attempt that the window cut drops its own. */
+static const char *scan_behind(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct native *n = ctx;
+
+	(void)s;
+	while (n->header.device_count > n->before.device_count)
+		free(n->header.devices[--n->header.device_count].name);
+	if (n->before.meta != n->header.meta)
+		free(n->header.meta);
+	n->header.meta = n->before.meta;
+	n->header.members = n->before.members;
+	return scan_tail(n, &n->header, p);
+}
+
+/* The same, after the events. */
+static const char *scan_end(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct native *n = ctx;
+
+	(void)s;
+	n->begin = (size_t)(p - n->doc.in.buf);
+	frag_header_fini(&n->tail);
+	return scan_tail(n, &n->tail, p);
+}
+
+/* An event, checking only its syntax, or their bracket. */
+static const char *skip_element(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct native *n = ctx;
+
+	p = frag_scan_space(s, p);
+	if (*p == ']') {
+		n->looked_behind = true;
+		return p + 1;
+	}
+	if (n->doc.step)
+		p = *p == ',' ? frag_scan_space(s, p + 1)
+			      : frag_scan_bad(s, p, "a comma or ] is expected here");
+	p = p ? frag_scan_skip(s, p, 3) : NULL;
+	/* a value at the window's end may go on: a number, say */
+	if (p == s->end)
+		return frag_scan_bad(s, p, "");
+	n->doc.step += p != NULL;
+	return p;
+}
+
+/* JSON object: skips the events, and reads the members after them. */
 static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 {
-	int rc;
+	int rc = 0;
 
-	n->in_events = true;
-	for (;;) {
-		const char *p;
-
-		ndjson_reader_aim(n, false);
-		p = frag_scan_space(&n->scan, here(n));
-		if (p && *p == ']') {
-			n->at = (size_t)(p + 1 - n->in.buf);
-			break;
-		}
-		if (p && n->records)
-			p = *p == ',' ? frag_scan_space(&n->scan, p + 1)
-				      : frag_scan_bad(&n->scan, p, "a comma or ] is expected here");
-		p = p ? frag_scan_skip(&n->scan, p, 3) : NULL;
-		/* a value at the window's end may go on: a number, say */
-		if (p && p == n->scan.end)
-			p = frag_scan_bad(&n->scan, p, "");
-		if (p) {
-			n->at = (size_t)(p - n->in.buf);
-			n->records++;
-			continue;
-		}
-		rc = ndjson_reader_go_on(n, err);
-		if (rc < 0)
-			return rc;
-	}
-	n->in_events = false;
-	n->records = 0;
-	for (;;) {
-		struct frag_header before = n->header;
-		const char *p;
-
-		ndjson_reader_aim(n, false);
-		p = frag_scan_space(&n->scan, here(n));
-		if (p && *p != '}')
-			p = scan_tail(n, &n->header, p);
-		if (p)
-			return 0;
-		if (n->scan.fail == FRAG_SCAN_MORE) { /* drops this attempt's members */
-			while (n->header.device_count > before.device_count)
-				free(n->header.devices[--n->header.device_count].name);
-			if (before.meta != n->header.meta)
-				free(n->header.meta);
-			n->header.meta = before.meta;
-			n->header.members = before.members;
-		}
-		rc = ndjson_reader_go_on(n, err);
-		if (rc < 0)
-			return rc;
-	}
+	n->doc.in_events = true;
+	while (!rc && !n->looked_behind)
+		rc = frag_document_part(&n->doc, skip_element, n, err);
+	if (rc)
+		return rc;
+	n->doc.in_events = false;
+	n->doc.step = 0;
+	n->before = n->header;
+	return frag_document_part(&n->doc, scan_behind, n, err);
 }
 
-static int check_header(struct native *n, struct frag_error *err)
+static int check_header(struct native *n, const char *at, struct frag_error *err)
 {
 	if (!(n->header.members & FRAG_HEADER_FORMAT))
-		return ndjson_reader_bad_at(
-			n, here(n), "member \"format\" is missing: this is no fragsim trace", err);
+		return frag_document_bad(&n->doc, at, "member \"format\" is missing: this is no"
+					 " fragsim trace", err);
 	if (!(n->header.members & FRAG_HEADER_VERSION))
-		return ndjson_reader_bad_at(n, here(n), "member \"version\" is missing", err);
+		return frag_document_bad(&n->doc, at, "member \"version\" is missing", err);
 	return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
 }
 
@@ -253,45 +176,41 @@ static bool has_all(const struct native *n)
 	uint32_t members = n->header.members;
 
 	return (members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE
-	       && (members & FRAG_HEADER_META || !n->any_meta || !n->in.rewindable);
+	       && (members & FRAG_HEADER_META || !n->any_meta || !n->doc.in.rewindable);
 }
 
-/* JSON object: n->at is after the bracket of `events`. */
+/* JSON object: the next byte is after the bracket of `events`. */
 static int begin_object(struct native *n, struct frag_error *err)
 {
-	uint32_t members = n->header.members;
 	struct frag_header whole;
-	size_t end;
 	int rc;
 
 	n->form = OBJECT;
 	if (has_all(n))
-		return check_header(n, err);
-	if (!n->in.rewindable) {
+		return check_header(n, here(n), err);
+	if (!n->doc.in.rewindable) {
 		n->open_header = true;
-		if ((members & ALL_BEFORE) != ALL_BEFORE)
-			return ndjson_reader_bad_at(n, here(n) - 1,
-				      "\"events\" precedes \"format\" or \"version\","
-				      " which only a file that can be read twice may do",
-				      err);
-		return check_header(n, err);
+		if ((n->header.members & ALL_BEFORE) != ALL_BEFORE)
+			return frag_document_bad(&n->doc, here(n) - 1,
+						 "\"events\" precedes \"format\" or \"version\","
+						 " which only a file that can be read twice may do",
+						 err);
+		return check_header(n, here(n), err);
 	}
 	rc = ndjson_reader_look_behind(n, err);
-	n->looked_behind = true;
-	rc = rc ? rc : check_header(n, err);
+	rc = rc ? rc : check_header(n, here(n), err);
 	if (rc)
 		return rc;
 	whole = n->header;
 	n->header = (struct frag_header){ .members = 0 };
-	n->at = n->last = 0;
-	if (!frag_input_rewind(&n->in))
-		rc = frag_fail(err, FRAG_ETRACE, "%s: cannot be read a second time", n->in.path);
-	rc = rc ? rc : find_value(n, err);
-	rc = rc < 0 ? rc : scan_header(n, &end, err);
+	n->doc.at = 0;
+	if (!frag_input_rewind(&n->doc.in))
+		rc = frag_fail(err, FRAG_ETRACE, "%s: cannot be read a second time",
+			       n->doc.in.path);
+	rc = rc ? rc : frag_document_space(&n->doc, err);
+	rc = rc < 0 ? rc : frag_document_part(&n->doc, scan_first, n, err);
 	frag_header_fini(&n->header);
 	n->header = whole;
-	if (!rc)
-		n->at = end;
 	return rc;
 }
 
@@ -300,99 +219,73 @@ static int end_header(struct native *n, struct frag_error *err)
 {
 	for (;;) {
 		const char *p = here(n);
-		int rc = 0;
+		int rc;
 
 		while (is_space(*p))
 			p++;
-		n->at = (size_t)(p - n->in.buf);
+		n->doc.at = (size_t)(p - n->doc.in.buf);
 		if (*p == '\n')
 			return 0;
-		if (n->at < n->in.end)
-			return ndjson_reader_bad_at(n, p, "bytes after the header on its line",
-						    err);
-		rc = n->in.eof ? 0 : ndjson_reader_refill(n, err);
-		if (rc < 0 || (rc == 0 && n->in.eof))
+		if (n->doc.at < n->doc.in.end)
+			return frag_document_bad(&n->doc, p, "bytes after the header on its line",
+						 err);
+		rc = n->doc.in.eof ? 0 : frag_document_fill(&n->doc, err);
+		if (rc < 0 || (rc == 0 && n->doc.in.eof))
 			return rc;
 	}
 }
 
 /*
  * The first object decides: with `events` it is the whole trace, otherwise a header on a
- * separate line. If it is an event there is no header, and n->at stays before it.
+ * separate line. If it is an event there is no header, and the event is still to be read.
  */
 static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 {
-	size_t end;
-	int rc = find_value(n, err);
+	int rc = frag_document_space(&n->doc, err);
 
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: empty: it has no events", n->in.path);
+		return frag_fail(err, FRAG_ETRACE, "%s: empty: it has no events", n->doc.in.path);
 	if (memcmp(here(n), "\xef\xbb\xbf", 3) == 0)
-		return ndjson_reader_bad_at(n, here(n), "not JSON: a byte order mark (EF BB BF)",
-					    err);
+		return frag_document_bad(&n->doc, here(n),
+					 "not JSON: a byte order mark (EF BB BF)", err);
 	if (*here(n) != '{')
-		return ndjson_reader_bad_at(
-			n, here(n),
-			"not JSON: a trace begins with {; fragsim-formats(5) lists what is read",
-			err);
-	rc = scan_header(n, &end, err);
+		return frag_document_bad(&n->doc, here(n), "not JSON: a trace begins with {;"
+					 " fragsim-formats(5) lists what is read", err);
+	rc = frag_document_part(&n->doc, scan_first, n, err);
 	if (rc)
 		return rc;
-	if (n->header.members & FRAG_HEADER_EVENTS) {
-		n->at = end;
+	if (n->header.members & FRAG_HEADER_EVENTS)
 		return begin_object(n, err);
-	}
 	n->form = LINES;
-	if (n->header.members == FRAG_HEADER_OP)        /* no header: every default applies */
+	if (n->header.members == FRAG_HEADER_OP) {      /* no header: every default applies */
+		n->doc.at = n->begin;
 		return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
-	rc = check_header(n, err);
-	n->at = end;
+	}
+	rc = check_header(n, n->doc.in.buf + n->begin, err);
 	return rc ? rc : end_header(n, err);
 }
 
 /* What may follow the closing bracket of the events: members, the brace, the end. */
 static int finish_object(struct native *n, struct frag_error *err)
 {
-	uint32_t before = n->header.members
-			| (n->header.members & ANY_DEVICE ? ANY_DEVICE : 0);
-	struct frag_header tail = { .members = 0 };
-	int rc = 0;
+	const uint32_t before = n->header.members
+				| (n->header.members & ANY_DEVICE ? ANY_DEVICE : 0);
+	const char *begin;
+	int rc;
 
-	n->in_events = false;
-	for (;;) {
-		const char *p;
-
-		frag_header_fini(&tail);
-		ndjson_reader_aim(n, false);
-		p = frag_scan_space(&n->scan, here(n));
-		if (p)
-			p = *p == '}' ? p + 1 : scan_tail(n, &tail, p);
-		n->header.wrong_at = tail.wrong_at;
-		memcpy(n->header.wrong, tail.wrong, sizeof(tail.wrong));
-		if (p) {
-			if (n->open_header && tail.members & ANY_DEVICE)
-				rc = ndjson_reader_bad_at(
-					n, here(n),
-					"\"device\" follows \"events\", which"
-					" only a file that can be read twice may do",
-					err);
-			else if (!n->looked_behind && tail.members & before)
-				rc = ndjson_reader_bad_at(
-					n, here(n), "a member of the trace is specified more than once", err);
-			n->at = (size_t)(p - n->in.buf);
-			break;
-		}
-		rc = ndjson_reader_go_on(n, err);
-		if (rc < 0)
-			break;
-		rc = 0;
-	}
-	frag_header_fini(&tail);
-	rc = rc ? rc : find_value(n, err);
-	if (rc == 1)
-		return ndjson_reader_bad_at(n, here(n), "bytes after the end of the trace", err);
+	n->doc.in_events = false;
+	rc = frag_document_part(&n->doc, scan_end, n, err);
+	begin = n->doc.in.buf + n->begin;
+	if (!rc && n->open_header && n->tail.members & ANY_DEVICE)
+		rc = frag_document_bad(&n->doc, begin, "\"device\" follows \"events\", which only a"
+				       " file that can be read twice may do", err);
+	else if (!rc && !n->looked_behind && n->tail.members & before)
+		rc = frag_document_bad(&n->doc, begin,
+				       "a member of the trace is specified more than once", err);
+	frag_header_fini(&n->tail);
+	rc = rc ? rc : frag_document_end(&n->doc, "trace", err);
 	n->ended = true;
 	return rc;
 }
@@ -413,42 +306,39 @@ static int native_refill(void *state, struct frag_error *err)
 		return finish_object(n, err);
 	/* a window with more than one event is not used up: it continues at the start of the
 	 * event after the last one returned */
-	if (n->reading && !n->in.eof)
-		rc = ndjson_reader_refill(n, err);
+	if (n->reading && !n->doc.in.eof)
+		rc = frag_document_fill(&n->doc, err);
 	if (rc < 0)
 		return rc;
 	/* events read with the header are returned before more input arrives */
-	n->reading = n->in_events = true;
-	ndjson_reader_aim(n, n->form == LINES);
+	n->reading = n->doc.in_events = true;
+	frag_document_aim(&n->doc, n->form == LINES);
 	return 1;
 }
 
 /* JSON object: moves to the next event's brace. 1; 0 where the window or the array ends. */
 static int next_element(struct native *n, struct frag_error *err)
 {
-	const char *p = frag_scan_space(&n->scan, here(n));
+	struct frag_scan *s = &n->doc.scan;
+	const char *p = frag_scan_space(s, here(n));
 
 	if (*p == ']' && !n->expect_event) {
-		n->at = (size_t)(p + 1 - n->in.buf);
+		n->doc.at = (size_t)(p + 1 - n->doc.in.buf);
 		n->closed = true;
 		return 0;
 	}
 	if (n->begun && !n->expect_event) {
 		if (*p != ',')
-			p = frag_scan_bad(&n->scan, p, "a comma or ] is expected here");
+			p = frag_scan_bad(s, p, "a comma or ] is expected here");
 		else
 			n->expect_event = true;
-		p = p ? frag_scan_space(&n->scan, p + 1) : NULL;
+		p = p ? frag_scan_space(s, p + 1) : NULL;
 	}
-	if (!p || p == n->scan.end) {
-		if (n->scan.fail == FRAG_SCAN_BAD || n->in.eof)
-			return ndjson_reader_go_on(n, err);
-		if (p)
-			n->at = (size_t)(p - n->in.buf);
-		return 0;
-	}
-	n->at = (size_t)(p - n->in.buf);
-	return 1;
+	if ((!p || p == s->end) && (s->fail == FRAG_SCAN_BAD || n->doc.in.eof))
+		return frag_document_go_on(&n->doc, err);
+	if (p)
+		n->doc.at = (size_t)(p - n->doc.in.buf);
+	return p && p < s->end;
 }
 
 /* NDJSON: skips blank lines. 1; 0 where the window or the input ends. */
@@ -458,14 +348,14 @@ static inline int ndjson_reader_next_line(struct native *n, struct frag_error *e
 
 	while ((unsigned char)*p <= ' ' && (*p == '\n' || is_space(*p)))
 		p++;
-	n->at = (size_t)(p - n->in.buf);
-	if (p < n->scan.end)
+	n->doc.at = (size_t)(p - n->doc.in.buf);
+	if (p < n->doc.scan.end)
 		return 1;
-	if (!n->in.eof)
+	if (!n->doc.in.eof)
 		return 0;
 	n->ended = true;
 	if (!n->begun)
-		return frag_fail(err, FRAG_ETRACE, "%s: a header and no events", n->in.path);
+		return frag_fail(err, FRAG_ETRACE, "%s: a header and no events", n->doc.in.path);
 	return 0;
 }
 
@@ -476,19 +366,19 @@ static inline const char *ndjson_reader_end_line(struct native *n, const char *p
 		p++;
 	if (*p == '\n')
 		return p + 1;
-	if (p == n->scan.end && n->in.eof)
+	if (p == n->doc.scan.end && n->doc.in.eof)
 		return p;
-	return frag_scan_bad(&n->scan, p, "bytes after the event on its line");
+	return frag_scan_bad(&n->doc.scan, p, "bytes after the event on its line");
 }
 
 /* The input ends within the last line, as after a killed program: the line can be omitted. */
 static int torn_line(struct native *n, const char **kind, struct frag_error *err)
 {
-	const int rc = ndjson_reader_go_on(n, err);
+	const int rc = frag_document_go_on(&n->doc, err);
 
 	if (rc == -FRAG_ETRACE) {
 		*kind = "a torn last line";
-		n->at = n->in.end;
+		n->doc.at = n->doc.in.end;
 	}
 	return rc;
 }
@@ -501,40 +391,39 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 		       struct frag_error *err)
 {
 	struct native *n = state;
-	struct frag_record_error flaw;
+	struct frag_scan *s = &n->doc.scan;
+	struct frag_record_error flaw;  /* large: its text is set with its kind */
 	const char *p;
 	int rc;
 
-	*kind = NULL;
+	*kind = flaw.kind = NULL;
 	if (n->ended || n->closed)
 		return 0;
 	rc = n->form == LINES ? ndjson_reader_next_line(n, err) : next_element(n, err);
 	if (rc != 1)
 		return rc;
-	n->last = n->at;
-	flaw.kind = NULL;
-	p = n->form == OBJECT ? frag_fast_scan_event(here(n), n->scan.end, rec) : NULL;
+	rec->at = n->doc.at;
+	p = n->form == OBJECT ? frag_fast_scan_event(here(n), s->end, rec) : NULL;
 	if (!p)
-		p = frag_record_scan(&n->scan, here(n), n->form == LINES ? 1 : 3, rec, &flaw);
+		p = frag_record_scan(s, here(n), n->form == LINES ? 1 : 3, rec, &flaw);
 	if (p && n->form == LINES)
 		p = ndjson_reader_end_line(n, p);
 	if (!p) {
-		if (n->scan.fail != FRAG_SCAN_BAD && n->in.eof && n->form == LINES)
+		if (s->fail != FRAG_SCAN_BAD && n->doc.in.eof && n->form == LINES)
 			return torn_line(n, kind, err);
-		if (n->scan.fail == FRAG_SCAN_BAD || n->in.eof)
-			return ndjson_reader_go_on(n, err);
-		n->scan.fail = FRAG_SCAN_FINE;  /* the next window begins with this event */
+		if (s->fail == FRAG_SCAN_BAD || n->doc.in.eof)
+			return frag_document_go_on(&n->doc, err);
+		s->fail = FRAG_SCAN_FINE;       /* the next window begins with this event */
 		return 0;
 	}
-	n->at = (size_t)(p - n->in.buf);
-	n->begun = true;
+	n->doc.at = (size_t)(p - n->doc.in.buf);
+	native_begun(n);
 	n->expect_event = false;
 	if (flaw.kind) {
 		*kind = flaw.kind;
-		ndjson_reader_bad_at(n, flaw.at, flaw.text, err);
+		frag_document_bad(&n->doc, flaw.at, flaw.text, err);
 	}
-	rec->at = n->last;
-	n->records++;
+	n->doc.step++;
 	return flaw.kind ? -FRAG_ETRACE : 1;
 }
 
@@ -547,10 +436,12 @@ static int native_many(void *state, struct frag_record *recs, uint32_t max, uint
 	int rc = 1;
 
 	for (*count = 0; *count < max && rc == 1;) {
-		usual = n->form == LINES ? frag_usual_lines(n->in.buf, &n->at, n->scan.end,
-							    recs + *count, max - *count) : 0;
-		n->records += usual;
-		n->begun = n->begun || usual;
+		usual = n->form == LINES ? frag_usual_lines(n->doc.in.buf, &n->doc.at,
+							    n->doc.scan.end, recs + *count,
+							    max - *count) : 0;
+		if (usual)
+			native_begun(n);
+		n->doc.step += usual;
 		*count += usual;
 		if (*count == max)
 			break;
@@ -565,12 +456,13 @@ static bool native_rewind(void *state)
 	struct native *n = state;
 	struct frag_error ignored;
 
-	if (!n->in.rewindable || !frag_input_rewind(&n->in))
+	if (!n->doc.in.rewindable || !frag_input_rewind(&n->doc.in))
 		return false;
 	frag_header_fini(&n->header);
-	n->at = n->last = 0;
-	n->records = 0;
-	n->begun = n->closed = n->ended = n->expect_event = n->in_events = false;
+	n->doc.at = 0;
+	n->doc.step = 0;
+	n->doc.by_line = n->doc.in_events = false;
+	n->begun = n->closed = n->ended = n->expect_event = false;
 	n->open_header = n->looked_behind = false;
 	return ndjson_reader_begin(n, &ignored) == 0;
 }
@@ -579,16 +471,16 @@ static void native_amount(void *state, uint64_t *read, uint64_t *total)
 {
 	const struct native *n = state;
 
-	frag_input_amount(&n->in, read, total);
+	frag_input_amount(&n->doc.in, read, total);
 }
 
 static void native_close(void *state)
 {
 	struct native *n = state;
 
-	frag_input_close(&n->in);
+	frag_document_fini(&n->doc);
 	frag_header_fini(&n->header);
-	free(n->scratch);
+	frag_header_fini(&n->tail);
 	free(n);
 }
 
@@ -615,20 +507,17 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 		frag_input_close(in);
 		return frag_fail_nomem(err);
 	}
-	n->in = *in;
 	n->any_meta = out->any_meta;
-	n->scratch = malloc(n->in.capacity);
-	n->scratch_size = n->in.capacity;
-	rc = n->scratch ? ndjson_reader_begin(n, err) : frag_fail_nomem(err);
+	rc = frag_document_init(&n->doc, in, err);
+	rc = rc ? rc : ndjson_reader_begin(n, err);
 	if (rc) {
 		native_close(n);
 		return rc;
 	}
-	n->last = n->at;
 	*out = (struct frag_reading){
 		.ops = &native_source,
 		.state = n,
-		.input = &n->in,
+		.input = &n->doc.in,
 		.form = n->form == LINES ? "lines" : "object",
 		.devices = n->header.devices,
 		.device_count = n->header.device_count,

@@ -21,7 +21,7 @@
 /* Inlined once for each usual member, so that the compiler resolves the choices by member. */
 #define ALWAYS __attribute__((always_inline))
 
-static const char *const member_names[MEMBERS] = {
+static const char *const member_names[MEMBERS + 1] = {
 	"op", "id", "size", "stream", "t", "tag", "device", "pool", "pending", "value", "name",
 };
 
@@ -56,7 +56,7 @@ static const uint32_t members_of[FRAG_OPS] = {
 	[FRAG_OP_END_POOL] = COMMON | FRAG_HAS_POOL,
 };
 
-static const char *const op_names[FRAG_OPS] = {
+static const char *const op_names[FRAG_OPS + 1] = {
 	"alloc", "free", "complete", "record_stream", "sync", "empty_cache", "set_fraction",
 	"configure", "mark", "release_pool", "begin_pool", "end_pool",
 };
@@ -69,14 +69,11 @@ const char *frag_op_name(enum frag_op op)
 
 bool frag_op_parse(struct frag_text name, enum frag_op *op)
 {
-	for (uint32_t i = 0; i < FRAG_OPS; i++) {
-		if (strlen(op_names[i]) == name.length
-		    && memcmp(op_names[i], name.text, name.length) == 0) {
-			*op = (enum frag_op)i;
-			return true;
-		}
-	}
-	return false;
+	const uint32_t i = frag_text_among(name, op_names);
+
+	if (i < FRAG_OPS)
+		*op = (enum frag_op)i;
+	return i < FRAG_OPS;
 }
 
 /* What is wrong with a record's members so far; at: where, for each bit. */
@@ -85,18 +82,6 @@ struct flaws {
 	const char *at[MEMBERS];
 	struct frag_text op;    /* where it is unknown */
 };
-
-const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
-{
-	uint32_t n = 0;
-
-	while (n < EXCERPT && p + n < s->end && (n == 0 || !strchr(",}]\r\n", p[n]))) {
-		buf[n] = p[n] >= 0x20 && p[n] < 0x7f ? p[n] : '?';
-		n++;
-	}
-	buf[n] = '\0';
-	return buf;
-}
 
 const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out)
 {
@@ -250,15 +235,6 @@ ALWAYS static inline const char *record_scan_scan_member(struct frag_scan *s, co
 	return NULL;
 }
 
-static uint32_t named_member(struct frag_text name)
-{
-	for (uint32_t i = 0; i < MEMBERS; i++)
-		if (strlen(member_names[i]) == name.length
-		    && memcmp(member_names[i], name.text, name.length) == 0)
-			return 1U << i;
-	return 0;
-}
-
 /* The colon behind a name, up to the value. */
 static inline const char *scan_colon(struct frag_scan *s, const char *p)
 {
@@ -383,9 +359,9 @@ static const char *scan_other(struct frag_scan *s, const char *p, uint32_t depth
 	p = frag_scan_string(s, p + 1, &name);
 	if (!p)
 		return NULL;
-	member = named_member(name);
-	if (member)
-		return scan_rest(s, p, member, depth, rec, flaws);
+	member = frag_text_among(name, member_names);
+	if (member < MEMBERS)
+		return scan_rest(s, p, 1U << member, depth, rec, flaws);
 	p = scan_colon(s, p);
 	return p ? frag_scan_skip(s, p, depth + 1) : NULL;
 }

@@ -37,9 +37,6 @@ const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
 const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
 				  char buf[FRAG_SCAN_ADVICE_ROOM]);
 
-/* What is at p, at most 40 bytes of it, for a message. */
-const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64]);
-
 /*
  * The events that are nearly all of a trace, known by their spelling.
  *

@@ -10,7 +10,7 @@
 #define DEFAULT_GRANULARITY 2097152     /* fragsim-trace(5) */
 
 struct read {
-	struct frag_scan scan;
+	struct frag_document doc;
 	struct frag_header header;
 	char *memory, *scratch;
 	const char *end;
@@ -23,8 +23,8 @@ static struct read read_header(const char *text, size_t n)
 
 	assert_true(r.memory && r.scratch);
 	memcpy(r.memory, text, n);
-	r.scan = (struct frag_scan){ .end = r.memory + n, .scratch = r.scratch };
-	r.end = frag_header_scan(&r.header, &r.scan, r.memory);
+	r.doc.scan = (struct frag_scan){ .end = r.memory + n, .scratch = r.scratch };
+	r.end = frag_header_scan(&r.header, &r.doc, r.memory);
 	return r;
 }
 
@@ -39,8 +39,8 @@ static struct read read_good(const char *text)
 {
 	struct read r = read_header(text, strlen(text));
 
-	if (!r.end || r.header.wrong_at)
-		fail_msg("%s: %s", text, r.header.wrong_at ? r.header.wrong : r.scan.fail_text);
+	if (!r.end || r.doc.wrong_at)
+		fail_msg("%s: %s", text, r.doc.wrong_at ? r.doc.wrong : r.doc.scan.fail_text);
 	return r;
 }
 
@@ -111,7 +111,7 @@ static void test_events(void **state)
 	(void)state;
 	assert_int_equal(r.header.members, FRAG_HEADER_VERSION | FRAG_HEADER_EVENTS);
 	assert_string_equal(r.end, "{\"op\":1}],\"version\":1}");
-	assert_string_equal(frag_header_look(&r.scan, r.memory, &members),
+	assert_string_equal(frag_header_look(&r.doc.scan, r.memory, &members),
 			    "{\"op\":1}],\"version\":1}");
 	assert_int_equal(members, FRAG_HEADER_VERSION | FRAG_HEADER_EVENTS);
 	free_read(&r);
@@ -137,8 +137,8 @@ static void test_look(void **state)
 		struct read r = read_header(cases[i].text, strlen(cases[i].text));
 		uint32_t members;
 
-		r.scan.fail = FRAG_SCAN_FINE;
-		assert_ptr_equal(frag_header_look(&r.scan, r.memory, &members), r.scan.end);
+		r.doc.scan.fail = FRAG_SCAN_FINE;
+		assert_ptr_equal(frag_header_look(&r.doc.scan, r.memory, &members), r.doc.scan.end);
 		assert_int_equal(members, cases[i].members);
 		free_read(&r);
 	}
@@ -186,10 +186,10 @@ static void test_refused(void **state)
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
 		struct read r = read_header(cases[i].text, strlen(cases[i].text));
 
-		if (r.end || !r.header.wrong_at
-		    || strncmp(r.header.wrong_at, cases[i].at, strlen(cases[i].at)) != 0
-		    || !strstr(r.header.wrong, cases[i].words))
-			fail_msg("%s: %s", cases[i].text, r.header.wrong);
+		if (r.end || !r.doc.wrong_at
+		    || strncmp(r.doc.wrong_at, cases[i].at, strlen(cases[i].at)) != 0
+		    || !strstr(r.doc.wrong, cases[i].words))
+			fail_msg("%s: %s", cases[i].text, r.doc.wrong);
 		free_read(&r);
 	}
 }
@@ -208,7 +208,7 @@ static void test_not_json(void **state)
 		struct read r = read_header(bad[i], strlen(bad[i]));
 
 		/* a device that is none is told as such; for the rest the scanner speaks */
-		if (r.end || (r.scan.fail != FRAG_SCAN_BAD && !r.header.wrong_at))
+		if (r.end || (r.doc.scan.fail != FRAG_SCAN_BAD && !r.doc.wrong_at))
 			fail_msg("%s is taken for JSON", bad[i]);
 		free_read(&r);
 	}
@@ -229,11 +229,11 @@ static void test_cuts(void **state)
 			struct read r = read_header(texts[i], cut);
 			uint32_t members;
 
-			if (r.end || r.header.wrong_at || r.scan.fail != FRAG_SCAN_MORE)
-				fail_msg("%.*s: %s", (int)cut, texts[i], r.header.wrong);
-			r.scan.fail = FRAG_SCAN_FINE;
-			assert_null(frag_header_look(&r.scan, r.memory, &members));
-			assert_int_equal(r.scan.fail, FRAG_SCAN_MORE);
+			if (r.end || r.doc.wrong_at || r.doc.scan.fail != FRAG_SCAN_MORE)
+				fail_msg("%.*s: %s", (int)cut, texts[i], r.doc.wrong);
+			r.doc.scan.fail = FRAG_SCAN_FINE;
+			assert_null(frag_header_look(&r.doc.scan, r.memory, &members));
+			assert_int_equal(r.doc.scan.fail, FRAG_SCAN_MORE);
 			free_read(&r);
 		}
 }
