@@ -21,9 +21,7 @@ static char *pickler_put_byte(char *p, unsigned byte)
 
 static char *put_little(char *p, uint64_t value, int bytes)
 {
-	for (int i = 0; i < bytes; i++)
-		p = pickler_put_byte(p, (unsigned)(value >> 8 * i & 0xff));
-	return p;
+	return (char *)memcpy(p, &value, (size_t)bytes) + bytes;
 }
 
 char *frag_pickle_begin(char *p)

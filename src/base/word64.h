@@ -1,4 +1,4 @@
-/* word64.h - eight bytes at once, the first of them the lowest. */
+/* word64.h - four and eight bytes at once, the first of them the lowest. */
 #ifndef BASE_WORD64_H
 #define BASE_WORD64_H
 
@@ -10,6 +10,14 @@
 static inline uint64_t frag_word_at(const char *p)
 {
 	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+static inline uint32_t frag_load32(const void *p)
+{
+	uint32_t w;
 
 	memcpy(&w, p, sizeof(w));
 	return w;

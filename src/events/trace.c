@@ -87,10 +87,7 @@ static struct frag_text trace_tag_text(const void *of, uint32_t tag)
 {
 	const struct frag_trace *t = of;
 
-	if (tag == 0)
-		return (struct frag_text){ .text = NULL };
-	return (struct frag_text){ .text = frag_tag_at(&t->tags, tag)->text,
-				   .length = frag_tag_at(&t->tags, tag)->length };
+	return frag_tag_text(&t->tags, tag);
 }
 
 static bool trace_stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)

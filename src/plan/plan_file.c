@@ -12,7 +12,6 @@
 #include "base/parse.h"
 #include "base/c_locale.h"
 #include "input/json_scan.h"
-#include "input/csv_lines.h"
 #include "input/full_input.h"
 
 /* -FRAG_ETRACE with the line and the column of a byte of the text. */
@@ -324,7 +323,7 @@ static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *c
 
 	if (!row)
 		return frag_fail_nomem(err);
-	if (frag_rowfile_split(line, field, FIELDS_MAX) != fields)
+	if (frag_text_split(line, field, FIELDS_MAX) != fields)
 		return plan_file_bad(f, line.text, err,
 				     "%" PRIu32 " fields, as in the first line, are"
 				     " required",
@@ -361,7 +360,7 @@ static int parse_csv(struct frag_plan_file *f, struct frag_error *err)
 
 	f->csv = true;
 	plan_file_next_line(&p, &line);
-	fields = frag_rowfile_split(line, field, FIELDS_MAX);
+	fields = frag_text_split(line, field, FIELDS_MAX);
 	if (fields > FIELDS_MAX)
 		return plan_file_bad(f, f->text, err, "more than %d columns", FIELDS_MAX);
 	for (uint32_t i = 0; i < fields; i++) {

@@ -53,8 +53,7 @@ struct frag_row *frag_buffered_add(struct frag_buffered *h)
 
 uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
 {
-	const struct frag_handle handle = { .text = text.text, .number = text.length };
-	uint32_t before = h->texts.count, i = frag_handles_intern(&h->texts, &handle);
+	uint32_t before = h->texts.count, i = frag_handles_intern_text(&h->texts, text);
 
 	h->text_bytes += h->texts.count > before ? text.length : 0;
 	return i == UINT32_MAX ? 0 : i;
@@ -99,7 +98,7 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 {
 	struct frag_buffered *h = state;
 	const struct frag_row *row = &h->rows[h->at];
-	struct frag_text text = { .text = NULL };
+	struct frag_text text;
 
 	FRAG_ASSERT(h->at <= h->count);
 	(void)kind;
@@ -107,11 +106,7 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 	if (h->at == h->count)
 		return 0;
 	h->at++;
-	if (row->text) {
-		const struct frag_handle *known = frag_handle_at(&h->texts, row->text);
-
-		text = (struct frag_text){ .text = known->text, .length = (uint32_t)known->number };
-	}
+	text = frag_handle_text(&h->texts, row->text);
 	*rec = (struct frag_record){
 		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
 		.id.number = row->id, .stream.number = row->stream, .t = row->t,

@@ -17,6 +17,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/c_locale.h"
+#include "base/word64.h"
 #include "input/json_scan.h"
 
 const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
@@ -26,11 +27,6 @@ const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
 uint32_t frag_fsb_checksum(const unsigned char *head, const unsigned char *bytes, size_t n)
 {
 	return (uint32_t)crc32(crc32(0, head, 16), bytes, (uInt)n);
-}
-
-static uint32_t load32(const unsigned char *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 bool frag_fsb_blocks_init(struct frag_fsb_blocks *b, struct frag_input *in)
@@ -129,12 +125,12 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 			return rc < 0 ? rc
 				      : frag_fsb_damaged(b, err, "truncated: the file ends here");
 		head = (const unsigned char *)b->in.buf + b->at;
-		*kind = load32(head);
-		*bytes = load32(head + 8);
-		packed = load32(head + 12);
-		if (load32(head + 4) != b->block)
+		*kind = frag_load32(head);
+		*bytes = frag_load32(head + 8);
+		packed = frag_load32(head + 12);
+		if (frag_load32(head + 4) != b->block)
 			return frag_fsb_damaged(b, err, "it is numbered %u",
-						load32(head + 4));
+						frag_load32(head + 4));
 		if (*bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
 			return frag_fsb_damaged(b, err, "%u bytes, packed %u: more than a block"
 						" may have", *bytes, packed);
@@ -145,7 +141,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 							 "truncated: the file ends inside it");
 		head = (const unsigned char *)b->in.buf + b->at;
 		b->at += FRAG_FSB_HEAD_LENGTH + (size_t)packed;
-		if (load32(head + 16)
+		if (frag_load32(head + 16)
 		    != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
 			return frag_fsb_damaged(b, err, "its checksum does not agree");
 		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
@@ -219,10 +215,8 @@ static bool fsb_stacks_begin(struct frag_fsb_stacks *s)
 /* Reading. A column is read cell by cell; that it is there has been seen before. */
 static uint32_t fsb_stacks_take(const unsigned char **p)
 {
-	const unsigned char *c = *p;
-
 	*p += CELL;
-	return (uint32_t)c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
+	return frag_load32(*p - CELL);
 }
 
 /* Are the columns, and the texts after them, just as long as the payload? */
@@ -302,21 +296,14 @@ static int fsb_stacks_read_texts(struct frag_fsb_stacks *s, const unsigned char 
 {
 	for (; n; n--) {
 		const uint32_t length = fsb_stacks_take(&lengths), number = s->table.texts.count;
-		const struct frag_handle handle = { .text = (const char *)text, .number = length };
-		const uint32_t got = frag_handles_intern(&s->table.texts, &handle);
+		const uint32_t got = frag_handles_intern_text(
+			&s->table.texts, (struct frag_text){ (const char *)text, length });
 
 		if (got != number)
 			return got == UINT32_MAX ? -FRAG_ENOMEM : -FRAG_ETRACE;
 		text += length;
 	}
 	return 0;
-}
-
-static struct frag_text fsb_stacks_text_at(const struct frag_fsb_stacks *s, uint32_t number)
-{
-	const struct frag_handle *text = frag_handle_at(&s->table.texts, number);
-
-	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
 }
 
 /* Files, lines and names, a column each. */
@@ -326,9 +313,9 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 
 	for (; n; n--) {
 		const struct frag_frame frame = {
-			.file = fsb_stacks_text_at(s, fsb_stacks_take(&files)),
+			.file = frag_handle_text(&s->table.texts, fsb_stacks_take(&files)),
 			.line = fsb_stacks_take(&lines),
-			.name = fsb_stacks_text_at(s, fsb_stacks_take(&names)),
+			.name = frag_handle_text(&s->table.texts, fsb_stacks_take(&names)),
 		};
 		const uint32_t number = s->table.frame_count;
 		const uint32_t got = frag_stacks_frame(&s->table, &frame);
@@ -485,9 +472,7 @@ size_t frag_fsb_stacks_size(const struct frag_fsb_stacks *s)
 
 static char *fsb_stacks_put(char *p, uint32_t value)
 {
-	for (int i = 0; i < CELL; i++)
-		*p++ = (char)(value >> 8 * i);
-	return p;
+	return (char *)memcpy(p, &value, CELL) + CELL;
 }
 
 /*

@@ -96,12 +96,6 @@ static void fsb_write_put_bytes(struct bytes *b, const void *bytes, size_t n)
 	b->length += (uint32_t)n;
 }
 
-static void store32(unsigned char *p, uint32_t value)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (unsigned char)(value >> 8 * i);
-}
-
 static void fsb_write_add(struct column *c, uint64_t value)
 {
 	c->failed = c->failed || !frag_grow(&c->values, &c->capacity, (uint64_t)c->count + 1,
@@ -123,7 +117,7 @@ static void add_double(struct column *c, double value)
 /* Packs the payload and writes it out as one block. */
 static int fsb_write_put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
 {
-	unsigned char head[FRAG_FSB_HEAD_LENGTH];
+	uint32_t head[FRAG_FSB_HEAD_LENGTH / sizeof(uint32_t)];
 	size_t n;
 
 	if (f->payload.length > FRAG_FSB_BLOCK_MAX)
@@ -137,11 +131,11 @@ static int fsb_write_put_block(struct fsb *f, uint32_t kind, struct frag_error *
 			      f->payload.length, ZSTD_LEVEL);
 	if (ZSTD_isError(n))
 		return frag_fail_nomem(err);
-	store32(head, kind);
-	store32(head + 4, f->block++);
-	store32(head + 8, f->payload.length);
-	store32(head + 12, (uint32_t)n);
-	store32(head + 16, frag_fsb_checksum(head, (unsigned char *)f->packed.bytes, n));
+	head[0] = kind;
+	head[1] = f->block++;
+	head[2] = f->payload.length;
+	head[3] = (uint32_t)n;
+	head[4] = frag_fsb_checksum((unsigned char *)head, (unsigned char *)f->packed.bytes, n);
 	frag_outfile_write(f->sink->out, head, sizeof(head));
 	frag_outfile_write(f->sink->out, f->packed.bytes, n);
 	f->payload.length = 0;
@@ -436,8 +430,7 @@ static void put_column(struct bytes *b, struct column *c)
 
 	b->failed = b->failed || c->failed;
 	for (uint32_t i = 0; i < c->count && p; i++)
-		for (uint32_t byte = 0; byte < width; byte++)
-			*p++ = (char)(c->values[i] >> 8 * byte);
+		p = (char *)memcpy(p, &c->values[i], width) + width;
 	if (p)
 		b->length = (uint32_t)(p - b->bytes);
 	c->count = 0;

@@ -85,6 +85,13 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 	return i;
 }
 
+uint32_t frag_handles_intern_text(struct frag_handles *h, struct frag_text text)
+{
+	const struct frag_handle handle = { .text = text.text, .number = text.length };
+
+	return frag_handles_intern(h, &handle);
+}
+
 bool frag_tags_init(struct frag_tags *t, uint64_t seed)
 {
 	*t = (struct frag_tags){ .seed = seed, .count = 1 };

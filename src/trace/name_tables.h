@@ -27,12 +27,22 @@ bool frag_handles_init(struct frag_handles *h, uint64_t seed);
 void frag_handles_fini(struct frag_handles *h);
 /* UINT32_MAX where the host is out of memory. */
 uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle);
+/* The same of a text. */
+uint32_t frag_handles_intern_text(struct frag_handles *h, struct frag_text text);
 /* UINT32_MAX where it was never interned. */
 uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle);
 
 static inline struct frag_handle *frag_handle_at(const struct frag_handles *h, uint32_t index)
 {
 	return frag_chunks_at(&h->handles, index, sizeof(struct frag_handle));
+}
+
+/* Of a handle that is a text, or 0; of 0 the text is NULL. */
+static inline struct frag_text frag_handle_text(const struct frag_handles *h, uint32_t index)
+{
+	const struct frag_handle *handle = frag_handle_at(h, index);
+
+	return (struct frag_text){ .text = handle->text, .length = (uint32_t)handle->number };
 }
 
 static inline uint32_t frag_handles_index(struct frag_handles *h, const struct frag_handle *handle)
@@ -69,6 +79,15 @@ struct frag_tags {
 static inline struct frag_tag *frag_tag_at(const struct frag_tags *t, uint32_t tag)
 {
 	return frag_chunks_at(&t->tags, tag, sizeof(struct frag_tag));
+}
+
+/* NULL for tag 0, which has no text. */
+static inline struct frag_text frag_tag_text(const struct frag_tags *t, uint32_t tag)
+{
+	if (tag == 0)
+		return (struct frag_text){ .text = NULL };
+	return (struct frag_text){ .text = frag_tag_at(t, tag)->text,
+				   .length = frag_tag_at(t, tag)->length };
 }
 
 bool frag_tags_init(struct frag_tags *t, uint64_t seed);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/parse.h"
 
 void frag_note(const struct frag_log *log, const char *format, ...)
 {
@@ -25,14 +26,6 @@ static const char *reader_skip_space(const char *p)
 	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
 		p++;
 	return p;
-}
-
-static bool among(const char *name, size_t length, const char *const *names)
-{
-	for (; *names; names++)
-		if (strlen(*names) == length && memcmp(*names, name, length) == 0)
-			return true;
-	return false;
 }
 
 /* After the closing quote of the string that begins after p, or the end. */
@@ -59,15 +52,17 @@ enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 		return FRAG_SNIFF_NO;
 	while (p < end) {
 		const char *begin = p + 1;
+		struct frag_text name;
 
 		if (*p == '"') {
 			p = reader_skip_string(p, end);
 			if (!key || depth != 1 || p == end)
 				continue;
 			key = false;
-			if (among(begin, (size_t)(p - 1 - begin), ours))
+			name = (struct frag_text){ begin, (uint32_t)(p - 1 - begin) };
+			if (ours[frag_text_among(name, ours)])
 				return FRAG_SNIFF_YES;
-			if (among(begin, (size_t)(p - 1 - begin), theirs))
+			if (theirs[frag_text_among(name, theirs)])
 				return FRAG_SNIFF_NO;
 			continue;
 		}

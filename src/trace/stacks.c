@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
 {
@@ -26,9 +27,7 @@ void frag_stacks_fini(struct frag_stack_table *s)
 /* UINT32_MAX where the host is out of memory. */
 static uint32_t stacks_text_number(struct frag_stack_table *s, struct frag_text text)
 {
-	const struct frag_handle handle = { .text = text.text, .number = text.length };
-
-	return text.text && text.length ? frag_handles_intern(&s->texts, &handle) : 0;
+	return text.text && text.length ? frag_handles_intern_text(&s->texts, text) : 0;
 }
 
 /* Texts become numbers first, so two frames are equal where three integers are. */
@@ -73,13 +72,6 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 	return s->count++;
 }
 
-static struct frag_text stacks_text_of(const struct frag_stack_table *s, uint32_t number)
-{
-	const struct frag_handle *text = frag_handle_at(&s->texts, number);
-
-	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
-}
-
 /* Nothing here is written after the stack has its number, and nothing else is read. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame)
 {
@@ -88,8 +80,8 @@ void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_
 
 	FRAG_ASSERT(*at);
 	*frame = (struct frag_frame){
-		.file = stacks_text_of(s, f->file),
-		.name = stacks_text_of(s, f->name),
+		.file = frag_handle_text(&s->texts, f->file),
+		.name = frag_handle_text(&s->texts, f->name),
 		.line = f->line,
 	};
 	*at = stack->below;
@@ -115,11 +107,7 @@ static bool is_python(struct frag_text file, uint64_t line)
 
 static bool is_one_of(struct frag_text folder, const char *const *names)
 {
-	for (; *names; names++)
-		if (strlen(*names) == folder.length
-		    && memcmp(*names, folder.text, folder.length) == 0)
-			return true;
-	return false;
+	return names[frag_text_among(folder, names)] != NULL;
 }
 
 /*
@@ -150,8 +138,8 @@ enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
 			origin = FRAG_ORIGIN_PYTHON;
 		p = slash + 1;
 	}
-	if ((size_t)(file.text + file.length - p) == strlen(RECORDER)
-	    && frames_begins((struct frag_text){ .text = p, .length = strlen(RECORDER) }, RECORDER))
+	folder = (struct frag_text){ p, (uint32_t)(file.text + file.length - p) };
+	if (frag_text_equals(folder, RECORDER))
 		origin = FRAG_ORIGIN_PYTHON;
 	return origin;
 }
