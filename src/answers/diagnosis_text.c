@@ -682,13 +682,14 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 {
 	const struct frag_result *run = r->runs[i].result;
 	const struct frag_diagnosis *a = answer_of(r, i);
+	char evidence[FRAG_EVIDENCE_ROOM];
 
 	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
 		print_remedy(r, run, a, f);
 	if (run->oom_count) {
 		print_failure(r, run, a, f);
 		if (r->run_count == 1 && !r->verbose)
-			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count, f);
+			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count > 0, f);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_lost(r, run, f);
 		print_cached(r, run, f);
@@ -698,6 +699,8 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 		}
 	}
 	print_cut_short(r, run, f);
+	if (!run->last.opaque)
+		frag_print_row(r, "evidence", f, "%s", frag_diagnosis_evidence(a, run, evidence));
 	if (!run->total && run->status == FRAG_RUN_OK)
 		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
 			       " that GPU?");

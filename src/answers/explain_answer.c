@@ -198,6 +198,7 @@ void frag_explain_document(struct frag_node_ref root, const void *what)
 	frag_json_bool(root, "complete", !answer->time_up);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
+	frag_document_evidence(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
 	list = frag_json_array(root, "moments");
 	for (uint32_t i = 0; i < x->count; i++)
@@ -733,9 +734,12 @@ static void print_set(const struct page *p)
 	}
 }
 
+/* Where the answer would have more than ten lines, -v is not named. */
 static bool has_more(const struct frag_explained *m)
 {
-	return m->segment_count || m->held_count || m->pool_count;
+	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
+
+	return !full && (m->segment_count || m->held_count || m->pool_count);
 }
 
 /* The rows of an answer, the verdict first; the tables only with -v or --top. */
@@ -762,6 +766,7 @@ static void print_moment(const struct page *p)
 		print_moves(p);
 		print_others(p);
 	}
+	frag_put_evidence(p->paper->columns, p->a->found->choice, "", p->f);
 	if (p->a->time_up)
 		frag_put_stopped(p->paper->columns, true, p->f);
 	if (!p->a->verbose && has_more(p->m))

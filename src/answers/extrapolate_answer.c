@@ -93,6 +93,7 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 	if (odd)
 		snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " neither", odd);
 	frag_put_row(paper->columns, "sizes", f, "%s", text);
+	frag_put_evidence(paper->columns, a->found->choices, "sizes as the recordings grow", f);
 	if (is_doubtful(r))
 		frag_put_row(paper->columns, "doubt", f, "%s", DOUBT);
 }

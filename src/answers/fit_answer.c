@@ -422,6 +422,17 @@ static void print_cards(const struct frag_fits *fits, uint32_t best,
 			     " that of CUDA");
 }
 
+/* Of each policy that is shown, once. */
+static void print_evidence(const struct frag_fit_answer *a, const struct frag_text_style *paper,
+			   FILE *f)
+{
+	const struct frag_choice *choices = a->fits->sources[0].choices;
+
+	for (uint32_t i = 0; i < a->fits->choice_count; i++)
+		if (!i || (!a->usual && choices[i].ops != choices[i - 1].ops))
+			frag_put_evidence(paper->columns, &choices[i], "", f);
+}
+
 static int fit_print(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
@@ -437,6 +448,7 @@ static int fit_print(const void *what, const struct frag_text_style *paper, FILE
 		putc('\n', f);
 	if (best != UINT32_MAX)
 		print_cards(a->fits, best, paper, f);
+	print_evidence(a, paper, f);
 	return 0;
 }
 
@@ -621,6 +633,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 		    fits->model != NULL);
 	frag_json_u64(o, "runs", fit->runs);
 	put_capacity(o, "static_room", fit->headroom);
+	frag_document_evidence(o, &source->choices[one->choice]);
 	if (map)
 		put_map(o, &one->survival, fit->runs);
 }

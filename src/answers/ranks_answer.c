@@ -341,6 +341,7 @@ static int ranks_print(const void *what, const struct frag_text_style *paper, FI
 		frag_put_row(paper->columns, "", f, "and %" PRIu32 " more; --all shows their"
 			     " differences", shown - APART_MAX);
 	print_between(a, paper, f);
+	frag_put_evidence(paper->columns, a->choices, "", f);
 	if (a->source_count == 2)
 		frag_put_row(paper->columns, "diff", f, "why one reserves more: fragsim diff %s %s",
 			     frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, a->traces[0].path),
@@ -461,6 +462,7 @@ static void ranks_put_row(struct frag_node_ref list, const struct frag_ranks_ans
 	frag_json_u64(part, "ordinal", row->device);
 	frag_json_u64_or_null(part, "total_bytes", row->total != 0, row->total);
 	frag_document_policy(o, &a->choices[row->source]);
+	frag_document_evidence(o, &a->choices[row->source]);
 	frag_json_text(o, "status", frag_run_status_name(row->status));
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		frag_json_u64(o, frag_rank_figure_names[k], row->figure[k]);

@@ -7,6 +7,7 @@
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "policy/evidence.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
@@ -50,6 +51,14 @@ void frag_put_row(int columns, const char *label, FILE *f, const char *format, .
 	va_start(args, format);
 	frag_put_vrow(columns, label, f, format, args);
 	va_end(args);
+}
+
+void frag_put_evidence(int columns, const struct frag_choice *choice, const char *more, FILE *f)
+{
+	char text[FRAG_EVIDENCE_ROOM];
+
+	frag_put_row(columns, "evidence", f, "%s%s%s", frag_evidence_text(choice, NULL, text),
+		     *more ? "; " : "", more);
 }
 
 void frag_put_name(const char *name, int width, int indent, FILE *f)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "fragsim/policy.h"
+
 /* Where it goes: on a terminal words are wrapped, and may have colours. */
 struct frag_text_style {
 	bool colour;
@@ -41,6 +43,9 @@ void frag_put_row(int columns, const char *label, FILE *f, const char *format, .
 	__attribute__((format(printf, 4, 5)));
 void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
 	__attribute__((format(printf, 4, 0)));
+
+/* What the rules of the policy were compared with. more: what else is assumed; "": nothing. */
+void frag_put_evidence(int columns, const struct frag_choice *choice, const char *more, FILE *f);
 
 /*
  * The first column of a table, of that width; a longer name has a separate line. indent: columns

@@ -186,6 +186,7 @@ static void print_tried(const struct frag_tune_answer *a, const struct frag_text
 		     " trace%s%s%s", t->choice_count, t->choice_count == 1 ? "" : "s",
 		     t->source_count, t->source_count == 1 ? "" : "s",
 		     *a->release ? " of PyTorch " : "", a->release);
+	frag_put_evidence(paper->columns, t->sources[0].choices, "", f);
 	if (t->no_headroom)
 		frag_put_row(paper->columns, "note", f, "no setting fits with %.3g %% headroom",
 			     100 * t->headroom);
@@ -714,4 +715,5 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 	}
 	frag_json_text(root, "pytorch", *a->release ? a->release : NULL);
 	put_code(root, t);
+	frag_document_evidence(root, t->sources[0].choices);
 }

@@ -112,8 +112,8 @@ static int what_if_print(const void *what, const struct frag_text_style *paper, 
 	if (a->interrupted)
 		frag_put_stopped(paper->columns, a->time_up, f);
 	print_changes(a, paper, f);
-	frag_put_row(paper->columns, "evidence", f, "hypothetical: no program ran like this;"
-		     " fragsim-what-if(1) lists the limits");
+	frag_put_evidence(paper->columns, a->fits->sources[0].choices,
+			  "hypothetical: no program ran like this", f);
 	fprintf(f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
 		"as recorded", "changed", LABEL, "events", a->trace->events, a->events);
 	what_if_print_row("requested", frag_fits_requested(a->fits, 0),

@@ -6,6 +6,7 @@
 
 #include "documents/documents.h"
 #include "fragsim/version.h"
+#include "policy/evidence.h"
 #include "policy/param.h"
 
 /*
@@ -83,6 +84,13 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 	for (uint32_t i = 0; spec && spec[i].name; i++)
 		if (!frag_param_is_omitted(choice, i))
 			frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
+}
+
+void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice)
+{
+	char text[FRAG_EVIDENCE_ROOM];
+
+	frag_json_text(in, "evidence", frag_evidence_text(choice, NULL, text));
 }
 
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,

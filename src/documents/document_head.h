@@ -24,6 +24,9 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
 
+/* What the policy's rules were compared with: a member `evidence`. */
+void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice);
+
 #define FRAG_NO_ORDINAL UINT32_MAX
 
 /* What it was simulated on: a member `device`, with its number where there is one. */

@@ -547,10 +547,14 @@ static void put_run(struct frag_node_ref run, const struct frag_result *r, bool 
 void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
 		       const struct frag_diagnosis *answer)
 {
+	char evidence[FRAG_EVIDENCE_ROOM];
+
 	frag_document_policy(run, &r->choice);
 	put_run(run, r, false);
 	if (r->costs)
 		put_measured(run, r);
+	if (!r->last.opaque)
+		frag_json_text(run, "evidence", frag_diagnosis_evidence(answer, r, evidence));
 	frag_json_answer(run, r, answer);
 	result_write_put_ooms(run, r);
 	result_write_put_marks(run, r);

@@ -86,7 +86,7 @@ struct frag_heap {
 	uint32_t next_order;    /* of a new block, by creation */
 	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
-	bool rising;            /* falling, the other way round */
+	bool rising;            /* not falling, but rising */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 

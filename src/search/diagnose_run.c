@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+#include "events/recording_info.h"
 #include "events/tape.h"
 #include "explain/device_state.h"
 #include "policy/policies.h"
@@ -445,6 +447,34 @@ static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	return rc;
 }
 
+/* Where addresses decide that nobody recorded: simulates the run with the other order. */
+static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
+		      const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_sim_options options = *t->options;
+	struct frag_trials rising = {
+		.tape = t->tape, .options = &options, .stop = t->stop, .ctx = t->ctx,
+	};
+	struct frag_trial_figures o;
+	uint32_t count;
+	int rc;
+
+	if (!frag_addresses_decide(&run->choice))
+		return 0;
+	a->order.recorded = frag_trace_places(t->tape->trace, run->device, &count)
+			    && run->counts.segment_allocs <= count;
+	if (a->order.recorded)
+		return 0;
+	options.rising = true;
+	rc = frag_trials_find(&rising, &run->choice, false, run->device, &o, err);
+	if (!rc)
+		a->order = (struct frag_segment_order){
+			.tried = true, .status = o.status, .reserved = o.reserved,
+		};
+	frag_trials_fini(&rising);
+	return rc;
+}
+
 /* Finds the cause of an OOM and the smallest device, then settings that help. */
 int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
@@ -464,6 +494,7 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;
 	}
+	rc = rc ? rc : find_order(a, t, run, err);
 	/* no setting helps where the bytes themselves are too many */
 	if (!rc && wanted & FRAG_WANTED_REMEDY
 	    && (!run->total || frag_answer_floor(a, run) <= run->total))
@@ -509,6 +540,32 @@ struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *a,
 					       const struct frag_result *run)
 {
 	return a && a->oom.cause ? a->oom : oom_diagnose_record(run);
+}
+
+const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
+				    const struct frag_result *run, char buf[FRAG_EVIDENCE_ROOM])
+{
+	const struct frag_segment_order *order = a ? &a->order : NULL;
+	const uint64_t now = run->peak.reserved;
+	char text[200], least[FRAG_NUMBER_ROOM];
+
+	if (order && order->recorded)
+		snprintf(text, sizeof(text), "segments in the recorded order");
+	else if (!order || !order->tried)
+		return frag_evidence_text(&run->choice, NULL, buf);
+	else if (order->status != run->status)
+		snprintf(text, sizeof(text), "order of new segments unknown (2.11 and older): %s"
+			 " with falling addresses, %s with rising ones",
+			 run->status == FRAG_RUN_OK ? "fits" : "OOM",
+			 order->status == FRAG_RUN_OK ? "fits" : "OOM");
+	else if (run->status == FRAG_RUN_OK && order->reserved != now)
+		snprintf(text, sizeof(text), "order of new segments unknown (2.11 and older): peak"
+			 " reserved %s to %s", frag_size_text(least, order->reserved < now
+							      ? order->reserved : now),
+			 SIZE(order->reserved < now ? now : order->reserved));
+	else
+		snprintf(text, sizeof(text), "order of new segments assumed (2.11 and older)");
+	return frag_evidence_text(&run->choice, text, buf);
 }
 
 void frag_answer_fini(struct frag_diagnosis *a)

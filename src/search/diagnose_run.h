@@ -7,6 +7,7 @@
 
 #include "base/oom_verdict.h"
 #include "explain/device_state.h"
+#include "policy/evidence.h"
 #include "search/find_move.h"
 #include "search/fit_intervals.h"
 #include "search/settings_grid.h"
@@ -42,6 +43,14 @@ struct frag_setting_fix {
 	uint64_t wasted;                 /* at the peak of reserved */
 };
 
+/* What is known of the addresses of new segments, where they decide. */
+struct frag_segment_order {
+	bool recorded;                  /* those of all segments of the run */
+	bool tried;                     /* else: the run with rising ones, not falling, ended so */
+	enum frag_run_status status;
+	uint64_t reserved;              /* its peak */
+};
+
 /* Of one policy on one device. Bytes. */
 struct frag_diagnosis {
 	/* the peaks of the whole trace where nothing limits the device; 0: not known */
@@ -57,6 +66,7 @@ struct frag_diagnosis {
 	bool has_peak;
 	struct frag_setting_fix remedy;
 	uint32_t remedies;              /* settings that were tried */
+	struct frag_segment_order order;
 };
 
 /*
@@ -98,6 +108,13 @@ bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 /* The cause of the run's first OOM; from its record alone where answer is NULL or has none. */
 struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *answer,
 					       const struct frag_result *run);
+
+/*
+ * What the run's rules were compared with, and what they assume; in buf, which is returned. answer
+ * may be NULL.
+ */
+const char *frag_diagnosis_evidence(const struct frag_diagnosis *answer,
+				    const struct frag_result *run, char buf[FRAG_EVIDENCE_ROOM]);
 
 /* One that is zeroed is fine, and before the first call it must be. */
 void frag_answer_fini(struct frag_diagnosis *answer);

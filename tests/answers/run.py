@@ -256,6 +256,32 @@ def terminal():
          ['next', 'verdict', 'device'])
 
 
+# What it is held against --------------------------------------------------------------
+# Two free blocks of 12 MiB are equal: below the lower one a neighbour goes later, or not. The
+# binary of 2.8 reserves 36 MiB where addresses fall, and 60 where they rise.
+EQUALS = (alloc(1, 24), free(1), alloc(2, 12), alloc(3, 12), alloc(4, 12), free(2), free(4),
+          alloc(5, 2), free(3), alloc(6, 24))
+
+
+def evidence():
+    old, equal = 'PyTorch 2.8: exact on the released binary', 'order of new segments'
+    write('equals', 0, *EQUALS)
+    for args, wanted in (
+            (('-p', 'pytorch:version=2.8'), f'{old}; {equal} unknown (2.11 and older): peak'
+                                            ' reserved 36.00 MiB to 60.00 MiB'),
+            (('-p', 'pytorch:version=2.8', '--device-bytes', '40MiB'),
+             f'{old}; {equal} unknown (2.11 and older): fits with falling addresses, OOM with'
+             ' rising ones'),
+            (('-p', 'pytorch:version=2.12'), 'PyTorch 2.12: exact on the released binary'),
+            (('-p', 'bestfit'), 'exact on a naive model of its rules')):
+        runs, report = results('equals', *args)
+        same(f'evidence: {" ".join(args)}', (runs[0]['evidence'], row(report, 'evidence')),
+             (wanted, wanted))
+    write('equals', 0, *EQUALS[:4])
+    runs, report = results('equals', '-p', 'pytorch:version=2.8')
+    same('evidence: no equals', row(report, 'evidence'), f'{old}; {equal} assumed (2.11 and older)')
+
+
 # Where it is looked for ---------------------------------------------------------------
 def looked_for():
     write('where', 0, *PINNED)
@@ -279,7 +305,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='answers-') as folder:
         os.chdir(folder)
         for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
-                     settings, plain_settings, terminal, looked_for):
+                     settings, plain_settings, terminal, evidence, looked_for):
             part()
         os.chdir('/')
     return TAP.finish()

@@ -248,7 +248,7 @@ def eight() -> None:
                sum(' * ' in x for x in lines) != 1 and text,
                '     5 *  128.00 MiB  128.00 MiB     0 bytes  fits    rank5.ndjson' not in lines and text,
                '  different rank 5: 28.00 MiB more reserved, 28.00 MiB more requested' not in lines and text,
-               lines[-1] != '            28.00 MiB more: expert 3, 28.00 MiB instead of 0 bytes'
+               lines[-2] != '            28.00 MiB more: expert 3, 28.00 MiB instead of 0 bytes'
                and text)
     rows = list(csv.DictReader(io.StringIO(fragsim('ranks', '--format', 'csv', *paths)
                                            .stdout.decode())))
