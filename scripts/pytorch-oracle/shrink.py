@@ -150,7 +150,8 @@ class Shrinker:
     def make_plainer(self) -> bool:
         changed = self.take(self.plainer_device)
         for step in range(len(self.case.events)):
-            changed = self.take(partial(self.plainer_event, step)) or changed
+            if step < len(self.case.events):    # a case can lose events at its end
+                changed = self.take(partial(self.plainer_event, step)) or changed
         return changed
 
     def renumber(self) -> None:
