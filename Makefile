@@ -21,6 +21,9 @@ FUZZ_CC ?= clang
 ## WITH_CUDA=auto CUDA_HOME=/usr/local/cuda: yes or no; auto: where the toolkit is there
 WITH_CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
+## SYSTEM=Darwin: macOS has the program and the static library alone
+SYSTEM ?= $(shell uname -s)
+MACOS = $(filter Darwin,$(SYSTEM))
 ## CC CPPFLAGS CFLAGS LDFLAGS LDLIBS: the usual, obeyed, after our own
 CFLAGS ?= -O2 -g
 ## prefix=/usr/local DESTDIR=: where to install
@@ -52,9 +55,9 @@ HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security 
 	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
 ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc -I$(BUILD)/page \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
-	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
+	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
+ALL_LDFLAGS = -pthread $(if $(MACOS),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
 LIBS = -lcjson -lzstd -lz -lm
 ALL_LDLIBS = $(LIBS) $(LDLIBS)
 COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
@@ -94,7 +97,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 .PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
 	fuzz install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
+all: $(PROGRAM) $(LIBRARY) $(if $(MACOS),,$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -251,7 +254,8 @@ coverage analyse: ; @CC="$(CC)" BUILD="$(BUILD)" scripts/$@.sh
 into = $(foreach f,$(call sources,$(1)),$f:$(2)/$(notdir $f))
 section = $(call into,man/*.$(1),$(mandir)/man$(1))
 INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
-	$(RECORDER):$(prefix)/lib/fragsim/$(notdir $(RECORDER)) $(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so \
+	$(if $(MACOS),,$(RECORDER):$(prefix)/lib/fragsim/$(notdir $(RECORDER)) \
+		$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so) \
 	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
 	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
 	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \

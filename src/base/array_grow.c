@@ -104,23 +104,35 @@ void frag_chunks_fini(struct frag_chunks *c)
 	*c = (struct frag_chunks){ .capacity = 0 };
 }
 
+#ifdef __APPLE__
+typedef int stream_bytes;       /* funopen() counts in int, */
+typedef int stream_size;
+#else
+typedef ssize_t stream_bytes;   /* fopencookie() in sizes */
+typedef size_t stream_size;
+#endif
+
 /* Returns 0 on out of memory, as fopencookie() requires it; one byte is left for the NUL. */
-static ssize_t string_stream_write(void *cookie, const char *bytes, size_t n)
+static stream_bytes string_stream_write(void *cookie, const char *bytes, stream_size n)
 {
 	struct frag_memory *m = cookie;
 
-	m->failed |= !frag_grow(&m->text, &m->capacity, (uint64_t)m->size + n + 1, 1);
+	m->failed |= !frag_grow(&m->text, &m->capacity, (uint64_t)m->size + (size_t)n + 1, 1);
 	if (m->failed)
 		return 0;
-	memcpy(m->text + m->size, bytes, n);
-	m->size += n;
-	return (ssize_t)n;
+	memcpy(m->text + m->size, bytes, (size_t)n);
+	m->size += (size_t)n;
+	return (stream_bytes)n;
 }
 
 bool frag_memory_open(struct frag_memory *m)
 {
 	*m = (struct frag_memory){ .f = NULL };
+#ifdef __APPLE__
+	m->f = funopen(m, NULL, string_stream_write, NULL, NULL);
+#else
 	m->f = fopencookie(m, "w", (cookie_io_functions_t){ .write = string_stream_write });
+#endif
 	return m->f != NULL;
 }
 

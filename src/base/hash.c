@@ -15,7 +15,7 @@ uint64_t frag_hash_seed(void)
 {
 	uint64_t seed = 0;
 
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+	if (getentropy(&seed, sizeof(seed)) != 0)
 		seed = (uint64_t)(uintptr_t)&seed ^ (uint64_t)getpid() << 32;
 	return seed;
 }

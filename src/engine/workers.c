@@ -64,6 +64,11 @@ struct frag_batch_queue {
 /* All that follows is called with the lock held; it is released meanwhile. */
 
 #define PLACES 8
+#ifdef __APPLE__
+#define WAIT_CLOCK CLOCK_REALTIME
+#else
+#define WAIT_CLOCK CLOCK_MONOTONIC
+#endif
 #define PATIENCE_NS 100000000   /* then the caller checks again whether to stop */
 
 /* Prepares a queue with one consumer per simulation, the tape writer first if there is one. */
@@ -81,7 +86,9 @@ static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const
 	};
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+#ifndef __APPLE__       /* it knows no other clock than that of the day */
+	pthread_condattr_setclock(&clock, WAIT_CLOCK);
+#endif
 	pthread_cond_init(&h->more, NULL);
 	pthread_cond_init(&h->room, &clock);
 	pthread_condattr_destroy(&clock);
@@ -399,7 +406,7 @@ static void frag_handover_wait(struct frag_batch_queue *h, bool impatient)
 
 	h->caller_waits = true;
 	if (impatient) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
+		clock_gettime(WAIT_CLOCK, &until);
 		until.tv_nsec += PATIENCE_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;

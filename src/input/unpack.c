@@ -7,12 +7,12 @@
 #include "input/unpack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -26,7 +26,7 @@ enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
 
 struct frag_unpacker {
 	int fd;
-	int abandoned;          /* an eventfd that ends the wait; -1: none */
+	int abandoned[2];       /* a pipe that ends the wait once it has a byte; -1: none */
 	const char *path;       /* borrowed */
 	unsigned char *chunk;
 	size_t at, end;         /* unread bytes of the chunk */
@@ -57,7 +57,7 @@ int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, stru
 		return frag_fail_nomem(err);
 	}
 	u->fd = fd;
-	u->abandoned = -1;
+	u->abandoned[0] = u->abandoned[1] = -1;
 	u->path = path;
 	u->start = lseek(fd, 0, SEEK_CUR);
 	u->chunk = malloc(CHUNK);
@@ -82,8 +82,9 @@ void frag_unpacker_del(struct frag_unpacker *u)
 	ZSTD_freeDStream(u->zstd);
 	if (u->fd != STDIN_FILENO)
 		close(u->fd);
-	if (u->abandoned >= 0)
-		close(u->abandoned);
+	for (int i = 0; i < 2; i++)
+		if (u->abandoned[i] >= 0)
+			close(u->abandoned[i]);
 	free(u->chunk);
 	free(u);
 }
@@ -100,17 +101,16 @@ bool frag_unpacker_packed(const struct frag_unpacker *u)
 
 bool frag_unpacker_abandonable(struct frag_unpacker *u)
 {
-	if (u->start < 0 && u->abandoned < 0)
-		u->abandoned = eventfd(0, EFD_CLOEXEC);
-	return u->start >= 0 || u->abandoned >= 0;
+	if (u->start < 0 && u->abandoned[0] < 0 && pipe(u->abandoned) == 0)
+		for (int i = 0; i < 2; i++)
+			fcntl(u->abandoned[i], F_SETFD, FD_CLOEXEC);
+	return u->start >= 0 || u->abandoned[0] >= 0;
 }
 
 void frag_unpacker_abandon(struct frag_unpacker *u)
 {
-	const uint64_t one = 1;
-
-	/* it cannot fail: the counter is far from its end */
-	if (u->abandoned >= 0 && write(u->abandoned, &one, sizeof(one)) < 0)
+	/* it cannot fail: the pipe is empty */
+	if (u->abandoned[1] >= 0 && write(u->abandoned[1], "", 1) < 0)
 		return;
 }
 
@@ -135,7 +135,7 @@ void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_
 static int wait_for_pipe(const struct frag_unpacker *u)
 {
 	struct pollfd fds[] = {
-		{ .fd = u->fd, .events = POLLIN }, { .fd = u->abandoned, .events = POLLIN },
+		{ .fd = u->fd, .events = POLLIN }, { .fd = u->abandoned[0], .events = POLLIN },
 	};
 
 	if (poll(fds, 2, -1) < 0)
@@ -151,7 +151,7 @@ static int unpack_read_file(struct frag_unpacker *u, void *to, size_t room, size
 	ssize_t n = 0;
 
 	*got = 0;
-	if (!u->eof && u->abandoned >= 0)
+	if (!u->eof && u->abandoned[0] >= 0)
 		n = wait_for_pipe(u);
 	if (!u->eof && n == 0)
 		n = read(u->fd, to, room);

@@ -8,12 +8,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#ifdef __ELF__
+#include <link.h>
+#endif
 
 #include "policy/policies.h"
 #include "policy/watch.h"
@@ -84,16 +87,17 @@ static int refuse_errno(const char *path, struct frag_error *err)
  */
 static int check_file(const char *path, struct frag_error *err)
 {
-	ElfW(Ehdr) header;
 	struct stat st;
-	size_t got;
-	FILE *f;
 
 	if (stat(path, &st))
 		return refuse_errno(path, err);
 	if (!S_ISREG(st.st_mode))
 		return plugin_refuse(path, "not a regular file", err);
-	f = fopen(path, "rb");
+#ifdef __ELF__
+	ElfW(Ehdr) header;
+	FILE *f = fopen(path, "rb");
+	size_t got;
+
 	if (!f)
 		return refuse_errno(path, err);
 	got = fread(&header, 1, sizeof(header), f);
@@ -102,6 +106,7 @@ static int check_file(const char *path, struct frag_error *err)
 		return plugin_refuse(path, "not a shared object", err);
 	if (header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize > (uint64_t)st.st_size)
 		return plugin_refuse(path, "a shared object that was cut short", err);
+#endif
 	return 0;
 }
 

@@ -266,7 +266,7 @@ static void *sync_now_and_then(void *arg)
 			continue;
 		f->fresh = false;
 		pthread_mutex_unlock(&f->lock);
-		number = fdatasync(f->fd) == 0 || errno == EINVAL ? 0 : errno;
+		number = fsync(f->fd) == 0 || errno == EINVAL ? 0 : errno;
 		pthread_mutex_lock(&f->lock);
 		f->failed = f->failed ? f->failed : number;
 	}
@@ -396,7 +396,7 @@ int frag_shard_append(struct frag_shard_file *f, const char *line, size_t length
 	/* once a line could not be written, none comes behind it */
 	f->failed = number;
 	f->fresh = true;
-	if (!number && !f->has_thread && fdatasync(f->fd) != 0 && errno != EINVAL)
+	if (!number && !f->has_thread && fsync(f->fd) != 0 && errno != EINVAL)
 		number = errno;
 	pthread_mutex_unlock(&f->lock);
 	return number ? shard_file_fail(f, number, err) : 0;
@@ -413,7 +413,7 @@ int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
 	if (f->has_thread)
 		pthread_join(f->syncing, NULL);
 	number = f->failed;
-	if (!number && fdatasync(f->fd) != 0 && errno != EINVAL)
+	if (!number && fsync(f->fd) != 0 && errno != EINVAL)
 		number = errno;
 	if (close(f->fd) != 0 && !number)
 		number = errno;
