@@ -21,9 +21,12 @@ FUZZ_CC ?= clang
 ## WITH_CUDA=auto CUDA_HOME=/usr/local/cuda: yes or no; auto: where the toolkit is there
 WITH_CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
-## SYSTEM=Darwin: macOS has the program and the static library alone
+## SYSTEM=Linux: or Darwin, macOS
 SYSTEM ?= $(shell uname -s)
 MACOS = $(filter Darwin,$(SYSTEM))
+## WITH_RECORDER=yes: no, as on macOS and musl: neither the recorder nor a shared library
+WITH_RECORDER ?= $(if $(MACOS),no,yes)
+SHARES = $(filter-out no,$(WITH_RECORDER))
 ## CC CPPFLAGS CFLAGS LDFLAGS LDLIBS: the usual, obeyed, after our own
 CFLAGS ?= -O2 -g
 ## prefix=/usr/local DESTDIR=: where to install
@@ -55,7 +58,7 @@ HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security 
 	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
 ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc -I$(BUILD)/page \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
-	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
+	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(if $(SHARES),,-DFRAG_NO_RECORDER) -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(if $(MACOS),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
 LIBS = -lcjson -lzstd -lz -lm
@@ -95,9 +98,9 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 # Rules -----------------------------------------------------------------------
 ## Targets
 .PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
-	fuzz install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
+	fuzz install coverage analyse uninstall dist deb wheel wheels sdist clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(if $(MACOS),,$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
+all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -254,7 +257,7 @@ coverage analyse: ; @CC="$(CC)" BUILD="$(BUILD)" scripts/$@.sh
 into = $(foreach f,$(call sources,$(1)),$f:$(2)/$(notdir $f))
 section = $(call into,man/*.$(1),$(mandir)/man$(1))
 INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
-	$(if $(MACOS),,$(RECORDER):$(prefix)/lib/fragsim/$(notdir $(RECORDER)) \
+	$(if $(SHARES),$(RECORDER):$(prefix)/lib/fragsim/$(notdir $(RECORDER)) \
 		$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so) \
 	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
 	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
@@ -280,13 +283,23 @@ dist: ; @scripts/make-dist.sh fragsim-$(version) $(BUILD)
 deb: ; @scripts/build-deb.sh $(BUILD)/deb
 
 # The backend that pip fetches calls this Makefile with a compiler of its own (scripts/wheel_hook.py).
-## wheel: a Python wheel with the program, in build/wheel; MACHINE=aarch64 SYSROOT=DIR: of another machine
+## wheel: a Python wheel with the program, in build/wheel; TAG=musllinux_1_2_aarch64: for other systems
 wheel: | install-packages
 	$(call say,WHEEL)
-	$(Q)test "$(CJSON)" || scripts/cjson-source.sh $(BUILD)/wheel/cjson
-	$(Q)MACHINE="$(MACHINE)" SYSROOT="$(SYSROOT)" CJSON="$(or $(CJSON),$(call full_path,$(BUILD))/wheel/cjson)" $(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") \
+	$(Q)scripts/wheel-sources.sh $(BUILD)/wheel/sources
+	$(Q)TAG="$(TAG)" SOURCES="$(call full_path,$(BUILD))/wheel/sources" $(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") \
 		CUDA_HOME="$(CUDA_HOME)" WHEEL_BUILD="$(call full_path,$(BUILD))/wheel" \
 		$(python) -m pip --disable-pip-version-check wheel -q --no-deps -w $(BUILD)/wheel .
+
+WHEELS = $(foreach x,manylinux_2_28 musllinux_1_2,$x_x86_64 $x_aarch64) macosx_11_0_arm64 macosx_11_0_x86_64
+## wheels: those of all systems
+wheels: ; $(Q)for tag in $(WHEELS); do $(MAKE) --no-print-directory wheel TAG=$$tag || exit; done
+
+## sdist: the sources as pip wants them, in build/wheel
+sdist: | install-packages
+	$(call say,SDIST)
+	$(Q)$(python) -m pip --disable-pip-version-check install -q --upgrade --target $(BUILD)/wheel/tools hatchling
+	$(Q)SDIST=yes PYTHONPATH="$(BUILD)/wheel/tools" $(python) -m hatchling build -t sdist -d $(BUILD)/wheel
 
 ## clean: remove the build folder
 clean: ; $(Q)rm -rf $(BUILD)

@@ -1,12 +1,12 @@
-"""wheel_hook.py - what hatchling asks while it builds the wheel: the program, and its files.
+"""wheel_hook.py - what hatchling asks while it builds a wheel: the licences, the program, its files.
 
 The program is built by the Makefile with zig's C compiler (ziglang on PyPI), which links for an
-old glibc and for another machine too; what `make install` puts in place goes into the wheel. It
-is refused where it needs a newer glibc than its tag says. The environment may have
+old glibc, for musl and for macOS; what `make install` puts in place goes into the wheel. It is
+refused where it needs more of a system than its tag says. The environment may have
 
-    MACHINE=aarch64     another machine than this one
-    SYSROOT=FOLDER      where its zlib, zstd and cJSON are: usr/include, usr/lib (default: /)
-    CJSON=FOLDER        cJSON.c and cJSON.h, to be compiled and linked statically
+    TAG=musllinux_1_2_aarch64   for which systems (default: manylinux_2_28 of this machine)
+    SOURCES=FOLDER      of cjson, zlib and libzstd, as scripts/wheel-sources.sh gets them; without it
+                        this machine's libraries are linked
     WITH_CUDA CUDA_HOME as for make; for another machine the default is WITH_CUDA=no
     WHEEL_BUILD=FOLDER  where to build (default: build/wheel)
 """
@@ -23,42 +23,38 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 GLIBC = (2, 28)
-# what manylinux has of every system
-SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so\.\d+|ld-linux-[\w-]+\.so\.\d+")
+# a wheel's tag, and what zig calls that system
+TARGETS = {
+    **{f"manylinux_2_28_{x}": f"{x}-linux-gnu.2.28" for x in ("x86_64", "aarch64")},
+    **{f"musllinux_1_2_{x}": f"{x}-linux-musl" for x in ("x86_64", "aarch64")},
+    "macosx_11_0_arm64": "aarch64-macos.11.0", "macosx_11_0_x86_64": "x86_64-macos.11.0",
+}
+# what manylinux and musllinux have of every system
+SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so(\.\d+)?|ld-linux-[\w-]+\.so\.\d+")
+# of each library that is linked: its licence, its headers, its sources, and how they are compiled
+LIBRARIES = {
+    "cjson": ("LICENSE", ["cJSON.h"], ["cJSON.c"], []),
+    # an old name of macOS makes zlib take fdopen() for missing
+    "zlib": ("LICENSE", ["zlib.h", "zconf.h"], ["*.c"], ["-DHAVE_UNISTD_H", "-Dfdopen=fdopen"]),
+    "libzstd": ("LICENSE", ["lib/zstd.h", "lib/zstd_errors.h"],
+                [f"lib/{x}/*.c" for x in ("common", "compress", "decompress")],
+                ["-DXXH_NAMESPACE=ZSTD_", "-DZSTD_DISABLE_ASM"]),
+}
+ARCHIVES = {"cjson": "libcjson.a", "zlib": "libz.a", "libzstd": "libzstd.a"}
 # of the installation: a library to link statically is for a compiler on the same machine, a link
 # would be a copy, and one trace is enough to begin with
 LEFT_OUT = re.compile(r"lib/(libfragsim\.(a|so)|pkgconfig/.*)|share/fragsim/traces/(?!gpt2_small_"
                       r"train_bs8_seq1024\.ndjson\.gz).*")
-CJSON = "libcjson.so.1"     # where there is neither a source nor a static one, as in Debian
+CJSON = "libcjson.so.1"     # where there is no static one, as in Debian
+LICENCES = "licenses"       # the folder, made anew: texts of what is linked
 RUNPATH = "$$ORIGIN/../lib/fragsim:$$ORIGIN/fragsim"
 
 
 def fail(message: str) -> Any:
     sys.exit(f"wheel: {message}")
-
-
-class Tree:
-    """The libraries of a system: Debian's folders, or lib64 and lib."""
-
-    def __init__(self, root: Path, machine: str) -> None:
-        usr = root / "usr"
-        triplet = f"{machine}-linux-gnu"
-        self.root = root
-        self.libraries = [usr / "lib" / triplet, usr / "lib64", usr / "lib"]
-        self.headers = [usr / "include", usr / "include" / triplet]
-
-    def find(self, name: str, folders: list[Path]) -> Path:
-        for folder in folders:
-            if (folder / name).exists():
-                return folder / name
-        return fail(f"{name} is in none of {', '.join(map(str, folders))}")
-
-    def licence(self, package: str) -> Path:
-        names = [f"usr/share/doc/{package}/copyright", f"usr/share/licenses/{package}/LICENSE"]
-        return self.find("", [self.root / x for x in names if (self.root / x).exists()]
-                         or fail(f"no licence text of {package}: neither of {', '.join(names)}"))
 
 
 def run(words: list[str], **more: Any) -> None:
@@ -67,36 +63,68 @@ def run(words: list[str], **more: Any) -> None:
         fail(f"{words[0]} ended with {done.returncode}")
 
 
-def compile_cjson(source: Path, compiler: str, target: str, place: Path) -> None:
-    shutil.copy(source / "cJSON.h", place / "include" / "cjson")
-    run([*compiler.split(), "cc", "-target", target, "-O2", "-fPIC", "-fstack-protector-strong",
-         "-c", "-o", str(place / "cJSON.o"), str(source / "cJSON.c")])
-    run([*compiler.split(), "ar", "rcs", str(place / "lib" / "libcjson.a"), str(place / "cJSON.o")])
+def tag() -> str:
+    wanted = os.environ.get("TAG") or f"manylinux_2_28_{platform.machine()}"
+    return wanted if wanted in TARGETS else fail(f"TAG={wanted}: there is {', '.join(TARGETS)}")
 
 
-def gather(tree: Tree, compiler: str, target: str, place: Path) -> list[Path]:
-    """Headers and libraries alone in a folder, as those of this system's glibc must not be seen.
+def find(name: str, folders: list[Path]) -> Path:
+    for folder in folders:
+        if (folder / name).exists():
+            return folder / name
+    return fail(f"{name} is in none of {', '.join(map(str, folders))}")
+
+
+def compile_library(name: str, source: Path, compiler: str, target: str, place: Path) -> None:
+    _, headers, files, flags = LIBRARIES[name]
+    objects = place / name
+    objects.mkdir()
+    for header in headers:
+        shutil.copy(source / header, place / "include" / ("cjson" if name == "cjson" else ""))
+    run([*compiler.split(), "cc", "-target", target, "-O2", "-w", "-fPIC", "-fstack-protector-strong",
+         *flags, "-c", *(str(x) for f in files for x in sorted(source.glob(f)))], cwd=objects)
+    run([*compiler.split(), "ar", "rcs", str(place / "lib" / ARCHIVES[name]),
+         *(str(x) for x in sorted(objects.glob("*.o")))])
+
+
+def gather(compiler: str, target: str, place: Path) -> list[Path]:
+    """Headers and libraries alone in a folder, as those of this system's libc must not be seen.
 
     Returns the shared libraries that have to go with the program.
     """
     shutil.rmtree(place, ignore_errors=True)
-    source = os.environ.get("CJSON")
     (place / "include" / "cjson").mkdir(parents=True)
-    for name in ("zlib.h", "zconf.h", "zstd.h", *(() if source else ("cjson/cJSON.h",))):
-        shutil.copy(tree.find(name, tree.headers), place / "include" / name)
     libraries = place / "lib"
     libraries.mkdir()
-    for name in ("libz.a", "libzstd.a"):
-        shutil.copy(tree.find(name, tree.libraries), libraries)
-    if source:
-        compile_cjson(Path(source), compiler, target, place)
+    if os.environ.get("SOURCES"):
+        for name in LIBRARIES:
+            compile_library(name, Path(os.environ["SOURCES"]) / name, compiler, target, place)
         return []
-    if any((x / "libcjson.a").exists() for x in tree.libraries):
-        shutil.copy(tree.find("libcjson.a", tree.libraries), libraries)
+    machine = platform.machine()
+    if target != TARGETS.get(f"manylinux_2_28_{machine}"):
+        fail(f"{tag()} is for another system than this one: give SOURCES, or use `make wheel`")
+    headers = [Path("/usr/include"), Path("/usr/include") / f"{machine}-linux-gnu"]
+    places = [Path("/usr/lib") / f"{machine}-linux-gnu", Path("/usr/lib64"), Path("/usr/lib")]
+    for name in ("zlib.h", "zconf.h", "zstd.h", "cjson/cJSON.h"):
+        shutil.copy(find(name, headers), place / "include" / name)
+    static = any((x / "libcjson.a").exists() for x in places)
+    for name in ("libz.a", "libzstd.a", *(("libcjson.a",) if static else ())):
+        shutil.copy(find(name, places), libraries)
+    if static:
         return []
-    shutil.copy(tree.find(CJSON, tree.libraries).resolve(), libraries / CJSON)
+    shutil.copy(find(CJSON, places).resolve(), libraries / CJSON)
     (libraries / "libcjson.so").symlink_to(CJSON)
     return [libraries / CJSON]
+
+
+def licence(name: str) -> Path | None:
+    """The text of a library that is linked; None: it is not here."""
+    debian = {"cjson": "libcjson1", "zlib": "zlib1g", "libzstd": "libzstd1"}[name]
+    places = [Path("/usr/share/doc") / debian / "copyright",
+              Path("/usr/share/licenses") / name.replace("libzstd", "zstd") / "LICENSE"]
+    if os.environ.get("SOURCES"):
+        places = [Path(os.environ["SOURCES"]) / name / LIBRARIES[name][0]]
+    return next((x for x in places if x.exists()), None)
 
 
 def zig() -> tuple[str, Path]:
@@ -108,10 +136,11 @@ def zig() -> tuple[str, Path]:
     return command, Path(str(ziglang.__file__)).parent / "LICENSE"
 
 
-def cuda(machine: str) -> tuple[dict[str, str], Path | None]:
+def cuda() -> tuple[dict[str, str], Path | None]:
     """What make is told about CUDA, and NVIDIA's licence where its runtime is linked in."""
     home = Path(os.environ.get("CUDA_HOME") or "/usr/local/cuda")
-    wanted = os.environ.get("WITH_CUDA") or ("auto" if machine == platform.machine() else "no")
+    here = tag() == f"manylinux_2_28_{platform.machine()}"
+    wanted = os.environ.get("WITH_CUDA") or ("auto" if here else "no")
     there = (home / "include" / "cuda_runtime_api.h").exists()
     if wanted == "no" or wanted == "auto" and not there:
         return {"WITH_CUDA": "no"}, None
@@ -141,7 +170,7 @@ def check_needs(path: Path, shipped: set[str]) -> None:
     """The tag promises an old glibc, and no library that a system may lack."""
     told = subprocess.run(["readelf", "-dVW", str(path)], check=True, capture_output=True,
                           text=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    newest = max(tuple(map(int, x)) for x in re.findall(r"GLIBC_(\d+)\.(\d+)", told))
+    newest = max((tuple(map(int, x)) for x in re.findall(r"GLIBC_(\d+)\.(\d+)", told)), default=GLIBC)
     if newest > GLIBC:
         fail(f"{path.name} needs glibc {newest[0]}.{newest[1]}, newer than {GLIBC[0]}.{GLIBC[1]}")
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", told):
@@ -149,38 +178,51 @@ def check_needs(path: Path, shipped: set[str]) -> None:
             fail(f"{path.name} needs {name}, which is not in the wheel")
 
 
+class Licences(MetadataHookInterface):
+    """A wheel carries the texts of all that is linked into it; indexes look for them."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        folder = Path(self.root) / LICENCES
+        shutil.rmtree(folder, ignore_errors=True)
+        metadata["license-files"] = ["LICENSE"]
+        if os.environ.get("SDIST"):
+            return
+        folder.mkdir()
+        texts = {name: licence(name) for name in LIBRARIES}
+        for name, text in {**texts, "zig": zig()[1], "cuda": cuda()[1]}.items():
+            if text:
+                shutil.copyfile(text, folder / f"{name}.txt")
+        metadata["license-files"] += [f"{LICENCES}/*.txt"]
+
+
 class Hook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":       # with the program that FRAGSIM or the PATH names
             return
         root = Path(self.root)
-        machine = os.environ.get("MACHINE") or platform.machine()
-        folder = Path(os.environ.get("WHEEL_BUILD") or root / "build" / "wheel") / machine
-        tree = Tree(Path(os.environ.get("SYSROOT") or "/"), machine)
-        compiler, zig_licence = zig()
+        lacking = [x for x in LIBRARIES if not (root / LICENCES / f"{x}.txt").exists()]
+        if lacking:
+            fail(f"no licence text of {', '.join(lacking)}")
+        target = TARGETS[tag()]
+        folder = Path(os.environ.get("WHEEL_BUILD") or root / "build" / "wheel") / tag()
+        compiler, _ = zig()
         os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder.parent / "zig-cache"))
-        target = f"{machine}-linux-gnu.{GLIBC[0]}.{GLIBC[1]}"
-        shared = gather(tree, compiler, target, folder / "with")
-        about_cuda, cuda_licence = cuda(machine)
+        shared = gather(compiler, target, folder / "with")
         stage = folder / "stage"
         shutil.rmtree(stage, ignore_errors=True)
         make(root, ["all", "install"], {
-            "BUILD": str(folder / "build"), "DESTDIR": str(stage), "prefix": "", **about_cuda,
-            "CC": f"{compiler} cc -target {target}", "AR": f"{compiler} ar", "CFLAGS": "-O2",
+            "BUILD": str(folder / "build"), "DESTDIR": str(stage), "prefix": "", **cuda()[0],
+            "SYSTEM": "Darwin" if "macos" in target else "Linux",
+            "WITH_RECORDER": "yes" if "gnu" in target else "no",
+            "CC": f"{compiler} cc -target {target}" + " -dynamic" * ("musl" in target),
+            "AR": f"{compiler} ar", "CFLAGS": "-O2",
             "CPPFLAGS": f"-I{folder}/with/include", "LDFLAGS": f"-s -L{folder}/with/lib"
             + f" '-Wl,-rpath,{RUNPATH}'" * bool(shared)})
         for library in shared:
             shutil.copy(library, stage / "lib" / "fragsim")
-        for name, text in (("zlib", tree.licence("zlib1g")), ("zstd", tree.licence("libzstd1")),
-                           ("cjson", tree.licence("libcjson1")), ("zig", zig_licence),
-                           ("cuda", cuda_licence)):
-            if text:
-                copy = stage / "share" / "doc" / "fragsim" / f"copyright.{name}"
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(text, copy)
         self.add(stage, {x.name for x in shared}, build_data)
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_{machine}"
+        build_data["tag"] = f"py3-none-{tag()}"
 
     @staticmethod
     def add(stage: Path, shipped: set[str], build_data: dict[str, Any]) -> None:

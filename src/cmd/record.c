@@ -352,10 +352,11 @@ static int set_environment(const struct record *r, struct frag_error *err)
 /* Options that the other kind of recording has. */
 static int check_options(const struct record *r, struct frag_error *err)
 {
-#ifdef __APPLE__
+#ifdef FRAG_NO_RECORDER
 	if (!r->torch)
-		return frag_fail(err, FRAG_EUSAGE, "macOS has no CUDA driver to record: record where"
-				 " the program runs, on Linux, and analyse the trace here");
+		return frag_fail(err, FRAG_EUSAGE, "this build has no recorder, as CUDA is on Linux with"
+				 " glibc alone: record there, where the program runs, and analyse the"
+				 " trace here");
 #endif
 	if (r->torch && r->stacks)
 		return frag_fail(err, FRAG_EUSAGE, "--stacks is not for --torch: a snapshot has"

@@ -11,6 +11,9 @@ PATIENCE = 300      # seconds
 # what a runner brings; nothing of ours
 BARE = {'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'LC_ALL': 'C.UTF-8'}
 
+GITHUB = {'server_url': 'http://127.0.0.1:9', 'action_repository': 'someone/fragsim',
+          'action_ref': 'v9'}
+
 
 @dataclass
 class Played:
@@ -42,7 +45,8 @@ def steps_of(steps, folder, env, inputs):
         assert wanted or 'if' not in step, step
         if wanted and not inputs[wanted[1]]:
             continue
-        own = {k: re.sub(r'\$\{\{ inputs\.(\w+) \}\}', lambda m: inputs[m[1]], v)
+        own = {k: re.sub(r'\$\{\{ (inputs|github)\.(\w+) \}\}',
+                         lambda m: (inputs if m[1] == 'inputs' else GITHUB)[m[2]], v)
                for k, v in step.get('env', {}).items()}
         # what is filled into a script could be a script
         assert '${{' not in step['run'], step
@@ -68,8 +72,9 @@ def action(folder, env, **given):
 
 
 def workflow(name, folder, env):
-    [job] = load(name)['jobs'].values()
-    return steps_of(job['steps'], folder, {**BARE, **env}, {})
+    file = load(name)
+    [job] = file['jobs'].values()
+    return steps_of(job['steps'], folder, {**BARE, **file['env'], **env}, {})
 
 
 def gitlab(name, folder, env, interpreter='sh', **given):

@@ -157,6 +157,8 @@ def main(argv):
         told = (folder / 'installed').read_text(encoding='utf-8').splitlines()
         TAP.ok(not wheel.status and told[-1].endswith(' ./my.whl') and all(
             x.endswith(' fragsim') for x in told[:-1]), 'pip is told what to install', told)
+        page = f'{play.GITHUB["server_url"]}/someone/fragsim/releases/expanded_assets/v9'
+        TAP.ok(f' --find-links {page} ' in told[-1], "the action looks in its own release", told[-1])
     return TAP.finish()
 
 

@@ -1,9 +1,9 @@
 """wheel.py - the wheel, as those who install it meet it; prints TAP.
 
-    wheel.py FOLDER     the wheel in it that was made last
+    wheel.py FOLDER     the wheels in it: that of this machine, and what the others hold
 
-It is installed into an environment of its own. pytest and pandas come with it where an index can
-be reached; the rest needs no network.
+It is installed into an environment of its own. pytest and pandas, and lief, which reads programs
+of macOS, come with it where an index can be reached; the rest needs no network.
 """
 import os
 import re
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,7 @@ from tap import Tap  # noqa: E402
 TAP = Tap()
 MOST_BYTES = 5_000_000
 GLIBC = (2, 28)
+TAG = r'-py3-none-((many|musl)linux_(2_28|1_2)_(x86_64|aarch64)|macosx_11_0_(arm64|x86_64))\.whl$'
 SYSTEM = ('libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1')
 TRACE = 'share/fragsim/traces/gpt2_small_train_bs8_seq1024.ndjson.gz'
 
@@ -37,8 +39,60 @@ def test_file(wheel):
     size = wheel.stat().st_size
     print(f'# {wheel.name}: {size} bytes')
     TAP.ok(size < MOST_BYTES, f'the wheel has less than {MOST_BYTES} bytes', size)
-    tag = rf'-py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_(x86_64|aarch64)\.whl$'
-    TAP.ok(re.search(tag, wheel.name), 'its tag', wheel.name)
+    TAP.ok(re.search(TAG, wheel.name), 'its tag', wheel.name)
+
+
+def test_licences(wheel):
+    """What the Makefile links is named, with its text, where indexes and scanners look."""
+    linked = re.search('^LIBS = (.*)', (ROOT / 'Makefile').read_text(encoding='utf-8'), re.M)[1]
+    # of zig comes what a compiler adds; the C library is the system's
+    wanted = {'zig'} | {{'z': 'zlib', 'zstd': 'libzstd'}.get(x, x)
+                        for x in re.findall(r'-l(\w+)', linked) if x != 'm'}
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        texts = {re.search(r'(\w+)\.txt', x)[1]: archive.read(x) for x in names
+                 if '.dist-info/licenses/licenses/' in x}
+        about = archive.read(next(x for x in names if x.endswith('/METADATA'))).decode()
+        [program] = [archive.read(x) for x in names if x.endswith('/scripts/fragsim')]
+    if b'cudart' in program:
+        wanted.add('cuda')
+    said = set(re.findall(r'^License-File: licenses/(\w+)\.txt', about, re.M))
+    TAP.ok(set(texts) == said == wanted and all(len(x) > 500 for x in texts.values()),
+           f'{wheel.name}: the licences of what is linked', wanted, said, sorted(texts))
+
+
+def test_macos(wheel, lief, folder):
+    """As far as it can be seen elsewhere: what it loads, for which macOS and which processor."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [x for x in archive.namelist() if x.endswith('/scripts/fragsim')]
+        path = folder / 'macho'
+        path.write_bytes(archive.read(name))
+    said = run(lief, '-c', f"""
+import lief
+[b] = lief.MachO.parse({str(path)!r})
+v = b.version_min or b.build_version
+print(b.header.cpu_type.name, *(getattr(v, 'version', None) or v.minos)[:2], bool(b.is_pie))
+print(*sorted(x.name for x in b.libraries))""").stdout.splitlines()
+    cpu = 'ARM64' if 'arm64' in wheel.name else 'X86_64'
+    TAP.ok(said == [f'{cpu} 11 0 True', '/usr/lib/libSystem.B.dylib'],
+           f'{wheel.name}: loads what every macOS 11 has', said)
+
+
+def test_musl(wheel, folder):
+    """By Debian's own musl, whose loader runs a program of another system's."""
+    loader = Path(f'/lib/ld-musl-{os.uname().machine}.so.1')
+    if os.uname().machine not in wheel.name or not loader.exists():
+        TAP.skip(f'{wheel.name}: run it', f'no {loader}: apt-get install musl')
+        return
+    with zipfile.ZipFile(wheel) as archive:
+        place = Path(archive.extract(next(
+            x for x in archive.namelist() if x.endswith('/scripts/fragsim')), folder))
+    done = run(loader, place, 'run', '-p', 'bestfit', ROOT / TRACE.replace('share/fragsim/', ''))
+    TAP.ok(done.returncode == 0 and 'bestfit' in done.stdout, f'{wheel.name}: musl runs it',
+           done.stderr)
+    done = run(loader, place, 'record', '--', '/bin/true')
+    TAP.ok(done.returncode == 2 and 'record there' in done.stderr,
+           f'{wheel.name}: record says where to', done.stderr)
 
 
 def binaries(place):
@@ -65,11 +119,10 @@ def test_contents(place):
     pages = {x.name for x in (ROOT / 'man').glob('*.[1-8]')}
     there = {x.name for x in (place / 'share/man').glob('man?/*')}
     TAP.result('all pages of the manual', sorted(pages ^ there))
-    TAP.result('completions, schemas, licences, a trace', [x for x in (
+    TAP.result('completions, schemas, a trace', [x for x in (
         'share/bash-completion/completions/fragsim', 'share/zsh/site-functions/_fragsim',
         'share/fish/vendor_completions.d/fragsim.fish', 'share/fragsim/fragsim-result.schema.json',
-        'share/doc/fragsim/copyright.cjson', 'share/doc/fragsim/copyright.zlib',
-        'share/doc/fragsim/copyright.zstd', 'share/fragsim/record_torch.py', TRACE)
+        'share/fragsim/record_torch.py', TRACE)
         if not (place / x).exists() or not (place / x).read_bytes()])
     found = run('man', '-w', 'fragsim-run', env={'PATH': f'{place}/bin:/usr/bin:/bin'})
     TAP.ok(str(place) in found.stdout or not shutil.which('man'), 'man finds them', found.stderr)
@@ -85,7 +138,7 @@ def test_program(place):
     TAP.ok(re.search('FRAG_VERSION "(.*)"', header)[1] in version.stdout, 'it runs', version.stderr)
     module = run(place / 'bin/python', '-m', 'fragsim', '--version')
     TAP.ok(module.stdout == version.stdout, 'python -m fragsim is the same', module.stderr)
-    cuda = (place / 'share/doc/fragsim/copyright.cuda').exists()
+    cuda = any(place.rglob('licenses/licenses/cuda.txt'))
     TAP.ok(('CUDA' in version.stdout) == cuda, f'replay {"is" if cuda else "is not"} in it, as the'
            ' licences say', version.stdout)
     with tempfile.TemporaryDirectory() as folder:
@@ -160,18 +213,28 @@ def main(argv):
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    wheels = sorted(Path(argv[1]).resolve().glob('*.whl'), key=lambda x: x.stat().st_mtime)
-    if not wheels:
-        print(f'Bail out! there is no wheel in {argv[1]}')
+    wheels = sorted(Path(argv[1]).resolve().glob('*.whl'))
+    mine = [x for x in wheels if f'manylinux_2_28_{os.uname().machine}' in x.name]
+    if not mine:
+        print(f'Bail out! there is no wheel of this machine in {argv[1]}')
         return 1
-    wheel = wheels[-1]
-    test_file(wheel)
+    [wheel] = mine
+    for each in wheels:
+        test_file(each)
+        test_licences(each)
     with tempfile.TemporaryDirectory(prefix='wheel-') as name:
         folder, place = Path(name), Path(name, 'env')
         python = place / 'bin/python'
         subprocess.run(['/usr/bin/python3', '-m', 'venv', place], check=True)
         done = run(python, '-m', 'pip', 'install', '-q', '--no-index', wheel)
         TAP.ok(done.returncode == 0, 'pip install', done.stderr)
+        lief = python if not run(python, '-m', 'pip', 'install', '-q', 'lief', env={
+            **os.environ, 'PATH': '/usr/bin:/bin'}).returncode else None
+        for each in wheels:
+            if 'macosx' in each.name and lief:
+                test_macos(each, lief, folder)
+            if 'musllinux' in each.name:
+                test_musl(each, folder)
         test_symbols(place)
         test_contents(place)
         test_program(place)

@@ -1,14 +1,14 @@
 #!/bin/sh
-# cjson-source.sh FOLDER - Debian's source of cJSON, with its patches, as FOLDER/cJSON.c and
-# FOLDER/cJSON.h.
+# wheel-sources.sh FOLDER - Debian's sources of what a wheel links, with Debian's patches: cJSON, zlib
+# and zstd, as FOLDER/cjson, FOLDER/zlib and FOLDER/libzstd.
 #
-# Debian has no static cJSON, and a wheel needs one that was compiled for an old
-# glibc. The system's own list of sources stays as it is: a copy with sources in it
-# is used, in a folder of its own.
+# A wheel needs them compiled for an old glibc, for musl or for macOS. The system's
+# own list of sources stays as it is: a copy with sources in it is used, in a
+# folder of its own.
 set -eu
 
 folder=$1
-if [ -e "$folder/cJSON.c" ]; then
+if [ -e "$folder/libzstd" ]; then
 	exit 0
 fi
 place=$(mktemp -d)
@@ -31,7 +31,10 @@ END
 cd "$place"
 export APT_CONFIG="$place/settings"
 apt-get -q -q update
-apt-get -q -q source cjson >/dev/null
+apt-get -q -q source cjson zlib libzstd >/dev/null
 cd - >/dev/null
 mkdir -p "$folder"
-cp "$place"/cjson-*/cJSON.c "$place"/cjson-*/cJSON.h "$folder"
+for name in cjson zlib libzstd; do
+	rm -rf "${folder:?}/$name"
+	mv "$place/$name"-* "$folder/$name"
+done
