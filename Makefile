@@ -98,7 +98,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 # Rules -----------------------------------------------------------------------
 ## Targets
 .PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
-	fuzz install coverage analyse uninstall dist deb wheel wheels sdist clean help install-packages FORCE
+	fuzz install coverage analyse uninstall dist deb wheel wheels sdist site clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
@@ -298,8 +298,16 @@ wheels: ; $(Q)for tag in $(WHEELS); do $(MAKE) --no-print-directory wheel TAG=$$
 ## sdist: the sources as pip wants them, in build/wheel
 sdist: | install-packages
 	$(call say,SDIST)
-	$(Q)$(python) -m pip --disable-pip-version-check install -q --upgrade --target $(BUILD)/wheel/tools hatchling
+	$(Q)$(python) -m pip --disable-pip-version-check install -q --root-user-action ignore --upgrade --target $(BUILD)/wheel/tools hatchling
 	$(Q)SDIST=yes PYTHONPATH="$(BUILD)/wheel/tools" $(python) -m hatchling build -t sdist -d $(BUILD)/wheel
+
+## site: the documentation as a site, build/site/html; pip fetches mkdocs-material for it
+site: all
+	$(call say,SITE)
+	@scripts/install-packages.sh mandoc python3-pip python3-yaml
+	$(Q)test -d $(BUILD)/site/tools || $(python) -m pip --disable-pip-version-check install -q --root-user-action ignore --target $(BUILD)/site/tools mkdocs-material
+	$(Q)$(python) doc/site/assemble.py $(PROGRAM) $(BUILD)/site
+	$(Q)NO_MKDOCS_2_WARNING=1 PYTHONPATH="$(BUILD)/site/tools" $(python) -m mkdocs build --strict -q -f $(BUILD)/site/mkdocs.yml
 
 ## clean: remove the build folder
 clean: ; $(Q)rm -rf $(BUILD)
