@@ -495,6 +495,14 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 		       SIZE(run->peak.requested));
 }
 
+/* Of a snapshot that began late: what reserved the most is in no event of it. */
+static void print_before(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	if (frag_peak_is_before(run))
+		frag_print_row(r, "peak", f, "before the recording, of at least %s: the requests that"
+			       " reserved it are not in the file", SIZE(run->beginning.segments));
+}
+
 /* Unused memory that the policy releases only when the device is full. */
 static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
@@ -691,6 +699,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 		if (r->run_count == 1 && !r->verbose)
 			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count > 0, f);
 	} else if (run->status == FRAG_RUN_OK) {
+		print_before(r, run, f);
 		print_lost(r, run, f);
 		print_cached(r, run, f);
 		if (a && a->has_peak) {

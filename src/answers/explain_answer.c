@@ -10,6 +10,7 @@
 #include "base/output_path.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
+#include "events/tape.h"
 #include "policy/configure_events.h"
 #include "answers/fit_answer.h"
 
@@ -271,6 +272,7 @@ static void explain_text_print_moment(const struct page *p)
 		[FRAG_MOMENT_MARK] = "MARK: ",
 	};
 	const struct frag_explained *m = p->m;
+	const struct frag_tape *tape = p->a->found->tape;
 	char text[512], device[32] = "", live[FRAG_NUMBER_ROOM], name[FRAG_SHORT_NAME];
 	const int64_t usable = usable_of(p);
 	size_t used;
@@ -285,6 +287,9 @@ static void explain_text_print_moment(const struct page *p)
 	if (m->mark && used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, " (%s)",
 			 frag_short_name(m->mark, name));
+	else if (m->step < tape->spot_count && tape->spot_count < tape->alloc_count
+		 && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, ", before the recording began");
 	frag_put_first_line(p->paper, INK_BOLD, heads[m->kind], text, p->f);
 }
 

@@ -447,6 +447,7 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	page_facts_put_figures(o, run);
+	frag_json_u64(o, "live_step", d->live_step);
 	frag_json_u64(o, "end", d->end);
 	frag_json_u64(o, "height", d->height);
 	s->in = frag_json_object(o, "line");

@@ -722,6 +722,10 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		page_note_peak(d, reserved, allocated);
+	if (allocated > d->most_allocated) {
+		d->most_allocated = allocated;
+		d->live_step = now;
+	}
 	if (m->non_releasable > d->non_releasable)
 		note_worst(d, m->non_releasable);
 	if (d->recent.seen >= d->window_due)

@@ -117,6 +117,7 @@ struct frag_page_device {
 	uint64_t pending;               /* bytes */
 	uint64_t highest[2];            /* reserved and allocated, at the peak so far */
 	uint64_t non_releasable;              /* the most so far */
+	uint64_t most_allocated, live_step;     /* the most so far, and the first step with it */
 	struct frag_page_sum *sums;     /* by share */
 	uint32_t sum_capacity;
 	uint64_t peaks;                 /* how many there were so far */

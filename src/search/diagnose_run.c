@@ -502,6 +502,14 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 	return rc;
 }
 
+bool frag_peak_is_before(const struct frag_result *run)
+{
+	const struct frag_beginning *b = &run->beginning;
+
+	return b->segments && !b->as_requests && run->choice.ops->restore_segment
+	       && run->peak.reserved == b->segments;
+}
+
 uint64_t frag_answer_room(const struct frag_result *run)
 {
 	const uint64_t taken = run->context + run->other;

@@ -93,6 +93,9 @@ enum frag_wanted {
 int frag_answer_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err);
 
+/* Is the peak of reserved that of a time before a snapshot's first event? */
+bool frag_peak_is_before(const struct frag_result *run);
+
 /* Returns the usable bytes: the device without context and other processes. */
 uint64_t frag_answer_room(const struct frag_result *run);
 /* What a device needs at least: what is requested at its peak, context and others. */

@@ -282,6 +282,28 @@ def evidence():
     same('evidence: no equals', row(report, 'evidence'), f'{old}; {equal} assumed (2.11 and older)')
 
 
+# Before the recording -----------------------------------------------------------------
+def before():
+    """A segment of 20 MiB is there when the log begins with a free: 3 MiB fit in, 22 do not."""
+    free_end = hole(LARGE + 3 * M, 17 * M)
+    for mib, segments in (
+            (3, [segment(LARGE, block(LARGE, 3 * M), free_end)]),
+            (22, [segment(LARGE, hole(LARGE, 20 * M)),
+                  segment(LARGE + 64 * M, block(LARGE + 64 * M, 22 * M))])):
+        log = Log().free(LARGE, 12 * M)
+        if mib == 22:
+            log.segment(LARGE + 64 * M, 22 * M)
+        log.alloc(segments[-1]['address'], mib * M)
+        Path('late.pickle').write_bytes(pickled(snapshot(segments, log)))
+        _, out, _ = call('run', '--json', 'r.json', 'late.pickle')
+        runs = json.loads(Path('r.json').read_text())['runs']
+        same(f'{mib} MiB later: the peak was before the recording',
+             (runs[0]['beginning']['peak'], (row(out, 'peak') or '')[:43]),
+             (True, 'before the recording, of at least 20.00 MiB') if mib == 3 else (False, ''))
+        same('and most was live then', 'before the recording began' in call('explain', 'late.pickle')[1],
+             mib == 3)
+
+
 # Where it is looked for ---------------------------------------------------------------
 def looked_for():
     write('where', 0, *PINNED)
@@ -305,7 +327,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='answers-') as folder:
         os.chdir(folder)
         for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
-                     settings, plain_settings, terminal, evidence, looked_for):
+                     settings, plain_settings, terminal, evidence, before, looked_for):
             part()
         os.chdir('/')
     return TAP.finish()

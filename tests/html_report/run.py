@@ -202,6 +202,9 @@ def window_faults(run: dict, rows: list[dict]) -> list[str]:
     worst = [m['at'] for m in run['moments'] if m['what'] == 'worst']
     if worst != [non_releasable.index(max(non_releasable))][:max(non_releasable) > 0]:
         faults.append(f'most is non_releasable at {worst}')
+    allocated = [int(row['allocated']) for row in rows]
+    if run['live_step'] != allocated.index(max(allocated)):
+        faults.append(f'most is allocated at {run["live_step"]}')
     for m in run['moments']:
         if m['at'] not in m['step']:
             faults.append(f'{m["at"]} is not in its own window')

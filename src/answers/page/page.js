@@ -210,6 +210,7 @@ function details(parent, section, run, view) {
 	add(parent, "h3", "Memory by tag");
 	const moments = run.moments.filter((m) => m.share.length
 		&& (m.what !== "look" || run.moments.every((other) => other === m || other.at !== m.at)));
+	moments.sort((a, b) => (b.what === "oom") - (a.what === "oom"));
 	const names = { peak: () => "at the peak", oom: (m) => `OOM at step ${number(m.at)}`, look: (m) => `at step ${number(m.at)}` };
 	tabs(parent, moments.map((m) => names[m.what](m)), (box, i) => moment(box, run, moments[i]));
 	marksTable(parent, section, run);

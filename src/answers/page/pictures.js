@@ -58,7 +58,8 @@ class View {
 		this.end = end ?? Math.max(1, ...section.runs.map((run) => run.end));
 		this.from = 0;
 		this.to = this.end;
-		this.step = section.look ?? section.runs[0]?.peak_step ?? 0;
+		const run = section.runs[0];
+		this.step = section.look ?? run?.ooms[0]?.step ?? run?.live_step ?? 0;
 		this.watchers = [];
 		if (section.look !== undefined)
 			this.show(this.step - 255, this.step + 257);    /* these steps are there one by one */
