@@ -28,6 +28,8 @@ enum frag_opt_kind {
 	FRAG_OPT_COUNT,         /* uint64_t, from `min` to `max` */
 	FRAG_OPT_COUNT32,       /* uint32_t, likewise */
 	FRAG_OPT_WORD,          /* int, the index of one of the words */
+	FRAG_OPT_TRUTH,         /* bool, true from the word of index `min` on */
+	FRAG_OPT_LIST,          /* struct frag_texts, the value is added */
 	FRAG_OPT_SECONDS,       /* double, from 30s, 500ms or 5m */
 };
 
@@ -46,6 +48,12 @@ struct frag_opt {
 	frag_set_option *set;
 };
 
+/* What an option that can be repeated was given. */
+struct frag_texts {
+	const char **at;
+	uint32_t count, capacity;
+};
+
 /* The kind and the member of a row; a member of another type does not compile. */
 #define FRAG_MEMBER(type, member, is)                                                          \
 	(offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, is : 1)))
@@ -61,6 +69,11 @@ struct frag_opt {
 	.max = (most)
 #define FRAG_WORD(type, member, list)                                                          \
 	.kind = FRAG_OPT_WORD, .at = FRAG_MEMBER(type, member, int), .words = (list)
+#define FRAG_TRUTH(type, member, list, from)                                                   \
+	.kind = FRAG_OPT_TRUTH, .at = FRAG_MEMBER(type, member, bool), .words = (list),        \
+	.min = (from)
+#define FRAG_LIST(type, member)                                                                \
+	.kind = FRAG_OPT_LIST, .at = FRAG_MEMBER(type, member, struct frag_texts)
 #define FRAG_SECONDS(type, member)                                                             \
 	.kind = FRAG_OPT_SECONDS, .at = FRAG_MEMBER(type, member, double)
 #define FRAG_CALL(function) .set = (function)
@@ -69,8 +82,9 @@ struct frag_opt {
 /* Of commands that print colour; main.c takes it in front of a command too. */
 #define FRAG_COLOR_ROW                                                                         \
 	{ 0, "color", "WHAT", "auto, always or never (auto: on a terminal)",                   \
-	  FRAG_CALL(frag_set_color) }
+	  .words = frag_color_words, FRAG_CALL(frag_set_color) }
 frag_set_option frag_set_color;
+extern const char *const frag_color_words[];
 
 /* An option that only another command has, and what to say of it. */
 struct frag_misplaced_option {
@@ -121,6 +135,7 @@ struct frag_cmd {
 	void (*init)(void *own);        /* optional: usual values that no row has */
 	/* 0 or -FRAG_E... */
 	int (*exec)(void *own, struct frag_args *args, struct frag_error *err);
+	const struct frag_question_ops *question;       /* without exec: what the frame calls */
 	void (*fini)(void *own);        /* optional; after exec, and where the options are bad */
 	/* replaces everything else, if the table of options depends on the operands */
 	int (*raw)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
@@ -205,18 +220,6 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 	{ 0, "device", "CARD",                                                                 \
 	  "capacity: a GPU such as h100-80gb (see fragsim cards), or a size",                  \
 	  .kind = FRAG_OPT_TOTAL, .at = (place), .usual = (without) }
-
-/* The words that options take, each in the file that reads them. */
-extern const char *const frag_color_words[];
-extern const char *const frag_keep_words[];
-extern const char *const frag_life_words[];
-extern const char *const frag_on_oom_words[];
-extern const char *const frag_result_formats[];
-extern const char *const frag_slots_words[];
-extern const char *const frag_stacks_words[];
-extern const char *const frag_summary_words[];
-extern const char *const frag_sweep_grids[];
-extern const char *const frag_ties_words[];
 
 /* -FRAG_EUSAGE with the command's usage in one line. */
 int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err);

@@ -26,22 +26,6 @@
 #include "sweep/scheduler.h"
 #include "trace/trace_formats.h"
 
-static const struct {
-	const char *option;
-	const char *const *words;
-} few_words[] = {
-	{ "color", frag_color_words },
-	{ "keep", frag_keep_words },
-	{ "life", frag_life_words },
-	{ "on-oom", frag_on_oom_words },
-	{ "plan", frag_sweep_script_names },
-	{ "shard", frag_shard_words },
-	{ "slots", frag_slots_words },
-	{ "stacks", frag_stacks_words },
-	{ "summary", frag_summary_words },
-	{ "ties", frag_ties_words },
-};
-
 /* Where the candidates go: those that begin with `typed`, each after `before`. */
 struct place {
 	const char *before;
@@ -172,69 +156,38 @@ static void offer_columns(const struct place *at)
 	puts(":open");
 }
 
-/* The formats of the command's answer. */
-static void offer_format_names(const struct place *at, const struct frag_cmd *cmd,
-			       const char *end)
-{
-	const struct frag_format *const *formats = cmd->formats;
-
-	if (cmd == &frag_cmd_run || cmd == &frag_cmd_explain || cmd == &frag_cmd_replay) {
-		offer_words(at, frag_result_formats);
-		return;
-	}
-	for (; *formats; formats++)
-		offer(at, (*formats)->name, end, "");
-}
-
-static void offer_formats(const struct place *at, const struct frag_cmd *cmd, const char *end)
-{
-	const char *colon = strchr(at->typed, ':');
-	struct place file;
-
-	if (*end && colon) {
-		file = behind(at, (size_t)(colon - at->typed) + 1);
-		offer_files(&file);
-		return;
-	}
-	offer_format_names(at, cmd, end);
-	if (*end)
-		puts(":open");
-}
-
 static void offer_cards(const struct place *at)
 {
 	for (const struct frag_card *card = frag_cards; card->key; card++)
 		offer(at, card->key, "", card->name);
 }
 
-/* The value of an option. */
-static void offer_values(const struct place *at, const struct frag_cmd *cmd, const char *option,
-			 const char *arg)
+/* The value of an option. The words of a condition are parts of its value. */
+static void offer_values(const struct place *at, const struct frag_cmd *cmd,
+			 const struct frag_opt *o)
 {
 	const struct frag_sink_ops *const *forms = frag_sinks();
 	const struct frag_export_ops *const *runs = frag_exports();
+	const char *arg = o->arg;
 
-	for (size_t i = 0; i < sizeof(few_words) / sizeof(few_words[0]); i++)
-		if (strcmp(option, few_words[i].option) == 0)
-			offer_words(at, few_words[i].words);
+	if (o->words && strcmp(arg, "CONDITION") != 0)
+		offer_words(at, o->words);
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
-	if (strcmp(arg, "GRID") == 0)
-		offer_words(at, frag_sweep_grids);
+	for (uint32_t i = 0; strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats[i]; i++)
+		offer(at, cmd->formats[i]->name, "", "");
 	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
 	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);
-	else if (strcmp(arg, "FORMAT") == 0)
-		offer_formats(at, cmd, "");
 	else if (strcmp(arg, "CARD") == 0)
 		offer_cards(at);
-	else if (strcmp(option, "columns") == 0)
+	else if (strcmp(o->name, "columns") == 0)
 		offer_columns(at);
-	else if (strcmp(option, "policy") == 0)
+	else if (strcmp(o->name, "policy") == 0)
 		offer_policies(at, true);
-	else if (strcmp(option, "alloc-conf") == 0)
+	else if (strcmp(o->name, "alloc-conf") == 0)
 		offer_alloc_conf(at);
 }
 
@@ -339,7 +292,7 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 		for (uint32_t i = 0; own->words && own->words[i]; i++)
 			offer(&value, own->words[i], "", "");
 	else if (o && o->arg)
-		offer_values(&value, cmd, o->name, o->arg);
+		offer_values(&value, cmd, o);
 }
 
 static void offer_commands(const struct place *at)
@@ -376,7 +329,7 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 			: scenario_option(s->scenario, last + 2, strlen(last + 2));
 
 	if (s->wanting)
-		offer_values(at, cmd, s->wanting->name, s->wanting->arg);
+		offer_values(at, cmd, s->wanting);
 	else if (own && own->type != FRAG_GEN_FLAG)
 		for (uint32_t i = 0; own->words && own->words[i]; i++)
 			offer(at, own->words[i], "", "");

@@ -20,6 +20,11 @@ struct job {
 	struct frag_export x;
 };
 
+static enum frag_stacks stacks_of(const struct frag_run_options *o)
+{
+	return o->stacks < 0 ? FRAG_STACKS_TOP : (enum frag_stacks)o->stacks;
+}
+
 /*
  * The trace and the simulation come before the output, so that a bad input leaves
  * no file behind.
@@ -105,7 +110,7 @@ static int frag_export_run(const struct frag_export_ops *form, enum frag_packing
 {
 	struct job job = {
 		.options = options, .out.fd = -1, .x.ops = form,
-		.reading = { .quiet = options->quiet, .capacity = true, .stacks = options->stacks },
+		.reading = { .quiet = options->quiet, .capacity = true, .stacks = stacks_of(options) },
 	};
 	int rc;
 
@@ -208,7 +213,7 @@ static int convert(struct convert *c, const struct frag_args *args, struct frag_
 	if (!c->form && run_option)
 		return needs_run_form(run_option, err);
 	if (!c->form) {
-		c->rewrite.stacks = c->run.stacks;
+		c->rewrite.stacks = stacks_of(&c->run);
 		rc = frag_rewrite_find_form(&c->rewrite, to, err);
 		return rc ? rc : frag_rewrite(&c->rewrite, from, to, err);
 	}
@@ -216,10 +221,10 @@ static int convert(struct convert *c, const struct frag_args *args, struct frag_
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--policy %.100s: %s contains one run, so one policy",
 				 c->run.choices[1].text, c->form->name);
-	if (c->run.setting_count > 1)
+	if (c->run.settings.count > 1)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--alloc-conf %.100s: %s holds one run, so one string of settings",
-				 c->run.settings[1], c->form->name);
+				 c->run.settings.at[1], c->form->name);
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;
 	rc = frag_run_options_check(&c->run, args->cmd, err);

@@ -124,7 +124,7 @@ int frag_follow_release(struct frag_choice *choices, const struct frag_run_optio
 	rc = frag_find_release(release, trace, err);
 	for (uint32_t i = 0; run->follows_release && i < run->choice_count && !rc
 			     && release->minor; i++)
-		rc = follow_one(&choices[i], release, run->settings[i], err);
+		rc = follow_one(&choices[i], release, run->settings.at[i], err);
 	for (uint32_t i = 0; i < run->grid_count && !rc && release->minor; i++) {
 		frag_conf_text(&choices[i], conf, sizeof(conf));
 		if (follow_one(&choices[i], release, conf, &refused) == -FRAG_ENOMEM)

@@ -167,7 +167,7 @@ static int changes_check(struct frag_question *q, struct frag_error *err)
 
 static bool simulates(const struct diff *d)
 {
-	return d->changes.q.run.choice_count || d->changes.q.run.setting_count || d->baseline;
+	return d->changes.q.run.choice_count || d->changes.q.run.settings.count || d->baseline;
 }
 
 /* Everything that can be wrong with the command line is found before a trace is read. */
@@ -180,7 +180,7 @@ static int diff_check(struct frag_question *q, struct frag_error *err)
 	if (q->conditions.count)
 		return frag_usage(q->cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with"
 				  " one policy at most", err);
-	if (q->run.setting_count && !q->run.choice_count && !d->baseline)
+	if (q->run.settings.count && !q->run.choice_count && !d->baseline)
 		rc = frag_run_policy(&q->run, "pytorch", err);
 	if (rc)
 		return rc;
@@ -214,7 +214,7 @@ static int diff_prepare(struct frag_question *q, struct frag_error *err)
 	struct diff *d = (struct diff *)q;
 	int rc = 0;
 
-	if (simulates(d) && !(q->run.setting_count && !q->run.choice_count))
+	if (simulates(d) && !(q->run.settings.count && !q->run.choice_count))
 		rc = frag_run_settings(&q->run, true, err);
 	return rc || !simulates(d) || d->baseline || q->run.choice_count > 1 ? rc
 		: check_single(d, err);

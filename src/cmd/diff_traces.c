@@ -206,17 +206,6 @@ static int cross(struct frag_change_found *c, struct frag_choice crossed[2], boo
 	return rc;
 }
 
-static double change_value_at(const void *ctx, const char *path)
-{
-	const struct frag_change_found *c = ctx;
-
-	path = strchr(path, '.') + 1;
-	for (uint32_t i = 0; i < FRAG_PARTS; i++)
-		if (strcmp(path, frag_change_part_names[i]) == 0)
-			return (double)c->parts[i];
-	return (double)c->reserved;
-}
-
 /* Closes the two recordings and what was found of them. */
 static void compared_fini(struct frag_changes *c)
 {
@@ -339,12 +328,16 @@ static int changes_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 static int changes_print(struct frag_question *q, struct frag_error *err)
 {
 	struct frag_changes *c = (struct frag_changes *)q;
+	double values[2 * FRAG_PARTS + 1] = { (double)c->found.reserved };
 	int rc;
 
+	/* each part has two names */
+	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
+		values[i + 1] = (double)c->found.parts[i % FRAG_PARTS];
 	q->redraw.beside = true;
 	rc = frag_question_answer(q, &c->found, err);
 	if (!rc)
-		frag_conditions_judge(&q->conditions, change_value_at, &c->found,
+		frag_conditions_judge(&q->conditions, frag_change_paths, values,
 				      c->found.now.trace->path, q->status);
 	return rc;
 }

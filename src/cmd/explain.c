@@ -24,8 +24,8 @@ struct explain {
 	struct frag_question q;
 	bool message;
 	const char *at;                 /* NULL: oom */
-	uint64_t top, moves, block_cost;
-	bool tables;                    /* --top was given */
+	uint64_t top;                   /* 0: without tables */
+	uint64_t moves, block_cost;
 	const char *folded_path;        /* NULL: none */
 	struct frag_outfile folded;
 	struct frag_explanation found;
@@ -154,28 +154,19 @@ static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 	return frag_redrawn_run(x, q->taped->choices, q->taped->devices.figures, err);
 }
 
-static double explain_value_at(const void *ctx, const char *path)
-{
-	const struct frag_explained *m = ctx;
-	const bool oom = m->kind == FRAG_MOMENT_OOM;
-
-	if (strcmp(path, "counts.ooms") == 0)
-		return oom;
-	if (strcmp(path, "missing") == 0)
-		return oom ? (double)m->missing : 0;
-	return (double)(strcmp(path, "live") == 0   ? m->live
-			: strcmp(path, "free") == 0 ? m->free
-						    : m->non_releasable);
-}
-
 static void explain_judge(const struct explain *w)
 {
 	char who[PATH_MAX + 40];
 
 	for (uint32_t i = 0; i < w->found.count; i++) {
-		snprintf(who, sizeof(who), "%s, device %u", w->q.paths[0], w->found.moments[i].device);
-		frag_conditions_judge(&w->q.conditions, explain_value_at, &w->found.moments[i],
-				      who, w->q.status);
+		const struct frag_explained *m = &w->found.moments[i];
+		const bool oom = m->kind == FRAG_MOMENT_OOM;
+		const double values[] = { oom, (double)m->live, (double)m->free,
+					  (double)m->non_releasable,
+					  oom ? (double)m->missing : 0 };
+
+		snprintf(who, sizeof(who), "%s, device %u", w->q.paths[0], m->device);
+		frag_conditions_judge(&w->q.conditions, paths, values, who, w->q.status);
 	}
 }
 
@@ -185,8 +176,8 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 	const struct frag_explain_answer answer = {
 		.trace = q->traces[0],
 		.found = &w->found,
-		.top = (uint32_t)w->top,
-		.verbose = q->run.verbose || w->tables,
+		.top = w->top ? (uint32_t)w->top : 5,
+		.verbose = q->run.verbose || w->top,
 		.time_up = q->time_up,
 	};
 	int rc = w->folded_path ? write_folded(w, err) : 0;
@@ -308,14 +299,6 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 	return frag_or_interrupted(rc, err);
 }
 
-static int set_top(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	struct explain *e = at;
-
-	e->tables = true;
-	return frag_option_count(&e->top, o->name, value, 1, ROWS_MAX, err);
-}
-
 static int set_output(void *at, const struct frag_opt *o, const char *value,
 		      struct frag_error *err)
 {
@@ -335,7 +318,8 @@ static const struct frag_opt opts[] = {
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
-	{ 0, "top", "N", "with tables of N rows (5)", FRAG_CALL(set_top) },
+	{ 0, "top", "N", "with tables of N rows (5)",
+	  FRAG_COUNT(struct explain, top, 1, ROWS_MAX) },
 	{ 0, "moves", "N", "continue after a move, up to N moves (1)",
 	  FRAG_COUNT(struct explain, moves, 0, ROWS_MAX), .usual = 1 },
 	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",
@@ -343,7 +327,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",
 	  FRAG_TEXT(struct explain, folded_path) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
-	{ 0, "format", "FORMAT", "text or json (text)", FRAG_CALL(frag_run_set_format) },
+	FRAG_RESULT_FORMAT_ROW,
 	{ 'o', "output", "FILE", "write the answer to a file, .json or .html; repeatable",
 	  FRAG_CALL(set_output) },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_RUN_TEXT(0, json) },
@@ -433,13 +417,6 @@ static bool is_message(const char *path)
 	return found;
 }
 
-static void explain_init(void *own)
-{
-	struct explain *e = own;
-
-	e->top = 5;
-}
-
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct explain *e = own;
@@ -472,7 +449,6 @@ const struct frag_cmd frag_cmd_explain = {
 	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_explain_formats,
 	.size = sizeof(struct explain),
-	.init = explain_init,
 	.exec = explain_exec,
 	.fini = explain_fini,
 };

@@ -71,14 +71,15 @@ static int add_numbers(void *own, const struct frag_opt *o, const char *value,
 	}
 }
 
-/* Of each number of --at, and then of --largest. */
+/* Of each number of --at, and then, from REACH_PATHS on, of --largest. */
+#define REACH_PATHS 5
 static const char *const paths[] = {
 	"smallest", "reliable", "reserved", "requested", "unexplained", "largest", "all", NULL,
 };
 
 static bool is_of_reach(const char *path)
 {
-	return strcmp(path, "largest") == 0 || strcmp(path, "all") == 0;
+	return strcmp(path, paths[REACH_PATHS]) == 0 || strcmp(path, paths[REACH_PATHS + 1]) == 0;
 }
 
 static int add_condition(void *own, const struct frag_opt *o, const char *text,
@@ -295,58 +296,41 @@ static int extrapolate_search(struct frag_question *q, struct frag_error *err)
 	return frag_extrapolation_run(&e->found, err);
 }
 
-struct point {
-	const struct frag_extrapolation *x;
-	const struct frag_fitted *fitted;
-};
-
-static double bytes_or_none(bool there, uint64_t bytes)
-{
-	return there && bytes != UINT64_MAX ? (double)bytes : INFINITY;
-}
-
-static double point_value(const void *ctx, const char *path)
-{
-	const struct point *point = ctx;
-	const struct frag_fitted *one = point->fitted;
-
-	if (strcmp(path, "requested") == 0)
-		return (double)one->unlimited.peak_requested;
-	if (strcmp(path, "unexplained") == 0)
-		return (double)point->x->unexplained[one->source];
-	if (strcmp(path, "reserved") == 0)
-		return bytes_or_none(one->unlimited.survives, one->unlimited.peak_reserved);
-	return bytes_or_none(true, strcmp(path, "reliable") == 0     ? one->fit.safe
-				   : one->fit.smallest == UINT64_MAX ? one->fit.at_most
-								     : one->fit.smallest);
-}
-
 /* A number that is none is less than any. */
-static double reach_value(const void *ctx, const char *path)
+static double number_or_none(uint32_t number)
 {
-	const struct frag_reach *reach = ctx;
-	const uint32_t number = strcmp(path, "all") == 0 ? reach->safe : reach->largest;
-
 	return number == FRAG_NO_NUMBER ? -INFINITY : (double)number;
 }
 
+/* Conditions on points, and then those on numbers: each has its part of the paths. */
 static void judge_conditions(const struct extrapolate *e)
 {
 	const struct frag_extrapolation *x = &e->found;
 	char who[sizeof(x->choices->text) + 80];
 
 	for (uint32_t i = 0; i < x->fits.count; i++) {
-		const struct point point = { .x = x, .fitted = &x->fits.fitted[i] };
+		const struct frag_fitted *one = &x->fits.fitted[i];
+		const uint64_t smallest = one->fit.smallest == UINT64_MAX ? one->fit.at_most
+									  : one->fit.smallest;
+		const double values[REACH_PATHS] = {
+			frag_bytes_or_none(smallest), frag_bytes_or_none(one->fit.safe),
+			one->unlimited.survives ? frag_bytes_or_none(one->unlimited.peak_reserved)
+						: INFINITY,
+			(double)one->unlimited.peak_requested, (double)x->unexplained[one->source],
+		};
 
 		snprintf(who, sizeof(who), "at %" PRIu32 ", %s, device %" PRIu32,
-			 x->at[point.fitted->source],
-			 frag_choice_label(&x->choices[point.fitted->choice]),
-			 point.fitted->device);
-		frag_conditions_judge(&e->q.conditions, point_value, &point, who, e->q.status);
+			 x->at[one->source], frag_choice_label(&x->choices[one->choice]),
+			 one->device);
+		frag_conditions_judge(&e->q.conditions, paths, values, who, e->q.status);
 	}
-	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
-		frag_conditions_judge(&e->of_reaches, reach_value, &x->reaches[i],
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
+		const double values[] = { number_or_none(x->reaches[i].largest),
+					  number_or_none(x->reaches[i].safe) };
+
+		frag_conditions_judge(&e->of_reaches, paths + REACH_PATHS, values,
 				      frag_choice_label(&x->choices[i]), e->q.status);
+	}
 }
 
 /* Status 1: a policy fits no device, or not the given one, or no number at all. */

@@ -73,17 +73,6 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 	return frag_fits_run(&fit->fits, err);
 }
 
-static double value_at(const void *ctx, const char *path)
-{
-	const struct frag_fit *fit = ctx;
-	const uint64_t least = fit->smallest == UINT64_MAX ? fit->at_most : fit->smallest;
-	const uint64_t bytes = strcmp(path, "reliable") == 0 ? fit->safe : least;
-
-	if (strcmp(path, "runs") == 0)
-		return (double)fit->runs;
-	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
-}
-
 /*
  * A policy without a device that is known to do is a no, and so is a condition that holds. A value
  * that the search did not find counts as the highest possible value.
@@ -92,10 +81,15 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 {
 	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
 	char who[PATH_MAX + sizeof(choice->text) + 40];
+	const double values[] = {
+		frag_bytes_or_none(one->fit.smallest == UINT64_MAX ? one->fit.at_most
+								   : one->fit.smallest),
+		frag_bytes_or_none(one->fit.safe), (double)one->fit.runs,
+	};
 
 	snprintf(who, sizeof(who), "%s, %s, device %u", fit->q.paths[one->source],
 		 frag_choice_label(choice), one->device);
-	frag_conditions_judge(&fit->q.conditions, value_at, &one->fit, who, status);
+	frag_conditions_judge(&fit->q.conditions, paths, values, who, status);
 	if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 		*status = 1;
 }
@@ -161,11 +155,6 @@ static const struct frag_question_ops question = {
 	.print = fit_print,
 };
 
-static int fit_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
-
 static void fit_fini(void *own)
 {
 	struct fit *fit = own;
@@ -182,6 +171,6 @@ const struct frag_cmd frag_cmd_fit = {
 	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
 	.formats = frag_fit_formats,
 	.size = sizeof(struct fit),
-	.exec = fit_exec,
+	.question = &question,
 	.fini = fit_fini,
 };

@@ -89,7 +89,9 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 		args->words = argv + rest;
 		args->count = (uint32_t)(argc - rest);
 		rc = check_operands(args, err);
-		rc = rc ? rc : cmd->exec(own, args, err);
+		if (!rc)
+			rc = cmd->exec ? cmd->exec(own, args, err)
+				       : frag_question_run(own, cmd->question, args, err);
 	}
 	if (cmd->fini)
 		cmd->fini(own);

@@ -10,6 +10,8 @@
 #include "cmd/default_policy.h"
 #include "search/settings_grid.h"
 
+const char *const frag_grid_words[] = { "pytorch", "short", NULL };
+
 #define LINES_MAX 10000         /* of a grid's file */
 
 /* A candidate: pytorch with these settings. where: of a line of a file, for a message. */

@@ -4,6 +4,9 @@
 
 #include "cmd/run_options.h"
 
+/* The grids by the names that users give them, ended by NULL. */
+extern const char *const frag_grid_words[];
+
 /* Is it the name of a grid, and not of a file? */
 bool frag_grid_is_named(const char *name);
 

@@ -72,14 +72,6 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
-/* A condition that holds is a no. */
-static double value_at(const void *ctx, const char *path)
-{
-	const struct frag_leaking *found = ctx;
-
-	return strcmp(path, "leak") == 0 ? (double)found->leak : found->growth;
-}
-
 static void leaks_judge(const struct leaks *l)
 {
 	const char *path = l->q.paths[0];
@@ -91,9 +83,11 @@ static void leaks_judge(const struct leaks *l)
 		return;
 	}
 	for (uint32_t d = 0; d < l->q.taped->devices.count; d++) {
+		const double values[] = { (double)l->found.devices[d].leak,
+					  l->found.devices[d].growth };
+
 		snprintf(who, sizeof(who), "%s, device %u", path, d);
-		frag_conditions_judge(&l->q.conditions, value_at, &l->found.devices[d], who,
-				      l->q.status);
+		frag_conditions_judge(&l->q.conditions, paths, values, who, l->q.status);
 	}
 }
 
@@ -121,11 +115,6 @@ static const struct frag_question_ops question = {
 	.print = leaks_print,
 };
 
-static int leaks_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
-
 static void leaks_fini(void *own)
 {
 	struct leaks *l = own;
@@ -142,6 +131,6 @@ const struct frag_cmd frag_cmd_leaks = {
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_ANSWER,
 	.formats = frag_leaks_formats,
 	.size = sizeof(struct leaks),
-	.exec = leaks_exec,
+	.question = &question,
 	.fini = leaks_fini,
 };

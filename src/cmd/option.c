@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/c_locale.h"
 #include "base/names.h"
@@ -438,12 +439,21 @@ void frag_options_usual(void *own, const struct frag_opt *opts)
 	}
 }
 
+static int add_text(struct frag_texts *texts, const char *value, struct frag_error *err)
+{
+	if (!frag_grow(&texts->at, &texts->capacity, (uint64_t)texts->count + 1,
+		       sizeof(*texts->at)))
+		return frag_fail_nomem(err);
+	texts->at[texts->count++] = value;
+	return 0;
+}
+
 /* One branch a kind: this is the only reading of typed options. */
 int frag_option_set(void *own, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	void *at = (char *)own + o->at;
 	uint64_t n = 0;
-	int rc;
+	int i = 0, rc;
 
 	switch (o->kind) {
 	case FRAG_OPT_CALL:
@@ -472,6 +482,12 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 		return rc;
 	case FRAG_OPT_WORD:
 		return frag_option_word(at, o->name, value, o->words, err);
+	case FRAG_OPT_TRUTH:
+		rc = frag_option_word(&i, o->name, value, o->words, err);
+		*(bool *)at = (uint64_t)i >= o->min;
+		return rc;
+	case FRAG_OPT_LIST:
+		return add_text(at, value, err);
 	case FRAG_OPT_SECONDS:
 		return option_seconds(at, o->name, value, err);
 	}

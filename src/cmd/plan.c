@@ -20,16 +20,7 @@ struct planning {
 
 static const char *const paths[] = { "height", "bound", NULL };
 
-const char *const frag_slots_words[] = { "max", NULL };
-
-static int set_slots(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	struct planning *p = at;
-	int slots;
-
-	p->slots = true;
-	return frag_option_word(&slots, o->name, value, frag_slots_words, err);
-}
+static const char *const slots_words[] = { "max", NULL };
 
 /* Both values come here, one after the other. */
 static int set_between(void *at, const struct frag_opt *o, const char *value,
@@ -49,7 +40,7 @@ static const struct frag_opt opts[] = {
 	  "the window from the first mark of a name to the next of the other",
 	  FRAG_CALL(set_between) },
 	{ 0, "slots", "WHAT", "max: plan for all such windows, the k-th request at its largest",
-	  FRAG_CALL(set_slots) },
+	  FRAG_TRUTH(struct planning, slots, slots_words, 0) },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)",
 	  FRAG_SIZE(struct planning, align, 1), .usual = 512 },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher",
@@ -80,7 +71,7 @@ static const struct frag_opt opts[] = {
 static int plan_check(struct frag_question *q, struct frag_error *err)
 {
 	struct planning *p = (struct planning *)q;
-	const bool policies = q->run.choice_count || q->run.setting_count;
+	const bool policies = q->run.choice_count || q->run.settings.count;
 
 	if (p->slots && !p->marks.from)
 		return frag_usage(q->cmd,
@@ -223,13 +214,6 @@ static int plan_draw(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_answer_page_draw(&q->redraw, q->taped, err);
 }
 
-static double plan_value_at(const void *ctx, const char *path)
-{
-	const struct frag_plan_needs needs = frag_plan_needs(ctx);
-
-	return (double)(strcmp(path, "height") == 0 ? needs.height : needs.bound);
-}
-
 /* The policies have what the plan leaves of the time. */
 static int plan_search(struct frag_question *q, struct frag_error *err)
 {
@@ -250,6 +234,7 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 		.capacity = p->capacity, .checked = p->check_path, .marks = p->marks,
 		.fits = p->alone || q->interrupted ? NULL : &p->fits, .timed = p->timed,
 	};
+	struct frag_plan_needs needs;
 	int rc = write_plan(p, err);
 
 	if (!p->plan.complete)
@@ -260,9 +245,12 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 	rc = rc ? rc : frag_question_answer(q, &what, err);
 	if (rc)
 		return rc;
-	if (p->capacity != UINT64_MAX && frag_plan_needs(&p->plan).height > p->capacity)
+	needs = frag_plan_needs(&p->plan);
+	if (p->capacity != UINT64_MAX && needs.height > p->capacity)
 		*q->status = 1;
-	frag_conditions_judge(&q->conditions, plan_value_at, &p->plan, q->paths[0], q->status);
+	frag_conditions_judge(&q->conditions, paths,
+			      (double[]){ (double)needs.height, (double)needs.bound },
+			      q->paths[0], q->status);
 	return 0;
 }
 
@@ -276,11 +264,6 @@ static const struct frag_question_ops question = {
 	.search = plan_search,
 	.print = plan_print,
 };
-
-static int plan_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
 
 static void plan_fini(void *own)
 {
@@ -300,6 +283,6 @@ const struct frag_cmd frag_cmd_plan = {
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_ANSWER,
 	.formats = frag_plan_formats,
 	.size = sizeof(struct planning),
-	.exec = plan_exec,
+	.question = &question,
 	.fini = plan_fini,
 };

@@ -34,7 +34,7 @@ struct ranks {
 /* The values by their names, then these. */
 static const char *const paths[] = {
 	[FRAG_RANK_RESERVED] = "reserved", [FRAG_RANK_REQUESTED] = "requested",
-	[FRAG_RANK_LOST] = "wasted", "counts.ooms", "apart", "spread", NULL,
+	[FRAG_RANK_LOST] = "wasted", [FRAG_RANK_FIGURES] = "counts.ooms", "apart", "spread", NULL,
 };
 
 static const struct frag_opt opts[] = {
@@ -187,27 +187,20 @@ static int ranks_search(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_ranking_compare(&r->ranking, &r->owners, err);
 }
 
-static double ranks_value_of(const void *ctx, const char *path)
-{
-	const struct frag_ranking *k = ctx;
-
-	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
-		if (strcmp(path, paths[i]) == 0)
-			return (double)frag_ranking_most(k, i);
-	if (strcmp(path, "counts.ooms") == 0)
-		return k->ooms;
-	if (strcmp(path, "apart") == 0)
-		return k->apart;
-	return (double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]);
-}
-
 /* A condition that holds is a no. */
 static void ranks_judge(const struct ranks *r)
 {
+	const struct frag_ranking *k = &r->ranking;
+	double values[] = {
+		[FRAG_RANK_FIGURES] = k->ooms, k->apart,
+		(double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]),
+	};
 	char who[40];
 
+	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
+		values[i] = (double)frag_ranking_most(k, i);
 	snprintf(who, sizeof(who), "%u rank%s", r->q.count, frag_s(r->q.count));
-	frag_conditions_judge(&r->q.conditions, ranks_value_of, &r->ranking, who, r->q.status);
+	frag_conditions_judge(&r->q.conditions, paths, values, who, r->q.status);
 }
 
 static int ranks_open(struct frag_question *q, struct frag_error *err)
@@ -257,11 +250,6 @@ static const struct frag_question_ops question = {
 	.print = ranks_print,
 };
 
-static int ranks_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
-
 static void ranks_fini(void *own)
 {
 	struct ranks *r = own;
@@ -290,6 +278,6 @@ const struct frag_cmd frag_cmd_ranks = {
 	.formats = frag_ranks_formats,
 	.operand = "TRACE, one per rank",
 	.size = sizeof(struct ranks),
-	.exec = ranks_exec,
+	.question = &question,
 	.fini = ranks_fini,
 };

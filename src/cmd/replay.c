@@ -303,7 +303,7 @@ static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
 	if (run.choice_count) {
 		run.choice_count = 1;
 		run.choices += i;
-		run.settings += run.follows_release ? i : 0;
+		run.settings.at += run.follows_release ? i : 0;
 	}
 	/* the capacity is the GPU's */
 	rc = frag_taped_open(&turn->traced, t->path, &run, frag_usual_policy, reading, err);

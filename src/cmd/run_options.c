@@ -1,6 +1,7 @@
 /* run_options.c - the options of fragsim run. */
 #include "cmd/run_options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ void frag_run_options_init(struct frag_run_options *run)
 		.context = UINT64_MAX,
 		.other = UINT64_MAX,
 		.granularity = UINT64_MAX,
+		.stacks = -1,
 		.columns = frag_columns_usual(),
 	};
 }
@@ -39,7 +41,7 @@ void frag_run_options_fini(struct frag_run_options *run)
 		frag_choice_fini(&run->choices[i]);
 	free(run->choices);
 	free(run->conditions);
-	free(run->settings);
+	free(run->settings.at);
 	frag_profile_fini(&run->profile);
 }
 
@@ -101,7 +103,7 @@ const char *const frag_stacks_words[] = {
 	[FRAG_STACKS_PYTHON] = "python", NULL,
 };
 const char *const frag_result_formats[] = { "text", "json", NULL };
-const char *const frag_summary_words[] = { "pytorch", NULL };
+static const char *const summary_words[] = { "pytorch", NULL };
 
 int frag_conditions_add(struct frag_conditions *w, const char *text,
 			const char *const *paths, struct frag_error *err)
@@ -123,48 +125,26 @@ void frag_conditions_fini(struct frag_conditions *w)
 	*w = (struct frag_conditions){ .count = 0 };
 }
 
-void frag_conditions_judge(const struct frag_conditions *w, frag_value_at *value,
-			   const void *ctx, const char *who, int *status)
+double frag_bytes_or_none(uint64_t bytes)
+{
+	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
+}
+
+void frag_conditions_judge(const struct frag_conditions *w, const char *const *paths,
+			   const double *values, const char *who, int *status)
 {
 	struct frag_finding found;
 
 	for (uint32_t i = 0; i < w->count; i++) {
-		if (!frag_condition_true(&w->of[i], value(ctx, w->of[i].path), &found))
+		uint32_t at = 0;
+
+		while (strcmp(paths[at], w->of[i].path) != 0)
+			at++;
+		if (!frag_condition_true(&w->of[i], values[at], &found))
 			continue;
 		frag_print_message("%s: %s", who, found.line);
 		*status = 1;
 	}
-}
-
-static int set_summary(void *at, const struct frag_opt *o, const char *value,
-		       struct frag_error *err)
-{
-	struct frag_run_options *run = at;
-	int i;
-
-	run->summary = true;
-	return frag_option_word(&i, o->name, value, frag_summary_words, err);
-}
-
-int frag_run_set_stacks(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	struct frag_run_options *run = at;
-	int i = 0, rc = frag_option_word(&i, o->name, value, frag_stacks_words, err);
-
-	run->stacks = (enum frag_stacks)i;
-	run->has_stacks = true;
-	return rc;
-}
-
-int frag_run_set_on_oom(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	struct frag_run_options *run = at;
-	int i = 0, rc = frag_option_word(&i, o->name, value, frag_on_oom_words, err);
-
-	run->sim.on_oom_continue = i == 1;
-	return rc;
 }
 
 int frag_run_add_condition(void *at, const struct frag_opt *o, const char *value,
@@ -182,19 +162,6 @@ int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
 	(void)o;
 	run->has_columns = true;
 	return frag_columns_parse(&run->columns, value, err);
-}
-
-int frag_run_add_setting(void *at, const struct frag_opt *o, const char *value,
-			 struct frag_error *err)
-{
-	struct frag_run_options *run = at;
-
-	(void)o;
-	if (!frag_grow(&run->settings, &run->setting_capacity, (uint64_t)run->setting_count + 1,
-		       sizeof(*run->settings)))
-		return frag_fail_nomem(err);
-	run->settings[run->setting_count++] = value;
-	return 0;
 }
 
 /* Up to this release -o was --steps. */
@@ -237,7 +204,7 @@ const struct frag_opt frag_run_opts[] = {
 	FRAG_STEPS_ROWS,
 	FRAG_HTML_ROW,
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
-	  FRAG_CALL(set_summary) },
+	  FRAG_TRUTH(struct frag_run_options, summary, summary_words, 0) },
 	FRAG_STACKS_ROW(0, "stacks with -v: python, the program's own; all; top, just the tag;"
 			   " none (python)"),
 	FRAG_COLOR_ROW,
@@ -306,7 +273,7 @@ static int count_readers(const struct frag_run_options *run, uint32_t *readers,
 /* Moves the choices, the last one first, to the end of their runs: no move overwrites a choice. */
 int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err)
 {
-	const uint32_t n = run->setting_count;
+	const uint32_t n = run->settings.count;
 	uint32_t readers, to;
 	int rc;
 
@@ -330,7 +297,7 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 		for (uint32_t k = runs; k-- > 0 && !rc;) {
 			run->choices[--to] = plain;
 			if (plain.ops->settings)
-				rc = set_one(&run->choices[to], run->settings[k], keys || n > 1,
+				rc = set_one(&run->choices[to], run->settings.at[k], keys || n > 1,
 					     err);
 		}
 	}

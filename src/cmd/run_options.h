@@ -24,10 +24,8 @@ struct frag_run_options {
 	struct frag_profile profile;    /* where there is a path, once the options are checked */
 	uint32_t threads;
 	double seconds;		/* of a search */
-	const char **settings;  /* of PyTorch's allocator, as --alloc-conf gave them */
-	uint32_t setting_count, setting_capacity;
-	enum frag_stacks stacks;        /* where they were given, */
-	bool has_stacks;                /* that is */
+	struct frag_texts settings;     /* of PyTorch's allocator, as --alloc-conf gave them */
+	int stacks;             /* of enum frag_stacks; -1: not given */
 	bool quiet, lenient;
 	bool has_no_page;       /* the command has no --html */
 	bool has_columns;       /* they were chosen */
@@ -51,7 +49,8 @@ struct frag_run_options {
 #define FRAG_POLICY_ROW(base, help)                                                            \
 	{ 'p', "policy", "NAME", help, FRAG_RUN_CALL(base, frag_run_add_policy) }
 #define FRAG_ALLOC_CONF_ROW(base, help)                                                        \
-	{ 0, "alloc-conf", "STRING", help, FRAG_RUN_CALL(base, frag_run_add_setting) }
+	{ 0, "alloc-conf", "STRING", help, .kind = FRAG_OPT_LIST,                              \
+	  FRAG_RUN_MEMBER(base, settings, struct frag_texts) }
 #define FRAG_ALLOC_CONF_HELP "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable"
 #define FRAG_COLUMNS_ROW                                                                       \
 	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
@@ -66,18 +65,23 @@ struct frag_run_options {
 	{ 0, "json", "FILE", "write the result object (- is standard output)",                 \
 	  FRAG_RUN_TEXT(0, json) }
 #define FRAG_STACKS_ROW(base, help)                                                            \
-	{ 0, "stacks", "WHAT", help, FRAG_RUN_CALL(base, frag_run_set_stacks) }
+	{ 0, "stacks", "WHAT", help, .kind = FRAG_OPT_WORD, FRAG_RUN_MEMBER(base, stacks, int), \
+	  .words = frag_stacks_words }
 #define FRAG_STACKS_HELP                                                                       \
 	"of stacks: top frame as the tag, with python, the program's, or all; none"
+#define FRAG_RESULT_FORMAT_ROW                                                                 \
+	{ 0, "format", "FORMAT", "text or json (text)", .words = frag_result_formats,          \
+	  FRAG_CALL(frag_run_set_format) }
 #define FRAG_RESULT_ROWS(output)                                                               \
-	{ 0, "format", "FORMAT", "text or json (text)", FRAG_CALL(frag_run_set_format) },      \
+	FRAG_RESULT_FORMAT_ROW,                                                                \
 	{ 'o', "output", "FILE", output, FRAG_CALL(frag_run_set_output) }
 #define FRAG_HTML_ROW                                                                          \
 	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_TEXT(0, html) }
 #define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(0, quiet) }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
-	  FRAG_RUN_CALL(base, frag_run_set_on_oom) }
+	  .kind = FRAG_OPT_TRUTH, FRAG_RUN_MEMBER(base, sim.on_oom_continue, bool),            \
+	  .words = frag_on_oom_words, .min = 1 }
 #define FRAG_LENIENT_ROW(base)                                                                 \
 	{ 0, "lenient", NULL, "skip invalid events", FRAG_RUN_FLAG(base, lenient) }
 #define FRAG_TIME_ROW                                                                          \
@@ -105,9 +109,10 @@ struct frag_run_options {
 	FRAG_OTHERS_ROWS(base)
 
 /* What these rows call; at is the options of a run. */
-frag_set_option frag_run_add_policy, frag_run_add_setting, frag_run_add_condition,
-	frag_run_set_columns, frag_run_set_stacks, frag_run_set_format, frag_run_set_output,
-	frag_run_set_on_oom;
+frag_set_option frag_run_add_policy, frag_run_add_condition, frag_run_set_columns,
+	frag_run_set_format, frag_run_set_output;
+extern const char *const frag_on_oom_words[], *const frag_stacks_words[];
+extern const char *const frag_result_formats[];
 
 extern const struct frag_opt frag_run_opts[];
 
@@ -159,11 +164,14 @@ int frag_conditions_add(struct frag_conditions *conditions, const char *text,
 frag_set_option frag_conditions_set;
 void frag_conditions_fini(struct frag_conditions *conditions);
 
-/* The value of a path; INFINITY: there is none, however large. */
-typedef double frag_value_at(const void *ctx, const char *path);
+/*
+ * values: one a path of `paths`, ended by NULL; INFINITY: there is none, however large. *status
+ * becomes 1 where a condition holds, and each such is a line on standard error that who begins.
+ */
+void frag_conditions_judge(const struct frag_conditions *conditions, const char *const *paths,
+			   const double *values, const char *who, int *status);
 
-/* *status becomes 1 where one holds, and each such is a line on standard error that who begins. */
-void frag_conditions_judge(const struct frag_conditions *conditions, frag_value_at *value,
-			   const void *ctx, const char *who, int *status);
+/* As such a value: INFINITY for UINT64_MAX. */
+double frag_bytes_or_none(uint64_t bytes);
 
 #endif

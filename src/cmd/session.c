@@ -288,7 +288,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.cut_short = s->cut_short,
 		.by_default = !o->choice_count,
-		.stacks = o->verbose || o->has_stacks,
+		.stacks = o->verbose || o->stacks >= 0,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;
@@ -325,8 +325,8 @@ static enum frag_stacks stacks_of(const struct frag_session *s)
 {
 	const struct frag_run_options *o = s->options;
 
-	if (o->has_stacks)
-		return o->stacks;
+	if (o->stacks >= 0)
+		return (enum frag_stacks)o->stacks;
 	return o->json || s->draws || (o->report && o->verbose) ? FRAG_STACKS_PYTHON
 								: FRAG_STACKS_TOP;
 }

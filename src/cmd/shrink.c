@@ -13,6 +13,7 @@
 struct shrink {
 	struct frag_run_options run;
 	struct frag_rewrite rewrite;
+	bool keeps_oom;                 /* in any case */
 	const char *policy;             /* NULL: that of the trace's kind */
 	struct frag_loaded_trace traced;
 	struct frag_reduce reduce;
@@ -21,18 +22,10 @@ struct shrink {
 	char *mark;                     /* its meta, where the trace has none */
 };
 
-const char *const frag_keep_words[] = { "oom", NULL };
-
-static int set_keep(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	int what;
-
-	(void)at;
-	return frag_option_word(&what, o->name, value, frag_keep_words, err);
-}
+static const char *const keep_words[] = { "oom", NULL };
 
 static const struct frag_opt opts[] = {
-	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_CALL(set_keep) },
+	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_TRUTH(struct shrink, keeps_oom, keep_words, 0) },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)",
 	  FRAG_TEXT(struct shrink, policy) },
 	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, run.total, uint64_t),

@@ -357,8 +357,6 @@ static void frag_sweep_task_fini(struct frag_sweep_task *t)
 	frag_manifest_fini(&t->manifest);
 }
 
-const char *const frag_sweep_grids[] = { "pytorch", "short", NULL };
-
 #define MERGED "merged.ndjson"
 #define USUAL_TASKS 64
 
@@ -384,13 +382,13 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable"),
 	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
-	  FRAG_TEXT(struct sweep, task.grid) },
+	  .words = frag_grid_words, FRAG_TEXT(struct sweep, task.grid) },
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
 	  FRAG_CALL_AT(struct sweep, task, set_totals) },
 	{ 'o', "output", "DIR", "the folder of manifest and runs",
 	  FRAG_TEXT(struct sweep, task.folder) },
 	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
-	  FRAG_CALL(set_shard) },
+	  .words = frag_shard_words, FRAG_CALL(set_shard) },
 	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, resume) },
 	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson",
 	  FRAG_TEXT(struct sweep, merge) },

@@ -27,8 +27,7 @@ struct tune {
 	bool has_headroom, exact, no_expandable;
 	const char **paths;             /* the traces, and behind them the tests */
 	uint32_t trace_count;
-	const char **tests;
-	uint32_t test_count, test_capacity;
+	struct frag_texts tests;
 	char **texts;                   /* one a candidate: what one pastes */
 	uint32_t *since;                /* one a candidate: 2.since is the first to accept it */
 	struct frag_tape **changed;     /* one a trace: with a line of code more */
@@ -56,18 +55,6 @@ static int set_headroom(void *at, const struct frag_opt *o, const char *value,
 	return 0;
 }
 
-static int add_test(void *at, const struct frag_opt *o, const char *path, struct frag_error *err)
-{
-	struct tune *t = at;
-
-	(void)o;
-	if (!frag_grow(&t->tests, &t->test_capacity, (uint64_t)t->test_count + 1,
-		       sizeof(*t->tests)))
-		return frag_fail_nomem(err);
-	t->tests[t->test_count++] = path;
-	return 0;
-}
-
 static int set_grid(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	struct tune *t = at;
@@ -84,14 +71,14 @@ static const struct frag_opt opts[] = {
 	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
 	  FRAG_CALL(set_headroom) },
 	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
-	  FRAG_CALL(set_grid) },
+	  .words = frag_grid_words, FRAG_CALL(set_grid) },
 	{ 0, "no-expandable", NULL, "try no setting with expandable segments",
 	  FRAG_FLAG(struct tune, no_expandable) },
 	FRAG_POLICY_ROW(0, "a policy to try too, NAME[:key=value,...]; repeatable"),
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)",
 	  FRAG_FLAG(struct tune, exact) },
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
-	  FRAG_CALL(add_test) },
+	  FRAG_LIST(struct tune, tests) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
@@ -123,15 +110,15 @@ static int name_candidates(struct tune *t, struct frag_error *err)
 static int list_paths(struct tune *t, struct frag_error *err)
 {
 	t->trace_count = t->q.count;
-	t->paths = calloc((size_t)t->q.count + t->test_count, sizeof(*t->paths));
+	t->paths = calloc((size_t)t->q.count + t->tests.count, sizeof(*t->paths));
 	if (!t->paths)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->q.count; i++)
 		t->paths[i] = t->q.paths[i];
-	for (uint32_t i = 0; i < t->test_count; i++)
-		t->paths[t->q.count + i] = t->tests[i];
+	for (uint32_t i = 0; i < t->tests.count; i++)
+		t->paths[t->q.count + i] = t->tests.at[i];
 	t->q.paths = t->paths;
-	t->q.count += t->test_count;
+	t->q.count += t->tests.count;
 	return 0;
 }
 
@@ -296,7 +283,7 @@ static int tune_search(struct frag_question *q, struct frag_error *err)
 	tune->since = t->since;
 	tune->sources = q->sources;
 	tune->source_count = t->trace_count;
-	tune->test_count = t->test_count;
+	tune->test_count = t->tests.count;
 	tune->choice_count = q->run.choice_count;
 	tune->texts = (const char *const *)t->texts;
 	tune->total = q->run.total == UINT64_MAX ? 0 : q->run.total;
@@ -332,18 +319,6 @@ static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t s
 	return rc;
 }
 
-static double tune_value_at(const void *ctx, const char *path)
-{
-	const struct frag_point *point = ctx;
-	const uint64_t bytes = strcmp(path, "smallest") == 0 ? point->smallest : point->safe;
-
-	if (strcmp(path, "calls") == 0)
-		return point->at.survives ? (double)point->at.calls : INFINITY;
-	if (strcmp(path, "retries") == 0)
-		return point->at.survives ? (double)point->at.retries : INFINITY;
-	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
-}
-
 /* No best candidate, and a test that ends in an OOM, are exit status 1. */
 static int tune_print(struct frag_question *q, struct frag_error *err)
 {
@@ -357,18 +332,23 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
-
+	const struct frag_point *point = &t->tune.simple;
+	const double values[] = {
+		frag_bytes_or_none(point->smallest), frag_bytes_or_none(point->safe),
+		point->at.survives ? (double)point->at.calls : INFINITY,
+		point->at.survives ? (double)point->at.retries : INFINITY,
+	};
 	int rc;
 
 	if (t->tune.best.choice == UINT32_MAX)
 		*q->status = 1;
-	for (uint32_t i = 0; i < t->test_count && t->tune.total; i++)
+	for (uint32_t i = 0; i < t->tests.count && t->tune.total; i++)
 		if (!t->tune.tests[i].survives)
 			*q->status = 1;
 	rc = frag_question_answer(q, &answer, err);
 	if (!rc && t->tune.best.choice != UINT32_MAX)
-		frag_conditions_judge(&q->conditions, tune_value_at, &t->tune.simple,
-				      "the recommended setting", q->status);
+		frag_conditions_judge(&q->conditions, paths, values, "the recommended setting",
+				      q->status);
 	return rc;
 }
 
@@ -390,11 +370,6 @@ static void tune_init(void *own)
 	t->headroom = USUAL_HEADROOM;
 }
 
-static int tune_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
-
 static void tune_fini(void *own)
 {
 	struct tune *t = own;
@@ -408,7 +383,7 @@ static void tune_fini(void *own)
 	free(t->texts);
 	free(t->since);
 	free(t->paths);
-	free(t->tests);
+	free(t->tests.at);
 }
 
 const struct frag_cmd frag_cmd_tune = {
@@ -421,6 +396,6 @@ const struct frag_cmd frag_cmd_tune = {
 	.formats = frag_tune_formats,
 	.size = sizeof(struct tune),
 	.init = tune_init,
-	.exec = tune_exec,
+	.question = &question,
 	.fini = tune_fini,
 };

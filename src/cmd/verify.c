@@ -15,7 +15,7 @@ struct verify_options {
 	bool quiet;
 };
 
-const char *const frag_ties_words[] = {
+static const char *const ties_words[] = {
 	[TIES_ADDRESS] = "address", [TIES_AGE] = "age", [TIES_CREATION] = "creation",
 	[TIES_AUTO] = "auto", NULL,
 };
@@ -24,7 +24,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot",
 	  FRAG_TEXT(struct verify_options, settings) },
 	{ 0, "ties", "WHAT", "of two equal blocks: address, age, creation, auto (auto)",
-	  FRAG_WORD(struct verify_options, ties, frag_ties_words), .usual = TIES_AUTO },
+	  FRAG_WORD(struct verify_options, ties, ties_words), .usual = TIES_AUTO },
 	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct verify_options, total, uint64_t),
 			"what the device had: expandable ranges reach that far", 0),
 	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it",

@@ -31,7 +31,7 @@ struct what_if {
 
 static const char *const paths[] = { "smallest", "reliable", "reserved", NULL };
 
-const char *const frag_life_words[] = { "short", "long", NULL };
+static const char *const life_words[] = { "short", "long", NULL };
 
 /* The last change is called by these words too. */
 static int add_words(struct what_if *w, const char *name, const char *value,
@@ -101,7 +101,7 @@ static int set_tag(void *at, const struct frag_opt *o, const char *value, struct
 static int set_life(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	struct frag_what_if_change *c;
-	int word = 0, rc = frag_option_word(&word, o->name, value, frag_life_words, err);
+	int word = 0, rc = frag_option_word(&word, o->name, value, life_words, err);
 
 	rc = rc ? rc : narrowed(at, o, value, &c, err);
 	if (!rc)
@@ -206,7 +206,8 @@ static const struct frag_opt opts[] = {
 	{ 0, "scale", "F", "all sizes times F, rounded up: 0.5, 2, 1/3", CHANGE(SCALE) },
 	{ 0, "tag", "GLOB", "of the --scale before it: only blocks with such a tag",
 	  FRAG_CALL(set_tag) },
-	{ 0, "life", "WHAT", "of the --scale before it: only short or long", FRAG_CALL(set_life) },
+	{ 0, "life", "WHAT", "of the --scale before it: only short or long", .words = life_words,
+	  FRAG_CALL(set_life) },
 	{ 0, "min-bytes", "SIZE", "of the --scale before it: only blocks from this size on",
 	  FRAG_CALL(set_min_bytes) },
 	{ 0, "split", "SIZE", "larger blocks are pieces of SIZE, and a remainder", CHANGE(SPLIT) },
@@ -471,26 +472,20 @@ static int what_if_draw(struct what_if *w, struct frag_error *err)
 	return rc;
 }
 
-static double what_if_value_at(const void *ctx, const char *path)
-{
-	const struct frag_fitted *one = ctx;
-	const uint64_t bytes = strcmp(path, "smallest") == 0   ? one->fit.smallest
-			       : strcmp(path, "reliable") == 0 ? one->fit.safe
-			       : one->unlimited.survives	       ? one->unlimited.peak_reserved
-							       : UINT64_MAX;
-
-	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
-}
-
 /* Conditions are about the changed trace, the second half of the fits. */
 static void what_if_judge(const struct what_if *w)
 {
 	for (uint32_t i = w->fits.count / 2; i < w->fits.count; i++) {
 		const struct frag_fitted *one = &w->fits.fitted[i];
 		char who[80], name[FRAG_FIT_NAME_ROOM];
+		const double values[] = {
+			frag_bytes_or_none(one->fit.smallest), frag_bytes_or_none(one->fit.safe),
+			one->unlimited.survives ? frag_bytes_or_none(one->unlimited.peak_reserved)
+						: INFINITY,
+		};
 
 		snprintf(who, sizeof(who), "%.60s", frag_fit_name(&w->fits, one, name));
-		frag_conditions_judge(&w->q.conditions, what_if_value_at, one, who, w->q.status);
+		frag_conditions_judge(&w->q.conditions, paths, values, who, w->q.status);
 	}
 }
 
@@ -531,11 +526,6 @@ static const struct frag_question_ops question = {
 	.print = what_if_print,
 };
 
-static int what_if_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return frag_question_run(own, &question, args, err);
-}
-
 static void what_if_fini(void *own)
 {
 	struct what_if *w = own;
@@ -561,6 +551,6 @@ const struct frag_cmd frag_cmd_what_if = {
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_ANSWER,
 	.formats = frag_what_if_formats,
 	.size = sizeof(struct what_if),
-	.exec = what_if_exec,
+	.question = &question,
 	.fini = what_if_fini,
 };
