@@ -7,93 +7,147 @@
 #include "base/bug.h"
 #include "base/hash.h"
 
-/* The first time at or after the step. */
-static uint32_t address_space_time_of(const struct frag_space *s, uint64_t step)
+static int address_space_in_order(const void *one, const void *other)
 {
-	uint32_t low = 0, high = s->times;
+	const struct frag_change *a = one, *b = other;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->birth != b->birth)
+		return a->birth < b->birth ? -1 : 1;
+	return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
+}
 
-		if (s->step[middle] < step)
-			low = middle + 1;
+/* Appends a run of a buffer, if it is not empty. */
+static void add_run(struct frag_change *out, size_t *count, uint64_t from, uint64_t to,
+		    uint32_t buffer)
+{
+	if (from >= to)
+		return;
+	out[(*count)++] = (struct frag_change){ from, buffer, true };
+	out[(*count)++] = (struct frag_change){ to, buffer, false };
+}
+
+struct frag_change *frag_plan_changes(const struct frag_plan *plan, size_t *count)
+{
+	const size_t most = 2 * ((size_t)plan->count + plan->gap_count);
+	const struct frag_plan_gap *gap = plan->gaps, *end = gap + plan->gap_count;
+	struct frag_change *out = malloc((most + 1) * sizeof(*out));
+
+	*count = 0;
+	for (uint32_t i = 0; out && i < plan->count; i++) {
+		uint64_t from = plan->buffers[i].birth * plan->scale;
+
+		for (; gap < end && gap->buffer == i; gap++) {
+			add_run(out, count, from, gap->from, i);
+			from = gap->to > from ? gap->to : from;
+		}
+		add_run(out, count, from, plan->buffers[i].end * plan->scale, i);
+	}
+	FRAG_ASSERT(gap == end && *count <= most);
+	if (*count)
+		qsort(out, *count, sizeof(*out), address_space_in_order);
+	return out;
+}
+
+bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b)
+{
+	uint32_t i = s->run_at[a], k = s->run_at[b];
+
+	while (i < s->run_at[a + 1] && k < s->run_at[b + 1]) {
+		if (s->runs[i].from < s->runs[k].to && s->runs[k].from < s->runs[i].to)
+			return true;
+		if (s->runs[i].to < s->runs[k].to)
+			i++;
 		else
-			high = middle;
+			k++;
 	}
-	return low;
+	return false;
 }
 
-static int address_space_by_number(const void *one, const void *other)
+static void lay_out(struct frag_space *s, struct frag_arena *a, uint32_t runs)
 {
-	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+	const size_t items = (size_t)s->count + 1, times = (size_t)runs + 1;
 
-	return a < b ? -1 : a > b;
+	s->from = frag_arena_take(a, items, sizeof(*s->from));
+	s->to = frag_arena_take(a, items, sizeof(*s->to));
+	s->run_at = frag_arena_take(a, items, sizeof(*s->run_at));
+	s->runs = frag_arena_take(a, times, sizeof(*s->runs));
+	s->first_from = frag_arena_take(a, times, sizeof(*s->first_from));
+	s->life = frag_arena_take(a, items, sizeof(*s->life));
+	s->size = frag_arena_take(a, items, sizeof(*s->size));
+	s->offset = frag_arena_take(a, items, sizeof(*s->offset));
+	s->contention = frag_arena_take(a, items, sizeof(*s->contention));
+	s->live = frag_arena_take(a, times, sizeof(*s->live));
+	s->align = frag_arena_take(a, items, sizeof(*s->align));
+	s->fixed = frag_arena_take(a, items, sizeof(*s->fixed));
+	s->hint = frag_arena_take(a, items, sizeof(*s->hint));
+	s->buffer = frag_arena_take(a, items, sizeof(*s->buffer));
 }
 
-/* Items are in order of allocation; an allocation after a free begins the next section. */
-static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
-		      struct frag_error *err)
+/* Keeps the changes of one space, with items in the order of their first ones. */
+static void number_items(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
+			 struct frag_change *changes, size_t *count, uint32_t *item_of)
 {
-	uint64_t *ends = malloc(((size_t)s->count + 1) * sizeof(*ends));
-	uint32_t n = 0, ended = 0;
-	bool timed = false;
+	size_t kept = 0;
 
-	if (!ends)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (plan->buffers[i].space == space)
-			ends[n++] = plan->buffers[i].end;
-	qsort(ends, n, sizeof(*ends), address_space_by_number);
-	n = 0;
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct frag_buffer *b = &plan->buffers[i];
+	for (size_t i = 0; i < *count; i++) {
+		const uint32_t b = changes[i].buffer;
 
-		if (b->space != space)
+		if (plan->buffers[b].space != space)
 			continue;
-		if (!s->times || ends[ended] <= b->birth)
-			s->step[s->times++] = b->birth;
-		while (ended < s->count && ends[ended] <= b->birth)
-			ended++;
-		s->last[s->times - 1] = b->birth;
-		s->from[n] = s->times - 1;
-		s->size[n] = b->size;
-		s->life[n] = b->life;
-		timed = timed || b->life > 0;
-		s->buffer[n++] = i;
+		if (!item_of[b]) {
+			s->buffer[s->count++] = b;
+			item_of[b] = s->count;
+		}
+		changes[kept] = changes[i];
+		changes[kept++].buffer = item_of[b] - 1;
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct frag_buffer *b = &plan->buffers[s->buffer[i]];
-
-		s->to[i] = address_space_time_of(s, b->end);
-		if (!timed)
-			s->life[i] = (double)(b->end - b->birth);
-	}
-	free(ends);
-	return 0;
+	*count = kept;
 }
 
-static int sum_live(struct frag_space *s, struct frag_error *err)
+/* An allocation after a free begins the next section. Sets runs, lives and the bound. */
+static void take_times(struct frag_space *s, const struct frag_plan *plan,
+		       const struct frag_change *changes, size_t count)
 {
-	uint64_t *less = calloc((size_t)s->times + 1, sizeof(*less)), sum = 0;
+	uint64_t sum = 0;
+	bool ended = true;
 
-	if (!less)
-		return frag_fail_nomem(err);
+	for (size_t i = 0; i < count; i++)
+		s->run_at[changes[i].buffer + 1] += changes[i].birth;
 	for (uint32_t i = 0; i < s->count; i++) {
-		s->live[s->from[i]] += s->size[i];
-		less[s->to[i]] += s->size[i];
-		s->beside[s->from[i]]++;
-		s->beside[s->to[i]]--;
+		s->gapped = s->gapped || s->run_at[i + 1] > 1;
+		s->run_at[i + 1] += s->run_at[i];
+		s->to[i] = s->run_at[i];
 	}
-	for (uint32_t t = 0; t < s->times; t++) {
-		s->live[t] = sum += s->live[t] - less[t];
-		s->beside[t] += t ? s->beside[t - 1] : 0;
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t item = changes[i].buffer;
+		struct frag_run *run = &s->runs[s->to[item]];
+
+		if (!changes[i].birth) {
+			run->to = s->times;
+			s->to[item]++;
+			sum -= s->size[item];
+			ended = true;
+			continue;
+		}
+		s->times += ended;
+		ended = false;
+		run->from = s->times - 1;
+		s->live[run->from] = sum += s->size[item];
 		if (sum > s->bound) {
 			s->bound = sum;
-			s->peak = t;
+			s->peak_step = changes[i].time / plan->scale;
 		}
 	}
-	free(less);
-	return 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		s->from[i] = s->runs[s->run_at[i]].from;
+		s->to[i] = s->runs[s->run_at[i + 1] - 1].to;
+		FRAG_ASSERT(s->from[i] < s->to[i] && (!i || s->from[i - 1] <= s->from[i]));
+	}
+	for (uint32_t t = 0, i = 0; t <= s->times; s->first_from[t++] = i)
+		while (i < s->count && s->from[i] < t)
+			i++;
 }
 
 /*
@@ -125,26 +179,6 @@ static int sum_contention(struct frag_space *s, struct frag_error *err)
 	return 0;
 }
 
-static int make_arrays(struct frag_space *s, uint32_t count, struct frag_error *err)
-{
-	const size_t n = (size_t)count + 1;
-
-	*s = (struct frag_space){
-		.count = count,
-		.from = calloc(n, sizeof(uint32_t)), .to = calloc(n, sizeof(uint32_t)),
-		.size = calloc(n, sizeof(uint64_t)), .offset = calloc(n, sizeof(uint64_t)),
-		.contention = calloc(n, sizeof(uint64_t)), .live = calloc(n, sizeof(uint64_t)),
-		.step = calloc(n, sizeof(uint64_t)), .buffer = calloc(n, sizeof(uint32_t)),
-		.life = calloc(n, sizeof(double)), .last = calloc(n, sizeof(uint64_t)),
-		.beside = calloc(n, sizeof(uint32_t)),
-		.align = calloc(n, sizeof(uint64_t)), .fixed = malloc(n * sizeof(uint64_t)),
-	};
-	if (!s->from || !s->to || !s->size || !s->offset || !s->contention || !s->live || !s->step
-	    || !s->buffer || !s->life || !s->last || !s->beside || !s->align || !s->fixed)
-		return frag_fail_nomem(err);
-	return 0;
-}
-
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -156,14 +190,23 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Sets the alignments and fixed offsets of the items, and the unit. */
-static void take_constraints(struct frag_space *s, const struct frag_plan *plan)
+/* Sets the sizes, alignments, fixed offsets and hints of the items, and the unit. */
+static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 {
+	bool timed = false;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		timed = timed || plan->buffers[s->buffer[i]].life > 0;
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct frag_buffer *b = &plan->buffers[s->buffer[i]];
 
+		FRAG_ASSERT(b->size && (!b->fixed || b->align <= 1 || b->offset % b->align == 0));
+		s->size[i] = b->size;
+		s->life[i] = timed ? b->life : (double)(b->end - b->birth);
 		s->align[i] = b->align ? b->align : 1;
 		s->fixed[i] = b->fixed ? b->offset : UINT64_MAX;
+		s->hint[i] = b->hinted ? b->hint : UINT64_MAX;
+		s->hinted = s->hinted || b->hinted;
 		s->constrained = s->constrained || b->fixed || b->align > 1;
 		s->unit = common_divisor(s->unit, s->size[i]);
 		if (b->align > 1)
@@ -180,30 +223,32 @@ static void take_constraints(struct frag_space *s, const struct frag_plan *plan)
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err)
 {
-	int rc = make_arrays(s, plan->spaces[space].count, err);
+	const uint32_t items = plan->spaces[space].count;
+	struct frag_arena measure = { .used = 0 }, arena = measure;
+	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
+	size_t count = 0;
+	struct frag_change *changes = frag_plan_changes(plan, &count);
 
-	rc = rc ? rc : take_times(s, plan, space, err);
-	if (!rc)
-		take_constraints(s, plan);
-	rc = rc ? rc : sum_live(s, err);
-	return rc ? rc : sum_contention(s, err);
+	*s = (struct frag_space){ .count = items };
+	lay_out(s, &measure, items + plan->gap_count);
+	s->memory = arena.base = calloc(measure.used, 1);
+	if (item_of && changes && arena.base) {
+		lay_out(s, &arena, items + plan->gap_count);
+		s->count = 0;
+		number_items(s, plan, space, changes, &count, item_of);
+		FRAG_ASSERT(s->count == items);
+		take_buffers(s, plan);
+		take_times(s, plan, changes, count);
+	}
+	free(item_of);
+	free(changes);
+	return s->count == items && arena.base && s->from ? sum_contention(s, err)
+							  : frag_fail_nomem(err);
 }
 
 void frag_space_fini(struct frag_space *s)
 {
-	free(s->from);
-	free(s->to);
-	free(s->size);
-	free(s->offset);
-	free(s->contention);
-	free(s->live);
-	free(s->step);
-	free(s->buffer);
-	free(s->life);
-	free(s->last);
-	free(s->beside);
-	free(s->align);
-	free(s->fixed);
+	free(s->memory);
 	*s = (struct frag_space){ .count = 0 };
 }
 
@@ -217,7 +262,7 @@ int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
 		rc = frag_space_init(&s, plan, i, err);
 		plan->spaces[i].bound = s.bound;
 		plan->spaces[i].lower = s.fixed_end > s.bound ? s.fixed_end : s.bound;
-		plan->spaces[i].peak_step = !rc && s.count ? s.last[s.peak] : 0;
+		plan->spaces[i].peak_step = s.peak_step;
 		frag_space_fini(&s);
 	}
 	return rc;

@@ -14,24 +14,35 @@
 #include "fragsim/error.h"
 #include "plan/plan.h"
 
+/* Sections in which an item is in use: all of its life, or the parts between its gaps. */
+struct frag_run {
+	uint32_t from, to;              /* half open, at least one */
+};
+
 struct frag_space {
-	uint32_t count, times;          /* items; sections */
-	uint32_t *from, *to;            /* by item: sections, half open, at least one */
+	uint32_t count, times;          /* items, by their first section; sections */
+	uint32_t *from, *to;            /* by item: sections of its life, half open */
+	uint32_t *run_at;               /* by item: its first run, up to that of the next item */
+	struct frag_run *runs;
+	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	double *life;                   /* by item: in times of the trace, or steps */
 	uint64_t *size, *offset;        /* by item */
 	uint64_t *contention;           /* by item: the peak of live bytes during its life */
-	uint64_t *live;                 /* by time */
-	uint32_t *beside;               /* by time: items that live */
+	uint64_t *live;                 /* by section */
 	uint64_t *align, *fixed;        /* by item: at least 1; its offset, or UINT64_MAX */
+	uint64_t *hint;                 /* by item: the offset to try first, or UINT64_MAX */
+	uint32_t *buffer;               /* by item: of the plan */
 	uint32_t fixed_count;
 	uint64_t fixed_end;             /* the highest end of a fixed item */
-	bool constrained;               /* an item is fixed or aligned */
+	bool constrained, gapped, hinted;       /* an item is fixed or aligned; has a gap; a hint */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
-	uint64_t *step, *last;          /* by time: its first and its last allocation */
-	uint32_t *buffer;               /* by item: of the plan */
 	uint64_t bound;
-	uint32_t peak;                  /* the first time where that lives */
+	uint64_t peak_step;             /* the first one at which that lives */
+	void *memory;                   /* of all arrays */
 };
+
+/* Are two items in use at the same time? Their lives share a section. */
+bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b);
 
 /* The lowest offset of an item at or above `low`; UINT64_MAX: it is fixed below. */
 static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t item, uint64_t low)
@@ -47,6 +58,33 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
+
+/* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
+struct frag_change {
+	uint64_t time;                  /* step times plan->scale, or a time between two steps */
+	uint32_t buffer;
+	bool birth;
+};
+
+/* All changes of a plan in order, owned by the caller; NULL: out of memory (host). */
+struct frag_change *frag_plan_changes(const struct frag_plan *plan, size_t *count);
+
+/*
+ * Memory for several arrays at once: with base NULL it is measured, in a second pass it is given
+ * out, zeroed.
+ */
+struct frag_arena {
+	char *base;
+	size_t used;
+};
+
+static inline void *frag_arena_take(struct frag_arena *a, size_t count, size_t size)
+{
+	const size_t at = a->used;
+
+	a->used += (count * size + 15) / 16 * 16;
+	return a->base ? a->base + at : NULL;
+}
 
 /*
  * Ranges of bytes that are allocated at the same time, by offset, and the gaps between them.

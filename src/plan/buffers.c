@@ -210,6 +210,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 
 	*plan = (struct frag_plan){
 		.content = frag_tape_info(tape)->content, .align = align, .complete = true,
+		.scale = 1,
 	};
 	rc = buffers_take_all(&t, err);
 	free(t.of_slot);
@@ -230,5 +231,6 @@ void frag_plan_fini(struct frag_plan *plan)
 		free(plan->spaces[i].pool_name);
 	free(plan->spaces);
 	free(plan->buffers);
+	free(plan->gaps);
 	*plan = (struct frag_plan){ .count = 0 };
 }

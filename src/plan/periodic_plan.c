@@ -195,7 +195,7 @@ int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64
 	};
 	int rc;
 
-	*plan = (struct frag_plan){ .align = align, .complete = true };
+	*plan = (struct frag_plan){ .align = align, .complete = true, .scale = 1 };
 	s.devices = calloc((size_t)s.device_count + 1, sizeof(*s.devices));
 	rc = s.devices ? periodic_plan_take_all(&s, err) : frag_fail_nomem(err);
 	plan->content = frag_tape_info(tape)->content;

@@ -25,8 +25,15 @@ struct frag_buffer {
 	double life;                    /* in times of the trace; 0 where it has none */
 	struct frag_handle id;          /* text is borrowed from the tape */
 	uint32_t space;                 /* of the plan's */
-	bool fixed;                     /* its offset is given */
+	uint64_t hint;                  /* the offset to try first */
+	bool fixed, hinted;             /* its offset is given; its hint */
 	bool carried;                   /* it was allocated before the interval began */
+};
+
+/* A buffer is not in use during a gap: other buffers may have its bytes. */
+struct frag_plan_gap {
+	uint32_t buffer;
+	uint64_t from, to;              /* in parts of steps, plan->scale to a step */
 };
 
 /* An order that was tried for a space, and the height that it reached. */
@@ -34,7 +41,7 @@ struct frag_plan_try {
 	const char *order;              /* "skyline", ... */
 	uint64_t height;                /* UINT64_MAX: the clock ended it */
 };
-#define FRAG_PLAN_TRIES 3
+#define FRAG_PLAN_TRIES 8
 
 /* The search after the orders. */
 struct frag_plan_search {
@@ -69,7 +76,10 @@ struct frag_plan {
 	struct frag_space_plan *spaces; /* by device, there by first use */
 	uint32_t space_count, space_capacity;
 	uint64_t bound, lower, height;  /* the highest of the spaces */
-	uint32_t fixed, aligned;        /* buffers with an offset, or an alignment, that is given */
+	uint32_t fixed, aligned, hinted; /* buffers with an offset, alignment or hint given */
+	struct frag_plan_gap *gaps;     /* by buffer, then by time, without overlap */
+	uint32_t gap_count;
+	uint64_t scale;                 /* parts of a step, for times of gaps between two steps; 1 */
 	bool complete;                  /* no more effort makes it lower, or its goal is reached */
 	bool stopped;                   /* `stop` ended it, not the budget */
 };

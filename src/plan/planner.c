@@ -12,12 +12,9 @@
 
 #define ITEMS_MANY 200000       /* more are placed by allocation only if all else fails */
 
-#define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
+#define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
 
-struct end_key {
-	uint64_t end;
-	uint32_t item;
-};
+#define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
 
 struct planner {
 	struct frag_space space;
@@ -190,37 +187,33 @@ static int search(struct planner *p, struct frag_error *err)
 	return rc;
 }
 
-static int planner_by_end(const void *one, const void *other)
+/* Notes an order's height, and keeps its placement if it is the lowest so far. */
+static void planner_tell(struct planner *p, const char *order, const uint64_t *offset,
+			 uint64_t height)
 {
-	const struct end_key *a = one, *b = other;
-
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static void planner_tell(struct planner *p, const char *order, const char *name, uint64_t height)
-{
-	FRAG_ASSERT(p->told->try_count < FRAG_PLAN_TRIES);
-	p->told->tries[p->told->try_count++] = (struct frag_plan_try){
-		.order = order, .height = height,
-	};
+	FRAG_ASSERT(p->told->try_count < FRAG_PLAN_TRIES && height >= p->told->lower);
+	p->told->tries[p->told->try_count++] = (struct frag_plan_try){ order, height };
 	if (height >= p->height)
 		return;
-	p->told->found_by = name;
-	keep(p, p->space.offset, height);
+	p->told->found_by = order;
+	keep(p, offset, height);
 }
 
-/* Puts an item into the lowest gap above all fixed ones, aligned. */
+/* Puts an item at its hint if that is free, else into the lowest gap above all fixed ones. */
 static void place_lowest(struct frag_space *s, struct frag_ranges *live, uint32_t item)
 {
-	const uint64_t bytes = s->size[item] + s->align[item] - 1;
+	const uint64_t size = s->size[item], hint = s->hint[item];
 
 	s->offset[item] = s->fixed[item];
 	if (s->fixed[item] != UINT64_MAX)
 		return;
-	s->offset[item] = frag_space_offset(s, item, frag_ranges_lowest(live, bytes));
-	frag_ranges_add(live, item, s->offset[item], s->offset[item] + s->size[item]);
+	if (hint != UINT64_MAX && hint % s->align[item] == 0
+	    && frag_ranges_meet(live, hint, hint + size) == FRAG_NO_RANGE)
+		s->offset[item] = hint;
+	else
+		s->offset[item] = frag_space_offset(
+			s, item, frag_ranges_lowest(live, size + s->align[item] - 1));
+	frag_ranges_add(live, item, s->offset[item], s->offset[item] + size);
 }
 
 /*
@@ -230,76 +223,99 @@ static void place_lowest(struct frag_space *s, struct frag_ranges *live, uint32_
 static int place_by_birth(struct planner *p, struct frag_error *err)
 {
 	struct frag_space *s = &p->space;
-	struct end_key *ends = malloc(((size_t)s->count + 1) * sizeof(*ends));
+	uint32_t *by_end = calloc((size_t)s->count + s->times + 2, sizeof(*by_end));
+	uint32_t *ended = by_end + s->count, done = 0;
 	struct frag_ranges live;
-	uint32_t done = 0;
 	int rc = frag_ranges_init(&live, s->count + 1, err);
 
-	if (!rc && !ends)
+	if (!rc && !by_end)
 		rc = frag_fail_nomem(err);
 	if (!rc && s->fixed_end)
 		frag_ranges_add(&live, s->count, 0, s->fixed_end);
+	/* counted, so that ended[t] is where those that end at t begin, and then where they end */
 	for (uint32_t i = 0; i < s->count && !rc; i++)
-		ends[i] = (struct end_key){ s->to[i], i };
-	if (!rc && s->count)
-		qsort(ends, s->count, sizeof(*ends), planner_by_end);
+		ended[s->to[i] + 1]++;
+	for (uint32_t t = 0; t < s->times && !rc; t++)
+		ended[t + 1] += ended[t];
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		by_end[ended[s->to[i]]++] = i;
 	for (uint32_t i = 0; i < s->count && !rc; i++) {
-		for (; ends[done].end <= s->from[i]; done++)
-			if (s->fixed[ends[done].item] == UINT64_MAX)
-				frag_ranges_remove(&live, ends[done].item);
+		for (; done < ended[s->from[i]]; done++)
+			if (s->fixed[by_end[done]] == UINT64_MAX)
+				frag_ranges_remove(&live, by_end[done]);
 		place_lowest(s, &live, i);
 	}
 	frag_ranges_fini(&live);
-	free(ends);
+	free(by_end);
 	if (!rc)
-		planner_tell(p, "birth", "birth, first fit", height_of(s, s->offset));
+		planner_tell(p, s->hinted ? "hints, birth" : "birth", s->offset,
+			     height_of(s, s->offset));
 	return rc;
 }
 
-/* Places by one of the placers, and keeps what is lower. */
-static int place_by(struct planner *p, const char *order, const char *name,
-		    int (*placer)(struct frag_space *s, const struct frag_plan_stop *stop,
-				  uint64_t *height, uint64_t *looks, struct frag_error *err),
-		    struct frag_error *err)
+static int planner_skyline(void *ctx, uint32_t index, struct frag_error *err)
 {
-	uint64_t height = UINT64_MAX, looks = 0;
-	const int rc = placer(&p->space, p->effort->stop, &height, &looks, err);
+	struct frag_skyline *of = ctx;
 
-	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
-	p->stopped = p->stopped || height == UINT64_MAX;
-	if (!rc)
-		planner_tell(p, order, name, height);
+	return frag_skyline_place(&of[index], err);
+}
+
+/* Places by the skyline orders from `first` on, side by side. */
+static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
+			    uint64_t *looks, struct frag_error *err)
+{
+	struct frag_skyline of[FRAG_SKYLINE_ORDERS];
+	const struct frag_tasks tasks = {
+		.count = count, .threads = p->effort->threads, .task = planner_skyline, .ctx = of,
+	};
+	uint64_t *offsets = malloc(((size_t)count * p->space.count + 1) * sizeof(*offsets));
+	int rc = offsets ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; i < count; i++)
+		of[i] = (struct frag_skyline){
+			.space = &p->space, .order = first + i, .stop = p->effort->stop,
+			.offset = offsets + (size_t)i * p->space.count,
+		};
+	rc = rc ? rc : frag_tasks_run(&tasks, err);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		*looks += of[i].looks;
+		p->stopped = p->stopped || of[i].height == UINT64_MAX;
+		planner_tell(p, frag_skyline_names[first + i], of[i].offset, of[i].height);
+	}
+	p->looks_left -= *looks < p->looks_left ? *looks : p->looks_left;
+	free(offsets);
 	return rc;
 }
 
 /*
- * Places the items by allocation, as a skyline, by contention, and searches: what the budget has
- * time for. The sum of items that overlap is the time of first fit, and that of sections the time
- * of the search to begin.
+ * Places the items by allocation, as skylines, and searches: what the budget has time for. The
+ * other skylines have half of it, each as much as the first. The sum of sections is the time of
+ * the search to begin.
  */
 static int place(struct planner *p, struct frag_error *err)
 {
 	const struct frag_space *s = &p->space;
-	uint64_t spans = 0, pairs = 0;
+	uint64_t spans = 0, looks = 0;
+	uint32_t orders = FRAG_SKYLINE_ORDERS - 1;
 	int rc = 0;
 
 	p->told->bound = s->bound;
 	p->told->lower = s->fixed_end > s->bound ? s->fixed_end : s->bound;
 	p->goal = p->effort->goal > p->told->lower ? p->effort->goal : p->told->lower;
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
-		pairs += s->beside[s->from[i]];
-	}
-	if (s->constrained || s->count <= ITEMS_MANY)
+	if (s->constrained || s->hinted || s->count <= ITEMS_MANY)
 		rc = place_by_birth(p, err);
 	if (!rc && !is_done(p) && p->looks_left && !s->fixed_count)
-		rc = place_by(p, "skyline", "skyline", frag_skyline_place, err);
+		rc = place_by_skyline(p, 0, 1, &looks, err);
 	if (!rc && p->height == UINT64_MAX)
 		rc = place_by_birth(p, err);
-	if (!rc && !is_done(p) && pairs < p->looks_left / 2)
-		rc = place_by(p, "contention, life", "contention, life, first fit", frag_first_fit,
-			      err);
+	if (looks && p->looks_left / 2 / looks < orders)
+		orders = (uint32_t)(p->looks_left / 2 / looks);
+	looks = 0;
+	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
+		rc = place_by_skyline(p, 1, orders, &looks, err);
 	if (!rc && !is_done(p) && 8 * spans < p->looks_left)
 		rc = search(p, err);
 	FRAG_ASSERT(rc || (p->height != UINT64_MAX && p->height >= s->bound));
@@ -320,7 +336,7 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 		plan->buffers[p.space.buffer[i]].offset = p.best[i];
 	if (!rc) {
 		p.told->height = p.height;
-		p.told->peak_step = p.space.last[p.space.peak];
+		p.told->peak_step = p.space.peak_step;
 		plan->complete = plan->complete && (p.height <= p.told->lower || p.height <= p.goal);
 		plan->stopped = plan->stopped || p.stopped;
 	}

@@ -3,9 +3,11 @@
  *
  * The skyline is the top of all placed items by section, as plateaus of equal height. The lowest
  * plateau takes the best item whose life is within the plateau, if possible one that lives in the
- * section of the plateau where most bytes wait. The best item lives where most bytes live, and of
- * these items the longest. Empty bytes in other sections cost nothing. If no item fits, the
- * plateau rises to the lower one of both adjacent plateaus.
+ * section of the plateau where most bytes wait. Empty bytes in other sections cost nothing. If no
+ * item fits, the plateau rises to the lower one of both adjacent plateaus.
+ *
+ * The best item lives where most bytes live, and of these items it is the longest. Other orders
+ * count those bytes coarsely, or compare life times size: none is the lowest for all inputs.
  *
  * Items are the leaves of a tree, sorted by the interleaved bits of both ends of their lives, so
  * that a node has items of similar lives. A node knows the bounds of these and its best item.
@@ -21,26 +23,37 @@
 #define FEW 96                          /* items to read without the tree */
 #define STEPS_POLL 4096                 /* between calls of `stop` */
 
+const char *const frag_skyline_names[FRAG_SKYLINE_ORDERS] = {
+	"skyline", "skyline, 20 levels", "skyline, area",
+	"skyline, 8 levels", "skyline, 50 levels", "skyline, 20 levels, area",
+};
+
+static const struct {
+	uint32_t levels;                /* of the contention; 0: exact */
+	bool area;
+} orders[FRAG_SKYLINE_ORDERS] = {
+	{ 0, false }, { 20, false }, { 0, true }, { 8, false }, { 50, false }, { 20, true },
+};
+
 struct box {
 	uint32_t from_min, from_max, to_min, to_max;
 	uint32_t best;                  /* the highest rank of a waiting item; 0: none waits */
 };
 
 struct skyline {
+	struct frag_skyline *own;
 	const struct frag_space *s;
 	uint32_t leaves, sections;      /* of the tree of items, and of that of sections */
 	struct box *box;
 	uint32_t *item;                 /* by rank, from 1 */
 	uint32_t *leaf, *rank;          /* by item; the rank is 0 if the item is placed */
-	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	uint32_t *next, *before;        /* by first section of a plateau: both adjacent ones */
 	uint64_t *lowest;               /* tree over sections: the lowest plateau */
 	int64_t *most, *added;          /* the same: most waiting bytes; what children lack of that */
-	uint64_t looks;
 };
 
 struct skyline_key {
-	uint64_t of[3];                   /* the highest first */
+	uint64_t of[3];                 /* the highest first */
 	uint32_t item;
 };
 
@@ -61,20 +74,6 @@ static uint64_t spread_bits(uint64_t x)
 	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	x = (x | x << 2) & UINT64_C(0x3333333333333333);
 	return (x | x << 1) & UINT64_C(0x5555555555555555);
-}
-
-struct curve_key {
-	uint64_t code;
-	uint32_t item;
-};
-
-static int skyline_by_code(const void *one, const void *other)
-{
-	const struct curve_key *a = one, *b = other;
-
-	if (a->code != b->code)
-		return a->code < b->code ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
 }
 
 static uint32_t least_of(uint32_t a, uint32_t b)
@@ -99,25 +98,28 @@ static struct box join_boxes(struct box a, struct box b)
 static bool plant(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
-	struct skyline_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
-	struct curve_key *codes = malloc(((size_t)s->count + 1) * sizeof(*codes));
-	const bool good = keys && codes;
+	const uint32_t levels = orders[w->own->order].levels;
+	struct skyline_key *keys = malloc(2 * ((size_t)s->count + 1) * sizeof(*keys));
+	struct skyline_key *codes = keys + s->count + 1;
 
-	for (uint32_t i = 0; good && i < s->count; i++) {
-		keys[i] = (struct skyline_key){
-			{ s->contention[i], s->to[i] - s->from[i], s->size[i] }, i,
-		};
-		codes[i] = (struct curve_key){
-			spread_bits(s->from[i]) << 1 | spread_bits(s->to[i]), i,
+	for (uint32_t i = 0; keys && i < s->count; i++) {
+		const uint64_t length = s->to[i] - s->from[i];
+		const uint64_t part = levels ? s->bound / levels + 1 : 1;
+
+		keys[i] = (struct skyline_key){ { s->contention[i] / part, length, s->size[i] }, i };
+		if (orders[w->own->order].area)
+			keys[i].of[1] *= s->size[i] / s->unit;
+		codes[i] = (struct skyline_key){
+			{ spread_bits(s->from[i]) << 1 | spread_bits(s->to[i]), 0, 0 }, i,
 		};
 	}
-	if (good && s->count) {
+	if (keys && s->count) {
 		qsort(keys, s->count, sizeof(*keys), skyline_by_key);
-		qsort(codes, s->count, sizeof(*codes), skyline_by_code);
+		qsort(codes, s->count, sizeof(*codes), skyline_by_key);
 	}
-	for (uint32_t k = 0; good && k < s->count; k++)
+	for (uint32_t k = 0; keys && k < s->count; k++)
 		w->leaf[codes[k].item] = w->leaves + k;
-	for (uint32_t k = 0; good && k < s->count; k++) {
+	for (uint32_t k = 0; keys && k < s->count; k++) {
 		const uint32_t i = keys[k].item, rank = s->count - k;
 
 		w->item[rank] = i;
@@ -126,11 +128,10 @@ static bool plant(struct skyline *w)
 			s->from[i], s->from[i], s->to[i], s->to[i], rank,
 		};
 	}
-	for (uint32_t n = w->leaves; good && n-- > 1;)
+	for (uint32_t n = w->leaves; keys && n-- > 1;)
 		w->box[n] = join_boxes(w->box[2 * n], w->box[2 * n + 1]);
 	free(keys);
-	free(codes);
-	return good;
+	return keys;
 }
 
 /* Lives within [from, to) that contain the sections first and last. */
@@ -144,7 +145,7 @@ static uint32_t best_within(struct skyline *w, uint32_t node, const struct lives
 	const struct box *b = &w->box[node];
 	uint32_t first;
 
-	w->looks++;
+	w->own->looks++;
 	if (b->best <= best || b->from_max < l->from || b->to_min > l->to
 	    || b->from_min > l->first || b->to_max <= l->last)
 		return best;
@@ -191,7 +192,7 @@ static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint3
 {
 	uint32_t right;
 
-	w->looks++;
+	w->own->looks++;
 	if (begin >= f->to || begin + width <= f->from || w->most[node] + above <= f->bytes)
 		return;
 	if (width == 1) {
@@ -219,17 +220,17 @@ static uint32_t best_of_few(struct skyline *w, const struct lives *l)
 {
 	uint32_t best = 0;
 
-	for (uint32_t i = w->first_from[l->from]; i < w->first_from[l->to]; i++)
+	for (uint32_t i = w->s->first_from[l->from]; i < w->s->first_from[l->to]; i++)
 		if (w->rank[i] > best && w->s->to[i] <= l->to && w->s->from[i] <= l->first
 		    && w->s->to[i] > l->last)
 			best = w->rank[i];
-	w->looks += 1 + (w->first_from[l->to] - w->first_from[l->from]) / 8;
+	w->own->looks += 1 + (w->s->first_from[l->to] - w->s->first_from[l->from]) / 8;
 	return best;
 }
 
 static uint32_t best_life(struct skyline *w, const struct lives *l)
 {
-	return w->first_from[l->to] - w->first_from[l->from] <= FEW ? best_of_few(w, l)
+	return w->s->first_from[l->to] - w->s->first_from[l->from] <= FEW ? best_of_few(w, l)
 								    : best_within(w, 1, l, 0);
 }
 
@@ -302,11 +303,12 @@ static void raise_plateau(struct skyline *w, uint32_t at, uint64_t height)
 }
 
 /* Places the best item of the lowest plateau, or raises that plateau. True: it placed one. */
-static bool build_on(struct skyline *w, uint64_t *height)
+static bool build_on(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
 	const uint64_t base = w->lowest[1];
 	uint32_t at = 1, to, rank, item;
+	uint64_t offset, top;
 
 	while (at < w->sections)
 		at = 2 * at + (w->lowest[2 * at] != base);
@@ -329,63 +331,60 @@ static bool build_on(struct skyline *w, uint64_t *height)
 		cut_plateau(w, at, s->from[item]);
 	if (s->to[item] < to)
 		cut_plateau(w, s->from[item], s->to[item]);
-	s->offset[item] = frag_space_offset(s, item, base);
-	*height = s->offset[item] + s->size[item] > *height ? s->offset[item] + s->size[item]
-							    : *height;
-	raise_plateau(w, s->from[item], s->offset[item] + s->size[item]);
+	offset = w->own->offset[item] = frag_space_offset(s, item, base);
+	top = offset + s->size[item];
+	FRAG_ASSERT(offset >= base && offset % s->align[item] == 0);
+	w->own->height = top > w->own->height ? top : w->own->height;
+	raise_plateau(w, s->from[item], top);
 	return true;
 }
 
-int frag_skyline_place(struct frag_space *s, const struct frag_plan_stop *stop, uint64_t *height,
-		       uint64_t *looks, struct frag_error *err)
+static void skyline_lay_out(struct skyline *w, struct frag_arena *a)
 {
-	const size_t items = (size_t)s->count + 1, times = (size_t)s->times + 1;
-	struct skyline w = { .s = s, .leaves = 1, .sections = 1 };
-	bool good, stopped = false;
+	const size_t items = (size_t)w->s->count + 1, times = (size_t)w->s->times + 1;
 
+	w->box = frag_arena_take(a, 2 * (size_t)w->leaves, sizeof(*w->box));
+	w->item = frag_arena_take(a, items, sizeof(*w->item));
+	w->leaf = frag_arena_take(a, items, sizeof(*w->leaf));
+	w->rank = frag_arena_take(a, items, sizeof(*w->rank));
+	w->next = frag_arena_take(a, times, sizeof(*w->next));
+	w->before = frag_arena_take(a, times, sizeof(*w->before));
+	w->most = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->most));
+	w->added = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->added));
+	w->lowest = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->lowest));
+}
+
+int frag_skyline_place(struct frag_skyline *own, struct frag_error *err)
+{
+	const struct frag_space *s = own->space;
+	struct skyline w = { .own = own, .s = s, .leaves = 1, .sections = 1 };
+	struct frag_arena measure = { .used = 0 }, arena = measure;
+	bool good;
+
+	FRAG_ASSERT(own->order < FRAG_SKYLINE_ORDERS && !s->fixed_count);
+	own->height = own->looks = 0;
 	while (w.leaves < s->count)
 		w.leaves *= 2;
 	while (w.sections < s->times)
 		w.sections *= 2;
-	w.box = calloc(2 * (size_t)w.leaves, sizeof(*w.box));
-	w.item = malloc(items * sizeof(*w.item));
-	w.leaf = malloc(items * sizeof(*w.leaf));
-	w.rank = malloc(items * sizeof(*w.rank));
-	w.first_from = malloc(times * sizeof(*w.first_from));
-	w.next = malloc(times * sizeof(*w.next));
-	w.before = malloc(times * sizeof(*w.before));
-	w.most = calloc(2 * (size_t)w.sections, sizeof(*w.most));
-	w.added = calloc(2 * (size_t)w.sections, sizeof(*w.added));
-	w.lowest = malloc(2 * (size_t)w.sections * sizeof(*w.lowest));
-	good = w.box && w.item && w.leaf && w.rank && w.first_from && w.next && w.before
-	       && w.lowest && w.most && w.added && plant(&w);
-	*height = 0;
+	skyline_lay_out(&w, &measure);
+	arena.base = calloc(measure.used, 1);
+	skyline_lay_out(&w, &arena);
+	good = arena.base && plant(&w);
 	if (good) {
 		memset(w.lowest, 0xff, 2 * (size_t)w.sections * sizeof(*w.lowest));
 		link_plateaus(&w, 0, s->times);
 		set_plateau(&w, 0, 0);
-		for (uint32_t t = 0, i = 0; t <= s->times; w.first_from[t++] = i)
-			while (i < s->count && s->from[i] < t)
-				i++;
 		for (uint32_t i = 0; i < s->count; i++)
 			add_waiting(&w, i, (int64_t)s->size[i]);
 	}
-	for (uint32_t placed = 0, steps = 1; good && !stopped && placed < s->count; steps++) {
-		placed += build_on(&w, height);
-		stopped = steps % STEPS_POLL == 0 && stop && stop->stop(stop->ctx);
+	for (uint32_t placed = 0, steps = 1; good && placed < s->count; steps++) {
+		placed += build_on(&w);
+		if (steps % STEPS_POLL == 0 && own->stop && own->stop->stop(own->stop->ctx)) {
+			own->height = UINT64_MAX;
+			break;
+		}
 	}
-	if (stopped)
-		*height = UINT64_MAX;
-	*looks += w.looks;
-	free(w.box);
-	free(w.item);
-	free(w.leaf);
-	free(w.rank);
-	free(w.first_from);
-	free(w.next);
-	free(w.before);
-	free(w.lowest);
-	free(w.most);
-	free(w.added);
+	free(arena.base);
 	return good ? 0 : frag_fail_nomem(err);
 }

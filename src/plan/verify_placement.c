@@ -4,51 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "plan/plan.h"
 #include "plan/address_space.h"
-
-/* An allocation or a free; at one step, frees come first. */
-struct change {
-	uint64_t step;
-	uint32_t buffer, is_birth;
-};
-
-static int verify_placement_in_order(const void *one, const void *other)
-{
-	const struct change *a = one, *b = other;
-
-	if (a->step != b->step)
-		return a->step < b->step ? -1 : 1;
-	if (a->is_birth != b->is_birth)
-		return a->is_birth < b->is_birth ? -1 : 1;
-	return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
-}
-
-/* Sweeps over one space: buffers of other spaces never overlap its buffers. */
-static bool verify_placement_sweep(const struct frag_plan *plan, uint32_t space, bool fixed,
-				   const struct change *changes, struct frag_ranges *ranges,
-				   uint32_t *one, uint32_t *other)
-{
-	ranges->root = FRAG_NO_RANGE;
-	for (size_t i = 0; i < 2 * (size_t)plan->count; i++) {
-		const uint32_t at = changes[i].buffer;
-		const struct frag_buffer *b = &plan->buffers[at];
-
-		if (b->space != space || (fixed && !b->fixed))
-			continue;
-		if (!changes[i].is_birth) {
-			frag_ranges_remove(ranges, at);
-			continue;
-		}
-		*other = frag_ranges_meet(ranges, b->offset, b->offset + b->size);
-		if (*other != FRAG_NO_RANGE) {
-			*one = at;
-			return false;
-		}
-		frag_ranges_add(ranges, at, b->offset, b->offset + b->size);
-	}
-	return true;
-}
 
 static void verify_placement_measure(struct frag_plan *plan)
 {
@@ -74,26 +30,36 @@ static void verify_placement_measure(struct frag_plan *plan)
 int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
 		    struct frag_error *err)
 {
-	struct change *changes = malloc((2 * (size_t)plan->count + 1) * sizeof(*changes));
+	size_t count;
+	struct frag_change *changes = frag_plan_changes(plan, &count);
 	struct frag_ranges ranges = { .of = NULL };
 	int rc = changes ? frag_ranges_init(&ranges, plan->count, err) : frag_fail_nomem(err);
 
 	*one = *other = plan->count;
-	if (!rc) {
-		bool good = true;
+	for (uint32_t s = 0; s < plan->space_count && !rc && *one == plan->count; s++) {
+		ranges.root = FRAG_NO_RANGE;
+		for (size_t i = 0; i < count && *one == plan->count; i++) {
+			const uint32_t at = changes[i].buffer;
+			const struct frag_buffer *b = &plan->buffers[at];
+			uint32_t met;
 
-		for (uint32_t i = 0; i < plan->count; i++) {
-			changes[2 * (size_t)i] = (struct change){ plan->buffers[i].birth, i, 1 };
-			changes[2 * (size_t)i + 1] = (struct change){ plan->buffers[i].end, i, 0 };
+			if (b->space != s || (fixed && !b->fixed))
+				continue;
+			if (!changes[i].birth) {
+				frag_ranges_remove(&ranges, at);
+				continue;
+			}
+			met = frag_ranges_meet(&ranges, b->offset, b->offset + b->size);
+			if (met == FRAG_NO_RANGE) {
+				frag_ranges_add(&ranges, at, b->offset, b->offset + b->size);
+				continue;
+			}
+			*one = at;
+			*other = met;
 		}
-		qsort(changes, 2 * (size_t)plan->count, sizeof(*changes),
-		      verify_placement_in_order);
-		for (uint32_t s = 0; s < plan->space_count && good; s++)
-			good = verify_placement_sweep(plan, s, fixed, changes, &ranges, one, other);
-		if (good)
-			*one = *other = plan->count;
-		verify_placement_measure(plan);
 	}
+	if (!rc)
+		verify_placement_measure(plan);
 	frag_ranges_fini(&ranges);
 	free(changes);
 	return rc;

@@ -649,6 +649,33 @@ def check_many() -> None:
     TAP.result('many buffers of random sizes: within 3 % of the bound', faults)
 
 
+def check_log() -> None:
+    """Sizes or lifetimes that differ by orders of magnitude: the best of the skylines is within 3 %."""
+    faults, count = [], 2000 if SAN else 20000
+    for name in ('sizes', 'lives', 'both'):
+        rng, rows = random.Random(name), []
+        for i in range(count):
+            lower = rng.randrange(2 * count)
+            life = int(rng.expovariate(1 / 1000)) if name == 'sizes' else int(2 ** rng.uniform(0, 15))
+            size = rng.randint(1, 1 << 20) if name == 'lives' else int(2 ** rng.uniform(0, 20))
+            rows.append((i, lower, lower + life + 1, size))
+        Path('log.csv').write_text('id,lower,upper,size\n' + ''.join(
+            f'{i},{a},{b},{size}\n' for i, a, b, size in rows))
+        said = answer('--alone', '--align', 1, '--time', '20s', '--capacity',
+                      f'{1.03 * peak_of(rows):.0f}B', 'log.csv')
+        if said['ended_by'] or said['height'] > said['bound'] * 1.03 or said['bound'] != peak_of(rows):
+            faults.append(f'{name}: {said["gap_pct"]} % above {said["bound"]}, ended by {said["ended_by"]}')
+    TAP.result('log-uniform sizes and lifetimes: within 3 % of the bound', faults)
+
+
+def peak_of(rows: list[tuple[int, int, int, int]]) -> int:
+    now = most = 0
+    for _, bytes_ in sorted(x for _, a, b, size in rows for x in ((a, size), (b, -size))):
+        now += bytes_
+        most = max(most, now)
+    return most
+
+
 def check_given() -> None:
     """Fixed offsets and alignments: the lowest of all placements, or two buffers that contradict."""
     faults, contradictions = [], 0
@@ -701,7 +728,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
         for check in (check_small, check_proof, check_full, check_programs, check_followed, check_period, check_slots, check_tampered, check_csv, check_stretch,
-                      check_statuses, check_beside, check_given, check_many, check_recorded):
+                      check_statuses, check_beside, check_given, check_many, check_log, check_recorded):
             try:
                 check()
             except AssertionError as e:
