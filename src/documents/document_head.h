@@ -2,7 +2,7 @@
 #ifndef DOCUMENTS_DOCUMENT_HEAD_H
 #define DOCUMENTS_DOCUMENT_HEAD_H
 
-#include "base/json.h"
+#include "documents/json_rows.h"
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
@@ -39,6 +39,14 @@ struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *ke
 
 /* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
+
+/* Members of objects that a result and a baseline have, written and read. */
+extern const struct frag_json_row frag_result_device_rows[];
+extern const struct frag_json_row frag_small_rows[];    /* of it, where there are some */
+extern const struct frag_json_row frag_distribution_rows[];
+extern const struct frag_json_row frag_runs_rows[];     /* of a trace, behind its path */
+extern const struct frag_json_row frag_counts_rows[], frag_modelled_rows[];
+extern const struct frag_json_row frag_compaction_rows[], frag_planned_rows[];
 
 struct frag_metrics_order {
 	const struct frag_metric *metric[FRAG_METRIC_ALL];

@@ -139,10 +139,37 @@ uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const c
 	return frag_as_sum(r, &at);
 }
 
-struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref node,
-			    uint32_t index)
+bool frag_take_bool(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	return (struct frag_at){ .up = list, .index = index, .node = node };
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_BOOL, "a boolean is required");
+
+	return !r->rc && frag_json_is_true(at.node);
+}
+
+struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	return frag_take(r, in, key, FRAG_JSON_ARRAY, "an array is required");
+}
+
+double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
+				      "a number from 0 to 100 is required");
+	double value = r->rc ? 0 : frag_json_number(at.node);
+
+	if (value < 0 || value > 100)
+		frag_bad(r, &at, "a number from 0 to 100 is required");
+	return value;
+}
+
+bool frag_next_element(struct frag_members *r, const struct frag_at *list, struct frag_at *at)
+{
+	if (r->rc || !list->node.node)
+		return false;
+	at->index = at->up ? at->index + 1 : 0;
+	at->node = at->up ? frag_json_next(at->node) : frag_json_first(list->node);
+	at->up = list;
+	return at->node.node != NULL;
 }
 
 uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list)

@@ -51,15 +51,21 @@ char *frag_take_text(struct frag_members *r, const struct frag_at *in, const cha
 uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key);
 /* Below 2^63: what is live or held in all, where a single size is below 2^53. */
 uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key);
+bool frag_take_bool(struct frag_members *r, const struct frag_at *in, const char *key);
+struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in, const char *key);
+/* From 0 to 100. */
+double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key);
 uint64_t frag_as_sum(struct frag_members *r, const struct frag_at *at);
 
 /* Questions that are no failure. */
 bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key);
 bool frag_is_null(struct frag_members *r, const struct frag_at *in, const char *key);
 
-/* Of an array. */
-struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref node,
-			    uint32_t index);
+/*
+ * Moves *at, which begins zeroed, to the next element of an array. False where there is none, or
+ * after a failure.
+ */
+bool frag_next_element(struct frag_members *r, const struct frag_at *list, struct frag_at *at);
 uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list);
 
 /*

@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/read_file.h"
 #include "documents/document_head.h"
-#include "documents/json_reader.h"
 #include "fragsim/version.h"
 #include "input/json_scan.h"
 
@@ -46,15 +45,18 @@ void frag_manifest_fini(struct frag_manifest *m)
 	*m = (struct frag_manifest){ .runs = 0 };
 }
 
+static const struct frag_json_row count_rows[] = {
+	ROW(manifest_trace, events), ROW(manifest_trace, allocs), ROW(manifest_trace, frees),
+	ROW_END,
+};
+
 static void manifest_put_trace(struct frag_node_ref in, const struct frag_manifest_trace *trace)
 {
 	struct frag_node_ref o = frag_json_object(in, NULL);
 
 	frag_json_text(o, "path", trace->path);
 	frag_document_content(o, "content", trace->content);
-	frag_json_u64(o, "events", trace->events);
-	frag_json_u64(o, "allocs", trace->allocs);
-	frag_json_u64(o, "frees", trace->frees);
+	frag_json_rows(o, count_rows, trace);
 }
 
 int frag_manifest_print(const struct frag_manifest *m, FILE *f, struct frag_error *err)
@@ -120,9 +122,7 @@ static void manifest_read_trace(struct frag_members *r, const struct frag_at *at
 	frag_want_object(r, at);
 	to->path = frag_take_text(r, at, "path");
 	read_content(r, at, &to->content);
-	to->events = frag_take_count(r, at, "events");
-	to->allocs = frag_take_count(r, at, "allocs");
-	to->frees = frag_take_count(r, at, "frees");
+	frag_take_rows(r, at, count_rows, to);
 }
 
 static void manifest_read_policy(struct frag_members *r, const struct frag_at *at, char **to)
@@ -144,13 +144,16 @@ static void read_total(struct frag_members *r, const struct frag_at *at, uint64_
 		*to = frag_as_sum(r, at);
 }
 
-static uint32_t manifest_length_of(struct frag_members *r, const struct frag_at *list)
+/* An array that is not empty, and its length. */
+static struct frag_at manifest_take_list(struct frag_members *r, const struct frag_at *root,
+					 const char *key, uint32_t *length)
 {
-	const uint32_t n = frag_length_of(r, list);
+	const struct frag_at list = frag_take_array(r, root, key);
 
-	if (!n)
-		frag_bad(r, list, "at least one is required");
-	return n;
+	*length = frag_length_of(r, &list);
+	if (!*length)
+		frag_bad(r, &list, "at least one is required");
+	return list;
 }
 
 /* Reads lists of the lengths that the manifest was allocated for. */
@@ -158,25 +161,14 @@ static void read_lists(struct frag_members *r, struct frag_manifest *m,
 		       const struct frag_at *traces, const struct frag_at *policies,
 		       const struct frag_at *totals)
 {
-	struct frag_node_ref n = frag_json_first(traces->node);
+	struct frag_at trace = { .up = NULL }, policy = trace, total = trace;
 
-	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
-		struct frag_at at = frag_element(traces, n, i);
-
-		manifest_read_trace(r, &at, &m->trace[i]);
-	}
-	n = frag_json_first(policies->node);
-	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
-		struct frag_at at = frag_element(policies, n, i);
-
-		manifest_read_policy(r, &at, &m->policy[i]);
-	}
-	n = frag_json_first(totals->node);
-	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
-		struct frag_at at = frag_element(totals, n, i);
-
-		read_total(r, &at, &m->total[i]);
-	}
+	while (frag_next_element(r, traces, &trace))
+		manifest_read_trace(r, &trace, &m->trace[trace.index]);
+	while (frag_next_element(r, policies, &policy))
+		manifest_read_policy(r, &policy, &m->policy[policy.index]);
+	while (frag_next_element(r, totals, &total))
+		read_total(r, &total, &m->total[total.index]);
 }
 
 /* Another version may simulate otherwise: its runs and ours are never put together. */
@@ -207,12 +199,9 @@ static void read_manifest(struct frag_members *r, const struct frag_at *root,
 	if (!r->rc)
 		check_version(r, root);
 	runs = frag_take_count(r, root, "runs");
-	traces = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is required");
-	policies = frag_take(r, root, "policies", FRAG_JSON_ARRAY, "an array is required");
-	totals = frag_take(r, root, "device_bytes", FRAG_JSON_ARRAY, "an array is required");
-	n[0] = manifest_length_of(r, &traces);
-	n[1] = manifest_length_of(r, &policies);
-	n[2] = manifest_length_of(r, &totals);
+	traces = manifest_take_list(r, root, "traces", &n[0]);
+	policies = manifest_take_list(r, root, "policies", &n[1]);
+	totals = manifest_take_list(r, root, "device_bytes", &n[2]);
 	if (!r->rc)
 		r->rc = frag_manifest_init(m, n[0], n[1], n[2], r->err);
 	if (!r->rc)

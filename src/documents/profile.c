@@ -5,21 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "documents/json_reader.h"
 #include "metrics/driver_latency.h"
+
+static const struct frag_json_row gpu_rows[] = {
+	ROW_AS("total_bytes", gpu_figures, total),
+	ROW_IF(context_known, "context_bytes", gpu_figures, context),
+	ROW_AS("granularity_bytes", gpu_figures, granularity),
+	ROW_ZERO("small_granularity_bytes", gpu_figures, small_granularity),
+	ROW_ZERO("small_most_bytes", gpu_figures, small_max),
+	ROW_ZERO("page_bytes", gpu_figures, page), ROW_END,
+};
 
 static void profile_put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
 {
 	struct frag_node_ref o = frag_json_object(root, "device");
 
 	frag_json_text(o, "name", f->name[0] ? f->name : NULL);
-	frag_json_u64(o, "total_bytes", f->total);
-	frag_json_u64_or_null(o, "context_bytes", f->context_known, f->context);
-	frag_json_u64(o, "granularity_bytes", f->granularity);
-	frag_json_u64_or_null(o, "small_granularity_bytes", f->small_max > 0,
-			      f->small_granularity);
-	frag_json_u64_or_null(o, "small_most_bytes", f->small_max > 0, f->small_max);
-	frag_json_u64_or_null(o, "page_bytes", f->page > 0, f->page);
+	frag_json_rows(o, gpu_rows, f);
 	frag_json_u64(o, "driver_version", (uint64_t)f->driver);
 	frag_json_u64(o, "runtime_version", (uint64_t)f->runtime);
 }
@@ -150,23 +152,16 @@ static void profile_read_document(struct frag_members *r, const struct frag_at *
 				       struct frag_profile *profile)
 {
 	static const char *const formats[] = { "fragsim-profile", NULL };
-	struct frag_at list;
-	uint32_t index = 0;
+	struct frag_at list, at = { .up = NULL };
 
 	frag_take_format(r, root, formats,
 			 "a profile is required, which fragsim replay --write-profile writes");
 	if (r->rc)
 		return;
 	profile_read_device(r, root, &profile->figures);
-	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is required");
-	if (r->rc)
-		return;
-	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
-	     n = frag_json_next(n), index++) {
-		struct frag_at at = frag_element(&list, n, index);
-
+	list = frag_take_array(r, root, "calls");
+	while (frag_next_element(r, &list, &at))
 		read_call(r, &at, &profile->model);
-	}
 }
 
 int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err)

@@ -17,23 +17,11 @@
 #include "base/names.h"
 #include "base/output_path.h"
 #include "documents/document_head.h"
-#include "documents/json_reader.h"
 #include "input/full_input.h"
 #include "input/input.h"
 
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384
-
-static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
-{
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
-				      "a number from 0 to 100 is required");
-	double value = r->rc ? 0 : frag_json_number(at.node);
-
-	if (value < 0 || value > 100)
-		frag_bad(r, &at, "a number from 0 to 100 is required");
-	return value;
-}
 
 static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
 {
@@ -62,7 +50,7 @@ static union frag_metric_value read_metric(struct frag_members *r, const struct 
 		value.i = take_signed(r, at, metric->name);
 		break;
 	case FRAG_METRIC_PERCENT:
-		value.d = take_percent(r, at, metric->name);
+		value.d = frag_take_percent(r, at, metric->name);
 		break;
 	}
 	return value;
@@ -115,13 +103,11 @@ static void read_distribution(struct frag_members *r, const struct frag_at *run,
 	d->severe_steps = frag_take_count(r, &at, "severe_steps");
 	d->weighted = !frag_is_null(r, &at, "time_weighted_mean");
 	if (d->weighted)
-		d->time_weighted_mean = take_percent(r, &at, "time_weighted_mean");
+		d->time_weighted_mean = frag_take_percent(r, &at, "time_weighted_mean");
 	if (frag_is_null(r, &at, "min"))
 		return;
 	d->steps = steps;
-#define X(name) d->name = take_percent(r, &at, #name);
-	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
-#undef X
+	frag_take_rows(r, &at, frag_distribution_rows, d);
 }
 
 /*
@@ -143,14 +129,9 @@ static void result_read_read_device(struct frag_members *r, const struct frag_at
 	if (!frag_is_null(r, &at, "name"))
 		to->device_name = frag_take_text(r, &at, "name");
 	to->result.device_name = to->device_name;
-	to->result.total = frag_take_count(r, &at, "total_bytes");
-	to->result.context = frag_take_count(r, &at, "context_bytes");
-	to->result.other = frag_take_count(r, &at, "other_bytes");
-	to->result.granularity = frag_take_count(r, &at, "granularity_bytes");
-	if (!frag_has(r, &at, "small_most_bytes"))
-		return;
-	to->result.small_max = frag_take_count(r, &at, "small_most_bytes");
-	to->result.small_granularity = frag_take_count(r, &at, "small_granularity_bytes");
+	frag_take_rows(r, &at, frag_result_device_rows, &to->result);
+	if (frag_has(r, &at, "small_most_bytes"))
+		frag_take_rows(r, &at, frag_small_rows, &to->result);
 }
 
 static void result_read_put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
@@ -226,12 +207,10 @@ static void read_status(struct frag_members *r, const struct frag_at *run, struc
 static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 			   struct frag_result *to)
 {
-	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is required");
-	struct frag_at at, cause;
+	struct frag_at list = frag_take_array(r, run, "oom"), at = { .up = NULL }, cause;
 
-	if (!frag_length_of(r, &list))
+	if (!frag_next_element(r, &list, &at))
 		return;
-	at = frag_element(&list, frag_json_first(list.node), 0);
 	frag_want_object(r, &at);
 	to->ooms = calloc(1, sizeof(*to->ooms));
 	if (!to->ooms) {
@@ -269,19 +248,15 @@ static char *take_json_text(struct frag_members *r, const struct frag_at *in, co
 static void result_read_read_marks(struct frag_members *r, const struct frag_at *run,
 				   struct frag_result *to)
 {
-	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is required");
+	struct frag_at list = frag_take_array(r, run, "marks"), at = { .up = NULL };
 	uint32_t count = frag_length_of(r, &list);
 
 	if (!count)
 		return;
 	to->marks = calloc(count, sizeof(*to->marks));
-	if (!to->marks) {
+	if (!to->marks)
 		frag_bad_memory(r);
-		return;
-	}
-	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
-	     n = frag_json_next(n)) {
-		struct frag_at at = frag_element(&list, n, to->mark_count);
+	while (frag_next_element(r, &list, &at)) {
 		struct frag_mark *mark = &to->marks[to->mark_count];
 
 		frag_want_object(r, &at);
@@ -292,73 +267,30 @@ static void result_read_read_marks(struct frag_members *r, const struct frag_at 
 	}
 }
 
-static void read_counts(struct frag_members *r, const struct frag_at *run, struct frag_counts *to)
-{
-	struct frag_at at = frag_take_object(r, run, "counts");
-
-#define X(name) to->name = frag_take_count(r, &at, #name);
-	FRAG_COUNTS(X)
-#undef X
-}
-
-static void read_modelled(struct frag_members *r, const struct frag_at *run,
-			  struct frag_modelled *to)
+/* An object that only some runs have. */
+static void read_optional(struct frag_members *r, const struct frag_at *run, const char *key,
+			  const struct frag_json_row *rows, void *to, bool *there)
 {
 	struct frag_at at;
 
-	to->there = frag_has(r, run, "modelled");
-	if (!to->there)
+	*there = frag_has(r, run, key);
+	if (!*there)
 		return;
-	at = frag_take_object(r, run, "modelled");
-#define X(name) to->name = frag_take_sum(r, &at, #name);
-	FRAG_MODELLED(X)
-#undef X
-}
-
-static void read_compaction(struct frag_members *r, const struct frag_at *run,
-			    struct frag_compaction *to)
-{
-	struct frag_at at;
-
-	to->there = frag_has(r, run, "compaction");
-	if (!to->there)
-		return;
-	at = frag_take_object(r, run, "compaction");
-#define X(name) to->name = frag_take_sum(r, &at, #name);
-	FRAG_COMPACTION(X)
-#undef X
-}
-
-static void read_planned(struct frag_members *r, const struct frag_at *run,
-			 struct frag_planned *to)
-{
-	struct frag_at at;
-
-	to->there = frag_has(r, run, "planned");
-	if (!to->there)
-		return;
-	at = frag_take_object(r, run, "planned");
-#define X(name) to->name = frag_take_count(r, &at, #name);
-	FRAG_PLANNED(X)
-#undef X
+	at = frag_take_object(r, run, key);
+	frag_take_rows(r, &at, rows, to);
 }
 
 /* [from, reserved, allocated] */
 static void read_stretch(struct frag_members *r, const struct frag_at *at, struct frag_stretch *to)
 {
 	uint64_t *const values[] = { &to->from, &to->reserved, &to->allocated };
+	struct frag_at value = { .up = NULL };
 	uint32_t i = 0;
 
-	if (frag_json_kind(at->node) == FRAG_JSON_ARRAY) {
-		for (struct frag_node_ref n = frag_json_first(at->node); n.node && i < 3;
-		     n = frag_json_next(n), i++) {
-			struct frag_at value = frag_element(at, n, i);
-
-			if (frag_json_kind(n) != FRAG_JSON_NUMBER)
-				break;
-			*values[i] = frag_as_sum(r, &value);
-		}
-	}
+	if (frag_json_kind(at->node) == FRAG_JSON_ARRAY)
+		while (i < 3 && frag_next_element(r, at, &value)
+		       && frag_json_kind(value.node) == FRAG_JSON_NUMBER)
+			*values[i++] = frag_as_sum(r, &value);
 	if (i < 3)
 		frag_bad(r, at, "an array of three integers is required");
 }
@@ -370,25 +302,17 @@ static void read_stretch(struct frag_members *r, const struct frag_at *at, struc
 static void read_timeline(struct frag_members *r, const struct frag_at *run,
 			  struct frag_timeline *to)
 {
-	struct frag_at at = frag_take_object(r, run, "course"), list;
+	struct frag_at at = frag_take_object(r, run, "course"), stretch = { .up = NULL };
+	struct frag_at list = frag_take_array(r, &at, "stretches");
 
-	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is required");
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
 	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
 		frag_bad(r, &list, "more than 64 windows");
-	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
 		frag_bad(r, &at, "a width that is a power of two is required");
-	if (r->rc)
-		return;
-	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
-	     n = frag_json_next(n)) {
-		struct frag_at stretch = frag_element(&list, n, to->count);
-
-		read_stretch(r, &stretch, &to->stretch[to->count]);
-		to->count++;
-	}
+	while (frag_next_element(r, &list, &stretch))
+		read_stretch(r, &stretch, &to->stretch[to->count++]);
 }
 
 /*
@@ -398,7 +322,7 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 static void read_run(struct frag_members *r, const struct frag_at *at, struct frag_run *to)
 {
 	struct frag_result *res = &to->result;
-	struct frag_at peak, last;
+	struct frag_at peak, last, counts;
 
 	frag_want_object(r, at);
 	result_read_read_policy(r, at, to);
@@ -414,10 +338,12 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 		if (k->unit == FRAG_METRIC_PERCENT)
 			read_distribution(r, at, k->name, frag_metric_distribution(res, k),
 					  res->steps ? res->steps : 1, k->since > 1);
-	read_counts(r, at, &res->counts);
-	read_modelled(r, at, &res->modelled);
-	read_compaction(r, at, &res->compaction);
-	read_planned(r, at, &res->planned);
+	counts = frag_take_object(r, at, "counts");
+	frag_take_rows(r, &counts, frag_counts_rows, &res->counts);
+	read_optional(r, at, "modelled", frag_modelled_rows, &res->modelled, &res->modelled.there);
+	read_optional(r, at, "compaction", frag_compaction_rows, &res->compaction,
+		      &res->compaction.there);
+	read_optional(r, at, "planned", frag_planned_rows, &res->planned, &res->planned.there);
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))
@@ -458,8 +384,7 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 		      struct frag_run_set *set)
 {
 	struct frag_runs *runs = frag_run_set_add(set);
-	struct frag_at list, complete;
-	uint32_t index = 0;
+	struct frag_at list, run_at = { .up = NULL };
 
 	if (!runs) {
 		frag_bad_memory(r);
@@ -468,18 +393,9 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 	runs->path = frag_take_text(r, at, "path");
 	if (frag_has(r, at, "path_bytes"))
 		read_path_bytes(r, at, runs);
-	runs->content = frag_take_text(r, at, "content");
-	runs->events = frag_take_count(r, at, "events");
-	runs->allocs = frag_take_count(r, at, "allocs");
-	runs->frees = frag_take_count(r, at, "frees");
-	complete = frag_take(r, at, "complete", FRAG_JSON_BOOL, "a boolean is required");
-	runs->complete = !r->rc && frag_json_is_true(complete.node);
-	list = frag_take(r, with, "runs", FRAG_JSON_ARRAY, "an array is required");
-	if (r->rc)
-		return;
-	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
-	     n = frag_json_next(n), index++) {
-		struct frag_at run_at = frag_element(&list, n, index);
+	frag_take_rows(r, at, frag_runs_rows, runs);
+	list = frag_take_array(r, with, "runs");
+	while (frag_next_element(r, &list, &run_at)) {
 		struct frag_run *run = frag_runs_add(runs);
 
 		if (!run) {
@@ -517,15 +433,9 @@ static void read_given(struct frag_members *r, const struct frag_at *root, struc
 static void result_read_read_traces(struct frag_members *r, const struct frag_at *root,
 				    struct frag_run_set *set)
 {
-	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is required");
-	uint32_t index = 0;
+	struct frag_at list = frag_take_array(r, root, "traces"), at = { .up = NULL };
 
-	if (r->rc)
-		return;
-	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
-	     n = frag_json_next(n), index++) {
-		struct frag_at at = frag_element(&list, n, index);
-
+	while (frag_next_element(r, &list, &at)) {
 		frag_want_object(r, &at);
 		read_runs(r, &at, &at, set);
 	}

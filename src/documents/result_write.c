@@ -22,6 +22,45 @@
 #include "metrics/metric.h"
 #include "policy/configure_events.h"
 
+const struct frag_json_row frag_result_device_rows[] = {
+	ROW_AS("total_bytes", result, total), ROW_AS("context_bytes", result, context),
+	ROW_AS("other_bytes", result, other), ROW_AS("granularity_bytes", result, granularity),
+	ROW_END,
+};
+const struct frag_json_row frag_small_rows[] = {
+	ROW_AS("small_granularity_bytes", result, small_granularity),
+	ROW_AS("small_most_bytes", result, small_max), ROW_END,
+};
+const struct frag_json_row frag_distribution_rows[] = {
+	ROW(distribution, min), ROW(distribution, mean), ROW(distribution, p50),
+	ROW(distribution, p95), ROW(distribution, p99), ROW(distribution, max),
+	ROW(distribution, last), ROW_END,
+};
+const struct frag_json_row frag_runs_rows[] = {
+	ROW(runs, content), ROW(runs, events), ROW(runs, allocs), ROW(runs, frees),
+	ROW(runs, complete), ROW_END,
+};
+const struct frag_json_row frag_counts_rows[] = {
+#define X(name) ROW(counts, name),
+	FRAG_COUNTS(X) ROW_END,
+#undef X
+};
+const struct frag_json_row frag_planned_rows[] = {
+#define X(name) ROW(planned, name),
+	FRAG_PLANNED(X) ROW_END,
+#undef X
+};
+const struct frag_json_row frag_compaction_rows[] = {
+#define X(name) ROW_SUM(#name, compaction, name),
+	FRAG_COMPACTION(X) ROW_END,
+#undef X
+};
+const struct frag_json_row frag_modelled_rows[] = {
+#define X(name) ROW_SUM(#name, modelled, name),
+	FRAG_MODELLED(X) ROW_END,
+#undef X
+};
+
 #define UNIT(name) (1u << FRAG_METRIC_##name)
 
 static uint32_t newest_edition(void)
@@ -78,6 +117,13 @@ void frag_json_frames(struct frag_node_ref in, const char *frames)
 	}
 }
 
+static const struct frag_json_row holder_rows[] = {
+	ROW_JSON("tag", tag_usage, tag), ROW(tag_usage, bytes), ROW(tag_usage, blocks),
+	ROW(tag_usage, oldest), ROW_END,
+}, stack_rows[] = {
+	ROW(holder_stack, bytes), ROW(holder_stack, blocks), ROW(holder_stack, oldest), ROW_END,
+};
+
 /* Writes each tag with its largest stacks, where there are some. */
 void frag_json_holders(struct frag_node_ref in, const char *key,
 		       const struct frag_tag_usage *holders, uint32_t count)
@@ -85,11 +131,7 @@ void frag_json_holders(struct frag_node_ref in, const char *key,
 	struct frag_node_ref list = frag_json_array(in, key), o, stacks, stack;
 
 	for (const struct frag_tag_usage *h = holders; h < holders + count; h++) {
-		o = frag_json_object(list, NULL);
-		frag_json_raw(o, "tag", h->tag);
-		frag_json_u64(o, "bytes", h->bytes);
-		frag_json_u64(o, "blocks", h->blocks);
-		frag_json_u64(o, "oldest", h->oldest);
+		o = frag_json_of(list, NULL, holder_rows, h);
 		if (!h->all_stacks)
 			continue;
 		frag_json_u64(o, "all_stacks", h->all_stacks);
@@ -97,9 +139,7 @@ void frag_json_holders(struct frag_node_ref in, const char *key,
 		for (uint32_t k = 0; k < h->stack_count; k++) {
 			stack = frag_json_object(stacks, NULL);
 			frag_json_frames(stack, h->stacks[k].frames);
-			frag_json_u64(stack, "bytes", h->stacks[k].bytes);
-			frag_json_u64(stack, "blocks", h->stacks[k].blocks);
-			frag_json_u64(stack, "oldest", h->stacks[k].oldest);
+			frag_json_rows(stack, stack_rows, &h->stacks[k]);
 		}
 	}
 }
@@ -148,17 +188,11 @@ static void put_lost(struct frag_node_ref in, const struct frag_result *r)
 	frag_json_u64(in, "cached", r->at_peak.releasable);
 }
 
-static void result_write_put_pin(struct frag_node_ref list, const struct frag_blocking_tag *pin)
-{
-	struct frag_node_ref o = frag_json_object(list, NULL);
-
-	frag_json_raw(o, "tag", pin->tag);
-	frag_json_u64(o, "bytes", pin->bytes);
-	frag_json_u64(o, "blocks", pin->blocks);
-	frag_json_u64(o, "free", pin->non_releasable);
-	frag_json_u64(o, "places", pin->places);
-	frag_json_bool(o, "alone", pin->alone);
-}
+static const struct frag_json_row pin_rows[] = {
+	ROW_JSON("tag", blocking_tag, tag), ROW(blocking_tag, bytes), ROW(blocking_tag, blocks),
+	ROW_AS("free", blocking_tag, non_releasable), ROW(blocking_tag, places),
+	ROW(blocking_tag, alone), ROW_END,
+};
 
 /* Of a failed run: those that kept the hole, one place, from being free. */
 static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
@@ -168,23 +202,25 @@ static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
 	const struct frag_hole *hole = r->oom_count ? &r->ooms[0].hole : NULL;
 
 	for (uint32_t i = 0; !hole && i < a->peak.pin_count; i++)
-		result_write_put_pin(list, &a->peak.pins[i]);
+		frag_json_of(list, NULL, pin_rows, &a->peak.pins[i]);
 	for (uint32_t i = 0; hole && hole->live < hole->bytes && i < hole->holder_count; i++) {
 		const struct frag_tag_usage *h = &hole->holders[i];
+		const struct frag_blocking_tag pin = {
+			.tag = h->tag, .bytes = h->bytes, .blocks = h->blocks, .places = 1,
+			.non_releasable = hole->bytes - hole->live,
+			.alone = hole->holder_count == 1,
+		};
 
-		result_write_put_pin(list, &(struct frag_blocking_tag){
-						   .tag = h->tag,
-						   .bytes = h->bytes,
-						   .blocks = h->blocks,
-						   .places = 1,
-						   .non_releasable = hole->bytes - hole->live,
-						   .alone = hole->holder_count == 1,
-					   });
+		frag_json_of(list, NULL, pin_rows, &pin);
 	}
 }
 
 static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(setting_fix, requested), ROW(setting_fix, reserved), ROW(setting_fix, wasted),
+		ROW_END,
+	};
 	char conf[FRAG_CONF_ROOM];
 	struct frag_node_ref o;
 
@@ -192,9 +228,7 @@ static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
 		o = frag_json_object(in, "try");
 		frag_json_text(o, "alloc_conf", conf);
-		frag_json_u64(o, "requested", a->remedy.requested);
-		frag_json_u64(o, "reserved", a->remedy.reserved);
-		frag_json_u64(o, "wasted", a->remedy.wasted);
+		frag_json_rows(o, rows, &a->remedy);
 	} else {
 		frag_json_null(in, "try");
 	}
@@ -260,49 +294,28 @@ static void result_write_put_metrics(struct frag_node_ref in, const struct frag_
 }
 
 static void result_write_put_distribution(struct frag_node_ref in, const char *key,
-			     const struct frag_distribution *d)
+					  const struct frag_distribution *d)
 {
 	struct frag_node_ref o = frag_json_object(in, key);
 
-#define X(name) frag_json_fixed4_or_null(o, #name, d->steps > 0, d->name);
-	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
-#undef X
+	for (const struct frag_json_row *row = frag_distribution_rows; row->name; row++)
+		frag_json_fixed4_or_null(o, row->name, d->steps > 0,
+					 *(const double *)((const char *)d + row->at));
 	frag_json_fixed4_or_null(o, "time_weighted_mean", d->weighted, d->time_weighted_mean);
 	frag_json_u64(o, "severe_steps", d->severe_steps);
 }
 
-static void result_write_put_device(struct frag_node_ref in, const struct frag_result *r)
+static void put_hole_holders(struct frag_node_ref in, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(in, "device");
+	const struct frag_hole *hole = of;
 
-	frag_json_u64(o, "ordinal", r->device);
-	frag_json_text(o, "name", r->device_name);
-	frag_json_u64(o, "total_bytes", r->total);
-	frag_json_u64(o, "context_bytes", r->context);
-	frag_json_u64(o, "other_bytes", r->other);
-	frag_json_u64(o, "granularity_bytes", r->granularity);
-	if (!r->small_max)
-		return;
-	frag_json_u64(o, "small_granularity_bytes", r->small_granularity);
-	frag_json_u64(o, "small_most_bytes", r->small_max);
+	frag_json_holders(in, "holders", hole->holders, hole->holder_count);
 }
 
-static void put_hole(struct frag_node_ref in, const struct frag_hole *hole)
-{
-	struct frag_node_ref o;
-
-	if (!hole->bytes) {
-		frag_json_null(in, "hole");
-		return;
-	}
-	o = frag_json_object(in, "hole");
-	frag_json_u64(o, "segment", hole->segment);
-	frag_json_u64(o, "offset", hole->offset);
-	frag_json_u64(o, "bytes", hole->bytes);
-	frag_json_u64(o, "live", hole->live);
-	frag_json_bool(o, "whole", hole->whole);
-	frag_json_holders(o, "holders", hole->holders, hole->holder_count);
-}
+static const struct frag_json_row hole_rows[] = {
+	ROW(hole, segment), ROW(hole, offset), ROW(hole, bytes), ROW(hole, live), ROW(hole, whole),
+	ROW_CALL(put_hole_holders), ROW_END,
+};
 
 static void result_write_put_ooms(struct frag_node_ref in, const struct frag_result *r)
 {
@@ -323,7 +336,10 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 		result_write_put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true,
 					 false);
 		frag_json_holders(o, "holders", oom->holders, oom->holder_count);
-		put_hole(o, &oom->hole);
+		if (oom->hole.bytes)
+			frag_json_of(o, "hole", hole_rows, &oom->hole);
+		else
+			frag_json_null(o, "hole");
 	}
 }
 
@@ -339,70 +355,38 @@ static void result_write_put_marks(struct frag_node_ref in, const struct frag_re
 	}
 }
 
-static void put_stat(struct frag_node_ref in, const char *key, const struct frag_stat *s)
-{
-	struct frag_node_ref o = frag_json_object(in, key);
-
-	frag_json_i64(o, "current", s->current);
-	frag_json_u64(o, "peak", s->peak);
-	frag_json_u64(o, "allocated", s->allocated);
-	frag_json_u64(o, "freed", s->freed);
-}
-
-static void put_pool_stat(struct frag_node_ref in, const char *key,
-			  const struct frag_pool_stat *s)
-{
-	struct frag_node_ref o = frag_json_object(in, key);
-
-	put_stat(o, "all", &s->all);
-	put_stat(o, "large_pool", &s->large);
-	put_stat(o, "small_pool", &s->small);
-}
-
-/* As torch.cuda.memory_stats_as_nested_dict() names them, whichever policy keeps them. */
-static void put_stats(struct frag_node_ref run, const struct frag_result *r)
-{
-	struct frag_node_ref o = frag_json_object(run, "pytorch");
-
-#define X(name) frag_json_u64(o, #name, r->stats.name);
+static const struct frag_json_row stat_rows[] = {
+	ROW(stat, current), ROW(stat, peak), ROW(stat, allocated), ROW(stat, freed), ROW_END,
+}, pool_stat_rows[] = {
+	ROW_OBJECT("all", pool_stat, all, stat_rows),
+	ROW_OBJECT("large_pool", pool_stat, large, stat_rows),
+	ROW_OBJECT("small_pool", pool_stat, small, stat_rows), ROW_END,
+}, memory_stats_rows[] = {
+/* as torch.cuda.memory_stats_as_nested_dict() names them, whichever policy keeps them */
+#define X(name) ROW(memory_stats, name),
 	FRAG_STAT_COUNTS(X)
 #undef X
-#define X(name) put_pool_stat(o, #name, &r->stats.name);
+#define X(name) ROW_OBJECT(#name, memory_stats, name, pool_stat_rows),
 	FRAG_POOL_STATS(X)
 #undef X
-#define X(name) put_stat(o, #name, &r->stats.name);
+#define X(name) ROW_OBJECT(#name, memory_stats, name, stat_rows),
 	FRAG_PLAIN_STATS(X)
 #undef X
-}
+	ROW_END,
+};
 
 /* Of a baseline `counts` and `modelled` alone. */
 static void put_counters(struct frag_node_ref run, const struct frag_result *r, bool baseline)
 {
-	struct frag_node_ref o = frag_json_object(run, "counts");
-
-#define X(name) frag_json_u64(o, #name, r->counts.name);
-	FRAG_COUNTS(X)
-#undef X
+	frag_json_of(run, "counts", frag_counts_rows, &r->counts);
 	if (!baseline && r->has_stats)
-		put_stats(run, r);
-	if (!baseline && r->compaction.there) {
-		o = frag_json_object(run, "compaction");
-#define X(name) frag_json_u64(o, #name, r->compaction.name);
-		FRAG_COMPACTION(X)
-#undef X
-	}
-	if (!baseline && r->planned.there) {
-		o = frag_json_object(run, "planned");
-#define X(name) frag_json_u64(o, #name, r->planned.name);
-		FRAG_PLANNED(X)
-#undef X
-	}
-	if (r->modelled.there) {
-		o = frag_json_object(run, "modelled");
-#define X(name) frag_json_u64(o, #name, r->modelled.name);
-		FRAG_MODELLED(X)
-#undef X
-	}
+		frag_json_of(run, "pytorch", memory_stats_rows, &r->stats);
+	if (!baseline && r->compaction.there)
+		frag_json_of(run, "compaction", frag_compaction_rows, &r->compaction);
+	if (!baseline && r->planned.there)
+		frag_json_of(run, "planned", frag_planned_rows, &r->planned);
+	if (r->modelled.there)
+		frag_json_of(run, "modelled", frag_modelled_rows, &r->modelled);
 }
 
 /* What a snapshot had before its first event. */
@@ -430,6 +414,10 @@ static void put_class(struct frag_node_ref o, uint32_t which)
 static void result_write_put_call(struct frag_node_ref list, const char *kind, uint32_t which,
 				    const struct frag_latency *l)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(latency, count), ROW(latency, refused), ROW(latency, total_ns),
+		ROW(latency, min_ns), ROW_END,
+	};
 	struct frag_node_ref o;
 
 	if (!l->count)
@@ -437,10 +425,7 @@ static void result_write_put_call(struct frag_node_ref list, const char *kind, u
 	o = frag_json_object(list, NULL);
 	frag_json_text(o, "call", kind);
 	put_class(o, which);
-	frag_json_u64(o, "count", l->count);
-	frag_json_u64(o, "refused", l->refused);
-	frag_json_u64(o, "total_ns", l->total_ns);
-	frag_json_u64(o, "min_ns", l->min_ns);
+	frag_json_rows(o, rows, l);
 	frag_json_u64(o, "p50_ns", frag_latency_rank(l, 50));
 	frag_json_u64(o, "p95_ns", frag_latency_rank(l, 95));
 	frag_json_u64(o, "p99_ns", frag_latency_rank(l, 99));
@@ -460,72 +445,58 @@ void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
 static void result_write_put_segments(struct frag_node_ref driver,
 					const struct frag_driver_costs *c)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(taking, count), ROW_AS("asked", taking, requested), ROW(taking, predicted),
+		ROW(taking, taken), ROW_END,
+	};
 	struct frag_node_ref list = frag_json_array(driver, "segments"), o;
 
 	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
-		const struct frag_taking *t = &c->segments[i];
-
-		if (!t->count)
+		if (!c->segments[i].count)
 			continue;
 		o = frag_json_object(list, NULL);
 		put_class(o, i);
-		frag_json_u64(o, "count", t->count);
-		frag_json_u64(o, "asked", t->requested);
-		frag_json_u64(o, "predicted", t->predicted);
-		frag_json_u64(o, "taken", t->taken);
+		frag_json_rows(o, rows, &c->segments[i]);
 	}
 }
 
-static void put_prediction(struct frag_node_ref o, const struct frag_prediction *p)
-{
-	frag_json_bool(o, "differs", p->differs);
-	frag_json_u64_or_null(o, "first_difference", p->differs, p->first_difference);
-	frag_json_u64(o, "steps", p->steps);
-	frag_json_u64(o, "reserved_predicted", p->reserved_predicted);
-	frag_json_u64(o, "reserved_measured", p->reserved_measured);
-	frag_json_u64(o, "used_predicted", p->used_predicted);
-	frag_json_u64(o, "used_measured", p->used_measured);
-	frag_json_i64(o, "free_predicted", p->free_predicted);
-	frag_json_i64(o, "free_measured", p->free_measured);
-	frag_json_u64_or_null(o, "oom_step_predicted", p->oom_predicted, p->oom_step_predicted);
-	frag_json_u64_or_null(o, "oom_step_measured", p->oom_measured, p->oom_step_measured);
-	frag_json_i64(o, "error_bytes", p->error_bytes);
-	frag_json_fixed4(o, "error_percent", p->error_percent);
-}
-
-static void put_probes(struct frag_node_ref run, const struct frag_probes *all)
-{
-	struct frag_node_ref list, o;
-
-	if (!all->count)
-		return;
-	list = frag_json_array(run, "probes");
-	for (uint32_t i = 0; i < all->kept; i++) {
-		o = frag_json_object(list, NULL);
-		frag_json_u64(o, "step", all->probe[i].step);
-		frag_json_raw(o, "mark", all->probe[i].mark);
-		frag_json_u64(o, "free_bytes", all->probe[i].free);
-		frag_json_u64(o, "largest_bytes", all->probe[i].largest);
-		frag_json_fixed4(o, "fi", all->probe[i].fi);
-	}
-}
+static const struct frag_json_row prediction_rows[] = {
+#define P(name) ROW(prediction, name)
+	P(differs), ROW_IF(differs, "first_difference", prediction, first_difference), P(steps),
+	P(reserved_predicted), P(reserved_measured), P(used_predicted), P(used_measured),
+	P(free_predicted), P(free_measured),
+	ROW_IF(oom_predicted, "oom_step_predicted", prediction, oom_step_predicted),
+	ROW_IF(oom_measured, "oom_step_measured", prediction, oom_step_measured),
+	P(error_bytes), P(error_percent), ROW_END,
+#undef P
+}, probe_rows[] = {
+	ROW(probe, step), ROW_JSON("mark", probe, mark), ROW_AS("free_bytes", probe, free),
+	ROW_AS("largest_bytes", probe, largest), ROW(probe, fi), ROW_END,
+};
 
 static void put_measured(struct frag_node_ref run, const struct frag_result *r)
 {
 	struct frag_node_ref driver;
 
 	if (r->prediction.there)
-		put_prediction(frag_json_object(run, "prediction"), &r->prediction);
+		frag_json_of(run, "prediction", prediction_rows, &r->prediction);
 	driver = frag_json_object(run, "driver");
 	frag_json_calls(driver, r->costs);
 	result_write_put_segments(driver, r->costs);
-	put_probes(run, r->probes);
+	if (r->probes->count)
+		FRAG_JSON_LIST(run, "probes", probe_rows, r->probes->probe, r->probes->kept);
 }
 
 /* The members that a result and a baseline have in common, in the order of each. */
 static void put_run(struct frag_node_ref run, const struct frag_result *r, bool baseline)
 {
-	result_write_put_device(run, r);
+	struct frag_node_ref device = frag_json_object(run, "device");
+
+	frag_json_u64(device, "ordinal", r->device);
+	frag_json_text(device, "name", r->device_name);
+	frag_json_rows(device, frag_result_device_rows, r);
+	if (r->small_max)
+		frag_json_rows(device, frag_small_rows, r);
 	if (!baseline)
 		put_beginning(run, r);
 	frag_json_text(run, "status", frag_run_status_name(r->status));
@@ -677,11 +648,7 @@ static void put_baseline_trace(struct frag_node_ref o, const struct frag_runs *r
 	struct frag_node_ref list;
 
 	put_path(o, runs->path);
-	frag_json_text(o, "content", runs->content);
-	frag_json_u64(o, "events", runs->events);
-	frag_json_u64(o, "allocs", runs->allocs);
-	frag_json_u64(o, "frees", runs->frees);
-	frag_json_bool(o, "complete", runs->complete);
+	frag_json_rows(o, frag_runs_rows, runs);
 	list = frag_json_array(o, "runs");
 	for (uint32_t i = 0; i < runs->count; i++)
 		put_baseline_run(frag_json_object(list, NULL), &runs->run[i]);

@@ -1,0 +1,81 @@
+/*
+ * json_rows.h - the members of a JSON object as rows of a table: it is written from them, and
+ * read by the same rows where fragsim reads it.
+ */
+#ifndef DOCUMENTS_JSON_ROWS_H
+#define DOCUMENTS_JSON_ROWS_H
+
+#include <stddef.h>
+
+#include "documents/json_reader.h"
+
+enum frag_row_kind {
+	FRAG_ROW_U64,           /* read: below 2^53 */
+	FRAG_ROW_SUM,           /* the same below 2^63 */
+	FRAG_ROW_U32, FRAG_ROW_I64, FRAG_ROW_BOOL,
+	FRAG_ROW_FIXED4,        /* read: a percentage */
+	FRAG_ROW_TEXT,          /* a C string; NULL: null */
+	FRAG_ROW_JSON,          /* text that is JSON already; NULL: null */
+	FRAG_ROW_OBJECT, FRAG_ROW_LIST,
+	FRAG_ROW_CALL,          /* members that no row describes */
+};
+
+struct frag_json_row {
+	const char *name;
+	enum frag_row_kind kind;
+	bool or_null;           /* null where the value is `none`; of a text, read: may be null */
+	uint64_t none;
+	uint32_t at;            /* offset in the struct: of the value, or of a list's pointer */
+	uint32_t there;         /* offset of a bool, and 1: null where it is false; 0: none */
+	uint32_t count, size;   /* of a list: offset of a uint32_t, and size of an element */
+	const struct frag_json_row *rows;       /* of an object, or of the elements of a list */
+	void (*call)(struct frag_node_ref in, const void *of);
+};
+
+#define FRAG_ROW_MEMBER(type, m) ((struct frag_##type *)0)->m
+#define FRAG_ROW_KIND(type, m)                                                        \
+	_Generic(FRAG_ROW_MEMBER(type, m), uint64_t: FRAG_ROW_U64, uint32_t: FRAG_ROW_U32, \
+		 int64_t: FRAG_ROW_I64, bool: FRAG_ROW_BOOL, double: FRAG_ROW_FIXED4,      \
+		 char *: FRAG_ROW_TEXT, const char *: FRAG_ROW_TEXT)
+#define FRAG_ROW_AT(key, k, type, m) \
+	.name = (key), .kind = (k), .at = offsetof(struct frag_##type, m)
+
+/* The member m of a struct frag_TYPE, by its name or by another one. */
+#define ROW(type, m) { FRAG_ROW_AT(#m, FRAG_ROW_KIND(type, m), type, m) }
+#define ROW_AS(key, type, m) { FRAG_ROW_AT(key, FRAG_ROW_KIND(type, m), type, m) }
+#define ROW_SUM(key, type, m) { FRAG_ROW_AT(key, FRAG_ROW_SUM, type, m) }
+#define ROW_JSON(key, type, m) { FRAG_ROW_AT(key, FRAG_ROW_JSON, type, m) }
+/* null where it is the largest number, where it is 0, and where a bool of the struct is false */
+#define ROW_MAX(key, type, m)                                                        \
+	{ FRAG_ROW_AT(key, FRAG_ROW_KIND(type, m), type, m), .or_null = true,        \
+	  .none = sizeof(FRAG_ROW_MEMBER(type, m)) == 4 ? UINT32_MAX : UINT64_MAX }
+#define ROW_ZERO(key, type, m) \
+	{ FRAG_ROW_AT(key, FRAG_ROW_KIND(type, m), type, m), .or_null = true }
+#define ROW_IF(flag, key, type, m)                                                   \
+	{ FRAG_ROW_AT(key, FRAG_ROW_KIND(type, m), type, m),                         \
+	  .there = offsetof(struct frag_##type, flag) + 1 }
+#define ROW_OBJECT(key, type, m, its) { FRAG_ROW_AT(key, FRAG_ROW_OBJECT, type, m), .rows = (its) }
+#define ROW_LIST(key, type, m, n, its)                                               \
+	{ FRAG_ROW_AT(key, FRAG_ROW_LIST, type, m), .rows = (its),                   \
+	  .count = offsetof(struct frag_##type, n),                                  \
+	  .size = sizeof(*FRAG_ROW_MEMBER(type, m)) }
+#define ROW_CALL(function) { .kind = FRAG_ROW_CALL, .call = (function) }
+#define ROW_END { .name = NULL }
+
+/* The members of the struct at `of`, in the order of the rows, which ROW_END ends. */
+void frag_json_rows(struct frag_node_ref in, const struct frag_json_row *rows, const void *of);
+
+/* An object of them, which is returned; an array of such objects. */
+struct frag_node_ref frag_json_of(struct frag_node_ref in, const char *key,
+				  const struct frag_json_row *rows, const void *of);
+struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
+				    const struct frag_json_row *rows, const void *list,
+				    uint32_t count, size_t size);
+#define FRAG_JSON_LIST(in, key, rows, list, count) \
+	frag_json_list(in, key, rows, list, count, sizeof(*(list)))
+
+/* Reads numbers, booleans and texts, which are the caller's. */
+void frag_take_rows(struct frag_members *r, const struct frag_at *in,
+		    const struct frag_json_row *rows, void *to);
+
+#endif
