@@ -14,21 +14,6 @@
 #include "policy/configure_events.h"
 #include "answers/text_style.h"
 
-void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
-{
-	frag_put_wrapped(r->columns, head, text, f);
-}
-
-void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
-		    const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	frag_put_vrow(r->columns, label, f, format, args);
-	va_end(args);
-}
-
 uint32_t frag_device_count(const struct frag_report *r)
 {
 	uint32_t count = 1;
@@ -46,12 +31,8 @@ bool frag_many_devices(const struct frag_report *r)
 void frag_report_name(const struct frag_report *r, const struct frag_result *run,
 		   char buf[FRAG_RUN_NAME_ROOM])
 {
-	if (frag_many_devices(r))
-		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u",
-				      frag_choice_label(&run->choice), run->device);
-	else
-		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
-				      frag_choice_label(&run->choice));
+	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, frag_many_devices(r) ? "%s @%u" : "%s",
+			      frag_choice_label(&run->choice), run->device);
 }
 
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
@@ -64,11 +45,17 @@ int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 		if (strlen(name) > longest)
 			longest = strlen(name);
 	}
-	return frag_name_column(longest, min, figures, r->columns);
+	return frag_name_column(longest, min, figures, r->to.columns);
 }
 
-uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
-		    double (*value)(const void *list, uint32_t i))
+#define WORST_MAX 5
+
+/*
+ * The indexes of the elements with the highest value, earlier ones before later
+ * ones of equals; how many they are.
+ */
+static uint32_t top_indexes(uint32_t worst[WORST_MAX], const void *list, uint32_t count,
+			    double (*value)(const void *list, uint32_t i))
 {
 	uint32_t kept = 0;
 
@@ -78,9 +65,9 @@ uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint
 
 		while (at > 0 && now > value(list, worst[at - 1]))
 			at--;
-		if (at == FRAG_WORST_MAX)
+		if (at == WORST_MAX)
 			continue;
-		kept += kept < FRAG_WORST_MAX;
+		kept += kept < WORST_MAX;
 		memmove(&worst[at + 1], &worst[at], (kept - at - 1) * sizeof(*worst));
 		worst[at] = i;
 	}
@@ -94,43 +81,42 @@ bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRA
 	const uint64_t taken = run->context + run->other;
 	const uint64_t room = run->total > taken ? run->total - taken : 0;
 	const bool full = b->segments > room && run->total;
-	char live[FRAG_NUMBER_ROOM], segments[FRAG_NUMBER_ROOM], has[FRAG_NUMBER_ROOM];
 
-	frag_size_text(live, b->live);
-	frag_size_text(segments, b->segments);
-	frag_size_text(has, room);
 	if (run->total && b->live > room) {
 		snprintf(buf, FRAG_BEGINNING_ROOM, "device %u: %s are live before the recording"
 			 " begins, in segments of %s, and the device has %s for them: no setting"
-			 " makes that fit", run->device, live, segments, has);
+			 " makes that fit", run->device, SIZE(b->live), SIZE(b->segments), SIZE(room));
 		return first;
 	}
 	snprintf(buf, FRAG_BEGINNING_ROOM, "policy %.300s, device %u: the recording begins with"
 		 " segments of %s (%s live), and %s %s for them: the live blocks are"
 		 " ordinary requests here, by their addresses, as their ages are unknown",
-		 run->choice.text, run->device, segments, live,
-		 full ? "the device has" : "the policy does not take", full ? has : "that number of bytes");
+		 run->choice.text, run->device, SIZE(b->segments), SIZE(b->live),
+		 full ? "the device has" : "the policy does not take",
+		 full ? SIZE(room) : "that number of bytes");
 	return b->as_requests;
 }
 
+#define CLASS(which) class_text((char[FRAG_NUMBER_ROOM]){ 0 }, (which))
+
 static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 {
-	uint64_t max = frag_size_class_max(which);
+	const uint64_t max = frag_size_class_max(which), mib = max >> 20;
 
 	if (max == UINT64_MAX)
-		snprintf(buf, FRAG_NUMBER_ROOM, "more");
-	else if (max < UINT64_C(1) << 30)
-		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " MiB", max >> 20);
-	else
-		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", max >> 30);
+		return "more";
+	snprintf(buf, FRAG_NUMBER_ROOM, mib < 1024 ? "%" PRIu64 " MiB" : "%" PRIu64 " GiB",
+		 mib < 1024 ? mib : mib >> 10);
 	return buf;
 }
 
-/* A peak; after an OOM it is a minimum, marked ">=". */
-static const char *peak_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, bool oom)
+/* A peak; of an unfinished run it is a minimum, marked ">=". */
+static void print_peak(bool least, uint64_t bytes, int width, FILE *f)
 {
-	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", SIZE(bytes));
-	return buf;
+	char text[FRAG_NUMBER_ROOM + 2];
+
+	snprintf(text, sizeof(text), "%s%s", least ? ">=" : "", SIZE(bytes));
+	fprintf(f, "  %*s", width, text);
 }
 
 /* How far one is off the other can be said where both went equally far. */
@@ -138,10 +124,10 @@ static void print_pair(const char *what, uint64_t predicted, uint64_t measured,
 		       const struct frag_prediction *p, FILE *f)
 {
 	const double percent = measured ? 100 * ((double)predicted / (double)measured - 1) : 0;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "  %-20s  %12s  %12s", what, peak_text(a, predicted, p->oom_predicted),
-		peak_text(b, measured, p->oom_measured));
+	fprintf(f, "  %-20s", what);
+	print_peak(p->oom_predicted, predicted, 12, f);
+	print_peak(p->oom_measured, measured, 12, f);
 	if (p->oom_predicted == p->oom_measured && p->oom_step_predicted == p->oom_step_measured)
 		frag_fprintf(f, "  %+9.4f%%\n", percent);
 	else
@@ -174,39 +160,35 @@ static void print_prediction(const struct frag_prediction *p, FILE *f)
 			p->steps == 1 ? "the " : "all ", p->steps, frag_s(p->steps));
 }
 
-static void print_call(const char *kind, uint32_t which, const struct frag_latency *l, FILE *f)
-{
-	char class[FRAG_NUMBER_ROOM], t[6][FRAG_NUMBER_ROOM];
-
-	fprintf(f, "  %-15s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
-		class_text(class, which), l->count, frag_time_text(t[0], l->total_ns),
-		frag_time_text(t[1], l->min_ns), frag_time_text(t[2], frag_latency_rank(l, 50)),
-		frag_time_text(t[3], frag_latency_rank(l, 95)),
-		frag_time_text(t[4], frag_latency_rank(l, 99)), frag_time_text(t[5], l->max_ns));
-}
-
 static void print_calls(const struct frag_driver_costs *c, FILE *f)
 {
 	bool head = false;
 
-	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++) {
-		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
-			if (!c->calls[kind][i].count)
-				continue;
-			if (!head)
-				fprintf(f, "  %-15s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
-					"up to", "count", "total", "min", "p50", "p95", "p99",
-					"max");
-			head = true;
-			print_call(frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
-				   &c->calls[kind][i], f);
-		}
+	for (uint32_t i = 0; i < FRAG_GPU_KINDS * FRAG_SIZE_CLASSES; i++) {
+		const uint32_t kind = i / FRAG_SIZE_CLASSES, which = i % FRAG_SIZE_CLASSES;
+		const struct frag_latency *l = &c->calls[kind][which];
+		const uint64_t times[] = {
+			l->total_ns, l->min_ns, frag_latency_rank(l, 50), frag_latency_rank(l, 95),
+			frag_latency_rank(l, 99), l->max_ns,
+		};
+		char time[FRAG_NUMBER_ROOM];
+
+		if (!l->count)
+			continue;
+		if (!head)
+			fprintf(f, "  %-15s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls", "up to",
+				"count", "total", "min", "p50", "p95", "p99", "max");
+		head = true;
+		fprintf(f, "  %-15s %8s %8" PRIu64, frag_gpu_kind_name((enum frag_gpu_kind)kind),
+			CLASS(which), l->count);
+		for (int k = 0; k < 6; k++)
+			fprintf(f, " %9s", frag_time_text(time, times[k]));
+		putc('\n', f);
 	}
 }
 
 static void print_segments(const struct frag_driver_costs *c, FILE *f)
 {
-	char class[FRAG_NUMBER_ROOM];
 	bool head = false;
 
 	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
@@ -218,9 +200,8 @@ static void print_segments(const struct frag_driver_costs *c, FILE *f)
 			fprintf(f, "  %-10s %8s %8s %13s %13s %13s\n", "segments", "up to", "count",
 				"requested", "predicted", "taken");
 		head = true;
-		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", class_text(class, i),
-			t->count, SIZE(t->requested), SIZE(t->predicted),
-			SIZE(t->taken));
+		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", CLASS(i), t->count,
+			SIZE(t->requested), SIZE(t->predicted), SIZE(t->taken));
 	}
 }
 
@@ -234,8 +215,8 @@ static double probe_index(const void *list, uint32_t i)
 /* Of many probes those with the highest index, as with marks. */
 static void print_probes(const struct frag_probes *all, FILE *f)
 {
-	uint32_t worst[FRAG_WORST_MAX];
-	uint32_t count = frag_top_indexes(worst, all, all->kept, probe_index);
+	uint32_t worst[WORST_MAX];
+	uint32_t count = top_indexes(worst, all, all->kept, probe_index);
 
 	if (!count)
 		return;
@@ -254,12 +235,10 @@ static void print_probes(const struct frag_probes *all, FILE *f)
 
 static void print_measured(const struct frag_result *run, FILE *f)
 {
-	char policy[FRAG_PRINTABLE_ROOM], name[FRAG_PRINTABLE_ROOM];
-
 	if (!run->costs)
 		return;
-	fprintf(f, "\n%s on device %u, %s\n", frag_printable(policy, run->choice.text), run->device,
-		run->device_name ? frag_printable(name, run->device_name) : "without a name");
+	fprintf(f, "\n%s on device %u, %s\n", SHOWN(run->choice.text), run->device,
+		run->device_name ? SHOWN(run->device_name) : "without a name");
 	if (run->prediction.there)
 		print_prediction(&run->prediction, f);
 	else
@@ -272,33 +251,18 @@ static void print_measured(const struct frag_result *run, FILE *f)
 #define RUNS_WITH_CHART 4
 #define FIGURES 69              /* columns of a table after the name */
 
-static const char *metrics_tables_ink(const struct frag_report *r, enum frag_color_code which)
-{
-	return frag_color_code(r->colour, which);
-}
-
-static void as_text_put_name(const struct frag_report *r, const struct frag_result *run, int width,
-			     FILE *f)
+/* The first column of a row. */
+static void as_text_put_name(const struct frag_report *r, uint32_t run, int width)
 {
 	char name[FRAG_RUN_NAME_ROOM];
 
-	frag_report_name(r, run, name);
-	frag_put_name(name, width, 0, f);
+	frag_report_name(r, r->runs[run].result, name);
+	frag_put_name(name, width, 0, r->to.f);
 }
 
-/* A peak; of an unfinished run it is a minimum, marked ">=". */
-static void print_peak(const struct frag_result *run, uint64_t bytes, int width, FILE *f)
+static void print_memory(const struct frag_report *r, int width)
 {
-	char text[FRAG_NUMBER_ROOM + 2];
-
-	snprintf(text, sizeof(text), "%s%s", run->status == FRAG_RUN_OK ? "" : ">=",
-		 SIZE(bytes));
-	fprintf(f, "  %*s", width, text);
-}
-
-static void print_memory(const struct frag_report *r, int width, FILE *f)
-{
-	char end[FRAG_NUMBER_ROOM];
+	FILE *f = r->to.f;
 
 	fprintf(f, "\n%-*s  %12s  %12s  %13s  %8s  %12s\n", width, "policy", "requested",
 		"peak alloc", "peak reserved", "over", "at the end");
@@ -306,36 +270,37 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 		const struct frag_result *run = r->runs[i].result;
 		const double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
 				/ (double)run->lower_bound - 1) : 0;
+		const bool whole = run->status == FRAG_RUN_OK;
 
-		as_text_put_name(r, run, width, f);
-		print_peak(run, run->peak.requested, 12, f);
-		print_peak(run, run->peak.allocated, 12, f);
-		print_peak(run, run->peak.reserved, 13, f);
-		if (run->status == FRAG_RUN_OK)
+		as_text_put_name(r, i, width);
+		print_peak(!whole, run->peak.requested, 12, f);
+		print_peak(!whole, run->peak.allocated, 12, f);
+		print_peak(!whole, run->peak.reserved, 13, f);
+		if (whole)
 			frag_fprintf(f, "  %+7.2f%%", over);
 		else
 			fprintf(f, "  %8s", "-");
-		fprintf(f, "  %12s\n", frag_size_text(end, run->last.reserved));
+		fprintf(f, "  %12s\n", SIZE(run->last.reserved));
 	}
 }
 
 /* known: of a pool of the driver's it is not. */
-static void print_percent(const struct frag_report *r, bool known, double value, FILE *f)
+static void print_percent(const struct frag_text_style *to, bool known, double value)
 {
-	if (!known) {
-		fprintf(f, " %6s", "-");
-		return;
-	}
-	if (value > FRAG_SEVERE_PCT)
-		frag_fprintf(f, " %s%6.2f%s", metrics_tables_ink(r, INK_YELLOW), value,
-			     metrics_tables_ink(r, INK_PLAIN));
+	const bool severe = value > FRAG_SEVERE_PCT;
+
+	if (known)
+		frag_fprintf(to->f, " %s%6.2f%s", severe ? frag_ink(to, INK_YELLOW) : "", value,
+			     severe ? frag_ink(to, INK_PLAIN) : "");
 	else
-		frag_fprintf(f, " %6.2f", value);
+		fprintf(to->f, " %6s", "-");
 }
 
 /* Fragmentation indices of each run: mean, 95th percentile, maximum and last value. */
-static void print_indices(const struct frag_report *r, int width, FILE *f)
+static void print_indices(const struct frag_report *r, int width)
 {
+	FILE *f = r->to.f;
+
 	fprintf(f, "\n%-*s  %-27s   %-27s  %8s\n%-*s", width, "index, %", "fi_device", "fi",
 		"severe", width, "");
 	for (int i = 0; i < 2; i++)
@@ -346,36 +311,37 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
 		const bool known = !run->last.opaque;
 
-		as_text_put_name(r, run, width, f);
+		as_text_put_name(r, i, width);
 		for (int k = 0; k < 2; k++) {
 			fputs(k ? "  " : " ", f);
-			print_percent(r, known, both[k]->mean, f);
-			print_percent(r, known, both[k]->p95, f);
-			print_percent(r, known, both[k]->max, f);
-			print_percent(r, known, both[k]->last, f);
+			print_percent(&r->to, known, both[k]->mean);
+			print_percent(&r->to, known, both[k]->p95);
+			print_percent(&r->to, known, both[k]->max);
+			print_percent(&r->to, known, both[k]->last);
 		}
 		fprintf(f, "  %8" PRIu64 "\n", run->severe_steps);
 	}
 }
 
-static void print_counts(const struct frag_report *r, int width, FILE *f)
+static void print_counts(const struct frag_report *r, int width)
 {
+	FILE *f = r->to.f;
+
 	fprintf(f, "\n%-*s  %8s  %8s  %8s  %7s  %7s  %5s  %s\n", width, "segments",
 		"obtained", "released", "at most", "hits", "retries", "OOMs", "status");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_counts *c = &run->counts;
-		bool bad = run->status != FRAG_RUN_OK;
+		const bool bad = run->status != FRAG_RUN_OK;
 
-		as_text_put_name(r, run, width, f);
-		frag_fprintf(f,
-			     "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
-			     "  %5" PRIu64 "  %s%s%s\n",
-			     c->segment_allocs, c->segment_frees, run->peak.segments,
+		as_text_put_name(r, i, width);
+		frag_fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			     "  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
+			     run->peak.segments,
 			     c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
-			     c->retries, c->ooms, bad ? metrics_tables_ink(r, INK_RED) : "",
+			     c->retries, c->ooms, bad ? frag_ink(&r->to, INK_RED) : "",
 			     frag_run_status_name(run->status),
-			     bad ? metrics_tables_ink(r, INK_PLAIN) : "");
+			     bad ? frag_ink(&r->to, INK_PLAIN) : "");
 	}
 }
 
@@ -392,8 +358,8 @@ static double mark_index(const void *list, uint32_t i)
  */
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	uint32_t worst[FRAG_WORST_MAX];
-	uint32_t count = frag_top_indexes(worst, run->marks, run->mark_count, mark_index);
+	uint32_t worst[WORST_MAX];
+	uint32_t count = top_indexes(worst, run->marks, run->mark_count, mark_index);
 	char name[FRAG_SHORT_NAME];
 
 	if (!count)
@@ -422,7 +388,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
  * Only a run with a chart or marks has a section; with many policies, charts and marks
  * would bury the tables.
  */
-static void print_timeline(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
+static void print_timeline(const struct frag_report *r, const struct frag_report_run *run)
 {
 	const struct frag_result *result = run->result;
 	const bool chart = run->chart && run->chart->count;
@@ -431,55 +397,50 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 	if (r->run_count > RUNS_WITH_CHART || (!chart && !result->mark_count))
 		return;
 	frag_report_name(r, result, name);
-	fprintf(f, "\n%s%s%s over its %" PRIu64 " step%s\n", metrics_tables_ink(r, INK_BOLD), name,
-		metrics_tables_ink(r, INK_PLAIN), result->steps, frag_s(result->steps));
+	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " step%s\n", frag_ink(&r->to, INK_BOLD), name,
+		frag_ink(&r->to, INK_PLAIN), result->steps, frag_s(result->steps));
 	if (chart)
-		frag_chart_print(run->chart, r->columns, f);
-	print_marks(result, f);
+		frag_chart_print(run->chart, r->to.columns, r->to.f);
+	print_marks(result, r->to.f);
 }
 
 /* Peaks, indices and counts of each run, its timeline over the steps, and its worst marks. */
-static void frag_report_tables(const struct frag_report *r, FILE *f)
+static void frag_report_tables(const struct frag_report *r)
 {
 	const int width = frag_name_width(r, strlen("index, %"), FIGURES);
 
-	print_memory(r, width, f);
-	print_indices(r, width, f);
-	print_counts(r, width, f);
+	print_memory(r, width);
+	print_indices(r, width);
+	print_counts(r, width);
 	for (uint32_t i = 0; i < r->run_count; i++)
-		print_timeline(r, &r->runs[i], f);
+		print_timeline(r, &r->runs[i]);
 }
 
 #define MODELLED_FIGURES 30     /* columns after the name, */
 #define PLANNED_FIGURES 66
 #define MODELLED_MIN 8          /* and that it has at least */
 
-static const char *ink(const struct frag_report *r, enum frag_color_code which)
-{
-	return frag_color_code(r->colour, which);
-}
-
-static void print_trace(const struct frag_report *r, FILE *f)
+static void print_trace(const struct frag_report *r)
 {
 	const struct frag_trace_info *t = r->trace;
-	char path[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 256];
+	char text[FRAG_PRINTABLE_ROOM + 256];
 
 	snprintf(text, sizeof(text), "%s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64
-		 " free%s (%s form)%s", ink(r, INK_BOLD),
-		 frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN), t->events,
-		 frag_s(t->events), t->allocs, frag_s(t->allocs), t->frees, frag_s(t->frees),
-		 t->form, t->whole ? "" : ", not read to its end");
-	frag_print_wrapped(r, "  ", text, f);
+		 " free%s (%s form)%s", frag_ink(&r->to, INK_BOLD), SHOWN(frag_input_name(t->path)),
+		 frag_ink(&r->to, INK_PLAIN), t->events, frag_s(t->events), t->allocs,
+		 frag_s(t->allocs), t->frees, frag_s(t->frees), t->form,
+		 t->whole ? "" : ", not read to its end");
+	frag_put_wrapped(&r->to, "  ", text);
 	if (t->skipped)
-		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped,
+		fprintf(r->to.f, "    %" PRIu64 " bad event%s left out\n", t->skipped,
 			frag_s(t->skipped));
 	if (t->ends_at_oom)
-		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
-			"\n", SIZE(t->oom_bytes), t->oom_step);
+		fprintf(r->to.f, "  recording ends here: at its own out-of-memory, %s at step %"
+			PRIu64 "\n", SIZE(t->oom_bytes), t->oom_step);
 }
 
 /* The reason for the default policy, where no option chose one. */
-static void print_default(const struct frag_report *r, FILE *f)
+static void print_default(const struct frag_report *r)
 {
 	const struct frag_choice *choice = &r->runs[0].result->choice;
 	char conf[FRAG_CONF_ROOM];
@@ -488,7 +449,7 @@ static void print_default(const struct frag_report *r, FILE *f)
 	/* the default settings of pytorch need no reason for a recording of PyTorch */
 	if (!r->by_default || (r->trace->pytorch && !*conf))
 		return;
-	fprintf(f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
+	fprintf(r->to.f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
 		choice->ops->name, *conf ? " with the recorded settings" : "",
 		r->trace->pytorch ? "was" : "does not say it was");
 }
@@ -499,15 +460,10 @@ static void print_default(const struct frag_report *r, FILE *f)
  */
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
 {
-	char name[FRAG_PRINTABLE_ROOM];
-
 	fprintf(f, "%sdevice %u: ", indent, d->device);
 	if (d->device_name)
-		fprintf(f, "%s, ", frag_printable(name, d->device_name));
-	if (d->total)
-		fprintf(f, "%s", SIZE(d->total));
-	else
-		fputs("unlimited", f);
+		fprintf(f, "%s, ", SHOWN(d->device_name));
+	fputs(d->total ? SIZE(d->total) : "unlimited", f);
 	if (d->context)
 		fprintf(f, ", context %s", SIZE(d->context));
 	if (d->other)
@@ -519,54 +475,44 @@ void frag_report_device(const struct frag_result *d, const char *indent, FILE *f
 	putc('\n', f);
 }
 
-/* The devices are those of the first policy's runs. */
-static void print_devices(const struct frag_report *r, FILE *f)
-{
-	for (uint32_t i = 0; i < r->run_count && r->runs[i].result->device == i; i++)
-		frag_report_device(r->runs[i].result, "  ", f);
-}
-
 /* The runs whose device cannot hold the initial state of the recording. */
-static void print_beginnings(const struct frag_report *r, FILE *f)
+static void print_beginnings(const struct frag_report *r)
 {
 	const uint32_t devices = frag_device_count(r);
-	char text[FRAG_BEGINNING_ROOM], shown[FRAG_PRINTABLE_ROOM];
+	char text[FRAG_BEGINNING_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++)
 		if (frag_beginning_text(r->runs[i].result, i < devices, text))
-			frag_print_wrapped(r, "  ", frag_printable(shown, text), f);
+			frag_put_wrapped(&r->to, "  ", SHOWN(text));
 }
 
 /* The devices are all the profile's. */
-static void print_modelled(const struct frag_report *r, FILE *f)
+static void print_modelled(const struct frag_report *r)
 {
 	const char *device = r->runs[0].result->device_name;
 	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
-	char time[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM], run_name[FRAG_RUN_NAME_ROOM];
+	char time[FRAG_NUMBER_ROOM];
 
 	if (!r->runs[0].result->modelled.there)
 		return;
-	fprintf(f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
-		device ? frag_printable(name, device) : "a device without a name", width, "",
-		"time", "calls");
+	fprintf(r->to.f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
+		device ? SHOWN(device) : "a device without a name", width, "", "time", "calls");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
-		frag_report_name(r, r->runs[i].result, run_name);
-		frag_put_name(run_name, width, 0, f);
-		fprintf(f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
+		as_text_put_name(r, i, width);
+		fprintf(r->to.f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
 		if (m->unmeasured_calls)
-			fprintf(f, "  without %" PRIu64 " of an unknown duration",
+			fprintf(r->to.f, "  without %" PRIu64 " of an unknown duration",
 				m->unmeasured_calls);
-		putc('\n', f);
+		putc('\n', r->to.f);
 	}
 }
 
 /* Of the runs under a policy that moves blocks. */
-static void print_compaction(const struct frag_report *r, FILE *f)
+static void print_compaction(const struct frag_report *r)
 {
 	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
-	char run_name[FRAG_RUN_NAME_ROOM];
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -575,62 +521,60 @@ static void print_compaction(const struct frag_report *r, FILE *f)
 		if (!c->there)
 			continue;
 		if (!any)
-			fprintf(f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n", width,
-				"", "moves", "blocks", "bytes");
+			fprintf(r->to.f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n",
+				width, "", "moves", "blocks", "bytes");
 		any = true;
-		frag_report_name(r, r->runs[i].result, run_name);
-		frag_put_name(run_name, width, 0, f);
-		fprintf(f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
+		as_text_put_name(r, i, width);
+		fprintf(r->to.f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
 			SIZE(c->bytes));
 	}
 }
 
 /* Of the runs that followed a plan: what was placed by it, and why all else was not. */
-static void print_planned(const struct frag_report *r, FILE *f)
+static void print_planned(const struct frag_report *r)
 {
 	const int width = frag_name_width(r, MODELLED_MIN, PLANNED_FIGURES);
-	char run_name[FRAG_RUN_NAME_ROOM];
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_planned *p = &r->runs[i].result->planned;
+		const uint64_t counts[] = { p->hits, p->too_large, p->other_pool, p->not_free,
+					    p->beyond, p->before };
 
 		if (!p->there)
 			continue;
 		if (!any)
-			fprintf(f,
-				"\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s  %9s  "
-				"%9s\n",
-				width, "", "hits", "too large", "pool", "not free", "beyond",
-				"before");
+			fprintf(r->to.f, "\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s"
+				"  %9s  %9s\n", width, "", "hits", "too large", "pool", "not free",
+				"beyond", "before");
 		any = true;
-		frag_report_name(r, r->runs[i].result, run_name);
-		frag_put_name(run_name, width, 0, f);
-		fprintf(f, "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64
-			"  %9" PRIu64 "\n", p->hits, p->too_large, p->other_pool, p->not_free,
-			p->beyond, p->before);
+		as_text_put_name(r, i, width);
+		for (int k = 0; k < 6; k++)
+			fprintf(r->to.f, "  %9" PRIu64, counts[k]);
+		putc('\n', r->to.f);
 	}
 }
 
-void frag_report_text(const struct frag_report *report, FILE *f)
+void frag_report_text(const struct frag_report *r)
 {
-	frag_print_verdict(report, f);
-	if (report->verbose)
-		print_trace(report, f);
-	print_default(report, f);
-	if (report->verbose)
-		print_devices(report, f);
-	print_beginnings(report, f);
-	frag_print_settings(report, f);
-	frag_print_details(report, f);
-	if (report->verbose)
-		frag_report_tables(report, f);
-	print_modelled(report, f);
-	print_compaction(report, f);
-	print_planned(report, f);
-	for (uint32_t i = 0; i < report->run_count; i++) {
-		if (report->summary && report->runs[i].result->has_stats)
-			frag_report_pytorch(report->runs[i].result, f);
-		print_measured(report->runs[i].result, f);
+	frag_print_verdict(r);
+	if (r->verbose)
+		print_trace(r);
+	print_default(r);
+	/* the devices are those of the first policy's runs */
+	for (uint32_t i = 0; r->verbose && i < frag_device_count(r); i++)
+		frag_report_device(r->runs[i].result, "  ", r->to.f);
+	print_beginnings(r);
+	frag_print_settings(r);
+	frag_print_details(r);
+	if (r->verbose)
+		frag_report_tables(r);
+	print_modelled(r);
+	print_compaction(r);
+	print_planned(r);
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		if (r->summary && r->runs[i].result->has_stats)
+			frag_report_pytorch(r->runs[i].result, r->to.f);
+		print_measured(r->runs[i].result, r->to.f);
 	}
 }

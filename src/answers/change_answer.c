@@ -15,6 +15,7 @@
 
 #define TAGS_SHOWN 10
 #define CHANGE_ROOM 48
+#define VERDICT_ROOM 400
 
 /* "+1.50 GiB", "-3 B", "no change" */
 static const char *change_text(char buf[CHANGE_ROOM], int64_t bytes)
@@ -36,41 +37,38 @@ static int64_t change_of(uint64_t old, uint64_t now)
 }
 
 /* The verdict: the whole change, and its parts that are not 0. */
-static const char *change_verdict(const struct frag_change_found *c, char *text, size_t room)
+static const char *change_verdict(const struct frag_change_found *c, char text[VERDICT_ROOM])
 {
 	static const char *const words[FRAG_PARTS] = {
 		"allocator's version", "settings", "program", "rounding", "fragmentation",
 	};
-	int used = snprintf(text, room, "%s reserved at the peak", CHANGED(c->reserved));
+	struct frag_words w = { .text = text, .size = VERDICT_ROOM };
 	const char *before = ": ";
 
+	frag_add(&w, "%s reserved at the peak", CHANGED(c->reserved));
 	for (uint32_t i = 0; i < FRAG_PARTS; i++) {
 		/* named also where they are none: the program's own part, and another version */
 		if (!c->parts[i] && i != FRAG_PART_REQUESTED
 		    && (i != FRAG_PART_VERSION || !c->as_version))
 			continue;
-		used += snprintf(text + used, room - (size_t)used, "%s%s %s", before, words[i],
-				 CHANGED(c->parts[i]));
+		frag_add(&w, "%s%s %s", before, words[i], CHANGED(c->parts[i]));
 		before = ", ";
 	}
 	return text;
 }
 
 static void change_print_side(const char *label, const struct frag_change_side *side,
-			      const struct frag_text_style *paper, FILE *f)
+			      const struct frag_text_style *to)
 {
 	const struct frag_metrics *peak = &side->run->peak;
-	char shown[FRAG_PRINTABLE_ROOM], policy[FRAG_PRINTABLE_ROOM];
 
-	frag_put_row(paper->columns, label, f, "%s: %s reserved, %s requested, %s active; %s",
-		     frag_printable(shown, frag_input_name(side->trace->path)),
-		     SIZE(peak->reserved), SIZE(peak->requested), SIZE(peak->active),
-		     frag_printable(policy, side->choice->text));
+	frag_put_row(to, label, "%s: %s reserved, %s requested, %s active; %s",
+		     SHOWN(frag_input_name(side->trace->path)), SIZE(peak->reserved),
+		     SIZE(peak->requested), SIZE(peak->active), SHOWN(side->choice->text));
 }
 
 /* The ranks: the largest increase is that of the answer, the smallest follows. */
-static void change_print_pairs(const struct frag_change_found *c,
-			       const struct frag_text_style *paper, FILE *f)
+static void change_print_pairs(const struct frag_change_found *c, const struct frag_text_style *to)
 {
 	const struct frag_change_pair *most = c->pairs, *least = c->pairs;
 
@@ -78,118 +76,108 @@ static void change_print_pairs(const struct frag_change_found *c,
 		most = c->pairs[i].reserved > most->reserved ? &c->pairs[i] : most;
 		least = c->pairs[i].reserved < least->reserved ? &c->pairs[i] : least;
 	}
-	frag_put_row(paper->columns, "ranks", f, "%" PRIu32 " compared, from %s (rank %" PRIu64 ") to"
-		     " %s (rank %" PRIu64 "); this is rank %" PRIu64, c->pair_count,
-		     CHANGED(least->reserved), least->rank, CHANGED(most->reserved), most->rank,
-		     most->rank);
+	frag_put_row(to, "ranks",
+		     "%" PRIu32 " compared, from %s (rank %" PRIu64 ") to %s (rank %" PRIu64
+		     "); this is rank %" PRIu64,
+		     c->pair_count, CHANGED(least->reserved), least->rank, CHANGED(most->reserved),
+		     most->rank, most->rank);
 }
 
 /* "4.00 MiB "tag" at step 12", or where the trace has ended. */
-static void change_request_text(char *buf, size_t room, const struct frag_change_request *r)
+static char *change_request_text(char buf[300], const struct frag_change_request *r)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
 	if (r->bytes == UINT64_MAX)
-		snprintf(buf, room, "no more request after step %" PRIu64, r->step);
-	else if (r->tag)
-		snprintf(buf, room, "%s \"%.120s\" at step %" PRIu64, SIZE(r->bytes),
-			 frag_printable(shown, r->tag), r->step);
+		snprintf(buf, 300, "no more request after step %" PRIu64, r->step);
 	else
-		snprintf(buf, room, "%s at step %" PRIu64, SIZE(r->bytes), r->step);
+		snprintf(buf, 300, "%s%s%.120s%s at step %" PRIu64, SIZE(r->bytes),
+			 r->tag ? " \"" : "", r->tag ? SHOWN(r->tag) : "", r->tag ? "\"" : "",
+			 r->step);
+	return buf;
 }
 
-static void change_print_tags(const struct frag_change_found *c,
-			      const struct frag_text_style *paper, FILE *f)
+static void change_print_tags(const struct frag_change_found *c, const struct frag_text_style *to)
 {
+	const struct frag_text_style wide = {
+		.f = to->f, .columns = to->columns < 80 ? 0 : to->columns,
+	};
 	uint32_t changed = 0;
 
 	while (changed < c->row_count && frag_change_of(&c->rows[changed]))
 		changed++;
 	if (!changed)
 		return;
-	fprintf(f, "\n%12s  %12s  %12s  tag, at the peak of requested bytes\n", "old", "new",
+	fprintf(to->f, "\n%12s  %12s  %12s  tag, at the peak of requested bytes\n", "old", "new",
 		"change");
 	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
 		const struct frag_change_row *row = &c->rows[i];
 		const uint64_t old = row->old.at_peak, now = row->now.at_peak;
-		const char *tag = row->tag, *word = frag_change_word(row);
-		char shown[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 24], head[80];
+		const char *word = frag_change_word(row);
+		char text[FRAG_PRINTABLE_ROOM + 24], head[80];
 
 		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", old ? SIZE(old) : "-",
 			 now ? SIZE(now) : "-", CHANGED(frag_change_of(row)));
 		snprintf(text, sizeof(text), *word ? "%s (%s)" : "%s",
-			 tag ? frag_printable(shown, tag) : "(no tag)", word);
-		frag_put_wrapped(paper->columns < 80 ? 0 : paper->columns, head, text, f);
+			 row->tag ? SHOWN(row->tag) : "(no tag)", word);
+		frag_put_wrapped(&wide, head, text);
 	}
 	if (changed > TAGS_SHOWN)
-		fprintf(f, "%" PRIu32 " more tags differ: --format csv lists all\n",
+		fprintf(to->f, "%" PRIu32 " more tags differ: --format csv lists all\n",
 			changed - TAGS_SHOWN);
 }
 
 /* Where the requests differ first, and how many have no counterpart. */
 static void change_print_requests(const struct frag_change_found *c,
-				  const struct frag_text_style *paper, FILE *f)
+				  const struct frag_text_style *to)
 {
 	const struct frag_alignment *a = &c->alignment;
 	char old[300], now[300];
 
 	if (!c->differs) {
-		frag_put_row(paper->columns, "differs", f, "no request: sizes and tags are the same"
-			     " in both");
+		frag_put_row(to, "differs", "no request: sizes and tags are the same in both");
 		return;
 	}
 	if (!a->only_old && !a->only_new) {
-		frag_put_row(paper->columns, "differs", f, "no request, if numbers in tags such as"
-			     " lines are ignored: all %" PRIu64 " are aligned", a->same);
+		frag_put_row(to, "differs", "no request, if numbers in tags such as lines are"
+			     " ignored: all %" PRIu64 " are aligned", a->same);
 		return;
 	}
-	change_request_text(old, sizeof(old), &c->old_first);
-	change_request_text(now, sizeof(now), &c->now_first);
-	frag_put_row(paper->columns, "differs", f, "first request: %s in OLD, %s in NEW", old, now);
-	frag_put_row(paper->columns, "aligned", f, "%" PRIu64 " requests are in both, %" PRIu64
-		     " only in OLD, %" PRIu64 " only in NEW%s", a->same, a->only_old, a->only_new,
+	frag_put_row(to, "differs", "first request: %s in OLD, %s in NEW",
+		     change_request_text(old, &c->old_first),
+		     change_request_text(now, &c->now_first));
+	frag_put_row(to, "aligned", "%" PRIu64 " requests are in both, %" PRIu64 " only in OLD, %"
+		     PRIu64 " only in NEW%s", a->same, a->only_old, a->only_new,
 		     a->whole ? "" : " (where the gaps are large: at most)");
 	if (a->old_iterations != a->new_iterations)
-		frag_put_row(paper->columns, "", f, "%" PRIu32 " iterations in OLD, %" PRIu32
-			     " in NEW", a->old_iterations, a->new_iterations);
+		frag_put_row(to, "", "%" PRIu32 " iterations in OLD, %" PRIu32 " in NEW",
+			     a->old_iterations, a->new_iterations);
 }
 
-/* The text: verdict and setting, both traces, the first request that differs, and the tags. */
 /* What explains the verdict, a label a row. */
 static void change_print_reasons(const struct frag_change_found *c,
-				 const struct frag_text_style *paper, FILE *f)
+				 const struct frag_text_style *to)
 {
 	char conf[FRAG_CONF_ROOM];
 
 	if (c->undone) {
 		frag_conf_text(&c->undo, conf, sizeof(conf));
-		frag_put_row(paper->columns, "set", f, "PYTORCH_CUDA_ALLOC_CONF=%s", conf);
-		frag_put_row(paper->columns, "", f, "NEW then reserves %s (simulated)",
-			     SIZE(c->undo_reserved));
+		frag_put_row(to, "set", "PYTORCH_CUDA_ALLOC_CONF=%s", conf);
+		frag_put_row(to, "", "NEW then reserves %s (simulated)", SIZE(c->undo_reserved));
 	}
 	if (c->pairs)
-		change_print_pairs(c, paper, f);
-	change_print_side("old", &c->old, paper, f);
-	change_print_side("new", &c->now, paper, f);
+		change_print_pairs(c, to);
+	change_print_side("old", &c->old, to);
+	change_print_side("new", &c->now, to);
 	if (c->old.run->device || c->now.trace->device_count > 1)
-		frag_put_row(paper->columns, "device", f, "%" PRIu32 ", which changes most",
-			     c->device);
-	change_print_requests(c, paper, f);
+		frag_put_row(to, "device", "%" PRIu32 ", which changes most", c->device);
+	change_print_requests(c, to);
 }
 
-static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
-			struct frag_error *err)
+static void change_print(const void *what, const struct frag_text_style *to)
 {
-	char verdict[400];
-
-	(void)err;
-	frag_put_first_line(paper, INK_BOLD, "", change_verdict(what, verdict, sizeof(verdict)), f);
-	change_print_reasons(what, paper, f);
-	change_print_tags(what, paper, f);
-	return 0;
+	frag_put_first_line(to, INK_BOLD, "", "%s", change_verdict(what, (char[VERDICT_ROOM]){ 0 }));
+	change_print_reasons(what, to);
+	change_print_tags(what, to);
 }
-
-static const struct frag_format text_format = { .name = "text", .print = change_print };
 
 static const struct frag_column csv_columns[] = {
 	{ "kind", NULL, FRAG_CELL_WORD }, { "name", NULL, FRAG_CELL_TEXT },
@@ -244,26 +232,21 @@ static void change_fill(struct frag_table *t, const void *what)
 }
 
 static const struct frag_table_rows csv_rows = { csv_columns, change_fill };
-static const struct frag_table_rows shown_rows = { shown_columns, change_fill };
 
+/* Members that are null where there is nothing: the first difference, and the setting. */
 static void change_put_first(struct frag_node_ref root, const struct frag_change_found *c)
 {
-	struct frag_node_ref o;
-
-	if (!c->differs) {
-		frag_json_null(root, "first_difference");
-		return;
-	}
-	o = frag_json_object(root, "first_difference");
-	frag_json_u64(o, "old_step", c->old_first.step);
-	frag_json_u64(o, "new_step", c->now_first.step);
-}
-
-static void change_put_undo(struct frag_node_ref root, const struct frag_change_found *c)
-{
+	static const struct frag_json_row rows[] = {
+		ROW_AS("old_step", change_found, old_first.step),
+		ROW_AS("new_step", change_found, now_first.step), ROW_END,
+	};
 	char conf[FRAG_CONF_ROOM];
 	struct frag_node_ref o;
 
+	if (c->differs)
+		frag_json_of(root, "first_difference", rows, c);
+	else
+		frag_json_null(root, "first_difference");
 	if (!c->undone) {
 		frag_json_null(root, "undo");
 		return;
@@ -274,16 +257,32 @@ static void change_put_undo(struct frag_node_ref root, const struct frag_change_
 	frag_json_u64(o, "reserved", c->undo_reserved);
 }
 
-static void change_put_alignment(struct frag_node_ref root, const struct frag_alignment *a)
+static void put_change(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(root, "alignment");
+	const struct frag_change_tag *tag = of;
 
-	frag_json_u64(o, "same", a->same);
-	frag_json_u64(o, "only_old", a->only_old);
-	frag_json_u64(o, "only_new", a->only_new);
-	frag_json_bool(o, "whole", a->whole);
-	frag_json_u64(o, "old_iterations", a->old_iterations);
-	frag_json_u64(o, "new_iterations", a->new_iterations);
+	frag_json_i64(o, "change", change_of(tag->old.at_peak, tag->now.at_peak));
+}
+
+static const struct frag_json_row alignment_rows[] = {
+	ROW(alignment, same), ROW(alignment, only_old), ROW(alignment, only_new),
+	ROW(alignment, whole), ROW(alignment, old_iterations), ROW(alignment, new_iterations),
+	ROW_END,
+}, tag_rows[] = {
+	ROW(change_tag, tag), ROW_AS("old", change_tag, old.at_peak),
+	ROW_AS("new", change_tag, now.at_peak), ROW_CALL(put_change), ROW_END,
+}, pair_rows[] = {
+	ROW(change_pair, rank), ROW(change_pair, old), ROW_AS("new", change_pair, now),
+	ROW(change_pair, reserved), ROW_END,
+};
+
+static void put_side(struct frag_node_ref root, const char *key,
+		     const struct frag_change_side *side)
+{
+	struct frag_node_ref o = frag_json_object(root, key);
+
+	frag_document_trace(o, "trace", side->trace);
+	frag_document_run(o, side->run, NULL);
 }
 
 /* The members of the document, see fragsim-diff(1). */
@@ -292,60 +291,36 @@ static void change_document(struct frag_node_ref root, const void *what)
 	const struct frag_change_found *c = what;
 	struct frag_node_ref o;
 
-	o = frag_json_object(root, "old");
-	frag_document_trace(o, "trace", c->old.trace);
-	frag_document_run(o, c->old.run, NULL);
-	o = frag_json_object(root, "new");
-	frag_document_trace(o, "trace", c->now.trace);
-	frag_document_run(o, c->now.run, NULL);
+	put_side(root, "old", &c->old);
+	put_side(root, "new", &c->now);
 	frag_json_i64(root, "reserved", c->reserved);
 	o = frag_json_object(root, "parts");
 	for (uint32_t i = 0; i < FRAG_PARTS; i++)
 		frag_json_i64(o, frag_change_part_names[i], c->parts[i]);
-	o = frag_json_array(root, "tags");
-	for (uint32_t i = 0; i < c->tag_count; i++) {
-		struct frag_node_ref tag = frag_json_object(o, NULL);
-
-		frag_json_text(tag, "tag", c->tags[i].tag);
-		frag_json_u64(tag, "old", c->tags[i].old.at_peak);
-		frag_json_u64(tag, "new", c->tags[i].now.at_peak);
-		frag_json_i64(tag, "change",
-			      change_of(c->tags[i].old.at_peak, c->tags[i].now.at_peak));
-	}
+	FRAG_JSON_LIST(root, "tags", tag_rows, c->tags, c->tag_count);
 	change_put_first(root, c);
-	change_put_undo(root, c);
-	change_put_alignment(root, &c->alignment);
-	if (!c->pairs)
-		return;
-	o = frag_json_array(root, "pairs");
-	for (uint32_t i = 0; i < c->pair_count; i++) {
-		struct frag_node_ref pair = frag_json_object(o, NULL);
-
-		frag_json_u64(pair, "rank", c->pairs[i].rank);
-		frag_json_text(pair, "old", c->pairs[i].old);
-		frag_json_text(pair, "new", c->pairs[i].now);
-		frag_json_i64(pair, "reserved", c->pairs[i].reserved);
-	}
+	frag_json_of(root, "alignment", alignment_rows, &c->alignment);
+	if (c->pairs)
+		FRAG_JSON_LIST(root, "pairs", pair_rows, c->pairs, c->pair_count);
 }
 
 /* For a pull request: the verdict and its reasons above the table of parts and tags. */
-static int change_print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
-				 struct frag_error *err)
+static void change_print_markdown(const void *what, const struct frag_text_style *to)
 {
-	static const struct frag_format table = { .name = "markdown", .rows = &shown_rows };
-	static const struct frag_text_style plain = { .columns = 0 };
-	char verdict[400];
+	const struct frag_text_style plain = { .f = to->f };
+	struct frag_table table;
 
-	fprintf(f, "**%s**\n\n```text\n", change_verdict(what, verdict, sizeof(verdict)));
-	change_print_reasons(what, &plain, f);
-	fputs("```\n\n", f);
-	return frag_format_print(&table, what, paper, f, err);
+	fprintf(to->f, "**%s**\n\n```text\n", change_verdict(what, (char[VERDICT_ROOM]){ 0 }));
+	change_print_reasons(what, &plain);
+	fputs("```\n\n", to->f);
+	frag_table_begin(&table, shown_columns, false, to->f);
+	change_fill(&table, what);
 }
 
 const struct frag_format *const frag_change_formats[] = {
-	&text_format, &(const struct frag_format){ .name = "csv", .rows = &csv_rows },
+	FRAG_TEXT_FORM(change_print), &(const struct frag_format){ .name = "csv", .rows = &csv_rows },
 	&(const struct frag_format){
 		.name = "json", .format = "fragsim-change", .document = change_document,
 	},
-	&(const struct frag_format){ .name = "markdown", .print = change_print_markdown }, NULL
+	&(const struct frag_format){ .name = "markdown", .text = change_print_markdown }, NULL
 };

@@ -12,56 +12,41 @@
 #include "answers/text_style.h"
 
 #define HOLDERS_SHOWN 2         /* of those that are known, unless all is */
-#define HOLDER_ROOM 256
+#define ADVICE_ROOM 512
 #define HOLE_ROOM 256
 
-/* The cause in a few words. missing: bytes that the largest contiguous block lacked. */
-static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uint64_t missing)
-{
-	char limit[FRAG_NUMBER_ROOM];
-
-	if (frag_oom_is_limit(oom))
-		snprintf(buf, size, "The limit of %s, %s, would be exceeded",
-			 oom->limit_key ? oom->limit_key : "set_fraction",
-			 frag_size_text(limit, oom->limit));
-	else if (!oom->fragmentation)
-		snprintf(buf, size, "Too little memory was free in total");
-	else if (missing)
-		snprintf(buf, size, "Enough bytes were free, but not in one piece");
-	else
-		snprintf(buf, size, "Enough bytes were free, but the policy did not release them");
-}
-
 /*
- * What is missing is measured against the largest piece there could be: what the device has
- * left, with all that could be released, or the largest free block.
+ * Why the request failed, with the state of memory. What is missing is measured against the
+ * largest piece there could be: what the device has left, with all that could be released, or the
+ * largest free block.
  */
-const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM])
+static void print_oom_advice(const struct frag_report *r, const struct frag_oom *oom)
 {
 	const struct frag_metrics *m = &oom->metrics;
 	const uint64_t piece = frag_oom_piece(oom);
-	uint64_t missing;
-	char unused[FRAG_NUMBER_ROOM], non_releasable[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
-	char obstacle[128], end[64] = "";
+	const uint64_t missing = oom->demand > piece ? oom->demand - piece : 0;
+	char text[ADVICE_ROOM];
+	struct frag_words w = FRAG_WORDS(text);
 
-	if (m->opaque) {
-		snprintf(buf, FRAG_OOM_ADVICE_ROOM, "%s reserved but unused in the driver's own "
-			 "pool; its layout there is unknown.",
-			 frag_size_text(unused, m->reserved - m->allocated));
-		return buf;
-	}
-	missing = oom->demand > piece ? oom->demand - piece : 0;
-	put_obstacle(obstacle, sizeof(obstacle), oom, missing);
-	if (missing)
-		snprintf(end, sizeof(end), "; %s missing in one piece",
-			 SIZE(missing));
-	frag_snprintf(buf, FRAG_OOM_ADVICE_ROOM,
-		      "%s: %s reserved but unallocated, %s of that non-releasable between live blocks; "
-		      "largest free block %s; fi %.2f %%, fi_device %.2f %%%s.", obstacle,
-		      frag_size_text(unused, m->reserved - m->allocated),
-		      frag_size_text(non_releasable, m->non_releasable),
-		      frag_size_text(largest, m->largest_free), m->fi, m->fi_device, end);
-	return buf;
+	if (m->opaque)
+		frag_add(&w, "%s reserved but unused in the driver's own pool; its layout there is"
+			 " unknown.", SIZE(m->reserved - m->allocated));
+	else if (frag_oom_is_limit(oom))
+		frag_add(&w, "The limit of %s, %s, would be exceeded",
+			 oom->limit_key ? oom->limit_key : "set_fraction", SIZE(oom->limit));
+	else
+		frag_add(&w, "%s", !oom->fragmentation ? "Too little memory was free in total"
+			 : missing ? "Enough bytes were free, but not in one piece"
+			 : "Enough bytes were free, but the policy did not release them");
+	if (!m->opaque)
+		frag_add(&w, ": %s reserved but unallocated, %s of that non-releasable between live"
+			 " blocks; largest free block %s; fi %.2f %%, fi_device %.2f %%",
+			 SIZE(m->reserved - m->allocated), SIZE(m->non_releasable),
+			 SIZE(m->largest_free), m->fi, m->fi_device);
+	if (!m->opaque && missing)
+		frag_add(&w, "; %s missing in one piece", SIZE(missing));
+	frag_add(&w, "%s", m->opaque ? "" : ".");
+	frag_put_wrapped(&r->to, "  ", text);
 }
 
 /* Frames are not wrapped: who looks for one needs its line in one piece. */
@@ -90,105 +75,88 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 		if (stack->blocks != holder->blocks)
 			fprintf(f, "%14s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
 				":\n", "", SIZE(stack->bytes), stack->blocks,
-				stack->blocks == 1 ? "" : "s", stack->oldest);
+				frag_s(stack->blocks), stack->oldest);
 		print_frames(stack->frames, f);
 		bytes -= stack->bytes;
 		blocks -= stack->blocks;
 	}
 	if (holder->stack_count && blocks)
 		fprintf(f, "%14s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
-			SIZE(bytes), blocks, blocks == 1 ? "" : "s",
-			holder->all_stacks);
+			SIZE(bytes), blocks, frag_s(blocks), holder->all_stacks);
 }
 
 /* "2.27 GiB in 25 blocks of TAG"; the long form adds the step of the oldest block. */
-static const char *holder_text(const struct frag_tag_usage *holder, bool long_form,
-			     char buf[HOLDER_ROOM])
-{
-	char age[64], tag[FRAG_SHORT_NAME];
-
-	snprintf(age, sizeof(age), holder->tag ? " of" : "");
-	if (long_form)
-		snprintf(age, sizeof(age), ", the oldest from step %" PRIu64 ",", holder->oldest);
-	snprintf(buf, HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %s",
-		 SIZE(holder->bytes), holder->blocks, frag_s(holder->blocks), age,
-		 holder->tag ? frag_short_name(holder->tag, tag) : "without a tag");
-	return buf;
-}
-
 static void print_holder(const struct frag_report *r, const struct frag_tag_usage *holder,
-			 const char *head, bool long_form, FILE *f)
+			 const char *head, bool long_form)
 {
 	char text[512];
+	struct frag_words w = FRAG_WORDS(text);
 
-	holder_text(holder, long_form, text);
-	frag_print_wrapped(r, head, text, f);
+	frag_add(&w, "%s in %" PRIu64 " block%s", SIZE(holder->bytes), holder->blocks,
+		 frag_s(holder->blocks));
+	if (long_form)
+		frag_add(&w, ", the oldest from step %" PRIu64 ",", holder->oldest);
+	frag_add(&w, "%s %s", !long_form && holder->tag ? " of" : "",
+		 holder->tag ? SHORT(holder->tag) : "without a tag");
+	frag_put_wrapped(&r->to, head, text);
 	if (r->stacks)
-		print_stacks(holder, f);
+		print_stacks(holder, r->to.f);
 }
 
 /* Rows of the tags with the most live bytes, with their stacks if there are some. */
 static void print_holders(const struct frag_report *r, const struct frag_tag_usage *holders,
-			uint32_t count, FILE *f)
+			  uint32_t count)
 {
 	const uint32_t max = r->verbose ? FRAG_HOLDERS_MAX : HOLDERS_SHOWN;
 
 	for (uint32_t i = 0; i < count && i < max; i++)
-		print_holder(r, &holders[i], i ? "            " : "  top tags  ", r->verbose, f);
+		print_holder(r, &holders[i], i ? "            " : "  top tags  ", r->verbose);
 }
 
-/* What the blocks of a hole do: "keep segment 137, 32.00 MiB, ..." */
+/* What the blocks of a hole do: "in segment 137 (32.00 MiB from byte 512 on)" */
 static const char *hole_text(const struct frag_hole *hole, char buf[HOLE_ROOM])
 {
-	char size[FRAG_NUMBER_ROOM], live[FRAG_NUMBER_ROOM];
+	struct frag_words w = { .text = buf, .size = HOLE_ROOM };
 
-	frag_size_text(size, hole->bytes);
-	frag_size_text(live, hole->live);
-	if (hole->whole)
-		snprintf(buf, HOLE_ROOM, "in segment %u (%s)", hole->segment, size);
-	else
-		snprintf(buf, HOLE_ROOM,
-			 "in segment %u (%s from byte %" PRIu64 " on)", hole->segment, size,
-			 hole->offset);
+	frag_add(&w, "in segment %u (%s", hole->segment, SIZE(hole->bytes));
+	if (!hole->whole)
+		frag_add(&w, " from byte %" PRIu64 " on", hole->offset);
+	frag_add(&w, ")");
 	return buf;
 }
 
 /* The minimum that must be freed for the request to succeed, with its tags. */
-static void print_hole(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+static void print_hole(const struct frag_report *r, const struct frag_hole *hole)
 {
-	char live[FRAG_NUMBER_ROOM], what[HOLE_ROOM], text[HOLE_ROOM + 64];
+	char what[HOLE_ROOM];
 
 	if (!hole->bytes)
 		return;
-	snprintf(text, sizeof(text), "by %s %s", frag_size_text(live, hole->live),
-		 hole_text(hole, what));
-	frag_print_wrapped(r, "  blocked   ", text, f);
+	frag_put_row(&r->to, "blocked", "by %s %s", SIZE(hole->live), hole_text(hole, what));
 	for (uint32_t i = 0; i < hole->holder_count; i++)
-		print_holder(r, &hole->holders[i], "            ", true, f);
+		print_holder(r, &hole->holders[i], "            ", true);
 }
 
 /* One out-of-memory of a run: PyTorch's words, and who held memory. */
 static void oom_print(const struct frag_report *r, const struct frag_result *run,
-		    const struct frag_oom *oom, FILE *f)
+		      const struct frag_oom *oom)
 {
-	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
+	char message[FRAG_OOM_MESSAGE_ROOM];
 
 	if (r->verbose) {
-		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_color_code(r->colour, INK_RED),
-			oom->step, frag_color_code(r->colour, INK_PLAIN));
+		fprintf(r->to.f, "%sOOM at step %" PRIu64 "%s", frag_ink(&r->to, INK_RED),
+			oom->step, frag_ink(&r->to, INK_PLAIN));
 		if (oom->id)
-			fprintf(f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
+			fprintf(r->to.f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
 				frag_s(oom->size));
-		putc('\n', f);
+		putc('\n', r->to.f);
+		frag_put_wrapped(&r->to, "  ", frag_oom_message_now(run, oom, message));
+		print_oom_advice(r, oom);
 	}
-	if (r->verbose)
-		frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
-	if (r->verbose)
-		frag_print_wrapped(r, "  ", frag_oom_advice(oom, advice), f);
 	if (r->run_count > 1 || r->verbose)
-		print_holders(r, oom->holders, oom->holder_count, f);
+		print_holders(r, oom->holders, oom->holder_count);
 	if (r->verbose)
-		print_hole(r, &oom->hole, f);
+		print_hole(r, &oom->hole);
 }
 
 #define OOMS_SHOWN 5
@@ -215,7 +183,6 @@ static const struct frag_diagnosis *answer_of(const struct frag_report *r, uint3
 static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
 {
 	uint32_t low = 0, high = run->mark_count;
-	char name[FRAG_SHORT_NAME];
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
@@ -227,7 +194,7 @@ static const char *mark_text(const struct frag_result *run, uint64_t step, char 
 	}
 	*buf = '\0';
 	if (low)
-		snprintf(buf, 128, " (%s)", frag_short_name(run->marks[low - 1].name, name));
+		snprintf(buf, 128, " (%s)", SHORT(run->marks[low - 1].name));
 	return buf;
 }
 
@@ -243,25 +210,17 @@ static const char *status_word(const struct frag_result *run)
 	return run->status == FRAG_RUN_OOM ? "OOM" : "fits";
 }
 
-static size_t longer(size_t width, const char *word)
-{
-	return strlen(word) > width ? strlen(word) : width;
-}
-
 /* The table's first column. */
 static int status_width(const struct frag_report *r)
 {
 	size_t width = strlen("result");
 
-	for (uint32_t i = 0; i < r->run_count; i++)
-		width = longer(width, status_word(r->runs[i].result));
-	return (int)width;
-}
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const size_t n = strlen(status_word(r->runs[i].result));
 
-/* Was it no request of the program's, but the pool that the policy has from the start? */
-static bool is_initial_pool(const struct frag_oom *oom)
-{
-	return !oom->id;
+		width = n > width ? n : width;
+	}
+	return (int)width;
 }
 
 static bool run_is_too_big(const struct frag_result *run, const struct frag_diagnosis *a,
@@ -273,294 +232,236 @@ static bool run_is_too_big(const struct frag_result *run, const struct frag_diag
 
 /* The cause in one word, with the pair of numbers behind it. */
 static void print_cause(const struct frag_report *r, const struct frag_result *run,
-			const struct frag_diagnosis *a, FILE *f)
+			const struct frag_diagnosis *a)
 {
 	const struct frag_oom *oom = &run->ooms[0];
 	const struct frag_metrics *m = &oom->metrics;
 	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
-	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
-	const uint64_t piece = frag_oom_piece(oom);
-	const char *word = frag_oom_cause_name(d.cause);
-	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
+	const uint64_t free = m->free + (m->device_free > 0 ? (uint64_t)m->device_free : 0);
+	const uint64_t piece = frag_oom_piece(oom), room = frag_answer_room(run);
+	char text[300];
+	struct frag_words w = FRAG_WORDS(text);
 
-	frag_size_text(tried, oom->tried);
-	frag_size_text(room, m->free + device_free);
-	if (is_initial_pool(oom))
-		frag_print_row(r, "verdict", f, "%s: initial pool of %s requested, %s free", word,
-			       tried, room);
+	/* no id: no request of the program's, but the pool that the policy has from the start */
+	if (!oom->id)
+		frag_add(&w, "initial pool of %s requested, %s free", SIZE(oom->tried), SIZE(free));
 	else if (d.cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
-		frag_print_row(r, "verdict", f, "%s: %s requested, %s allows %s in total", word,
-			       tried, oom->limit_key ? oom->limit_key
-						     : "a fraction set by the program",
-			       frag_size_text(other, oom->limit));
+		frag_add(&w, "%s requested, %s allows %s in total", SIZE(oom->tried),
+			 oom->limit_key ? oom->limit_key : "a fraction set by the program",
+			 SIZE(oom->limit));
 	else if (d.cause == FRAG_CAUSE_PENDING)
-		frag_print_row(r, "verdict", f, "%s: %s requested; freed blocks that a stream still"
-			       " uses would suffice", word, tried);
+		frag_add(&w, "%s requested; freed blocks that a stream still uses would suffice",
+			 SIZE(oom->tried));
 	else if (d.cause == FRAG_CAUSE_TRANSIENT)
-		frag_print_row(r, "verdict", f, "%s: %s requested; a second attempt succeeds", word,
-			       tried);
+		frag_add(&w, "%s requested; a second attempt succeeds", SIZE(oom->tried));
 	else if (d.cause == FRAG_CAUSE_FRAGMENTATION && piece >= oom->demand)
-		frag_print_row(r, "verdict", f, "%s%s: %s free, contiguous, but the policy does not"
-			       " release it", word, d.nearly_full ? ", nearly full" : "",
-			       frag_size_text(other, piece));
+		frag_add(&w, "%s free, contiguous, but the policy does not release it",
+			 SIZE(piece));
 	else if (d.cause == FRAG_CAUSE_FRAGMENTATION)
-		frag_print_row(r, "verdict", f, "%s%s: %s free, largest contiguous block %s", word,
-			       d.nearly_full ? ", nearly full" : "", room,
-			       frag_size_text(other, piece));
+		frag_add(&w, "%s free, largest contiguous block %s", SIZE(free), SIZE(piece));
 	else if (d.cause == FRAG_CAUSE_TOO_LARGE)
-		frag_print_row(r, "verdict", f, "%s: %s requested, %s usable", word, tried,
-			       frag_size_text(other, frag_answer_room(run)));
+		frag_add(&w, "%s requested, %s usable", SIZE(oom->tried), SIZE(room));
 	else if (d.cause == FRAG_CAUSE_CAPACITY && run_is_too_big(run, a, oom))
-		frag_print_row(r, "verdict", f, "%s: lower bound %s, %s usable", word,
-			       SIZE(a->requested), frag_size_text(other, frag_answer_room(run)));
+		frag_add(&w, "lower bound %s, %s usable", SIZE(a->requested), SIZE(room));
 	else
-		frag_print_row(r, "verdict", f, "%s: %s requested, %s free in total", word, tried,
-			       room);
+		frag_add(&w, "%s requested, %s free in total", SIZE(oom->tried), SIZE(free));
+	frag_put_row(&r->to, "verdict", "%s%s: %s", frag_oom_cause_name(d.cause),
+		     oom->id && d.cause == FRAG_CAUSE_FRAGMENTATION && d.nearly_full
+		     ? ", nearly full" : "", text);
 }
+
+#define EXACTLY(bytes) device_text((char[2 * FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 
 /* "16416 MiB (16.03 GiB)": a capacity, exact. */
 static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
 {
-	char exact[FRAG_NUMBER_ROOM];
-
-	frag_capacity_text(exact, bytes);
 	if (bytes % (UINT64_C(1) << 30) == 0)
 		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", bytes >> 30);
 	else if (bytes < 1U << 30 && bytes % (1U << 20) == 0)
-		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", exact);
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", CAPACITY(bytes));
 	else
-		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, SIZE(bytes));
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", CAPACITY(bytes), SIZE(bytes));
 	return buf;
 }
 
 /* A fraction of the program's own is too small: its size, and the device on which it suffices. */
 static void print_over_limit(const struct frag_report *r, const struct frag_result *run,
-			     const struct frag_diagnosis *a, uint64_t least, FILE *f)
+			     const struct frag_diagnosis *a, uint64_t least)
 {
 	const struct frag_oom *oom = &run->ooms[0];
 	const uint64_t now = oom->metrics.requested + oom->size;
 	const uint64_t bytes = a->limit_stays && a->requested > now ? a->requested : now;
-	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM];
-	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
+	const bool other = least && !oom->limit_key;
 
-	if (least && !oom->limit_key)
-		snprintf(also, sizeof(also), "; on a device of %s that fraction suffices",
-			 device_text(device, least));
-	frag_print_row(r, "smallest", f, "lower bound %s; %s allows %s (%s short)%s",
-		       frag_size_text(needs, bytes),
-		       oom->limit_key ? oom->limit_key : "a fraction set by the program",
-		       frag_size_text(limit, oom->limit), SIZE(bytes - oom->limit), also);
-}
-
-static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
-			   uint64_t floor, FILE *f)
-{
-	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
-
-	frag_print_row(r, "smallest", f, "lower bound %s, the device has %s (%s short): no"
-		       " allocator setting fits", frag_size_text(least, floor),
-		       frag_size_text(total, run->total), SIZE(floor - run->total));
+	frag_put_row(&r->to, "smallest", "lower bound %s; %s allows %s (%s short)%s%s%s",
+		     SIZE(bytes), oom->limit_key ? oom->limit_key : "a fraction set by the program",
+		     SIZE(oom->limit), SIZE(bytes - oom->limit), other ? "; on a device of " : "",
+		     other ? EXACTLY(least) : "", other ? " that fraction suffices" : "");
 }
 
 /* The smallest device for the whole trace, including context and other processes. */
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
-			const struct frag_diagnosis *a, FILE *f)
+			const struct frag_diagnosis *a)
 {
 	const uint64_t floor = frag_answer_floor(a, run);
 	const uint64_t least = a->safe ? a->safe : a->smallest;
 	const char *end = r->trace->ends_at_oom ? " up to the recorded OOM" : "";
-	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM];
-	char lucky[2 * FRAG_NUMBER_ROOM], also[128] = "";
+	const bool lucky = a->smallest && least > a->smallest;
 
 	if (!a->requested || !run->total)
 		return;
-	frag_size_text(ideal, floor);
-	device_text(smallest, least);
-	if (a->smallest && least > a->smallest)
-		snprintf(also, sizeof(also), "; %s also fits, but a larger one may not",
-			 device_text(lucky, a->smallest));
 	if (frag_answer_is_over_limit(a, run))
-		print_over_limit(r, run, a, least, f);
+		print_over_limit(r, run, a, least);
 	else if (frag_diagnosis_exceeds_capacity(a, run))
-		print_hopeless(r, run, floor, f);
+		frag_put_row(&r->to, "smallest", "lower bound %s, the device has %s (%s short): no"
+			     " allocator setting fits", SIZE(floor), SIZE(run->total),
+			     SIZE(floor - run->total));
 	else if (least && frag_oom_is_limit(&run->ooms[0]) && !run->ooms[0].limit_key)
-		frag_print_row(r, "smallest", f, "%s device%s, on which that fraction suffices",
-			       smallest, end);
+		frag_put_row(&r->to, "smallest", "%s device%s, on which that fraction suffices",
+			     EXACTLY(least), end);
 	else if (least)
-		frag_print_row(r, "smallest", f,
-			       "%s device%s; lower bound %s; fragmentation and rounding cost %s"
-			       " (%.1f %%)%s", smallest, end, ideal, SIZE(least - floor),
-			       percent(least - floor, a->requested), also);
+		frag_put_row(&r->to, "smallest", "%s device%s; lower bound %s; fragmentation and"
+			     " rounding cost %s (%.1f %%)%s%s%s", EXACTLY(least), end, SIZE(floor),
+			     SIZE(least - floor), percent(least - floor, a->requested),
+			     lucky ? "; " : "", lucky ? EXACTLY(a->smallest) : "",
+			     lucky ? " also fits, but a larger one may not" : "");
 	else
-		frag_print_row(r, "smallest", f, "more than %s%s; lower bound %s",
-			       SIZE(a->failing - 1), end, ideal);
+		frag_put_row(&r->to, "smallest", "more than %s%s; lower bound %s",
+			     SIZE(a->failing - 1), end, SIZE(floor));
 }
 
 /* "15.56 GiB usable (16.00 GiB - 450.00 MiB context); peak allocated 14.88 GiB" */
 static void print_device(const struct frag_report *r, const struct frag_result *run,
-			 const struct frag_diagnosis *a, FILE *f)
+			 const struct frag_diagnosis *a)
 {
-	char less[128] = "", peak[64] = "", usable[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
-	char context[FRAG_NUMBER_ROOM];
+	char text[300];
+	struct frag_words w = FRAG_WORDS(text);
 
 	if (!run->total)
 		return;
-	frag_size_text(total, run->total);
-	frag_size_text(context, run->context);
-	if (run->context && run->other)
-		snprintf(less, sizeof(less), " (%s - %s context - %s other processes)", total,
-			 context, SIZE(run->other));
-	else if (run->context || run->other)
-		snprintf(less, sizeof(less), " (%s - %s %s)", total,
-			 SIZE(run->context + run->other),
-			 run->context ? "context" : "other processes");
+	frag_add(&w, "%s usable", SIZE(frag_answer_room(run)));
+	if (run->context || run->other)
+		frag_add(&w, " (%s", SIZE(run->total));
+	if (run->context)
+		frag_add(&w, " - %s context", SIZE(run->context));
+	if (run->other)
+		frag_add(&w, " - %s other processes", SIZE(run->other));
+	if (run->context || run->other)
+		frag_add(&w, ")");
 	if (a && a->allocated)
-		snprintf(peak, sizeof(peak), "; peak allocated %s", SIZE(frag_answer_live(a)));
-	frag_print_row(r, "device", f, "%s usable%s%s",
-		       frag_size_text(usable, frag_answer_room(run)), less, peak);
+		frag_add(&w, "; peak allocated %s", SIZE(frag_answer_live(a)));
+	frag_put_row(&r->to, "device", "%s", text);
 }
 
 /* The blocks of the window with the fewest live bytes. */
-static void print_pinned(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+static void print_pinned(const struct frag_report *r, const struct frag_hole *hole)
 {
-	char live[FRAG_NUMBER_ROOM], what[HOLE_ROOM], tag[FRAG_SHORT_NAME];
-	const struct frag_tag_usage *first = &hole->holders[0];
+	char what[HOLE_ROOM];
 
 	/* of what is all live nothing is pinned */
-	if (hole->live >= hole->bytes || !hole->holder_count)
-		return;
-	frag_print_row(r, "blocked", f, "by %s of %s%s %s", frag_size_text(live, hole->live),
-		       first->tag ? frag_short_name(first->tag, tag) : "blocks without a tag",
-		       hole->holder_count > 1 ? " and others" : "", hole_text(hole, what));
+	if (hole->live < hole->bytes && hole->holder_count)
+		frag_put_row(&r->to, "blocked", "by %s of %s%s %s", SIZE(hole->live),
+			     hole->holders[0].tag ? SHORT(hole->holders[0].tag)
+						  : "blocks without a tag",
+			     hole->holder_count > 1 ? " and others" : "", hole_text(hole, what));
 }
 
-/* Line 2: a setting, never wrapped, so that it can be copied; or what else to do. */
+/* Line 2: a setting to copy; or what else to do. */
 static void print_remedy(const struct frag_report *r, const struct frag_result *run,
-			 const struct frag_diagnosis *a, FILE *f)
+			 const struct frag_diagnosis *a)
 {
-	char conf[FRAG_CONF_ROOM], note[96] = "simulated: fits";
+	char conf[FRAG_CONF_ROOM], note[96] = " (simulated: fits)";
 
 	if (!a)
 		return;
 	if (a->remedy.found) {
 		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
 		if (run->status != FRAG_RUN_OOM)
-			snprintf(note, sizeof(note), "simulated: reserves %s",
+			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->remedy.reserved));
 		else if (r->trace->ends_at_oom)
-			snprintf(note, sizeof(note), "simulated: fits up to the recorded OOM");
-		fprintf(f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s (%s)\n", "set",
-			frag_color_code(r->colour, INK_BOLD), conf,
-			frag_color_code(r->colour, INK_PLAIN), note);
+			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
+		frag_put_setting(&r->to, conf, note);
 	} else if (frag_answer_is_over_limit(a, run)) {
-		frag_print_row(r, "next", f, "a larger %s, or a lower peak of the program",
-			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
+		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
+			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
 	} else if (a->remedies && run->status == FRAG_RUN_OOM) {
-		frag_print_row(r, "next", f, "a larger %s, or a lower peak of the program: none of %u"
-			       " other settings fits",
-			       frag_oom_is_limit(&run->ooms[0]) ? "fraction or device" : "device",
-			       a->remedies);
+		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program: none of"
+			     " %u other settings fits", frag_oom_is_limit(&run->ooms[0])
+			     ? "fraction or device" : "device", a->remedies);
 	} else if (frag_diagnosis_exceeds_capacity(a, run)) {
-		frag_print_row(r, "next", f, "a larger device, or a lower peak of the program");
+		frag_put_row(&r->to, "next", "a larger device, or a lower peak of the program");
 	}
 }
 
-static void print_pins(const struct frag_report *r, const struct frag_device_state *m, FILE *f)
+static void print_pins(const struct frag_report *r, const struct frag_device_state *m)
 {
-	char non_releasable[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM], tag[FRAG_SHORT_NAME];
-
 	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
 		const struct frag_blocking_tag *pin = &m->pins[i];
 
-		frag_print_row(r, i ? "" : "blocked", f, "%s in %u %s%s, by %s in %" PRIu64
-			       " block%s%s%s%s", frag_size_text(non_releasable, pin->non_releasable),
-			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
-			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
-			       pin->tag ? " of " : "",
-			       pin->tag ? frag_short_name(pin->tag, tag) : " without a tag",
-			       pin->alone ? "" : ", and others");
+		frag_put_row(&r->to, i ? "" : "blocked", "%s in %u %s%s, by %s in %" PRIu64
+			     " block%s%s%s%s", SIZE(pin->non_releasable), pin->places,
+			     m->ranges ? "place" : "segment", frag_s(pin->places), SIZE(pin->bytes),
+			     pin->blocks, frag_s(pin->blocks), pin->tag ? " of " : "",
+			     pin->tag ? SHORT(pin->tag) : " without a tag",
+			     pin->alone ? "" : ", and others");
 	}
-}
-
-/* What fragmentation and rounding cost at the peak, and at most. */
-static void print_lost(const struct frag_report *r, const struct frag_result *run, FILE *f)
-{
-	const uint64_t lost = run->at_peak.wasted;
-
-	if (run->last.opaque)
-		return;
-	frag_print_row(r, "wasted", f, "%s (%.1f %%) in fragmentation and rounding; maximum over the run"
-		       " %s; peak requested %s", SIZE(lost),
-		       percent(lost, run->at_peak.reserved), SIZE(run->peak.wasted),
-		       SIZE(run->peak.requested));
 }
 
 /* Of a snapshot that began late: what reserved the most is in no event of it. */
-static void print_before(const struct frag_report *r, const struct frag_result *run, FILE *f)
+static void print_before(const struct frag_report *r, const struct frag_result *run)
 {
 	if (frag_peak_is_before(run))
-		frag_print_row(r, "peak", f, "before the recording, of at least %s: the requests that"
-			       " reserved it are not in the file", SIZE(run->beginning.segments));
+		frag_put_row(&r->to, "peak", "before the recording, of at least %s: the requests"
+			     " that reserved it are not in the file",
+			     SIZE(run->beginning.segments));
 }
 
-/* Unused memory that the policy releases only when the device is full. */
-static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
+/* What fragmentation and rounding cost at the peak, and at most; then unused memory that the
+ * policy releases only when the device is full. */
+static void print_lost(const struct frag_report *r, const struct frag_result *run)
 {
 	const struct frag_metrics *m = &run->at_peak;
 
+	if (!run->last.opaque)
+		frag_put_row(&r->to, "wasted", "%s (%.1f %%) in fragmentation and rounding; maximum"
+			     " over the run %s; peak requested %s", SIZE(m->wasted),
+			     percent(m->wasted, m->reserved), SIZE(run->peak.wasted),
+			     SIZE(run->peak.requested));
 	if ((double)m->releasable > WORTH_A_ROW * (double)m->reserved)
-		frag_print_row(r, "cached", f, "%s in free segments, released when the device is full", SIZE(m->releasable));
-}
-
-/* " of 7.56 GiB usable (0.1 % spare)"; "" of an unlimited device. */
-static const char *spare_text(const struct frag_result *run, char buf[96])
-{
-	const uint64_t room = frag_answer_room(run), peak = run->peak.reserved;
-
-	*buf = '\0';
-	if (run->total)
-		frag_snprintf(buf, 96, " of %s usable (%.1f %% spare)", SIZE(room),
-			      percent(room > peak ? room - peak : 0, room));
-	return buf;
+		frag_put_row(&r->to, "cached", "%s in free segments, released when the device is"
+			     " full", SIZE(m->releasable));
 }
 
 /* Line 1 of a run: the request that failed, or whether it fits and what it reserves. */
-static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
+static void print_head_of_one(const struct frag_report *r, const struct frag_result *run)
 {
-	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96];
-	char text[FRAG_RUN_NAME_ROOM + 256];
+	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96] = "";
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
-	const char *head, *colour = frag_color_code(r->colour, INK_GREEN);
+	const uint64_t room = frag_answer_room(run), peak = run->peak.reserved;
+	const bool ends = run->total && r->trace->ends_at_oom;
 
 	frag_report_name(r, run, name);
+	mark_text(run, oom ? oom->step : run->peak_step, mark);
 	if (oom) {
-		head = "OOM: ";
-		colour = frag_color_code(r->colour, INK_RED);
-		snprintf(text, sizeof(text), "%s failed to %s %s at step %" PRIu64 " of %" PRIu64
-			 "%s", name, oom->id ? "allocate" : "reserve its initial pool of",
-			 SIZE(oom->size), oom->step, r->trace->events,
-			 mark_text(run, oom->step, mark));
+		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s at step %" PRIu64
+				    " of %" PRIu64 "%s", name,
+				    oom->id ? "allocate" : "reserve its initial pool of",
+				    SIZE(oom->size), oom->step, r->trace->events, mark);
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
-		head = "INTERRUPTED: ";
-		colour = frag_color_code(r->colour, INK_YELLOW);
-		snprintf(text, sizeof(text),
-			 "%s after %" PRIu64 " step%s, with at least %s reserved"
-			 " at its peak",
-			 name, run->steps, frag_s(run->steps), SIZE(run->peak.reserved));
+		frag_put_first_line(&r->to, INK_YELLOW, "INTERRUPTED: ", "%s after %" PRIu64
+				    " step%s, with at least %s reserved at its peak", name,
+				    run->steps, frag_s(run->steps), SIZE(peak));
 	} else {
-		const bool ends = run->total && r->trace->ends_at_oom;
-
-		head = ends ? "FITS UP TO THE RECORDED OOM: " : run->total ? "FITS: "
-									   : "NO LIMIT: ";
-		colour = ends ? frag_color_code(r->colour, INK_YELLOW) : colour;
-		snprintf(text, sizeof(text), "%s reserves %s%s at step %" PRIu64 " of %" PRIu64
-			 "%s", name, SIZE(run->peak.reserved), spare_text(run, spare),
-			 run->peak_step, r->trace->events,
-			 mark_text(run, run->peak_step, mark));
+		if (run->total)
+			frag_snprintf(spare, sizeof(spare), " of %s usable (%.1f %% spare)",
+				      SIZE(room), percent(room > peak ? room - peak : 0, room));
+		frag_put_first_line(&r->to, ends ? INK_YELLOW : INK_GREEN,
+				    ends ? "FITS UP TO THE RECORDED OOM: "
+				    : run->total ? "FITS: " : "NO LIMIT: ",
+				    "%s reserves %s%s at step %" PRIu64 " of %" PRIu64 "%s", name,
+				    SIZE(peak), spare, run->peak_step, r->trace->events, mark);
 	}
-	fputs(colour, f);
-	frag_print_wrapped(r, head, text, f);
-	fputs(frag_color_code(r->colour, INK_PLAIN), f);
 }
 
 /* The runs of one policy, on all devices of the trace: the first OOM ends the program. */
@@ -585,39 +486,28 @@ static struct outcome outcome_of(const struct frag_report *r, uint32_t first, ui
 	return o;
 }
 
-static const char *policy_name(const struct frag_report *r, uint32_t i,
-			       char buf[FRAG_RUN_NAME_ROOM])
+/* One policy on several devices: the first out-of-memory, or the sum. */
+static void add_devices(const struct frag_report *r, const struct outcome *o, struct frag_words *w)
 {
-	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
-			      frag_choice_label(&r->runs[i].result->choice));
-	return buf;
-}
-
-/* One policy on several devices. */
-static const char *text_of_devices(const struct frag_report *r, const struct outcome *o,
-				   char *buf, size_t size)
-{
-	char name[FRAG_RUN_NAME_ROOM];
-
+	frag_add(w, "%s ", SHOWN(frag_choice_label(&r->runs[0].result->choice)));
 	if (o->failed)
-		snprintf(buf, size, "%s fails with an OOM on device %u of %u, at step %" PRIu64,
-			 policy_name(r, 0, name), o->failed->device, r->run_count,
+		frag_add(w, "fails with an OOM on device %u of %u, at step %" PRIu64,
+			 o->failed->device, r->run_count,
 			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
 	else
-		snprintf(buf, size, "%s reserves %s on all %u devices together",
-			 policy_name(r, 0, name), SIZE(o->reserved), r->run_count);
-	return buf;
+		frag_add(w, "reserves %s on all %u devices together", SIZE(o->reserved),
+			 r->run_count);
 }
 
 /* Of many policies: how many fit, and which of those needs least. */
-static void print_head_of_all(const struct frag_report *r, FILE *f)
+static void print_head_of_all(const struct frag_report *r)
 {
 	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
-	char name[FRAG_RUN_NAME_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
+	char text[FRAG_RUN_NAME_ROOM + 256];
+	struct frag_words w = FRAG_WORDS(text);
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
-	uint32_t failed = 0, cut = 0;
+	uint32_t failed = 0, cut = 0, first = 0;
 	bool limited = false, ends;
-	const char *head;
 
 	for (uint32_t i = 0; i < r->run_count; i += devices) {
 		o = outcome_of(r, i, devices);
@@ -627,45 +517,43 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 		if (o.failed || o.cut || o.reserved >= best.reserved)
 			continue;
 		best = o;
-		policy_name(r, i, name);
+		first = i;
 	}
 	if (cut)
-		snprintf(text, sizeof(text), "%u of %u run%s", cut, policies, frag_s(policies));
+		frag_add(&w, "%u of %u run%s", cut, policies, frag_s(policies));
 	else if (policies == 1)
-		text_of_devices(r, &o, text, sizeof(text));
+		add_devices(r, &o, &w);
 	else if (failed == policies)
-		snprintf(text, sizeof(text), "none of %u runs fits", policies);
+		frag_add(&w, "none of %u runs fits", policies);
 	else if (!failed)
-		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", policies, name,
-			 SIZE(best.reserved));
+		frag_add(&w, "all %u runs", policies);
 	else
-		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
-			 policies - failed, policies, name, SIZE(best.reserved));
+		frag_add(&w, "%u of %u runs", policies - failed, policies);
+	if (!cut && policies > 1 && failed < policies)
+		frag_add(&w, "; %s reserves least, %s",
+			 SHOWN(frag_choice_label(&r->runs[first].result->choice)),
+			 SIZE(best.reserved));
 	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
-	head = cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
-	       : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: " : "FITS UP TO THE RECORDED OOM: "
-	       : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
-	fputs(frag_color_code(r->colour, failed || cut ? INK_RED
-					 : ends	       ? INK_YELLOW
-						       : INK_GREEN),
-	      f);
-	frag_print_wrapped(r, head, text, f);
-	fputs(frag_color_code(r->colour, INK_PLAIN), f);
+	frag_put_first_line(&r->to, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN,
+			    cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
+			    : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: "
+					    : "FITS UP TO THE RECORDED OOM: "
+			    : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ", "%s", text);
 }
 
 /* The rows that an interrupted search would have filled. */
-static void print_cut_short(const struct frag_report *r, const struct frag_result *run, FILE *f)
+static void print_cut_short(const struct frag_report *r, const struct frag_result *run)
 {
 	static const char words[] = "(interrupted: not searched)";
 
 	if (!r->cut_short || run->status == FRAG_RUN_INTERRUPTED || run->last.opaque)
 		return;
 	if (run->oom_count && run->total)
-		frag_print_row(r, "smallest", f, words);
+		frag_put_row(&r->to, "smallest", words);
 	if (!run->oom_count)
-		frag_print_row(r, "top tags", f, words);
+		frag_put_row(&r->to, "top tags", words);
 	if (run->choice.ops->settings)
-		frag_print_row(r, "set", f, words);
+		frag_put_row(&r->to, "set", words);
 }
 
 /* Several policies on one device that no layout fits: that is said of all of them at once. */
@@ -675,48 +563,41 @@ static bool shares_needs(const struct frag_report *r, const struct frag_result *
 	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
 }
 
-static void print_failure(const struct frag_report *r, const struct frag_result *run,
-			  const struct frag_diagnosis *a, FILE *f)
-{
-	print_cause(r, run, a, f);
-	print_pinned(r, &run->ooms[0].hole, f);
-	print_device(r, run, a, f);
-	if (a && !shares_needs(r, run, a))
-		print_needs(r, run, a, f);
-}
-
 /* The rows below the verdict on a run: what to do, then the reasons. */
-static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
+static void print_reasons(const struct frag_report *r, uint32_t i)
 {
 	const struct frag_result *run = r->runs[i].result;
 	const struct frag_diagnosis *a = answer_of(r, i);
 	char evidence[FRAG_EVIDENCE_ROOM];
 
 	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
-		print_remedy(r, run, a, f);
+		print_remedy(r, run, a);
 	if (run->oom_count) {
-		print_failure(r, run, a, f);
+		print_cause(r, run, a);
+		print_pinned(r, &run->ooms[0].hole);
+		print_device(r, run, a);
+		if (a && !shares_needs(r, run, a))
+			print_needs(r, run, a);
 		if (r->run_count == 1 && !r->verbose)
-			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count > 0, f);
+			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count > 0);
 	} else if (run->status == FRAG_RUN_OK) {
-		print_before(r, run, f);
-		print_lost(r, run, f);
-		print_cached(r, run, f);
+		print_before(r, run);
+		print_lost(r, run);
 		if (a && a->has_peak) {
-			print_pins(r, &a->peak, f);
-			print_holders(r, a->peak.holders, a->peak.holder_count, f);
+			print_pins(r, &a->peak);
+			print_holders(r, a->peak.holders, a->peak.holder_count);
 		}
 	}
-	print_cut_short(r, run, f);
+	print_cut_short(r, run);
 	if (!run->last.opaque)
-		frag_print_row(r, "evidence", f, "%s", frag_diagnosis_evidence(a, run, evidence));
+		frag_put_row(&r->to, "evidence", "%s", frag_diagnosis_evidence(a, run, evidence));
 	if (!run->total && run->status == FRAG_RUN_OK)
-		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
-			       " that GPU?");
+		frag_put_row(&r->to, "next", "--device-bytes SIZE --context-bytes SIZE: does it fit"
+			     " that GPU?");
 }
 
 /* What several policies have in common that all failed: nothing helps, or a setting would. */
-static void print_reasons_of_all(const struct frag_report *r, FILE *f)
+static void print_reasons_of_all(const struct frag_report *r)
 {
 	for (uint32_t i = 0; i < r->run_count && !frag_many_devices(r); i++) {
 		const struct frag_result *run = r->runs[i].result;
@@ -725,41 +606,39 @@ static void print_reasons_of_all(const struct frag_report *r, FILE *f)
 		if (!frag_report_has_remedy(r->runs, r->run_count, i))
 			return;
 		if (shares_needs(r, run, a) || (a && a->remedy.found)) {
-			print_remedy(r, run, a, f);
+			print_remedy(r, run, a);
 			if (shares_needs(r, run, a))
-				print_needs(r, run, a, f);
+				print_needs(r, run, a);
 			return;
 		}
 	}
 }
 
-void frag_print_verdict(const struct frag_report *r, FILE *f)
+void frag_print_verdict(const struct frag_report *r)
 {
 	if (r->run_count != 1) {
-		print_head_of_all(r, f);
-		print_reasons_of_all(r, f);
+		print_head_of_all(r);
+		print_reasons_of_all(r);
 		return;
 	}
-	print_head_of_one(r, r->runs[0].result, f);
-	print_reasons(r, 0, f);
+	print_head_of_one(r, r->runs[0].result);
+	print_reasons(r, 0);
 }
 
 /* requested and reserved: peaks; UINT64_MAX: not known. */
 static void print_setting(const struct frag_report *r, const char *status, const char *name,
-			  int width, uint64_t requested, uint64_t reserved, FILE *f)
+			  int width, uint64_t requested, uint64_t reserved)
 {
-	const uint64_t figures[] = { requested, reserved };
 	const bool bad = strcmp(status, "OOM") == 0;
+	const bool known = requested != UINT64_MAX && reserved != UINT64_MAX;
+	FILE *f = r->to.f;
 
-	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r),
-		status, bad ? frag_color_code(r->colour, INK_PLAIN) : "");
-	if (strlen(name) > (size_t)width)
-		fprintf(f, "%s\n%*s", name, width + status_width(r) + 2, "");
-	else
-		fprintf(f, "%-*s", width, name);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		fprintf(f, "%*s", i ? 14 : 16, figures[i] == UINT64_MAX ? "-" : SIZE(figures[i]));
-	if (requested == UINT64_MAX || reserved == UINT64_MAX || reserved < requested)
+	fprintf(f, "%s%-*s%s  ", bad ? frag_ink(&r->to, INK_RED) : "", status_width(r), status,
+		bad ? frag_ink(&r->to, INK_PLAIN) : "");
+	frag_put_name(name, width, status_width(r) + 2, f);
+	fprintf(f, "%16s%14s", requested == UINT64_MAX ? "-" : SIZE(requested),
+		reserved == UINT64_MAX ? "-" : SIZE(reserved));
+	if (!known || reserved < requested)
 		fprintf(f, "  %16s\n", "-");
 	else
 		frag_fprintf(f, "  %10s %4.1f%%\n", SIZE(reserved - requested),
@@ -786,20 +665,16 @@ static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_C
 	return true;
 }
 
-static void print_remedy_row(const struct frag_report *r, uint32_t i, int width, FILE *f)
+static void print_remedy_row(const struct frag_report *r, uint32_t i, int width)
 {
+	const struct frag_setting_fix *remedy = r->answers ? &r->answers[i].remedy : NULL;
 	char conf[FRAG_CONF_ROOM], name[FRAG_CONF_ROOM + 16];
-	const struct frag_setting_fix *remedy;
 
 	if (!new_remedy(r, i, conf))
 		return;
-	remedy = &r->answers[i].remedy;
-	if (frag_many_devices(r))
-		snprintf(name, sizeof(name), "%s @%u", conf, r->runs[i].result->device);
-	else
-		snprintf(name, sizeof(name), "%s", conf);
-	print_setting(r, "fits", name, width, remedy->requested,
-		      remedy->reserved, f);
+	snprintf(name, sizeof(name), frag_many_devices(r) ? "%s @%u" : "%s", conf,
+		 r->runs[i].result->device);
+	print_setting(r, "fits", name, width, remedy->requested, remedy->reserved);
 }
 
 static size_t longest_remedy(const struct frag_report *r)
@@ -814,62 +689,51 @@ static size_t longest_remedy(const struct frag_report *r)
 	return most;
 }
 
-void frag_print_settings(const struct frag_report *r, FILE *f)
+void frag_print_settings(const struct frag_report *r)
 {
 	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
 
-	fprintf(f, "\n%-*s  %-*s  %14s %13s  %16s\n", status_width(r), "result", width,
+	fprintf(r->to.f, "\n%-*s  %-*s  %14s %13s  %16s\n", status_width(r), "result", width,
 		"setting", "peak requested", "peak reserved", "overhead");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
 		const bool whole = run->status == FRAG_RUN_OK;
-		const uint64_t requested = whole ? run->peak.requested
-						 : a && a->requested ? a->requested : UINT64_MAX;
 		char name[FRAG_RUN_NAME_ROOM];
 
 		frag_report_name(r, run, name);
-		print_setting(r, status_word(run), name, width, requested,
-			      whole ? run->peak.reserved : UINT64_MAX, f);
-		print_remedy_row(r, i, width, f);
+		print_setting(r, status_word(run), name, width, whole ? run->peak.requested
+			      : a && a->requested ? a->requested : UINT64_MAX,
+			      whole ? run->peak.reserved : UINT64_MAX);
+		print_remedy_row(r, i, width);
 	}
 }
 
-static void print_ooms(const struct frag_report *r, const struct frag_result *run, FILE *f)
+/* Of several runs, each failed one repeats its first line and its reasons here. */
+void frag_print_details(const struct frag_report *r)
 {
 	const uint32_t max = r->verbose ? OOMS_SHOWN : 1;
-
-	for (uint32_t i = 0; i < run->oom_count && i < max; i++)
-		oom_print(r, run, &run->ooms[i], f);
-	if (run->counts.ooms > max)
-		fprintf(f, "... %" PRIu64 " OOMs in total\n", run->counts.ooms);
-}
-
-/* Of several runs, each failed one repeats its first line and its reasons here. */
-void frag_print_details(const struct frag_report *r, FILE *f)
-{
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
+		const bool failed = run->oom_count != 0, many = r->run_count > 1;
 
-		if (!run->oom_count && r->verbose && r->run_count > 1) {
-			putc('\n', f);
-			print_head_of_one(r, run, f);
-			print_reasons(r, i, f);
-		}
-		if (!run->oom_count)
+		if (!failed && !(r->verbose && many))
 			continue;
-		if (shown++ == FRAG_REPORT_FAILED_MAX && !r->verbose) {
-			fputs("\n... and further runs that failed (--verbose)\n", f);
+		if (failed && shown++ == FRAG_REPORT_FAILED_MAX && !r->verbose) {
+			fputs("\n... and further runs that failed (--verbose)\n", r->to.f);
 			return;
 		}
-		if (r->run_count > 1 || r->verbose)
-			putc('\n', f);
-		if (r->run_count > 1) {
-			print_head_of_one(r, run, f);
-			print_reasons(r, i, f);
+		if (many || r->verbose)
+			putc('\n', r->to.f);
+		if (many) {
+			print_head_of_one(r, run);
+			print_reasons(r, i);
 		}
-		print_ooms(r, run, f);
+		for (uint32_t k = 0; k < run->oom_count && k < max; k++)
+			oom_print(r, run, &run->ooms[k]);
+		if (run->counts.ooms > max && failed)
+			fprintf(r->to.f, "... %" PRIu64 " OOMs in total\n", run->counts.ooms);
 	}
 }

@@ -196,6 +196,11 @@ bool frag_any_better(const struct frag_diff *d)
 	       && d->outcome->verdict[FRAG_BETTER] + d->outcome->verdict[FRAG_MIXED] > 0;
 }
 
+bool frag_better_base(const struct frag_diff *d)
+{
+	return frag_any_better(d) && !d->comparison->now.path && !d->updated && !d->gate->count;
+}
+
 const char *frag_gate_word(const struct frag_diff *d)
 {
 	if (d->updated || d->comparison->interrupted || !frag_gate_judges(d->gate))

@@ -17,7 +17,6 @@ struct frag_diff {
 	const struct frag_policy_summary *standings;
 	uint32_t standing_count;
 	bool updated;           /* the baseline is being rewritten */
-	bool colour;            /* of the text, which sets it */
 };
 
 /* For a struct frag_diff; the text is the first, NULL ends them. */
@@ -67,6 +66,8 @@ bool frag_many_traces(const struct frag_comparison *c);
 
 /* Better than before in what decides, in one run at least? */
 bool frag_any_better(const struct frag_diff *diff);
+/* The same, and it can be the new measure: not where that would take in what is broken, too. */
+bool frag_better_base(const struct frag_diff *diff);
 
 /* Why values of the two are not compared: they ended at different steps; "" where they are. */
 #define FRAG_REASON_ROOM 256

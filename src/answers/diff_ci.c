@@ -15,10 +15,8 @@
 /* Between backticks nothing is markup but a backtick, which cannot be escaped there. */
 static void put_code(FILE *f, const char *text)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
 	putc('`', f);
-	for (text = frag_printable(shown, text); *text; text++)
+	for (text = SHOWN(text); *text; text++)
 		putc(*text == '`' ? '\'' : *text, f);
 	putc('`', f);
 }
@@ -315,15 +313,13 @@ static void print_changed(const struct frag_comparison *c, FILE *f)
  * Between policies the first is the reference, and tables go by trace; between two results each
  * run is compared with its own earlier one, and one table has them all.
  */
-static int markdown_print(const void *what, const struct frag_text_style *style, FILE *f,
-			  struct frag_error *err)
+static void markdown_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
+	FILE *f = to->f;
 	const struct frag_comparison *c = diff->comparison;
 	char text[512];
 
-	(void)style;
-	(void)err;
 	frag_outcome_text(text, sizeof(text), diff);
 	fputs("## GPU memory: fragsim diff\n\n", f);
 	if (c->interrupted)
@@ -346,22 +342,19 @@ static int markdown_print(const void *what, const struct frag_text_style *style,
 	else
 		print_runs(diff, f);
 	print_places(c, f);
-	if (frag_any_better(diff) && !c->now.path && !diff->updated && !diff->gate->count)
+	if (frag_better_base(diff))
 		fputs("\nSome of it is better than the baseline: `--update-baseline` makes that the"
 		      " new measure.\n", f);
-	return 0;
 }
 
-const struct frag_format frag_diff_markdown = { .name = "markdown", .print = markdown_print };
+const struct frag_format frag_diff_markdown = { .name = "markdown", .text = markdown_print };
 
 /* Annotations of GitHub Actions ---------------------------------------------- */
 
 /* '%' is special in a message, ':' and ',' in a property as well. */
 static void put_escaped(FILE *f, const char *text, bool property)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	for (text = frag_printable(shown, text); *text; text++) {
+	for (text = SHOWN(text); *text; text++) {
 		const unsigned char c = (unsigned char)*text;
 
 		if (c == '%' || (property && (c == ':' || c == ',')))
@@ -436,15 +429,13 @@ static void github_put_changed(const struct frag_diff *diff, FILE *f)
  * Conditions that differ come first, as they may explain the differences; then the broken
  * conditions, then the outcome.
  */
-static int github_print(const void *what, const struct frag_text_style *style, FILE *f,
-			struct frag_error *err)
+static void github_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
+	FILE *f = to->f;
 	const struct frag_comparison *c = diff->comparison;
 	char text[512];
 
-	(void)style;
-	(void)err;
 	github_put_changed(diff, f);
 	put_conditions(f, NULL, "", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -457,13 +448,12 @@ static int github_print(const void *what, const struct frag_text_style *style, F
 		put_broken(f, &diff->gate->broken[i]);
 	frag_outcome_text(text, sizeof(text), diff);
 	put_line(f, "notice", NULL, "fragsim", text);
-	if (frag_any_better(diff) && !c->now.path && !diff->updated && !diff->gate->count)
+	if (frag_better_base(diff))
 		put_line(f, "notice", NULL, "fragsim: better than the baseline",
 			 "--update-baseline makes this the new measure");
-	return 0;
 }
 
-const struct frag_format frag_diff_github = { .name = "github", .print = github_print };
+const struct frag_format frag_diff_github = { .name = "github", .text = github_print };
 
 /* JUnit XML */
 
@@ -479,9 +469,7 @@ static bool is_no_character(const char *p)
  */
 static void put_xml(FILE *f, const char *text)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	for (text = frag_printable(shown, text); *text; text++) {
+	for (text = SHOWN(text); *text; text++) {
 		if (is_no_character(text)) {
 			fputs("\xef\xbf\xbd", f);
 			text += 2;
@@ -602,15 +590,13 @@ static void junit_put_changed(const struct frag_diff *diff, FILE *f, const struc
  * JUnit requires the counts in front, so the failing cases are counted before they
  * are written.
  */
-static int junit_print(const void *what, const struct frag_text_style *style, FILE *f,
-		       struct frag_error *err)
+static void junit_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
+	FILE *f = to->f;
 	const struct frag_comparison *c = diff->comparison;
 	uint32_t cases = 0, bad = 0;
 
-	(void)style;
-	(void)err;
 	for (uint32_t i = 0; i < c->count; i++) {
 		cases += cases_of(&c->group[i]);
 		bad += bad_cases(diff, &c->group[i]);
@@ -630,7 +616,6 @@ static int junit_print(const void *what, const struct frag_text_style *style, FI
 		fputs(" </testsuite>\n", f);
 	}
 	fputs("</testsuites>\n", f);
-	return 0;
 }
 
-const struct frag_format frag_diff_junit = { .name = "junit", .print = junit_print };
+const struct frag_format frag_diff_junit = { .name = "junit", .text = junit_print };

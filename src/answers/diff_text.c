@@ -19,7 +19,7 @@
 
 struct paper {
 	const struct frag_diff *diff;
-	FILE *f;
+	struct frag_text_style to;
 	bool numbered;          /* names are too long for the columns */
 	int width;              /* of names */
 	int status_width;
@@ -28,7 +28,7 @@ struct paper {
 
 static const char *ink(const struct paper *p, enum frag_color_code which)
 {
-	return frag_color_code(p->diff->colour, which);
+	return frag_ink(&p->to, which);
 }
 
 static enum frag_color_code ink_of(enum frag_verdict verdict)
@@ -53,9 +53,9 @@ static void put_inked(const struct paper *p, int width, const char *text, enum f
 	const enum frag_color_code colour = ink_of(verdict);
 
 	if (colour == INK_PLAIN)
-		fprintf(p->f, "%*s", width, text);
+		fprintf(p->to.f, "%*s", width, text);
 	else
-		fprintf(p->f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
+		fprintf(p->to.f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
 			: 0, "", ink(p, colour), text, ink(p, INK_PLAIN));
 }
 
@@ -81,35 +81,21 @@ static void label(const struct paper *p, const struct frag_run *run, char buf[NA
 
 static void measure_names(struct paper *p)
 {
+	size_t width = strlen("policy");
 	char name[NAME_ROOM];
 
 	p->status_width = (int)strlen(p->diff->comparison->interrupted ? "interrupted" : "status");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
 		p->numbered |= strlen(name) > NAME_MAX - 4;
-		if ((int)strlen(name) + 4 > p->width)
-			p->width = (int)strlen(name) + 4;
+		width = strlen(name) + 4 > width ? strlen(name) + 4 : width;
 	}
-	if (p->width > NAME_MAX)
-		p->width = NAME_MAX;
-	if (p->width < (int)strlen("policy"))
-		p->width = (int)strlen("policy");
+	p->width = width > NAME_MAX ? NAME_MAX : (int)width;
 }
 
 static const char *policy_name(const struct frag_run *run)
 {
 	return run->label ? run->label : run->policy;
-}
-
-static void print_numbers(const struct paper *p)
-{
-	char policy[FRAG_PRINTABLE_ROOM];
-
-	if (!p->numbered)
-		return;
-	for (uint32_t i = 0; i < p->diff->standing_count; i++)
-		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1,
-			frag_printable(policy, policy_name(p->diff->standings[i].run)));
 }
 
 /* A value with its difference, and its percent where columns are left for that. */
@@ -130,7 +116,7 @@ static void print_status(const struct paper *p, const struct frag_run *run)
 	const char *word = frag_run_status_word(run);
 	const int rest = p->status_width - (int)strlen(word);
 
-	fprintf(p->f, "  %s%s%s%*s", ink(p, run->result.status == FRAG_RUN_OOM ? INK_RED
+	fprintf(p->to.f, "  %s%s%s%*s", ink(p, run->result.status == FRAG_RUN_OOM ? INK_RED
 					  : INK_PLAIN), word, ink(p, INK_PLAIN),
 		rest > 0 ? rest : 0, "");
 }
@@ -141,12 +127,12 @@ static void print_cell(const struct paper *p, const struct cell *cell, const str
 	const struct frag_change c = frag_pair_change(figure, pair);
 	char text[FRAG_NUMBER_ROOM];
 
-	fprintf(p->f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
+	fprintf(p->to.f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
 	put_inked(p, cell->difference,
 		  c.compared ? frag_difference_text(text, figure->unit, c.difference) : "",
 		  c.verdict);
 	if (cell->percent) {
-		putc(' ', p->f);
+		putc(' ', p->to.f);
 		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "",
 			  c.verdict);
 	}
@@ -155,17 +141,17 @@ static void print_cell(const struct paper *p, const struct cell *cell, const str
 static void print_titles(const struct paper *p, const struct cell *cells, uint32_t count)
 {
 	if (cells == memory)
-		fprintf(p->f, "  %-*s", p->status_width, "status");
-	fprintf(p->f, "  %-*s", p->width, "policy");
+		fprintf(p->to.f, "  %-*s", p->status_width, "status");
+	fprintf(p->to.f, "  %-*s", p->width, "policy");
 	for (uint32_t i = 0; i < count; i++) {
 		const int rest = cells[i].difference + 1
 				 + (cells[i].percent ? cells[i].percent + 1 : 0);
 
 		/* titles are over the values; a long one reaches over their differences */
 		if ((int)strlen(cells[i].title) > cells[i].value)
-			fprintf(p->f, "  %-*s", cells[i].value + rest, cells[i].title);
+			fprintf(p->to.f, "  %-*s", cells[i].value + rest, cells[i].title);
 		else
-			fprintf(p->f, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
+			fprintf(p->to.f, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
 	}
 }
 
@@ -177,7 +163,7 @@ static void print_row(const struct paper *p, const struct frag_pair *pair,
 	if (cells == memory)
 		print_status(p, pair->run);
 	label(p, pair->run, name);
-	fprintf(p->f, "  %-*s", p->width, name);
+	fprintf(p->to.f, "  %-*s", p->width, name);
 	for (uint32_t i = 0; i < count; i++)
 		print_cell(p, &cells[i], pair);
 }
@@ -193,7 +179,7 @@ static void print_trimmed(struct paper *p, const struct frag_pair *pair, const s
 		p->failed = true;
 		return;
 	}
-	row.f = m.f;
+	row.to.f = m.f;
 	if (pair)
 		print_row(&row, pair, cells, count);
 	else
@@ -203,14 +189,14 @@ static void print_trimmed(struct paper *p, const struct frag_pair *pair, const s
 		return;
 	while (m.size && m.text[m.size - 1] == ' ')
 		m.size--;
-	fprintf(p->f, "%.*s\n", (int)m.size, m.text);
+	fprintf(p->to.f, "%.*s\n", (int)m.size, m.text);
 	free(m.text);
 }
 
 static void print_table(struct paper *p, const struct frag_group *g, const struct cell *cells,
 			uint32_t count)
 {
-	putc('\n', p->f);
+	putc('\n', p->to.f);
 	print_trimmed(p, NULL, cells, count);
 	for (uint32_t i = 0; i < g->count; i++)
 		print_trimmed(p, &g->pair[i], cells, count);
@@ -259,21 +245,21 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 			peak = g->pair[i].run->result.peak.reserved;
 	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
 		return;
-	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
+	fprintf(p->to.f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
 		SIZE(peak), ramp[sizeof(ramp) - 2]);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_timeline *c = &g->pair[i].run->timeline;
 
 		label(p, g->pair[i].run, name);
-		fprintf(p->f, "  %-*s  |", p->width, name);
+		fprintf(p->to.f, "  %-*s  |", p->width, name);
 		for (uint32_t k = 0; k < c->count; k++) {
 			const double part = (double)c->stretch[k].reserved / (double)peak;
 			int level = (int)(part * (double)(sizeof(ramp) - 2) + 0.5);
 
 			putc(ramp[level < (int)sizeof(ramp) - 1 ? level : (int)sizeof(ramp) - 2],
-			     p->f);
+			     p->to.f);
 		}
-		fputs("|\n", p->f);
+		fputs("|\n", p->to.f);
 	}
 }
 
@@ -288,16 +274,16 @@ static void print_place(const struct paper *p, const char *verb,
 	/* the preceding mark has a separate line: the two could be too long for one */
 	if (w->kind != FRAG_WHERE_MARK)
 		place.mark[0] = '\0';
-	fprintf(p->f, "    %s %s\n", verb, frag_place_text(text, &place));
+	fprintf(p->to.f, "    %s %s\n", verb, frag_place_text(text, &place));
 	if (w->kind != FRAG_WHERE_MARK && *w->mark)
-		fprintf(p->f, "      after mark '%s'\n", w->mark);
-	fprintf(p->f, "      %s\n", frag_place_values(text, w));
+		fprintf(p->to.f, "      after mark '%s'\n", w->mark);
+	fprintf(p->to.f, "      %s\n", frag_place_values(text, w));
 }
 
 static void print_oom(const struct paper *p, const struct frag_result *r)
 {
 	if (r->oom_count)
-		fprintf(p->f, "    %sOOM%s at step %" PRIu64 ", cause: %s\n",
+		fprintf(p->to.f, "    %sOOM%s at step %" PRIu64 ", cause: %s\n",
 			ink(p, INK_RED), ink(p, INK_PLAIN), r->ooms[0].step,
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }
@@ -318,11 +304,11 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 		if (!parts && !pair->run->result.oom_count && !pair->base)
 			continue;
 		label(p, pair->run, name);
-		fprintf(p->f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
+		fprintf(p->to.f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
 			|| !pair->base ? "" : " does as the first does, step by step");
 		print_oom(p, &pair->run->result);
 		if (*frag_unfinished_text(reason, pair))
-			fprintf(p->f, "    %s\n", reason);
+			fprintf(p->to.f, "    %s\n", reason);
 		print_place(p, "diverges from the first at", &pair->first);
 		print_place(p, "differs most from it at", &pair->largest);
 	}
@@ -331,15 +317,12 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 static void print_trace(const struct paper *p, const struct frag_group *g)
 {
 	const struct frag_runs *runs = g->runs;
-	char path[FRAG_PRINTABLE_ROOM], content[FRAG_PRINTABLE_ROOM];
 
-	fprintf(p->f, "\n%s%s%s: %" PRIu64 " event%s, content %s%s\n", ink(p, INK_BOLD),
-		frag_printable(path, frag_group_path(g)), ink(p, INK_PLAIN), runs->events,
-		frag_s(runs->events),
-		frag_printable(content, runs->content),
-		runs->complete ? "" : ", not read to its end");
+	fprintf(p->to.f, "\n%s%s%s: %" PRIu64 " event%s, content %s%s\n", ink(p, INK_BOLD),
+		SHOWN(frag_group_path(g)), ink(p, INK_PLAIN), runs->events, frag_s(runs->events),
+		SHOWN(runs->content), runs->complete ? "" : ", not read to its end");
 	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
-		frag_report_device(&g->pair[i].run->result, "  ", p->f);
+		frag_report_device(&g->pair[i].run->result, "  ", p->to.f);
 }
 
 /* The file name of a trace up to its first dot, shortened in the middle. */
@@ -367,7 +350,7 @@ static void print_summary(const struct paper *p)
 
 	if (!frag_many_traces(p->diff->comparison))
 		return;
-	fprintf(p->f,
+	fprintf(p->to.f,
 		"\n%sover all traces%s: geometric means of peak reserved, against the first and"
 		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, INK_BOLD),
 		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound",
@@ -376,15 +359,15 @@ static void print_summary(const struct paper *p)
 		const struct frag_policy_summary *s = &p->diff->standings[i];
 
 		label(p, s->run, name);
-		fprintf(p->f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
+		fprintf(p->to.f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
 			s->runs);
 		if (s->ratios)
-			frag_fprintf(p->f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
+			frag_fprintf(p->to.f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
 				     s->fi_device);
 		else
-			fprintf(p->f, "  %13s  %10s  %14s\n", "-", "-", "-");
+			fprintf(p->to.f, "  %13s  %10s  %14s\n", "-", "-", "-");
 	}
-	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MAX + 9, "best trace",
+	fprintf(p->to.f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MAX + 9, "best trace",
 		"worst trace");
 	for (uint32_t i = 1; i < p->diff->standing_count; i++) {
 		const struct frag_policy_summary *s = &p->diff->standings[i];
@@ -392,42 +375,37 @@ static void print_summary(const struct paper *p)
 		if (!s->ratios)
 			continue;
 		label(p, s->run, name);
-		frag_fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MAX,
+		frag_fprintf(p->to.f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MAX,
 			     short_trace(trace, s->best));
-		frag_fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
+		frag_fprintf(p->to.f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
 	}
-}
-
-/* The verdict, in front of everything. */
-static void put_word(const struct paper *p, const char *word)
-{
-	fprintf(p->f, "%s%s%s: ", ink(p, p->diff->gate->count ? INK_RED : INK_GREEN), word,
-		ink(p, INK_PLAIN));
 }
 
 /* The comparison of policies: each trace with its tables, then the summary. */
 static void print_policies(struct paper *p)
 {
-	const struct frag_comparison *c = p->diff->comparison;
-	const char *word = frag_gate_word(p->diff);
-	char policy[FRAG_PRINTABLE_ROOM];
+	const struct frag_diff *d = p->diff;
+	const struct frag_comparison *c = d->comparison;
+	FILE *f = p->to.f;
 
-	if (word)
-		put_word(p, word);
-	fprintf(p->f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", p->diff->standing_count,
-		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
-	if (p->diff->standing_count)
-		fprintf(p->f, "; differences are those from the first, %s",
-			frag_printable(policy, policy_name(p->diff->standings[0].run)));
-	putc('\n', p->f);
-	print_numbers(p);
-	for (uint32_t i = 0; i < c->count; i++) {
-		if (!c->group[i].count)
+	if (frag_gate_word(d))
+		fprintf(f, "%s%s%s: ", ink(p, d->gate->count ? INK_RED : INK_GREEN),
+			frag_gate_word(d), ink(p, INK_PLAIN));
+	fprintf(f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", d->standing_count,
+		d->standing_count == 1 ? "y" : "ies", c->count, frag_s(c->count));
+	if (d->standing_count)
+		fprintf(f, "; differences are those from the first, %s",
+			SHOWN(policy_name(d->standings[0].run)));
+	putc('\n', f);
+	for (uint32_t i = 0; p->numbered && i < d->standing_count; i++)
+		fprintf(f, "%5" PRIu32 "  %s\n", i + 1, SHOWN(policy_name(d->standings[i].run)));
+	for (const struct frag_group *g = c->group; g < c->group + c->count; g++) {
+		if (!g->count)
 			continue;
-		print_trace(p, &c->group[i]);
-		print_tables(p, &c->group[i]);
-		print_timelines(p, &c->group[i]);
-		print_divergences(p, &c->group[i]);
+		print_trace(p, g);
+		print_tables(p, g);
+		print_timelines(p, g);
+		print_divergences(p, g);
 	}
 	print_summary(p);
 }
@@ -439,42 +417,36 @@ static void print_lines(const struct paper *p, const char *indent, const char *l
 	char line[FRAG_LINE_ROOM];
 
 	while (frag_next_line(&lines, line))
-		fprintf(p->f, "%s%s\n", indent, line);
+		fprintf(p->to.f, "%s%s\n", indent, line);
 }
 
-/* How the runs ended is the first of what differs. */
-static void print_statuses(const struct paper *p, const struct frag_pair *pair)
-{
-	if (pair->base->result.status != pair->run->result.status)
-		fprintf(p->f, "    %-22s  %13s  %13s\n", "status", frag_run_status_word(pair->base),
-			frag_run_status_word(pair->run));
-}
-
-/* The metrics that differ between the two runs, one line each. */
+/* The metrics that differ between the two runs, one line each; how they ended is the first. */
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
-	char a[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	FILE *f = p->to.f;
 
-	fprintf(p->f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
-	print_statuses(p, pair);
+	fprintf(f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
+	if (pair->base->result.status != pair->run->result.status)
+		fprintf(f, "    %-22s  %13s  %13s\n", "status", frag_run_status_word(pair->base),
+			frag_run_status_word(pair->run));
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
 
 		if (c.verdict == FRAG_SAME)
 			continue;
-		fprintf(p->f, "    %-22s", figure->path);
-		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->base));
-		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->run));
-		if (c.has_base && c.has_value && !c.compared) {
-			putc('\n', p->f);
-			continue;
+		fprintf(f, "    %-22s  %13s  %13s", figure->path,
+			frag_run_figure_text(a, figure, pair->base),
+			frag_run_figure_text(b, figure, pair->run));
+		if (!c.has_base || !c.has_value || c.compared) {
+			fputs("  ", f);
+			put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference),
+				  c.verdict);
+			fprintf(f, "  %10s  ", frag_percent_text(a, &c));
+			put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
 		}
-		fputs("  ", p->f);
-		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
-		fprintf(p->f, "  %10s  ", frag_percent_text(a, &c));
-		put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
-		putc('\n', p->f);
+		putc('\n', f);
 	}
 }
 
@@ -496,19 +468,19 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 	for (uint32_t row = ROWS; row > 0 && peak; row--) {
 		const double level = (double)peak * ((double)row - 0.5) / ROWS;
 
-		fprintf(p->f, "    %12s |", row == ROWS ? SIZE(peak) : "");
+		fprintf(p->to.f, "    %12s |", row == ROWS ? SIZE(peak) : "");
 		for (uint32_t i = 0; i < a.count; i++) {
 			const bool before = (double)a.stretch[i].reserved >= level;
 			const bool now = (double)b.stretch[i].reserved >= level;
 
 			/* a few buckets are drawn as wide as many */
 			for (uint32_t n = 0; n < COLUMNS / a.count; n++)
-				putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
+				putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->to.f);
 		}
-		putc('\n', p->f);
+		putc('\n', p->to.f);
 	}
 	if (peak)
-		fprintf(p->f, "    %12s  reserved: # by both, + only now, - only before\n", "");
+		fprintf(p->to.f, "    %12s  reserved: # by both, + only now, - only before\n", "");
 }
 
 /*
@@ -522,20 +494,20 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 
 	frag_pair_name(name, sizeof(name), g, pair);
 	if (!pair->run || !pair->base) {
-		fprintf(p->f, "  %s: %s\n", name,
+		fprintf(p->to.f, "  %s: %s\n", name,
 			pair->run ? "not in the base" : "only in the base");
 		return;
 	}
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
-	fprintf(p->f, "\n%s%s%s: ", ink(p, INK_BOLD), name, ink(p, INK_PLAIN));
+	fprintf(p->to.f, "\n%s%s%s: ", ink(p, INK_BOLD), name, ink(p, INK_PLAIN));
 	put_inked(p, 0, frag_verdict_name(pair->verdict), pair->verdict);
-	putc('\n', p->f);
+	putc('\n', p->to.f);
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
 		return;
 	if (*frag_unfinished_text(reason, pair))
-		fprintf(p->f, "    %s\n", reason);
+		fprintf(p->to.f, "    %s\n", reason);
 	print_figures(p, pair);
 	print_oom(p, &pair->run->result);
 	print_place(p, "they diverge first at", &pair->first);
@@ -545,25 +517,23 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 
 static void print_trace_lines(const struct paper *p, const struct frag_group *g)
 {
-	char path[FRAG_PRINTABLE_ROOM];
-
 	if (!g->conditions)
 		return;
-	fprintf(p->f, "  %s%s\n", frag_printable(path, frag_group_path(g)),
+	fprintf(p->to.f, "  %s%s\n", SHOWN(frag_group_path(g)),
 		g->changed ? " is another trace than before" : "");
 	print_lines(p, "    differs: ", g->conditions);
 }
 
 /* Changed traces come first, since the comparison below is then of different programs. */
-static void print_head(const struct paper *p)
+static void print_runs(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
-	char text[512], now[FRAG_PRINTABLE_ROOM], base[FRAG_PRINTABLE_ROOM];
+	char text[512];
 
 	frag_outcome_text(text, sizeof(text), p->diff);
-	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
-		c->now.path ? frag_printable(now, c->now.path) : "now", ink(p, INK_PLAIN),
-		frag_printable(base, c->base.path), text);
+	fprintf(p->to.f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
+		c->now.path ? SHOWN(c->now.path) : "now", ink(p, INK_PLAIN), SHOWN(c->base.path),
+		text);
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->group[i].changed)
 			print_trace_lines(p, &c->group[i]);
@@ -571,13 +541,6 @@ static void print_head(const struct paper *p)
 	for (uint32_t i = 0; i < c->count; i++)
 		if (!c->group[i].changed)
 			print_trace_lines(p, &c->group[i]);
-}
-
-static void print_runs(const struct paper *p)
-{
-	const struct frag_comparison *c = p->diff->comparison;
-
-	print_head(p);
 	for (uint32_t i = 0; i < c->count; i++)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			print_pair(p, &c->group[i], &c->group[i].pair[k]);
@@ -585,30 +548,19 @@ static void print_runs(const struct paper *p)
 
 /* The gate -------------------------------------------------------------------- */
 
-/* A word in its colour. */
-static void put_coloured(const struct frag_diff *d, FILE *f, enum frag_color_code which,
-		      const char *word)
+static void print_conditions(const struct paper *p)
 {
-	fprintf(f, "%s%s%s", frag_color_code(d->colour, which), word,
-		frag_color_code(d->colour, INK_PLAIN));
-}
+	const struct frag_gate *gate = p->diff->gate;
 
-static void print_conditions(const struct frag_diff *d, FILE *f)
-{
-	const struct frag_gate *gate = d->gate;
-	char text[FRAG_PRINTABLE_ROOM];
-
-	fprintf(f, "\nbad is:");
-	for (uint32_t i = 0; i < gate->condition_count; i++) {
+	fprintf(p->to.f, "\nbad is:");
+	for (uint32_t i = 0; i < gate->condition_count; i++)
 		if (frag_gate_begins_text(gate, i))
-			fprintf(f, "%s %s", i ? "," : "",
-				frag_printable(text, gate->conditions[i].text));
-	}
-	putc('\n', f);
+			fprintf(p->to.f, "%s %s", i ? "," : "", SHOWN(gate->conditions[i].text));
+	putc('\n', p->to.f);
 }
 
 /* A pair's name is over the first line that is about it. */
-static void print_name_once(FILE *f, const struct frag_group *g,
+static void print_name_once(const struct paper *p, const struct frag_group *g,
 			    const struct frag_pair *pair, const struct frag_pair **last)
 {
 	char name[1024];
@@ -617,10 +569,10 @@ static void print_name_once(FILE *f, const struct frag_group *g,
 		return;
 	*last = pair;
 	frag_pair_name(name, sizeof(name), g, pair);
-	fprintf(f, "  %s\n", name);
+	fprintf(p->to.f, "  %s\n", name);
 }
 
-static void print_better_pair(FILE *f, const struct frag_group *g,
+static void print_better_pair(const struct paper *p, const struct frag_group *g,
 			      const struct frag_pair *pair)
 {
 	const struct frag_pair *last = NULL;
@@ -632,98 +584,90 @@ static void print_better_pair(FILE *f, const struct frag_group *g,
 
 		if (!figure->decides || change.verdict != FRAG_BETTER)
 			continue;
-		print_name_once(f, g, pair, &last);
-		fprintf(f, "    %s is %s, before %s (%s)\n", figure->path,
+		print_name_once(p, g, pair, &last);
+		fprintf(p->to.f, "    %s is %s, before %s (%s)\n", figure->path,
 			frag_figure_text(a, figure->unit, change.value),
 			frag_figure_text(b, figure->unit, change.base),
 			frag_difference_text(c, figure->unit, change.difference));
 	}
 }
 
-static void print_better(const struct frag_diff *d, FILE *f)
+static void print_better(const struct paper *p)
 {
+	const struct frag_diff *d = p->diff;
 	const struct frag_comparison *c = d->comparison;
 
 	if (!frag_any_better(d))
 		return;
-	put_coloured(d, f, INK_GREEN, "better than before");
-	fputs(":\n", f);
+	fprintf(p->to.f, "%sbetter than before%s:\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
 	for (uint32_t i = 0; i < c->count; i++)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
-				print_better_pair(f, &c->group[i], &c->group[i].pair[k]);
-	/* not where it would take in what is broken, too */
-	if (!c->now.path && !d->updated && !d->gate->count)
-		fputs("  --update-baseline makes this the new measure\n", f);
+				print_better_pair(p, &c->group[i], &c->group[i].pair[k]);
+	if (frag_better_base(d))
+		fputs("  --update-baseline makes this the new measure\n", p->to.f);
 }
 
 /* The verdict of the gate, between its conditions and the list of broken ones. */
-static void print_verdict(const struct frag_diff *d, FILE *f)
+static void print_verdict(const struct paper *p)
 {
-	const struct frag_gate *gate = d->gate;
-	const uint32_t worse = d->outcome->verdict[FRAG_WORSE]
-			       + d->outcome->verdict[FRAG_MIXED];
+	const struct frag_diff *d = p->diff;
+	const bool broken = d->gate->count > 0;
+	const uint32_t worse = d->outcome->verdict[FRAG_WORSE] + d->outcome->verdict[FRAG_MIXED];
 
-	if (!gate->count && !frag_gate_word(d))
+	if (!broken && !frag_gate_word(d))
 		return;
-	put_coloured(d, f, gate->count ? INK_RED : INK_GREEN, gate->count ? "broken" : "passed");
-	if (gate->count)
-		fputs(":\n", f);
+	fprintf(p->to.f, "%s%s%s:", ink(p, broken ? INK_RED : INK_GREEN),
+		broken ? "broken" : "passed", ink(p, INK_PLAIN));
+	if (broken)
+		putc('\n', p->to.f);
 	else if (worse && !d->comparison->policies)
-		fprintf(f, ": %" PRIu32 " run%s worse, within these bounds\n", worse,
+		fprintf(p->to.f, " %" PRIu32 " run%s worse, within these bounds\n", worse,
 			worse == 1 ? " is" : "s are");
 	else
-		fputs(": nothing is broken\n", f);
+		fputs(" nothing is broken\n", p->to.f);
 }
 
 /* The conditions, the verdict, the conditions that hold, and what is better than before. */
-static void print_gate(const struct frag_diff *d, FILE *f)
+static void print_gate(const struct paper *p)
 {
-	const struct frag_gate *gate = d->gate;
+	const struct frag_diff *d = p->diff;
 	const struct frag_pair *last = NULL;
-	char text[FRAG_PRINTABLE_ROOM];
 
-	if (gate->condition_count)
-		print_conditions(d, f);
+	if (d->gate->condition_count)
+		print_conditions(p);
 	else if (frag_any_better(d))
-		putc('\n', f);
-	print_verdict(d, f);
-	for (uint32_t i = 0; i < gate->count; i++) {
-		const struct frag_broken *b = &gate->broken[i];
+		putc('\n', p->to.f);
+	print_verdict(p);
+	for (uint32_t i = 0; i < d->gate->count; i++) {
+		const struct frag_broken *b = &d->gate->broken[i];
 
 		if (b->pair)
-			print_name_once(f, b->group, b->pair, &last);
+			print_name_once(p, b->group, b->pair, &last);
 		else
-			fprintf(f, "  %s\n", frag_printable(text, frag_group_path(b->group)));
-		fprintf(f, "    %s\n", frag_printable(text, frag_broken_text(b)));
+			fprintf(p->to.f, "  %s\n", SHOWN(frag_group_path(b->group)));
+		fprintf(p->to.f, "    %s\n", SHOWN(frag_broken_text(b)));
 	}
-	print_better(d, f);
+	print_better(p);
 	if (d->updated)
-		fprintf(f, "%s was written again\n",
-			frag_printable(text, d->comparison->base.path));
+		fprintf(p->to.f, "%s was written again\n", SHOWN(d->comparison->base.path));
 }
 
-static void print_all(struct paper *p)
+static int diff_print(const void *what, const struct frag_text_style *style, FILE *f,
+		      struct frag_error *err)
 {
-	if (p->diff->comparison->interrupted)
-		fputs("interrupted: this is what was done until then\n", p->f);
-	if (p->diff->comparison->policies)
-		print_policies(p);
-	else
-		print_runs(p);
-	print_gate(p->diff, p->f);
-}
+	const struct frag_diff *diff = what;
+	struct paper p = { .diff = diff, .to = { .f = f, .colour = style->colour } };
 
-static int print(const void *what, const struct frag_text_style *style, FILE *f,
-		 struct frag_error *err)
-{
-	struct frag_diff diff = *(const struct frag_diff *)what;
-	struct paper p = { .diff = &diff, .f = f };
-
-	diff.colour = style->colour;
 	measure_names(&p);
-	print_all(&p);
+	if (diff->comparison->interrupted)
+		fputs("interrupted: this is what was done until then\n", f);
+	if (diff->comparison->policies)
+		print_policies(&p);
+	else
+		print_runs(&p);
+	print_gate(&p);
 	return p.failed ? frag_fail_nomem(err) : 0;
 }
 
-const struct frag_format frag_diff_text = { .name = "text", .print = print };
+const struct frag_format frag_diff_text = { .name = "text", .print = diff_print };

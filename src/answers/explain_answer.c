@@ -14,18 +14,11 @@
 #include "policy/configure_events.h"
 #include "answers/fit_answer.h"
 
-static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
-		    const struct frag_blocking_block *pin)
+static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
+		      const struct frag_blocking_block *pin)
 {
-	struct frag_node_ref o = frag_json_object(list, NULL), waits;
+	struct frag_node_ref waits;
 
-	frag_json_raw(o, "id", pin->id);
-	frag_json_raw(o, "tag", pin->tag);
-	frag_json_u64(o, "bytes", pin->bytes);
-	frag_json_u64(o, "offset", pin->offset);
-	frag_json_u64(o, "allocated_at", pin->born);
-	frag_json_u64_or_null(o, "freed_at", pin->freed != UINT64_MAX, pin->freed);
-	frag_json_bool(o, "pending", pin->pending);
 	if (!pin->pending)
 		return;
 	waits = frag_json_array(o, "waits");
@@ -33,177 +26,127 @@ static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
 		frag_json_raw(waits, NULL, m->awaited[m->waits[pin->waits + i]].stream);
 }
 
-static void explain_write_put_segments(struct frag_node_ref in, const struct frag_explained *m)
+static void put_segments(struct frag_node_ref in, const void *of)
 {
-	struct frag_node_ref list = frag_json_array(in, "segments");
+	static const struct frag_json_row rows[] = {
+		ROW_AS("segment", pinned_segment, ordinal), ROW(pinned_segment, bytes),
+		ROW(pinned_segment, non_releasable), ROW_END,
+	}, pin_rows[] = {
+		ROW_JSON("id", blocking_block, id), ROW_JSON("tag", blocking_block, tag),
+		ROW(blocking_block, bytes), ROW(blocking_block, offset),
+		ROW_AS("allocated_at", blocking_block, born),
+		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
+	};
+	const struct frag_explained *m = of;
+	struct frag_node_ref list = frag_json_array(in, "segments"), pins;
 
-	for (uint32_t i = 0; i < m->segment_count; i++) {
-		const struct frag_pinned_segment *s = &m->segments[i];
-		struct frag_node_ref o = frag_json_object(list, NULL), pins;
-
-		frag_json_u64(o, "segment", s->ordinal);
-		frag_json_u64(o, "bytes", s->bytes);
-		frag_json_u64(o, "non_releasable", s->non_releasable);
-		pins = frag_json_array(o, "blocking_blocks");
+	for (const struct frag_pinned_segment *s = m->segments; s < m->segments + m->segment_count;
+	     s++) {
+		pins = frag_json_array(frag_json_of(list, NULL, rows, s), "blocking_blocks");
 		for (uint32_t k = 0; k < s->pin_count; k++)
-			put_pin(pins, m, &s->pins[k]);
+			put_waits(frag_json_of(pins, NULL, pin_rows, &s->pins[k]), m, &s->pins[k]);
 	}
 }
 
-static void put_held(struct frag_node_ref in, const struct frag_explained *m)
+static void put_class(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref list = frag_json_array(in, "holders");
+	const struct frag_held_memory *held = of;
+	const enum frag_life_class life = frag_held_class(held);
 
-	for (uint32_t i = 0; i < m->held_count; i++) {
-		const struct frag_held_memory *held = &m->held[i];
-		const enum frag_life_class life = frag_held_class(held);
-		struct frag_node_ref o = frag_json_object(list, NULL);
-
-		frag_json_raw(o, "tag", held->tag);
-		frag_json_u64(o, "bytes", held->bytes);
-		frag_json_u64(o, "blocks", held->blocks);
-		frag_json_u64(o, "oldest", held->oldest);
-		frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN
-			       ? NULL : frag_life_class_names[life]);
-		frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
-	}
-}
-
-static void put_pools(struct frag_node_ref in, const struct frag_explained *m)
-{
-	struct frag_node_ref list = frag_json_array(in, "pools");
-
-	for (uint32_t i = 0; i < m->pool_count; i++) {
-		const struct frag_pool_row *pool = &m->pools[i];
-		struct frag_node_ref o = frag_json_object(list, NULL);
-
-		frag_json_u64(o, "pool", pool->pool);
-		frag_json_u64(o, "segments", pool->segments);
-		frag_json_u64(o, "reserved", pool->reserved);
-		frag_json_u64(o, "live", pool->live);
-		frag_json_u64(o, "free", pool->free);
-		frag_json_u64(o, "non_releasable", pool->non_releasable);
-		frag_json_raw(o, "name", pool->name);
-	}
+	frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
+	frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
 }
 
 /* Of those that were tried only what held is there. */
-static void put_moves(struct frag_node_ref in, const struct frag_explained *m)
+static void put_move(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref list = frag_json_array(in, "moves");
+	const struct frag_move *move = of;
+	struct frag_node_ref part = frag_json_array(o, "ids");
 
-	for (uint32_t i = 0; i < m->move_count; i++) {
-		const struct frag_move *move = &m->moves[i];
-		struct frag_node_ref o = frag_json_object(list, NULL), part;
-
-		frag_json_u64(o, "bytes", move->bytes);
-		frag_json_u64(o, "blocks", move->blocks);
-		part = frag_json_array(o, "ids");
-		for (uint32_t k = 0; k < move->blocks; k++)
-			frag_json_raw(part, NULL, move->ids[k]);
-		part = frag_json_array(o, "from");
-		for (uint32_t k = 0; k < move->from_count; k++)
-			frag_json_u64(part, NULL, move->from[k]);
-		frag_json_bool(o, "verified", true);
-		frag_json_u64_or_null(o, "reaches", move->reaches != UINT64_MAX, move->reaches);
-	}
-	frag_json_u64(in, "tried", m->tried);
+	for (uint32_t k = 0; k < move->blocks; k++)
+		frag_json_raw(part, NULL, move->ids[k]);
+	part = frag_json_array(o, "from");
+	for (uint32_t k = 0; k < move->from_count; k++)
+		frag_json_u64(part, NULL, move->from[k]);
+	frag_json_bool(o, "verified", true);
 }
 
-static void put_survivors(struct frag_node_ref in, const struct frag_explained *m)
+static void put_verdict(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref list = frag_json_array(in, "survivors");
+	const struct frag_explained *m = of;
+
+	frag_json_text(o, "kind", frag_moment_kind_names[m->kind]);
+	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
+}
+
+/* What only some moments have: survivors, the main cause, what is pending. */
+static void put_rest(struct frag_node_ref o, const void *of)
+{
+	static const struct frag_json_row awaited_rows[] = {
+		ROW_JSON("stream", awaited, stream), ROW(awaited, bytes), ROW(awaited, blocks),
+		ROW(awaited, since), ROW_END,
+	}, pending_rows[] = {
+		ROW_AS("bytes", explained, pending), ROW_AS("blocks", explained, pending_blocks),
+		ROW_LIST("waits", explained, awaited, awaited_count, awaited_rows), ROW_END,
+	}, culprit_rows[] = {
+		ROW_JSON("tag", explained, culprit_tag), ROW_AS("bytes", explained, culprit_bytes),
+		ROW_AS("non_releasable", explained, culprit_non_releasable), ROW_END,
+	};
+	const struct frag_explained *m = of;
+	struct frag_node_ref list = frag_json_array(o, "survivors");
 
 	for (uint32_t i = 0; i < m->survivor_count; i++)
 		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
-}
-
-static void put_culprit(struct frag_node_ref in, const struct frag_explained *m)
-{
-	struct frag_node_ref o;
-
-	if (!m->culprit) {
-		frag_json_null(in, "culprit");
-		return;
+	if (m->culprit) {
+		list = frag_json_object(o, "culprit");
+		frag_json_text(list, "kind", frag_culprit_names[m->culprit]);
+		frag_json_rows(list, culprit_rows, m);
+	} else {
+		frag_json_null(o, "culprit");
 	}
-	o = frag_json_object(in, "culprit");
-	frag_json_text(o, "kind", frag_culprit_names[m->culprit]);
-	frag_json_raw(o, "tag", m->culprit_tag);
-	frag_json_u64(o, "bytes", m->culprit_bytes);
-	frag_json_u64(o, "non_releasable", m->culprit_non_releasable);
+	frag_json_of(o, "pending", pending_rows, m);
 }
 
-static void put_pending(struct frag_node_ref in, const struct frag_explained *m)
-{
-	struct frag_node_ref o = frag_json_object(in, "pending"), list, row;
+static const struct frag_json_row held_rows[] = {
+	ROW_JSON("tag", held_memory, tag), ROW(held_memory, bytes), ROW(held_memory, blocks),
+	ROW(held_memory, oldest), ROW_CALL(put_class), ROW_END,
+}, pool_rows[] = {
+	ROW(pool_row, pool), ROW(pool_row, segments), ROW(pool_row, reserved), ROW(pool_row, live),
+	ROW(pool_row, free), ROW(pool_row, non_releasable), ROW_JSON("name", pool_row, name),
+	ROW_END,
+}, move_rows[] = {
+	ROW(move, bytes), ROW(move, blocks), ROW_CALL(put_move), ROW_MAX("reaches", move, reaches),
+	ROW_END,
+};
 
-	frag_json_u64(o, "bytes", m->pending);
-	frag_json_u64(o, "blocks", m->pending_blocks);
-	list = frag_json_array(o, "waits");
-	for (uint32_t i = 0; i < m->awaited_count; i++) {
-		row = frag_json_object(list, NULL);
-		frag_json_raw(row, "stream", m->awaited[i].stream);
-		frag_json_u64(row, "bytes", m->awaited[i].bytes);
-		frag_json_u64(row, "blocks", m->awaited[i].blocks);
-		frag_json_u64(row, "since", m->awaited[i].since);
-	}
-}
+/* One moment: the request, the sums, and the lists behind them. */
+static const struct frag_json_row moment_rows[] = {
+	ROW(explained, step), ROW(explained, device), ROW_CALL(put_verdict),
+	ROW(explained, nearly_full), ROW(explained, size), ROW(explained, need),
+	ROW(explained, missing), ROW(explained, live), ROW(explained, free),
+	ROW(explained, releasable), ROW(explained, non_releasable),
+	ROW_IF(limited, "device_free", explained, device_free),
+	ROW_IF(limited, "outside", explained, outside), ROW(explained, largest_now),
+	ROW(explained, largest_after_flush), ROW(explained, largest_after_compaction),
+	ROW_IF(fits_known, "trace_fits", explained, fits), ROW_CALL(put_segments),
+	ROW_LIST("holders", explained, held, held_count, held_rows),
+	ROW_LIST("pools", explained, pools, pool_count, pool_rows),
+	ROW_LIST("moves", explained, moves, move_count, move_rows), ROW(explained, tried),
+	ROW_CALL(put_rest), ROW_END,
+};
 
-static void put_fits(struct frag_node_ref in, const struct frag_explained *m)
-{
-	if (m->fits_known)
-		frag_json_bool(in, "trace_fits", m->fits);
-	else
-		frag_json_null(in, "trace_fits");
-}
-
-/* One moment as an object: the request, the sums, and the lists behind them. */
-static void explain_write_put_moment(struct frag_node_ref list, const struct frag_explained *m)
-{
-	struct frag_node_ref o = frag_json_object(list, NULL);
-
-	frag_json_u64(o, "step", m->step);
-	frag_json_u64(o, "device", m->device);
-	frag_json_text(o, "kind", frag_moment_kind_names[m->kind]);
-	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
-	frag_json_bool(o, "nearly_full", m->nearly_full);
-	frag_json_u64(o, "size", m->size);
-	frag_json_u64(o, "need", m->need);
-	frag_json_u64(o, "missing", m->missing);
-	frag_json_u64(o, "live", m->live);
-	frag_json_u64(o, "free", m->free);
-	frag_json_u64(o, "releasable", m->releasable);
-	frag_json_u64(o, "non_releasable", m->non_releasable);
-	frag_json_u64_or_null(o, "device_free", m->limited, m->device_free);
-	frag_json_u64_or_null(o, "outside", m->limited, m->outside);
-	frag_json_u64(o, "largest_now", m->largest_now);
-	frag_json_u64(o, "largest_after_flush", m->largest_after_flush);
-	frag_json_u64(o, "largest_after_compaction", m->largest_after_compaction);
-	put_fits(o, m);
-	explain_write_put_segments(o, m);
-	put_held(o, m);
-	put_pools(o, m);
-	put_moves(o, m);
-	put_survivors(o, m);
-	put_culprit(o, m);
-	put_pending(o, m);
-}
-
-void frag_explain_document(struct frag_node_ref root, const void *what)
+static void explain_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_explain_answer *answer = what;
 	const struct frag_explanation *x = answer->found;
 	const uint32_t device = x->count ? x->moments[0].device : 0;
-	struct frag_node_ref list;
 
 	frag_json_bool(root, "complete", !answer->time_up);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
 	frag_document_evidence(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
-	list = frag_json_array(root, "moments");
-	for (uint32_t i = 0; i < x->count; i++)
-		explain_write_put_moment(list, &x->moments[i]);
+	FRAG_JSON_LIST(root, "moments", moment_rows, x->moments, x->count);
 }
 
 #define SURVIVORS_ROOM 1200
@@ -213,25 +156,18 @@ void frag_explain_document(struct frag_node_ref root, const void *what)
 struct page {
 	const struct frag_explain_answer *a;
 	const struct frag_explained *m;
-	const struct frag_text_style *paper;
-	FILE *f;
+	const struct frag_text_style *to;
 };
 
-/* Buffers for the sizes of one sentence. */
-struct sizes {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
-};
-
+#define OF(json) of_tag((json), (char[OF_ROOM]){ 0 })
 #define OF_ROOM (FRAG_SHORT_NAME + 8)
 
 /* "of "model.py:7"", or "without a tag". */
 static const char *of_tag(const char *json, char buf[OF_ROOM])
 {
-	char name[FRAG_SHORT_NAME];
-
 	if (!json)
 		return "without a tag";
-	snprintf(buf, OF_ROOM, "of %s", frag_short_name(json, name));
+	snprintf(buf, OF_ROOM, "of %s", SHORT(json));
 	return buf;
 }
 
@@ -244,27 +180,9 @@ static int64_t usable_of(const struct page *p)
 	return total > p->m->outside ? (int64_t)(total - p->m->outside) : 0;
 }
 
-/* Line 1 of a failure: the policy, the request and the place. */
-static void explain_text_print_oom(const struct page *p)
-{
-	const struct frag_explained *m = p->m;
-	char text[512], name[FRAG_SHORT_NAME], device[32] = "";
-	size_t used;
-
-	if (frag_tape_info(p->a->found->tape)->device_count > 1)
-		snprintf(device, sizeof(device), " on device %" PRIu32, m->device);
-	used = (size_t)snprintf(text, sizeof(text), "%s failed to %s %s%s at step %" PRIu64
-				" of %" PRIu64, frag_choice_label(p->a->found->choice),
-				m->id ? "allocate" : "reserve its initial pool of",
-				SIZE(m->size), device, m->step, p->a->trace->events);
-	if (m->mark && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, " (%s)",
-			 frag_short_name(m->mark, name));
-	frag_put_first_line(p->paper, INK_RED, "OOM: ", text, p->f);
-}
-
-/* Line 1 elsewhere: which moment, and how much of the device is live. */
-static void explain_text_print_moment(const struct page *p)
+/* Line 1: of a failure the policy, the request and the place; else which moment, and how much of
+ * the device is live. */
+static void explain_print_head(const struct page *p)
 {
 	static const char *const heads[] = {
 		[FRAG_MOMENT_OOM] = "STEP: ", [FRAG_MOMENT_PEAK] = "PEAK: ",
@@ -273,184 +191,142 @@ static void explain_text_print_moment(const struct page *p)
 	};
 	const struct frag_explained *m = p->m;
 	const struct frag_tape *tape = p->a->found->tape;
-	char text[512], device[32] = "", live[FRAG_NUMBER_ROOM], name[FRAG_SHORT_NAME];
+	const char *policy = frag_choice_label(p->a->found->choice);
+	char where[FRAG_SHORT_NAME + 120];
+	struct frag_words w = FRAG_WORDS(where);
 	const int64_t usable = usable_of(p);
-	size_t used;
 
-	if (frag_tape_info(p->a->found->tape)->device_count > 1)
-		snprintf(device, sizeof(device), " on device %" PRIu32, m->device);
-	used = (size_t)snprintf(text, sizeof(text), "%s, %s active of %s%s at step %" PRIu64
-				" of %" PRIu64, frag_choice_label(p->a->found->choice),
-				frag_size_text(live, m->live),
-				usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable),
-				device, m->step, p->a->trace->events);
-	if (m->mark && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, " (%s)",
-			 frag_short_name(m->mark, name));
-	else if (m->step < tape->spot_count && tape->spot_count < tape->alloc_count
-		 && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, ", before the recording began");
-	frag_put_first_line(p->paper, INK_BOLD, heads[m->kind], text, p->f);
+	if (frag_tape_info(tape)->device_count > 1)
+		frag_add(&w, " on device %" PRIu32, m->device);
+	frag_add(&w, " at step %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
+	if (m->mark)
+		frag_add(&w, " (%s)", SHORT(m->mark));
+	else if (!m->cause && m->step < tape->spot_count && tape->spot_count < tape->alloc_count)
+		frag_add(&w, ", before the recording began");
+	if (m->cause)
+		frag_put_first_line(p->to, INK_RED, "OOM: ", "%s failed to %s %s%s", policy,
+				    m->id ? "allocate" : "reserve its initial pool of",
+				    SIZE(m->size), where);
+	else
+		frag_put_first_line(p->to, INK_BOLD, heads[m->kind], "%s, %s active of %s%s",
+				    policy, SIZE(m->live),
+				    usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable),
+				    where);
 }
 
 static void print_request(const struct page *p)
 {
-	char tag[OF_ROOM], id[FRAG_SHORT_NAME];
-	struct sizes s;
-
 	if (p->m->id)
-		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %s, in a block of %s",
-			     frag_size_text(s.a, p->m->size), of_tag(p->m->tag, tag),
-			     frag_short_name(p->m->id, id), frag_size_text(s.b, p->m->need));
-}
-
-static double percent_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+		frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s", SIZE(p->m->size),
+			     OF(p->m->tag), SHORT(p->m->id), SIZE(p->m->need));
 }
 
 /* The word of the verdict, with the sum behind it: one pair of numbers. */
 static void explain_text_print_verdict(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const int columns = p->paper->columns;
 	const uint64_t usable = usable_of(p) < 0 ? 0 : (uint64_t)usable_of(p);
-	const char *word = frag_oom_cause_name(m->cause);
-	struct sizes s;
+	const uint64_t all = m->live + m->need;
+	char text[300];
+	struct frag_words w = FRAG_WORDS(text);
 
-	frag_size_text(s.a, m->need);
-	frag_size_text(s.b, usable);
-	frag_size_text(s.c, m->live);
 	switch (m->cause) {
 	case FRAG_CAUSE_TOO_LARGE:
-		frag_put_row(columns, "verdict", p->f, "%s: %s requested, %s usable", word, s.a,
-			     s.b);
+		frag_add(&w, "%s requested, %s usable", SIZE(m->need), SIZE(usable));
 		break;
 	case FRAG_CAUSE_CAPACITY:
-		if (m->live + m->need > usable)
-			frag_put_row(columns, "verdict", p->f, "%s: %s active + %s requested = %s"
-				     " more than the %s usable", word, s.c, s.a,
-				     frag_size_text(s.d, m->live + m->need - usable), s.b);
+		if (all > usable)
+			frag_add(&w, "%s active + %s requested = %s more than the %s usable",
+				 SIZE(m->live), SIZE(m->need), SIZE(all - usable), SIZE(usable));
 		else
-			frag_put_row(columns, "verdict", p->f, "%s: lower bound %s, %s usable",
-				     word, frag_size_text(s.d, m->lower_bound), s.b);
+			frag_add(&w, "lower bound %s, %s usable", SIZE(m->lower_bound),
+				 SIZE(usable));
 		break;
 	case FRAG_CAUSE_TRANSIENT:
-		frag_put_row(columns, "verdict", p->f, "%s: the same request succeeds at a second"
-			     " attempt", word);
+		frag_add(&w, "the same request succeeds at a second attempt");
 		break;
 	case FRAG_CAUSE_PENDING:
-		frag_put_row(columns, "verdict", p->f, "%s: %s in %" PRIu64 " freed block%s still"
-			     " used by a stream, %s requested", word,
-			     frag_size_text(s.d, m->pending), m->pending_blocks,
-			     frag_s(m->pending_blocks), s.a);
+		frag_add(&w, "%s in %" PRIu64 " freed block%s still used by a stream, %s requested",
+			 SIZE(m->pending), m->pending_blocks, frag_s(m->pending_blocks),
+			 SIZE(m->need));
 		break;
 	case FRAG_CAUSE_LIMIT:
-		frag_put_row(columns, "verdict", p->f, "%s: %s refused by a fraction or a setting"
-			     " of the program, %s free on the device", word,
-			     frag_size_text(s.d, m->demand),
-			     m->limited ? SIZE(m->device_free) : "enough");
+		frag_add(&w, "%s refused by a fraction or a setting of the program, %s free on the"
+			 " device", SIZE(m->demand), m->limited ? SIZE(m->device_free) : "enough");
 		break;
 	case FRAG_CAUSE_FRAGMENTATION:
-		frag_put_row(columns, "verdict", p->f, "%s%s: %s active + %s requested = %.1f %%"
-			     " of %s usable", word, m->nearly_full ? ", nearly full" : "", s.c,
-			     s.a, percent_of(m->live + m->need, usable), s.b);
+		frag_add(&w, "%s active + %s requested = %.1f %% of %s usable", SIZE(m->live),
+			 SIZE(m->need), usable ? 100.0 * (double)all / (double)usable : 0,
+			 SIZE(usable));
 		break;
 	case FRAG_CAUSE_OUTSIDE:
 	case FRAG_CAUSE_UNKNOWN:
 	case FRAG_CAUSE_NONE:
-		break;
+		return;
 	}
+	frag_put_row(p->to, "verdict", "%s%s: %s", frag_oom_cause_name(m->cause),
+		     m->cause == FRAG_CAUSE_FRAGMENTATION && m->nearly_full ? ", nearly full" : "",
+		     text);
 }
 
 /* Who still uses what is freed, and since when; a block may be in several rows. */
 static void print_pending(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char size[FRAG_NUMBER_ROOM], stream[FRAG_SHORT_NAME];
-	const char *label = "pending";
+	const uint32_t shown = m->awaited_count < p->a->top ? m->awaited_count : p->a->top;
 
-	for (uint32_t i = 0; i < m->awaited_count && i < p->a->top; i++) {
+	for (uint32_t i = 0; i < shown; i++) {
 		const struct frag_awaited *row = &m->awaited[i];
 
-		frag_size_text(size, row->bytes);
-		if (row->stream)
-			frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s,"
-				     " freed and in use on stream %s since step %" PRIu64, size,
-				     row->blocks, frag_s(row->blocks),
-				     frag_short_name(row->stream, stream), row->since);
-		else
-			frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s,"
-				     " freed and in use until a complete since step %" PRIu64
-				     ": the trace does not name the stream", size, row->blocks,
-				     frag_s(row->blocks), row->since);
-		label = "";
+		frag_put_row(p->to, i ? "" : "pending", "%s in %" PRIu64 " block%s, freed and in"
+			     " use %s%s since step %" PRIu64 "%s", SIZE(row->bytes), row->blocks,
+			     frag_s(row->blocks), row->stream ? "on stream " : "until a complete",
+			     row->stream ? SHORT(row->stream) : "", row->since,
+			     row->stream ? "" : ": the trace does not name the stream");
 	}
-	if (m->awaited_count > p->a->top)
-		frag_put_row(p->paper->columns, label, p->f, "and %" PRIu32 " more streams",
-			     m->awaited_count - p->a->top);
+	if (m->awaited_count > shown)
+		frag_put_row(p->to, shown ? "" : "pending", "and %" PRIu32 " more streams",
+			     m->awaited_count - shown);
 	if (m->over_blocks)
-		frag_put_row(p->paper->columns, label, p->f,
-			     "%s in %" PRIu64 " block%s, freed and in"
-			     " use no more: not taken back yet",
-			     frag_size_text(size, m->over), m->over_blocks, frag_s(m->over_blocks));
-}
-
-/* "(all non-releasable)", "(512.00 MiB non-releasable)", or nothing. */
-static const char *held_back_text(const struct frag_explained *m, char buf[64])
-{
-	*buf = '\0';
-	if (m->free && m->non_releasable == m->free)
-		snprintf(buf, 64, " (all non-releasable)");
-	else if (m->non_releasable)
-		snprintf(buf, 64, " (%s non-releasable)", SIZE(m->non_releasable));
-	return buf;
+		frag_put_row(p->to, shown ? "" : "pending", "%s in %" PRIu64 " block%s, freed and in"
+			     " use no more: not taken back yet", SIZE(m->over), m->over_blocks,
+			     frag_s(m->over_blocks));
 }
 
 static void print_free(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	char note[64];
-	struct sizes s;
+	struct frag_words w = FRAG_WORDS(note);
 
-	frag_size_text(s.a, m->free);
-	held_back_text(m, note);
-	if (m->limited)
-		frag_put_row(p->paper->columns, "free", p->f, "%s on the device + %s reserved but"
-			     " unallocated%s", frag_size_text(s.b, m->device_free), s.a, note);
-	else
-		frag_put_row(p->paper->columns, "free", p->f, "%s reserved but unallocated%s",
-			     s.a, note);
+	if (m->free && m->non_releasable == m->free)
+		frag_add(&w, " (all non-releasable)");
+	else if (m->non_releasable)
+		frag_add(&w, " (%s non-releasable)", SIZE(m->non_releasable));
+	frag_put_row(p->to, "free", "%s%s%s reserved but unallocated%s",
+		     m->limited ? SIZE(m->device_free) : "", m->limited ? " on the device + " : "",
+		     SIZE(m->free), note);
 }
 
 static void print_largest(const struct page *p)
 {
-	const struct frag_explained *m = p->m;
-	struct sizes s;
-
-	frag_put_row(p->paper->columns, "largest", p->f, "%s contiguous now, %s after a flush; %s"
-		     " if all live blocks were compacted", frag_size_text(s.a, m->largest_now),
-		     frag_size_text(s.b, m->largest_after_flush),
-		     frag_size_text(s.c, m->largest_after_compaction));
+	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
+		     " were compacted", SIZE(p->m->largest_now), SIZE(p->m->largest_after_flush),
+		     SIZE(p->m->largest_after_compaction));
 }
 
 /* Rows of -v: memory outside, limits, the peak of the whole trace. */
 static void print_bounds(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	struct sizes s;
 
 	if (m->limited && m->outside)
-		frag_put_row(p->paper->columns, "outside", p->f, "%s (context, other processes)",
-			     frag_size_text(s.a, m->outside));
+		frag_put_row(p->to, "outside", "%s (context, other processes)", SIZE(m->outside));
 	if (m->limit != UINT64_MAX)
-		frag_put_row(p->paper->columns, "limit", p->f, "%s, set by the program",
-			     frag_size_text(s.a, m->limit));
+		frag_put_row(p->to, "limit", "%s, set by the program", SIZE(m->limit));
 	if (m->fits_known && m->limited)
-		frag_put_row(p->paper->columns, "peak", p->f, "%s allocated in the whole trace,"
-			     " lower bound %s: %s", frag_size_text(s.a, m->peak),
-			     frag_size_text(s.b, m->lower_bound),
-			     m->fits ? "less than the device"
+		frag_put_row(p->to, "peak", "%s allocated in the whole trace, lower bound %s: %s",
+			     SIZE(m->peak), SIZE(m->lower_bound), m->fits ? "less than the device"
 			     : "more than the device, however it is placed");
 }
 
@@ -477,8 +353,7 @@ static const char *life_text(const struct frag_blocking_block *pin, char buf[LIF
 static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
 {
 	const struct frag_blocking_block *largest = &s->pins[0];
-	char head[80], text[512], tag[OF_ROOM], life[LIFE_ROOM];
-	struct sizes z;
+	char head[80], text[512], life[LIFE_ROOM];
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < s->pin_count; i++) {
@@ -486,13 +361,12 @@ static void print_pins(const struct page *p, const struct frag_pinned_segment *s
 		if (s->pins[i].bytes > largest->bytes)
 			largest = &s->pins[i];
 	}
-	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
-		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->non_releasable));
-	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s",
-		 frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
-		 s->pin_count > 1 ? ", the largest" : "", of_tag(largest->tag, tag),
-		 life_text(largest, life));
-	frag_put_wrapped(p->paper->columns, head, text, p->f);
+	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal, SIZE(s->bytes),
+		 SIZE(s->non_releasable));
+	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s", SIZE(bytes),
+		 s->pin_count, frag_s(s->pin_count), s->pin_count > 1 ? ", the largest" : "",
+		 OF(largest->tag), life_text(largest, life));
+	frag_put_wrapped(p->to, head, text);
 }
 
 static void print_segments(const struct page *p)
@@ -501,11 +375,11 @@ static void print_segments(const struct page *p)
 
 	if (!m->segment_count)
 		return;
-	fprintf(p->f, "\n  segment         bytes          free  blocked by\n");
+	fprintf(p->to->f, "\n  segment         bytes          free  blocked by\n");
 	for (uint32_t i = 0; i < m->segment_count && i < p->a->top; i++)
 		print_pins(p, &m->segments[i]);
 	if (m->segment_count > p->a->top)
-		fprintf(p->f, "  and %" PRIu32 " more\n", m->segment_count - p->a->top);
+		fprintf(p->to->f, "  and %" PRIu32 " more\n", m->segment_count - p->a->top);
 }
 
 /* What the classes are based on, by the weakest that decided some class: " (by lifetime)". */
@@ -529,72 +403,57 @@ static void print_classes(const struct page *p, const char *label)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
-	char line[400] = "";
-	size_t used = 0;
+	char line[400];
+	struct frag_words w = FRAG_WORDS(line);
 
 	for (uint32_t i = 0; i < m->held_count; i++)
-		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
+		for (int k = 0; k < FRAG_LIFE_CLASSES; k++) {
 			sums[k] += m->held[i].of_class[k];
-	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
-		all += sums[k];
+			all += m->held[i].of_class[k];
+		}
 	/* a class of less than a thousandth tells a person nothing */
 	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
 		if (sums[k] && sums[k] >= all / 1000)
-			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s",
-						 used ? ", " : "", frag_life_class_names[k],
-						 SIZE(sums[k]));
-	if (used)
-		frag_put_row(p->paper->columns, label, p->f, "%s%s", line, evidence_text(m));
+			frag_add_item(&w, ", ", "%s %s", frag_life_class_names[k], SIZE(sums[k]));
+	if (w.used)
+		frag_put_row(p->to, label, "%s%s", line, evidence_text(m));
 }
 
 static void print_tags(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char tag[OF_ROOM];
 
 	if (m->held_count)
-		putc('\n', p->f);
+		putc('\n', p->to->f);
 	print_classes(p, "held");
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
-		frag_put_row(p->paper->columns, i ? "" : "top tags", p->f, "%s in %" PRIu64
-			     " block%s %s, %s", SIZE(m->held[i].bytes), m->held[i].blocks,
-			     frag_s(m->held[i].blocks), of_tag(m->held[i].tag, tag),
-			     frag_life_class_names[frag_held_class(&m->held[i])]);
+		frag_put_row(p->to, i ? "" : "top tags", "%s in %" PRIu64 " block%s %s, %s",
+			     SIZE(m->held[i].bytes), m->held[i].blocks, frag_s(m->held[i].blocks),
+			     OF(m->held[i].tag), frag_life_class_names[frag_held_class(&m->held[i])]);
 }
 
 static void print_pools(const struct page *p)
 {
-	char name[FRAG_SHORT_NAME];
-	struct sizes s;
-
 	for (uint32_t i = 0; i < p->m->pool_count; i++) {
 		const struct frag_pool_row *pool = &p->m->pools[i];
 
-		frag_put_row(p->paper->columns, i ? "" : "pools", p->f,
-			     "pool %s: %s in %" PRIu32
-			     " segment%s: %s live, %s free (%s non-releasable)",
-			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved),
-			     pool->segments, frag_s(pool->segments),
-			     frag_size_text(s.b, pool->live), frag_size_text(s.c, pool->free),
-			     frag_size_text(s.d, pool->non_releasable));
+		frag_put_row(p->to, i ? "" : "pools", "pool %s: %s in %" PRIu32 " segment%s: %s"
+			     " live, %s free (%s non-releasable)", SHORT(pool->name),
+			     SIZE(pool->reserved), pool->segments, frag_s(pool->segments),
+			     SIZE(pool->live), SIZE(pool->free), SIZE(pool->non_releasable));
 	}
 }
 
 static void print_culprit(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char tag[OF_ROOM];
-	struct sizes s;
 
-	if (!m->culprit)
-		return;
-	frag_put_row(p->paper->columns, "cause", p->f, "%s of %s, the largest %s, make %s"
-		     " non-releasable", frag_size_text(s.a, m->culprit_bytes),
-		     m->culprit == FRAG_CULPRIT_LATE
+	if (m->culprit)
+		frag_put_row(p->to, "cause", "%s of %s, the largest %s, make %s non-releasable",
+			     SIZE(m->culprit_bytes), m->culprit == FRAG_CULPRIT_LATE
 			     ? "long-lived blocks allocated late"
-			     : "blocks left behind in large segments",
-		     of_tag(m->culprit_tag, tag),
-		     frag_size_text(s.b, m->culprit_non_releasable));
+			     : "blocks left behind in large segments", OF(m->culprit_tag),
+			     SIZE(m->culprit_non_releasable));
 }
 
 static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)
@@ -610,19 +469,17 @@ static const struct frag_blocking_block *find_pin(const struct frag_explained *m
 /* What is moved, at the moment that the other rows are of. */
 static void print_moved(const struct page *p, const struct frag_move *move)
 {
-	char tag[OF_ROOM], life[LIFE_ROOM], id[FRAG_SHORT_NAME];
+	char life[LIFE_ROOM];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_blocking_block *pin = find_pin(p->m, move->ids[i]);
 
-		frag_put_row(p->paper->columns, "", p->f, "id %s, %s %s%s%s",
-			     frag_short_name(move->ids[i], id),
-			     SIZE(move->sizes[i]), of_tag(move->tags[i], tag),
-			     pin ? ", " : "", pin ? life_text(pin, life) : "");
+		frag_put_row(p->to, "", "id %s, %s %s%s%s", SHORT(move->ids[i]),
+			     SIZE(move->sizes[i]), OF(move->tags[i]), pin ? ", " : "",
+			     pin ? life_text(pin, life) : "");
 	}
 	if (move->blocks > MOVED_SHOWN)
-		frag_put_row(p->paper->columns, "", p->f, "and %" PRIu32 " more",
-			     move->blocks - MOVED_SHOWN);
+		frag_put_row(p->to, "", "and %" PRIu32 " more", move->blocks - MOVED_SHOWN);
 }
 
 static void print_move(const struct page *p, uint32_t i)
@@ -634,9 +491,9 @@ static void print_move(const struct page *p, uint32_t i)
 		snprintf(at, sizeof(at), " at step %" PRIu64, move->step);
 	if (move->reaches != UINT64_MAX)
 		snprintf(to, sizeof(to), "the run continues to step %" PRIu64, move->reaches);
-	frag_put_row(p->paper->columns, i ? "" : "fix", p->f, "move %s in %" PRIu32 " block%s of"
-		     " segment%s %" PRIu32 "%s elsewhere%s: %s (simulated)", SIZE(move->bytes),
-		     move->blocks, frag_s(move->blocks), frag_s(move->from_count), move->from[0],
+	frag_put_row(p->to, i ? "" : "fix", "move %s in %" PRIu32 " block%s of segment%s %" PRIu32
+		     "%s elsewhere%s: %s (simulated)", SIZE(move->bytes), move->blocks,
+		     frag_s(move->blocks), frag_s(move->from_count), move->from[0],
 		     move->from_count > 1 ? " and others" : "", at, to);
 	if (!i && p->a->verbose)
 		print_moved(p, move);
@@ -651,11 +508,10 @@ static void print_moves(const struct page *p)
 	for (uint32_t i = 0; i < m->move_count && (!i || p->a->verbose || m->move_count <= 2); i++)
 		print_move(p, i);
 	if (!m->move_count && m->tried)
-		frag_put_row(p->paper->columns, "fix", p->f, "none: %" PRIu32 " cheapest moves of"
-			     " blocks were simulated, and the request fails after each",
-			     m->tried);
+		frag_put_row(p->to, "fix", "none: %" PRIu32 " cheapest moves of blocks were"
+			     " simulated, and the request fails after each", m->tried);
 	else if (!m->move_count && p->a->found->moves && p->a->verbose)
-		frag_put_row(p->paper->columns, "fix", p->f, "none: no block can be moved");
+		frag_put_row(p->to, "fix", "none: no block can be moved");
 }
 
 static bool is_setting(const struct page *p, const struct frag_choice *choice)
@@ -678,105 +534,82 @@ static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const uint32_t first = first_setting(p);
-	char line[SURVIVORS_ROOM] = "", conf[FRAG_CONF_ROOM];
-	size_t used = 0;
+	char line[SURVIVORS_ROOM], conf[FRAG_CONF_ROOM];
+	struct frag_words w = FRAG_WORDS(line);
 
-	if (!m->others)
-		return;
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
 		if (i == first)
 			continue;
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.180s",
-					 used ? ", " : "",
-					 is_setting(p, &m->survivors[i]) && *conf
-						? conf : m->survivors[i].ops->name);
+		frag_add_item(&w, ", ", "%.180s", is_setting(p, &m->survivors[i]) && *conf
+			      ? conf : m->survivors[i].ops->name);
 	}
-	if (used)
-		frag_put_row(p->paper->columns, "also fits", p->f, "%s (%" PRIu32 " simulated)",
-			     line, m->others);
-	else if (!m->survivor_count)
-		frag_put_row(p->paper->columns, "also fits", p->f, "none of %" PRIu32 " other"
-			     " settings and policies that were simulated", m->others);
+	if (m->others && w.used)
+		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", line, m->others);
+	else if (m->others && !m->survivor_count)
+		frag_put_row(p->to, "also fits", "none of %" PRIu32 " other settings and policies"
+			     " that were simulated", m->others);
 }
 
-static void print_next_pending(const struct page *p)
-{
-	const char *only = p->m->awaited_count == 1 ? p->m->awaited[0].stream : NULL;
-	char stream[FRAG_SHORT_NAME];
-
-	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%s before the request, or free"
-		     " earlier (simulated: the request succeeds)", only ? "stream " : "the streams",
-		     only ? frag_short_name(only, stream) : "");
-}
-
-/* Line 2: what to do. A setting is never wrapped, so that it can be copied. */
+/* Line 2: what to do. */
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const uint32_t i = first_setting(p);
+	const char *only = m->awaited_count == 1 ? m->awaited[0].stream : NULL;
 	char conf[FRAG_CONF_ROOM];
 
 	if (i < m->survivor_count) {
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
-		fprintf(p->f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s (simulated: fits)\n", "set",
-			frag_color_code(p->paper->colour, INK_BOLD), conf,
-			frag_color_code(p->paper->colour, INK_PLAIN));
+		frag_put_setting(p->to, conf, " (simulated: fits)");
 	} else if (m->waiting_serves) {
-		print_next_pending(p);
-	} else if (m->cause == FRAG_CAUSE_TRANSIENT) {
-		frag_put_row(p->paper->columns, "next", p->f,
-			     "catch the error, and make the request again");
-	} else if (m->cause == FRAG_CAUSE_LIMIT) {
-		frag_put_row(p->paper->columns, "next", p->f, "a larger fraction or limit in the"
-			     " program");
-	} else if (m->cause <= FRAG_CAUSE_CAPACITY) {
-		frag_put_row(p->paper->columns, "next", p->f, "a larger device, or less memory at a"
-			     " time: see fragsim fit");
+		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
+			     " (simulated: the request succeeds)",
+			     only ? "stream " : "the streams", only ? SHORT(only) : "");
 	} else {
-		frag_put_row(p->paper->columns, "next", p->f, "no setting known to fit: see fragsim"
-			     " tune, and fragsim fit for the smallest device");
+		frag_put_row(p->to, "next", "%s", m->cause == FRAG_CAUSE_TRANSIENT
+			     ? "catch the error, and make the request again"
+			     : m->cause == FRAG_CAUSE_LIMIT
+			     ? "a larger fraction or limit in the program"
+			     : m->cause <= FRAG_CAUSE_CAPACITY
+			     ? "a larger device, or less memory at a time: see fragsim fit"
+			     : "no setting known to fit: see fragsim tune, and fragsim fit for the"
+			       " smallest device");
 	}
-}
-
-/* Where the answer would have more than ten lines, -v is not named. */
-static bool has_more(const struct frag_explained *m)
-{
-	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
-
-	return !full && (m->segment_count || m->held_count || m->pool_count);
 }
 
 /* The rows of an answer, the verdict first; the tables only with -v or --top. */
 static void print_moment(const struct page *p)
 {
-	if (p->m->cause) {
-		explain_text_print_oom(p);
+	const struct frag_explained *m = p->m;
+	/* where the answer would have more than ten lines, -v is not named */
+	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
+
+	explain_print_head(p);
+	if (m->cause) {
 		print_set(p);
 		explain_text_print_verdict(p);
 		if (p->a->verbose)
 			print_request(p);
-	} else {
-		explain_text_print_moment(p);
 	}
 	print_free(p);
-	if (p->m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
+	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
 		print_pending(p);
 	print_largest(p);
 	if (p->a->verbose)
 		print_bounds(p);
 	print_classes(p, "active");
 	print_culprit(p);
-	if (p->m->cause) {
+	if (m->cause) {
 		print_moves(p);
 		print_others(p);
 	}
-	frag_put_evidence(p->paper->columns, p->a->found->choice, "", p->f);
+	frag_put_evidence(p->to, p->a->found->choice, "");
 	if (p->a->time_up)
-		frag_put_stopped(p->paper->columns, true, p->f);
-	if (!p->a->verbose && has_more(p->m))
-		frag_put_row(p->paper->columns, "more", p->f, "-v: segments, tags and pools; --top"
-			     " N: more rows of each; --html FILE: HTML report");
+		frag_put_stopped(p->to, true);
+	if (!p->a->verbose && !full && (m->segment_count || m->held_count || m->pool_count))
+		frag_put_row(p->to, "more", "-v: segments, tags and pools; --top N: more rows of"
+			     " each; --html FILE: HTML report");
 	if (!p->a->verbose)
 		return;
 	print_pools(p);
@@ -784,31 +617,24 @@ static void print_moment(const struct page *p)
 	print_tags(p);
 }
 
-static int explain_text_print(const void *what, const struct frag_text_style *paper, FILE *f,
-			      struct frag_error *err)
+static void explain_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_explain_answer *a = what;
 
-	(void)err;
 	if (a->time_up && a->found->count == 0) {
-		fputs("NOT FOUND: no device was explained\n", f);
-		frag_put_stopped(paper->columns, true, f);
+		fputs("NOT FOUND: no device was explained\n", to->f);
+		frag_put_stopped(to, true);
 	}
 	for (uint32_t i = 0; i < a->found->count; i++) {
-		const struct page p = {
-			.a = a, .m = &a->found->moments[i], .paper = paper, .f = f,
-		};
-
 		if (i)
-			putc('\n', f);
-		print_moment(&p);
+			putc('\n', to->f);
+		print_moment(&(struct page){ .a = a, .m = &a->found->moments[i], .to = to });
 	}
-	return 0;
 }
 
-static const struct frag_format text = { .name = "text", .print = explain_text_print };
-static const struct frag_format json = {
-	.name = "json", .format = "fragsim-explain", .document = frag_explain_document,
+const struct frag_format *const frag_explain_formats[] = {
+	FRAG_TEXT_FORM(explain_print),
+	&(const struct frag_format){
+		.name = "json", .format = "fragsim-explain", .document = explain_document,
+	}, NULL,
 };
-
-const struct frag_format *const frag_explain_formats[] = { &text, &json, NULL };

@@ -18,10 +18,11 @@
 #define PARTS_MAX 4             /* of a map that are named */
 #define STATUS 6                /* columns of "fits" or "OOM" */
 #define WORDS_ROOM 500
+#define NONE UINT64_MAX
 
-static int name_width(const struct frag_extrapolation *x, const struct frag_text_style *paper)
+static int name_width(const struct frag_extrapolation *x, const struct frag_text_style *to)
 {
-	size_t width = NAME_MIN;
+	size_t width = 0;
 	char name[FRAG_FIT_NAME_ROOM];
 
 	for (uint32_t i = 0; i < x->fits.count; i++) {
@@ -34,13 +35,7 @@ static int name_width(const struct frag_extrapolation *x, const struct frag_text
 
 		width = n > width ? n : width;
 	}
-	return frag_name_column(width, NAME_MIN, FIGURES, paper->columns);
-}
-
-/* "1 of 1 size", "3 of 40 sizes" */
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
+	return frag_name_column(width, NAME_MIN, FIGURES, to->columns);
 }
 
 static uint64_t allocs_of(const struct frag_recordings *r, enum frag_growth growth)
@@ -69,33 +64,28 @@ static bool is_beyond(const struct frag_recordings *r, uint32_t number)
 
 /* The recordings, and the growth of their sizes. */
 static void print_recordings(const struct frag_extrapolate_answer *a,
-			     const struct frag_text_style *paper, FILE *f)
+			     const struct frag_text_style *to)
 {
 	const struct frag_recordings *r = a->found->recordings;
 	const uint64_t odd = allocs_of(r, FRAG_UNEXPLAINED), square = allocs_of(r, FRAG_QUADRATIC);
-	char path[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + WORDS_ROOM] = "";
-	size_t used = 0;
+	char from[FRAG_PRINTABLE_ROOM + WORDS_ROOM], more[100];
+	struct frag_words w = FRAG_WORDS(from), m = FRAG_WORDS(more);
 
-	for (uint32_t i = 0; i < r->count && used < sizeof(text) - 1; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.800s at %" PRIu32,
-					 i ? ", " : "",
-					 frag_printable(path, frag_input_name(a->traces[i]->path)),
-					 r->of[i].number);
-	frag_put_row(paper->columns, "from", f, "%s: the same %" PRIu64 " event%s", text,
-		     a->traces[0]->events, plural(a->traces[0]->events));
-	used = (size_t)snprintf(text, sizeof(text),
-			"of %" PRIu32 " allocation%s: %" PRIu64 " constant, %" PRIu64 " linear",
-			r->alloc_count, plural(r->alloc_count), allocs_of(r, FRAG_CONSTANT),
-			allocs_of(r, FRAG_LINEAR));
+	for (uint32_t i = 0; i < r->count; i++)
+		frag_add_item(&w, ", ", "%.800s at %" PRIu32,
+			      SHOWN(frag_input_name(a->traces[i]->path)), r->of[i].number);
+	frag_put_row(to, "from", "%s: the same %" PRIu64 " event%s", from, a->traces[0]->events,
+		     frag_s(a->traces[0]->events));
 	if (square)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %" PRIu64
-					 " quadratic", square);
+		frag_add(&m, ", %" PRIu64 " quadratic", square);
 	if (odd)
-		snprintf(text + used, sizeof(text) - used, ", %" PRIu64 " neither", odd);
-	frag_put_row(paper->columns, "sizes", f, "%s", text);
-	frag_put_evidence(paper->columns, a->found->choices, "sizes as the recordings grow", f);
+		frag_add(&m, ", %" PRIu64 " neither", odd);
+	frag_put_row(to, "sizes", "of %" PRIu32 " allocation%s: %" PRIu64 " constant, %" PRIu64
+		     " linear%s", r->alloc_count, frag_s(r->alloc_count),
+		     allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR), more);
+	frag_put_evidence(to, a->found->choices, "sizes as the recordings grow");
 	if (is_doubtful(r))
-		frag_put_row(paper->columns, "doubt", f, "%s", DOUBT);
+		frag_put_row(to, "doubt", "%s", DOUBT);
 }
 
 static const char *setting_words(const struct frag_choice *choice)
@@ -124,12 +114,14 @@ static uint64_t smallest_at(const struct frag_extrapolation *x, uint32_t at, uin
 }
 
 /* "AT 16: 10812 MiB device with expandable_segments:True, 11240 MiB with the default settings" */
-static void verdict_at(const struct frag_extrapolation *x, uint32_t at, char out[WORDS_ROOM])
+static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
+		       const struct frag_text_style *to)
 {
 	uint64_t least = UINT64_MAX, bytes;
 	uint32_t best = 0;
 	bool fits, any = false;
-	size_t used;
+	char text[WORDS_ROOM];
+	struct frag_words w = FRAG_WORDS(text);
 
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		bytes = smallest_at(x, at, i, &fits);
@@ -139,132 +131,119 @@ static void verdict_at(const struct frag_extrapolation *x, uint32_t at, char out
 		}
 		any |= fits;
 	}
-	smallest_at(x, at, best, &fits);
-	used = (size_t)snprintf(out, WORDS_ROOM, "%s %" PRIu32 "%s%s: ",
-				!x->total ? "AT" : any ? "FITS AT" : "OOM AT", x->at[at],
-				x->total ? " on " : "", x->total ? DEVICE(x->total) : "");
+	frag_add(&w, "%s %" PRIu32 "%s%s: ", !x->total ? "AT" : any ? "FITS AT" : "OOM AT",
+		 x->at[at], x->total ? " on " : "", x->total ? DEVICE(x->total) : "");
 	if (least == UINT64_MAX)
-		snprintf(out + used, WORDS_ROOM - used, "no device is known to fit");
+		frag_add(&w, "no device is known to fit");
 	else
-		snprintf(out + used, WORDS_ROOM - used, "smallest device %s with %.200s%s%s",
-			 CAPACITY(least), setting_words(&x->choices[best]), best ? ", " : "",
-			 best ? CAPACITY(smallest_at(x, at, 0, &fits)) : "");
-	used = strlen(out);
+		frag_add(&w, "smallest device %s with %.200s", CAPACITY(least),
+			 setting_words(&x->choices[best]));
 	if (least != UINT64_MAX && best)
-		snprintf(out + used, WORDS_ROOM - used, " with %.200s",
+		frag_add(&w, ", %s with %.200s", CAPACITY(smallest_at(x, at, 0, &fits)),
 			 setting_words(&x->choices[0]));
+	frag_put_wrapped(to, "", text);
 }
 
 /* Line 1: the largest number, or the smallest device at each number. */
 static void extrapolate_print_verdict(const struct frag_extrapolation *x,
-				      const struct frag_text_style *paper, FILE *f)
+				      const struct frag_text_style *to)
 {
+	const struct frag_reach *r = x->reaches;
 	uint32_t best = UINT32_MAX;
 	char text[WORDS_ROOM];
 
-	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
-		if (x->reaches[i].largest != FRAG_NO_NUMBER
-		    && (best == UINT32_MAX || x->reaches[i].largest > x->reaches[best].largest))
+	for (uint32_t i = 0; r && i < x->choice_count; i++)
+		if (r[i].largest != FRAG_NO_NUMBER
+		    && (best == UINT32_MAX || r[i].largest > r[best].largest))
 			best = i;
-	fputs(frag_color_code(paper->colour, INK_BOLD), f);
-	if (x->reaches && best == UINT32_MAX)
+	fputs(frag_ink(to, INK_BOLD), to->f);
+	if (r && best == UINT32_MAX)
 		snprintf(text, sizeof(text), "LARGEST NUMBER: none is known to fit %s",
 			 DEVICE(x->total));
-	else if (x->reaches)
+	else if (r)
 		snprintf(text, sizeof(text), "LARGEST NUMBER: %" PRIu32 " on %s with %.300s",
-			 x->reaches[best].largest, DEVICE(x->total),
-			 setting_words(&x->choices[best]));
-	if (x->reaches)
-		frag_put_wrapped(paper->columns, "", text, f);
-	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++) {
-		verdict_at(x, i, text);
-		frag_put_wrapped(paper->columns, "", text, f);
-	}
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+			 r[best].largest, DEVICE(x->total), setting_words(&x->choices[best]));
+	if (r)
+		frag_put_wrapped(to, "", text);
+	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)
+		verdict_at(x, i, to);
+	fputs(frag_ink(to, INK_PLAIN), to->f);
 }
 
 /* "conv.py:12: 8 allocations, that of step 40 with 8.00 MiB at 2, 9.00 MiB at 4" */
 static void print_tag(const struct frag_recordings *r, const struct frag_odd *odd,
-		      const struct frag_text_style *paper, FILE *f)
+		      const struct frag_text_style *to)
 {
+	const size_t length = odd->tag.length < 200 ? odd->tag.length : 200;
 	char text[WORDS_ROOM];
-	size_t used;
+	struct frag_words w = { .text = text, .size = sizeof(text) };
 
 	frag_format_printable(text, sizeof(text), "%.*s: %" PRIu64 " allocation%s, that of step %"
-			      PRIu64 " with", odd->tag.text ? odd->tag.length < 200
-			      ? (int)odd->tag.length : 200 : 8, odd->tag.text ? odd->tag.text
-			      : "(no tag)", odd->allocs, plural(odd->allocs), odd->step);
-	for (uint32_t i = 0; i < r->count; i++) {
-		used = strlen(text);
-		snprintf(text + used, sizeof(text) - used, "%s %s at %" PRIu32, i ? "," : "",
+			      PRIu64 " with", odd->tag.text ? (int)length : 8,
+			      odd->tag.text ? odd->tag.text : "(no tag)", odd->allocs,
+			      frag_s(odd->allocs), odd->step);
+	w.used = strlen(text);
+	for (uint32_t i = 0; i < r->count; i++)
+		frag_add(&w, "%s %s at %" PRIu32, i ? "," : "",
 			 SIZE(odd->sizes->at[r->of[i].rank]), r->of[i].number);
-	}
-	frag_put_wrapped(paper->columns, "    ", text, f);
+	frag_put_wrapped(to, "    ", text);
 }
 
-static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *paper,
-		      FILE *f)
+static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *to)
 {
 	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
+
 	if (!x->odd_allocs)
 		return;
-	fputs(frag_color_code(paper->colour, INK_YELLOW), f);
-	frag_put_row(paper->columns, "estimated", f, "%" PRIu64 " size%s that the recordings do not"
-		     " explain:", x->odd_allocs, plural(x->odd_allocs));
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	fputs(frag_ink(to, INK_YELLOW), to->f);
+	frag_put_row(to, "estimated", "%" PRIu64 " size%s that the recordings do not explain:",
+		     x->odd_allocs, frag_s(x->odd_allocs));
+	fputs(frag_ink(to, INK_PLAIN), to->f);
 	for (uint32_t i = 0; i < shown; i++)
-		print_tag(x->recordings, &x->odd[i], paper, f);
+		print_tag(x->recordings, &x->odd[i], to);
 	if (x->odd_tags > shown)
-		fprintf(f, "    and %" PRIu32 " more tag%s\n", x->odd_tags - shown,
-			plural(x->odd_tags - shown));
+		fprintf(to->f, "    and %" PRIu32 " more tag%s\n", x->odd_tags - shown,
+			frag_s(x->odd_tags - shown));
 }
 
 static void extrapolate_print_row(const struct frag_extrapolation *x, const struct frag_fitted *one,
-				  const struct frag_text_style *paper, int width, FILE *f)
+				  const struct frag_text_style *to, int width)
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool fits = fit->headroom != UINT64_MAX;
 	char name[FRAG_FIT_NAME_ROOM];
 
 	if (x->total && !fit->runs)
-		fprintf(f, "%-*s", STATUS, "-");
+		fprintf(to->f, "%-*s", STATUS, "-");
 	else if (x->total)
-		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
-			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
-	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
-	frag_put_capacity(
-		one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
-	frag_put_capacity(fit->smallest, f);
-	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? UINT64_MAX
-				   : fit->safe, f);
-	putc('\n', f);
+		fprintf(to->f, "%s%-*s%s", frag_ink(to, fits ? INK_GREEN : INK_RED), STATUS,
+			fits ? "fits" : "OOM", frag_ink(to, INK_PLAIN));
+	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, to->f);
+	frag_put_capacity(one->unlimited.survives ? one->unlimited.peak_reserved : NONE, to->f);
+	frag_put_capacity(fit->smallest, to->f);
+	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? NONE : fit->safe, to->f);
+	putc('\n', to->f);
 }
 
-/* The table of one number: its peak of requested bytes, and a row for each setting. */
 static void print_point(const struct frag_extrapolation *x, uint32_t at,
-			const struct frag_text_style *paper, int width, FILE *f)
+			const struct frag_text_style *to, int width)
 {
-	char size[FRAG_NUMBER_ROOM], text[WORDS_ROOM];
-	uint64_t requested = 0;
-	int used;
+	char text[WORDS_ROOM];
+	struct frag_words w = FRAG_WORDS(text);
 
-	for (uint32_t i = 0; i < x->fits.count; i++)
-		if (x->fits.fitted[i].source == at
-		    && x->fits.fitted[i].unlimited.peak_requested > requested)
-			requested = x->fits.fitted[i].unlimited.peak_requested;
-	used = snprintf(text, sizeof(text), "peak requested %s",
-			frag_size_text(size, requested));
-	if (x->unexplained[at])
-		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " size%s"
-			 " estimated", x->unexplained[at], plural(x->unexplained[at]));
-	fprintf(f, "\n%sat %" PRIu32, frag_color_code(paper->colour, INK_BOLD), x->at[at]);
 	if (x->total)
-		fprintf(f, " on %s", frag_device_text(size, x->total));
-	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN),
-		text, x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "reliable");
+		frag_add(&w, " on %s", DEVICE(x->total));
+	frag_add(&w, "%s: peak requested %s", frag_ink(to, INK_PLAIN),
+		 SIZE(frag_fits_requested(&x->fits, at)));
+	if (x->unexplained[at])
+		frag_add(&w, "; %" PRIu64 " size%s estimated", x->unexplained[at],
+			 frag_s(x->unexplained[at]));
+	fprintf(to->f, "\n%sat %" PRIu32 "%s\n%*s%-*s  %11s  %11s  %11s\n", frag_ink(to, INK_BOLD),
+		x->at[at], text, x->total ? STATUS : 0, "", width, "setting", "reserved",
+		"smallest", "reliable");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
-			extrapolate_print_row(x, &x->fits.fitted[i], paper, width, f);
+			extrapolate_print_row(x, &x->fits.fitted[i], to, width);
 }
 
 static void print_number(uint32_t number, FILE *f)
@@ -277,7 +256,7 @@ static void print_number(uint32_t number, FILE *f)
 
 /* Where it is not simply all up to one number. */
 static void print_map(const struct frag_extrapolation *x, uint32_t choice,
-		      const struct frag_text_style *paper, FILE *f)
+		      const struct frag_text_style *to)
 {
 	const struct frag_reach *reach = &x->reaches[choice];
 	char head[FRAG_FIT_NAME_ROOM], text[WORDS_ROOM];
@@ -286,90 +265,81 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 	frag_format_printable(head, sizeof(head), "  %s: ", frag_choice_label(&x->choices[choice]));
 	for (uint32_t i = 0; i < reach->count && reach->largest != FRAG_NO_NUMBER; i++) {
 		const struct frag_reach_part *part = &reach->map[i];
+		struct frag_words w = FRAG_WORDS(text);
 
 		if (part->survives || part->from > reach->largest || ++holes > PARTS_MAX)
 			continue;
-		if (part->from == part->to)
-			snprintf(text, sizeof(text), "%" PRIu32 " does not fit, though larger ones"
-				 " do", part->from);
-		else
-			snprintf(text, sizeof(text), "%" PRIu32 " to %" PRIu32 " do not fit, though"
-				 " larger ones do", part->from, part->to);
-		frag_put_wrapped(paper->columns, head, text, f);
+		frag_add(&w, "%" PRIu32, part->from);
+		if (part->from != part->to)
+			frag_add(&w, " to %" PRIu32, part->to);
+		frag_add(&w, " do%s not fit, though larger ones do",
+			 part->from == part->to ? "es" : "");
+		frag_put_wrapped(to, head, text);
 	}
 	if (holes > PARTS_MAX) {
 		snprintf(text, sizeof(text), "and %" PRIu32 " more such ranges",
 			 holes - PARTS_MAX);
-		frag_put_wrapped(paper->columns, head, text, f);
+		frag_put_wrapped(to, head, text);
 	}
 }
 
 /* The numbers that were simulated, and the reason for the last. */
-static void print_tried(const struct frag_extrapolation *x, const struct frag_text_style *paper,
-			FILE *f)
+static void print_tried(const struct frag_extrapolation *x, const struct frag_text_style *to)
 {
 	const uint32_t last = x->tried ? frag_tried_last(x) : 0;
 	const bool to_bound = x->bound != FRAG_NO_NUMBER
 			      && (!x->tried || last + x->stride > x->bound);
 	char text[WORDS_ROOM];
-	int used;
+	struct frag_words w = FRAG_WORDS(text);
 
 	if (!x->tried)
-		used = snprintf(text, sizeof(text), "no number was simulated");
+		frag_add(&w, "no number was simulated");
 	else if (x->stride > 1)
-		used = snprintf(text, sizeof(text),
-				"%" PRIu32 " to %" PRIu32 " in steps of %" PRIu32, x->first,
-				last, x->stride);
+		frag_add(&w, "%" PRIu32 " to %" PRIu32 " in steps of %" PRIu32, x->first, last,
+			 x->stride);
 	else
-		used = snprintf(text, sizeof(text), "all from %" PRIu32 " to %" PRIu32,
-				x->first, last);
+		frag_add(&w, "all from %" PRIu32 " to %" PRIu32, x->first, last);
 	if (x->bound != FRAG_NO_NUMBER)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "; above %" PRIu32
-				 " the peak requested exceeds the device", x->bound);
+		frag_add(&w, "; above %" PRIu32 " the peak requested exceeds the device", x->bound);
 	if (x->tried && !to_bound && (!x->up_to || last + x->stride <= x->up_to))
-		snprintf(text + used, sizeof(text) - (size_t)used, "; larger ones may fit: --step,"
-			 " --up-to or --runs reaches further");
-	frag_put_row(paper->columns, "tried", f, "%s", text);
+		frag_add(&w, "; larger ones may fit: --step, --up-to or --runs reaches further");
+	frag_put_row(to, "tried", "%s", text);
 }
 
-static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *paper,
-			int width, FILE *f)
+static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *to,
+			int width)
 {
-	putc('\n', f);
-	print_tried(x, paper, f);
-	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "reliable");
+	putc('\n', to->f);
+	print_tried(x, to);
+	fprintf(to->f, "%-*s  %11s  %11s\n", width, "setting", "largest", "reliable");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
-		frag_put_name(frag_choice_label(&x->choices[i]), width, 0, f);
-		print_number(x->reaches[i].largest, f);
-		print_number(is_beyond(x->recordings, x->reaches[i].safe) ? FRAG_NO_NUMBER
-			     : x->reaches[i].safe, f);
-		putc('\n', f);
+		const uint32_t safe = x->reaches[i].safe;
+
+		frag_put_name(frag_choice_label(&x->choices[i]), width, 0, to->f);
+		print_number(x->reaches[i].largest, to->f);
+		print_number(is_beyond(x->recordings, safe) ? FRAG_NO_NUMBER : safe, to->f);
+		putc('\n', to->f);
 	}
 	for (uint32_t i = 0; i < x->choice_count; i++)
-		print_map(x, i, paper, f);
+		print_map(x, i, to);
 }
 
-static int extrapolate_print(const void *what, const struct frag_text_style *paper, FILE *f,
-			     struct frag_error *err)
+static void extrapolate_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_extrapolate_answer *a = what;
 	const struct frag_extrapolation *x = a->found;
-	const int width = name_width(x, paper);
+	const int width = name_width(x, to);
 
-	(void)err;
-	extrapolate_print_verdict(x, paper, f);
+	extrapolate_print_verdict(x, to);
 	if (a->interrupted)
-		frag_put_stopped(paper->columns, a->time_up, f);
-	print_recordings(a, paper, f);
-	print_odd(x, paper, f);
+		frag_put_stopped(to, a->time_up);
+	print_recordings(a, to);
+	print_odd(x, to);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)
-		print_point(x, i, paper, width, f);
+		print_point(x, i, to, width);
 	if (x->reaches)
-		print_reach(x, paper, width, f);
-	return 0;
+		print_reach(x, to, width);
 }
-
-static const struct frag_format text_format = { .name = "text", .print = extrapolate_print };
 
 static const struct frag_column columns[] = {
 	{ "at", NULL, FRAG_CELL_COUNT },
@@ -477,48 +447,29 @@ static void fill_points(const struct frag_extrapolation *x, FILE *f)
 }
 
 /* Two tables: the points, and how far each setting reaches on the device. */
-static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
-			  struct frag_error *err)
+static void print_markdown(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_extrapolation *x = ((const struct frag_extrapolate_answer *)what)->found;
 	char largest[FRAG_NUMBER_ROOM + 20];
 	const struct frag_column reaches[] = {
-		{ NULL, "setting", FRAG_CELL_TEXT },
-		{ NULL, largest, FRAG_CELL_COUNT },
-		{ NULL, "all fit up to", FRAG_CELL_COUNT },
-		{ 0 },
+		{ NULL, "setting", FRAG_CELL_TEXT }, { NULL, largest, FRAG_CELL_COUNT },
+		{ NULL, "all fit up to", FRAG_CELL_COUNT }, { 0 },
 	};
 	struct frag_table t;
 
-	(void)paper;
-	(void)err;
 	if (x->fits.count)
-		fill_points(x, f);
+		fill_points(x, to->f);
 	if (!x->reaches)
-		return 0;
-	fputs(x->fits.count ? "\n" : "", f);
+		return;
+	fputs(x->fits.count ? "\n" : "", to->f);
 	snprintf(largest, sizeof(largest), "largest on %s", DEVICE(x->total));
-	frag_table_begin(&t, reaches, false, f);
+	frag_table_begin(&t, reaches, false, to->f);
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		frag_cell_text(&t, frag_choice_label(&x->choices[i]));
 		frag_cell(&t, x->reaches[i].largest != FRAG_NO_NUMBER, x->reaches[i].largest);
 		frag_cell(&t, x->reaches[i].safe != FRAG_NO_NUMBER, x->reaches[i].safe);
 	}
-	return 0;
 }
-
-static const struct frag_table_rows rows = { columns, fill_csv };
-
-const struct frag_format *const frag_extrapolate_formats[] = {
-	&text_format,
-	&(const struct frag_format){ .name = "csv", .rows = &rows },
-	&(const struct frag_format){ .name = "json", .format = "fragsim-extrapolate",
-				     .document = frag_extrapolate_document },
-	&(const struct frag_format){ .name = "markdown", .print = print_markdown },
-	NULL,
-};
-
-#define NONE UINT64_MAX
 
 static void put_traces(struct frag_node_ref root, const struct frag_extrapolate_answer *a)
 {
@@ -534,12 +485,9 @@ static void put_growth(struct frag_node_ref root, const struct frag_recordings *
 {
 	static const char *const names[] = { "constant", "linear", "quadratic", "other" };
 	struct frag_node_ref o = frag_json_object(root, "sizes");
-	uint64_t allocs[FRAG_UNEXPLAINED + 1] = { 0 };
 
-	for (uint32_t i = 0; i < r->size_count; i++)
-		allocs[r->sizes[i].growth] += r->sizes[i].allocs;
 	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
-		frag_json_u64(o, names[i], allocs[i]);
+		frag_json_u64(o, names[i], allocs_of(r, (enum frag_growth)i));
 }
 
 static void put_odd(struct frag_node_ref root, const struct frag_extrapolation *x)
@@ -568,11 +516,9 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 				const struct frag_fitted *one)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
-	const struct frag_attempt *free_run = &one->unlimited;
 
 	frag_fit_members(o, &x->fits, one, false);
-	frag_json_u64(o, "requested", free_run->peak_requested);
-	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
+	frag_json_rows(o, frag_unlimited_rows, one);
 	if (x->total && one->fit.runs)
 		frag_json_bool(o, "fits", one->fit.headroom != NONE);
 	else
@@ -582,51 +528,46 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 static void put_point(struct frag_node_ref list, const struct frag_extrapolation *x, uint32_t at)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL), fits;
-	uint64_t requested = 0;
 
-	for (uint32_t i = 0; i < x->fits.count; i++)
-		if (x->fits.fitted[i].source == at
-		    && x->fits.fitted[i].unlimited.peak_requested > requested)
-			requested = x->fits.fitted[i].unlimited.peak_requested;
 	frag_json_u64(o, "at", x->at[at]);
 	frag_json_u64(o, "unexplained", x->unexplained[at]);
-	frag_json_u64(o, "requested", requested);
+	frag_json_u64(o, "requested", frag_fits_requested(&x->fits, at));
 	fits = frag_json_array(o, "fits");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
 			extrapolate_put_fit(fits, x, &x->fits.fitted[i]);
 }
 
-static void extrapolate_put_number(struct frag_node_ref in, const char *key, uint32_t number)
+static void put_part_status(struct frag_node_ref o, const void *of)
 {
-	frag_json_u64_or_null(in, key, number != FRAG_NO_NUMBER, number);
+	const struct frag_reach_part *part = of;
+
+	frag_json_text(o, "status", frag_run_status_name(part->survives ? FRAG_RUN_OK
+							 : FRAG_RUN_OOM));
 }
 
 static void json_put_reach(struct frag_node_ref list, const struct frag_extrapolation *x,
-		      uint32_t choice)
+			   uint32_t choice)
 {
+	static const struct frag_json_row rows[] = {
+		ROW_MAX("largest", reach, largest), ROW_MAX("reliable", reach, safe), ROW_END,
+	}, tried_rows[] = {
+		ROW_MAX("bound", extrapolation, bound), ROW(extrapolation, stride), ROW_END,
+	}, part_rows[] = {
+		ROW(reach_part, from), ROW(reach_part, to), ROW_CALL(put_part_status), ROW_END,
+	};
 	const struct frag_reach *reach = &x->reaches[choice];
-	struct frag_node_ref o = frag_json_object(list, NULL), map, stretch;
+	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_document_choice(o, &x->choices[choice]);
-	extrapolate_put_number(o, "largest", reach->largest);
-	extrapolate_put_number(o, "reliable", reach->safe);
+	frag_json_rows(o, rows, reach);
 	frag_json_u64(o, "from", x->first);
-	extrapolate_put_number(o, "examined_to", x->tried ? frag_tried_last(x) : FRAG_NO_NUMBER);
-	extrapolate_put_number(o, "bound", x->bound);
-	frag_json_u64(o, "stride", x->stride);
-	map = frag_json_array(o, "map");
-	for (uint32_t i = 0; i < reach->count; i++) {
-		stretch = frag_json_object(map, NULL);
-		frag_json_u64(stretch, "from", reach->map[i].from);
-		frag_json_u64(stretch, "to", reach->map[i].to);
-		frag_json_text(stretch, "status",
-			       frag_run_status_name(reach->map[i].survives ? FRAG_RUN_OK
-							    : FRAG_RUN_OOM));
-	}
+	frag_json_u64_or_null(o, "examined_to", x->tried, x->tried ? frag_tried_last(x) : 0);
+	frag_json_rows(o, tried_rows, x);
+	FRAG_JSON_LIST(o, "map", part_rows, reach->map, reach->count);
 }
 
-void frag_extrapolate_document(struct frag_node_ref root, const void *what)
+static void extrapolate_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_extrapolate_answer *answer = what;
 	const struct frag_extrapolation *x = answer->found;
@@ -645,3 +586,15 @@ void frag_extrapolate_document(struct frag_node_ref root, const void *what)
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
 		json_put_reach(list, x, i);
 }
+
+static const struct frag_table_rows rows = { columns, fill_csv };
+
+const struct frag_format *const frag_extrapolate_formats[] = {
+	FRAG_TEXT_FORM(extrapolate_print),
+	&(const struct frag_format){ .name = "csv", .rows = &rows },
+	&(const struct frag_format){
+		.name = "json", .format = "fragsim-extrapolate", .document = extrapolate_document,
+	},
+	&(const struct frag_format){ .name = "markdown", .text = print_markdown },
+	NULL,
+};

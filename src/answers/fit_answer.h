@@ -2,7 +2,7 @@
 #ifndef ANSWERS_FIT_ANSWER_H
 #define ANSWERS_FIT_ANSWER_H
 
-#include "base/json.h"
+#include "documents/json_rows.h"
 #include "search/fit_all.h"
 
 #define FRAG_FIT_NAME_ROOM 600
@@ -16,5 +16,11 @@ void frag_document_choice(struct frag_node_ref in, const struct frag_choice *cho
 /* Members of one policy on one device, except `trace`. map: its intervals too. */
 void frag_fit_members(struct frag_node_ref in, const struct frag_fits *fits,
 		      const struct frag_fitted *one, bool map);
+
+/* Members of its run without a limit. */
+extern const struct frag_json_row frag_unlimited_rows[];
+
+/* What is requested at once of a source: at its peak, on the device where that is the highest. */
+uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
 
 #endif

@@ -30,19 +30,22 @@ static enum speaker speaker_of(const struct frag_message *m)
 
 struct advice {
 	const struct frag_message *m;
-	const struct frag_text_style *paper;
-	FILE *f;
+	const struct frag_text_style *to;
 };
 
 static void say(const struct advice *a, const char *text)
 {
-	frag_put_wrapped(a->paper->columns, "  - ", text, a->f);
+	frag_put_wrapped(a->to, "  - ", text);
 }
 
-/* A line to paste is never wrapped. */
-static void paste(const struct advice *a, const char *line)
+/* Sentences; a line to paste, which is never wrapped, begins with a tab. NULL ends them. */
+static void say_all(const struct advice *a, const char *const *lines)
 {
-	fprintf(a->f, "      %s\n", line);
+	for (; *lines; lines++)
+		if (**lines == '\t')
+			fprintf(a->to->f, "      %s\n", *lines + 1);
+		else
+			say(a, *lines);
 }
 
 static void less_memory(const struct advice *a)
@@ -57,36 +60,43 @@ static void less_memory(const struct advice *a)
 }
 
 /* PyTorch 2.1 has this setting, at first by the older name alone; 1.10 has another. */
-static void expandable(const struct advice *a)
-{
-	if (speaker_of(a->m) == OLD_TORCH) {
-		say(a, "1.10 to 2.0 have one setting; set this before the program starts:");
-		paste(a, "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512");
-		return;
-	}
-	say(a, "let segments grow in place; set this before the program starts:");
-	paste(a, "export PYTORCH_ALLOC_CONF=expandable_segments:True");
-	say(a, "where PyTorch is not of the latest, by the older name:");
-	paste(a, "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-}
-
-static void snapshot(const struct advice *a)
-{
-	say(a, "only a snapshot shows the tags of live memory and the blocking blocks. PyTorch 2.1"
-	    " or later, before the first allocation:");
-	paste(a, "torch.cuda.memory._record_memory_history()");
-	say(a, "where the error is caught (except torch.OutOfMemoryError):");
-	paste(a, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")");
-	say(a, "and then:");
-	paste(a, "fragsim explain snapshot.pickle");
-}
-
-static void tensorflow_dump(const struct advice *a)
-{
-	say(a, "the allocator writes a list of its chunks to the log, right before or after this"
-	    " line; give all of the log to fragsim explain --message. It is not left out with:");
-	paste(a, "export TF_CPP_MIN_LOG_LEVEL=0");
-}
+static const char *const old_expandable[] = {
+	"1.10 to 2.0 have one setting; set this before the program starts:",
+	"\texport PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512", NULL,
+}, *const expandable[] = {
+	"let segments grow in place; set this before the program starts:",
+	"\texport PYTORCH_ALLOC_CONF=expandable_segments:True",
+	"where PyTorch is not of the latest, by the older name:",
+	"\texport PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", NULL,
+}, *const snapshot[] = {
+	"only a snapshot shows the tags of live memory and the blocking blocks. PyTorch 2.1"
+	" or later, before the first allocation:",
+	"\ttorch.cuda.memory._record_memory_history()",
+	"where the error is caught (except torch.OutOfMemoryError):",
+	"\ttorch.cuda.memory._dump_snapshot(\"snapshot.pickle\")", "and then:",
+	"\tfragsim explain snapshot.pickle", NULL,
+}, *const tensorflow_dump[] = {
+	"the allocator writes a list of its chunks to the log, right before or after this"
+	" line; give all of the log to fragsim explain --message. It is not left out with:",
+	"\texport TF_CPP_MIN_LOG_LEVEL=0", NULL,
+}, *const processes[] = {
+	"list the processes, and end those that are not required (a notebook, a process"
+	" of an earlier run):",
+	"\tnvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+	"each process has a CUDA context of about 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and"
+	" CUDA graphs use memory outside the allocator.", NULL,
+}, *const bfc_pieces[] = {
+	"TensorFlow: let the driver place blocks; set this before it starts:",
+	"\texport TF_GPU_ALLOCATOR=cuda_malloc_async",
+	"JAX: let it have more of the device than the usual three quarters:",
+	"\texport XLA_PYTHON_CLIENT_MEM_FRACTION=.95", NULL,
+}, *const mps_limit[] = {
+	"without its limit PyTorch takes more, at the system's risk:",
+	"\texport PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0", NULL,
+}, *const bfc_limit[] = {
+	"the limit is the allocator's; JAX takes three quarters of the device by default:",
+	"\texport XLA_PYTHON_CLIENT_MEM_FRACTION=.95", NULL,
+};
 
 /* How to learn more than a message tells: the commands, one a line; NULL: none. */
 static const char *const *recording_of(const struct frag_message *m)
@@ -142,15 +152,15 @@ static void look_closer(const struct advice *a)
 	const char *const *line = recording_of(a->m);
 
 	if (speaker_of(a->m) == TORCH) {
-		snapshot(a);
+		say_all(a, snapshot);
 		return;
 	}
 	if (speaker_of(a->m) == BFC && !a->m->total.there)
-		tensorflow_dump(a);
+		say_all(a, tensorflow_dump);
 	if (line)
 		say(a, "record what the program allocates:");
 	for (; line && *line; line++)
-		paste(a, *line);
+		fprintf(a->to->f, "      %s\n", *line);
 }
 
 static void over_device(const struct advice *a)
@@ -168,15 +178,14 @@ static void over_device(const struct advice *a)
 /* A limit that the program has set itself, and that the request may exceed, as far as digits go. */
 static bool own_limit(const struct advice *a)
 {
-	const struct frag_message_value *allowed = &a->m->said[FRAG_SAID_ALLOWED];
 	char text[256];
 
 	if (!frag_message_is_over_limit(a->m))
 		return false;
 	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
-		 " raise that where it calls", SIZE(allowed->bytes));
-	say(a, text);
-	paste(a, "torch.cuda.set_per_process_memory_fraction(1.0)");
+		 " raise that where it calls", SIZE(a->m->said[FRAG_SAID_ALLOWED].bytes));
+	say_all(a, (const char *const[]){
+		text, "\ttorch.cuda.set_per_process_memory_fraction(1.0)", NULL });
 	return true;
 }
 
@@ -194,13 +203,9 @@ static void outside(const struct advice *a)
 	if (speaker_of(a->m) == MPS) {
 		say(a, "other users of the GPU in this program hold it: Metal, another framework.");
 		less_memory(a);
-		return;
+	} else {
+		say_all(a, processes);
 	}
-	say(a, "list the processes, and end those that are not required (a notebook, a process"
-	    " of an earlier run):");
-	paste(a, "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv");
-	say(a, "each process has a CUDA context of about 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and"
-	    " CUDA graphs use memory outside the allocator.");
 }
 
 /* The setting that lets pieces join, where the allocator has one. */
@@ -208,14 +213,13 @@ static void fragmentation(const struct advice *a)
 {
 	switch (speaker_of(a->m)) {
 	case TORCH:
+		say_all(a, expandable);
+		break;
 	case OLD_TORCH:
-		expandable(a);
+		say_all(a, old_expandable);
 		break;
 	case BFC:
-		say(a, "TensorFlow: let the driver place blocks; set this before it starts:");
-		paste(a, "export TF_GPU_ALLOCATOR=cuda_malloc_async");
-		say(a, "JAX: let it have more of the device than the usual three quarters:");
-		paste(a, "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95");
+		say_all(a, bfc_pieces);
 		break;
 	case RMM:
 		say(a, "give the pool its largest size from the start: segments that were reserved"
@@ -233,22 +237,17 @@ static void fragmentation(const struct advice *a)
 static void capacity(const struct advice *a)
 {
 	less_memory(a);
-	if (speaker_of(a->m) == MPS) {
-		say(a, "without its limit PyTorch takes more, at the system's risk:");
-		paste(a, "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0");
-	} else if (speaker_of(a->m) == BFC && a->m->total.there) {
-		say(a, "the limit is the allocator's; JAX takes three quarters of the device by"
-		    " default:");
-		paste(a, "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95");
-	}
+	if (speaker_of(a->m) == MPS)
+		say_all(a, mps_limit);
+	else if (speaker_of(a->m) == BFC && a->m->total.there)
+		say_all(a, bfc_limit);
 	look_closer(a);
 }
 
 /* Least is said where nothing helps. */
-static void frag_print_message_advice(const struct frag_message *m,
-				      const struct frag_text_style *paper, FILE *f)
+static void print_advice(const struct frag_message *m, const struct frag_text_style *to)
 {
-	const struct advice a = { .m = m, .paper = paper, .f = f };
+	const struct advice a = { .m = m, .to = to };
 
 	if (m->verdict != FRAG_SHORT_OVER_DEVICE && own_limit(&a)
 	    && m->verdict == FRAG_SHORT_REFUSED)
@@ -299,20 +298,17 @@ static const char *cause_text(const struct frag_message *m)
 /* "0-3, 5" */
 static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 {
-	size_t used = 0;
+	struct frag_words w = { .text = buf, .size = GPUS_ROOM };
 
 	buf[0] = '\0';
 	for (int i = 0; i < FRAG_MESSAGE_GPUS; i++) {
-		int last = i;
+		const int first = i;
 
 		if (!(gpus >> i & 1))
 			continue;
-		while (last + 1 < FRAG_MESSAGE_GPUS && gpus >> (last + 1) & 1)
-			last++;
-		used += (size_t)snprintf(buf + used, GPUS_ROOM - used, "%s%d", used ? ", " : "", i);
-		if (last > i)
-			used += (size_t)snprintf(buf + used, GPUS_ROOM - used, "-%d", last);
-		i = last;
+		while (i + 1 < FRAG_MESSAGE_GPUS && gpus >> (i + 1) & 1)
+			i++;
+		frag_add_item(&w, ", ", i > first ? "%d-%d" : "%d", first, i);
 	}
 	return buf;
 }
@@ -376,78 +372,62 @@ static void print_figures(const struct frag_message *m, FILE *f)
 }
 
 /* The numbers behind the verdict. */
-static void sentence(const struct frag_message *m, char *buf, size_t size)
+static void sentence(const struct frag_message *m, struct frag_words *w)
 {
 	const uint64_t asked = m->said[FRAG_SAID_ASKED].bytes;
 	const uint64_t room = m->free.bytes + m->unallocated.bytes;
 	const uint64_t apart = asked > room ? asked - room : room - asked;
-	char a[FRAG_NUMBER_ROOM], free[FRAG_NUMBER_ROOM];
-	int used;
+	const char *free = SIZE(m->free.bytes), *all = SIZE(room);
 
-	frag_size_text(a, asked);
-	frag_size_text(free, room);
+	frag_add(w, "%s requested", SIZE(asked));
 	switch (m->verdict) {
 	case FRAG_SHORT_OVER_DEVICE:
-		snprintf(buf, size, "%s requested, %s in total", a, SIZE(m->total.bytes));
+		frag_add(w, ", %s in total", SIZE(m->total.bytes));
 		break;
 	case FRAG_SHORT_REFUSED:
-		snprintf(buf, size, "%s requested, %s free on the device (%s more)", a,
-			 frag_size_text(free, m->free.bytes), SIZE(m->free.bytes - asked));
+		frag_add(w, ", %s free on the device (%s more)", free, SIZE(m->free.bytes - asked));
 		break;
 	case FRAG_SHORT_OUTSIDE:
-		used = frag_snprintf(buf, size, "%s requested, %s free in total", a, free);
+		frag_add(w, ", %s free in total", all);
 		if (asked > room)
-			used += snprintf(buf + used, size - (size_t)used, " (%s short)",
-					 SIZE(apart));
-		snprintf(buf + used, size - (size_t)used, ", %s outside the allocator",
-			 SIZE(m->outside.bytes));
+			frag_add(w, " (%s short)", SIZE(apart));
+		frag_add(w, ", %s outside the allocator", SIZE(m->outside.bytes));
 		break;
 	case FRAG_SHORT_CAPACITY:
 		if (!m->free.there || !m->unallocated.there)
-			snprintf(buf, size, "%s requested, more than the allocated bytes leave", a);
+			frag_add(w, ", more than the allocated bytes leave");
 		else
-			snprintf(buf, size, "%s requested, %s free in total (%s short)", a, free,
-				 SIZE(apart));
+			frag_add(w, ", %s free in total (%s short)", all, SIZE(apart));
 		break;
 	case FRAG_SHORT_TIGHT:
 	case FRAG_SHORT_FRAGMENTATION:
-		frag_snprintf(buf, size, "%s requested, %s free in total, %s (%.1f%%) would remain",
-			      a, free, SIZE(apart),
-			      100 * (double)apart / (double)m->total.bytes);
+		frag_add(w, ", %s free in total, %s (%.1f%%) would remain", all, SIZE(apart),
+			 100 * (double)apart / (double)m->total.bytes);
 		break;
 	case FRAG_SHORT_UNKNOWN:
 		if (m->free.there)
-			snprintf(buf, size, "%s requested, %s free on the device; the message does"
-				 " not contain the bytes that are reserved but unallocated", a,
-				 frag_size_text(free, m->free.bytes));
+			frag_add(w, ", %s free on the device; the message does not contain the"
+				 " bytes that are reserved but unallocated", free);
 		else
-			snprintf(buf, size, "%s requested; the message does not contain the free"
-				 " bytes", a);
+			frag_add(w, "; the message does not contain the free bytes");
 		break;
 	}
 }
 
 /* Other possible verdicts, where the sizes allow several. */
-static void print_possible(const struct frag_message *m, const struct frag_text_style *paper,
-			   FILE *f)
+static void print_possible(const struct frag_message *m, const struct frag_text_style *to)
 {
 	char text[SENTENCE_ROOM];
-	size_t used = 0;
+	struct frag_words w = FRAG_WORDS(text);
 
-	text[0] = '\0';
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible >> i & 1 && (int)m->verdict != i)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-						 used ? "; or: " : "", verdict_text((enum frag_oom_verdict)i));
-	if (m->precision && used)
-		fprintf(f, "  %-12s each value is off by %s at most, so this is possible, too:\n",
-			"rounding", SIZE(m->precision));
-	else if (m->precision)
-		fprintf(f, "  %-12s each value is off by %s at most: the verdict stays\n",
-			"rounding", SIZE(m->precision));
-	if (used)
-		frag_put_wrapped(paper->columns, m->precision ? "               "
-				 : "  possible     ", text, f);
+			frag_add_item(&w, "; or: ", "%s", verdict_text((enum frag_oom_verdict)i));
+	if (m->precision)
+		fprintf(to->f, "  %-12s each value is off by %s at most%s\n", "rounding",
+			SIZE(m->precision), w.used ? ", so this is possible, too:"
+						   : ": the verdict stays");
+	frag_put_wrapped(to, m->precision ? "               " : "  possible     ", text);
 }
 
 static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
@@ -502,102 +482,98 @@ static const char *step_of(const struct frag_message *m)
 	       " precision";
 }
 
-static void print_device_row(const struct frag_message *m, const struct frag_text_style *paper,
-			     FILE *f)
+static void print_device_row(const struct frag_message *m, const struct frag_text_style *to)
 {
-	char free[64] = "", outside[96] = "";
+	char text[200];
+	struct frag_words w = FRAG_WORDS(text);
 
 	if (!m->total.there)
 		return;
+	frag_add(&w, "%s total", SIZE(m->total.bytes));
 	if (m->free.there)
-		snprintf(free, sizeof(free), ", %s free", SIZE(m->free.bytes));
+		frag_add(&w, ", %s free", SIZE(m->free.bytes));
 	if (m->outside.there)
-		snprintf(outside, sizeof(outside), ", %s outside the allocator (context, other"
-			 " processes)", SIZE(m->outside.bytes));
-	frag_put_row(paper->columns, "device", f, "%s total%s%s", SIZE(m->total.bytes), free,
-		     outside);
+		frag_add(&w, ", %s outside the allocator (context, other processes)",
+			 SIZE(m->outside.bytes));
+	frag_put_row(to, "device", "%s", text);
 }
 
 /* Line 2 is the setting, never wrapped; each other line has one pair of numbers. */
-static void print_block(const struct frag_message_group *group, const struct frag_text_style *paper,
-			FILE *f)
+static void print_block(const struct frag_message_group *group, const struct frag_text_style *to)
 {
 	const struct frag_message *m = &group->first;
 	const char *setting = setting_of(m);
 	const char *const *recording = recording_of(m);
-	char gpus[GPUS_ROOM], where[GPUS_ROOM + 64] = "", times[64] = "";
+	char gpus[GPUS_ROOM], end[GPUS_ROOM + 128];
+	struct frag_words w = FRAG_WORDS(end);
 
 	if (setting)
-		fprintf(f, "  %-10s%s%s%s (not simulated)\n", "set",
-			frag_color_code(paper->colour, INK_BOLD), setting,
-			frag_color_code(paper->colour, INK_PLAIN));
+		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD),
+			setting, frag_ink(to, INK_PLAIN));
 	else
-		frag_put_row(paper->columns, "next", f, "%s", step_of(m));
-	print_device_row(m, paper, f);
+		frag_put_row(to, "next", "%s", step_of(m));
+	print_device_row(m, to);
 	if (m->allocated.there)
-		frag_put_row(paper->columns, "allocator", f, "%s allocated%s%s%s",
-			     SIZE(m->allocated.bytes), m->unallocated.there ? ", " : "",
+		frag_put_row(to, "allocator", "%s allocated%s%s%s", SIZE(m->allocated.bytes),
+			     m->unallocated.there ? ", " : "",
 			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",
 			     m->unallocated.there ? " reserved but unallocated" : "");
 	if (setting)
-		frag_put_row(paper->columns, "or", f, "%s", step_of(m));
+		frag_put_row(to, "or", "%s", step_of(m));
 	if (m->total.there && m->allocated.bytes > m->total.bytes)
-		frag_put_row(paper->columns, "paging", f, "more is allocated than the device has:"
-			     " its driver pages to the host (Windows, \"sysmem fallback\"), slowly");
+		frag_put_row(to, "paging", "more is allocated than the device has: its driver pages"
+			     " to the host (Windows, \"sysmem fallback\"), slowly");
 	for (const char *label = "record"; recording && *recording; recording++, label = "")
-		fprintf(f, "  %-10s%s\n", label, *recording);
+		fprintf(to->f, "  %-10s%s\n", label, *recording);
 	if (group->gpus)
-		snprintf(where, sizeof(where), ", GPU %s", gpus_text(group->gpus, gpus));
+		frag_add(&w, ", GPU %s", gpus_text(group->gpus, gpus));
 	if (group->count > 1)
-		snprintf(times, sizeof(times), ", %" PRIu64 " times", group->count);
-	frag_put_row(paper->columns, "message", f, "line %" PRIu64 ", %s%s%s", m->line,
-		     frag_wording_text(m->wording), where, times);
+		frag_add(&w, ", %" PRIu64 " times", group->count);
+	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
+		     frag_wording_text(m->wording), end);
 }
 
 /* above: the line of the message whose advice is this one's, too; 0: there is none. */
-static void print_group(const struct frag_message_group *group, const struct frag_text_style *paper,
-			uint64_t above, bool verbose, FILE *f)
+static void print_group(const struct frag_message_group *group, const struct frag_text_style *to,
+			uint64_t above, bool verbose)
 {
 	const struct frag_message *m = &group->first;
-	char text[SENTENCE_ROOM + 128], buf[SENTENCE_ROOM];
+	char text[SENTENCE_ROOM + 128];
+	struct frag_words w = FRAG_WORDS(text);
 
-	sentence(m, buf, sizeof(buf));
-	snprintf(text, sizeof(text), "%s%s%s: %s",
-		 frag_color_code(paper->colour, verdict_ink(m->verdict)), cause_text(m),
-		 frag_color_code(paper->colour, INK_PLAIN), buf);
-	frag_put_wrapped(paper->columns, "", text, f);
-	print_block(group, paper, f);
+	frag_add(&w, "%s%s%s: ", frag_ink(to, verdict_ink(m->verdict)), cause_text(m),
+		 frag_ink(to, INK_PLAIN));
+	sentence(m, &w);
+	frag_put_wrapped(to, "", text);
+	print_block(group, to);
 	if (!verbose)
 		return;
-	putc('\n', f);
-	print_figures(m, f);
-	print_possible(m, paper, f);
+	putc('\n', to->f);
+	print_figures(m, to->f);
+	print_possible(m, to);
 	if (above)
-		fprintf(f, "  - what to do: as of line %" PRIu64 "\n", above);
+		fprintf(to->f, "  - what to do: as of line %" PRIu64 "\n", above);
 	else
-		frag_print_message_advice(m, paper, f);
-}
-
-static void message_text_print_row(const struct frag_message_group *group, FILE *f)
-{
-	const struct frag_message *m = &group->first;
-	char free[FRAG_NUMBER_ROOM], gpus[GPUS_ROOM];
-
-	fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
-		SIZE(m->said[FRAG_SAID_ASKED].bytes),
-		m->free.there ? frag_size_text(free, m->free.bytes) : "-",
-		frag_oom_cause_name(frag_message_cause(m)),
-		group->gpus ? gpus_text(group->gpus, gpus) : "-");
+		print_advice(m, to);
 }
 
 static void message_text_print_table(const struct frag_message_groups *groups, FILE *f)
 {
 	const uint32_t rows = groups->count < ROWS_MAX ? groups->count : ROWS_MAX;
+	char gpus[GPUS_ROOM];
 
 	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "requested", "free", "verdict",
 		"GPU");
-	for (uint32_t i = 0; i < rows; i++)
-		message_text_print_row(&groups->groups[i], f);
+	for (const struct frag_message_group *group = groups->groups;
+	     group < groups->groups + rows; group++) {
+		const struct frag_message *m = &group->first;
+
+		fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
+			SIZE(m->said[FRAG_SAID_ASKED].bytes),
+			m->free.there ? SIZE(m->free.bytes) : "-",
+			frag_oom_cause_name(frag_message_cause(m)),
+			group->gpus ? gpus_text(group->gpus, gpus) : "-");
+	}
 	if (groups->count > rows)
 		fprintf(f, "  and %" PRIu32 " others\n", groups->count - rows);
 	if (groups->others)
@@ -607,9 +583,11 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 
 /* All of a few; of more a table, and the first of each verdict. */
 void frag_report_messages(const struct frag_message_groups *groups,
-			  const struct frag_text_style *paper, bool verbose, FILE *f)
+			  const struct frag_text_style *style, bool verbose, FILE *f)
 {
-	const bool all = groups->count <= WHOLE_MAX;
+	const struct frag_text_style to = {
+		.f = f, .colour = style->colour, .columns = style->columns,
+	};
 	uint64_t shown[FRAG_CAUSE_UNKNOWN + 1][2] = { { 0 } };     /* lines; 0: none yet */
 
 	if (groups->messages > 1)
@@ -621,11 +599,11 @@ void frag_report_messages(const struct frag_message_groups *groups,
 		const struct frag_message *m = &groups->groups[i].first;
 		uint64_t *above = &shown[frag_message_cause(m)][m->verdict == FRAG_SHORT_TIGHT];
 
-		if (!all && *above)
+		if (groups->count > WHOLE_MAX && *above)
 			continue;
 		if (groups->messages > 1)
 			putc('\n', f);
-		print_group(&groups->groups[i], paper, *above, verbose, f);
+		print_group(&groups->groups[i], &to, *above, verbose);
 		if (!*above)
 			*above = m->line;
 	}

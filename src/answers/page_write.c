@@ -206,7 +206,7 @@ static double badness(const struct frag_report *r)
 }
 
 /* The command that simulates the suggestion; its path is quoted for a shell. */
-static void print_proof(const struct frag_report *r, FILE *f)
+static void print_proof(const struct frag_report *r)
 {
 	const struct frag_result *run = r->runs[0].result;
 	char conf[FRAG_CONF_ROOM], device[4 * FRAG_NUMBER_ROOM] = "";
@@ -218,7 +218,7 @@ static void print_proof(const struct frag_report *r, FILE *f)
 	if (run->total)
 		snprintf(device, sizeof(device), " --device-bytes %" PRIu64 " --context-bytes %"
 			 PRIu64 " --other-bytes %" PRIu64, run->total, run->context, run->other);
-	frag_print_row(r, "proof", f, "fragsim run --alloc-conf '%s'%s '%s'", conf, device,
+	frag_put_row(&r->to, "proof", "fragsim run --alloc-conf '%s'%s '%s'", conf, device,
 		       r->trace->path);
 }
 
@@ -226,13 +226,12 @@ static void page_write_print_verdict(const struct frag_report *report, FILE *f)
 {
 	struct frag_report r = *report;
 
-	r.colour = false;
-	r.columns = 0;
-	frag_print_verdict(&r, f);
-	print_proof(&r, f);
+	r.to = (struct frag_text_style){ .f = f };
+	frag_print_verdict(&r);
+	print_proof(&r);
 	if (r.run_count > 1)
 		fputc('\n', f);
-	frag_print_settings(&r, f);
+	frag_print_settings(&r);
 }
 
 static void print_panels(const struct frag_page_trace *t, FILE *f)

@@ -13,224 +13,18 @@
 #include "answers/text_style.h"
 #include "answers/table.h"
 
-#define FRAG_PLAN_NAME_ROOM 600
-struct frag_plan_row_text {
-	char name[FRAG_PLAN_NAME_ROOM];
+struct plan_row {
+	char name[FRAG_FIT_NAME_ROOM];
 	uint32_t device;
 	uint64_t peak, smallest;
 	double above_peak_pct, above_smallest_pct;      /* the plan's */
 };
-static uint32_t frag_plan_row_count(const struct frag_plan_answer *a);
-static void frag_plan_row_look(const struct frag_plan_answer *a, uint32_t i,
-			struct frag_plan_row_text *row);
 
 #define NAME_MIN 8
 #define FIGURES 60              /* columns after the name */
 #define NONE UINT64_MAX
 
-/* Line 1: of all spaces together the bytes, and the proof of their distance from the best. */
-static void plan_print_verdict(const struct frag_plan_answer *a,
-			       const struct frag_text_style *paper, FILE *f)
-{
-	const struct frag_plan *plan = a->plan;
-	const struct frag_plan_needs needs = frag_plan_needs(plan);
-	char text[FRAG_PRINTABLE_ROOM + 200], path[FRAG_PRINTABLE_ROOM], gap[80] = "", checked[80] = "";
-	uint64_t lower = 0;
-
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		lower += plan->spaces[i].lower;
-	if (needs.height > lower)
-		frag_snprintf(gap, sizeof(gap), ", at most %.4f %% above the lowest",
-			      frag_plan_gap_pct(lower, needs.height));
-	if (a->checked)
-		snprintf(checked, sizeof(checked), " in the checked plan");
-	frag_snprintf(text, sizeof(text), "%s: %s for %" PRIu32 " buffer%s of %s%s%s",
-		      needs.height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(needs.height),
-		      plan->count, frag_s(plan->count),
-		      frag_printable(path, frag_input_name(a->trace->path)), checked, gap);
-	frag_put_first_line(paper, needs.height == lower ? INK_GREEN : INK_BOLD, "", text, f);
-}
-
-/* Rows about the whole plan: its verdict, its period or marks, the check, and the rounding. */
-static void plan_print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper,
-			    FILE *f)
-{
-	const struct frag_plan *plan = a->plan;
-	char path[FRAG_PRINTABLE_ROOM], from[FRAG_PRINTABLE_ROOM], to[FRAG_PRINTABLE_ROOM];
-
-	plan_print_verdict(a, paper, f);
-	if (plan->periods)
-		frag_put_row(paper->columns, "slots", f,
-			     "%" PRIu64 " period%s that begin at the mark"
-			     " %s and end at %s, in steps %" PRIu64 " to %" PRIu64 "; a step below"
-			     " is a request of theirs",
-			     plan->periods, frag_s(plan->periods),
-			     frag_printable(from, a->marks.from), frag_printable(to, a->marks.to),
-			     plan->from, plan->to);
-	else if (a->marks.from)
-		frag_put_row(paper->columns, "between", f, "the marks %s and %s, steps %" PRIu64
-			     " to %" PRIu64, frag_printable(from, a->marks.from),
-			     frag_printable(to, a->marks.to), plan->from, plan->to);
-	if (a->checked)
-		frag_put_row(paper->columns, "checked", f,
-			     "%s: every buffer of the trace, no other buffer, and no two overlap",
-			     frag_printable(path, frag_input_name(a->checked)));
-	if (plan->align > 1)
-		frag_put_row(paper->columns, "sizes", f, "rounded up to %s", SIZE(plan->align));
-	if (plan->fixed || plan->aligned)
-		frag_put_row(paper->columns, "given", f, "%" PRIu32 " fixed offset%s, %" PRIu32
-			     " alignment%s", plan->fixed, frag_s(plan->fixed), plan->aligned,
-			     frag_s(plan->aligned));
-}
-
-/* "proved optimal", "best found, at most 0.0011 %, 122.50 KiB, above the bound" */
-static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper,
-			 FILE *f)
-{
-	const bool optimal = s->height == s->lower;
-	char pct[FRAG_NUMBER_ROOM];
-
-	frag_put_row(paper->columns, "bound", f,
-		     "%" PRIu64 " bytes, %s: the peak, at step %" PRIu64 "; no placement is lower",
-		     s->bound, SIZE(s->bound), s->peak_step);
-	if (s->lower > s->bound)
-		frag_put_row(paper->columns, "proven", f,
-			     "%" PRIu64 " bytes, %s: the search or a fixed offset refutes lower placements",
-			     s->lower, SIZE(s->lower));
-	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->lower, s->height));
-	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
-	if (optimal)
-		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: proved optimal",
-			     s->height, SIZE(s->height));
-	else
-		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: best found, at most %s %%, %s,"
-			     " above the bound", s->height, SIZE(s->height), pct,
-			     SIZE(s->height - s->lower));
-	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
-}
-
-static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *paper,
-			FILE *f)
-{
-	for (uint32_t i = 0; i < s->try_count; i++) {
-		const struct frag_plan_try *t = &s->tries[i];
-	char pct[FRAG_NUMBER_ROOM];
-
-		frag_snprintf(pct, sizeof(pct), "%.4f",
-			      t->height == NONE ? 0 : frag_plan_gap_pct(s->bound, t->height));
-		frag_put_row(paper->columns, i ? "" : "orders", f, "%s, first fit: %s%s%s", t->order,
-			     t->height == NONE ? "given up" : pct,
-			     t->height == NONE ? "" : " %",
-			     t->height == s->bound ? ", the bound" : "");
-	}
-	if (s->search.heights)
-		frag_put_row(paper->columns, "search", f,
-			     "%" PRIu32 " height%s tried, %" PRIu32 " proven impossible; %" PRIu64
-			     " placements of a buffer",
-			     s->search.heights, frag_s(s->search.heights), s->search.proofs,
-			     s->search.nodes);
-	if (s->try_count)
-		frag_put_row(paper->columns, "found by", f, "%s", s->found_by);
-}
-
-static void print_space(const struct frag_plan_answer *a, const struct frag_space_plan *s,
-			const struct frag_text_style *paper, FILE *f)
-{
-	if (a->plan->space_count > 1)
-		fprintf(f, "device %" PRIu32 ", pool %s: %" PRIu32 " buffer%s\n", s->device,
-			s->pool_name, s->count, frag_s(s->count));
-	print_height(s, paper, f);
-	print_tries(s, paper, f);
-}
-
-static void plan_print_capacity(const struct frag_plan_answer *a,
-				const struct frag_text_style *paper, FILE *f)
-{
-	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
-	char size[FRAG_NUMBER_ROOM];
-
-	if (a->capacity == NONE)
-		return;
-	frag_device_text(size, a->capacity);
-	if (needs.height <= a->capacity)
-		frag_put_row(paper->columns, "capacity", f, "%s suffices", size);
-	else if (needs.bound > a->capacity)
-		frag_put_row(paper->columns, "capacity", f, "%s does not suffice: the bound is"
-			     " above it", size);
-	else
-		frag_put_row(paper->columns, "capacity", f, "%s: no plan of that height was found",
-			     size);
-}
-
-static void print_cell(uint64_t bytes, bool exact, double above, bool is_plan, FILE *f)
-{
-	fprintf(f, exact ? "  %12s" : "  %13s", bytes == NONE ? "-" : exact ? CAPACITY(bytes)
-									   : SIZE(bytes));
-	/* the plan is not above itself; the last column ends its line */
-	if (is_plan)
-		fputs(exact ? "" : "             ", f);
-	else if (bytes == NONE)
-		fprintf(f, "  %11s", "-");
-	else
-		frag_fprintf(f, "  %+9.2f %%", above);
-}
-
-/* The peak of each without a limit, and its smallest device. */
-static void plan_print_table(const struct frag_plan_answer *a, const struct frag_text_style *paper,
-			     FILE *f)
-{
-	const uint32_t count = frag_plan_row_count(a);
-	struct frag_plan_row_text row;
-	size_t longest = 0;
-	int width;
-
-	for (uint32_t i = 0; i < count; i++) {
-		frag_plan_row_look(a, i, &row);
-		if (strlen(row.name) > longest)
-			longest = strlen(row.name);
-	}
-	width = frag_name_column(longest, NAME_MIN, FIGURES, paper->columns);
-	fprintf(f, "\n%-*s  %13s  %11s  %12s  %11s\n", width, "setting", "peak reserved",
-		"above plan", "smallest", "above plan");
-	for (uint32_t i = 0; i < count; i++) {
-		frag_plan_row_look(a, i, &row);
-		frag_put_name(row.name, width, 0, f);
-		print_cell(row.peak, false, row.above_peak_pct, i < a->trace->device_count, f);
-		print_cell(row.smallest, true, row.above_smallest_pct, i < a->trace->device_count,
-			   f);
-		putc('\n', f);
-	}
-}
-
-/* The text: the plan, its address spaces, the devices, and the policies for comparison. */
-static int plan_print(const void *what, const struct frag_text_style *paper, FILE *f,
-		      struct frag_error *err)
-{
-	const struct frag_plan_answer *a = what;
-
-	(void)err;
-	plan_print_head(a, paper, f);
-	for (uint32_t i = 0; i < a->plan->space_count; i++)
-		print_space(a, &a->plan->spaces[i], paper, f);
-	plan_print_capacity(a, paper, f);
-	if (!a->plan->complete)
-		frag_put_row(paper->columns, "stopped", f,
-			     "gave up %s: a longer search may find a lower plan",
-			     strcmp(a->ended_by, "budget") == 0 ? "after all work of --time"
-			     : strcmp(a->ended_by, "time") == 0
-				     ? "by the clock (--time), so another run may differ"
-				     : "after an interruption");
-	if (a->timed)
-		frag_put_row(paper->columns, "stopped", f,
-			     "the policies early, as the time was up (--time): - is not known");
-	if (a->fits)
-		plan_print_table(a, paper, f);
-	return 0;
-}
-
-static const struct frag_format text_format = { .name = "text", .print = plan_print };
-
-static uint32_t frag_plan_row_count(const struct frag_plan_answer *a)
+static uint32_t plan_row_count(const struct frag_plan_answer *a)
 {
 	return a->trace->device_count + (a->fits ? a->fits->count : 0);
 }
@@ -252,26 +46,190 @@ static double above(uint64_t bytes, uint64_t plan)
 	return bytes == NONE || !plan ? 0 : 100.0 * ((double)bytes / (double)plan - 1);
 }
 
-static void frag_plan_row_look(const struct frag_plan_answer *a, uint32_t i,
-			struct frag_plan_row_text *row)
+static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct plan_row *row)
 {
 	const uint32_t devices = a->trace->device_count;
+	const struct frag_fitted *one;
 
-	*row = (struct frag_plan_row_text){ .device = i };
+	*row = (struct plan_row){ .device = i };
 	if (i < devices) {
 		snprintf(row->name, sizeof(row->name), devices > 1 ? "plan @%" PRIu32 : "plan", i);
 		row->peak = peak_of(a, i);
 		row->smallest = smallest_of(a, i);
 		return;
 	}
-	const struct frag_fitted *one = &a->fits->fitted[i - devices];
-
+	one = &a->fits->fitted[i - devices];
 	frag_fit_name(a->fits, one, row->name);
 	row->device = one->device;
 	row->peak = one->unlimited.survives ? one->unlimited.peak_reserved : NONE;
 	row->smallest = one->fit.smallest;
 	row->above_peak_pct = above(row->peak, peak_of(a, row->device));
 	row->above_smallest_pct = above(row->smallest, smallest_of(a, row->device));
+}
+
+/* Line 1: of all spaces together the bytes, and the proof of their distance from the best. */
+static void plan_print_verdict(const struct frag_plan_answer *a, const struct frag_text_style *to)
+{
+	const struct frag_plan *plan = a->plan;
+	const uint64_t height = frag_plan_needs(plan).height;
+	char gap[80] = "";
+	uint64_t lower = 0;
+
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		lower += plan->spaces[i].lower;
+	if (height > lower)
+		frag_snprintf(gap, sizeof(gap), ", at most %.4f %% above the lowest",
+			      frag_plan_gap_pct(lower, height));
+	frag_put_first_line(to, height == lower ? INK_GREEN : INK_BOLD, "",
+			    "%s: %s for %" PRIu32 " buffer%s of %s%s%s",
+			    height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(height), plan->count,
+			    frag_s(plan->count), SHOWN(frag_input_name(a->trace->path)),
+			    a->checked ? " in the checked plan" : "", gap);
+}
+
+/* Rows about the whole plan: its verdict, its period or marks, the check, and the rounding. */
+static void plan_print_head(const struct frag_plan_answer *a, const struct frag_text_style *to)
+{
+	const struct frag_plan *plan = a->plan;
+
+	plan_print_verdict(a, to);
+	if (plan->periods)
+		frag_put_row(to, "slots", "%" PRIu64 " period%s that begin at the mark %s and end at"
+			     " %s, in steps %" PRIu64 " to %" PRIu64 "; a step below is a request of"
+			     " theirs", plan->periods, frag_s(plan->periods), SHOWN(a->marks.from),
+			     SHOWN(a->marks.to), plan->from, plan->to);
+	else if (a->marks.from)
+		frag_put_row(to, "between", "the marks %s and %s, steps %" PRIu64 " to %" PRIu64,
+			     SHOWN(a->marks.from), SHOWN(a->marks.to), plan->from, plan->to);
+	if (a->checked)
+		frag_put_row(to, "checked", "%s: every buffer of the trace, no other buffer, and no"
+			     " two overlap", SHOWN(frag_input_name(a->checked)));
+	if (plan->align > 1)
+		frag_put_row(to, "sizes", "rounded up to %s", SIZE(plan->align));
+	if (plan->fixed || plan->aligned)
+		frag_put_row(to, "given", "%" PRIu32 " fixed offset%s, %" PRIu32 " alignment%s",
+			     plan->fixed, frag_s(plan->fixed), plan->aligned, frag_s(plan->aligned));
+}
+
+/* "proved optimal", "best found, at most 0.0011 %, 122.50 KiB, above the bound" */
+static void print_height(const struct frag_space_plan *s, const struct frag_text_style *to)
+{
+	const bool optimal = s->height == s->lower;
+
+	frag_put_row(to, "bound", "%" PRIu64 " bytes, %s: the peak, at step %" PRIu64 "; no"
+		     " placement is lower", s->bound, SIZE(s->bound), s->peak_step);
+	if (s->lower > s->bound)
+		frag_put_row(to, "proven", "%" PRIu64 " bytes, %s: the search or a fixed offset"
+			     " refutes lower placements", s->lower, SIZE(s->lower));
+	fputs(frag_ink(to, optimal ? INK_GREEN : INK_PLAIN), to->f);
+	if (optimal)
+		frag_put_row(to, "height", "%" PRIu64 " bytes, %s: proved optimal", s->height,
+			     SIZE(s->height));
+	else
+		frag_put_row(to, "height", "%" PRIu64 " bytes, %s: best found, at most %.4f %%, %s,"
+			     " above the bound", s->height, SIZE(s->height),
+			     frag_plan_gap_pct(s->lower, s->height), SIZE(s->height - s->lower));
+	fputs(frag_ink(to, INK_PLAIN), to->f);
+}
+
+static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *to)
+{
+	char pct[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < s->try_count; i++) {
+		const struct frag_plan_try *t = &s->tries[i];
+
+		frag_snprintf(pct, sizeof(pct), "%.4f %%",
+			      t->height == NONE ? 0 : frag_plan_gap_pct(s->bound, t->height));
+		frag_put_row(to, i ? "" : "orders", "%s, first fit: %s%s", t->order,
+			     t->height == NONE ? "given up" : pct,
+			     t->height == s->bound ? ", the bound" : "");
+	}
+	if (s->search.heights)
+		frag_put_row(to, "search", "%" PRIu32 " height%s tried, %" PRIu32 " proven"
+			     " impossible; %" PRIu64 " placements of a buffer", s->search.heights,
+			     frag_s(s->search.heights), s->search.proofs, s->search.nodes);
+	if (s->try_count)
+		frag_put_row(to, "found by", "%s", s->found_by);
+}
+
+static void plan_print_capacity(const struct frag_plan_answer *a, const struct frag_text_style *to)
+{
+	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
+
+	if (a->capacity != NONE)
+		frag_put_row(to, "capacity", needs.height <= a->capacity ? "%s suffices"
+			     : needs.bound > a->capacity
+			     ? "%s does not suffice: the bound is above it"
+			     : "%s: no plan of that height was found", DEVICE(a->capacity));
+}
+
+/* Nothing, where it is the plan, which is not above itself. */
+static void print_above(uint64_t bytes, double above, bool is_plan, const char *nothing, FILE *f)
+{
+	if (is_plan)
+		fputs(nothing, f);
+	else if (bytes == NONE)
+		fprintf(f, "  %11s", "-");
+	else
+		frag_fprintf(f, "  %+9.2f %%", above);
+}
+
+/* The peak of each without a limit, and its smallest device. */
+static void plan_print_table(const struct frag_plan_answer *a, const struct frag_text_style *to)
+{
+	const uint32_t count = plan_row_count(a);
+	struct plan_row row;
+	size_t longest = 0;
+	int width;
+
+	for (uint32_t i = 0; i < count; i++) {
+		plan_row_look(a, i, &row);
+		if (strlen(row.name) > longest)
+			longest = strlen(row.name);
+	}
+	width = frag_name_column(longest, NAME_MIN, FIGURES, to->columns);
+	fprintf(to->f, "\n%-*s  %13s  %11s  %12s  %11s\n", width, "setting", "peak reserved",
+		"above plan", "smallest", "above plan");
+	for (uint32_t i = 0; i < count; i++) {
+		const bool is_plan = i < a->trace->device_count;
+
+		plan_row_look(a, i, &row);
+		frag_put_name(row.name, width, 0, to->f);
+		fprintf(to->f, "  %13s", row.peak == NONE ? "-" : SIZE(row.peak));
+		print_above(row.peak, row.above_peak_pct, is_plan, "             ", to->f);
+		fprintf(to->f, "  %12s", row.smallest == NONE ? "-" : CAPACITY(row.smallest));
+		print_above(row.smallest, row.above_smallest_pct, is_plan, "", to->f);
+		putc('\n', to->f);
+	}
+}
+
+/* The text: the plan, its address spaces, the devices, and the policies for comparison. */
+static void plan_print(const void *what, const struct frag_text_style *to)
+{
+	const struct frag_plan_answer *a = what;
+
+	plan_print_head(a, to);
+	for (const struct frag_space_plan *s = a->plan->spaces;
+	     s < a->plan->spaces + a->plan->space_count; s++) {
+		if (a->plan->space_count > 1)
+			fprintf(to->f, "device %" PRIu32 ", pool %s: %" PRIu32 " buffer%s\n",
+				s->device, s->pool_name, s->count, frag_s(s->count));
+		print_height(s, to);
+		print_tries(s, to);
+	}
+	plan_print_capacity(a, to);
+	if (!a->plan->complete)
+		frag_put_row(to, "stopped", "gave up %s: a longer search may find a lower plan",
+			     strcmp(a->ended_by, "budget") == 0 ? "after all work of --time"
+			     : strcmp(a->ended_by, "time") == 0
+			     ? "by the clock (--time), so another run may differ"
+			     : "after an interruption");
+	if (a->timed)
+		frag_put_row(to, "stopped", "the policies early, as the time was up (--time): - is"
+			     " not known");
+	if (a->fits)
+		plan_print_table(a, to);
 }
 
 static const struct frag_column columns[] = {
@@ -287,10 +245,10 @@ static const struct frag_column columns[] = {
 static void plan_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_plan_answer *a = what;
-	struct frag_plan_row_text row;
+	struct plan_row row;
 
-	for (uint32_t i = 0; i < frag_plan_row_count(a); i++) {
-		frag_plan_row_look(a, i, &row);
+	for (uint32_t i = 0; i < plan_row_count(a); i++) {
+		plan_row_look(a, i, &row);
 		frag_cell(t, true, row.device);
 		frag_cell_text(t, row.name);
 		frag_cell_bytes(t, row.peak);
@@ -299,12 +257,6 @@ static void plan_fill(struct frag_table *t, const void *what)
 		frag_cell_percent(t, row.smallest != NONE, row.above_smallest_pct);
 	}
 }
-
-static const struct frag_table_rows rows = { columns, plan_fill };
-
-const struct frag_format *const frag_plan_formats[] = {
-	&text_format, FRAG_ANSWER_FORMS("placement", frag_placement_document, &rows),
-};
 
 /* Bytes of a buffer's line except its id and pool. */
 #define LINE_ROOM 320
@@ -407,50 +359,51 @@ static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t lower, 
 	frag_json_fixed4(o, "gap_pct", frag_plan_gap_pct(lower, height));
 }
 
-/* One address space as an object: its bounds, the orders that were tried, and the search. */
-static void put_space(struct frag_node_ref list, const struct frag_space_plan *s)
+static void put_space_verdict(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(list, NULL), tries, t;
+	const struct frag_space_plan *s = of;
 
-	frag_json_u64(o, "device", s->device);
-	frag_json_raw(o, "pool", s->pool_name);
-	frag_json_u64(o, "buffers", s->count);
 	put_verdict(o, s->bound, s->lower, s->height);
-	frag_json_u64(o, "peak_step", s->peak_step);
-	frag_json_text(o, "found_by", s->found_by);
-	tries = frag_json_array(o, "orders");
-	for (uint32_t i = 0; i < s->try_count; i++) {
-		t = frag_json_object(tries, NULL);
-		frag_json_text(t, "order", s->tries[i].order);
-		frag_json_text(t, "fit", "first");
-		frag_json_u64_or_null(t, "height", s->tries[i].height != UINT64_MAX,
-				      s->tries[i].height);
-	}
-	t = frag_json_object(o, "search");
-	frag_json_u64(t, "heights", s->search.heights);
-	frag_json_u64(t, "proofs", s->search.proofs);
-	frag_json_u64(t, "placements", s->search.nodes);
 }
 
-static void put_beside(struct frag_node_ref list, const struct frag_fits *fits,
-		       const struct frag_fitted *one)
+static void put_fit(struct frag_node_ref o, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(list, NULL);
-	const bool good = one->fit.smallest != UINT64_MAX;
-
-	frag_document_choice(o, &fits->sources[0].choices[one->choice]);
-	frag_json_u64(o, "device", one->device);
-	frag_json_u64_or_null(o, "peak_reserved", one->unlimited.survives,
-			      one->unlimited.peak_reserved);
-	frag_json_u64_or_null(o, "smallest", good, one->fit.smallest);
+	(void)of;
+	frag_json_text(o, "fit", "first");
 }
+
+static const struct frag_json_row try_rows[] = {
+	ROW(plan_try, order), ROW_CALL(put_fit), ROW_MAX("height", plan_try, height), ROW_END,
+}, search_rows[] = {
+	ROW_AS("heights", space_plan, search.heights), ROW_AS("proofs", space_plan, search.proofs),
+	ROW_AS("placements", space_plan, search.nodes), ROW_END,
+}, beside_rows[] = {
+	ROW(fitted, device),
+	ROW_IF(unlimited.survives, "peak_reserved", fitted, unlimited.peak_reserved),
+	ROW_MAX("smallest", fitted, fit.smallest), ROW_END,
+};
+
+static void put_tries(struct frag_node_ref o, const void *of)
+{
+	const struct frag_space_plan *s = of;
+
+	FRAG_JSON_LIST(o, "orders", try_rows, s->tries, s->try_count);
+	frag_json_of(o, "search", search_rows, s);
+}
+
+/* One address space: its bounds, the orders that were tried, and the search. */
+static const struct frag_json_row space_rows[] = {
+	ROW(space_plan, device), ROW_JSON("pool", space_plan, pool_name),
+	ROW_AS("buffers", space_plan, count), ROW_CALL(put_space_verdict),
+	ROW(space_plan, peak_step), ROW(space_plan, found_by), ROW_CALL(put_tries), ROW_END,
+};
 
 static void put_capacity(struct frag_node_ref root, const struct frag_plan_answer *a)
 {
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
 	struct frag_node_ref o;
 
-	if (a->capacity == UINT64_MAX) {
+	if (a->capacity == NONE) {
 		frag_json_null(root, "capacity");
 		return;
 	}
@@ -465,7 +418,7 @@ static void put_capacity(struct frag_node_ref root, const struct frag_plan_answe
 }
 
 /* The members of the document except the buffers, see fragsim-plan(1). */
-void frag_placement_document(struct frag_node_ref root, const void *what)
+static void placement_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_plan_answer *a = what;
 	const struct frag_plan *plan = a->plan;
@@ -483,17 +436,23 @@ void frag_placement_document(struct frag_node_ref root, const void *what)
 	frag_json_text(root, "ended_by", a->ended_by);
 	frag_json_text(root, "checked", a->checked);
 	put_capacity(root, a);
-	list = frag_json_array(root, "spaces");
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		put_space(list, &plan->spaces[i]);
+	FRAG_JSON_LIST(root, "spaces", space_rows, plan->spaces, plan->space_count);
 	list = frag_json_array(root, "devices");
 	for (uint32_t d = 0; d < a->trace->device_count; d++) {
 		o = frag_json_object(list, NULL);
 		frag_json_u64(o, "ordinal", d);
-		frag_json_u64(o, "smallest", a->devices[d].context + a->devices[d].other
-			      + frag_plan_segments(plan, d, a->devices[d].granularity));
+		frag_json_u64(o, "smallest", smallest_of(a, d));
 	}
 	list = frag_json_array(root, "policies");
-	for (uint32_t i = 0; a->fits && i < a->fits->count; i++)
-		put_beside(list, a->fits, &a->fits->fitted[i]);
+	for (uint32_t i = 0; a->fits && i < a->fits->count; i++) {
+		o = frag_json_object(list, NULL);
+		frag_document_choice(o, &a->fits->sources[0].choices[a->fits->fitted[i].choice]);
+		frag_json_rows(o, beside_rows, &a->fits->fitted[i]);
+	}
 }
+
+static const struct frag_table_rows rows = { columns, plan_fill };
+
+const struct frag_format *const frag_plan_formats[] = {
+	FRAG_TEXT_FORM(plan_print), FRAG_ANSWER_FORMS("placement", placement_document, &rows),
+};

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "answers/text_style.h"
 #include "base/atomic_file.h"
 #include "base/json.h"
 #include "device/gpu.h"
@@ -58,8 +59,7 @@ struct frag_report {
 	bool stacks;            /* with the stacks of tags, where they are known */
 	const struct frag_diagnosis *answers;      /* one a run; NULL: not computed */
 	bool cut_short;         /* the search for them was interrupted */
-	bool colour;
-	int columns;            /* of the terminal; 0: it is none */
+	struct frag_text_style to;
 	const struct frag_gpu_figures *gpu;     /* of a replay on one; NULL: none */
 };
 
@@ -67,7 +67,7 @@ struct frag_report {
 void frag_report_device(const struct frag_result *run, const char *indent, FILE *f);
 
 /* The text report of `run`. */
-void frag_report_text(const struct frag_report *report, FILE *f);
+void frag_report_text(const struct frag_report *report);
 
 /* The table that torch.cuda.memory_summary() prints; the run has statistics. */
 void frag_report_pytorch(const struct frag_result *run, FILE *f);
@@ -97,13 +97,6 @@ int frag_report_info_json(const struct frag_survey *survey, const struct frag_tr
 
 /* Rows of the report ---------------------------------------------------------- */
 
-/* Words after a head, in lines that fit the terminal; elsewhere in one line. */
-void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f);
-
-/* "  label   text", likewise. */
-void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
-		    const char *format, ...) __attribute__((format(printf, 4, 5)));
-
 /* How many the trace has; runs go policy by policy, and there device by device. */
 uint32_t frag_device_count(const struct frag_report *r);
 bool frag_many_devices(const struct frag_report *r);
@@ -123,23 +116,19 @@ int frag_name_width(const struct frag_report *r, size_t min, size_t figures);
  * The verdict: whether the runs fit; for a single run also its requirement, the cause of its OOM
  * and a setting that fits. Shorter where the report has no diagnosis.
  */
-void frag_print_verdict(const struct frag_report *r, FILE *f);
+void frag_print_verdict(const struct frag_report *r);
 
 /* A row for each run, its status first, and one for each other setting that was simulated. */
-void frag_print_settings(const struct frag_report *r, FILE *f);
+void frag_print_settings(const struct frag_report *r);
 
 /* What is to be known of each run that failed, or of the peak of a single one that did not. */
-void frag_print_details(const struct frag_report *r, FILE *f);
+void frag_print_details(const struct frag_report *r);
 
 /*
  * Does a run have rows about another setting? Not where another run on the same device fits: a
  * comparison of settings contains its alternatives already.
  */
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
-
-#define FRAG_OOM_ADVICE_ROOM 512
-/* Why the request failed, with the state of memory; in buf, which is returned. */
-const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
 
 #define FRAG_BEGINNING_ROOM 700
 /*
@@ -148,14 +137,5 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
  * tells the former, each the latter. False: there is nothing to be told.
  */
 bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM]);
-
-#define FRAG_WORST_MAX 5
-
-/*
- * The indexes of the elements with the highest value, earlier ones before later
- * ones of equals; how many they are.
- */
-uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
-		    double (*value)(const void *list, uint32_t i));
 
 #endif

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
 #include "documents/document_head.h"
 
 void frag_csv_text(FILE *f, const char *text)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	text = frag_printable(shown, text);
+	text = SHOWN(text);
 	if (!strpbrk(text, ",\"\n\r")) {
 		fputs(text, f);
 		return;
@@ -29,9 +25,7 @@ void frag_csv_text(FILE *f, const char *text)
 
 void frag_markdown_text(FILE *f, const char *text)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	for (text = frag_printable(shown, text); *text; text++) {
+	for (text = SHOWN(text); *text; text++) {
 		if (strchr("|\\`*_<>[]#&", *text))
 			putc('\\', f);
 		putc(*text, f);
@@ -148,14 +142,20 @@ static int print_document(const struct frag_format *format, const void *what, FI
 }
 
 int frag_format_print(const struct frag_format *format, const void *what,
-		      const struct frag_text_style *paper, FILE *f, struct frag_error *err)
+		      const struct frag_text_style *style, FILE *f, struct frag_error *err)
 {
 	struct frag_table table;
+	struct frag_text_style to = *style;
 
+	to.f = f;
 	if (format->document)
 		return print_document(format, what, f, err);
 	if (format->print)
-		return format->print(what, paper, f, err);
+		return format->print(what, style, f, err);
+	if (format->text) {
+		format->text(what, &to);
+		return 0;
+	}
 	frag_table_begin(&table, format->rows->columns, *format->name == 'c', f);
 	format->rows->fill(&table, what);
 	return 0;

@@ -22,13 +22,17 @@ struct frag_format {
 	const char *name;
 	/* what: the kind of answer that the table is of. Failures of the stream stay in the
 	 * stream. -FRAG_ENOMEM */
-	int (*print)(const void *what, const struct frag_text_style *paper, FILE *f,
+	int (*print)(const void *what, const struct frag_text_style *style, FILE *f,
 		     struct frag_error *err);
+	/* the same, where nothing can fail */
+	void (*text)(const void *what, const struct frag_text_style *to);
 	/* or else it is made from one of these: its document, or its rows */
 	void (*document)(struct frag_node_ref root, const void *what);
 	const char *format;     /* of the document */
 	const struct frag_table_rows *rows;
 };
+
+#define FRAG_TEXT_FORM(print) &(const struct frag_format){ .name = "text", .text = (print) }
 
 /* What all answers have for programs and pages: the ends of their tables of formats. */
 #define FRAG_ANSWER_FORMS(kind, put, its_rows) \
@@ -40,9 +44,9 @@ struct frag_format {
 					     .document = (put) },         \
 		&(const struct frag_format){ .name = "markdown", .rows = (its_rows) }, NULL
 
-/* Prints it, however it is made. -FRAG_ENOMEM */
+/* Prints it to f, however it is made; the stream of the style is not used. -FRAG_ENOMEM */
 int frag_format_print(const struct frag_format *format, const void *what,
-		      const struct frag_text_style *paper, FILE *f, struct frag_error *err);
+		      const struct frag_text_style *style, FILE *f, struct frag_error *err);
 
 enum frag_cell {
 	FRAG_CELL_TEXT,

@@ -1,71 +1,73 @@
 /* text_style.c - text for people, in lines that fit the terminal. */
 #include "answers/text_style.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
 #include "policy/evidence.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
 
-void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f)
+void frag_put_wrapped(const struct frag_text_style *to, const char *head, const char *text)
 {
 	const int indent = (int)strlen(head);
-	const size_t room = columns > WRAPPED_MIN ? (size_t)(columns - indent) : SIZE_MAX;
+	const size_t room = to->columns > WRAPPED_MIN ? (size_t)(to->columns - indent) : SIZE_MAX;
 
 	while (*text) {
 		const size_t n = frag_wrap(text, room);
 
-		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
+		fprintf(to->f, "%*s%.*s\n", indent, head, (int)n, text);
 		text += n;
 		text += strspn(text, " ");
 		head = "";
 	}
 }
 
-void frag_put_first_line(const struct frag_text_style *style, enum frag_color_code which,
-			 const char *head, const char *text, FILE *f)
+void frag_put_first_line(const struct frag_text_style *to, enum frag_color_code which,
+			 const char *head, const char *format, ...)
 {
-	fputs(frag_color_code(style->colour, which), f);
-	frag_put_wrapped(style->columns, head, text, f);
-	fputs(frag_color_code(style->colour, INK_PLAIN), f);
-}
-
-void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
-{
-	char head[32], text[ROW_ROOM];
-
-	frag_vsnprintf(text, sizeof(text), format, args);
-	snprintf(head, sizeof(head), "  %-10s", label);
-	frag_put_wrapped(columns, head, text, f);
-}
-
-void frag_put_row(int columns, const char *label, FILE *f, const char *format, ...)
-{
+	char text[ROW_ROOM];
 	va_list args;
 
 	va_start(args, format);
-	frag_put_vrow(columns, label, f, format, args);
+	frag_vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	fputs(frag_ink(to, which), to->f);
+	frag_put_wrapped(to, head, text);
+	fputs(frag_ink(to, INK_PLAIN), to->f);
 }
 
-void frag_put_evidence(int columns, const struct frag_choice *choice, const char *more, FILE *f)
+void frag_put_row(const struct frag_text_style *to, const char *label, const char *format, ...)
+{
+	char head[32], text[ROW_ROOM];
+	va_list args;
+
+	va_start(args, format);
+	frag_vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(head, sizeof(head), "  %-10s", label);
+	frag_put_wrapped(to, head, text);
+}
+
+void frag_put_evidence(const struct frag_text_style *to, const struct frag_choice *choice,
+		       const char *more)
 {
 	char text[FRAG_EVIDENCE_ROOM];
 
-	frag_put_row(columns, "evidence", f, "%s%s%s", frag_evidence_text(choice, NULL, text),
+	frag_put_row(to, "evidence", "%s%s%s", frag_evidence_text(choice, NULL, text),
 		     *more ? "; " : "", more);
+}
+
+void frag_put_setting(const struct frag_text_style *to, const char *conf, const char *note)
+{
+	fprintf(to->f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s%s\n", "set", frag_ink(to, INK_BOLD),
+		conf, frag_ink(to, INK_PLAIN), note);
 }
 
 void frag_put_name(const char *name, int width, int indent, FILE *f)
 {
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	name = frag_printable(shown, name);
+	name = SHOWN(name);
 	if (strlen(name) > (size_t)width)
 		fprintf(f, "%s\n%*s", name, indent + width, "");
 	else
@@ -86,8 +88,36 @@ void frag_put_capacity(uint64_t bytes, FILE *f)
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
-void frag_put_stopped(int columns, bool time_up, FILE *f)
+void frag_put_stopped(const struct frag_text_style *to, bool time_up)
 {
-	frag_put_row(columns, "stopped", f, "%s: the answer covers only the simulations until then",
+	frag_put_row(to, "stopped", "%s: the answer covers only the simulations until then",
 		     time_up ? "the time was up (--time)" : "interrupted");
+}
+
+static void add(struct frag_words *w, const char *format, va_list args)
+{
+	const int n = frag_vsnprintf(w->text + w->used, w->size - w->used, format, args);
+
+	if (n > 0)
+		w->used += (size_t)n < w->size - w->used ? (size_t)n : w->size - w->used - 1;
+}
+
+void frag_add(struct frag_words *words, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(words, format, args);
+	va_end(args);
+}
+
+void frag_add_item(struct frag_words *words, const char *between, const char *format, ...)
+{
+	va_list args;
+
+	if (words->used)
+		frag_add(words, "%s", between);
+	va_start(args, format);
+	add(words, format, args);
+	va_end(args);
 }

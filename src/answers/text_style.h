@@ -1,4 +1,4 @@
-/* text_style.h - text for people: its style, colours, and rows wrapped to the terminal. */
+/* text_style.h - text for people: where it goes, colours, rows wrapped to the terminal, lists. */
 #ifndef ANSWERS_TEXT_STYLE_H
 #define ANSWERS_TEXT_STYLE_H
 
@@ -7,10 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/escape.h"
+#include "base/format.h"
 #include "fragsim/policy.h"
 
 /* Where it goes: on a terminal words are wrapped, and may have colours. */
 struct frag_text_style {
+	FILE *f;
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
 };
@@ -20,32 +23,35 @@ enum frag_color_code {
 };
 
 /* What is printed to write in this ink from here on; "" without colour. */
-static inline const char *frag_color_code(bool colour, enum frag_color_code which)
+static inline const char *frag_ink(const struct frag_text_style *to, enum frag_color_code which)
 {
 	static const char *const codes[] = {
 		"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[33m",
 	};
 
-	return colour ? codes[which] : "";
+	return to->colour ? codes[which] : "";
 }
 
 /* Words after a head, wrapped to the columns; 0, no terminal: in one line. */
-void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f);
+void frag_put_wrapped(const struct frag_text_style *to, const char *head, const char *text);
 
 /* The first line of an answer, wrapped likewise, in its colour. */
-void frag_put_first_line(const struct frag_text_style *style, enum frag_color_code which,
-			 const char *head, const char *text, FILE *f);
+void frag_put_first_line(const struct frag_text_style *to, enum frag_color_code which,
+			 const char *head, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /*
  * "  label   text", likewise, the text as frag_fprintf() has it. No label: what is above goes on.
  */
-void frag_put_row(int columns, const char *label, FILE *f, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
-	__attribute__((format(printf, 4, 0)));
+void frag_put_row(const struct frag_text_style *to, const char *label, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* What the rules of the policy were compared with. more: what else is assumed; "": nothing. */
-void frag_put_evidence(int columns, const struct frag_choice *choice, const char *more, FILE *f);
+void frag_put_evidence(const struct frag_text_style *to, const struct frag_choice *choice,
+		       const char *more);
+
+/* The row of a setting to copy, which is never wrapped, and what is said of it. */
+void frag_put_setting(const struct frag_text_style *to, const char *conf, const char *note);
 
 /*
  * The first column of a table, of that width; a longer name has a separate line. indent: columns
@@ -59,6 +65,23 @@ int frag_name_column(size_t longest, size_t min, size_t others, int columns);
 void frag_put_capacity(uint64_t bytes, FILE *f);
 
 /* The row of an answer that its time (--time), or else a signal, has cut short. */
-void frag_put_stopped(int columns, bool time_up, FILE *f);
+void frag_put_stopped(const struct frag_text_style *to, bool time_up);
+
+/* Words that are put one after the other into an array, truncated where it ends. */
+struct frag_words {
+	char *text;
+	size_t size, used;
+};
+
+#define FRAG_WORDS(array) { .text = (*(array) = '\0', (array)), .size = sizeof(array) }
+void frag_add(struct frag_words *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same with this in front, unless it is the first. */
+void frag_add_item(struct frag_words *words, const char *between, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* As SIZE() of base/format.h: in an array that is valid until the end of the enclosing block. */
+#define SHOWN(text) frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text))
+#define SHORT(json) frag_short_name((json), (char[FRAG_SHORT_NAME]){ 0 })
 
 #endif

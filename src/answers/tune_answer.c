@@ -75,7 +75,7 @@ static const struct cost *find_latest(const char *line)
 	return latest;
 }
 
-static void print_costs(const char *line, const struct frag_text_style *paper, FILE *f)
+static void print_costs(const char *line, const struct frag_text_style *to)
 {
 	const struct cost *latest = find_latest(line);
 	const char *label = "costs";
@@ -83,13 +83,13 @@ static void print_costs(const char *line, const struct frag_text_style *paper, F
 	for (const struct cost *c = costs; c < costs + COSTS; c++) {
 		if (!c->words || !has(line, c->setting))
 			continue;
-		frag_put_row(paper->columns, label, f, "%.*s: %s", (int)strcspn(c->setting, ":"),
-			      c->setting, c->words);
+		frag_put_row(to, label, "%.*s: %s", (int)strcspn(c->setting, ":"), c->setting,
+			     c->words);
 		label = "";
 	}
 	if (latest)
-		frag_put_row(paper->columns, "since", f, "PyTorch 2.%" PRIu32 ": older releases"
-			      " refuse %s", latest->since, latest->setting);
+		frag_put_row(to, "since", "PyTorch 2.%" PRIu32 ": older releases refuse %s",
+			     latest->since, latest->setting);
 }
 
 static const char *tune_name_of(const struct frag_tune *t, uint32_t choice)
@@ -103,8 +103,8 @@ static bool is_setting(const struct frag_tune *t, uint32_t choice)
 }
 
 /* "2692 MiB device", or on a device the driver calls. */
-static void tune_gain_text(const struct frag_tune *t, const struct frag_point *p,
-			   char out[GAIN_ROOM])
+static char *tune_gain_text(const struct frag_tune *t, const struct frag_point *p,
+			    char out[GAIN_ROOM])
 {
 	if (t->total)
 		snprintf(out, GAIN_ROOM, "%" PRIu64 " driver calls", p->at.calls);
@@ -112,86 +112,75 @@ static void tune_gain_text(const struct frag_tune *t, const struct frag_point *p
 		snprintf(out, GAIN_ROOM, "device of at most %s", CAPACITY(t->reached));
 	else
 		snprintf(out, GAIN_ROOM, "%s device", CAPACITY(p->smallest));
+	return out;
 }
 
 /* "; default settings: 2900 MiB device (+7.7 %)"; the defaults themselves have no such part. */
 static void tune_default_text(const struct frag_tune *t, const struct frag_point *p,
-			      char out[2 * GAIN_ROOM])
+			      struct frag_words *w)
 {
 	const struct frag_point *usual = &t->points[0];
 	const double before = (double)(t->total ? usual->at.calls : usual->smallest);
 	const double after = (double)(t->total ? p->at.calls : p->smallest);
 	char gain[GAIN_ROOM];
 
-	*out = '\0';
 	if (p->choice == 0 || !usual->tried)
 		return;
-	if (t->total && !usual->at.survives) {
-		snprintf(out, 2 * GAIN_ROOM, "; default settings: OOM");
-		return;
-	}
-	if ((!t->total && (usual->smallest == UINT64_MAX || p->smallest == UINT64_MAX)) || after <= 0)
-		return;
-	tune_gain_text(t, usual, gain);
-	frag_snprintf(out, 2 * GAIN_ROOM, "; default settings: %s (%+.1f %%)", gain,
-		      100 * (before / after - 1));
+	if (t->total && !usual->at.survives)
+		frag_add(w, "; default settings: OOM");
+	else if (after > 0 && (t->total || (usual->smallest != UINT64_MAX
+					    && p->smallest != UINT64_MAX)))
+		frag_add(w, "; default settings: %s (%+.1f %%)", tune_gain_text(t, usual, gain),
+			 100 * (before / after - 1));
 }
 
 /* " on 16.00 GiB with 5 % headroom" */
-static void tune_place_text(const struct frag_tune *t, char out[GAIN_ROOM])
+static void tune_place_text(const struct frag_tune *t, struct frag_words *w)
 {
-	*out = '\0';
 	if (t->total && (t->no_headroom || t->headroom == 0))
-		snprintf(out, GAIN_ROOM, " on %s, no headroom", SIZE(t->total));
+		frag_add(w, " on %s, no headroom", SIZE(t->total));
 	else if (t->total)
-		frag_snprintf(out, GAIN_ROOM, " on %s with %.3g %% headroom", SIZE(t->total),
-			      100 * t->headroom);
+		frag_add(w, " on %s with %.3g %% headroom", SIZE(t->total), 100 * t->headroom);
 }
 
 /* Line 1: the advised setting and its gain over the default settings. */
 static void print_verdict(const struct frag_tune_answer *a, const struct frag_point *p,
-			  const struct frag_text_style *paper, FILE *f)
+			  const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
-	char gain[GAIN_ROOM] = "", place[GAIN_ROOM], usual[2 * GAIN_ROOM] = "";
-	char text[FRAG_PRINTABLE_ROOM + 8 * GAIN_ROOM], name[FRAG_PRINTABLE_ROOM];
-	const char *word = "NOT FOUND", *plural = t->choice_count == 1 ? "" : "s";
+	char text[FRAG_PRINTABLE_ROOM + 8 * GAIN_ROOM], gain[GAIN_ROOM];
+	struct frag_words w = FRAG_WORDS(text);
 
-	tune_place_text(t, place);
-	if (p) {
-		tune_gain_text(t, p, gain);
-		tune_default_text(t, p, usual);
-		word = p->choice			       ? "BEST SETTING"
-		       : a->interrupted			       ? "NOTHING BETTER FOUND"
-		       : frag_tune_code_is_better(t, &t->best) ? "NO SETTING HELPS"
-							       : "NOTHING TO GAIN";
-		frag_snprintf(text, sizeof(text), "%s: %s with %s%s%s", word, gain,
-			      p->choice ? frag_printable(name, tune_name_of(t, p->choice))
-					: "the default settings", place, usual);
-	} else if (a->interrupted) {
-		snprintf(text, sizeof(text), "%s: no setting is known to fit%s", word, place);
-	} else {
-		snprintf(text, sizeof(text), "NONE FITS: %" PRIu32 " setting%s simulated%s",
-			 t->choice_count, plural, t->total ? place : ", OOM on each device");
-	}
-	frag_put_first_line(paper, p ? INK_BOLD : INK_RED, "", text, f);
+	if (p)
+		frag_add(&w, "%s: %s with %s",
+			 p->choice ? "BEST SETTING" : a->interrupted ? "NOTHING BETTER FOUND"
+			 : frag_tune_code_is_better(t, &t->best) ? "NO SETTING HELPS"
+			 : "NOTHING TO GAIN", tune_gain_text(t, p, gain),
+			 p->choice ? SHOWN(tune_name_of(t, p->choice)) : "the default settings");
+	else if (a->interrupted)
+		frag_add(&w, "NOT FOUND: no setting is known to fit");
+	else
+		frag_add(&w, "NONE FITS: %" PRIu32 " setting%s simulated%s", t->choice_count,
+			 frag_s(t->choice_count), t->total ? "" : ", OOM on each device");
+	tune_place_text(t, &w);
+	if (p)
+		tune_default_text(t, p, &w);
+	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", text);
 }
 
-static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *paper,
-			FILE *f)
+static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
 
-	frag_put_row(paper->columns, "tried", f, "%" PRIu32 " setting%s on %" PRIu32
-		     " trace%s%s%s", t->choice_count, t->choice_count == 1 ? "" : "s",
-		     t->source_count, t->source_count == 1 ? "" : "s",
-		     *a->release ? " of PyTorch " : "", a->release);
-	frag_put_evidence(paper->columns, t->sources[0].choices, "", f);
+	frag_put_row(to, "tried", "%" PRIu32 " setting%s on %" PRIu32 " trace%s%s%s",
+		     t->choice_count, frag_s(t->choice_count), t->source_count,
+		     frag_s(t->source_count), *a->release ? " of PyTorch " : "", a->release);
+	frag_put_evidence(to, t->sources[0].choices, "");
 	if (t->no_headroom)
-		frag_put_row(paper->columns, "note", f, "no setting fits with %.3g %% headroom",
+		frag_put_row(to, "note", "no setting fits with %.3g %% headroom",
 			     100 * t->headroom);
 	if (a->interrupted)
-		frag_put_stopped(paper->columns, a->time_up, f);
+		frag_put_stopped(to, a->time_up);
 }
 
 /* As a shell takes it: quoted where it has anything but what names usually have. */
@@ -224,10 +213,9 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	const struct frag_device_figures *now = t->sources[0].devices,
 					 *then = a->traces[0]->devices;
 	const char *path = a->traces[0]->path;
-	char shown[FRAG_PRINTABLE_ROOM];
 
-	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
-	    || frag_printable(shown, path) != path || total == UINT64_MAX)
+	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'') || SHOWN(path) != path
+	    || total == UINT64_MAX)
 		return;
 	fprintf(f, "  check     fragsim %s %s ",
 		total ? "run" : "what-if --empty-cache every-iteration",
@@ -245,7 +233,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 
 /* A line of code, where it is better than the settings whose best this point is. */
 static void print_code(const struct frag_tune_answer *a, const struct frag_point *than,
-		       const struct frag_text_style *paper, FILE *f)
+		       const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
 	const struct frag_point *code = &t->code, *usual = &t->without_code;
@@ -256,170 +244,143 @@ static void print_code(const struct frag_tune_answer *a, const struct frag_point
 		return;
 	if (fits)
 		snprintf(calls, sizeof(calls), " instead of %" PRIu64, usual->at.calls);
-	frag_put_row(paper->columns, "code", f, CODE_LINE ": needs %s%s%s%s%s%s, %" PRIu64
-		     " driver calls%s", CAPACITY(code->smallest), reliable ? "" : " (",
+	frag_put_row(to, "code", CODE_LINE ": needs %s%s%s%s%s%s, %" PRIu64 " driver calls%s",
+		     CAPACITY(code->smallest), reliable ? "" : " (",
 		     reliable ? "" : CAPACITY(code->safe), reliable ? "" : " reliably)",
 		     fits ? " instead of " : "", fits ? CAPACITY(usual->smallest) : "",
 		     code->at.calls, calls);
-	print_proof(a, code, 0, f);
+	print_proof(a, code, 0, to->f);
 }
 
 /* The line to copy is never broken, however narrow the terminal is. */
 static void print_choice(const struct frag_tune_answer *a, const struct frag_point *p,
-			 const struct frag_text_style *paper, FILE *f)
+			 const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
-	const char *line = t->texts[p->choice];
+	const bool copied = p->choice && is_setting(t, p->choice);
 
-	if (p->choice && is_setting(t, p->choice))
-		fprintf(f, "  %-10s%s" CUDA_ENV "%s%s\n", "set",
-			frag_color_code(paper->colour, INK_BOLD), line,
-			frag_color_code(paper->colour, INK_PLAIN));
+	if (copied)
+		frag_put_setting(to, t->texts[p->choice], "");
 	if (!t->total && p->safe != p->smallest && p->safe != UINT64_MAX)
-		frag_put_row(paper->columns, "reliable", f, "%s device: some between the two fail",
+		frag_put_row(to, "reliable", "%s device: some between the two fail",
 			     CAPACITY(p->safe));
-	print_proof(a, p, t->total ? t->total : p->smallest, f);
-	if (p->choice && is_setting(t, p->choice))
-		print_costs(line, paper, f);
+	print_proof(a, p, t->total ? t->total : p->smallest, to->f);
+	if (copied)
+		print_costs(t->texts[p->choice], to);
 }
 
-static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper,
-		       FILE *f)
+static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
-	char path[FRAG_PRINTABLE_ROOM];
 
 	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
-		frag_put_row(paper->columns, i ? "" : "bound", f, "%s for %s: no allocator fits"
-			      " below", CAPACITY(t->places[i].floor),
-			      frag_printable(path, frag_input_name(a->traces[t->places[i].source]
-									   ->path)));
+		frag_put_row(to, i ? "" : "bound", "%s for %s: no allocator fits below",
+			     CAPACITY(t->places[i].floor),
+			     SHOWN(frag_input_name(a->traces[t->places[i].source]->path)));
 }
 
 /* "2692 MiB device, 1.4 % less", or on a device that was given "148 driver calls, ...". */
-static void cost_text(const struct frag_tune *t, const struct frag_point *p,
-		      char text[GAIN_ROOM])
+static void print_cost(const struct frag_tune *t, const char *label, const char *release,
+		       const struct frag_point *p, const struct frag_text_style *to)
 {
 	const double cost = (double)(t->total ? p->at.calls : p->smallest);
 	const double advised = (double)(t->total ? t->simple.at.calls : t->simple.smallest);
+	char gain[GAIN_ROOM], less[64] = "";
 
-	tune_gain_text(t, p, text);
 	if (t->simple.choice != UINT32_MAX && cost < advised)
-		frag_snprintf(text + strlen(text), GAIN_ROOM - strlen(text), ", %.1f %% less",
-			      100 * (1 - cost / advised));
+		frag_snprintf(less, sizeof(less), ", %.1f %% less", 100 * (1 - cost / advised));
+	frag_put_row(to, label, "%s%s: %s%s", release, tune_name_of(t, p->choice),
+		     tune_gain_text(t, p, gain), less);
 }
 
 /* Where a simpler setting is advised than the best one, the best follows. */
-static void print_small_gain(const struct frag_tune *t, const struct frag_text_style *paper,
-			     FILE *f)
+static void print_small_gain(const struct frag_tune *t, const struct frag_text_style *to)
 {
-	char cost[GAIN_ROOM];
-
-	if (t->simple.choice == t->best.choice || t->simple.choice == UINT32_MAX)
-		return;
-	cost_text(t, &t->best, cost);
-	frag_put_row(paper->columns, "best", f, "%s: %s", tune_name_of(t, t->best.choice), cost);
+	if (t->simple.choice != t->best.choice && t->simple.choice != UINT32_MAX)
+		print_cost(t, "best", "", &t->best, to);
 }
 
 /* Settings that only newer releases accept are never the advice. */
-static void print_newer(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
+static void print_newer(const struct frag_tune *t, const struct frag_text_style *to)
 {
-	char cost[GAIN_ROOM];
+	char release[40];
 
 	if (t->newer.choice == UINT32_MAX || (!t->total && t->newer.smallest == UINT64_MAX))
 		return;
-	cost_text(t, &t->newer, cost);
-	frag_put_row(paper->columns, "newer", f, "with PyTorch 2.%" PRIu32 " %s: %s",
-		     t->since[t->newer.choice], tune_name_of(t, t->newer.choice), cost);
+	snprintf(release, sizeof(release), "with PyTorch 2.%" PRIu32 " ", t->since[t->newer.choice]);
+	print_cost(t, "newer", release, &t->newer, to);
 }
 
 /* The best, and the setting for those who cannot have expandable segments. */
-static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper,
-		       FILE *f)
+static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
 	const struct frag_point *p = t->simple.choice == UINT32_MAX ? &t->best : &t->simple;
+	const bool found = t->best.choice != UINT32_MAX;
 	char gain[GAIN_ROOM];
 
-	if (t->best.choice == UINT32_MAX) {
-		print_verdict(a, NULL, paper, f);
-		if (!a->interrupted)
-			print_none(a, paper, f);
-		print_newer(t, paper, f);
-		print_code(a, &t->best, paper, f);
-		print_tried(a, paper, f);
-		return;
+	print_verdict(a, found ? p : NULL, to);
+	if (found)
+		print_choice(a, p, to);
+	else if (!a->interrupted)
+		print_none(a, to);
+	if (found && !a->interrupted)
+		print_small_gain(t, to);
+	if (!found || !a->interrupted) {
+		print_newer(t, to);
+		print_code(a, &t->best, to);
 	}
-	print_verdict(a, p, paper, f);
-	print_choice(a, p, paper, f);
-	if (!a->interrupted) {
-		print_small_gain(t, paper, f);
-		print_newer(t, paper, f);
-		print_code(a, &t->best, paper, f);
-	}
-	print_tried(a, paper, f);
-	if (a->interrupted || t->without.choice == t->best.choice || t->simple.choice == 0)
+	print_tried(a, to);
+	if (!found || a->interrupted || t->without.choice == t->best.choice
+	    || t->simple.choice == 0)
 		return;
 	if (t->without.choice == UINT32_MAX) {
-		frag_put_row(paper->columns, "or", f, "without expandable segments no setting fits%s",
+		frag_put_row(to, "or", "without expandable segments no setting fits%s",
 			     t->total ? "" : " on any device");
 	} else {
-		tune_gain_text(t, &t->without, gain);
-		frag_put_row(paper->columns, "or", f, "without expandable segments: %s%s", gain,
+		frag_put_row(to, "or", "without expandable segments: %s%s",
+			     tune_gain_text(t, &t->without, gain),
 			     t->without.choice ? "" : " with the default settings");
-		print_choice(a, &t->without, paper, f);
+		print_choice(a, &t->without, to);
 	}
 	if (!frag_tune_code_is_better(t, &t->best))
-		print_code(a, &t->without, paper, f);
+		print_code(a, &t->without, to);
 }
 
 /* With a given device, smaller ones are not searched for. */
 static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
-			   const struct frag_text_style *paper, FILE *f)
+			   const struct frag_text_style *to)
 {
 	const bool good = p->at.survives;
-	char room[FRAG_PRINTABLE_ROOM];
-	const char *name = frag_printable(room, tune_name_of(t, p->choice));
 
-	fprintf(f, "%s%-6s%s  ", good ? "" : frag_color_code(paper->colour, INK_RED),
-		p->tried ? good ? "fits" : "OOM" : "-", frag_color_code(paper->colour, INK_PLAIN));
-	if (strlen(name) > (size_t)width)
-		fprintf(f, "%s\n%*s", name, width + 8, "");
-	else
-		fprintf(f, "%-*s", width, name);
+	fprintf(to->f, "%s%-6s%s  ", good ? "" : frag_ink(to, INK_RED),
+		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(to, INK_PLAIN));
+	frag_put_name(tune_name_of(t, p->choice), width, 8, to->f);
 	if (!t->total) {
-		frag_put_capacity(p->smallest, f);
-		frag_put_capacity(p->safe, f);
+		frag_put_capacity(p->smallest, to->f);
+		frag_put_capacity(p->safe, to->f);
 	}
 	if (good)
-		fprintf(f, "  %12" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
+		fprintf(to->f, "  %12" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
 	else
-		fprintf(f, "  %12s  %7s\n", "-", "-");
+		fprintf(to->f, "  %12s  %7s\n", "-", "-");
 }
 
 /* Facts that explain the table. */
 static void print_remarks(const struct frag_tune *t, const struct frag_point *rows, uint32_t count,
-			  const struct frag_text_style *paper, FILE *f)
+			  const struct frag_text_style *to)
 {
-	char smallest[FRAG_NUMBER_ROOM], safe[FRAG_NUMBER_ROOM];
-
 	if (!t->total && t->best.choice != UINT32_MAX)
-		frag_put_wrapped(paper->columns, "",
-				 "result, driver calls and retries: on the smallest device that was"
-				 " found; -: not searched",
-				 f);
+		frag_put_wrapped(to, "", "result, driver calls and retries: on the smallest device"
+				 " that was found; -: not searched");
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
-			frag_put_row(paper->columns, "failing", f,
-				     "%s fits on %s, but fails on larger ones; reliable from"
-				     " %s on",
-				     tune_name_of(t, rows[i].choice),
-				     frag_capacity_text(smallest, rows[i].smallest),
-				     frag_capacity_text(safe, rows[i].safe));
+			frag_put_row(to, "failing", "%s fits on %s, but fails on larger ones;"
+				     " reliable from %s on", tune_name_of(t, rows[i].choice),
+				     CAPACITY(rows[i].smallest), CAPACITY(rows[i].safe));
 }
 
-static void tune_print_table(const struct frag_tune *t, const struct frag_text_style *paper,
-			     FILE *f)
+static void tune_print_table(const struct frag_tune *t, const struct frag_text_style *to)
 {
 	struct frag_point rows[FRAG_TUNE_ROWS];
 	const uint32_t count = frag_tune_rows(t, rows);
@@ -431,20 +392,18 @@ static void tune_print_table(const struct frag_tune *t, const struct frag_text_s
 
 		longest = n > longest ? n : longest;
 	}
-	width = frag_name_column(longest, NAME_MIN, FIGURES, paper->columns);
-	fprintf(f, "\nresult  %-*s%s  %12s  %7s\n", width, "setting",
+	width = frag_name_column(longest, NAME_MIN, FIGURES, to->columns);
+	fprintf(to->f, "\nresult  %-*s%s  %12s  %7s\n", width, "setting",
 		t->total ? "" : "     smallest     reliable", "driver calls", "retries");
 	for (uint32_t i = 0; i < count; i++)
-		tune_print_row(t, &rows[i], width, paper, f);
-	print_remarks(t, rows, count, paper, f);
+		tune_print_row(t, &rows[i], width, to);
+	print_remarks(t, rows, count, to);
 }
 
 /* The result on traces that were not tuned on, next to their own best. */
-static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper,
-			FILE *f)
+static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
-	char path[FRAG_PRINTABLE_ROOM], own[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < t->test_count && t->best.choice != UINT32_MAX; i++) {
 		const struct frag_tune_test *test = &t->tests[i];
@@ -454,30 +413,25 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 		if (!test->tried)
 			continue;
 		if (!i)
-			putc('\n', f);
-		frag_put_row(
-			paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
-			frag_printable(path, frag_input_name(a->traces[t->source_count + i]->path)),
-			test->survives ? "fits" : "OOM", needs ? ", smallest device " : "",
-			needs ? CAPACITY(test->smallest) : "", has_own ? "; its own best: " : "",
-			has_own ? frag_capacity_text(own, test->own_smallest) : "",
-			has_own ? ", with " : "", has_own ? tune_name_of(t, test->own) : "");
+			putc('\n', to->f);
+		frag_put_row(to, "test", "%s %s%s%s%s%s%s%s",
+			     SHOWN(frag_input_name(a->traces[t->source_count + i]->path)),
+			     test->survives ? "fits" : "OOM", needs ? ", smallest device " : "",
+			     needs ? CAPACITY(test->smallest) : "",
+			     has_own ? "; its own best: " : "",
+			     has_own ? CAPACITY(test->own_smallest) : "",
+			     has_own ? ", with " : "", has_own ? tune_name_of(t, test->own) : "");
 	}
 }
 
-static int tune_print(const void *what, const struct frag_text_style *paper, FILE *f,
-		      struct frag_error *err)
+static void tune_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_tune_answer *a = what;
 
-	(void)err;
-	print_best(a, paper, f);
-	tune_print_table(a->tune, paper, f);
-	print_tests(a, paper, f);
-	return 0;
+	print_best(a, to);
+	tune_print_table(a->tune, to);
+	print_tests(a, to);
 }
-
-static const struct frag_format text_format = { .name = "text", .print = tune_print };
 
 static void tune_add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
 {
@@ -525,6 +479,12 @@ static const struct frag_column columns[] = {
 	{ 0 },
 };
 
+static const char *status_of(const struct frag_point *p)
+{
+	return frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
+				    : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM);
+}
+
 /* code: a line of the program, or NULL. */
 static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 			 const struct frag_point *p, const char *code)
@@ -535,8 +495,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 
 	frag_cell_text(t, choice->ops->name);
 	frag_cell_text(t, choice->ops->settings ? text : NULL);
-	frag_cell_text(t, frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
-					       : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM));
+	frag_cell_text(t, status_of(p));
 	frag_cell_text(t, code ? code : *text ? text : "default");
 	frag_cell(t, oom, p->oom_trace);
 	frag_cell(t, oom, p->at.oom_step);
@@ -564,49 +523,39 @@ static void tune_fill(struct frag_table *t, const void *what)
 		tune_put_row(t, tune, &tune->code, CODE_LINE);
 }
 
-static const struct frag_table_rows rows = { columns, tune_fill };
-
-const struct frag_format *const frag_tune_formats[] = {
-	&text_format, FRAG_ANSWER_FORMS("tune", frag_tune_document, &rows),
-};
-
-#define NONE UINT64_MAX
 #define ENV "PYTORCH_ALLOC_CONF="
 
 /* What to set for a point; null where that is nothing. */
 static void put_env(struct frag_node_ref in, const char *key, const struct frag_tune *t,
 		    const char *name, const struct frag_point *p)
 {
-	const char *text;
-	char *env;
+	char *env = NULL;
+	size_t room;
 
-	if (p->choice == UINT32_MAX || p->choice == 0
-	    || !t->sources[0].choices[p->choice].ops->settings) {
-		frag_json_null(in, key);
-		return;
-	}
-	text = t->texts[p->choice];
-	env = malloc(strlen(name) + strlen(text) + 1);
-	if (env) {
-		memcpy(env, name, strlen(name));
-		memcpy(env + strlen(name), text, strlen(text) + 1);
+	if (p->choice != UINT32_MAX && p->choice && is_setting(t, p->choice)) {
+		room = strlen(name) + strlen(t->texts[p->choice]) + 1;
+		env = malloc(room);
+		if (env)
+			snprintf(env, room, "%s%s", name, t->texts[p->choice]);
 	}
 	frag_json_text(in, key, env);
 	free(env);
-}
-
-static void put_bytes(struct frag_node_ref in, const char *key, uint64_t bytes)
-{
-	frag_json_u64_or_null(in, key, bytes != NONE, bytes);
 }
 
 /* null where there is none. */
 static void put_point(struct frag_node_ref in, const char *key, const struct frag_tune *t,
 		      const struct frag_point *p)
 {
-	const struct frag_attempt *at = &p->at;
+	static const struct frag_json_row oom_rows[] = {
+		ROW_AS("trace", point, oom_trace), ROW_AS("step", point, at.oom_step), ROW_END,
+	}, call_rows[] = {
+		ROW_AS("calls", point, at.calls), ROW_AS("refused", point, at.refused),
+		ROW_AS("retries", point, at.retries), ROW_END,
+	}, device_rows[] = {
+		ROW_MAX("smallest", point, smallest), ROW_MAX("reliable", point, safe), ROW_END,
+	};
 	const struct frag_choice *choice;
-	struct frag_node_ref o, oom;
+	struct frag_node_ref o;
 
 	if (p->choice == UINT32_MAX) {
 		frag_json_null(in, key);
@@ -616,22 +565,14 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	o = frag_json_object(in, key);
 	frag_document_policy(o, choice);
 	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
-	frag_json_text(o, "status", frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
-							 : at->survives ? FRAG_RUN_OK
-							 : FRAG_RUN_OOM));
-	if (at->survives || !p->tried) {
+	frag_json_text(o, "status", status_of(p));
+	if (p->at.survives || !p->tried)
 		frag_json_null(o, "oom");
-	} else {
-		oom = frag_json_object(o, "oom");
-		frag_json_u64(oom, "trace", p->oom_trace);
-		frag_json_u64(oom, "step", at->oom_step);
-	}
-	frag_json_u64(o, "calls", at->calls);
-	frag_json_u64(o, "refused", at->refused);
-	frag_json_u64(o, "retries", at->retries);
-	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, at->driver_ns);
-	put_bytes(o, "smallest", p->smallest);
-	put_bytes(o, "reliable", p->safe);
+	else
+		frag_json_of(o, "oom", oom_rows, p);
+	frag_json_rows(o, call_rows, p);
+	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, p->at.driver_ns);
+	frag_json_rows(o, device_rows, p);
 }
 
 /* A line of code, with the first candidate, on its smallest device; and that candidate alone. */
@@ -653,27 +594,32 @@ static void put_code(struct frag_node_ref root, const struct frag_tune *t)
 static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint32_t i,
 		     const struct frag_trace_info *trace)
 {
+	static const struct frag_json_row rows[] = {
+		ROW_AS("fits", tune_test, survives), ROW_MAX("smallest", tune_test, smallest),
+		ROW_END,
+	};
 	const struct frag_tune_test *test = &t->tests[i];
 	struct frag_node_ref o = frag_json_object(list, NULL), own;
 
 	frag_document_trace(o, "trace", trace);
-	frag_json_bool(o, "fits", test->survives);
-	put_bytes(o, "smallest", test->smallest);
-	if (test->own_smallest == NONE) {
+	frag_json_rows(o, rows, test);
+	if (test->own_smallest == UINT64_MAX) {
 		frag_json_null(o, "own_best");
 		return;
 	}
 	own = frag_json_object(o, "own_best");
 	frag_json_text(own, "alloc_conf", t->texts[test->own]);
-	put_bytes(own, "smallest", test->own_smallest);
+	frag_json_u64(own, "smallest", test->own_smallest);
 }
 
 /* The members of the document, see fragsim-tune(1). */
-void frag_tune_document(struct frag_node_ref root, const void *what)
+static void tune_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_tune_answer *a = what;
 	const struct frag_tune *t = a->tune;
+	const bool newer = t->newer.choice != UINT32_MAX;
 	struct frag_node_ref list;
+	char since[16];
 
 	frag_json_bool(root, "complete", !a->interrupted);
 	list = frag_json_array(root, "traces");
@@ -688,10 +634,7 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 		frag_document_device(root, &t->sources[0].devices[0], FRAG_NO_ORDINAL, t->total);
 	else
 		frag_json_null(root, "device");
-	if (t->total)
-		frag_json_fixed4(root, "headroom", t->no_headroom ? 0 : t->headroom);
-	else
-		frag_json_null(root, "headroom");
+	frag_json_fixed4_or_null(root, "headroom", t->total, t->no_headroom ? 0 : t->headroom);
 	frag_json_text(root, "grid", a->grid);
 	frag_json_u64(root, "lower_bound", t->floor);
 	frag_json_u64(root, "runs", t->runs);
@@ -705,15 +648,15 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 	put_point(root, "recommended", t, &t->simple);
 	put_env(root, "recommended_env", t, CUDA_ENV, &t->simple);
 	put_point(root, "best_newer", t, &t->newer);
-	if (t->newer.choice == UINT32_MAX)
-		frag_json_null(root, "newer_pytorch");
-	else {
-		char since[16];
-
-		snprintf(since, sizeof(since), "2.%" PRIu32, t->since[t->newer.choice]);
-		frag_json_text(root, "newer_pytorch", since);
-	}
+	snprintf(since, sizeof(since), "2.%" PRIu32, newer ? t->since[t->newer.choice] : 0);
+	frag_json_text(root, "newer_pytorch", newer ? since : NULL);
 	frag_json_text(root, "pytorch", *a->release ? a->release : NULL);
 	put_code(root, t);
 	frag_document_evidence(root, t->sources[0].choices);
 }
+
+static const struct frag_table_rows rows = { columns, tune_fill };
+
+const struct frag_format *const frag_tune_formats[] = {
+	FRAG_TEXT_FORM(tune_print), FRAG_ANSWER_FORMS("tune", tune_document, &rows),
+};

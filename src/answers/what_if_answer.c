@@ -17,20 +17,36 @@
 
 #define FRAG_SHIFT_ROOM 32
 #define FRAG_WHAT_IF_ROWS 3
-static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after);
-static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row);
-static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS];
-
 #define LABEL 12
+
+static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "reliable" };
+
+static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row)
+{
+	if (row == 0)
+		return one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX;
+	return row == 1 ? one->fit.smallest : one->fit.safe;
+}
+
+static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after)
+{
+	*buf = '\0';
+	if (before && before != UINT64_MAX && after != UINT64_MAX)
+		frag_snprintf(buf, FRAG_SHIFT_ROOM, "%+.1f %%",
+			      ((double)after - (double)before) / (double)before * 100);
+	return buf;
+}
 
 static void what_if_print_row(const char *label, uint64_t before, uint64_t after, bool capacity,
 			      FILE *f)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], shift[FRAG_SHIFT_ROOM];
-	char *(*const text)(char *, uint64_t) = capacity ? frag_capacity_text : frag_size_text;
+	const uint64_t values[] = { before, after };
+	char shift[FRAG_SHIFT_ROOM];
 
-	fprintf(f, "  %-*s  %12s  %12s", LABEL, label, before == UINT64_MAX ? "-" : text(a, before),
-		after == UINT64_MAX ? "-" : text(b, after));
+	fprintf(f, "  %-*s", LABEL, label);
+	for (int i = 0; i < 2; i++)
+		fprintf(f, "  %12s", values[i] == UINT64_MAX ? "-" : capacity ? CAPACITY(values[i])
+			: SIZE(values[i]));
 	if (*frag_shift_text(shift, before, after))
 		fprintf(f, "  %9s", shift);
 	putc('\n', f);
@@ -51,96 +67,61 @@ static void print_calls(const struct frag_fit *as_is, const struct frag_fit *cha
 }
 
 static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
-		      const struct frag_text_style *paper, FILE *f)
+		      const struct frag_text_style *to)
 {
 	const struct frag_fitted *as_is = &a->fits->fitted[i];
 	const struct frag_fitted *changed = as_is + a->fits->count / 2;
-	char name[FRAG_FIT_NAME_ROOM], shown[FRAG_PRINTABLE_ROOM];
+	char name[FRAG_FIT_NAME_ROOM];
 
-	fprintf(f, "\n%s%s%s\n", frag_color_code(paper->colour, INK_BOLD),
-		frag_printable(shown, frag_fit_name(a->fits, as_is, name)),
-		frag_color_code(paper->colour, INK_PLAIN));
+	fprintf(to->f, "\n%s%s%s\n", frag_ink(to, INK_BOLD),
+		SHOWN(frag_fit_name(a->fits, as_is, name)), frag_ink(to, INK_PLAIN));
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
 		what_if_print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
-				  frag_what_if_figure(changed, row), true, f);
-	print_calls(&as_is->fit, &changed->fit, f);
+				  frag_what_if_figure(changed, row), true, to->f);
+	print_calls(&as_is->fit, &changed->fit, to->f);
 	if (as_is->fit.at_most != UINT64_MAX || changed->fit.at_most != UINT64_MAX)
-		what_if_print_row("at most", as_is->fit.at_most, changed->fit.at_most, true,
-				  f);
-}
-
-static void print_changes(const struct frag_what_if_answer *a, const struct frag_text_style *paper,
-			  FILE *f)
-{
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	for (uint32_t i = 0; i < a->change_count; i++)
-		frag_put_row(paper->columns, i ? "" : "changed", f, "%s",
-			     frag_printable(shown, a->changes[i]));
+		what_if_print_row("at most", as_is->fit.at_most, changed->fit.at_most, true, to->f);
 }
 
 /* Line 1: the smallest device before and after, under the first setting. */
 static void what_if_print_verdict(const struct frag_what_if_answer *a,
-				  const struct frag_text_style *paper, FILE *f)
+				  const struct frag_text_style *to)
 {
 	const struct frag_fitted *as_is = a->fits->fitted, *changed = as_is + a->fits->count / 2;
 	const uint64_t before = a->fits->count ? as_is->fit.smallest : UINT64_MAX;
 	const uint64_t after = a->fits->count ? changed->fit.smallest : UINT64_MAX;
-	char text[FRAG_PRINTABLE_ROOM + 200], shift[FRAG_SHIFT_ROOM], name[FRAG_FIT_NAME_ROOM];
+	char shift[FRAG_SHIFT_ROOM], name[FRAG_FIT_NAME_ROOM];
 
 	frag_shift_text(shift, before, after);
 	if (after == UINT64_MAX && before == UINT64_MAX)
-		snprintf(text, sizeof(text), "NOT FOUND: no device is known to fit, neither as "
-			 "recorded nor changed");
+		frag_put_first_line(to, INK_BOLD, "", "NOT FOUND: no device is known to fit,"
+				    " neither as recorded nor changed");
 	else
-		snprintf(text, sizeof(text), "CHANGED: smallest device %s instead of %s%s%s%s with %s",
-			 after == UINT64_MAX ? "unknown" : CAPACITY(after),
-			 before == UINT64_MAX ? "unknown" : CAPACITY(before),
-			 *shift ? " (" : "", shift, *shift ? ")" : "",
-			 strcmp(frag_fit_name(a->fits, as_is, name), "default")
-			 ? name : "the default settings");
-	frag_put_first_line(paper, INK_BOLD, "", text, f);
+		frag_put_first_line(to, INK_BOLD, "", "CHANGED: smallest device %s instead of"
+				    " %s%s%s%s with %s",
+				    after == UINT64_MAX ? "unknown" : CAPACITY(after),
+				    before == UINT64_MAX ? "unknown" : CAPACITY(before),
+				    *shift ? " (" : "", shift, *shift ? ")" : "",
+				    strcmp(frag_fit_name(a->fits, as_is, name), "default")
+				    ? name : "the default settings");
 }
 
-static int what_if_print(const void *what, const struct frag_text_style *paper, FILE *f,
-			 struct frag_error *err)
+static void what_if_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_what_if_answer *a = what;
 
-	(void)err;
-	what_if_print_verdict(a, paper, f);
+	what_if_print_verdict(a, to);
 	if (a->interrupted)
-		frag_put_stopped(paper->columns, a->time_up, f);
-	print_changes(a, paper, f);
-	frag_put_evidence(paper->columns, a->fits->sources[0].choices,
-			  "hypothetical: no program ran like this", f);
-	fprintf(f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
+		frag_put_stopped(to, a->time_up);
+	for (uint32_t i = 0; i < a->change_count; i++)
+		frag_put_row(to, i ? "" : "changed", "%s", SHOWN(a->changes[i]));
+	frag_put_evidence(to, a->fits->sources[0].choices, "hypothetical: no program ran like this");
+	fprintf(to->f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
 		"as recorded", "changed", LABEL, "events", a->trace->events, a->events);
 	what_if_print_row("requested", frag_fits_requested(a->fits, 0),
-			  frag_fits_requested(a->fits, 1), false, f);
+			  frag_fits_requested(a->fits, 1), false, to->f);
 	for (uint32_t i = 0; i < a->fits->count / 2; i++)
-		print_fit(a, i, paper, f);
-	return 0;
-}
-
-static const struct frag_format text_format = { .name = "text", .print = what_if_print };
-
-static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "reliable" };
-
-static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row)
-{
-	if (row == 0)
-		return one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX;
-	return row == 1 ? one->fit.smallest : one->fit.safe;
-}
-
-static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after)
-{
-	*buf = '\0';
-	if (before && before != UINT64_MAX && after != UINT64_MAX)
-		frag_snprintf(buf, FRAG_SHIFT_ROOM, "%+.1f %%",
-			      ((double)after - (double)before) / (double)before * 100);
-	return buf;
+		print_fit(a, i, to);
 }
 
 /* In CSV a row is one run, in Markdown one metric of both runs. */
@@ -202,49 +183,26 @@ static void fill_markdown(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_table_rows csv_rows = { columns, fill_csv };
-static const struct frag_table_rows rows = { shown, fill_markdown };
-
-const struct frag_format *const frag_what_if_formats[] = {
-	&text_format, FRAG_ANSWER_FORMS_APART("what-if", frag_what_if_document, &csv_rows, &rows),
-};
-
-uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
-{
-	uint64_t requested = 0;
-
-	for (uint32_t i = 0; i < fits->count; i++)
-		if (fits->fitted[i].source == source
-		    && fits->fitted[i].unlimited.peak_requested > requested)
-			requested = fits->fitted[i].unlimited.peak_requested;
-	return requested;
-}
-
-static void what_if_put_fit(struct frag_node_ref list, const struct frag_fits *fits,
-			    const struct frag_fitted *one)
-{
-	struct frag_node_ref o = frag_json_object(list, NULL);
-	const struct frag_attempt *free_run = &one->unlimited;
-
-	frag_fit_members(o, fits, one, false);
-	frag_json_u64(o, "requested", free_run->peak_requested);
-	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
-}
-
 static void put_source(struct frag_node_ref root, const char *key,
 		       const struct frag_what_if_answer *a, uint32_t source, uint64_t events)
 {
-	struct frag_node_ref o = frag_json_object(root, key), list;
+	struct frag_node_ref o = frag_json_object(root, key), list, fit;
 
 	frag_json_u64(o, "events", events);
 	frag_json_u64(o, "requested", frag_fits_requested(a->fits, source));
 	list = frag_json_array(o, "fits");
-	for (uint32_t i = 0; i < a->fits->count; i++)
-		if (a->fits->fitted[i].source == source)
-			what_if_put_fit(list, a->fits, &a->fits->fitted[i]);
+	for (uint32_t i = 0; i < a->fits->count; i++) {
+		const struct frag_fitted *one = &a->fits->fitted[i];
+
+		if (one->source != source)
+			continue;
+		fit = frag_json_object(list, NULL);
+		frag_fit_members(fit, a->fits, one, false);
+		frag_json_rows(fit, frag_unlimited_rows, one);
+	}
 }
 
-void frag_what_if_document(struct frag_node_ref root, const void *what)
+static void what_if_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_what_if_answer *answer = what;
 	struct frag_node_ref list;
@@ -258,3 +216,11 @@ void frag_what_if_document(struct frag_node_ref root, const void *what)
 	put_source(root, "as_it_is", answer, 0, answer->trace->events);
 	put_source(root, "changed", answer, 1, answer->events);
 }
+
+static const struct frag_table_rows csv_rows = { columns, fill_csv };
+static const struct frag_table_rows rows = { shown, fill_markdown };
+
+const struct frag_format *const frag_what_if_formats[] = {
+	FRAG_TEXT_FORM(what_if_print),
+	FRAG_ANSWER_FORMS_APART("what-if", what_if_document, &csv_rows, &rows),
+};

@@ -224,7 +224,7 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 
 	if (!frag_memory_open(&answer))
 		return frag_fail_nomem(err);
-	rc = r->text->print(r->what, paper, answer.f, err);
+	rc = frag_format_print(r->text, r->what, paper, answer.f, err);
 	if (!frag_memory_close(&answer) && !rc)
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,

@@ -284,7 +284,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_outfile *const files[] = FILES(s);
 	struct frag_report report = {
-		.colour = frag_terminal_colour(columns), .columns = columns,
+		.to = { stdout, frag_terminal_colour(columns), columns },
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.cut_short = s->cut_short,
 		.by_default = !o->choice_count,
@@ -298,7 +298,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	report_beginnings(s);
 	rc = finish_files(s, &report, err);
 	if (!rc && o->report) {
-		frag_report_text(&report, stdout);
+		frag_report_text(&report);
 		rc = frag_flush_stdout(err);
 	}
 	/* no file is committed before everything that can fail is done */

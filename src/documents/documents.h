@@ -81,7 +81,6 @@ struct frag_fit_answer {
 	bool interrupted;	/* not complete: what is proven until then */
 	bool time_up;		/* as its time was up, and not by a signal */
 };
-void frag_fit_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim tune found: fragsim-tune(1). */
 struct frag_tune_answer {
@@ -91,7 +90,6 @@ struct frag_tune_answer {
 	const char *release;    /* of PyTorch, that recorded the first trace; "": unknown */
 	bool interrupted, time_up; /* as of a fit */
 };
-void frag_tune_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim extrapolate found: fragsim-extrapolate(1). */
 struct frag_extrapolate_answer {
@@ -99,7 +97,6 @@ struct frag_extrapolate_answer {
 	const struct frag_extrapolation *found;
 	bool interrupted, time_up; /* as of a fit */
 };
-void frag_extrapolate_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim what-if found: fragsim-what-if(1). */
 struct frag_what_if_answer {
@@ -110,9 +107,6 @@ struct frag_what_if_answer {
 	const struct frag_fits *fits;           /* of two sources: unchanged, changed */
 	bool interrupted, time_up;		/* as of a fit */
 };
-void frag_what_if_document(struct frag_node_ref root, const void *what);
-/* What is requested at once of a source: at its peak, on the device where that is the highest. */
-uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
 
 /* What fragsim leaks found: fragsim-leaks(1). */
 struct frag_leaks_answer {
@@ -121,7 +115,6 @@ struct frag_leaks_answer {
 	const struct frag_device_figures *devices;      /* those of the options */
 	uint32_t top;           /* leaks that people see */
 };
-void frag_leaks_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim ranks found: fragsim-ranks(1). */
 struct frag_ranks_answer {
@@ -134,7 +127,6 @@ struct frag_ranks_answer {
 	bool all;               /* people see every row, however many there are */
 	uint32_t top;           /* differences of a rank that people see */
 };
-void frag_ranks_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim explain found in a trace: fragsim-explain(1). */
 struct frag_explain_answer {
@@ -144,7 +136,6 @@ struct frag_explain_answer {
 	bool verbose;           /* with the tables */
 	bool time_up;		/* the moments, or parts of them, that its time has left */
 };
-void frag_explain_document(struct frag_node_ref root, const void *what);
 
 /* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */
 int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
@@ -162,7 +153,6 @@ struct frag_plan_answer {
 	const char *ended_by; /* "budget", "time", "interrupt"; NULL: the plan is complete */
 	bool timed;                     /* the policies were ended by the clock */
 };
-void frag_placement_document(struct frag_node_ref root, const void *what);
 
 /* The top tags: an array under that key, with the stacks of each where there are some. */
 void frag_json_holders(struct frag_node_ref in, const char *key,
