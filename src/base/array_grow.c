@@ -60,6 +60,20 @@ bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 	return true;
 }
 
+bool frag_extend(void *array, uint32_t *capacity, uint32_t *count, uint32_t at, size_t size)
+{
+	char *elements;
+
+	if (at < *count)
+		return true;
+	if (!frag_grow(array, capacity, (uint64_t)at + 1, size))
+		return false;
+	memcpy(&elements, array, sizeof(elements));
+	memset(elements + *count * size, 0, (at + 1 - *count) * size);
+	*count = at + 1;
+	return true;
+}
+
 bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size)
 {
 	size_t bytes = (size_t)(used + spare) * size;

@@ -17,6 +17,39 @@ static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, siz
 /* The same for a caller that has already found the capacity too small. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
 
+/* Makes room for element `at`; `array` and `capacity` are variables. False: as above. */
+#define FRAG_GROW(array, capacity, at) \
+	frag_grow(&(array), &(capacity), (uint64_t)(at) + 1, sizeof(*(array)))
+
+/* Makes element `at` exist: all from *count on are zeroed. False: as above. */
+bool frag_extend(void *array, uint32_t *capacity, uint32_t *count, uint32_t at, size_t size);
+#define FRAG_EXTEND(array, capacity, count, at) \
+	frag_extend(&(array), &(capacity), &(count), at, sizeof(*(array)))
+
+/*
+ * Sets `at`, a variable, to the number of elements that fulfil the condition, by halving. The
+ * condition names element `at`, and is false for every element after the first that it is false for.
+ */
+#define FRAG_COUNT_WHILE(at, count, condition)                                 \
+	do {                                                                   \
+		uint32_t frag_low = 0, frag_high = (count);                    \
+									       \
+		while (frag_low < frag_high) {                                 \
+			(at) = frag_low + (frag_high - frag_low) / 2;          \
+			if (condition)                                         \
+				frag_low = (at) + 1;                           \
+			else                                                   \
+				frag_high = (at);                              \
+		}                                                              \
+		(at) = frag_low;                                               \
+	} while (0)
+
+/* For qsort(): by a and b, and where these are equal by c and d. */
+static inline int frag_order_two(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return a != b ? (a < b ? -1 : 1) : c < d ? -1 : c > d;
+}
+
 /*
  * Replaces the borrowed *array by a copy of its first `used` elements that the caller owns,
  * with capacity for `spare` more. *array becomes NULL where both are 0. False: out of memory.

@@ -96,8 +96,7 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 	frag_timeline_add(&watch->timeline, step);
 	if (watch->diverged || w->divergence->count < 2)
 		return 0;
-	if (!frag_grow(&watch->seen, &watch->capacity, (uint64_t)watch->count + 1,
-		       sizeof(*watch->seen)))
+	if (!FRAG_GROW(watch->seen, watch->capacity, watch->count))
 		return frag_fail_nomem(err);
 	watch->seen[watch->count++] = (struct seen){
 		.event = step->event, .reserved = step->metrics->reserved,

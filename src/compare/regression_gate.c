@@ -69,8 +69,7 @@ void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 static int regression_gate_add(struct frag_gate *gate, const struct frag_broken *broken,
 			       struct frag_error *err)
 {
-	if (!frag_grow(&gate->broken, &gate->capacity, (uint64_t)gate->count + 1,
-		       sizeof(*gate->broken)))
+	if (!FRAG_GROW(gate->broken, gate->capacity, gate->count))
 		return frag_fail_nomem(err);
 	gate->broken[gate->count++] = *broken;
 	return 0;

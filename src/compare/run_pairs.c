@@ -52,17 +52,10 @@ static uint32_t name_index_place_of(const struct frag_lookup *l, const struct fr
 				    uint32_t index)
 {
 	struct frag_name wanted = *name;
-	uint32_t low = 0, high = l->count;
+	uint32_t low;
 
 	wanted.index = index;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (by_name(&l->name[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, l->count, by_name(&l->name[low], &wanted) < 0);
 	return low;
 }
 

@@ -152,7 +152,7 @@ struct frag_run *frag_runs_add(struct frag_runs *runs)
 {
 	struct frag_run *run;
 
-	if (!frag_grow(&runs->run, &runs->capacity, (uint64_t)runs->count + 1, sizeof(*run)))
+	if (!FRAG_GROW(runs->run, runs->capacity, runs->count))
 		return NULL;
 	run = &runs->run[runs->count++];
 	memset(run, 0, sizeof(*run));
@@ -163,7 +163,7 @@ struct frag_runs *frag_run_set_add(struct frag_run_set *set)
 {
 	struct frag_runs *runs;
 
-	if (!frag_grow(&set->trace, &set->capacity, (uint64_t)set->count + 1, sizeof(*runs)))
+	if (!FRAG_GROW(set->trace, set->capacity, set->count))
 		return NULL;
 	runs = &set->trace[set->count++];
 	memset(runs, 0, sizeof(*runs));

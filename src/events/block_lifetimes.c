@@ -160,7 +160,7 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 		memcpy(text, id->text, (size_t)id->number);
 	}
 	if (slot == NONE
-	    && !frag_grow(&l->lives, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->lives))) {
+	    && !FRAG_GROW(l->lives, l->capacity, l->count)) {
 		free(text);
 		return NO_SLOT;
 	}
@@ -199,8 +199,7 @@ static uint32_t new_cell(struct frag_lives *l, uint32_t what)
 	if (c != NONE) {
 		l->unused_cell = l->cells[c].next;
 	} else {
-		if (!frag_grow(&l->cells, &l->cell_capacity, (uint64_t)l->cell_count + 1,
-			       sizeof(*l->cells)))
+		if (!FRAG_GROW(l->cells, l->cell_capacity, l->cell_count))
 			return NONE;
 		c = l->cell_count++;
 	}
@@ -244,8 +243,7 @@ static uint32_t queue_of(struct frag_lives *l, uint32_t device, uint32_t stream)
 
 	if (q != FRAG_MAP_NONE)
 		return q;
-	if (!frag_grow(&l->queues, &l->queue_capacity, (uint64_t)l->queue_count + 1,
-		       sizeof(*l->queues))
+	if (!FRAG_GROW(l->queues, l->queue_capacity, l->queue_count)
 	    || !frag_map_add(&l->queue_of, pair(device, stream), l->queue_count))
 		return NONE;
 	l->queues[l->queue_count] = (struct frag_queue){
@@ -334,8 +332,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 static bool block_lifetimes_end(struct frag_lives *l, uint32_t slot)
 {
 	FRAG_ASSERT(slot < l->count);
-	if (!frag_grow(&l->ended, &l->ended_capacity, (uint64_t)l->ended_count + 1,
-		       sizeof(*l->ended)))
+	if (!FRAG_GROW(l->ended, l->ended_capacity, l->ended_count))
 		return false;
 	l->ended[l->ended_count++] = (struct frag_ended){
 		.slot = slot, .synced = l->lives[slot].synced,

@@ -31,8 +31,7 @@ bool frag_lasting_note(struct frag_lasting_marks *marks, uint64_t at, const char
 			  size_t length)
 {
 	char *kind = frag_mark_kind(name, length);
-	const bool good = kind && frag_grow(&marks->mark, &marks->capacity,
-					    (uint64_t)marks->count + 1, sizeof(*marks->mark));
+	const bool good = kind && FRAG_GROW(marks->mark, marks->capacity, marks->count);
 
 	FRAG_ASSERT(name || !length);
 	if (good)
@@ -68,15 +67,8 @@ bool frag_lasting_find(struct frag_lasting_marks *marks)
 
 uint32_t frag_lasting_begun(const struct frag_lasting_marks *marks, uint64_t at)
 {
-	uint32_t low = 0, high = marks->count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (marks->mark[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, marks->count, marks->mark[low].at <= at);
 	return low;
 }

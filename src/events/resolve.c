@@ -282,8 +282,7 @@ static int leave_tag(struct frag_trace *t, uint32_t tag, struct frag_error *err)
 {
 	if (!tag)
 		return 0;
-	if (!frag_grow(&t->left, &t->left_capacity, (uint64_t)t->left_count + 1,
-		       sizeof(*t->left)))
+	if (!FRAG_GROW(t->left, t->left_capacity, t->left_count))
 		return frag_fail_nomem(err);
 	t->left[t->left_count++] = tag;
 	return 0;

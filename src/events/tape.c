@@ -49,8 +49,7 @@ static uint32_t intern_site(struct frag_tape_writer *w, const struct frag_tape_s
 	while ((i = frag_map_next(&w->sites, hash, &at)) != FRAG_MAP_NONE)
 		if (same_site(&t->sites[i], site))
 			return w->recent = i;
-	if (!frag_grow(&t->sites, &t->site_capacity, (uint64_t)t->site_count + 1,
-		       sizeof(*t->sites))
+	if (!FRAG_GROW(t->sites, t->site_capacity, t->site_count)
 	    || !frag_map_add(&w->sites, hash, t->site_count))
 		return UINT32_MAX;
 	t->sites[t->site_count] = *site;
@@ -73,9 +72,8 @@ static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *
 	struct frag_tape *t = w->tape;
 	uint64_t id = ev->id.number;
 
-	if (!frag_grow(&t->ids, &t->alloc_capacity, (uint64_t)t->alloc_count + 1, sizeof(*t->ids))
-	    || !frag_grow(&w->alloc_of, &w->slot_capacity, (uint64_t)ev->slot + 1,
-			  sizeof(*w->alloc_of)))
+	if (!FRAG_GROW(t->ids, t->alloc_capacity, t->alloc_count)
+	    || !FRAG_GROW(w->alloc_of, w->slot_capacity, ev->slot))
 		return false;
 	if (ev->id.text) {
 		id = FRAG_TAPE_TEXT_ID | t->text_bytes;
@@ -84,8 +82,7 @@ static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *
 			return false;
 	}
 	if (ev->place) {
-		if (!frag_grow(&t->spots, &t->spot_capacity, (uint64_t)t->alloc_count + 1,
-			       sizeof(*t->spots)))
+		if (!FRAG_GROW(t->spots, t->spot_capacity, t->alloc_count))
 			return false;
 		/* initial blocks come first, but some of them may have no place */
 		while (t->spot_count < t->alloc_count)
@@ -101,7 +98,7 @@ static bool add_rare(struct frag_tape *t, const struct frag_event *ev)
 {
 	struct frag_tape_rare *r;
 
-	if (!frag_grow(&t->rare, &t->rare_capacity, (uint64_t)t->rare_count + 1, sizeof(*t->rare))
+	if (!FRAG_GROW(t->rare, t->rare_capacity, t->rare_count)
 	    || !frag_grow(&t->ended, &t->ended_capacity,
 			  (uint64_t)t->ended_count + ev->ended_count, sizeof(*t->ended)))
 		return false;
@@ -128,7 +125,7 @@ static bool add_time(struct frag_tape *t, const struct frag_event *ev)
 
 	if (!(ev->members & FRAG_HAS_T) && !t->times)
 		return true;
-	if (!frag_grow(&t->times, &t->time_capacity, (uint64_t)t->count + 1, sizeof(*t->times)))
+	if (!FRAG_GROW(t->times, t->time_capacity, t->count))
 		return false;
 	for (; had < t->count; had++)
 		t->times[had] = 0;
@@ -143,7 +140,7 @@ static bool tape_add_gap(struct frag_tape *t, uint64_t step)
 
 	if (last && last->step + (t->count - last->event) == step)
 		return true;
-	if (!frag_grow(&t->gaps, &t->gap_capacity, (uint64_t)t->gap_count + 1, sizeof(*t->gaps)))
+	if (!FRAG_GROW(t->gaps, t->gap_capacity, t->gap_count))
 		return false;
 	t->gaps[t->gap_count++] = (struct frag_tape_gap){ .event = t->count, .step = step };
 	return true;
@@ -155,8 +152,7 @@ static bool add_stride(struct frag_tape *t)
 
 	if (t->count % FRAG_TAPE_STRIDE)
 		return true;
-	if (!frag_grow(&t->allocs_before, &t->stride_capacity, (uint64_t)i + 1,
-		       sizeof(*t->allocs_before)))
+	if (!FRAG_GROW(t->allocs_before, t->stride_capacity, i))
 		return false;
 	t->allocs_before[i] = t->alloc_count;
 	return true;
@@ -191,7 +187,7 @@ static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *
 		if (!add_rare(t, ev))
 			return false;
 	}
-	if (!frag_grow(&t->events, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->events)))
+	if (!FRAG_GROW(t->events, t->capacity, t->count))
 		return false;
 	t->events[t->count] = (struct frag_tape_event){
 		.word = word, .slot = ev->slot, .site = intern_site(w, &site),
@@ -389,17 +385,10 @@ uint64_t frag_tape_bytes(const struct frag_tape *t)
 /* Between two gaps steps run along with the numbers. */
 uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 {
-	uint32_t low = 0, high = t->gap_count;
+	uint32_t low;
 	uint64_t event, end = t->count;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (t->gaps[middle].step <= step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, t->gap_count, t->gaps[low].step <= step);
 	if (low == 0)
 		return 0;
 	if (low < t->gap_count)
@@ -470,16 +459,9 @@ void frag_tape_reader_del(struct frag_tape_reader *r)
 /* The first rare event at or after the place. */
 static uint32_t find_rare(const struct frag_tape *t, uint32_t event)
 {
-	uint32_t low = 0, high = t->rare_count;
+	uint32_t low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->rare[middle].event < event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, t->rare_count, t->rare[low].event < event);
 	return low;
 }
 

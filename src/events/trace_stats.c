@@ -63,7 +63,7 @@ static bool trace_stats_note_alloc(struct frag_survey *s, const struct frag_even
 	struct frag_survey_device *d = &s->devices[ev->device];
 
 	FRAG_ASSERT(ev->device < s->device_count);
-	if (!frag_grow(&s->blocks, &s->block_capacity, (uint64_t)ev->slot + 1, sizeof(*s->blocks))
+	if (!FRAG_GROW(s->blocks, s->block_capacity, ev->slot)
 	    || !trace_stats_see(s, ev->stream, 1, &s->streams)
 	    || !trace_stats_see(s, ev->pool, 2, &s->pools))
 		return false;

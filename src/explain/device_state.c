@@ -112,13 +112,13 @@ bool frag_window_find(const struct frag_heap *h, const struct frag_failed_reques
 	return s.any && s.best.live;
 }
 
-/* Live blocks of one tag next to free memory, in one place: a segment, or a gap of a range. */
+/* Live blocks next to free memory: of one tag, or of the place that a group counts as its stack. */
 struct mooring {
 	uint64_t bytes;
-	uint32_t blocks;
-	uint32_t tag, place;
+	uint32_t blocks, tag;
 };
 
+/* A segment, or a gap of a range. */
 struct place {
 	uint64_t non_releasable;
 	uint32_t tags;          /* different ones */
@@ -128,15 +128,12 @@ struct survey {
 	const struct frag_sim *sim;
 	uint32_t device;
 	uint32_t *tag_of;               /* by block */
-	uint32_t *mooring_of;           /* by tag: its last one, maybe of another place */
-	struct mooring *moorings;
+	struct frag_block_groups groups;        /* of moorings: by tag, and as the stack the place */
 	struct place *places;
-	uint32_t tag_of_count, tag_of_capacity, mooring_of_count, mooring_of_capacity;
-	uint32_t mooring_count, mooring_capacity, place_count, place_capacity;
+	uint32_t tag_of_count, tag_of_capacity, place_count, place_capacity;
 	/* the segment that is walked through */
 	struct frag_segment_view segment;
 	frag_block block;               /* that comes next */
-	uint32_t first;                 /* mooring of the place */
 	uint64_t free;                  /* bytes */
 	bool moored;                    /* the block before is live: */
 	struct mooring last;            /* without bytes where the gap before it has them */
@@ -145,67 +142,35 @@ struct survey {
 	bool failed;                    /* out of memory */
 };
 
-/* Entry `at` of an array by number, those before it that are new 0; NULL: out of memory. */
-static uint32_t *entry(struct survey *s, uint32_t **array, uint32_t *count, uint32_t *capacity,
-		       uint32_t at)
-{
-	if (!frag_grow(array, capacity, (uint64_t)at + 1, sizeof(**array))) {
-		s->failed = true;
-		return NULL;
-	}
-	while (*count <= at)
-		(*array)[(*count)++] = 0;
-	return &(*array)[at];
-}
-
 static void note_tag(void *ctx, const struct frag_live *live)
 {
 	struct survey *s = ctx;
-	uint32_t *tag = s->failed ? NULL : entry(s, &s->tag_of, &s->tag_of_count,
-						 &s->tag_of_capacity,
-						 frag_sim_block(s->sim, live->slot));
+	const frag_block at = frag_sim_block(s->sim, live->slot);
 
-	if (tag)
-		*tag = live->tag;
+	s->failed = s->failed || !FRAG_EXTEND(s->tag_of, s->tag_of_capacity, s->tag_of_count, at);
+	if (!s->failed)
+		s->tag_of[at] = live->tag;
 }
 
-/* To what the tag has in this place already, or a new one. */
+/* A block may have been counted for another place: then it is in this one without bytes. */
 static void add_mooring(struct survey *s, struct mooring m)
 {
-	uint32_t *at = s->failed ? NULL : entry(s, &s->mooring_of, &s->mooring_of_count,
-						&s->mooring_of_capacity, m.tag);
+	const uint32_t i = s->failed ? FRAG_MAP_NONE
+				     : frag_block_groups_find(&s->groups, m.tag, s->place_count, 0);
 
-	if (!at)
+	s->failed = i == FRAG_MAP_NONE;
+	if (s->failed)
 		return;
-	if (*at >= s->first && *at < s->mooring_count && s->moorings[*at].tag == m.tag) {
-		s->moorings[*at].bytes += m.bytes;
-		s->moorings[*at].blocks += m.blocks;
-		return;
-	}
-	if (!frag_grow(&s->moorings, &s->mooring_capacity, (uint64_t)s->mooring_count + 1,
-		       sizeof(*s->moorings))) {
-		s->failed = true;
-		return;
-	}
-	m.place = s->place_count;
-	*at = s->mooring_count;
-	s->moorings[s->mooring_count++] = m;
+	s->groups.of[i].bytes += m.bytes;
+	s->groups.of[i].blocks += m.blocks;
 }
 
 /* The moorings since the last place are of one with these non-releasable bytes, if any. */
 static void end_place(struct survey *s, uint64_t non_releasable)
 {
-	if (!non_releasable || s->first == s->mooring_count) {
-		s->mooring_count = s->first;
-		return;
-	}
-	if (!frag_grow(&s->places, &s->place_capacity, (uint64_t)s->place_count + 1,
-		       sizeof(*s->places))) {
-		s->failed = true;
-		return;
-	}
-	s->places[s->place_count++] = (struct place){ .non_releasable = non_releasable };
-	s->first = s->mooring_count;
+	s->failed = s->failed || !FRAG_GROW(s->places, s->place_capacity, s->place_count);
+	if (!s->failed)
+		s->places[s->place_count++] = (struct place){ .non_releasable = non_releasable };
 }
 
 /* In a range each gap is a place, kept by the blocks at its ends. next: NULL, none. */
@@ -217,7 +182,8 @@ static void end_gap(struct survey *s, const struct mooring *next)
 		add_mooring(s, s->last);
 	if (gap && next)
 		add_mooring(s, *next);
-	end_place(s, s->gap);
+	if (gap)
+		end_place(s, s->gap);
 	s->ranges |= gap;
 	s->gap = 0;
 	s->moored = next != NULL;
@@ -282,43 +248,17 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 	}
 }
 
-static int device_state_by_tag(const void *a, const void *b)
-{
-	const struct mooring *x = a, *y = b;
-
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
-
-/* Per tag: what it pins alone, and with others. */
+/* Per tag: what it blocks with others, and alone. */
 struct share {
-	struct frag_blocking_tag alone, shared;
+	struct frag_blocking_tag by[2];
 	uint32_t tag;
 };
 
-static int by_alone(const void *a, const void *b)
+static int by_blocked(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->alone.non_releasable != y->alone.non_releasable)
-		return x->alone.non_releasable > y->alone.non_releasable ? -1 : 1;
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
-
-static int by_shared(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->shared.non_releasable != y->shared.non_releasable)
-		return x->shared.non_releasable > y->shared.non_releasable ? -1 : 1;
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
-
-static void device_state_count_tags(struct survey *s)
-{
-	for (uint32_t i = 0; i < s->mooring_count; i++)
-		s->places[s->moorings[i].place].tags++;
+	return frag_order_two(y->by[0].non_releasable, x->by[0].non_releasable, x->tag, y->tag);
 }
 
 /* The sorted moorings as one share a tag. */
@@ -326,15 +266,16 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < s->mooring_count; i++) {
-		const struct mooring *m = &s->moorings[i];
-		const struct place *place = &s->places[m->place];
-		const bool new_tag = !i || m[-1].tag != m->tag;
+	for (uint32_t i = 0; i < s->groups.count; i++) {
+		const struct frag_block_group *m = &s->groups.of[i];
+		const struct place *place = &s->places[m->stack];
 		struct frag_blocking_tag *pin;
 
-		if (new_tag)
+		if (!place->non_releasable)
+			continue;
+		if (!count || shares[count - 1].tag != m->tag)
 			shares[count++] = (struct share){ .tag = m->tag };
-		pin = place->tags == 1 ? &shares[count - 1].alone : &shares[count - 1].shared;
+		pin = &shares[count - 1].by[place->tags == 1];
 		pin->bytes += m->bytes;
 		pin->blocks += m->blocks;
 		pin->non_releasable += place->non_releasable;
@@ -347,20 +288,17 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 static int keep_pins(struct frag_device_state *moment, const struct frag_symbols *symbols,
 		     struct share *shares, uint32_t count)
 {
-	bool alone;
+	bool alone = false;
 
-	if (!count)
-		return 0;
-	qsort(shares, count, sizeof(*shares), by_alone);
-	alone = shares[0].alone.non_releasable > 0;
-	if (!alone)
-		qsort(shares, count, sizeof(*shares), by_shared);
-	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX; i++) {
+	for (uint32_t i = 0; i < count; i++)
+		alone |= shares[i].by[true].non_releasable > 0;
+	for (uint32_t i = 0; i < count; i++)
+		shares[i].by[0] = shares[i].by[alone];
+	qsort(shares, count, sizeof(*shares), by_blocked);
+	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX && shares[i].by[0].places; i++) {
 		struct frag_blocking_tag *to = &moment->pins[i];
 
-		if (alone && !shares[i].alone.non_releasable)
-			break;
-		*to = alone ? shares[i].alone : shares[i].shared;
+		*to = shares[i].by[0];
 		to->alone = alone;
 		if (!frag_tag_json(symbols, shares[i].tag, &to->tag))
 			return -FRAG_ENOMEM;
@@ -377,16 +315,18 @@ static int find_pins(struct frag_device_state *moment, struct survey *s)
 	frag_sim_walk(s->sim, s->device, s, note_tag);
 	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, device_state_visit);
 	device_state_end_segment(s);
-	shares = s->failed ? NULL : malloc(((size_t)s->mooring_count + 1) * sizeof(*shares));
+	shares = s->failed ? NULL : malloc(((size_t)s->groups.count + 1) * sizeof(*shares));
 	if (!shares)
 		return -FRAG_ENOMEM;
-	if (s->mooring_count)
-		qsort(s->moorings, s->mooring_count, sizeof(*s->moorings), device_state_by_tag);
-	device_state_count_tags(s);
-	moment->places = s->place_count;
-	moment->ranges = s->ranges;
+	frag_block_groups_sort(&s->groups);
+	for (uint32_t i = 0; i < s->groups.count; i++)
+		s->places[s->groups.of[i].stack].tags++;
 	for (uint32_t i = 0; i < s->place_count; i++)
-		moment->non_releasable += s->places[i].non_releasable;
+		if (s->places[i].non_releasable && s->places[i].tags) {
+			moment->places++;
+			moment->non_releasable += s->places[i].non_releasable;
+		}
+	moment->ranges = s->ranges;
 	rc = keep_pins(moment, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;
@@ -399,11 +339,11 @@ int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *si
 	int rc;
 
 	*moment = (struct frag_device_state){ .holder_count = 0 };
+	s.failed = !frag_block_groups_init(&s.groups);
 	rc = frag_top_tags_find(sim, device, NULL, moment->holders, &moment->holder_count);
 	rc = rc ? rc : find_pins(moment, &s);
 	free(s.tag_of);
-	free(s.mooring_of);
-	free(s.moorings);
+	frag_block_groups_fini(&s.groups);
 	free(s.places);
 	return rc ? frag_fail_nomem(err) : 0;
 }
@@ -428,18 +368,12 @@ static void note_owner(void *ctx, const struct frag_live *live)
 	struct sight *s = ctx;
 	const frag_block at = frag_sim_block(s->sim, live->slot);
 
-	if (s->failed)
-		return;
-	if (!frag_grow(&s->owners, &s->capacity, (uint64_t)at + 1, sizeof(*s->owners))) {
-		s->failed = true;
-		return;
-	}
-	while (s->count <= at)
-		s->owners[s->count++] = (struct frag_scene_owner){ .slot = 0 };
-	s->owners[at] = (struct frag_scene_owner){
-		.birth = live->birth, .tag = live->tag, .stack = live->stack,
-		.slot = live->slot + 1,
-	};
+	s->failed = s->failed || !FRAG_EXTEND(s->owners, s->capacity, s->count, at);
+	if (!s->failed)
+		s->owners[at] = (struct frag_scene_owner){
+			.birth = live->birth, .tag = live->tag, .stack = live->stack,
+			.slot = live->slot + 1,
+		};
 }
 
 int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,

@@ -128,10 +128,8 @@ static void page_tags_fini(struct frag_page_tags *t)
 
 static bool page_tags_make(struct frag_page_tags *t, uint32_t tag)
 {
-	if (!frag_grow(&t->of, &t->capacity, (uint64_t)tag + 1, sizeof(*t->of)))
+	if (!FRAG_EXTEND(t->of, t->capacity, t->count, tag))
 		return false;
-	while (t->count <= tag)
-		t->of[t->count++] = (struct frag_page_tag){ .live = 0 };
 	return true;
 }
 
@@ -155,11 +153,8 @@ static uint32_t page_tag_of(struct frag_page_tags *t, uint32_t number)
 	const struct frag_text text = frag_symbols_tag(t->symbols, number);
 	uint32_t tag;
 
-	if (!frag_grow(&t->by_number, &t->number_capacity, (uint64_t)number + 1,
-		       sizeof(*t->by_number)))
+	if (!FRAG_EXTEND(t->by_number, t->number_capacity, t->number_count, number))
 		return UINT32_MAX;
-	while (t->number_count <= number)
-		t->by_number[t->number_count++] = 0;
 	if (!text.text)
 		return FRAG_TAG_NONE;
 	tag = frag_tags_acquire(&t->texts, text);
@@ -246,7 +241,7 @@ static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uin
 	struct frag_page_sum *sum;
 
 	if (share >= before) {
-		if (!frag_grow(&d->sums, &d->sum_capacity, (uint64_t)share + 1, sizeof(*d->sums)))
+		if (!FRAG_GROW(d->sums, d->sum_capacity, share))
 			return false;
 		memset(&d->sums[before], 0, (d->sum_capacity - before) * sizeof(*d->sums));
 	}
@@ -432,7 +427,7 @@ static inline int page_end_block(struct frag_page *page, struct frag_page_block 
 /* Grows the array to contain the slot. */
 RARE static bool page_make_live(struct frag_page *page, uint32_t slot)
 {
-	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)slot + 1, sizeof(*page->live)))
+	if (!FRAG_GROW(page->live, page->live_capacity, slot))
 		return false;
 	while (page->live_count <= slot)
 		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
@@ -463,7 +458,7 @@ static int page_begin_block(struct frag_page *page, const struct frag_step *step
 
 static bool page_push(struct frag_page_waits *list, const struct frag_page_pending *p)
 {
-	if (!frag_grow(&list->at, &list->capacity, (uint64_t)list->count + 1, sizeof(*list->at)))
+	if (!FRAG_GROW(list->at, list->capacity, list->count))
 		return false;
 	list->at[list->count++] = *p;
 	return true;
@@ -643,9 +638,7 @@ static int page_by_bytes(const void *a, const void *b)
 {
 	const struct frag_page_share *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->share < y->share ? -1 : x->share > y->share;
+	return frag_order_two(y->bytes, x->bytes, x->share, y->share);
 }
 
 /* Sets the largest shares of the moment, and the sum of all others. */

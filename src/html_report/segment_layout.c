@@ -23,11 +23,8 @@ static double pixel(uint64_t steps, uint64_t height)
 
 static bool make_lane(struct frag_areas *areas, uint32_t lane)
 {
-	if (!frag_grow(&areas->lanes, &areas->lane_capacity, (uint64_t)lane + 1,
-		       sizeof(*areas->lanes)))
+	if (!FRAG_EXTEND(areas->lanes, areas->lane_capacity, areas->lane_count, lane))
 		return false;
-	while (areas->lane_count <= lane)
-		areas->lanes[areas->lane_count++] = (struct frag_lane){ .rows = 0 };
 	return true;
 }
 
@@ -237,8 +234,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 		if (rc)
 			return rc;
 	}
-	if (!frag_grow(&areas->area, &areas->capacity, (uint64_t)areas->count + 1,
-		       sizeof(*areas->area)))
+	if (!FRAG_GROW(areas->area, areas->capacity, areas->count))
 		return -FRAG_ENOMEM;
 	areas->area[areas->count++] = *a;
 	return 0;
@@ -250,9 +246,7 @@ static int rectangles_by_birth(const void *a, const void *b)
 
 	if (x->birth != y->birth)
 		return x->birth < y->birth ? -1 : 1;
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	return x->y < y->y ? -1 : x->y > y->y;
+	return frag_order_two(x->lane, y->lane, x->y, y->y);
 }
 
 int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, uint32_t max)
@@ -313,7 +307,7 @@ static bool find_lane(struct frag_segment_layout *f, uint32_t *out)
 	while (lane < f->lanes && f->taken[lane])
 		lane++;
 	*out = lane;
-	if (!frag_grow(&f->taken, &f->lane_capacity, (uint64_t)lane + 1, sizeof(*f->taken)))
+	if (!FRAG_GROW(f->taken, f->lane_capacity, lane))
 		return false;
 	f->taken[lane] = true;
 	if (lane == f->lanes)
@@ -338,8 +332,7 @@ static struct frag_floor_place *new_place(struct frag_segment_layout *f, uint32_
 	uint32_t i = f->unused;
 
 	if (i == UINT32_MAX) {
-		if (!frag_grow(&f->places, &f->place_capacity, (uint64_t)f->place_count + 1,
-			       sizeof(*f->places)))
+		if (!FRAG_GROW(f->places, f->place_capacity, f->place_count))
 			return NULL;
 		i = f->place_count++;
 		f->places[i] = (struct frag_floor_place){ .used = false };
@@ -398,16 +391,10 @@ void frag_floor_remove(struct frag_segment_layout *f, struct frag_floor_place *p
 /* The number of pieces that end at or before the offset. */
 static uint32_t pieces_before(const struct frag_floor_place *place, uint64_t offset)
 {
-	uint32_t low = 0, high = place->piece_count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t i = low + (high - low) / 2;
-
-		if (place->pieces[i].offset + place->pieces[i].bytes <= offset)
-			low = i + 1;
-		else
-			high = i;
-	}
+	FRAG_COUNT_WHILE(low, place->piece_count,
+				 place->pieces[low].offset + place->pieces[low].bytes <= offset);
 	return low;
 }
 
@@ -415,8 +402,7 @@ int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t byt
 {
 	const uint32_t at = pieces_before(place, offset);
 
-	if (!frag_grow(&place->pieces, &place->piece_capacity, (uint64_t)place->piece_count + 1,
-		       sizeof(*place->pieces)))
+	if (!FRAG_GROW(place->pieces, place->piece_capacity, place->piece_count))
 		return -FRAG_ENOMEM;
 	memmove(&place->pieces[at + 1], &place->pieces[at],
 		(place->piece_count - at) * sizeof(*place->pieces));

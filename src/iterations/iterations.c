@@ -28,7 +28,7 @@ struct signs {
 
 static bool iterations_add(struct signs *s, struct sign sign)
 {
-	if (!frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+	if (!FRAG_GROW(s->of, s->capacity, s->count))
 		return false;
 	s->of[s->count++] = sign;
 	return true;
@@ -114,9 +114,7 @@ static int by_key(const void *one, const void *other)
 {
 	const struct sign *a = one, *b = other;
 
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->event < b->event ? -1 : a->event > b->event;
+	return frag_order_two(a->key, b->key, a->event, b->event);
 }
 
 /* Those from `first` on are equal: the first that is not. */
@@ -250,7 +248,7 @@ static bool vote(struct beats *b, uint64_t distance, const struct sign *first, u
 
 	if (at == FRAG_MAP_NONE) {
 		at = b->count;
-		if (!frag_grow(&b->of, &b->capacity, (uint64_t)b->count + 1, sizeof(*b->of))
+		if (!FRAG_GROW(b->of, b->capacity, b->count)
 		    || !frag_map_add(&b->at, distance, at))
 			return false;
 		b->of[b->count++] = (struct beat){ .distance = distance };

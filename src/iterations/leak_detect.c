@@ -116,10 +116,8 @@ static bool marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *
 {
 	const struct frag_text text = frag_symbols_tag(o->symbols, tag);
 
-	if (!frag_grow(&o->of, &o->capacity, (uint64_t)tag + 1, sizeof(*o->of)))
+	if (!FRAG_EXTEND(o->of, o->capacity, o->count, tag))
 		return false;
-	while (o->count <= tag)
-		o->of[o->count++] = (struct frag_marked_tag){ .tag = 0 };
 	o->of[tag].tag = tag;
 	if (text.text && ends_with_mark(o, &text)) {
 		o->of[tag].end = o->mark.length;
@@ -209,7 +207,7 @@ __attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w
 	uint32_t owner;
 
 	if (!marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
-	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)slot + 1, sizeof(*w->slots)))
+	    || !FRAG_GROW(w->slots, w->slot_capacity, slot))
 		return false;
 	while (w->slot_count <= slot)
 		w->slots[w->slot_count++].event = NOBODY;
@@ -319,9 +317,7 @@ static int leak_detect_by_bytes(const void *one, const void *other)
 
 	if (a->an_iteration != b->an_iteration)
 		return a->an_iteration > b->an_iteration ? -1 : 1;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return a->first_step < b->first_step ? -1 : a->first_step > b->first_step;
+	return frag_order_two(a->device, b->device, a->first_step, b->first_step);
 }
 
 /* Those of one owner: a leak where each iteration has left some. */
@@ -359,32 +355,18 @@ static bool leak_detect_judge(const struct walk *w, const struct held *first, ui
 /* Its step: the last gap before it has the difference between steps and events. */
 static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
 {
-	uint32_t low = 0, high = tape->gap_count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (tape->gaps[middle].event <= event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, tape->gap_count, tape->gaps[low].event <= event);
 	return low ? event + (tape->gaps[low - 1].step - tape->gaps[low - 1].event) : event;
 }
 
 /* How many have begun at an event. */
 static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
 {
-	uint32_t low = 0, high = it->count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (it->start[middle] <= event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, it->count, it->start[low] <= event);
 	return low;
 }
 

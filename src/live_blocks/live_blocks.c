@@ -55,7 +55,7 @@ uint32_t frag_block_groups_find(struct frag_block_groups *g, uint32_t tag, uint3
 
 	if (i != FRAG_MAP_NONE)
 		return i;
-	if (!frag_grow(&g->of, &g->capacity, (uint64_t)g->count + 1, sizeof(*g->of))
+	if (!FRAG_GROW(g->of, g->capacity, g->count)
 	    || !frag_map_add(&g->at, group_key(tag, stack, size), g->count)) {
 		g->failed = true;
 		return FRAG_MAP_NONE;
@@ -85,18 +85,20 @@ static int live_blocks_by_tag(const void *a, const void *b)
 {
 	const struct frag_block_group *x = a, *y = b;
 
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return frag_order_two(x->tag, y->tag, x->stack, y->stack);
+}
+
+void frag_block_groups_sort(struct frag_block_groups *g)
+{
+	if (g->count)
+		qsort(g->of, g->count, sizeof(*g->of), live_blocks_by_tag);
 }
 
 static int live_blocks_by_bytes(const void *a, const void *b)
 {
 	const struct frag_block_group *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->oldest < y->oldest ? -1 : x->oldest > y->oldest;
+	return frag_order_two(y->bytes, x->bytes, x->oldest, y->oldest);
 }
 
 /* Sums up the groups, which are sorted by tag, to one for each tag. */
@@ -231,7 +233,7 @@ static int name_tag(struct frag_tag_usage *to, const struct frag_block_group *ta
 	return frag_tag_json(symbols, tag->tag, &to->tag) ? 0 : -FRAG_ENOMEM;
 }
 
-static int name_tags(const struct frag_block_groups *g, const struct frag_symbols *symbols,
+static int name_tags(struct frag_block_groups *g, const struct frag_symbols *symbols,
 		     struct frag_tag_usage *to, uint32_t *count)
 {
 	struct frag_block_group *tags = malloc(((size_t)g->count + 1) * sizeof(*tags));
@@ -240,8 +242,7 @@ static int name_tags(const struct frag_block_groups *g, const struct frag_symbol
 
 	if (!tags)
 		return -FRAG_ENOMEM;
-	if (g->count)
-		qsort(g->of, g->count, sizeof(*g->of), live_blocks_by_tag);
+	frag_block_groups_sort(g);
 	tag_count = sum_tags(g->of, g->count, tags);
 	if (tag_count)
 		qsort(tags, tag_count, sizeof(*tags), live_blocks_by_bytes);

@@ -39,6 +39,9 @@ uint32_t frag_block_groups_find(struct frag_block_groups *groups, uint32_t tag, 
 void frag_block_groups_add(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
 			   uint64_t size, uint64_t bytes, uint64_t birth);
 
+/* By tag, then by stack; after that none can be found or added. */
+void frag_block_groups_sort(struct frag_block_groups *groups);
+
 /* Bytes of a segment. */
 struct frag_block_range {
 	uint32_t segment;

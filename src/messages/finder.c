@@ -497,8 +497,7 @@ bool frag_message_groups_add(struct frag_message_groups *groups, const struct fr
 		return true;
 	}
 	if (!group) {
-		if (!frag_grow(&groups->groups, &groups->capacity, (uint64_t)groups->count + 1,
-			       sizeof(*groups->groups)))
+		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count))
 			return false;
 		group = &groups->groups[groups->count++];
 		*group = (struct frag_message_group){ .first = *m };

@@ -54,8 +54,7 @@ static uint32_t tag_numbers_find(const struct frag_owners *owners, const struct 
 static uint32_t tag_numbers_add(struct frag_owners *owners, const struct frag_owner *one,
 				uint64_t key)
 {
-	if (!frag_grow(&owners->list, &owners->capacity, (uint64_t)owners->count + 1,
-		       sizeof(*owners->list))
+	if (!FRAG_GROW(owners->list, owners->capacity, owners->count)
 	    || !frag_map_add(&owners->at, key, owners->count))
 		return FRAG_NO_OWNER;
 	owners->list[owners->count] = *one;
@@ -167,9 +166,7 @@ static int rank_run_by_bytes(const void *one, const void *other)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	if (a->tag != b->tag)
-		return a->tag < b->tag ? -1 : 1;
-	return a->size < b->size ? -1 : a->size > b->size;
+	return frag_order_two(a->tag, b->tag, a->size, b->size);
 }
 
 static int rank_run_by_owner(const void *one, const void *other)
@@ -434,9 +431,7 @@ static int compare_ranks_by_owner(const void *one, const void *other)
 {
 	const struct frag_rank_share *a = one, *b = other;
 
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+	return frag_order_two(a->owner, b->owner, a->bytes, b->bytes);
 }
 
 /* What the compared rows have of one owner, the minimum first; what is none is not among them. */

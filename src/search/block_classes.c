@@ -169,7 +169,7 @@ static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes
 {
 	if (makers_find_row(m, bytes))
 		return makers_find_row(m, bytes);
-	if (!frag_grow(&m->rows, &m->row_capacity, (uint64_t)m->row_count + 1, sizeof(*m->rows))
+	if (!FRAG_GROW(m->rows, m->row_capacity, m->row_count)
 	    || !frag_map_add(&m->row_of, bytes, m->row_count))
 		return NULL;
 	m->rows[m->row_count] = (struct frag_size_counts){ .set_up = 0 };
@@ -225,10 +225,8 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 	const enum frag_maker part = makers_part(maker);
 	const struct frag_phase *last = m->phase_count ? &m->phases[m->phase_count - 1] : NULL;
 
-	if (!frag_grow(&m->slots, &m->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*m->slots)))
+	if (!FRAG_EXTEND(m->slots, m->slot_capacity, m->slot_count, ev->slot))
 		return false;
-	while (m->slot_count <= ev->slot)
-		m->slots[m->slot_count++] = (struct frag_maker_slot){ .phase = 0 };
 	if (maker == FRAG_MAKER_BEFORE) {
 		struct frag_size_counts *row = makers_row(m, ev->bytes);
 
@@ -239,8 +237,7 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 	if (!last || last->part != part) {
 		if (last && !makers_count_survivors(m))
 			return false;
-		if (!frag_grow(&m->phases, &m->phase_capacity, (uint64_t)m->phase_count + 1,
-			       sizeof(*m->phases)))
+		if (!FRAG_GROW(m->phases, m->phase_capacity, m->phase_count))
 			return false;
 		m->phases[m->phase_count++] = (struct frag_phase){ .from = ev->step, .part = part };
 	}
@@ -280,16 +277,9 @@ static bool makers_end(struct frag_makers *m)
 /* The first phase that begins after the step; phase_count: none does. */
 static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
 {
-	uint32_t low = 0, high = m->phase_count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (m->phases[middle].from <= step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, m->phase_count, m->phases[low].from <= step);
 	return low;
 }
 
@@ -473,7 +463,7 @@ static bool optimizer_note(struct frag_optimizer_steps *s, const struct frag_eve
 		s->of[s->count - 1].to = mark->step;
 	if (!names_optimizer(&mark->text))
 		return true;
-	if (!frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+	if (!FRAG_GROW(s->of, s->capacity, s->count))
 		return false;
 	s->of[s->count++] = (struct frag_optimizer_step){ .from = mark->step, .to = UINT64_MAX };
 	return true;
@@ -482,17 +472,10 @@ static bool optimizer_note(struct frag_optimizer_steps *s, const struct frag_eve
 /* Is a block that is allocated at this step allocated in an optimizer step? */
 static bool optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birth)
 {
-	uint32_t low = 0, high = s->count;
+	uint32_t low;
 
 	/* the last that begins before it */
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (s->of[middle].from < birth)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, s->count, s->of[low].from < birth);
 	return low && birth < s->of[low - 1].to;
 }
 
@@ -605,11 +588,8 @@ static bool note_slots(struct survey *s)
 
 		if (slot == FRAG_NO_SLOT)
 			continue;
-		if (!frag_grow(&s->block_of, &s->slot_capacity, (uint64_t)slot + 1,
-			       sizeof(*s->block_of)))
+		if (!FRAG_EXTEND(s->block_of, s->slot_capacity, s->slot_count, slot))
 			return false;
-		while (s->slot_count <= slot)
-			s->block_of[s->slot_count++] = 0;
 		s->block_of[slot] = i + 1;
 	}
 	return true;

@@ -64,7 +64,7 @@ static bool add_wait(struct survey *s, struct pending *p, uint32_t stream)
 {
 	struct frag_waits *w = s->out;
 
-	if (!frag_grow(&w->of, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->of)))
+	if (!FRAG_GROW(w->of, w->capacity, w->count))
 		return false;
 	w->of[w->count++] = (struct frag_wait){ p->block, stream };
 	p->recorded = true;
@@ -79,11 +79,8 @@ static bool pending_waits_note_sync(struct survey *s, const struct frag_event *e
 		s->all_synced = ev->step + 1;
 		return true;
 	}
-	if (!frag_grow(&s->synced, &s->stream_capacity, (uint64_t)ev->stream + 1,
-		       sizeof(*s->synced)))
+	if (!FRAG_EXTEND(s->synced, s->stream_capacity, s->stream_count, ev->stream))
 		return false;
-	while (s->stream_count <= ev->stream)
-		s->synced[s->stream_count++] = 0;
 	s->synced[ev->stream] = ev->step + 1;
 	return true;
 }
@@ -147,9 +144,7 @@ static int by_block(const void *one, const void *other)
 {
 	const struct frag_wait *a = one, *b = other;
 
-	if (a->block != b->block)
-		return a->block < b->block ? -1 : 1;
-	return a->stream < b->stream ? -1 : a->stream > b->stream;
+	return frag_order_two(a->block, b->block, a->stream, b->stream);
 }
 
 /* Those that still hold, each once. */
@@ -244,9 +239,7 @@ static int by_since(const void *a, const void *b)
 {
 	const struct frag_awaited *x = a, *y = b;
 
-	if (x->since != y->since)
-		return x->since < y->since ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return frag_order_two(x->since, y->since, x->number, y->number);
 }
 
 /* Sorts the rows, names them, and stores the row of each wait. */
@@ -296,16 +289,9 @@ int frag_explain_pending(struct frag_explained *m, const struct frag_memory_stat
 static void awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits,
 			uint32_t block)
 {
-	uint32_t low = 0, high = waits->count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (waits->of[middle].block < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, waits->count, waits->of[low].block < block);
 	pin->waits = low;
 	while (low < waits->count && waits->of[low].block == block)
 		low++;
@@ -365,9 +351,7 @@ static int by_stranded(const void *a, const void *b)
 {
 	const struct frag_pinned_segment *x = a, *y = b;
 
-	if (x->non_releasable != y->non_releasable)
-		return x->non_releasable > y->non_releasable ? -1 : 1;
-	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+	return frag_order_two(y->non_releasable, x->non_releasable, x->ordinal, y->ordinal);
 }
 
 /*
@@ -436,9 +420,7 @@ static int by_held(const void *a, const void *b)
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	if (x->oldest != y->oldest)
-		return x->oldest < y->oldest ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return frag_order_two(x->oldest, y->oldest, x->number, y->number);
 }
 
 static struct frag_held_memory *explain_memory_held_of(struct account *a, struct frag_map *map,
@@ -449,8 +431,7 @@ static struct frag_held_memory *explain_memory_held_of(struct account *a, struct
 
 	if (at != FRAG_MAP_NONE)
 		return &m->held[at];
-	if (!frag_grow(&m->held, &a->held_capacity, (uint64_t)m->held_count + 1,
-		       sizeof(*m->held)) || !frag_map_add(map, tag, m->held_count))
+	if (!FRAG_GROW(m->held, a->held_capacity, m->held_count) || !frag_map_add(map, tag, m->held_count))
 		return NULL;
 	m->held[m->held_count] = (struct frag_held_memory){ .number = tag, .oldest = birth };
 	return &m->held[m->held_count++];
@@ -504,9 +485,7 @@ static int by_folded(const void *a, const void *b)
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return frag_order_two(x->tag, y->tag, x->stack, y->stack);
 }
 
 /* What a line of folded stacks cannot have in a frame: its separator, ends of lines. */
@@ -607,7 +586,7 @@ static bool fill_pools(struct account *a)
 			continue;
 		while (k < m->pool_count && m->pools[k].pool != seg->pool)
 			k++;
-		if (!frag_grow(&m->pools, &a->pool_capacity, (uint64_t)k + 1, sizeof(*m->pools)))
+		if (!FRAG_GROW(m->pools, a->pool_capacity, k))
 			return false;
 		if (k == m->pool_count) {
 			m->pools[m->pool_count++] = (struct frag_pool_row){

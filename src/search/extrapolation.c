@@ -170,8 +170,7 @@ static int draw_map(const struct trying *t, uint32_t choice, struct frag_error *
 			reach->map[reach->count - 1].to = number;
 			continue;
 		}
-		if (!frag_grow(&reach->map, &reach->capacity, (uint64_t)reach->count + 1,
-			       sizeof(*reach->map)))
+		if (!FRAG_GROW(reach->map, reach->capacity, reach->count))
 			return frag_fail_nomem(err);
 		reach->map[reach->count++] = (struct frag_reach_part){
 			.from = number, .to = number, .survives = fits,
@@ -272,10 +271,8 @@ static bool count_alloc(struct tags *tags, const struct frag_event *ev,
 {
 	struct frag_odd *odd;
 
-	if (!frag_grow(&tags->odd, &tags->capacity, (uint64_t)ev->tag + 1, sizeof(*tags->odd)))
+	if (!FRAG_EXTEND(tags->odd, tags->capacity, tags->count, ev->tag))
 		return false;
-	for (; tags->count <= ev->tag; tags->count++)
-		tags->odd[tags->count] = (struct frag_odd){ .allocs = 0 };
 	odd = &tags->odd[ev->tag];
 	if (odd->allocs++ == 0) {
 		odd->step = ev->step;
@@ -318,9 +315,7 @@ static int by_allocs(const void *a, const void *b)
 {
 	const struct frag_odd *x = a, *y = b;
 
-	if (x->allocs != y->allocs)
-		return x->allocs > y->allocs ? -1 : 1;
-	return x->step < y->step ? -1 : x->step > y->step;
+	return frag_order_two(y->allocs, x->allocs, x->step, y->step);
 }
 
 static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)

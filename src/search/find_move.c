@@ -197,8 +197,7 @@ static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_b
 	for (uint32_t i = 0; i < run->moved_count; i++)
 		if (run->moved[i].slot == b->slot && run->moved[i].birth == origin)
 			origin = run->moved[i].origin;
-	if (!frag_grow(&run->moved, &run->moved_capacity, (uint64_t)run->moved_count + 1,
-		       sizeof(*run->moved)))
+	if (!FRAG_GROW(run->moved, run->moved_capacity, run->moved_count))
 		return false;
 	run->moved[run->moved_count++] = (struct frag_moved_block){
 		.birth = step, .origin = origin, .slot = b->slot,

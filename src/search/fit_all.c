@@ -59,8 +59,7 @@ static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_
 
 static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *err)
 {
-	if (!frag_grow(&fit->holes, &fit->hole_capacity, (uint64_t)fit->hole_count + 1,
-		       sizeof(*fit->holes)))
+	if (!FRAG_GROW(fit->holes, fit->hole_capacity, fit->hole_count))
 		return frag_fail_nomem(err);
 	fit->holes[fit->hole_count++] = (struct frag_failing_range){ .from = from, .to = NONE };
 	return 0;

@@ -305,16 +305,9 @@ void frag_survival_fini(struct frag_fit_intervals *s)
 /* How many begin at or below. */
 static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint64_t total)
 {
-	uint32_t low = 0, high = s->count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (s->intervals[middle].least <= total)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, s->count, s->intervals[low].least <= total);
 	return low;
 }
 
@@ -333,7 +326,7 @@ int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct 
 		*out = &s->intervals[at - 1];
 		return 0;
 	}
-	if (!frag_grow(&s->intervals, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->intervals)))
+	if (!FRAG_GROW(s->intervals, s->capacity, s->count))
 		return frag_fail_nomem(err);
 	here = &s->intervals[at];
 	memmove(here + 1, here, (s->count - at) * sizeof(*here));

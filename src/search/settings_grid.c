@@ -36,7 +36,7 @@ static const char *const shorter[] = {
 bool frag_grid_add(struct frag_grid *g, const char *line)
 {
 	if (strlen(line) >= FRAG_GRID_TEXT
-	    || !frag_grow(&g->lines, &g->capacity, (uint64_t)g->count + 1, sizeof(*g->lines)))
+	    || !FRAG_GROW(g->lines, g->capacity, g->count))
 		return false;
 	snprintf(g->lines[g->count++], sizeof(*g->lines), "%s", line);
 	return true;
@@ -188,7 +188,7 @@ static int settings_trials_add(struct frag_trials *t, const struct frag_choice *
 {
 	struct frag_trial *trial;
 
-	if (!frag_grow(&t->trial, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->trial)))
+	if (!FRAG_GROW(t->trial, t->capacity, t->count))
 		return frag_fail_nomem(err);
 	trial = &t->trial[t->count];
 	*trial = (struct frag_trial){ .choice = *choice, .unlimited = unlimited };

@@ -39,12 +39,11 @@ static uint32_t group_for(struct frag_reduce *r, const struct frag_record *rec,
 	if (of_block && (ev->op == FRAG_OP_FREE || ev->op == FRAG_OP_COMPLETE
 			 || ev->op == FRAG_OP_RECORD_STREAM))
 		return r->group_of[ev->slot];
-	if (!frag_grow(&r->group, &r->group_capacity, (uint64_t)r->groups + 1, sizeof(*r->group)))
+	if (!FRAG_GROW(r->group, r->group_capacity, r->groups))
 		return UINT32_MAX;
 	r->group[r->groups] = (struct frag_reduce_group){ .out = false };
 	if (of_block && ev->op == FRAG_OP_ALLOC) {
-		if (!frag_grow(&r->group_of, &r->slot_capacity, (uint64_t)ev->slot + 1,
-			       sizeof(*r->group_of)))
+		if (!FRAG_GROW(r->group_of, r->slot_capacity, ev->slot))
 			return UINT32_MAX;
 		r->group_of[ev->slot] = r->groups;
 	}
@@ -57,7 +56,7 @@ bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
 	uint32_t group;
 
 	FRAG_ASSERT(!r->left);
-	if (!frag_grow(&r->events, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->events)))
+	if (!FRAG_GROW(r->events, r->capacity, r->count))
 		return false;
 	group = group_for(r, rec, ev);
 	if (group == UINT32_MAX)
@@ -121,9 +120,7 @@ static int by_end(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->group < y->group ? -1 : x->group > y->group;
+	return frag_order_two(x->end, y->end, x->group, y->group);
 }
 
 /* Those that are over first come first; *over: how many there are. False: out of memory. */

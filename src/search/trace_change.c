@@ -44,10 +44,8 @@ static bool request_list_tag_key(struct request_list *l, const struct frag_symbo
 	struct frag_text text;
 	char *kind;
 
-	if (!frag_grow(&l->of_tag, &l->tag_capacity, (uint64_t)tag + 1, sizeof(*l->of_tag)))
+	if (!FRAG_EXTEND(l->of_tag, l->tag_capacity, l->tag_count, tag))
 		return false;
-	while (l->tag_count <= tag)
-		l->of_tag[l->tag_count++] = 0;
 	if (!l->of_tag[tag] && tag) {
 		text = frag_symbols_tag(symbols, tag);
 		kind = frag_mark_kind(text.text, text.length);
@@ -66,7 +64,7 @@ static bool request_list_add(struct request_list *l, const struct frag_symbols *
 	uint64_t key;
 
 	if (!request_list_tag_key(l, symbols, ev->tag, &key)
-	    || !frag_grow(&l->keys, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->keys)))
+	    || !FRAG_GROW(l->keys, l->capacity, l->count))
 		return false;
 	l->keys[l->count++] = frag_hash_mix(ev->bytes + 1) ^ key;
 	return true;
@@ -351,10 +349,8 @@ static bool live_list_follow(struct live_list *l, const struct frag_event *ev, u
 
 	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
 		return true;
-	if (!frag_grow(&l->slots, &l->capacity, (uint64_t)ev->slot + 1, sizeof(*l->slots)))
+	if (!FRAG_EXTEND(l->slots, l->capacity, l->count, ev->slot))
 		return false;
-	while (l->count <= ev->slot)
-		l->slots[l->count++] = (struct live){ .there = false };
 	slot = &l->slots[ev->slot];
 	if (slot->there)
 		l->bytes -= slot->bytes;
@@ -446,8 +442,7 @@ static bool change_sum_tags(struct tag_sums *sums, const struct frag_change_side
 		if (ev->slot < l.count && l.slots[ev->slot].there)
 			sums->of[l.slots[ev->slot].tag].live -= l.slots[ev->slot].bytes;
 		good = live_list_follow(&l, ev, device)
-		       && frag_grow(&sums->of, &sums->capacity, (uint64_t)ev->tag + 1,
-				    sizeof(*sums->of));
+		       && FRAG_GROW(sums->of, sums->capacity, ev->tag);
 		while (good && sums->count <= ev->tag)
 			sums->of[sums->count++] = (struct frag_change_sum){ .at_peak = 0 };
 		if (good && l.slots[ev->slot].there)

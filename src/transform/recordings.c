@@ -428,7 +428,7 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 	while ((i = frag_map_next(&r->known, hash, &home)) != FRAG_MAP_NONE)
 		if (same_sizes(&r->sizes[i], at, r->count))
 			return i;
-	if (!frag_grow(&r->sizes, &r->size_capacity, (uint64_t)r->size_count + 1, sizeof(*r->sizes))
+	if (!FRAG_GROW(r->sizes, r->size_capacity, r->size_count)
 	    || !frag_map_add(&r->known, hash, r->size_count))
 		return UINT32_MAX;
 	r->sizes[r->size_count].allocs = 0;
@@ -447,9 +447,8 @@ static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *er
 		at[r->of[i].rank] = recordings_event_of(&r->of[i])->bytes;
 	which = find_sizes(r, at);
 	if (which == UINT32_MAX
-	    || !frag_grow(&r->which, &r->alloc_capacity, (uint64_t)r->alloc_count + 1,
-			  sizeof(*r->which))
-	    || !frag_grow(&r->born, &r->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*r->born)))
+	    || !FRAG_GROW(r->which, r->alloc_capacity, r->alloc_count)
+	    || !FRAG_GROW(r->born, r->slot_capacity, ev->slot))
 		return frag_fail_nomem(err);
 	r->which[r->alloc_count++] = which;
 	r->sizes[which].allocs++;

@@ -185,10 +185,8 @@ static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 		slice_trace_forget(&c->blocks[ev->ended[i].slot]);
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
-		if (!frag_grow(&c->blocks, &c->capacity, (uint64_t)ev->slot + 1, sizeof(*b)))
+		if (!FRAG_EXTEND(c->blocks, c->capacity, c->count, ev->slot))
 			return false;
-		for (; c->count <= ev->slot; c->count++)
-			c->blocks[c->count] = (struct frag_cut_block){ .first = NULL };
 		b = &c->blocks[ev->slot];
 		b->device = ev->device;
 		b->bytes = ev->bytes;

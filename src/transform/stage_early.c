@@ -114,7 +114,7 @@ static int copy_alloc(struct frag_stage *s, struct frag_item *item, struct frag_
 	rc = rc ? rc : frag_chain_id(s->chain, block, err);
 	if (rc)
 		return rc;
-	if (!frag_grow(&w->copied, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->copied))
+	if (!FRAG_GROW(w->copied, w->capacity, w->count)
 	    || !frag_map_add(&w->copies, item->block, w->count))
 		return frag_fail_nomem(err);
 	w->copied[w->count++] = (struct copied){ .block = block, .state = LIVE };

@@ -140,7 +140,7 @@ static uint32_t made_beside(struct frag_stage *s, uint32_t from, uint32_t class,
 
 	if (there != FRAG_MAP_NONE)
 		return there;
-	if (!frag_grow(&o->pools, &o->capacity, (uint64_t)o->count + 1, sizeof(*o->pools)))
+	if (!FRAG_GROW(o->pools, o->capacity, o->count))
 		return UINT32_MAX;
 	text = pool_name(o, frag_handle_at(&o->own, from),
 			 class ? class_name(s, item, class, buf) : (struct frag_text){ .text = "" },

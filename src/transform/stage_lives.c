@@ -62,7 +62,7 @@ static bool stage_lives_note_alloc(struct frag_stage *s, const struct frag_item 
 	uint32_t id;
 	bool used = false;
 
-	if (!frag_grow(&l->of, &l->capacity, (uint64_t)item->block + 1, sizeof(*l->of)))
+	if (!FRAG_GROW(l->of, l->capacity, item->block))
 		return false;
 	for (; l->count <= item->block; l->count++)
 		l->of[l->count] = (struct life){ .end = NEVER };

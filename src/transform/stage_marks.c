@@ -123,8 +123,7 @@ static int stage_marks_note_alloc(struct frag_stage *s, const struct frag_item *
 	if (!frag_stage_fits(s, item))
 		return 0;
 	copy = frag_record_copy(&item->rec, 0);
-	if (!copy || !frag_grow(&m->blocks, &m->capacity, (uint64_t)m->count + 1,
-				sizeof(*m->blocks))
+	if (!copy || !FRAG_GROW(m->blocks, m->capacity, m->count)
 	    || !frag_map_add(&m->of, item->block, m->count)) {
 		free(copy);
 		return frag_fail_nomem(err);

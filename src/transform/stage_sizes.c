@@ -109,7 +109,7 @@ static int stage_sizes_split(struct frag_stage *s, const struct frag_item *item,
 	}
 	if (rc)
 		return rc;
-	if (!frag_grow(&z->pieces, &z->capacity, (uint64_t)z->count + 1, sizeof(*z->pieces))
+	if (!FRAG_GROW(z->pieces, z->capacity, z->count)
 	    || !frag_map_add(&z->of, item->block, z->count))
 		return frag_fail_nomem(err);
 	z->pieces[z->count++] = pieces;

@@ -114,8 +114,7 @@ int frag_stage_emit(struct frag_stage *s, const struct frag_item *item, struct f
 
 	if (s->next)
 		return s->next->ops->put(s->next, item, err);
-	if (!frag_grow(&chain->given, &chain->given_capacity, (uint64_t)chain->given_count + 1,
-		       sizeof(*chain->given)))
+	if (!FRAG_GROW(chain->given, chain->given_capacity, chain->given_count))
 		return frag_fail_nomem(err);
 	chain->given[chain->given_count++] = *item;
 	return 0;
@@ -133,8 +132,7 @@ static int number_alloc(struct frag_chain *chain, const struct frag_event *ev,
 
 	if (rc)
 		return rc;
-	if (!frag_grow(&chain->blocks, &chain->slot_capacity, (uint64_t)ev->slot + 1,
-		       sizeof(*chain->blocks)))
+	if (!FRAG_GROW(chain->blocks, chain->slot_capacity, ev->slot))
 		return frag_fail_nomem(err);
 	for (; chain->slot_count <= ev->slot; chain->slot_count++)
 		chain->blocks[chain->slot_count] = FRAG_NO_BLOCK_NUMBER;

@@ -113,18 +113,11 @@ static bool refuses(struct logged_device *l)
 /* The place of an address among all; of one that the log does not have, behind them. */
 static uint32_t rank_of(const struct logged_device *l, uint64_t address)
 {
-	uint32_t low = 0, high = l->address_count;
+	uint32_t low;
 
 	if (address == FRAG_NOWHERE)
 		return l->address_count + l->base_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (l->addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, l->address_count, l->addresses[low] < address);
 	return low;
 }
 
@@ -135,8 +128,7 @@ static uint32_t rank_of(const struct logged_device *l, uint64_t address)
 static int logged_device_enter(struct logged_device *l, uint64_t address, uint32_t order,
 			       frag_addr *addr)
 {
-	if (!frag_grow(&l->bases, &l->base_capacity, (uint64_t)l->base_count + 1,
-		       sizeof(*l->bases)))
+	if (!FRAG_GROW(l->bases, l->base_capacity, l->base_count))
 		return -FRAG_ENOMEM;
 	*addr = (frag_addr)l->base_count << 32 | order;
 	l->bases[l->base_count++] = address;
@@ -568,7 +560,7 @@ static bool is_private(const struct frag_snapshot *s, const struct frag_snapshot
 
 static bool make_slot(struct verify *v, uint32_t slot)
 {
-	if (!frag_grow(&v->slots, &v->slot_capacity, (uint64_t)slot + 1, sizeof(*v->slots)))
+	if (!FRAG_GROW(v->slots, v->slot_capacity, slot))
 		return false;
 	while (v->slot_count <= slot)
 		v->slots[v->slot_count++].block = SLOT_NONE;
