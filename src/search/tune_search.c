@@ -30,6 +30,7 @@ struct scope {
 	/* the best candidate, and the device that it needs */
 	uint32_t choice;
 	uint64_t total;
+	struct trial *trials;           /* as many as there are settings; all scopes share them */
 };
 
 /* A setting tried on all places of a scope. */
@@ -44,11 +45,12 @@ struct trial {
 	uint64_t beyond;
 };
 
+typedef int try_fn(struct scope *scope, struct trial *trial, struct frag_error *err);
+
 struct round {
 	struct scope *scope;
-	const uint32_t *choices;
 	struct trial *trials;
-	int (*try)(struct scope *scope, struct trial *trial, struct frag_error *err);
+	try_fn *try;
 };
 
 static bool is_expandable(const struct frag_choice *choice)
@@ -161,21 +163,17 @@ static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
 	const struct round *round = ctx;
 	const struct scope *s = round->scope;
 	struct trial *trial = &round->trials[index];
-	int rc;
+	const int rc = round->try(round->scope, trial, err);
 
-	trial->choice = round->choices[index];
-	rc = round->try(round->scope, trial, err);
 	for (uint32_t i = s->first; i < s->first + s->count; i++)
 		frag_checkpoints_forget(&survival_of(s->tune, trial->choice, i)->checkpoints);
 	return rc;
 }
 
-static int run_round(struct scope *s, const uint32_t *choices, uint32_t count,
-		     struct trial *trials,
-		     int (*try)(struct scope *scope, struct trial *trial, struct frag_error *err),
+static int run_round(struct scope *s, struct trial *trials, uint32_t count, try_fn *try,
 		     struct frag_error *err)
 {
-	struct round round = { .scope = s, .choices = choices, .trials = trials, .try = try };
+	struct round round = { .scope = s, .trials = trials, .try = try };
 	const struct frag_tasks tasks = {
 		.count = count, .threads = s->tune->threads, .task = try_in_round, .ctx = &round,
 	};
@@ -227,20 +225,20 @@ static void take_smallest(struct scope *s, const struct trial *trials, uint32_t 
 		}
 }
 
-/* The settings of a scope, in order. */
 static bool is_in(const struct scope *s, uint32_t choice)
 {
 	return (s->tune->since[choice] != 0) == s->newer
 	       && !(s->without && is_expandable(&s->tune->sources[0].choices[choice]));
 }
 
-static uint32_t list_choices(const struct scope *s, uint32_t *choices)
+/* Lists the settings of a scope, or all, in order: a trial each. */
+static uint32_t list_trials(const struct scope *s, bool all)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < s->tune->choice_count; i++)
-		if (is_in(s, i))
-			choices[count++] = i;
+		if (all || is_in(s, i))
+			s->trials[count++] = (struct trial){ .choice = i };
 	return count;
 }
 
@@ -248,8 +246,7 @@ static uint32_t list_choices(const struct scope *s, uint32_t *choices)
  * The first setting that fits an endless device becomes the first best candidate, with the
  * memory that it needs there. If no setting fits even that device, total is NONE.
  */
-static int tune_search_find_first(struct scope *s, const uint32_t *choices, uint32_t count,
-				  struct frag_error *err)
+static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_error *err)
 {
 	const uint64_t endless = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	int rc = 0;
@@ -257,7 +254,7 @@ static int tune_search_find_first(struct scope *s, const uint32_t *choices, uint
 	s->failed = UINT32_MAX;
 	s->total = NONE;
 	for (uint32_t i = 0; i < count && !rc && s->total == NONE; i++) {
-		struct trial trial = { .choice = choices[i] };
+		struct trial trial = s->trials[i];
 
 		rc = tune_search_try_at(s, &trial, UINT32_MAX, endless, err);
 		if (!rc && trial.survives) {
@@ -269,20 +266,19 @@ static int tune_search_find_first(struct scope *s, const uint32_t *choices, uint
 }
 
 /* Each setting in turn is tried on less than the best one so far needs. */
-static int challenge(struct scope *s, const uint32_t *choices, uint32_t count,
-		     struct frag_error *err)
+static int challenge(struct scope *s, uint32_t count, struct frag_error *err)
 {
 	const struct frag_tune *t = s->tune;
-	struct trial trials[ROUND];
 	uint32_t taken = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
+		struct trial *trials = s->trials + i;
+
 		if (s->total < tune_search_page_of(s) + tune_search_floor_of(s))
 			break;
 		taken = count - i < ROUND ? count - i : ROUND;
-		rc = run_round(s, choices + i, taken, trials, t->exact ? try_upwards : try_below,
-			       err);
+		rc = run_round(s, trials, taken, t->exact ? try_upwards : try_below, err);
 		if (!rc && t->exact)
 			take_smallest(s, trials, taken);
 		else
@@ -295,17 +291,10 @@ static int challenge(struct scope *s, const uint32_t *choices, uint32_t count,
 
 static int find_champion(struct scope *s, struct frag_error *err)
 {
-	uint32_t *choices = calloc(s->tune->choice_count, sizeof(*choices));
-	uint32_t count;
-	int rc;
+	const uint32_t count = list_trials(s, false);
+	const int rc = tune_search_find_first(s, count, err);
 
-	if (!choices)
-		return frag_fail_nomem(err);
-	count = list_choices(s, choices);
-	rc = tune_search_find_first(s, choices, count, err);
-	rc = rc ? rc : challenge(s, choices, count, err);
-	free(choices);
-	return rc;
+	return rc ? rc : challenge(s, count, err);
 }
 
 static bool is_better(const struct frag_tune *t, const struct frag_point *a,
@@ -347,30 +336,20 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 		       struct frag_error *err)
 {
 	struct frag_tune *t = s->tune;
-	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
-	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
-	uint32_t count = 0;
-	int rc = 0;
+	const uint32_t count = s->total == NONE ? 0 : list_trials(s, points);
+	const int rc = run_round(s, s->trials, count, try_here, err);
 
 	*best = no_point;
-	if (!choices || !trials)
-		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->choice_count && !rc && s->total != NONE; i++)
-		if (points || is_in(s, i))
-			choices[count++] = i;
-	rc = rc ? rc : run_round(s, choices, count, trials, try_here, err);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct frag_point p = point_of(t, &trials[i]);
+		const struct frag_point p = point_of(t, &s->trials[i]);
 
-		if (!trials[i].done)
+		if (!s->trials[i].done)
 			continue;
 		if (points)
 			points[p.choice] = p;
 		if (p.at.survives && is_in(s, p.choice) && is_better(t, &p, best))
 			*best = p;
 	}
-	free(choices);
-	free(trials);
 	return rc;
 }
 
@@ -378,24 +357,18 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 static int find_newer(struct frag_tune *t, const struct scope *s, struct frag_error *err)
 {
 	struct scope newer = *s;
-	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
-	uint32_t count;
 	int rc;
 
-	if (!choices)
-		return frag_fail_nomem(err);
 	newer.newer = true;
-	count = list_choices(&newer, choices);
-	rc = challenge(&newer, choices, count, err);
-	if (!rc && newer.total < s->total)
-		rc = compare_all(&newer, NULL, &t->newer, err);
-	free(choices);
-	return rc;
+	rc = challenge(&newer, list_trials(&newer, false), err);
+	return rc || newer.total >= s->total ? rc : compare_all(&newer, NULL, &t->newer, err);
 }
 
 static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struct frag_error *err)
 {
-	struct scope without = { .tune = t, .count = t->tuned, .without = true };
+	struct scope without = {
+		.tune = t, .count = t->tuned, .without = true, .trials = s->trials,
+	};
 	int rc = find_champion(s, err);
 
 	/* if no setting fits, this records that for each */
@@ -480,24 +453,16 @@ static void tune_search_choose(struct frag_tune *t)
 
 static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_error *err)
 {
-	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
-	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
-	int rc = 0;
+	const uint32_t count = list_trials(s, true);
+	const int rc = run_round(s, s->trials, count, try_headroom, err);
 
-	if (!choices || !trials)
-		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
-		choices[i] = i;
-	rc = rc ? rc : run_round(s, choices, t->choice_count, trials, try_headroom, err);
-	for (uint32_t i = 0; trials && i < t->choice_count; i++) {
-		if (!trials[i].done)
+	for (uint32_t i = 0; i < count; i++) {
+		if (!s->trials[i].done)
 			continue;
-		t->points[i] = point_of(t, &trials[i]);
-		t->points[i].qualifies = trials[i].least != NONE;
+		t->points[i] = point_of(t, &s->trials[i]);
+		t->points[i].qualifies = s->trials[i].least != NONE;
 	}
 	tune_search_choose(t);
-	free(choices);
-	free(trials);
 	return rc;
 }
 
@@ -593,22 +558,18 @@ static int find_simplest(struct frag_tune *t, const struct scope *all, uint32_t 
 			 struct frag_error *err)
 {
 	struct scope s = *all;
-	uint32_t *choices = calloc(t->choice_count, sizeof(*choices)), count = 0;
-	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
-	int rc = choices && trials ? 0 : frag_fail_nomem(err);
+	uint32_t count = 0;
+	int rc;
 
 	s.total = (uint64_t)(NEARLY * (double)t->best.smallest);
-	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
+	for (uint32_t i = 0; i < t->choice_count; i++)
 		if (!t->since[i] && is_simpler(t, i, t->best.choice))
-			choices[count++] = i;
-	rc = rc ? rc : run_round(&s, choices, count, trials, try_here, err);
+			s.trials[count++] = (struct trial){ .choice = i };
+	rc = run_round(&s, s.trials, count, try_here, err);
 	for (uint32_t i = 0; i < count && !rc; i++)
-		if (trials[i].survives && is_simpler(t, choices[i], *found))
-			*found = choices[i];
-	rc = rc ? rc : fit_choice(t, &t->points[*found], err);
-	free(choices);
-	free(trials);
-	return rc;
+		if (s.trials[i].survives && is_simpler(t, s.trials[i].choice, *found))
+			*found = s.trials[i].choice;
+	return rc ? rc : fit_choice(t, &t->points[*found], err);
 }
 
 /*
@@ -677,9 +638,12 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 }
 
 /* That, and what would have been the best for it alone. */
-static int run_test(struct frag_tune *t, uint32_t test, struct frag_error *err)
+static int run_test(struct frag_tune *t, uint32_t test, const struct scope *all,
+		    struct frag_error *err)
 {
-	struct scope s = { .tune = t, .total = t->total ? t->total : t->best.smallest };
+	struct scope s = {
+		.tune = t, .total = t->total ? t->total : t->best.smallest, .trials = all->trials,
+	};
 	struct frag_tune_test *result = &t->tests[test];
 	int rc;
 
@@ -848,33 +812,41 @@ bool frag_tune_code_is_better(const struct frag_tune *t, const struct frag_point
 }
 
 /* Searches the best setting, fits the few that are reported, and tries the best on the tests. */
-int frag_tune_run(struct frag_tune *t, struct frag_error *err)
+static int search_all(struct frag_tune *t, struct scope *all, struct frag_error *err)
 {
-	struct scope all = { .tune = t, .total = NONE };
 	int rc;
 
-	FRAG_ASSERT(t->choice_count && t->source_count);
-	t->best = t->without = t->newer = t->simple = t->code = t->without_code = no_point;
-	t->reached = NONE;
-	rc = find_places(t, err);
-	rc = rc ? rc : tune_search_make_room(t, err);
-	rc = rc ? rc : run_tasks(t, t->place_count, tune_search_find_floor, err);
-	if (rc)
-		return rc;
-	all.count = t->tuned;
-	t->floor = tune_search_floor_of(&all);
-	rc = t->total ? find_for_device(t, &all, err) : tune_search_find_smallest(t, &all, err);
-	note_reached(t, &all, rc);
+	all->count = t->tuned;
+	t->floor = tune_search_floor_of(all);
+	rc = t->total ? find_for_device(t, all, err) : tune_search_find_smallest(t, all, err);
+	note_reached(t, all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
 		rc = run_tasks(t, 5, fit_task, err);
 	copy_fit(&t->best, t);
 	copy_fit(&t->without, t);
 	copy_fit(&t->newer, t);
-	rc = rc ? rc : find_simple(t, &all, err);
+	rc = rc ? rc : find_simple(t, all, err);
 	for (uint32_t i = 0; i < t->test_count && !rc && t->best.choice != UINT32_MAX; i++)
-		rc = run_test(t, i, err);
+		rc = run_test(t, i, all, err);
 	count_runs(t);
-	return rc ? rc : find_code(t, &all, err);
+	return rc ? rc : find_code(t, all, err);
+}
+
+int frag_tune_run(struct frag_tune *t, struct frag_error *err)
+{
+	struct scope all = {
+		.tune = t, .total = NONE, .trials = calloc(t->choice_count, sizeof(*all.trials)),
+	};
+	int rc = all.trials ? find_places(t, err) : frag_fail_nomem(err);
+
+	FRAG_ASSERT(t->choice_count && t->source_count);
+	t->best = t->without = t->newer = t->simple = t->code = t->without_code = no_point;
+	t->reached = NONE;
+	rc = rc ? rc : tune_search_make_room(t, err);
+	rc = rc ? rc : run_tasks(t, t->place_count, tune_search_find_floor, err);
+	rc = rc ? rc : search_all(t, &all, err);
+	free(all.trials);
+	return rc;
 }
 
 void frag_tune_fini(struct frag_tune *t)
