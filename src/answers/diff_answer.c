@@ -46,14 +46,14 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 static const char *end_text(char buf[96], const struct frag_run *run)
 {
 	const struct frag_result *r = &run->result;
+	const bool oom = r->status == FRAG_RUN_OOM;
 
 	if (r->status == FRAG_RUN_OK)
-		snprintf(buf, 96, "finished");
-	else if (r->status == FRAG_RUN_OOM && r->oom_count)
+		return "finished";
+	if (oom && r->oom_count)
 		snprintf(buf, 96, "OOM at step %" PRIu64, r->ooms[0].step);
 	else
-		snprintf(buf, 96, "%s %" PRIu64 " step%s",
-			 r->status == FRAG_RUN_OOM ? "OOM within" : "interrupted after",
+		snprintf(buf, 96, "%s %" PRIu64 " step%s", oom ? "OOM within" : "interrupted after",
 			 r->steps, frag_s(r->steps));
 	return buf;
 }
@@ -110,21 +110,18 @@ const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_chan
 	return buf;
 }
 
-const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *w)
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *p)
 {
-	int used;
+	struct frag_words w = { .text = buf, .size = FRAG_PLACE_ROOM };
 
-	if (w->kind == FRAG_WHERE_MARK) {
-		snprintf(buf, FRAG_PLACE_ROOM, "mark '%s' (step %" PRIu64 ")", w->mark, w->step);
-		return buf;
-	}
-	if (w->kind == FRAG_WHERE_STEP)
-		used = snprintf(buf, FRAG_PLACE_ROOM, "step %" PRIu64 " (%s)", w->step, w->event);
+	if (p->kind == FRAG_WHERE_MARK)
+		frag_add(&w, "mark '%s' (step %" PRIu64 ")", p->mark, p->step);
+	else if (p->kind == FRAG_WHERE_STEP)
+		frag_add(&w, "step %" PRIu64 " (%s)", p->step, p->event);
 	else
-		used = snprintf(buf, FRAG_PLACE_ROOM, "steps %" PRIu64 " to %" PRIu64, w->step,
-				w->last);
-	if (*w->mark)
-		snprintf(buf + used, FRAG_PLACE_ROOM - (size_t)used, ", after mark '%s'", w->mark);
+		frag_add(&w, "steps %" PRIu64 " to %" PRIu64, p->step, p->last);
+	if (p->kind != FRAG_WHERE_MARK && *p->mark)
+		frag_add(&w, ", after mark '%s'", p->mark);
 	return buf;
 }
 
@@ -144,12 +141,8 @@ const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_diver
 
 void frag_run_name(char *buf, size_t size, const struct frag_run *run)
 {
-	const char *name = run->label ? run->label : run->policy;
-
-	if (run->result.device)
-		frag_format_printable(buf, size, "%s @%u", name, run->result.device);
-	else
-		frag_format_printable(buf, size, "%s", name);
+	frag_format_printable(buf, size, run->result.device ? "%s @%u" : "%s",
+			      run->label ? run->label : run->policy, run->result.device);
 }
 
 bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])
@@ -208,25 +201,6 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
-/* A text in a buffer of fixed size, truncated where it is too long. Needs no heap memory. */
-struct room {
-	char *buf;
-	size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3)))
-static void put(struct room *r, const char *format, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = frag_vsnprintf(r->buf + r->used, r->size - r->used, format, args);
-	va_end(args);
-	if (n > 0)
-		r->used += (size_t)n < r->size - r->used ? (size_t)n : r->size - r->used - 1;
-}
-
 /* The worst verdicts first: a reader of one line may stop there. What a gate lets pass is
  * not called worse without saying so. */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
@@ -237,16 +211,16 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 	const struct frag_outcome *o = d->outcome;
 	const struct frag_gate *gate = d->gate;
 	const char *word = frag_gate_word(d), *before = ": ";
-	struct room r = { .buf = buf, .size = size };
+	struct frag_words w = { .text = buf, .size = size };
 	uint32_t changed = 0;
 
-	put(&r, "%s%s", word ? word : "", word ? ": " : "");
+	frag_add(&w, "%s%s", word ? word : "", word ? ": " : "");
 	if (o->compared)
-		put(&r, "%" PRIu32 " run%s compared", o->compared, frag_s(o->compared));
+		frag_add(&w, "%" PRIu32 " run%s compared", o->compared, frag_s(o->compared));
 	else
-		put(&r, "no run compared, as there is nothing to compare with");
+		frag_add(&w, "no run compared, as there is nothing to compare with");
 	if (word && gate->runs) {
-		put(&r, ": %" PRIu32 " broken", gate->runs);
+		frag_add(&w, ": %" PRIu32 " broken", gate->runs);
 		before = ", ";
 	}
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
@@ -255,34 +229,37 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 
 		if (!n)
 			continue;
-		put(&r, "%s%" PRIu32 " %s%s", before, n, frag_verdict_name(order[i]),
-			word && bad ? " within the bounds" : "");
+		frag_add(&w, "%s%" PRIu32 " %s%s", before, n, frag_verdict_name(order[i]),
+			 word && bad ? " within the bounds" : "");
 		before = ", ";
 	}
 	if (o->added)
-		put(&r, "; %" PRIu32 " not in the base", o->added);
+		frag_add(&w, "; %" PRIu32 " not in the base", o->added);
 	if (o->missing)
-		put(&r, "; %" PRIu32 " only in the base", o->missing);
+		frag_add(&w, "; %" PRIu32 " only in the base", o->missing);
 	for (uint32_t i = 0; i < d->comparison->count; i++)
 		changed += d->comparison->group[i].changed;
 	if (changed)
-		put(&r, "; %" PRIu32 " trace%s changed", changed, changed == 1 ? " has"
-			: "s have");
+		frag_add(&w, "; %" PRIu32 " trace%s changed", changed,
+			 changed == 1 ? " has" : "s have");
 }
 
 /* CSV: a row for each run and metric ------------------------------------------- */
 
-static void put_field(FILE *f, const char *text)
-{
-	frag_csv_text(f, text);
-	putc(',', f);
-}
+static const struct frag_column columns[] = {
+	{ "trace", NULL, FRAG_CELL_TEXT }, { "policy", NULL, FRAG_CELL_TEXT },
+	{ "device", NULL, FRAG_CELL_COUNT }, { "status", NULL, FRAG_CELL_WORD },
+	{ "figure", NULL, FRAG_CELL_WORD }, { "base", NULL, FRAG_CELL_WORD },
+	{ "value", NULL, FRAG_CELL_WORD }, { "difference", NULL, FRAG_CELL_WORD },
+	{ "percent", NULL, FRAG_CELL_WORD }, { "verdict", NULL, FRAG_CELL_WORD }, { 0 },
+};
 
-static void csv_put_value(FILE *f, enum frag_unit unit, bool there, double value)
+static void put_value(struct frag_table *t, enum frag_unit unit, bool there, double value)
 {
-	if (there)
-		frag_fprintf(f, unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
-	putc(',', f);
+	char text[FRAG_NUMBER_ROOM + 16];
+
+	frag_snprintf(text, sizeof(text), unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
+	frag_cell_text(t, there ? text : NULL);
 }
 
 /* Numbers only: a peak that was cut is none, and left out, with what is made of it. */
@@ -291,7 +268,7 @@ static bool is_whole(const struct frag_figure *figure, const struct frag_run *ru
 	return run && (run->result.status == FRAG_RUN_OK || !frag_figure_is_of_peaks(figure));
 }
 
-static void put_row(FILE *f, const struct frag_group *g, const struct frag_pair *pair,
+static void put_row(struct frag_table *t, const struct frag_group *g, const struct frag_pair *pair,
 		    const struct frag_figure *figure)
 {
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
@@ -299,51 +276,48 @@ static void put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 
 	if (!frag_figure_is_listed(figure, &c))
 		return;
-	put_field(f, frag_group_path(g));
-	put_field(f, run->policy);
-	fprintf(f, "%u,%s,%s,", run->result.device,
-		pair->run ? frag_run_status_name(pair->run->result.status) : "", figure->path);
-	csv_put_value(f, figure->unit, c.has_base && is_whole(figure, pair->base), c.base);
-	csv_put_value(f, figure->unit, c.has_value && is_whole(figure, pair->run), c.value);
-	csv_put_value(f, figure->unit, c.compared, c.difference);
-	if (c.has_percent)
-		frag_fprintf(f, "%.4f", c.percent);
-	fprintf(f, ",%s\n", c.compared ? frag_verdict_name(c.verdict)
-		: (c.has_base && c.has_value) || (c.has_value && !is_whole(figure, pair->run))
-		? "unfinished" : "");
+	frag_cell_text(t, frag_group_path(g));
+	frag_cell_text(t, run->policy);
+	frag_cell(t, true, run->result.device);
+	frag_cell_text(t, pair->run ? frag_run_status_name(pair->run->result.status) : NULL);
+	frag_cell_text(t, figure->path);
+	put_value(t, figure->unit, c.has_base && is_whole(figure, pair->base), c.base);
+	put_value(t, figure->unit, c.has_value && is_whole(figure, pair->run), c.value);
+	put_value(t, figure->unit, c.compared, c.difference);
+	put_value(t, FRAG_POINTS, c.has_percent, c.percent);
+	frag_cell_text(t, c.compared ? frag_verdict_name(c.verdict)
+		       : (c.has_base && c.has_value) || (c.has_value && !is_whole(figure, pair->run))
+		       ? "unfinished" : NULL);
 }
 
 /* The row of a trace whose content changed, before the rows of its runs. */
-static void put_changed(const struct frag_diff *diff, FILE *f, const struct frag_group *g)
+static void put_changed(const struct frag_diff *diff, struct frag_table *t,
+			const struct frag_group *g)
 {
-	if (!g->changed)
-		return;
-	put_field(f, frag_group_path(g));
-	fputs(",,,content,", f);
-	put_field(f, g->base->content);
-	put_field(f, g->runs->content);
-	fprintf(f, ",,%s\n", diff->gate->traces ? "broken" : "changed");
+	const char *const cells[] = {
+		frag_group_path(g), NULL, NULL, NULL, "content", g->changed ? g->base->content : NULL,
+		g->runs ? g->runs->content : NULL, NULL, NULL,
+		diff->gate->traces ? "broken" : "changed",
+	};
+
+	for (size_t i = 0; g->changed && i < sizeof(cells) / sizeof(cells[0]); i++)
+		frag_cell_text(t, cells[i]);
 }
 
-static int csv_print(const void *what, const struct frag_text_style *style, FILE *f,
-		     struct frag_error *err)
+static void diff_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 
-	(void)style;
-	(void)err;
-	fputs("trace,policy,device,status,figure,base,value,difference,percent,verdict\n", f);
 	for (uint32_t i = 0; i < c->count; i++) {
-		put_changed(diff, f, &c->group[i]);
+		put_changed(diff, t, &c->group[i]);
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			for (uint32_t n = 0; n < FRAG_FIGURES; n++)
-				put_row(f, &c->group[i], &c->group[i].pair[k], &frag_figures[n]);
+				put_row(t, &c->group[i], &c->group[i].pair[k], &frag_figures[n]);
 	}
-	return 0;
 }
 
-static const struct frag_format csv_format = { .name = "csv", .print = csv_print };
+static const struct frag_table_rows rows = { columns, diff_fill };
 
 /* The JSON document, see fragsim-diff(1) ---------------------------------------- */
 
@@ -386,6 +360,13 @@ static void put_words(struct frag_node_ref in, const char *key, const char *word
 	frag_json_raw(in, key, *words ? json : NULL);
 }
 
+static const struct frag_json_row place_rows[] = {
+	ROW(divergence_point, base_reserved), ROW(divergence_point, reserved),
+	ROW(divergence_point, base_allocated), ROW(divergence_point, allocated), ROW_END,
+}, trace_rows[] = {
+	ROW(runs, path), ROW(runs, content), ROW(runs, events), ROW(runs, complete), ROW_END,
+};
+
 static void put_place(struct frag_node_ref in, const char *key,
 		      const struct frag_divergence_point *w)
 {
@@ -402,10 +383,7 @@ static void put_place(struct frag_node_ref in, const char *key,
 	frag_json_u64(o, "last_step", w->last);
 	put_words(o, "event", w->event);
 	put_words(o, "mark", w->mark);
-	frag_json_u64(o, "base_reserved", w->base_reserved);
-	frag_json_u64(o, "reserved", w->reserved);
-	frag_json_u64(o, "base_allocated", w->base_allocated);
-	frag_json_u64(o, "allocated", w->allocated);
+	frag_json_rows(o, place_rows, w);
 }
 
 static void put_lines(struct frag_node_ref in, const char *key, const char *lines)
@@ -452,17 +430,10 @@ static void put_pair(struct frag_node_ref list, const struct frag_pair *pair)
 
 static void put_trace(struct frag_node_ref in, const char *key, const struct frag_runs *runs)
 {
-	struct frag_node_ref o;
-
-	if (!runs) {
+	if (runs)
+		frag_json_of(in, key, trace_rows, runs);
+	else
 		frag_json_null(in, key);
-		return;
-	}
-	o = frag_json_object(in, key);
-	frag_json_text(o, "path", runs->path);
-	frag_json_text(o, "content", runs->content);
-	frag_json_u64(o, "events", runs->events);
-	frag_json_bool(o, "complete", runs->complete);
 }
 
 /* Ratios are null for a policy that has no run to compare with the first one's. */
@@ -470,21 +441,22 @@ static void put_standings(struct frag_node_ref root, const struct frag_diff *dif
 {
 	struct frag_node_ref list = frag_json_array(root, "summary"), o;
 
-	for (uint32_t i = 0; i < diff->standing_count; i++) {
-		const struct frag_policy_summary *s = &diff->standings[i];
+	for (const struct frag_policy_summary *s = diff->standings;
+	     s < diff->standings + diff->standing_count; s++) {
+		const bool there = s->ratios > 0;
 
 		o = frag_json_object(list, NULL);
 		frag_json_text(o, "policy", s->run->policy);
 		frag_json_u64(o, "runs", s->runs);
 		frag_json_u64(o, "survived", s->survived);
 		frag_json_u64(o, "compared", s->ratios);
-		json_put_value(o, "peak_reserved_ratio", FRAG_POINTS, s->ratios > 0, s->ratio);
-		json_put_value(o, "over_bound", FRAG_POINTS, s->ratios > 0, s->over_bound);
-		json_put_value(o, "fi_device_mean_difference", FRAG_POINTS, s->ratios > 0, s->fi_device);
-		frag_json_text(o, "best_trace", s->ratios ? frag_group_path(s->best) : NULL);
-		json_put_value(o, "best_ratio", FRAG_POINTS, s->ratios > 0, s->best_ratio);
-		frag_json_text(o, "worst_trace", s->ratios ? frag_group_path(s->worst) : NULL);
-		json_put_value(o, "worst_ratio", FRAG_POINTS, s->ratios > 0, s->worst_ratio);
+		frag_json_fixed4_or_null(o, "peak_reserved_ratio", there, s->ratio);
+		frag_json_fixed4_or_null(o, "over_bound", there, s->over_bound);
+		frag_json_fixed4_or_null(o, "fi_device_mean_difference", there, s->fi_device);
+		frag_json_text(o, "best_trace", there ? frag_group_path(s->best) : NULL);
+		frag_json_fixed4_or_null(o, "best_ratio", there, s->best_ratio);
+		frag_json_text(o, "worst_trace", there ? frag_group_path(s->worst) : NULL);
+		frag_json_fixed4_or_null(o, "worst_ratio", there, s->worst_ratio);
 	}
 }
 
@@ -496,10 +468,7 @@ static void put_broken(struct frag_node_ref list, const struct frag_broken *b)
 
 	frag_json_text(o, "trace", frag_group_path(b->group));
 	frag_json_text(o, "policy", run ? run->policy : NULL);
-	if (run)
-		frag_json_u64(o, "device", run->result.device);
-	else
-		frag_json_null(o, "device");
+	frag_json_u64_or_null(o, "device", run != NULL, run ? run->result.device : 0);
 	frag_json_text(o, "condition", held ? held->text : NULL);
 	frag_json_text(o, "path", held ? held->path : NULL);
 	frag_json_text(o, "message", frag_broken_text(b));
@@ -521,15 +490,6 @@ static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
 		put_broken(list, &gate->broken[i]);
 }
 
-static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
-{
-	frag_json_text(root, "of", c->policies ? "policies" : "runs");
-	frag_json_text(root, "base", c->base.path);
-	frag_json_text(root, "new", c->now.path);
-	frag_json_bool(root, "interrupted", c->interrupted);
-	put_lines(root, "conditions", c->conditions);
-}
-
 /* The members that fragsim-diff(1) describes, in its order. */
 static void diff_document(struct frag_node_ref root, const void *what)
 {
@@ -537,13 +497,15 @@ static void diff_document(struct frag_node_ref root, const void *what)
 	const struct frag_comparison *c = diff->comparison;
 	struct frag_node_ref traces, o, pairs;
 
-	put_head(root, c);
+	frag_json_text(root, "of", c->policies ? "policies" : "runs");
+	frag_json_text(root, "base", c->base.path);
+	frag_json_text(root, "new", c->now.path);
+	frag_json_bool(root, "interrupted", c->interrupted);
+	put_lines(root, "conditions", c->conditions);
 	put_gate(root, diff);
 	put_standings(root, diff);
 	traces = frag_json_array(root, "traces");
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct frag_group *g = &c->group[i];
-
+	for (const struct frag_group *g = c->group; g < c->group + c->count; g++) {
 		o = frag_json_object(traces, NULL);
 		put_trace(o, "base", g->base);
 		put_trace(o, "trace", g->runs);
@@ -555,11 +517,10 @@ static void diff_document(struct frag_node_ref root, const void *what)
 	}
 }
 
-static const struct frag_format json_format = {
-	.name = "json", .format = "fragsim-comparison", .document = diff_document,
-};
-
 const struct frag_format *const frag_diff_formats[] = {
-	&frag_diff_text, &csv_format, &frag_diff_github, &json_format, &frag_diff_junit,
-	&frag_diff_markdown, NULL,
+	&frag_diff_text, &(const struct frag_format){ .name = "csv", .rows = &rows },
+	&frag_diff_github, &(const struct frag_format){
+		.name = "json", .format = "fragsim-comparison", .document = diff_document,
+	},
+	&frag_diff_junit, &frag_diff_markdown, NULL,
 };

@@ -21,32 +21,23 @@ static void put_code(FILE *f, const char *text)
 	putc('`', f);
 }
 
-static void put_head(FILE *f, const char *const *titles, uint32_t left)
-{
-	uint32_t n = 0;
-
-	for (; titles[n]; n++)
-		fprintf(f, "| %s ", titles[n]);
-	fputs("|\n", f);
-	for (uint32_t i = 0; i < n; i++)
-		fputs(i < left ? "|---" : "|--:", f);
-	fputs("|\n", f);
-}
-
-static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pair *pair)
+/* A value of the run, with its difference from the first policy's. */
+static void put_change(struct frag_table *t, enum frag_figure_name name,
+		       const struct frag_pair *pair)
 {
 	const struct frag_figure *figure = &frag_figures[name];
 	const struct frag_change c = frag_pair_change(figure, pair);
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], text[4 * FRAG_NUMBER_ROOM];
+	struct frag_words w = FRAG_WORDS(text);
 
-	fprintf(f, "| %s", frag_run_figure_text(a, figure, pair->run));
+	frag_add(&w, "%s", frag_run_figure_text(a, figure, pair->run));
 	if (c.compared && c.difference != 0) {
-		frag_percent_text(d, &c);
-		fprintf(f, " (%s%s%s)", frag_difference_text(b, figure->unit, c.difference),
-			figure->unit == FRAG_BYTES && *d ? ", " : "",
-			figure->unit == FRAG_BYTES ? d : "");
+		frag_add(&w, " (%s", frag_difference_text(a, figure->unit, c.difference));
+		if (figure->unit == FRAG_BYTES && *frag_percent_text(a, &c))
+			frag_add(&w, ", %s", a);
+		frag_add(&w, ")");
 	}
-	putc(' ', f);
+	frag_cell_text(t, text);
 }
 
 /*
@@ -55,21 +46,26 @@ static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pa
  */
 static void print_group(FILE *f, const struct frag_group *g)
 {
-	static const char *const titles[] = {
-		"status",	 "policy",	  "peak reserved",  "peak allocated",
-		"over bound, %", "efficiency, %", "fi_device mean", "p95",
-		"max",		 "fi mean",	  "severe steps",   "OOMs",
-		"device calls",
+	static const struct {
+		const char *head;
+		enum frag_figure_name figure;
+	} all[] = {
+		{ "peak reserved", FRAG_PEAK_RESERVED }, { "peak allocated", FRAG_PEAK_ALLOCATED },
+		{ "over bound, %", FRAG_OVER_BOUND }, { "efficiency, %", FRAG_EFFICIENCY },
+		{ "fi_device mean", FRAG_FI_DEVICE_MEAN }, { "p95", FRAG_FI_DEVICE_P95 },
+		{ "max", FRAG_FI_DEVICE_MAX }, { "fi mean", FRAG_FI_MEAN },
+		{ "severe steps", FRAG_SEVERE_STEPS }, { "OOMs", FRAG_OOMS },
+		{ "device calls", FRAG_DEVICE_CALLS },
+		{ "time in the driver, modelled", FRAG_DRIVER_TIME },
+		{ "smallest device", FRAG_SMALLEST },
 	};
-	enum frag_figure_name figures[] = {
-		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
-		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
-		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_METRIC_FIGURES,
-		FRAG_METRIC_FIGURES,    /* the optional ones of below */
+	enum { ALL = sizeof(all) / sizeof(all[0]) };
+	enum frag_figure_name figures[ALL];
+	struct frag_column columns[ALL + 3] = {
+		{ NULL, "status", FRAG_CELL_WORD }, { NULL, "policy", FRAG_CELL_TEXT },
 	};
-	enum { MAX = sizeof(figures) / sizeof(figures[0]) };
-	const char *heads[MAX + 3] = { NULL };
-	size_t count = MAX - 2;
+	uint32_t count = 0;
+	struct frag_table t;
 	char name[600];
 
 	fputs("\n### ", f);
@@ -77,40 +73,39 @@ static void print_group(FILE *f, const struct frag_group *g)
 	fprintf(f, "\n\n%" PRIu64 " event%s, content ", g->runs->events, frag_s(g->runs->events));
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
-	memcpy(heads, titles, sizeof(titles));
-	if (frag_any_modelled(g)) {
-		figures[count] = FRAG_DRIVER_TIME;
-		heads[2 + count++] = "time in the driver, modelled";
+	for (uint32_t i = 0; i < ALL; i++) {
+		if ((all[i].figure == FRAG_DRIVER_TIME && !frag_any_modelled(g))
+		    || (all[i].figure == FRAG_SMALLEST && !frag_any_smallest(g)))
+			continue;
+		columns[2 + count] = (struct frag_column){ NULL, all[i].head, FRAG_CELL_COUNT };
+		figures[count++] = all[i].figure;
 	}
-	if (frag_any_smallest(g)) {
-		figures[count] = FRAG_SMALLEST;
-		heads[2 + count++] = "smallest device";
-	}
-	put_head(f, heads, 2);
+	frag_table_begin(&t, columns, false, f);
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);
-		fprintf(f, "| %s | ", frag_run_status_word(g->pair[i].run));
-		frag_markdown_text(f, name);
-		putc(' ', f);
-		for (size_t k = 0; k < count; k++)
-			put_change(f, figures[k], &g->pair[i]);
-		fputs("|\n", f);
+		frag_cell_text(&t, frag_run_status_word(g->pair[i].run));
+		frag_cell_text(&t, name);
+		for (uint32_t k = 0; k < count; k++)
+			put_change(&t, figures[k], &g->pair[i]);
 	}
 }
 
 /* Only where there are several traces: of one, the table above says the same. */
 static void print_summary(const struct frag_diff *diff, FILE *f)
 {
-	static const char *const titles[] = {
-		"policy", "survives", "peak reserved", "over bound", "fi_device mean", "best trace",
-		"worst trace", NULL,
+	static const struct frag_column columns[] = {
+		{ NULL, "policy", FRAG_CELL_TEXT }, { NULL, "survives", FRAG_CELL_COUNT },
+		{ NULL, "peak reserved", FRAG_CELL_COUNT }, { NULL, "over bound", FRAG_CELL_COUNT },
+		{ NULL, "fi_device mean", FRAG_CELL_COUNT }, { NULL, "best trace", FRAG_CELL_COUNT },
+		{ NULL, "worst trace", FRAG_CELL_COUNT }, { 0 },
 	};
+	struct frag_table t;
 
 	if (!frag_many_traces(diff->comparison))
 		return;
 	fputs("\n### Over all traces\n\nGeometric means of peak reserved, against the first policy"
 	      " and against the lower bound.\n\n", f);
-	put_head(f, titles, 1);
+	frag_table_begin(&t, columns, false, f);
 	for (uint32_t i = 0; i < diff->standing_count; i++) {
 		const struct frag_policy_summary *s = &diff->standings[i];
 
@@ -168,46 +163,52 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 }
 
 /* The cells that a row begins with. */
-static void put_cells(FILE *f, const struct frag_group *g, const char *name)
+static void put_cells(struct frag_table *t, const struct frag_group *g, const char *name,
+		      const char *figure)
 {
-	fputs("| ", f);
-	frag_markdown_text(f, frag_group_path(g));
-	fputs(" | ", f);
-	frag_markdown_text(f, name);
-	fputs(" | ", f);
+	frag_cell_text(t, frag_group_path(g));
+	frag_cell_text(t, name);
+	frag_cell_text(t, figure);
 }
 
 /*
  * Rows of a table for metrics that differ; worse ones that decide the verdict are
  * bold.
  */
-static void print_changes(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
+static void print_changes(struct frag_table *t, const struct frag_group *g,
+			  const struct frag_pair *pair)
 {
-	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+	char name[600], a[FRAG_NUMBER_ROOM], verdict[40];
 
 	frag_run_name(name, sizeof(name), pair->run);
 	if (pair->base->result.status != pair->run->result.status) {
-		put_cells(f, g, name);
-		fprintf(f, "status | %s | %s | | | |\n", frag_run_status_word(pair->base),
-			frag_run_status_word(pair->run));
+		put_cells(t, g, name, "status");
+		frag_cell_text(t, frag_run_status_word(pair->base));
+		frag_cell_text(t, frag_run_status_word(pair->run));
+		for (int i = 0; i < 3; i++)
+			frag_cell_none(t);
 	}
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
-		const bool strong = figure->decides && c.verdict == FRAG_WORSE;
+		const char *strong = figure->decides && c.verdict == FRAG_WORSE ? "**" : "";
 
 		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
 			continue;
-		put_cells(f, g, name);
-		fprintf(f, "%s | %s", figure->path, frag_run_figure_text(a, figure, pair->base));
-		fprintf(f, " | %s | ", frag_run_figure_text(a, figure, pair->run));
+		put_cells(t, g, name, figure->path);
+		frag_cell_text(t, frag_run_figure_text(a, figure, pair->base));
+		frag_cell_text(t, frag_run_figure_text(a, figure, pair->run));
 		if (!c.compared) {
-			fputs("| | not compared |\n", f);
+			frag_cell_none(t);
+			frag_cell_none(t);
+			frag_cell_text(t, "not compared");
 			continue;
 		}
-		fputs(frag_difference_text(b, figure->unit, c.difference), f);
-		fprintf(f, " | %s | %s%s%s |\n", frag_percent_text(d, &c), strong ? "**" : "",
-			frag_verdict_name(c.verdict), strong ? "**" : "");
+		frag_cell_text(t, frag_difference_text(a, figure->unit, c.difference));
+		frag_cell_text(t, frag_percent_text(a, &c));
+		snprintf(verdict, sizeof(verdict), "%s%s%s", strong, frag_verdict_name(c.verdict),
+			 strong);
+		frag_cell_text(t, verdict);
 	}
 }
 
@@ -250,21 +251,24 @@ static void print_places(const struct frag_comparison *c, FILE *f)
 
 static void print_runs(const struct frag_diff *diff, FILE *f)
 {
-	static const char *const titles[] = {
-		"trace", "policy", "figure", "before", "now", "difference", "%", "", NULL,
+	static const struct frag_column columns[] = {
+		{ NULL, "trace", FRAG_CELL_TEXT }, { NULL, "policy", FRAG_CELL_TEXT },
+		{ NULL, "figure", FRAG_CELL_WORD }, { NULL, "before", FRAG_CELL_COUNT },
+		{ NULL, "now", FRAG_CELL_COUNT }, { NULL, "difference", FRAG_CELL_COUNT },
+		{ NULL, "%", FRAG_CELL_COUNT }, { NULL, "", FRAG_CELL_COUNT }, { 0 },
 	};
 	const struct frag_comparison *c = diff->comparison;
-	const struct frag_outcome *o = diff->outcome;
+	struct frag_table t;
 
 	print_conditions(c, f);
-	if (o->compared == o->verdict[FRAG_SAME])
+	if (diff->outcome->compared == diff->outcome->verdict[FRAG_SAME])
 		return;
 	putc('\n', f);
-	put_head(f, titles, 3);
+	frag_table_begin(&t, columns, false, f);
 	for (uint32_t i = 0; i < c->count; i++)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
-				print_changes(f, &c->group[i], &c->group[i].pair[k]);
+				print_changes(&t, &c->group[i], &c->group[i].pair[k]);
 }
 
 /*
@@ -380,15 +384,6 @@ static void put_line(FILE *f, const char *level, const char *file, const char *t
 	putc('\n', f);
 }
 
-static void put_broken(FILE *f, const struct frag_broken *broken)
-{
-	char name[1024], message[2048];
-
-	frag_pair_name(name, sizeof(name), broken->group, broken->pair);
-	snprintf(message, sizeof(message), "%s: %s", name, frag_broken_text(broken));
-	put_line(f, "error", frag_group_path(broken->group), "fragsim: GPU memory", message);
-}
-
 /* A warning for each condition of a file that differs from the base. */
 static void put_conditions(FILE *f, const char *file, const char *name, const char *lines)
 {
@@ -400,53 +395,41 @@ static void put_conditions(FILE *f, const char *file, const char *name, const ch
 	}
 }
 
-static void put_pair(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
-{
-	char name[1024];
-
-	if (!pair->conditions)
-		return;
-	frag_pair_name(name, sizeof(name), g, pair);
-	put_conditions(f, frag_group_path(g), name, pair->conditions);
-}
-
-/* Traces that are others now come before everything that compares what they gave. */
-static void github_put_changed(const struct frag_diff *diff, FILE *f)
-{
-	const struct frag_comparison *c = diff->comparison;
-	char text[FRAG_LINE_ROOM];
-
-	for (uint32_t i = 0; i < c->count; i++) {
-		if (!c->group[i].changed)
-			continue;
-		frag_changed_text(text, sizeof(text), &c->group[i]);
-		put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(&c->group[i]),
-			 "fragsim: another trace than before", text);
-	}
-}
-
 /*
- * Conditions that differ come first, as they may explain the differences; then the broken
- * conditions, then the outcome.
+ * Traces that are others now, and conditions that differ, come first, as they may explain the
+ * differences; then the broken conditions, then the outcome.
  */
 static void github_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
-	FILE *f = to->f;
 	const struct frag_comparison *c = diff->comparison;
-	char text[512];
+	const struct frag_group *end = c->group + c->count;
+	char text[FRAG_LINE_ROOM], name[1024], message[2048];
+	FILE *f = to->f;
 
-	github_put_changed(diff, f);
-	put_conditions(f, NULL, "", c->conditions);
-	for (uint32_t i = 0; i < c->count; i++) {
-		put_conditions(f, frag_group_path(&c->group[i]), frag_group_path(&c->group[i]),
-			       c->group[i].conditions);
-		for (uint32_t k = 0; k < c->group[i].count; k++)
-			put_pair(f, &c->group[i], &c->group[i].pair[k]);
+	for (const struct frag_group *g = c->group; g < end; g++) {
+		if (!g->changed)
+			continue;
+		frag_changed_text(text, sizeof(text), g);
+		put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(g),
+			 "fragsim: another trace than before", text);
 	}
-	for (uint32_t i = diff->gate->traces; i < diff->gate->count; i++)
-		put_broken(f, &diff->gate->broken[i]);
-	frag_outcome_text(text, sizeof(text), diff);
+	put_conditions(f, NULL, "", c->conditions);
+	for (const struct frag_group *g = c->group; g < end; g++) {
+		put_conditions(f, frag_group_path(g), frag_group_path(g), g->conditions);
+		for (uint32_t k = 0; k < g->count; k++) {
+			frag_pair_name(name, sizeof(name), g, &g->pair[k]);
+			put_conditions(f, frag_group_path(g), name, g->pair[k].conditions);
+		}
+	}
+	for (uint32_t i = diff->gate->traces; i < diff->gate->count; i++) {
+		const struct frag_broken *b = &diff->gate->broken[i];
+
+		frag_pair_name(name, sizeof(name), b->group, b->pair);
+		snprintf(message, sizeof(message), "%s: %s", name, frag_broken_text(b));
+		put_line(f, "error", frag_group_path(b->group), "fragsim: GPU memory", message);
+	}
+	frag_outcome_text(text, 512, diff);
 	put_line(f, "notice", NULL, "fragsim", text);
 	if (frag_better_base(diff))
 		put_line(f, "notice", NULL, "fragsim: better than the baseline",
@@ -457,39 +440,29 @@ const struct frag_format frag_diff_github = { .name = "github", .text = github_p
 
 /* JUnit XML */
 
-/* U+FFFE and U+FFFF are text, but no characters of XML. */
-static bool is_no_character(const char *p)
-{
-	return strncmp(p, "\xef\xbf\xbe", 3) == 0 || strncmp(p, "\xef\xbf\xbf", 3) == 0;
-}
-
 /*
  * XML 1.0 has no place for control characters, not even escaped, nor for what is no
- * UTF-8: none is left in what is printable. U+FFFD replaces the two others.
+ * UTF-8: none is left in what is printable. U+FFFD replaces U+FFFE and U+FFFF, which are text, but
+ * no characters of XML.
  */
 static void put_xml(FILE *f, const char *text)
 {
-	for (text = SHOWN(text); *text; text++) {
-		if (is_no_character(text)) {
-			fputs("\xef\xbf\xbd", f);
-			text += 2;
-			continue;
-		}
-		switch (*text) {
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		case '"':
-			fputs("&quot;", f);
-			break;
-		default:
+	static const char *const escapes[][2] = {
+		{ "&", "&amp;" }, { "<", "&lt;" }, { ">", "&gt;" }, { "\"", "&quot;" },
+		{ "\xef\xbf\xbe", "\xef\xbf\xbd" }, { "\xef\xbf\xbf", "\xef\xbf\xbd" },
+	};
+	size_t n = 0;
+
+	for (text = SHOWN(text); *text; text += n) {
+		n = 0;
+		for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]) && !n; i++)
+			if (strncmp(text, escapes[i][0], strlen(escapes[i][0])) == 0) {
+				fputs(escapes[i][1], f);
+				n = strlen(escapes[i][0]);
+			}
+		if (!n) {
 			putc(*text, f);
+			n = 1;
 		}
 	}
 }
@@ -503,12 +476,6 @@ static uint32_t failures_of(const struct frag_diff *diff, const struct frag_grou
 		n += diff->gate->broken[i].group == g
 		     && (!pair || diff->gate->broken[i].pair == pair);
 	return n;
-}
-
-/* A changed trace is an additional case before its runs. */
-static uint32_t cases_of(const struct frag_group *g)
-{
-	return g->count + g->changed;
 }
 
 /* Cases with a failure, which is how a suite counts them. */
@@ -598,7 +565,7 @@ static void junit_print(const void *what, const struct frag_text_style *to)
 	uint32_t cases = 0, bad = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		cases += cases_of(&c->group[i]);
+		cases += c->group[i].count + c->group[i].changed;
 		bad += bad_cases(diff, &c->group[i]);
 	}
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -608,7 +575,7 @@ static void junit_print(const void *what, const struct frag_text_style *to)
 
 		fputs(" <testsuite name=\"", f);
 		put_xml(f, frag_group_path(g));
-		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", cases_of(g), bad_cases(diff, g));
+		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", g->count + g->changed, bad_cases(diff, g));
 		if (g->changed)
 			junit_put_changed(diff, f, g);
 		for (uint32_t k = 0; k < g->count; k++)
