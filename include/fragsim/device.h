@@ -54,6 +54,8 @@ int frag_devices_replace_all(struct frag_devices *devices,
  */
 void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
 			   uint64_t other, uint64_t granularity);
+/* Sets the context of devices that have none, except the host's. */
+void frag_devices_assume_context(struct frag_devices *devices, uint64_t context);
 /* -FRAG_EUSAGE where context and other processes hold all that one of them has. */
 int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err);
 /* Releases the descriptions and their names; a zeroed struct is fine. */

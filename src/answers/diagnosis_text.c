@@ -614,15 +614,27 @@ static void print_reasons_of_all(const struct frag_report *r)
 	}
 }
 
+static void print_context(const struct frag_report *r)
+{
+	const struct frag_result *run = r->runs[0].result;
+	bool fits = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		fits = fits || r->runs[i].result->status == FRAG_RUN_OK;
+	frag_put_context(&r->to, run->total, run->context, fits);
+}
+
 void frag_print_verdict(const struct frag_report *r)
 {
-	if (r->run_count != 1) {
+	if (r->run_count == 1) {
+		print_head_of_one(r, r->runs[0].result);
+		print_reasons(r, 0);
+	} else if (r->run_count) {
 		print_head_of_all(r);
 		print_reasons_of_all(r);
-		return;
 	}
-	print_head_of_one(r, r->runs[0].result);
-	print_reasons(r, 0);
+	if (r->run_count)
+		print_context(r);
 }
 
 /* requested and reserved: peaks; UINT64_MAX: not known. */

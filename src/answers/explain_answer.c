@@ -582,6 +582,7 @@ static void print_set(const struct page *p)
 static void print_moment(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
+	const struct frag_device_figures *d = &p->a->found->devices[m->device];
 	/* where the answer would have more than ten lines, -v is not named */
 	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
 
@@ -593,6 +594,7 @@ static void print_moment(const struct page *p)
 			print_request(p);
 	}
 	print_free(p);
+	frag_put_context(p->to, d->total, d->context, false);
 	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
 		print_pending(p);
 	print_largest(p);

@@ -317,30 +317,39 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 		frag_put_stopped(to, a->time_up);
 }
 
+/* What a card has for the program, where only its own context is to be counted. */
+static uint64_t room_on(const struct frag_card *card, bool own)
+{
+	return card->bytes - (own ? (uint64_t)frag_context_of(card)->mib << 20 : 0);
+}
+
 /* The smallest cards from which on all that were examined fit. Capacities that are no whole
  * number of pages are as good as the next below that is one. */
-static void list_holding(const struct need *need, struct frag_words *w)
+static void list_holding(const struct need *need, bool own, struct frag_words *w)
 {
 	uint32_t count = 0;
 
 	for (const struct frag_card *c = frag_cards; c->key && count < CARDS_SHOWN; c++)
-		if (c->bytes >= need->safe && c->bytes < need->examined_to && ++count)
+		if (!frag_is_slice(c) && room_on(c, own) >= need->safe
+		    && room_on(c, own) < need->examined_to && ++count)
 			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
 }
 
 /* The largest that are known to be too small. */
-static void list_failing(const struct need *need, struct frag_words *w)
+static void list_failing(const struct need *need, bool own, struct frag_words *w)
 {
-	const struct frag_card *end = frag_cards, *c;
+	const struct frag_card *c = frag_cards;
+	uint32_t count = 0;
 
-	while (end->key && end->bytes < need->smallest && end->bytes < need->examined_to)
-		end++;
-	for (c = end; c > frag_cards && end - c < CARDS_SHOWN / 2 + 1;) {
-		c--;
-		frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
-	}
+	while (c->key)
+		c++;
+	while (c-- > frag_cards && count < CARDS_SHOWN / 2 + 1)
+		if (!frag_is_slice(c) && room_on(c, own) < need->smallest
+		    && room_on(c, own) < need->examined_to && ++count)
+			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
 }
 
+/* Is a context counted already: an option's, or what the trace has of its devices? */
 static bool counts_contexts(const struct frag_fits *fits)
 {
 	const struct frag_fit_source *source = fits->sources;
@@ -352,23 +361,24 @@ static bool counts_contexts(const struct frag_fits *fits)
 }
 
 /* Cards that fit with the best setting, and those too small for what the program has. */
-static void print_cards(const struct frag_fits *fits, uint32_t best,
+static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 			const struct frag_text_style *to)
 {
-	const struct need need = need_of(fits, best), usual = need_of(fits, 0);
-	const bool counted = counts_contexts(fits);
+	const struct need need = need_of(a->fits, best), usual = need_of(a->fits, 0);
+	const bool counted = counts_contexts(a->fits), own = !counted && !a->context_given;
 	char fitting[LIST_ROOM], failing[LIST_ROOM];
 	struct frag_words any = FRAG_WORDS(fitting), none = FRAG_WORDS(failing);
 
-	list_holding(&need, &any);
-	list_failing(&usual, &none);
+	list_holding(&need, own, &any);
+	list_failing(&usual, own, &none);
 	if (any.used || none.used)
 		frag_put_row(to, "cards", "%s%s%s%s%s%s%s%s%s", any.used ? "fits: " : "", fitting,
 			     any.used && need.examined_to == NONE ? " and larger" : "",
 			     any.used && none.used ? "; " : "", none.used ? "too small for " : "",
-			     none.used ? frag_choice_label(&fits->sources[0].choices[0]) : "",
+			     none.used ? frag_choice_label(&a->fits->sources[0].choices[0]) : "",
 			     none.used ? ": " : "", failing,
-			     counted ? "" : "; --context-bytes SIZE adds a CUDA context");
+			     own ? "; counting typical CUDA contexts, which the sizes above do not"
+			     " have" : "");
 	else if (!counted)
 		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
 }
@@ -396,7 +406,7 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 	if (a->fits->source_count > 1 && best != UINT32_MAX)
 		putc('\n', to->f);
 	if (best != UINT32_MAX)
-		print_cards(a->fits, best, to);
+		print_cards(a, best, to);
 	print_evidence(a, to);
 }
 

@@ -55,25 +55,46 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 	      f);
 }
 
-/* Everything known about a card, with the source of its size. */
+/* Everything known about a card, with the sources of its size and its context. */
 static void print_whole(const struct frag_card *card, FILE *f)
 {
+	const struct frag_context *context = frag_context_of(card);
+
 	fprintf(f, "%s: %s\n    %" PRIu64 " bytes (%s); reported by %s as %s\n    %s\n", card->key,
 		card->name, card->bytes, SIZE(card->bytes), card->by,
 		card->reported, card->source);
+	if (frag_is_slice(card))
+		fprintf(f, "    at most %" PRIu32 " on a card\n", card->count);
+	if (context->key)
+		fprintf(f, "    context of %s %" PRIu32 " MiB: in use - allocated - unallocated ="
+			" %s\n    %s\n", context->key, context->mib, context->message,
+			context->source);
+	else
+		fprintf(f, "    context not known: %" PRIu32 " MiB are assumed\n", context->mib);
+}
+
+static void print_line(const struct frag_card *card, FILE *f)
+{
+	const struct frag_context *context = frag_context_of(card);
+	char mib[FRAG_NUMBER_ROOM] = "-";
+
+	if (context->key)
+		snprintf(mib, sizeof(mib), "%" PRIu32 " MiB", context->mib);
+	fprintf(f, "%-19s  %10s  %12" PRIu64 "  %7s  %s", card->key, SIZE(card->bytes),
+		card->bytes, mib, card->name);
+	if (frag_is_slice(card))
+		fprintf(f, ", %" PRIu32 " per card", card->count);
+	putc('\n', f);
 }
 
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f)
 {
-	for (uint32_t i = 0; whole && cards[i]; i++)
-		print_whole(cards[i], f);
-	if (whole)
-		return;
-	fprintf(f, "%-16s  %10s  %12s  %s\n", "card", "", "bytes", "name");
+	if (!whole)
+		fprintf(f, "%-19s  %10s  %12s  %7s  %s\n", "card", "", "bytes", "context", "name");
 	for (; *cards; cards++)
-		fprintf(f, "%-16s  %10s  %12" PRIu64 "  %s\n", (*cards)->key,
-			SIZE((*cards)->bytes), (*cards)->bytes, (*cards)->name);
-	fputs("\nThe bytes are the lowest total that a driver on Linux reported; fragsim cards CARD"
-	      "\nnames the source. For --device CARD.\n",
-	      f);
+		(whole ? print_whole : print_line)(*cards, f);
+	if (!whole)
+		fputs("\nThe bytes are the lowest total that a driver on Linux reported. The context is"
+		      " what CUDA and its\nlibraries took in a published message (-: not known, 400 MiB"
+		      " are assumed). fragsim cards CARD\nnames the sources. For --device CARD.\n", f);
 }

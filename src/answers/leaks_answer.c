@@ -104,6 +104,7 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 			     " fragmentation is not included", SIZE(a->devices[device].total),
 			     d->full_in, frag_s(d->full_in),
 			     frag_steps_until_full(a->leaks, device));
+	frag_put_context(to, a->devices[device].total, a->devices[device].context, false);
 }
 
 static void leaks_print(const void *what, const struct frag_text_style *to)

@@ -157,6 +157,7 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 	if (!one_policy(a))
 		print_policies(a, to);
 	print_median(a, to);
+	frag_put_context(to, worst->total, worst->context, !worst->ooms);
 }
 
 static void print_table_row(const struct frag_ranks_answer *a, const struct frag_ranked *row,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "device/known_cards.h"
 #include "policy/evidence.h"
 
 #define ROW_ROOM 4096
@@ -86,6 +87,17 @@ int frag_name_column(size_t longest, size_t min, size_t others, int columns)
 void frag_put_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
+}
+
+void frag_put_context(const struct frag_text_style *to, uint64_t total, uint64_t context, bool fits)
+{
+	char basis[FRAG_BASIS_ROOM];
+
+	if (frag_context_basis(total, context, basis))
+		frag_put_row(to, "context", "%s: %s; --context-bytes SIZE replaces it",
+			     SIZE(context), basis);
+	else if (fits && total && !context)
+		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
 }
 
 void frag_put_stopped(const struct frag_text_style *to, bool time_up)

@@ -64,6 +64,12 @@ int frag_name_column(size_t longest, size_t min, size_t others, int columns);
 /* A column of 11 with a capacity; UINT64_MAX: "-". */
 void frag_put_capacity(uint64_t bytes, FILE *f);
 
+/*
+ * A row about the CUDA context of a device: what it is based on, if a table of cards has it; or,
+ * where the program fits, that none is counted.
+ */
+void frag_put_context(const struct frag_text_style *to, uint64_t total, uint64_t context, bool fits);
+
 /* The row of an answer that its time (--time), or else a signal, has cut short. */
 void frag_put_stopped(const struct frag_text_style *to, bool time_up);
 

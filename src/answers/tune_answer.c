@@ -175,6 +175,8 @@ static void print_tried(const struct frag_tune_answer *a, const struct frag_text
 	frag_put_row(to, "tried", "%" PRIu32 " setting%s on %" PRIu32 " trace%s%s%s",
 		     t->choice_count, frag_s(t->choice_count), t->source_count,
 		     frag_s(t->source_count), *a->release ? " of PyTorch " : "", a->release);
+	frag_put_context(to, t->total, t->sources[0].devices->context,
+			 t->best.choice != UINT32_MAX);
 	frag_put_evidence(to, t->sources[0].choices, "");
 	if (t->no_headroom)
 		frag_put_row(to, "note", "no setting fits with %.3g %% headroom",

@@ -12,6 +12,12 @@
 
 struct frag_opt;
 
+/* What --device-bytes and --device give. */
+struct frag_capacity {
+	uint64_t total;         /* bytes; 0: unlimited */
+	uint64_t context;       /* what CUDA takes of the card; 0: a size was given */
+};
+
 /* Sets what the option stands for; at is its member, or all options where the row has none. */
 typedef int frag_set_option(void *at, const struct frag_opt *o, const char *value,
 			    struct frag_error *err);
@@ -23,7 +29,7 @@ enum frag_opt_kind {
 	FRAG_OPT_TEXT,          /* const char *, the value itself */
 	FRAG_OPT_SIZE,          /* uint64_t, bytes, at least `min` */
 	FRAG_OPT_CAPACITY,      /* uint64_t, bytes of a device; 0 is unlimited */
-	FRAG_OPT_TOTAL,         /* uint64_t, the same, by --device-bytes SIZE or --device CARD|SIZE */
+	FRAG_OPT_TOTAL,         /* frag_capacity, by --device-bytes SIZE or --device CARD|SIZE */
 	FRAG_OPT_SHARE,         /* uint64_t, bytes of a device that others use */
 	FRAG_OPT_COUNT,         /* uint64_t, from `min` to `max` */
 	FRAG_OPT_COUNT32,       /* uint32_t, likewise */
@@ -218,7 +224,7 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 	{ 0, "device-bytes", "SIZE", (help), .kind = FRAG_OPT_TOTAL, .at = (place),            \
 	  .usual = (without) },                                                                \
 	{ 0, "device", "CARD",                                                                 \
-	  "capacity: a GPU such as h100-80gb (see fragsim cards), or a size",                  \
+	  "capacity: a GPU or slice (see fragsim cards), or a size",                           \
 	  .kind = FRAG_OPT_TOTAL, .at = (place), .usual = (without) }
 
 /* -FRAG_EUSAGE with the command's usage in one line. */

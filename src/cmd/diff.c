@@ -338,6 +338,7 @@ static int simulate(struct frag_question *q, struct frag_error *err)
 		.traces = q->paths, .trace_count = q->count,
 		.choices = run->choices, .choice_count = run->choice_count, .sim = run->sim,
 		.total = run->total, .context = run->context, .other = run->other,
+		.card_context = frag_run_card_context(run),
 		.granularity = run->granularity, .lenient = run->lenient,
 		.like = run->profile_path ? &run->profile.figures : NULL,
 		.threads = run->threads, .log = { .warn = warn, .ctx = d },

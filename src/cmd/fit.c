@@ -136,6 +136,7 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.fits = &fit->fits,
 		.map = fit->map,
 		.usual = !q->run.choice_count,
+		.context_given = q->run.context != UINT64_MAX,
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};

@@ -341,20 +341,21 @@ static bool read_as_binary(const char *value, uint64_t *out)
 	return true;
 }
 
-static int set_card(uint64_t *out, const char *value, struct frag_error *err)
+static int set_card(struct frag_capacity *out, const char *value, struct frag_error *err)
 {
 	const struct frag_card *card;
 	struct frag_error why;
 	uint64_t bytes;
 
 	if (parse_size(value, &bytes))
-		return frag_option_capacity(out, "device", value, err);
-	if (read_as_binary(value, out))
+		return frag_option_capacity(&out->total, "device", value, err);
+	if (read_as_binary(value, &out->total))
 		return 0;
 	card = frag_card_named(value, &why);
 	if (!card)
 		return frag_fail(err, FRAG_EUSAGE, "--device: %s", why.message);
-	*out = card->bytes;
+	out->total = card->bytes;
+	out->context = (uint64_t)frag_context_of(card)->mib << 20;
 	return 0;
 }
 
@@ -469,6 +470,7 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 	case FRAG_OPT_CAPACITY:
 		return frag_option_capacity(at, o->name, value, err);
 	case FRAG_OPT_TOTAL:
+		((struct frag_capacity *)at)->context = 0;
 		return strcmp(o->name, "device") == 0
 			       ? set_card(at, value, err)
 			       : frag_option_capacity(at, o->name, value, err);

@@ -316,6 +316,11 @@ int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
 	return rc;
 }
 
+uint64_t frag_run_card_context(const struct frag_run_options *run)
+{
+	return run->context == UINT64_MAX ? run->capacity.context : 0;
+}
+
 int frag_run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
 		     struct frag_devices *devices, struct frag_error *err)
 {
@@ -327,6 +332,7 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 	if (rc)
 		return rc;
 	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
+	frag_devices_assume_context(devices, frag_run_card_context(run));
 	/* the device sizes of a trace itself are simulated without a check */
 	if ((run->total & run->context & run->other) == UINT64_MAX)
 		return 0;

@@ -16,7 +16,11 @@ struct frag_run_options {
 	struct frag_condition *conditions;
 	uint32_t condition_count, condition_capacity;
 	struct frag_sim_options sim;
-	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
+	union {
+		struct frag_capacity capacity;
+		uint64_t total;         /* that of the capacity; UINT64_MAX: the trace's */
+	};
+	uint64_t context, other, granularity;   /* UINT64_MAX: the trace's */
 	const char *steps, *placements, *json, *html;   /* paths; NULL: not wanted */
 	struct frag_columns columns;    /* of steps */
 	const char *write_profile;      /* likewise; of replay */
@@ -104,7 +108,8 @@ struct frag_run_options {
 	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                  \
 	  .kind = FRAG_OPT_SIZE, FRAG_RUN_MEMBER(base, granularity, uint64_t), .min = 1 }
 #define FRAG_DEVICE_ROWS(base)                                                                 \
-	FRAG_TOTAL_ROWS((base) + FRAG_MEMBER(struct frag_run_options, total, uint64_t),        \
+	FRAG_TOTAL_ROWS((base)                                                                 \
+			+ FRAG_MEMBER(struct frag_run_options, capacity, struct frag_capacity),\
 			"capacity of each device (0: unlimited)", UINT64_MAX),                 \
 	FRAG_OTHERS_ROWS(base)
 
@@ -139,6 +144,9 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 
 /* Reads the profile, where one was given: the simulations have its device's model then. */
 int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err);
+
+/* What CUDA takes of the card of --device, for a trace that has no context; 0: none is assumed. */
+uint64_t frag_run_card_context(const struct frag_run_options *run);
 
 /*
  * The devices of a run: those that the trace suggests, the profile's in their place, and what

@@ -28,7 +28,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_TRUTH(struct shrink, keeps_oom, keep_words, 0) },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)",
 	  FRAG_TEXT(struct shrink, policy) },
-	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, run.total, uint64_t),
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, run.capacity, struct frag_capacity),
 			"capacity of each device (0: unlimited)", UINT64_MAX),
 	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
 	  FRAG_SECONDS(struct shrink, run.seconds), .usual = FRAG_TIME_USUAL },

@@ -11,7 +11,7 @@ enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
 	int ties;               /* of enum ties */
-	uint64_t total;         /* bytes of the device; 0: not known */
+	struct frag_capacity capacity;  /* total of 0: not known */
 	bool quiet;
 };
 
@@ -25,7 +25,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_TEXT(struct verify_options, settings) },
 	{ 0, "ties", "WHAT", "of two equal blocks: address, age, creation, auto (auto)",
 	  FRAG_WORD(struct verify_options, ties, ties_words), .usual = TIES_AUTO },
-	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct verify_options, total, uint64_t),
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct verify_options, capacity, struct frag_capacity),
 			"what the device had: expandable ranges reach that far", 0),
 	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it",
 	  FRAG_FLAG(struct verify_options, quiet) },
@@ -54,7 +54,7 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
 	struct frag_choice choice;
 	int rc = verify_choose(o, trace, minor, &choice, settings, err);
 
-	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, o->total, err);
+	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, o->capacity.total, err);
 	verdict->by_creation = ties == TIES_CREATION;
 	return rc;
 }
@@ -92,7 +92,7 @@ static int verify_compare(struct verify_options *o, const struct frag_trace *tra
 static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.stacks = FRAG_STACKS_NONE, .sized = o->total,
+		.stacks = FRAG_STACKS_NONE, .sized = o->capacity.total,
 		.log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
 	char settings[FRAG_SETTINGS_MAX];

@@ -267,6 +267,7 @@ static int policy_matrix_set_devices(struct job *job, struct frag_error *err)
 	if (rc)
 		return rc;
 	frag_devices_override(&job->devices, s->total, s->context, s->other, s->granularity);
+	frag_devices_assume_context(&job->devices, s->card_context);
 	if ((s->total & s->context & s->other) == UINT64_MAX)
 		return 0;
 	return frag_devices_have_room(&job->devices, err);

@@ -16,6 +16,7 @@ struct frag_sweep {
 	uint32_t choice_count;
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
+	uint64_t card_context;  /* where the trace has none */
 	const struct frag_device_figures *like; /* all devices are; NULL: the traces' */
 	bool lenient;
 	uint32_t threads;               /* 0: one a processor */

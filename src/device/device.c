@@ -117,6 +117,13 @@ void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_
 	}
 }
 
+void frag_devices_assume_context(struct frag_devices *devices, uint64_t context)
+{
+	for (uint32_t d = 0; d < devices->count; d++)
+		if (!devices->figures[d].host && !devices->figures[d].context)
+			devices->figures[d].context = context;
+}
+
 int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err)
 {
 	char total[FRAG_NUMBER_ROOM], context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];

@@ -172,6 +172,7 @@ int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-cards"), list, o;
+	const struct frag_context *context;
 	int rc;
 
 	list = frag_json_array(root, "cards");
@@ -183,6 +184,11 @@ int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *
 		frag_json_text(o, "reported", (*cards)->reported);
 		frag_json_text(o, "by", (*cards)->by);
 		frag_json_text(o, "source", (*cards)->source);
+		frag_json_u64(o, "per_card", (*cards)->count);
+		context = frag_context_of(*cards);
+		frag_json_u64(o, "context_bytes", (uint64_t)context->mib << 20);
+		frag_json_text(o, "context_message", context->message);
+		frag_json_text(o, "context_source", context->source);
 	}
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);

@@ -78,6 +78,7 @@ struct frag_fit_answer {
 	const struct frag_fits *fits;
 	bool map;               /* every interval too */
 	bool usual;             /* no policy was given: text leaves the reference policy out */
+	bool context_given;     /* by --context-bytes: it is that of every card */
 	bool interrupted;	/* not complete: what is proven until then */
 	bool time_up;		/* as its time was up, and not by a signal */
 };

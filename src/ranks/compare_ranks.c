@@ -113,7 +113,8 @@ static int rank_run_make_sim(struct frag_sim **out, const struct frag_rank_work 
 static void take_figures(struct frag_ranked *row, const struct frag_result *r, uint32_t source)
 {
 	*row = (struct frag_ranked){
-		.source = source, .device = r->device, .total = r->total, .status = r->status,
+		.source = source, .device = r->device, .total = r->total, .context = r->context,
+		.status = r->status,
 		.figure = {
 			[FRAG_RANK_RESERVED] = r->peak.reserved,
 			[FRAG_RANK_REQUESTED] = r->peak.requested,

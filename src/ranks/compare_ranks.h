@@ -77,7 +77,7 @@ struct frag_ranked {
 	uint64_t number;        /* of the rank: the caller's to set */
 	uint32_t source;        /* which of the files */
 	uint32_t device;        /* ordinal in it */
-	uint64_t total;         /* of the device; 0: no capacity */
+	uint64_t total, context;        /* of the device; total of 0: no capacity */
 	enum frag_run_status status;
 	uint64_t figure[FRAG_RANK_FIGURES];
 	uint64_t peak_step;

@@ -1,5 +1,6 @@
 /* test_cards.c - the table of cards: in order, each figure what its source printed. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,13 +25,14 @@ static void test_words(void **state)
 {
 	(void)state;
 	for (const struct frag_card *c = frag_cards; c->key; c++) {
-		assert_int_equal(strspn(c->key, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(c->key));
-		assert_true(strlen(c->key) <= 16);
+		assert_int_equal(strspn(c->key, "abcdefghijklmnopqrstuvwxyz0123456789-:."),
+				 strlen(c->key));
+		assert_true(strlen(c->key) <= 19);
 		assert_true(strncmp(c->source, "https://", 8) == 0);
 		assert_null(strpbrk(c->source, " \"<>"));
 		assert_true(*c->name != '\0');
 		assert_true(strcmp(c->by, "CUDA") == 0 || strcmp(c->by, "HIP") == 0
-			    || strcmp(c->by, "OpenCL") == 0);
+			    || strcmp(c->by, frag_is_slice(c) ? "nvidia-smi" : "OpenCL") == 0);
 	}
 }
 
@@ -59,6 +61,62 @@ static void test_figures(void **state)
 	}
 }
 
+/*
+ * A slice is of a card of the table. Its name says how many eighths of that memory it has (quarters
+ * on an A30), in whole GB, and how many sevenths of the processors: that bounds its size and count.
+ */
+static void test_slices(void **state)
+{
+	struct frag_error err;
+
+	(void)state;
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		const size_t length = strcspn(c->key, ":");
+		unsigned processors, gb;
+		char key[20];
+
+		if (!frag_is_slice(c)) {
+			assert_int_equal(c->count, 1);
+			continue;
+		}
+		assert_int_equal(sscanf(c->key + length, ":%ug.%ugb", &processors, &gb), 2);
+		snprintf(key, sizeof(key), "%.*s", (int)length, c->key);
+		assert_non_null(frag_card_named(key, &err));
+		assert_true(c->count >= 1 && c->count * processors <= 7);
+		assert_true(c->bytes < (uint64_t)gb << 30);
+		assert_true((double)c->bytes > 0.85 * gb * (1 << 30));
+		assert_true(c->count * c->bytes < frag_card_named(key, &err)->bytes + (1 << 28));
+	}
+}
+
+/* The context is what the message says, to the MiB, and no two cards have one of the same basis. */
+static void test_contexts(void **state)
+{
+	char basis[FRAG_BASIS_ROOM], want[FRAG_BASIS_ROOM];
+
+	(void)state;
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		const struct frag_context *context = frag_context_of(c);
+		double sum[3];
+		char unit[3];
+
+		assert_non_null(frag_context_basis(c->bytes, (uint64_t)context->mib << 20, basis));
+		assert_null(frag_context_basis(c->bytes, ((uint64_t)context->mib << 20) + 1, basis));
+		if (!context->key) {
+			assert_int_equal(context->mib, FRAG_CONTEXT_ASSUMED);
+			assert_string_equal(basis, "assumed");
+			continue;
+		}
+		snprintf(want, sizeof(want), "typical of %.*s", (int)strcspn(c->key, ":"), c->key);
+		assert_string_equal(basis, want);
+		assert_true(strncmp(context->source, "https://", 8) == 0);
+		assert_int_equal(sscanf(context->message, "%lf GiB - %lf GiB - %lf %2[GM]iB", &sum[0],
+					&sum[1], &sum[2], unit), 4);
+		sum[2] *= unit[0] == 'G' ? 1024 : 1;
+		assert_true(fabs(1024 * (sum[0] - sum[1]) - sum[2] - context->mib) <= 0.5);
+	}
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -67,6 +125,7 @@ static void test_names(void **state)
 		{ "h100", "did you mean h100-80gb or h100-nvl-94gb?" },
 		{ "rtx-4091", "did you mean rtx-4090?" },
 		{ "4070", "did you mean rtx-4070?" },
+		{ "a30:3g", "did you mean a30:1g.6gb, a30:2g.12gb or a30:4g.24gb?" },
 		{ "nothing-like-it", "no card \"nothing-like-it\"; fragsim cards lists them" },
 		{ "", "no card \"\"; fragsim cards lists them" },
 	};
@@ -75,6 +134,7 @@ static void test_names(void **state)
 	(void)state;
 	assert_string_equal(frag_card_named("t4", &err)->key, "t4");
 	assert_string_equal(frag_card_named("H100_80GB", &err)->key, "h100-80gb");
+	assert_string_equal(frag_card_named("A30:1g.6GB", &err)->key, "a30:1g.6gb");
 	for (uint32_t i = 0; i < LENGTH(unknown); i++) {
 		assert_null(frag_card_named(unknown[i].key, &err));
 		assert_int_equal(err.code, -FRAG_EUSAGE);
@@ -87,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order), cmocka_unit_test(test_words),
 		cmocka_unit_test(test_figures), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_slices), cmocka_unit_test(test_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

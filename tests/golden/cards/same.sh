@@ -1,4 +1,4 @@
-# same.sh - a card is its bytes, to every command that takes the one or the other.
+# same.sh - a card is its bytes and a context, to every command that takes the one or the other.
 trace=$TRACES/resnet50_train_bs32_fp32.ndjson.gz
 cat >small.ndjson <<'END'
 {"format":"fragsim-trace","version":1}
@@ -8,7 +8,7 @@ END
 try()
 {
 	"$FRAGSIM" "$@" --device GTX-1650 >card 2>&1 && a=0 || a=$?
-	"$FRAGSIM" "$@" --device-bytes 4083154944B >bytes 2>&1 && b=0 || b=$?
+	"$FRAGSIM" "$@" --device-bytes 4083154944B --context-bytes 400MiB >bytes 2>&1 && b=0 || b=$?
 	cmp card bytes && [ "$a" = "$b" ] && echo "$1: the same, status $a"
 }
 try run -p pytorch --json - small.ndjson
@@ -16,4 +16,10 @@ try diff -p bestfit -p buddy small.ndjson
 try convert --to perfetto small.ndjson -
 try fit -p pytorch --static-room --json - "$trace"
 try tune --grid short --json - "$trace"
-try shrink small.ndjson -
+"$FRAGSIM" shrink --device GTX-1650 small.ndjson - 2>&1
+# the context that a trace has stays, and 0 is none
+sed '1s/}$/,"device":{"context_bytes":"1MiB"}}/' small.ndjson >own.ndjson
+for options in own.ndjson 'small.ndjson --context-bytes 0'; do
+	# shellcheck disable=SC2086
+	"$FRAGSIM" run -p pytorch --device gtx-1650 --json - $options | grep -o '"context_bytes":[^,]*'
+done
