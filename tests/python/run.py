@@ -379,12 +379,13 @@ import os
 import pytest
 SIZES = eval(os.environ["SIZES"])
 @pytest.mark.gpu_memory("peak.requested < 9GiB", policy="direct")
-@pytest.mark.parametrize("name", ["a/b", "a b", "a_b", "a-b", "a:b", "\\u00e4\\u00df", "%2F", "x" * 300, "x" * 300 + "y"])
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "y", "a/b", "a b", "a_b", "a-b", "a:b", "\\u00e4\\u00df", "%2F"])
 def test_it(gpu_memory_trace, name):
     size = SIZES.get(name, 10)
     assert size
     gpu_memory_trace([{"op": "alloc", "id": 1, "size": size << 20}])
 """
+# pytest from 9.2 on calls the long ones by their place
 NAMES = ['a/b', 'a b', 'a_b', 'a-b', 'a:b', '\u00e4\u00df', '%2F', 'x' * 300, 'x' * 300 + 'y']
 
 
