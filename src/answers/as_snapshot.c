@@ -235,8 +235,7 @@ static int enter_segment(struct frag_snapshot_out *s, struct frag_snap_log *log,
 				 s->x->out->path, seg->ordinal, seg->bytes);
 	if (i != NO_SEGMENT)
 		log->unused = log->segments[i].next_unused;
-	else if (frag_grow(&log->segments, &log->segment_capacity,
-			   (uint64_t)log->segment_count + 1, sizeof(*log->segments)))
+	else if (FRAG_GROW(log->segments, log->segment_capacity, log->segment_count))
 		i = log->segment_count++;
 	if (i == NO_SEGMENT || !frag_map_add(&log->by_ordinal, seg->ordinal, i))
 		return frag_fail_nomem(err);
@@ -362,7 +361,7 @@ static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 	const struct frag_event *ev = step->event;
 	const struct frag_snap_segment *seg;
 
-	if (!frag_grow(&s->lives, &s->live_capacity, (uint64_t)ev->slot + 1, sizeof(*s->lives)))
+	if (!FRAG_GROW(s->lives, s->live_capacity, ev->slot))
 		return frag_fail_nomem(err);
 	while (s->live_count <= ev->slot)
 		s->lives[s->live_count++].there = false;
@@ -401,8 +400,7 @@ static int defer_free(struct frag_snapshot_out *s, const struct frag_step *step,
 {
 	struct frag_snap_log *log = &s->logs[step->device];
 
-	if (!frag_grow(&log->pending, &log->pending_capacity, (uint64_t)log->pending_count + 1,
-		       sizeof(*log->pending)))
+	if (!FRAG_GROW(log->pending, log->pending_capacity, log->pending_count))
 		return frag_fail_nomem(err);
 	log->pending[log->pending_count++] = (struct frag_snap_pending){
 		.addr = k->addr, .bytes = k->bytes, .requested = k->requested, .stream = k->stream,
@@ -604,8 +602,7 @@ static void as_snapshot_gather(void *ctx, const struct frag_segment_view *s,
 
 	if (b)
 		return;
-	f->failed = f->failed || !frag_grow(&f->list, &f->capacity, (uint64_t)f->count + 1,
-					    sizeof(*f->list));
+	f->failed = f->failed || !FRAG_GROW(f->list, f->capacity, f->count);
 	if (!f->failed)
 		f->list[f->count++] = *s;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/format.h"
@@ -182,16 +183,9 @@ static const struct frag_diagnosis *answer_of(const struct frag_report *r, uint3
 /* " (NAME)": the last mark at or before the step; "" where there is none. */
 static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
 {
-	uint32_t low = 0, high = run->mark_count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (run->marks[middle].step <= step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, run->mark_count, run->marks[low].step <= step);
 	*buf = '\0';
 	if (low)
 		snprintf(buf, 128, " (%s)", SHORT(run->marks[low - 1].name));

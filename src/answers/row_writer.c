@@ -381,11 +381,8 @@ static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
 {
 	char *text;
 
-	if (!frag_grow(&rows->ids, &rows->id_capacity, (uint64_t)ev->slot + 1,
-		       sizeof(*rows->ids)))
+	if (!FRAG_EXTEND(rows->ids, rows->id_capacity, rows->id_count, ev->slot))
 		return false;
-	while (rows->id_count <= ev->slot)
-		rows->ids[rows->id_count++] = NULL;
 	text = malloc(ev->id.text ? (size_t)ev->id.number * 6 + 3 : FRAG_NUMBER_ROOM);
 	free(rows->ids[ev->slot]);
 	rows->ids[ev->slot] = text;

@@ -252,8 +252,7 @@ static uint32_t number_stack(struct frag_snap_part *part,
 	if (length > STACK_MAX)
 		return FRAG_MAP_NONE;
 	copy = malloc((size_t)length + 1);
-	if (!copy || !frag_grow(&part->stacks, &part->stack_capacity, (uint64_t)i + 1,
-				sizeof(*part->stacks))
+	if (!copy || !FRAG_GROW(part->stacks, part->stack_capacity, i)
 	    || !frag_map_add(&part->map, hash, i)) {
 		free(copy);
 		part->out->failed = ENOMEM;

@@ -41,8 +41,7 @@ static void snapshot_segments_gather(void *ctx, const struct frag_segment_view *
 
 	if (b)
 		return;
-	st->failed = st->failed || !frag_grow(&st->tops, &st->top_capacity,
-					      (uint64_t)st->top_count + 1, sizeof(*st->tops));
+	st->failed = st->failed || !FRAG_GROW(st->tops, st->top_capacity, st->top_count);
 	if (!st->failed)
 		st->tops[st->top_count++] = (struct top){
 			.ordinal = s->ordinal, .first = s->first, .range = s->page != 0,
@@ -70,8 +69,7 @@ static void gather_lives(struct state *st)
 	for (uint32_t i = 0; i < s->live_count && !st->failed; i++) {
 		if (!s->lives[i].there || s->lives[i].device != st->device)
 			continue;
-		st->failed = !frag_grow(&st->lives, &st->live_capacity,
-					(uint64_t)st->live_count + 1, sizeof(*st->lives));
+		st->failed = !FRAG_GROW(st->lives, st->live_capacity, st->live_count);
 		if (!st->failed)
 			st->lives[st->live_count++] = &s->lives[i];
 	}
@@ -82,16 +80,9 @@ static void gather_lives(struct state *st)
 /* What the block at this address was allocated for. */
 static struct frag_snap_requester requester_at(const struct state *st, uint64_t addr)
 {
-	uint32_t low = 0, high = st->live_count;
+	uint32_t low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (st->lives[middle]->addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, st->live_count, st->lives[low]->addr < addr);
 	if (low == st->live_count || st->lives[low]->addr != addr)
 		return (struct frag_snap_requester){ .stack = 0 };
 	return (struct frag_snap_requester){

@@ -61,7 +61,7 @@ static int add_numbers(void *own, const struct frag_opt *o, const char *value,
 			return frag_fail(err, FRAG_EUSAGE, "--at %.60s: numbers from 0 to %" PRIu32
 					 " are required, with commas between them", value,
 					 FRAG_NUMBER_MAX);
-		if (!frag_grow(&e->at, &e->at_capacity, (uint64_t)e->at_count + 1, sizeof(*e->at)))
+		if (!FRAG_GROW(e->at, e->at_capacity, e->at_count))
 			return frag_fail_nomem(err);
 		if (!has_number(e->at, e->at_count, number))
 			e->at[e->at_count++] = number;

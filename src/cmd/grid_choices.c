@@ -22,8 +22,7 @@ static int add_setting(struct frag_run_options *run, const char *line, const cha
 	struct frag_error why;
 	int rc;
 
-	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
-		       sizeof(*run->choices)))
+	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
 		return frag_fail_nomem(err);
 	choice = &run->choices[run->choice_count];
 	rc = frag_choice_parse(choice, "pytorch", err);

@@ -442,8 +442,7 @@ void frag_options_usual(void *own, const struct frag_opt *opts)
 
 static int add_text(struct frag_texts *texts, const char *value, struct frag_error *err)
 {
-	if (!frag_grow(&texts->at, &texts->capacity, (uint64_t)texts->count + 1,
-		       sizeof(*texts->at)))
+	if (!FRAG_GROW(texts->at, texts->capacity, texts->count))
 		return frag_fail_nomem(err);
 	texts->at[texts->count++] = value;
 	return 0;

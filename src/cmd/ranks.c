@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/array_grow.h"
 #include "base/escape.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"
@@ -139,9 +140,7 @@ static int by_number(const void *one, const void *other)
 {
 	const struct frag_ranked *a = one, *b = other;
 
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return a->device < b->device ? -1 : a->device > b->device;
+	return frag_order_two(a->number, b->number, a->device, b->device);
 }
 
 /* The rows of all, in order; they are the ranking's from here on. */

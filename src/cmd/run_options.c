@@ -56,8 +56,7 @@ int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_
 {
 	if (is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
-	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
-		       sizeof(*run->choices)))
+	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
 		return frag_fail_nomem(err);
 	return frag_choice_parse(&run->choices[run->choice_count++], text, err);
 }
@@ -74,8 +73,7 @@ int frag_run_add_allocator(struct frag_run_options *run, const char *text, struc
 	if (!is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--allocator %.60s: there is only " POOL ", the "
 				 "driver's own pool; policies are for --policy", text);
-	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
-		       sizeof(*run->choices)))
+	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
 		return frag_fail_nomem(err);
 	return frag_choice_of(&run->choices[run->choice_count++], &frag_replay_pool, text, err);
 }
@@ -108,7 +106,7 @@ static const char *const summary_words[] = { "pytorch", NULL };
 int frag_conditions_add(struct frag_conditions *w, const char *text,
 			const char *const *paths, struct frag_error *err)
 {
-	if (!frag_grow(&w->of, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->of)))
+	if (!FRAG_GROW(w->of, w->capacity, w->count))
 		return frag_fail_nomem(err);
 	return frag_condition_among(&w->of[w->count++], text, paths, err);
 }

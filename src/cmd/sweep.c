@@ -52,8 +52,7 @@ static int add_total(struct frag_sweep_task *t, const char *text, struct frag_er
 	if (!rc && t->total_count == TOTALS_MAX)
 		rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes: more than %d capacities",
 			       TOTALS_MAX);
-	if (!rc && !frag_grow(&t->totals, &t->total_capacity, (uint64_t)t->total_count + 1,
-			      sizeof(*t->totals)))
+	if (!rc && !FRAG_GROW(t->totals, t->total_capacity, t->total_count))
 		rc = frag_fail_nomem(err);
 	if (!rc)
 		t->totals[t->total_count++] = total;

@@ -58,9 +58,8 @@ static int add_words(struct what_if *w, const char *name, const char *value,
 static int what_if_add_change(struct what_if *w, const struct frag_what_if_change *change,
 			      const char *name, const char *value, struct frag_error *err)
 {
-	if (!frag_grow(&w->changes, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->changes))
-	    || !frag_grow(&w->texts, &w->text_capacity, (uint64_t)w->count + 1,
-			  sizeof(*w->texts)))
+	if (!FRAG_GROW(w->changes, w->capacity, w->count)
+	    || !FRAG_GROW(w->texts, w->text_capacity, w->count))
 		return frag_fail_nomem(err);
 	w->texts[w->count] = NULL;
 	w->changes[w->count++] = *change;

@@ -17,8 +17,7 @@ static void memory_state_add_segment(struct painter *p, const struct frag_segmen
 {
 	struct frag_memory_state *scene = p->scene;
 
-	if (!frag_grow(&scene->segments, &scene->segment_capacity,
-		       (uint64_t)scene->segment_count + 1, sizeof(*scene->segments))) {
+	if (!FRAG_GROW(scene->segments, scene->segment_capacity, scene->segment_count)) {
 		p->failed = true;
 		return;
 	}
@@ -44,8 +43,7 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 	struct frag_scene_segment *s = &scene->segments[scene->segment_count - 1];
 	struct frag_scene_block *to;
 
-	if (!frag_grow(&scene->blocks, &scene->block_capacity, (uint64_t)scene->block_count + 1,
-		       sizeof(*scene->blocks))) {
+	if (!FRAG_GROW(scene->blocks, scene->block_capacity, scene->block_count)) {
 		p->failed = true;
 		return;
 	}

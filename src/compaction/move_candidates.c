@@ -33,9 +33,7 @@ static int by_ratio(const void *a, const void *b)
 
 	if (p != q)
 		return p > q ? -1 : 1;
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return frag_order_two(x->cost, y->cost, x->number, y->number);
 }
 
 /* Minimum cost of the items from i on, if parts of an item counted; UINT64_MAX: not enough. */
@@ -148,7 +146,7 @@ struct search {
 
 static bool move_candidates_add_run(struct search *s, struct run run)
 {
-	if (!frag_grow(&s->runs, &s->run_capacity, (uint64_t)s->run_count + 1, sizeof(*s->runs))) {
+	if (!FRAG_GROW(s->runs, s->run_capacity, s->run_count)) {
 		s->failed = true;
 		return false;
 	}
@@ -172,8 +170,7 @@ static void add_option(struct search *s, uint32_t at)
 	o.cost = o.bytes + o.blocks * s->shortage->block_cost;
 	if (!o.blocks || s->failed)
 		return;
-	if (!frag_grow(&s->options, &s->option_capacity, (uint64_t)s->option_count + 1,
-		       sizeof(*s->options))) {
+	if (!FRAG_GROW(s->options, s->option_capacity, s->option_count)) {
 		s->failed = true;
 		return;
 	}
@@ -238,8 +235,7 @@ static void find_windows(struct search *s, const struct frag_scene_segment *seg)
 
 static struct unit *add_unit(struct search *s, struct unit unit)
 {
-	if (!frag_grow(&s->units, &s->unit_capacity, (uint64_t)s->unit_count + 1,
-		       sizeof(*s->units))) {
+	if (!FRAG_GROW(s->units, s->unit_capacity, s->unit_count)) {
 		s->failed = true;
 		return NULL;
 	}
@@ -353,9 +349,7 @@ static int by_first(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return frag_order_two(x->first, y->first, x->end, y->end);
 }
 
 /* The runs of these units as one candidate; pages may share a block. */
@@ -429,9 +423,7 @@ static int by_cost(const void *a, const void *b)
 		return x->cost < y->cost ? -1 : 1;
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? -1 : 1;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return frag_order_two(x->first, y->first, x->at, y->at);
 }
 
 struct sized {

@@ -81,8 +81,7 @@ uint32_t frag_gpu_new_piece(struct frag_gpu *g)
 	if (i != FRAG_NO_PIECE) {
 		g->unused = g->pieces[i].next;
 	} else {
-		if (!frag_grow(&g->pieces, &g->piece_capacity, (uint64_t)g->piece_count + 1,
-			       sizeof(*g->pieces)))
+		if (!FRAG_GROW(g->pieces, g->piece_capacity, g->piece_count))
 			return FRAG_NO_PIECE;
 		i = g->piece_count++;
 	}

@@ -15,11 +15,8 @@ int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag
 	*out = NULL;
 	if (rc || stream == 0)
 		return rc;
-	if (!frag_grow(&g->streams, &g->stream_capacity, (uint64_t)stream + 1,
-		       sizeof(*g->streams)))
+	if (!FRAG_EXTEND(g->streams, g->stream_capacity, g->stream_count, stream))
 		return frag_fail_nomem(err);
-	while (g->stream_count <= stream)
-		g->streams[g->stream_count++] = NULL;
 	if (!g->streams[stream]) {
 		e = frag_cuda.stream_new(&g->streams[stream]);
 		if (e) {
@@ -40,10 +37,8 @@ static int idle_event(struct frag_gpu *g, uint32_t *event, struct frag_error *er
 		*event = g->idle_events[--g->idle_count];
 		return 0;
 	}
-	if (!frag_grow(&g->events, &g->event_capacity, (uint64_t)g->event_count + 1,
-		       sizeof(*g->events))
-	    || !frag_grow(&g->idle_events, &g->idle_capacity, (uint64_t)g->event_count + 1,
-			  sizeof(*g->idle_events)))
+	if (!FRAG_GROW(g->events, g->event_capacity, g->event_count)
+	    || !FRAG_GROW(g->idle_events, g->idle_capacity, g->event_count))
 		return frag_fail_nomem(err);
 	e = frag_cuda.event_new(&g->events[g->event_count]);
 	if (e)

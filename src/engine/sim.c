@@ -594,7 +594,7 @@ __attribute__((noinline))
 int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
 	FRAG_ASSERT(slot >= sim->slot_count);
-	if (!frag_grow(&sim->slots, &sim->slot_capacity, (uint64_t)slot + 1, sizeof(*sim->slots)))
+	if (!FRAG_GROW(sim->slots, sim->slot_capacity, slot))
 		return frag_fail_nomem(err);
 	while (sim->slot_count <= slot)
 		sim->slots[sim->slot_count++] = (struct frag_slot){ .block = SLOT_NONE };

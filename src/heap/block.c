@@ -69,8 +69,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
-	if (!frag_grow(&h->pending, &h->pending_capacity, (uint64_t)h->pending_count + 1,
-		       sizeof(*h->pending)))
+	if (!FRAG_GROW(h->pending, h->pending_capacity, h->pending_count))
 		return -FRAG_ENOMEM;
 	k = &h->blocks[b];
 	k->state = FRAG_PENDING;

@@ -108,7 +108,7 @@ uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 
 	if (list != FRAG_MAP_NONE)
 		return x->recent = list;
-	if (!frag_grow(&x->lists, &x->capacity, (uint64_t)x->count + 1, sizeof(*x->lists))
+	if (!FRAG_GROW(x->lists, x->capacity, x->count)
 	    || !index_widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
 		return UINT32_MAX;
 	x->lists[x->count] = (struct frag_free_list){

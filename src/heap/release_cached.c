@@ -27,9 +27,7 @@ static int release_cached_by_rank(const void *a, const void *b)
 	for (uint32_t i = 0; i < FRAG_RANKS; i++)
 		if (x->rank[i] != y->rank[i])
 			return x->rank[i] < y->rank[i] ? -1 : 1;
-	if (x->ordinal != y->ordinal)
-		return x->ordinal < y->ordinal ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return frag_order_two(x->ordinal, y->ordinal, x->offset, y->offset);
 }
 
 static bool release_cached_by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
@@ -52,7 +50,7 @@ static bool release_cached_add(const struct frag_heap *h, struct turns *t, uint3
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
 	if (!t->rank(h, b, t->ctx, turn.rank))
 		return true;
-	if (!frag_grow(&t->turns, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->turns)))
+	if (!FRAG_GROW(t->turns, t->capacity, t->count))
 		return false;
 	t->turns[t->count++] = turn;
 	return true;

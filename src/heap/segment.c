@@ -17,10 +17,8 @@ static uint32_t new_segment(struct frag_heap *h)
 	if (h->next_ordinal == NONE)
 		return NONE;
 	if (s == NONE) {
-		if (!frag_grow(&h->segments, &h->segment_capacity, (uint64_t)h->segment_count + 1,
-			       sizeof(*h->segments))
-		    || !frag_grow(&h->idle, &h->idle_capacity, (uint64_t)h->segment_count + 1,
-				  sizeof(*h->idle)))
+		if (!FRAG_GROW(h->segments, h->segment_capacity, h->segment_count)
+		    || !FRAG_GROW(h->idle, h->idle_capacity, h->segment_count))
 			return NONE;
 		return h->segment_count++;
 	}

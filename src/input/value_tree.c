@@ -437,7 +437,7 @@ static const char *value_json_fail(struct reader *r, enum frag_add rc, const cha
 
 static const char *value_tree_push_number(struct reader *r, uint32_t number, const char *p)
 {
-	if (!frag_grow(&r->stack, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->stack)))
+	if (!FRAG_GROW(r->stack, r->capacity, r->count))
 		return value_json_fail(r, FRAG_ADD_NOMEM, p);
 	r->stack[r->count++] = number;
 	return p;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/hash.h"
 
@@ -13,9 +14,7 @@ static int address_space_in_order(const void *one, const void *other)
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
-	if (a->birth != b->birth)
-		return a->birth < b->birth ? -1 : 1;
-	return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
+	return frag_order_two(a->birth, b->birth, a->buffer, b->buffer);
 }
 
 /* Appends a run of a buffer, if it is not empty. */

@@ -22,8 +22,7 @@ uint32_t frag_plan_space_of(struct frag_plan *plan, const struct frag_tape *tape
 	for (uint32_t i = plan->space_count; i > 0; i--)
 		if (plan->spaces[i - 1].device == device && plan->spaces[i - 1].pool == pool)
 			return i - 1;
-	if (!frag_grow(&plan->spaces, &plan->space_capacity, (uint64_t)plan->space_count + 1,
-		       sizeof(*plan->spaces)))
+	if (!FRAG_GROW(plan->spaces, plan->space_capacity, plan->space_count))
 		return UINT32_MAX;
 	s = &plan->spaces[plan->space_count];
 	*s = (struct frag_space_plan){ .device = device, .pool = pool };
@@ -35,9 +34,7 @@ static int buffers_by_device(const void *one, const void *other)
 {
 	const struct frag_space_plan *a = one, *b = other;
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return a->pool < b->pool ? -1 : a->pool > b->pool;
+	return frag_order_two(a->device, b->device, a->pool, b->pool);
 }
 
 int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err)
@@ -84,7 +81,7 @@ static bool slot_room(struct taking *t, uint32_t slot)
 {
 	const uint32_t had = t->slot_capacity;
 
-	if (!frag_grow(&t->of_slot, &t->slot_capacity, (uint64_t)slot + 1, sizeof(*t->of_slot)))
+	if (!FRAG_GROW(t->of_slot, t->slot_capacity, slot))
 		return false;
 	memset(t->of_slot + had, 0, (t->slot_capacity - had) * sizeof(*t->of_slot));
 	return true;
@@ -96,8 +93,7 @@ static bool buffers_take(struct taking *t, const struct frag_event *ev)
 	const uint64_t rest = ev->bytes % plan->align;
 	struct frag_buffer *b;
 
-	if (!frag_grow(&plan->buffers, &plan->capacity, (uint64_t)plan->count + 1,
-		       sizeof(*plan->buffers)) || !slot_room(t, ev->slot))
+	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count) || !slot_room(t, ev->slot))
 		return false;
 	b = &plan->buffers[plan->count];
 	*b = (struct frag_buffer){

@@ -44,7 +44,7 @@ static bool held_room(struct slots *s, uint32_t slot)
 {
 	const uint32_t had = s->held_capacity;
 
-	if (!frag_grow(&s->held, &s->held_capacity, (uint64_t)slot + 1, sizeof(*s->held)))
+	if (!FRAG_GROW(s->held, s->held_capacity, slot))
 		return false;
 	memset(s->held + had, 0, (s->held_capacity - had) * sizeof(*s->held));
 	return true;
@@ -59,9 +59,8 @@ static struct frag_buffer *periodic_plan_buffer_of(struct slots *s, const struct
 
 	if (k < d->known)
 		return &plan->buffers[d->buffers[k]];
-	if (!frag_grow(&plan->buffers, &plan->capacity, (uint64_t)plan->count + 1,
-		       sizeof(*plan->buffers))
-	    || !frag_grow(&d->buffers, &d->capacity, (uint64_t)k + 1, sizeof(*d->buffers)))
+	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count)
+	    || !FRAG_GROW(d->buffers, d->capacity, k))
 		return NULL;
 	plan->buffers[plan->count] = (struct frag_buffer){
 		.birth = k, .end = k + UINT64_C(1), .id = { .number = k },
@@ -158,9 +157,7 @@ static int periodic_plan_by_birth(const void *one, const void *other)
 
 	if (a->birth != b->birth)
 		return a->birth < b->birth ? -1 : 1;
-	if (a->id.number != b->id.number)
-		return a->id.number < b->id.number ? -1 : 1;
-	return a->space < b->space ? -1 : a->space > b->space;
+	return frag_order_two(a->id.number, b->id.number, a->space, b->space);
 }
 
 /* What is live yet, and lives: what another period carries over is there all the time. */

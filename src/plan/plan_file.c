@@ -42,7 +42,7 @@ __attribute__((format(printf, 4, 5))) static int plan_file_bad(const struct frag
 
 static struct frag_plan_row *add(struct frag_plan_file *f)
 {
-	if (!frag_grow(&f->rows, &f->capacity, (uint64_t)f->count + 1, sizeof(*f->rows)))
+	if (!FRAG_GROW(f->rows, f->capacity, f->count))
 		return NULL;
 	f->rows[f->count] = (struct frag_plan_row){ .step = 0 };
 	return &f->rows[f->count++];

@@ -359,7 +359,7 @@ static int probe(struct frag_replay *r, uint32_t d, const struct frag_event *ev,
 	if (rc || all->kept == FRAG_PROBES_MAX)
 		return rc;
 	if ((capacity & (capacity - 1)) == 0
-	    && !frag_grow(&all->probe, &capacity, (uint64_t)capacity + 1, sizeof(*all->probe)))
+	    && !FRAG_GROW(all->probe, capacity, capacity))
 		return frag_fail_nomem(err);
 	if (ev->op == FRAG_OP_MARK) {
 		p.mark = malloc((size_t)ev->text.length * 6 + 3);

@@ -254,8 +254,7 @@ static bool use_on(struct block *b, uint32_t stream)
 	for (uint32_t i = 0; i < b->stream_count; i++)
 		if (b->streams[i] == stream)
 			return true;
-	if (!frag_grow(&b->streams, &b->stream_capacity, (uint64_t)b->stream_count + 1,
-		       sizeof(*b->streams)))
+	if (!FRAG_GROW(b->streams, b->stream_capacity, b->stream_count))
 		return false;
 	b->streams[b->stream_count++] = stream;
 	return true;
@@ -284,11 +283,8 @@ static int allocated(struct frag_work *w, const struct frag_step *step, struct f
 	struct block *b;
 	int rc;
 
-	if (!frag_grow(&w->blocks, &w->block_capacity, (uint64_t)ev->slot + 1,
-		       sizeof(*w->blocks)))
+	if (!FRAG_EXTEND(w->blocks, w->block_capacity, w->block_count, ev->slot))
 		return frag_fail_nomem(err);
-	while (w->block_count <= ev->slot)
-		w->blocks[w->block_count++] = (struct block){ .live = false };
 	b = &w->blocks[ev->slot];
 	b->live = false;
 	if (!step->placed || step->bytes == 0)

@@ -73,7 +73,7 @@ uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint
 	if (span != NONE) {
 		s->unused = s->spans[span].lower;
 	} else {
-		if (!frag_grow(&s->spans, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->spans)))
+		if (!FRAG_GROW(s->spans, s->capacity, s->count))
 			return NONE;
 		span = s->count++;
 	}

@@ -52,8 +52,7 @@ static int by_addr(const void *a, const void *b)
 
 static bool add_hint(struct begin *b, uint64_t addr, bool large)
 {
-	if (!frag_grow(&b->hints, &b->hint_capacity, (uint64_t)b->hint_count + 1,
-		       sizeof(*b->hints)))
+	if (!FRAG_GROW(b->hints, b->hint_capacity, b->hint_count))
 		return false;
 	b->hints[b->hint_count++] = (struct hint){ .addr = addr, .large = large };
 	return true;
@@ -83,16 +82,9 @@ static bool gather_hints(struct begin *b)
 /* The kind of the nearest address that is known. */
 static bool is_large(const struct begin *b, uint64_t addr)
 {
-	uint32_t low = 0, high = b->hint_count;
+	uint32_t low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (b->hints[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, b->hint_count, b->hints[low].addr < addr);
 	if (low == b->hint_count)
 		return low > 0 && b->hints[low - 1].large;
 	if (low > 0 && addr - b->hints[low - 1].addr < b->hints[low].addr - addr)
@@ -172,8 +164,7 @@ static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 {
 	struct frag_snap_device *d = b->d;
 
-	if (!frag_grow(&d->initial, &d->initial_capacity, (uint64_t)d->initial_count + 1,
-		       sizeof(*d->initial)))
+	if (!FRAG_GROW(d->initial, d->initial_capacity, d->initial_count))
 		return NOWHERE;
 	d->initial[d->initial_count] = (struct frag_initial){
 		.device = b->device, .stream_name.number = r->stream,
@@ -353,9 +344,7 @@ static int initial_segments_by_address(const void *a, const void *b)
 {
 	const struct arrival *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return frag_order_two(x->address, y->address, x->number, y->number);
 }
 
 static uint32_t find_arrivals(const struct frag_snap_device *d, struct arrival *all)

@@ -111,8 +111,7 @@ static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_va
 	if (s->pool_count >= 65536)     /* each is searched for among all */
 		return frag_fail(s->err, FRAG_ETRACE, "%s: more than 65536 memory pools",
 				 s->whole.path);
-	if (!frag_grow(&s->pools, &s->pool_capacity, (uint64_t)s->pool_count + 1,
-		       sizeof(*s->pools)))
+	if (!FRAG_GROW(s->pools, s->pool_capacity, s->pool_count))
 		return frag_fail_nomem(s->err);
 	s->pools[s->pool_count].a = a;
 	s->pools[s->pool_count].b = b;
@@ -192,8 +191,7 @@ static int read_block(struct load *load, const struct place *at,
 	read_old_block(s, m[BLOCK_HISTORY], &h);
 	if (h.requested == 0 || h.requested > h.bytes)
 		h.requested = h.bytes;
-	if (!frag_grow(&d->first_live, &d->first_live_capacity, (uint64_t)d->first_live_count + 1,
-		       sizeof(*d->first_live)))
+	if (!FRAG_GROW(d->first_live, d->first_live_capacity, d->first_live_count))
 		return frag_fail_nomem(s->err);
 	d->first_live[d->first_live_count++] = h;
 	d->end_allocated += h.pending ? 0 : h.bytes;
@@ -246,8 +244,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 		rc = read_block(load, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
 	if (rc)
 		return rc;
-	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
-		       sizeof(*d->regions)))
+	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return frag_fail_nomem(s->err);
 	d->regions[d->region_count++] = r;
 	d->end_reserved += r.bytes;
@@ -297,8 +294,7 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
 		text = category;
 	if (!frag_is(text, FRAG_STRING) || !text->length)
 		return 0;
-	if (!frag_grow(&s->notes, &s->note_capacity, (uint64_t)s->note_count + 1,
-		       sizeof(*s->notes)))
+	if (!FRAG_GROW(s->notes, s->note_capacity, s->note_count))
 		return frag_fail_nomem(s->err);
 	s->notes[s->note_count++] = (struct frag_text){ .text = text->as.text,
 							.length = text->length };
@@ -349,7 +345,7 @@ static int snapshot_load_read_event(struct load *load, const struct place *at,
 		s->has_times = false;
 	if (e.action == FRAG_ACT_SEGMENT_MAP || e.action == FRAG_ACT_SEGMENT_UNMAP)
 		d->any_map = true;
-	if (!frag_grow(&d->log, &d->log_capacity, (uint64_t)d->log_count + 1, sizeof(*d->log)))
+	if (!FRAG_GROW(d->log, d->log_capacity, d->log_count))
 		return frag_fail_nomem(s->err);
 	d->log[d->log_count++] = e;
 	return 0;
@@ -422,8 +418,7 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 			continue;
 		r.order = i;
 		r.text = (struct frag_text){ .text = name->as.text, .length = name->length };
-		if (!frag_grow(&s->remarks, &s->remark_capacity, (uint64_t)s->remark_count + 1,
-			       sizeof(*s->remarks)))
+		if (!FRAG_GROW(s->remarks, s->remark_capacity, s->remark_count))
 			return frag_fail_nomem(s->err);
 		s->remarks[s->remark_count++] = r;
 	}

@@ -51,8 +51,7 @@ static bool snapshot_records_add(struct walk *w, enum frag_plan_kind kind, uint3
 {
 	struct frag_snapshot *s = w->s;
 
-	if (!frag_grow(&s->plan, &s->plan_capacity, (uint64_t)s->plan_count + 1,
-		       sizeof(*s->plan)))
+	if (!FRAG_GROW(s->plan, s->plan_capacity, s->plan_count))
 		return false;
 	s->plan[s->plan_count++] = (struct frag_snapshot_plan){
 		.kind = (uint8_t)kind, .device = (uint16_t)w->device, .index = index, .id = id,
@@ -63,8 +62,7 @@ static bool snapshot_records_add(struct walk *w, enum frag_plan_kind kind, uint3
 
 static bool begin_life(struct walk *w, uint64_t addr, struct life **out)
 {
-	if (!frag_grow(&w->lives, &w->life_capacity, (uint64_t)w->life_count + 1,
-		       sizeof(*w->lives))
+	if (!FRAG_GROW(w->lives, w->life_capacity, w->life_count)
 	    || !frag_map_add(&w->live, addr, w->life_count))
 		return false;
 	*out = &w->lives[w->life_count++];
@@ -144,19 +142,12 @@ static void put_behind(struct walk *w, uint32_t records)
 static void learn_size(struct walk *w, uint64_t addr)
 {
 	struct frag_snap_device *d = w->d;
-	uint32_t low = 0, high = d->first_live_count;
+	uint32_t low;
 	struct frag_spot *place;
 	uint64_t bytes;
 
 	FRAG_ASSERT(w->life_count >= d->first_live_count);
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (d->first_live[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, d->first_live_count, d->first_live[low].addr < addr);
 	if (low == 0 || w->lives[low - 1].ended)
 		return;
 	place = &d->places[low - 1];
@@ -233,8 +224,7 @@ static bool note_call(struct walk *w, uint32_t i)
 	struct frag_snap_device *d = w->d;
 	const struct frag_logged *e = &d->log[i];
 
-	if (!frag_grow(&d->calls, &d->call_capacity, (uint64_t)d->call_count + 1,
-		       sizeof(*d->calls)))
+	if (!FRAG_GROW(d->calls, d->call_capacity, d->call_count))
 		return false;
 	d->calls[d->call_count++] = (struct frag_logged_call){
 		.addr = e->addr, .bytes = e->size, .stream = e->stream, .event = i,
@@ -252,8 +242,7 @@ static bool snapshot_records_obtain(struct walk *w, uint32_t i)
 
 	if (above != FRAG_NO_SPAN && w->spans.spans[above].start < e->addr + e->size)
 		return true;
-	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
-		       sizeof(*d->regions)))
+	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return false;
 	if (e->pool == FRAG_NO_POOL)
 		e->pool = frag_snapshot_end_pool(d, e->addr);

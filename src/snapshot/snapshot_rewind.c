@@ -125,8 +125,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		d->first_live[at].gone = true;
 		d->lost++;
 	}
-	if (!frag_grow(&d->first_live, &d->first_live_capacity, (uint64_t)d->first_live_count + 1,
-		       sizeof(*d->first_live)))
+	if (!FRAG_GROW(d->first_live, d->first_live_capacity, d->first_live_count))
 		return false;
 	d->first_live[d->first_live_count] = (struct frag_live_block){
 		.addr = e->addr, .requested = e->size, .stream = e->stream, .pool = e->pool,
@@ -166,8 +165,7 @@ static bool add_region(struct frag_snap_device *d, struct frag_spans *spans,
 		d->lost++;
 		return true;
 	}
-	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
-		       sizeof(*d->regions)))
+	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return false;
 	d->regions[d->region_count] = *r;
 	return frag_spans_add(spans, r->addr, r->addr + r->bytes, d->region_count++)
@@ -220,7 +218,7 @@ static bool keep_regions(struct frag_snap_device *d, const struct frag_spans *sp
 	while (at != FRAG_NO_SPAN) {
 		const struct frag_span *span = &spans->spans[at];
 
-		if (!frag_grow(&kept, &capacity, (uint64_t)count + 1, sizeof(*kept))) {
+		if (!FRAG_GROW(kept, capacity, count)) {
 			free(kept);
 			return false;
 		}

@@ -96,8 +96,7 @@ static int shard_results_read_file(struct frag_collection *c, char *path, struct
 	FILE *f;
 	int rc;
 
-	if (!path || !frag_grow(&c->file, &c->file_capacity, (uint64_t)c->file_count + 1,
-				sizeof(*c->file))) {
+	if (!path || !FRAG_GROW(c->file, c->file_capacity, c->file_count)) {
 		rc = frag_fail_nomem(err);
 	} else {
 		c->file[c->file_count++] = path;

@@ -417,7 +417,7 @@ static int read_header(struct minimalloc *m, struct frag_error *err)
 static bool minimalloc_add(struct minimalloc *m, int64_t time, enum turn turn,
 			   const struct moment *like)
 {
-	if (!frag_grow(&m->moments, &m->capacity, (uint64_t)m->count + 1, sizeof(*m->moments)))
+	if (!FRAG_GROW(m->moments, m->capacity, m->count))
 		return false;
 	m->moments[m->count] = *like;
 	m->moments[m->count].time = time;
@@ -496,9 +496,7 @@ static int minimalloc_in_order(const void *a, const void *b)
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
-	if (x->turn != y->turn)
-		return x->turn < y->turn ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return frag_order_two(x->turn, y->turn, x->line, y->line);
 }
 
 /*
@@ -665,7 +663,7 @@ static struct block *csv_sinks_block_of(struct csv *c, const struct frag_event *
 	FRAG_ASSERT(ev->op == FRAG_OP_ALLOC || ev->slot < c->count);
 	if (ev->op != FRAG_OP_ALLOC)
 		return &c->blocks[ev->slot];
-	if (!frag_grow(&c->blocks, &c->capacity, (uint64_t)ev->slot + 1, sizeof(*c->blocks)))
+	if (!FRAG_GROW(c->blocks, c->capacity, ev->slot))
 		return NULL;
 	for (; c->count <= ev->slot; c->count++)
 		c->blocks[c->count].begin = UINT64_MAX;

@@ -44,7 +44,7 @@ struct frag_row *frag_buffered_add(struct frag_buffered *h)
 {
 	struct frag_row *row;
 
-	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + 1, sizeof(*h->rows)))
+	if (!FRAG_GROW(h->rows, h->capacity, h->count))
 		return NULL;
 	row = &h->rows[h->count++];
 	*row = (struct frag_row){ .op = 0 };
@@ -242,7 +242,7 @@ static uint32_t new_entry(struct frag_address_map *l)
 		l->unused = l->entries[i].next;
 		return i;
 	}
-	if (!frag_grow(&l->entries, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->entries)))
+	if (!FRAG_GROW(l->entries, l->capacity, l->count))
 		return NONE;
 	return l->count++;
 }
@@ -300,8 +300,7 @@ bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 
 bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
 {
-	if (!frag_grow(&l->before, &l->before_capacity, (uint64_t)l->before_count + 1,
-		       sizeof(*l->before)))
+	if (!FRAG_GROW(l->before, l->before_capacity, l->before_count))
 		return false;
 	l->before[l->before_count++] = (struct frag_address_map_before){
 		.id = l->next_id++, .size = bytes, .device = device,

@@ -72,8 +72,7 @@ static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c, bool *
 	struct frag_device_figures *d;
 	uint64_t length;
 
-	*nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
-			    sizeof(*h->devices));
+	*nomem = !FRAG_GROW(h->devices, h->device_capacity, h->device_count);
 	if (*nomem)
 		return false;
 	d = &h->devices[h->device_count++];

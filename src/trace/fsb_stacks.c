@@ -348,7 +348,7 @@ static int fsb_stacks_read_stacks(struct frag_fsb_stacks *s, const unsigned char
 static int read_allocs(struct frag_fsb_stacks *s, const unsigned char *p, uint32_t n)
 {
 	s->at = s->count = 0;
-	if (!frag_grow(&s->of, &s->capacity, (uint64_t)n + 1, sizeof(*s->of)))
+	if (!FRAG_GROW(s->of, s->capacity, n))
 		return -FRAG_ENOMEM;
 	for (; s->count < n; s->count++) {
 		const uint32_t stack = fsb_stacks_take(&p);
@@ -445,7 +445,7 @@ bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *
 	uint32_t number = 0;
 
 	if (!fsb_stacks_begin(s)
-	    || !frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+	    || !FRAG_GROW(s->of, s->capacity, s->count))
 		return false;
 	if (stack)
 		number = frag_map_get(&s->known, stack);

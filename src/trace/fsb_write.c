@@ -98,8 +98,7 @@ static void fsb_write_put_bytes(struct bytes *b, const void *bytes, size_t n)
 
 static void fsb_write_add(struct column *c, uint64_t value)
 {
-	c->failed = c->failed || !frag_grow(&c->values, &c->capacity, (uint64_t)c->count + 1,
-					    sizeof(*c->values));
+	c->failed = c->failed || !FRAG_GROW(c->values, c->capacity, c->count);
 	if (c->failed)
 		return;
 	c->values[c->count++] = value;
@@ -279,8 +278,7 @@ static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uin
 		double size = rec->t < 0 ? -rec->t : rec->t;
 
 		*kind = FRAG_FSB_DECIMAL;
-		if (!frag_grow(&f->times, &f->time_capacity, (uint64_t)f->time_count + 1,
-			       sizeof(*f->times)))
+		if (!FRAG_GROW(f->times, f->time_capacity, f->time_count))
 			return false;
 		f->times[f->time_count++] = time;
 		f->digits = time.digits > f->digits ? time.digits : f->digits;
@@ -305,8 +303,7 @@ static uint32_t fsb_write_find_shape(struct fsb *f, const struct shape_key *key)
 	while ((i = frag_map_next(&f->shape_map, hash, &at)) != FRAG_MAP_NONE)
 		if (memcmp(&f->shapes[i].key, key, sizeof(*key)) == 0)
 			return i;
-	if (!frag_grow(&f->shapes, &f->shape_capacity, (uint64_t)f->shape_count + 1,
-		       sizeof(*f->shapes))
+	if (!FRAG_GROW(f->shapes, f->shape_capacity, f->shape_count)
 	    || !frag_map_add(&f->shape_map, hash, f->shape_count))
 		return UINT32_MAX;
 	f->shapes[f->shape_count] = (struct shape){ .key = *key };

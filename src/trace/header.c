@@ -104,8 +104,7 @@ static const char *scan_device(struct frag_header *h, struct frag_document *d, c
 		return frag_document_mistyped(d, p, "device", "an object");
 	if (h->device_count == FRAG_DEVICES_MAX)
 		return frag_document_wrong(d, p, "more than 1024 devices");
-	d->nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
-			      sizeof(*h->devices));
+	d->nomem = !FRAG_GROW(h->devices, h->device_capacity, h->device_count);
 	if (d->nomem)
 		return NULL;
 	f = &h->devices[h->device_count++];

@@ -380,7 +380,7 @@ static bool keep_op(struct kineto *k, uint32_t text)
 {
 	const struct frag_kineto_event *ev = &k->event;
 
-	if (!frag_grow(&k->ops, &k->op_capacity, (uint64_t)k->op_count + 1, sizeof(*k->ops)))
+	if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
 		return false;
 	k->ops[k->op_count++] = (struct operator){
 		.begin = ev->t, .end = ev->t + ev->duration, .thread = ev->thread, .text = text,
@@ -414,8 +414,7 @@ static bool kineto_keep(struct kineto *k)
 	/* zero bytes are neither a block nor the end of one */
 	if (ev->kind == FRAG_KINETO_MEMORY && ev->bytes == 0)
 		return true;
-	if (!frag_grow(&k->moments, &k->moment_capacity, (uint64_t)k->moment_count + 1,
-		       sizeof(*k->moments)))
+	if (!FRAG_GROW(k->moments, k->moment_capacity, k->moment_count))
 		return false;
 	k->moments[k->moment_count++] = (struct moment){
 		.t = ev->t,
