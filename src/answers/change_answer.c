@@ -213,7 +213,7 @@ static void change_fill(struct frag_table *t, const void *what)
 		change_fill_row(t, "part", frag_change_part_names[i], UINT64_MAX, UINT64_MAX,
 				c->parts[i]);
 	for (uint32_t i = 0; t->csv && i < c->tag_count; i++) {
-		const struct frag_change_tag *tag = &c->tags[i];
+		const struct frag_change_row *tag = &c->tags[i];
 
 		change_fill_row(t, "tag", tag->tag ? tag->tag : "", tag->old.at_peak,
 				tag->now.at_peak, change_of(tag->old.at_peak, tag->now.at_peak));
@@ -259,7 +259,7 @@ static void change_put_first(struct frag_node_ref root, const struct frag_change
 
 static void put_change(struct frag_node_ref o, const void *of)
 {
-	const struct frag_change_tag *tag = of;
+	const struct frag_change_row *tag = of;
 
 	frag_json_i64(o, "change", change_of(tag->old.at_peak, tag->now.at_peak));
 }
@@ -269,8 +269,8 @@ static const struct frag_json_row alignment_rows[] = {
 	ROW(alignment, whole), ROW(alignment, old_iterations), ROW(alignment, new_iterations),
 	ROW_END,
 }, tag_rows[] = {
-	ROW(change_tag, tag), ROW_AS("old", change_tag, old.at_peak),
-	ROW_AS("new", change_tag, now.at_peak), ROW_CALL(put_change), ROW_END,
+	ROW(change_row, tag), ROW_AS("old", change_row, old.at_peak),
+	ROW_AS("new", change_row, now.at_peak), ROW_CALL(put_change), ROW_END,
 }, pair_rows[] = {
 	ROW(change_pair, rank), ROW(change_pair, old), ROW_AS("new", change_pair, now),
 	ROW(change_pair, reserved), ROW_END,

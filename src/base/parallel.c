@@ -63,7 +63,7 @@ static void *parallel_work(void *arg)
 		pool->failed |= rc != 0;
 		pool->done++;
 		if (t->progress)
-			t->progress(t->ctx, pool->done, t->count);
+			t->progress(t->progress_ctx, pool->done, t->count);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;

@@ -18,7 +18,8 @@ struct frag_tasks {
 	int (*task)(void *ctx, uint32_t index, struct frag_error *err);
 	/* optional: from any thread, one at once */
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);
-	void *ctx;
+	void *progress_ctx;
+	void *ctx;                      /* of the tasks */
 };
 
 /* How many there would be at once, were there tasks enough. */

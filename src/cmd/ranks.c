@@ -175,6 +175,7 @@ static int ranks_search(struct frag_question *q, struct frag_error *err)
 		.threads = r->q.run.threads,
 		.task = work,
 		.progress = frag_question_progress,
+		.progress_ctx = r,
 		.ctx = r,
 	};
 	int rc;

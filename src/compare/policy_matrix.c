@@ -401,13 +401,6 @@ static int policy_matrix_work(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
-static void policy_matrix_show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct frag_sweep *s = ((struct pool *)ctx)->sweep;
-
-	s->progress(s->ctx, done, count);
-}
-
 static void policy_matrix_report_warnings(const struct frag_sweep *s, struct job *job)
 {
 	for (char *line = job->warnings; line && *line;) {
@@ -451,7 +444,8 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 		.count = s->trace_count,
 		.threads = threads,
 		.task = policy_matrix_work,
-		.progress = s->progress ? policy_matrix_show_progress : NULL,
+		.progress = s->progress,
+		.progress_ctx = s->ctx,
 		.ctx = &pool,
 	};
 	int rc;

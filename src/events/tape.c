@@ -382,6 +382,15 @@ uint64_t frag_tape_bytes(const struct frag_tape *t)
 	       + t->ended_count * sizeof(*t->ended) + t->text_bytes;
 }
 
+const struct frag_event *frag_tape_walk_next(struct frag_tape_walk *w)
+{
+	if (w->reader && w->at == w->batch.count) {
+		frag_tape_next(w->reader, UINT64_MAX, &w->batch);
+		w->at = 0;
+	}
+	return w->at < w->batch.count ? &w->batch.events[w->at++] : NULL;
+}
+
 /* Between two gaps steps run along with the numbers. */
 uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 {

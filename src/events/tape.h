@@ -109,7 +109,16 @@ struct frag_tape_reader {
 	uint32_t stacks[FRAG_TAPE_BATCH];
 };
 
-/* A tape again, with blocks of other sizes. */
+/* The events of a tape, one after the other: of its reader, which is the user's. */
+struct frag_tape_walk {
+	struct frag_tape_reader *reader;        /* NULL: out of memory, and there are none */
+	struct frag_batch batch;
+	uint32_t at;                            /* in the batch */
+};
+
+/* It stays until the next call. NULL: there is none. */
+const struct frag_event *frag_tape_walk_next(struct frag_tape_walk *walk);
+
 /*
  * Returns a tape of the same events, in which the n-th alloc has sizes[which[n]] bytes, each
  * below FRAG_SIZE_LIMIT. Segments from before the first event do not match such blocks: their

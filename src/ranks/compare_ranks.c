@@ -670,13 +670,6 @@ static bool numbers_that_differ(const char *const *names, uint32_t count, uint64
 	return count > 1;
 }
 
-static int rank_numbers_by_value(const void *one, const void *other)
-{
-	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-	return a < b ? -1 : a > b;
-}
-
 /* Are the numbers all different? Returns false on out of memory. */
 static bool are_different(const uint64_t *numbers, uint32_t count)
 {
@@ -686,7 +679,7 @@ static bool are_different(const uint64_t *numbers, uint32_t count)
 	if (!sorted)
 		return false;
 	memcpy(sorted, numbers, (size_t)count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), rank_numbers_by_value);
+	qsort(sorted, count, sizeof(*sorted), compare_ranks_by_value);
 	for (uint32_t i = 1; i < count && different; i++)
 		different = sorted[i] != sorted[i - 1];
 	free(sorted);

@@ -606,7 +606,7 @@ static void block_classes_note_mark(struct survey *s, const struct frag_event *e
 static void block_classes_note_event(struct survey *s, const struct frag_event *ev)
 {
 	struct frag_lifetime *life;
-	uint8_t maker;
+	uint8_t maker = FRAG_MAKER_UNKNOWN;
 	uint32_t at;
 
 	s->failed = s->failed || !makers_note(&s->makers, ev, &maker);
@@ -632,19 +632,15 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 static int block_classes_read_tape(struct survey *s, const struct frag_tape *tape,
 				   struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	struct frag_batch batch = { .count = 0 };
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(tape) };
+	const struct frag_event *ev;
 
-	s->failed = s->failed || !reader;
-	while (!s->failed) {
-		frag_tape_next(reader, UINT64_MAX, &batch);
-		if (!batch.count)
-			break;
-		for (uint32_t i = 0; i < batch.count && !s->failed; i++)
-			block_classes_note_event(s, &batch.events[i]);
-		s->steps = batch.events[batch.count - 1].step + 1;
+	s->failed = s->failed || !w.reader;
+	while (!s->failed && (ev = frag_tape_walk_next(&w))) {
+		block_classes_note_event(s, ev);
+		s->steps = ev->step + 1;
 	}
-	frag_tape_reader_del(reader);
+	frag_tape_reader_del(w.reader);
 	return s->failed ? frag_fail_nomem(err) : 0;
 }
 

@@ -225,21 +225,16 @@ static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
-	struct frag_batch batch;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(t->tape) };
+	const struct frag_event *ev;
 
-	if (!reader)
+	if (!w.reader)
 		return frag_fail_nomem(err);
 	a->limit_stays = true;
-	frag_tape_seek(reader, frag_tape_event(t->tape, run->ooms[0].step));
-	do {
-		frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count; i++)
-			if (batch.events[i].op == FRAG_OP_SET_FRACTION
-			    || batch.events[i].op == FRAG_OP_CONFIGURE)
-				a->limit_stays = false;
-	} while (batch.count && a->limit_stays);
-	frag_tape_reader_del(reader);
+	frag_tape_seek(w.reader, frag_tape_event(t->tape, run->ooms[0].step));
+	while (a->limit_stays && (ev = frag_tape_walk_next(&w)))
+		a->limit_stays = ev->op != FRAG_OP_SET_FRACTION && ev->op != FRAG_OP_CONFIGURE;
+	frag_tape_reader_del(w.reader);
 	return 0;
 }
 

@@ -34,15 +34,6 @@ struct survey {
 	uint64_t all_synced;    /* likewise, of all streams */
 };
 
-static bool grow_numbers(uint32_t **array, uint32_t *count, uint32_t *capacity, uint32_t at)
-{
-	if (!frag_grow(array, capacity, (uint64_t)at + 1, sizeof(**array)))
-		return false;
-	while (*count <= at)
-		(*array)[(*count)++] = 0;
-	return true;
-}
-
 /* False: out of memory. */
 static bool list_pending(struct survey *s)
 {
@@ -52,7 +43,7 @@ static bool list_pending(struct survey *s)
 
 		if (b->state != FRAG_PENDING || b->slot == FRAG_NO_SLOT)
 			continue;
-		if (!grow_numbers(&s->at, &s->slot_count, &s->slot_capacity, b->slot))
+		if (!FRAG_EXTEND(s->at, s->slot_capacity, s->slot_count, b->slot))
 			return false;
 		s->blocks[s->count] = (struct pending){ .block = i };
 		s->at[b->slot] = ++s->count;
@@ -114,17 +105,14 @@ static bool pending_waits_note_event(struct survey *s, const struct frag_event *
 
 static bool pending_waits_read_tape(struct survey *s, const struct frag_tape *tape, uint64_t until)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	const uint64_t end = frag_tape_event(tape, until) + 1;
-	struct frag_batch batch = { .count = 1 };
-	bool good = reader != NULL;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(tape) };
+	const struct frag_event *ev;
+	uint64_t left = frag_tape_event(tape, until) + 1;
+	bool good = w.reader;
 
-	while (good && batch.count) {
-		frag_tape_next(reader, end, &batch);
-		for (uint32_t i = 0; i < batch.count && good; i++)
-			good = pending_waits_note_event(s, &batch.events[i]);
-	}
-	frag_tape_reader_del(reader);
+	while (good && left-- && (ev = frag_tape_walk_next(&w)))
+		good = pending_waits_note_event(s, ev);
+	frag_tape_reader_del(w.reader);
 	return good;
 }
 
@@ -335,13 +323,8 @@ static bool fill_pins(const struct account *a, const struct frag_scene_segment *
 			.pending = b->state == FRAG_PENDING, .initial = life->initial,
 		};
 		awaited_pin(pin, a->waits, k);
-		if (life->id) {
-			pin->id = malloc(strlen(life->id) + 1);
-			if (!pin->id)
-				return false;
-			memcpy(pin->id, life->id, strlen(life->id) + 1);
-		}
-		if (!frag_tag_json(a->symbols, b->tag, &pin->tag))
+		pin->id = life->id ? strdup(life->id) : NULL;
+		if (!pin->id != !life->id || !frag_tag_json(a->symbols, b->tag, &pin->tag))
 			return false;
 	}
 	return to->pins != NULL;

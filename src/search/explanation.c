@@ -108,6 +108,7 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	struct frag_tasks tasks = {
 		.task = explanation_try_one,
 		.progress = x->progress ? explanation_show_progress : NULL,
+		.progress_ctx = t,
 		.ctx = t,
 		.threads = x->threads,
 	};
@@ -640,24 +641,19 @@ static int study_device(struct study *s, struct frag_error *err)
 /* The first mark of that name. */
 static int find_mark(struct frag_explanation *x, struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
 	const size_t length = strlen(x->at_mark);
-	struct frag_batch batch = { .count = 0 };
+	const struct frag_event *ev;
 	bool found = false;
 
-	if (!reader)
+	if (!w.reader)
 		return frag_fail_nomem(err);
-	do {
-		frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count && !found; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			found = ev->op == FRAG_OP_MARK && ev->text.length == length
-				&& memcmp(ev->text.text, x->at_mark, length) == 0;
-			x->at_step = ev->step;
-		}
-	} while (batch.count && !found);
-	frag_tape_reader_del(reader);
+	while (!found && (ev = frag_tape_walk_next(&w))) {
+		found = ev->op == FRAG_OP_MARK && ev->text.length == length
+			&& memcmp(ev->text.text, x->at_mark, length) == 0;
+		x->at_step = ev->step;
+	}
+	frag_tape_reader_del(w.reader);
 	return found ? 0 : frag_fail(err, FRAG_EUSAGE, "--at: the trace has no mark \"%.200s\"",
 				     x->at_mark);
 }
@@ -665,20 +661,20 @@ static int find_mark(struct frag_explanation *x, struct frag_error *err)
 /* The device of the step, or FRAG_ALL. */
 static int find_step(const struct frag_explanation *x, uint32_t *device, struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
-	struct frag_batch batch;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
+	const struct frag_event *ev;
 	int rc = 0;
 
-	if (!reader)
+	if (!w.reader)
 		return frag_fail_nomem(err);
-	frag_tape_seek(reader, frag_tape_event(x->tape, x->at_step));
-	frag_tape_next(reader, UINT64_MAX, &batch);
-	if (batch.count)
-		*device = batch.events[0].device;
+	frag_tape_seek(w.reader, frag_tape_event(x->tape, x->at_step));
+	ev = frag_tape_walk_next(&w);
+	if (ev)
+		*device = ev->device;
 	else
 		rc = frag_fail(err, FRAG_EUSAGE, "--at: the trace has no step %" PRIu64,
 			       x->at_step);
-	frag_tape_reader_del(reader);
+	frag_tape_reader_del(w.reader);
 	return rc;
 }
 
@@ -699,27 +695,20 @@ static void fini_moment(struct frag_explained *m)
 static int note_mark(const struct frag_explanation *x, struct frag_explained *m,
 		     struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
-	struct frag_batch batch = { .count = 0 };
-	bool past = false;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
+	const struct frag_event *ev;
 
-	if (!reader)
+	if (!w.reader)
 		return frag_fail_nomem(err);
-	do {
-		frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count && !past; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			past = ev->step > m->step;
-			if (past || ev->op != FRAG_OP_MARK)
-				continue;
-			free(m->mark);
-			m->mark = malloc((size_t)ev->text.length * 6 + 3);
-			if (m->mark)
-				*frag_put_json(m->mark, ev->text.text, ev->text.length) = '\0';
-		}
-	} while (batch.count && !past);
-	frag_tape_reader_del(reader);
+	while ((ev = frag_tape_walk_next(&w)) && ev->step <= m->step) {
+		if (ev->op != FRAG_OP_MARK)
+			continue;
+		free(m->mark);
+		m->mark = malloc((size_t)ev->text.length * 6 + 3);
+		if (m->mark)
+			*frag_put_json(m->mark, ev->text.text, ev->text.length) = '\0';
+	}
+	frag_tape_reader_del(w.reader);
 	return 0;
 }
 

@@ -191,13 +191,6 @@ static uint32_t count_tried(const struct trying *t)
 	return t->count;
 }
 
-static void max_fitting_show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct trying *t = ctx;
-
-	t->x->progress(t->x->ctx, done, count);
-}
-
 /* Tries all numbers; where it is interrupted, the map contains the numbers tried so far. */
 static int try_all(struct trying *t, struct frag_error *err)
 {
@@ -206,7 +199,8 @@ static int try_all(struct trying *t, struct frag_error *err)
 		.count = t->count,
 		.threads = x->threads,
 		.task = try_number,
-		.progress = x->progress ? max_fitting_show_progress : NULL,
+		.progress = x->progress,
+		.progress_ctx = x->ctx,
 		.ctx = t,
 	};
 	int rc, drawn = 0;
@@ -288,26 +282,21 @@ static bool extrapolation_count_tags(const struct frag_extrapolation *x, const b
 				     struct tags *tags)
 {
 	const struct frag_recordings *r = x->recordings;
-	const struct frag_symbols *symbols = frag_tape_symbols(x->tape);
-	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
-	struct frag_batch batch = { .count = reader != NULL };
-	bool good = reader != NULL;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
+	const struct frag_event *ev;
+	bool good = w.reader;
 	uint32_t alloc = 0;
 
-	while (good && batch.count) {
-		frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count && good; i++) {
-			uint32_t which;
+	while (good && (ev = frag_tape_walk_next(&w))) {
+		uint32_t which;
 
-			if (batch.events[i].op != FRAG_OP_ALLOC)
-				continue;
-			which = r->which[alloc++];
-			if (any[which])
-				good = count_alloc(tags, &batch.events[i], symbols,
-						   &r->sizes[which]);
-		}
+		if (ev->op != FRAG_OP_ALLOC)
+			continue;
+		which = r->which[alloc++];
+		if (any[which])
+			good = count_alloc(tags, ev, frag_tape_symbols(x->tape), &r->sizes[which]);
 	}
-	frag_tape_reader_del(reader);
+	frag_tape_reader_del(w.reader);
 	return good;
 }
 
@@ -391,20 +380,6 @@ static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
 	return 0;
 }
 
-static void extrapolation_show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct frag_extrapolation *x = ctx;
-
-	x->progress(x->ctx, done, count);
-}
-
-static bool is_stopped(void *ctx)
-{
-	const struct frag_extrapolation *x = ctx;
-
-	return x->stop && x->stop(x->ctx);
-}
-
 /* Extrapolates a tape for each number of --at, and fits all of them. */
 static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 {
@@ -426,9 +401,9 @@ static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 		.apart = true,
 		.model = x->model,
 		.threads = x->threads,
-		.stop = is_stopped,
-		.progress = x->progress ? extrapolation_show_progress : NULL,
-		.ctx = x,
+		.stop = x->stop,
+		.progress = x->progress,
+		.ctx = x->ctx,
 	};
 	return frag_fits_run(&x->fits, err);
 }

@@ -430,13 +430,6 @@ static bool all_have(struct frag_fits *f, uint32_t choice, uint32_t device)
 	return true;
 }
 
-static void fit_all_show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct frag_fits *f = ctx;
-
-	f->progress(f->ctx, done, count);
-}
-
 static int run(struct frag_fits *f, uint32_t count,
 	       int (*task)(void *ctx, uint32_t index, struct frag_error *err),
 	       struct frag_error *err)
@@ -445,7 +438,8 @@ static int run(struct frag_fits *f, uint32_t count,
 		.count = count,
 		.threads = f->threads,
 		.task = task,
-		.progress = f->progress && task == fit_one ? fit_all_show_progress : NULL,
+		.progress = task == fit_one ? f->progress : NULL,
+		.progress_ctx = f->ctx,
 		.ctx = f,
 	};
 

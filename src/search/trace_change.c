@@ -7,6 +7,7 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "events/repeated_marks.h"
+#include "events/tape.h"
 #include "search/settings_grid.h"
 
 /*
@@ -73,25 +74,18 @@ static bool request_list_add(struct request_list *l, const struct frag_symbols *
 /* Reads the requests of the device, and the marks that begin iterations. */
 static bool request_list_read(struct request_list *l, const struct frag_tape *tape, uint32_t device)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	const struct frag_symbols *symbols = frag_tape_symbols(tape);
-	struct frag_batch batch = { .count = 0 };
-	bool good = reader;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(tape) };
+	const struct frag_event *ev;
+	bool good = w.reader;
 
-	do {
-		if (good)
-			frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count && good; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			if (ev->op == FRAG_OP_MARK)
-				good = frag_lasting_note(&l->marks, l->count, ev->text.text,
-							 ev->text.length);
-			else if (ev->op == FRAG_OP_ALLOC && ev->device == device)
-				good = request_list_add(l, symbols, ev);
-		}
-	} while (batch.count && good);
-	frag_tape_reader_del(reader);
+	while (good && (ev = frag_tape_walk_next(&w))) {
+		if (ev->op == FRAG_OP_MARK)
+			good = frag_lasting_note(&l->marks, l->count, ev->text.text,
+						 ev->text.length);
+		else if (ev->op == FRAG_OP_ALLOC && ev->device == device)
+			good = request_list_add(l, frag_tape_symbols(tape), ev);
+	}
+	frag_tape_reader_del(w.reader);
 	return good && frag_lasting_find(&l->marks);
 }
 
@@ -311,22 +305,6 @@ static int change_find_parts(struct frag_change_found *c, struct frag_error *err
 	return rc;
 }
 
-/* The events of a tape, one after the other. */
-struct walk {
-	struct frag_tape_reader *reader;
-	struct frag_batch batch;
-	uint32_t at;
-};
-
-static const struct frag_event *walk_next(struct walk *w)
-{
-	if (w->at == w->batch.count) {
-		frag_tape_next(w->reader, UINT64_MAX, &w->batch);
-		w->at = 0;
-	}
-	return w->at < w->batch.count ? &w->batch.events[w->at++] : NULL;
-}
-
 /* What is live in a slot. */
 struct live {
 	uint64_t bytes;
@@ -366,13 +344,13 @@ static bool live_list_follow(struct live_list *l, const struct frag_event *ev, u
 static int change_find_peak_step(struct frag_change_side *side, uint32_t device,
 				 struct frag_error *err)
 {
-	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(side->tape) };
 	struct live_list l = { .count = 0 };
 	const struct frag_event *ev;
 	uint64_t most = 0;
 	bool good = w.reader;
 
-	while (good && (ev = walk_next(&w))) {
+	while (good && (ev = frag_tape_walk_next(&w))) {
 		good = live_list_follow(&l, ev, device);
 		if (l.bytes > most) {
 			most = l.bytes;
@@ -427,12 +405,12 @@ struct tag_sums {
 static bool change_sum_tags(struct tag_sums *sums, const struct frag_change_side *side,
 			    uint32_t device)
 {
-	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(side->tape) };
 	struct live_list l = { .count = 0 };
 	const struct frag_event *ev;
 	bool good = w.reader, past = false;
 
-	while (good && (ev = walk_next(&w))) {
+	while (good && (ev = frag_tape_walk_next(&w))) {
 		if (!past && ev->step > side->peak_step) {
 			change_note_peak(sums->of, sums->count);
 			past = true;
@@ -442,9 +420,7 @@ static bool change_sum_tags(struct tag_sums *sums, const struct frag_change_side
 		if (ev->slot < l.count && l.slots[ev->slot].there)
 			sums->of[l.slots[ev->slot].tag].live -= l.slots[ev->slot].bytes;
 		good = live_list_follow(&l, ev, device)
-		       && FRAG_GROW(sums->of, sums->capacity, ev->tag);
-		while (good && sums->count <= ev->tag)
-			sums->of[sums->count++] = (struct frag_change_sum){ .at_peak = 0 };
+		       && FRAG_EXTEND(sums->of, sums->capacity, sums->count, ev->tag);
 		if (good && l.slots[ev->slot].there)
 			change_count_request(&sums->of[ev->tag], ev->bytes);
 	}
@@ -463,7 +439,7 @@ static int change_add_tags(struct frag_change_found *c, const struct frag_change
 	bool good = change_sum_tags(&sums, side, c->device);
 
 	for (uint32_t i = 0; i < sums.count && good; i++) {
-		struct frag_change_tag *t;
+		struct frag_change_row *t;
 
 		if (!sums.of[i].requests)
 			continue;
@@ -472,7 +448,7 @@ static int change_add_tags(struct frag_change_found *c, const struct frag_change
 		if (!good)
 			break;
 		t = &c->tags[c->tag_count++];
-		*t = (struct frag_change_tag){ .tag = NULL };
+		*t = (struct frag_change_row){ .tag = NULL };
 		*(now ? &t->now : &t->old) = sums.of[i];
 		good = change_tag_text(side->tape, i, &t->tag);
 	}
@@ -487,14 +463,14 @@ static int change_compare_text(const char *a, const char *b)
 
 static int change_by_text(const void *a, const void *b)
 {
-	const struct frag_change_tag *x = a, *y = b;
+	const struct frag_change_row *x = a, *y = b;
 
 	return change_compare_text(x->tag, y->tag);
 }
 
-static int64_t change_by_tag(const struct frag_change_tag *t)
+int64_t frag_change_of(const struct frag_change_row *row)
 {
-	return (int64_t)t->now.at_peak - (int64_t)t->old.at_peak;
+	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
 }
 
 static uint64_t change_magnitude(int64_t change)
@@ -504,8 +480,8 @@ static uint64_t change_magnitude(int64_t change)
 
 static int change_by_size(const void *a, const void *b)
 {
-	const struct frag_change_tag *x = a, *y = b;
-	const uint64_t p = change_magnitude(change_by_tag(x)), q = change_magnitude(change_by_tag(y));
+	const struct frag_change_row *x = a, *y = b;
+	const uint64_t p = change_magnitude(frag_change_of(x)), q = change_magnitude(frag_change_of(y));
 
 	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
 }
@@ -518,7 +494,7 @@ static void change_merge_tags(struct frag_change_found *c)
 	if (c->tag_count)
 		qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
 	for (uint32_t i = 0, k; i < c->tag_count; i = k) {
-		struct frag_change_tag t = c->tags[i];
+		struct frag_change_row t = c->tags[i];
 
 		for (k = i + 1; k < c->tag_count && !change_by_text(&t, &c->tags[k]); k++) {
 			if (c->tags[k].now.requests)
@@ -566,11 +542,6 @@ static char *change_without_lines(const char *tag)
 	return text;
 }
 
-int64_t frag_change_of(const struct frag_change_row *row)
-{
-	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
-}
-
 const char *frag_change_word(const struct frag_change_row *row)
 {
 	const struct frag_change_sum *a = &row->old, *b = &row->now;
@@ -588,17 +559,9 @@ const char *frag_change_word(const struct frag_change_row *row)
 	return more ? "live longer" : "freed earlier";
 }
 
-static int change_rows_by_size(const void *a, const void *b)
-{
-	const struct frag_change_row *x = a, *y = b;
-	const uint64_t p = change_magnitude(frag_change_of(x)), q = change_magnitude(frag_change_of(y));
-
-	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
-}
-
 /* A tag and the same without line numbers. */
 struct placed_tag {
-	const struct frag_change_tag *tag;
+	const struct frag_change_row *tag;
 	char *place;                    /* owned; NULL: no tag */
 };
 
@@ -672,7 +635,7 @@ static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
 	free(tags);
 	if (!good)
 		return frag_fail_nomem(err);
-	qsort(c->rows, c->row_count, sizeof(*c->rows), change_rows_by_size);
+	qsort(c->rows, c->row_count, sizeof(*c->rows), change_by_size);
 	return 0;
 }
 
@@ -691,12 +654,12 @@ static int change_find_tags(struct frag_change_found *c, struct frag_error *err)
 }
 
 /* The next request of the device; NULL: there is none. */
-static const struct frag_event *walk_to_request(struct walk *w, uint32_t device)
+static const struct frag_event *walk_to_request(struct frag_tape_walk *w, uint32_t device)
 {
 	const struct frag_event *ev;
 
 	do
-		ev = walk_next(w);
+		ev = frag_tape_walk_next(w);
 	while (ev && (ev->op != FRAG_OP_ALLOC || ev->device != device));
 	return ev;
 }
@@ -728,8 +691,8 @@ static int change_note_request(struct frag_change_request *out, const struct fra
 /* The first request that differs in size or tag from the one at the same place of the other. */
 static int change_find_first(struct frag_change_found *c, struct frag_error *err)
 {
-	struct walk old = { .reader = frag_tape_reader_new(c->old.tape) };
-	struct walk now = { .reader = frag_tape_reader_new(c->now.tape) };
+	struct frag_tape_walk old = { .reader = frag_tape_reader_new(c->old.tape) };
+	struct frag_tape_walk now = { .reader = frag_tape_reader_new(c->now.tape) };
 	const struct frag_event *a = NULL, *b = NULL;
 	int rc = old.reader && now.reader ? 0 : frag_fail_nomem(err);
 

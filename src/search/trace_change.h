@@ -48,11 +48,6 @@ struct frag_change_sum {
 	uint64_t live, highest;         /* live bytes at its end, and their peak */
 };
 
-struct frag_change_tag {
-	char *tag;                      /* owned; NULL: requests without one */
-	struct frag_change_sum old, now;
-};
-
 /* A tag, or all tags of a function whose line numbers changed. */
 struct frag_change_row {
 	char *tag;                      /* owned; without lines for several tags; NULL: none */
@@ -92,7 +87,7 @@ struct frag_change_found {
 	uint32_t device;                /* ordinal: of those of both, the one that changes most */
 	int64_t reserved;               /* the whole change, in bytes */
 	int64_t parts[FRAG_PARTS];
-	struct frag_change_tag *tags;   /* the largest change first */
+	struct frag_change_row *tags;   /* the largest change first */
 	uint32_t tag_count;
 	/* likewise, of tags with live bytes at a peak */
 	struct frag_change_row *rows;

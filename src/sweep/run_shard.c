@@ -196,14 +196,6 @@ static int run_shard_work(void *ctx, uint32_t index, struct frag_error *err)
 	return do_run(b, b->queue[index], err);
 }
 
-static void run_shard_show(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct batch *b = ctx;
-
-	if (b->o->done)
-		b->o->done(b->o->ctx, done, count);
-}
-
 /* The traces, the longest first; of equals the one that was named first. */
 static uint32_t *order_traces(const struct frag_manifest *m)
 {
@@ -249,7 +241,8 @@ int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struc
 	struct frag_tasks tasks = {
 		.threads = o->threads,
 		.task = run_shard_work,
-		.progress = run_shard_show,
+		.progress = o->done,
+		.progress_ctx = o->ctx,
 		.ctx = &b,
 	};
 	uint32_t *order = order_traces(m);

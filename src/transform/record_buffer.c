@@ -112,27 +112,33 @@ static char *record_buffer_extend(struct frag_record_buffer *h, size_t bytes)
 	return piece->bytes + piece->used - bytes;
 }
 
-/* Packs the record behind the others; false: out of memory. */
+/* What a record has no use for is not passed. Returns the bytes of its members. */
+static size_t prepare(struct frag_record *rec)
+{
+	struct walk w = { .at = NULL };
+
+	if (!(rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME)) || !rec->text.text)
+		rec->text = (struct frag_text){ .text = NULL };
+	if (!rec->t_text.text)
+		rec->t_text.length = 0;
+	pass_members(&w, rec, texts_of(rec));
+	return w.bytes;
+}
+
 bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
 {
 	struct frag_record rec = item->rec;
+	const size_t bytes = prepare(&rec);
 	struct head head = {
 		.members = rec.members, .block = item->block, .stack = rec.stack,
 		.op = (uint8_t)rec.op, .pending = rec.pending,
 		.lasts = (uint8_t)(item->lasts | item->begins << 1),
 		.texts = texts_of(&rec),
 	};
-	struct walk w = { .at = NULL };
+	struct walk w = { .at = record_buffer_extend(h, bytes + sizeof(head)) };
 
-	if (!(rec.members & (FRAG_HAS_VALUE | FRAG_HAS_NAME)) || !rec.text.text)
-		rec.text = (struct frag_text){ .text = NULL };
-	if (!rec.t_text.text)
-		rec.t_text.length = 0;
-	pass_members(&w, &rec, head.texts);
-	w.at = record_buffer_extend(h, w.bytes + sizeof(head));
 	if (!w.at)
 		return false;
-	w.bytes = 0;
 	pass(&w, &head, sizeof(head));
 	pass_members(&w, &rec, head.texts);
 	return true;
@@ -178,57 +184,18 @@ void frag_held_fini(struct frag_record_buffer *h)
 	h->last = NULL;
 }
 
-/* Moves a text to p, and p after it. */
-static void record_copy_move(const char **text, uint64_t length, char **p)
-{
-	if (!*text)
-		return;
-	memcpy(*p, *text, (size_t)length);
-	*text = *p;
-	*p += length;
-}
-
-/* What a record does not have may be anything. */
-static struct frag_record cleaned(const struct frag_record *rec)
-{
-	struct frag_record r = *rec;
-	uint32_t has = r.members;
-
-	if (!(has & FRAG_HAS_ID))
-		r.id = (struct frag_handle){ .text = NULL };
-	if (!(has & FRAG_HAS_STREAM))
-		r.stream = (struct frag_handle){ .text = NULL };
-	if (!(has & FRAG_HAS_POOL))
-		r.pool = (struct frag_handle){ .text = NULL };
-	if (!(has & FRAG_HAS_T))
-		r.t_text = (struct frag_text){ .text = NULL };
-	if (!(has & FRAG_HAS_TAG))
-		r.tag = (struct frag_text){ .text = NULL };
-	if (!(has & (FRAG_HAS_VALUE | FRAG_HAS_NAME)))
-		r.text = (struct frag_text){ .text = NULL };
-	return r;
-}
-
-/* Record and texts are one piece of memory, which one free() ends. */
+/* Writes the members behind the copy, and reads them from there: its texts are there then. */
 struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64_t step)
 {
-	struct frag_record r = cleaned(rec);
-	size_t texts =
-		(size_t)((r.id.text ? r.id.number : 0) + (r.stream.text ? r.stream.number : 0)
-			 + (r.pool.text ? r.pool.number : 0))
-		+ r.t_text.length + r.tag.length + r.text.length;
-	struct frag_owned_record *c = malloc(sizeof(*c) + texts + 1);
-	char *p;
+	struct frag_record r = *rec;
+	struct frag_owned_record *c = malloc(sizeof(*c) + prepare(&r));
+	struct walk w = { .at = c ? (char *)(c + 1) : NULL };
 
 	if (!c)
 		return NULL;
-	p = (char *)(c + 1);
+	pass_members(&w, &r, texts_of(&r));
+	w = (struct walk){ .at = w.at, .reads = true };
 	*c = (struct frag_owned_record){ .step = step, .rec = r };
-	record_copy_move(&c->rec.id.text, r.id.number, &p);
-	record_copy_move(&c->rec.stream.text, r.stream.number, &p);
-	record_copy_move(&c->rec.pool.text, r.pool.number, &p);
-	record_copy_move(&c->rec.t_text.text, r.t_text.length, &p);
-	record_copy_move(&c->rec.tag.text, r.tag.length, &p);
-	record_copy_move(&c->rec.text.text, r.text.length, &p);
+	pass_members(&w, &c->rec, texts_of(&r));
 	return c;
 }

@@ -17,6 +17,14 @@ struct frag_item {
 	bool begins;            /* an iteration of the unchanged trace, if those are given */
 };
 
+/* The record gets the time of another one, or none. */
+static inline void frag_record_take_time(struct frag_record *to, const struct frag_record *from)
+{
+	to->members = (to->members & ~(uint32_t)FRAG_HAS_T) | (from->members & FRAG_HAS_T);
+	to->t = from->t;
+	to->t_text = from->t_text;
+}
+
 struct frag_held_piece;
 
 /* Zeroed, it is empty. */

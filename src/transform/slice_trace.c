@@ -256,10 +256,7 @@ static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_o
 		ev.device = (uint32_t)rec.device;
 	else if (rec.members & FRAG_HAS_POOL && !b)
 		ev.device = 0;
-	rec.members &= ~(uint32_t)FRAG_HAS_T;
-	rec.members |= first->members & FRAG_HAS_T;
-	rec.t = first->t;
-	rec.t_text = first->t_text;
+	frag_record_take_time(&rec, first);
 	return slice_trace_put(c, sink, &rec, &ev, err);
 }
 

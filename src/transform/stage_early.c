@@ -96,10 +96,7 @@ static int give_early(struct frag_stage *s, struct frag_item *item, struct frag_
 {
 	const struct warmup *w = s->state;
 
-	item->rec.members &= ~(uint32_t)FRAG_HAS_T;
-	item->rec.members |= w->at.rec.members & FRAG_HAS_T;
-	item->rec.t = w->at.rec.t;
-	item->rec.t_text = w->at.rec.t_text;
+	frag_record_take_time(&item->rec, &w->at.rec);
 	frag_chain_name(s->chain, item);
 	s->changes = true;
 	return frag_stage_emit(s, item, err);

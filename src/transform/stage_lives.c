@@ -134,12 +134,8 @@ static bool stage_lives_is_due(struct frag_stage *s, struct frag_item *item,
 		l->behind = at;
 		l->phase = LASTING;
 	}
-	if (l->phase == LASTING && alloc && item->lasts) {
-		item->rec.members &= ~(uint32_t)FRAG_HAS_T;
-		item->rec.members |= l->first.rec.members & FRAG_HAS_T;
-		item->rec.t = l->first.rec.t;
-		item->rec.t_text = l->first.rec.t_text;
-	}
+	if (l->phase == LASTING && alloc && item->lasts)
+		frag_record_take_time(&item->rec, &l->first.rec);
 	if (l->phase == LASTING)
 		return alloc && item->lasts;
 	if (l->phase == REST && alloc && item->lasts) {

@@ -57,13 +57,12 @@ static bool is_mark_like(const struct frag_item *item, const char *glob)
 /* A record of this operation at the time of the item, about no block. */
 static struct frag_item stage_marks_item(const struct frag_item *at, enum frag_op op)
 {
-	return (struct frag_item){
-		.rec = {
-			.op = op, .members = FRAG_HAS_OP | (at->rec.members & FRAG_HAS_T),
-			.t = at->rec.t, .t_text = at->rec.t_text,
-		},
-		.block = FRAG_NO_BLOCK_NUMBER,
+	struct frag_item item = {
+		.rec = { .op = op, .members = FRAG_HAS_OP }, .block = FRAG_NO_BLOCK_NUMBER,
 	};
+
+	frag_record_take_time(&item.rec, &at->rec);
+	return item;
 }
 
 /* Frees the live blocks that fit. */
@@ -103,10 +102,7 @@ static int unpark(struct frag_stage *s, const struct frag_item *at, struct frag_
 		rc = frag_chain_block(s->chain, &p->block, err);
 		rc = rc ? rc : frag_chain_id(s->chain, p->block, err);
 		item = (struct frag_item){ .rec = p->alloc->rec, .block = p->block };
-		item.rec.members &= ~(uint32_t)FRAG_HAS_T;
-		item.rec.members |= at->rec.members & FRAG_HAS_T;
-		item.rec.t = at->rec.t;
-		item.rec.t_text = at->rec.t_text;
+		frag_record_take_time(&item.rec, &at->rec);
 		frag_chain_name(s->chain, &item);
 		rc = rc ? rc : frag_stage_emit(s, &item, err);
 	}
