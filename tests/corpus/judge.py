@@ -12,6 +12,7 @@ MAY = {'weights': 'weights', 'gradients': 'gradients', 'optimizer': 'optimizer',
 OPEN = {'workspace', 'inputs', 'buffers', 'kv', 'kept', 'leak', 'unknown'}     # these may be in a class of their own, too
 SAME = {'temporaries': None, 'temporary': None, 'long-lived': None, 'unknown': None, 'other': None, None: None, 'gradient': 'gradients', 'weight': 'weights',
         'parameters': 'weights', 'optimizer state': 'optimizer', 'activation': 'activations'}
+NO_CLASS = ('unknown', 'other', 'long-lived', None)
 CLASSES = ('weights', 'gradients', 'optimizer', 'activations')
 BOILERPLATE = re.compile(r'torch::unwind|CapturedTraceback|gather_with|CachingAllocator|_empty_generic|detail::empty|^malloc|pthread|clone|_start$')
 
@@ -19,6 +20,7 @@ BOILERPLATE = re.compile(r'torch::unwind|CapturedTraceback|gather_with|CachingAl
 class Report:
     def __init__(self, verbose):
         self.rows, self.verbose, self.kinds = {'right': [], 'wrong': [], 'withheld': []}, verbose, {}
+        self.unknown, self.bytes = 0, 0     # at the moments that are judged
 
     def say(self, how, kind, name, text):
         self.rows[how].append(f'{name}: {text}')
@@ -110,7 +112,10 @@ def classes(rep, name, moment, held, tape):
     total = sum(truth.values())
     where = f'{moment["kind"]} at step {moment["step"]}'
     claim, unknown = dict.fromkeys(CLASSES, 0), 0
-    for c, b in held.items() if held else [(h.get('class'), h['bytes']) for h in moment['holders']]:
+    said = list(held.items()) if held else [(h.get('class'), h['bytes']) for h in moment['holders']]
+    rep.unknown += sum(b for c, b in said if c in NO_CLASS)
+    rep.bytes += sum(b for _, b in said)
+    for c, b in said:
         c = SAME.get(c, c)
         if c in claim:
             claim[c] += b
@@ -254,6 +259,7 @@ def main():
     print(f'\n{"sentence":12} right  wrong  withheld')
     for k, c in sorted(rep.kinds.items()):
         print(f'{k:12} {c["right"]:5} {c["wrong"]:6} {c["withheld"]:9}')
+    print(f'{100 * (1 - rep.unknown / max(rep.bytes, 1)):.1f} % of {rep.bytes / 2**20:.0f} MiB have a class')
     r = {k: len(v) for k, v in rep.rows.items()}
     print(f'{r["right"]} right, {r["wrong"]} wrong, {r["withheld"]} withheld; first wrong: {(rep.rows["wrong"] or ["none"])[0]}')
     return r['wrong'] > 0

@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE))
 from judge import Report, judge  # noqa: E402
 from tap import Tap  # noqa: E402
 
-CLASSES_MIN = 0.9                   # of the sentences on classes, those that are no "unknown"
+CLASSES_MIN = 0.9           # of the sentences on classes, and of bytes, those that are no "unknown"
 
 
 def main() -> int:
@@ -35,8 +35,10 @@ def main() -> int:
                    not rep.rows['right'] and 'nothing was said')
         for how in said:
             said[how] += rep.kinds.get('class', {}).get(how, 0)
-    tap.result('most classes are known',
-               said['right'] < CLASSES_MIN * sum(said.values()) and str(said))
+    share = 1 - sum(x.unknown for x in reports) / sum(x.bytes for x in reports)
+    tap.result(f'most classes are known: of {share:.1%} of the bytes',
+               said['right'] < CLASSES_MIN * sum(said.values()) and str(said),
+               share < CLASSES_MIN and 'too few')
     return tap.finish()
 
 
