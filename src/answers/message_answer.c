@@ -470,7 +470,8 @@ static const char *step_of(const struct frag_message *m)
 		return "raise the program's own limit: torch.cuda.set_per_process_memory_fraction"
 		       "(1.0)";
 	case FRAG_CAUSE_TRANSIENT:
-		return "look for other processes that come and go, and for a limit of the program";
+		return "look for other processes that come and go, and for a limit of the program;"
+		       " expandable segments take whole pages of 20 MiB";
 	case FRAG_CAUSE_NONE:
 	case FRAG_CAUSE_CAPACITY:
 	case FRAG_CAUSE_PENDING:

@@ -20,11 +20,13 @@ from tap import Tap     # noqa: E402
 
 TAP = Tap()
 ROOT = Path(__file__).resolve().parents[2]
-POLICIES = ('pytorch', 'pytorch:expandable_segments=true', 'bestfit', 'firstfit', 'nextfit',
+POLICIES = ('pytorch', 'pytorch:expandable_segments=true', 'pytorch:version=2.8',
+            'pytorch:version=2.12', 'bestfit', 'firstfit', 'nextfit',
             'worstfit', 'buddy', 'plan', 'tlsf', 'sizeclass', 'bfc', 'cupy', 'rmm', 'direct',
             'compact')
 CAUSES = ('request_too_large', 'capacity', 'transient', 'limit', 'pending', 'fragmentation')
 MIB = 1 << 20
+HAND = 'hand.ndjson'
 HEAD = {'format': 'fragsim-trace', 'version': 1}
 
 
@@ -76,9 +78,27 @@ def causes(program, trace, policy, device):
                             '--json', '-', trace)
     moment = json.loads(out)['moments'][0] if status == 0 else {'verdict': err, 'nearly_full': 0}
     words['explain'] = (moment['verdict'], moment['nearly_full'])
+    if policy.startswith('pytorch') and trace != HAND:    # PyTorch's segments are larger than these
+        words['--message'] = of_message(program, moment, words['explain'])
     if moment['verdict'] == 'capacity' and answer['hopeless'] and moment.get('survivors'):
         words['explain'] = ('something fits', False)
     return words
+
+
+def of_message(program, moment, word):
+    """The cause, where the message of the run allows it.
+
+    Of later requests a message knows nothing: where only they are too much, it is fragmentation.
+    Free memory that is less than a page of 20 MiB counts as free in a message."""
+    text = json.loads(Path('run.json').read_text(encoding='utf-8'))['runs'][0]['oom'][0]['message']
+    _, out, err = call(program, 'explain', '--message', '--json', '-', text)
+    said = json.loads(out)['messages'][0] if out else {'verdict': err, 'also_possible': []}
+    allowed = {said['verdict'], *said['also_possible']}
+    if word[0] == 'capacity' and moment['device_free'] + moment['free'] >= moment['need']:
+        allowed |= {'capacity'} if 'fragmentation' in allowed else set()
+    if moment['device_free'] - moment['need'] < 20 * MIB and 'transient' in allowed:
+        allowed.add('fragmentation')
+    return word if word[0] in allowed else (f'{said["verdict"]}: {text}', False)
 
 
 def compare(program, trace, policy, device, wanted=None):
@@ -97,10 +117,10 @@ def compare(program, trace, policy, device, wanted=None):
 def check_by_hand(program):
     for name, (mib, events, wanted) in BY_HAND.items():
         head = {**HEAD, 'device': {'total_bytes': f'{mib}MiB'}}
-        Path('hand.ndjson').write_text(''.join(json.dumps(x) + '\n' for x in (head, *events)),
+        Path(HAND).write_text(''.join(json.dumps(x) + '\n' for x in (head, *events)),
                                        encoding='ascii')
         for policy in POLICIES:
-            faults, _ = compare(program, 'hand.ndjson', policy, (),
+            faults, _ = compare(program, HAND, policy, (),
                                 wanted if policy == 'bestfit' else None)
             TAP.result(f'{name}, {policy}', faults)
 
@@ -108,7 +128,8 @@ def check_by_hand(program):
 def check_traces(program, traces):
     seen = 0
     for number, trace in enumerate(traces):
-        _, out, _ = call(program, 'run', '-q', '-p', 'direct', '--json', '-', str(trace))
+        _, out, _ = call(program, 'run', '-q', '-p', 'direct', '--device-bytes', '0', '--json', '-',
+                         str(trace))
         peak = json.loads(out)['runs'][0]['peak']['requested']
         for share, policies in ((0.9, ('pytorch', 'bestfit')), (1.01, POLICIES)):
             device = '--device-bytes', f'{int(peak * share) // MIB + 1}MiB'
@@ -122,7 +143,8 @@ def check_traces(program, traces):
 def main():
     program = str(Path(sys.argv[1]).resolve())
     traces = [Path(x).resolve() for x in sys.argv[2:]] \
-        or sorted((ROOT / 'traces').glob('*.ndjson.gz'))
+        or [*sorted((ROOT / 'tests/corpus').glob('oom_*.gz')),
+            *sorted((ROOT / 'traces').glob('*.ndjson.gz'))]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         check_by_hand(program)
