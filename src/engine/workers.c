@@ -86,7 +86,7 @@ static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const
 	};
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_condattr_init(&clock);
-#ifndef __APPLE__       /* it knows no other clock than that of the day */
+#ifndef __APPLE__       /* macOS has only the clock of the day here */
 	pthread_condattr_setclock(&clock, WAIT_CLOCK);
 #endif
 	pthread_cond_init(&h->more, NULL);

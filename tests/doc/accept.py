@@ -89,7 +89,7 @@ def accept(path: Path, program: Path) -> int:
 def main(argv: list[str]) -> int:
     program = Path(argv[1] if len(argv) > 1 else 'build/fragsim').absolute()
     paths = [run.ROOT / 'README.md', run.ROOT / 'traces' / 'README.md',
-             run.ROOT / 'man' / 'SKILL.md', *sorted((run.ROOT / 'man').glob('*.[1-8]'))]
+             run.ROOT / 'skills/fragsim/SKILL.md', *sorted((run.ROOT / 'man').glob('*.[1-8]'))]
     os.chdir(run.ROOT)
     for path in [run.ROOT / x for x in argv[2:]] or paths:
         count = accept(path, program)

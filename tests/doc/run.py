@@ -244,7 +244,7 @@ def main(argv: list[str]) -> int:
     program = Path(argv[1] if len(argv) > 1 else 'build/fragsim').absolute()
     tap = Tap()
     paths = [ROOT / 'README.md', ROOT / 'README.zh-CN.md', ROOT / 'traces' / 'README.md',
-             ROOT / 'man' / 'SKILL.md',
+             ROOT / 'skills/fragsim/SKILL.md',
              *sorted((ROOT / 'doc/site').rglob('*.md')), *sorted((ROOT / 'man').glob('*.[1-8]'))]
     for path in [ROOT / x for x in argv[2:]] or paths:
         check(tap, path, program)

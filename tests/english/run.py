@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 from tap import Tap  # noqa: E402
 
 CHECK = [sys.executable, '-B', str(ROOT / 'scripts/english/check_english.py')]
-TEXTS = ('README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'man', 'src', 'include')
+TEXTS = ('README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'skills', 'doc/site', 'man', 'src',
+         'include')
 
 
 def check(*words: str) -> subprocess.CompletedProcess:

@@ -31,7 +31,7 @@ COPIES = {
     'share/man/man5': 'man/*.5',
     'share/man/man7': 'man/*.7',
     'share/fragsim': 'man/*.schema.json',
-    'share/fragsim/SKILL.md': 'man/SKILL.md',
+    'share/fragsim/skills/fragsim/SKILL.md': 'skills/fragsim/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
     'share/fragsim/python/recording.py': 'python/fragsim/recording.py',
     'share/fragsim/python/recorder/sitecustomize.py': 'python/fragsim/recorder/sitecustomize.py',
