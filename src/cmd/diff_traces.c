@@ -11,7 +11,6 @@
 
 #include "answers/answers.h"
 #include "base/output_path.h"
-#include "cmd/default_policy.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "base/array_grow.h"

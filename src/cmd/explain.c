@@ -8,7 +8,6 @@
 
 #include "answers/answers.h"
 #include "base/output_path.h"
-#include "cmd/default_policy.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
 #include "documents/pytorch_oom_message.h"

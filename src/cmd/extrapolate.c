@@ -220,19 +220,15 @@ static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 /* Recordings that have no `meta`, as snapshots, still say who recorded them. */
 static int begin_trace(struct extrapolate *e, struct frag_error *err)
 {
-	const struct frag_log log = { .warn = frag_warn, .ctx = &e->q.run.quiet };
+	struct frag_trace_info head = *frag_trace_info(e->taped[0].trace);
 	const struct frag_trace *traces[FRAG_RECORDINGS_MAX];
-	struct frag_text meta = frag_trace_info(e->taped[0].trace)->meta;
-	char *mark = NULL;
-	int rc = 0;
+	char *mark;
+	int rc;
 
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = e->taped[i].trace;
-	if (!meta.text)
-		rc = frag_recorded_mark(&mark, traces, e->count, false, &log, err);
-	if (mark)
-		meta = (struct frag_text){ .text = mark, .length = (uint32_t)strlen(mark) };
-	rc = rc ? rc : frag_grown_begin(e->sink, &e->recordings, e->at[0], meta, err);
+	rc = frag_mark_head(&head, &mark, traces, e->count, false, e->q.run.quiet, err);
+	rc = rc ? rc : frag_grown_begin(e->sink, &e->recordings, e->at[0], head.meta, err);
 	free(mark);
 	return rc;
 }

@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/output_formats.h"
-#include "cmd/default_policy.h"
+#include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
 #include "answers/report.h"
 

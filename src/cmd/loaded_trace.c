@@ -1,14 +1,336 @@
 /* loaded_trace.c - a trace in memory, with the policies and devices that simulate it. */
 #include "cmd/loaded_trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "cmd/interrupt.h"
-#include "cmd/progress.h"
-#include "cmd/default_policy.h"
-#include "policy/configure_events.h"
+#include "events/recording_info.h"
+#include "policy/pytorch_settings.h"
+#include "trace/reader.h"
+#include "verify/verifier.h"
+
+#define FOR_OTHERS "bestfit"
+
+/* Those of a header, which were understood when it was written; or not, where a person did. */
+static int header_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const char *conf = frag_trace_alloc_conf(trace);
+	const struct frag_choice plain = *choice;
+
+	if (!conf || !*conf || strlen(conf) >= FRAG_SETTINGS_MAX)
+		return 0;
+	if (frag_choice_settings(choice, conf, err)) {
+		*choice = plain;
+		frag_note(log, "the settings in the trace's \"meta\" are not understood (%.900s);"
+			  " those of PyTorch's defaults are taken", err->message);
+		return 0;
+	}
+	memcpy(text, conf, strlen(conf) + 1);
+	return 0;
+}
+
+/*
+ * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
+ * string, or, after a note, its separate values if the string cannot be parsed; or the settings
+ * of the header. Stores the settings in text, "" for none.
+ */
+static int recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			     char text[FRAG_SETTINGS_MAX], const struct frag_log *log, struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+
+	*text = '\0';
+	if (!s)
+		return header_settings(choice, trace, text, log, err);
+	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MAX)) {
+		if (frag_choice_settings(choice, text, err) == 0)
+			return 0;
+		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
+			  " recorded with them are used", err->message);
+	}
+	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MAX);
+	return *text ? frag_choice_settings(choice, text, err) : 0;
+}
+
+#define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
+#define BY_CREATION 12          /* the only release that takes the oldest of equal blocks */
+
+int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_error *err)
+{
+	char name[32] = "pytorch";
+
+	if (minor && minor != NEWEST_VERSION)
+		snprintf(name, sizeof(name), "pytorch:version=2.%" PRIu32, minor);
+	return frag_choice_parse(choice, name, err);
+}
+
+int frag_choose_release(struct frag_choice *choice, const struct frag_trace *trace, uint32_t minor,
+			char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			struct frag_error *err)
+{
+	int rc = frag_choose_version(choice, minor, err);
+
+	return rc ? rc : recorded_settings(choice, trace, text, log, err);
+}
+
+const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM])
+{
+	*buf = '\0';
+	if (release->minor && release->least == release->most)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32, release->minor);
+	else if (release->minor)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32 " to 2.%" PRIu32, release->least,
+			 release->most);
+	return buf;
+}
+
+static void set_release(struct frag_release *out, uint32_t least, uint32_t most)
+{
+	out->minor = out->most = most;
+	out->least = least;
+}
+
+/* "2.8.0+cu128" in one of the members that say a version. */
+static bool said(struct frag_release *out, const struct frag_snapshot *s)
+{
+	char text[64], shown[FRAG_PRINTABLE_ROOM];
+	uint64_t minor;
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++) {
+		if (!strstr(frag_snapshot_version_names[i], "torch")
+		    || !frag_snapshot_version(s, i, text, sizeof(text))
+		    || !frag_pytorch_parse_version(text, strlen(text), &minor))
+			continue;
+		set_release(out, (uint32_t)minor, (uint32_t)minor);
+		snprintf(out->why, sizeof(out->why), "its %s is %.60s",
+			 frag_snapshot_version_names[i], frag_printable(shown, text));
+		return true;
+	}
+	return false;
+}
+
+/* The "meta" of a trace that fragsim wrote names the release, or a range. */
+static void kept(struct frag_release *out, const struct frag_trace *trace)
+{
+	static const char to[] = " to ";
+	const char *text = frag_trace_pytorch(trace), *range = text ? strstr(text, to) : NULL;
+	uint64_t least, most;
+
+	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
+							     : strlen(text), &least))
+		return;
+	most = least;
+	if (range && !frag_pytorch_parse_version(range + strlen(to), strlen(range + strlen(to)),
+						 &most))
+		return;
+	if (most < least)
+		return;
+	set_release(out, (uint32_t)least, (uint32_t)most);
+	snprintf(out->why, sizeof(out->why), "its \"meta\" says");
+}
+
+/* What fragsim wrote itself: its settings have the names of no release. */
+static bool is_ours(const struct frag_snapshot *s)
+{
+	char text[64];
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
+		if (strcmp(frag_snapshot_version_names[i], "fragsim") == 0)
+			return frag_snapshot_version(s, i, text, sizeof(text));
+	return false;
+}
+
+/* Does the history contain an address for at least one allocation? */
+static bool has_places(const struct frag_snapshot *s)
+{
+	uint64_t allocs = 0, homeless = 0;
+
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		allocs += s->devices[i].alloc_count;
+		homeless += s->devices[i].homeless;
+	}
+	return allocs > homeless;
+}
+
+/* How many decisions differ under the rules of a release. */
+static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t minor,
+		       struct frag_error *err)
+{
+	const struct frag_log silent = { .warn = NULL };
+	char text[FRAG_SETTINGS_MAX];
+	struct frag_verdict verdict;
+	struct frag_choice choice;
+	int rc = frag_choose_release(&choice, trace, minor, text, &silent, err);
+
+	rc = rc ? rc : frag_verify(&verdict, trace, &choice, minor > BY_ADDRESS, 0, err);
+	*count = rc ? UINT64_MAX : verdict.difference_count;
+	return rc == -FRAG_ENOMEM ? rc : 0;
+}
+
+/*
+ * Only a log that contradicts the newest rules is evidence: then an older order must explain
+ * nearly all of it.
+ */
+static int look_at_log(struct frag_release *out, const struct frag_trace *trace, uint32_t least,
+		       uint32_t most, struct frag_error *err)
+{
+	static const char *const orders[] = {
+		"its log shows that of equal blocks the one at the lower address came first",
+		"its log shows that of equal blocks the one created first came first",
+	};
+	const enum frag_stacks stacks = frag_trace_snapshot(trace)->stacks;
+	uint64_t newest, older;
+	int rc = differences(&newest, trace, most, err);
+
+	frag_trace_reread(trace, stacks);
+	for (uint32_t minor = BY_ADDRESS; !rc && newest && minor <= BY_CREATION; minor++) {
+		if (minor < least || minor > most)
+			continue;
+		rc = differences(&older, trace, minor, err);
+		frag_trace_reread(trace, stacks);
+		if (rc || older > newest / 8)
+			continue;
+		set_release(out, minor == BY_ADDRESS ? least : minor, minor);
+		snprintf(out->why, sizeof(out->why), "%s", orders[minor - BY_ADDRESS]);
+		return 0;
+	}
+	return rc;
+}
+
+int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
+		      struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	uint32_t least = OLDEST_VERSION, most = NEWEST_VERSION;
+	const char *why;
+
+	*out = (struct frag_release){ .minor = 0 };
+	if (!s)
+		kept(out, trace);
+	if (!s || said(out, s) || is_ours(s))
+		return 0;
+	if (frag_snapshot_releases(s, &least, &most, &why)) {
+		set_release(out, least, most);
+		snprintf(out->why, sizeof(out->why), "%s", why);
+	}
+	if (most <= BY_ADDRESS || least > BY_CREATION || !has_places(s))
+		return 0;
+	return look_at_log(out, trace, least, most, err);
+}
+
+int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err)
+{
+	char text[sizeof(choice->text)];
+
+	if (!frag_choice_keys(choice, text, sizeof(text)))
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--alloc-conf: spelt out as keys, the settings are more"
+				 " than %zu characters", sizeof(text) - 1);
+	return frag_choice_parse(choice, text, err);
+}
+
+/*
+ * Names a choice in tables by the release that its rules are of, and its settings: "pytorch 2.8
+ * max_split_size_mb:64". Without a release the settings alone, or "" for none.
+ */
+static void name_choice(struct frag_choice *choice, const struct frag_release *release,
+			const char *settings)
+{
+	char version[FRAG_RELEASE_ROOM];
+
+	*choice->label = '\0';
+	if (release->minor)
+		snprintf(choice->label, sizeof(choice->label), "pytorch %s%s%.200s",
+			 frag_release_text(release, version), *settings ? " " : "", settings);
+	else
+		snprintf(choice->label, sizeof(choice->label), "%.250s", settings);
+}
+
+/* The release's rules under these settings; an unknown release has the newest rules. */
+static int choose_settings_of(struct frag_choice *choice, const struct frag_release *release,
+			      const char *settings, struct frag_error *err)
+{
+	int rc = frag_choose_version(choice, release->minor, err);
+
+	rc = rc ? rc : frag_choice_settings(choice, settings, err);
+	if (!rc)
+		name_choice(choice, release, settings);
+	return rc;
+}
+
+/* Keeps the choice where the release refuses the settings. */
+static int follow_one(struct frag_choice *choice, const struct frag_release *release,
+		      const char *settings, struct frag_error *err)
+{
+	struct frag_choice own, spelt;
+	struct frag_error unused;
+	int rc = choose_settings_of(&own, release, settings, err);
+
+	if (rc)
+		return rc;
+	spelt = own;
+	if (!frag_choice_expand_settings(&spelt, &unused))
+		memcpy(own.text, spelt.text, sizeof(own.text));
+	*choice = own;
+	return 0;
+}
+
+/*
+ * Gives the choices that come from --alloc-conf alone, and those of a grid, the rules of the
+ * release that recorded the trace, where it is known. A choice of a grid that the release refuses
+ * keeps the newest rules. *release: minor 0 where it is unknown or nothing follows it.
+ * -FRAG_EUSAGE: the release refuses --alloc-conf.
+ */
+static int follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			  const struct frag_trace *trace, struct frag_release *release, struct frag_error *err)
+{
+	char conf[FRAG_CONF_ROOM];
+	struct frag_error refused;
+	int rc = 0;
+
+	release->minor = 0;
+	if ((!run->follows_release && !run->grid_count) || !frag_trace_info(trace)->pytorch)
+		return 0;
+	rc = frag_find_release(release, trace, err);
+	for (uint32_t i = 0; run->follows_release && i < run->choice_count && !rc
+			     && release->minor; i++)
+		rc = follow_one(&choices[i], release, run->settings.at[i], err);
+	for (uint32_t i = 0; i < run->grid_count && !rc && release->minor; i++) {
+		frag_conf_text(&choices[i], conf, sizeof(conf));
+		if (follow_one(&choices[i], release, conf, &refused) == -FRAG_ENOMEM)
+			rc = frag_fail_nomem(err);
+	}
+	return rc;
+}
+
+/* Settings that are too long to be spelt out are in force, and in the result, all the same. */
+int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			const char *more, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_release release;
+	int rc = frag_find_release(&release, trace, err);
+	char text[FRAG_SETTINGS_MAX], conf[FRAG_CONF_ROOM];
+	struct frag_choice plain;
+	struct frag_error unused;
+
+	rc = rc ? rc : frag_choose_release(choice, trace, release.minor, text, log, err);
+	if (!rc && more)
+		rc = frag_choice_settings(choice, more, err);
+	plain = *choice;
+	if (!rc && frag_choice_expand_settings(choice, &unused))
+		*choice = plain;
+	if (!rc && release.minor) {
+		frag_conf_text(choice, conf, sizeof(conf));
+		name_choice(choice, &release, conf);
+	}
+	return rc;
+}
 
 /* Files of the options' choices stay theirs. */
 static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_run_options *o,
@@ -24,7 +346,7 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	if (!o->choice_count)
 		return usual(t->choices, &t->choice_count, t->trace, log, err);
 	memcpy(t->choices, o->choices, room * sizeof(*t->choices));
-	return frag_follow_release(t->choices, o, t->trace, &t->release, err);
+	return follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
 /* Where the capacity is what is searched for, the rest is the trace's, a profile's or an option's. */
@@ -160,7 +482,9 @@ int frag_usual_policy(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *coun
 		      struct frag_error *err)
 {
 	*count = 1;
-	return frag_choose_policy(&choices[0], trace, log, err);
+	if (frag_trace_info(trace)->pytorch)
+		return frag_choose_pytorch(&choices[0], trace, NULL, log, err);
+	return frag_choice_parse(&choices[0], FOR_OTHERS, err);
 }
 
 /* bestfit shows what a policy without segments needs. */

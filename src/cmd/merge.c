@@ -8,7 +8,8 @@
 struct merge_merge {
 	struct frag_rewrite rewrite;
 	struct frag_ranks ranks;
-	char *mark;                     /* the meta that is written, or NULL */
+	struct frag_trace_info head;    /* that is written, */
+	char *mark;                     /* and its meta, or NULL */
 };
 
 static const struct frag_opt opts[] = {
@@ -18,52 +19,40 @@ static const struct frag_opt opts[] = {
 static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct merge_merge *m = ctx;
-	struct frag_ranks *ranks = &m->ranks;
-	const struct frag_trace_info head = {
-		.path = sink->out->path, .devices = ranks->devices,
-		.device_count = ranks->device_count,
-		.meta = { .text = m->mark, .length = m->mark ? (uint32_t)strlen(m->mark) : 0 },
-	};
-	int rc = sink->ops->begin(sink, &head, err);
+	int rc;
 
+	m->head.path = sink->out->path;
+	m->head.devices = m->ranks.devices;
+	m->head.device_count = m->ranks.device_count;
+	rc = sink->ops->begin(sink, &m->head, err);
 	rc = rc ? rc : 1;
 	while (rc == 1) {
-		rc = frag_ranks_next(ranks, sink, err);
+		rc = frag_ranks_next(&m->ranks, sink, err);
 		if (rc == 1 && frag_interrupted(NULL))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	}
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-/* What is left of the ranks' own: did PyTorch record all of them? */
-static int make_mark(struct merge_merge *m, const struct frag_log *log, struct frag_error *err)
-{
-	const struct frag_ranks *ranks = &m->ranks;
-	const struct frag_trace **traces = calloc(ranks->count, sizeof(*traces));
-	int rc;
-
-	if (!traces)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < ranks->count; i++)
-		traces[i] = ranks->ranks[i].trace;
-	rc = frag_recorded_mark(&m->mark, traces, ranks->count, false, log, err);
-	free(traces);
-	return rc;
-}
-
+/* The mark is what is left of the ranks' own: did PyTorch record all of them? */
 static int merge_merge(struct merge_merge *m, char **paths, struct frag_error *err)
 {
 	struct frag_rewrite *r = &m->rewrite;
 	struct frag_ranks *ranks = &m->ranks;
+	const struct frag_trace **traces = calloc(ranks->count, sizeof(*traces));
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true,
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
-	int rc = 0;
+	int rc = traces ? 0 : frag_fail_nomem(err);
 
-	for (uint32_t i = 0; i < ranks->count && !rc; i++)
+	for (uint32_t i = 0; i < ranks->count && !rc; i++) {
 		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
-	rc = rc ? rc : make_mark(m, &options.log, err);
+		traces[i] = ranks->ranks[i].trace;
+	}
+	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, ranks->count, false, r->quiet,
+				      err);
+	free(traces);
 	rc = rc ? rc : frag_ranks_begin(ranks, err);
 	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, m, err);
 }

@@ -8,7 +8,6 @@
 #include "base/escape.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"
-#include "cmd/default_policy.h"
 #include "answers/answers.h"
 
 #define WARNED_MAX 8            /* ranks whose warnings are shown */

@@ -1,7 +1,7 @@
 /*
  * record.c - fragsim record: becomes the program, with the recorder loaded before all else.
  *
- * The library does the work (src/recorder); with --torch, Python does (record_torch.c).
+ * The library does the work (src/recorder); with --torch, Python does (python/recorder).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,14 +54,12 @@ static int find_support_file(const struct frag_support_file *what, char path[PAT
 			 what->variable);
 }
 
-struct frag_record_torch {
-	const char *output;     /* NULL: trace.pickle */
+struct record {
+	const char *output;     /* NULL: the name of that kind of recording */
+	bool stacks, torch;
 	uint64_t steps; /* of an optimizer, after which the recording ends; 0: it does not */
 	uint64_t max_entries;   /* kept of each device; 0: the recorder's default */
 };
-
-/* -FRAG_EUSAGE, -FRAG_EOUTPUT where no file can be made there, -FRAG_ENOMEM */
-int frag_record_torch(const struct frag_record_torch *r, struct frag_error *err);
 
 #define SUFFIX ".pickle"
 
@@ -69,6 +67,11 @@ static const struct frag_support_file module = {
 	.file = "python/recorder/sitecustomize.py",
 	.installed = "../share/fragsim/",
 	.variable = "FRAGSIM_RECORD_PYTHON",
+};
+static const struct frag_support_file library = {
+	.file = "libfragsim-record.so",
+	.installed = "../lib/fragsim/",
+	.variable = "FRAGSIM_RECORD_LIBRARY",
 };
 
 /* The path of a file from its folder, which is there, and its name. */
@@ -114,9 +117,6 @@ static int set_name(const char *output, struct frag_error *err)
 	size_t length = strlen(output);
 	char name[PATH_MAX], whole[PATH_MAX];
 
-	if (strcmp(output, "-") == 0)
-		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
-				 " a recording needs a file");
 	if (length > strlen(SUFFIX) && strcmp(output + length - strlen(SUFFIX), SUFFIX) == 0)
 		length -= strlen(SUFFIX);
 	if (output[length - 1] == '/')
@@ -132,12 +132,24 @@ static int set_name(const char *output, struct frag_error *err)
 	return 0;
 }
 
-/* What was on the path before stays, behind ours. */
+/* What the variable had before stays, behind ours. */
+static int put_in_front(const char *variable, const char *path, struct frag_error *err)
+{
+	const char *others = getenv(variable);
+	const size_t room = strlen(path) + (others ? strlen(others) : 0) + 2;
+	char *all = malloc(room);
+
+	if (!all)
+		return frag_fail_nomem(err);
+	snprintf(all, room, "%s%s%s", path, others && *others ? ":" : "", others ? others : "");
+	setenv(variable, all, 1);
+	free(all);
+	return 0;
+}
+
 static int set_path(struct frag_error *err)
 {
-	const char *others = getenv("PYTHONPATH");
-	char folder[PATH_MAX], *all;
-	size_t room;
+	char folder[PATH_MAX];
 	int rc = find_support_file(&module, folder, err);
 
 	if (rc)
@@ -146,14 +158,7 @@ static int set_path(struct frag_error *err)
 	if (strchr(folder, ':'))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the path has a colon, which PYTHONPATH"
 				 " cannot have", folder);
-	room = strlen(folder) + (others ? strlen(others) : 0) + 2;
-	all = malloc(room);
-	if (!all)
-		return frag_fail_nomem(err);
-	snprintf(all, room, "%s%s%s", folder, others && *others ? ":" : "", others ? others : "");
-	setenv("PYTHONPATH", all, 1);
-	free(all);
-	return 0;
+	return put_in_front("PYTHONPATH", folder, err);
 }
 
 static void set_number(const char *variable, uint64_t n)
@@ -167,17 +172,22 @@ static void set_number(const char *variable, uint64_t n)
 		unsetenv(variable);
 }
 
-int frag_record_torch(const struct frag_record_torch *r, struct frag_error *err)
+static void set_start(const char *variable, clockid_t clock)
 {
 	struct timespec now;
+
+	clock_gettime(clock, &now);
+	set_number(variable, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+}
+
+static int prepare_torch(const struct record *r, struct frag_error *err)
+{
 	int rc = set_name(r->output ? r->output : "trace" SUFFIX, err);
 
 	rc = rc ? rc : set_path(err);
 	if (rc)
 		return rc;
-	clock_gettime(CLOCK_REALTIME, &now);
-	set_number("FRAGSIM_TORCH_START",
-		   (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	set_start("FRAGSIM_TORCH_START", CLOCK_REALTIME);
 	set_number("FRAGSIM_TORCH_STEPS", r->steps);
 	set_number("FRAGSIM_TORCH_ENTRIES", r->max_entries);
 	/* of a recording that this one is within */
@@ -189,18 +199,6 @@ int frag_record_torch(const struct frag_record_torch *r, struct frag_error *err)
 
 #define STATUS_CANNOT_RUN 126           /* as shells, env and nohup have them */
 #define STATUS_NOT_FOUND 127
-
-static const struct frag_support_file library = {
-	.file = "libfragsim-record.so",
-	.installed = "../lib/fragsim/",
-	.variable = "FRAGSIM_RECORD_LIBRARY",
-};
-
-struct record {
-	const char *output;
-	bool stacks, torch;
-	uint64_t steps, max_entries;
-};
 
 static const struct frag_opt opts[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst, or trace.pickle)",
@@ -240,12 +238,9 @@ static int program_at(int argc, char **argv)
 	return argc;
 }
 
-/* What was preloaded before stays, behind ours. */
 static int set_preload(struct frag_error *err)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char path[PATH_MAX], *all;
-	size_t room;
+	char path[PATH_MAX];
 	int rc = find_support_file(&library, path, err);
 
 	if (rc)
@@ -254,14 +249,7 @@ static int set_preload(struct frag_error *err)
 		return frag_fail(err, FRAG_EUSAGE, "%s: LD_PRELOAD cannot hold a path with a blank or"
 				 " a colon; copy that file elsewhere and set"
 				 " FRAGSIM_RECORD_LIBRARY to the copy", path);
-	room = strlen(path) + (others ? strlen(others) : 0) + 2;
-	all = malloc(room);
-	if (!all)
-		return frag_fail_nomem(err);
-	snprintf(all, room, "%s%s%s", path, others && *others ? ":" : "", others ? others : "");
-	setenv("LD_PRELOAD", all, 1);
-	free(all);
-	return 0;
+	return put_in_front("LD_PRELOAD", path, err);
 }
 
 /* Passes the identity of the file that the recorder replaces at the first event. */
@@ -289,9 +277,6 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 	int fd;
 
 	unsetenv("FRAGSIM_RECORD_OLD");
-	if (strcmp(path, "-") == 0)
-		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
-				 " a recording needs a file");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return frag_fail(err, FRAG_EOUTPUT, "%s: not a regular file", path);
 	/* the name itself stays free until the first event */
@@ -320,60 +305,34 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 	return 0;
 }
 
-/* exec() resets handlers but not ignored signals, which the program would inherit. */
-static void restore_signals(void)
+static int prepare_library(const struct record *r, struct frag_error *err)
 {
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-}
-
-static int set_environment(const struct record *r, struct frag_error *err)
-{
-	char whole[PATH_MAX], start[32], process[32];
-	struct timespec now;
+	char whole[PATH_MAX];
 	int rc = prepare_file(r->output ? r->output : "trace.ndjson.zst", whole, err);
 
 	rc = rc ? rc : set_preload(err);
 	if (rc)
 		return rc;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(start, sizeof(start), "%llu", (unsigned long long)now.tv_sec * 1000000000u
-		 + (unsigned long long)now.tv_nsec);
+	set_start("FRAGSIM_RECORD_START", CLOCK_MONOTONIC);
+	set_number("FRAGSIM_RECORD_PROCESS", (uint64_t)getpid());
+	set_number("FRAGSIM_RECORD_STACKS", r->stacks);
 	setenv("FRAGSIM_RECORD_FILE", whole, 1);
-	snprintf(process, sizeof(process), "%ld", (long)getpid());
-	setenv("FRAGSIM_RECORD_START", start, 1);
-	setenv("FRAGSIM_RECORD_PROCESS", process, 1);
-	unsetenv("FRAGSIM_RECORD_STACKS");
-	if (r->stacks)
-		setenv("FRAGSIM_RECORD_STACKS", "1", 1);
 	return 0;
 }
 
-/* Options that the other kind of recording has. */
-static int check_options(const struct record *r, struct frag_error *err)
+/* Refuses options that the other kind of recording has. */
+static int prepare(const struct record *r, struct frag_error *err)
 {
-#ifdef FRAG_NO_RECORDER
-	if (!r->torch)
-		return frag_fail(err, FRAG_EUSAGE, "this build has no recorder, as CUDA is on Linux with"
-				 " glibc alone: record there, where the program runs, and analyse the"
-				 " trace here");
-#endif
 	if (r->torch && r->stacks)
 		return frag_fail(err, FRAG_EUSAGE, "--stacks is not for --torch: a snapshot has"
 				 " whole stacks");
 	if (!r->torch && (r->steps || r->max_entries))
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for --torch alone",
 				 r->steps ? "steps" : "max-entries");
-	return 0;
-}
-
-static int prepare(const struct record *r, struct frag_error *err)
-{
-	const struct frag_record_torch torch = {
-		.output = r->output, .steps = r->steps, .max_entries = r->max_entries,
-	};
-
-	return r->torch ? frag_record_torch(&torch, err) : set_environment(r, err);
+	if (r->output && strcmp(r->output, "-") == 0)
+		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
+				 " a recording needs a file");
+	return r->torch ? prepare_torch(r, err) : prepare_library(r, err);
 }
 
 /* Returns only where there is no program, or it cannot be run. */
@@ -390,11 +349,12 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		return rc;
 	if (program >= argc)
 		return frag_usage(cmd, "missing argument: PROGRAM", err);
-	rc = check_options(&r, err);
-	rc = rc ? rc : prepare(&r, err);
+	rc = prepare(&r, err);
 	if (rc)
 		return rc;
-	restore_signals();
+	/* exec() resets handlers but not ignored signals, which the program would inherit */
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[program], argv + program);
 	*status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 	frag_print_message("%s: %s", argv[program], strerror(errno));

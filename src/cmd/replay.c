@@ -4,13 +4,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/c_locale.h"
 #include "base/parse.h"
-#include "cmd/default_policy.h"
 #include "cmd/interrupt.h"
 #include "cmd/run_options.h"
 #include "cmd/session.h"
@@ -139,9 +138,10 @@ struct frag_replay_policies {
 	uint32_t count, total;          /* open, and policies */
 };
 
-struct frag_gpu_probe_process {
+/* A child that looks at the GPUs from outside: asked by a number, answers by a struct sight. */
+struct witness {
 	pid_t pid;              /* 0: there is none */
-	int ask, answer;        /* our ends of two pipes */
+	int socket;             /* our end; whole messages */
 };
 
 struct sight {
@@ -149,97 +149,77 @@ struct sight {
 	bool good;
 };
 
-/* All of it, or false: the other end has gone. */
-static bool read_whole(int fd, void *to, size_t size)
+static bool receive(int from, void *message, size_t size)
 {
-	size_t done = 0;
+	ssize_t n;
 
-	while (done < size) {
-		ssize_t n = read(fd, (char *)to + done, size - done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			return false;
-	}
-	return true;
+	do
+		n = read(from, message, size);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)size;
 }
 
-static void testify(int ask, int answer)
+static void testify(int socket)
 {
 	uint32_t ordinal;
 
-	/* a Ctrl-C is for whoever started us, and our end is the end of the pipe */
+	/* a Ctrl-C is for whoever started us, and our end is the end of the socket */
 	signal(SIGINT, SIG_IGN);
-	while (read_whole(ask, &ordinal, sizeof(ordinal))) {
+	while (receive(socket, &ordinal, sizeof(ordinal))) {
 		struct sight sight = { .free = 0 };
 
 		sight.good = frag_gpu_query_free(ordinal, &sight.free);
-		if (write(answer, &sight, sizeof(sight)) != (ssize_t)sizeof(sight))
+		if (write(socket, &sight, sizeof(sight)) != (ssize_t)sizeof(sight))
 			return;
 	}
 }
 
 static bool ask_witness(void *ctx, uint32_t ordinal, uint64_t *bytes)
 {
-	struct frag_gpu_probe_process *w = ctx;
+	const struct witness *w = ctx;
 	struct sight sight;
 
-	if (!w->pid || write(w->ask, &ordinal, sizeof(ordinal)) != (ssize_t)sizeof(ordinal)
-	    || !read_whole(w->answer, &sight, sizeof(sight)))
+	if (!w->pid || write(w->socket, &ordinal, sizeof(ordinal)) != (ssize_t)sizeof(ordinal)
+	    || !receive(w->socket, &sight, sizeof(sight)))
 		return false;
 	*bytes = sight.free;
 	return sight.good;
 }
 
 /* Ends it, if it has not ended yet. */
-static void frag_witness_end(struct frag_gpu_probe_process *w)
+static void end_witness(void *ctx)
 {
+	struct witness *w = ctx;
+
 	if (!w->pid)
 		return;
-	close(w->ask);
-	close(w->answer);
+	close(w->socket);
 	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	w->pid = 0;
 }
 
-static void end_witness(void *ctx)
-{
-	frag_witness_end(ctx);
-}
-
 /*
  * Call it before this process uses CUDA, since a child could not use CUDA after that. On any
- * failure the replay runs without the helper process.
+ * failure the replay runs without the child.
  */
-static void frag_witness_begin(struct frag_gpu_probe_process *w, struct frag_gpu_witness *out)
+static void begin_witness(struct witness *w)
 {
-	int to[2], from[2];
+	int ends[2];
 
-	*out = (struct frag_gpu_witness){ .ask = ask_witness, .end = end_witness, .ctx = w };
-	*w = (struct frag_gpu_probe_process){ .pid = 0 };
-	if (pipe(to) != 0)
+	w->pid = 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return;
-	if (pipe(from) != 0) {
-		close(to[0]);
-		close(to[1]);
-		return;
-	}
+	w->socket = ends[0];
 	w->pid = fork();
 	if (w->pid == 0) {
-		close(to[1]);
-		close(from[0]);
-		testify(to[0], from[1]);
+		close(ends[0]);
+		testify(ends[1]);
 		_exit(0);
 	}
-	close(to[0]);
-	close(from[1]);
-	w->ask = to[1];
-	w->answer = from[0];
+	close(ends[1]);
 	if (w->pid < 0) {
-		close(w->ask);
-		close(w->answer);
+		close(ends[0]);
 		w->pid = 0;
 	}
 }
@@ -250,8 +230,10 @@ static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 {
 	struct frag_replay_args *args = t->args;
 	uint32_t devices = frag_trace_info(trace)->device_count;
-	struct frag_gpu_probe_process witness;
-	struct frag_gpu_witness look;
+	struct witness witness;
+	const struct frag_gpu_witness look = {
+		.ask = ask_witness, .end = end_witness, .ctx = &witness,
+	};
 	int rc;
 
 	if (devices > FRAG_REPLAY_GPUS)
@@ -266,9 +248,9 @@ static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 				 "devices", t->path, devices);
 	for (uint32_t i = 0; i < devices && !args->gpu_count; i++)
 		args->gpus[i] = i;
-	frag_witness_begin(&witness, &look);
+	begin_witness(&witness);
 	rc = frag_gpu_open(t->gpus, args->gpus, devices, args->limit, &look, err);
-	frag_witness_end(&witness);
+	end_witness(&witness);
 	if (rc)
 		return rc;
 	t->gpu_count = devices;

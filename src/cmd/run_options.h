@@ -159,6 +159,18 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);
 
+/* The grids by the names that users give them, ended by NULL. */
+extern const char *const frag_grid_words[];
+
+/* Is it the name of a grid, and not of a file? */
+bool frag_grid_is_named(const char *name);
+
+/*
+ * The choices become those of the grid, PyTorch's defaults first, and behind them what was given.
+ * Each setting is there once. -FRAG_EUSAGE, naming the line of a file; -FRAG_ENOMEM
+ */
+int frag_grid_choices(struct frag_run_options *run, const char *name, struct frag_error *err);
+
 /* Conditions on the values of one command. */
 struct frag_conditions {
 	struct frag_condition *of;

@@ -70,22 +70,6 @@ static void report_policy(const struct shrink *s)
 		frag_print_message("shrunk under %s", s->traced.choices->text);
 }
 
-/* What is written has the same default policy. */
-static int make_head(struct shrink *s, struct frag_error *err)
-{
-	const struct frag_trace *const trace = s->traced.trace;
-	const struct frag_log log = { .warn = NULL };   /* that was said of the policy already */
-	int rc = 0;
-
-	s->head = *frag_trace_info(trace);
-	if (!s->head.meta.text)
-		rc = frag_recorded_mark(&s->mark, &trace, 1, false, &log, err);
-	if (s->mark)
-		s->head.meta = (struct frag_text){ .text = s->mark,
-						   .length = (uint32_t)strlen(s->mark) };
-	return rc;
-}
-
 /* Why the search ended before its end. */
 static void report_end(struct shrink *s)
 {
@@ -112,7 +96,10 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 
 	frag_time_begin(s->run.seconds);
 	rc = shrink_read_trace(s, err);
-	rc = rc ? rc : make_head(s, err);
+	s->head = *frag_trace_info(t->trace);
+	/* what is written has the same default policy; notes have been said of the policy already */
+	rc = rc ? rc : frag_mark_head(&s->head, &s->mark, (const struct frag_trace *[]){ t->trace },
+				      1, false, true, err);
 	if (rc)
 		return rc;
 	s->head.devices = t->devices.figures;

@@ -19,7 +19,6 @@
 #include "documents/manifest.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "cmd/grid_choices.h"
 #include "policy/configure_events.h"
 
 struct frag_sweep_task {

@@ -56,12 +56,14 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      void *ctx, struct frag_error *err);
 
 /*
- * A `meta` for a trace that is written: its recorder, the settings that PyTorch's allocator
- * had, and with `end` the failed request that the recording ended with, where it did. Of
- * several, the first one's recorder, and the settings where all have the same. The caller's to
- * free; NULL where one of them is no recording under PyTorch. -FRAG_ENOMEM
+ * Gives the head of a trace that is written a `meta`, unless it has one: the recorder, the settings
+ * that PyTorch's allocator had, and with `end` the failed request that the recording ended with,
+ * where it did. Of several, the first one's recorder, and the settings where all have the same.
+ * *mark: its text, the caller's to free; NULL where one of them is no recording under PyTorch.
+ * -FRAG_ENOMEM
  */
-int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint32_t count,
-		       bool end, const struct frag_log *log, struct frag_error *err);
+int frag_mark_head(struct frag_trace_info *head, char **mark,
+		   const struct frag_trace *const *traces, uint32_t count, bool end, bool quiet,
+		   struct frag_error *err);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/array_grow.h"
 #include "base/c_locale.h"
-#include "cmd/grid_choices.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
 #include "events/tape.h"

@@ -1,7 +1,7 @@
 /* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
 #include <stdio.h>
 
-#include "cmd/default_policy.h"
+#include "cmd/loaded_trace.h"
 #include "verify/verifier.h"
 #include "events/recording_info.h"
 #include "answers/verdict.h"

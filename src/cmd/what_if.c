@@ -33,25 +33,28 @@ static const char *const paths[] = { "smallest", "reliable", "reserved", NULL };
 
 static const char *const life_words[] = { "short", "long", NULL };
 
-/* The last change is called by these words too. */
-static int add_words(struct what_if *w, const char *name, const char *value,
-		     struct frag_error *err)
+/* The last change is called by this word too. */
+static int add_word(struct what_if *w, const char *dashes, const char *word,
+		    struct frag_error *err)
 {
 	char **text = &w->texts[w->count - 1];
 	const size_t old = *text ? strlen(*text) : 0;
-	const size_t room = old + strlen(name) + (value ? 4 * strlen(value) : 0) + 8;
-	char *more = realloc(*text, room), *p;
+	char *more = realloc(*text, old + 4 * strlen(word) + 8), *p;
 
 	if (!more)
 		return frag_fail_nomem(err);
 	*text = more;
-	p = more + old + snprintf(more + old, room - old, "%s--%s", old ? " " : "", name);
-	if (value)
-		*p++ = ' ';
-	*p = '\0';
-	if (value)
-		frag_put_shell_word(p, value);
+	p = stpcpy(stpcpy(more + old, old ? " " : ""), dashes);
+	frag_put_shell_word(p, word);
 	return 0;
+}
+
+static int add_words(struct what_if *w, const char *name, const char *value,
+		     struct frag_error *err)
+{
+	const int rc = add_word(w, "--", name, err);
+
+	return rc || !value ? rc : add_word(w, "", value, err);
 }
 
 /* One change more, and the words that it was given with. */
@@ -66,57 +69,33 @@ static int what_if_add_change(struct what_if *w, const struct frag_what_if_chang
 	return add_words(w, name, value, err);
 }
 
-/* The --scale right before an option that narrows it; already: such an option has been given. */
-static int narrowed(struct what_if *w, const struct frag_opt *o, const char *value,
-		    struct frag_what_if_change **change, struct frag_error *err)
+/* Narrows the --scale right before the option, which does so once. */
+static int narrow(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
+	struct what_if *w = at;
 	struct frag_what_if_change *c = w->count ? &w->changes[w->count - 1] : NULL;
-	bool already;
+	const char which = *o->name;
+	uint64_t bytes = 0;
+	int word = 0, rc = which == 'l'   ? frag_option_word(&word, o->name, value, o->words, err)
+			   : which == 'm' ? frag_option_size(&bytes, o->name, value, 1, err) : 0;
 
-	*change = c;
+	if (rc)
+		return rc;
 	if (!c || c->kind != FRAG_CHANGE_SCALE)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--%s %.60s: it is for a --scale right before it, and"
 				 " %s is none",
 				 o->name, value, c ? w->texts[w->count - 1] : "there");
-	already = *o->name == 't' ? c->glob != NULL
-		  : *o->name == 'l' ? c->life != FRAG_LIVES_ANY : c->min_bytes != 0;
-	if (already)
+	if (which == 't' ? c->glob != NULL
+	    : which == 'l' ? c->life != FRAG_LIVES_ANY : c->min_bytes != 0)
 		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already",
 				 o->name, value);
-	return add_words(w, o->name, value, err);
-}
-
-static int set_tag(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	struct frag_what_if_change *c;
-	const int rc = narrowed(at, o, value, &c, err);
-
-	if (!rc)
+	rc = add_words(w, o->name, value, err);
+	if (which == 't')
 		c->glob = value;
-	return rc;
-}
-
-static int set_life(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	struct frag_what_if_change *c;
-	int word = 0, rc = frag_option_word(&word, o->name, value, life_words, err);
-
-	rc = rc ? rc : narrowed(at, o, value, &c, err);
-	if (!rc)
+	else if (which == 'l')
 		c->life = word ? FRAG_LIVES_LONG : FRAG_LIVES_SHORT;
-	return rc;
-}
-
-static int set_min_bytes(void *at, const struct frag_opt *o, const char *value,
-			 struct frag_error *err)
-{
-	struct frag_what_if_change *c;
-	uint64_t bytes = 0;
-	int rc = frag_option_size(&bytes, o->name, value, 1, err);
-
-	rc = rc ? rc : narrowed(at, o, value, &c, err);
-	if (!rc)
+	else
 		c->min_bytes = bytes;
 	return rc;
 }
@@ -125,20 +104,12 @@ static int set_min_bytes(void *at, const struct frag_opt *o, const char *value,
 static int add_value(struct what_if *w, const char *value, struct frag_error *err)
 {
 	struct frag_what_if_change *c = &w->changes[w->count - 1];
-	char **text = &w->texts[w->count - 1];
-	const size_t old = strlen(*text);
-	char *more = realloc(*text, old + 4 * strlen(value) + 4);
 
-	if (!more)
-		return frag_fail_nomem(err);
-	*text = more;
-	more[old] = ' ';
-	frag_put_shell_word(more + old + 1, value);
 	if (c->kind == FRAG_CHANGE_SET)
 		c->setting = value;
 	else
 		*(c->mark ? &c->until : &c->mark) = value;
-	return 0;
+	return add_word(w, "", value, err);
 }
 
 /* Does the last change wait for a value? A mark or a setting is no empty word. */
@@ -204,11 +175,11 @@ static int add_change(void *at, const struct frag_opt *o, const char *value,
 static const struct frag_opt opts[] = {
 	{ 0, "scale", "F", "all sizes times F, rounded up: 0.5, 2, 1/3", CHANGE(SCALE) },
 	{ 0, "tag", "GLOB", "of the --scale before it: only blocks with such a tag",
-	  FRAG_CALL(set_tag) },
+	  FRAG_CALL(narrow) },
 	{ 0, "life", "WHAT", "of the --scale before it: only short or long", .words = life_words,
-	  FRAG_CALL(set_life) },
+	  FRAG_CALL(narrow) },
 	{ 0, "min-bytes", "SIZE", "of the --scale before it: only blocks from this size on",
-	  FRAG_CALL(set_min_bytes) },
+	  FRAG_CALL(narrow) },
 	{ 0, "split", "SIZE", "larger blocks are pieces of SIZE, and a remainder", CHANGE(SPLIT) },
 	{ 0, "shard", "K", "long-lived blocks are a K-th: one rank of K", CHANGE(SHARD) },
 	{ 0, "isolate", "HOW", "by=life, by=tag, by=tag:GLOB, by=size:SIZE: separate pools",
@@ -334,15 +305,10 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_error *err)
 {
 	const struct frag_trace *trace = w->taped.trace;
-	const struct frag_log log = { .warn = frag_warn, .ctx = &w->q.run.quiet };
 	struct frag_trace_info head = *frag_trace_info(trace);
-	char *mark = NULL, *meta = NULL;
-	int rc = 0;
+	char *mark, *meta = NULL;
+	int rc = frag_mark_head(&head, &mark, &trace, 1, false, w->q.run.quiet, err);
 
-	if (!head.meta.text)
-		rc = frag_recorded_mark(&mark, &trace, 1, false, &log, err);
-	if (mark)
-		head.meta = (struct frag_text){ .text = mark, .length = (uint32_t)strlen(mark) };
 	if (!rc) {
 		meta = frag_changed_meta(w->changes, w->count, head.meta);
 		rc = meta ? 0 : frag_fail_nomem(err);
