@@ -22,4 +22,17 @@ extern const struct frag_format *const frag_what_if_formats[];
 void frag_report_messages(const struct frag_message_groups *groups,
 			  const struct frag_text_style *paper, bool verbose, FILE *f);
 
+/* A script that gives the shards of a sweep to who distributes work. */
+struct frag_sweep_script {
+	const char *program;    /* the path of fragsim */
+	const char *work;       /* the folder that the names of files start from */
+	const char *folder;     /* the sweep's */
+	uint32_t runs, tasks;
+};
+
+/* "slurm", "parallel", ended by NULL, */
+extern const char *const frag_sweep_script_names[];
+/* and the one of that index. */
+void frag_sweep_script_write(uint32_t kind, const struct frag_sweep_script *script, FILE *f);
+
 #endif

@@ -2,17 +2,13 @@
 #include "answers/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
 #include "base/output_path.h"
 #include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
 #include "policy/configure_events.h"
-#include "answers/text_style.h"
 
 uint32_t frag_device_count(const struct frag_report *r)
 {

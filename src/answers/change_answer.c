@@ -1,17 +1,5 @@
 /* change_answer.c - why NEW reserves more than OLD, as text, Markdown, rows and a document. */
-#include "answers/answers.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "answers/text_style.h"
-#include "answers/table.h"
-#include "base/escape.h"
-#include "base/format.h"
-#include "base/output_path.h"
-#include "documents/document_head.h"
-#include "policy/configure_events.h"
+#include "answers/parts.h"
 
 #define TAGS_SHOWN 10
 #define CHANGE_ROOM 48

@@ -6,11 +6,8 @@
 
 #include "base/array_grow.h"
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
 #include "documents/pytorch_oom_message.h"
 #include "policy/configure_events.h"
-#include "answers/text_style.h"
 
 #define HOLDERS_SHOWN 2         /* of those that are known, unless all is */
 #define ADVICE_ROOM 512

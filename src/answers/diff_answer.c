@@ -3,12 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "answers/table.h"
 #include "documents/document_head.h"
 
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)

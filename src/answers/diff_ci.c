@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "answers/table.h"
 
 /* Markdown -------------------------------------------------------------------- */
 

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "answers/report.h"
-#include "answers/text_style.h"
 #include "base/array_grow.h"
 #include "base/c_locale.h"
-#include "base/escape.h"
 #include "base/output_path.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */

@@ -1,18 +1,7 @@
 /* explain_answer.c - what fragsim explain found in a trace: for people, and as a document. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
-#include "base/output_path.h"
-#include "documents/document_head.h"
-#include "documents/documents.h"
 #include "events/tape.h"
-#include "policy/configure_events.h"
-#include "answers/fit_answer.h"
 
 static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
 		      const struct frag_blocking_block *pin)

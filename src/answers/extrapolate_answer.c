@@ -1,17 +1,5 @@
 /* extrapolate_answer.c - what fragsim extrapolate found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "answers/fit_answer.h"
-#include "policy/configure_events.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
+#include "answers/parts.h"
 
 #define NAME_MIN 8
 #define FIGURES 47              /* columns after the name */

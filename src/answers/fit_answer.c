@@ -1,20 +1,9 @@
 /* fit_answer.c - what fragsim fit found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
-#include "base/output_path.h"
 #include "device/known_cards.h"
-#include "documents/document_head.h"
-#include "policy/configure_events.h"
-#include "answers/table.h"
-#include "answers/fit_answer.h"
 
 static bool many_devices(const struct frag_fits *fits)
 {

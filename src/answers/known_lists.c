@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/escape.h"
-#include "base/format.h"
 #include "policy/param.h"
 
 /* 2097152 as 2MiB, where that is exact: as one would write it. */

@@ -1,17 +1,7 @@
 /* leaks_answer.c - what fragsim leaks found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "documents/documents.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
 
 #define FRAG_LEAK_NAME_ROOM 200
 

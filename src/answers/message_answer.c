@@ -1,14 +1,7 @@
 /* message_answer.c - the verdict on pasted out-of-memory messages, for people. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/c_locale.h"
-#include "answers/text_style.h"
 #include "messages/message.h"
-#include "answers/table.h"
 
 #define ABSURD 16               /* times what a device has: no model asks for that */
 

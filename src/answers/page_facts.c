@@ -14,7 +14,7 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "live_blocks/live_blocks.h"
-#include "answers/fit_answer.h"
+#include "answers/parts.h"
 
 /*
  * A column is planes of bytes, the lowest byte of each value first, then the next of each: as many

@@ -1,17 +1,5 @@
 /* plan_answer.c - what fragsim plan found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "answers/fit_answer.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
+#include "answers/parts.h"
 
 struct plan_row {
 	char name[FRAG_FIT_NAME_ROOM];

@@ -1,16 +1,5 @@
 /* ranks_answer.c - what fragsim ranks found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
+#include "answers/parts.h"
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed, unless all are */

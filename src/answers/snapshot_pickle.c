@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "answers/append.h"
 
 #define BATCH 1000              /* items: as many as Python writes at once */
 #define FIRST_STACK 64          /* memo number; the words are below */

@@ -1,5 +1,5 @@
 /* sweep_script.c - scripts that give the shards of a sweep to who distributes work. */
-#include "answers/sweep_script.h"
+#include "answers/answers.h"
 
 #include <inttypes.h>
 

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/escape.h"
-#include "base/format.h"
 #include "base/output_path.h"
 #include "documents/document_head.h"
 #include "snapshot/snapshot.h"

@@ -1,18 +1,7 @@
 /* tune_answer.c - what fragsim tune found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "answers/fit_answer.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
 
 #define FRAG_TUNE_ROWS 10
 static uint32_t frag_tune_rows(const struct frag_tune *tune,

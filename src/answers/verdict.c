@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "events/recording_info.h"
 
-#define SHOWN 3                 /* differences */
+#define SHOWN_MAX 3             /* differences */
 #define EVENTS_BEFORE 3
 #define EVENTS_BEHIND 1
 
@@ -123,10 +123,10 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		fprintf(f, "%" PRIu64 " block%s from before the history could not be"
 			" restored at %s\n", v->not_restored, frag_s(v->not_restored),
 			v->not_restored == 1 ? "its address" : "their addresses");
-	for (uint32_t i = 0; i < v->difference_count && i < SHOWN; i++)
+	for (uint32_t i = 0; i < v->difference_count && i < SHOWN_MAX; i++)
 		put_difference(&v->differences[i], i + 1, s, f);
-	if (v->difference_count > SHOWN)
+	if (v->difference_count > SHOWN_MAX)
 		fprintf(f, "\nand %" PRIu64 " difference%s more; one wrong block often moves those"
-			" after it\n", v->difference_count - SHOWN,
-			frag_s(v->difference_count - SHOWN));
+			" after it\n", v->difference_count - SHOWN_MAX,
+			frag_s(v->difference_count - SHOWN_MAX));
 }

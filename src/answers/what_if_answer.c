@@ -1,19 +1,7 @@
 /* what_if_answer.c - what fragsim what-if found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/parts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/output_path.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
-#include "documents/document_head.h"
-#include "answers/fit_answer.h"
-#include "policy/configure_events.h"
-#include "answers/text_style.h"
-#include "answers/table.h"
 
 #define FRAG_SHIFT_ROOM 32
 #define FRAG_WHAT_IF_ROWS 3

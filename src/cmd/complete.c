@@ -21,7 +21,6 @@
 #include "answers/row_writer.h"
 #include "answers/export.h"
 #include "answers/answers.h"
-#include "answers/sweep_script.h"
 #include "search/settings_grid.h"
 #include "sweep/scheduler.h"
 #include "trace/trace_formats.h"

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "cmd/interrupt.h"
-#include "answers/sweep_script.h"
+#include "answers/answers.h"
 #include "sweep/run_shard.h"
 #include "sweep/shard_results.h"
 #include "sweep/scheduler.h"

@@ -1,8 +1,18 @@
-/* fit_answer.h - texts and members of a fit that answers of other commands have too. */
-#ifndef ANSWERS_FIT_ANSWER_H
-#define ANSWERS_FIT_ANSWER_H
+/*
+ * parts.h - what answers are made of: text, tables, members; and the texts and members of a fit
+ * that those of other commands have too. It includes what nearly every answer needs.
+ */
+#ifndef ANSWERS_PARTS_H
+#define ANSWERS_PARTS_H
 
-#include "documents/json_rows.h"
+#include <inttypes.h>
+#include <string.h>
+
+#include "answers/answers.h"
+#include "base/c_locale.h"
+#include "base/output_path.h"
+#include "documents/document_head.h"
+#include "policy/configure_events.h"
 #include "search/fit_all.h"
 
 #define FRAG_FIT_NAME_ROOM 600
