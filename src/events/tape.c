@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
 #include "base/bug.h"
 
@@ -163,17 +162,15 @@ static bool add_stride(struct frag_tape *t)
  * where the host is out of memory, as the tape is then deleted.
  */
 static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
-			   struct frag_text tag)
+			   uint32_t tag)
 {
 	struct frag_tape *t = w->tape;
-	struct frag_tape_site site = {
-		.stack = stack, .device = ev->device, .stream = ev->stream, .pool = ev->pool,
+	const struct frag_tape_site site = {
+		.tag = tag, .stack = stack, .device = ev->device, .stream = ev->stream, .pool = ev->pool,
 		.members = ev->members, .stream_order = ev->stream_order,
 	};
 	uint64_t word = ev->op | (ev->waits ? FRAG_TAPE_WAITS : 0), value = 0;
 
-	if (tag.text && !(site.tag = frag_tags_acquire(&t->tags, tag)))
-		return false;
 	if (ev->op == FRAG_OP_ALLOC)
 		value = ev->bytes;
 	else if (ev->members & FRAG_HAS_ID)
@@ -200,11 +197,12 @@ static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct frag_event *ev = &batch->events[i];
-		struct frag_text tag = { .text = NULL };
+		uint32_t tag = 0;
 
 		if (ev->tag)
-			tag = frag_symbols_tag(symbols, ev->tag);
-		if (!tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
+			tag = frag_tags_acquire(&w->tape->tags, frag_symbols_tag(symbols, ev->tag));
+		if ((ev->tag && !tag)
+		    || !tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
 			return frag_fail_nomem(err);
 	}
 	return 0;
@@ -338,7 +336,7 @@ int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 	return rc;
 }
 
-/* A resized tape owns its events only; the part of one device shares texts and tags. */
+/* A resized tape owns its events only; the part of one device shares the tags. */
 void frag_tape_del(struct frag_tape *t)
 {
 	if (!t)
@@ -355,11 +353,10 @@ void frag_tape_del(struct frag_tape *t)
 	free(t->rare);
 	free(t->gaps);
 	free(t->allocs_before);
-	if (!t->part) {
-		free(t->ended);
-		free(t->texts);
+	free(t->ended);
+	free(t->texts);
+	if (!t->part)
 		frag_tags_fini(&t->tags);
-	}
 	free(t);
 }
 
@@ -614,7 +611,7 @@ static int add_emptied(struct frag_tape_writer *w, const struct frag_tape_reader
 	}
 	batch->events = events;
 	rc = add_batch(w, batch, &r->tape->symbols, err);
-	if (!rc && empties && !tape_add_event(w, &empty, 0, (struct frag_text){ .text = NULL }))
+	if (!rc && empties && !tape_add_event(w, &empty, 0, 0))
 		rc = frag_fail_nomem(err);
 	return rc;
 }
@@ -640,159 +637,71 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 	return rc;
 }
 
-/* The tape that is made, and which number an alloc of the whole tape has there. */
-struct part {
-	const struct frag_tape *from;
-	struct frag_tape *to;
-	uint32_t *alloc_of;
-	uint32_t allocs;    /* of the whole tape, so far */
-	uint32_t rare, gap; /* likewise */
-	uint64_t skipped;   /* steps of the whole tape ahead of its numbers */
-};
-
-/* Allocates each array for the events of this device. */
-static bool make_room(struct part *p, uint32_t events, uint32_t rare)
-{
-	const struct frag_tape *from = p->from;
-	struct frag_tape *t = p->to;
-	const size_t room = (size_t)events + 1;
-
-	t->events = malloc(room * sizeof(*t->events));
-	t->ids = malloc(room * sizeof(*t->ids));
-	t->times = from->times ? malloc(room * sizeof(*t->times)) : NULL;
-	t->gaps = malloc(room * sizeof(*t->gaps));
-	t->rare = malloc(((size_t)rare + 1) * sizeof(*t->rare));
-	t->sites = malloc(((size_t)from->site_count + 1) * sizeof(*t->sites));
-	t->allocs_before = malloc((room / FRAG_TAPE_STRIDE + 1) * sizeof(*t->allocs_before));
-	p->alloc_of = malloc(((size_t)from->alloc_count + 1) * sizeof(*p->alloc_of));
-	return t->events && t->ids && (t->times || !from->times) && t->gaps && t->rare && t->sites
-	       && t->allocs_before && p->alloc_of;
-}
-
-static bool tape_device_concerns(const struct frag_tape *t, uint32_t event, uint32_t device)
-{
-	const uint32_t of = t->sites[t->events[event].site].device;
-
-	return of == device || of == FRAG_ALL;
-}
-
-static void tape_device_add_gap(struct frag_tape *t, uint64_t step)
-{
-	const struct frag_tape_gap *last = t->gap_count ? &t->gaps[t->gap_count - 1] : NULL;
-
-	if (!last || last->step + (t->count - last->event) != step)
-		t->gaps[t->gap_count++] = (struct frag_tape_gap){ .event = t->count, .step = step };
-}
-
-/* Appends the i-th event of the whole tape; gaps and rare parts refer to it by t->count. */
-static void tape_device_add_event(struct part *p, uint32_t i)
-{
-	struct frag_tape *t = p->to;
-	struct frag_tape_event e = p->from->events[i];
-	const uint64_t low = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
-
-	FRAG_ASSERT(p->allocs <= p->from->alloc_count);
-	if (t->count % FRAG_TAPE_STRIDE == 0)
-		t->allocs_before[t->count / FRAG_TAPE_STRIDE] = t->alloc_count;
-	tape_device_add_gap(t, i + p->skipped);
-	if (frag_tape_is_alloc(&e)) {
-		p->alloc_of[p->allocs] = t->alloc_count;
-		t->ids[t->alloc_count++] = p->from->ids[p->allocs];
-	} else if (p->from->sites[e.site].members & FRAG_HAS_ID) {
-		e.word = (e.word & low)
-			 | (uint64_t)p->alloc_of[e.word >> FRAG_TAPE_VALUE_SHIFT]
-				   << FRAG_TAPE_VALUE_SHIFT;
-	}
-	if (e.word & FRAG_TAPE_RARE) {
-		t->rare[t->rare_count] = p->from->rare[p->rare];
-		t->rare[t->rare_count++].event = t->count;
-	}
-	if (t->times)
-		t->times[t->count] = p->from->times[i];
-	t->events[t->count++] = e;
-}
-
-static void copy_events(struct part *p, uint32_t device)
-{
-	const struct frag_tape *from = p->from;
-
-	FRAG_ASSERT(!p->to->count);
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct frag_tape_event *e = &from->events[i];
-
-		if (p->gap < from->gap_count && from->gaps[p->gap].event == i) {
-			p->skipped = from->gaps[p->gap].step - i;
-			p->gap++;
-		}
-		if (tape_device_concerns(from, i, device))
-			tape_device_add_event(p, i);
-		p->allocs += frag_tape_is_alloc(e);
-		p->rare += (e->word & FRAG_TAPE_RARE) != 0;
-	}
-	memcpy(p->to->sites, from->sites, from->site_count * sizeof(*from->sites));
-	for (uint32_t i = 0; i < from->site_count; i++)
-		if (p->to->sites[i].device != FRAG_ALL)
-			p->to->sites[i].device = 0;
-	p->to->site_count = from->site_count;
-}
-
-/* Returns a tape that shares texts and tags with the whole one, and has no events yet. */
-static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_t device)
-{
-	const struct frag_trace_info *info = frag_tape_info(from);
-	struct frag_tape *t = malloc(sizeof(*t));
-
-	FRAG_ASSERT(device < info->device_count);
-	if (!t)
-		return NULL;
-	*t = (struct frag_tape){
-		.trace = from->trace,
-		.symbols = from->symbols,
-		.ended = from->ended,
-		.ended_count = from->ended_count,
-		.texts = from->texts,
-		.text_bytes = from->text_bytes,
-		.tags = from->tags,
-		.info = *info,
-		.part = true,
-		.device = device,
-	};
-	t->symbols.of = t;
-	t->info.devices = info->devices + device;
-	t->info.device_count = 1;
-	return t;
-}
-
 uint32_t frag_tape_first_device(const struct frag_tape *tape)
 {
 	return tape->part ? tape->device : 0;
 }
 
-/* Counts the events of the device first, so that each table is allocated once. */
+/* A tape without events that shares the tags of the whole one. */
+static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_t device)
+{
+	struct frag_tape *t = malloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct frag_tape){
+		.trace = from->trace, .symbols = from->symbols, .tags = from->tags,
+		.info = *frag_tape_info(from), .part = true, .device = device,
+	};
+	t->symbols.of = t;
+	t->info.devices += device;
+	t->info.device_count = 1;
+	return t;
+}
+
+/* The device's events go from the whole tape onto another one. */
+static bool tape_device_copy(struct frag_tape_writer *w, struct frag_tape_reader *r,
+			     uint32_t device)
+{
+	struct frag_batch batch;
+
+	do {
+		frag_tape_next(r, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count; i++) {
+			struct frag_event *ev = &r->events[i];
+
+			if (ev->device != device && ev->device != FRAG_ALL)
+				continue;
+			if (ev->device == device)
+				ev->device = 0;
+			if (!tape_add_event(w, ev, batch.stacks[i], ev->tag))
+				return false;
+		}
+	} while (batch.count);
+	return true;
+}
+
 int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
 			struct frag_error *err)
 {
-	struct part p = { .from = from };
-	uint32_t events = 0, rare = 0;
+	struct frag_tape_writer w = { .max = 0 };
+	struct frag_tape_reader *r;
 
 	FRAG_ASSERT(device < frag_tape_info(from)->device_count);
 	*out = NULL;
 	if (frag_tape_info(from)->device_count == 1 || from->symbols.initial_count
 	    || from->spot_count)
 		return 0;
-	for (uint32_t i = 0; i < from->count; i++)
-		if (tape_device_concerns(from, i, device)) {
-			events++;
-			rare += (from->events[i].word & FRAG_TAPE_RARE) != 0;
-		}
-	p.to = tape_device_begin(from, device);
-	if (p.to && make_room(&p, events, rare)) {
-		copy_events(&p, device);
-		p.to->info.events = p.to->count;
-		*out = p.to;
-	} else {
-		frag_tape_del(p.to);
+	w.tape = tape_device_begin(from, device);
+	r = frag_tape_reader_new(from);
+	if (w.tape && r && frag_map_init(&w.sites, frag_hash_seed())
+	    && tape_device_copy(&w, r, device)) {
+		w.tape->info.events = w.tape->count;
+		*out = frag_tape_finish(&w);
 	}
-	free(p.alloc_of);
+	frag_tape_del(w.tape);
+	frag_tape_reader_del(r);
+	frag_map_fini(&w.sites);
+	free(w.alloc_of);
 	return *out ? 0 : frag_fail_nomem(err);
 }

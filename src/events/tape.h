@@ -90,7 +90,7 @@ struct frag_tape {
 	uint32_t gap_count, gap_capacity, stride_capacity, ended_count, ended_capacity;
 	uint32_t text_bytes, text_capacity;
 	bool resized;                   /* another tape owns everything except the events */
-	bool part;			/* of one device: texts and tags are another tape's */
+	bool part;			/* of one device: the tags are another tape's */
 	struct frag_trace_info info;	/* of a part, */
 	uint32_t device;		/* and which device of the trace it is */
 };
@@ -138,8 +138,8 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 /* The part of a tape that concerns one device. */
 /*
  * Sets *out to a tape with the events of this device, which is its only one and number 0. Steps,
- * tags, streams and pools keep their numbers. It shares texts and tags with `from`, which must
- * outlive it. Sets *out to NULL where the trace has one device, or segments from before its first
+ * tags, streams and pools keep their numbers. It shares the tags with `from`, which must outlive
+ * it. Sets *out to NULL where the trace has one device, or segments from before its first
  * event: the tape itself is to be used. -FRAG_ENOMEM
  */
 int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
