@@ -1,5 +1,9 @@
-/* tensors.c - a few tensors, as a person types them at a prompt. */
-#include "gen/scenarios.h"
+/* tensors.c - tensors without a model: a few, many of one size, and of random sizes. */
+#include "gen/gen.h"
+
+#include <stdlib.h>
+
+/* A few, as a person types them at a prompt. */
 
 #define TENSOR 960000000        /* 240,000,000 floats */
 
@@ -170,4 +174,158 @@ const struct frag_scenario frag_scenario_alternating = {
 	.summary = "100 MB and 4 MB, both dropped, again and again",
 	.options = alternating_options,
 	.emit = alternating_emit,
+};
+
+/*
+ * Many tensors of one size. What an allocator makes of them is arithmetic: how far it rounds a
+ * request, and how many blocks a segment holds.
+ */
+enum { EQUAL_COUNT, EQUAL_SIZE, EQUAL_THEN };
+
+#define EQUAL_OPTIONS(count, size)                                                                 \
+	{                                                                                          \
+		{ "count", FRAG_GEN_COUNT, count, 1, FRAG_GEN_MAX, "how many tensors", NULL },     \
+		{ "size", FRAG_GEN_SIZE, size, 0, FRAG_GEN_MAX, "bytes of each", NULL },           \
+		{ "then", FRAG_GEN_SIZE, 0, 0, FRAG_GEN_MAX,                                       \
+		  "one more request of N bytes; 0: none", NULL },                            \
+		{ 0 },                                                                             \
+	}
+
+static const struct frag_gen_option min_block_options[] = EQUAL_OPTIONS(4194304, 516);
+static const struct frag_gen_option one_float_options[] = EQUAL_OPTIONS(8388608, 4);
+static const struct frag_gen_option two_mib_options[] = EQUAL_OPTIONS(2048, 2097152);
+static const struct frag_gen_option mib_plus_one_options[] = EQUAL_OPTIONS(2048, 1048580);
+
+static void equals_emit(struct frag_gen *g)
+{
+	for (uint64_t i = 0; i < g->option[EQUAL_COUNT] && frag_gen_going(g); i++)
+		frag_gen_alloc(g, g->option[EQUAL_SIZE], NULL);
+	if (g->option[EQUAL_THEN])
+		frag_gen_alloc(g, g->option[EQUAL_THEN], "then");
+}
+
+const struct frag_scenario frag_scenario_min_block = {
+	.name = "min-block",
+	.summary = "tensors of 129 floats: a block of 1 KiB for 516 bytes",
+	.options = min_block_options,
+	.emit = equals_emit,
+};
+
+const struct frag_scenario frag_scenario_one_float = {
+	.name = "one-float",
+	.summary = "tensors of one float: 128 times their size",
+	.options = one_float_options,
+	.emit = equals_emit,
+};
+
+const struct frag_scenario frag_scenario_two_mib = {
+	.name = "two-mib",
+	.summary = "tensors of 2 MiB: ten fill a segment of 20 MiB",
+	.options = two_mib_options,
+	.emit = equals_emit,
+};
+
+const struct frag_scenario frag_scenario_mib_plus_one = {
+	.name = "mib-plus-one",
+	.summary = "tensors of 1 MiB and one float: 19 to a segment of 20 MiB",
+	.options = mib_plus_one_options,
+	.emit = equals_emit,
+};
+
+/* A random walk around a number of live blocks; each free picks a random block. */
+
+#define MIB (UINT64_C(1) << 20)
+
+enum { EVENTS, LIVE, SIZES, MIN_SIZE, MAX_SIZE, STREAMS, SHARED, SEED };
+enum { LOG, UNIFORM, MIXED };
+
+static const char *const size_words[] = { "log", "uniform", "mixed", NULL };
+
+static const struct frag_gen_option random_options[] = {
+	{ "events", FRAG_GEN_COUNT, 100000, 1, FRAG_GEN_MAX, "how many events", NULL },
+	{ "live", FRAG_GEN_COUNT, 1000, 1, 10000000, "live blocks, about", NULL },
+	{ "sizes", FRAG_GEN_WORD, LOG, 0, 0, "how sizes are distributed", size_words },
+	{ "min-size", FRAG_GEN_SIZE, 512, 1, FRAG_GEN_MAX, "smallest request", NULL },
+	{ "max-size", FRAG_GEN_SIZE, 32 * MIB, 1, FRAG_GEN_MAX, "largest request", NULL },
+	{ "streams", FRAG_GEN_COUNT, 1, 1, 1000000, "how many streams", NULL },
+	{ "shared", FRAG_GEN_COUNT, 0, 0, 100, "percent of blocks used on a second stream", NULL },
+	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX, "where the random numbers begin", NULL },
+	{ 0 },
+};
+
+static int random_check(const uint64_t *option, struct frag_error *err)
+{
+	if (option[MIN_SIZE] > option[MAX_SIZE])
+		return frag_fail(err, FRAG_EUSAGE, "--min-size %llu is above --max-size %llu",
+				 (unsigned long long)option[MIN_SIZE],
+				 (unsigned long long)option[MAX_SIZE]);
+	if (option[SHARED] && option[STREAMS] < 2)
+		return frag_fail(err, FRAG_EUSAGE, "--shared requires --streams of 2 or more");
+	return 0;
+}
+
+static uint64_t random_size(const uint64_t *option, struct frag_rng *rng)
+{
+	uint64_t min = option[MIN_SIZE], max = option[MAX_SIZE];
+	uint64_t border = max < MIB ? max : min > MIB ? min : MIB;
+
+	if (option[SIZES] == UNIFORM)
+		return frag_rng_between(rng, min, max);
+	if (option[SIZES] == LOG)
+		return frag_rng_magnitude(rng, min, max);
+	/* mixed: nine in ten are small */
+	if (frag_rng_below(rng, 10))
+		return frag_rng_magnitude(rng, min, border);
+	return frag_rng_magnitude(rng, border, max);
+}
+
+static void free_one(struct frag_gen *g, struct frag_rng *rng, struct frag_gen_ids *live)
+{
+	uint32_t which = (uint32_t)frag_rng_below(rng, live->count);
+
+	frag_gen_free(g, live->ids[which]);
+	live->ids[which] = live->ids[--live->count];
+}
+
+/* Another stream than the block's own. */
+static uint64_t second_stream(const struct frag_gen *g, struct frag_rng *rng)
+{
+	return (g->stream + 1 + frag_rng_below(rng, g->option[STREAMS] - 1)) % g->option[STREAMS];
+}
+
+/*
+ * With n live blocks the next event is a free with probability n / (2 LIVE), so
+ * the walk returns to LIVE from both sides.
+ */
+static void random_emit(struct frag_gen *g)
+{
+	const uint64_t *option = g->option;
+	struct frag_rng rng = { .state = option[SEED] };
+	struct frag_gen_ids live = { .ids = NULL };
+	bool share = false;     /* the block just made is used on a second stream */
+
+	for (uint64_t i = 0; i < option[EVENTS] && frag_gen_going(g); i++) {
+		if (share) {
+			frag_gen_record_stream(g, live.ids[live.count - 1],
+					       second_stream(g, &rng));
+			share = false;
+		} else if (option[SHARED] && frag_rng_below(&rng, 64) == 0) {
+			frag_gen_sync(g);
+		} else if (frag_rng_below(&rng, 2 * option[LIVE]) < live.count) {
+			free_one(g, &rng, &live);
+		} else {
+			g->stream = frag_rng_below(&rng, option[STREAMS]);
+			frag_gen_push(g, &live, frag_gen_alloc(g, random_size(option, &rng), NULL));
+			share = frag_rng_percent(&rng, option[SHARED]);
+		}
+	}
+	free(live.ids);
+}
+
+const struct frag_scenario frag_scenario_random = {
+	.name = "random",
+	.summary = "random sizes and lifetimes, with about a constant number of live blocks",
+	.options = random_options,
+	.check = random_check,
+	.emit = random_emit,
 };
