@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/output_path.h"
 #include "base/parse.h"
-#include "input/full_input.h"
+#include "input/input.h"
 #include "input/json_scan.h"
 
 #define COUNT_REQUIRED "an integer from 0 to 2^53-1 is required"

@@ -17,7 +17,6 @@
 #include "base/names.h"
 #include "base/output_path.h"
 #include "documents/document_head.h"
-#include "input/full_input.h"
 #include "input/input.h"
 
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */

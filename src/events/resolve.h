@@ -4,6 +4,7 @@
 
 #include "events/block_lifetimes.h"
 #include "trace/name_tables.h"
+#include "trace/reader.h"
 #include "trace/stacks.h"
 
 /*
@@ -80,6 +81,10 @@ static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_
  */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err);
+
+/* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
+int frag_reading_open(struct frag_reading *out, const char *path,
+		      const struct frag_trace_options *options, struct frag_error *err);
 
 #define FRAG_BATCH 1024         /* events, at most */
 

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "fragsim/error.h"
 #include "fragsim/trace.h"
-#include "trace/writer.h"
+#include "trace/trace_formats.h"
 
 enum frag_gen_type { FRAG_GEN_COUNT, FRAG_GEN_SIZE, FRAG_GEN_FLAG, FRAG_GEN_WORD };
 

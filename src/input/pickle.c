@@ -6,7 +6,7 @@
  * stay shared. Nothing recurses. The file is read through a window: values that stay are
  * copied.
  */
-#include "input/pickle.h"
+#include "input/value_tree.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,8 +15,6 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/word64.h"
-#include "input/input.h"
-#include "input/value_tree.h"
 
 #define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
 #define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo */
@@ -408,10 +406,7 @@ static int make_marked_tuple(struct pickle *p)
 	return make_tuple(p, n);
 }
 
-/*
- * Stores the top of the stack under this number. Runs and templates were learned with the old
- * meaning of the numbers, so reuse of a number makes them invalid.
- */
+/* Stores the top of the stack under this number, which may have been another value's. */
 static inline int memoize(struct pickle *p, uint64_t index)
 {
 	int rc;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "fragsim/error.h"
+#include "input/input.h"
 
 #define FRAG_VALUES_DEEP 64     /* deepest nesting of boxes */
 
@@ -148,12 +149,29 @@ void frag_dict_members(const struct frag_values *v, const struct frag_value *dic
 /* Its number. */
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value);
 
-/* A JSON document as values. */
 /*
- * The document in bytes, followed by a 0; values borrow their text from
+ * The JSON document in bytes, followed by a 0; values borrow their text from
  * there. what names the bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,
 			 size_t length, const char *what, struct frag_error *err);
+
+/*
+ * Python's pickles that are data only: numbers, strings, lists, tuples and dicts in protocols 2 to
+ * 5. Opcodes that name a class or call a function are refused, so no code of the file is ever
+ * executed, and the file's length bounds the memory.
+ */
+/*
+ * The object of the pickle; bytes after its end are ignored. what names the
+ * bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+		     size_t length, const char *what, struct frag_error *err);
+/*
+ * The same out of an input from its window on, which is read to its end and is not
+ * kept. The values begin empty, and may take memory for the bytes that were read.
+ */
+int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
+		       struct frag_input *in, struct frag_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/c_locale.h"
 #include "input/json_scan.h"
-#include "input/full_input.h"
+#include "input/input.h"
 
 /* -FRAG_ETRACE with the line and the column of a byte of the text. */
 __attribute__((format(printf, 4, 5))) static int plan_file_bad(const struct frag_plan_file *f,

@@ -10,7 +10,7 @@
 #define SNAPSHOT_SNAPSHOT_H
 
 #include "fragsim/trace.h"
-#include "input/full_input.h"
+#include "input/input.h"
 #include "input/value_tree.h"
 #include "trace/reader.h"
 #include "trace/stacks.h"

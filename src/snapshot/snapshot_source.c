@@ -11,7 +11,6 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "input/pickle.h"
 #include "input/value_tree.h"
 
 /*

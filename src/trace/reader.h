@@ -1,7 +1,7 @@
 /*
  * reader.h - a format of traces, and functions that all readers share.
  *
- * A form is one const entry of the table in events/readers.c: a sniff that knows
+ * A form is one const entry of the table in events/trace.c: a sniff that knows
  * it by its first bytes, and an open that makes a source of it. Names of files
  * are never looked at, and bytes come decompressed.
  */

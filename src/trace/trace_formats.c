@@ -7,13 +7,202 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/format.h"
 #include "trace/reader.h"
 #include "trace/fsb.h"
-#include "trace/writer.h"
 
-#define GRANULARITY (UINT64_C(2) << 20)         /* where a trace gives none */
+#define TEXT_ROOM(length) (6 * (size_t)(length) + 2)
 
-static int begin_json(struct frag_sink *s, const struct frag_trace_info *info, bool object,
+static char *writer_put_word(char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	memcpy(p, word, n);
+	return p + n;
+}
+
+static char *writer_put_member(char *p, const char *before, uint64_t value)
+{
+	return frag_put_u64(writer_put_word(p, before), value);
+}
+
+static char *put_handle(char *p, const char *before, const struct frag_handle *h)
+{
+	p = writer_put_word(p, before);
+	return h->text ? frag_put_json(p, h->text, h->number) : frag_put_u64(p, h->number);
+}
+
+static char *writer_put_text(char *p, const char *before, struct frag_text text)
+{
+	return frag_put_json(writer_put_word(p, before), text.text, text.length);
+}
+
+static char *put_double(char *p, const char *before, double value)
+{
+	return frag_put_double(writer_put_word(p, before), value);
+}
+
+static void writer_put_device(struct frag_outfile *out, const struct frag_device_figures *d)
+{
+	size_t name = d->name ? strlen(d->name) : 0;
+	char *p = frag_outfile_room(out, 256 + TEXT_ROOM(name));
+
+	if (!p)
+		return;
+	p = writer_put_word(p, "{");
+	if (d->name)
+		p = writer_put_word(frag_put_json(writer_put_word(p, "\"name\":"), d->name, name),
+				    ",");
+	p = writer_put_member(p, "\"total_bytes\":", d->total);
+	if (d->context)
+		p = writer_put_member(p, ",\"context_bytes\":", d->context);
+	if (d->other)
+		p = writer_put_member(p, ",\"other_bytes\":", d->other);
+	if (d->granularity != FRAG_GRANULARITY)
+		p = writer_put_member(p, ",\"granularity_bytes\":", d->granularity);
+	frag_outfile_used(out, writer_put_word(p, "}"));
+}
+
+static void writer_put(struct frag_writer *w, const char *text)
+{
+	frag_outfile_write(w->out, text, strlen(text));
+}
+
+static void put_devices(struct frag_writer *w, const struct frag_device_figures *devices,
+			uint32_t count)
+{
+	writer_put(w, count > 1 ? ",\"devices\":[" : ",\"device\":");
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			writer_put(w, ",");
+		writer_put_device(w->out, &devices[i]);
+	}
+	writer_put(w, count > 1 ? "]" : "");
+}
+
+static bool all_defaults(const struct frag_device_figures *d)
+{
+	return !d->name && !d->total && !d->context && !d->other && d->granularity == FRAG_GRANULARITY;
+}
+
+/*
+ * Values equal to the defaults are not written, so a trace without a device does not gain one.
+ */
+void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
+		       const struct frag_device_figures *devices, uint32_t device_count,
+		       struct frag_text meta, const char *source)
+{
+	*w = (struct frag_writer){ .out = out, .object = object };
+	writer_put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
+	if (device_count > 1 || (device_count && !all_defaults(devices)))
+		put_devices(w, devices, device_count);
+	if (meta.text) {
+		writer_put(w, ",\"meta\":");
+		frag_outfile_write(out, meta.text, meta.length);
+	} else if (source) {
+		char *p;
+
+		writer_put(w, ",\"meta\":{\"source\":");
+		p = frag_outfile_room(out, TEXT_ROOM(strlen(source)));
+		if (p)
+			frag_outfile_used(out, frag_put_json(p, source, strlen(source)));
+		writer_put(w, "}");
+	}
+	if (object)
+		writer_put(w, ",\"events\":[");
+}
+
+static size_t writer_room_of(const struct frag_record *rec)
+{
+	size_t texts = 0;
+
+	if (rec->members & FRAG_HAS_ID && rec->id.text)
+		texts += rec->id.number;
+	if (rec->members & FRAG_HAS_STREAM && rec->stream.text)
+		texts += rec->stream.number;
+	if (rec->members & FRAG_HAS_POOL && rec->pool.text)
+		texts += rec->pool.number;
+	if (rec->members & FRAG_HAS_TAG)
+		texts += rec->tag.length;
+	if (rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME))
+		texts += rec->text.length;
+	if (rec->members & FRAG_HAS_T)
+		texts += rec->t_text.length;
+	return 512 + TEXT_ROOM(texts);
+}
+
+static char *put_numbers(char *p, const struct frag_record *rec)
+{
+	uint32_t has = rec->members;
+
+	if (has & FRAG_HAS_ID)
+		p = put_handle(p, ",\"id\":", &rec->id);
+	if (has & FRAG_HAS_SIZE)
+		p = writer_put_member(p, ",\"size\":", rec->size);
+	if (has & FRAG_HAS_PENDING)
+		p = writer_put_word(p, rec->pending ? ",\"pending\":true" : ",\"pending\":false");
+	if (has & FRAG_HAS_STREAM)
+		p = put_handle(p, ",\"stream\":", &rec->stream);
+	if (has & FRAG_HAS_POOL)
+		p = put_handle(p, ",\"pool\":", &rec->pool);
+	if (has & FRAG_HAS_DEVICE)
+		p = writer_put_member(p, ",\"device\":", rec->device);
+	return p;
+}
+
+/*
+ * A time that came as text is written as it was, so that reading and writing
+ * changes no digit.
+ */
+static char *writer_put_words(char *p, const struct frag_record *rec)
+{
+	uint32_t has = rec->members;
+
+	if (has & FRAG_HAS_VALUE)
+		p = rec->op == FRAG_OP_SET_FRACTION ? put_double(p, ",\"value\":", rec->fraction)
+						    : writer_put_text(p, ",\"value\":", rec->text);
+	if (has & FRAG_HAS_NAME)
+		p = writer_put_text(p, ",\"name\":", rec->text);
+	if (has & FRAG_HAS_T && rec->t_text.text) {
+		p = writer_put_word(p, ",\"t\":");
+		memcpy(p, rec->t_text.text, rec->t_text.length);
+		p += rec->t_text.length;
+	} else if (has & FRAG_HAS_T) {
+		p = put_double(p, ",\"t\":", rec->t);
+	}
+	if (has & FRAG_HAS_TAG)
+		p = writer_put_text(p, ",\"tag\":", rec->tag);
+	return p;
+}
+
+void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
+{
+	char *p = frag_outfile_room(w->out, writer_room_of(rec));
+
+	if (!p)
+		return;
+	if (w->object)
+		p = writer_put_word(p, w->events ? ",\n" : "\n");
+	else if (!w->events)
+		p = writer_put_word(p, "}\n"); /* the header */
+	p = writer_put_word(
+		writer_put_word(writer_put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
+	p = writer_put_words(put_numbers(p, rec), rec);
+	p = writer_put_word(p, w->object ? "}" : "}\n");
+	frag_outfile_used(w->out, p);
+	w->events++;
+}
+
+/* A header and nothing else would be no trace; an object without events is one. */
+void frag_writer_end(struct frag_writer *w)
+{
+	if (w->object)
+		writer_put(w, "\n]}\n");
+	else if (!w->events)
+		writer_put(w, ",\"events\":[]}\n");
+}
+
+static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		      struct frag_error *err)
 {
 	struct frag_writer *w = malloc(sizeof(*w));
@@ -21,20 +210,9 @@ static int begin_json(struct frag_sink *s, const struct frag_trace_info *info, b
 	if (!w)
 		return frag_fail_nomem(err);
 	s->state = w;
-	frag_writer_begin(w, s->out, object, info->devices, info->device_count, info->meta, NULL);
+	frag_writer_begin(w, s->out, strcmp(s->ops->name, "object") == 0, info->devices,
+			  info->device_count, info->meta, NULL);
 	return frag_outfile_status(s->out, err);
-}
-
-static int object_begin(struct frag_sink *s, const struct frag_trace_info *info,
-			struct frag_error *err)
-{
-	return begin_json(s, info, true, err);
-}
-
-static int lines_begin(struct frag_sink *s, const struct frag_trace_info *info,
-		       struct frag_error *err)
-{
-	return begin_json(s, info, false, err);
 }
 
 static int json_event(struct frag_sink *s, const struct frag_record *rec,
@@ -62,7 +240,7 @@ static const struct frag_sink_ops lines = {
 	.summary = "fragsim's own JSON, an event a line",
 	.ending = ".ndjson",
 	.lossless = true,
-	.begin = lines_begin,
+	.begin = json_begin,
 	.event = json_event,
 	.end = json_end,
 	.fini = json_fini,
@@ -73,7 +251,7 @@ static const struct frag_sink_ops object = {
 	.summary = "fragsim's own JSON, one object",
 	.ending = ".json",
 	.lossless = true,
-	.begin = object_begin,
+	.begin = json_begin,
 	.event = json_event,
 	.end = json_end,
 	.fini = json_fini,
@@ -146,7 +324,7 @@ void frag_sink_count_lost_header(struct frag_sink *s, const struct frag_trace_in
 		const struct frag_device_figures *d = &info->devices[i];
 
 		s->lost[FRAG_LOSS_DEVICES] += (uint64_t)(d->name != NULL) + (d->total != 0)
-			+ (d->context != 0) + (d->other != 0) + (d->granularity != GRANULARITY);
+			+ (d->context != 0) + (d->other != 0) + (d->granularity != FRAG_GRANULARITY);
 	}
 	s->lost[FRAG_LOSS_META] += info->meta.text != NULL;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "events/readers.h"
+#include "events/resolve.h"
 
 #define AHEAD 32                /* records */
 
@@ -133,7 +133,7 @@ static int decode(const char *path, struct bench_subject *s, struct bench_sample
 	if (rc)
 		return rc;
 	rc = drain(&r, &out->events, &bytes, err);
-	frag_reading_close(&r);
+	r.ops->close(r.state);
 	out->ns = bench_now() - begin;
 	rc = rc ? rc : bench_agree(out->events, s->spec.events, "decoded records", err);
 	if (!rc && bytes < s->peak)

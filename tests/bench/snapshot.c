@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "bench/bench.h"
-#include "input/pickle.h"
+#include "input/value_tree.h"
 
 #define LOADS 3                 /* in a row, as load.py has them */
 #define PYTHON "/usr/bin/python3 -B tests/bench/"

@@ -62,10 +62,10 @@ def check_fuzzers(tap: Tap, readers: list[tree.Entry]) -> None:
 def check(tap: Tap) -> None:
     readers = tree.entries('frag_reader', 'trace') + tree.entries('frag_reader', 'snapshot')
     section = tree.Section(TITLE)
-    table = re.search(r'\breaders\[\] = \{(.*?)\};', tree.text('src/events/readers.c'), re.S)
+    table = re.search(r'\breaders\[\] = \{(.*?)\};', tree.text('src/events/trace.c'), re.S)
     listed = re.findall(r'&(\w+)', table[1] if table else '')
     for x in readers:
-        section.need(x.symbol in listed, 'src/events/readers.c',
+        section.need(x.symbol in listed, 'src/events/trace.c',
                      f'readers[] does not have {x.symbol} of {x.file}', 2)
     tap.result('readers: each table is listed', section.take(),
                len(readers) < 5 and f'only {len(readers)} tables were found')

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "input/pickle.h"
+#include "input/value_tree.h"
 #include "support/random.h"
 #include "support/unit.h"
 

@@ -6,7 +6,7 @@
 
 #include "support/files.h"
 #include "support/unit.h"
-#include "trace/writer.h"
+#include "trace/trace_formats.h"
 
 #define HEADER "{\"format\":\"fragsim-trace\",\"version\":1"
 #define NOTHING ",\"events\":[]}\n"
