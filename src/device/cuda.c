@@ -65,25 +65,37 @@ static int cuda_versions(int *driver, int *runtime)
 	return (int)(e ? e : cudaRuntimeGetVersion(runtime));
 }
 
-static int cuda_count(int *gpus)
-{
-	return (int)cudaGetDeviceCount(gpus);
-}
+/* A call as it is: its answer is CUDA's. */
+#define CALL(name, parameters, call) \
+	static int name parameters { return (int)(call); }
 
-static int cuda_use(int gpu)
-{
-	return (int)cudaSetDevice(gpu);
-}
+CALL(cuda_count, (int *gpus), cudaGetDeviceCount(gpus))
+CALL(cuda_use, (int gpu), cudaSetDevice(gpu))
+CALL(cuda_reset, (void), cudaDeviceReset())
+CALL(cuda_wait, (void), cudaDeviceSynchronize())
+CALL(cuda_free, (uint64_t at), cudaFree((void *)(uintptr_t)at))
 
-static int cuda_reset(void)
-{
-	return (int)cudaDeviceReset();
-}
+/* A call of the driver as it is: its parameters, and what they are here. */
+#define DRIVER_CALL(name, own, driver, parameters, arguments)     \
+	static int name own                                       \
+	{                                                         \
+		int rc;                                           \
+								  \
+		DRIVER(driver, parameters, arguments, rc);        \
+		return rc;                                        \
+	}
 
-static int cuda_wait(void)
-{
-	return (int)cudaDeviceSynchronize();
-}
+DRIVER_CALL(cuda_name, (int gpu, char *buf, int size), cuDeviceGetName, (char *, int, CUdevice),
+	    (buf, size, gpu))
+DRIVER_CALL(cuda_unreserve, (uint64_t at, uint64_t bytes), cuMemAddressFree, (CUdeviceptr, size_t),
+	    (at, bytes))
+DRIVER_CALL(cuda_unmap, (uint64_t at, uint64_t bytes), cuMemUnmap, (CUdeviceptr, size_t),
+	    (at, bytes))
+DRIVER_CALL(cuda_release, (CUmemGenericAllocationHandle handle), cuMemRelease,
+	    (CUmemGenericAllocationHandle), (handle))
+DRIVER_CALL(cuda_fill, (void *stream, uint64_t at, uint32_t word, uint64_t words),
+	    cuMemsetD32Async, (CUdeviceptr, unsigned int, size_t, CUstream),
+	    (at, word, words, stream))
 
 static int cuda_memory(uint64_t *left, uint64_t *total)
 {
@@ -95,14 +107,6 @@ static int cuda_memory(uint64_t *left, uint64_t *total)
 	return (int)e;
 }
 
-static int cuda_name(int gpu, char *buf, int size)
-{
-	int rc;
-
-	DRIVER(cuDeviceGetName, (char *, int, CUdevice), (buf, size, gpu), rc);
-	return rc;
-}
-
 static int cuda_alloc(uint64_t bytes, uint64_t *at)
 {
 	void *p = NULL;
@@ -110,11 +114,6 @@ static int cuda_alloc(uint64_t bytes, uint64_t *at)
 
 	*at = (uint64_t)(uintptr_t)p;
 	return (int)e;
-}
-
-static int cuda_free(uint64_t at)
-{
-	return (int)cudaFree((void *)(uintptr_t)at);
 }
 
 static CUmemAllocationProp cuda_page_of(int gpu)
@@ -147,30 +146,6 @@ static int cuda_reserve(uint64_t bytes, uint64_t *at)
 	       (CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long),
 	       (&p, bytes, 0, 0, 0), rc);
 	*at = p;
-	return rc;
-}
-
-static int cuda_unreserve(uint64_t at, uint64_t bytes)
-{
-	int rc;
-
-	DRIVER(cuMemAddressFree, (CUdeviceptr, size_t), (at, bytes), rc);
-	return rc;
-}
-
-static int cuda_unmap(uint64_t at, uint64_t bytes)
-{
-	int rc;
-
-	DRIVER(cuMemUnmap, (CUdeviceptr, size_t), (at, bytes), rc);
-	return rc;
-}
-
-static int cuda_release(CUmemGenericAllocationHandle handle)
-{
-	int rc;
-
-	DRIVER(cuMemRelease, (CUmemGenericAllocationHandle), (handle), rc);
 	return rc;
 }
 
@@ -231,10 +206,9 @@ static int cuda_pool_new(int gpu, uint64_t max, void **pool)
 	return (int)e;
 }
 
-static int cuda_pool_del(void *pool)
-{
-	return (int)cudaMemPoolDestroy(pool);
-}
+CALL(cuda_pool_del, (void *pool), cudaMemPoolDestroy(pool))
+CALL(cuda_pool_trim, (void *pool), cudaMemPoolTrimTo(pool, 0))
+CALL(cuda_async_free, (uint64_t at, void *stream), cudaFreeAsync((void *)(uintptr_t)at, stream))
 
 static enum cudaMemPoolAttr attribute(enum frag_cuda_pool_value what)
 {
@@ -264,11 +238,6 @@ static int cuda_pool_get(void *pool, enum frag_cuda_pool_value what, uint64_t *v
 	return (int)cudaMemPoolGetAttribute(pool, attribute(what), value);
 }
 
-static int cuda_pool_trim(void *pool)
-{
-	return (int)cudaMemPoolTrimTo(pool, 0);
-}
-
 static int cuda_async_alloc(uint64_t bytes, void *stream, uint64_t *at)
 {
 	void *p = NULL;
@@ -276,11 +245,6 @@ static int cuda_async_alloc(uint64_t bytes, void *stream, uint64_t *at)
 
 	*at = (uint64_t)(uintptr_t)p;
 	return (int)e;
-}
-
-static int cuda_async_free(uint64_t at, void *stream)
-{
-	return (int)cudaFreeAsync((void *)(uintptr_t)at, stream);
 }
 
 #endif
@@ -294,15 +258,11 @@ static int cuda_stream_new(void **stream)
 	return (int)e;
 }
 
-static int cuda_stream_del(void *stream)
-{
-	return (int)cudaStreamDestroy(stream);
-}
-
-static int cuda_stream_wait(void *stream)
-{
-	return (int)cudaStreamSynchronize(stream);
-}
+CALL(cuda_stream_del, (void *stream), cudaStreamDestroy(stream))
+CALL(cuda_stream_wait, (void *stream), cudaStreamSynchronize(stream))
+CALL(cuda_event_record, (void *event, void *stream), cudaEventRecord(event, stream))
+CALL(cuda_event_wait, (void *event), cudaEventSynchronize(event))
+CALL(cuda_event_del, (void *event), cudaEventDestroy(event))
 
 static int cuda_event_new(void **event)
 {
@@ -311,30 +271,6 @@ static int cuda_event_new(void **event)
 
 	*event = made;
 	return (int)e;
-}
-
-static int cuda_event_record(void *event, void *stream)
-{
-	return (int)cudaEventRecord(event, stream);
-}
-
-static int cuda_event_wait(void *event)
-{
-	return (int)cudaEventSynchronize(event);
-}
-
-static int cuda_event_del(void *event)
-{
-	return (int)cudaEventDestroy(event);
-}
-
-static int cuda_fill(void *stream, uint64_t at, uint32_t word, uint64_t words)
-{
-	int rc;
-
-	DRIVER(cuMemsetD32Async, (CUdeviceptr, unsigned int, size_t, CUstream),
-	       (at, word, words, stream), rc);
-	return rc;
 }
 
 static int cuda_fetch(void *stream, uint64_t at, void *to, uint64_t bytes)

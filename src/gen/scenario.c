@@ -276,7 +276,7 @@ void frag_gen_mark(struct frag_gen *g, const char *word, uint64_t number)
 
 void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id)
 {
-	if (!frag_grow(&ids->ids, &ids->capacity, (uint64_t)ids->count + 1, sizeof(*ids->ids)))
+	if (!FRAG_GROW(ids->ids, ids->capacity, ids->count))
 		g->no_memory = true;
 	else
 		ids->ids[ids->count++] = id;

@@ -475,7 +475,7 @@ int frag_snapshot_load(struct frag_snapshot *s)
 				 s->whole.path);
 	s->has_times = true;
 	s->pool_count = 0;
-	if (!frag_grow(&s->pools, &s->pool_capacity, 1, sizeof(*s->pools)))
+	if (!FRAG_GROW(s->pools, s->pool_capacity, 0))
 		return frag_fail_nomem(s->err);
 	s->pools[0].a = s->pools[0].b = 0;
 	s->pool_count = 1;

@@ -275,7 +275,7 @@ bool frag_header_complete(struct frag_header *h)
 {
 	if (h->device_count)
 		return true;
-	if (!frag_grow(&h->devices, &h->device_capacity, 1, sizeof(*h->devices)))
+	if (!FRAG_GROW(h->devices, h->device_capacity, 0))
 		return false;
 	h->devices[h->device_count++] = (struct frag_device_figures){
 		.granularity = FRAG_GRANULARITY,
