@@ -1,4 +1,4 @@
-/* gpu.c - a GPU as a device: segments, and ranges with their pages. */
+/* gpu.c - a GPU as a device: the work of its streams, segments, and ranges with their pages. */
 #include "device/gpu_state.h"
 
 #include <inttypes.h>
@@ -19,12 +19,14 @@ uint64_t frag_gpu_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
+int frag_gpu_check(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
 {
 	struct frag_error now;
 	char call[160];
 	va_list ap;
 
+	if (!code)
+		return 0;
 	va_start(ap, format);
 	frag_vsnprintf(call, sizeof(call), format, ap);
 	va_end(ap);
@@ -38,19 +40,15 @@ int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const 
 
 int frag_gpu_use(struct frag_gpu *g, struct frag_error *err)
 {
-	int e = frag_cuda.use(g->ordinal);
-
-	return e ? frag_gpu_failed(g, e, err, "cudaSetDevice") : 0;
+	return frag_gpu_check(g, frag_cuda.use(g->ordinal), err, "cudaSetDevice");
 }
 
 int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *err)
 {
-	int rc = frag_gpu_use(g, err), e;
+	int rc = frag_gpu_use(g, err);
 
-	if (rc)
-		return rc;
-	e = frag_cuda.memory(bytes, &g->figures.total);
-	return e ? frag_gpu_failed(g, e, err, "cudaMemGetInfo") : 0;
+	return rc ? rc : frag_gpu_check(g, frag_cuda.memory(bytes, &g->figures.total), err,
+					"cudaMemGetInfo");
 }
 
 int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
@@ -96,6 +94,115 @@ void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 	g->unused = i;
 }
 
+/* Streams: events, fills, copies ----------------------------------------- */
+
+/*
+ * Streams are made when they are first used; stream 0 is the default stream, which CUDA has
+ * already.
+ */
+int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err)
+{
+	int rc = frag_gpu_use(g, err);
+
+	*out = NULL;
+	if (rc || stream == 0)
+		return rc;
+	if (!FRAG_GROW(g->streams, g->stream_capacity, stream))
+		return frag_fail_nomem(err);
+	while (g->stream_count <= stream)
+		g->streams[g->stream_count++] = NULL;
+	if (!g->streams[stream]) {
+		rc = frag_gpu_check(g, frag_cuda.stream_new(&g->streams[stream]), err,
+				    "cudaStreamCreateWithFlags");
+		if (rc)
+			g->streams[stream] = NULL;
+	}
+	*out = g->streams[stream];
+	return rc;
+}
+
+/* An event that no block waits for. */
+static int idle_event(struct frag_gpu *g, uint32_t *event, struct frag_error *err)
+{
+	int rc;
+
+	if (g->idle_count) {
+		*event = g->idle_events[--g->idle_count];
+		return 0;
+	}
+	if (!FRAG_GROW(g->events, g->event_capacity, g->event_count)
+	    || !FRAG_GROW(g->idle_events, g->idle_capacity, g->event_count))
+		return frag_fail_nomem(err);
+	rc = frag_gpu_check(g, frag_cuda.event_new(&g->events[g->event_count]), err,
+			    "cudaEventCreateWithFlags");
+	if (!rc)
+		*event = g->event_count++;
+	return rc;
+}
+
+int frag_gpu_mark(struct frag_gpu *g, uint32_t stream, uint32_t *event, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err);
+
+	rc = rc ? rc : idle_event(g, event, err);
+	if (rc)
+		return rc;
+	rc = frag_gpu_check(g, frag_cuda.event_record(g->events[*event], on), err,
+			    "cudaEventRecord");
+	if (rc)
+		g->idle_events[g->idle_count++] = *event;
+	return rc;
+}
+
+int frag_gpu_wait(struct frag_gpu *g, uint32_t event, struct frag_error *err)
+{
+	int rc = frag_gpu_use(g, err);
+
+	rc = rc ? rc : frag_gpu_check(g, frag_cuda.event_wait(g->events[event]), err,
+				      "cudaEventSynchronize");
+	g->idle_events[g->idle_count++] = event;
+	return rc ? rc : frag_gpu_pool_look(g, err);
+}
+
+int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
+{
+	const bool all = stream == UINT32_MAX;
+	int rc;
+
+	/* a stream that was never used has nothing queued */
+	if (!all && stream && (stream >= g->stream_count || !g->streams[stream]))
+		return 0;
+	rc = frag_gpu_use(g, err);
+	if (rc)
+		return rc;
+	rc = all ? frag_gpu_check(g, frag_cuda.wait(), err, "cudaDeviceSynchronize")
+		 : frag_gpu_check(g, frag_cuda.stream_wait(stream ? g->streams[stream] : NULL), err,
+				  "cudaStreamSynchronize");
+	return rc ? rc : frag_gpu_pool_look(g, err);
+}
+
+int frag_gpu_fill(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
+		  uint64_t bytes, uint32_t word, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err);
+
+	return rc ? rc : frag_gpu_check(g, frag_cuda.fill(on, g->pieces[addr].at + offset, word,
+							  bytes / sizeof(word)), err,
+					"cuMemsetD32Async");
+}
+
+int frag_gpu_fetch(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
+		   uint64_t bytes, void *to, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err);
+
+	return rc ? rc : frag_gpu_check(g, frag_cuda.fetch(on, g->pieces[addr].at + offset, to,
+							   bytes), err, "cudaMemcpyAsync");
+}
+
 /* Segments --------------------------------------------------------------- */
 
 /* Queries the GPU; *cost_ns is the duration of the query. */
@@ -121,7 +228,7 @@ static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted,
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
-		return frag_gpu_failed(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
+		return frag_gpu_check(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
 	/* not to be found again by the next call that asks */
 	frag_cuda.clear();
 	rc = frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, true);
@@ -209,7 +316,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	e = frag_cuda.free(g->pieces[addr].at);
 	*cost_ns = frag_gpu_now() - begin;
 	if (e)
-		return frag_gpu_failed(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
+		return frag_gpu_check(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
 	if (dev->small_max)
@@ -233,14 +340,14 @@ static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 	if (rc)
 		return rc;
 	if (!g->figures.page)
-		return frag_gpu_failed(g, FRAG_CUDA_NOT_SUPPORTED, dev->err, "an expandable range");
+		return frag_gpu_check(g, FRAG_CUDA_NOT_SUPPORTED, dev->err, "an expandable range");
 	i = frag_gpu_new_piece(g);
 	if (i == FRAG_NO_PIECE)
 		return -FRAG_ENOMEM;
 	e = frag_cuda.reserve(bytes, &at);
 	if (e) {
 		frag_gpu_drop_piece(g, i);
-		return frag_gpu_failed(g, e, dev->err, "cuMemAddressReserve of %" PRIu64 " bytes",
+		return frag_gpu_check(g, e, dev->err, "cuMemAddressReserve of %" PRIu64 " bytes",
 				       bytes);
 	}
 	g->pieces[i].at = at;
@@ -281,7 +388,7 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 	e = p->page ? frag_gpu_unmap_pages(p, 0, bytes) : 0;
 	e = e ? e : frag_cuda.unreserve(p->at, bytes);
 	if (e)
-		return frag_gpu_failed(g, e, dev->err, "cuMemAddressFree of %" PRIu64 " bytes",
+		return frag_gpu_check(g, e, dev->err, "cuMemAddressFree of %" PRIu64 " bytes",
 				       bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	return 0;
@@ -341,7 +448,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 	e = gpu_map_pages(g, p, offset, bytes);
 	*cost_ns = frag_gpu_now() - begin;
 	if (e && e != FRAG_CUDA_NO_MEMORY)
-		rc = frag_gpu_failed(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);
+		rc = frag_gpu_check(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);
 	else if (e)
 		frag_cuda.clear();
 	rc = rc ? rc : frag_gpu_notify(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
@@ -367,14 +474,14 @@ static int gpu_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, u
 	if (rc)
 		return rc;
 	/* unlike cudaFree, it does not wait for who still uses the pages */
-	e = frag_cuda.wait();
-	if (e)
-		return frag_gpu_failed(g, e, dev->err, "cudaDeviceSynchronize");
+	rc = frag_gpu_check(g, frag_cuda.wait(), dev->err, "cudaDeviceSynchronize");
+	if (rc)
+		return rc;
 	begin = frag_gpu_now();
 	e = frag_gpu_unmap_pages(&g->pieces[addr], offset, bytes);
 	*cost_ns = frag_gpu_now() - begin;
 	if (e)
-		return frag_gpu_failed(g, e, dev->err, "unmapping %" PRIu64 " bytes", bytes);
+		return frag_gpu_check(g, e, dev->err, "unmapping %" PRIu64 " bytes", bytes);
 	frag_device_simulated.unmap(dev, addr, offset, bytes, page, &nothing);
 	return frag_gpu_notify(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
 }

@@ -44,7 +44,7 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 	frag_gpu_drop_piece(g, i);
 	*refused = e == FRAG_CUDA_NO_MEMORY;
 	if (!*refused)
-		return frag_gpu_failed(g, e, err, "cudaMalloc of %" PRIu64 " bytes", bytes);
+		return frag_gpu_check(g, e, err, "cudaMalloc of %" PRIu64 " bytes", bytes);
 	frag_cuda.clear();
 	return 0;
 }
@@ -53,14 +53,15 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 static int gpu_measure_give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
 				 struct frag_error *err)
 {
-	for (uint32_t i = 0; i < loan->count; i++) {
-		int e = frag_cuda.free(loan->at[i]);
+	int rc = 0;
 
-		if (e)
-			return frag_gpu_failed(g, e, err, "cudaFree of %" PRIu64 " bytes", bytes);
-		frag_gpu_drop_piece(g, loan->piece[i]);
+	for (uint32_t i = 0; i < loan->count && !rc; i++) {
+		rc = frag_gpu_check(g, frag_cuda.free(loan->at[i]), err,
+				    "cudaFree of %" PRIu64 " bytes", bytes);
+		if (!rc)
+			frag_gpu_drop_piece(g, loan->piece[i]);
 	}
-	return 0;
+	return rc;
 }
 
 /* Several segments at once, and back again. */

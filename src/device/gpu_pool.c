@@ -19,7 +19,7 @@ static int gpu_pool_look(struct frag_gpu *g, struct frag_error *err)
 
 	e = e ? e : frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_USED, &b->used);
 	if (e)
-		return frag_gpu_failed(g, e, err, "cudaMemPoolGetAttribute");
+		return frag_gpu_check(g, e, err, "cudaMemPoolGetAttribute");
 	if (b->reserved > b->peak_reserved)
 		b->peak_reserved = b->reserved;
 	if (g->pool_user)
@@ -40,18 +40,19 @@ static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
 		FRAG_CUDA_POOL_INTERNAL,
 	};
 	const uint64_t values[] = { o->threshold, o->events, o->opportunistic, o->internal };
-	int e = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]) && !e; i++)
-		e = frag_cuda.pool_set(g->pool, what[i], values[i]);
-	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolSetAttribute") : gpu_pool_look(g, err);
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]) && !rc; i++)
+		rc = frag_gpu_check(g, frag_cuda.pool_set(g->pool, what[i], values[i]), err,
+				    "cudaMemPoolSetAttribute");
+	return rc ? rc : gpu_pool_look(g, err);
 }
 
 /* The pool is one of our own, with a bound, as the default pool of a device has none. */
 int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_pool_options *o,
 		       struct frag_error *err)
 {
-	int rc, e;
+	int rc;
 
 	if (!frag_cuda.pool_new)
 		return frag_fail(err, FRAG_EDEVICE,
@@ -61,10 +62,11 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_p
 	rc = frag_gpu_use(g, err);
 	if (rc)
 		return rc;
-	e = frag_cuda.pool_new(g->ordinal, max, &g->pool);
-	if (e) {
+	rc = frag_gpu_check(g, frag_cuda.pool_new(g->ordinal, max, &g->pool), err,
+			    "making a pool of the driver");
+	if (rc) {
 		g->pool = NULL;
-		return frag_gpu_failed(g, e, err, "making a pool of the driver");
+		return rc;
 	}
 	g->pool_totals = (struct frag_device_pool){ .reserved = 0 };
 	return set_up(g, o, err);
@@ -102,7 +104,7 @@ int frag_gpu_pool_close(struct frag_gpu *g, struct frag_error *err)
 	e = e ? e : frag_cuda.wait();
 	e = e ? e : frag_cuda.pool_del(g->pool);
 	if (e)
-		return frag_gpu_failed(g, e, err, "giving a pool of the driver back");
+		return frag_gpu_check(g, e, err, "giving a pool of the driver back");
 	g->pool = NULL;
 	return 0;
 }
@@ -114,15 +116,13 @@ void frag_gpu_pool_on(struct frag_gpu *g, uint32_t stream)
 
 int frag_gpu_pool_trim(struct frag_gpu *g, struct frag_error *err)
 {
-	int rc, e;
+	int rc;
 
 	if (!g->pool)
 		return 0;
 	rc = frag_gpu_sync(g, UINT32_MAX, err);
-	if (rc)
-		return rc;
-	e = frag_cuda.pool_trim(g->pool);
-	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolTrimTo") : gpu_pool_look(g, err);
+	rc = rc ? rc : frag_gpu_check(g, frag_cuda.pool_trim(g->pool), err, "cudaMemPoolTrimTo");
+	return rc ? rc : gpu_pool_look(g, err);
 }
 
 /* The device -------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static int request(struct frag_device *dev, uint64_t bytes, frag_addr *addr, uin
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
-		return frag_gpu_failed(g, e, dev->err, "cudaMallocAsync of %" PRIu64 " bytes",
+		return frag_gpu_check(g, e, dev->err, "cudaMallocAsync of %" PRIu64 " bytes",
 				       bytes);
 	frag_cuda.clear();
 	return -FRAG_EDEVMEM;
@@ -214,7 +214,7 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	e = frag_cuda.async_free(g->pieces[addr].at, on);
 	*cost_ns = frag_gpu_now() - begin;
 	if (e)
-		return frag_gpu_failed(g, e, dev->err, "cudaFreeAsync of %" PRIu64 " bytes", bytes);
+		return frag_gpu_check(g, e, dev->err, "cudaFreeAsync of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	rc = gpu_pool_look(g, dev->err);
 	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE_ASYNC, bytes, 0, *cost_ns, false);

@@ -44,8 +44,11 @@ struct frag_gpu {
 /* Nanoseconds of a monotonic clock. */
 uint64_t frag_gpu_now(void);
 
-/* Records the first failed call as a message, for close. Returns -FRAG_EDEVICE. */
-int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
+/*
+ * What CUDA answered to the call, as a result: 0, or -FRAG_EDEVICE. The message of the first failed
+ * call is recorded, for close.
+ */
+int frag_gpu_check(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Makes it the GPU that calls are about. */
