@@ -59,6 +59,7 @@ struct need {
 	uint64_t smallest, safe;        /* NONE: no device fits */
 	uint64_t at_most;               /* NONE: no device is known to fit */
 	uint64_t examined_to;           /* NONE: all there are */
+	uint64_t no_refusal, other;     /* the program takes no more than their difference */
 	bool known;
 };
 
@@ -240,6 +241,9 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 		need.safe = higher(need.safe, fit->safe);
 		need.at_most = higher(need.at_most, fit->smallest == NONE ? fit->at_most
 									  : fit->smallest);
+		need.no_refusal = higher(need.no_refusal, fit->no_refusal);
+		need.other = higher(need.other,
+				    fits->sources[one->source].devices[one->device].other);
 		if (fit->examined_to < need.examined_to)
 			need.examined_to = fit->examined_to;
 	}
@@ -312,15 +316,20 @@ static uint64_t room_on(const struct frag_card *card, bool own)
 	return card->bytes - (own ? (uint64_t)frag_context_of(card)->mib << 20 : 0);
 }
 
-/* The smallest cards from which on all that were examined fit. Capacities that are no whole
- * number of pages are as good as the next below that is one. */
+/* Do all devices from this card on that were examined fit? Capacities that are no whole number
+ * of pages are as good as the next below that is one. */
+static bool holds(const struct frag_card *card, const struct need *need, bool own)
+{
+	return room_on(card, own) >= need->safe && room_on(card, own) < need->examined_to;
+}
+
+/* The smallest cards that fit. */
 static void list_holding(const struct need *need, bool own, struct frag_words *w)
 {
 	uint32_t count = 0;
 
 	for (const struct frag_card *c = frag_cards; c->key && count < CARDS_SHOWN; c++)
-		if (!frag_is_slice(c) && room_on(c, own) >= need->safe
-		    && room_on(c, own) < need->examined_to && ++count)
+		if (!frag_is_slice(c) && holds(c, need, own) && ++count)
 			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
 }
 
@@ -338,6 +347,57 @@ static void list_failing(const struct need *need, bool own, struct frag_words *w
 			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
 }
 
+/*
+ * How many copies of the program can run on it at once: of a slice, as many as the card has of it;
+ * of a card, each with its context, where none of several is ever refused memory. 0: not known.
+ */
+static uint64_t copies_on(const struct frag_card *card, const struct need *need, bool own)
+{
+	const uint64_t each = need->no_refusal - need->other + card->bytes - room_on(card, own);
+
+	if (frag_is_slice(card))
+		return card->count;
+	return need->no_refusal == NONE || !each ? 0 : higher(1, (card->bytes - need->other) / each);
+}
+
+/* Of the slices of a card that fit, the one it has most of, and then the smallest; NULL: none. */
+static const struct frag_card *best_slice(const struct frag_card *card, const struct need *need,
+					  bool own)
+{
+	const size_t length = strlen(card->key);
+	const struct frag_card *best = NULL;
+
+	for (const struct frag_card *c = frag_cards; c->key; c++)
+		if (c->key[length] == ':' && strncmp(c->key, card->key, length) == 0
+		    && holds(c, need, own) && (!best || c->count > best->count))
+			best = c;
+	return best;
+}
+
+/* "a100-80gb:2g.20gb (19.50 GiB); copies per card: a100-40gb 2 (2 x 3g.20gb), h100-80gb 4 (...)" */
+static void print_slices(const struct need *need, bool own, const struct frag_text_style *to)
+{
+	const struct frag_card *smallest = frag_cards, *slice;
+	char copies[LIST_ROOM], alone[32];
+	struct frag_words w = FRAG_WORDS(copies);
+
+	while (smallest->key && !(frag_is_slice(smallest) && holds(smallest, need, own)))
+		smallest++;
+	if (!smallest->key)
+		return;
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		slice = frag_is_slice(c) ? NULL : best_slice(c, need, own);
+		if (!slice)
+			continue;
+		snprintf(alone, sizeof(alone), "%" PRIu64 " ", copies_on(c, need, own));
+		frag_add_item(&w, ", ", "%s %s(%" PRIu32 " x %s)", c->key,
+			      need->no_refusal == NONE ? "" : alone, slice->count,
+			      strchr(slice->key, ':') + 1);
+	}
+	frag_put_row(to, "slices", "%s (%s); copies per card (x slice): %s", smallest->key,
+		     SIZE(smallest->bytes), copies);
+}
+
 /* Is a context counted already: an option's, or what the trace has of its devices? */
 static bool counts_contexts(const struct frag_fits *fits)
 {
@@ -349,12 +409,17 @@ static bool counts_contexts(const struct frag_fits *fits)
 	return true;
 }
 
+static bool counts_own_contexts(const struct frag_fit_answer *a)
+{
+	return !a->context_given && !counts_contexts(a->fits);
+}
+
 /* Cards that fit with the best setting, and those too small for what the program has. */
 static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 			const struct frag_text_style *to)
 {
 	const struct need need = need_of(a->fits, best), usual = need_of(a->fits, 0);
-	const bool counted = counts_contexts(a->fits), own = !counted && !a->context_given;
+	const bool own = counts_own_contexts(a);
 	char fitting[LIST_ROOM], failing[LIST_ROOM];
 	struct frag_words any = FRAG_WORDS(fitting), none = FRAG_WORDS(failing);
 
@@ -368,8 +433,9 @@ static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 			     none.used ? ": " : "", failing,
 			     own ? "; counting typical CUDA contexts, which the sizes above do not"
 			     " have" : "");
-	else if (!counted)
+	else if (!counts_contexts(a->fits))
 		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
+	print_slices(&need, own, to);
 }
 
 /* Of each policy that is shown, once. */
@@ -570,6 +636,26 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 		put_map(o, &one->survival, fit->runs);
 }
 
+/* The cards and slices that fit with the best setting. */
+static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a)
+{
+	const struct frag_node_ref list = frag_json_array(root, "cards");
+	const uint32_t best = find_best(a);
+	const struct need need = need_of(a->fits, best);
+	const bool own = counts_own_contexts(a);
+	struct frag_node_ref o;
+
+	for (const struct frag_card *c = frag_cards; c->key && best != UINT32_MAX; c++) {
+		if (!holds(c, &need, own))
+			continue;
+		o = frag_json_object(list, NULL);
+		frag_json_text(o, "card", c->key);
+		frag_json_u64(o, "context_bytes", c->bytes - room_on(c, own));
+		frag_json_u64_or_null(o, "copies", copies_on(c, &need, own) != 0,
+				      copies_on(c, &need, own));
+	}
+}
+
 /* Its lower bound is the largest: below, some trace or device fails under every policy. */
 static void fit_document(struct frag_node_ref root, const void *what)
 {
@@ -598,6 +684,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 		put_head(o, fits, &fits->joint[i]);
 		frag_json_u64(o, "runs", fits->joint[i].fit.runs);
 	}
+	put_cards(root, answer);
 }
 
 static const struct frag_table_rows rows = { columns, fit_fill };
