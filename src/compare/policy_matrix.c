@@ -38,15 +38,9 @@ struct watch {
 	struct frag_timeline timeline;
 };
 
-struct watcher {
-	struct frag_divergence *divergence;
-	uint32_t simulation;
-};
-
 struct frag_divergence {
 	uint32_t count, devices;
 	struct watch *watches;  /* simulation by simulation, device by device */
-	struct watcher *watchers;
 	char (*mark)[128];      /* the last one on each device */
 };
 
@@ -57,7 +51,6 @@ static void divergence_del(struct frag_divergence *p)
 	for (size_t i = 0; p->watches && i < (size_t)p->count * p->devices; i++)
 		free(p->watches[i].seen);
 	free(p->watches);
-	free(p->watchers);
 	free(p->mark);
 	free(p);
 }
@@ -71,14 +64,14 @@ static struct frag_divergence *divergence_new(uint32_t count, uint32_t devices)
 	p->count = count;
 	p->devices = devices;
 	p->watches = calloc((size_t)count * devices + 1, sizeof(*p->watches));
-	p->watchers = calloc((size_t)count + 1, sizeof(*p->watchers));
 	p->mark = calloc((size_t)devices + 1, sizeof(*p->mark));
-	if (!p->watches || !p->watchers || !p->mark) {
+	if (!p->watches || !p->mark) {
 		divergence_del(p);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < count; i++)
-		p->watchers[i] = (struct watcher){ .divergence = p, .simulation = i };
+	/* a single one has none to be compared with */
+	for (uint32_t d = 0; count == 1 && d < devices; d++)
+		p->watches[d].diverged = true;
 	return p;
 }
 
@@ -90,11 +83,10 @@ static struct watch *watch_of(const struct frag_divergence *p, uint32_t i, uint3
 
 static int observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
-	const struct watcher *w = ctx;
-	struct watch *watch = watch_of(w->divergence, w->simulation, step->device);
+	struct watch *watch = (struct watch *)ctx + step->device;
 
 	frag_timeline_add(&watch->timeline, step);
-	if (watch->diverged || w->divergence->count < 2)
+	if (watch->diverged)
 		return 0;
 	if (!FRAG_GROW(watch->seen, watch->capacity, watch->count))
 		return frag_fail_nomem(err);
@@ -103,18 +95,6 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 		.allocated = step->metrics->allocated, .status = step->status,
 	};
 	return 0;
-}
-
-static struct frag_observer divergence_observer(struct frag_divergence *p, uint32_t i)
-{
-	FRAG_ASSERT(i < p->count);
-	return (struct frag_observer){ .step = observe, .ctx = &p->watchers[i] };
-}
-
-static bool alike(const struct seen *a, const struct seen *b)
-{
-	return a->reserved == b->reserved && a->allocated == b->allocated
-	       && a->status == b->status;
 }
 
 /* "alloc of 4096 bytes, id 7" */
@@ -167,7 +147,9 @@ static void compare_device(struct frag_divergence *p, uint32_t device)
 
 			/* as many steps as the first has, until they diverge */
 			if (!watch->diverged && at < watch->count
-			    && !alike(&first->seen[at], &watch->seen[at]))
+			    && (first->seen[at].reserved != watch->seen[at].reserved
+				|| first->seen[at].allocated != watch->seen[at].allocated
+				|| first->seen[at].status != watch->seen[at].status))
 				divergence_part(watch, first, at, p->mark[device]);
 		}
 		if (ev->op == FRAG_OP_MARK)
@@ -188,24 +170,15 @@ static void rest(struct frag_divergence *p, uint32_t device)
 	watch_of(p, 0, device)->diverged = all;
 }
 
-static void divergence_compare(struct frag_divergence *p)
+/* After each batch. */
+static void divergence_compare(void *ctx)
 {
+	struct frag_divergence *p = ctx;
+
 	for (uint32_t d = 0; d < p->devices; d++) {
 		compare_device(p, d);
 		rest(p, d);
 	}
-}
-
-static const struct frag_divergence_point *divergence_where(const struct frag_divergence *p,
-							  uint32_t i, uint32_t device)
-{
-	return &watch_of(p, i, device)->where;
-}
-
-static const struct frag_timeline *divergence_timeline(const struct frag_divergence *p, uint32_t i,
-						     uint32_t device)
-{
-	return &watch_of(p, i, device)->timeline;
 }
 
 /* The simulations of one trace, and their state. */
@@ -222,11 +195,6 @@ struct job {
 	char *warnings;                 /* one a line; NULL: none */
 };
 
-struct pool {
-	const struct frag_sweep *sweep;
-	struct job *jobs;
-};
-
 static void policy_matrix_gather_warning(void *ctx, const char *message)
 {
 	struct job *job = ctx;
@@ -239,13 +207,6 @@ static void policy_matrix_gather_warning(void *ctx, const char *message)
 		return;
 	snprintf(more + old, strlen(line) + 2, "%s\n", line);
 	job->warnings = more;
-}
-
-static void compare_batch(void *ctx)
-{
-	struct job *job = ctx;
-
-	divergence_compare(job->divergence);
 }
 
 static bool job_stops(void *ctx)
@@ -306,7 +267,9 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	if (!job->sims || !job->divergence)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
-		const struct frag_observer observer = divergence_observer(job->divergence, i);
+		const struct frag_observer observer = {
+			.step = observe, .ctx = watch_of(job->divergence, i, 0),
+		};
 
 		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
 		if (!rc) {
@@ -345,8 +308,8 @@ static int policy_matrix_keep_runs(struct job *job, bool interrupted, struct fra
 
 			if (!run || !frag_run_keep(run, &results[d]))
 				return frag_fail_nomem(err);
-			run->diverged = *divergence_where(job->divergence, i, d);
-			run->timeline = *divergence_timeline(job->divergence, i, d);
+			run->diverged = watch_of(job->divergence, i, d)->where;
+			run->timeline = watch_of(job->divergence, i, d)->timeline;
 		}
 	}
 	return 0;
@@ -379,7 +342,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	rc = open_job(job, index, err);
 	rc = rc ? rc : frag_workers_in_step(job->sims, job->sim_count, job->trace, &workers,
-					    compare_batch, job, err);
+					    divergence_compare, job->divergence, err);
 	if (rc == -FRAG_EINTERRUPTED)
 		interrupted = rc;
 	else if (rc)
@@ -393,8 +356,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 
 static int policy_matrix_work(void *ctx, uint32_t index, struct frag_error *err)
 {
-	struct pool *pool = ctx;
-	struct job *job = &pool->jobs[index];
+	struct job *job = (struct job *)ctx + index;
 	const int rc = do_job(job, index, err);
 
 	close_job(job);
@@ -439,25 +401,24 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 {
 	const uint32_t threads = frag_tasks_threads(s->threads);
 	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
-	struct pool pool = { .sweep = s };
+	struct job *jobs = calloc((size_t)s->trace_count + 1, sizeof(*jobs));
 	const struct frag_tasks tasks = {
 		.count = s->trace_count,
 		.threads = threads,
 		.task = policy_matrix_work,
 		.progress = s->progress,
 		.progress_ctx = s->ctx,
-		.ctx = &pool,
+		.ctx = jobs,
 	};
 	int rc;
 
 	FRAG_ASSERT(!set->count);
-	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
-	if (!pool.jobs || policy_matrix_prepare(s, set, pool.jobs, used ? threads / used : 1))
+	if (!jobs || policy_matrix_prepare(s, set, jobs, used ? threads / used : 1))
 		rc = frag_fail_nomem(err);
 	else
 		rc = frag_tasks_run(&tasks, err);
-	for (uint32_t i = 0; i < s->trace_count && pool.jobs; i++)
-		policy_matrix_report_warnings(s, &pool.jobs[i]);
-	free(pool.jobs);
+	for (uint32_t i = 0; i < s->trace_count && jobs; i++)
+		policy_matrix_report_warnings(s, &jobs[i]);
+	free(jobs);
 	return rc;
 }
