@@ -1,14 +1,18 @@
 /* compare.c - compares runs with other runs: the groups, and the result of each policy. */
 #include "compare/compare.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "base/output_path.h"
-#include "compare/run_pairs.h"
+#include "compare/runs.h"
 #include "metrics/metric.h"
 
 /* How far the peak is above the lower bound, in percent of the lower bound. */
@@ -157,11 +161,270 @@ const char *frag_group_path(const struct frag_group *group)
 	return frag_input_name(group->runs ? group->runs->path : group->base->path);
 }
 
+/* The traces of a set, each found by any of its names, of which `device` is the kind. */
+enum trace_key { TRACE_BY_PATH, TRACE_BY_CONTENT, TRACE_BY_FILE_NAME, TRACE_KEYS };
+struct frag_trace_list {
+	struct frag_run_set *set;
+	struct frag_lookup names;
+};
+
+/* The runs of a trace likewise: as the policy is written, by its keys, or as any on its device. */
+enum run_key { RUN_BY_POLICY, RUN_BY_KEYS, RUN_BY_DEVICE, RUN_KEYS };
+struct run_list {
+	struct frag_runs *runs;
+	struct frag_lookup names;
+};
+
+/* A name by which a trace may be known; without text it has no such. */
+static struct frag_name trace_name(const struct frag_runs *runs, enum trace_key kind)
+{
+	return (struct frag_name){
+		.device = kind, .more = "", .text = kind == TRACE_BY_CONTENT ? runs->content
+		: kind == TRACE_BY_PATH ? runs->path : frag_file_name(runs->path),
+	};
+}
+
+/* False: out of memory. The names are released in either case. */
+static bool traces_list(struct frag_trace_list *list, struct frag_run_set *set)
+{
+	list->set = set;
+	if (!frag_lookup_init(&list->names, TRACE_KEYS * set->count))
+		return false;
+	for (uint32_t i = 0; i < TRACE_KEYS * set->count; i++) {
+		struct frag_name name = trace_name(&set->trace[i / TRACE_KEYS], i % TRACE_KEYS);
+
+		name.index = i / TRACE_KEYS;
+		if (name.text)
+			list->names.name[list->names.count++] = name;
+	}
+	frag_lookup_sort(&list->names);
+	return true;
+}
+
+/* The trace that is this one: by path, else content, else file name. NULL: none. */
+static struct frag_runs *find_trace(const struct frag_trace_list *list, const struct frag_runs *like)
+{
+	for (uint32_t kind = 0; kind < TRACE_KEYS; kind++) {
+		const struct frag_name name = trace_name(like, kind);
+		bool alone = true;
+		uint32_t i;
+
+		if (!name.text)
+			continue;
+		i = frag_lookup_find(&list->names, &name,
+				     kind == TRACE_BY_FILE_NAME ? &alone : NULL);
+		if (i != UINT32_MAX && alone)
+			return &list->set->trace[i];
+	}
+	return NULL;
+}
+
+/* The name of a run: its policy text, its keys, or its device alone. */
+static struct frag_name run_name(const struct frag_run *run, enum run_key kind)
+{
+	return (struct frag_name){
+		.device = run->result.device * RUN_KEYS + kind,
+		.text = kind == RUN_BY_POLICY ? run->policy : kind == RUN_BY_KEYS ? run->name : "",
+		.more = kind == RUN_BY_KEYS ? run->params : "",
+	};
+}
+
+static bool runs_list(struct run_list *list, struct frag_runs *runs)
+{
+	struct frag_lookup *l = &list->names;
+
+	list->runs = runs;
+	if (!frag_lookup_init(l, RUN_KEYS * runs->count))
+		return false;
+	for (; l->count < RUN_KEYS * runs->count; l->count++) {
+		l->name[l->count] = run_name(&runs->run[l->count / RUN_KEYS], l->count % RUN_KEYS);
+		l->name[l->count].index = l->count / RUN_KEYS;
+	}
+	frag_lookup_sort(l);
+	return true;
+}
+
+/* The first run on the device of this one. */
+static struct frag_run *first_run(const struct run_list *list, const struct frag_run *like)
+{
+	const struct frag_name name = run_name(like, RUN_BY_DEVICE);
+	const uint32_t i = frag_lookup_find(&list->names, &name, NULL);
+
+	return i == UINT32_MAX ? NULL : &list->runs->run[i];
+}
+
+/*
+ * Finds the counterpart by the policy text, else by its keys. Of several alike runs, the first
+ * belongs to the first one of the other side, the second to the second; the last belongs to all
+ * that have no other counterpart.
+ */
+static struct frag_run *find_like(const struct run_list *list, const struct run_list *of,
+				  uint32_t i)
+{
+	for (uint32_t kind = RUN_BY_POLICY; kind <= RUN_BY_KEYS; kind++) {
+		struct frag_name name = run_name(&of->runs->run[i], kind);
+		uint32_t k;
+
+		name.index = i;
+		k = frag_lookup_ranked(&list->names, &name, frag_lookup_rank(&of->names, &name));
+		if (k != UINT32_MAX)
+			return &list->runs->run[k];
+	}
+	return NULL;
+}
+
+/* The run that belongs to run `i` of `of`: on the same device, by the policy as
+ * written, else by its keys, else by its place where nothing else fits. NULL: none. */
+static struct frag_run *find_run(const struct run_list *list, const struct run_list *of,
+				 uint32_t i)
+{
+	const struct frag_runs *runs = list->runs;
+	struct frag_run *like = find_like(list, of, i);
+
+	FRAG_ASSERT(i < of->runs->count);
+	if (like)
+		return like;
+	/* other policies on both sides: pairs the first with the first, and so on */
+	if (runs->count != of->runs->count
+	    || runs->run[i].result.device != of->runs->run[i].result.device
+	    || find_like(of, list, i))
+		return NULL;
+	return &runs->run[i];
+}
+
+static enum frag_verdict verdicts_join(enum frag_verdict a, enum frag_verdict b)
+{
+	if (a == b || b == FRAG_SAME)
+		return a;
+	if (a == FRAG_SAME || a == FRAG_CHANGED)
+		return b;
+	return b == FRAG_CHANGED ? a : FRAG_MIXED;
+}
+
+/* Metrics that decide give better or worse; other metrics that differ give changed. */
+static enum frag_verdict verdict_of_runs(const struct frag_result *base,
+					      const struct frag_result *run)
+{
+	enum frag_verdict verdict = base->status == run->status ? FRAG_SAME : FRAG_CHANGED;
+
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		struct frag_change c = frag_figure_change(&frag_figures[i], base, run);
+
+		if (c.verdict != FRAG_SAME)
+			verdict = verdicts_join(verdict, frag_figures[i].decides ? c.verdict
+										  : FRAG_CHANGED);
+	}
+	return verdict;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Is the difference of a larger than that of b? Reserved counts first. */
+static bool farther(const struct frag_divergence_point *a, const struct frag_divergence_point *b)
+{
+	uint64_t x = distance(a->reserved, a->base_reserved);
+	uint64_t y = distance(b->reserved, b->base_reserved);
+
+	if (x != y)
+		return x > y;
+	return distance(a->allocated, a->base_allocated)
+	       > distance(b->allocated, b->base_allocated);
+}
+
+static void note_place(struct frag_pair *pair, const struct frag_divergence_point *place)
+{
+	const struct frag_divergence_point none = { .kind = FRAG_WHERE_NOWHERE };
+
+	if (!farther(place, &none))
+		return;
+	if (pair->first.kind == FRAG_WHERE_NOWHERE)
+		pair->first = *place;
+	if (pair->largest.kind == FRAG_WHERE_NOWHERE || farther(place, &pair->largest))
+		pair->largest = *place;
+}
+
+/* Marks that both have: the same names in the same order. */
+static void compare_marks(struct frag_pair *pair)
+{
+	const struct frag_result *a = &pair->base->result, *b = &pair->run->result;
+
+	for (uint32_t i = 0; i < a->mark_count && i < b->mark_count; i++) {
+		struct frag_divergence_point place = {
+			.kind = FRAG_WHERE_MARK,
+			.step = b->marks[i].step, .last = b->marks[i].step,
+			.base_reserved = a->marks[i].metrics.reserved,
+			.base_allocated = a->marks[i].metrics.allocated,
+			.reserved = b->marks[i].metrics.reserved,
+			.allocated = b->marks[i].metrics.allocated,
+		};
+
+		if (strcmp(a->marks[i].name, b->marks[i].name) != 0)
+			return;
+		frag_where_json_name(place.mark, sizeof(place.mark), b->marks[i].name);
+		note_place(pair, &place);
+	}
+}
+
+static const struct frag_mark *mark_before(const struct frag_result *r, uint64_t step)
+{
+	const struct frag_mark *before = NULL;
+
+	for (uint32_t i = 0; i < r->mark_count && r->marks[i].step <= step; i++)
+		before = &r->marks[i];
+	return before;
+}
+
+/*
+ * Widths are powers of two, so intervals of both can be merged to the same boundaries. Timelines
+ * from a file that do not match are compared up to the first mismatch.
+ */
+static void compare_timelines(struct frag_pair *pair)
+{
+	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
+
+	frag_timeline_widen(&a, b.width);
+	frag_timeline_widen(&b, a.width);
+	for (uint32_t i = 0; i < a.count && i < b.count; i++) {
+		const struct frag_mark *mark = mark_before(&pair->run->result, b.stretch[i].from);
+		struct frag_divergence_point place = {
+			.kind = FRAG_WHERE_STRETCH, .step = b.stretch[i].from,
+			.last = i + 1 < b.count ? b.stretch[i + 1].from - 1
+						: b.stretch[i].from + b.in_last - 1,
+			.base_reserved = a.stretch[i].reserved,
+			.base_allocated = a.stretch[i].allocated,
+			.reserved = b.stretch[i].reserved,
+			.allocated = b.stretch[i].allocated,
+		};
+
+		if (a.stretch[i].from != b.stretch[i].from)
+			return;
+		if (mark)
+			frag_where_json_name(place.mark, sizeof(place.mark), mark->name);
+		note_place(pair, &place);
+	}
+}
+
+/* Verdict and places of a pair whose two runs are there. */
+static void pair_compare(struct frag_pair *pair, bool same_trace)
+{
+	FRAG_ASSERT(pair->run && pair->base);
+	pair->verdict = verdict_of_runs(&pair->base->result, &pair->run->result);
+	if (!same_trace)
+		return;
+	compare_marks(pair);
+	if (pair->base->timeline.count && pair->run->timeline.count
+	    && pair->first.kind == FRAG_WHERE_NOWHERE)
+		compare_timelines(pair);
+}
+
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err)
 {
 	c->group = calloc((size_t)traces + c->base.count + 1, sizeof(*c->group));
 	c->base_list = calloc(1, sizeof(*c->base_list));
-	if (!c->group || !c->base_list || !frag_traces_list(c->base_list, &c->base))
+	if (!c->group || !c->base_list || !traces_list(c->base_list, &c->base))
 		return frag_fail_nomem(err);
 	c->count = traces;
 	return 0;
@@ -179,7 +442,7 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 {
 	const bool same_trace = c->policies || strcmp(g->runs->content, g->base->content) == 0;
 
-	frag_pair_compare(pair, same_trace);
+	pair_compare(pair, same_trace);
 	if (c->policies && pair->run->diverged.kind != FRAG_WHERE_NOWHERE)
 		pair->first = pair->run->diverged;
 	return c->policies || frag_describe_runs(&pair->conditions, pair->base, pair->run);
@@ -187,19 +450,19 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 
 /* What run i is compared with: the first on its device, or its counterpart. */
 static struct frag_run *find_base(const struct frag_comparison *c, const struct frag_group *g,
-				  const struct frag_run_list *now, const struct frag_run_list *base,
+				  const struct run_list *now, const struct run_list *base,
 				  uint32_t i)
 {
 	struct frag_run *first;
 
 	if (!c->policies)
-		return g->base ? frag_find_run(base, now, i) : NULL;
-	first = frag_first_run(now, &g->runs->run[i]);
+		return g->base ? find_run(base, now, i) : NULL;
+	first = first_run(now, &g->runs->run[i]);
 	return first == &g->runs->run[i] ? NULL : first;
 }
 
 static bool make_pairs(struct frag_comparison *c, struct frag_group *g,
-		       const struct frag_run_list *now, const struct frag_run_list *base)
+		       const struct run_list *now, const struct run_list *base)
 {
 	for (; g->count < g->runs->count; g->count++) {
 		struct frag_pair *pair = &g->pair[g->count];
@@ -220,23 +483,23 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 			  struct frag_error *err)
 {
 	struct frag_group *g = &c->group[index];
-	struct frag_run_list now = { .runs = NULL }, base = { .runs = NULL };
+	struct run_list now = { .runs = NULL }, base = { .runs = NULL };
 	bool good;
 
 	FRAG_ASSERT(index < c->count && !g->pair);
 	g->runs = runs;
 	g->many_devices = on_many_devices(runs);
-	g->base = c->policies ? NULL : frag_find_trace(c->base_list, runs);
+	g->base = c->policies ? NULL : find_trace(c->base_list, runs);
 	/* the contents of a partly read trace are not comparable */
 	g->changed = g->base && g->base->complete && runs->complete
 		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
 	good = g->pair && (!g->base || frag_describe_traces(&g->conditions, g->base, runs))
-	       && frag_runs_list(&now, runs) && (!g->base || frag_runs_list(&base, g->base))
+	       && runs_list(&now, runs) && (!g->base || runs_list(&base, g->base))
 	       && make_pairs(c, g, &now, &base);
-	frag_runs_unlist(&now);
-	frag_runs_unlist(&base);
+	frag_lookup_fini(&now.names);
+	frag_lookup_fini(&base.names);
 	if (!good)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < runs->count; i++)
@@ -334,7 +597,7 @@ void frag_comparison_fini(struct frag_comparison *c)
 	free(c->group);
 	free(c->conditions);
 	if (c->base_list)
-		frag_traces_unlist(c->base_list);
+		frag_lookup_fini(&c->base_list->names);
 	free(c->base_list);
 	frag_run_set_fini(&c->now);
 	frag_run_set_fini(&c->base);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "compare/run_pairs.h"
+#include "compare/runs.h"
 
 #define NAMES 300
 
