@@ -124,7 +124,7 @@ static bool enough(void *ctx)
 	return frag_seconds() >= p->until || frag_interrupted(NULL);
 }
 
-/* Reads the offsets and alignments of a CSV. Standard input cannot be read a second time. */
+/* Reads offsets, alignments, hints and gaps of a CSV. Standard input cannot be read a second time. */
 static int constrain(struct planning *p, struct frag_error *err)
 {
 	const struct frag_trace_info *info = p->q.traces[0];
@@ -155,8 +155,7 @@ static int plan_place(struct planning *p, struct frag_error *err)
 	int rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
 								  &p->marks, err);
 
-	if (!rc && !p->check_path)
-		rc = constrain(p, err);
+	rc = rc ? rc : constrain(p, err);
 	if (rc)
 		return rc;
 	if (!p->check_path) {

@@ -53,7 +53,6 @@ struct search {
 	bool *solved_section;
 	uint32_t item_leaves;
 	uint32_t *reach; /* tree over items: the last end of those that wait; 0: none */
-	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	uint32_t *crossing;             /* by section: waiting items that go on to the next one */
 	uint64_t *waiting;              /* by section: bytes of waiting items */
 	uint32_t leaves;                /* of the tree over sections */
@@ -69,24 +68,28 @@ struct search {
 	uint32_t *solved_items;
 	uint32_t solved_count;
 	uint32_t *met;                  /* scratch, by item */
+	void *memory;                   /* of all arrays except the list and the stacks */
 	uint64_t polled;                /* looks when `stop` was called last */
 	bool nomem;
 };
 
-#define FOR_NODES(w, item, node, body)                                                         \
-	for (uint32_t low_ = (w)->s->from[item] + (w)->leaves,                                  \
-		      high_ = (w)->s->to[item] + (w)->leaves;                                    \
-	     low_ < high_; low_ /= 2, high_ /= 2) {                                             \
-		uint32_t node;                                                                  \
-		if (low_ & 1) {                                                                 \
-			node = low_++;                                                          \
-			body;                                                                   \
-		}                                                                               \
-		if (high_ & 1) {                                                                \
-			node = --high_;                                                         \
-			body;                                                                   \
-		}                                                                               \
-	}
+/* The nodes of the tree over sections that make up the runs of an item. */
+#define FOR_NODES(w, item, node, body)                                                          \
+	for (const struct frag_run *run_ = &(w)->s->runs[(w)->s->run_at[item]],                 \
+				   *last_ = &(w)->s->runs[(w)->s->run_at[(item) + 1]];          \
+	     run_ < last_; run_++)                                                              \
+		for (uint32_t low_ = run_->from + (w)->leaves, high_ = run_->to + (w)->leaves;  \
+		     low_ < high_; low_ /= 2, high_ /= 2) {                                     \
+			uint32_t node;                                                          \
+			if (low_ & 1) {                                                         \
+				node = low_++;                                                  \
+				body;                                                           \
+			}                                                                       \
+			if (high_ & 1) {                                                        \
+				node = --high_;                                                 \
+				body;                                                           \
+			}                                                                       \
+		}
 
 static void set_bit(uint64_t *bits, uint32_t at)
 {
@@ -143,6 +146,14 @@ static void look_at_section(struct search *w, uint32_t section)
 	w->spare[w->leaves + section] = w->solved_section[section] || !bytes
 						? NEVER : w->c->capacity - bytes;
 	set_bit(w->changed, w->leaves + section);
+}
+
+/* Changes the waiting bytes of the sections in which an item is in use. */
+static void canonical_add_waiting(struct search *w, uint32_t item, uint64_t bytes)
+{
+	for (uint32_t r = w->s->run_at[item]; r < w->s->run_at[item + 1]; r++)
+		for (uint32_t t = w->s->runs[r].from; t < w->s->runs[r].to; t++)
+			w->waiting[t] += bytes;
 }
 
 static void look_at_list(struct search *w, uint32_t node)
@@ -307,7 +318,7 @@ static bool raise_minimum(struct search *w, struct piece *p, uint32_t item, uint
  */
 static bool bar_item(struct search *w, struct piece *p, uint32_t item)
 {
-	const uint32_t bounds[3] = { 0, w->first_from[w->s->to[item]], w->s->from[item] };
+	const uint32_t bounds[3] = { 0, w->s->first_from[w->s->to[item]], w->s->from[item] };
 	const uint32_t count = collect(w, 1, 0, w->item_leaves, bounds, 0);
 	uint64_t end = NEVER;
 
@@ -333,8 +344,8 @@ static void set_waiting(struct search *w, struct piece *p, uint32_t item, bool w
 	const uint32_t from = w->s->from[item], to = w->s->to[item];
 
 	set_reach(w, item, wait ? to : 0);
+	canonical_add_waiting(w, item, wait ? w->s->size[item] : -w->s->size[item]);
 	for (uint32_t t = from; t < to; t++) {
-		w->waiting[t] += wait ? w->s->size[item] : -w->s->size[item];
 		w->crossing[t] += t + 1 == to ? 0 : wait ? 1U : -1U;
 		look_at_section(w, t);
 	}
@@ -359,12 +370,16 @@ static bool place_item(struct search *w, struct piece *p, struct node *n)
 {
 	const uint32_t item = n->item;
 	const uint64_t at = w->low[item], top = at + w->s->size[item];
-	const uint32_t bounds[3] = { 0, w->first_from[w->s->to[item]], w->s->from[item] };
-	uint32_t count;
+	const uint32_t bounds[3] = { 0, w->s->first_from[w->s->to[item]], w->s->from[item] };
+	uint32_t count, kept = 0;
 
 	w->c->offset[item] = at;
 	set_waiting(w, p, item, false);
 	count = collect(w, 1, 0, w->item_leaves, bounds, 0);
+	for (uint32_t i = 0; w->s->gapped && i < count; i++)
+		if (frag_space_meet(w->s, item, w->met[i]))
+			w->met[kept++] = w->met[i];
+	count = w->s->gapped ? kept : count;
 	n->free = !count;
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t other = w->met[i];
@@ -405,7 +420,7 @@ static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *
 static enum frag_canonical_result solve_part(struct search *w, struct piece *p, uint32_t from,
 					     uint32_t to)
 {
-	const uint32_t bounds[3] = { w->first_from[from], w->first_from[to], 0 };
+	const uint32_t bounds[3] = { w->s->first_from[from], w->s->first_from[to], 0 };
 	const uint32_t count = collect(w, 1, 0, w->item_leaves, bounds, 0);
 	enum frag_canonical_result result;
 	uint32_t *items = malloc((count + 1) * sizeof(*items));
@@ -455,9 +470,9 @@ static enum frag_canonical_result split_piece(struct search *w, struct piece *p,
 		return result;
 	for (uint32_t begin = from; begin < to; begin = end) {
 		end = next_cut(w, p, item, begin);
-		if (w->first_from[end] - w->first_from[begin] <= widest)
+		if (w->s->first_from[end] - w->s->first_from[begin] <= widest)
 			continue;
-		widest = w->first_from[end] - w->first_from[begin];
+		widest = w->s->first_from[end] - w->s->first_from[begin];
 		kept = begin;
 		kept_to = end;
 	}
@@ -693,7 +708,9 @@ static bool list_nodes(struct search *w)
 
 static bool is_throughout(const struct search *w, uint32_t item)
 {
-	return w->s->from[item] == 0 && w->s->to[item] == w->s->times && !w->s->constrained;
+	const struct frag_run *run = &w->s->runs[w->s->run_at[item]];
+
+	return run->from == 0 && run->to == w->s->times && !w->s->constrained;
 }
 
 /*
@@ -705,8 +722,6 @@ static void begin_search(struct search *w)
 	const struct frag_space *s = w->s;
 	uint64_t base = 0;
 
-	for (uint32_t t = 0; t <= s->times; t++)
-		w->first_from[t] = s->count;
 	for (uint32_t i = 0; i < s->count; i++)
 		if (is_throughout(w, i)) {
 			w->c->offset[i] = base;
@@ -718,15 +733,10 @@ static void begin_search(struct search *w)
 		if (is_throughout(w, i))
 			continue;
 		w->reach[w->item_leaves + i] = s->to[i];
-		w->first_from[s->from[i]] = i;
-		for (uint32_t t = s->from[i]; t < s->to[i]; t++) {
-			w->waiting[t] += s->size[i];
-			w->crossing[t] += t + 1 < s->to[i];
-		}
+		canonical_add_waiting(w, i, s->size[i]);
+		for (uint32_t t = s->from[i]; t + 1 < s->to[i]; t++)
+			w->crossing[t]++;
 	}
-	for (uint32_t t = s->times; t-- > 0;)
-		if (w->first_from[t] > w->first_from[t + 1])
-			w->first_from[t] = w->first_from[t + 1];
 	for (uint32_t n = w->item_leaves - 1; n; n--)
 		w->reach[n] = w->reach[2 * n] > w->reach[2 * n + 1] ? w->reach[2 * n]
 								    : w->reach[2 * n + 1];
@@ -740,60 +750,41 @@ static void begin_search(struct search *w)
 	update_sections(w);
 }
 
-static bool search_init(struct search *w)
+static void canonical_lay_out(struct search *w, struct frag_arena *a)
 {
 	const size_t items = (size_t)w->s->count + 1, times = (size_t)w->s->times + 1;
-	size_t nodes;
+	const size_t nodes = 2 * (size_t)w->leaves + 2;
+
+	w->low = frag_arena_take(a, items, sizeof(*w->low));
+	w->barred = frag_arena_take(a, items, sizeof(*w->barred));
+	w->rank = frag_arena_take(a, items, sizeof(*w->rank));
+	w->solved = frag_arena_take(a, items, sizeof(*w->solved));
+	w->solved_section = frag_arena_take(a, times, sizeof(*w->solved_section));
+	w->reach = frag_arena_take(a, 2 * (size_t)w->item_leaves, sizeof(*w->reach));
+	w->crossing = frag_arena_take(a, times, sizeof(*w->crossing));
+	w->waiting = frag_arena_take(a, times, sizeof(*w->waiting));
+	w->list_at = frag_arena_take(a, nodes, sizeof(*w->list_at));
+	w->lowest = frag_arena_take(a, nodes, sizeof(*w->lowest));
+	w->spare = frag_arena_take(a, nodes, sizeof(*w->spare));
+	w->lack = frag_arena_take(a, nodes, sizeof(*w->lack));
+	w->stale = frag_arena_take(a, nodes / 64 + 2, sizeof(*w->stale));
+	w->changed = frag_arena_take(a, nodes / 64 + 2, sizeof(*w->changed));
+	w->solved_items = frag_arena_take(a, items, sizeof(*w->solved_items));
+	w->met = frag_arena_take(a, items, sizeof(*w->met));
+}
+
+static bool search_init(struct search *w)
+{
+	struct frag_arena measure = { .used = 0 }, arena = measure;
 
 	for (w->leaves = 1; w->leaves < w->s->times; w->leaves *= 2)
 		;
 	for (w->item_leaves = 1; w->item_leaves < w->s->count; w->item_leaves *= 2)
 		;
-	nodes = 2 * (size_t)w->leaves + 2;
-	w->low = malloc(items * sizeof(*w->low));
-	w->barred = malloc(items * sizeof(*w->barred));
-	w->rank = calloc(items, sizeof(*w->rank));
-	w->solved = calloc(items, sizeof(*w->solved));
-	w->solved_section = calloc(times, sizeof(*w->solved_section));
-	w->reach = calloc(2 * (size_t)w->item_leaves, sizeof(*w->reach));
-	w->first_from = malloc(times * sizeof(*w->first_from));
-	w->crossing = calloc(times, sizeof(*w->crossing));
-	w->waiting = calloc(times, sizeof(*w->waiting));
-	w->list_at = calloc(nodes, sizeof(*w->list_at));
-	w->lowest = malloc(nodes * sizeof(*w->lowest));
-	w->spare = malloc(nodes * sizeof(*w->spare));
-	w->lack = malloc(nodes * sizeof(*w->lack));
-	w->stale = calloc(nodes / 64 + 2, sizeof(*w->stale));
-	w->changed = calloc(nodes / 64 + 2, sizeof(*w->changed));
-	w->solved_items = malloc(items * sizeof(*w->solved_items));
-	w->met = malloc(items * sizeof(*w->met));
-	return w->low && w->barred && w->rank && w->solved && w->solved_section && w->reach
-	       && w->first_from && w->crossing && w->waiting && w->list_at && w->lowest && w->spare
-	       && w->lack && w->stale && w->changed && w->solved_items && w->met && list_nodes(w);
-}
-
-static void search_fini(struct search *w)
-{
-	free(w->low);
-	free(w->barred);
-	free(w->rank);
-	free(w->solved);
-	free(w->solved_section);
-	free(w->reach);
-	free(w->first_from);
-	free(w->crossing);
-	free(w->waiting);
-	free(w->list_at);
-	free(w->list);
-	free(w->lowest);
-	free(w->spare);
-	free(w->lack);
-	free(w->stale);
-	free(w->changed);
-	free(w->rises);
-	free(w->bars);
-	free(w->solved_items);
-	free(w->met);
+	canonical_lay_out(w, &measure);
+	w->memory = arena.base = calloc(measure.used, 1);
+	canonical_lay_out(w, &arena);
+	return w->memory && list_nodes(w);
 }
 
 int frag_canonical_search(struct frag_canonical *c, struct frag_error *err)
@@ -815,6 +806,9 @@ int frag_canonical_search(struct frag_canonical *c, struct frag_error *err)
 	} else {
 		w.nomem = true;
 	}
-	search_fini(&w);
+	free(w.memory);
+	free(w.list);
+	free(w.rises);
+	free(w.bars);
 	return w.nomem ? frag_fail_nomem(err) : 0;
 }

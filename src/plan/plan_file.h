@@ -5,6 +5,7 @@
 #ifndef PLAN_PLAN_FILE_H
 #define PLAN_PLAN_FILE_H
 
+#include "input/value_tree.h"
 #include "plan/plan.h"
 
 /* A buffer as the file has it. */
@@ -15,17 +16,20 @@ struct frag_plan_row {
 	uint32_t device;
 	bool carried;
 	bool placed;                    /* it has an offset */
-	uint64_t align;                 /* of a CSV; 0: none */
+	uint64_t align, hint;           /* of a CSV; align 0: none */
+	bool hinted;
 };
 
 struct frag_plan_file {
 	const char *path;               /* for messages; NULL: they are to have none */
 	char *text;                     /* all bytes, and some zeros; its own */
-	char *scratch;                  /* strings with escapes */
+	struct frag_values values;      /* of a JSON: strings with escapes */
 	struct frag_plan_row *rows;     /* in the order of the file */
 	uint32_t count, capacity;
 	uint64_t content, height;       /* of a JSON */
-	bool csv;
+	struct frag_plan_gap *gaps;     /* of a CSV, by row, in its own times */
+	uint32_t gap_count, gap_capacity;
+	bool csv, inclusive;            /* inclusive: `end` names the last time of a buffer */
 };
 
 /*
@@ -39,9 +43,10 @@ int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_
 void frag_plan_file_fini(struct frag_plan_file *f);
 
 /*
- * Takes offsets and alignments of a CSV with the buffers themselves: an offset is fixed then. A
- * file that names neither changes nothing. -FRAG_ETRACE for an id that occurs twice, an offset
- * that is not aligned, and two fixed buffers that overlap; -FRAG_ENOMEM
+ * Takes offsets, alignments, hints and gaps of a CSV with the buffers themselves: an offset is
+ * fixed then. A file that names none changes nothing. -FRAG_ETRACE for an id that occurs twice,
+ * an offset that is not aligned, gaps of a whole lifetime, and two fixed buffers that overlap;
+ * -FRAG_ENOMEM
  */
 int frag_plan_constrain(struct frag_plan *plan, const struct frag_plan_file *f,
 			struct frag_error *err);

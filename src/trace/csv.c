@@ -529,7 +529,7 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 			  m->buffered->path, m->aligned);
 	if (m->gapped)
 		frag_note(log,
-			  "%s: the gaps of %" PRIu64 " buffers ignored: all bytes stay in use",
+			  "%s: only fragsim plan uses the gaps of %" PRIu64 " buffers",
 			  m->buffered->path, m->gapped);
 	if (m->placed)
 		frag_note(log, "%s: only fragsim plan uses the column \"offset\"",

@@ -308,7 +308,7 @@ def check_followed() -> None:
     TAP.ok(done.returncode == 3, 'a segment that is refused: out of memory', done.stdout)
     for name, text, status, words in (
             ('none.json', None, 2, 'none.json'), ('empty.json', '', 4, 'empty'),
-            ('bad.json', '{"format":"fragsim-plan","version":1,"buffers":[{"id":1}]}', 4, 'column 49')):
+            ('bad.json', '{"format":"fragsim-plan","version":1,"buffers":[{"id":1}]}', 4, 'buffers[0]: "step"')):
         if text is not None:
             Path(name).write_text(text)
         done = fragsim('run', '-p', f'plan:file={name}', 'four.ndjson')
@@ -512,7 +512,7 @@ def check_tampered() -> None:
     refused('another end', changed(1, end=99), 'buffer 1', 'ends at another step')
     refused('another device', changed(1, device=1), 'buffer 1', 'another device')
     refused('no offset', good | {'buffers': [{k: v for k, v in good['buffers'][0].items()
-                                              if k != 'offset'}]}, ':1:', 'offset')
+                                              if k != 'offset'}]}, 'buffers[0]', 'offset')
     refused('no plan', {'format': 'fragsim-result'}, 'fragsim-plan')
     refused('a later version', good | {'version': 2}, 'not supported')
     refused('a negative offset', changed(0, offset=-512), 'integer')
@@ -668,6 +668,76 @@ def check_log() -> None:
     TAP.result('log-uniform sizes and lifetimes: within 3 % of the bound', faults)
 
 
+def in_use(row: dict, time: int) -> bool:
+    return row['lower'] <= time < row['upper'] and not any(a <= time < b for a, b in row['gaps'])
+
+
+def clash(a: dict, b: dict, at: int, other: int) -> bool:
+    return (at < other + b['size'] and other < at + a['size']
+            and any(in_use(a, t) and in_use(b, t) for t in range(12)))
+
+
+def check_gaps() -> None:
+    """Gaps and hints, time by time: the lowest of all placements; --check believes it, and no other."""
+    faults, gapped, lower = [], 0, 0
+    for seed in range(30 if SAN else 400):
+        rng, rows = random.Random(seed), []
+        inclusive = seed % 3 == 0
+        for i in range(rng.randint(2, 6)):
+            begin = rng.randrange(8)
+            row = {'id': f'b{i}', 'lower': begin, 'upper': begin + rng.randint(1, 6), 'size': rng.randint(1, 5),
+                   'hint': rng.choice(['', '', rng.randrange(12)]), 'gaps': []}
+            for _ in range(rng.choice([0, 1, 1, 2])):
+                a = rng.randrange(begin, row['upper'] + 1)
+                row['gaps'].append((a, a + rng.randint(1, 3)))
+            if not any(in_use(row, t) for t in range(12)):
+                row['gaps'] = []
+            gapped += bool(row['gaps'])
+            rows.append(row)
+        names = 'id,lower,end,size,gaps,hint\n' if inclusive else 'id,lower,upper,size,gaps,hint\n'
+        Path('gaps.csv').write_text(names + ''.join(
+            f'{x["id"]},{x["lower"]},{x["upper"] - inclusive},{x["size"]},'
+            f'{" ".join(f"{a}-{b - inclusive}" for a, b in x["gaps"])},{x["hint"]}\n' for x in rows))
+
+        def fits(height: int, placed: list[int]) -> bool:
+            if len(placed) == len(rows):
+                return True
+            row = rows[len(placed)]
+            return any(fits(height, [*placed, at]) for at in range(height - row['size'] + 1)
+                       if not any(clash(row, other, at, k) for other, k in zip(rows, placed, strict=False)))
+
+        wanted = next(h for h in range(1, 200) if fits(h, []))
+        bound = max(sum(x['size'] for x in rows if in_use(x, t)) for t in range(16))
+        said = answer('--alone', '--align', 1, 'gaps.csv', '-o', 'gaps.json')
+        plan = json.loads(Path('gaps.json').read_text())
+        got = {x['id']: x['offset'] for x in plan['buffers']}
+        lower += wanted < max(sum(x['size'] for x in rows if x['lower'] <= t < x['upper']) for t in range(16))
+        if (said['height'], said['bound'], said['verdict']) != (wanted, bound, 'optimal'):
+            faults.append(f'seed {seed}: {said["height"]} above {said["bound"]}; {wanted} above {bound}')
+        if any(clash(a, b, got[a['id']], got[b['id']]) for i, a in enumerate(rows) for b in rows[:i]):
+            faults.append(f'seed {seed}: two buffers overlap')
+        done = fragsim('plan', '-q', '--alone', '--align', 1, '--check', 'gaps.json', 'gaps.csv')
+        faults += [] if done.returncode == 0 else [f'seed {seed}: {done.stderr.decode()}']
+        plan['buffers'][0]['offset'] = got[rows[1]['id']] if plan['buffers'][0]['id'] != rows[1]['id'] else 0
+        moved = {x['id']: x['offset'] for x in plan['buffers']}
+        wrong = any(clash(a, b, moved[a['id']], moved[b['id']]) for i, a in enumerate(rows) for b in rows[:i])
+        Path('moved.json').write_text(json.dumps(plan))
+        done = fragsim('plan', '-q', '--alone', '--align', 1, '--check', 'moved.json', 'gaps.csv')
+        if done.returncode != (4 if wrong else 0):
+            faults.append(f'seed {seed}: a moved buffer, {wrong}: {done.returncode} {done.stderr.decode()}')
+    TAP.result('gaps and hints', faults, (gapped < 20 or lower < 5) and f'{gapped} gaps, {lower} lower')
+    Path('hints.csv').write_text('id,lower,upper,size,hint\na,0,4,1,7\nb,0,2,3,4\nc,2,4,3,4\nd,0,4,4,0\n')
+    said = answer('--alone', '--align', 1, 'hints.csv', '-o', 'hints.json')
+    got = {x['id']: x['offset'] for x in json.loads(Path('hints.json').read_text())['buffers']}
+    TAP.ok(got == {'a': 7, 'b': 4, 'c': 4, 'd': 0} and said['spaces'][0]['found_by'].startswith('hints'),
+           'hints that make a lowest placement are that placement', got)
+    for name, row, word in (('a whole lifetime', 'a,2,5,1,1-9', 'gaps'), ('no gap', 'a,2,5,1,3', '3-5'),
+                            ('a gap backwards', 'a,2,5,1,4-3', '3-5')):
+        Path('odd.csv').write_text(f'id,lower,upper,size,gaps\n{row}\n')
+        done = fragsim('plan', '-q', '--alone', 'odd.csv')
+        TAP.ok(done.returncode == 4 and word in done.stderr.decode(), f'gaps: {name} is refused', done.stderr)
+
+
 def peak_of(rows: list[tuple[int, int, int, int]]) -> int:
     now = most = 0
     for _, bytes_ in sorted(x for _, a, b, size in rows for x in ((a, size), (b, -size))):
@@ -728,7 +798,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
         for check in (check_small, check_proof, check_full, check_programs, check_followed, check_period, check_slots, check_tampered, check_csv, check_stretch,
-                      check_statuses, check_beside, check_given, check_many, check_log, check_recorded):
+                      check_statuses, check_beside, check_given, check_gaps, check_many, check_log, check_recorded):
             try:
                 check()
             except AssertionError as e:
