@@ -95,7 +95,7 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 	if (plan->align > 1)
 		frag_put_row(to, "sizes", "rounded up to %s", SIZE(plan->align));
 	if (plan->fixed || plan->aligned || plan->hinted || plan->gap_count)
-		frag_put_row(paper->columns, "given", f, "%" PRIu32 " fixed offset%s, %" PRIu32
+		frag_put_row(to, "given", "%" PRIu32 " fixed offset%s, %" PRIu32
 			     " alignment%s, %" PRIu32 " hint%s, %" PRIu32 " gap%s", plan->fixed,
 			     frag_s(plan->fixed), plan->aligned, frag_s(plan->aligned),
 			     plan->hinted, frag_s(plan->hinted), plan->gap_count,
