@@ -554,12 +554,21 @@ static bool shares_needs(const struct frag_report *r, const struct frag_result *
 	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
 }
 
+/* What the figures were held against; the driver's own pool is no policy of ours. */
+static void print_evidence(const struct frag_report *r, const struct frag_result *run,
+			   const struct frag_diagnosis *a)
+{
+	char evidence[FRAG_EVIDENCE_ROOM];
+
+	if (!run->last.opaque)
+		frag_put_row(&r->to, "evidence", "%s", frag_diagnosis_evidence(a, run, evidence));
+}
+
 /* The rows below the verdict on a run: what to do, then the reasons. */
 static void print_reasons(const struct frag_report *r, uint32_t i)
 {
 	const struct frag_result *run = r->runs[i].result;
 	const struct frag_diagnosis *a = answer_of(r, i);
-	char evidence[FRAG_EVIDENCE_ROOM];
 
 	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
 		print_remedy(r, run, a);
@@ -569,19 +578,21 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 		print_device(r, run, a);
 		if (a && !shares_needs(r, run, a))
 			print_needs(r, run, a);
+		print_evidence(r, run, a);
 		if (r->run_count == 1 && !r->verbose)
-			print_holders(r, run->ooms[0].holders, run->ooms[0].holder_count > 0);
+			print_holders(r, run->ooms[0].holders,
+				      a && a->remedy.found && run->ooms[0].holder_count
+					      ? 1 : run->ooms[0].holder_count);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_before(r, run);
 		print_lost(r, run);
-		if (a && a->has_peak) {
+		if (a && a->has_peak)
 			print_pins(r, &a->peak);
+		print_evidence(r, run, a);
+		if (a && a->has_peak)
 			print_holders(r, a->peak.holders, a->peak.holder_count);
-		}
 	}
 	print_cut_short(r, run);
-	if (!run->last.opaque)
-		frag_put_row(&r->to, "evidence", "%s", frag_diagnosis_evidence(a, run, evidence));
 	if (!run->total && run->status == FRAG_RUN_OK)
 		frag_put_row(&r->to, "next", "--device-bytes SIZE --context-bytes SIZE: does it fit"
 			     " that GPU?");

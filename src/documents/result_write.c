@@ -402,7 +402,6 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 	frag_json_u64(o, "live", b->live);
 	frag_json_bool(o, "as_requests", b->as_requests
 		       || !r->choice.ops->restore_segment);
-	frag_json_bool(o, "peak", frag_peak_is_before(r));
 }
 
 static void put_class(struct frag_node_ref o, uint32_t which)

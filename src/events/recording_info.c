@@ -11,7 +11,8 @@
 /* Those that record what a program requests of PyTorch's allocator. */
 #define SNAPSHOT "torch.cuda.memory"
 #define PROFILER "torch.profiler"
-static const char *const recorders[] = { "record_torch.py", SNAPSHOT, PROFILER };
+#define GENERATED "fragsim gen"  /* a scenario of ours, as PyTorch programs request */
+static const char *const recorders[] = { "record_torch.py", SNAPSHOT, PROFILER, GENERATED };
 
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace)
 {
@@ -111,8 +112,13 @@ static bool count_member(struct frag_node_ref object, const char *key, uint64_t 
 static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct frag_error *err)
 {
 	const char *recorder = text_member(meta, "recorder");
+	const char *source = text_member(meta, "source");
 	struct frag_node_ref end;
 
+	/* random requests are those of no program */
+	if (source && strncmp(source, GENERATED " ", strlen(GENERATED " ")) == 0
+	    && strncmp(source, GENERATED " random", strlen(GENERATED " random")) != 0)
+		recorder = GENERATED;
 	for (size_t i = 0; recorder && i < sizeof(recorders) / sizeof(recorders[0]); i++)
 		if (strcmp(recorder, recorders[i]) == 0)
 			t->recorder = recorders[i];
