@@ -98,7 +98,7 @@ static void line_fill(struct frag_line *line)
 static inline void window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
 			      uint64_t allocated, uint64_t requested, uint64_t non_releasable)
 {
-	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_PAGE_STEPS_MAX];
 
 	to->step = step;
 	to->at[FRAG_LINE_RESERVED] = reserved;
@@ -110,12 +110,12 @@ static inline void window_add(struct frag_window_line *ring, uint64_t step, uint
 /* Takes what the ring has, the oldest first. */
 static void window_take(struct frag_window_line *to, const struct frag_window_line *ring)
 {
-	const uint64_t first = ring->seen > FRAG_WINDOW_MAX ? ring->seen - FRAG_WINDOW_MAX : 0;
+	const uint64_t first = ring->seen > FRAG_PAGE_STEPS_MAX ? ring->seen - FRAG_PAGE_STEPS_MAX : 0;
 
 	to->count = 0;
 	to->taken = true;
 	for (uint64_t i = first; i < ring->seen; i++)
-		to->step[to->count++] = ring->step[i % FRAG_WINDOW_MAX];
+		to->step[to->count++] = ring->step[i % FRAG_PAGE_STEPS_MAX];
 }
 
 static void page_tags_fini(struct frag_page_tags *t)
@@ -574,7 +574,7 @@ static int do_event(struct frag_page *page, const struct frag_step *step)
 /* Takes what is around a moment, once there is as much behind as there is before it. */
 static void take_window(struct frag_page_device *d, struct frag_page_moment *m, bool last)
 {
-	const uint64_t due = m->window.seen + FRAG_WINDOW_MAX / 2;
+	const uint64_t due = m->window.seen + FRAG_PAGE_STEPS_MAX / 2;
 
 	if (m->window.taken)
 		return;

@@ -35,7 +35,7 @@ struct frag_line {
 };
 
 /* A ring of the last steps, or what was taken of it. */
-#define FRAG_WINDOW_MAX 512
+#define FRAG_PAGE_STEPS_MAX 512
 struct frag_line_step {
 	uint64_t step;
 	uint64_t at[FRAG_LINE_FIGURES];
@@ -44,7 +44,7 @@ struct frag_window_line {
 	uint64_t seen;          /* steps so far; of a ring */
 	uint32_t count;         /* of what was taken */
 	bool taken;
-	struct frag_line_step step[FRAG_WINDOW_MAX];
+	struct frag_line_step step[FRAG_PAGE_STEPS_MAX];
 };
 
 #define FRAG_PAGE_OOMS_MAX 8            /* moments in addition to the peak */
