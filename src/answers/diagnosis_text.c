@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "documents/pytorch_oom_message.h"
 #include "policy/configure_events.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 
 /* Markdown -------------------------------------------------------------------- */
 

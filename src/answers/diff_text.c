@@ -7,8 +7,8 @@
 
 #include "answers/report.h"
 #include "base/array_grow.h"
-#include "base/c_locale.h"
-#include "base/output_path.h"
+#include "base/format.h"
+#include "base/atomic_file.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600

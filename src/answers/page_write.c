@@ -12,7 +12,7 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "fragsim/version.h"
 #include "policy/configure_events.h"
 

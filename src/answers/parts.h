@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "answers/answers.h"
-#include "base/c_locale.h"
-#include "base/output_path.h"
+#include "base/format.h"
+#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "policy/configure_events.h"
 #include "search/fit_all.h"

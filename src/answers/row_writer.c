@@ -9,7 +9,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/names.h"
+#include "base/parse.h"
 #include "metrics/metric.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "documents/document_head.h"
 
 void frag_csv_text(FILE *f, const char *text)

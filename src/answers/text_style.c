@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "device/known_cards.h"
 #include "policy/evidence.h"
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/escape.h"
 #include "base/format.h"
 #include "fragsim/policy.h"
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/c_locale.h"
-#include "base/output_path.h"
+#include "base/format.h"
+#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "snapshot/snapshot.h"
 

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "base/output_path.h"
-#include "base/escape.h"
+#include "base/atomic_file.h"
 #include "events/recording_info.h"
 
 #define SHOWN_MAX 3             /* differences */

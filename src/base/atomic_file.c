@@ -1,16 +1,257 @@
-/* atomic_file.c - files that are whole or not there. */
+/*
+ * atomic_file.c - files that are whole or not there; bytes through gzip or zstd on their way into
+ * one; where the name of an output leads; whole files in memory.
+ *
+ * Links are followed by hand, and only those that the last part of the name is:
+ * a file may be created where a dangling one points, and the links of /proc to our
+ * own descriptors must not be taken for the files that are open under them.
+ */
 #include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "base/bug.h"
-#include "base/output_path.h"
+
+#define LINKS_MAX 40            /* as the kernel has it */
+
+/* The descriptor of ours that is meant by a name such as /proc/self/fd/3; -1: none does. */
+static int descriptor_of(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *folder, *real = NULL, *ours = NULL;
+	int fd = -1;
+
+	if (!slash || !slash[1] || strlen(slash) > sizeof("/99999999") - 1
+	    || slash[1 + strspn(slash + 1, "0123456789")])
+		return -1;
+	folder = strndup(name, (size_t)(slash - name));
+	if (folder)
+		real = realpath(folder, NULL);
+	if (real)
+		ours = realpath("/proc/self/fd", NULL);
+	if (ours && strcmp(real, ours) == 0)
+		fd = (int)strtol(slash + 1, NULL, 10);
+	free(folder);
+	free(real);
+	free(ours);
+	return fd;
+}
+
+/* *Replaces the name of a symbolic link by its target; EINVAL: not a link. */
+static int follow(char **name)
+{
+	const char *slash = strrchr(*name, '/');
+	size_t folder = slash ? (size_t)(slash - *name) + 1 : 0;
+	char target[PATH_MAX], *next;
+	ssize_t n = readlink(*name, target, sizeof(target));
+
+	if (n < 0)
+		return errno;
+	if (n > 0 && target[0] == '/')
+		folder = 0;
+	next = malloc(folder + (size_t)n + 1);
+	if (!next)
+		return ENOMEM;
+	memcpy(next, *name, folder);
+	memcpy(next + folder, target, (size_t)n);
+	next[folder + (size_t)n] = '\0';
+	free(*name);
+	*name = next;
+	return 0;
+}
+
+/* Past the links, but not past those of our descriptors. */
+static int resolve(struct frag_output_path *d)
+{
+	for (int links = 0; links <= LINKS_MAX; links++) {
+		int number;
+
+		d->fd = descriptor_of(d->name);
+		if (d->fd >= 0)
+			return 0;
+		number = follow(&d->name);
+		if (number)     /* no link any more, or nothing yet */
+			return number == EINVAL || number == ENOENT ? 0 : number;
+	}
+	return ELOOP;
+}
+
+/*
+ * Symbolic links are followed to the file that will be replaced, which may not exist yet; a
+ * file that no name leads to any more can only be written in place.
+ */
+int frag_destination_find(struct frag_output_path *d, const char *path)
+{
+	struct stat named;
+	int number;
+
+	*d = (struct frag_output_path){ .name = strdup(path), .fd = -1 };
+	if (!d->name)
+		return ENOMEM;
+	d->there = stat(path, &d->now) == 0;
+	if (!d->there && errno != ENOENT)
+		return errno;
+	number = resolve(d);
+	if (number || !d->there || d->fd >= 0)
+		return number;
+	/* /proc has links that lead elsewhere than they say: to what has no name any more */
+	if (stat(d->name, &named) != 0 || named.st_ino != d->now.st_ino) {
+		free(d->name);
+		d->name = strdup(path);
+		number = !d->name ? ENOMEM : S_ISREG(d->now.st_mode) ? ENOENT : 0;
+	}
+	return number;
+}
+
+const char *frag_input_name(const char *path)
+{
+	if (!*path)
+		return "\"\"";
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *frag_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+#define CHUNK ((size_t)128 << 10)
+#define GZIP_LEVEL 6
+#define ZSTD_LEVEL 9
+
+struct frag_packer {
+	enum frag_packing packing;
+	z_stream z;
+	bool have_z;
+	ZSTD_CCtx *zstd;
+	char chunk[CHUNK];
+};
+
+enum frag_packing frag_packing_of(const char *path, size_t *length)
+{
+	*length = strlen(path);
+	if (*length > 3 && strcmp(path + *length - 3, ".gz") == 0) {
+		*length -= 3;
+		return FRAG_GZIP;
+	}
+	if (*length > 4 && strcmp(path + *length - 4, ".zst") == 0) {
+		*length -= 4;
+		return FRAG_ZSTD;
+	}
+	return FRAG_PLAIN;
+}
+
+const char *frag_packing_library(enum frag_packing packing)
+{
+	return packing == FRAG_ZSTD ? ZSTD_versionString() : zlibVersion();
+}
+
+/*
+ * The same bytes always pack alike, and damage is seen: a gzip stream ends in a
+ * checksum anyway, a zstd frame only when asked.
+ */
+struct frag_packer *frag_packer_new(enum frag_packing packing)
+{
+	struct frag_packer *p = calloc(1, sizeof(*p));
+
+	FRAG_ASSERT(packing != FRAG_PLAIN);
+	if (!p)
+		return NULL;
+	p->packing = packing;
+	if (packing == FRAG_GZIP) {
+		/* no name and no time are in the header */
+		p->have_z = deflateInit2(&p->z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8,
+					 Z_DEFAULT_STRATEGY) == Z_OK;
+	} else {
+		p->zstd = ZSTD_createCCtx();
+		if (p->zstd) {
+			ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+			ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 1);
+		}
+	}
+	if (p->have_z || p->zstd)
+		return p;
+	frag_packer_del(p);
+	return NULL;
+}
+
+void frag_packer_del(struct frag_packer *p)
+{
+	if (!p)
+		return;
+	if (p->have_z)
+		deflateEnd(&p->z);
+	ZSTD_freeCCtx(p->zstd);
+	free(p);
+}
+
+/*
+ * zlib counts in 32 bits, so large inputs are passed in parts. A full output chunk may not be
+ * all, so deflate() is called again.
+ */
+static bool put_gzip(struct frag_packer *p, const void *bytes, size_t n, bool last,
+		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)
+{
+	const unsigned char *from = bytes;
+	int rc = Z_OK;
+
+	do {
+		size_t some = n < CHUNK ? n : CHUNK;
+
+		p->z.next_in = (unsigned char *)(uintptr_t)from;
+		p->z.avail_in = (uInt)some;
+		if (some)               /* of no bytes there is no address */
+			from += some;
+		n -= some;
+		do {
+			p->z.next_out = (unsigned char *)p->chunk;
+			p->z.avail_out = CHUNK;
+			rc = deflate(&p->z, last && n == 0 ? Z_FINISH : Z_NO_FLUSH);
+			if (rc == Z_STREAM_ERROR)
+				return false;
+			out(ctx, p->chunk, CHUNK - p->z.avail_out);
+		} while (p->z.avail_out == 0);
+	} while (n);
+	return true;
+}
+
+static bool put_zstd(struct frag_packer *p, const void *bytes, size_t n, bool last,
+		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)
+{
+	ZSTD_inBuffer from = { .src = bytes, .size = n };
+	size_t rest;
+
+	do {
+		ZSTD_outBuffer to = { .dst = p->chunk, .size = CHUNK };
+
+		rest = ZSTD_compressStream2(p->zstd, &to, &from,
+					    last ? ZSTD_e_end : ZSTD_e_continue);
+		if (ZSTD_isError(rest))
+			return false;
+		out(ctx, p->chunk, to.pos);
+	} while (last ? rest != 0 : from.pos < from.size);
+	return true;
+}
+
+bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
+		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)
+{
+	return p->packing == FRAG_GZIP ? put_gzip(p, bytes, n, last, out, ctx)
+				       : put_zstd(p, bytes, n, last, out, ctx);
+}
 
 static int atomic_file_fail(const struct frag_outfile *f, int number, struct frag_error *err)
 {
@@ -454,4 +695,70 @@ void frag_outfile_abandon(struct frag_outfile *f)
 	free(f->path);
 	free(f->buf);
 	*f = (struct frag_outfile){ .fd = -1 };
+}
+
+static int read_file_refuse(int number, struct frag_error *err)
+{
+	return number == ENOMEM ? frag_fail_nomem(err)
+				: frag_fail(err, FRAG_EUSAGE, "%s", strerror(number));
+}
+
+/* Up to `size` bytes: a file that shrinks under the reader is as long as what was read. */
+static int read_file_fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_error *err)
+{
+	ssize_t got = 1;
+
+	for (*length = 0; *length < size && got; *length += (uint64_t)got) {
+		do
+			got = read(fd, to + *length, size - *length);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return read_file_refuse(errno, err);
+	}
+	return 0;
+}
+
+static int take_in(int fd, uint64_t max, void **bytes, uint64_t *length, struct frag_error *err)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st))
+		return read_file_refuse(errno, err);
+	if (!S_ISREG(st.st_mode))
+		return frag_fail(err, FRAG_EUSAGE, "not a regular file");
+	if ((uint64_t)st.st_size > max)
+		return frag_fail(err, FRAG_EUSAGE, "%" PRIu64 " bytes; at most %" PRIu64
+				 " are read", (uint64_t)st.st_size, max);
+	*bytes = malloc((size_t)st.st_size + 1);
+	if (!*bytes)
+		return frag_fail_nomem(err);
+	rc = read_file_fill(fd, *bytes, (uint64_t)st.st_size, length, err);
+	if (rc) {
+		free(*bytes);
+		*bytes = NULL;
+	}
+	return rc;
+}
+
+int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t *length,
+		      struct frag_error *err)
+{
+	/* whatever the path names, opening it must not wait for a writer */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return read_file_refuse(errno, err);
+	rc = take_in(fd, max, bytes, length, err);
+	close(fd);
+	return rc;
+}
+
+int frag_require_regular_file(const char *path, struct frag_error *err)
+{
+	struct stat now;
+
+	if (stat(path, &now) != 0 || S_ISREG(now.st_mode))
+		return 0;
+	return frag_fail(err, FRAG_ETRACE, "%s: not a regular file: remove it", path);
 }

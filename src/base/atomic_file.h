@@ -15,10 +15,31 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/bug.h"
-#include "base/compress.h"
 #include "fragsim/error.h"
+
+/* Bytes through gzip or zstd, on their way into a file. */
+
+enum frag_packing { FRAG_PLAIN, FRAG_GZIP, FRAG_ZSTD };
+
+/* By the name's ending: .gz, .zst. *length: of the name without it. */
+enum frag_packing frag_packing_of(const char *path, size_t *length);
+
+/* The version of the library that packs so; not for FRAG_PLAIN. */
+const char *frag_packing_library(enum frag_packing packing);
+
+struct frag_packer;
+
+/* NULL where the host is out of memory. The same bytes give the same packed bytes. */
+struct frag_packer *frag_packer_new(enum frag_packing packing);
+void frag_packer_del(struct frag_packer *p);
+
+/* Compresses bytes and passes the output to out(); `last` ends the stream. False: out of
+ * memory. */
+bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
+		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx);
 
 #define FRAG_OUT_BUFFER ((size_t)256 << 10)
 
@@ -92,5 +113,41 @@ void frag_outfile_drop(const struct frag_outfile *f);
 
 /* Closes without a trace; fine on a zeroed or a committed file. */
 void frag_outfile_abandon(struct frag_outfile *f);
+
+/* Where the name of an output leads. */
+
+struct frag_output_path {
+	char *name;             /* behind all links; the caller's to free */
+	int   fd;               /* our own descriptor that the name stands for, as
+				 * /dev/stdout and /dev/fd/3 do; -1: for none */
+	bool  there;            /* there is something of that name, and this is it: */
+	struct stat now;
+};
+
+/*
+ * The number of the error, or 0. A link to nothing leads to the name where a file
+ * would be created.
+ */
+int frag_destination_find(struct frag_output_path *d, const char *path);
+
+/* Paths as messages show them. */
+/* "standard input" for "-", two quotes for no name at all; else the path itself. */
+const char *frag_input_name(const char *path);
+
+/* Returns the part after the last slash, inside the path. */
+const char *frag_file_name(const char *path);
+
+/*
+ * *bytes: the content of the regular file, `max` bytes at most; the caller's to free, and never
+ * NULL. -FRAG_EUSAGE, the message without the path; -FRAG_ENOMEM
+ */
+int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t *length,
+		      struct frag_error *err);
+
+/*
+ * A file of a folder that is fragsim's own: opening a pipe there would wait for ever. 0 also where
+ * there is none; -FRAG_ETRACE
+ */
+int frag_require_regular_file(const char *path, struct frag_error *err);
 
 #endif

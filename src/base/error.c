@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
+#include "base/format.h"
 
 int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
 {

@@ -9,7 +9,6 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/c_locale.h"
 
 #define EXACT_LIMIT 9007199254740992.0        /* 2^53: below, each integer is a double */
 

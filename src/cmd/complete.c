@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "base/format.h"
 #include "cmd/command.h"
 #include "device/known_cards.h"
 #include "fragsim/policy.h"

@@ -1,11 +1,11 @@
 /* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "cmd/transform_trace.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include "base/compress.h"
+#include "base/atomic_file.h"
 #include "cmd/loaded_trace.h"
 #include "answers/export.h"
 #include "cmd/interrupt.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "answers/answers.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "base/array_grow.h"

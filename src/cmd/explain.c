@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "answers/answers.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
 #include "documents/pytorch_oom_message.h"

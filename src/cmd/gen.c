@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "gen/gen.h"

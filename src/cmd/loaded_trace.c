@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "base/format.h"
 #include "cmd/interrupt.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"

@@ -15,10 +15,9 @@
 #endif
 
 #include "base/array_grow.h"
-#include "base/compress.h"
-#include "base/escape.h"
+#include "base/atomic_file.h"
 #include "base/json.h"
-#include "base/names.h"
+#include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"

@@ -7,8 +7,6 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/c_locale.h"
-#include "base/names.h"
 #include "cmd/command.h"
 #include "base/format.h"
 #include "base/parse.h"

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "base/names.h"
-#include "base/output_path.h"
+#include "base/parse.h"
+#include "base/atomic_file.h"
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
 

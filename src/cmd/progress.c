@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "base/c_locale.h"
 #include "cmd/interrupt.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */

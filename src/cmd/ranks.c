@@ -5,7 +5,6 @@
 
 #include "base/format.h"
 #include "base/array_grow.h"
-#include "base/escape.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"
 #include "answers/answers.h"

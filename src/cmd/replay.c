@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "cmd/interrupt.h"
 #include "cmd/run_options.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "base/output_path.h"
+#include "base/parse.h"
+#include "base/atomic_file.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/transform_trace.h"
 #include "search/shrink_search.h"

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/output_path.h"
-#include "base/c_locale.h"
+#include "base/atomic_file.h"
+#include "base/format.h"
 #include "cmd/transform_trace.h"
 #include "transform/slice_trace.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "base/format.h"
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
 #include "events/tape.h"

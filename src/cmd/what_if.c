@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "events/tape.h"
 #include "answers/answers.h"

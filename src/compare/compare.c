@@ -9,9 +9,8 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/escape.h"
 #include "base/format.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "compare/runs.h"
 #include "metrics/metric.h"
 

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/c_locale.h"
 #include "base/format.h"
-#include "base/names.h"
 #include "base/parse.h"
 #include "metrics/metric.h"
 

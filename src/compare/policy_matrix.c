@@ -8,7 +8,6 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/escape.h"
 #include "base/format.h"
 #include "base/parallel.h"
 #include "compare/runs.h"

@@ -9,7 +9,6 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
-#include "base/escape.h"
 
 /* A simulation repeats itself exactly, so memory may not grow by a byte; the
  * indices may move a little where that pays elsewhere. */

@@ -8,9 +8,8 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/escape.h"
 #include "base/format.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "metrics/metric.h"
 #include "policy/param.h"
 

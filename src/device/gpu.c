@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/array_grow.h"
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "device/cuda.h"
 
 uint64_t frag_gpu_now(void)

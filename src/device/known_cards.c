@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 
 #define SUGGESTED_MAX 6
 

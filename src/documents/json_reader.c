@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/names.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "base/parse.h"
 #include "input/input.h"
 #include "input/json_scan.h"

@@ -7,7 +7,7 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "base/read_file.h"
+#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "fragsim/version.h"
 #include "input/json_scan.h"

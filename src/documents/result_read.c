@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/c_locale.h"
 #include "base/format.h"
-#include "base/names.h"
-#include "base/output_path.h"
+#include "base/parse.h"
+#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "input/input.h"
 

@@ -11,8 +11,7 @@
 #include "base/format.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/output_path.h"
-#include "base/c_locale.h"
+#include "base/atomic_file.h"
 #include "input/input.h"
 
 #define LONG_TEXT ((uint64_t)16 << 10)  /* bytes */

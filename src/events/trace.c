@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/escape.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "events/recording_info.h"
 #include "events/resolve.h"

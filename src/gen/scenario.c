@@ -10,7 +10,6 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/names.h"
 #include "base/parse.h"
 
 #define GRANULARITY (UINT64_C(2) << 20)

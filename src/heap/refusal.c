@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "heap/heap_tables.h"
 
 /* The rule, after what has been written; all of that fits, as names of verbs are short. */

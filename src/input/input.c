@@ -11,7 +11,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "base/word64.h"
 #include "input/unpack.h"
 
@@ -121,10 +121,10 @@ static int input_widen(struct frag_input *in, struct frag_error *err)
 {
 	char *wider;
 
-	if (in->capacity >= FRAG_WINDOW_MAX)
+	if (in->capacity >= FRAG_INPUT_WINDOW_MAX)
 		return frag_fail(err, FRAG_ETRACE,
 				 "%s: byte %" PRIu64 ": an event or member longer than %zu MiB",
-				 in->path, in->before, FRAG_WINDOW_MAX >> 20);
+				 in->path, in->before, FRAG_INPUT_WINDOW_MAX >> 20);
 	wider = realloc(in->buf, in->capacity * 2 + FRAG_WINDOW_SLACK);
 	if (!wider)
 		return frag_fail_nomem(err);

@@ -15,7 +15,7 @@
 #include "fragsim/error.h"
 
 #define FRAG_WINDOW_FIRST ((size_t)256 << 10)
-#define FRAG_WINDOW_MAX ((size_t)64 << 20)      /* longest thing that must be seen whole */
+#define FRAG_INPUT_WINDOW_MAX ((size_t)64 << 20)      /* longest thing that must be seen whole */
 #define FRAG_WINDOW_SLACK 16
 
 struct frag_unpack_ahead;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/word64.h"

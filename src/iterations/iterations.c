@@ -7,8 +7,8 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "base/output_path.h"
-#include "base/escape.h"
+#include "base/atomic_file.h"
+#include "base/format.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 

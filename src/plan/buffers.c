@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/names.h"
+#include "base/parse.h"
 #include "events/recording_info.h"
 #include "plan/plan.h"
 

@@ -10,10 +10,9 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
+#include "base/format.h"
 #include "base/hash.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "base/parse.h"
 #include "events/id_map.h"
 #include "input/json_scan.h"

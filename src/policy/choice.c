@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/watch.h"

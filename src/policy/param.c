@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "policy/policies.h"
 #include "fragsim/policy.h"
-#include "base/read_file.h"
+#include "base/atomic_file.h"
 
 struct owned {
 	struct frag_file file;  /* what the policy sees; first, so that each is the other */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "plan/plan_file.h"
 #include "policy/heap_access.h"
 #include "policy/policies.h"

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
-#include "base/names.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "policy/policies.h"
 

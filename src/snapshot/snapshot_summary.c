@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "base/hash.h"
 
 static const struct frag_value *setting(const struct frag_snapshot *s, const char *name)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/array_grow.h"
-#include "base/read_file.h"
+#include "base/atomic_file.h"
 #include "documents/documents.h"
 
 char *frag_sweep_path(const char *folder, const char *name)

@@ -22,9 +22,8 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/c_locale.h"
 #include "base/format.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "base/parse.h"
 #include "input/json_scan.h"
 #include "trace/event_buffer.h"

@@ -16,7 +16,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "base/word64.h"
 #include "input/json_scan.h"
 

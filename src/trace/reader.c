@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/c_locale.h"
+#include "base/format.h"
 #include "base/parse.h"
 
 void frag_note(const struct frag_log *log, const char *format, ...)

@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/c_locale.h"
-#include "base/escape.h"
 #include "base/format.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "base/parse.h"
 
 __extension__ typedef __int128 whole;

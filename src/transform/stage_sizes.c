@@ -4,7 +4,7 @@
 
 #include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "transform/stage.h"
 
 #define PIECES_MAX 65536		   /* of a block, */

@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "transform/meta.h"
 #include "transform/stage.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "events/recording_info.h"
 
 #define NEVER_REFUSED UINT32_MAX

@@ -136,7 +136,7 @@ def calls(text: str):
 
 def sources() -> list[str]:
     fraction = re.compile(r'%[-+ #0]*[\d*]*(?:\.[\d*]*)?L?[aefgAEFG]')
-    return [f'{path.relative_to(ROOT)}:{line}: prints a fraction without base/c_locale.h'
+    return [f'{path.relative_to(ROOT)}:{line}: prints a fraction without base/format.h'
             for path in sorted((ROOT / 'src').glob('*/*.[ch]')) if path.stem != 'print'
             for line, call in calls(path.read_text()) if fraction.search(call)]
 
@@ -145,7 +145,7 @@ def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    TAP.result('what prints a fraction does so through base/c_locale.h', sources())
+    TAP.result('what prints a fraction does so through base/format.h', sources())
     with tempfile.TemporaryDirectory(prefix='fragsim-locale-') as name:
         folder = Path(name)
         why, library = make_locale(folder), make_library(folder)

@@ -1,5 +1,5 @@
 /* test_escape.c - what may stand before people, and how the rest is shown. */
-#include "base/escape.h"
+#include "base/format.h"
 
 #include <stdlib.h>
 #include <string.h>

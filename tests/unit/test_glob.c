@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 
 static void test_fits(void **state)
 {

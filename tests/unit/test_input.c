@@ -144,13 +144,13 @@ static void test_too_wide(void **state)
 	int rc;
 
 	files_write(path, "", 0);
-	assert_int_equal(truncate(path, (off_t)FRAG_WINDOW_MAX + 1), 0);
+	assert_int_equal(truncate(path, (off_t)FRAG_INPUT_WINDOW_MAX + 1), 0);
 	in = opened(path);
 	while ((rc = frag_input_fill(&in, 0, &err)) == 1)
 		;
 	assert_int_equal(rc, -FRAG_ETRACE);
 	assert_non_null(strstr(err.message, "longer than 64 MiB"));
-	assert_int_equal(in.end, FRAG_WINDOW_MAX);
+	assert_int_equal(in.end, FRAG_INPUT_WINDOW_MAX);
 	frag_input_close(&in);
 }
 

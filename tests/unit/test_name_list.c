@@ -1,7 +1,7 @@
 /* test_name_list.c - names in a sentence, and what does not fit into one. */
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "support/unit.h"
 
 static void test_sentences(void **state)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 #include "support/files.h"
 #include "support/unit.h"
 

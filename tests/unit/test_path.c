@@ -1,7 +1,7 @@
 /* test_path.c - paths, as messages speak of them. */
 #include "support/unit.h"
 
-#include "base/output_path.h"
+#include "base/atomic_file.h"
 
 static void test_names(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_read_file.c - whole files in memory: what is in them, and what is refused. */
-#include "base/read_file.h"
+#include "base/atomic_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/parse.h"
 #include "support/random.h"
 #include "support/unit.h"
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "base/format.h"
 #include "support/unit.h"
 
 static void test_lines(void **state)
