@@ -98,9 +98,6 @@ static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *
 	a->rewrite.head = head;
 	a->rewrite.event = event;
 	a->rewrite.ctx = a;
-	rc = frag_rewrite_find_form(&a->rewrite, args->words[1], err);
-	if (rc)
-		return rc;
 	for (uint32_t i = 0; i < WORDS; i++)
 		made = frag_handles_init(&a->words[i], frag_hash_seed()) && made;
 	rc = made ? frag_rewrite(&a->rewrite, args->words[0], args->words[1], err)

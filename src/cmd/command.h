@@ -122,7 +122,8 @@ struct frag_args {
 enum frag_needs {
 	FRAG_NEEDS_TRACE = 1,   /* one operand */
 	FRAG_NEEDS_TRACES = 2,  /* one or more */
-	FRAG_NEEDS_IN_OUT = 4,  /* two: the trace that is read, and the one that is written */
+	FRAG_NEEDS_IN_OUT = 4,  /* two: the trace that is read, and the one that is written, */
+	FRAG_NEEDS_INS_OUT = 32,        /* or several that are read */
 	FRAG_NEEDS_RUN = 8,     /* its options begin with a struct frag_run_options, or */
 	FRAG_NEEDS_ANSWER = 16, /* with a struct frag_question, and its answer has formats */
 };

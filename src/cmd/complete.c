@@ -21,8 +21,6 @@
 #include "answers/row_writer.h"
 #include "answers/export.h"
 #include "answers/answers.h"
-#include "search/settings_grid.h"
-#include "sweep/scheduler.h"
 #include "trace/trace_formats.h"
 
 /* Where the candidates go: those that begin with `typed`, each after `before`. */

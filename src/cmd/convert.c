@@ -214,8 +214,7 @@ static int convert(struct convert *c, const struct frag_args *args, struct frag_
 		return needs_run_form(run_option, err);
 	if (!c->form) {
 		c->rewrite.stacks = stacks_of(&c->run);
-		rc = frag_rewrite_find_form(&c->rewrite, to, err);
-		return rc ? rc : frag_rewrite(&c->rewrite, from, to, err);
+		return frag_rewrite(&c->rewrite, from, to, err);
 	}
 	if (c->run.choice_count > 1)
 		return frag_fail(err, FRAG_EUSAGE,

@@ -198,15 +198,9 @@ static const struct frag_question_ops question = {
 	.print = explain_print,
 };
 
-struct frag_explain_message {
-	char *const *paths;     /* "-": standard input; or a text with a message */
-	uint32_t count;
-	const char *json;       /* NULL: none */
-	bool quiet, verbose;
-};
-
+/* The out-of-memory messages of texts and logs. */
 struct explained {
-	const struct frag_explain_message *how;
+	const struct frag_run_options *run;     /* of whose options these have json, quiet, verbose */
 	struct frag_message_groups groups;
 	struct frag_outfile json;       /* written as messages are found */
 	uint64_t count;
@@ -219,7 +213,7 @@ static int found(void *ctx, const struct frag_message *m)
 
 	if (!frag_message_groups_add(&e->groups, m))
 		return frag_fail_nomem(e->err);
-	if (!e->how->json)
+	if (!e->run->json)
 		return 0;
 	frag_message_write(m, e->count++, &e->json);
 	return frag_outfile_status(&e->json, e->err);
@@ -242,12 +236,13 @@ static int explain_report(struct explained *e, struct frag_error *err)
 	const struct frag_text_style paper = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
+	const char *json = e->run->json;
 
-	if (e->how->json)
+	if (json)
 		frag_message_write_end(&e->json);
-	if (!e->how->quiet && !(e->how->json && strcmp(e->how->json, "-") == 0))
-		frag_report_messages(&e->groups, &paper, e->how->verbose, stdout);
-	return e->how->json ? frag_outfile_commit(&e->json, err) : 0;
+	if (!e->run->quiet && !is_standard(json))
+		frag_report_messages(&e->groups, &paper, e->run->verbose, stdout);
+	return json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
 /* White space, and no file: a text that was pasted as an argument. */
@@ -257,45 +252,22 @@ static bool is_text(const char *path)
 }
 
 /* Reads all of them. If none has a message, the error names the last. */
-static int explain_read_messages(struct explained *e, struct frag_message_log *log,
+static int explain_read_messages(struct explained *e, char *const *texts, uint32_t count,
 				 struct frag_error *err)
 {
-	int rc = 0;
-
-	for (uint32_t i = 0; i < e->how->count && !rc; i++) {
-		log->path = e->how->paths[i];
-		log->text = is_text(log->path) ? log->path : NULL;
-		rc = frag_message_log_read(log, err);
-		if (log->text)
-			log->path = "the text";
-	}
-	return rc || e->groups.messages ? rc : none(log, err);
-}
-
-/* The JSON is opened first and written as messages come; without one nothing is left of it. */
-static int frag_explain_message(const struct frag_explain_message *how, struct frag_error *err)
-{
-	struct explained e = { .how = how, .err = err };
 	struct frag_message_log log = {
-		.stop = frag_interrupted, .found = found, .ctx = &e,
+		.stop = frag_interrupted, .found = found, .ctx = e,
 	};
 	int rc = 0;
 
-	if (how->json) {
-		frag_register_partial_file(&e.json);
-		rc = frag_outfile_open(&e.json, how->json, err);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		log.path = texts[i];
+		log.text = is_text(log.path) ? log.path : NULL;
+		rc = frag_message_log_read(&log, err);
+		if (log.text)
+			log.path = "the text";
 	}
-	if (!rc && !how->quiet && strcmp(how->paths[0], "-") == 0 && isatty(STDIN_FILENO))
-		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
-				   " line");
-	rc = rc ? rc : explain_read_messages(&e, &log, err);
-	rc = rc ? rc : explain_report(&e, err);
-	if (how->json) {
-		frag_outfile_abandon(&e.json);
-		frag_register_partial_file(NULL);
-	}
-	frag_message_groups_fini(&e.groups);
-	return frag_or_interrupted(rc, err);
+	return rc || e->groups.messages ? rc : none(&log, err);
 }
 
 static int set_output(void *at, const struct frag_opt *o, const char *value,
@@ -354,29 +326,41 @@ static const char *trace_option(const struct explain *e, const struct frag_args 
 	return name || !e->q.run.html ? name : "html";
 }
 
-/* Without a file, what is pasted or piped. */
-static int explain_message(const struct explain *explain, const struct frag_args *args,
-			   struct frag_error *err)
+/*
+ * Without a file, what is pasted or piped. The JSON is opened first and written as messages come;
+ * without one nothing is left of it.
+ */
+static int explain_messages(const struct explain *explain, const struct frag_args *args,
+			    struct frag_error *err)
 {
 	static char standard[] = "-";
 	static char *const none_given[] = { standard };
+	const struct frag_run_options *run = &explain->q.run;
 	const char *const of_trace = trace_option(explain, args);
-	const uint32_t count = args->count;
-	const struct frag_explain_message how = {
-		.paths = count ? args->words : none_given, .count = count ? count : 1,
-		.json = explain->q.run.json,
-		.quiet = explain->q.run.quiet, .verbose = explain->q.run.verbose,
-	};
+	char *const *texts = args->count ? args->words : none_given;
+	struct explained e = { .run = run, .err = err };
+	struct frag_files files = { .input_count = 0 };
+	int rc = 0;
 
 	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
 				 " message", of_trace);
-	for (uint32_t i = 0; i < count; i++)
-		if (how.json && strcmp(args->words[i], "-") != 0
-		    && frag_same_file(how.json, args->words[i]))
-			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the"
-					 " message", how.json);
-	return frag_explain_message(&how, err);
+	frag_files_read(&files, (const char *const *)args->words, args->count, "the message");
+	frag_files_write(&files, run->json);
+	rc = frag_files_check(&files, args->cmd, err);
+	if (!rc && run->json) {
+		frag_register_partial_file(&e.json);
+		rc = frag_outfile_open(&e.json, run->json, err);
+	}
+	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
+		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
+				   " line");
+	rc = rc ? rc : explain_read_messages(&e, texts, args->count ? args->count : 1, err);
+	rc = rc ? rc : explain_report(&e, err);
+	frag_outfile_abandon(&e.json);
+	frag_register_partial_file(NULL);
+	frag_message_groups_fini(&e.groups);
+	return frag_or_interrupted(rc, err);
 }
 
 #define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
@@ -424,7 +408,7 @@ static int explain_exec(void *own, struct frag_args *args, struct frag_error *er
 	for (uint32_t i = 0; i < args->count && messages; i++)
 		messages = is_message(args->words[i]);
 	if (e->message || messages)
-		return explain_message(e, args, err);
+		return explain_messages(e, args, err);
 	if (args->count != 1)
 		return frag_usage(args->cmd, args->count ? "too many arguments: one TRACE"
 				  : "missing argument: TRACE or a log", err);

@@ -44,6 +44,8 @@ static int check_operands(const struct frag_args *args, struct frag_error *err)
 	const char *operand = cmd->operand ? cmd->operand : "TRACE";
 	char text[80];
 
+	if (cmd->needs & FRAG_NEEDS_INS_OUT && args->count < 2)
+		return frag_usage(cmd, "IN... and OUT are required", err);
 	if (cmd->needs & FRAG_NEEDS_IN_OUT && args->count != 2)
 		return frag_usage(cmd, args->count < 2 ? "IN and OUT are required"
 						       : "too many files", err);

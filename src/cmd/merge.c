@@ -67,8 +67,6 @@ static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 	struct frag_rewrite *r = &m->rewrite;
 	int rc;
 
-	if (args->count < 2)
-		return frag_usage(args->cmd, "IN... and OUT are required", err);
 	rc = frag_rewrite_find_form(r, args->words[args->count - 1], err);
 	if (rc)
 		return rc;
@@ -88,6 +86,7 @@ const struct frag_cmd frag_cmd_merge = {
 	.args = "[options] IN... OUT",
 	.summary = "write the traces of several ranks as one",
 	.opts = opts,
+	.needs = FRAG_NEEDS_INS_OUT,
 	.size = sizeof(struct merge_merge),
 	.exec = merge_exec,
 };

@@ -134,9 +134,8 @@ static void slice_init(void *own)
 static int slice_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct slice *s = own;
-	int rc = check_order(&s->cut, err);
+	const int rc = check_order(&s->cut, err);
 
-	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
 	return rc ? rc : frag_rewrite(&s->rewrite, args->words[0], args->words[1], err);
 }
 

@@ -11,17 +11,15 @@
 #include "answers/answers.h"
 #include "sweep/run_shard.h"
 #include "sweep/shard_results.h"
-#include "sweep/scheduler.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "documents/manifest.h"
 #include "base/array_grow.h"
-#include "base/hash.h"
 #include "policy/configure_events.h"
 
-struct frag_sweep_task {
+struct sweep {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */
 	const char *grid;               /* or, before it is made, the given ones and this */
 	uint64_t *totals;               /* of --device-bytes */
@@ -33,28 +31,34 @@ struct frag_sweep_task {
 	struct frag_source *sources;    /* one a trace: some may be in memory */
 	bool read_all;                  /* the traces have been read, and warned of */
 	struct frag_progress progress;
+	struct frag_shard shard;
+	const char *shard_text;         /* NULL: there is one */
+	const char *merge;
+	uint64_t tasks;                 /* 0: not given */
+	int plan;                       /* -1: none */
+	bool resume;
 };
 
 #define MANIFEST "manifest.json"
 #define KEEP_MAX ((uint64_t)1 << 30)    /* bytes of traces in memory for the runs */
 #define TOTALS_MAX 1000
 
-static int add_total(struct frag_sweep_task *t, const char *text, struct frag_error *err)
+static int add_total(struct sweep *s, const char *text, struct frag_error *err)
 {
 	uint64_t total = 0;
 	int rc = frag_option_capacity(&total, "device-bytes", text, err);
 
-	for (uint32_t i = 0; i < t->total_count && !rc; i++)
-		if (t->totals[i] == total)
+	for (uint32_t i = 0; i < s->total_count && !rc; i++)
+		if (s->totals[i] == total)
 			rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: it is there twice",
 				       text);
-	if (!rc && t->total_count == TOTALS_MAX)
+	if (!rc && s->total_count == TOTALS_MAX)
 		rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes: more than %d capacities",
 			       TOTALS_MAX);
-	if (!rc && !FRAG_GROW(t->totals, t->total_capacity, t->total_count))
+	if (!rc && !FRAG_GROW(s->totals, s->total_capacity, s->total_count))
 		rc = frag_fail_nomem(err);
 	if (!rc)
-		t->totals[t->total_count++] = total;
+		s->totals[s->total_count++] = total;
 	return rc;
 }
 
@@ -62,7 +66,7 @@ static int add_total(struct frag_sweep_task *t, const char *text, struct frag_er
 static int set_totals(void *at, const struct frag_opt *o, const char *value,
 		      struct frag_error *err)
 {
-	struct frag_sweep_task *t = at;
+	struct sweep *s = at;
 	char *list = strdup(value);
 	int rc = list ? 0 : frag_fail_nomem(err);
 
@@ -72,70 +76,64 @@ static int set_totals(void *at, const struct frag_opt *o, const char *value,
 
 		if (comma)
 			*comma++ = '\0';
-		rc = add_total(t, text, err);
+		rc = add_total(s, text, err);
 		text = comma;
 	}
 	free(list);
 	return rc;
 }
 
-static bool stop(void *ctx)
-{
-	(void)ctx;
-	return frag_interrupted(NULL);
-}
-
 static void sweep_warn(void *ctx, const char *message)
 {
-	struct frag_sweep_task *t = ctx;
+	struct sweep *s = ctx;
 
 	/* they have been seen when the manifest was made */
-	if (!t->read_all)
-		frag_warn(&t->run.quiet, message);
+	if (!s->read_all)
+		frag_warn(&s->run.quiet, message);
 }
 
 static void sweep_show(void *ctx, const struct frag_trace_info *info)
 {
-	struct frag_sweep_task *t = ctx;
+	struct sweep *s = ctx;
 
-	if (!t->read_all)
-		frag_progress_show(&t->progress, info);
+	if (!s->read_all)
+		frag_progress_show(&s->progress, info);
 }
 
 /* How the traces are read, here and later. */
-static struct frag_source_reading frag_sweep_reading(struct frag_sweep_task *t)
+static struct frag_source_reading frag_sweep_reading(struct sweep *s)
 {
-	bool sized = t->manifest.total_count > 0;
+	bool sized = s->manifest.total_count > 0;
 
-	for (uint32_t i = 0; i < t->manifest.total_count; i++)
-		sized &= t->manifest.total[i] != UINT64_MAX;
+	for (uint32_t i = 0; i < s->manifest.total_count; i++)
+		sized &= s->manifest.total[i] != UINT64_MAX;
 	return (struct frag_source_reading){
-		.choices = t->run.choices,
-		.choice_count = t->run.choice_count,
+		.choices = s->run.choices,
+		.choice_count = s->run.choice_count,
 		.sized = sized,
-		.log = { .warn = sweep_warn, .ctx = t },
-		.stop = stop,
+		.log = { .warn = sweep_warn, .ctx = s },
+		.stop = frag_interrupted,
 		.progress = sweep_show,
-		.ctx = t,
+		.ctx = s,
 	};
 }
 
 /* Reads one trace; its worker reads it again if all traces together need too much memory. */
-static int sweep_read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kept,
+static int sweep_read_trace(struct sweep *s, uint32_t i, uint64_t *kept,
 			    struct frag_error *err)
 {
-	struct frag_manifest_trace *to = &t->manifest.trace[i];
-	struct frag_source *source = &t->sources[i];
-	const struct frag_source_reading reading = frag_sweep_reading(t);
+	struct frag_manifest_trace *to = &s->manifest.trace[i];
+	struct frag_source *source = &s->sources[i];
+	const struct frag_source_reading reading = frag_sweep_reading(s);
 	const struct frag_trace_info *info;
 	int rc;
 
-	to->path = strdup(t->paths[i]);
+	to->path = strdup(s->paths[i]);
 	if (!to->path)
 		return frag_fail_nomem(err);
-	frag_progress_begin(&t->progress, !t->run.quiet);
+	frag_progress_begin(&s->progress, !s->run.quiet);
 	rc = frag_source_open(source, to->path, &reading, err);
-	frag_progress_end(&t->progress);
+	frag_progress_end(&s->progress);
 	if (rc)
 		return rc;
 	info = frag_tape_info(source->tape);
@@ -152,17 +150,17 @@ static int sweep_read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kep
 }
 
 /* A manifest names no input that could not be opened again. */
-static int check_paths(const struct frag_sweep_task *t, struct frag_error *err)
+static int check_paths(const struct sweep *s, struct frag_error *err)
 {
-	for (uint32_t i = 0; i < t->path_count; i++) {
-		if (strcmp(t->paths[i], "-") == 0)
+	for (uint32_t i = 0; i < s->path_count; i++) {
+		if (strcmp(s->paths[i], "-") == 0)
 			return frag_fail(err, FRAG_EUSAGE,
 					 "standard input cannot be a trace of a sweep,"
 					 " which reads it again");
 		for (uint32_t k = 0; k < i; k++)
-			if (strcmp(t->paths[k], t->paths[i]) == 0)
+			if (strcmp(s->paths[k], s->paths[i]) == 0)
 				return frag_fail(err, FRAG_EUSAGE, "%s: specified more than once",
-						 t->paths[i]);
+						 s->paths[i]);
 	}
 	return 0;
 }
@@ -174,96 +172,67 @@ static void name_policy(const struct frag_choice *choice, char *text, size_t siz
 		snprintf(text, size, "%s", choice->text);
 }
 
-static bool is_known(const struct frag_map *map, char *const *names, const char *text, uint64_t key)
-{
-	uint32_t at = frag_map_home(map, key), i;
-
-	while ((i = frag_map_next(map, key, &at)) != FRAG_MAP_NONE)
-		if (strcmp(names[i], text) == 0)
-			return true;
-	return false;
-}
-
 /*
- * What is given twice, or is in the grid too, is simulated once: the first stays. *names: what
- * the manifest calls them.
+ * Names the policies in a new manifest. One that is given twice, or is in the grid too, is
+ * simulated once: the first stays.
  */
-static int name_policies(struct frag_run_options *run, struct frag_map *map, char **names,
-			 struct frag_error *err)
+static int fill_policies(struct sweep *s, struct frag_error *err)
 {
+	struct frag_run_options *run = &s->run;
 	char text[sizeof(run->choices->text)];
 	const uint32_t count = run->choice_count;
+	char **names = calloc((size_t)count + 1, sizeof(*names));
 	uint32_t kept = 0;
-	int rc = 0;
+	int rc = names ? 0 : frag_fail_nomem(err);
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t key;
+	for (uint32_t i = 0; i < count && names; i++) {
+		uint32_t k = 0;
 
 		name_policy(&run->choices[i], text, sizeof(text));
-		key = frag_hash_text(text, strlen(text), map->seed);
-		if (rc || is_known(map, names, text, key)) {
+		while (k < kept && strcmp(names[k], text) != 0)
+			k++;
+		if (rc || k < kept) {
 			frag_choice_fini(&run->choices[i]);
 			continue;
 		}
 		run->choices[kept] = run->choices[i];
 		names[kept] = strdup(text);
-		rc = names[kept++] && frag_map_add(map, key, kept - 1) ? 0 : frag_fail_nomem(err);
+		rc = names[kept++] ? 0 : frag_fail_nomem(err);
 	}
-	run->choice_count = kept;
-	return rc;
-}
-
-/* Removes policies that are given twice, and names the others in a new manifest. */
-static int fill_policies(struct frag_sweep_task *t, struct frag_error *err)
-{
-	struct frag_map map;
-	char **names = calloc((size_t)t->run.choice_count + 1, sizeof(*names));
-	int rc;
-
-	if (!names || !frag_map_init(&map, frag_hash_seed())) {
-		free(names);
-		return frag_fail_nomem(err);
-	}
-	rc = name_policies(&t->run, &map, names, err);
-	frag_map_fini(&map);
-	rc = rc ? rc : frag_manifest_init(&t->manifest, t->path_count, t->run.choice_count,
-					  t->total_count, err);
-	for (uint32_t i = 0; i < t->run.choice_count; i++) {
+	run->choice_count = names ? kept : count;
+	rc = rc ? rc : frag_manifest_init(&s->manifest, s->path_count, kept,
+					  s->total_count ? s->total_count : 1, err);
+	for (uint32_t i = 0; i < kept; i++) {
 		if (rc)
 			free(names[i]);
 		else
-			t->manifest.policy[i] = names[i];
+			s->manifest.policy[i] = names[i];
 	}
 	free(names);
 	return rc;
 }
 
 /* Makes the manifest of the given traces, policies and capacities; reads each trace once. */
-static int sweep_make(struct frag_sweep_task *t, struct frag_error *err)
+static int sweep_make(struct sweep *s, struct frag_error *err)
 {
 	uint64_t kept = 0;
-	int rc = check_paths(t, err);
+	int rc = check_paths(s, err);
 
-	if (!rc && t->grid)
-		rc = frag_grid_choices(&t->run,
-				       strcmp(t->grid, "pytorch") == 0 ? "default" : t->grid, err);
-	if (!rc && !t->total_count) {
-		rc = frag_grow(&t->totals, &t->total_capacity, 1, sizeof(*t->totals))
-		     ? 0 : frag_fail_nomem(err);
-		if (!rc)
-			t->totals[t->total_count++] = UINT64_MAX;
-	}
-	rc = rc ? rc : fill_policies(t, err);
+	if (!rc && s->grid)
+		rc = frag_grid_choices(&s->run,
+				       strcmp(s->grid, "pytorch") == 0 ? "default" : s->grid, err);
+	rc = rc ? rc : fill_policies(s, err);
 	if (rc)
 		return rc;
-	memcpy(t->manifest.total, t->totals, t->total_count * sizeof(*t->totals));
-	t->sources = calloc((size_t)t->path_count + 1, sizeof(*t->sources));
-	if (!rc && !t->sources)
-		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->path_count && !rc; i++)
-		rc = sweep_read_trace(t, i, &kept, err);
-	t->read_all = true;
-	return rc ? rc : frag_manifest_number(&t->manifest, err);
+	s->manifest.total[0] = UINT64_MAX;
+	for (uint32_t i = 0; i < s->total_count; i++)
+		s->manifest.total[i] = s->totals[i];
+	s->sources = calloc((size_t)s->path_count + 1, sizeof(*s->sources));
+	rc = s->sources ? 0 : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->path_count && !rc; i++)
+		rc = sweep_read_trace(s, i, &kept, err);
+	s->read_all = true;
+	return rc ? rc : frag_manifest_number(&s->manifest, err);
 }
 
 static int print_manifest(void *ctx, struct frag_outfile *out, struct frag_error *err)
@@ -280,20 +249,20 @@ static int print_manifest(void *ctx, struct frag_outfile *out, struct frag_error
 }
 
 /* Of several tasks that begin at the same time one creates the manifest; all others compare. */
-static int put_manifest(struct frag_sweep_task *t, const char *path, struct frag_error *err)
+static int put_manifest(struct sweep *s, const char *path, struct frag_error *err)
 {
 	struct frag_manifest there = { .runs = 0 };
 	int rc = 0;
 
-	if (mkdir(t->folder, 0777) != 0 && errno != EEXIST)
-		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", t->folder, strerror(errno));
+	if (mkdir(s->folder, 0777) != 0 && errno != EEXIST)
+		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", s->folder, strerror(errno));
 	if (access(path, F_OK) != 0) {
-		rc = frag_write_new_file(path, print_manifest, &t->manifest, err);
+		rc = frag_write_new_file(path, print_manifest, &s->manifest, err);
 		if (!rc || access(path, F_OK) != 0)
 			return rc;
 	}
 	rc = frag_manifest_read(&there, path, err);
-	if (!rc && there.id != t->manifest.id)
+	if (!rc && there.id != s->manifest.id)
 		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
 			       " policies or capacities: use another folder", path);
 	frag_manifest_fini(&there);
@@ -301,72 +270,40 @@ static int put_manifest(struct frag_sweep_task *t, const char *path, struct frag
 }
 
 /* What is simulated is what the manifest says, whoever made it. */
-static int take_policies(struct frag_sweep_task *t, struct frag_error *err)
+static int read_back(struct sweep *s, const char *path, struct frag_error *err)
 {
-	const struct frag_manifest *m = &t->manifest;
-	int rc = 0;
+	const struct frag_manifest *m = &s->manifest;
+	int rc = frag_manifest_read(&s->manifest, path, err);
 
-	if (!frag_grow(&t->run.choices, &t->run.choice_capacity, m->policy_count,
-		       sizeof(*t->run.choices)))
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < m->policy_count && !rc; i++) {
-		rc = frag_choice_parse(&t->run.choices[i], m->policy[i], err);
-		t->run.choice_count += !rc;
-	}
-	return rc;
-}
-
-static int read_back(struct frag_sweep_task *t, const char *path, struct frag_error *err)
-{
-	int rc = frag_manifest_read(&t->manifest, path, err);
-
-	rc = rc ? rc : take_policies(t, err);
-	t->sources = calloc((size_t)t->manifest.trace_count + 1, sizeof(*t->sources));
-	return rc || t->sources ? rc : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < m->policy_count && !rc; i++)
+		rc = frag_run_policy(&s->run, m->policy[i], err);
+	s->sources = calloc((size_t)m->trace_count + 1, sizeof(*s->sources));
+	return rc || s->sources ? rc : frag_fail_nomem(err);
 }
 
 /*
  * Makes the manifest where traces are given, and puts it into the folder; one that is there must
  * be the same. Else reads it. Then the choices are the manifest's.
  */
-static int frag_sweep_prepare(struct frag_sweep_task *t, struct frag_error *err)
+static int frag_sweep_prepare(struct sweep *s, struct frag_error *err)
 {
-	char *path = frag_sweep_path(t->folder, MANIFEST);
+	char *path = frag_sweep_path(s->folder, MANIFEST);
 	int rc;
 
 	if (!path)
 		return frag_fail_nomem(err);
-	if (t->path_count) {
-		rc = sweep_make(t, err);
-		rc = rc ? rc : put_manifest(t, path, err);
+	if (s->path_count) {
+		rc = sweep_make(s, err);
+		rc = rc ? rc : put_manifest(s, path, err);
 	} else {
-		rc = read_back(t, path, err);
+		rc = read_back(s, path, err);
 	}
 	free(path);
 	return rc;
 }
 
-static void frag_sweep_task_fini(struct frag_sweep_task *t)
-{
-	for (uint32_t i = 0; t->sources && i < t->manifest.trace_count; i++)
-		frag_source_close(&t->sources[i]);
-	free(t->sources);
-	free(t->totals);
-	frag_manifest_fini(&t->manifest);
-}
-
 #define MERGED "merged.ndjson"
 #define USUAL_TASKS 64
-
-struct sweep {
-	struct frag_sweep_task task;
-	struct frag_shard shard;
-	const char *shard_text;         /* NULL: there is one */
-	const char *merge;
-	uint64_t tasks;                 /* 0: not given */
-	int plan;                       /* -1: none */
-	bool resume;
-};
 
 static int set_shard(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
@@ -380,11 +317,11 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable"),
 	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
-	  .words = frag_grid_words, FRAG_TEXT(struct sweep, task.grid) },
+	  .words = frag_grid_words, FRAG_TEXT(struct sweep, grid) },
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
-	  FRAG_CALL_AT(struct sweep, task, set_totals) },
+	  FRAG_CALL(set_totals) },
 	{ 'o', "output", "DIR", "the folder of manifest and runs",
-	  FRAG_TEXT(struct sweep, task.folder) },
+	  FRAG_TEXT(struct sweep, folder) },
 	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
 	  .words = frag_shard_words, FRAG_CALL(set_shard) },
 	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, resume) },
@@ -401,8 +338,8 @@ static const struct frag_opt opts[] = {
 
 static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
 {
-	if (s->task.folder || s->task.path_count || s->task.run.choice_count || s->task.grid
-	    || s->task.total_count || s->shard_text || s->resume || s->plan >= 0)
+	if (s->folder || s->path_count || s->run.choice_count || s->grid
+	    || s->total_count || s->shard_text || s->resume || s->plan >= 0)
 		return frag_usage(cmd, "--merge DIR takes --tasks N and nothing else: all is in the"
 				  " folder", err);
 	return 0;
@@ -411,16 +348,14 @@ static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct
 /* Refuses options that exclude each other, and those that lack another one. */
 static int sweep_check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
 {
-	const struct frag_sweep_task *t = &s->task;
-
 	if (s->merge)
 		return check_merge(s, cmd, err);
-	if (!t->folder || !*t->folder)
+	if (!s->folder || !*s->folder)
 		return frag_usage(cmd, "missing option: -o DIR", err);
-	if (!t->path_count && (t->run.choice_count || t->grid || t->total_count))
+	if (!s->path_count && (s->run.choice_count || s->grid || s->total_count))
 		return frag_usage(
 			cmd, "missing argument: TRACE; without policies and traces the manifest in the folder is used", err);
-	if (t->path_count && !t->run.choice_count && !t->grid)
+	if (s->path_count && !s->run.choice_count && !s->grid)
 		return frag_usage(cmd, "missing option: -p NAME or --grid pytorch", err);
 	if (s->tasks && s->plan < 0)
 		return frag_usage(cmd,
@@ -438,7 +373,7 @@ static uint32_t task_count(const struct sweep *s, uint64_t usual)
 {
 	const uint64_t tasks = s->tasks ? s->tasks : usual;
 
-	return (uint32_t)(tasks < s->task.manifest.runs ? tasks : s->task.manifest.runs);
+	return (uint32_t)(tasks < s->manifest.runs ? tasks : s->manifest.runs);
 }
 
 static int print_plan(struct sweep *s, struct frag_error *err)
@@ -447,7 +382,7 @@ static int print_plan(struct sweep *s, struct frag_error *err)
 	const ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	const struct frag_sweep_script script = {
 		.program = n > 0 ? program : "fragsim", .work = getcwd(work, sizeof(work)),
-		.folder = s->task.folder, .runs = s->task.manifest.runs,
+		.folder = s->folder, .runs = s->manifest.runs,
 		.tasks = task_count(s, USUAL_TASKS),
 	};
 
@@ -459,18 +394,18 @@ static int print_plan(struct sweep *s, struct frag_error *err)
 
 static void show_runs(void *ctx, uint32_t done, uint32_t count)
 {
-	struct frag_sweep_task *t = ctx;
+	struct sweep *s = ctx;
 
-	frag_progress_count(&t->progress, "runs", done, count);
+	frag_progress_count(&s->progress, "runs", done, count);
 }
 
 /* What is done before, in whichever shard, is not done again. */
 static int choose_runs(const struct sweep *s, bool *wanted, uint32_t *mine, uint32_t *before,
 		       struct frag_error *err)
 {
-	const struct frag_manifest *m = &s->task.manifest;
+	const struct frag_manifest *m = &s->manifest;
 	struct frag_collection there = { .count = 0 };
-	const int rc = s->resume ? frag_collection_read(&there, m, s->task.folder, err) : 0;
+	const int rc = s->resume ? frag_collection_read(&there, m, s->folder, err) : 0;
 
 	*mine = *before = 0;
 	for (uint32_t k = 0; k < m->runs && !rc; k++) {
@@ -489,13 +424,12 @@ static int choose_runs(const struct sweep *s, bool *wanted, uint32_t *mine, uint
 static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const char *path,
 			  struct frag_error *err)
 {
-	struct frag_sweep_task *t = &s->task;
 	uint32_t mine = 0, before = 0, finished = 0;
-	bool *wanted = calloc((size_t)t->manifest.runs + 1, sizeof(*wanted));
+	bool *wanted = calloc((size_t)s->manifest.runs + 1, sizeof(*wanted));
 	struct frag_batch_options options = {
-		.manifest = &t->manifest, .choices = t->run.choices, .sources = t->sources,
-		.reading = frag_sweep_reading(t), .wanted = wanted, .out = out,
-		.threads = t->run.threads, .done = show_runs, .ctx = t,
+		.manifest = &s->manifest, .choices = s->run.choices, .sources = s->sources,
+		.reading = frag_sweep_reading(s), .wanted = wanted, .out = out,
+		.threads = s->run.threads, .done = show_runs, .ctx = s,
 	};
 	int rc = wanted ? choose_runs(s, wanted, &mine, &before, err) : frag_fail_nomem(err);
 
@@ -504,11 +438,11 @@ static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const ch
 	/* one line shows how far it is, and it counts runs */
 	options.reading.progress = NULL;
 	if (!rc) {
-		frag_progress_begin(&t->progress, !t->run.quiet);
+		frag_progress_begin(&s->progress, !s->run.quiet);
 		rc = frag_batch_run(&options, &finished, err);
-		frag_progress_end(&t->progress);
+		frag_progress_end(&s->progress);
 	}
-	if ((!rc || rc == -FRAG_EINTERRUPTED) && !t->run.quiet)
+	if ((!rc || rc == -FRAG_EINTERRUPTED) && !s->run.quiet)
 		printf("%s: %" PRIu32 " of %" PRIu32 " run%s: %" PRIu32 " now, %" PRIu32
 		       " before\n", path, before + finished, mine, frag_s(mine), finished, before);
 	free(wanted);
@@ -525,10 +459,10 @@ static int run_shard(struct sweep *s, struct frag_error *err)
 
 	snprintf(name, sizeof(name), FRAG_SHARD_BEGIN "%" PRIu32 "-of-%" PRIu32 FRAG_SHARD_END,
 		 s->shard.index, s->shard.count);
-	path = frag_sweep_path(s->task.folder, name);
+	path = frag_sweep_path(s->folder, name);
 	if (!path)
 		return frag_fail_nomem(err);
-	if (s->shard.from && !s->task.run.quiet)
+	if (s->shard.from && !s->run.quiet)
 		frag_print_message("shard %" PRIu32 " of %" PRIu32 ", as %s says", s->shard.index,
 				   s->shard.count, s->shard.from);
 	rc = frag_shard_open(&out, path, s->resume, err);
@@ -544,11 +478,6 @@ static int run_shard(struct sweep *s, struct frag_error *err)
 	return rc ? rc : frag_flush_stdout(err);
 }
 
-static int print_merged(void *ctx, struct frag_outfile *out, struct frag_error *err)
-{
-	return frag_collection_write(ctx, out, err);
-}
-
 static int say_missing(const struct sweep *s, const struct frag_collection *c,
 		       struct frag_error *err)
 {
@@ -558,7 +487,7 @@ static int say_missing(const struct sweep *s, const struct frag_collection *c,
 	if (!list)
 		return frag_fail_nomem(err);
 	printf("--array=%s\n", list);
-	if (!s->task.run.quiet)
+	if (!s->run.quiet)
 		frag_print_message("%s: %" PRIu32 " of %" PRIu32 " runs %s missing", s->merge,
 				   missing, c->manifest->runs, missing == 1 ? "is" : "are");
 	free(list);
@@ -569,7 +498,7 @@ static int say_missing(const struct sweep *s, const struct frag_collection *c,
 static int merge(struct sweep *s, int *status, struct frag_error *err)
 {
 	struct frag_collection c = { .count = 0 };
-	struct frag_manifest *m = &s->task.manifest;
+	struct frag_manifest *m = &s->manifest;
 	char *path = frag_sweep_path(s->merge, "manifest.json");
 	int rc = path ? frag_manifest_read(m, path, err) : frag_fail_nomem(err);
 
@@ -582,8 +511,8 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 		*status = 1;
 		rc = say_missing(s, &c, err);
 	} else if (!rc) {
-		rc = frag_write_file(path, print_merged, &c, err);
-		if (!rc && !s->task.run.quiet)
+		rc = frag_write_file(path, frag_collection_write, &c, err);
+		if (!rc && !s->run.quiet)
 			printf("%s: %" PRIu32 " run%s of %" PRIu32 " file%s\n", path, m->runs,
 			       frag_s(m->runs), c.file_count, frag_s(c.file_count));
 	}
@@ -605,12 +534,12 @@ static int sweep_exec(void *own, struct frag_args *args, struct frag_error *err)
 	struct sweep *s = own;
 	int rc;
 
-	s->task.paths = args->words;
-	s->task.path_count = args->count;
+	s->paths = args->words;
+	s->path_count = args->count;
 	rc = sweep_check(s, args->cmd, err);
 	if (!rc && s->merge)
 		return merge(s, args->status, err);
-	rc = rc ? rc : frag_sweep_prepare(&s->task, err);
+	rc = rc ? rc : frag_sweep_prepare(s, err);
 	if (rc)
 		return rc;
 	return s->plan >= 0 ? print_plan(s, err) : run_shard(s, err);
@@ -620,7 +549,11 @@ static void sweep_fini(void *own)
 {
 	struct sweep *s = own;
 
-	frag_sweep_task_fini(&s->task);
+	for (uint32_t i = 0; s->sources && i < s->manifest.trace_count; i++)
+		frag_source_close(&s->sources[i]);
+	free(s->sources);
+	free(s->totals);
+	frag_manifest_fini(&s->manifest);
 }
 
 const struct frag_cmd frag_cmd_sweep = {

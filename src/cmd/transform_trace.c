@@ -271,8 +271,9 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
 	struct copy c = { .rewrite = r };
-	int rc = frag_trace_open(&c.trace, from, &options, err);
+	int rc = frag_rewrite_find_form(r, to, err);
 
+	rc = rc ? rc : frag_trace_open(&c.trace, from, &options, err);
 	rc = rc ? rc : frag_rewrite_into(r, from, to, copy, &c, err);
 	frag_trace_close(c.trace);
 	return frag_or_interrupted(rc, err);

@@ -57,4 +57,20 @@ struct frag_batch_options {
 int frag_batch_run(const struct frag_batch_options *options, uint32_t *finished,
 		   struct frag_error *err);
 
+/* Which of the shards a task is. */
+struct frag_shard {
+	uint32_t index, count;
+	const char *from;       /* the variable that contains the index; NULL: from an option */
+};
+
+#define FRAG_SHARDS_MAX 1000000
+
+extern const char *const frag_shard_words[];    /* those that stand for one, ended by NULL */
+
+/*
+ * "I/N", "auto", which takes both from the scheduler's variables, or "auto/N": its number,
+ * modulo N. -FRAG_EUSAGE
+ */
+int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_error *err);
+
 #endif

@@ -180,9 +180,9 @@ static int copy_line(const struct frag_collection *c, const struct frag_collecte
 	return frag_outfile_status(out, err);
 }
 
-int frag_collection_write(const struct frag_collection *c, struct frag_outfile *out,
-			  struct frag_error *err)
+int frag_collection_write(void *collection, struct frag_outfile *out, struct frag_error *err)
 {
+	const struct frag_collection *c = collection;
 	int *fd = malloc(((size_t)c->file_count + 1) * sizeof(*fd)), rc = 0;
 
 	if (!fd)

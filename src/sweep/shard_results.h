@@ -46,9 +46,8 @@ int frag_collection_read(struct frag_collection *c, const struct frag_manifest *
 			 const char *folder, struct frag_error *err);
 void frag_collection_fini(struct frag_collection *c);
 
-/* All lines, in the order of the runs; none is missing. */
-int frag_collection_write(const struct frag_collection *c, struct frag_outfile *out,
-			  struct frag_error *err);
+/* All lines of a struct frag_collection, in the order of the runs; none is missing. */
+int frag_collection_write(void *collection, struct frag_outfile *out, struct frag_error *err);
 
 /*
  * The missing ones as --array= of schedulers takes them: "5,13-15"; their numbers, or, with
