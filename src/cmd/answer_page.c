@@ -80,14 +80,6 @@ void frag_drawing_fini(struct frag_html_page *d)
 	free(d->pages);
 }
 
-int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
-			      struct frag_answer_output *printed, struct frag_error *err)
-{
-	r->path = path;
-	r->text = printed->formats[0];
-	return path ? frag_printed_add(printed, "--html", &frag_redraw_page, path, r, err) : 0;
-}
-
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err)
 {
 	r->sections = calloc((size_t)traces + 1, sizeof(*r->sections));

@@ -6,8 +6,8 @@
 #define CMD_ANSWER_PAGE_H
 
 #include "answers/page_write.h"
+#include "answers/table.h"
 #include "cmd/loaded_trace.h"
-#include "cmd/output_formats.h"
 
 /* A page of the runs of a trace: who watches them, and what is made of it. */
 struct frag_html_page {
@@ -58,12 +58,6 @@ struct frag_redrawn {
 	uint32_t source;
 };
 
-/*
- * Call it after the options are read. Adds the report, if --html is given, to the outputs;
- * the report contains the text of standard output. -FRAG_EUSAGE
- */
-int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
-			      struct frag_answer_output *printed, struct frag_error *err);
 /* Allocates the sections of `traces` traces. -FRAG_ENOMEM */
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
 void frag_redraw_fini(struct frag_answer_page *r);

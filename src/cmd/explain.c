@@ -76,7 +76,7 @@ static int explain_prepare(struct frag_question *q, struct frag_error *err)
 	q->reading.stacks = e->folded_path ? FRAG_STACKS_ALL
 			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
 	if (!rc && q->run.json)
-		rc = frag_printed_json(&q->printed, q->run.json, err);
+		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	return rc ? rc : set_moment(e, err);
 }
 

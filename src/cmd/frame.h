@@ -1,18 +1,78 @@
 /*
- * frame.h - a command that reads traces, searches in their tapes, and prints an answer: the steps
- * that all of these take, in their order, and the options that all of them have.
+ * frame.h - the inputs and outputs of a command, and a command that reads traces, searches in their
+ * tapes, and prints an answer: the steps that all of these take, in their order, and the options
+ * that all of them have.
  */
 #ifndef CMD_FRAME_H
 #define CMD_FRAME_H
 
+#include "answers/table.h"
 #include "cmd/answer_page.h"
 #include "cmd/command.h"
 #include "cmd/run_options.h"
 #include "cmd/interrupt.h"
 #include "cmd/loaded_trace.h"
-#include "cmd/output_formats.h"
 #include "cmd/progress.h"
 #include "cmd/transform_trace.h"
+
+#define FRAG_PRINTED_MAX 12
+
+/*
+ * The inputs and outputs of a command. An input comes as one path or several, and messages call it
+ * `what`; a path that is NULL is none.
+ */
+#define FRAG_FILES_MAX 20
+struct frag_files {
+	struct {
+		const char *const *paths;
+		uint32_t count;
+		const char *what;
+	} inputs[FRAG_FILES_MAX];
+	const char *outputs[FRAG_FILES_MAX];
+	uint32_t input_count, output_count;
+	uint32_t standard;      /* outputs that have no path: they go to standard output */
+};
+void frag_files_read(struct frag_files *files, const char *const *paths, uint32_t count,
+		     const char *what);
+void frag_files_write(struct frag_files *files, const char *path);
+
+/*
+ * Standard input and standard output are each used once; no output replaces an input, and none is
+ * the same file as another one. -FRAG_EUSAGE
+ */
+int frag_files_check(const struct frag_files *files, const struct frag_cmd *cmd,
+		     struct frag_error *err);
+
+struct frag_answer_output {
+	const struct frag_format *const *formats;       /* that there are, ended by NULL; the
+							 * first is what people read */
+	const struct frag_format *format;       /* of standard output; NULL: not given */
+	struct {
+		const struct frag_format *format;       /* NULL: that of --format, until
+							 * they are opened */
+		const char *path;               /* "-": standard output */
+		const void *what;               /* of this one alone; NULL: as of all */
+		struct frag_outfile file;
+	} outputs[FRAG_PRINTED_MAX];
+	uint32_t count;
+	struct frag_outfile *beside;            /* optional: a file that the caller writes; it
+						 * is committed with the others */
+	bool quiet;                             /* no text output */
+};
+
+/*
+ * Reads a value of -o: a file, in the format that its ending names, or in that of --format if the
+ * ending names none. The old FORMAT:FILE is read with a warning.
+ */
+struct frag_output_name {
+	char format[12];                /* empty: that of --format */
+	const char *path;               /* into the value */
+};
+struct frag_output_name frag_output_named(const char *value);
+
+/* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
+int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
+			struct frag_error *err);
 
 /* The first member of a command's options. */
 struct frag_question {

@@ -4,7 +4,7 @@
 
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "cmd/output_formats.h"
+#include "cmd/frame.h"
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
 #include "answers/report.h"

@@ -349,7 +349,7 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	return follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
-/* Where the capacity is what is searched for, the rest is the trace's, a profile's or an option's. */
+/* Where the capacity is searched for, the rest is the trace's, a profile's or an option's. */
 static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
 				    bool capacity, struct frag_error *err)
 {

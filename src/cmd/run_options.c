@@ -10,7 +10,7 @@
 #include "base/array_grow.h"
 #include "policy/policies.h"
 #include "cmd/loaded_trace.h"
-#include "cmd/output_formats.h"
+#include "cmd/frame.h"
 #include "cmd/progress.h"
 #include "policy/param.h"
 #include "replay/gpu_and_sim.h"

@@ -4,7 +4,7 @@
 
 #include "cmd/answer_page.h"
 #include "cmd/loaded_trace.h"
-#include "cmd/output_formats.h"
+#include "cmd/frame.h"
 #include "search/diagnose_run.h"
 
 /* One kind of rows: a file, and a spool for each policy after the first. */

@@ -25,7 +25,8 @@ struct shrink {
 static const char *const keep_words[] = { "oom", NULL };
 
 static const struct frag_opt opts[] = {
-	{ 0, "keep", "WHAT", "oom: the event to keep (oom)", FRAG_TRUTH(struct shrink, keeps_oom, keep_words, 0) },
+	{ 0, "keep", "WHAT", "oom: the event to keep (oom)",
+	  FRAG_TRUTH(struct shrink, keeps_oom, keep_words, 0) },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)",
 	  FRAG_TEXT(struct shrink, policy) },
 	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct shrink, run.capacity, struct frag_capacity),

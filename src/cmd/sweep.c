@@ -10,7 +10,6 @@
 #include "cmd/interrupt.h"
 #include "answers/answers.h"
 #include "sweep/run_shard.h"
-#include "sweep/shard_results.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include "cmd/progress.h"
