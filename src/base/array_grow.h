@@ -44,6 +44,21 @@ bool frag_extend(void *array, uint32_t *capacity, uint32_t *count, uint32_t at, 
 		(at) = frag_low;                                               \
 	} while (0)
 
+static inline uint64_t frag_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t frag_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint64_t frag_gap_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
 /* For qsort(): by a and b, and where these are equal by c and d. */
 static inline int frag_order_two(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {

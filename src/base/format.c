@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 
 static locale_t c_locale;
 
@@ -558,11 +559,6 @@ void frag_format_printable(char *buf, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-static bool wrap_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Is the text after a space the unit of the number before it? */
 static bool is_unit(const char *text)
 {
@@ -597,7 +593,7 @@ size_t frag_wrap(const char *text, size_t columns)
 			n += colour;
 			continue;
 		}
-		if (text[n] == ' ' && n && !(wrap_is_digit(text[n - 1]) && is_unit(text + n + 1)))
+		if (text[n] == ' ' && n && !(frag_is_digit(text[n - 1]) && is_unit(text + n + 1)))
 			end = n;
 		if (used == columns)
 			return end ? end : n;

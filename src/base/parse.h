@@ -27,6 +27,17 @@ const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_
 /* Decimal digits only, the value below 2^53. */
 bool frag_parse_count(const char *text, size_t length, uint64_t *out);
 
+/* In ASCII, whatever the locale. */
+static inline bool frag_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool frag_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static inline bool frag_text_equals(struct frag_text text, const char *word)
 {
 	return strlen(word) == text.length && memcmp(word, text.text, text.length) == 0;

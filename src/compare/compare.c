@@ -316,21 +316,16 @@ static enum frag_verdict verdict_of_runs(const struct frag_result *base,
 	return verdict;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Is the difference of a larger than that of b? Reserved counts first. */
 static bool farther(const struct frag_divergence_point *a, const struct frag_divergence_point *b)
 {
-	uint64_t x = distance(a->reserved, a->base_reserved);
-	uint64_t y = distance(b->reserved, b->base_reserved);
+	uint64_t x = frag_gap_of(a->reserved, a->base_reserved);
+	uint64_t y = frag_gap_of(b->reserved, b->base_reserved);
 
 	if (x != y)
 		return x > y;
-	return distance(a->allocated, a->base_allocated)
-	       > distance(b->allocated, b->base_allocated);
+	return frag_gap_of(a->allocated, a->base_allocated)
+	       > frag_gap_of(b->allocated, b->base_allocated);
 }
 
 static void note_place(struct frag_pair *pair, const struct frag_divergence_point *place)

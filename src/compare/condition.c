@@ -31,11 +31,6 @@ static const char *condition_skip_space(const char *p)
 	return p + strspn(p, SPACES);
 }
 
-static bool condition_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t condition_trimmed(const char *p)
 {
 	size_t n = strlen(p);
@@ -56,7 +51,7 @@ static bool parse_bound(const char *p, size_t n, double *bound)
 		*bound = (double)bytes;
 		return true;
 	}
-	if (n == 0 || n >= sizeof(copy) || !condition_is_digit(*p)
+	if (n == 0 || n >= sizeof(copy) || !frag_is_digit(*p)
 	    || strspn(p, "0123456789.eE+-") < n)
 		return false;
 	memcpy(copy, p, n);
@@ -72,7 +67,7 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 
 	FRAG_ASSERT(n > 0 && (*p == '+' || *p == '-'));
 	c->kind = percent ? FRAG_CHANGE_PERCENT : FRAG_CHANGE;
-	if (percent && !condition_is_digit(p[n - 2]))
+	if (percent && !frag_is_digit(p[n - 2]))
 		return false;
 	if (!parse_bound(p + 1, n - 1 - percent, &c->bound))
 		return false;

@@ -7,20 +7,16 @@
 #include "base/bug.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
-
-static bool repeated_marks_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "base/parse.h"
 
 char *frag_mark_kind(const char *name, size_t length)
 {
 	char *kind = malloc(length + 1), *p = kind;
 
 	for (size_t i = 0; kind && i < length; i++)
-		if (!repeated_marks_is_digit(name[i]))
+		if (!frag_is_digit(name[i]))
 			*p++ = name[i] ? name[i] : ' ';
-		else if (!i || !repeated_marks_is_digit(name[i - 1]))
+		else if (!i || !frag_is_digit(name[i - 1]))
 			*p++ = '#';
 	if (kind)
 		*p = '\0';

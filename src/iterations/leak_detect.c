@@ -7,6 +7,7 @@
 #include "base/array_grow.h"
 #include "base/format.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "fragsim/trace.h"
@@ -42,14 +43,9 @@ static void marked_tags_fini(struct frag_marked_tags *o)
 	free(o->of);
 }
 
-static bool marked_tags_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_word(char c)
 {
-	return marked_tags_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+	return frag_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* A name without a letter is a number, and could belong to any tag. */
@@ -58,7 +54,7 @@ static void marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
 	bool letter = false;
 
 	for (uint32_t i = 0; i < mark.length && !letter; i++)
-		letter = marked_tags_is_letter(mark.text[i]);
+		letter = frag_is_letter(mark.text[i]);
 	o->mark = letter ? mark : (struct frag_text){ .text = NULL };
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/parse.h"
 
 /* What may be under way between two bytes. */
 enum { IN_TEXT, IN_ESCAPE, IN_SEQUENCE, IN_TITLE, AFTER_BACKSLASH, IN_ESCAPED, AFTER_C2 };
@@ -160,16 +161,6 @@ void frag_squeeze_end(struct frag_stripped_text *to)
 #define DIGITS_MOST 18          /* more is no valid number */
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
 
-static bool match_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool match_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at)
 {
 	struct frag_cursor cursor = { .in = in, .at = at, .head = at, .body = at };
@@ -193,7 +184,7 @@ static size_t prefix(const struct frag_cursor *c)
 	size_t length = 0;
 
 	for (size_t i = 0; i < most && c->at + i < c->in->used; i++) {
-		if (first[i] != here[i] && !(match_is_digit(first[i]) && match_is_digit(here[i])))
+		if (first[i] != here[i] && !(frag_is_digit(first[i]) && frag_is_digit(here[i])))
 			break;
 		if (strchr("]:|>)", here[i]))
 			length = i + 1;
@@ -236,7 +227,7 @@ static bool match_number(struct frag_cursor *c, bool across, uint64_t *number)
 	uint64_t value = 0;
 	int digits = 0;
 
-	while (match_is_digit(peek(c)) && (across || !digits || !c->in->begins[c->at])) {
+	while (frag_is_digit(peek(c)) && (across || !digits || !c->in->begins[c->at])) {
 		value = digits < DIGITS_MOST ? value * 10 + (uint64_t)(peek(c) - '0') : UINT64_MAX;
 		digits += digits <= DIGITS_MOST;
 		c->at++;
@@ -280,8 +271,8 @@ static bool is_group(const struct frag_cursor *c)
 {
 	const char *p = c->in->text + c->at;
 
-	return c->in->used - c->at > 3 && p[0] == ',' && match_is_digit(p[1])
-	       && match_is_digit(p[2]) && match_is_digit(p[3]);
+	return c->in->used - c->at > 3 && p[0] == ',' && frag_is_digit(p[1])
+	       && frag_is_digit(p[2]) && frag_is_digit(p[3]);
 }
 
 /*
@@ -314,7 +305,7 @@ static bool match_size(struct frag_cursor *c, struct frag_message_value *size)
 	for (;; c->at++) {
 		const char byte = peek(c);
 
-		if (match_is_digit(byte)) {
+		if (frag_is_digit(byte)) {
 			digits = count < DIGITS_MOST ? digits * 10 + (uint64_t)(byte - '0') : 0;
 			count += count <= DIGITS_MOST;
 			decimals += point && decimals <= DIGITS_MOST;
@@ -336,7 +327,7 @@ static bool match_letters(struct frag_cursor *c)
 {
 	const size_t from = c->at;
 
-	while (match_is_letter(peek(c)))
+	while (frag_is_letter(peek(c)))
 		c->at++;
 	return c->at > from;
 }

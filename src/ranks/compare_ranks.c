@@ -325,11 +325,6 @@ static uint64_t median_of(uint64_t *values, uint32_t count)
 	return low + (high - low) / 2;
 }
 
-static uint64_t apart_by(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /*
  * Where a rank has much on one device, and little on another, the little strayed there: it is
  * no rank to compare with. Rows of one source are side by side.
@@ -365,7 +360,7 @@ static void compare_ranks_measure(struct frag_ranking *r, enum frag_rank_figure 
 	r->least[figure] = values[0];
 	r->most[figure] = values[n - 1];
 	for (uint32_t i = 0; i < n; i++)
-		values[i] = apart_by(values[i], median);
+		values[i] = frag_gap_of(values[i], median);
 	distance = median_of(values, n);
 	r->limit[figure] = distance > UINT64_MAX / FRAG_RANK_SPREADS
 			   ? UINT64_MAX : FRAG_RANK_SPREADS * distance;
@@ -397,7 +392,7 @@ static void compare_ranks_judge(struct frag_ranking *r)
 		if (!row->compared)
 			continue;
 		for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-			if (apart_by(row->figure[k], r->median[k]) > r->limit[k])
+			if (frag_gap_of(row->figure[k], r->median[k]) > r->limit[k])
 				row->apart |= 1U << k;
 		row->apart_oom = row->ooms && failed < r->compared - failed;
 		r->apart += row->apart || row->apart_oom;
@@ -486,7 +481,7 @@ static int find_usual(struct usual *usual, const struct frag_ranking *r, struct 
 static int by_difference(const void *one, const void *other)
 {
 	const struct frag_rank_difference *a = one, *b = other;
-	const uint64_t x = apart_by(a->bytes, a->other), y = apart_by(b->bytes, b->other);
+	const uint64_t x = frag_gap_of(a->bytes, a->other), y = frag_gap_of(b->bytes, b->other);
 
 	if (x != y)
 		return x > y ? -1 : 1;

@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "events/id_map.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
@@ -268,12 +269,6 @@ static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint
 	return makers_note_alloc(m, ev, *maker);
 }
 
-/* After the last event. False: out of memory */
-static bool makers_end(struct frag_makers *m)
-{
-	return !m->phase_count || makers_count_survivors(m);
-}
-
 /* The first phase that begins after the step; phase_count: none does. */
 static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
 {
@@ -429,11 +424,6 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool block_classes_is_letter(char c)
-{
-	return lower(c) >= 'a' && lower(c) <= 'z';
-}
-
 /* "step0 opt", "Optimizer.step#AdamW.step"; not "options", "adopt". */
 static bool names_optimizer(const struct frag_text *name)
 {
@@ -442,7 +432,7 @@ static bool names_optimizer(const struct frag_text *name)
 	for (uint32_t at = 0; at < name->length; at++) {
 		uint32_t same = 0;
 
-		if (at && block_classes_is_letter(name->text[at - 1]))
+		if (at && frag_is_letter(name->text[at - 1]))
 			continue;
 		while (same < sizeof(word) - 1 && at + same < name->length
 		       && lower(name->text[at + same]) == word[same])
@@ -450,7 +440,7 @@ static bool names_optimizer(const struct frag_text *name)
 		if (same == sizeof(word) - 1)
 			return true;
 		if (same == 3
-		    && (at + 3 == name->length || !block_classes_is_letter(name->text[at + 3])))
+		    && (at + 3 == name->length || !frag_is_letter(name->text[at + 3])))
 			return true;
 	}
 	return false;
@@ -477,12 +467,6 @@ static bool optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birt
 	/* the last that begins before it */
 	FRAG_COUNT_WHILE(low, s->count, s->of[low].from < birth);
 	return low && birth < s->of[low - 1].to;
-}
-
-static void optimizer_fini(struct frag_optimizer_steps *s)
-{
-	free(s->of);
-	*s = (struct frag_optimizer_steps){ .count = 0 };
 }
 
 static bool note_weights(struct frag_map *sizes, const struct frag_grown *blocks, uint32_t count,
@@ -749,7 +733,7 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 	rc = block_classes_read_tape(&s, tape, err);
 	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);
-	if (!rc && !makers_end(&s.makers))
+	if (!rc && s.makers.phase_count && !makers_count_survivors(&s.makers))
 		rc = frag_fail_nomem(err);
 	if (!rc && s.makers.any)
 		classify_by_makers(&s);
@@ -759,7 +743,7 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		rc = frag_fail_nomem(err);
 	free(s.block_of);
 	free(s.marks.mark);
-	optimizer_fini(&s.optimizer);
+	free(s.optimizer.of);
 	makers_fini(&s.makers);
 	return rc;
 }

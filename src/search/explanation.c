@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/parse.h"
 #include "events/id_map.h"
 #include "live_blocks/live_blocks.h"
 #include "explain/device_state.h"
@@ -217,14 +218,6 @@ static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device
 	return &frag_sim_results(sim, false, &count)[device];
 }
 
-/* Usable bytes: the device without context and other processes. */
-static uint64_t explanation_room_of(const struct frag_device_figures *d)
-{
-	const uint64_t taken = d->context + d->other;
-
-	return d->total > taken ? d->total - taken : 0;
-}
-
 /* What the device has left, and what a limit of the program's own leaves of that. */
 static uint64_t left_of(const struct frag_device_figures *d, const struct frag_metrics *now,
 			const struct frag_oom *oom)
@@ -245,7 +238,8 @@ static uint64_t left_of(const struct frag_device_figures *d, const struct frag_m
 static void fill_largest(struct frag_explained *m, const struct frag_device_figures *d,
 			 const struct frag_metrics *now, uint64_t left)
 {
-	uint64_t room = explanation_room_of(d), all = now->free;
+	const uint64_t taken = d->context + d->other;
+	uint64_t room = d->total > taken ? d->total - taken : 0, all = now->free;
 
 	if (m->limit < room)
 		room = m->limit;
@@ -642,15 +636,13 @@ static int study_device(struct study *s, struct frag_error *err)
 static int find_mark(struct frag_explanation *x, struct frag_error *err)
 {
 	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
-	const size_t length = strlen(x->at_mark);
 	const struct frag_event *ev;
 	bool found = false;
 
 	if (!w.reader)
 		return frag_fail_nomem(err);
 	while (!found && (ev = frag_tape_walk_next(&w))) {
-		found = ev->op == FRAG_OP_MARK && ev->text.length == length
-			&& memcmp(ev->text.text, x->at_mark, length) == 0;
+		found = ev->op == FRAG_OP_MARK && frag_text_equals(ev->text, x->at_mark);
 		x->at_step = ev->step;
 	}
 	frag_tape_reader_del(w.reader);

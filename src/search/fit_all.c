@@ -21,17 +21,12 @@ struct verdict {
 	struct frag_attempt outcome;    /* the worst */
 };
 
-static uint64_t larger_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
 {
-	worst->calls = larger_of(worst->calls, a->calls);
-	worst->refused = larger_of(worst->refused, a->refused);
-	worst->retries = larger_of(worst->retries, a->retries);
-	worst->driver_ns = larger_of(worst->driver_ns, a->driver_ns);
+	worst->calls = frag_max(worst->calls, a->calls);
+	worst->refused = frag_max(worst->refused, a->refused);
+	worst->retries = frag_max(worst->retries, a->retries);
+	worst->driver_ns = frag_max(worst->driver_ns, a->driver_ns);
 }
 
 static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_t count,
@@ -48,7 +43,7 @@ static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_
 		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.survives;
-		v->least = larger_of(v->least, here->least);
+		v->least = frag_max(v->least, here->least);
 		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
 		if (!i)
 			v->outcome = here->outcome;

@@ -185,14 +185,6 @@ static int fit_intervals_begin(const struct frag_fit_case *s, uint64_t total, ui
 	return rc;
 }
 
-/* The interval of a simulation at FRAG_LEVEL_SURVIVE, as far as it has run. */
-static struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
-{
-	uint32_t count;
-
-	return interval_of(&frag_sim_results(sim, false, &count)[device]);
-}
-
 static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 {
 	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
@@ -255,6 +247,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	struct frag_run_cursor run = {
 		.device = s->device, .total = total, .stop = s->stop, .ctx = s->ctx
 	};
+	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	if (rc)
@@ -270,7 +263,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 		rc = fit_intervals_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
-		*out = frag_survival_of(run.sim, s->device);
+		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
 	frag_sim_del(run.sim);
 	frag_tape_reader_del(run.reader);
 	return rc;

@@ -178,11 +178,6 @@ static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool 
 	return rc;
 }
 
-static uint32_t shrink_search_min_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * Passes once through the order, in ranges of `length` groups at first. A group is needed if it
  * alone cannot be removed, or if it is the last one of a range that could not: this is valid for
@@ -197,8 +192,7 @@ static int shrink_search_sweep(struct frag_reduce *r, uint32_t length, struct fr
 
 	while (at < r->left_count && !rc && !r->ended) {
 		struct frag_reduce_group *first = &r->group[r->left[at]];
-		const uint32_t left = r->left_count,
-			       count = shrink_search_min_of(length, left - at);
+		const uint32_t left = r->left_count, count = length < left - at ? length : left - at;
 		const bool known = fails == 1 || (count == 1 && first->needed == r->version);
 		bool gone = false;
 

@@ -251,11 +251,6 @@ static int change_run_peaks(const struct frag_change_found *c, const struct frag
 	return rc;
 }
 
-static uint64_t change_distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Both runs, and the device whose reserved bytes change most: the first of equal ones. */
 static int change_find_device(struct frag_change_found *c, struct frag_error *err)
 {
@@ -270,7 +265,7 @@ static int change_find_device(struct frag_change_found *c, struct frag_error *er
 	old = frag_sim_results(c->old.sim, false, &old_count);
 	now = frag_sim_results(c->now.sim, false, &now_count);
 	for (uint32_t d = 0; d < old_count && d < now_count; d++) {
-		const uint64_t change = change_distance(old[d].peak.reserved, now[d].peak.reserved);
+		const uint64_t change = frag_gap_of(old[d].peak.reserved, now[d].peak.reserved);
 
 		if (change <= most)
 			continue;

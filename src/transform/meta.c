@@ -1,25 +1,30 @@
 /* meta.c - the "meta" of a trace that was made of others. */
 #include "transform/meta.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "base/json.h"
 
-static char *meta_put(char *p, const char *text, size_t length)
+/* False: out of memory. */
+static bool write_json(FILE *f, const char *text)
 {
-	memcpy(p, text, length);
-	return p + length;
-}
+	const size_t length = strlen(text);
+	char *json = malloc(length * 6 + 3);
 
-static char *meta_put_text(char *p, const char *text)
-{
-	return meta_put(p, text, strlen(text));
+	if (!json)
+		return false;
+	*frag_put_json(json, text, length) = '\0';
+	fputs(json, f);
+	free(json);
+	return true;
 }
 
 /* Copies the members that decide the simulation to the top level; the others are nested. */
-static char *put_recorder(char *p, struct frag_node_ref meta)
+static bool write_recorder(FILE *f, struct frag_node_ref meta)
 {
 	static const char *const kept[] = { "recorder", "pytorch", "alloc_conf" };
 	struct frag_node_ref member;
@@ -28,111 +33,80 @@ static char *put_recorder(char *p, struct frag_node_ref meta)
 		if (!frag_json_member(meta, kept[i], &member)
 		    || frag_json_kind(member) != FRAG_JSON_STRING)
 			continue;
-		p = meta_put_text(p, ",\"");
-		p = meta_put_text(p, kept[i]);
-		p = meta_put_text(p, "\":");
-		p = frag_put_json(p, frag_json_string(member), strlen(frag_json_string(member)));
+		fprintf(f, ",\"%s\":", kept[i]);
+		if (!write_json(f, frag_json_string(member)))
+			return false;
 	}
-	return p;
+	return true;
 }
 
 /* root: what `old` says, NULL where there is none. */
-static void write_meta(char *p, const char *member, const char *body, struct frag_text old,
+static bool write_meta(FILE *f, const char *member, const char *body, struct frag_text old,
 		       struct frag_node_ref root)
 {
 	struct frag_node_ref same;
+	bool good = true;
 
-	p = meta_put_text(p, "{\"");
-	p = meta_put_text(p, member);
-	p = meta_put_text(p, "\":{");
-	p = meta_put_text(p, body);
+	fprintf(f, "{\"%s\":{%s", member, body);
 	if (root.node && frag_json_member(root, member, &same) > 0) {
-		p = meta_put_text(p, ",\"meta\":");
-		p = meta_put(p, old.text, old.length);
-		*p++ = '}';
-		p = put_recorder(p, root);
-		*p++ = '}';
+		fputs(",\"meta\":", f);
+		fwrite(old.text, 1, old.length, f);
+		fputc('}', f);
+		good = write_recorder(f, root);
+		fputc('}', f);
 	} else if (root.node && frag_json_first(root).node) {
 		/* its own brace gives way to a comma */
-		p = meta_put_text(p, "},");
-		p = meta_put(p, old.text + 1, old.length - 1);
+		fputs("},", f);
+		fwrite(old.text + 1, 1, old.length - 1, f);
 	} else {
-		p = meta_put_text(p, "}}");
+		fputs("}}", f);
 	}
-	*p = '\0';
+	return good;
 }
 
 char *frag_meta_with(const char *member, const char *body, struct frag_text old)
 {
 	struct frag_json doc = { .root = NULL };
 	struct frag_node_ref root = { .node = NULL };
-	char *meta = malloc(200 + strlen(member) + strlen(body) + (size_t)old.length * 7);
+	struct frag_memory meta;
+	bool good = frag_memory_open(&meta);
 
-	if (meta && old.text) {
+	if (!good)
+		return NULL;
+	if (old.text) {
 		root = frag_json_parse(&doc, old.text, old.length);
-		if (!root.node) {
-			free(meta);
-			meta = NULL;
-		}
+		good = root.node != NULL;
 	}
-	if (meta)
-		write_meta(meta, member, body, old, root);
+	good = good && write_meta(meta.f, member, body, old, root);
 	if (old.text)
 		frag_json_end(&doc);
-	return meta;
-}
-
-static char *extrapolated_header_put(char *p, const char *text)
-{
-	const size_t length = strlen(text);
-
-	memcpy(p, text, length);
-	return p + length;
-}
-
-static char *put_recordings(char *p, const struct frag_recordings *r)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		const char *path = frag_trace_info(r->of[i].trace)->path;
-
-		p = extrapolated_header_put(p, i ? ",{\"path\":" : "{\"path\":");
-		p = frag_put_json(p, path, strlen(path));
-		p = extrapolated_header_put(p, ",\"at\":");
-		p = frag_put_u64(p, r->of[i].number);
-		*p++ = '}';
-	}
-	return p;
-}
-
-/* "at":16,"recordings":[...] */
-static char *make_body(const struct frag_recordings *r, uint32_t number)
-{
-	size_t room = 100;
-	char *body, *p;
-
-	for (uint32_t i = 0; i < r->count; i++)
-		room += 6 * strlen(frag_trace_info(r->of[i].trace)->path) + 2 * FRAG_NUMBER_ROOM;
-	body = malloc(room);
-	if (!body)
-		return NULL;
-	p = extrapolated_header_put(body, "\"at\":");
-	p = frag_put_u64(p, number);
-	p = extrapolated_header_put(p, ",\"recordings\":[");
-	p = put_recordings(p, r);
-	*p++ = ']';
-	*p = '\0';
-	return body;
+	if (frag_memory_close(&meta) && good)
+		return meta.text;
+	free(meta.text);
+	return NULL;
 }
 
 int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
 		     struct frag_text meta, struct frag_error *err)
 {
 	struct frag_trace_info head = *frag_trace_info(r->of[0].trace);
-	char *body = make_body(r, number);
-	char *new = body ? frag_meta_with("extrapolated", body, meta) : NULL;
+	struct frag_memory body;
+	bool good = frag_memory_open(&body);
+	char *new = NULL;
 	int rc;
 
-	free(body);
+	if (!good)
+		return frag_fail_nomem(err);
+	fprintf(body.f, "\"at\":%" PRIu32 ",\"recordings\":[", number);
+	for (uint32_t i = 0; i < r->count && good; i++) {
+		fputs(i ? ",{\"path\":" : "{\"path\":", body.f);
+		good = write_json(body.f, frag_trace_info(r->of[i].trace)->path);
+		fprintf(body.f, ",\"at\":%" PRIu32 "}", r->of[i].number);
+	}
+	fputc(']', body.f);
+	if (frag_memory_close(&body) && good)
+		new = frag_meta_with("extrapolated", body.text, meta);
+	free(body.text);
 	if (!new)
 		return frag_fail_nomem(err);
 	head.meta = (struct frag_text){ .text = new, .length = (uint32_t)strlen(new) };

@@ -124,18 +124,13 @@ static struct rest rest_of(struct frag_text text)
 	return (struct rest){ .p = text.text, .left = text.length };
 }
 
-static bool recording_number_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Takes the digits up to the next other byte, or else one byte. */
 static struct rest recording_number_take(struct rest *r)
 {
 	struct rest part = { .p = r->p, .left = 1 };
 
-	while (recording_number_is_digit(*r->p) && part.left < r->left
-	       && recording_number_is_digit(r->p[part.left]))
+	while (frag_is_digit(*r->p) && part.left < r->left
+	       && frag_is_digit(r->p[part.left]))
 		part.left++;
 	r->p += part.left;
 	r->left -= part.left;
@@ -409,11 +404,6 @@ static int ends_early(const struct frag_recordings *r, const struct frag_recordi
 			 recordings_event_of(longer)->step, words);
 }
 
-static bool same_sizes(const struct frag_sizes *s, const uint64_t *at, uint32_t count)
-{
-	return memcmp(s->at, at, count * sizeof(*at)) == 0;
-}
-
 /* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
 static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 {
@@ -424,7 +414,7 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 		hash = frag_hash_mix(hash ^ frag_hash_key(at[i], hash));
 	home = frag_map_home(&r->known, hash);
 	while ((i = frag_map_next(&r->known, hash, &home)) != FRAG_MAP_NONE)
-		if (same_sizes(&r->sizes[i], at, r->count))
+		if (memcmp(r->sizes[i].at, at, r->count * sizeof(*at)) == 0)
 			return i;
 	if (!FRAG_GROW(r->sizes, r->size_capacity, r->size_count)
 	    || !frag_map_add(&r->known, hash, r->size_count))

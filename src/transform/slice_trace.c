@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 #include "events/id_map.h"
 #include "base/array_grow.h"
 
@@ -52,8 +53,7 @@ static bool at_place(const struct frag_slice_place *place, const struct frag_eve
 	case FRAG_PLACE_TIME:
 		return ev->members & FRAG_HAS_T && ev->t >= place->t;
 	case FRAG_PLACE_MARK:
-		return ev->op == FRAG_OP_MARK && strlen(place->mark) == ev->text.length
-		       && memcmp(place->mark, ev->text.text, ev->text.length) == 0;
+		return ev->op == FRAG_OP_MARK && frag_text_equals(ev->text, place->mark);
 	case FRAG_PLACE_NONE:
 		break;
 	}
@@ -76,12 +76,6 @@ static bool slice_trace_append(struct frag_cut_block *b, const struct frag_recor
 	return true;
 }
 
-static bool same_stream(const struct frag_handle *a, const struct frag_handle *b)
-{
-	return !a->text == !b->text && a->number == b->number
-	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
-}
-
 /* A stream of a pending block is done: it does not wait for it any more. */
 static void drop_stream(struct frag_cut_block *b, const struct frag_record *sync)
 {
@@ -91,7 +85,7 @@ static void drop_stream(struct frag_cut_block *b, const struct frag_record *sync
 		struct frag_owned_record *r = *link;
 
 		if (r->rec.op == FRAG_OP_RECORD_STREAM
-		    && same_stream(&r->rec.stream, &sync->stream)) {
+		    && frag_same_handle(&r->rec.stream, &sync->stream)) {
 			*link = r->next;
 			free(r);
 		} else {

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
+#include "base/parse.h"
 #include "events/repeated_marks.h"
 #include "trace/header.h"
 #include "transform/stage.h"
@@ -47,12 +48,6 @@ static void warmup_fini(struct frag_stage *s)
 	free(w->kind);
 }
 
-static bool is_mark(const struct frag_stage *s, const struct frag_item *item)
-{
-	return item->rec.text.length == strlen(s->change->mark)
-	       && memcmp(item->rec.text.text, s->change->mark, item->rec.text.length) == 0;
-}
-
 /* Marks of the kind move the search on, before they are held themselves. */
 static bool stage_early_look(struct frag_stage *s, const struct frag_item *item)
 {
@@ -70,7 +65,7 @@ static bool stage_early_look(struct frag_stage *s, const struct frag_item *item)
 			w->phase = FOUND;
 		}
 		w->phase = w->phase == FIRST ? BEGIN : w->phase;
-		if (w->phase == BEGIN && is_mark(s, item)) {
+		if (w->phase == BEGIN && frag_text_equals(item->rec.text, s->change->mark)) {
 			w->from = frag_held_end(&w->held);
 			w->phase = END;
 			s->fits = true;
@@ -178,11 +173,6 @@ static void begin_copy(struct warmup *w)
 	w->phase = COPY;
 }
 
-static bool is_at(struct frag_held_place a, struct frag_held_place b)
-{
-	return a.piece == b.piece && a.at == b.at;
-}
-
 /*
  * Passes one event on: of the copied iteration, then the ends of its blocks, then what is held.
  * *more: another event may follow.
@@ -193,7 +183,7 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 	struct frag_item item;
 
 	*more = true;
-	if (w->phase == COPY && !is_at(w->place, w->to)
+	if (w->phase == COPY && !(w->place.piece == w->to.piece && w->place.at == w->to.at)
 	    && frag_held_next(&w->held, &w->place, &item))
 		return stage_early_copy(s, &item, err);
 	if (w->phase == COPY) {

@@ -409,14 +409,7 @@ char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t coun
 	return meta;
 }
 
-#define DIGITS 18               /* of a number: products of it fit in 128 bits */
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
+#define DIGITS 18               /* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
 static bool read_number(const char *text, bool point, uint64_t *value,
 					uint64_t *scale, const char **end)
 {
@@ -425,7 +418,7 @@ static bool read_number(const char *text, bool point, uint64_t *value,
 
 	*value = 0;
 	*scale = 1;
-	for (; is_digit(*text) || (point && !behind && digits && *text == '.');
+	for (; frag_is_digit(*text) || (point && !behind && digits && *text == '.');
 	     text++) {
 		if (*text == '.') {
 			behind = true;
