@@ -1,6 +1,7 @@
 /* message_answer.c - the verdict on pasted out-of-memory messages, for people. */
 #include "answers/parts.h"
 
+#include "device/known_cards.h"
 #include "messages/message.h"
 
 #define ABSURD 16               /* times what a device has: no model asks for that */
@@ -478,6 +479,8 @@ static const char *step_of(const struct frag_message *m)
 
 static void print_device_row(const struct frag_message *m, const struct frag_text_style *to)
 {
+	/* both totals are rounded */
+	const struct frag_context *context = frag_context_near(m->total.bytes, 2 * m->total.error);
 	char text[200];
 	struct frag_words w = FRAG_WORDS(text);
 
@@ -489,6 +492,9 @@ static void print_device_row(const struct frag_message *m, const struct frag_tex
 	if (m->outside.there)
 		frag_add(&w, ", %s outside the allocator (context, other processes)",
 			 SIZE(m->outside.bytes));
+	if (m->outside.there && context)
+		frag_add(&w, "; a context of %" PRIu32 " MiB is typical of %s", context->mib,
+			 context->key);
 	frag_put_row(to, "device", "%s", text);
 }
 

@@ -106,6 +106,20 @@ const struct frag_context *frag_context_of(const struct frag_card *card)
 	return context;
 }
 
+const struct frag_context *frag_context_near(uint64_t total, uint64_t error)
+{
+	const struct frag_card *only = NULL;
+
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		if (frag_is_slice(c) || c->bytes + error < total || c->bytes > total + error)
+			continue;
+		if (only)
+			return NULL;
+		only = c;
+	}
+	return only && frag_context_of(only)->key ? frag_context_of(only) : NULL;
+}
+
 const char *frag_context_basis(uint64_t total, uint64_t context, char buf[FRAG_BASIS_ROOM])
 {
 	const struct frag_context *usual;

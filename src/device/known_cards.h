@@ -45,6 +45,9 @@ const struct frag_card *frag_card_named(const char *key, struct frag_error *err)
 /* That of the card, or of the one whose slice it is; never NULL. */
 const struct frag_context *frag_context_of(const struct frag_card *card);
 
+/* That of the only card whose total is within `error` of this one; NULL: there is none, or no message. */
+const struct frag_context *frag_context_near(uint64_t total, uint64_t error);
+
 #define FRAG_BASIS_ROOM 40
 /* "typical of t4" or "assumed", where a card of that total has that context; else NULL. */
 const char *frag_context_basis(uint64_t total, uint64_t context, char buf[FRAG_BASIS_ROOM]);

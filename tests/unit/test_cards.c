@@ -117,6 +117,28 @@ static void test_contexts(void **state)
 	}
 }
 
+/* A printed total names one card, two alike none, and one without a message none. */
+static void test_near(void **state)
+{
+	static const struct {
+		double gib;
+		const char *key;
+	} printed[] = {
+		{ 79.10, "h100-80gb" }, { 79.14, "a100-80gb" }, { 14.75, "t4" }, { 15.48, NULL },
+		{ 3.80, NULL }, { 50.00, NULL },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(printed); i++) {
+		const struct frag_context *context =
+			frag_context_near((uint64_t)(printed[i].gib * (1 << 30)), (1 << 30) / 100);
+
+		assert_true(!context == !printed[i].key);
+		if (context)
+			assert_string_equal(context->key, printed[i].key);
+	}
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -148,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_order), cmocka_unit_test(test_words),
 		cmocka_unit_test(test_figures), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_slices), cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
