@@ -148,7 +148,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 	/* a policy, such as a plan, may treat each device of the trace differently */
 	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++)
 		(*out)->engines[d].policy.device += frag_tape_first_device(tape);
-	if (!rc)
+	if (!rc && !tape->emptied)
 		sim_set_places(*out, tape->trace, frag_tape_first_device(tape),
 			       options && options->rising);
 	return rc;

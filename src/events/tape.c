@@ -632,6 +632,8 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 		i += r->next == until;
 	}
 	*out = rc ? NULL : frag_tape_finish(w);
+	if (*out)
+		(*out)->emptied = true;
 	frag_tape_reader_del(r);
 	frag_tape_writer_del(w);
 	return rc;
@@ -651,7 +653,8 @@ static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_
 		return NULL;
 	*t = (struct frag_tape){
 		.trace = from->trace, .symbols = from->symbols, .tags = from->tags,
-		.info = *frag_tape_info(from), .part = true, .device = device,
+		.info = *frag_tape_info(from), .emptied = from->emptied, .part = true,
+		.device = device,
 	};
 	t->symbols.of = t;
 	t->info.devices += device;

@@ -91,6 +91,7 @@ struct frag_tape {
 	uint32_t text_bytes, text_capacity;
 	bool resized;                   /* another tape owns everything except the events */
 	bool part;			/* of one device: the tags are another tape's */
+	bool emptied;                   /* its segments are not those of the trace */
 	struct frag_trace_info info;	/* of a part, */
 	uint32_t device;		/* and which device of the trace it is */
 };
