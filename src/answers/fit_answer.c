@@ -147,6 +147,45 @@ static void print_nowhere(const struct frag_fit *fit, const char *name,
 			     CAPACITY(fit->examined_to));
 }
 
+/* As --offset takes it: steps, or microseconds. */
+static const char *offset_text(const struct frag_fits *fits, int64_t offset,
+			       char out[FRAG_NUMBER_ROOM])
+{
+	frag_snprintf(out, FRAG_NUMBER_ROOM, "%.16g", (double)offset / (fits->clocks ? 1000 : 1));
+	return out;
+}
+
+/* Of programs that run at the same time which offset decides. */
+static void print_offset(const struct frag_fit_answer *a, const struct frag_fitted *one,
+			 const struct frag_text_style *to)
+{
+	const struct frag_fit *fit = &one->fit;
+	char name[FRAG_FIT_NAME_ROOM], offset[FRAG_NUMBER_ROOM];
+
+	frag_fit_name(a->fits, one, name);
+	offset_text(a->fits, one->offset, offset);
+	if (fit->smallest == NONE && fit->at_most == NONE)
+		print_nowhere(fit, name, to);
+	else if (!a->fits->every_offset)
+		frag_put_row(to, "offset", "%s: %s", name, offset);
+	else if (fit->smallest == NONE)
+		frag_put_row(to, "at most", "%s requires at most %s, which is enough at every"
+			     " offset: the sum of what each program reserves alone; not all"
+			     " offsets were simulated", name, CAPACITY(fit->at_most));
+	else
+		frag_put_row(to, "offset", "%s: %s fits at every offset, the next smaller device"
+			     " fails with --offset %s", name, CAPACITY(fit->smallest), offset);
+}
+
+static void print_offsets(const struct frag_fit_answer *a, const struct frag_text_style *to)
+{
+	frag_put_row(to, "clock", "%s", a->fits->clocks ? "recorded times, in microseconds"
+						       : "steps, one of each program in turn");
+	for (uint32_t i = 0; i < a->fits->joint_count; i++)
+		if (is_shown(a, &a->fits->joint[i]))
+			print_offset(a, &a->fits->joint[i], to);
+}
+
 /* Memory that other processes can hold, also as the option of an inference server. */
 static void print_headroom(const struct frag_fit *fit, const char *name, uint64_t total,
 			   const struct frag_text_style *to)
@@ -300,7 +339,8 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 	char one[PHRASE_ROOM], usual[PHRASE_ROOM], conf[FRAG_CONF_ROOM];
 
 	frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s",
-			    fits->source_count > 1 ? " for all traces" : "",
+			    fits->together ? " for all at the same time"
+			    : fits->source_count > 1 ? " for all traces" : "",
 			    phrase(fits, found ? best : 0, one), other ? ", " : "",
 			    other ? phrase(fits, 0, usual) : "");
 	frag_conf_text(choice, conf, sizeof(conf));
@@ -310,21 +350,23 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 		frag_put_stopped(to, a->time_up);
 }
 
-/* What a card has for the program, where only its own context is to be counted. */
-static uint64_t room_on(const struct frag_card *card, bool own)
+/* What a card has for programs, so many of which have contexts that are not counted yet. */
+static uint64_t room_on(const struct frag_card *card, uint32_t own)
 {
-	return card->bytes - (own ? (uint64_t)frag_context_of(card)->mib << 20 : 0);
+	const uint64_t contexts = own * ((uint64_t)frag_context_of(card)->mib << 20);
+
+	return card->bytes > contexts ? card->bytes - contexts : 0;
 }
 
 /* Do all devices from this card on that were examined fit? Capacities that are no whole number
  * of pages are as good as the next below that is one. */
-static bool holds(const struct frag_card *card, const struct need *need, bool own)
+static bool holds(const struct frag_card *card, const struct need *need, uint32_t own)
 {
 	return room_on(card, own) >= need->safe && room_on(card, own) < need->examined_to;
 }
 
 /* The smallest cards that fit. */
-static void list_holding(const struct need *need, bool own, struct frag_words *w)
+static void list_holding(const struct need *need, uint32_t own, struct frag_words *w)
 {
 	uint32_t count = 0;
 
@@ -334,7 +376,7 @@ static void list_holding(const struct need *need, bool own, struct frag_words *w
 }
 
 /* The largest that are known to be too small. */
-static void list_failing(const struct need *need, bool own, struct frag_words *w)
+static void list_failing(const struct need *need, uint32_t own, struct frag_words *w)
 {
 	const struct frag_card *c = frag_cards;
 	uint32_t count = 0;
@@ -351,7 +393,7 @@ static void list_failing(const struct need *need, bool own, struct frag_words *w
  * How many copies of the program can run on it at once: of a slice, as many as the card has of it;
  * of a card, each with its context, where none of several is ever refused memory. 0: not known.
  */
-static uint64_t copies_on(const struct frag_card *card, const struct need *need, bool own)
+static uint64_t copies_on(const struct frag_card *card, const struct need *need, uint32_t own)
 {
 	const uint64_t each = need->no_refusal - need->other + card->bytes - room_on(card, own);
 
@@ -362,7 +404,7 @@ static uint64_t copies_on(const struct frag_card *card, const struct need *need,
 
 /* Of the slices of a card that fit, the one it has most of, and then the smallest; NULL: none. */
 static const struct frag_card *best_slice(const struct frag_card *card, const struct need *need,
-					  bool own)
+					  uint32_t own)
 {
 	const size_t length = strlen(card->key);
 	const struct frag_card *best = NULL;
@@ -375,7 +417,7 @@ static const struct frag_card *best_slice(const struct frag_card *card, const st
 }
 
 /* "a100-80gb:2g.20gb (19.50 GiB); copies per card: a100-40gb 2 (2 x 3g.20gb), h100-80gb 4 (...)" */
-static void print_slices(const struct need *need, bool own, const struct frag_text_style *to)
+static void print_slices(const struct need *need, uint32_t own, const struct frag_text_style *to)
 {
 	const struct frag_card *smallest = frag_cards, *slice;
 	char copies[LIST_ROOM], alone[32];
@@ -409,9 +451,12 @@ static bool counts_contexts(const struct frag_fits *fits)
 	return true;
 }
 
-static bool counts_own_contexts(const struct frag_fit_answer *a)
+/* How many contexts of a card are not in the sizes: one a program. */
+static uint32_t own_contexts(const struct frag_fit_answer *a)
 {
-	return !a->context_given && !counts_contexts(a->fits);
+	if (a->context_given || counts_contexts(a->fits))
+		return 0;
+	return a->fits->together ? a->fits->source_count : 1;
 }
 
 /* Cards that fit with the best setting, and those too small for what the program has. */
@@ -419,7 +464,7 @@ static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 			const struct frag_text_style *to)
 {
 	const struct need need = need_of(a->fits, best), usual = need_of(a->fits, 0);
-	const bool own = counts_own_contexts(a);
+	const uint32_t own = own_contexts(a);
 	char fitting[LIST_ROOM], failing[LIST_ROOM];
 	struct frag_words any = FRAG_WORDS(fitting), none = FRAG_WORDS(failing);
 
@@ -456,6 +501,8 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 	print_answer(a, best, to);
 	if (a->fits->joint_count)
 		fit_print_table(a, a->fits->joint, a->fits->joint_count, true, to);
+	if (a->fits->together)
+		print_offsets(a, to);
 	for (uint32_t i = 0; i < a->fits->source_count; i++)
 		print_source(a, i, to);
 	if (a->fits->source_count > 1 && best != UINT32_MAX)
@@ -499,7 +546,8 @@ static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
 	char name[FRAG_FIT_NAME_ROOM], conf[FRAG_CONF_ROOM];
 
 	frag_conf_text(choice, conf, sizeof(conf));
-	frag_cell_text(t, joint ? "all" : a->traces[one->source]->path);
+	frag_cell_text(t, !joint ? a->traces[one->source]->path
+			  : a->fits->together ? "together" : "all");
 	frag_cell_text(t, frag_fit_name(a->fits, one, name));
 	frag_cell_text(t, choice->text);
 	frag_cell_text(t, conf);
@@ -527,7 +575,7 @@ static void fit_fill(struct frag_table *t, const void *what)
 
 	for (uint32_t i = 0; i < a->fits->count; i++)
 		fit_put_row(t, a, &a->fits->fitted[i], false);
-	for (uint32_t i = 0; i < a->fits->joint_count && !t->csv; i++)
+	for (uint32_t i = 0; i < a->fits->joint_count && (!t->csv || a->fits->together); i++)
 		fit_put_row(t, a, &a->fits->joint[i], true);
 }
 
@@ -642,7 +690,7 @@ static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a
 	const struct frag_node_ref list = frag_json_array(root, "cards");
 	const uint32_t best = find_best(a);
 	const struct need need = need_of(a->fits, best);
-	const bool own = counts_own_contexts(a);
+	const uint32_t own = own_contexts(a);
 	struct frag_node_ref o;
 
 	for (const struct frag_card *c = frag_cards; c->key && best != UINT32_MAX; c++) {
@@ -654,6 +702,18 @@ static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a
 		frag_json_u64_or_null(o, "copies", copies_on(c, &need, own) != 0,
 				      copies_on(c, &need, own));
 	}
+}
+
+static void put_together(struct frag_node_ref joint, const struct frag_fits *fits,
+			 const struct frag_fitted *one)
+{
+	struct frag_node_ref o = frag_json_object(joint, "together");
+	char offset[FRAG_NUMBER_ROOM];
+
+	frag_json_bool(o, "every_offset", fits->every_offset);
+	frag_json_text(o, "clock", fits->clocks ? "microseconds" : "steps");
+	frag_json_raw(o, "offset", fits->every_offset && one->fit.smallest == NONE
+				   ? "null" : offset_text(fits, one->offset, offset));
 }
 
 /* Its lower bound is the largest: below, some trace or device fails under every policy. */
@@ -683,6 +743,8 @@ static void fit_document(struct frag_node_ref root, const void *what)
 		o = frag_json_object(list, NULL);
 		put_head(o, fits, &fits->joint[i]);
 		frag_json_u64(o, "runs", fits->joint[i].fit.runs);
+		if (fits->together)
+			put_together(o, fits, &fits->joint[i]);
 	}
 	put_cards(root, answer);
 }

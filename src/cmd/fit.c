@@ -5,17 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
+#include "base/output_path.h"
 #include "cmd/frame.h"
+#include "search/fit_together.h"
 #include "answers/answers.h"
+
+#define OFFSET_MAX 9e15         /* below 2^53 */
 
 struct fit {
 	struct frag_question q;
 	struct frag_fit_bounds bounds;
-	bool map, headroom;
+	bool map, headroom, together, has_offset;
+	double offset;
+	int64_t **clocks;               /* of each trace, or NULL: not all have times */
 	struct frag_fits fits;
 };
 
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
+
+static int set_offset(void *at, const struct frag_opt *o, const char *value,
+		      struct frag_error *err)
+{
+	struct fit *fit = at;
+	char *end;
+
+	(void)o;
+	fit->offset = frag_strtod(value, &end);
+	fit->has_offset = true;
+	if (end == value || *end || !(fabs(fit->offset) < OFFSET_MAX))
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--offset %.60s: a number is required, as in 100 or -100", value);
+	return 0;
+}
 
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice,"
@@ -30,6 +52,10 @@ static const struct frag_opt opts[] = {
 	{ 0, "headroom", NULL, "memory that --device leaves to other processes throughout",
 	  FRAG_FLAG(struct fit, headroom) },
 	{ 0, "static-room", NULL, "=--headroom", FRAG_FLAG(struct fit, headroom) },
+	{ 0, "together", NULL, "the programs of the traces run at the same time on one device",
+	  FRAG_FLAG(struct fit, together) },
+	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's (every)",
+	  FRAG_CALL(set_offset) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
@@ -40,8 +66,16 @@ static const struct frag_opt opts[] = {
 
 static int fit_check(struct frag_question *q, struct frag_error *err)
 {
-	const bool wanted = ((struct fit *)q)->headroom;
+	const struct fit *fit = (struct fit *)q;
+	const bool wanted = fit->headroom;
 
+	if (fit->together && q->count < 2)
+		return frag_usage(q->cmd, "--together requires two traces or more", err);
+	if (fit->together && wanted)
+		return frag_usage(q->cmd, "--headroom is for each trace alone, without --together",
+				  err);
+	if (fit->has_offset && !fit->together)
+		return frag_usage(q->cmd, "--offset is for --together", err);
 	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
 		return frag_usage(q->cmd,
 				  "--headroom requires --device CARD or a size",
@@ -52,9 +86,74 @@ static int fit_check(struct frag_question *q, struct frag_error *err)
 	return 0;
 }
 
+/* Is it one device that the traces were recorded on? */
+static int check_one_device(const struct frag_question *q, struct frag_error *err)
+{
+	const struct frag_device_figures *first = q->sources[0].devices;
+
+	for (uint32_t i = 0; i < q->count; i++) {
+		const struct frag_device_figures *d = q->sources[i].devices;
+
+		if (q->traces[i]->device_count > 1)
+			return frag_fail(err, FRAG_EUSAGE, "--together: %s has %u devices, and is"
+					 " to have one; fragsim slice --device selects it",
+					 frag_input_name(q->paths[i]), q->traces[i]->device_count);
+		if (d->granularity != first->granularity || d->other != first->other
+		    || d->small_max != first->small_max)
+			return frag_fail(err, FRAG_EUSAGE, "--together: %s and %s are of devices"
+					 " with another granularity or other memory in use:"
+					 " --granularity and --other-bytes set these for all",
+					 frag_input_name(q->paths[0]), frag_input_name(q->paths[i]));
+	}
+	return 0;
+}
+
+/* Recorded times are the clock where all traces have them. */
+static int make_clocks(struct fit *fit, struct frag_error *err)
+{
+	const struct frag_question *q = &fit->q;
+	bool timed = true;
+	int rc = 0;
+
+	fit->clocks = calloc(q->count, sizeof(int64_t *));
+	if (!fit->clocks)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < q->count && !rc && timed; i++) {
+		rc = frag_together_clock(&fit->clocks[i], q->sources[i].tape, err);
+		timed = fit->clocks[i];
+	}
+	fit->fits.clocks = timed ? (const int64_t *const *)fit->clocks : NULL;
+	return rc;
+}
+
+/* The offset in ticks of the clock: no more than the program before it takes. */
+static int take_offset(struct fit *fit, struct frag_error *err)
+{
+	struct frag_question *q = &fit->q;
+	const double ticks = fit->offset * (fit->fits.clocks ? 1000 : 1);
+
+	fit->fits.offset = llround(ticks);
+	if ((double)fit->fits.offset != ticks && !fit->fits.clocks)
+		return frag_fail(err, FRAG_EUSAGE, "--offset %g: a whole number of steps is"
+				 " required, as the traces have no times", fit->offset);
+	for (uint32_t i = 0; i + 1 < q->count; i++) {
+		const uint32_t before = ticks < 0 ? i + 1 : i;
+		const uint64_t events = frag_tape_event(q->sources[before].tape, UINT64_MAX);
+		const double most = !events ? 0 : !fit->fits.clocks ? (double)events
+				    : (double)fit->clocks[before][events - 1] / 1000;
+
+		if (fabs(fit->offset) > most)
+			return frag_fail(err, FRAG_EUSAGE, "--offset %.16g: %s has %.16g %s",
+					 fit->offset, frag_input_name(q->paths[before]), most,
+					 fit->fits.clocks ? "microseconds" : "steps");
+	}
+	return 0;
+}
+
 static int fit_search(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
+	int rc;
 
 	fit->fits = (struct frag_fits){
 		.sources = q->sources,
@@ -64,17 +163,22 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 			    .runs = fit->bounds.runs,
 			    .hurry = frag_time_is_short },
 		.headroom_total = fit->headroom ? q->run.total : 0,
+		.together = fit->together,
+		.every_offset = !fit->has_offset,
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,
 		.progress = frag_question_progress,
 		.ctx = q,
 	};
-	return frag_fits_run(&fit->fits, err);
+	rc = fit->together ? check_one_device(q, err) : 0;
+	rc = rc || !fit->together ? rc : make_clocks(fit, err);
+	rc = rc || !fit->has_offset ? rc : take_offset(fit, err);
+	return rc ? rc : frag_fits_run(&fit->fits, err);
 }
 
 /*
- * A policy without a device that is known to do is a no, and so is a condition that holds. A value
+ * A policy without a device that is known to fit is a no, and so is a condition that holds. A value
  * that the search did not find counts as the highest possible value.
  */
 static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int *status)
@@ -87,7 +191,8 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 		frag_bytes_or_none(one->fit.safe), (double)one->fit.runs,
 	};
 
-	snprintf(who, sizeof(who), "%s, %s, device %u", fit->q.paths[one->source],
+	snprintf(who, sizeof(who), "%s, %s, device %u",
+		 fit->together ? "together" : fit->q.paths[one->source],
 		 frag_choice_label(choice), one->device);
 	frag_conditions_judge(&fit->q.conditions, paths, values, who, status);
 	if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
@@ -140,10 +245,12 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
-	int rc = frag_question_answer(q, &answer, err);
+	const struct frag_fits *fits = &fit->fits;
+	const uint32_t count = fit->together ? fits->joint_count : fits->count;
+	const int rc = frag_question_answer(q, &answer, err);
 
-	for (uint32_t i = 0; i < fit->fits.count && !rc && (!q->interrupted || q->time_up); i++)
-		fit_judge(fit, &fit->fits.fitted[i], q->status);
+	for (uint32_t i = 0; i < count && !rc && (!q->interrupted || q->time_up); i++)
+		fit_judge(fit, fit->together ? &fits->joint[i] : &fits->fitted[i], q->status);
 	return rc;
 }
 
@@ -161,6 +268,9 @@ static void fit_fini(void *own)
 	struct fit *fit = own;
 
 	frag_fits_fini(&fit->fits);
+	for (uint32_t i = 0; fit->clocks && i < fit->q.count; i++)
+		free(fit->clocks[i]);
+	free(fit->clocks);
 }
 
 const struct frag_cmd frag_cmd_fit = {

@@ -84,6 +84,10 @@ void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev)
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err);
 
+/* For a caller that lets several simulations share a device: it may change `other`. */
+struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
+				    const struct frag_totals **totals);
+
 /* Runs several simulations over one trace, for callers that inspect them between batches. */
 /*
  * frag_workers_run() where between, if it is not NULL, is called when all simulations have had a

@@ -6,6 +6,7 @@
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "events/tape.h"
+#include "search/fit_together.h"
 
 #define NONE UINT64_MAX
 /* Sizes are below it. */
@@ -13,13 +14,6 @@
 
 /* Runs for an upper bound, where the time is short. */
 #define BOUND_RUNS 24
-
-/* All traces on one capacity: one that fails decides, and the next that could differ. */
-struct verdict {
-	bool survives, refused;
-	uint64_t least, beyond;
-	struct frag_attempt outcome;    /* the worst */
-};
 
 void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
 {
@@ -29,13 +23,22 @@ void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
 	worst->driver_ns = frag_max(worst->driver_ns, a->driver_ns);
 }
 
-static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_t count,
-			    uint64_t total, struct verdict *v, struct frag_error *err)
+/* The simulations that are to fit a capacity. */
+struct survivals {
+	struct frag_fit_intervals *const *of;
+	uint32_t count;
+};
+
+/* All traces on one capacity: one that fails decides, and the next that could differ. */
+static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+			    struct frag_error *err)
 {
-	*v = (struct verdict){ .survives = true, .beyond = NONE };
-	for (uint32_t i = 0; i < count; i++) {
+	const struct survivals *survivals = ctx;
+
+	*v = (struct frag_fit_verdict){ .survives = true, .beyond = NONE };
+	for (uint32_t i = 0; i < survivals->count; i++) {
 		const struct frag_interval *here;
-		int rc = frag_survival_at(survivals[i], total, &here, err);
+		int rc = frag_survival_at(survivals->of[i], total, &here, err);
 
 		if (rc)
 			return rc;
@@ -61,7 +64,7 @@ static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *er
 }
 
 /* Updates smallest, safe and the failing ranges with the verdict of the next interval. */
-static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct verdict *v,
+static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct frag_fit_verdict *v,
 			   struct frag_error *err)
 {
 	if (v->refused)
@@ -114,17 +117,17 @@ void frag_fit_init(struct frag_fit *fit)
  * An upper bound of the smallest device, by halving what is between the walk's next capacity and
  * the largest. Capacities that were not simulated may contain a smaller device that is enough.
  */
-static int find_upper_bound(struct frag_fit *fit, struct frag_fit_intervals *const *survivals,
-			    uint32_t count, uint64_t low, struct frag_error *err)
+static int find_upper_bound(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+			    const struct frag_fit_case *first, uint64_t low,
+			    struct frag_error *err)
 {
-	const struct frag_fit_case *first = &survivals[0]->subject;
 	uint64_t total = frag_subject_lattice(first, CAPACITY_MAX / 2), high = NONE;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < BOUND_RUNS && low < high; i++) {
-		struct verdict v;
+		struct frag_fit_verdict v;
 
-		rc = fit_search_judge(survivals, count, total, &v, err);
+		rc = judge(ctx, total, &v, err);
 		if (rc || (!i && !v.survives))
 			return rc;
 		if (v.survives)
@@ -140,31 +143,31 @@ static int find_upper_bound(struct frag_fit *fit, struct frag_fit_intervals *con
 }
 
 /* Examines one interval after the other, from the lower bound to half above the smallest device. */
-int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
-		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
+int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+		     const struct frag_fit_case *lattice, uint64_t floor,
+		     const struct frag_fit_bounds *bounds, struct frag_error *err)
 {
-	const struct frag_fit_case *first = &survivals[0]->subject;
-	uint64_t total = frag_subject_lattice(first, floor);
+	uint64_t total = frag_subject_lattice(lattice, floor);
 	bool bounded = false;
 	int rc = 0;
 
 	frag_fit_init(fit);
 	fit->floor = fit->examined_to = total;
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
-		struct verdict v;
+		struct frag_fit_verdict v;
 
 		if (bounds->hurry && !bounded && fit->smallest == NONE
 		    && bounds->hurry(bounds->ctx)) {
 			bounded = true;
-			rc = find_upper_bound(fit, survivals, count, total, err);
+			rc = find_upper_bound(fit, judge, ctx, lattice, total, err);
 		}
-		rc = rc ? rc : fit_search_judge(survivals, count, total, &v, err);
+		rc = rc ? rc : judge(ctx, total, &v, err);
 		rc = rc ? rc : fit_search_note(fit, total, &v, err);
 		if (rc)
 			break;
 		fit->runs++;
 		fit->examined_to = v.beyond;
-		total = v.beyond == NONE ? CAPACITY_MAX : frag_subject_lattice(first, v.beyond);
+		total = v.beyond == NONE ? CAPACITY_MAX : frag_subject_lattice(lattice, v.beyond);
 	}
 	if (fit->examined_to >= CAPACITY_MAX)
 		fit->examined_to = NONE;
@@ -174,6 +177,15 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *surviv
 	if (fit->hole_count && fit->holes[fit->hole_count - 1].to == NONE)
 		fit->holes[fit->hole_count - 1].to = fit->examined_to;
 	return rc;
+}
+
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
+		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
+{
+	struct survivals all = { .of = survivals, .count = count };
+
+	return frag_fit_walk_by(fit, fit_search_judge, &all, &survivals[0]->subject, floor, bounds,
+				err);
 }
 
 void frag_fit_fini(struct frag_fit *fit)
@@ -385,6 +397,28 @@ static struct frag_fitted *fit_all_find(struct frag_fits *f, uint32_t source, ui
 	return NULL;
 }
 
+/* The runs of the policy at the same time, each source on its one device. */
+static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_fits *f = ctx;
+	struct frag_fitted *joint = &f->joint[index];
+	struct frag_fit_case *programs = calloc(f->source_count, sizeof(*programs));
+	struct frag_together t = {
+		.programs = programs, .count = f->source_count, .clocks = f->clocks,
+		.every = f->every_offset, .offset = f->offset,
+	};
+	const struct frag_fit_bounds bounds = { .up_to = f->bounds.up_to, .runs = f->bounds.runs };
+	int rc = programs ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; i < f->count && programs; i++)
+		if (f->fitted[i].choice == joint->choice)
+			programs[f->fitted[i].source] = f->fitted[i].survival.subject;
+	rc = rc ? rc : frag_together_fit(&joint->fit, &t, &bounds, err);
+	joint->offset = t.offset;
+	free(programs);
+	return rc;
+}
+
 /* The policies' runs on this device of all sources; what is known of each is gone on with. */
 static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 {
@@ -455,7 +489,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++)
 			if (all_have(f, k, d))
 				add_joint(f, k, d);
-	return run(f, f->joint_count, fit_jointly, err);
+	return run(f, f->joint_count, f->together ? fit_together : fit_jointly, err);
 }
 
 void frag_fits_fini(struct frag_fits *f)

@@ -43,11 +43,26 @@ void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
 /* Nothing is known. */
 void frag_fit_init(struct frag_fit *fit);
 
+/* A capacity: does it fit, and which others have the same answer: [least, beyond). */
+struct frag_fit_verdict {
+	bool survives, refused;
+	uint64_t least, beyond;
+	struct frag_attempt outcome;    /* of all traces the worst */
+};
+typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+			   struct frag_error *err);
+
 /*
- * Examines every interval upwards from the lower bound. survivals: one a trace; a capacity fits
- * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
+ * Examines every interval upwards from the lower bound, on the lattice of a case, as judge says.
  * After an interruption *fit has the proven results, and no `safe`. The caller must release *fit
  * with frag_fit_fini(), also on failure.
+ */
+int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+		     const struct frag_fit_case *lattice, uint64_t floor,
+		     const struct frag_fit_bounds *bounds, struct frag_error *err);
+/*
+ * The same of simulations. survivals: one a trace; a capacity fits
+ * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
  */
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err);
@@ -78,6 +93,7 @@ struct frag_fitted {
 	struct frag_fit_intervals survival;          /* the walk's; a joint one has none */
 	struct frag_fit fit;		/* as frag_fit_init() has it: interrupted before it began */
 	struct frag_attempt unlimited;  /* if `unlimited` is set; requested: of the whole trace */
+	int64_t offset;                 /* of a joint one, `together`: as in struct frag_together */
 };
 
 struct frag_fits {
@@ -87,6 +103,13 @@ struct frag_fits {
 	uint64_t headroom_total;            /* of frag_fit_headroom(); 0: not computed */
 	bool unlimited;                 /* a run without a limit of each too, with its peaks */
 	bool apart;                     /* skip the capacities that fit all sources */
+	/*
+	 * joint ones run at the same time: with this offset, or at every one. Each source has one
+	 * device that is not the host's. clocks: see struct frag_together; borrowed
+	 */
+	bool together, every_offset;
+	int64_t offset;
+	const int64_t *const *clocks;
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);

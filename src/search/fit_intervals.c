@@ -171,9 +171,8 @@ static struct frag_interval interval_of(const struct frag_result *r)
 	};
 }
 
-/* A new simulation, with this capacity. */
-static int fit_intervals_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-			       enum frag_level level, struct frag_sim **sim, struct frag_error *err)
+int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		       enum frag_level level, struct frag_sim **sim, struct frag_error *err)
 {
 	struct frag_devices devices = { .count = 0 };
 	struct frag_sim_options options = { .level = level, .model = s->model };
@@ -183,6 +182,13 @@ static int fit_intervals_begin(const struct frag_fit_case *s, uint64_t total, ui
 	rc = rc ? rc : frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
 	frag_devices_fini(&devices);
 	return rc;
+}
+
+struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
+{
+	uint32_t count;
+
+	return interval_of(&frag_sim_results(sim, false, &count)[device]);
 }
 
 static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
@@ -205,7 +211,7 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	uint32_t count;
 	int rc = is_to_stop(s, err);
 
-	rc = rc ? rc : fit_intervals_begin(s, total, other, level, &sim, err);
+	rc = rc ? rc : frag_subject_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
 	for (uint64_t until = STRIDE; !rc && !fit_intervals_is_over(sim, reader, until);
@@ -260,7 +266,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	if (!run.reader)
 		return frag_fail_nomem(err);
 	if (!checkpoints_begin(&v->checkpoints, &run))
-		rc = fit_intervals_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
+		rc = frag_subject_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
 		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);

@@ -82,6 +82,12 @@ struct frag_interval {
 	struct frag_attempt outcome;
 };
 
+/* A new simulation, with such a capacity as frag_subject_run() has. */
+int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		       enum frag_level level, struct frag_sim **sim, struct frag_error *err);
+/* The interval of a simulation at FRAG_LEVEL_SURVIVE, as far as it has run. */
+struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device);
+
 /*
  * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
  * that other processes use in addition to those of the device's description. -FRAG_EINTERRUPTED,

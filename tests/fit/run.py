@@ -3,7 +3,7 @@
 
     run.py PROGRAM [FIRST_SEED COUNT]       prints TAP
 
-With seeds it is that alone; else recorded.py, cards.py and ends.py too. A map must say of each capacity what `run` comes to there: whether it survives, the step where not,
+With seeds it is that alone; else recorded.py, cards.py, ends.py and together.py too. A map must say of each capacity what `run` comes to there: whether it survives, the step where not,
 calls and retries. What fit concludes from it (smallest, safe, holes, ...) is concluded here again
 from those runs alone, by the definitions of fragsim-fit(1).
 """
@@ -22,6 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / 'support')]
 import cards                                                    # noqa: E402
 import ends                                                     # noqa: E402
 import recorded                                                 # noqa: E402
+import together                                                 # noqa: E402
 from tap import Tap                                             # noqa: E402
 from worlds import SECONDS, Brute, World, world                 # noqa: E402
 
@@ -320,6 +321,7 @@ def main(argv: list) -> int:
         cards.check(tap, program)
         with tempfile.TemporaryDirectory(prefix='fragsim-fit-') as folder:
             ends.check(tap, program, Path(folder))
+            together.check(tap, program, Path(folder))
     return tap.finish()
 
 

@@ -66,6 +66,8 @@ COMMANDS = {
         ('one trace', ('fit', 'one'), 0),
         ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
         ('two traces', ('fit', '-p', 'pytorch', '-p', 'buddy', 'one', 'other'), 0),
+        ('at the same time', ('fit', '--together', 'one', 'other'), 0),
+        ('with an offset', ('fit', '--together', '--offset', '1', 'one', 'other'), 0),
         ('two devices', ('fit', '-p', 'bestfit', 'pair'), 0),
         ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
         ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
@@ -127,6 +129,8 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
         for wrong in wrong_values(value) if path and not either else []:
+            if wrong == -1 and 'together' in path:      # an offset may be negative
+                continue
             yield f'{name} = {wrong!r}', mutants.changed(document, path, wrong)
 
 

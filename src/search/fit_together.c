@@ -1,0 +1,423 @@
+/* fit_together.c - several programs on one device, at one offset or at every one. */
+#include "search/fit_together.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "engine/engine.h"
+#include "events/tape.h"
+
+#define ENDLESS (UINT64_C(1) << 52)     /* a capacity that no request reaches */
+#define SLICE 256               /* events between two calls of stop */
+
+/* A program on its way. */
+struct player {
+	struct frag_sim *sim;
+	struct frag_tape_reader *reader;
+	struct frag_device *device;
+	const struct frag_totals *totals;       /* of its heap */
+	uint64_t events, other;         /* other: memory of processes that are no program here */
+	uint64_t held, requested;       /* bytes now; held: with the context */
+	uint64_t highest;               /* held, within the last event */
+	int64_t begin;
+};
+
+/* A run of all programs. */
+struct joint_run {
+	bool survives, refused;
+	uint64_t least, beyond;
+	uint64_t requested;             /* the peak of what all request */
+	int64_t peak_at;
+	int64_t later;                  /* to the next offset of the second with another run */
+	int64_t last_call, last_release;        /* of the second; INT64_MIN: none */
+};
+
+static int64_t time_of(const struct frag_together *t, const struct player *players, uint32_t i)
+{
+	const uint64_t event = frag_tape_at(players[i].reader);
+
+	return players[i].begin + (t->clocks ? t->clocks[i][event] : (int64_t)event);
+}
+
+/* The program whose event is next; t->count: all have ended. */
+static uint32_t next_player(const struct frag_together *t, const struct player *players)
+{
+	uint32_t first = t->count;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		if (frag_tape_at(players[i].reader) < players[i].events
+		    && (first == t->count
+			|| time_of(t, players, i) < time_of(t, players, first)))
+			first = i;
+	return first;
+}
+
+static int open_player(struct player *p, const struct frag_fit_case *s, uint64_t total,
+		       struct frag_error *err)
+{
+	const int rc = frag_subject_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &p->sim, err);
+
+	if (rc)
+		return rc;
+	p->reader = frag_tape_reader_new(s->tape);
+	p->device = frag_sim_device(p->sim, s->device, &p->totals);
+	p->events = frag_tape_event(s->tape, UINT64_MAX);
+	p->other = p->device->other;
+	p->held = p->device->context;
+	return p->reader ? 0 : frag_fail_nomem(err);
+}
+
+/* One event of one program, next to the memory that the others hold. *called: the device was. */
+static int play_event(struct player *players, uint32_t count, struct player *p, bool *called,
+		      struct frag_error *err)
+{
+	const uint64_t before = p->device->calls + p->device->refused;
+	int rc;
+
+	p->device->other = p->other;
+	for (uint32_t i = 0; i < count; i++)
+		if (&players[i] != p)
+			p->device->other += players[i].held;
+	rc = frag_sim_play(p->sim, p->reader, frag_tape_at(p->reader) + 1, err);
+	p->held = p->device->context + p->device->used;
+	p->highest = p->device->context + p->totals->step_peak_used;
+	p->requested = p->totals->requested;
+	*called = p->device->calls + p->device->refused != before;
+	return rc;
+}
+
+/*
+ * Notes how much later the second program can begin until one of its calls comes after a call of
+ * the first that it now precedes. Before the first refusal the order of two calls does not matter
+ * where the second program's call only takes memory: what both take fits in any order.
+ */
+static void note_call(struct joint_run *run, const struct player *p, bool second, int64_t now)
+{
+	int64_t *last = &run->last_call;
+
+	run->refused = run->refused || p->device->refused;
+	if (second) {
+		run->last_call = now;
+		if (p->highest > p->held)
+			run->last_release = now;
+		return;
+	}
+	if (!run->refused)
+		last = &run->last_release;
+	if (*last != INT64_MIN && now - *last < run->later)
+		run->later = now - *last;
+}
+
+static int play_all(const struct frag_together *t, struct player *players, struct joint_run *run,
+		    struct frag_error *err)
+{
+	const struct frag_fit_case *s = t->programs;
+	uint32_t i;
+	int rc = 0;
+
+	for (uint64_t n = 0; !rc && (i = next_player(t, players)) < t->count; n++) {
+		const int64_t now = time_of(t, players, i);
+		uint64_t requested = 0;
+		bool called;
+
+		if (n % SLICE == 0 && s->stop && s->stop(s->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = play_event(players, t->count, &players[i], &called, err);
+		for (uint32_t k = 0; k < t->count; k++)
+			requested += players[k].requested;
+		if (requested > run->requested) {
+			run->requested = requested;
+			run->peak_at = now;
+		}
+		if (called)
+			note_call(run, &players[i], i, now);
+		if (frag_sim_stopped(players[i].sim))
+			break;
+	}
+	return rc;
+}
+
+/* Runs all programs on a device of this capacity; begins: one a program. */
+static int run_together(const struct frag_together *t, const int64_t *begins, uint64_t total,
+			struct joint_run *run, struct frag_error *err)
+{
+	struct player *players = calloc(t->count, sizeof(*players));
+	int rc = players ? 0 : frag_fail_nomem(err);
+
+	*run = (struct joint_run){
+		.survives = true, .beyond = UINT64_MAX, .later = INT64_MAX,
+		.last_call = INT64_MIN, .last_release = INT64_MIN,
+	};
+	for (uint32_t i = 0; i < t->count && !rc; i++) {
+		players[i].begin = begins[i];
+		rc = open_player(&players[i], &t->programs[i], total, err);
+	}
+	rc = rc ? rc : play_all(t, players, run, err);
+	for (uint32_t i = 0; i < t->count && players; i++) {
+		if (!rc) {
+			const struct frag_interval k =
+				frag_survival_of(players[i].sim, t->programs[i].device);
+
+			run->survives = run->survives && k.outcome.survives;
+			run->refused = run->refused || k.outcome.refused || k.outcome.retries;
+			run->least = k.least > run->least ? k.least : run->least;
+			run->beyond = k.beyond < run->beyond ? k.beyond : run->beyond;
+		}
+		frag_sim_del(players[i].sim);
+		frag_tape_reader_del(players[i].reader);
+	}
+	free(players);
+	return rc;
+}
+
+/* Offsets, first to last, whose runs are the same on all capacities below `beyond`: all fit. */
+struct known_offsets {
+	int64_t first, last;
+	uint64_t beyond;
+	bool refused;
+};
+
+/* The question, and what is known so far. */
+struct search {
+	struct frag_together *t;
+	struct frag_fit *fit;
+	struct frag_device_figures device;      /* with all contexts */
+	struct frag_fit_case lattice;
+	/* what the programs reserve, each alone, with contexts: from there on the device refuses
+	 * nothing; UINT64_MAX: unknown */
+	uint64_t sum;
+	int64_t *begins;                /* so that all peaks of requested bytes are at one time */
+	int64_t first, last;            /* offsets: all of the second before the first, or behind */
+	struct known_offsets *known;    /* of the last capacity, in order */
+	uint32_t known_count, known_capacity;
+};
+
+/* Each program alone, on an endless device. */
+static int run_alone(struct search *s, struct frag_error *err)
+{
+	const struct frag_together *t = s->t;
+	const int64_t at_once = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->count && !rc; i++) {
+		const struct frag_fit_case *p = &t->programs[i];
+		const struct frag_together alone = {
+			.programs = p, .count = 1, .clocks = t->clocks ? t->clocks + i : NULL,
+		};
+		const uint64_t events = frag_tape_event(p->tape, UINT64_MAX);
+		const int64_t end = !events ? 0 : t->clocks ? t->clocks[i][events - 1]
+							    : (int64_t)events - 1;
+		struct joint_run run;
+
+		rc = run_together(&alone, &at_once, ENDLESS, &run, err);
+		if (rc || !run.survives || run.beyond != UINT64_MAX || s->sum == UINT64_MAX)
+			s->sum = UINT64_MAX;
+		else
+			s->sum += run.least > s->device.other ? run.least - s->device.other : 0;
+		s->begins[i] = i ? s->begins[0] - run.peak_at : run.peak_at;
+		s->first = i == 1 ? -end - 1 : s->first;
+		s->last = i == 0 ? end : s->last;
+	}
+	return rc;
+}
+
+static int run_offset(const struct search *s, int64_t offset, uint64_t total,
+		      struct joint_run *run, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < s->t->count; i++)
+		s->begins[i] = i * offset;
+	return run_together(s->t, s->begins, total, run, err);
+}
+
+/* Adds one offset to the verdict on a capacity; *later: as in the run. */
+static int judge_offset(const struct search *s, int64_t offset, uint64_t total,
+			struct frag_fit_verdict *v, int64_t *later, struct frag_error *err)
+{
+	struct joint_run run;
+	const int rc = run_offset(s, offset, total, &run, err);
+
+	if (rc)
+		return rc;
+	*later = run.later;
+	v->survives = run.survives;
+	v->refused = v->refused || run.refused || !run.survives;
+	v->least = run.least > v->least ? run.least : v->least;
+	v->beyond = run.beyond < v->beyond || !run.survives ? run.beyond : v->beyond;
+	if (!run.survives && s->fit->smallest == UINT64_MAX)
+		s->t->offset = offset;
+	return 0;
+}
+
+/* The one offset. */
+static int judge_given(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+		       struct frag_error *err)
+{
+	const struct search *s = ctx;
+	int64_t unused;
+
+	*v = (struct frag_fit_verdict){ .survives = true, .beyond = UINT64_MAX };
+	return judge_offset(s, s->t->offset, total, v, &unused, err);
+}
+
+/* One more at the end of a list. */
+static int keep(struct search *list, struct known_offsets k, struct frag_error *err)
+{
+	if (!FRAG_GROW(list->known, list->known_capacity, list->known_count))
+		return frag_fail_nomem(err);
+	list->known[list->known_count++] = k;
+	return 0;
+}
+
+/* The offsets from this one on that are known to fit the capacity; NULL: none. *i rises. */
+static const struct known_offsets *find_known(const struct search *s, uint32_t *i, int64_t offset,
+					      uint64_t total)
+{
+	const struct known_offsets *k;
+
+	while (*i < s->known_count && s->known[*i].last < offset)
+		++*i;
+	k = &s->known[*i];
+	return *i < s->known_count && k->first <= offset && k->beyond > total ? k : NULL;
+}
+
+/* All offsets; those that are known from a smaller capacity are not simulated again. */
+static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict *v,
+		      struct frag_error *err)
+{
+	struct search now = { .known_count = 0 };
+	uint32_t i = 0;
+	int rc = 0;
+
+	for (int64_t offset = s->first; !rc && v->survives && offset <= s->last;) {
+		const struct known_offsets *old = find_known(s, &i, offset, total);
+		struct frag_fit_verdict one = { .survives = true, .beyond = UINT64_MAX };
+		struct known_offsets k = { .first = offset, .last = s->last };
+		int64_t later;
+
+		if (old) {
+			k = *old;
+			v->beyond = k.beyond < v->beyond ? k.beyond : v->beyond;
+			v->refused = v->refused || k.refused;
+		} else {
+			rc = judge_offset(s, offset, total, &one, &later, err);
+			if (rc)
+				break;
+			if (later <= s->last - offset)
+				k.last = offset + later - 1;
+			k.beyond = one.beyond;
+			k.refused = one.refused;
+			v->survives = one.survives;
+			v->refused = v->refused || one.refused;
+			v->beyond = one.beyond < v->beyond || !one.survives ? one.beyond : v->beyond;
+		}
+		offset = k.last + 1;
+		rc = v->survives ? keep(&now, k, err) : 0;
+	}
+	for (; !rc && i < s->known_count; i++)
+		rc = keep(&now, s->known[i], err);
+	free(s->known);
+	s->known = now.known;
+	s->known_count = now.known_count;
+	s->known_capacity = now.known_capacity;
+	return rc;
+}
+
+/* The offset that failed last is tried first. */
+static int judge_every(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+		       struct frag_error *err)
+{
+	struct search *s = ctx;
+	int rc;
+
+	*v = (struct frag_fit_verdict){ .survives = true, .beyond = UINT64_MAX };
+	if (total >= s->sum)
+		return 0;
+	rc = judge_given(ctx, total, v, err);
+	return rc || !v->survives ? rc : judge_each(s, total, v, err);
+}
+
+/* The lower bound: the peaks of all programs at once, or what they request at this offset. */
+static int find_bounds(struct search *s, struct frag_error *err)
+{
+	struct joint_run run;
+	int rc = run_alone(s, err);
+
+	if (rc)
+		return rc;
+	if (s->t->every && s->t->count == 2)
+		s->t->offset = s->begins[1] - s->begins[0];
+	rc = s->t->every ? run_together(s->t, s->begins, ENDLESS, &run, err)
+			 : run_offset(s, s->t->offset, ENDLESS, &run, err);
+	if (!rc)
+		s->fit->floor = frag_subject_lattice(&s->lattice, s->device.context
+							  + s->device.other + run.requested);
+	return rc;
+}
+
+int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
+		      const struct frag_fit_bounds *bounds, struct frag_error *err)
+{
+	const struct frag_fit_case *p = t->programs;
+	struct search s = {
+		.t = t, .fit = fit, .device = p->devices[p->device],
+		.sum = p->devices[p->device].other,
+	};
+	uint64_t floor;
+	int rc;
+
+	s.device.context = 0;
+	for (uint32_t i = 0; i < t->count; i++)
+		s.device.context += p[i].devices[p[i].device].context;
+	s.lattice = (struct frag_fit_case){ .devices = &s.device };
+	s.begins = calloc(t->count, sizeof(*s.begins));
+	frag_fit_init(fit);
+	rc = s.begins ? find_bounds(&s, err) : frag_fail_nomem(err);
+	floor = fit->floor;
+	if (!rc && (!t->every || t->count == 2))
+		rc = frag_fit_walk_by(fit, t->every ? judge_every : judge_given, &s, &s.lattice,
+				      floor, bounds, err);
+	if (t->every && floor && s.sum != UINT64_MAX) {
+		const uint64_t sum = frag_subject_lattice(&s.lattice, s.sum);
+
+		fit->floor = floor;
+		fit->safe = fit->safe < sum ? fit->safe : sum;
+		fit->no_refusal = sum;
+		fit->at_most = fit->smallest == UINT64_MAX ? sum : UINT64_MAX;
+		fit->examined_to = fit->runs ? fit->examined_to : floor;
+	}
+	free(s.known);
+	free(s.begins);
+	return rc;
+}
+
+int frag_together_clock(int64_t **out, const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_tape_reader *r = frag_tape_reader_new(tape);
+	int64_t *clock = malloc(((size_t)frag_tape_event(tape, UINT64_MAX) + 1) * sizeof(*clock));
+	struct frag_batch batch = { .count = 0 };
+	double begin = 0;
+	bool timed = true;
+	uint64_t n = 0;
+
+	*out = NULL;
+	do {
+		if (r && clock)
+			frag_tape_next(r, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count && timed; i++, n++) {
+			const struct frag_event *ev = &batch.events[i];
+
+			timed = ev->members & FRAG_HAS_T;
+			begin = n ? begin : ev->t;
+			clock[n] = llround((ev->t - begin) * 1000);
+			clock[n] = n && clock[n] < clock[n - 1] ? clock[n - 1] : clock[n];
+		}
+	} while (batch.count && timed);
+	frag_tape_reader_del(r);
+	if (timed && r && clock) {
+		*out = clock;
+		return 0;
+	}
+	free(clock);
+	return timed ? frag_fail_nomem(err) : 0;
+}
