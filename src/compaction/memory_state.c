@@ -2,6 +2,7 @@
 #include "compaction/memory_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array_grow.h"
 
@@ -95,9 +96,17 @@ static int memory_state_by_ordinal(const void *a, const void *b)
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* All free bytes of a segment without live blocks are releasable, except in an initial pool. */
-static void memory_state_settle(struct frag_memory_state *scene)
+/*
+ * All free bytes of a segment without live blocks are releasable, except in an initial pool.
+ * Puts segments by ordinal, and their blocks in the same order, so that it is that of addresses.
+ */
+static bool memory_state_settle(struct frag_memory_state *scene)
 {
+	struct frag_scene_block *blocks = malloc(((size_t)scene->block_count + 1) * sizeof(*blocks));
+	uint32_t count = 0;
+
+	if (!blocks)
+		return false;
 	for (uint32_t i = 0; i < scene->segment_count; i++) {
 		struct frag_scene_segment *s = &scene->segments[i];
 
@@ -107,6 +116,18 @@ static void memory_state_settle(struct frag_memory_state *scene)
 	if (scene->segment_count)
 		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments),
 		      memory_state_by_ordinal);
+	for (uint32_t i = 0; i < scene->segment_count; i++) {
+		struct frag_scene_segment *s = &scene->segments[i];
+
+		if (s->count)
+			memcpy(blocks + count, scene->blocks + s->first,
+			       s->count * sizeof(*blocks));
+		s->first = count;
+		count += s->count;
+	}
+	free(scene->blocks);
+	scene->blocks = blocks;
+	return true;
 }
 
 int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *heap,
@@ -116,10 +137,7 @@ int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *hea
 
 	*scene = (struct frag_memory_state){ .segment_count = 0 };
 	frag_heap_walk(heap, &p, memory_state_visit);
-	if (p.failed)
-		return -FRAG_ENOMEM;
-	memory_state_settle(scene);
-	return 0;
+	return p.failed || !memory_state_settle(scene) ? -FRAG_ENOMEM : 0;
 }
 
 void frag_scene_fini(struct frag_memory_state *scene)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/array_grow.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -440,7 +441,15 @@ static int move_candidates_by_size(const void *a, const void *b)
 	return x->block < y->block ? -1 : 1;
 }
 
-/* Lists the blocks of a candidate, in the order of their relocation. */
+/* Takes the blocks in the order of their relocation. */
+static void put_in_order(struct frag_move_candidate *to, struct sized *sized)
+{
+	if (to->count)
+		qsort(sized, to->count, sizeof(*sized), move_candidates_by_size);
+	for (uint32_t i = 0; i < to->count; i++)
+		to->blocks[i] = sized[i].block;
+}
+
 static bool list_blocks(const struct search *s, const struct option *o,
 			struct frag_move_candidate *to)
 {
@@ -452,12 +461,28 @@ static bool list_blocks(const struct search *s, const struct option *o,
 		for (uint32_t k = s->runs[o->at + i].first; k < s->runs[o->at + i].end; k++)
 			if (frag_is_live(&s->scene->blocks[k]))
 				sized[to->count++] = (struct sized){ s->scene->blocks[k].bytes, k };
-	if (to->count)
-		qsort(sized, to->count, sizeof(*sized), move_candidates_by_size);
-	for (uint32_t i = 0; i < to->count; i++)
-		to->blocks[i] = sized[i].block;
+	put_in_order(to, sized);
 	free(sized);
 	return to->count == o->blocks;
+}
+
+int frag_reliefs_add_all(struct frag_reliefs *reliefs, const struct frag_memory_state *scene)
+{
+	struct frag_move_candidate *to = &reliefs->reliefs[reliefs->count];
+	struct sized *sized = malloc(((size_t)scene->block_count + 1) * sizeof(*sized));
+
+	FRAG_ASSERT(reliefs->count <= FRAG_RELIEFS_MAX && !to->blocks);
+	to->blocks = malloc(((size_t)scene->block_count + 1) * sizeof(*to->blocks));
+	for (uint32_t k = 0; sized && to->blocks && k < scene->block_count; k++)
+		if (frag_is_movable(&scene->blocks[k])) {
+			sized[to->count++] = (struct sized){ scene->blocks[k].bytes, k };
+			to->bytes += scene->blocks[k].bytes;
+		}
+	reliefs->count++;
+	if (sized && to->blocks)
+		put_in_order(to, sized);
+	free(sized);
+	return sized && to->blocks ? 0 : -FRAG_ENOMEM;
 }
 
 static bool move_candidates_is_same(const struct frag_move_candidate *a,
@@ -470,7 +495,7 @@ static bool move_candidates_is_same(const struct frag_move_candidate *a,
 /* The cheapest of the options; several ways may lead to the same blocks. */
 static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
 {
-	out->reliefs = calloc(FRAG_RELIEFS_MAX, sizeof(*out->reliefs));
+	out->reliefs = calloc(FRAG_RELIEFS_MAX + 1, sizeof(*out->reliefs));
 	if (!out->reliefs)
 		return false;
 	if (s->option_count)

@@ -38,6 +38,9 @@ struct frag_reliefs {
 	uint32_t count;
 };
 
+/* Appends a last candidate: every block that can be moved. -FRAG_ENOMEM */
+int frag_reliefs_add_all(struct frag_reliefs *reliefs, const struct frag_memory_state *scene);
+
 /* Release what this fills in, also where it fails. -FRAG_ENOMEM */
 int frag_reliefs_find(struct frag_reliefs *reliefs, const struct frag_memory_state *scene,
 		      const struct frag_move_target *shortage, struct frag_error *err);

@@ -3,10 +3,10 @@
  * live blocks after which the request succeeds.
  *
  * Every hook calls the other policy; this policy owns its state. compaction/move_candidates.h
- * finds the candidates. Each candidate is tried in a fork: its blocks are freed, the request is
- * allocated, the blocks are allocated again, the largest first. The first candidate for which
- * all requests succeed is carried out. If there is none, the state and the failure of the other
- * policy remain.
+ * finds the candidates; the last one is all blocks. Each candidate is tried in a fork: its blocks
+ * are freed, the request is allocated, the blocks are allocated again, the largest first. The
+ * first candidate for which all requests succeed is carried out. If there is none, the state and
+ * the failure of the other policy remain.
  */
 
 #include <stdio.h>
@@ -146,7 +146,18 @@ struct plea {
 	struct frag_reliefs reliefs;
 	struct frag_request *requests;  /* of the blocks of a candidate, in its order */
 	frag_block *moved;              /* where those are now */
+	struct place {
+		uint64_t offset;
+		uint32_t ordinal;       /* of the segment */
+	} *before;                      /* where they were */
 };
+
+static struct place place_of(const struct frag_heap *heap, frag_block b)
+{
+	const struct frag_block_view k = frag_look(heap, b);
+
+	return (struct place){ k.offset, frag_look_segment(heap, k.segment).ordinal };
+}
 
 /* Rebuilds the request of a block: its pool and stream are those of its list. */
 static struct frag_request request_of(const struct frag_policy *p, frag_block b, uint64_t tick)
@@ -214,14 +225,19 @@ static frag_block compact_renamed(frag_block b, frag_block x, frag_block y)
 
 /*
  * Carries out a move that succeeded in a fork. Callers keep block handles, so each moved block
- * gets its previous handle.
+ * gets its previous handle. A block that is allocated where it was has not moved.
  */
 static int make_move(struct frag_policy *p, struct plea *plea,
 		     const struct frag_move_candidate *relief, frag_block *out)
 {
 	struct frag_policy inner = inner_of(p);
-	int rc = compact_move(&inner, plea, relief, out);
+	uint64_t bytes = relief->bytes;
+	uint32_t moved = 0;
+	int rc;
 
+	for (uint32_t i = 0; i < relief->count; i++)
+		plea->before[i] = place_of(p->heap, compact_block_of(plea, relief, i));
+	rc = compact_move(&inner, plea, relief, out);
 	FRAG_ASSERT(rc != -FRAG_EDEVMEM);
 	for (uint32_t i = 0; i < relief->count && !rc; i++) {
 		const frag_block now = plea->moved[i], was = compact_block_of(plea, relief, i);
@@ -231,8 +247,16 @@ static int make_move(struct frag_policy *p, struct plea *plea,
 			plea->moved[k] = compact_renamed(plea->moved[k], now, was);
 		*out = compact_renamed(*out, now, was);
 	}
-	return rc || !relief->count
-	       ? rc : frag_heap_note_move(p->heap, plea->moved, relief->count, relief->bytes);
+	for (uint32_t i = 0; i < relief->count && !rc; i++) {
+		const frag_block b = compact_block_of(plea, relief, i);
+		const struct place now = place_of(p->heap, b), *was = &plea->before[i];
+
+		if (now.ordinal != was->ordinal || now.offset != was->offset)
+			plea->moved[moved++] = b;
+		else
+			bytes -= plea->scene.blocks[relief->blocks[i]].bytes;
+	}
+	return rc || !moved ? rc : frag_heap_note_move(p->heap, plea->moved, moved, bytes);
 }
 
 /* Finds the candidates, and allocates the arrays for the largest of them. */
@@ -253,12 +277,14 @@ static int compact_find_reliefs(struct frag_policy *p, struct plea *plea)
 	shortage.need = sought.bytes;
 	rc = rc ? rc : frag_scene_init(&plea->scene, p->heap, NULL, 0);
 	rc = rc ? rc : frag_reliefs_find(&plea->reliefs, &plea->scene, &shortage, NULL);
+	rc = rc ? rc : frag_reliefs_add_all(&plea->reliefs, &plea->scene);
 	for (uint32_t i = 0; i < plea->reliefs.count && !rc; i++)
 		most = plea->reliefs.reliefs[i].count > most ? plea->reliefs.reliefs[i].count
 							     : most;
 	plea->requests = calloc(most, sizeof(*plea->requests));
 	plea->moved = calloc(most, sizeof(*plea->moved));
-	return rc || (plea->requests && plea->moved) ? rc : -FRAG_ENOMEM;
+	plea->before = calloc(most, sizeof(*plea->before));
+	return rc || (plea->requests && plea->moved && plea->before) ? rc : -FRAG_ENOMEM;
 }
 
 /*
@@ -295,6 +321,7 @@ static int compact_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	frag_scene_fini(&plea.scene);
 	free(plea.requests);
 	free(plea.moved);
+	free(plea.before);
 	return rc;
 }
 

@@ -169,8 +169,13 @@ class Heap:
                  if b.state == 'live'}
         at = {b.id: (-b.size, i, b.offset) for i, s in enumerate(self.segments)
               for b in s.blocks if b.state == 'live'}
+        was = {x: (self.place(x)[0].ordinal, self.place(x)[1].offset) for x in ids}
         order = sorted(ids, key=lambda x: at[x])
         for x in order:
             after.free(x)
         place = after.alloc(name, pool, size)
-        return after, place, [(x, *after.alloc(x, *pools[x])) for x in order]
+        moved = [(x, *after.alloc(x, *pools[x])) for x in order]
+        return after, place, [x for x in moved if x[1:3] != was[x[0]]]
+
+    def movable(self) -> frozenset:
+        return frozenset(b.id for s in self.segments for b in s.blocks if b.state == 'live')
