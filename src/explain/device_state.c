@@ -212,15 +212,6 @@ static uint64_t on_shared_pages(const struct frag_block_view *b, uint64_t page)
 	return end > first ? b->bytes - (end - first) : b->bytes;
 }
 
-/* A pending block that has been waited for, but not yet freed, has no tag. */
-static struct mooring moor(const struct survey *s, frag_block at, uint64_t bytes)
-{
-	return (struct mooring){
-		.bytes = bytes, .blocks = bytes > 0,
-		.tag = at < s->tag_of_count ? s->tag_of[at] : 0,
-	};
-}
-
 /* Each segment, then its blocks in the order of their addresses. */
 static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 			       const struct frag_block_view *b)
@@ -238,7 +229,11 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 		if (seg->page)
 			s->gap += on_shared_pages(b, seg->page);
 	} else if (b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING) {
-		m = moor(s, at, b->bytes);
+		/* a pending block that has been waited for, but not yet freed, has no tag */
+		m = (struct mooring){
+			.bytes = b->bytes, .blocks = b->bytes > 0,
+			.tag = at < s->tag_of_count ? s->tag_of[at] : 0,
+		};
 		if (seg->page)
 			end_gap(s, &m);
 		else

@@ -118,14 +118,6 @@ static void window_take(struct frag_window_line *to, const struct frag_window_li
 		to->step[to->count++] = ring->step[i % FRAG_PAGE_STEPS_MAX];
 }
 
-static void page_tags_fini(struct frag_page_tags *t)
-{
-	frag_tags_fini(&t->texts);
-	free(t->of);
-	free(t->by_number);
-	frag_block_groups_fini(&t->shares);
-}
-
 static bool page_tags_make(struct frag_page_tags *t, uint32_t tag)
 {
 	if (!FRAG_EXTEND(t->of, t->capacity, t->count, tag))
@@ -277,7 +269,10 @@ void frag_page_fini(struct frag_page *page)
 		frag_areas_fini(&page->devices[i].segments);
 		free(page->devices[i].sums);
 	}
-	page_tags_fini(&page->who);
+	frag_tags_fini(&page->who.texts);
+	free(page->who.of);
+	free(page->who.by_number);
+	frag_block_groups_fini(&page->who.shares);
 	free(page->devices);
 	free(page->live);
 	free(page->waiting.at);

@@ -31,18 +31,6 @@ struct frag_marked_tags {
 	uint32_t count, capacity;
 };
 
-static bool marked_tags_init(struct frag_marked_tags *o, const struct frag_symbols *symbols)
-{
-	*o = (struct frag_marked_tags){ .symbols = symbols };
-	return frag_map_init(&o->of_text, frag_hash_seed());
-}
-
-static void marked_tags_fini(struct frag_marked_tags *o)
-{
-	frag_map_fini(&o->of_text);
-	free(o->of);
-}
-
 static bool is_word(char c)
 {
 	return frag_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
@@ -468,6 +456,7 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 {
 	struct walk w = {
 		.out = leaks, .tape = tape, .devices = frag_tape_info(tape)->device_count,
+		.tags = { .symbols = frag_tape_symbols(tape) },
 	};
 	const struct frag_iterations *it = &leaks->iterations;
 	bool good;
@@ -483,11 +472,12 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.points = points_of(it);
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
 	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
-	good = marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
+	good = frag_map_init(&w.tags.of_text, frag_hash_seed()) && leaks->devices && w.now
 	       && w.starts && w.seen && walk_tape(&w) && leak_detect_find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
-	marked_tags_fini(&w.tags);
+	frag_map_fini(&w.tags.of_text);
+	free(w.tags.of);
 	free(w.slots);
 	free(w.seen);
 	free(w.left);

@@ -272,12 +272,6 @@ static void read_cue(struct frag_finder *f, uint32_t which, size_t at)
 	}
 }
 
-static void note_bare(struct frag_finder *f)
-{
-	if (!f->bare++)
-		f->bare_line = line_of(f, f->at);
-}
-
 /* Finds where the words come next, from f->at on. */
 static void finder_advance(struct frag_finder *f, struct hook *hook)
 {
@@ -368,8 +362,8 @@ static void read_hook(struct frag_finder *f, uint32_t which)
 	}
 	if (which < f->words)
 		dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
-	else
-		note_bare(f);
+	else if (!f->bare++)
+		f->bare_line = line_of(f, f->at);
 	f->at++;
 }
 

@@ -149,11 +149,8 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 		.memory = &memory, .request = &request, .lower_bound = lower_bound,
 	};
 	struct frag_sim *after = NULL;
-	bool failed;
-	int rc = frag_sim_copy(&after, run->sim, err);
+	int rc = frag_halting_after(run, &request, &after, &memory, err);
 
-	rc = rc ? rc : frag_sim_feed_event(after, &request, &failed, err);
-	rc = rc ? rc : frag_memory_state_read(&memory, after, subject->device, err);
 	state.after = after;
 	rc = rc ? rc : frag_oom_diagnose(out, &state, err);
 	frag_scene_fini(&memory);
@@ -277,48 +274,28 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *sur
 	return rc;
 }
 
-/* The run's device alone, as a case; *part is the tape that the caller releases. */
-static int diagnose_run_case(struct frag_fit_case *subject, struct frag_tape **part,
-			     const struct frag_trials *t, const struct frag_result *run,
-			     struct frag_error *err)
+/* Of the run's device alone: the cause of its failure, or the smallest larger device that fits. */
+static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t,
+			   const struct frag_result *run, bool cause, struct frag_error *err)
 {
-	int rc = frag_tape_of_device(part, t->tape, run->device, err);
+	struct frag_fit_intervals survival;
+	struct frag_tape *part;
+	int rc = frag_tape_of_device(&part, t->tape, run->device, err);
 
-	*subject = (struct frag_fit_case){
-		.tape = *part ? *part : t->tape,
+	frag_survival_init(&survival, &(struct frag_fit_case){
+		.tape = part ? part : t->tape,
 		.choice = &run->choice,
-		.devices = t->options->devices + (*part ? run->device : 0),
-		.device = *part ? 0 : run->device,
+		.devices = t->options->devices + (part ? run->device : 0),
+		.device = part ? 0 : run->device,
 		.model = t->options->model,
 		.stop = t->stop,
 		.ctx = t->ctx,
-	};
-	return rc;
-}
-
-static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
-				      const struct frag_result *run, struct frag_error *err)
-{
-	struct frag_fit_intervals survival;
-	struct frag_fit_case subject;
-	struct frag_tape *part;
-	int rc = diagnose_run_case(&subject, &part, t, run, err);
-
-	frag_survival_init(&survival, &subject);
-	rc = rc ? rc : walk_upwards(a, &survival, run, err);
+	});
+	if (!rc && cause)
+		rc = oom_find_cause(&a->oom, &survival.subject, a->requested, err);
+	else if (!rc)
+		rc = walk_upwards(a, &survival, run, err);
 	frag_survival_fini(&survival);
-	frag_tape_del(part);
-	return rc;
-}
-
-static int diagnose_run_find_cause(struct frag_diagnosis *a, const struct frag_trials *t,
-				   const struct frag_result *run, struct frag_error *err)
-{
-	struct frag_fit_case subject;
-	struct frag_tape *part;
-	int rc = diagnose_run_case(&subject, &part, t, run, err);
-
-	rc = rc ? rc : oom_find_cause(&a->oom, &subject, a->requested, err);
 	frag_tape_del(part);
 	return rc;
 }
@@ -480,11 +457,11 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
 		rc = find_needs(a, t, run, err);
-		rc = rc ? rc : diagnose_run_find_cause(a, t, run, err);
+		rc = rc ? rc : diagnose_device(a, t, run, true, err);
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
 			rc = find_limit(a, t, run, err);
 		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
-			rc = diagnose_run_find_smallest(a, t, run, err);
+			rc = diagnose_device(a, t, run, false, err);
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;

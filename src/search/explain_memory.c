@@ -270,22 +270,6 @@ int frag_explain_pending(struct frag_explained *m, const struct frag_memory_stat
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-/*
- * To be called after that: sets the waits of the blocking block with the index `block` in the
- * memory state.
- */
-static void awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits,
-			uint32_t block)
-{
-	uint32_t low;
-
-	FRAG_COUNT_WHILE(low, waits->count, waits->of[low].block < block);
-	pin->waits = low;
-	while (low < waits->count && waits->of[low].block == block)
-		low++;
-	pin->wait_count = low - pin->waits;
-}
-
 void frag_awaited_fini(struct frag_explained *m)
 {
 	for (uint32_t i = 0; i < m->awaited_count; i++)
@@ -322,7 +306,10 @@ static bool fill_pins(const struct account *a, const struct frag_scene_segment *
 			.freed = life->freed, .life = life->life,
 			.pending = b->state == FRAG_PENDING, .initial = life->initial,
 		};
-		awaited_pin(pin, a->waits, k);
+		FRAG_COUNT_WHILE(pin->waits, a->waits->count, a->waits->of[pin->waits].block < k);
+		while (pin->waits + pin->wait_count < a->waits->count
+		       && a->waits->of[pin->waits + pin->wait_count].block == k)
+			pin->wait_count++;
 		pin->id = life->id ? strdup(life->id) : NULL;
 		if (!pin->id != !life->id || !frag_tag_json(a->symbols, b->tag, &pin->tag))
 			return false;
@@ -406,44 +393,32 @@ static int by_held(const void *a, const void *b)
 	return frag_order_two(x->oldest, y->oldest, x->number, y->number);
 }
 
-static struct frag_held_memory *explain_memory_held_of(struct account *a, struct frag_map *map,
-						       uint32_t tag, uint64_t birth)
+static bool add_held(struct account *a, struct frag_block_groups *tags)
 {
 	struct frag_explained *m = a->m;
-	const uint32_t at = frag_map_get(map, tag);
 
-	if (at != FRAG_MAP_NONE)
-		return &m->held[at];
-	if (!FRAG_GROW(m->held, a->held_capacity, m->held_count) || !frag_map_add(map, tag, m->held_count))
-		return NULL;
-	m->held[m->held_count] = (struct frag_held_memory){ .number = tag, .oldest = birth };
-	return &m->held[m->held_count++];
-}
-
-static void note_class(struct frag_held_memory *held, const struct frag_lifetime *life,
-		       uint64_t bytes)
-{
-	uint8_t *evidence = &held->evidence[life->life];
-
-	held->of_class[life->life] += bytes;
-	*evidence = life->evidence > *evidence ? (uint8_t)life->evidence : *evidence;
-}
-
-static bool add_held(struct account *a, struct frag_map *map)
-{
 	for (uint32_t k = 0; k < a->scene->block_count; k++) {
 		const struct frag_scene_block *b = &a->scene->blocks[k];
+		const struct frag_lifetime *life = &a->lifetimes->of[k];
 		struct frag_held_memory *held;
+		uint32_t i;
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
 			continue;
-		held = explain_memory_held_of(a, map, b->tag, b->birth);
-		if (!held)
+		i = frag_block_groups_find(tags, b->tag, 0, 0);
+		if (i == FRAG_MAP_NONE || !FRAG_GROW(m->held, a->held_capacity, i))
 			return false;
+		held = &m->held[i];
+		if (i == m->held_count) {
+			*held = (struct frag_held_memory){ .number = b->tag, .oldest = b->birth };
+			m->held_count++;
+		}
 		held->bytes += b->bytes;
 		held->blocks++;
-		note_class(held, &a->lifetimes->of[k], b->requested);
-		held->oldest = b->birth < held->oldest ? b->birth : held->oldest;
+		held->of_class[life->life] += b->requested;
+		held->evidence[life->life] =
+			(uint8_t)frag_max(held->evidence[life->life], life->evidence);
+		held->oldest = frag_min(held->oldest, b->birth);
 	}
 	return true;
 }
@@ -451,10 +426,10 @@ static bool add_held(struct account *a, struct frag_map *map)
 static bool fill_held(struct account *a)
 {
 	struct frag_explained *m = a->m;
-	struct frag_map map;
-	bool good = frag_map_init(&map, frag_hash_seed()) && add_held(a, &map);
+	struct frag_block_groups tags;
+	bool good = frag_block_groups_init(&tags) && add_held(a, &tags);
 
-	frag_map_fini(&map);
+	frag_block_groups_fini(&tags);
 	if (m->held_count)
 		qsort(m->held, m->held_count, sizeof(*m->held), by_held);
 	for (uint32_t i = 0; i < m->held_count && good; i++)
@@ -471,13 +446,6 @@ static int by_folded(const void *a, const void *b)
 	return frag_order_two(x->tag, y->tag, x->stack, y->stack);
 }
 
-/* What a line of folded stacks cannot have in a frame: its separator, ends of lines. */
-static void explain_memory_put_plain(char *to, const char *from, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		to[i] = from[i] == ';' ? ':' : (unsigned char)from[i] < ' ' ? ' ' : from[i];
-}
-
 /* One frame in front of those that it called; false: out of memory. */
 static bool put_before(char **line, const struct frag_text *frame)
 {
@@ -486,7 +454,10 @@ static bool put_before(char **line, const struct frag_text *frame)
 
 	if (!text)
 		return false;
-	explain_memory_put_plain(text, frame->text, frame->length);
+	/* a line of folded stacks has separators and line ends of its own */
+	for (size_t i = 0; i < frame->length; i++)
+		text[i] = frame->text[i] == ';' ? ':'
+			  : (unsigned char)frame->text[i] < ' ' ? ' ' : frame->text[i];
 	if (rest) {
 		text[frame->length] = ';';
 		memcpy(text + frame->length + 1, *line, rest - 1);
@@ -604,11 +575,6 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
 	return 0;
 }
 
-static bool is_long_lived(enum frag_life_class life)
-{
-	return life == FRAG_LIFE_WEIGHTS || life == FRAG_LIFE_OPTIMIZER || life == FRAG_LIFE_LONG;
-}
-
 /* Does the first move leave from this segment? */
 static bool explain_memory_concerns(const struct frag_explained *m,
 				    const struct frag_pinned_segment *s)
@@ -625,7 +591,8 @@ static bool explain_memory_concerns(const struct frag_explained *m,
 static enum frag_culprit role_of(const struct frag_pinned_segment *s,
 				 const struct frag_blocking_block *pin)
 {
-	if (!is_long_lived(pin->life))
+	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
+	    && pin->life != FRAG_LIFE_LONG)
 		return FRAG_CULPRIT_LEFT;
 	return !pin->initial && pin->born > s->there ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_NONE;
 }

@@ -105,30 +105,25 @@ static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
 static int try_others(const struct frag_explanation *x, struct frag_explained *m,
 		      struct frag_error *err)
 {
-	struct trials *t = calloc(1, sizeof(*t));
+	struct trials t = { .x = x, .device = m->device };
 	struct frag_tasks tasks = {
 		.task = explanation_try_one,
 		.progress = x->progress ? explanation_show_progress : NULL,
-		.progress_ctx = t,
-		.ctx = t,
+		.progress_ctx = &t,
+		.ctx = &t,
 		.threads = x->threads,
 	};
 	int rc;
 
 	m->survivors = calloc(OTHERS_MAX, sizeof(*m->survivors));
-	if (!t || !m->survivors) {
-		free(t);
+	if (!m->survivors)
 		return frag_fail_nomem(err);
-	}
-	t->x = x;
-	t->device = m->device;
-	list_others(t);
-	tasks.count = m->others = t->count;
+	list_others(&t);
+	tasks.count = m->others = t.count;
 	rc = frag_tasks_run(&tasks, err);
-	for (uint32_t i = 0; i < t->count && !rc; i++)
-		if (t->survives[i])
-			m->survivors[m->survivor_count++] = t->choices[i];
-	free(t);
+	for (uint32_t i = 0; i < t.count && !rc; i++)
+		if (t.survives[i])
+			m->survivors[m->survivor_count++] = t.choices[i];
 	return rc;
 }
 
@@ -371,17 +366,6 @@ static int explanation_try_move(struct study *s, const struct frag_sim *after,
 	return rc;
 }
 
-/* The state that the request leaves which the run halts before. */
-static int look_after(struct study *s, const struct frag_next *request, struct frag_sim **after,
-		      struct frag_memory_state *scene, struct frag_error *err)
-{
-	bool failed;
-	int rc = frag_sim_copy(after, s->run.sim, err);
-
-	rc = rc ? rc : frag_sim_feed_event(*after, request, &failed, err);
-	return rc ? rc : frag_memory_state_read(scene, *after, s->m->device, err);
-}
-
 /* After the first one, at every later halt. */
 static int go_on_moving(struct study *s, struct frag_error *err)
 {
@@ -393,7 +377,7 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 		struct frag_memory_state scene = { .segment_count = 0 };
 		struct frag_sim *after = NULL;
 
-		rc = look_after(s, &request, &after, &scene, err);
+		rc = frag_halting_after(&s->run, &request, &after, &scene, err);
 		rc = rc ? rc
 			: explanation_try_move(s, after, &scene, &request, &found, &halted, err);
 		frag_scene_fini(&scene);
@@ -456,7 +440,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 	const struct frag_next request = frag_halting_next(&s->run);
 	struct frag_memory_state scene = { .segment_count = 0 };
 	struct frag_sim *after = NULL;
-	int rc = look_after(s, &request, &after, &scene, err);
+	int rc = frag_halting_after(&s->run, &request, &after, &scene, err);
 
 	rc = rc ? rc : fill_request(s, after, &request, err);
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);

@@ -10,6 +10,7 @@
 
 #include "base/array_grow.h"
 #include "events/id_map.h"
+#include "explain/device_state.h"
 #include "live_blocks/live_blocks.h"
 #include "search/block_classes.h"
 
@@ -137,16 +138,33 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
 	return rc;
 }
 
-/* The request that a block is of. */
-static struct frag_next find_request(struct frag_run_until_oom *run,
-				     const struct frag_scene_block *b)
+int frag_halting_after(struct frag_run_until_oom *run, const struct frag_next *request,
+		       struct frag_sim **after, struct frag_memory_state *memory,
+		       struct frag_error *err)
+{
+	bool failed;
+	int rc = frag_sim_copy(after, run->sim, err);
+
+	rc = rc ? rc : frag_sim_feed_event(*after, request, &failed, err);
+	return rc ? rc : frag_memory_state_read(memory, *after, run->device, err);
+}
+
+/* The step at which a block was first allocated: the simulation has that of its last move. */
+static uint64_t origin_of(const struct frag_run_until_oom *run, const struct frag_scene_block *b)
 {
 	uint64_t step = b->birth;
 
 	for (uint32_t i = 0; i < run->moved_count; i++)
 		if (run->moved[i].slot == b->slot && run->moved[i].birth == step)
 			step = run->moved[i].origin;
-	return read_next(run->lookups, frag_tape_event(run->tape, step));
+	return step;
+}
+
+/* The request that a block is of. */
+static struct frag_next find_request(struct frag_run_until_oom *run,
+				     const struct frag_scene_block *b)
+{
+	return read_next(run->lookups, frag_tape_event(run->tape, origin_of(run, b)));
 }
 
 /* The block is freed, or allocated again, at the step of the request; it may be anywhere. */
@@ -185,18 +203,11 @@ static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
 	return rc;
 }
 
-/*
- * Records the step at which a moved block was first allocated; the simulation has only the later
- * one.
- */
 static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b,
 		       uint64_t step)
 {
-	uint64_t origin = b->birth;
+	const uint64_t origin = origin_of(run, b);
 
-	for (uint32_t i = 0; i < run->moved_count; i++)
-		if (run->moved[i].slot == b->slot && run->moved[i].birth == origin)
-			origin = run->moved[i].origin;
 	if (!FRAG_GROW(run->moved, run->moved_capacity, run->moved_count))
 		return false;
 	run->moved[run->moved_count++] = (struct frag_moved_block){

@@ -56,6 +56,14 @@ struct frag_next frag_halting_next(struct frag_run_until_oom *run);
 int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
 		  struct frag_error *err);
 
+/*
+ * At a halt: a copy of the run in which the request has failed, and the memory state then. Both are
+ * to be released, also where this fails. -FRAG_ENOMEM
+ */
+int frag_halting_after(struct frag_run_until_oom *run, const struct frag_next *request,
+		       struct frag_sim **after, struct frag_memory_state *memory,
+		       struct frag_error *err);
+
 /* A move that was tried. Release it with frag_move_fini(). */
 struct frag_move {
 	uint64_t bytes;

@@ -443,22 +443,6 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
-static void add_joint(struct frag_fits *f, uint32_t choice, uint32_t device)
-{
-	struct frag_fitted *joint = &f->joint[f->joint_count++];
-
-	*joint = (struct frag_fitted){ .choice = choice, .device = device };
-	frag_fit_init(&joint->fit);
-}
-
-static bool all_have(struct frag_fits *f, uint32_t choice, uint32_t device)
-{
-	for (uint32_t i = 0; i < f->source_count; i++)
-		if (!fit_all_find(f, i, choice, device))
-			return false;
-	return true;
-}
-
 static int run(struct frag_fits *f, uint32_t count,
 	       int (*task)(void *ctx, uint32_t index, struct frag_error *err),
 	       struct frag_error *err)
@@ -486,9 +470,16 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 	if (rc || f->source_count < 2 || f->apart)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)
-		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++)
-			if (all_have(f, k, d))
-				add_joint(f, k, d);
+		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++) {
+			struct frag_fitted *joint = &f->joint[f->joint_count];
+			bool all = true;
+
+			*joint = (struct frag_fitted){ .choice = k, .device = d };
+			frag_fit_init(&joint->fit);
+			for (uint32_t i = 0; i < f->source_count; i++)
+				all = all && fit_all_find(f, i, k, d);
+			f->joint_count += all;
+		}
 	return run(f, f->joint_count, f->together ? fit_together : fit_jointly, err);
 }
 

@@ -116,41 +116,33 @@ static bool slice_trace_replace(struct frag_owned_record **kept, const struct fr
 	return true;
 }
 
-/* Keeps one release of each pool, as blocks of the pool can still be live. */
-static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
-			  const struct frag_event *ev)
-{
-	const uint64_t key = (uint64_t)ev->device << 32 | ev->pool;
-	struct frag_owned_record *copy;
-
-	if (!c->pools.entries && !frag_map_init(&c->pools, frag_hash_seed()))
-		return false;
-	if (frag_map_get(&c->pools, key) != FRAG_MAP_NONE)
-		return true;
-	copy = frag_record_copy(rec, ev->step);
-	if (!copy || !frag_map_add(&c->pools, key, 0)) {
-		free(copy);
-		return false;
-	}
-	copy->next = c->released;
-	c->released = copy;
-	return true;
-}
-
-static uint64_t device_of(const struct frag_record *rec)
-{
-	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
-}
-
-static bool keep_context(struct frag_cut *c, const struct frag_record *rec, uint64_t step)
+/* Puts a copy in front of those that are kept. */
+static bool keep(struct frag_owned_record **kept, const struct frag_record *rec, uint64_t step)
 {
 	struct frag_owned_record *copy = frag_record_copy(rec, step);
 
 	if (!copy)
 		return false;
-	copy->next = c->contexts;
-	c->contexts = copy;
+	copy->next = *kept;
+	*kept = copy;
 	return true;
+}
+
+/* Keeps one release of each pool, as blocks of the pool can still be live. */
+static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
+			  const struct frag_event *ev)
+{
+	const uint64_t key = (uint64_t)ev->device << 32 | ev->pool;
+
+	if (!c->pools.entries && !frag_map_init(&c->pools, frag_hash_seed()))
+		return false;
+	return frag_map_get(&c->pools, key) != FRAG_MAP_NONE
+	       || (frag_map_add(&c->pools, key, 0) && keep(&c->released, rec, ev->step));
+}
+
+static uint64_t device_of(const struct frag_record *rec)
+{
+	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
 }
 
 static void end_context(struct frag_cut *c, const struct frag_record *rec)
@@ -204,7 +196,7 @@ static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 	case FRAG_OP_RELEASE_POOL:
 		return keep_released(c, rec, ev);
 	case FRAG_OP_BEGIN_POOL:
-		return keep_context(c, rec, ev->step);
+		return keep(&c->contexts, rec, ev->step);
 	case FRAG_OP_END_POOL:
 		end_context(c, rec);
 		return true;
