@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
-#include "base/output_path.h"
+#include "base/format.h"
+#include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "search/fit_together.h"
 #include "answers/answers.h"

@@ -161,8 +161,8 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 
 			run->survives = run->survives && k.outcome.survives;
 			run->refused = run->refused || k.outcome.refused || k.outcome.retries;
-			run->least = k.least > run->least ? k.least : run->least;
-			run->beyond = k.beyond < run->beyond ? k.beyond : run->beyond;
+			run->least = frag_max(k.least, run->least);
+			run->beyond = frag_min(k.beyond, run->beyond);
 		}
 		frag_sim_del(players[i].sim);
 		frag_tape_reader_del(players[i].reader);
@@ -242,7 +242,7 @@ static int judge_offset(const struct search *s, int64_t offset, uint64_t total,
 	*later = run.later;
 	v->survives = run.survives;
 	v->refused = v->refused || run.refused || !run.survives;
-	v->least = run.least > v->least ? run.least : v->least;
+	v->least = frag_max(run.least, v->least);
 	v->beyond = run.beyond < v->beyond || !run.survives ? run.beyond : v->beyond;
 	if (!run.survives && s->fit->smallest == UINT64_MAX)
 		s->t->offset = offset;
@@ -297,7 +297,7 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 
 		if (old) {
 			k = *old;
-			v->beyond = k.beyond < v->beyond ? k.beyond : v->beyond;
+			v->beyond = frag_min(k.beyond, v->beyond);
 			v->refused = v->refused || k.refused;
 		} else {
 			rc = judge_offset(s, offset, total, &one, &later, err);
@@ -381,7 +381,7 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 		const uint64_t sum = frag_subject_lattice(&s.lattice, s.sum);
 
 		fit->floor = floor;
-		fit->safe = fit->safe < sum ? fit->safe : sum;
+		fit->safe = frag_min(fit->safe, sum);
 		fit->no_refusal = sum;
 		fit->at_most = fit->smallest == UINT64_MAX ? sum : UINT64_MAX;
 		fit->examined_to = fit->runs ? fit->examined_to : floor;
