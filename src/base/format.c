@@ -344,15 +344,22 @@ static char *size_text(char buf[FRAG_NUMBER_ROOM], double size)
 	return buf;
 }
 
+/* In the largest of the first `units` units that holds it in whole numbers. */
+static char *whole_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, uint32_t units,
+			     const char *space)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB" };
+	uint32_t unit = 0;
+
+	for (; unit < units - 1 && bytes && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 "%s%s", bytes, space, names[unit]);
+	return buf;
+}
+
 char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
-	size_t unit = 0;
-
-	for (; unit < 3 && bytes && bytes % 1024 == 0; unit++)
-		bytes /= 1024;
-	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 "%s", bytes, units[unit]);
-	return buf;
+	return whole_size_text(buf, bytes, 4, "");
 }
 
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
@@ -371,15 +378,7 @@ char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
 
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
-	static const char *const units[] = { "B", "KiB", "MiB" };
-	uint32_t i = 0;
-
-	while (i < 2 && bytes && bytes % 1024 == 0) {
-		bytes /= 1024;
-		i++;
-	}
-	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " %s", bytes, units[i]);
-	return buf;
+	return whole_size_text(buf, bytes, 3, " ");
 }
 
 char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)

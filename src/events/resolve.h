@@ -5,7 +5,6 @@
 #include "events/block_lifetimes.h"
 #include "trace/name_tables.h"
 #include "trace/reader.h"
-#include "trace/stacks.h"
 
 /*
  * The stacks of a source without the frames that are not the program's.

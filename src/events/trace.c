@@ -7,12 +7,14 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/hash.h"
+#include "events/read_ahead.h"
 #include "events/recording_info.h"
 #include "events/resolve.h"
+#include "input/input.h"
 #include "input/unpack.h"
 #include "snapshot/snapshot.h"
 #include "trace/fsb.h"
-#include "trace/stacks.h"
+#include "trace/name_tables.h"
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
@@ -549,4 +551,152 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	rc = frag_read_batch(t, batch, err ? err : &own);
 	t->shown = t->info;
 	return rc;
+}
+
+/* Batches that others still work on while the next ones are read. */
+
+bool frag_trace_unpack_in_thread(struct frag_trace *t)
+{
+	if (!t->ours || t->records || (t->input && !frag_input_hurry(t->input)))
+		return false;
+	/* from now on its own arrays are not used */
+	frag_batch_over(t);
+	return true;
+}
+
+void frag_trace_abandon(struct frag_trace *t)
+{
+	if (t->input)
+		frag_input_abandon(t->input);
+}
+
+bool frag_kept_init(struct frag_owned_batch *k, const struct frag_trace *t)
+{
+	FRAG_ASSERT(k && t);
+	*k = (struct frag_owned_batch){ .rc = 0 };
+	k->events = malloc(FRAG_BATCH * sizeof(*k->events));
+	if (t->stacks)
+		k->stacks = malloc(FRAG_BATCH * sizeof(*k->stacks));
+	return k->events && (!t->stacks || k->stacks);
+}
+
+void frag_kept_fini(struct frag_owned_batch *k)
+{
+	free(k->events);
+	free(k->stacks);
+	free(k->ended);
+	free(k->left);
+	free(k->texts);
+	free(k->warnings);
+}
+
+#define SWAP(type, a, b)                \
+	do {                            \
+		type other_ = (a);      \
+		(a) = (b);              \
+		(b) = other_;           \
+	} while (0)
+
+/*
+ * Swaps the arrays of the trace and of the batch while the trace reads this batch. The tags that
+ * the batch's last content freed are swapped too, and released now, when no thread reads that
+ * content any more.
+ */
+static void swap_arrays(struct frag_trace *t, struct frag_owned_batch *k)
+{
+	SWAP(struct frag_event *, t->events, k->events);
+	SWAP(uint32_t *, t->stacks, k->stacks);
+	SWAP(struct frag_ended *, t->lives.ended, k->ended);
+	SWAP(uint32_t, t->lives.ended_capacity, k->ended_capacity);
+	SWAP(uint32_t *, t->left, k->left);
+	SWAP(uint32_t, t->left_count, k->left_count);
+	SWAP(uint32_t, t->left_capacity, k->left_capacity);
+}
+
+/* A warning that finds out of memory is lost; what it warns of is counted elsewhere. */
+static void keep_warning(void *kept, const char *message)
+{
+	struct frag_owned_batch *k = kept;
+	const size_t length = strlen(message) + 1;
+	char *more = realloc(k->warnings, k->warning_bytes + length);
+
+	if (!more)
+		return;
+	memcpy(more + k->warning_bytes, message, length);
+	k->warnings = more;
+	k->warning_bytes += length;
+}
+
+static size_t read_ahead_text_bytes(const struct frag_event *ev)
+{
+	return (ev->id.text ? (size_t)ev->id.number : 0) + ev->text.length + ev->t_text.length;
+}
+
+static char *move_text(const char **text, size_t length, char *to)
+{
+	if (!*text)
+		return to;
+	memcpy(to, *text, length);
+	*text = to;
+	return to + length;
+}
+
+/* What the events borrow of the source, which may overwrite it when it reads on. */
+static bool keep_texts(struct frag_owned_batch *k)
+{
+	struct frag_event *events = k->events;
+	size_t bytes = 0;
+	char *to;
+
+	for (uint32_t i = 0; i < k->batch.count; i++)
+		bytes += read_ahead_text_bytes(&events[i]);
+	if (bytes > k->text_room) {
+		free(k->texts);
+		k->texts = malloc(bytes);
+		k->text_room = k->texts ? bytes : 0;
+		if (!k->texts)
+			return false;
+	}
+	to = k->texts;
+	for (uint32_t i = 0; i < k->batch.count && bytes; i++) {
+		struct frag_event *ev = &events[i];
+
+		if (ev->id.text)
+			to = move_text(&ev->id.text, (size_t)ev->id.number, to);
+		to = move_text(&ev->text.text, ev->text.length, to);
+		to = move_text(&ev->t_text.text, ev->t_text.length, to);
+	}
+	return true;
+}
+
+void frag_trace_keep(struct frag_trace *t, struct frag_owned_batch *k)
+{
+	const struct frag_log log = t->options.log;
+
+	FRAG_ASSERT(t->ours && !k->warnings);
+	k->err.code = 0;
+	k->batch.count = 0;
+	swap_arrays(t, k);
+	if (log.warn)
+		t->options.log = (struct frag_log){ .warn = keep_warning, .ctx = k };
+	k->rc = frag_read_batch(t, &k->batch, &k->err);
+	t->options.log = log;
+	swap_arrays(t, k);
+	if (!k->rc && !keep_texts(k))
+		k->rc = frag_fail_nomem(&k->err);
+	k->info = t->info;
+}
+
+void frag_trace_warn(struct frag_trace *t, struct frag_owned_batch *k)
+{
+	for (size_t at = 0; at < k->warning_bytes; at += strlen(k->warnings + at) + 1)
+		t->options.log.warn(t->options.log.ctx, k->warnings + at);
+	free(k->warnings);
+	k->warnings = NULL;
+	k->warning_bytes = 0;
+}
+
+void frag_trace_show(struct frag_trace *t, const struct frag_owned_batch *k)
+{
+	t->shown = k->info;
 }

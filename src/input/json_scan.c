@@ -303,74 +303,11 @@ static const char *scalar(struct frag_scan *s, const char *p)
 	}
 }
 
-/* "name" : up to the value. */
-static const char *member_name(struct frag_scan *s, const char *p)
-{
-	if (*p != '"')
-		return frag_scan_bad(s, p, "a member's name is expected here");
-	p = json_scan_skip_string(s, p + 1);
-	p = p ? frag_scan_space(s, p) : NULL;
-	if (!p)
-		return NULL;
-	if (*p != ':')
-		return frag_scan_bad(s, p, "a colon is expected here");
-	return frag_scan_space(s, p + 1);
-}
-
-/*
- * Nesting needs no recursion: one bool for each open bracket stores its kind. After a value the
- * scan closes as many brackets as end there; then a comma leads to the next value.
- */
-const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
-{
-	bool object[FRAG_DEPTH_MAX + 1];
-	uint32_t open = 0;
-
-	FRAG_ASSERT(depth > 0);
-	for (;;) {
-		if (*p == '{' || *p == '[') {
-			if (depth + open > FRAG_DEPTH_MAX)
-				return frag_scan_bad(s, p, "nested deeper than 64");
-			object[open++] = *p == '{';
-			p = frag_scan_space(s, p + 1);
-			if (p && *p != (object[open - 1] ? '}' : ']')) {
-				p = object[open - 1] ? member_name(s, p) : p;
-				if (!p)
-					return NULL;
-				continue;
-			}
-		} else {
-			p = scalar(s, p);
-		}
-		/* after a value, or at the bracket that ends an empty one */
-		for (;;) {
-			if (!p || !open)
-				return p;
-			p = frag_scan_space(s, p);
-			if (!p || *p != (object[open - 1] ? '}' : ']'))
-				break;
-			open--;
-			p++;
-		}
-		if (!p)
-			return NULL;
-		if (*p != ',')
-			return frag_scan_bad(s, p,
-					     object[open - 1] ? "a comma or } is expected here"
-							      : "a comma or ] is expected here");
-		p = frag_scan_space(s, p + 1);
-		if (p && object[open - 1])
-			p = member_name(s, p);
-		if (!p)
-			return NULL;
-	}
-}
-
 const char *frag_scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
 {
 	if (*p != '"')
 		return frag_scan_bad(s, p, "a member's name is expected here");
-	p = frag_scan_string(s, p + 1, name);
+	p = name ? frag_scan_string(s, p + 1, name) : json_scan_skip_string(s, p + 1);
 	p = p ? frag_scan_space(s, p) : NULL;
 	if (p && *p != ':')
 		return frag_scan_bad(s, p, "a colon is expected here");
@@ -389,6 +326,37 @@ const char *frag_scan_next(struct frag_scan *s, const char *p, char bracket, boo
 		return frag_scan_bad(s, p, bracket == '}' ? "a comma or } is expected here"
 							  : "a comma or ] is expected here");
 	return frag_scan_space(s, p + 1);
+}
+
+/*
+ * Nesting needs no recursion: one bool for each open bracket stores its kind. After a value the
+ * scan closes as many brackets as end there; then a comma leads to the next value.
+ */
+const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
+{
+	bool object[FRAG_DEPTH_MAX + 1], end;
+	uint32_t open = 0;
+
+	FRAG_ASSERT(depth > 0);
+	for (;;) {
+		const bool box = *p == '{' || *p == '[';
+
+		if (box && depth + open > FRAG_DEPTH_MAX)
+			return frag_scan_bad(s, p, "nested deeper than 64");
+		if (box)
+			object[open++] = *p == '{';
+		p = box ? frag_scan_space(s, p + 1) : scalar(s, p);
+		end = !box || (p && *p == (object[open - 1] ? '}' : ']'));
+		/* after a value, or at the bracket that ends an empty one */
+		while (end && p && open) {
+			p = frag_scan_next(s, p, object[open - 1] ? '}' : ']', &end);
+			open -= p && end;
+		}
+		if (p && open && object[open - 1])
+			p = frag_scan_name(s, p, NULL);
+		if (!p || !open)
+			return p;
+	}
 }
 
 const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])

@@ -137,7 +137,7 @@ static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 /* Any value, itself at this depth (the outermost value is at depth 1). Needs no scratch. */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth);
 
-/* "name": up to the value. NULL as the scanner. */
+/* "name": up to the value. name may be NULL. NULL as the scanner. */
 const char *frag_scan_name(struct frag_scan *s, const char *p, struct frag_text *name);
 
 /*

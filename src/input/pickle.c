@@ -218,18 +218,12 @@ static const unsigned char *pickle_take(struct pickle *p, size_t n)
 	return at;
 }
 
-static int push_integer(struct pickle *p, uint64_t magnitude, bool minus)
+/* A value of these bits; of a box, an empty one. */
+static int push_value(struct pickle *p, enum frag_kind kind, uint64_t magnitude, bool minus)
 {
 	const struct frag_value value = {
-		.kind = FRAG_INTEGER, .minus = minus, .as.magnitude = magnitude,
+		.kind = (uint8_t)kind, .minus = minus, .as.magnitude = magnitude,
 	};
-
-	return pickle_push(p, &value);
-}
-
-static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
-{
-	const struct frag_value value = { .kind = (uint8_t)kind, .as.magnitude = truth };
 
 	return pickle_push(p, &value);
 }
@@ -244,7 +238,7 @@ static int pickle_read_small(struct pickle *p)
 		return truncated(p);
 	if (p->small[*byte])
 		return pickle_push_number(p, p->small[*byte] - 1);
-	rc = push_integer(p, *byte, false);
+	rc = push_value(p, FRAG_INTEGER, *byte, false);
 	if (!rc)
 		p->small[*byte] = p->stack[p->count - 1] + 1;
 	return rc;
@@ -260,10 +254,10 @@ static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 		return truncated(p);
 	value = pickle_little(p, bytes, n);
 	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
-		return push_integer(p, value, false);
+		return push_value(p, FRAG_INTEGER, value, false);
 	if (n < 8)
 		value |= UINT64_MAX << 8 * n;
-	return push_integer(p, UINT64_C(0) - value, true);
+	return push_value(p, FRAG_INTEGER, UINT64_C(0) - value, true);
 }
 
 /* Two's complement of any length; beyond 64 bits nothing in a snapshot goes. */
@@ -277,7 +271,7 @@ static int read_long(struct pickle *p)
 		return read_integer(p, *n, true);
 	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
 		p->at += 9;
-		return push_integer(p, pickle_little(p, p->at - 9, 8), false);
+		return push_value(p, FRAG_INTEGER, pickle_little(p, p->at - 9, 8), false);
 	}
 	return pickle_bad(p, (size_t)(p->end - p->at) < *n
 			       ? "truncated: an integer ends the file"
@@ -347,13 +341,6 @@ static int mark(struct pickle *p)
 	return 0;
 }
 
-static int empty(struct pickle *p, enum frag_kind kind)
-{
-	const struct frag_value value = { .kind = (uint8_t)kind };
-
-	return pickle_push(p, &value);
-}
-
 /* The n values on top become items of the box below them, and go. */
 static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 {
@@ -373,14 +360,6 @@ static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	return rc;
 }
 
-static int pickle_join_marked(struct pickle *p, enum frag_kind kind)
-{
-	if (!p->mark_count)
-		return pickle_bad(p, "no mark on the stack");
-	p->mark_count--;
-	return pickle_join(p, kind, p->count - p->marks[p->mark_count]);
-}
-
 static int make_tuple(struct pickle *p, uint32_t n)
 {
 	const struct frag_value empty_tuple = { .kind = FRAG_LIST };
@@ -396,14 +375,15 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	return rc ? rc : pickle_push_number(p, tuple);
 }
 
-static int make_marked_tuple(struct pickle *p)
+/* The values since the last mark become items of the box below it, or of a tuple. */
+static int use_mark(struct pickle *p, enum frag_kind kind, bool tuple)
 {
 	uint32_t n;
 
 	if (!p->mark_count)
 		return pickle_bad(p, "no mark on the stack");
 	n = p->count - p->marks[--p->mark_count];
-	return make_tuple(p, n);
+	return tuple ? make_tuple(p, n) : pickle_join(p, kind, n);
 }
 
 /* Stores the top of the stack under this number, which may have been another value's. */
@@ -452,10 +432,10 @@ static int pickle_step(struct pickle *p)
 	case MARK:
 		return mark(p);
 	case NONE:
-		return push_plain(p, FRAG_NULL, 0);
+		return push_value(p, FRAG_NULL, 0, false);
 	case NEWTRUE:
 	case NEWFALSE:
-		return push_plain(p, FRAG_TRUTH, *p->op == NEWTRUE);
+		return push_value(p, FRAG_TRUTH, *p->op == NEWTRUE, false);
 	case BININT:
 		return read_integer(p, 4, true);
 	case BININT1:
@@ -474,23 +454,23 @@ static int pickle_step(struct pickle *p)
 		return pickle_read_text(p, 8);
 	case EMPTY_LIST:
 	case EMPTY_TUPLE:
-		return empty(p, FRAG_LIST);
+		return push_value(p, FRAG_LIST, 0, false);
 	case EMPTY_DICT:
-		return empty(p, FRAG_DICT);
+		return push_value(p, FRAG_DICT, 0, false);
 	case APPEND:
 		return pickle_join(p, FRAG_LIST, 1);
 	case APPENDS:
-		return pickle_join_marked(p, FRAG_LIST);
+		return use_mark(p, FRAG_LIST, false);
 	case SETITEM:
 		return pickle_join(p, FRAG_DICT, 2);
 	case SETITEMS:
-		return pickle_join_marked(p, FRAG_DICT);
+		return use_mark(p, FRAG_DICT, false);
 	case TUPLE1:
 	case TUPLE2:
 	case TUPLE3:
 		return make_tuple(p, (uint32_t)(*p->op - TUPLE1) + 1);
 	case TUPLE:
-		return make_marked_tuple(p);
+		return use_mark(p, FRAG_LIST, true);
 	case MEMOIZE:
 		return memoize(p, p->memoized);
 	case BINPUT:

@@ -53,23 +53,15 @@ static _Noreturn void process_exit_end(end_function *const *behind, int status)
 	__builtin_trap();
 }
 
-EXPORT _Noreturn void exit_now(int status) __asm__("_exit");
-EXPORT _Noreturn void exit_now(int status)
-{
-	process_exit_end(&behind_exit, status);
-}
-
-EXPORT _Noreturn void exit_now_as_C(int status) __asm__("_Exit");
-EXPORT _Noreturn void exit_now_as_C(int status)
-{
-	process_exit_end(&behind_Exit, status);
-}
-
-EXPORT _Noreturn void exit_quickly(int status) __asm__("quick_exit");
-EXPORT _Noreturn void exit_quickly(int status)
-{
-	process_exit_end(&behind_quick_exit, status);
-}
+#define EXIT(name, symbol, behind)                                \
+	EXPORT _Noreturn void name(int status) __asm__(symbol);   \
+	EXPORT _Noreturn void name(int status)                    \
+	{                                                         \
+		process_exit_end(&behind, status);                \
+	}
+EXIT(exit_now, "_exit", behind_exit)
+EXIT(exit_now_as_C, "_Exit", behind_Exit)
+EXIT(exit_quickly, "quick_exit", behind_quick_exit)
 
 /* A program in C++ ends so at an exception that it does not catch, as of memory. */
 EXPORT _Noreturn void fail_now(void) __asm__("abort");

@@ -14,7 +14,6 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/address_ranges.h"
 #include "trace/reader.h"
 
 #define BLOCK_UNIT 512

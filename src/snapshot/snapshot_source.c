@@ -22,23 +22,10 @@ static double snapshot_time(const struct frag_snapshot *s, const struct frag_sna
 	const struct frag_snap_device *d = &s->devices[p->device];
 
 	FRAG_ASSERT(s->has_times && p->device < s->device_count);
-	switch ((enum frag_plan_kind)p->kind) {
-	case FRAG_PLAN_INITIAL:
-	case FRAG_PLAN_INITIAL_FREE:
+	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
 		return s->first_time;
-	case FRAG_PLAN_REMARK:
+	if (p->kind == FRAG_PLAN_REMARK)
 		return s->remarks[p->index].t;
-	case FRAG_PLAN_ALLOC:
-	case FRAG_PLAN_FREE:
-	case FRAG_PLAN_DEFER:
-	case FRAG_PLAN_COMPLETE:
-	case FRAG_PLAN_EMPTY_CACHE:
-	case FRAG_PLAN_RELEASE_POOL:
-	case FRAG_PLAN_OOM:
-	case FRAG_PLAN_OOM_FREE:
-	case FRAG_PLAN_MARK:
-		break;
-	}
 	return d->log[p->index].t;
 }
 
@@ -140,12 +127,10 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
 }
 
-/* An operation that is a device's. */
+/* A device is named only where there are several. */
 static void snapshot_source_put_device(struct source *src, struct frag_record *rec,
-				       const struct frag_snapshot_plan *p, enum frag_op op)
+				       const struct frag_snapshot_plan *p)
 {
-	rec->op = op;
-	rec->members = FRAG_HAS_OP;
 	if (src->s.device_count > 1) {
 		rec->members |= FRAG_HAS_DEVICE;
 		rec->device = p->device;
@@ -164,10 +149,7 @@ static void snapshot_source_put_alloc(struct source *src, struct frag_record *re
 		rec->members |= FRAG_HAS_POOL;
 		rec->pool = src->pools[pool];
 	}
-	if (src->s.device_count > 1) {
-		rec->members |= FRAG_HAS_DEVICE;
-		rec->device = p->device;
-	}
+	snapshot_source_put_device(src, rec, p);
 }
 
 static enum frag_add snapshot_source_put_tag(struct source *src, struct frag_record *rec,
@@ -251,10 +233,7 @@ static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_re
 	rec->op = FRAG_OP_MARK;
 	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
 	rec->text = name;
-	if (s->device_count > 1) {
-		rec->members |= FRAG_HAS_DEVICE;
-		rec->device = p->device;
-	}
+	snapshot_source_put_device(src, rec, p);
 	return rc;
 }
 
@@ -323,11 +302,14 @@ static int snapshot_source_source_next(void *state, struct frag_record *rec, con
 		rec->op = FRAG_OP_COMPLETE;
 		break;
 	case FRAG_PLAN_EMPTY_CACHE:
-		snapshot_source_put_device(src, rec, p, FRAG_OP_EMPTY_CACHE);
+		rec->op = FRAG_OP_EMPTY_CACHE;
+		rec->members = FRAG_HAS_OP;
+		snapshot_source_put_device(src, rec, p);
 		break;
 	case FRAG_PLAN_RELEASE_POOL:
-		snapshot_source_put_device(src, rec, p, FRAG_OP_RELEASE_POOL);
-		rec->members |= FRAG_HAS_POOL;
+		rec->op = FRAG_OP_RELEASE_POOL;
+		rec->members = FRAG_HAS_OP | FRAG_HAS_POOL;
+		snapshot_source_put_device(src, rec, p);
 		rec->pool = src->pools[src->s.devices[p->device].log[p->index].pool];
 		break;
 	case FRAG_PLAN_MARK:

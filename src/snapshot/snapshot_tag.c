@@ -5,7 +5,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "snapshot/snapshot.h"
-#include "trace/stacks.h"
+#include "trace/name_tables.h"
 
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */

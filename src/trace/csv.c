@@ -26,7 +26,6 @@
 #include "base/atomic_file.h"
 #include "base/parse.h"
 #include "input/json_scan.h"
-#include "trace/event_buffer.h"
 
 #define DAY_US INT64_C(86400000000)
 

@@ -17,8 +17,7 @@
 #include "base/parse.h"
 #include "base/word64.h"
 #include "input/json_scan.h"
-#include "trace/fsb_stacks.h"
-#include "trace/header.h"
+#include "trace/record_scan.h"
 
 #define META_SLACK 16
 

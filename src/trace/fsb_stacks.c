@@ -4,7 +4,7 @@
  * A payload is columns of integers of 4 bytes, then the bytes of texts. Its numbers continue
  * those of the previous block, in the order of the table.
  */
-#include "trace/fsb_stacks.h"
+#include "trace/fsb.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/array_grow.h"
-#include "trace/fsb_stacks.h"
+#include "trace/fsb.h"
 #include "trace/name_tables.h"
 
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */

@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "input/json_scan.h"
-#include "trace/event_buffer.h"
 #include "trace/record_scan.h"
 
 enum frag_kineto_kind {
@@ -27,19 +26,24 @@ enum frag_kineto_kind {
 	FRAG_KINETO_ANNOTATION,         /* a named range of the program: a step of training */
 };
 
-struct frag_kineto_event {
-	enum frag_kineto_kind kind;
-	struct frag_text name;
-	double   t, duration;   /* microseconds */
-	uint64_t thread;        /* a number, or a hash of its name */
-	/* of memory: */
-	uint64_t bytes;
-	bool     is_free;
-	uint64_t address;
+/* What is kept of an event. */
+struct moment {
+	double   t;             /* microseconds */
+	uint64_t place;         /* its byte in the file */
+	uint64_t bytes, address;        /* of memory; likewise: */
 	uint64_t allocated;     /* on the device after the event */
-	bool     has_allocated;
-	uint64_t type;          /* c10::DeviceType; 0 is the CPU */
-	uint64_t device;        /* ordinal; 0 for the CPU */
+	uint64_t thread;        /* a number, or a hash of its name */
+	uint32_t text;          /* name of a mark; tag */
+	uint16_t device;        /* ordinal; 0 for the CPU */
+	uint8_t  type;          /* c10::DeviceType; 0 is the CPU */
+	uint8_t  kind;          /* enum frag_kineto_kind */
+	bool     is_free, has_allocated;
+};
+
+struct kineto_event {
+	struct moment m;
+	struct frag_text name;
+	double duration;
 };
 
 #define FRAG_KINETO_DEVICES_MAX 1024
@@ -73,7 +77,7 @@ static const char *scan_wide(const char *p, bool *negative, uint64_t *out)
 
 /* One member of args that counts. */
 static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const char *p,
-			    uint32_t which, struct frag_kineto_event *ev)
+			    uint32_t which, struct kineto_event *ev)
 {
 	bool negative = false;
 	uint64_t value = 0;
@@ -87,33 +91,33 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	case ARG_BYTES:
 		if (value >> 53)
 			return frag_document_mistyped(d, p, "Bytes", "a size below 2^53");
-		ev->bytes = value;
-		ev->is_free = negative;
+		ev->m.bytes = value;
+		ev->m.is_free = negative;
 		break;
 	case ARG_ADDR:
 		/* the high half of the address space may be written as a negative number */
-		ev->address = negative ? 0 - value : value;
+		ev->m.address = negative ? 0 - value : value;
 		break;
 	case ARG_TYPE:
 		if (negative || value > 255)
 			return frag_document_mistyped(d, p, "Device Type", "a number from 0 to 255");
-		ev->type = value;
+		ev->m.type = (uint8_t)value;
 		break;
 	case ARG_DEVICE:
 		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MAX)
 			return frag_document_mistyped(d, p, "Device Id", "-1, or a number below 1024");
-		ev->device = negative ? 0 : value;
+		ev->m.device = negative ? 0 : (uint16_t)value;
 		break;
 	default:
-		ev->has_allocated = !negative && value >> 53 == 0;
-		ev->allocated = value;
+		ev->m.has_allocated = !negative && value >> 53 == 0;
+		ev->m.allocated = value;
 	}
 	return q;
 }
 
 /* A failed request has no address. */
 static const char *scan_args(struct frag_document *d, struct frag_scan *s, const char *begin,
-			     uint32_t depth, struct frag_kineto_event *ev)
+			     uint32_t depth, struct kineto_event *ev)
 {
 	uint32_t seen = 0;
 	const char *p = begin;
@@ -142,7 +146,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	if (!p)
 		return NULL;
 	for (uint32_t i = 0; i < ARG_ALLOCATED; i++)
-		if (!(seen & 1U << i) && (i != ARG_ADDR || ev->kind != FRAG_KINETO_OOM))
+		if (!(seen & 1U << i) && (i != ARG_ADDR || ev->m.kind != FRAG_KINETO_OOM))
 			return frag_document_wrong(d, begin, "member \"%s\" of a memory event is"
 						   " missing", arg_names[i]);
 	return p;
@@ -155,7 +159,7 @@ struct outside {
 	bool has_t;
 };
 
-static const char *scan_thread(struct frag_scan *s, const char *p, struct frag_kineto_event *ev)
+static const char *scan_thread(struct frag_scan *s, const char *p, struct kineto_event *ev)
 {
 	struct frag_text text;
 	const char *q;
@@ -163,10 +167,10 @@ static const char *scan_thread(struct frag_scan *s, const char *p, struct frag_k
 	if (*p == '"') {
 		p = frag_scan_string(s, p + 1, &text);
 		if (p)
-			ev->thread = frag_hash_text(text.text, text.length, 0);
+			ev->m.thread = frag_hash_text(text.text, text.length, 0);
 		return p;
 	}
-	q = frag_scan_integer(p, &ev->thread);
+	q = frag_scan_integer(p, &ev->m.thread);
 	return q && q < s->end ? q : frag_scan_skip(s, p, 3);
 }
 
@@ -184,7 +188,7 @@ static const char *scan_double(struct frag_scan *s, const char *p, double *out)
  */
 static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_scan *s,
 					   const char *p, struct frag_text name, uint32_t depth,
-					   struct outside *o, struct frag_kineto_event *ev)
+					   struct outside *o, struct kineto_event *ev)
 {
 	struct frag_text *text = frag_text_equals(name, "name")  ? &o->name
 				 : frag_text_equals(name, "cat") ? &o->category
@@ -195,7 +199,7 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 	if (text && *p == '"')
 		return frag_scan_string(s, p + 1, text);
 	if (frag_text_equals(name, "ts") || frag_text_equals(name, "dur")) {
-		q = scan_double(s, p, name.length == 2 ? &ev->t : &ev->duration);
+		q = scan_double(s, p, name.length == 2 ? &ev->m.t : &ev->duration);
 		o->has_t = o->has_t || name.length == 2;
 		return q ? q
 			 : frag_document_mistyped(d, p, name.length == 2 ? "ts" : "dur", "a number");
@@ -227,14 +231,14 @@ static enum frag_kineto_kind kind_of(const struct outside *o)
  * scanned, the only ones that matter.
  */
 static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s, const char *begin,
-			     uint32_t depth, struct frag_kineto_event *ev)
+			     uint32_t depth, struct kineto_event *ev)
 {
 	struct outside o = { .args = NULL };
 	const char *p = begin;
 	char *scratch = s->scratch;
 	bool end;
 
-	*ev = (struct frag_kineto_event){ .kind = FRAG_KINETO_OTHER };
+	*ev = (struct kineto_event){ .m.kind = FRAG_KINETO_OTHER };
 	if (*p != '{')
 		return p == s->end
 			       ? frag_scan_bad(s, p, "")
@@ -251,11 +255,11 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 	}
 	if (!p)
 		return NULL;
-	ev->kind = kind_of(&o);
+	ev->m.kind = (uint8_t)kind_of(&o);
 	ev->name = o.name;
-	if (ev->kind != FRAG_KINETO_OTHER && !o.has_t)
+	if (ev->m.kind != FRAG_KINETO_OTHER && !o.has_t)
 		return frag_document_wrong(d, begin, "member \"ts\" is missing");
-	if (ev->kind == FRAG_KINETO_MEMORY || ev->kind == FRAG_KINETO_OOM) {
+	if (ev->m.kind == FRAG_KINETO_MEMORY || ev->m.kind == FRAG_KINETO_OOM) {
 		if (!o.args)
 			return frag_document_wrong(d, begin, "member \"args\" of a memory event is"
 						   " missing");
@@ -265,20 +269,6 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 	}
 	return p;
 }
-
-/* An event that is kept. place: its byte in the file. */
-struct moment {
-	double   t;
-	uint64_t place;
-	uint64_t bytes, address;
-	uint64_t allocated;
-	uint64_t thread;
-	uint32_t text;          /* name of a mark; tag */
-	uint16_t device;
-	uint8_t  type;
-	uint8_t  kind;          /* enum frag_kineto_kind */
-	bool     is_free, has_allocated;
-};
 
 struct operator {
 	double   begin, end;
@@ -296,7 +286,7 @@ struct kineto {
 	bool bare;              /* an array of events, not an object that has one */
 	bool begun;             /* an element or a member was seen */
 	bool in_events, had_events, ended;
-	struct frag_kineto_event event;
+	struct kineto_event event;
 	bool has_event;
 	size_t event_at;        /* in the window */
 };
@@ -378,12 +368,13 @@ static const char *scan_element(void *ctx, struct frag_scan *s, const char *p)
 
 static bool keep_op(struct kineto *k, uint32_t text)
 {
-	const struct frag_kineto_event *ev = &k->event;
+	const struct kineto_event *ev = &k->event;
 
 	if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
 		return false;
 	k->ops[k->op_count++] = (struct operator){
-		.begin = ev->t, .end = ev->t + ev->duration, .thread = ev->thread, .text = text,
+		.begin = ev->m.t, .end = ev->m.t + ev->duration, .thread = ev->m.thread,
+		.text = text,
 	};
 	return true;
 }
@@ -403,33 +394,21 @@ static int kineto_afford(const struct kineto *k, struct frag_error *err)
  */
 static bool kineto_keep(struct kineto *k)
 {
-	const struct frag_kineto_event *ev = &k->event;
-	bool named = ev->kind == FRAG_KINETO_OP || ev->kind == FRAG_KINETO_ANNOTATION;
-	uint32_t text = named ? frag_buffered_text(k->buffered, ev->name) : 0;
+	struct moment *m = &k->event.m;
+	bool named = m->kind == FRAG_KINETO_OP || m->kind == FRAG_KINETO_ANNOTATION;
 
-	if (named && !text)
+	m->text = named ? frag_buffered_text(k->buffered, k->event.name) : 0;
+	m->place = k->doc.in.before + k->event_at;
+	if (named && !m->text)
 		return false;
-	if (ev->kind == FRAG_KINETO_OP)
-		return keep_op(k, text);
+	if (m->kind == FRAG_KINETO_OP)
+		return keep_op(k, m->text);
 	/* zero bytes are neither a block nor the end of one */
-	if (ev->kind == FRAG_KINETO_MEMORY && ev->bytes == 0)
+	if (m->kind == FRAG_KINETO_MEMORY && m->bytes == 0)
 		return true;
 	if (!FRAG_GROW(k->moments, k->moment_capacity, k->moment_count))
 		return false;
-	k->moments[k->moment_count++] = (struct moment){
-		.t = ev->t,
-		.place = k->doc.in.before + k->event_at,
-		.bytes = ev->bytes,
-		.address = ev->address,
-		.allocated = ev->allocated,
-		.thread = ev->thread,
-		.text = text,
-		.device = (uint16_t)ev->device,
-		.type = (uint8_t)ev->type,
-		.kind = (uint8_t)ev->kind,
-		.is_free = ev->is_free,
-		.has_allocated = ev->has_allocated,
-	};
+	k->moments[k->moment_count++] = *m;
 	return true;
 }
 
@@ -440,7 +419,7 @@ static int kineto_read_document(struct kineto *k, struct frag_error *err)
 	while (!rc && !k->ended) {
 		rc = frag_document_part(&k->doc, k->in_events ? scan_element : kineto_scan_member,
 					k, err);
-		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !kineto_keep(k))
+		if (!rc && k->has_event && k->event.m.kind != FRAG_KINETO_OTHER && !kineto_keep(k))
 			rc = frag_fail_nomem(err);
 		rc = rc ? rc : kineto_afford(k, err);
 		k->has_event = false;

@@ -1,10 +1,14 @@
-/* name_tables.c - what a trace calls things, as dense indexes: streams, pools, tags. */
+/*
+ * name_tables.c - what a trace calls things, as dense indexes: streams, pools, tags; and stacks,
+ * each frame and each common end once.
+ */
 #include "trace/name_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 #include "base/word64.h"
 
 bool frag_handles_init(struct frag_handles *h, uint64_t seed)
@@ -200,4 +204,254 @@ void frag_tags_sweep(struct frag_tags *t)
 		t->unused = i;
 	}
 	t->idle = 0;
+}
+
+bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
+{
+	*s = (struct frag_stack_table){ .frame_count = 1, .count = 1 };
+	return frag_handles_init(&s->texts, seed) && frag_map_init(&s->frame_map, seed)
+	       && frag_map_init(&s->map, seed)
+	       && frag_chunks_grow(&s->frames, 1, sizeof(struct frag_stack_frame))
+	       && frag_chunks_grow(&s->stacks, 1, sizeof(struct frag_stack));
+}
+
+void frag_stacks_fini(struct frag_stack_table *s)
+{
+	frag_handles_fini(&s->texts);
+	frag_map_fini(&s->frame_map);
+	frag_map_fini(&s->map);
+	frag_chunks_fini(&s->frames);
+	frag_chunks_fini(&s->stacks);
+}
+
+/* UINT32_MAX where the host is out of memory. */
+static uint32_t stacks_text_number(struct frag_stack_table *s, struct frag_text text)
+{
+	return text.text && text.length ? frag_handles_intern_text(&s->texts, text) : 0;
+}
+
+/* Texts become numbers first, so two frames are equal where three integers are. */
+uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame)
+{
+	const struct frag_stack_frame f = {
+		.file = stacks_text_number(s, frame->file),
+		.name = stacks_text_number(s, frame->name),
+		.line = frame->line,
+	};
+	const uint64_t key = frag_hash_key((uint64_t)f.file << 32 | f.name, s->frame_map.seed)
+			     + f.line;
+	uint32_t at = frag_map_home(&s->frame_map, key), i;
+
+	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
+		return 0;
+	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE) {
+		const struct frag_stack_frame *known = frag_stacks_frame_at(s, i);
+
+		if (known->file == f.file && known->name == f.name && known->line == f.line)
+			return i;
+	}
+	if (!frag_chunks_grow(&s->frames, (uint64_t)s->frame_count + 1, sizeof(f))
+	    || !frag_map_add(&s->frame_map, key, s->frame_count))
+		return 0;
+	*frag_stacks_frame_at(s, s->frame_count) = f;
+	return s->frame_count++;
+}
+
+uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below)
+{
+	const uint64_t key = (uint64_t)frame << 32 | below;
+	uint32_t i = frag_map_get(&s->map, key);
+
+	FRAG_ASSERT(frame && frame < s->frame_count && below < s->count);
+	if (i != FRAG_MAP_NONE)
+		return i;
+	if (!frag_chunks_grow(&s->stacks, (uint64_t)s->count + 1, sizeof(struct frag_stack))
+	    || !frag_map_add(&s->map, key, s->count))
+		return 0;
+	*frag_stacks_stack_at(s, s->count) = (struct frag_stack){ .frame = frame, .below = below };
+	return s->count++;
+}
+
+/* Nothing here is written after the stack has its number, and nothing else is read. */
+void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame)
+{
+	const struct frag_stack *stack = frag_stacks_stack_at(s, (uint32_t)*at);
+	const struct frag_stack_frame *f = frag_stacks_frame_at(s, stack->frame);
+
+	FRAG_ASSERT(*at);
+	*frame = (struct frag_frame){
+		.file = frag_handle_text(&s->texts, f->file),
+		.name = frag_handle_text(&s->texts, f->name),
+		.line = f->line,
+	};
+	*at = stack->below;
+}
+
+#define RECORDER "record_torch.py"
+
+static bool frames_begins(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text, with, n) == 0;
+}
+
+static bool is_python(struct frag_text file, uint64_t line)
+{
+	if (!file.text || line == 0)
+		return false;
+	return (file.length > 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0)
+	       || (frames_begins(file, "<") && !frames_begins(file, "<frozen")
+		   && !frames_begins(file, "<eval_with_key"));
+}
+
+static bool is_one_of(struct frag_text folder, const char *const *names)
+{
+	return names[frag_text_among(folder, names)] != NULL;
+}
+
+/*
+ * By the folders of its path: one of PyTorch decides, wherever it is. Python's own modules
+ * are in lib/python3.12, or where its path was cut in python3.12; packages in a folder below.
+ */
+enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
+{
+	static const char *const torch[] = { "torch", "functorch", "torchgen", "triton", NULL };
+	static const char *const packages[] = { "site-packages", "dist-packages", NULL };
+	static const char *const libraries[] = { "lib", "lib64", NULL };
+	enum frag_origin origin = FRAG_ORIGIN_PROGRAM;
+	struct frag_text folder = { .text = NULL };
+	const char *p = file.text, *slash;
+
+	if (!is_python(file, line))
+		return FRAG_ORIGIN_NATIVE;
+	while ((slash = memchr(p, '/', (size_t)(file.text + file.length - p))) != NULL) {
+		const struct frag_text above = folder;
+
+		folder = (struct frag_text){ .text = p, .length = (uint32_t)(slash - p) };
+		if (is_one_of(folder, torch))
+			return FRAG_ORIGIN_TORCH;
+		if (is_one_of(folder, packages))
+			origin = FRAG_ORIGIN_PACKAGE;
+		else if (origin == FRAG_ORIGIN_PROGRAM && frames_begins(folder, "python3")
+			 && (!above.text || is_one_of(above, libraries)))
+			origin = FRAG_ORIGIN_PYTHON;
+		p = slash + 1;
+	}
+	folder = (struct frag_text){ p, (uint32_t)(file.text + file.length - p) };
+	if (frag_text_equals(folder, RECORDER))
+		origin = FRAG_ORIGIN_PYTHON;
+	return origin;
+}
+
+static bool frames_has(struct frag_text text, const char *part)
+{
+	const size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= text.length; i++)
+		if (memcmp(text.text + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+static bool frames_ends(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text + text.length - n, with, n) == 0;
+}
+
+/* Python functions of any file that construct, move or load modules; */
+static const char *const setup_names[] = {
+	"_apply", "reset_parameters", "initialize_parameters", "_init_weights", "to_empty",
+	"__deepcopy__", "deepcopy", "from_pretrained", "_load_from_state_dict", NULL,
+};
+/* that run the engine of autograd, or are run by it; */
+static const char *const backward_names[] = {
+	"backward", "_make_grads", "_engine_run_backward", NULL,
+};
+/* and that call a module. */
+static const char *const forward_names[] = {
+	"forward", "_call_impl", "_wrapped_call_impl", NULL,
+};
+
+static bool is_optimizer_file(struct frag_text file)
+{
+	const char *slash;
+
+	if (frames_has(file, "/optim/"))
+		return true;
+	while ((slash = memchr(file.text, '/', file.length)) != NULL) {
+		file.length -= (uint32_t)(slash + 1 - file.text);
+		file.text = slash + 1;
+	}
+	return frames_has(file, "optimizer");
+}
+
+/* Decides by names of functions and files, the most specific rules first. */
+enum frag_maker frag_frame_maker(const struct frag_frame *f)
+{
+	const struct frag_text none = { .text = "", .length = 0 };
+	const struct frag_text name = f->name.text ? f->name : none;
+	const bool modules = f->file.text && frames_has(f->file, "/nn/modules/");
+
+	if (!is_python(f->file, f->line))
+		return frames_has(name, "torch::autograd::Engine")
+		       || frames_has(name, "python::PythonEngine")
+		       || frag_frame_autograd_node(name).length
+			? FRAG_MAKER_BACKWARD : FRAG_MAKER_UNKNOWN;
+	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__")))
+		return FRAG_MAKER_SETUP;
+	if (frames_ends(name, "load_state_dict"))
+		return is_optimizer_file(f->file) ? FRAG_MAKER_OPTIMIZER : FRAG_MAKER_SETUP;
+	if (is_optimizer_file(f->file))
+		return frames_ends(name, "zero_grad") ? FRAG_MAKER_UNKNOWN : FRAG_MAKER_OPTIMIZER;
+	if (is_one_of(name, backward_names))
+		return FRAG_MAKER_BACKWARD;
+	/* module.py moves and loads modules, too, by functions without a name */
+	if (is_one_of(name, forward_names) || frames_ends(f->file, "/nn/functional.py")
+	    || (modules && !frames_ends(f->file, "/module.py")))
+		return FRAG_MAKER_FORWARD;
+	/* recomputation in checkpointing: the inner forward frames decide */
+	if (frames_ends(f->file, "/utils/checkpoint.py")
+	    && (frames_ends(name, "unpack_hook") || frames_ends(name, "recompute_fn")))
+		return FRAG_MAKER_RECOMPUTE;
+	return FRAG_MAKER_UNKNOWN;
+}
+
+bool frag_frame_is_plumbing(struct frag_text name)
+{
+	static const char *const parts[] = {
+		"torch::unwind", "CapturedTraceback", "gather_with", "CachingAllocator",
+		"StorageImpl", "Dispatcher", "redispatch", "callUnboxed", "wrap_kernel_functor",
+		"raw_alloc", "detail::empty", "empty_generic", "empty_cuda", "empty_strided",
+		"empty_memory_format", "empty_like", "_empty_affine", "malloc", "pthread", "clone3",
+		"execute_native_thread_routine", "__libc", "TensorMaker", "resize_bytes", NULL,
+	};
+
+	if (!name.length || frames_begins(name, "??") || frames_begins(name, "_start")
+	    || frames_begins(name, "clone"))
+		return true;
+	for (uint32_t i = 0; parts[i]; i++)
+		if (frames_has(name, parts[i]))
+			return true;
+	return false;
+}
+
+struct frag_text frag_frame_autograd_node(struct frag_text name)
+{
+	static const char before[] = "torch::autograd::generated::";
+	const size_t n = sizeof(before) - 1;
+
+	for (size_t i = 0; i + n < name.length; i++) {
+		size_t end = i + n;
+
+		if (memcmp(name.text + i, before, n) != 0)
+			continue;
+		while (end < name.length && name.text[end] != ':' && name.text[end] != '(')
+			end++;
+		return (struct frag_text){ .text = name.text + i + n,
+					   .length = (uint32_t)(end - i - n) };
+	}
+	return (struct frag_text){ .text = "", .length = 0 };
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/header.h"
 #include "trace/record_scan.h"
 
 enum form { LINES, OBJECT };

@@ -1,12 +1,21 @@
-/* reader.c - what readers of forms share: sniffs, and notes for users. */
+/*
+ * reader.c - what readers of forms share: sniffs, and notes for users; events of a file in memory,
+ * compactly, and ids for allocations that a log names by address.
+ */
 #include "trace/reader.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
+
+#define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
 
 void frag_note(const struct frag_log *log, const char *format, ...)
 {
@@ -84,4 +93,368 @@ enum frag_sniff frag_sniff_prefix(const char *bytes, size_t length, const char *
 	if (memcmp(bytes, prefix, n) != 0)
 		return FRAG_SNIFF_NO;
 	return length < prefix_length ? FRAG_SNIFF_MORE : FRAG_SNIFF_YES;
+}
+
+struct frag_buffered *frag_buffered_new(const char *path, const char *unit)
+{
+	struct frag_buffered *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->unit = unit;
+	h->path = strdup(path);
+	if (h->path && frag_handles_init(&h->texts, frag_hash_seed()))
+		return h;
+	frag_buffered_del(h);
+	return NULL;
+}
+
+void frag_buffered_del(struct frag_buffered *h)
+{
+	if (!h)
+		return;
+	frag_handles_fini(&h->texts);
+	free(h->devices);
+	free(h->rows);
+	free(h->path);
+	free(h);
+}
+
+struct frag_row *frag_buffered_add(struct frag_buffered *h)
+{
+	struct frag_row *row;
+
+	if (!FRAG_GROW(h->rows, h->capacity, h->count))
+		return NULL;
+	row = &h->rows[h->count++];
+	*row = (struct frag_row){ .op = 0 };
+	return row;
+}
+
+uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
+{
+	uint32_t before = h->texts.count, i = frag_handles_intern_text(&h->texts, text);
+
+	h->text_bytes += h->texts.count > before ? text.length : 0;
+	return i == UINT32_MAX ? 0 : i;
+}
+
+int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
+			 struct frag_error *err)
+{
+	return frag_input_afford(in, h->count * sizeof(*h->rows) + h->text_bytes + more, err);
+}
+
+/* Inserts `more` zeroed rows before the first. False: out of memory. */
+static bool buffered_before(struct frag_buffered *h, uint32_t more)
+{
+	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + more, sizeof(*h->rows)))
+		return false;
+	if (more) {
+		memmove(h->rows + more, h->rows, h->count * sizeof(*h->rows));
+		memset(h->rows, 0, more * sizeof(*h->rows));
+	}
+	h->count += more;
+	return true;
+}
+
+/* All that there is, once. */
+static int buffered_refill(void *state, struct frag_error *err)
+{
+	struct frag_buffered *h = state;
+	bool first = !h->reading;
+
+	(void)err;
+	h->reading = true;
+	return first;
+}
+
+/*
+ * A row is kept small: that an alloc has an id and a size follows from its
+ * operation, and one text serves as tag or as name.
+ */
+static int buffered_next(void *state, struct frag_record *rec, const char **kind,
+			 struct frag_error *err)
+{
+	struct frag_buffered *h = state;
+	const struct frag_row *row = &h->rows[h->at];
+	struct frag_text text;
+
+	FRAG_ASSERT(h->at <= h->count);
+	(void)kind;
+	(void)err;
+	if (h->at == h->count)
+		return 0;
+	h->at++;
+	text = frag_handle_text(&h->texts, row->text);
+	*rec = (struct frag_record){
+		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
+		.id.number = row->id, .stream.number = row->stream, .t = row->t,
+		.device = row->device, .at = row->place,
+	};
+	if (row->members & FRAG_ROW_TEXT_ID)
+		rec->id = *frag_handle_at(&h->texts, (uint32_t)row->id);
+	if (row->op == FRAG_OP_ALLOC || row->op == FRAG_OP_FREE)
+		rec->members |= FRAG_HAS_ID;
+	if (row->op == FRAG_OP_ALLOC)
+		rec->members |= FRAG_HAS_SIZE;
+	if (row->members & FRAG_ROW_T)
+		rec->members |= FRAG_HAS_T;
+	if (row->members & FRAG_ROW_STREAM)
+		rec->members |= FRAG_HAS_STREAM;
+	if (row->members & FRAG_ROW_DEVICE)
+		rec->members |= FRAG_HAS_DEVICE;
+	if (row->op == FRAG_OP_MARK) {
+		rec->members |= FRAG_HAS_NAME;
+		rec->text = text;
+	} else if (text.text) {
+		rec->members |= FRAG_HAS_TAG;
+		rec->tag = text;
+	}
+	return 1;
+}
+
+static void buffered_where(void *state, uint64_t at, char *buf, uint32_t size)
+{
+	const struct frag_buffered *h = state;
+
+	snprintf(buf, size, "%s: %s %" PRIu64, h->path, h->unit, at);
+}
+
+static bool buffered_rewind(void *state)
+{
+	struct frag_buffered *h = state;
+
+	h->at = 0;
+	h->reading = false;
+	return true;
+}
+
+static void buffered_amount(void *state, uint64_t *read, uint64_t *total)
+{
+	const struct frag_buffered *h = state;
+
+	/* it was read before the first event; progress reports how far the events are */
+	*total = h->bytes;
+	*read = h->count ? (uint64_t)((double)h->bytes * h->at / h->count) : h->bytes;
+}
+
+static void buffered_close(void *state)
+{
+	frag_buffered_del(state);
+}
+
+static const struct frag_source_ops buffered_source = {
+	.form = "buffered",
+	.refill = buffered_refill,
+	.next = buffered_next,
+	.where = buffered_where,
+	.rewind = buffered_rewind,
+	.amount = buffered_amount,
+	.close = buffered_close,
+};
+
+/* The formats kept in memory contain no device data, so each device gets the defaults. */
+int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
+		       const struct frag_input *in, struct frag_error *err)
+{
+	uint64_t total;
+
+	FRAG_ASSERT(device_count > 0);
+	frag_input_amount(in, &h->bytes, &total);
+	h->devices = calloc(device_count, sizeof(*h->devices));
+	if (!h->devices) {
+		frag_buffered_del(h);
+		return frag_fail_nomem(err);
+	}
+	h->device_count = device_count;
+	for (uint32_t i = 0; i < device_count; i++)
+		h->devices[i].granularity = DEFAULT_GRANULARITY;
+	*out = (struct frag_reading){
+		.ops = &buffered_source, .state = h, .form = out->form,
+		.devices = h->devices, .device_count = device_count,
+	};
+	return 0;
+}
+
+#define NONE UINT32_MAX
+
+bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered)
+{
+	*l = (struct frag_address_map){ .buffered = buffered, .unused = NONE, .nowhere = NONE };
+	return frag_map_init(&l->live, frag_hash_seed());
+}
+
+void frag_address_map_fini(struct frag_address_map *l)
+{
+	frag_map_fini(&l->live);
+	free(l->entries);
+	free(l->before);
+}
+
+/* The live entry of an address of a device, or NONE. */
+static uint32_t address_map_find(const struct frag_address_map *l, uint64_t address,
+				 uint32_t device)
+{
+	uint32_t at = frag_map_home(&l->live, address), i;
+
+	while ((i = frag_map_next(&l->live, address, &at)) != FRAG_MAP_NONE)
+		if (l->entries[i].device == device)
+			return i;
+	return NONE;
+}
+
+/* Likewise of those without an address; *link is what points to it. */
+static uint32_t *find_nowhere(struct frag_address_map *l, uint32_t device)
+{
+	uint32_t *link = &l->nowhere;
+
+	while (*link != NONE && l->entries[*link].device != device)
+		link = &l->entries[*link].next;
+	return link;
+}
+
+static uint32_t new_entry(struct frag_address_map *l)
+{
+	uint32_t i = l->unused;
+
+	if (i != NONE) {
+		l->unused = l->entries[i].next;
+		return i;
+	}
+	if (!FRAG_GROW(l->entries, l->capacity, l->count))
+		return NONE;
+	return l->count++;
+}
+
+static bool address_map_add_row(struct frag_address_map *l, const struct frag_row *like,
+				enum frag_op op, uint64_t id)
+{
+	struct frag_row copy = *like, *row = frag_buffered_add(l->buffered);
+
+	if (!row)
+		return false;
+	*row = copy;
+	row->op = (uint8_t)op;
+	row->id = id;
+	if (op == FRAG_OP_FREE)
+		row->size = row->text = 0;
+	return true;
+}
+
+static void address_map_drop(struct frag_address_map *l, uint32_t i)
+{
+	FRAG_ASSERT(i < l->count);
+	frag_map_remove(&l->live, l->entries[i].address, i);
+	l->entries[i].next = l->unused;
+	l->unused = i;
+}
+
+/*
+ * An address that is used again must have been freed: a free that is missing
+ * is made up right before. Ids count the allocs, as addresses return.
+ */
+bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
+			    const struct frag_row *row)
+{
+	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
+
+	if (i != NONE) {
+		l->missing++;
+		if (!address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id))
+			return false;
+		address_map_drop(l, i);
+	}
+	i = new_entry(l);
+	if (i == NONE)
+		return false;
+	l->entries[i] = (struct frag_address_map_entry){
+		.address = address, .device = row->device, .id = l->next_id++, .next = l->nowhere,
+	};
+	if (!address)
+		l->nowhere = i;
+	else if (!frag_map_add(&l->live, address, i))
+		return false;
+	return address_map_add_row(l, row, FRAG_OP_ALLOC, l->entries[i].id);
+}
+
+bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
+{
+	if (!FRAG_GROW(l->before, l->before_capacity, l->before_count))
+		return false;
+	l->before[l->before_count++] = (struct frag_address_map_before){
+		.id = l->next_id++, .size = bytes, .device = device,
+	};
+	return true;
+}
+
+/*
+ * A free without an alloc is of a block from before the log, which
+ * frag_address_map_end() allocates at the beginning: frag_address_map_before() gives it the
+ * id that the row has just used. Null addresses are not distinguished, so the latest
+ * one goes.
+ */
+bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const struct frag_row *row)
+{
+	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
+
+	if (!address) {
+		uint32_t *link = find_nowhere(l, row->device);
+
+		i = *link;
+		if (i == NONE) {
+			l->ignored++;
+			return true;
+		}
+		*link = l->entries[i].next;
+		l->entries[i].next = l->unused;
+		l->unused = i;
+		return address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id);
+	}
+	if (i != NONE) {
+		uint64_t id = l->entries[i].id;
+
+		address_map_drop(l, i);
+		return address_map_add_row(l, row, FRAG_OP_FREE, id);
+	}
+	l->early++;
+	l->early_bytes += row->size;
+	return address_map_add_row(l, row, FRAG_OP_FREE, l->next_id)
+	       && frag_address_map_before(l, row->device, row->size);
+}
+
+/*
+ * Allocations before the log are known only now; their rows are inserted before the first one
+ * at once, with its time and place.
+ */
+bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log)
+{
+	struct frag_buffered *h = l->buffered;
+
+	struct frag_row first = { .members = 0 };
+
+	if (h->count)
+		first = h->rows[0];
+	if (!buffered_before(h, l->before_count))
+		return false;
+	for (uint32_t i = 0; i < l->before_count; i++)
+		h->rows[i] = (struct frag_row){
+			.op = FRAG_OP_ALLOC, .id = l->before[i].id, .size = l->before[i].size,
+			.device = (uint16_t)l->before[i].device, .t = first.t, .place = first.place,
+			.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
+		};
+	if (l->early)
+		frag_note(log,
+			  "%s: %" PRIu64 " free%s, %" PRIu64 " byte%s in all, of what was allocated"
+			  " before the log: allocated at its beginning here",
+			  h->path, l->early, frag_s(l->early), l->early_bytes,
+			  frag_s(l->early_bytes));
+	if (l->missing)
+		frag_note(log, "%s: %" PRIu64 " free%s missing: the older block is freed here just"
+			  " before its address is used again", h->path, l->missing,
+			  frag_s(l->missing));
+	if (l->ignored)
+		frag_note(log, "%s: %" PRIu64 " free%s of the null address left out", h->path,
+			  l->ignored, frag_s(l->ignored));
+	return true;
 }

@@ -10,6 +10,7 @@
 
 #include "fragsim/trace.h"
 #include "input/input.h"
+#include "trace/name_tables.h"
 #include "trace/trace_formats.h"
 
 /* Sniffs see no more bytes than this, and then have to decide. */
@@ -85,5 +86,108 @@ extern const struct frag_reader frag_reader_object, frag_reader_lines;
 #define FRAG_RMM_HEADER "Thread,Time,Action,Pointer,Size,Stream"
 
 extern const struct frag_reader frag_reader_rmm;
+
+/*
+ * Stores the events of a file in memory, compactly, for formats whose first
+ * event is known only after the whole file was read; gives ids to allocations that a log names
+ * by address.
+ */
+
+/* Members that a row has besides those of its op. */
+enum {
+	FRAG_ROW_T = 1 << 0,
+	FRAG_ROW_STREAM = 1 << 1,
+	FRAG_ROW_DEVICE = 1 << 2,
+	FRAG_ROW_TEXT_ID = 1 << 3,      /* id is the number of a text */
+};
+
+struct frag_row {
+	uint64_t id;
+	uint64_t size;          /* alloc: bytes */
+	uint64_t stream;        /* as a number */
+	uint64_t place;         /* line, or byte, in the file */
+	double   t;             /* microseconds */
+	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() */
+	uint16_t device;
+	uint8_t  op;            /* enum frag_op */
+	uint8_t  members;       /* FRAG_ROW_... */
+};
+
+struct frag_buffered {
+	char *path;
+	const char *unit;       /* of places: "line", "byte" */
+	struct frag_row *rows;
+	uint32_t count, capacity;
+	uint32_t at;            /* the next row to give */
+	bool reading;
+	struct frag_handles texts;      /* index 0: none */
+	uint64_t text_bytes;            /* of these */
+	struct frag_device_figures *devices;
+	uint32_t device_count;
+	uint64_t bytes;         /* of the file */
+};
+
+/* NULL where the host is out of memory. */
+struct frag_buffered *frag_buffered_new(const char *path, const char *unit);
+void frag_buffered_del(struct frag_buffered *h);
+
+/* A new row, zeroed, at the end; NULL where the host is out of memory. It may move at the next. */
+struct frag_row *frag_buffered_add(struct frag_buffered *h);
+
+/* The same text has the same number. 0 where the host is out of memory. */
+uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
+
+/* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
+int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
+			 struct frag_error *err);
+
+/*
+ * Adds `count` devices with all defaults, then returns the rows as a source that owns h, also
+ * on failure. `in` only supplies the number of bytes read; the caller keeps it.
+ */
+int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
+		       const struct frag_input *in, struct frag_error *err);
+
+struct frag_address_map_entry {
+	uint64_t address;
+	uint64_t id;
+	uint32_t device;
+	uint32_t next;          /* unused entries; live ones of no address */
+};
+
+struct frag_address_map_before {
+	uint64_t id, size;
+	uint32_t device;
+};
+
+struct frag_address_map {
+	struct frag_buffered *buffered; /* where the rows go; borrowed */
+	struct frag_map live;           /* address -> entry */
+	struct frag_address_map_entry *entries;
+	uint32_t count, capacity, unused;
+	uint32_t nowhere;               /* live blocks of address 0, a list */
+	uint64_t next_id;
+	struct frag_address_map_before *before;
+	uint32_t before_count, before_capacity;
+	uint64_t early;         /* frees of what was allocated before the log */
+	uint64_t early_bytes;
+	uint64_t missing;       /* frees that the log does not have */
+	uint64_t ignored;       /* frees of the address 0 that are of nothing */
+};
+
+bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered);
+void frag_address_map_fini(struct frag_address_map *l);
+
+/* Add rows like the one given, whose id they set. False where the host is out of memory. */
+bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
+			    const struct frag_row *row);
+bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
+			   const struct frag_row *row);
+
+/* Bytes that were live before the log and that it does not mention. */
+bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
+
+/* Inserts the events that precede the log, and adds the notes. False: out of memory. */
+bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "trace/header.h"
+#include "trace/record_scan.h"
 
 bool frag_ranks_init(struct frag_ranks *r, uint32_t count)
 {

@@ -6,7 +6,7 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "events/repeated_marks.h"
-#include "trace/header.h"
+#include "trace/record_scan.h"
 #include "transform/stage.h"
 
 /*

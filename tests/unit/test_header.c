@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/unit.h"
-#include "trace/header.h"
+#include "trace/record_scan.h"
 
 #define SLACK 16
 #define DEFAULT_GRANULARITY 2097152     /* fragsim-trace(5) */

@@ -4,7 +4,7 @@
 
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/stacks.h"
+#include "trace/name_tables.h"
 
 static struct frag_frame frame(const char *file, uint64_t line, const char *name)
 {
