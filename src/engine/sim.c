@@ -116,13 +116,13 @@ void frag_sim_del(struct frag_sim *sim)
 
 /* Where addresses decide, the recorded ones do; first: the device of the trace that comes first. */
 static void sim_set_places(struct frag_sim *sim, const struct frag_trace *trace, uint32_t first,
-			   bool rising)
+			   bool turned)
 {
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		uint32_t count;
 		const uint32_t *places = frag_trace_places(trace, first + d, &count);
 
-		frag_heap_set_places(sim->engines[d].policy.heap, places, count, rising);
+		frag_heap_set_places(sim->engines[d].policy.heap, places, count, turned);
 	}
 }
 
@@ -134,7 +134,7 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 			  err);
 
 	if (!rc)
-		sim_set_places(*out, trace, 0, options && options->rising);
+		sim_set_places(*out, trace, 0, options && options->turned);
 	return rc;
 }
 
@@ -150,7 +150,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		(*out)->engines[d].policy.device += frag_tape_first_device(tape);
 	if (!rc && !tape->emptied)
 		sim_set_places(*out, tape->trace, frag_tape_first_device(tape),
-			       options && options->rising);
+			       options && options->turned);
 	return rc;
 }
 

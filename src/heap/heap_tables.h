@@ -86,7 +86,7 @@ struct frag_heap {
 	uint32_t next_order;    /* of a new block, by creation */
 	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
-	bool rising;            /* not falling, but rising */
+	bool turned;            /* an order that is not known is the other one */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 
@@ -142,7 +142,7 @@ static inline void frag_renew(struct frag_heap *h, uint32_t b)
 
 /*
  * Where the next segment is among all: below those whose places are known, one below the other;
- * or above, one above the other.
+ * turned: above, one above the other.
  */
 #define FRAG_KNOWN_PLACES (UINT32_C(1) << 31)
 
@@ -151,10 +151,10 @@ static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr
 	if (h->by_address)
 		return (uint32_t)addr;
 	if (h->ties != FRAG_TIES_FALLING)
-		return h->next_ordinal;
+		return h->turned ? FRAG_KNOWN_PLACES - 1 - h->next_ordinal : h->next_ordinal;
 	if (h->next_ordinal < h->place_count)
 		return FRAG_KNOWN_PLACES + h->places[h->next_ordinal];
-	if (h->rising)
+	if (h->turned)
 		return FRAG_KNOWN_PLACES + h->next_ordinal;
 	return FRAG_KNOWN_PLACES - 1 - (h->next_ordinal - h->place_count);
 }

@@ -8,12 +8,12 @@
 
 /*
  * In buf, which is returned: "PyTorch 2.8: exact on the released binary". order: what is known of
- * the addresses of new segments, where they decide; NULL: nothing.
+ * the order that decides between equal blocks; NULL: nothing.
  */
 const char *frag_evidence_text(const struct frag_choice *choice, const char *order,
 			       char buf[FRAG_EVIDENCE_ROOM]);
 
-/* Do addresses of segments decide between equal blocks? */
-bool frag_addresses_decide(const struct frag_choice *choice);
+/* What decides between equal blocks, where it is in no trace; NULL: nothing does. */
+const char *frag_unknown_order(const struct frag_choice *choice);
 
 #endif

@@ -419,31 +419,32 @@ static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	return rc;
 }
 
-/* Where addresses decide that nobody recorded: simulates the run with the other order. */
+/* Where an order decides that is not recorded: simulates the run with the other one. */
 static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
 {
 	struct frag_sim_options options = *t->options;
-	struct frag_trials rising = {
+	struct frag_trials other = {
 		.tape = t->tape, .options = &options, .stop = t->stop, .ctx = t->ctx,
 	};
 	struct frag_trial_figures o;
 	uint32_t count;
 	int rc;
 
-	if (!frag_addresses_decide(&run->choice))
+	if (!frag_unknown_order(&run->choice))
 		return 0;
-	a->order.recorded = frag_trace_places(t->tape->trace, run->device, &count)
-			    && run->counts.segment_allocs <= count;
+	a->order.recorded = run->choice.ops == &frag_policy_pytorch
+			    && frag_trace_places(t->tape->trace, run->device, &count)
+			    && run->counts.segment_allocs <= count && !run->beginning.as_requests;
 	if (a->order.recorded)
 		return 0;
-	options.rising = true;
-	rc = frag_trials_find(&rising, &run->choice, false, run->device, &o, err);
+	options.turned = true;
+	rc = frag_trials_find(&other, &run->choice, false, run->device, &o, err);
 	if (!rc)
-		a->order = (struct frag_segment_order){
+		a->order = (struct frag_block_order){
 			.tried = true, .status = o.status, .reserved = o.reserved,
 		};
-	frag_trials_fini(&rising);
+	frag_trials_fini(&other);
 	return rc;
 }
 
@@ -525,26 +526,25 @@ struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *a,
 const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 				    const struct frag_result *run, char buf[FRAG_EVIDENCE_ROOM])
 {
-	const struct frag_segment_order *order = a ? &a->order : NULL;
+	const struct frag_block_order *order = a ? &a->order : NULL;
+	const char *old = run->choice.ops == &frag_policy_pytorch ? " (2.11 and older)" : "";
 	const uint64_t now = run->peak.reserved;
 	char text[200], least[FRAG_NUMBER_ROOM];
 
 	if (order && order->recorded)
-		snprintf(text, sizeof(text), "segments in the recorded order");
-	else if (!order || !order->tried)
+		return frag_evidence_text(&run->choice, "as recorded", buf);
+	if (!order || !order->tried)
 		return frag_evidence_text(&run->choice, NULL, buf);
-	else if (order->status != run->status)
-		snprintf(text, sizeof(text), "order of new segments unknown (2.11 and older): %s"
-			 " with falling addresses, %s with rising ones",
+	if (order->status != run->status)
+		snprintf(text, sizeof(text), "unknown%s: %s as simulated, %s in the other one", old,
 			 run->status == FRAG_RUN_OK ? "fits" : "OOM",
 			 order->status == FRAG_RUN_OK ? "fits" : "OOM");
 	else if (run->status == FRAG_RUN_OK && order->reserved != now)
-		snprintf(text, sizeof(text), "order of new segments unknown (2.11 and older): peak"
-			 " reserved %s to %s", frag_size_text(least, order->reserved < now
-							      ? order->reserved : now),
+		snprintf(text, sizeof(text), "unknown%s: peak reserved %s to %s", old,
+			 frag_size_text(least, order->reserved < now ? order->reserved : now),
 			 SIZE(order->reserved < now ? now : order->reserved));
 	else
-		snprintf(text, sizeof(text), "order of new segments assumed (2.11 and older)");
+		snprintf(text, sizeof(text), "assumed%s", old);
 	return frag_evidence_text(&run->choice, text, buf);
 }
 

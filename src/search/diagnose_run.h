@@ -43,10 +43,10 @@ struct frag_setting_fix {
 	uint64_t wasted;                 /* at the peak of reserved */
 };
 
-/* What is known of the addresses of new segments, where they decide. */
-struct frag_segment_order {
-	bool recorded;                  /* those of all segments of the run */
-	bool tried;                     /* else: the run with rising ones, not falling, ended so */
+/* What is known of an order that decides between equal blocks. */
+struct frag_block_order {
+	bool recorded;                  /* for all segments of the run */
+	bool tried;                     /* else: the run in the other order, and how it ended */
 	enum frag_run_status status;
 	uint64_t reserved;              /* its peak */
 };
@@ -66,7 +66,7 @@ struct frag_diagnosis {
 	bool has_peak;
 	struct frag_setting_fix remedy;
 	uint32_t remedies;              /* settings that were tried */
-	struct frag_segment_order order;
+	struct frag_block_order order;
 };
 
 /*

@@ -257,29 +257,35 @@ def terminal():
 
 
 # What it is held against --------------------------------------------------------------
-# Two free blocks of 12 MiB are equal: below the lower one a neighbour goes later, or not. The
-# binary of 2.8 reserves 36 MiB where addresses fall, and 60 where they rise.
+# Two free blocks of 12 MiB are equal: a neighbour of the first goes later, and the request of 24
+# fits there if the second was taken. The binary of 2.8 reserves 36 MiB where addresses fall, and 60
+# where they rise; CuPy's pool has no order at all.
 EQUALS = (alloc(1, 24), free(1), alloc(2, 12), alloc(3, 12), alloc(4, 12), free(2), free(4),
           alloc(5, 2), free(3), alloc(6, 24))
 
 
 def evidence():
-    old, equal = 'PyTorch 2.8: exact on the released binary', 'order of new segments'
+    old = 'PyTorch 2.8: exact on the released binary; order of new segments'
+    equal = 'CuPy 14.2: exact on the released pool; order of equal blocks'
+    span = 'peak reserved 36.00 MiB to 60.00 MiB'
     write('equals', 0, *EQUALS)
     for args, wanted in (
-            (('-p', 'pytorch:version=2.8'), f'{old}; {equal} unknown (2.11 and older): peak'
-                                            ' reserved 36.00 MiB to 60.00 MiB'),
+            (('-p', 'pytorch:version=2.8'), f'{old} unknown (2.11 and older): {span}'),
             (('-p', 'pytorch:version=2.8', '--device-bytes', '40MiB'),
-             f'{old}; {equal} unknown (2.11 and older): fits with falling addresses, OOM with'
-             ' rising ones'),
+             f'{old} unknown (2.11 and older): fits as simulated, OOM in the other one'),
+            (('-p', 'cupy'), f'{equal} unknown: {span}'),
+            (('-p', 'cupy', '--device-bytes', '40MiB'),
+             f'{equal} unknown: OOM as simulated, fits in the other one'),
             (('-p', 'pytorch:version=2.12'), 'PyTorch 2.12: exact on the released binary'),
             (('-p', 'bestfit'), 'exact on a naive model of its rules')):
         runs, report = results('equals', *args)
         same(f'evidence: {" ".join(args)}', (runs[0]['evidence'], row(report, 'evidence')),
              (wanted, wanted))
     write('equals', 0, *EQUALS[:4])
-    runs, report = results('equals', '-p', 'pytorch:version=2.8')
-    same('evidence: no equals', row(report, 'evidence'), f'{old}; {equal} assumed (2.11 and older)')
+    for policy, wanted in (('pytorch:version=2.8', f'{old} assumed (2.11 and older)'),
+                           ('cupy', f'{equal} assumed')):
+        same(f'evidence: no equals, {policy}', row(results('equals', '-p', policy)[1], 'evidence'),
+             wanted)
 
 
 # Before the recording -----------------------------------------------------------------
