@@ -195,7 +195,7 @@ static void print_headroom(const struct frag_fit *fit, const char *name, uint64_
 			     " it", name, SIZE(total));
 	else
 		frag_put_row(to, "headroom", "%s leaves %s of %s to others from the first step on;"
-			     " for a server: --gpu-memory-utilization %.4f", name,
+			     " for vLLM: --gpu-memory-utilization %.4f", name,
 			     CAPACITY(fit->headroom), SIZE(total),
 			     /* never rounded up */
 			     floor((double)fit->headroom / (double)total * 1e4) / 1e4);
