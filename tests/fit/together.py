@@ -20,6 +20,7 @@ from program import times                                       # noqa: E402
 from tap import Tap                                             # noqa: E402
 from worlds import POOLS, SECONDS, SMALL, Maker, policies       # noqa: E402
 
+TRACES = HERE.parent.parent / 'traces'
 SEEDS = times(40, 400)
 
 
@@ -263,6 +264,39 @@ def check_alone(program: str, folder: Path) -> list:
     return faults
 
 
+def check_recorded(program: str, folder: Path) -> list:
+    """pytorch on recorded traces: what fits at every offset fits at some, and below it one fails."""
+    faults, rng = [], random.Random('recorded')
+    paths = [str(TRACES / f'{x}.ndjson.gz') for x in ('moe_train_dispatch',
+                                                      'gpt2_small_train_bs8_seq1024_ckpt')]
+    most = []
+    for path in paths:
+        said = json.loads(subprocess.run([program, 'info', '--json', '-', path], check=True,
+                                         capture_output=True, timeout=SECONDS).stdout)
+        most.append(int(said['duration']))
+
+    def ask(*more: str) -> list:
+        words = ['-q', '--together', '--json', '-', '-p', 'pytorch', '-p',
+                 'pytorch:expandable_segments=true', *more, *paths]
+        return json.loads(fit(program, folder, *words).stdout)['joint']
+
+    def has(said: dict, capacity: int) -> bool:
+        return said['smallest'] <= capacity and not any(
+            a <= capacity and (b is None or capacity < b) for a, b in said['failing_ranges'])
+
+    every = ask()
+    for _ in range(times(3, 30)):
+        offset = rng.randint(-most[1], most[0])
+        for one, all_of in zip(ask('--offset', f'{offset}'), every, strict=True):
+            if not has(one, all_of['smallest']) or not has(one, all_of['reliable']):
+                faults.append(f'--offset {offset}: {one["smallest"]}, every: {all_of}')
+    for i, all_of in enumerate(every):
+        worst = all_of['together']['offset']
+        if has(ask('--offset', f'{worst}')[i], all_of['smallest'] - (2 << 20)):
+            faults.append(f'--offset {worst} fits below {all_of["smallest"]}')
+    return faults
+
+
 def check(tap: Tap, program: str, folder: Path) -> None:
     faults = []
     for seed in range(SEEDS):
@@ -270,3 +304,4 @@ def check(tap: Tap, program: str, folder: Path) -> None:
     tap.result(f'together: {SEEDS} pairs on every device, at every offset', faults)
     tap.result('together: sentences and bad input', check_words(program, folder))
     tap.result('together: next to an idle program pytorch is as alone', check_alone(program, folder))
+    tap.result('together: recorded traces at some offsets', check_recorded(program, folder))
