@@ -2,7 +2,6 @@
 #include "cmd/answer_page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array_grow.h"
 #include "cmd/interrupt.h"

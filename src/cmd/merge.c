@@ -1,6 +1,5 @@
 /* merge.c - fragsim merge: the traces of several ranks as one of several devices. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/transform_trace.h"
 #include "transform/merge_traces.h"

@@ -1,6 +1,5 @@
 /* slice.c - fragsim slice: writes a window of a trace as a separate trace. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/atomic_file.h"
 #include "base/format.h"

@@ -62,27 +62,17 @@ static struct frag_series_bucket *line_make(struct frag_line *line, uint64_t ste
 	return &line->bucket[step >> line->shift];
 }
 
-static inline void line_widen(struct frag_series_bucket *b, enum frag_line_figure k,
-			      uint64_t at)
-{
-	if (at < b->least[k])
-		b->least[k] = at;
-	if (at > b->most[k])
-		b->most[k] = at;
-}
-
-/* Steps come in order, and there are many: each metric has an inline function. */
-static inline void line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
-			    uint64_t allocated, uint64_t requested, uint64_t non_releasable)
+/* Steps come in order, and there are many. */
+static inline void line_add(struct frag_line *line, uint64_t step,
+			    const uint64_t at[FRAG_LINE_FIGURES])
 {
 	const uint64_t i = step >> line->shift;
-	struct frag_series_bucket *b = i < line->count ? &line->bucket[i]
-						     : line_make(line, step);
+	struct frag_series_bucket *b = i < line->count ? &line->bucket[i] : line_make(line, step);
 
-	line_widen(b, FRAG_LINE_RESERVED, reserved);
-	line_widen(b, FRAG_LINE_ALLOCATED, allocated);
-	line_widen(b, FRAG_LINE_REQUESTED, requested);
-	line_widen(b, FRAG_LINE_NON_RELEASABLE, non_releasable);
+	for (int k = 0; k < FRAG_LINE_FIGURES; k++) {
+		b->least[k] = at[k] < b->least[k] ? at[k] : b->least[k];
+		b->most[k] = at[k] > b->most[k] ? at[k] : b->most[k];
+	}
 }
 
 /* After the last one: a bucket without a step becomes as the one before it. */
@@ -95,16 +85,13 @@ static void line_fill(struct frag_line *line)
 		line->bucket[0] = (struct frag_series_bucket){ .least = { 0 } };
 }
 
-static inline void window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
-			      uint64_t allocated, uint64_t requested, uint64_t non_releasable)
+static inline void window_add(struct frag_window_line *ring, uint64_t step,
+			      const uint64_t at[FRAG_LINE_FIGURES])
 {
 	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_PAGE_STEPS_MAX];
 
 	to->step = step;
-	to->at[FRAG_LINE_RESERVED] = reserved;
-	to->at[FRAG_LINE_ALLOCATED] = allocated;
-	to->at[FRAG_LINE_REQUESTED] = requested;
-	to->at[FRAG_LINE_NON_RELEASABLE] = non_releasable;
+	memcpy(to->at, at, sizeof(to->at));
 }
 
 /* Takes what the ring has, the oldest first. */
@@ -704,9 +691,12 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	const struct frag_metrics *m = step->metrics;
 	const uint64_t now = step->event->step;
 	const uint64_t reserved = m->reserved, allocated = m->allocated;
+	const uint64_t at[FRAG_LINE_FIGURES] = {
+		reserved, allocated, m->requested, m->non_releasable,
+	};
 
-	window_add(&d->recent, now, reserved, allocated, m->requested, m->non_releasable);
-	line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
+	window_add(&d->recent, now, at);
+	line_add(&d->line, now, at);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		page_note_peak(d, reserved, allocated);

@@ -170,11 +170,11 @@ static int rank_run_by_bytes(const void *one, const void *other)
 	return frag_order_two(a->tag, b->tag, a->size, b->size);
 }
 
-static int rank_run_by_owner(const void *one, const void *other)
+static int compare_ranks_by_owner(const void *one, const void *other)
 {
 	const struct frag_rank_share *a = one, *b = other;
 
-	return a->owner < b->owner ? -1 : a->owner > b->owner;
+	return frag_order_two(a->owner, b->owner, a->bytes, b->bytes);
 }
 
 /* What is kept of the sums. False: out of memory. */
@@ -200,7 +200,7 @@ static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 		row->held_count = i + 1;
 	}
 	if (row->held)
-		qsort(row->held, row->held_count, sizeof(*row->held), rank_run_by_owner);
+		qsort(row->held, row->held_count, sizeof(*row->held), compare_ranks_by_owner);
 	return row->held != NULL;
 }
 
@@ -421,13 +421,6 @@ static void find_extremes(struct frag_ranking *r)
 		if (row->compared && reserved == r->least[FRAG_RANK_RESERVED])
 			r->lowest = i;
 	}
-}
-
-static int compare_ranks_by_owner(const void *one, const void *other)
-{
-	const struct frag_rank_share *a = one, *b = other;
-
-	return frag_order_two(a->owner, b->owner, a->bytes, b->bytes);
 }
 
 /* What the compared rows have of one owner, the minimum first; what is none is not among them. */

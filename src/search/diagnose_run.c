@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
@@ -11,6 +12,140 @@
 #include "policy/policies.h"
 #include "search/fit_intervals.h"
 #include "search/settings_grid.h"
+
+/* On one device. Bytes: peaks, and what is wasted at that of reserved. */
+struct frag_trial_figures {
+	enum frag_run_status status;
+	uint64_t requested, allocated, reserved, wasted;
+};
+
+struct frag_trial {
+	struct frag_choice choice;      /* borrows what it names */
+	bool unlimited;                 /* no device has a capacity */
+	struct frag_trial_figures *figures;  /* by device */
+};
+
+static uint32_t device_count_of(const struct frag_trials *t)
+{
+	return frag_tape_info(t->tape)->device_count;
+}
+
+/*
+ * Creates a simulation over the tape, fed nothing yet; total: replaces the capacity of one
+ * device, or of FRAG_ALL. Released with frag_sim_del(), also where this fails.
+ */
+static int trials_sim(const struct frag_trials *t, const struct frag_choice *choice, uint32_t device,
+		      uint64_t total, enum frag_level level, struct frag_sim **out,
+		      struct frag_error *err)
+{
+	struct frag_sim_options options = *t->options;
+	struct frag_devices devices = { .count = 0 };
+	int rc = frag_devices_copy(&devices, options.devices, device_count_of(t), err);
+
+	*out = NULL;
+	for (uint32_t d = 0; !rc && d < devices.count; d++)
+		if (device == FRAG_ALL || d == device)
+			devices.figures[d].total = total;
+	options.devices = devices.figures;
+	options.level = level;
+	options.check = options.on_oom_continue = false;
+	options.on_oom = NULL;
+	rc = rc ? rc : frag_sim_on_tape(out, choice, t->tape, &options, err);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+static int trials_play(const struct frag_trials *t, struct frag_sim *sim,
+		       struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
+{
+	if (t->stop && t->stop(t->ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return frag_sim_play(sim, reader, until, err);
+}
+
+static struct frag_trial_figures figures_of(const struct frag_result *run)
+{
+	return (struct frag_trial_figures){
+		.status = run->status, .requested = run->peak.requested,
+		.allocated = run->peak.allocated, .reserved = run->peak.reserved,
+		.wasted = run->at_peak.wasted,
+	};
+}
+
+static int trials_add(struct frag_trials *t, const struct frag_choice *choice,
+		      bool unlimited, const struct frag_result *runs,
+		      struct frag_error *err)
+{
+	struct frag_trial *trial;
+
+	if (!FRAG_GROW(t->trial, t->capacity, t->count))
+		return frag_fail_nomem(err);
+	trial = &t->trial[t->count];
+	*trial = (struct frag_trial){ .choice = *choice, .unlimited = unlimited };
+	trial->figures = calloc(device_count_of(t), sizeof(*trial->figures));
+	if (!trial->figures)
+		return frag_fail_nomem(err);
+	for (uint32_t d = 0; d < device_count_of(t); d++)
+		trial->figures[d] = figures_of(&runs[d]);
+	t->count++;
+	return 0;
+}
+
+int frag_trials_add(struct frag_trials *t, const struct frag_result *runs, struct frag_error *err)
+{
+	return trials_add(t, &runs->choice, false, runs, err);
+}
+
+/* Simulates up to the level of peaks: percentages are not needed here. */
+static int trials_simulate(struct frag_trials *t, const struct frag_choice *choice,
+			   bool unlimited, struct frag_error *err)
+{
+	const uint64_t total = unlimited ? 0 : t->options->devices[0].total;
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
+	struct frag_sim *sim = NULL;
+	uint32_t count;
+	int rc = reader ? trials_sim(t, choice, unlimited ? FRAG_ALL : 0, total,
+				     FRAG_LEVEL_PEAKS, &sim, err) : frag_fail_nomem(err);
+
+	rc = rc ? rc : trials_play(t, sim, reader, UINT64_MAX, err);
+	if (!rc)
+		rc = trials_add(t, choice, unlimited, frag_sim_results(sim, false, &count),
+				err);
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+/*
+ * Finds the metrics on one device of the trace, on the runs' devices or on unlimited ones.
+ * -FRAG_ENOMEM, -FRAG_EINTERRUPTED, or why the policy cannot be simulated.
+ */
+static int trials_find(struct frag_trials *t, const struct frag_choice *choice, bool unlimited,
+		       uint32_t device, struct frag_trial_figures *out, struct frag_error *err)
+{
+	uint32_t i = 0;
+	int rc = 0;
+
+	while (i < t->count && (t->trial[i].unlimited != unlimited
+				|| t->trial[i].choice.ops != choice->ops
+				|| memcmp(t->trial[i].choice.param, choice->param,
+					  sizeof(choice->param)) != 0))
+		i++;
+	if (i == t->count)
+		rc = trials_simulate(t, choice, unlimited, err);
+	if (!rc)
+		*out = t->trial[i].figures[device];
+	return rc;
+}
+
+void frag_trials_fini(struct frag_trials *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		free(t->trial[i].figures);
+	free(t->trial);
+	t->trial = NULL;
+	t->count = t->capacity = 0;
+}
 
 static const struct frag_oom *first_oom(const struct frag_sim *sim, uint32_t device)
 {
@@ -209,7 +344,7 @@ static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
 {
 	struct frag_trial_figures o;
-	int rc = frag_trials_find(t, &run->choice, true, run->device, &o, err);
+	int rc = trials_find(t, &run->choice, true, run->device, &o, err);
 
 	if (!rc && o.status == FRAG_RUN_OK) {
 		a->requested = o.requested;
@@ -358,10 +493,10 @@ int frag_answer_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 	if (d == count)
 		return 0;
 	reader = frag_tape_reader_new(t->tape);
-	rc = reader ? frag_trials_sim(t, &runs[d].choice, d, runs[d].total, FRAG_LEVEL_SURVIVE,
-				      &sim, err) : frag_fail_nomem(err);
+	rc = reader ? trials_sim(t, &runs[d].choice, d, runs[d].total, FRAG_LEVEL_SURVIVE,
+				 &sim, err) : frag_fail_nomem(err);
 	for (; d < count && !rc; d = next_peak(a, runs, count)) {
-		rc = frag_trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
+		rc = trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
 		rc = rc ? rc : diagnose_run_look(a, sim, d, err);
 	}
 	frag_sim_del(sim);
@@ -389,7 +524,7 @@ static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
 		return 0;
 	a->remedies++;
-	rc = rc ? rc : frag_trials_find(t, &choice, false, run->device, &o, &refused);
+	rc = rc ? rc : trials_find(t, &choice, false, run->device, &o, &refused);
 	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
 		*err = refused;
 		return rc;
@@ -439,7 +574,7 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 	if (a->order.recorded)
 		return 0;
 	options.turned = true;
-	rc = frag_trials_find(&other, &run->choice, false, run->device, &o, err);
+	rc = trials_find(&other, &run->choice, false, run->device, &o, err);
 	if (!rc)
 		a->order = (struct frag_block_order){
 			.tried = true, .status = o.status, .reserved = o.reserved,

@@ -35,6 +35,22 @@ struct frag_failed_state {
 int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_state *state,
 		      struct frag_error *err);
 
+/* Results of policies on a tape: each is simulated once, on all devices. */
+struct frag_trials {
+	const struct frag_tape *tape;
+	const struct frag_sim_options *options; /* of the runs, with their devices */
+	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
+	void *ctx;
+	struct frag_trial *trial;       /* those that were made */
+	uint32_t count, capacity;
+};
+
+/* A run that is over, on all devices, is a trial too. -FRAG_ENOMEM */
+int frag_trials_add(struct frag_trials *trials, const struct frag_result *runs,
+		    struct frag_error *err);
+/* What it holds; the struct is not freed. One that is zeroed is fine. */
+void frag_trials_fini(struct frag_trials *trials);
+
 /* A setting that was tried instead of the run's own, on the same device. */
 struct frag_setting_fix {
 	bool found;

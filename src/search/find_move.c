@@ -12,7 +12,6 @@
 #include "events/id_map.h"
 #include "explain/device_state.h"
 #include "live_blocks/live_blocks.h"
-#include "search/block_classes.h"
 
 #define SLICE 256		/* events between two calls of stop */
 #define STRETCH 65536           /* events from one copy to the next */

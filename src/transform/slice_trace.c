@@ -2,7 +2,6 @@
 #include "transform/slice_trace.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bug.h"
 #include "base/parse.h"

@@ -6,7 +6,6 @@
  * live: so the hoisted block gets a new id, as does every block except the first of an id.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array_grow.h"
 #include "events/repeated_marks.h"

@@ -189,15 +189,6 @@ static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *er
 	return 0;
 }
 
-static int judge_all(const struct frag_chain *chain, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < chain->count && !rc; i++)
-		rc = what_if_trace_judge(&chain->stages[i], err);
-	return rc;
-}
-
 /*
  * Drains the stages, the last one first, so that no stage receives more than it emits. 1: the
  * chain emitted items; 0: all stages wait for more.
@@ -270,10 +261,12 @@ static int what_if_trace_refill(void *state, struct frag_error *err)
 		else if (!chain->whole)
 			rc = read_batch(chain, err);
 		else if (!end_next(chain))
-			return chain->failed ? frag_fail_nomem(err) : judge_all(chain, err);
+			break;
 		if (!rc && chain->given_count)
 			rc = 1;
 	}
+	for (uint32_t i = 0; i < chain->count && !rc && !chain->failed; i++)
+		rc = what_if_trace_judge(&chain->stages[i], err);
 	return rc >= 0 && chain->failed ? frag_fail_nomem(err) : rc;
 }
 
