@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 
 int frag_drawing_room(struct frag_html_page *d, uint32_t policies, struct frag_error *err)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "device/known_cards.h"
 #include "documents/documents.h"
 #include "answers/report.h"
@@ -58,7 +58,7 @@ static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 		return frag_fail_nomem(err);
 	rc = cards_find(args->words, found, err);
 	if (!rc && cards->json)
-		rc = frag_write_file(cards->json, cards_write_json, found, err);
+		rc = frag_write_file(cards->json, false, cards_write_json, found, err);
 	else if (!rc)
 		frag_report_cards(found, args->count > 0, stdout);
 	free(found);

@@ -8,15 +8,16 @@
 #include "base/atomic_file.h"
 #include "cmd/loaded_trace.h"
 #include "answers/export.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "answers/report.h"
 
+/* A run of a trace that is written in the form of another program's viewer. */
 struct job {
 	const struct frag_run_options *options;
 	struct frag_loaded_trace traced;
 	struct frag_taped_reading reading;
+	enum frag_packing packing;
 	struct frag_sim *sim;
-	struct frag_outfile out;
 	struct frag_export x;
 };
 
@@ -25,32 +26,15 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 	return o->stacks < 0 ? FRAG_STACKS_TOP : (enum frag_stacks)o->stacks;
 }
 
-/*
- * The trace and the simulation come before the output, so that a bad input leaves
- * no file behind.
- */
-static int open_all(struct job *job, enum frag_packing packing, const char *from, const char *to,
-		    struct frag_error *err)
+static int write_run(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	struct frag_sim_options sim = job->options->sim;
-	int rc = frag_taped_open(&job->traced, from, job->options, frag_usual_policy,
-				 &job->reading, err);
-
-	if (rc)
-		return rc;
-	sim.devices = job->traced.devices.figures;
-	rc = frag_sim_new(&job->sim, job->traced.choices, job->traced.trace, &sim, err);
-	rc = rc ? rc : frag_outfile_open(&job->out, to, err);
-	return rc ? rc : frag_outfile_pack(&job->out, packing, err);
-}
-
-static int convert_simulate(struct job *job, struct frag_error *err)
-{
+	struct job *job = ctx;
 	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &job->x };
 	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
-	int rc = frag_sim_begin(job->sim, err);
+	int rc = frag_outfile_pack(out, job->packing, err);
 
-	job->x.out = &job->out;
+	rc = rc ? rc : frag_sim_begin(job->sim, err);
+	job->x.out = out;
 	job->x.sim = job->sim;
 	job->x.choice = job->traced.choices;
 	job->x.goes_on = job->options->sim.on_oom_continue;
@@ -101,31 +85,30 @@ static void report_oom(struct job *job)
 }
 
 /*
- * The file is guarded before it is opened: a signal at any later moment removes it
- * unless it is whole.
+ * The trace and the simulation come before the output, so that a bad input leaves
+ * no file behind.
  */
-static int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
-		    const struct frag_run_options *options, const char *from, const char *to,
-		    struct frag_error *err)
+static int export_run(const struct frag_export_ops *form, enum frag_packing packing,
+		      const struct frag_run_options *options, const char *from, const char *to,
+		      struct frag_error *err)
 {
 	struct job job = {
-		.options = options, .out.fd = -1, .x.ops = form,
-		.reading = { .quiet = options->quiet, .capacity = true, .stacks = stacks_of(options) },
+		.options = options, .packing = packing, .x.ops = form,
+		.reading = { .quiet = options->quiet, .capacity = true,
+			     .stacks = stacks_of(options) },
 	};
-	int rc;
+	struct frag_sim_options sim = options->sim;
+	int rc = frag_taped_open(&job.traced, from, options, frag_usual_policy, &job.reading, err);
 
-	frag_register_partial_file(&job.out);
-	rc = open_all(&job, packing, from, to, err);
-	rc = rc ? rc : convert_simulate(&job, err);
-	rc = rc ? rc : frag_outfile_commit(&job.out, err);
+	sim.devices = job.traced.devices.figures;
+	rc = rc ? rc : frag_sim_new(&job.sim, job.traced.choices, job.traced.trace, &sim, err);
+	rc = rc ? rc : frag_write_file(to, false, write_run, &job, err);
 	if (!rc) {
 		report_beginnings(&job);
 		report_policy(&job);
 		report_oom(&job);
 	}
 	form->fini(&job.x);
-	frag_outfile_abandon(&job.out);
-	frag_register_partial_file(NULL);
 	frag_sim_del(job.sim);
 	frag_taped_close(&job.traced, 1);
 	return frag_or_interrupted(rc, err);
@@ -227,7 +210,7 @@ static int convert(struct convert *c, const struct frag_args *args, struct frag_
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;
 	rc = frag_run_options_check(&c->run, args->cmd, err);
-	return rc ? rc : frag_export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
+	return rc ? rc : export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
 }
 
 static void convert_init(void *own)

@@ -252,15 +252,11 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 	o.tape = frag_tape_writer_new(e->taped[0].trace, 0);
 	if (!rc && !o.tape)
 		rc = frag_fail_nomem(err);
-	frag_progress_begin(&q->reading.progress, !e->q.run.quiet);
 	rc = rc ? rc : frag_recordings_read(&e->recordings, &o, err);
-	frag_progress_end(&q->reading.progress);
 	if (!rc)
 		e->taped[0].tape = frag_tape_finish(o.tape);
 	frag_tape_writer_del(o.tape);
-	if (!rc && e->sink)
-		rc = e->sink->ops->end(e->sink, err);
-	return frag_or_interrupted(rc, err);
+	return rc;
 }
 
 /* Simulates each number of --at, and searches for the largest one where --largest is given. */

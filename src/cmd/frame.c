@@ -563,8 +563,17 @@ bool frag_question_is_read(const struct frag_question *q)
 static int question_read_and_search(struct frag_question *q, struct frag_sink *sink,
 				    struct frag_error *err)
 {
-	int rc = q->ops->read    ? q->ops->read(q, sink, err)
-		 : q->ops->reads ? 0 : question_read_traces(q, err);
+	int rc = 0;
+
+	if (q->ops->read) {
+		frag_progress_begin(&q->reading.progress, !q->run.quiet);
+		rc = q->ops->read(q, sink, err);
+		frag_progress_end(&q->reading.progress);
+		rc = rc || !sink ? rc : sink->ops->end(sink, err);
+		rc = frag_or_interrupted(rc, err);
+	} else if (!q->ops->reads) {
+		rc = question_read_traces(q, err);
+	}
 
 	return rc || !frag_question_is_read(q) ? rc : question_search(q, err);
 }

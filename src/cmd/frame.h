@@ -10,9 +10,8 @@
 #include "cmd/answer_page.h"
 #include "cmd/command.h"
 #include "cmd/run_options.h"
-#include "cmd/interrupt.h"
-#include "cmd/loaded_trace.h"
 #include "cmd/progress.h"
+#include "cmd/loaded_trace.h"
 #include "cmd/transform_trace.h"
 
 #define FRAG_PRINTED_MAX 12
@@ -110,7 +109,7 @@ struct frag_question_ops {
 	void (*files)(struct frag_question *q, struct frag_files *files);
 	frag_usual *usual;              /* choices, where the options have none */
 	/* opens the traces, before the outputs, and reads them after, instead of the frame;
-	 * sink: of the trace that is written, or NULL */
+	 * sink: of the trace that is written, except its end; or NULL */
 	int (*open)(struct frag_question *q, struct frag_error *err);
 	int (*read)(struct frag_question *q, struct frag_sink *sink, struct frag_error *err);
 	/* -FRAG_EINTERRUPTED: the results so far are printed */

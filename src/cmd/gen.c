@@ -10,7 +10,7 @@
 
 #include "base/parse.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "gen/gen.h"
 
 #define OWN_OPTIONS 3
@@ -121,7 +121,7 @@ static int gen_write_trace(void *ctx, struct frag_outfile *out, struct frag_erro
 
 static int write_out(struct gen *gen, struct frag_error *err)
 {
-	int rc = frag_write_file(gen->output, gen_write_trace, gen, err);
+	int rc = frag_write_file(gen->output, false, gen_write_trace, gen, err);
 
 	/* whoever read it has seen enough: run does after an out-of-memory */
 	return rc == -FRAG_EPIPE ? 0 : rc;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "cmd/frame.h"
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
@@ -95,7 +95,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 		found.snapshot = frag_trace_snapshot(trace);
 		rc = rc ? rc : find_release(&found, trace, err);
 		if (!rc && info->json)
-			rc = frag_write_file(info->json, info_write_json, &found, err);
+			rc = frag_write_file(info->json, false, info_write_json, &found, err);
 		else if (!rc)
 			frag_report_info(&survey, found.trace, found.snapshot,
 					 &(struct frag_recorded_by){

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"
 #include "trace/reader.h"

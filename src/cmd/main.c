@@ -19,7 +19,6 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "answers/report.h"
 #include "documents/documents.h"
 #include "policy/policies.h"
@@ -55,7 +55,7 @@ static int list(const struct frag_policy_ops *const *policies, const char *json,
 	struct listed listed = { .policies = policies };
 
 	if (json)
-		return frag_write_file(json, policies_write_json, &listed, err);
+		return frag_write_file(json, false, policies_write_json, &listed, err);
 	frag_report_policies(policies, stdout);
 	return 0;
 }

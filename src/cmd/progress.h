@@ -1,11 +1,41 @@
-/* progress.h - how far a long command is, on standard error, and the time that --time gives it. */
+/*
+ * progress.h - how far a long command is, and what ends it early: its time, or a signal.
+ *
+ * The first SIGHUP, SIGINT or SIGTERM is noted, and who works asks for it between
+ * two events; a second one ends the program at once.
+ */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic_file.h"
 #include "fragsim/trace.h"
+
+/* Before anything else. */
+void frag_catch_signals(void);
+
+/* Has there been one? For a `stop`, which has a ctx; that is not used. */
+bool frag_interrupted(void *ctx);
+
+/* rc, or -FRAG_EINTERRUPTED where that has made a call fail. */
+int frag_or_interrupted(int rc, struct frag_error *err);
+
+/* Not to be left half written by a second signal, from its opening on; NULL forgets all. */
+void frag_register_partial_file(const struct frag_outfile *f);
+
+/* Removes what there is of these so far; a signal handler may do so. */
+void frag_remove_partial_files(void);
+
+/*
+ * A file that one function writes: opened, guarded, and in its place when that is done. Of a
+ * failure nothing is left. only_new: an existing file stays, also one that appears meanwhile:
+ * -FRAG_EOUTPUT
+ */
+int frag_write_file(const char *path, bool only_new,
+		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+		    void *ctx, struct frag_error *err);
 
 struct frag_progress {
 	bool wanted;            /* standard error is a terminal */

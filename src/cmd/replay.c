@@ -10,7 +10,7 @@
 
 #include "base/format.h"
 #include "base/parse.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "cmd/session.h"
 #include "device/gpu.h"
@@ -20,10 +20,16 @@
 
 #define FRAG_REPLAY_GPUS 64
 
-struct frag_replay_args {
+/* The trace under one policy. */
+struct replay_turn {
+	struct frag_loaded_trace traced;
+	struct frag_replay *replay;
+};
+
+struct replay {
 	struct frag_run_options run;    /* what `run` has too */
-	uint32_t gpus[FRAG_REPLAY_GPUS];        /* ordinals: of the trace's device 0, 1, ... */
-	uint32_t gpu_count;     /* 0: not given */
+	uint32_t ordinals[FRAG_REPLAY_GPUS];    /* of the trace's device 0, 1, ... */
+	uint32_t ordinal_count; /* 0: not given */
 	uint64_t limit;         /* bytes; UINT64_MAX: not given */
 	uint64_t repeat;        /* at least 1 */
 	double pace;            /* 0: as fast as possible */
@@ -31,22 +37,28 @@ struct frag_replay_args {
 	bool pool;              /* one of the policies is the driver's own pool */
 	bool probe_marks;
 	uint64_t probe_every;   /* steps; 0: not */
+	const char *path;
+	struct frag_session session;
+	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
+	uint32_t gpu_count;             /* open */
+	struct replay_turn *turn;
+	uint32_t count, total;          /* open, and policies */
 };
 
 #define REPEATS_MAX 1000000
 
 static int add_gpu(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	struct frag_replay_args *args = at;
+	struct replay *r = at;
 	uint64_t n;
 	int rc = frag_option_count(&n, o->name, value, 0, FRAG_REPLAY_GPUS - 1, err);
 
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < args->gpu_count; i++)
-		if (args->gpus[i] == n)
+	for (uint32_t i = 0; i < r->ordinal_count; i++)
+		if (r->ordinals[i] == n)
 			return frag_fail(err, FRAG_EUSAGE, "--device %.60s: specified more than once", value);
-	args->gpus[args->gpu_count++] = (uint32_t)n;
+	r->ordinals[r->ordinal_count++] = (uint32_t)n;
 	return 0;
 }
 
@@ -65,13 +77,13 @@ static int set_pace(void *at, const struct frag_opt *o, const char *value, struc
 
 static int set_probe(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	struct frag_replay_args *args = at;
+	struct replay *r = at;
 
 	(void)o;
-	args->probe_marks = strcmp(value, "marks") == 0;
-	args->probe_every = 0;
-	if (args->probe_marks || (frag_parse_count(value, strlen(value), &args->probe_every)
-				  && args->probe_every))
+	r->probe_marks = strcmp(value, "marks") == 0;
+	r->probe_every = 0;
+	if (r->probe_marks || (frag_parse_count(value, strlen(value), &r->probe_every)
+				  && r->probe_every))
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE,
 			 "--probe %.60s: marks, or a number of steps from 1 on, is "
@@ -81,11 +93,11 @@ static int set_probe(void *at, const struct frag_opt *o, const char *value, stru
 static int add_allocator(void *at, const struct frag_opt *o, const char *value,
 			 struct frag_error *err)
 {
-	struct frag_replay_args *args = at;
+	struct replay *r = at;
 
 	(void)o;
-	args->pool = true;
-	return frag_run_add_allocator(&args->run, value, err);
+	r->pool = true;
+	return frag_run_add_allocator(&r->run, value, err);
 }
 
 static const struct frag_opt opts[] = {
@@ -96,13 +108,13 @@ static const struct frag_opt opts[] = {
 	  FRAG_CALL(add_allocator) },
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)",
-	  FRAG_SIZE(struct frag_replay_args, limit, 0), .usual = UINT64_MAX },
+	  FRAG_SIZE(struct replay, limit, 0), .usual = UINT64_MAX },
 	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast",
-	  FRAG_CALL_AT(struct frag_replay_args, pace, set_pace) },
+	  FRAG_CALL_AT(struct replay, pace, set_pace) },
 	{ 0, "repeat", "N", "replay N times, for the costs (1)",
-	  FRAG_COUNT(struct frag_replay_args, repeat, 1, REPEATS_MAX), .usual = 1 },
+	  FRAG_COUNT(struct replay, repeat, 1, REPEATS_MAX), .usual = 1 },
 	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
-	  FRAG_FLAG(struct frag_replay_args, verify) },
+	  FRAG_FLAG(struct replay, verify) },
 	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
 	  FRAG_CALL(set_probe) },
 	FRAG_RESULT_ROWS("write the answer to a file, .json"),
@@ -120,22 +132,6 @@ static const struct frag_opt opts[] = {
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
 	  FRAG_RUN_FLAG(0, sim.check) },
 	{ 0 },
-};
-
-struct replay_turn {
-	struct frag_loaded_trace traced;        /* of one policy */
-	struct frag_replay *replay;
-};
-
-struct frag_replay_policies {
-	struct frag_replay_args *args;  /* borrowed; GPUs that were not given are filled in */
-	struct frag_session *session;   /* borrowed */
-	const char *path;
-	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
-	uint32_t gpu_count;             /* open */
-	uint32_t device_count;
-	struct replay_turn *turn;
-	uint32_t count, total;          /* open, and policies */
 };
 
 /* A child that looks at the GPUs from outside: asked by a number, answers by a struct sight. */
@@ -225,10 +221,8 @@ static void begin_witness(struct witness *w)
 }
 
 /* The first reading of the trace determines the number of GPUs. */
-static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
-		     struct frag_error *err)
+static int open_gpus(struct replay *r, struct frag_trace *trace, struct frag_error *err)
 {
-	struct frag_replay_args *args = t->args;
 	uint32_t devices = frag_trace_info(trace)->device_count;
 	struct witness witness;
 	const struct frag_gpu_witness look = {
@@ -238,47 +232,45 @@ static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 
 	if (devices > FRAG_REPLAY_GPUS)
 		return frag_fail(err, FRAG_EDEVICE, "%s has %u devices: replay drives %d at most",
-				 t->path, devices, FRAG_REPLAY_GPUS);
-	if (args->gpu_count && args->gpu_count != devices)
+				 r->path, devices, FRAG_REPLAY_GPUS);
+	if (r->ordinal_count && r->ordinal_count != devices)
 		return frag_fail(err, FRAG_EUSAGE, "--device is given %u times, and %s has %u "
-				 "device%s", args->gpu_count, t->path, devices,
+				 "device%s", r->ordinal_count, r->path, devices,
 				 devices == 1 ? "" : "s");
-	if (args->run.write_profile && devices > 1)
+	if (r->run.write_profile && devices > 1)
 		return frag_fail(err, FRAG_EUSAGE, "--write-profile is for one GPU, and %s has %u "
-				 "devices", t->path, devices);
-	for (uint32_t i = 0; i < devices && !args->gpu_count; i++)
-		args->gpus[i] = i;
+				 "devices", r->path, devices);
+	for (uint32_t i = 0; i < devices && !r->ordinal_count; i++)
+		r->ordinals[i] = i;
 	begin_witness(&witness);
-	rc = frag_gpu_open(t->gpus, args->gpus, devices, args->limit, &look, err);
+	rc = frag_gpu_open(r->gpus, r->ordinals, devices, r->limit, &look, err);
 	end_witness(&witness);
 	if (rc)
 		return rc;
-	t->gpu_count = devices;
-	t->device_count = devices;
-	t->session->gpu = *frag_gpu_look(t->gpus[0]);
-	return frag_session_room(t->session, t->total, devices, err);
+	r->gpu_count = devices;
+	r->session.gpu = *frag_gpu_look(r->gpus[0]);
+	return frag_session_room(&r->session, r->total, devices, err);
 }
 
 /* Of several times the same only the first one is probed. */
-static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
-		     uint32_t i, bool first, struct frag_error *err)
+static int open_turn(struct replay *r, struct replay_turn *turn, uint32_t i, bool first,
+		     struct frag_error *err)
 {
-	struct frag_replay_args *args = t->args;
-	struct frag_run_options run = args->run;
+	struct frag_run_options run = r->run;
 	struct frag_taped_reading silent = { .quiet = true };
-	struct frag_taped_reading *reading = turn == t->turn ? &t->session->reading : &silent;
+	struct frag_taped_reading *reading = turn == r->turn ? &r->session.reading : &silent;
 	const struct frag_replay_options options = {
-		.on_oom_continue = args->run.sim.on_oom_continue,
-		.check = args->run.sim.check,
+		.on_oom_continue = r->run.sim.on_oom_continue,
+		.check = r->run.sim.check,
 		.on_oom = &frag_oom_explain,
-		.verify = args->verify,
-		.pace = args->pace,
-		.limit = args->limit,
+		.verify = r->verify,
+		.pace = r->pace,
+		.limit = r->limit,
 		.stop = frag_interrupted,
-		.probe_marks = args->probe_marks && first,
-		.probe_every = first ? args->probe_every : 0,
+		.probe_marks = r->probe_marks && first,
+		.probe_every = first ? r->probe_every : 0,
 		.progress = frag_taped_show,
-		.ctx = &t->session->reading,
+		.ctx = &r->session.reading,
 	};
 	int rc;
 
@@ -288,11 +280,11 @@ static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
 		run.settings.at += run.follows_release ? i : 0;
 	}
 	/* the capacity is the GPU's */
-	rc = frag_taped_open(&turn->traced, t->path, &run, frag_usual_policy, reading, err);
-	if (!rc && !t->gpu_count)
-		rc = open_gpus(t, turn->traced.trace, err);
+	rc = frag_taped_open(&turn->traced, r->path, &run, frag_usual_policy, reading, err);
+	if (!rc && !r->gpu_count)
+		rc = open_gpus(r, turn->traced.trace, err);
 	return rc ? rc : frag_replay_new(&turn->replay, turn->traced.choices, turn->traced.trace,
-					 t->gpus, &options, err);
+					 r->gpus, &options, err);
 }
 
 static void close_turn(struct replay_turn *turn)
@@ -303,39 +295,39 @@ static void close_turn(struct replay_turn *turn)
 }
 
 /* Opens the GPUs, the trace for each policy, and the session's files. */
-static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *err)
+static int turns_open(struct replay *r, struct frag_error *err)
 {
 	/* without a policy option, the trace specifies the policy */
-	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
+	const uint32_t count = r->run.choice_count ? r->run.choice_count : 1;
 	int rc = 0;
 
-	t->total = count;
-	t->turn = calloc(count, sizeof(*t->turn));
-	if (!t->turn)
+	r->total = count;
+	r->turn = calloc(count, sizeof(*r->turn));
+	if (!r->turn)
 		return frag_fail_nomem(err);
-	while (t->count < count && !rc) {
-		struct replay_turn *turn = &t->turn[t->count];
+	while (r->count < count && !rc) {
+		struct replay_turn *turn = &r->turn[r->count];
 
-		rc = open_turn(t, turn, t->count++, true, err);
-		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay),
+		rc = open_turn(r, turn, r->count++, true, err);
+		rc = rc ? rc : frag_session_add(&r->session, frag_replay_sim(turn->replay),
 					      turn->traced.choices, err);
 	}
-	return rc ? rc : frag_session_open(t->session, err);
+	return rc ? rc : frag_session_open(&r->session, err);
 }
 
 /* The further times: only their costs count. */
-static int repeat(struct frag_replay_policies *t, uint32_t i, struct frag_error *err)
+static int repeat(struct replay *r, uint32_t i, struct frag_error *err)
 {
 	int rc = 0;
 
-	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
+	for (uint64_t n = 1; n < r->repeat && !rc; n++) {
 		struct replay_turn again = { .replay = NULL };
 
-		rc = open_turn(t, &again, i, false, err);
+		rc = open_turn(r, &again, i, false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);
 		if (!rc) {
 			frag_replay_retire(again.replay, false);
-			rc = frag_replay_join(t->turn[i].replay, again.replay, err);
+			rc = frag_replay_join(r->turn[i].replay, again.replay, err);
 		}
 		close_turn(&again);
 	}
@@ -343,16 +335,16 @@ static int repeat(struct frag_replay_policies *t, uint32_t i, struct frag_error 
 }
 
 /* Replays them. -FRAG_EINTERRUPTED: what is there is good. */
-static int frag_turns_run(struct frag_replay_policies *t, struct frag_error *err)
+static int turns_run(struct replay *r, struct frag_error *err)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < t->count && !rc; i++) {
-		rc = frag_replay_run(t->turn[i].replay, err);
+	for (uint32_t i = 0; i < r->count && !rc; i++) {
+		rc = frag_replay_run(r->turn[i].replay, err);
 		if (rc && rc != -FRAG_EINTERRUPTED)
 			return rc;
-		frag_replay_retire(t->turn[i].replay, rc != 0);
-		rc = rc ? rc : repeat(t, i, err);
+		frag_replay_retire(r->turn[i].replay, rc != 0);
+		rc = rc ? rc : repeat(r, i, err);
 	}
 	return rc;
 }
@@ -361,41 +353,34 @@ static int frag_turns_run(struct frag_replay_policies *t, struct frag_error *err
  * Releases all memory of the GPUs after a replay that returned rc. On 0 and -FRAG_EINTERRUPTED
  * the results remain, if turn[0] has a replay.
  */
-static int frag_turns_end(struct frag_replay_policies *t, int rc, struct frag_error *err)
+static int turns_end(struct replay *r, int rc, struct frag_error *err)
 {
 	const bool good = !rc || rc == -FRAG_EINTERRUPTED;
 	struct frag_error late = { .code = 0 };
 	int closed;
 
 	/* what has not had its turn was interrupted before its first step */
-	for (uint32_t i = 0; i < t->count; i++)
-		if (t->turn[i].replay && good)
-			frag_replay_retire(t->turn[i].replay, true);
+	for (uint32_t i = 0; i < r->count; i++)
+		if (r->turn[i].replay && good)
+			frag_replay_retire(r->turn[i].replay, true);
 		else
-			close_turn(&t->turn[i]);
-	closed = frag_gpu_close(t->gpus, t->gpu_count, &late);
-	t->gpu_count = 0;
+			close_turn(&r->turn[i]);
+	closed = frag_gpu_close(r->gpus, r->gpu_count, &late);
+	r->gpu_count = 0;
 	return closed && good ? frag_fail(err, FRAG_EDEVICE, "%s", late.message) : rc;
-}
-
-static void frag_turns_fini(struct frag_replay_policies *t)
-{
-	for (uint32_t i = 0; i < t->count; i++)
-		close_turn(&t->turn[i]);
-	free(t->turn);
 }
 
 /*
  * What cannot work is refused before a GPU is opened. After an interruption there
  * are results only if a simulation had begun.
  */
-static int replay(struct frag_replay_policies *t, int *status, struct frag_error *err)
+static int replay(struct replay *r, int *status, struct frag_error *err)
 {
-	struct frag_run_options *o = &t->args->run;
-	struct frag_session *s = t->session;
+	struct frag_run_options *o = &r->run;
+	struct frag_session *s = &r->session;
 	int rc, done;
 
-	if (t->args->pool && o->placements)
+	if (r->pool && o->placements)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--placements and --allocator at once: the driver's "
 				 "own pool does not report where it places a block");
@@ -404,45 +389,47 @@ static int replay(struct frag_replay_policies *t, int *status, struct frag_error
 			return frag_fail(err, FRAG_EUSAGE, "policy compact moves live blocks, which"
 					 " replay does not: a GPU would have to copy what the"
 					 " program has there; fragsim run simulates it");
-	if (strcmp(t->path, "-") == 0 && (o->choice_count > 1 || t->args->repeat > 1))
+	if (strcmp(r->path, "-") == 0 && (o->choice_count > 1 || r->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "
 				 "policy, once, or a file");
-	rc = frag_session_begin(s, o, t->path, err);
-	rc = rc ? rc : frag_turns_open(t, err);
+	rc = frag_session_begin(s, o, r->path, err);
+	rc = rc ? rc : turns_open(r, err);
 	if (!rc) {
 		frag_progress_begin(&s->reading.progress, !o->quiet);
-		rc = frag_turns_run(t, err);
+		rc = turns_run(r, err);
 		frag_progress_end(&s->reading.progress);
 	}
-	rc = frag_turns_end(t, rc, err);
+	rc = turns_end(r, rc, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->sim_count))
 		return rc;
 	frag_session_collect(s, true);
-	done = frag_session_report(s, t->turn[0].traced.trace, status, err);
+	done = frag_session_report(s, r->turn[0].traced.trace, status, err);
 	return done ? done : rc;
 }
 
 static void replay_init(void *own)
 {
-	struct frag_replay_args *args = own;
-
-	args->run.has_no_page = true;
+	((struct frag_run_options *)own)->has_no_page = true;
 }
 
-/* Everything is released here, in the order in which one thing uses another. */
-static int replay_exec(void *own, struct frag_args *given, struct frag_error *err)
+static int replay_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	struct frag_replay_args *args = own;
-	struct frag_session session = { .options = NULL };
-	struct frag_replay_policies turns = {
-		.args = args, .session = &session, .path = given->words[0],
-	};
-	int rc = frag_run_options_check(&args->run, given->cmd, err);
+	struct replay *r = own;
+	const int rc = frag_run_options_check(&r->run, args->cmd, err);
 
-	rc = rc ? rc : replay(&turns, given->status, err);
-	frag_session_fini(&session);
-	frag_turns_fini(&turns);
-	return rc;
+	r->path = args->words[0];
+	return rc ? rc : replay(r, args->status, err);
+}
+
+/* In the order in which one thing uses another. */
+static void replay_fini(void *own)
+{
+	struct replay *r = own;
+
+	frag_session_fini(&r->session);
+	for (uint32_t i = 0; i < r->count; i++)
+		close_turn(&r->turn[i]);
+	free(r->turn);
 }
 
 const struct frag_cmd frag_cmd_replay = {
@@ -452,7 +439,8 @@ const struct frag_cmd frag_cmd_replay = {
 	.summary = "run a trace under one or more policies on real GPUs",
 	.opts = opts,
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_RUN,
-	.size = sizeof(struct frag_replay_args),
+	.size = sizeof(struct replay),
 	.init = replay_init,
 	.exec = replay_exec,
+	.fini = replay_fini,
 };

@@ -54,13 +54,21 @@ static bool is_pool(const char *text)
 	return strncmp(text, POOL, length) == 0 && (!text[length] || text[length] == ':');
 }
 
+/* Room for one choice more; NULL: out of memory. */
+static struct frag_choice *next_choice(struct frag_run_options *run)
+{
+	return FRAG_GROW(run->choices, run->choice_capacity, run->choice_count)
+		? &run->choices[run->choice_count++] : NULL;
+}
+
 int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
 {
+	struct frag_choice *choice;
+
 	if (is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
-	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
-		return frag_fail_nomem(err);
-	return frag_choice_parse(&run->choices[run->choice_count++], text, err);
+	choice = next_choice(run);
+	return choice ? frag_choice_parse(choice, text, err) : frag_fail_nomem(err);
 }
 
 int frag_run_add_policy(void *at, const struct frag_opt *o, const char *value,
@@ -72,12 +80,13 @@ int frag_run_add_policy(void *at, const struct frag_opt *o, const char *value,
 
 int frag_run_add_allocator(struct frag_run_options *run, const char *text, struct frag_error *err)
 {
+	struct frag_choice *choice;
+
 	if (!is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--allocator %.60s: there is only " POOL ", the "
 				 "driver's own pool; policies are for --policy", text);
-	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
-		return frag_fail_nomem(err);
-	return frag_choice_of(&run->choices[run->choice_count++], &frag_replay_pool, text, err);
+	choice = next_choice(run);
+	return choice ? frag_choice_of(choice, &frag_replay_pool, text, err) : frag_fail_nomem(err);
 }
 
 int frag_run_condition(struct frag_run_options *run, const char *text, struct frag_error *err)

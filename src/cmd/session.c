@@ -7,7 +7,7 @@
 
 #include "answers/report.h"
 #include "base/bug.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "documents/documents.h"
 #include "policy/policies.h"
 

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "answers/answers.h"
 #include "sweep/run_shard.h"
 #include <errno.h>
 #include <sys/stat.h>
-#include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "documents/manifest.h"
 #include "base/array_grow.h"
@@ -256,7 +255,7 @@ static int put_manifest(struct sweep *s, const char *path, struct frag_error *er
 	if (mkdir(s->folder, 0777) != 0 && errno != EEXIST)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", s->folder, strerror(errno));
 	if (access(path, F_OK) != 0) {
-		rc = frag_write_new_file(path, print_manifest, &s->manifest, err);
+		rc = frag_write_file(path, true, print_manifest, &s->manifest, err);
 		if (!rc || access(path, F_OK) != 0)
 			return rc;
 	}
@@ -510,7 +509,7 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 		*status = 1;
 		rc = say_missing(s, &c, err);
 	} else if (!rc) {
-		rc = frag_write_file(path, frag_collection_write, &c, err);
+		rc = frag_write_file(path, false, frag_collection_write, &c, err);
 		if (!rc && !s->run.quiet)
 			printf("%s: %" PRIu32 " run%s of %" PRIu32 " file%s\n", path, m->runs,
 			       frag_s(m->runs), c.file_count, frag_s(c.file_count));

@@ -238,29 +238,34 @@ static void report_losses(struct frag_rewrite *r, const struct frag_sink *sink, 
 	frag_warn(&r->quiet, message);
 }
 
-/*
- * Commits the output only when all is written. Reports losses after that, as a file that was not
- * written has lost nothing.
- */
+struct writing {
+	const struct frag_rewrite *rewrite;
+	int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err);
+	void *ctx;
+	struct frag_sink sink;
+};
+
+static int write_sink(void *ctx, struct frag_outfile *out, struct frag_error *err)
+{
+	struct writing *w = ctx;
+	const int rc = frag_outfile_pack(out, w->rewrite->packing, err);
+
+	w->sink.out = out;
+	return rc ? rc : w->write(w->ctx, &w->sink, err);
+}
+
+/* Reports losses only of a file that is in its place: another one has lost nothing. */
 int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
 		      void *ctx, struct frag_error *err)
 {
-	struct frag_outfile out = { .fd = -1 };
-	struct frag_sink sink = { .ops = r->form, .out = &out };
-	int rc;
+	struct writing w = { .rewrite = r, .write = write, .ctx = ctx, .sink.ops = r->form };
+	const int rc = frag_write_file(to, false, write_sink, &w, err);
 
-	frag_register_partial_file(&out);
-	rc = frag_outfile_open(&out, to, err);
-	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
-	rc = rc ? rc : write(ctx, &sink, err);
-	rc = rc ? rc : frag_outfile_commit(&out, err);
 	if (!rc)
-		report_losses(r, &sink, from);
-	if (sink.ops->fini && sink.state)
-		sink.ops->fini(&sink);
-	frag_outfile_abandon(&out);
-	frag_register_partial_file(NULL);
+		report_losses(r, &w.sink, from);
+	if (w.sink.ops->fini && w.sink.state)
+		w.sink.ops->fini(&w.sink);
 	return rc;
 }
 

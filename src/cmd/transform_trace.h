@@ -3,7 +3,7 @@
 #define CMD_TRANSFORM_TRACE_H
 
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "trace/trace_formats.h"
 #include "fragsim/trace.h"
 

@@ -347,13 +347,11 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 		tape = frag_tape_writer_new(w->changed, 0);
 		rc = w->as_it_is && tape ? 0 : frag_fail_nomem(err);
 	}
-	frag_progress_begin(&q->reading.progress, !w->q.run.quiet);
 	do {
 		rc = rc ? rc : frag_trace_next(w->changed, &batch, err);
 		if (!rc && batch.count)
 			rc = one_batch(&batch, sink, tape, err);
 	} while (!rc && batch.count);
-	frag_progress_end(&q->reading.progress);
 	if (!rc && tape) {
 		w->taped.tape = frag_tape_finish(w->as_it_is);
 		w->tape = frag_tape_finish(tape);
@@ -361,8 +359,7 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 	frag_tape_writer_del(w->as_it_is);
 	frag_tape_writer_del(tape);
 	w->as_it_is = NULL;
-	rc = rc || !sink ? rc : sink->ops->end(sink, err);
-	return frag_or_interrupted(rc, err);
+	return rc;
 }
 
 /*
