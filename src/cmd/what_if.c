@@ -362,44 +362,17 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 	return rc;
 }
 
-/*
- * The changed trace has no segments of before its first event, so neither has the one that it is
- * compared with: all blocks are requests.
- */
-static int make_plain(struct what_if *w, struct frag_error *err)
-{
-	struct frag_tape_reader *reader = frag_tape_reader_new(w->taped.tape);
-	const uint64_t allocs = frag_tape_info(w->taped.tape)->allocs;
-	uint32_t *which = malloc((size_t)(allocs + 1) * sizeof(*which)), n = 0;
-	uint64_t *sizes = malloc((size_t)(allocs + 1) * sizeof(*sizes));
-	struct frag_batch batch = { .count = 0 };
-
-	do {
-		if (reader && which && sizes)
-			frag_tape_next(reader, UINT64_MAX, &batch);
-		for (uint32_t i = 0; i < batch.count; i++)
-			if (batch.events[i].op == FRAG_OP_ALLOC) {
-				sizes[n] = batch.events[i].bytes;
-				which[n] = n;
-				n++;
-			}
-	} while (batch.count);
-	if (reader && which && sizes)
-		w->plain = frag_tape_resized(w->taped.tape, which, sizes);
-	frag_tape_reader_del(reader);
-	free(which);
-	free(sizes);
-	return w->plain ? 0 : frag_fail_nomem(err);
-}
-
 /* Searches for the smallest device of the trace before and after the changes. */
 static int what_if_search(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
-	const int rc = frag_tape_symbols(w->taped.tape)->initial_count ? make_plain(w, err) : 0;
 
-	if (rc)
-		return rc;
+	/* the changed trace has no segments from before its first event: so all are requests */
+	if (frag_tape_symbols(w->taped.tape)->initial_count) {
+		w->plain = frag_tape_resized(w->taped.tape, NULL, NULL);
+		if (!w->plain)
+			return frag_fail_nomem(err);
+	}
 	for (uint32_t i = 0; i < 2; i++)
 		w->sources[i] = (struct frag_fit_source){
 			.tape = i ? w->tape : w->plain ? w->plain : w->taped.tape,

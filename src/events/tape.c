@@ -442,7 +442,8 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 	}
 	if (bytes)
 		memcpy(t->events, from->events, bytes);
-	tape_resize(t, which, sizes);
+	if (which)
+		tape_resize(t, which, sizes);
 	return t;
 }
 

@@ -122,7 +122,7 @@ const struct frag_event *frag_tape_walk_next(struct frag_tape_walk *walk);
 
 /*
  * Returns a tape of the same events, in which the n-th alloc has sizes[which[n]] bytes, each
- * below FRAG_SIZE_LIMIT. Segments from before the first event do not match such blocks: their
+ * below FRAG_SIZE_LIMIT; which NULL: as many as before. Segments from before the first event do not match such blocks: their
  * blocks are ordinary requests. The new tape owns its events, 16 bytes each, and shares all else
  * with `from`, which must outlive it. Returns NULL on out of memory.
  */
