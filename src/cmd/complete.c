@@ -47,9 +47,10 @@ static void offer_files(const struct place *at)
 	printf(":files\t%.*s\n", at->before_length, at->before);
 }
 
+/* words NULL: there are none. */
 static void offer_words(const struct place *at, const char *const *words)
 {
-	for (uint32_t k = 0; words[k]; k++)
+	for (uint32_t k = 0; words && words[k]; k++)
 		offer(at, words[k], "", "");
 }
 
@@ -167,7 +168,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 	const struct frag_export_ops *const *runs = frag_exports();
 	const char *arg = o->arg;
 
-	if (o->words && strcmp(arg, "CONDITION") != 0)
+	if (strcmp(arg, "CONDITION") != 0)
 		offer_words(at, o->words);
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
@@ -286,8 +287,7 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 	struct place value = behind(at, length + 1);
 
 	if (own)
-		for (uint32_t i = 0; own->words && own->words[i]; i++)
-			offer(&value, own->words[i], "", "");
+		offer_words(&value, own->words);
 	else if (o && o->arg)
 		offer_values(&value, cmd, o);
 }
@@ -328,8 +328,7 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 	if (s->wanting)
 		offer_values(at, cmd, s->wanting);
 	else if (own && own->type != FRAG_GEN_FLAG)
-		for (uint32_t i = 0; own->words && own->words[i]; i++)
-			offer(at, own->words[i], "", "");
+		offer_words(at, own->words);
 	else if (!s->only_operands && complete_begins(at->typed, "--") && strchr(at->typed, '='))
 		offer_joined(at, cmd, s->scenario);
 	else if (!s->only_operands

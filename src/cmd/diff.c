@@ -33,7 +33,7 @@ static int set_gate(void *at, const struct frag_opt *o, const char *value, struc
 	(void)o;
 	(void)value;
 	for (uint32_t i = 0; frag_gate_defaults[i] && !d->gate && !rc; i++)
-		rc = frag_run_condition(run, frag_gate_defaults[i], err);
+		rc = frag_run_add_condition(run, NULL, frag_gate_defaults[i], err);
 	for (; written < run->condition_count; written++)
 		run->conditions[written].implied = run->conditions[written].of_gate = true;
 	d->gate = true;
@@ -50,7 +50,7 @@ static int add_condition(void *at, const struct frag_opt *o, const char *value,
 	if (strncmp(value, "change.", strlen("change.")) == 0
 	    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
 		return frag_conditions_add(&q->conditions, value, frag_change_paths, err);
-	return frag_run_condition(&q->run, value, err);
+	return frag_run_add_condition(&q->run, NULL, value, err);
 }
 
 static const struct frag_opt opts[] = {
@@ -181,7 +181,7 @@ static int diff_check(struct frag_question *q, struct frag_error *err)
 		return frag_usage(q->cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with"
 				  " one policy at most", err);
 	if (q->run.settings.count && !q->run.choice_count && !d->baseline)
-		rc = frag_run_policy(&q->run, "pytorch", err);
+		rc = frag_run_add_policy(&q->run, NULL, "pytorch", err);
 	if (rc)
 		return rc;
 	if (d->update && !d->baseline)
@@ -241,7 +241,7 @@ static int add_policies(struct frag_run_options *run, const struct frag_run_set 
 	for (uint32_t i = 0; i < base->count; i++)
 		for (uint32_t k = 0; k < base->trace[i].count && !rc; k++)
 			if (!has_policy(run, base->trace[i].run[k].policy))
-				rc = frag_run_policy(run, base->trace[i].run[k].policy, err);
+				rc = frag_run_add_policy(run, NULL, base->trace[i].run[k].policy, err);
 	return rc;
 }
 

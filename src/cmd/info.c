@@ -42,34 +42,14 @@ struct found {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
 	const struct frag_snapshot *snapshot;   /* NULL: it is none */
-	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */
-	struct frag_release release;
+	struct frag_recorded_by by;
 };
-
-/* Nothing of the trace is read after this. */
-static int find_release(struct found *found, const struct frag_trace *trace,
-			struct frag_error *err)
-{
-	int rc = frag_find_release(&found->release, trace, err);
-
-	if (!rc)
-		frag_release_text(&found->release, found->version);
-	return rc;
-}
-
-/* NULL: the version is unknown. */
-static const char *version_of(const struct found *found)
-{
-	return *found->version ? found->version : NULL;
-}
 
 static int info_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	const struct found *found = ctx;
+	const struct found *f = ctx;
 
-	const struct frag_recorded_by by = { version_of(found), found->release.why };
-
-	return frag_report_info_json(found->survey, found->trace, found->snapshot, &by, out, err);
+	return frag_report_info_json(f->survey, f->trace, f->snapshot, &f->by, out, err);
 }
 
 /*
@@ -84,6 +64,8 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 	};
 	struct frag_survey survey;
 	struct found found = { .survey = &survey };
+	struct frag_release release;
+	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, path, &options, err);
 
@@ -93,14 +75,17 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 		rc = made ? info_look(&survey, trace, err) : frag_fail_nomem(err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
-		rc = rc ? rc : find_release(&found, trace, err);
+		/* nothing of the trace is read after this */
+		rc = rc ? rc : frag_find_release(&release, trace, err);
+		if (!rc)
+			found.by = (struct frag_recorded_by){
+				*frag_release_text(&release, version) ? version : NULL,
+				release.why,
+			};
 		if (!rc && info->json)
 			rc = frag_write_file(info->json, false, info_write_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, found.trace, found.snapshot,
-					 &(struct frag_recorded_by){
-						 version_of(&found), found.release.why,
-					 }, stdout);
+			frag_report_info(&survey, found.trace, found.snapshot, &found.by, stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}

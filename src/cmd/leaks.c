@@ -39,18 +39,6 @@ static int leaks_prepare(struct frag_question *q, struct frag_error *err)
 	return 0;
 }
 
-static int leaks_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		       const struct frag_trace *trace, const struct frag_log *log,
-		       struct frag_error *err)
-{
-	(void)choices;
-	(void)trace;
-	(void)log;
-	(void)err;
-	*count = 0;
-	return 0;
-}
-
 /* What each device has for blocks. */
 static int leaks_search(struct frag_question *q, struct frag_error *err)
 {
@@ -109,7 +97,6 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 static const struct frag_question_ops question = {
 	.whole = true,
 	.prepare = leaks_prepare,
-	.usual = leaks_usual,
 	.search = leaks_search,
 	.print = leaks_print,
 };

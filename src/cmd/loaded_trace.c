@@ -344,7 +344,7 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 		return frag_fail_nomem(err);
 	t->choice_count = o->choice_count;
 	if (!o->choice_count)
-		return usual(t->choices, &t->choice_count, t->trace, log, err);
+		return !usual ? 0 : usual(t->choices, &t->choice_count, t->trace, log, err);
 	memcpy(t->choices, o->choices, room * sizeof(*t->choices));
 	return follow_release(t->choices, o, t->trace, &t->release, err);
 }

@@ -31,15 +31,12 @@ void frag_watch_plugins(void);
 #define STACK ((size_t)64 << 10)
 #define CHOICE_TEXT sizeof(((struct frag_choice *)0)->text)
 
-#define SIGNALS(X) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGILL) X(SIGSEGV)
-
 static const struct {
 	int number;
 	const char *name;
 } signals[] = {
-#define X(number) { number, #number },
-	SIGNALS(X)
-#undef X
+	{ SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" },
+	{ SIGSEGV, "SIGSEGV" },
 };
 #define SIGNAL_COUNT (sizeof(signals) / sizeof(signals[0]))
 

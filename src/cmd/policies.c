@@ -10,6 +10,7 @@
 
 struct policies {
 	const char *json;
+	const struct frag_policy_ops *const *listed;
 };
 
 static const struct frag_opt opts[] = {
@@ -18,15 +19,9 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-struct listed {
-	const struct frag_policy_ops *const *policies;
-};
-
 static int policies_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	const struct listed *listed = ctx;
-
-	return frag_policies_write(listed->policies, out, err);
+	return frag_policies_write(((const struct policies *)ctx)->listed, out, err);
 }
 
 /* Those that are named: built-in ones, or plug-ins by their paths; names ends in NULL. */
@@ -49,34 +44,21 @@ static int policies_find(char *const *names, const struct frag_policy_ops **foun
 	return 0;
 }
 
-static int list(const struct frag_policy_ops *const *policies, const char *json,
-		struct frag_error *err)
-{
-	struct listed listed = { .policies = policies };
-
-	if (json)
-		return frag_write_file(json, false, policies_write_json, &listed, err);
-	frag_report_policies(policies, stdout);
-	return 0;
-}
-
 /*
  * Finds all named policies before it prints one, so that an unknown name prints no partial
  * answer.
  */
 static int policies_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	const struct policies *p = own;
-	const struct frag_policy_ops **found;
-	int rc;
+	struct policies *p = own;
+	const struct frag_policy_ops **found = calloc((size_t)args->count + 1, sizeof(*found));
+	int rc = found ? policies_find(args->words, found, err) : frag_fail_nomem(err);
 
-	if (!args->count)
-		return list(frag_policies(), p->json, err);
-	found = calloc((size_t)args->count + 1, sizeof(*found));
-	if (!found)
-		return frag_fail_nomem(err);
-	rc = policies_find(args->words, found, err);
-	rc = rc ? rc : list(found, p->json, err);
+	p->listed = args->count ? found : frag_policies();
+	if (!rc && p->json)
+		rc = frag_write_file(p->json, false, policies_write_json, p, err);
+	else if (!rc)
+		frag_report_policies(p->listed, stdout);
 	free(found);
 	return rc;
 }

@@ -61,21 +61,16 @@ static struct frag_choice *next_choice(struct frag_run_options *run)
 		? &run->choices[run->choice_count++] : NULL;
 }
 
-int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
+int frag_run_add_policy(void *at, const struct frag_opt *o, const char *text,
+			struct frag_error *err)
 {
 	struct frag_choice *choice;
 
+	(void)o;
 	if (is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
-	choice = next_choice(run);
+	choice = next_choice(at);
 	return choice ? frag_choice_parse(choice, text, err) : frag_fail_nomem(err);
-}
-
-int frag_run_add_policy(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	(void)o;
-	return frag_run_policy(at, value, err);
 }
 
 int frag_run_add_allocator(struct frag_run_options *run, const char *text, struct frag_error *err)
@@ -89,11 +84,14 @@ int frag_run_add_allocator(struct frag_run_options *run, const char *text, struc
 	return choice ? frag_choice_of(choice, &frag_replay_pool, text, err) : frag_fail_nomem(err);
 }
 
-int frag_run_condition(struct frag_run_options *run, const char *text, struct frag_error *err)
+int frag_run_add_condition(void *at, const struct frag_opt *o, const char *text,
+			   struct frag_error *err)
 {
+	struct frag_run_options *run = at;
 	uint32_t count;
 	int rc;
 
+	(void)o;
 	if (!frag_grow(&run->conditions, &run->condition_capacity,
 		       (uint64_t)run->condition_count + FRAG_CONDITIONS_MAX,
 		       sizeof(*run->conditions)))
@@ -154,13 +152,6 @@ void frag_conditions_judge(const struct frag_conditions *w, const char *const *p
 		frag_print_message("%s: %s", who, found.line);
 		*status = 1;
 	}
-}
-
-int frag_run_add_condition(void *at, const struct frag_opt *o, const char *value,
-			   struct frag_error *err)
-{
-	(void)o;
-	return frag_run_condition(at, value, err);
 }
 
 int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
@@ -289,7 +280,7 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 	if (!n)
 		return 0;
 	run->follows_release = !run->choice_count;
-	rc = run->follows_release ? frag_run_policy(run, "pytorch", err) : 0;
+	rc = run->follows_release ? frag_run_add_policy(run, NULL, "pytorch", err) : 0;
 	rc = rc ? rc : count_readers(run, &readers, err);
 	if (rc)
 		return rc;

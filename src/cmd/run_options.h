@@ -113,7 +113,7 @@ struct frag_run_options {
 			"capacity of each device (0: unlimited)", UINT64_MAX),                 \
 	FRAG_OTHERS_ROWS(base)
 
-/* What these rows call; at is the options of a run. */
+/* What these rows call; at is the options of a run. For policies and conditions o may be NULL. */
 frag_set_option frag_run_add_policy, frag_run_add_condition, frag_run_set_columns,
 	frag_run_set_format, frag_run_set_output;
 extern const char *const frag_on_oom_words[], *const frag_stacks_words[];
@@ -126,11 +126,6 @@ extern const struct frag_misplaced_option frag_run_foreign[];
 
 void frag_run_options_init(struct frag_run_options *run);
 void frag_run_options_fini(struct frag_run_options *run);
-
-/* A policy that no option gave. */
-int frag_run_policy(struct frag_run_options *run, const char *text, struct frag_error *err);
-/* A condition likewise. */
-int frag_run_condition(struct frag_run_options *run, const char *text, struct frag_error *err);
 
 /* The driver's own pool, after the policies that were given so far; for a replay. */
 int frag_run_add_allocator(struct frag_run_options *run, const char *text,

@@ -166,7 +166,7 @@ static void shrink_init(void *own)
 static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct shrink *s = own;
-	int rc = s->policy ? frag_run_policy(&s->run, s->policy, err) : 0;
+	int rc = s->policy ? frag_run_add_policy(&s->run, NULL, s->policy, err) : 0;
 
 	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
 	if (!rc && !s->rewrite.form->lossless)

@@ -274,7 +274,7 @@ static int read_back(struct sweep *s, const char *path, struct frag_error *err)
 	int rc = frag_manifest_read(&s->manifest, path, err);
 
 	for (uint32_t i = 0; i < m->policy_count && !rc; i++)
-		rc = frag_run_policy(&s->run, m->policy[i], err);
+		rc = frag_run_add_policy(&s->run, NULL, m->policy[i], err);
 	s->sources = calloc((size_t)m->trace_count + 1, sizeof(*s->sources));
 	return rc || s->sources ? rc : frag_fail_nomem(err);
 }

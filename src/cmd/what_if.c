@@ -144,24 +144,17 @@ static int add_change(void *at, const struct frag_opt *o, const char *value,
 	case FRAG_CHANGE_ISOLATE:
 		rc = frag_change_isolation(&c, value, err);
 		break;
-	case FRAG_CHANGE_WARMUP:
-		c.mark = value;
-		break;
-	case FRAG_CHANGE_DROP:
-		c.glob = value;
-		break;
 	case FRAG_CHANGE_EMPTY_CACHE:
 		c.mark = strcmp(value, "every-iteration") == 0 ? NULL : value;
 		break;
+	case FRAG_CHANGE_WARMUP:
 	case FRAG_CHANGE_SET:
-		if (is_begun(at, c.kind))
-			return add_value(at, value, err);
-		c.mark = value;
-		break;
+	case FRAG_CHANGE_DROP:
 	case FRAG_CHANGE_PARK:
 		if (is_begun(at, c.kind))
 			return add_value(at, value, err);
-		c.glob = value;
+		*(c.kind == FRAG_CHANGE_DROP || c.kind == FRAG_CHANGE_PARK ? &c.glob : &c.mark) =
+			value;
 		break;
 	case FRAG_CHANGE_HOIST:
 	case FRAG_CHANGE_KINDS:
@@ -233,11 +226,10 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 				  "the smallest device is searched for, so --device-bytes"
 				  " and --device have no meaning here",
 				  err);
-	for (uint32_t i = 0; i < w->count; i++)
-		w->changes[i].text = w->texts[i];
 	for (uint32_t i = 0; i < w->count; i++) {
 		struct frag_choice choice;
 
+		w->changes[i].text = w->texts[i];
 		if (w->changes[i].kind != FRAG_CHANGE_SET)
 			continue;
 		rc = frag_choice_parse(&choice, "pytorch", err);

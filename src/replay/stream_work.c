@@ -332,26 +332,20 @@ static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_e
 	return rc ? rc : mark_block(w, b, err);
 }
 
-/* The program waited for these streams, so the real ones are waited for too, before the policy
- * relies on it. */
-static int synced(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
+/*
+ * The program waited for these streams, so the real ones are waited for too, before the policy
+ * relies on it; likewise an empty_cache.
+ */
+static int happened(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {
 	int rc = 0;
 
-	for (uint32_t d = 0; d < w->gpu_count && !rc; d++)
-		if (ev->device == FRAG_ALL || ev->device == d)
-			rc = frag_gpu_sync(w->gpus[d], ev->stream, err);
-	return rc;
-}
-
-static int stream_work_trimmed(struct frag_work *w, const struct frag_event *ev,
-			       struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t d = 0; d < w->gpu_count && !rc; d++)
-		if (ev->device == FRAG_ALL || ev->device == d)
-			rc = frag_gpu_pool_trim(w->gpus[d], err);
+	for (uint32_t d = 0; d < w->gpu_count && !rc; d++) {
+		if (ev->device != FRAG_ALL && ev->device != d)
+			continue;
+		rc = ev->op == FRAG_OP_SYNC ? frag_gpu_sync(w->gpus[d], ev->stream, err)
+					    : frag_gpu_pool_trim(w->gpus[d], err);
+	}
 	return rc;
 }
 
@@ -369,9 +363,8 @@ int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct fr
 	case FRAG_OP_FREE:
 		return freed(w, ev, err);
 	case FRAG_OP_SYNC:
-		return synced(w, ev, err);
 	case FRAG_OP_EMPTY_CACHE:
-		return stream_work_trimmed(w, ev, err);
+		return happened(w, ev, err);
 	case FRAG_OP_COMPLETE:
 	case FRAG_OP_RECORD_STREAM:
 	case FRAG_OP_SET_FRACTION:
