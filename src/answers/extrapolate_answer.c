@@ -64,6 +64,9 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 			      SHOWN(frag_input_name(a->traces[i]->path)), r->of[i].number);
 	frag_put_row(to, "from", "%s: the same %" PRIu64 " event%s", from, a->traces[0]->events,
 		     frag_s(a->traces[0]->events));
+	if (r->matched)
+		frag_put_row(to, "matched", "%" PRIu32 " blocks from before the history, by size and"
+			     " by the events that use them", r->initial);
 	if (square)
 		frag_add(&m, ", %" PRIu64 " quadratic", square);
 	if (odd)

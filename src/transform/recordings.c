@@ -212,6 +212,9 @@ int frag_recordings_init(struct frag_recordings *r, struct frag_trace *const *tr
 
 void frag_recordings_fini(struct frag_recordings *r)
 {
+	for (uint32_t i = 0; i < r->count; i++)
+		free(r->of[i].twin);
+	free(r->seen);
 	free(r->sizes);
 	free(r->which);
 	free(r->born);
@@ -279,29 +282,102 @@ static bool is_pending(const struct frag_record *rec)
 	return rec->members & FRAG_HAS_PENDING && rec->pending;
 }
 
+/* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
+static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
+{
+	uint64_t hash = r->known.seed;
+	uint32_t home, i;
+
+	for (i = 0; i < r->count; i++)
+		hash = frag_hash_mix(hash ^ frag_hash_key(at[i], hash));
+	home = frag_map_home(&r->known, hash);
+	while ((i = frag_map_next(&r->known, hash, &home)) != FRAG_MAP_NONE)
+		if (memcmp(r->sizes[i].at, at, r->count * sizeof(*at)) == 0)
+			return i;
+	if (!FRAG_GROW(r->sizes, r->size_capacity, r->size_count)
+	    || !frag_map_add(&r->known, hash, r->size_count))
+		return UINT32_MAX;
+	r->sizes[r->size_count].allocs = 0;
+	memcpy(r->sizes[r->size_count].at, at, r->count * sizeof(*at));
+	r->sizes[r->size_count].growth = frag_growth_of(&r->numbers, at);
+	return r->size_count++;
+}
+
+/* Gives two initial blocks of the first recording each other's sizes in b; false: no memory. */
+static bool swap_sizes(struct frag_recordings *r, const struct frag_recording *b, uint32_t x,
+		       uint32_t y)
+{
+	const uint32_t old[] = { r->which[x], r->which[y] };
+	uint64_t at[2][FRAG_RECORDINGS_MAX];
+
+	for (uint32_t k = 0; k < 2; k++) {
+		memcpy(at[k], r->sizes[old[k]].at, sizeof(at[k]));
+		at[k][b->rank] = r->sizes[old[!k]].at[b->rank];
+	}
+	for (uint32_t k = 0; k < 2; k++) {
+		const uint32_t now = find_sizes(r, at[k]);
+
+		if (now == UINT32_MAX)
+			return false;
+		r->sizes[old[k]].allocs--;
+		r->sizes[now].allocs++;
+		r->which[k ? y : x] = now;
+	}
+	return true;
+}
+
+/*
+ * Is the block of slot x in the first recording that of slot y in b? Of initial blocks that no
+ * event has used the match can change, unless their sizes have been handed on.
+ */
+static bool same_slot(struct frag_recordings *r, struct frag_recording *b, uint32_t x, uint32_t y,
+		      bool handed_on)
+{
+	uint32_t before = 0, other;
+
+	if (x >= r->initial || y >= r->initial)
+		return x == y;
+	other = b->twin[y];
+	if (other != x) {
+		const uint64_t *is = r->sizes[r->which[x]].at, *was = r->sizes[r->which[other]].at;
+
+		if (r->seen[x] || r->seen[other]
+		    || (is[b->rank] != was[b->rank]
+			&& (handed_on || !swap_sizes(r, b, x, other))))
+			return false;
+		while (b->twin[before] != x)
+			before++;
+		b->twin[before] = other;
+		b->twin[y] = x;
+		r->matched = true;
+	}
+	return true;
+}
+
 /*
  * Slots, streams and pools are numbered in the order of their first use, so up to here equal
  * numbers are equal objects. A free's streams depend on the events before it, except
  * `pending`.
  */
-static bool same_event(const struct frag_recording *a, const struct frag_recording *b)
+static bool same_event(struct frag_recordings *r, struct frag_recording *b, bool handed_on)
 {
+	const struct frag_recording *a = &r->of[0];
 	const struct frag_event *x = recordings_event_of(a), *y = recordings_event_of(b);
 
 	if (x->op != y->op || x->device != y->device)
 		return false;
 	switch ((enum frag_op)x->op) {
 	case FRAG_OP_ALLOC:
-		return x->slot == y->slot && x->stream == y->stream && x->pool == y->pool
-		       && same_name(a, b);
+		return same_slot(r, b, x->slot, y->slot, handed_on) && x->stream == y->stream
+		       && x->pool == y->pool && same_name(a, b);
 	case FRAG_OP_FREE:
-		return x->slot == y->slot
+		return same_slot(r, b, x->slot, y->slot, handed_on)
 		       && is_pending(recordings_record_of(a))
 				  == is_pending(recordings_record_of(b));
 	case FRAG_OP_COMPLETE:
-		return x->slot == y->slot;
+		return same_slot(r, b, x->slot, y->slot, handed_on);
 	case FRAG_OP_RECORD_STREAM:
-		return x->slot == y->slot && x->stream == y->stream;
+		return same_slot(r, b, x->slot, y->slot, handed_on) && x->stream == y->stream;
 	case FRAG_OP_SYNC:
 		return x->stream == y->stream;
 	case FRAG_OP_RELEASE_POOL:
@@ -404,25 +480,119 @@ static int ends_early(const struct frag_recordings *r, const struct frag_recordi
 			 recordings_event_of(longer)->step, words);
 }
 
-/* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
-static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
+/* Of the k-th initial block of the first recording: how many bytes recording i has for it. */
+static uint64_t initial_bytes(const struct frag_recordings *r, uint32_t i, uint32_t k)
 {
-	uint64_t hash = r->known.seed;
-	uint32_t home, i;
+	uint32_t its = k;
 
-	for (i = 0; i < r->count; i++)
-		hash = frag_hash_mix(hash ^ frag_hash_key(at[i], hash));
-	home = frag_map_home(&r->known, hash);
-	while ((i = frag_map_next(&r->known, hash, &home)) != FRAG_MAP_NONE)
-		if (memcmp(r->sizes[i].at, at, r->count * sizeof(*at)) == 0)
-			return i;
-	if (!FRAG_GROW(r->sizes, r->size_capacity, r->size_count)
-	    || !frag_map_add(&r->known, hash, r->size_count))
-		return UINT32_MAX;
-	r->sizes[r->size_count].allocs = 0;
-	memcpy(r->sizes[r->size_count].at, at, r->count * sizeof(*at));
-	r->sizes[r->size_count].growth = frag_growth_of(&r->numbers, at);
-	return r->size_count++;
+	for (its = 0; i && r->of[i].twin[its] != k;)
+		its++;
+	return r->of[i].batch.events[i ? its : k].bytes;
+}
+
+/* The initial blocks of a recording, as far as its first batch has them. */
+static uint32_t count_initial(const struct frag_recording *of)
+{
+	uint32_t n = 0;
+
+	while (n < of->batch.count && of->batch.events[n].place && of->batch.events[n].slot == n)
+		n++;
+	return n;
+}
+
+/* Does each initial block, by address, have sizes that grow? */
+static bool initial_grow(const struct frag_recordings *r, uint32_t n)
+{
+	uint64_t at[FRAG_RECORDINGS_MAX];
+	bool good = true;
+
+	for (uint32_t k = 0; k < n && good; k++) {
+		for (uint32_t i = 0; i < r->count; i++)
+			at[r->of[i].rank] = r->of[i].batch.events[k].bytes;
+		good = frag_growth_of(&r->numbers, at) != FRAG_UNEXPLAINED;
+	}
+	return good;
+}
+
+/* How many of them are as large as their match? */
+static uint32_t equal_initial(const struct frag_recordings *r, const struct frag_recording *b,
+			      uint32_t n)
+{
+	uint32_t equal = 0;
+
+	for (uint32_t y = 0; y < n; y++)
+		equal += b->batch.events[y].bytes == r->of[0].batch.events[b->twin[y]].bytes;
+	return equal;
+}
+
+/* Matches initial blocks with those of the first recording: of equal sizes, then rising. */
+static void match_initial(struct frag_recordings *r, struct frag_recording *b, uint32_t n)
+{
+	const struct frag_event *mine = r->of[0].batch.events, *its = b->batch.events;
+	uint32_t x, y;
+
+	memset(b->twin, 0xff, n * sizeof(*b->twin));
+	memset(r->seen, 0, n);
+	for (y = 0; y < n; y++) {
+		for (x = 0; x < n && (r->seen[x] || mine[x].bytes != its[y].bytes); x++)
+			;
+		if (x < n) {
+			b->twin[y] = x;
+			r->seen[x] = true;
+		}
+	}
+	for (;;) {
+		uint32_t least = n, small = n;
+
+		for (y = 0; y < n; y++)
+			if (b->twin[y] == UINT32_MAX
+			    && (least == n || its[y].bytes < its[least].bytes))
+				least = y;
+		for (x = 0; x < n; x++)
+			if (!r->seen[x] && (small == n || mine[x].bytes < mine[small].bytes))
+				small = x;
+		if (least == n)
+			break;
+		b->twin[least] = small;
+		r->seen[small] = true;
+	}
+	memset(r->seen, 0, n);
+}
+
+/* Before the first event: matches initial blocks by size, if more are equal than by address. */
+static int begin_initial(struct frag_recordings *r, struct frag_error *err)
+{
+	const uint32_t n = count_initial(&r->of[0]);
+
+	for (uint32_t i = 1; i < r->count; i++)
+		if (count_initial(&r->of[i]) != n)
+			return frag_fail(err, FRAG_ETRACE, "%.200s begins with %" PRIu32 " blocks from"
+					 " before its history, %.200s with %" PRIu32 "; begin each"
+					 " recording at the same point of the program",
+					 recordings_name_of(&r->of[i]), count_initial(&r->of[i]),
+					 recordings_name_of(&r->of[0]), n);
+	if (!n || n == r->of[0].batch.count)
+		return 0;
+	r->seen = calloc(n, sizeof(*r->seen));
+	for (uint32_t i = 1; i < r->count && r->seen; i++) {
+		struct frag_recording *b = &r->of[i];
+		uint32_t equal = 0;
+
+		b->twin = calloc(n, sizeof(*b->twin));
+		if (!b->twin)
+			return frag_fail_nomem(err);
+		for (uint32_t y = 0; y < n; y++)
+			b->twin[y] = y;
+		equal = equal_initial(r, b, n);
+		match_initial(r, b, n);
+		if (initial_grow(r, n) && equal_initial(r, b, n) == equal)
+			for (uint32_t y = 0; y < n; y++)
+				b->twin[y] = y;
+		else
+			r->matched = true;
+	}
+	r->initial = n;
+	return r->seen ? 0 : frag_fail_nomem(err);
 }
 
 static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *err)
@@ -432,7 +602,9 @@ static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *er
 	uint32_t which;
 
 	for (uint32_t i = 0; i < r->count; i++)
-		at[r->of[i].rank] = recordings_event_of(&r->of[i])->bytes;
+		at[r->of[i].rank] = r->alloc_count < r->initial
+					    ? initial_bytes(r, i, r->alloc_count)
+					    : recordings_event_of(&r->of[i])->bytes;
 	which = find_sizes(r, at);
 	if (which == UINT32_MAX
 	    || !FRAG_GROW(r->which, r->alloc_capacity, r->alloc_count)
@@ -492,13 +664,18 @@ static int hand_on(struct frag_recordings *r, const struct frag_recordings_optio
 static int one_event(struct frag_recordings *r, const struct frag_recordings_options *o,
 		     struct frag_error *err)
 {
+	const struct frag_event *ev = recordings_event_of(&r->of[0]);
+	/* initial blocks are no events that show a match */
+	const bool initial = r->alloc_count < r->initial;
 	int rc = 0;
 
-	for (uint32_t i = 1; i < r->count; i++)
-		if (!same_event(&r->of[0], &r->of[i])
+	for (uint32_t i = 1; i < r->count && !initial; i++)
+		if (!same_event(r, &r->of[i], o->event)
 		    || (i > 1 && !same_name(&r->of[i - 1], &r->of[i])))
 			return differ(r, &r->of[i], err);
-	if (recordings_event_of(&r->of[0])->op == FRAG_OP_ALLOC)
+	if (!initial && ev->slot < r->initial)
+		r->seen[ev->slot] = true;
+	if (ev->op == FRAG_OP_ALLOC)
 		rc = recordings_add_alloc(r, err);
 	if (!rc && o->event)
 		rc = hand_on(r, o, err);
@@ -556,11 +733,12 @@ int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings
 {
 	int rc = check_devices(r, err);
 
-	while (!rc) {
+	for (bool first = true; !rc; first = false) {
 		rc = advance_all(r, options, err);
 		if (rc <= 0)
 			return rc;
-		rc = one_event(r, options, err);
+		rc = first ? begin_initial(r, err) : 0;
+		rc = rc ? rc : one_event(r, options, err);
 	}
 	return rc;
 }

@@ -6,6 +6,10 @@
  * order of first use is compared; tags and marks must be equal, except for the number of their
  * recording. Sizes and times may differ. The first recording is the one whose names,
  * times and stacks are taken.
+ *
+ * Blocks from before a snapshot's history come by address, and the driver gives each recording
+ * other addresses. Where that order has fewer equal sizes than there could be, the blocks are
+ * matched by size, equal ones first; the events that use them correct the match.
  */
 #ifndef TRANSFORM_RECORDINGS_H
 #define TRANSFORM_RECORDINGS_H
@@ -61,6 +65,7 @@ struct frag_recording {
 	uint32_t number;
 	/* its own */
 	uint32_t rank;                  /* among the rising numbers */
+	uint32_t *twin;                 /* of its initial blocks: which one of the first's it is */
 	struct frag_batch batch;
 	uint32_t next;                  /* in the batch */
 };
@@ -76,6 +81,9 @@ struct frag_recordings {
 	/* its own */
 	struct frag_map known;          /* hash of sizes -> their number */
 	uint64_t *born;                 /* by slot: the step of its alloc */
+	uint32_t initial;               /* so many initial blocks have a match */
+	bool matched;                   /* which is not by address */
+	bool *seen;                     /* of those: an event showed that the match is right */
 	uint32_t slot_capacity;
 	char *text;                     /* of the event that is handed on */
 	uint32_t text_capacity;
