@@ -150,4 +150,10 @@ int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t 
  */
 int frag_require_regular_file(const char *path, struct frag_error *err);
 
+/*
+ * "-" is standard input. The text, the caller's to free, is followed by zeros enough
+ * for the scanner. -FRAG_ETRACE or -FRAG_ENOMEM; *text is NULL then.
+ */
+int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err);
+
 #endif

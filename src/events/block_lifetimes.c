@@ -18,6 +18,7 @@ static bool widen_recent(struct frag_lives *l, uint64_t size)
 	size_t bytes = (size_t)size * sizeof(*r->slots);
 	uint32_t *slots = size > UINT32_MAX ? NULL : frag_huge_alloc(&bytes);
 
+	FRAG_ASSERT(size && (size & (size - 1)) == 0);
 	if (!slots)
 		return false;
 	memset(slots, 0xff, (size_t)size * sizeof(*slots));     /* NO_SLOT */
@@ -57,6 +58,7 @@ static bool make_way(struct frag_lives *l, uint32_t *place)
 {
 	struct frag_id_cache *r = &l->recent;
 
+	FRAG_ASSERT(*place < l->count);
 	/* blocks that stay are met one after the other, but they are few for the places */
 	if (++r->meetings > r->mask / 2)
 		return give_up_recent(l);
@@ -102,6 +104,7 @@ static inline void block_lifetimes_leave(struct frag_lives *l, struct frag_found
 	const struct frag_handle *id = &l->lives[found.slot].id;
 	struct frag_id_cache *r = &l->recent;
 
+	FRAG_ASSERT(found.slot < l->count && (id->text || r->numbers));
 	r->numbers -= !id->text;
 	if (found.recent)
 		r->slots[id->number & r->mask] = NO_SLOT;

@@ -37,7 +37,7 @@ struct frag_queue {
 /*
  * Numeric ids usually count up, and most blocks are freed soon. So this cache has an entry for
  * the latest live block of each remainder, and consecutive ids are adjacent; a block that a new
- * id displaces moves to the seeded table of ids. Ids that an attacker chose, or pointers,
+ * id displaces moves to the seeded table of ids, the reference, which holds any id. Ids that an attacker chose, or pointers,
  * collide all the time: after too many collisions all ids go to the table.
  */
 struct frag_id_cache {

@@ -14,6 +14,7 @@ static struct frag_id_entry *new_entries(uint64_t size)
 	size_t bytes = (size_t)size * sizeof(struct frag_id_entry);
 	struct frag_id_entry *entries = frag_huge_alloc(&bytes);
 
+	FRAG_ASSERT(size && (size & (size - 1)) == 0);
 	for (uint64_t i = 0; entries && i < size; i++)
 		entries[i].slot = NO_SLOT;
 	return entries;

@@ -215,6 +215,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	if (rc || ev->slot == NO_SLOT || ev->pool == UINT32_MAX
 	    || (rec->members & FRAG_HAS_TAG && !ev->tag))
 		return frag_fail_nomem(err);
+	FRAG_ASSERT(ev->slot < t->lives.count);
 	life = &t->lives.lives[ev->slot];
 	life->birth = t->step;
 	life->device = ev->device;
@@ -279,6 +280,7 @@ __attribute__((always_inline)) static inline int resolve_find_live(
 /* The tag of a block that ends may go, once this batch has been consumed. */
 static int leave_tag(struct frag_trace *t, uint32_t tag, struct frag_error *err)
 {
+	FRAG_ASSERT(tag < t->tags.count);
 	if (!tag)
 		return 0;
 	if (!FRAG_GROW(t->left, t->left_capacity, t->left_count))

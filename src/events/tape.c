@@ -97,6 +97,7 @@ static bool add_rare(struct frag_tape *t, const struct frag_event *ev)
 {
 	struct frag_tape_rare *r;
 
+	FRAG_ASSERT(ev->ended || !ev->ended_count);
 	if (!FRAG_GROW(t->rare, t->rare_capacity, t->rare_count)
 	    || !frag_grow(&t->ended, &t->ended_capacity,
 			  (uint64_t)t->ended_count + ev->ended_count, sizeof(*t->ended)))
@@ -175,6 +176,7 @@ static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *
 		value = ev->bytes;
 	else if (ev->members & FRAG_HAS_ID)
 		value = w->alloc_of[ev->slot];
+	FRAG_ASSERT(value >> 53 == 0);
 	word |= value << FRAG_TAPE_VALUE_SHIFT;
 	if (!add_stride(t) || (ev->op == FRAG_OP_ALLOC && !tape_add_alloc(w, ev))
 	    || !tape_add_gap(t, ev->step) || !add_time(t, ev))
@@ -519,6 +521,7 @@ static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
 	const struct frag_tape *t = r->tape;
 	const struct frag_tape_rare *rare = &t->rare[r->next_rare++];
 
+	FRAG_ASSERT(rare->event == r->next);
 	ev->fraction = rare->fraction;
 	ev->ended_count = rare->ended_count;
 	if (rare->ended_count)

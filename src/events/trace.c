@@ -11,7 +11,6 @@
 #include "events/recording_info.h"
 #include "events/resolve.h"
 #include "input/input.h"
-#include "input/unpack.h"
 #include "snapshot/snapshot.h"
 #include "trace/fsb.h"
 #include "trace/name_tables.h"
@@ -399,6 +398,7 @@ static void finish_ended(struct frag_trace *t, uint32_t count)
 		t->events[i].ended = ended;
 		ended += t->events[i].ended_count;
 	}
+	FRAG_ASSERT(ended <= t->lives.ended + t->lives.ended_count);
 }
 
 /*
@@ -689,6 +689,7 @@ void frag_trace_keep(struct frag_trace *t, struct frag_owned_batch *k)
 
 void frag_trace_warn(struct frag_trace *t, struct frag_owned_batch *k)
 {
+	FRAG_ASSERT(t->options.log.warn || !k->warning_bytes);
 	for (size_t at = 0; at < k->warning_bytes; at += strlen(k->warnings + at) + 1)
 		t->options.log.warn(t->options.log.ctx, k->warnings + at);
 	free(k->warnings);

@@ -1,19 +1,491 @@
-/* input.c - a window over the bytes of a trace, and whole inputs in memory. */
+/*
+ * input.c - bytes of a file descriptor, gunzipped or unzstd'ed where they are packed; a window over
+ * them; whole inputs in memory.
+ *
+ * The packing is recognised by the first bytes, again for each member or frame: several
+ * in a row are one stream, as gzip and zstd themselves read them.
+ */
 #include "input/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/atomic_file.h"
 #include "base/word64.h"
-#include "input/unpack.h"
+
+#define CHUNK ((size_t)128 << 10)
+
+enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
+
+struct frag_unpacker {
+	int fd;
+	int abandoned[2];       /* a pipe that ends the wait once it has a byte; -1: none */
+	const char *path;       /* borrowed */
+	unsigned char *chunk;
+	size_t at, end;         /* unread bytes of the chunk */
+	uint64_t read;          /* bytes that came from fd */
+	uint64_t total;         /* size of the file, 0 unknown */
+	off_t start;            /* where fd stood; -1: it cannot be sought */
+	enum kind kind;
+	bool inside;            /* a member or frame has begun and not ended */
+	bool eof;
+	bool torn_allowed;
+	bool have_z;
+	z_stream z;
+	ZSTD_DStream *zstd;
+};
+
+/*
+ * The descriptor is taken over, also where this fails. Only a regular file is
+ * rewindable: lseek() succeeds on some devices too, whose bytes are gone once
+ * read.
+ */
+int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, struct frag_error *err)
+{
+	struct frag_unpacker *u = calloc(1, sizeof(*u));
+	struct stat st;
+
+	if (!u) {
+		close(fd);
+		return frag_fail_nomem(err);
+	}
+	u->fd = fd;
+	u->abandoned[0] = u->abandoned[1] = -1;
+	u->path = path;
+	u->start = lseek(fd, 0, SEEK_CUR);
+	u->chunk = malloc(CHUNK);
+	if (!u->chunk) {
+		frag_unpacker_del(u);
+		return frag_fail_nomem(err);
+	}
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > u->start)
+		u->total = (uint64_t)(st.st_size - u->start);
+	else if (u->start >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+		u->start = -1;
+	*out = u;
+	return 0;
+}
+
+void frag_unpacker_del(struct frag_unpacker *u)
+{
+	if (!u)
+		return;
+	if (u->have_z)
+		inflateEnd(&u->z);
+	ZSTD_freeDStream(u->zstd);
+	if (u->fd != STDIN_FILENO)
+		close(u->fd);
+	for (int i = 0; i < 2; i++)
+		if (u->abandoned[i] >= 0)
+			close(u->abandoned[i]);
+	free(u->chunk);
+	free(u);
+}
+
+bool frag_unpacker_rewindable(const struct frag_unpacker *u)
+{
+	return u->start >= 0;
+}
+
+bool frag_unpacker_packed(const struct frag_unpacker *u)
+{
+	return u->kind == GZIP || u->kind == ZSTD;
+}
+
+bool frag_unpacker_abandonable(struct frag_unpacker *u)
+{
+	if (u->start < 0 && u->abandoned[0] < 0 && pipe(u->abandoned) == 0)
+		for (int i = 0; i < 2; i++)
+			fcntl(u->abandoned[i], F_SETFD, FD_CLOEXEC);
+	return u->start >= 0 || u->abandoned[0] >= 0;
+}
+
+void frag_unpacker_abandon(struct frag_unpacker *u)
+{
+	/* it cannot fail: the pipe is empty */
+	if (u->abandoned[1] >= 0 && write(u->abandoned[1], "", 1) < 0)
+		return;
+}
+
+bool frag_unpacker_rewind(struct frag_unpacker *u)
+{
+	if (u->start < 0 || lseek(u->fd, u->start, SEEK_SET) < 0)
+		return false;
+	u->at = u->end = 0;
+	u->read = 0;
+	u->kind = UNKNOWN;
+	u->inside = u->eof = false;
+	return true;
+}
+
+void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total)
+{
+	*read = u->read - (u->end - u->at);
+	*total = u->total;
+}
+
+/* Waits until a pipe has bytes or ends. -1: the reading was ended, or a signal arrived. */
+static int wait_for_pipe(const struct frag_unpacker *u)
+{
+	struct pollfd fds[] = {
+		{ .fd = u->fd, .events = POLLIN }, { .fd = u->abandoned[0], .events = POLLIN },
+	};
+
+	if (poll(fds, 2, -1) < 0)
+		return -1;
+	errno = EINTR;
+	return fds[1].revents ? -1 : 0;
+}
+
+/* Reads the next bytes of the file; *got is 0 only at its end. */
+static int unpack_read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
+			    struct frag_error *err)
+{
+	ssize_t n = 0;
+
+	*got = 0;
+	if (!u->eof && u->abandoned[0] >= 0)
+		n = wait_for_pipe(u);
+	if (!u->eof && n == 0)
+		n = read(u->fd, to, room);
+	/* a signal that does not end the reading restarts the call */
+	if (n < 0 && errno == EINTR)
+		return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
+	if (n < 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", u->path, strerror(errno));
+	u->eof = n == 0;
+	u->read += (uint64_t)n;
+	*got = (size_t)n;
+	return 0;
+}
+
+/* Reads until at least `want` bytes are unread, or the file ends. */
+static int unpack_fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
+{
+	if (u->end - u->at >= want || u->eof)
+		return 0;
+	memmove(u->chunk, u->chunk + u->at, u->end - u->at);
+	u->end -= u->at;
+	u->at = 0;
+	while (u->end < want) {
+		size_t n;
+		int rc = unpack_read_file(u, u->chunk + u->end, CHUNK - u->end, &n, err);
+
+		if (rc || u->eof)
+			return rc;
+		u->end += n;
+	}
+	return 0;
+}
+
+static int damaged(const struct frag_unpacker *u, const char *what, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_ETRACE, "%s: damaged %s stream near byte %" PRIu64
+			 " of the file: %s", u->path, u->kind == GZIP ? "gzip" : "zstd",
+			 u->read - (u->end - u->at), what);
+}
+
+/* Reads the magic bytes and prepares their decompressor. */
+static int recognise(struct frag_unpacker *u, struct frag_error *err)
+{
+	enum kind kind = PLAIN;
+	const unsigned char *p = u->chunk + u->at;
+	size_t n = u->end - u->at;
+
+	if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
+		kind = GZIP;
+	else if (n >= 4 && ((p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd)
+			    || ((p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d
+				&& p[3] == 0x18)))
+		kind = ZSTD;
+	if (u->kind != UNKNOWN && kind != u->kind)
+		return damaged(u, "other bytes after its end", err);
+	u->kind = kind;
+	u->inside = true;
+	if (kind == GZIP) {
+		if (u->have_z)
+			inflateEnd(&u->z);
+		u->z = (z_stream){ .next_in = NULL };
+		u->have_z = inflateInit2(&u->z, 15 + 16) == Z_OK;
+		return u->have_z ? 0 : frag_fail_nomem(err);
+	}
+	if (kind == ZSTD) {
+		if (!u->zstd)
+			u->zstd = ZSTD_createDStream();
+		if (!u->zstd)
+			return frag_fail_nomem(err);
+		ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+	}
+	return 0;
+}
+
+/*
+ * Z_BUF_ERROR is not yet an error: inflate() needs more input, and the caller has more or
+ * reports the end.
+ */
+static int read_gzip(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	int rc;
+
+	u->z.next_in = u->chunk + u->at;
+	u->z.avail_in = (uInt)(u->end - u->at);
+	u->z.next_out = (unsigned char *)to;
+	u->z.avail_out = (uInt)(room < CHUNK ? room : CHUNK);
+	rc = inflate(&u->z, Z_NO_FLUSH);
+	*got = (size_t)(u->z.next_out - (unsigned char *)to);
+	u->at = u->end - u->z.avail_in;
+	if (rc == Z_STREAM_END)
+		u->inside = false;
+	else if (rc == Z_MEM_ERROR)
+		return frag_fail_nomem(err);
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
+		return damaged(u, u->z.msg ? u->z.msg : "not what inflate expects", err);
+	return 0;
+}
+
+static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	ZSTD_inBuffer in = { .src = u->chunk, .size = u->end, .pos = u->at };
+	ZSTD_outBuffer out = { .dst = to, .size = room };
+	size_t rc = ZSTD_decompressStream(u->zstd, &out, &in);
+
+	*got = out.pos;
+	u->at = in.pos;
+	if (ZSTD_isError(rc))
+		return damaged(u, ZSTD_getErrorName(rc), err);
+	u->inside = rc != 0;
+	return 0;
+}
+
+/* What is there of the chunk; after it the file's bytes need no stop on their way. */
+static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		      struct frag_error *err)
+{
+	size_t n = u->end - u->at;
+
+	if (n == 0)
+		return unpack_read_file(u, to, room, got, err);
+	if (n > room)
+		n = room;
+	memcpy(to, u->chunk + u->at, n);
+	u->at += n;
+	*got = n;
+	return 0;
+}
+
+void frag_unpacker_allow_torn(struct frag_unpacker *u)
+{
+	u->torn_allowed = true;
+}
+
+/*
+ * A round may consume input and give nothing, a member's header say, so it goes on
+ * until there are bytes or the file ends. Inside a member, no progress with bytes
+ * left, or with none to come, means that the stream is damaged. The longest magic
+ * has 4 bytes.
+ */
+int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		       struct frag_error *err)
+{
+	FRAG_ASSERT(room > 0);
+	*got = 0;
+	while (*got == 0) {
+		size_t before;
+		int rc;
+
+		if (u->inside && u->kind == PLAIN)
+			return read_plain(u, to, room, got, err);
+		rc = unpack_fetch(u, u->inside ? 1 : 4, err);
+		if (rc)
+			return rc;
+		before = u->end - u->at;
+		if (before == 0 && !u->inside)
+			return 0;
+		if (!u->inside)
+			rc = recognise(u, err);
+		if (rc)
+			return rc;
+		if (u->kind == PLAIN)
+			return read_plain(u, to, room, got, err);
+		rc = u->kind == GZIP ? read_gzip(u, to, room, got, err)
+				     : read_zstd(u, to, room, got, err);
+		if (rc)
+			return rc;
+		if (*got == 0 && u->inside && before == u->end - u->at && (u->eof || before))
+			return u->torn_allowed && u->kind == ZSTD && u->eof
+				       ? 0
+				       : damaged(u, "it ends too early", err);
+	}
+	return 0;
+}
+
+#define PIECES 4
+#define PIECE_BYTES ((size_t)128 << 10)
+
+struct piece {
+	char bytes[PIECE_BYTES];
+	size_t length;          /* 0 and no rc: the end of the file */
+	uint64_t read, total;   /* the unpacker's amount then */
+	int rc;
+	struct frag_error err;
+};
+
+struct frag_unpack_ahead {
+	struct frag_unpacker *unpacker;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t filled, used;
+	uint64_t filled_count, used_count;      /* pieces so far */
+	bool quit;
+	size_t at;              /* bytes that are taken of the piece that is read */
+	uint64_t read, total;   /* of the pieces that were begun to be read */
+	struct piece pieces[PIECES];
+};
+
+static struct piece *piece_at(struct frag_unpack_ahead *a, uint64_t i)
+{
+	return &a->pieces[i % PIECES];
+}
+
+/* False: the reader has stopped. */
+static bool unpack_wait_for_room(struct frag_unpack_ahead *a)
+{
+	bool more;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->quit && a->filled_count - a->used_count == PIECES)
+		pthread_cond_wait(&a->used, &a->lock);
+	more = !a->quit;
+	pthread_mutex_unlock(&a->lock);
+	return more;
+}
+
+static void hand_over(struct frag_unpack_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->filled_count++;
+	pthread_cond_signal(&a->filled);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void *unpack_unpack(void *ahead)
+{
+	struct frag_unpack_ahead *a = ahead;
+	bool more = true;
+
+	for (uint64_t i = 0; more && unpack_wait_for_room(a); i++) {
+		struct piece *p = piece_at(a, i);
+
+		p->rc = frag_unpacker_read(a->unpacker, p->bytes, PIECE_BYTES, &p->length, &p->err);
+		frag_unpacker_amount(a->unpacker, &p->read, &p->total);
+		more = !p->rc && p->length;
+		hand_over(a);
+	}
+	return NULL;
+}
+
+/* The thread starts at once; on failure the unpacker is unchanged. */
+struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u)
+{
+	struct frag_unpack_ahead *a = malloc(sizeof(*a));
+
+	FRAG_ASSERT(frag_unpacker_rewindable(u));
+	if (!a)
+		return NULL;
+	a->unpacker = u;
+	a->filled_count = a->used_count = 0;
+	a->quit = false;
+	a->at = 0;
+	frag_unpacker_amount(u, &a->read, &a->total);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->filled, NULL);
+	pthread_cond_init(&a->used, NULL);
+	if (pthread_create(&a->thread, NULL, unpack_unpack, a) == 0)
+		return a;
+	pthread_cond_destroy(&a->used);
+	pthread_cond_destroy(&a->filled);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+	return NULL;
+}
+
+static struct piece *wait_for_piece(struct frag_unpack_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	while (a->filled_count == a->used_count)
+		pthread_cond_wait(&a->filled, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+	/* only the reader changes used_count */
+	return piece_at(a, a->used_count);
+}
+
+static void unpack_ahead_give_back(struct frag_unpack_ahead *a)
+{
+	a->at = 0;
+	pthread_mutex_lock(&a->lock);
+	a->used_count++;
+	pthread_cond_signal(&a->used);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* The last piece, of the end or of an error, stays: it can be asked for again. */
+int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, size_t *got,
+			   struct frag_error *err)
+{
+	struct piece *p = wait_for_piece(a);
+
+	FRAG_ASSERT(room > 0);
+	*got = 0;
+	a->read = p->read;
+	a->total = p->total;
+	if (p->rc)
+		return frag_fail(err, (enum frag_error_code)-p->rc, "%s", p->err.message);
+	if (!p->length)
+		return 0;
+	*got = p->length - a->at < room ? p->length - a->at : room;
+	memcpy(to, p->bytes + a->at, *got);
+	a->at += *got;
+	if (a->at == p->length)
+		unpack_ahead_give_back(a);
+	return 0;
+}
+
+void frag_unpack_ahead_amount(const struct frag_unpack_ahead *a, uint64_t *read, uint64_t *total)
+{
+	*read = a->read;
+	*total = a->total;
+}
+
+void frag_unpack_ahead_del(struct frag_unpack_ahead *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->quit = true;
+	pthread_cond_signal(&a->used);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->used);
+	pthread_cond_destroy(&a->filled);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+/* The window. */
 
 /*
  * The unpacker takes the descriptor over, also where it fails; so closing the
@@ -381,59 +853,4 @@ int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err)
 	w->length = (size_t)(to - w->bytes);
 	memset(to, 0, FRAG_WINDOW_SLACK);
 	return 0;
-}
-
-#define FIRST_ROOM ((size_t)64 << 10)
-#define SLACK 64        /* zeros, which the scanner looks ahead into */
-
-/*
- * Returns 0 or an errno; the caller writes the message. The buffer doubles, because the length
- * of a pipe is unknown.
- */
-static int text_file_read_all(int fd, char **text, size_t *length)
-{
-	size_t room = 0;
-
-	for (;;) {
-		ssize_t n;
-
-		if (room < *length + SLACK + 1) {
-			char *more = realloc(*text, room ? 2 * room : FIRST_ROOM);
-
-			if (!more)
-				return ENOMEM;
-			room = room ? 2 * room : FIRST_ROOM;
-			*text = more;
-		}
-		n = read(fd, *text + *length, room - SLACK - *length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		if (n == 0)
-			break;
-		*length += (size_t)n;
-	}
-	memset(*text + *length, 0, SLACK);
-	return 0;
-}
-
-int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err)
-{
-	const bool standard = strcmp(path, "-") == 0;
-	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	int number;
-
-	*text = NULL;
-	*length = 0;
-	number = fd < 0 ? errno : text_file_read_all(fd, text, length);
-	if (fd >= 0 && !standard)
-		close(fd);
-	if (!number)
-		return 0;
-	free(*text);
-	*text = NULL;
-	if (number == ENOMEM)
-		return frag_fail_nomem(err);
-	return frag_fail(err, FRAG_ETRACE, "%s: %s", frag_input_name(path), strerror(number));
 }

@@ -214,7 +214,7 @@ static const char *json_scan_digits(const char *p)
 /*
  * The usual number in one pass: at most 15 digits, no sign, no exponent. Mantissa
  * and power of ten are then exact, and so is their quotient (Clinger's fast path).
- * NULL where it is anything else.
+ * NULL where it is anything else: frag_scan_number() is the reference.
  */
 static const char *quick_number(const char *p, double *out)
 {

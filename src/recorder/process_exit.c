@@ -140,27 +140,19 @@ static void copy_words(char **argv, const char *first, size_t n, va_list args)
 	va_start(args, first);                                                  \
 	copy_words(argv, first, n, args)
 
-EXPORT int execl(const char *path, const char *first, ...)
-{
-	va_list args;
-	char **argv;
-	size_t n;
-
-	TAKE_WORDS(argv, first, args);
-	va_end(args);
-	return become(&behind_execve, path, argv, environ);
-}
-
-EXPORT int execlp(const char *file, const char *first, ...)
-{
-	va_list args;
-	char **argv;
-	size_t n;
-
-	TAKE_WORDS(argv, first, args);
-	va_end(args);
-	return become(&behind_execvpe, file, argv, environ);
-}
+#define EXECL(name, behind)                                        \
+	EXPORT int name(const char *path, const char *first, ...)  \
+	{                                                          \
+		va_list args;                                      \
+		char **argv;                                       \
+		size_t n;                                          \
+								   \
+		TAKE_WORDS(argv, first, args);                     \
+		va_end(args);                                      \
+		return become(&behind, path, argv, environ);       \
+	}
+EXECL(execl, behind_execve)
+EXECL(execlp, behind_execvpe)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {

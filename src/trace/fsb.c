@@ -592,7 +592,7 @@ static void fsb_put_stacks(struct fsb *f, struct frag_record *recs, uint32_t cou
 
 /*
  * Plain events in runs. What stops a run, a rare event or a bad one, goes through
- * take_any(), which can distinguish the two.
+ * take_any(), the reference, which can distinguish the two.
  */
 static int fsb_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		    const char **kind, struct frag_error *err)

@@ -7,6 +7,7 @@
  */
 #include "trace/reader.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,22 +58,15 @@ static const char *const arg_names[ARGS + 1] = {
 /* An integer of 64 bits, with a sign or without; NULL without a fail where it is none. */
 static const char *scan_wide(const char *p, bool *negative, uint64_t *out)
 {
-	const char *begin;
-	uint64_t value = 0;
+	char *end;
 
 	*negative = *p == '-';
 	p += *negative;
-	for (begin = p; *p >= '0' && *p <= '9'; p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-
-		if (value > (UINT64_MAX - digit) / 10)
-			return NULL;
-		value = value * 10 + digit;
-	}
-	if (p == begin || (*begin == '0' && p - begin > 1) || *p == '.' || *p == 'e' || *p == 'E')
+	if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9'))
 		return NULL;
-	*out = value;
-	return p;
+	errno = 0;
+	*out = strtoull(p, &end, 10);
+	return errno || *end == '.' || *end == 'e' || *end == 'E' ? NULL : end;
 }
 
 /* One member of args that counts. */

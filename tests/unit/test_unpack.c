@@ -12,7 +12,7 @@
 #include "support/pack.h"
 #include "support/random.h"
 #include "support/unit.h"
-#include "input/unpack.h"
+#include "input/input.h"
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 

@@ -13,7 +13,6 @@
 #include "support/random.h"
 #include "support/unit.h"
 #include "input/input.h"
-#include "input/unpack.h"
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 #define LONG 3000000    /* bytes: many times what is there ahead */
