@@ -138,12 +138,14 @@ static int take_offset(struct fit *fit, struct frag_error *err)
 	for (uint32_t i = 0; i + 1 < q->count; i++) {
 		const uint32_t before = ticks < 0 ? i + 1 : i;
 		const uint64_t events = frag_tape_event(q->sources[before].tape, UINT64_MAX);
-		const double most = !events ? 0 : !fit->fits.clocks ? (double)events
-				    : (double)fit->clocks[before][events - 1] / 1000;
+		/* one tick after the last event it is over */
+		const double end = !events ? 0 : !fit->fits.clocks ? (double)events
+				   : (double)fit->clocks[before][events - 1] + 1;
 
-		if (fabs(fit->offset) > most)
+		if (fabs(ticks) > end)
 			return frag_fail(err, FRAG_EUSAGE, "--offset %.16g: %s has %.16g %s",
-					 fit->offset, frag_input_name(q->paths[before]), most,
+					 fit->offset, frag_input_name(q->paths[before]),
+					 fit->fits.clocks ? floor(end / 1000) : end,
 					 fit->fits.clocks ? "microseconds" : "steps");
 	}
 	return 0;

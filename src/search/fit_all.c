@@ -407,12 +407,15 @@ static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
 		.programs = programs, .count = f->source_count, .clocks = f->clocks,
 		.every = f->every_offset, .offset = f->offset,
 	};
-	const struct frag_fit_bounds bounds = { .up_to = f->bounds.up_to, .runs = f->bounds.runs };
+	struct frag_fit_bounds bounds = f->bounds;
 	int rc = programs ? 0 : frag_fail_nomem(err);
 
 	for (uint32_t i = 0; i < f->count && programs; i++)
 		if (f->fitted[i].choice == joint->choice)
 			programs[f->fitted[i].source] = f->fitted[i].survival.subject;
+	/* every offset has a bound of its own */
+	if (f->every_offset)
+		bounds.hurry = NULL;
 	rc = rc ? rc : frag_together_fit(&joint->fit, &t, &bounds, err);
 	joint->offset = t.offset;
 	free(programs);

@@ -151,7 +151,8 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 	};
 	for (uint32_t i = 0; i < t->count && !rc; i++) {
 		players[i].begin = begins[i];
-		rc = open_player(&players[i], &t->programs[i], total, err);
+		/* 0 would be no limit */
+		rc = open_player(&players[i], &t->programs[i], total ? total : 1, err);
 	}
 	rc = rc ? rc : play_all(t, players, run, err);
 	for (uint32_t i = 0; i < t->count && players; i++) {
@@ -197,7 +198,7 @@ struct search {
 static int run_alone(struct search *s, struct frag_error *err)
 {
 	const struct frag_together *t = s->t;
-	const int64_t at_once = 0;
+	int64_t at_once = 0, peak_at = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->count && !rc; i++) {
@@ -215,7 +216,8 @@ static int run_alone(struct search *s, struct frag_error *err)
 			s->sum = UINT64_MAX;
 		else
 			s->sum += run.least > s->device.other ? run.least - s->device.other : 0;
-		s->begins[i] = i ? s->begins[0] - run.peak_at : run.peak_at;
+		peak_at = i ? peak_at : run.peak_at;
+		s->begins[i] = peak_at - run.peak_at;
 		s->first = i == 1 ? -end - 1 : s->first;
 		s->last = i == 0 ? end : s->last;
 	}
@@ -292,27 +294,22 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 	for (int64_t offset = s->first; !rc && v->survives && offset <= s->last;) {
 		const struct known_offsets *old = find_known(s, &i, offset, total);
 		struct frag_fit_verdict one = { .survives = true, .beyond = UINT64_MAX };
-		struct known_offsets k = { .first = offset, .last = s->last };
-		int64_t later;
+		struct known_offsets k = { .first = offset };
+		int64_t later = INT64_MAX;
 
 		if (old) {
 			k = *old;
-			v->beyond = frag_min(k.beyond, v->beyond);
-			v->refused = v->refused || k.refused;
 		} else {
 			rc = judge_offset(s, offset, total, &one, &later, err);
-			if (rc)
-				break;
-			if (later <= s->last - offset)
-				k.last = offset + later - 1;
+			k.last = later <= s->last - offset ? offset + later - 1 : s->last;
 			k.beyond = one.beyond;
 			k.refused = one.refused;
-			v->survives = one.survives;
-			v->refused = v->refused || one.refused;
-			v->beyond = one.beyond < v->beyond || !one.survives ? one.beyond : v->beyond;
 		}
+		v->survives = one.survives;
+		v->refused = v->refused || k.refused;
+		v->beyond = one.survives ? frag_min(k.beyond, v->beyond) : k.beyond;
 		offset = k.last + 1;
-		rc = v->survives ? keep(&now, k, err) : 0;
+		rc = rc || !v->survives ? rc : keep(&now, k, err);
 	}
 	for (; !rc && i < s->known_count; i++)
 		rc = keep(&now, s->known[i], err);
@@ -346,7 +343,7 @@ static int find_bounds(struct search *s, struct frag_error *err)
 	if (rc)
 		return rc;
 	if (s->t->every && s->t->count == 2)
-		s->t->offset = s->begins[1] - s->begins[0];
+		s->t->offset = s->begins[1];
 	rc = s->t->every ? run_together(s->t, s->begins, ENDLESS, &run, err)
 			 : run_offset(s, s->t->offset, ENDLESS, &run, err);
 	if (!rc)
@@ -364,6 +361,7 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 		.sum = p->devices[p->device].other,
 	};
 	uint64_t floor;
+	bool bounded;
 	int rc;
 
 	s.device.context = 0;
@@ -374,10 +372,11 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 	frag_fit_init(fit);
 	rc = s.begins ? find_bounds(&s, err) : frag_fail_nomem(err);
 	floor = fit->floor;
+	bounded = !rc && t->every && s.sum != UINT64_MAX;
 	if (!rc && (!t->every || t->count == 2))
 		rc = frag_fit_walk_by(fit, t->every ? judge_every : judge_given, &s, &s.lattice,
 				      floor, bounds, err);
-	if (t->every && floor && s.sum != UINT64_MAX) {
+	if (bounded) {
 		const uint64_t sum = frag_subject_lattice(&s.lattice, s.sum);
 
 		fit->floor = floor;
