@@ -554,7 +554,7 @@ static bool shares_needs(const struct frag_report *r, const struct frag_result *
 	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
 }
 
-/* What the figures were held against; the driver's own pool is no policy of ours. */
+/* What the rules were compared with; the driver's own pool is no policy of ours. */
 static void print_evidence(const struct frag_report *r, const struct frag_result *run,
 			   const struct frag_diagnosis *a)
 {
