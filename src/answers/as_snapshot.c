@@ -20,7 +20,7 @@
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 
-static void snap_settings_put_number(struct frag_outfile *out, const char *key, int64_t value)
+static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
 	char *p;
 
@@ -28,6 +28,12 @@ static void snap_settings_put_number(struct frag_outfile *out, const char *key, 
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
 		frag_outfile_used(out, frag_pickle_i64(p, value));
+}
+
+static void put_text(struct frag_outfile *out, const char *key, const char *text)
+{
+	frag_snap_text(out, key);
+	frag_snap_text(out, text);
 }
 
 static void begin_dict(struct frag_outfile *out, const char *key)
@@ -38,14 +44,20 @@ static void begin_dict(struct frag_outfile *out, const char *key)
 	frag_snap_op(out, FRAG_PICKLE_MARK);
 }
 
+static void begin_list(struct frag_outfile *out, const char *key)
+{
+	frag_snap_text(out, key);
+	frag_snap_op(out, FRAG_PICKLE_LIST);
+	frag_snap_op(out, FRAG_PICKLE_MARK);
+}
+
 /* The parsed values, which PyTorch writes in addition to the string. */
 static void put_values(struct frag_outfile *out, const uint64_t *param)
 {
-	uint64_t max_split = param[MAX_SPLIT_MB];
-	char *p;
+	const uint64_t max_split = param[MAX_SPLIT_MB];
+	char *p, key[16];
 
-	snap_settings_put_number(out, "max_split_size",
-				 max_split ? (int64_t)(max_split * MIB) : -1);
+	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
 	frag_snap_text(out, "garbage_collection_threshold");
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
@@ -56,26 +68,11 @@ static void put_values(struct frag_outfile *out, const uint64_t *param)
 		frag_outfile_used(out, frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0));
 	begin_dict(out, "roundup_power2_divisions");
 	for (uint32_t i = 0; i < 16; i++) {
-		uint32_t code = param[ROUNDUP] >> 4 * i & 15;
-		char key[16];
+		const uint32_t code = param[ROUNDUP] >> 4 * i & 15;
 
 		snprintf(key, sizeof(key), "%u", 1U << i);
-		snap_settings_put_number(out, key, code ? 1 << code : 0);
+		put_number(out, key, code ? 1 << code : 0);
 	}
-	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
-}
-
-static void snap_settings_put_device(struct frag_outfile *out, const struct frag_device_figures *d)
-{
-	begin_dict(out, NULL);
-	if (d->name) {
-		frag_snap_text(out, "name");
-		frag_snap_text(out, d->name);
-	}
-	snap_settings_put_number(out, "total_bytes", (int64_t)d->total);
-	snap_settings_put_number(out, "context_bytes", (int64_t)d->context);
-	snap_settings_put_number(out, "other_bytes", (int64_t)d->other);
-	snap_settings_put_number(out, "granularity_bytes", (int64_t)d->granularity);
 	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
 }
 
@@ -86,25 +83,26 @@ static void put_origin(const struct frag_export *x)
 	char value[FRAG_PARAM_TEXT];
 
 	begin_dict(x->out, "fragsim");
-	frag_snap_text(x->out, "version");
-	frag_snap_text(x->out, FRAG_VERSION);
-	frag_snap_text(x->out, "policy");
-	frag_snap_text(x->out, x->choice->ops->name);
+	put_text(x->out, "version", FRAG_VERSION);
+	put_text(x->out, "policy", x->choice->ops->name);
 	begin_dict(x->out, "params");
-	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
-		if (frag_param_is_omitted(x->choice, i))
-			continue;
-		frag_snap_text(x->out, x->choice->ops->params[i].name);
-		frag_snap_text(x->out, value);
-	}
+	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++)
+		if (!frag_param_is_omitted(x->choice, i))
+			put_text(x->out, x->choice->ops->params[i].name, value);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
-	frag_snap_text(x->out, "time");
-	frag_snap_text(x->out, frag_export_time_name(x));
-	frag_snap_text(x->out, "devices");
-	frag_snap_op(x->out, FRAG_PICKLE_LIST);
-	frag_snap_op(x->out, FRAG_PICKLE_MARK);
-	for (uint32_t i = 0; i < devices->count; i++)
-		snap_settings_put_device(x->out, &devices->figures[i]);
+	put_text(x->out, "time", frag_export_time_name(x));
+	begin_list(x->out, "devices");
+	for (const struct frag_device_figures *d = devices->figures;
+	     d < devices->figures + devices->count; d++) {
+		begin_dict(x->out, NULL);
+		if (d->name)
+			put_text(x->out, "name", d->name);
+		put_number(x->out, "total_bytes", (int64_t)d->total);
+		put_number(x->out, "context_bytes", (int64_t)d->context);
+		put_number(x->out, "other_bytes", (int64_t)d->other);
+		put_number(x->out, "granularity_bytes", (int64_t)d->granularity);
+		frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
+	}
 	frag_snap_op(x->out, FRAG_PICKLE_APPENDS);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 }
@@ -116,8 +114,7 @@ static void put_settings(const struct frag_export *x)
 
 	frag_conf_text(x->choice, conf, sizeof(conf));
 	begin_dict(x->out, NULL);
-	frag_snap_text(x->out, "PYTORCH_CUDA_ALLOC_CONF");
-	frag_snap_text(x->out, conf);
+	put_text(x->out, "PYTORCH_CUDA_ALLOC_CONF", conf);
 	if (x->choice->ops == &frag_policy_pytorch)
 		put_values(x->out, x->choice->param);
 	put_origin(x);
@@ -261,25 +258,15 @@ static int put_segment_entry(struct frag_snapshot_out *s, const struct frag_step
 			     enum frag_snap_word action, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	struct entry e = {
+	const bool by_request = ev->op == FRAG_OP_ALLOC;
+	const struct entry e = {
 		.action = action, .addr = seg->base + c->offset, .size = c->bytes,
 		.stream = seg->stream, .pool = seg->pool,
+		.requester = by_request ? requester_of(s, ev->tag, step->stack)
+					: (struct frag_snap_requester){ .stack = 0 },
 	};
 
-	if (ev->op == FRAG_OP_ALLOC)
-		e.requester = requester_of(s, ev->tag, step->stack);
-	if (s->logs[step->device].beginning)
-		return 0;
-	return put_entry(s, step->device, ev, &e, err);
-}
-
-/* Of a call of the device: what it obtained, for the request that it is made for. */
-static struct frag_snap_segment obtained(const struct frag_event *ev, const struct frag_call *c)
-{
-	return (struct frag_snap_segment){
-		.ordinal = c->ordinal, .bytes = c->bytes, .pool = ev->pool,
-		.stream = stream_of(ev->stream_order), .large = ev->bytes > SMALL_MAX,
-	};
+	return s->logs[step->device].beginning ? 0 : put_entry(s, step->device, ev, &e, err);
 }
 
 /*
@@ -290,34 +277,35 @@ static struct frag_snap_segment obtained(const struct frag_event *ev, const stru
 static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_step *step,
 				const struct frag_call *c, struct frag_error *err)
 {
+	static const enum frag_snap_word actions[] = {
+		[FRAG_CALL_NEW] = FRAG_SNAP_SEGMENT_ALLOC, [FRAG_CALL_MAP] = FRAG_SNAP_SEGMENT_MAP,
+		[FRAG_CALL_UNMAP] = FRAG_SNAP_SEGMENT_UNMAP,
+		[FRAG_CALL_RELEASE] = FRAG_SNAP_SEGMENT_FREE,
+	};
+	const bool range = c->kind == FRAG_CALL_NEW_RANGE;
 	struct frag_snap_log *log = &s->logs[step->device];
-	struct frag_snap_segment seg = obtained(step->event, c), *known;
-	int rc;
+	const struct frag_event *ev = step->event;
+	const struct frag_snap_segment seg = {
+		.ordinal = c->ordinal, .pool = ev->pool, .stream = stream_of(ev->stream_order),
+		.bytes = range && c->bytes > RANGE_MAX ? RANGE_MAX : c->bytes,
+		.large = ev->bytes > SMALL_MAX,
+	}, *known;
+	int rc = 0;
 
-	if (c->kind == FRAG_CALL_NEW_RANGE && seg.bytes > RANGE_MAX)
-		seg.bytes = RANGE_MAX;
-	if (c->kind == FRAG_CALL_NEW || c->kind == FRAG_CALL_NEW_RANGE) {
+	if (range || c->kind == FRAG_CALL_NEW)
 		rc = enter_segment(s, log, &seg, err);
-		if (rc || c->kind == FRAG_CALL_NEW_RANGE)
-			return rc;
-		known = frag_snap_segment(log, c->ordinal);
-		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_ALLOC, err);
-	}
 	known = frag_snap_segment(log, c->ordinal);
-	if (!known)
-		return 0;
+	if (rc || range || !known)
+		return rc;
 	if (c->kind == FRAG_CALL_MAP && c->offset + c->bytes > known->bytes)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: step %" PRIu64 ": segment %" PRIu32 ": an"
 				 " expandable range of more than 64 TiB has no place among the"
 				 " addresses of a snapshot", s->x->out->path, step->event->step,
 				 c->ordinal);
-	if (c->kind == FRAG_CALL_MAP)
-		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_MAP, err);
-	if (c->kind == FRAG_CALL_UNMAP)
-		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_UNMAP, err);
-	rc = c->kind == FRAG_CALL_RELEASE
-		? put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_FREE, err) : 0;
-	leave_segment(log, c->ordinal);
+	if (c->kind != FRAG_CALL_RELEASE_RANGE)
+		rc = put_segment_entry(s, step, known, c, actions[c->kind], err);
+	if (c->kind == FRAG_CALL_RELEASE || c->kind == FRAG_CALL_RELEASE_RANGE)
+		leave_segment(log, c->ordinal);
 	return rc;
 }
 
@@ -715,11 +703,8 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 		return frag_fail_nomem(err);
 	if (p)
 		frag_outfile_used(x->out, frag_pickle_begin(p));
-	frag_snap_op(x->out, FRAG_PICKLE_DICT);
-	frag_snap_op(x->out, FRAG_PICKLE_MARK);
-	frag_snap_text(x->out, "device_traces");
-	frag_snap_op(x->out, FRAG_PICKLE_LIST);
-	frag_snap_op(x->out, FRAG_PICKLE_MARK);
+	begin_dict(x->out, NULL);
+	begin_list(x->out, "device_traces");
 	while (s->device_count < devices && !rc) {
 		struct frag_snap_log *log = &s->logs[s->device_count];
 

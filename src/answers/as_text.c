@@ -9,6 +9,228 @@
 #include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
 #include "policy/configure_events.h"
+#include "base/bug.h"
+
+/*
+ * A chart: a run over its steps in a few lines of plain characters. It has a fixed number of
+ * buckets, however long the trace is.
+ */
+#define COLUMNS 64
+#define COLUMNS_MIN 16
+#define LABEL 16        /* columns that precede the picture */
+#define ROWS 8
+
+static void chart_cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)
+{
+	if (with->reserved > to->reserved)
+		to->reserved = with->reserved;
+	if (with->allocated > to->allocated)
+		to->allocated = with->allocated;
+	if (with->fi_device > to->fi_device)
+		to->fi_device = with->fi_device;
+}
+
+/*
+ * When the buckets run out, adjacent ones are merged and the width doubles, so the
+ * chart of any trace costs the same.
+ */
+int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_chart *charts = ctx;
+	struct frag_chart *c = &charts[step->device];
+	const struct frag_chart_stretch now = {
+		.reserved = step->metrics->reserved, .allocated = step->metrics->allocated,
+		.fi_device = step->metrics->fi_device,
+	};
+
+	FRAG_ASSERT(c->count <= FRAG_CHART_MAX);
+	(void)err;
+	c->opaque = step->metrics->opaque;
+	if (c->width == 0)
+		c->width = 1;
+	if (c->count == 0 || c->in_last == c->width) {
+		if (c->count == FRAG_CHART_MAX) {
+			for (uint32_t i = 0; i < FRAG_CHART_MAX / 2; i++) {
+				c->stretch[i] = c->stretch[2 * i];
+				chart_cover(&c->stretch[i], &c->stretch[2 * i + 1]);
+			}
+			c->count = FRAG_CHART_MAX / 2;
+			c->width *= 2;
+		}
+		c->stretch[c->count++] = (struct frag_chart_stretch){ .reserved = 0 };
+		c->in_last = 0;
+	}
+	c->in_last++;
+	chart_cover(&c->stretch[c->count - 1], &now);
+	return 0;
+}
+
+/* The buckets under one column of the picture. */
+static struct frag_chart_stretch column(const struct frag_chart *c, uint32_t columns, uint32_t x)
+{
+	uint32_t from = (uint32_t)((uint64_t)x * c->count / columns);
+	uint32_t to = (uint32_t)((uint64_t)(x + 1) * c->count / columns);
+	struct frag_chart_stretch s = c->stretch[from];
+
+	for (uint32_t i = from + 1; i < to; i++)
+		chart_cover(&s, &c->stretch[i]);
+	return s;
+}
+
+/* At most twice the usual width: any long run has that many buckets. */
+static uint32_t fitting(const struct frag_chart *c, int columns)
+{
+	int room = columns ? columns - LABEL : COLUMNS;
+
+	if (room < COLUMNS_MIN)
+		room = COLUMNS_MIN;
+	if (room > 2 * COLUMNS)
+		room = 2 * COLUMNS;
+	return c->count < (uint32_t)room ? c->count : (uint32_t)room;
+}
+
+/*
+ * From the top row down. The character says the higher of two facts that are
+ * nested: allocated never exceeds reserved.
+ */
+static void print_chart(const struct frag_chart *c, int terminal, FILE *f)
+{
+	uint32_t columns = fitting(c, terminal);
+	uint64_t peak = 0;
+
+	if (!c->count)
+		return;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->stretch[i].reserved > peak)
+			peak = c->stretch[i].reserved;
+	if (!peak) {
+		fprintf(f, "  nothing was ever reserved\n");
+		return;
+	}
+	for (uint32_t row = ROWS; row > 0; row--) {
+		/* a cell is filled where the value reaches its middle */
+		double level = (double)peak * ((double)row - 0.5) / ROWS;
+
+		fprintf(f, "  %12s |", row == ROWS ? SIZE(peak) : "");
+		for (uint32_t x = 0; x < columns; x++) {
+			struct frag_chart_stretch s = column(c, columns, x);
+
+			fputc((double)s.allocated >= level ? '#'
+			      : (double)s.reserved >= level ? ':' : ' ', f);
+		}
+		fputc('\n', f);
+	}
+	fprintf(f, "  %12s +", "0");
+	for (uint32_t x = 0; x < columns; x++)
+		fputc('-', f);
+	if (!c->opaque)
+		fprintf(f, "\n  %12s  ", "fi_device/10");
+	for (uint32_t x = 0; x < columns && !c->opaque; x++) {
+		int tenth = (int)(column(c, columns, x).fi_device / 10);
+
+		fputc('0' + (tenth > 9 ? 9 : tenth), f);
+	}
+	fprintf(f, "\n  %12s  # allocated, : reserved, the highest of each range of steps\n", "");
+}
+
+#define RULE_WIDTH 75
+
+static void print_rule(char c, FILE *f)
+{
+	putc('|', f);
+	for (int i = 0; i < RULE_WIDTH; i++)
+		putc(c, f);
+	fputs("|\n", f);
+}
+
+/*
+ * Divides n by step as often as brings `scale`, the value of all pools, below three
+ * quarters of step squared, so that a column has one unit. How often: the unit.
+ */
+static int divide(int64_t *n, int64_t scale, int64_t step, int max)
+{
+	const double bound = 0.75 * (double)(step * step);
+	double rest = (double)scale;
+	int unit = 0;
+
+	for (; unit < max && rest >= bound; unit++) {
+		*n /= step;
+		rest /= (double)step;
+	}
+	return unit;
+}
+
+static void print_bytes(int64_t n, int64_t scale, FILE *f)
+{
+	static const char *const units[] = { "B  ", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	const int unit = divide(&n, scale, 1024, 5);
+
+	fprintf(f, " | %6" PRId64 " %s", n, units[unit]);
+}
+
+static void print_count(int64_t n, int64_t scale, FILE *f)
+{
+	static const char units[] = " KM";
+	const int unit = divide(&n, scale, 1000, 2);
+
+	fprintf(f, " | %7" PRId64 " %c ", n, units[unit]);
+}
+
+typedef void print_fn(int64_t n, int64_t scale, FILE *f);
+
+static void as_pytorch_print_row(const char *name, const struct frag_stat *s,
+				 const struct frag_stat *scale, print_fn *print, FILE *f)
+{
+	fprintf(f, "| %-21s", name);
+	print(s->current, scale->current, f);
+	print((int64_t)s->peak, (int64_t)scale->peak, f);
+	print((int64_t)s->allocated, (int64_t)scale->allocated, f);
+	print((int64_t)s->freed, (int64_t)scale->freed, f);
+	fputs(" |\n", f);
+}
+
+static void print_pools(const char *name, const struct frag_pool_stat *s, print_fn *print, FILE *f)
+{
+	print_rule('-', f);
+	as_pytorch_print_row(name, &s->all, &s->all, print, f);
+	as_pytorch_print_row("      from large pool", &s->large, &s->all, print, f);
+	as_pytorch_print_row("      from small pool", &s->small, &s->all, print, f);
+}
+
+/*
+ * Line for line what torch.cuda.memory_summary() prints, so that the two can be
+ * put side by side.
+ */
+static void print_pytorch(const struct frag_result *run, FILE *f)
+{
+	const struct frag_memory_stats *s = &run->stats;
+
+	putc('\n', f);
+	print_rule('=', f);
+	fprintf(f, "| %16s PyTorch CUDA memory summary, device ID %-17" PRIu32 " |\n", "",
+		run->device);
+	print_rule('-', f);
+	fprintf(f, "|  %9s CUDA OOMs: %-12" PRIu64 " | %6s cudaMalloc retries: %-8" PRIu64 "  |\n",
+		"", s->num_ooms, "", s->num_alloc_retries);
+	print_rule('=', f);
+	fputs("|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n", f);
+	print_pools("Allocated memory", &s->allocated_bytes, print_bytes, f);
+	print_pools("Active memory", &s->active_bytes, print_bytes, f);
+	print_pools("Requested memory", &s->requested_bytes, print_bytes, f);
+	print_pools("GPU reserved memory", &s->reserved_bytes, print_bytes, f);
+	print_pools("Non-releasable memory", &s->inactive_split_bytes, print_bytes, f);
+	print_pools("Allocations", &s->allocation, print_count, f);
+	print_pools("Active allocs", &s->active, print_count, f);
+	print_pools("GPU reserved segments", &s->segment, print_count, f);
+	print_pools("Non-releasable allocs", &s->inactive_split, print_count, f);
+	print_rule('-', f);
+	as_pytorch_print_row("Oversize allocations", &s->oversize_allocations,
+			     &s->oversize_allocations, print_count, f);
+	print_rule('-', f);
+	as_pytorch_print_row("Oversize GPU segments", &s->oversize_segments, &s->oversize_segments,
+			     print_count, f);
+	print_rule('=', f);
+}
 
 uint32_t frag_device_count(const struct frag_report *r)
 {
@@ -44,14 +266,8 @@ int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 	return frag_name_column(longest, min, figures, r->to.columns);
 }
 
-#define WORST_MAX 5
-
-/*
- * The indexes of the elements with the highest value, earlier ones before later
- * ones of equals; how many they are.
- */
-static uint32_t top_indexes(uint32_t worst[WORST_MAX], const void *list, uint32_t count,
-			    double (*value)(const void *list, uint32_t i))
+uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
+			  double (*value)(const void *list, uint32_t i))
 {
 	uint32_t kept = 0;
 
@@ -61,9 +277,9 @@ static uint32_t top_indexes(uint32_t worst[WORST_MAX], const void *list, uint32_
 
 		while (at > 0 && now > value(list, worst[at - 1]))
 			at--;
-		if (at == WORST_MAX)
+		if (at == FRAG_WORST_MAX)
 			continue;
-		kept += kept < WORST_MAX;
+		kept += kept < FRAG_WORST_MAX;
 		memmove(&worst[at + 1], &worst[at], (kept - at - 1) * sizeof(*worst));
 		worst[at] = i;
 	}
@@ -211,8 +427,8 @@ static double probe_index(const void *list, uint32_t i)
 /* Of many probes those with the highest index, as with marks. */
 static void print_probes(const struct frag_probes *all, FILE *f)
 {
-	uint32_t worst[WORST_MAX];
-	uint32_t count = top_indexes(worst, all, all->kept, probe_index);
+	uint32_t worst[FRAG_WORST_MAX];
+	uint32_t count = frag_top_indexes(worst, all, all->kept, probe_index);
 
 	if (!count)
 		return;
@@ -354,8 +570,8 @@ static double mark_index(const void *list, uint32_t i)
  */
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	uint32_t worst[WORST_MAX];
-	uint32_t count = top_indexes(worst, run->marks, run->mark_count, mark_index);
+	uint32_t worst[FRAG_WORST_MAX];
+	uint32_t count = frag_top_indexes(worst, run->marks, run->mark_count, mark_index);
 	char name[FRAG_SHORT_NAME];
 
 	if (!count)
@@ -396,7 +612,7 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " step%s\n", frag_ink(&r->to, INK_BOLD), name,
 		frag_ink(&r->to, INK_PLAIN), result->steps, frag_s(result->steps));
 	if (chart)
-		frag_chart_print(run->chart, r->to.columns, r->to.f);
+		print_chart(run->chart, r->to.columns, r->to.f);
 	print_marks(result, r->to.f);
 }
 
@@ -570,7 +786,7 @@ void frag_report_text(const struct frag_report *r)
 	print_planned(r);
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		if (r->summary && r->runs[i].result->has_stats)
-			frag_report_pytorch(r->runs[i].result, r->to.f);
+			print_pytorch(r->runs[i].result, r->to.f);
 		print_measured(r->runs[i].result, r->to.f);
 	}
 }

@@ -6,25 +6,22 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
-#include "documents/pytorch_oom_message.h"
+#include "documents/documents.h"
 #include "policy/configure_events.h"
 
 #define HOLDERS_SHOWN 2         /* of those that are known, unless all is */
-#define ADVICE_ROOM 512
 #define HOLE_ROOM 256
 
 /*
- * Why the request failed, with the state of memory. What is missing is measured against the
- * largest piece there could be: what the device has left, with all that could be released, or the
- * largest free block.
+ * What is missing is measured against the largest piece there could be: what the device has
+ * left, with all that could be released, or the largest free block.
  */
-static void print_oom_advice(const struct frag_report *r, const struct frag_oom *oom)
+const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;
 	const uint64_t piece = frag_oom_piece(oom);
 	const uint64_t missing = oom->demand > piece ? oom->demand - piece : 0;
-	char text[ADVICE_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = { .text = buf, .size = FRAG_OOM_ADVICE_ROOM };
 
 	if (m->opaque)
 		frag_add(&w, "%s reserved but unused in the driver's own pool; its layout there is"
@@ -44,7 +41,7 @@ static void print_oom_advice(const struct frag_report *r, const struct frag_oom 
 	if (!m->opaque && missing)
 		frag_add(&w, "; %s missing in one piece", SIZE(missing));
 	frag_add(&w, "%s", m->opaque ? "" : ".");
-	frag_put_wrapped(&r->to, "  ", text);
+	return buf;
 }
 
 /* Frames are not wrapped: who looks for one needs its line in one piece. */
@@ -139,7 +136,7 @@ static void print_hole(const struct frag_report *r, const struct frag_hole *hole
 static void oom_print(const struct frag_report *r, const struct frag_result *run,
 		      const struct frag_oom *oom)
 {
-	char message[FRAG_OOM_MESSAGE_ROOM];
+	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
 
 	if (r->verbose) {
 		fprintf(r->to.f, "%sOOM at step %" PRIu64 "%s", frag_ink(&r->to, INK_RED),
@@ -149,7 +146,7 @@ static void oom_print(const struct frag_report *r, const struct frag_result *run
 				frag_s(oom->size));
 		putc('\n', r->to.f);
 		frag_put_wrapped(&r->to, "  ", frag_oom_message_now(run, oom, message));
-		print_oom_advice(r, oom);
+		frag_put_wrapped(&r->to, "  ", frag_oom_advice(oom, advice));
 	}
 	if (r->run_count > 1 || r->verbose)
 		print_holders(r, oom->holders, oom->holder_count);

@@ -2,12 +2,9 @@
 #include "answers/diff_answer.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answers/report.h"
-#include "base/array_grow.h"
-#include "base/format.h"
 #include "base/atomic_file.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
@@ -21,7 +18,6 @@ struct paper {
 	bool numbered;          /* names are too long for the columns */
 	int width;              /* of names */
 	int status_width;
-	bool failed;            /* memory was short */
 };
 
 static const char *ink(const struct paper *p, enum frag_color_code which)
@@ -46,15 +42,14 @@ static enum frag_color_code ink_of(enum frag_verdict verdict)
 }
 
 /* A text padded to the width, in the colour of its verdict. */
-static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
+static void add_inked(const struct paper *p, struct frag_words *w, int width, const char *text,
+		      enum frag_verdict verdict)
 {
-	const enum frag_color_code colour = ink_of(verdict);
+	const int rest = width - (int)strlen(text);
+	const bool plain = ink_of(verdict) == INK_PLAIN;
 
-	if (colour == INK_PLAIN)
-		fprintf(p->to.f, "%*s", width, text);
-	else
-		fprintf(p->to.f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
-			: 0, "", ink(p, colour), text, ink(p, INK_PLAIN));
+	frag_add(w, "%*s%s%s%s", rest > 0 ? rest : 0, "", plain ? "" : ink(p, ink_of(verdict)), text,
+		 plain ? "" : ink(p, INK_PLAIN));
 }
 
 /* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
@@ -109,99 +104,82 @@ static const struct cell memory[] = {
 	{ FRAG_PEAK_ALLOCATED, "peak allocated", 12, 12, 8 },
 };
 
-static void print_status(const struct paper *p, const struct frag_run *run)
-{
-	const char *word = frag_run_status_word(run);
-	const int rest = p->status_width - (int)strlen(word);
-
-	fprintf(p->to.f, "  %s%s%s%*s", ink(p, run->result.status == FRAG_RUN_OOM ? INK_RED
-					  : INK_PLAIN), word, ink(p, INK_PLAIN),
-		rest > 0 ? rest : 0, "");
-}
-
-static void print_cell(const struct paper *p, const struct cell *cell, const struct frag_pair *pair)
+static void add_cell(const struct paper *p, struct frag_words *w, const struct cell *cell,
+		     const struct frag_pair *pair)
 {
 	const struct frag_figure *figure = &frag_figures[cell->figure];
 	const struct frag_change c = frag_pair_change(figure, pair);
 	char text[FRAG_NUMBER_ROOM];
 
-	fprintf(p->to.f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
-	put_inked(p, cell->difference,
+	frag_add(w, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
+	add_inked(p, w, cell->difference,
 		  c.compared ? frag_difference_text(text, figure->unit, c.difference) : "",
 		  c.verdict);
 	if (cell->percent) {
-		putc(' ', p->to.f);
-		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "",
+		frag_add(w, " ");
+		add_inked(p, w, cell->percent, c.compared ? frag_percent_text(text, &c) : "",
 			  c.verdict);
 	}
 }
 
-static void print_titles(const struct paper *p, const struct cell *cells, uint32_t count)
+static void add_titles(const struct paper *p, struct frag_words *w, const struct cell *cells,
+		       uint32_t count)
 {
 	if (cells == memory)
-		fprintf(p->to.f, "  %-*s", p->status_width, "status");
-	fprintf(p->to.f, "  %-*s", p->width, "policy");
+		frag_add(w, "  %-*s", p->status_width, "status");
+	frag_add(w, "  %-*s", p->width, "policy");
 	for (uint32_t i = 0; i < count; i++) {
 		const int rest = cells[i].difference + 1
 				 + (cells[i].percent ? cells[i].percent + 1 : 0);
 
 		/* titles are over the values; a long one reaches over their differences */
 		if ((int)strlen(cells[i].title) > cells[i].value)
-			fprintf(p->to.f, "  %-*s", cells[i].value + rest, cells[i].title);
+			frag_add(w, "  %-*s", cells[i].value + rest, cells[i].title);
 		else
-			fprintf(p->to.f, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
+			frag_add(w, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
 	}
 }
 
-static void print_row(const struct paper *p, const struct frag_pair *pair,
-		      const struct cell *cells, uint32_t count)
+/* The first table has the status, too. */
+static void add_row(const struct paper *p, struct frag_words *w, const struct frag_pair *pair,
+		    const struct cell *cells, uint32_t count)
 {
+	const char *word = frag_run_status_word(pair->run);
+	const int rest = p->status_width - (int)strlen(word);
 	char name[NAME_ROOM];
 
 	if (cells == memory)
-		print_status(p, pair->run);
+		frag_add(w, "  %s%s%s%*s",
+			 ink(p, pair->run->result.status == FRAG_RUN_OOM ? INK_RED : INK_PLAIN),
+			 word, ink(p, INK_PLAIN), rest > 0 ? rest : 0, "");
 	label(p, pair->run, name);
-	fprintf(p->to.f, "  %-*s", p->width, name);
+	frag_add(w, "  %-*s", p->width, name);
 	for (uint32_t i = 0; i < count; i++)
-		print_cell(p, &cells[i], pair);
+		add_cell(p, w, &cells[i], pair);
 }
 
-/* The titles, or the row of a pair, without the blanks of columns that are empty at its end. */
-static void print_trimmed(struct paper *p, const struct frag_pair *pair, const struct cell *cells,
-			  uint32_t count)
-{
-	struct paper row = *p;
-	struct frag_memory m;
-
-	if (p->failed || !frag_memory_open(&m)) {
-		p->failed = true;
-		return;
-	}
-	row.to.f = m.f;
-	if (pair)
-		print_row(&row, pair, cells, count);
-	else
-		print_titles(&row, cells, count);
-	p->failed |= !frag_memory_close(&m);
-	if (p->failed)
-		return;
-	while (m.size && m.text[m.size - 1] == ' ')
-		m.size--;
-	fprintf(p->to.f, "%.*s\n", (int)m.size, m.text);
-	free(m.text);
-}
-
-static void print_table(struct paper *p, const struct frag_group *g, const struct cell *cells,
+/* The titles, and the row of each pair, without the blanks of columns that are empty at its end. */
+static void print_table(const struct paper *p, const struct frag_group *g, const struct cell *cells,
 			uint32_t count)
 {
+	char text[NAME_ROOM + 600];
+
 	putc('\n', p->to.f);
-	print_trimmed(p, NULL, cells, count);
-	for (uint32_t i = 0; i < g->count; i++)
-		print_trimmed(p, &g->pair[i], cells, count);
+	for (uint32_t i = 0; i <= g->count; i++) {
+		struct frag_words w = FRAG_WORDS(text);
+
+		if (i)
+			add_row(p, &w, &g->pair[i - 1], cells, count);
+		else
+			add_titles(p, &w, cells, count);
+		while (w.used && text[w.used - 1] == ' ')
+			w.used--;
+		fprintf(p->to.f, "%.*s\n", (int)w.used, text);
+	}
 }
 
 /* Each table fits in a terminal of 100 columns. */
-static void print_tables(struct paper *p, const struct frag_group *g)
+static void print_tables(const struct paper *p, const struct frag_group *g)
 {
 	static const struct cell cost[] = {
 		{ FRAG_OVER_BOUND, "over bound, %", 7, 8, 0 },
@@ -209,12 +187,11 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 		{ FRAG_OOMS, "OOMs", 4, 4, 0 },
 		{ FRAG_RETRIES, "retries", 7, 5, 0 },
 		{ FRAG_DEVICE_CALLS, "calls", 6, 7, 0 },
-	};
-	static const struct cell smallest[] = { { FRAG_SMALLEST, "smallest device", 12, 12, 8 } };
-	static const struct cell modelled[] = {
+	}, smallest[] = {
+		{ FRAG_SMALLEST, "smallest device", 12, 12, 8 },
+	}, modelled[] = {
 		{ FRAG_DRIVER_TIME, "time in the driver, modelled", 11, 12, 8 },
-	};
-	static const struct cell indices[] = {
+	}, indices[] = {
 		{ FRAG_FI_DEVICE_MEAN, "fi_device mean", 6, 7, 0 },
 		{ FRAG_FI_DEVICE_P95, "p95", 6, 7, 0 },
 		{ FRAG_FI_DEVICE_MAX, "max", 6, 7, 0 },
@@ -222,13 +199,13 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 		{ FRAG_SEVERE_STEPS, "severe steps", 5, 6, 0 },
 	};
 
-	print_table(p, g, memory, sizeof(memory) / sizeof(memory[0]));
+	print_table(p, g, memory, 2);
 	if (frag_any_smallest(g))
 		print_table(p, g, smallest, 1);
-	print_table(p, g, cost, sizeof(cost) / sizeof(cost[0]));
+	print_table(p, g, cost, 5);
 	if (frag_any_modelled(g))
-		print_table(p, g, modelled, sizeof(modelled) / sizeof(modelled[0]));
-	print_table(p, g, indices, sizeof(indices) / sizeof(indices[0]));
+		print_table(p, g, modelled, 1);
+	print_table(p, g, indices, 5);
 }
 
 /* Reserved bytes, one character per bucket of steps; the same scale for all runs. */
@@ -289,13 +266,9 @@ static void print_oom(const struct paper *p, const struct frag_result *r)
 /* Said of a few policies only, as a table of places for many would not be read. */
 static void print_divergences(const struct paper *p, const struct frag_group *g)
 {
-	char name[NAME_ROOM];
+	char name[NAME_ROOM], reason[FRAG_REASON_ROOM];
 
-	char reason[FRAG_REASON_ROOM];
-
-	if (g->count > SHOWN_MAX)
-		return;
-	for (uint32_t i = 0; i < g->count; i++) {
+	for (uint32_t i = 0; i < g->count && g->count <= SHOWN_MAX; i++) {
 		const struct frag_pair *pair = &g->pair[i];
 		const bool parts = pair->first.kind != FRAG_WHERE_NOWHERE;
 
@@ -421,7 +394,7 @@ static void print_lines(const struct paper *p, const char *indent, const char *l
 /* The metrics that differ between the two runs, one line each; how they ended is the first. */
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], text[300];
 	FILE *f = p->to.f;
 
 	fprintf(f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
@@ -431,20 +404,21 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
+		struct frag_words w = FRAG_WORDS(text);
 
 		if (c.verdict == FRAG_SAME)
 			continue;
-		fprintf(f, "    %-22s  %13s  %13s", figure->path,
-			frag_run_figure_text(a, figure, pair->base),
-			frag_run_figure_text(b, figure, pair->run));
+		frag_add(&w, "    %-22s  %13s  %13s", figure->path,
+			 frag_run_figure_text(a, figure, pair->base),
+			 frag_run_figure_text(b, figure, pair->run));
 		if (!c.has_base || !c.has_value || c.compared) {
-			fputs("  ", f);
-			put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference),
+			frag_add(&w, "  ");
+			add_inked(p, &w, 13, frag_difference_text(a, figure->unit, c.difference),
 				  c.verdict);
-			fprintf(f, "  %10s  ", frag_percent_text(a, &c));
-			put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
+			frag_add(&w, "  %10s  ", frag_percent_text(a, &c));
+			add_inked(p, &w, 0, frag_verdict_name(c.verdict), c.verdict);
 		}
-		putc('\n', f);
+		fprintf(f, "%s\n", text);
 	}
 }
 
@@ -488,7 +462,8 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
-	char name[1024], reason[FRAG_REASON_ROOM];
+	char name[1024], reason[FRAG_REASON_ROOM], verdict[64];
+	struct frag_words w = FRAG_WORDS(verdict);
 
 	frag_pair_name(name, sizeof(name), g, pair);
 	if (!pair->run || !pair->base) {
@@ -498,9 +473,8 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	}
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
-	fprintf(p->to.f, "\n%s%s%s: ", ink(p, INK_BOLD), name, ink(p, INK_PLAIN));
-	put_inked(p, 0, frag_verdict_name(pair->verdict), pair->verdict);
-	putc('\n', p->to.f);
+	add_inked(p, &w, 0, frag_verdict_name(pair->verdict), pair->verdict);
+	fprintf(p->to.f, "\n%s%s%s: %s\n", ink(p, INK_BOLD), name, ink(p, INK_PLAIN), verdict);
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
 		return;
@@ -651,21 +625,19 @@ static void print_gate(const struct paper *p)
 		fprintf(p->to.f, "%s was written again\n", SHOWN(d->comparison->base.path));
 }
 
-static int diff_print(const void *what, const struct frag_text_style *style, FILE *f,
-		      struct frag_error *err)
+static void diff_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
-	struct paper p = { .diff = diff, .to = { .f = f, .colour = style->colour } };
+	struct paper p = { .diff = diff, .to = *to };
 
 	measure_names(&p);
 	if (diff->comparison->interrupted)
-		fputs("interrupted: this is what was done until then\n", f);
+		fputs("interrupted: this is what was done until then\n", to->f);
 	if (diff->comparison->policies)
 		print_policies(&p);
 	else
 		print_runs(&p);
 	print_gate(&p);
-	return p.failed ? frag_fail_nomem(err) : 0;
 }
 
-const struct frag_format frag_diff_text = { .name = "text", .print = diff_print };
+const struct frag_format frag_diff_text = { .name = "text", .text = diff_print };

@@ -98,46 +98,29 @@ static const char *const *recording_of(const struct frag_message *m)
 	static const char *const torch[] = {
 		"fragsim record --torch -o mine -- python train.py; fragsim explain mine.pickle",
 		NULL,
-	};
-	static const char *const old_torch[] = {
+	}, *const old_torch[] = {
 		"with PyTorch 2.1 or later: fragsim record --torch -o mine -- python train.py",
 		NULL,
-	};
-	/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
-	static const char *const bfc[] = {
+	}, *const bfc[] = {
+		/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
 		"export TF_GPU_ALLOCATOR=cuda_malloc_async XLA_PYTHON_CLIENT_ALLOCATOR=platform",
 		"fragsim record -o mine.ndjson -- python train.py",
 		"fragsim explain -p bfc --device CARD mine.ndjson", NULL,
-	};
-	static const char *const rmm[] = {
+	}, *const rmm[] = {
 		"rmm.enable_logging(log_file_name=\"rmm.csv\")", "fragsim explain -p rmm rmm.csv",
 		NULL,
-	};
-	static const char *const cupy[] = {
+	}, *const cupy[] = {
 		"cupy.cuda.set_allocator(None)", "fragsim record -o mine.ndjson -- python train.py",
 		"fragsim explain -p cupy --device CARD mine.ndjson", NULL,
 	};
+	static const char *const *const of[FRAG_WORDINGS] = {
+		[FRAG_WORDING_SENTENCES] = torch, [FRAG_WORDING_ASYNC] = torch,
+		[FRAG_WORDING_CACHED] = old_torch, [FRAG_WORDING_RESERVED] = old_torch,
+		[FRAG_WORDING_BFC] = bfc, [FRAG_WORDING_XLA] = bfc, [FRAG_WORDING_RMM] = rmm,
+		[FRAG_WORDING_RMM_POOL] = rmm, [FRAG_WORDING_CUPY] = cupy,
+	};
 
-	switch (m->wording) {
-	case FRAG_WORDING_SENTENCES:
-	case FRAG_WORDING_ASYNC:
-		return torch;
-	case FRAG_WORDING_CACHED:
-	case FRAG_WORDING_RESERVED:
-		return old_torch;
-	case FRAG_WORDING_BFC:
-	case FRAG_WORDING_XLA:
-		return bfc;
-	case FRAG_WORDING_RMM:
-	case FRAG_WORDING_RMM_POOL:
-		return rmm;
-	case FRAG_WORDING_CUPY:
-		return cupy;
-	case FRAG_WORDING_MPS:
-	case FRAG_WORDINGS:
-		break;
-	}
-	return NULL;
+	return of[m->wording];
 }
 
 /* Where only more than a message can tell. */
@@ -307,62 +290,53 @@ static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 	return buf;
 }
 
-static void print_figure(const char *label, const struct frag_message_value *figure, const char *note,
-			 FILE *f)
-{
-	if (figure->there)
-		fprintf(f, "  %-12s %11s%s%s\n", label, SIZE(figure->bytes),
-			*note ? "  " : "", note);
-}
-
 static const char *total_note(const struct frag_message *m)
 {
-	switch (m->wording) {
-	case FRAG_WORDING_BFC:
-		return "that the allocator may have of the device";
-	case FRAG_WORDING_RMM_POOL:
-	case FRAG_WORDING_CUPY:
-		return "that the pool may have";
-	case FRAG_WORDING_MPS:
-		return "that PyTorch lets itself have";
-	case FRAG_WORDING_CACHED:
-	case FRAG_WORDING_RESERVED:
-	case FRAG_WORDING_SENTENCES:
-	case FRAG_WORDING_ASYNC:
-	case FRAG_WORDING_XLA:
-	case FRAG_WORDING_RMM:
-	case FRAG_WORDINGS:
-		break;
-	}
-	return "of the device";
+	static const char *const notes[FRAG_WORDINGS] = {
+		[FRAG_WORDING_BFC] = "that the allocator may have of the device",
+		[FRAG_WORDING_RMM_POOL] = "that the pool may have",
+		[FRAG_WORDING_CUPY] = "that the pool may have",
+		[FRAG_WORDING_MPS] = "that PyTorch lets itself have",
+	};
+
+	return notes[m->wording] ? notes[m->wording] : "of the device";
 }
 
 /* Those that are printed and those that follow from them, in one order whatever the wording. */
 static void print_figures(const struct frag_message *m, FILE *f)
 {
-	char pools[FRAG_NUMBER_ROOM + 32] = "in live blocks";
+	const bool split = m->wording != FRAG_WORDING_ASYNC && m->wording != FRAG_WORDING_MPS;
+	char pools[FRAG_NUMBER_ROOM + 64] = "in live blocks";
+	const struct {
+		const char *label;
+		const struct frag_message_value *value;
+		const char *note;
+	} rows[] = {
+		{ "requested", &m->said[FRAG_SAID_ASKED], "" },
+		{ "total", &m->total, total_note(m) },
+		{ "free", &m->free, m->said[FRAG_SAID_FREE].there ? "on the device"
+		  : "follows from the others" },
+		{ "allocated", &m->allocated, pools },
+		{ "unallocated", split ? &m->unallocated : NULL,
+		  "reserved by the allocator, in no live block" },
+		{ "outside", &m->outside, "CUDA context, libraries, other processes" },
+		{ "limit", &m->said[FRAG_SAID_ALLOWED],
+		  "that the program set itself (set_per_process_memory_fraction)" },
+		{ "processes", &m->said[FRAG_SAID_OTHERS],
+		  "in use by processes that the message names" },
+	};
 
 	if (m->said[FRAG_SAID_POOLS].there)
 		snprintf(pools, sizeof(pools), "in live blocks, %s of it in private pools",
 			 SIZE(m->said[FRAG_SAID_POOLS].bytes));
-	print_figure("requested", &m->said[FRAG_SAID_ASKED], "", f);
-	print_figure("total", &m->total, total_note(m), f);
-	print_figure("free", &m->free, m->said[FRAG_SAID_FREE].there ? "on the device"
-							       : "follows from the others", f);
-	print_figure("allocated", &m->allocated, pools, f);
-	if (m->wording != FRAG_WORDING_ASYNC && m->wording != FRAG_WORDING_MPS)
-		print_figure("unallocated", &m->unallocated,
-			     "reserved by the allocator, in no live block", f);
-	print_figure("outside", &m->outside, "CUDA context, libraries, other processes", f);
-	print_figure("limit", &m->said[FRAG_SAID_ALLOWED],
-		     "that the program set itself (set_per_process_memory_fraction)", f);
-	print_figure("processes", &m->said[FRAG_SAID_OTHERS],
-		     "in use by processes that the message names", f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].value && rows[i].value->there)
+			fprintf(f, "  %-12s %11s%s%s\n", rows[i].label, SIZE(rows[i].value->bytes),
+				*rows[i].note ? "  " : "", rows[i].note);
 	if (m->chunks.count)
-		frag_fprintf(
-			f, "  %-12s %11s  of %" PRIu64 " free chunks; fragmentation index %.1f%%\n",
-			"largest", SIZE(m->chunks.largest), m->chunks.count,
-			100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
+		frag_fprintf(f, "  %-12s %11s  of %" PRIu64 " free chunks; fragmentation index"
+			     " %.1f%%\n", "largest", SIZE(m->chunks.largest), m->chunks.count,
+			     100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
 }
 
 /* The numbers behind the verdict. */
@@ -432,49 +406,36 @@ static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
 
 static const char *setting_of(const struct frag_message *m)
 {
-	if (m->verdict != FRAG_SHORT_FRAGMENTATION && m->verdict != FRAG_SHORT_TIGHT)
+	static const char *const settings[OTHER + 1] = {
+		[TORCH] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+		[OLD_TORCH] = "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512",
+		[BFC] = "TF_GPU_ALLOCATOR=cuda_malloc_async",
+	};
+
+	/* PyTorch 1.10 to 2.0 have one; before that there is no setting */
+	if ((m->verdict != FRAG_SHORT_FRAGMENTATION && m->verdict != FRAG_SHORT_TIGHT)
+	    || m->wording == FRAG_WORDING_CACHED)
 		return NULL;
-	switch (speaker_of(m)) {
-	case TORCH:
-		return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
-	case OLD_TORCH:         /* 1.10 to 2.0; before that there is no setting */
-		return m->wording == FRAG_WORDING_RESERVED
-			       ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512" : NULL;
-	case BFC:
-		return "TF_GPU_ALLOCATOR=cuda_malloc_async";
-	case ASYNC:
-	case MPS:
-	case RMM:
-	case OTHER:
-		break;
-	}
-	return NULL;
+	return settings[speaker_of(m)];
 }
 
 /* What to do where no setting is known to help. */
 static const char *step_of(const struct frag_message *m)
 {
-	switch (frag_message_cause(m)) {
-	case FRAG_CAUSE_TOO_LARGE:
-		return "split the operation that failed, or use a larger device; no setting helps";
-	case FRAG_CAUSE_OUTSIDE:
-		return "list other processes: nvidia-smi --query-compute-apps=pid,process_name,"
-		       "used_memory --format=csv";
-	case FRAG_CAUSE_LIMIT:
-		return "raise the program's own limit: torch.cuda.set_per_process_memory_fraction"
-		       "(1.0)";
-	case FRAG_CAUSE_TRANSIENT:
-		return "look for other processes that come and go, and for a limit of the program;"
-		       " expandable segments take whole pages of 20 MiB";
-	case FRAG_CAUSE_NONE:
-	case FRAG_CAUSE_CAPACITY:
-	case FRAG_CAUSE_PENDING:
-	case FRAG_CAUSE_FRAGMENTATION:
-	case FRAG_CAUSE_UNKNOWN:
-		break;
-	}
-	return "reduce the peak: smaller batch, shorter sequences, activation checkpointing, lower"
-	       " precision";
+	static const char *const steps[FRAG_CAUSE_UNKNOWN + 1] = {
+		[FRAG_CAUSE_TOO_LARGE] = "split the operation that failed, or use a larger device;"
+					 " no setting helps",
+		[FRAG_CAUSE_OUTSIDE] = "list other processes: nvidia-smi --query-compute-apps=pid,"
+				       "process_name,used_memory --format=csv",
+		[FRAG_CAUSE_LIMIT] = "raise the program's own limit:"
+				     " torch.cuda.set_per_process_memory_fraction(1.0)",
+		[FRAG_CAUSE_TRANSIENT] = "look for other processes that come and go, and for a"
+					 " limit of the program",
+	};
+	const char *step = steps[frag_message_cause(m)];
+
+	return step ? step : "reduce the peak: smaller batch, shorter sequences, activation"
+			     " checkpointing, lower precision";
 }
 
 static void print_device_row(const struct frag_message *m, const struct frag_text_style *to)

@@ -1,6 +1,8 @@
 /* plan_answer.c - what fragsim plan found, in every form: for people, as rows, as a document. */
 #include "answers/parts.h"
 
+#include "answers/append.h"
+
 struct plan_row {
 	char name[FRAG_FIT_NAME_ROOM];
 	uint32_t device;
@@ -252,22 +254,10 @@ static void plan_fill(struct frag_table *t, const void *what)
 /* Bytes of a buffer's line except its id and pool. */
 #define LINE_ROOM 320
 
-static char *plan_put(char *p, const char *text)
+/* A word, which is a separator or a key, and a number. */
+static char *put_number(char *p, const char *text, uint64_t value)
 {
-	while (*text)
-		*p++ = *text++;
-	return p;
-}
-
-static char *plan_put_number(char *p, const char *text, uint64_t value)
-{
-	return frag_put_u64(plan_put(p, text), value);
-}
-
-static char *put_id(char *p, const struct frag_handle *id)
-{
-	return id->text ? frag_put_json(p, id->text, (size_t)id->number)
-			: frag_put_u64(p, id->number);
+	return frag_put_u64(put_word(p, text), value);
 }
 
 static size_t id_room(const struct frag_handle *id)
@@ -284,33 +274,29 @@ static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, u
 
 	if (!p)
 		return;
-	p = put_id(plan_put(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
-	p = plan_put_number(p, ",\"step\":", b->birth);
-	p = plan_put_number(p, ",\"end\":", b->end);
-	p = plan_put_number(p, ",\"size\":", b->size);
-	p = plan_put_number(p, ",\"offset\":", b->offset);
-	p = plan_put(plan_put(p, ",\"pool\":"), s->pool_name);
-	p = plan_put_number(p, ",\"device\":", s->device);
-	p = plan_put(p, b->carried ? ",\"carried\":true}" : "}");
-	frag_outfile_used(out, p);
+	p = put_handle_json(put_word(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
+	p = put_number(p, ",\"step\":", b->birth);
+	p = put_number(p, ",\"end\":", b->end);
+	p = put_number(p, ",\"size\":", b->size);
+	p = put_number(p, ",\"offset\":", b->offset);
+	p = put_word(put_word(p, ",\"pool\":"), s->pool_name);
+	p = put_number(p, ",\"device\":", s->device);
+	frag_outfile_used(out, put_word(p, b->carried ? ",\"carried\":true}" : "}"));
 }
 
 int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err)
 {
 	char *p = frag_outfile_room(out, LINE_ROOM);
-	char content[17];
 
 	if (!p)
 		return frag_outfile_status(out, err);
-	snprintf(content, sizeof(content), "%016" PRIx64, plan->content);
-	p = plan_put(p, "{\"format\":\"fragsim-plan\",\"version\":1,\"content\":\"");
-	p = plan_put_number(plan_put(p, content), "\",\"align\":", plan->align);
-	p = plan_put_number(p, ",\"bound\":", plan->bound);
-	p = plan_put_number(p, ",\"height\":", plan->height);
-	p = plan_put(plan_put(p, ",\"complete\":"), plan->complete ? "true" : "false");
+	p += snprintf(p, LINE_ROOM, "{\"format\":\"fragsim-plan\",\"version\":1,\"content\":\"%016"
+		      PRIx64 "\",\"align\":%" PRIu64 ",\"bound\":%" PRIu64 ",\"height\":%" PRIu64
+		      ",\"complete\":%s", plan->content, plan->align, plan->bound, plan->height,
+		      plan->complete ? "true" : "false");
 	if (plan->periods)
-		p = plan_put_number(p, ",\"periods\":", plan->periods);
-	frag_outfile_used(out, plan_put(p, ",\"buffers\":["));
+		p = put_number(p, ",\"periods\":", plan->periods);
+	frag_outfile_used(out, put_word(p, ",\"buffers\":["));
 	for (uint32_t i = 0; i < plan->count; i++)
 		put_buffer(out, plan, i);
 	frag_outfile_write(out, "\n]}\n", 4);
@@ -331,10 +317,8 @@ int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct
 			break;
 		p = b->id.text ? frag_put_csv(p, b->id.text, (size_t)b->id.number)
 			       : frag_put_u64(p, b->id.number);
-		p = plan_put_number(p, ",", b->birth);
-		p = plan_put_number(p, ",", b->end);
-		p = plan_put_number(p, ",", b->size);
-		p = plan_put_number(p, ",", b->offset);
+		p = put_number(put_number(p, ",", b->birth), ",", b->end);
+		p = put_number(put_number(p, ",", b->size), ",", b->offset);
 		*p++ = '\n';
 		frag_outfile_used(out, p);
 	}

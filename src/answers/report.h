@@ -35,9 +35,6 @@ struct frag_chart {
 /* Observer; ctx is an array of struct frag_chart, one a device. */
 int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
 
-/* As wide as the terminal's columns allow; 0: as wide as usual. */
-void frag_chart_print(const struct frag_chart *chart, int columns, FILE *f);
-
 /* The report of a run --------------------------------------------------------- */
 
 /* A run with the chart that watched it. */
@@ -68,9 +65,6 @@ void frag_report_device(const struct frag_result *run, const char *indent, FILE 
 
 /* The text report of `run`. */
 void frag_report_text(const struct frag_report *report);
-
-/* The table that torch.cuda.memory_summary() prints; the run has statistics. */
-void frag_report_pytorch(const struct frag_result *run, FILE *f);
 
 /* Policies, ended by NULL, with their keys. */
 void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f);
@@ -130,6 +124,10 @@ void frag_print_details(const struct frag_report *r);
  */
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
 
+#define FRAG_OOM_ADVICE_ROOM 512
+/* Why the request failed, with the state of memory; in buf, which is returned. */
+const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
+
 #define FRAG_BEGINNING_ROOM 700
 /*
  * That the device cannot hold what is live before the first event; or, where it can, that its
@@ -137,5 +135,14 @@ bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, 
  * tells the former, each the latter. False: there is nothing to be told.
  */
 bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM]);
+
+#define FRAG_WORST_MAX 5
+
+/*
+ * The indexes of the elements with the highest value, earlier ones before later
+ * ones of equals; how many they are.
+ */
+uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
+			  double (*value)(const void *list, uint32_t i));
 
 #endif

@@ -7,7 +7,8 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 
-void frag_csv_text(FILE *f, const char *text)
+/* A field of CSV, quoted where RFC 4180 requires quotes. */
+static void csv_text(FILE *f, const char *text)
 {
 	text = SHOWN(text);
 	if (!strpbrk(text, ",\"\n\r")) {
@@ -92,7 +93,7 @@ void frag_cell_text(struct frag_table *t, const char *text)
 	const bool here = table_begin(t);
 
 	if (here && t->csv && text) {
-		frag_csv_text(t->f, text);
+		csv_text(t->f, text);
 	} else if (here && !t->csv && text && t->at->kind == FRAG_CELL_TEXT) {
 		frag_markdown_text(t->f, text);
 		putc(' ', t->f);

@@ -10,9 +10,6 @@
 #include "fragsim/error.h"
 #include "answers/text_style.h"
 
-/* A field of CSV, quoted where RFC 4180 requires quotes. */
-void frag_csv_text(FILE *f, const char *text);
-
 /* Text of a Markdown cell: characters that are markup are escaped. */
 void frag_markdown_text(FILE *f, const char *text);
 

@@ -35,21 +35,19 @@ static void print_ring(const struct frag_snapshot *s, FILE *f)
 	      f);
 	if (overflow == FRAG_OVERFLOWED && frag_snapshot_lost(s, &lost))
 		fprintf(f, ", with the first %" PRIu64 " allocation%s", lost, frag_s(lost));
-	fputc('\n', f);
+	putc('\n', f);
 }
 
 /* Lines: of all of it, and of a device. */
 static void describe_snapshot(const struct frag_snapshot *s, FILE *f)
 {
-	char settings[SETTINGS_ROOM], version[64], shown[FRAG_PRINTABLE_ROOM];
+	char settings[SETTINGS_ROOM], version[64];
 	const char *text = find_settings(s, settings);
 
 	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
 		if (frag_snapshot_version(s, i, version, sizeof(version)))
-			fprintf(f, "%s: %s\n", frag_snapshot_version_names[i],
-				frag_printable(shown, version));
-	fprintf(f, "settings: %s\n", !text ? "not in the file"
-		: *text ? frag_printable(shown, text) : "default");
+			fprintf(f, "%s: %s\n", frag_snapshot_version_names[i], SHOWN(version));
+	fprintf(f, "settings: %s\n", !text ? "not in the file" : *text ? SHOWN(text) : "default");
 	print_ring(s, f);
 }
 
@@ -59,13 +57,12 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 		fputs("  history: none, only the state at the end\n", f);
 		return;
 	}
-	fprintf(f, "  history: %" PRIu32 " event%s", d->log_count, d->log_count == 1 ? "" : "s");
+	fprintf(f, "  history: %" PRIu32 " event%s", d->log_count, frag_s(d->log_count));
 	if (d->start_count || d->first_live_count)
 		fprintf(f, ", which begin in mid-run with %" PRIu32 " segment%s of %s and %" PRIu32
-			" live block%s", d->start_count, d->start_count == 1 ? "" : "s",
-			SIZE(d->start_bytes), d->first_live_count,
-			d->first_live_count == 1 ? "" : "s");
-	fputc('\n', f);
+			" live block%s", d->start_count, frag_s(d->start_count),
+			SIZE(d->start_bytes), d->first_live_count, frag_s(d->first_live_count));
+	putc('\n', f);
 	if (d->lost)
 		fprintf(f, "  %" PRIu64 " event%s the others\n", d->lost,
 			d->lost == 1 ? " contradicts" : "s contradict");
@@ -74,6 +71,7 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 static void describe_recorded(const struct frag_snapshot *s, uint32_t device, FILE *f)
 {
 	const struct frag_snap_device *d = &s->devices[device];
+	const struct frag_logged *oom = d->oom_count ? &d->log[d->first_oom] : NULL;
 	struct frag_recorded r;
 
 	frag_snapshot_recorded(s, device, &r);
@@ -82,30 +80,27 @@ static void describe_recorded(const struct frag_snapshot *s, uint32_t device, FI
 	fprintf(f, "  recorded: at most %s allocated, at the end %s\n",
 		SIZE(r.peak_allocated), SIZE(r.end_allocated));
 	print_history(s, d, f);
-	if (d->oom_count)
-		fprintf(f,
-			"  %" PRIu32 " out-of-memory, the first for %s with %s free on the device%s"
-			"\n",
-			d->oom_count, SIZE(d->log[d->first_oom].size),
-			SIZE(d->log[d->first_oom].addr),
+	if (oom)
+		fprintf(f, "  %" PRIu32 " out-of-memory, the first for %s with %s free on the"
+			" device%s\n", d->oom_count, SIZE(oom->size), SIZE(oom->addr),
 			d->last_oom == UINT32_MAX ? ""
-			: d->oom_count == 1	  ? ", where the recording ends"
-						  : "; the recording ends at the last one");
+			: d->oom_count == 1 ? ", where the recording ends"
+			: "; the recording ends at the last one");
 }
 
-static void oom_json(struct frag_node_ref in, const struct frag_snap_device *d)
-{
-	struct frag_node_ref oom;
-
-	frag_json_u64(in, "ooms", d->oom_count);
-	if (!d->oom_count) {
-		frag_json_null(in, "first_oom");
-		return;
-	}
-	oom = frag_json_object(in, "first_oom");
-	frag_json_u64(oom, "size", d->log[d->first_oom].size);
-	frag_json_u64(oom, "device_free", d->log[d->first_oom].addr);
-}
+static const struct frag_json_row recorded_rows[] = {
+	ROW_AS("peak_reserved_bytes", recorded, peak_reserved),
+	ROW_AS("last_reserved_bytes", recorded, end_reserved),
+	ROW_AS("peak_allocated_bytes", recorded, peak_allocated),
+	ROW_AS("last_allocated_bytes", recorded, end_allocated), ROW_END,
+}, history_rows[] = {
+	ROW_AS("contradictions", snap_device, lost), ROW_AS("first_segments", snap_device, start_count),
+	ROW_AS("first_segment_bytes", snap_device, start_bytes),
+	ROW_AS("first_live_blocks", snap_device, first_live_count),
+	ROW_AS("ooms", snap_device, oom_count), ROW_END,
+}, oom_rows[] = {
+	ROW(logged, size), ROW_AS("device_free", logged, addr), ROW_END,
+};
 
 static void device_json(struct frag_node_ref list, const struct frag_snapshot *s, uint32_t i)
 {
@@ -114,36 +109,23 @@ static void device_json(struct frag_node_ref list, const struct frag_snapshot *s
 	struct frag_recorded r;
 
 	frag_snapshot_recorded(s, i, &r);
-	frag_json_u64(o, "peak_reserved_bytes", r.peak_reserved);
-	frag_json_u64(o, "last_reserved_bytes", r.end_reserved);
-	frag_json_u64(o, "peak_allocated_bytes", r.peak_allocated);
-	frag_json_u64(o, "last_allocated_bytes", r.end_allocated);
+	frag_json_rows(o, recorded_rows, &r);
 	frag_json_u64(o, "history_events", s->has_history ? d->log_count : 0);
-	frag_json_u64(o, "contradictions", d->lost);
-	frag_json_u64(o, "first_segments", d->start_count);
-	frag_json_u64(o, "first_segment_bytes", d->start_bytes);
-	frag_json_u64(o, "first_live_blocks", d->first_live_count);
-	oom_json(o, d);
+	frag_json_rows(o, history_rows, d);
+	if (d->oom_count)
+		frag_json_of(o, "first_oom", oom_rows, &d->log[d->first_oom]);
+	else
+		frag_json_null(o, "first_oom");
 	frag_json_bool(o, "ends_at_oom", d->oom_count && d->last_oom != UINT32_MAX);
-}
-
-static void release_json(struct frag_node_ref in, const struct frag_recorded_by *by)
-{
-	struct frag_node_ref o;
-
-	if (!by->version) {
-		frag_json_null(in, "pytorch");
-		return;
-	}
-	o = frag_json_object(in, "pytorch");
-	frag_json_text(o, "version", by->version);
-	frag_json_text(o, "why", by->why);
 }
 
 /* Both, as the member "recording". */
 static void describe_json(struct frag_node_ref root, const struct frag_snapshot *s,
 			const struct frag_recorded_by *by)
 {
+	static const struct frag_json_row release_rows[] = {
+		ROW(recorded_by, version), ROW(recorded_by, why), ROW_END,
+	};
 	struct frag_node_ref o = frag_json_object(root, "recording"), list;
 	char settings[SETTINGS_ROOM], version[64];
 	uint64_t max;
@@ -154,7 +136,10 @@ static void describe_json(struct frag_node_ref root, const struct frag_snapshot 
 	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
 		if (frag_snapshot_version(s, i, version, sizeof(version)))
 			frag_json_text(list, frag_snapshot_version_names[i], version);
-	release_json(o, by);
+	if (by->version)
+		frag_json_of(o, "pytorch", release_rows, by);
+	else
+		frag_json_null(o, "pytorch");
 	frag_json_bool(o, "history", s->has_history);
 	if (overflow == FRAG_OVERFLOW_UNKNOWN)
 		frag_json_null(o, "overflowed");
@@ -199,23 +184,19 @@ static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 /* Counts of events by operation, of streams, pools and sizes, and the time span. */
 static void print_events(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
-	const char *between = "";
-	char span[FRAG_NUMBER_ROOM];
+	char span[FRAG_NUMBER_ROOM], text[400];
+	struct frag_words w = FRAG_WORDS(text);
 
-	fprintf(f, "%" PRIu64 " event%s: ", t->events, t->events == 1 ? "" : "s");
-	for (uint32_t op = 0; op < FRAG_OPS; op++) {
-		if (!s->ops[op])
-			continue;
-		fprintf(f, "%s%" PRIu64 " %s", between, s->ops[op],
-			frag_op_name((enum frag_op)op));
-		between = ", ";
-	}
-	fprintf(f, "%s\n", *between ? "" : "none");
+	for (uint32_t op = 0; op < FRAG_OPS; op++)
+		if (s->ops[op])
+			frag_add_item(&w, ", ", "%" PRIu64 " %s", s->ops[op],
+				      frag_op_name((enum frag_op)op));
+	fprintf(f, "%" PRIu64 " event%s: %s\n", t->events, frag_s(t->events),
+		w.used ? text : "none");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
-	fprintf(f, "%u stream%s, %u pool%s, %u different size%s\n", s->streams,
-		s->streams == 1 ? "" : "s", s->pools, s->pools == 1 ? "" : "s",
-		s->sizes_seen.count, s->sizes_seen.count == 1 ? "" : "s");
+	fprintf(f, "%u stream%s, %u pool%s, %u different size%s\n", s->streams, frag_s(s->streams),
+		s->pools, frag_s(s->pools), s->sizes_seen.count, frag_s(s->sizes_seen.count));
 	if (s->with_t)
 		fprintf(f, "time: %s from the first to the last of %" PRIu64 " times\n",
 			span_text(span, s->first_t, s->last_t), s->with_t);
@@ -226,22 +207,21 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 static void print_devices(const struct frag_survey *s, const struct frag_trace_info *t,
 			  const struct frag_snapshot *snapshot, FILE *f)
 {
-	char text[FRAG_NUMBER_ROOM], shown[FRAG_PRINTABLE_ROOM];
+	char text[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		const struct frag_survey_device *d = &s->devices[i];
 		const struct frag_device_figures *figures = &t->devices[i];
-		const char *name = figures->name ? frag_printable(shown, figures->name) : "";
 
 		fprintf(f, "device %u: %s%s%s, %" PRIu64 " alloc%s\n", i,
-			name, figures->name ? ", " : "",
-			figures->total ? frag_size_text(text, figures->total) : "unlimited",
-			d->allocs, frag_s(d->allocs));
+			figures->name ? SHOWN(figures->name) : "", figures->name ? ", " : "",
+			figures->total ? SIZE(figures->total) : "unlimited", d->allocs,
+			frag_s(d->allocs));
 		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at step %" PRIu64 "\n",
 			frag_wide_size_text(text, d->peak_bytes), d->peak_blocks,
-			d->peak_blocks == 1 ? "" : "s", d->peak_step);
+			frag_s(d->peak_blocks), d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
-			frag_wide_size_text(text, d->live_bytes), d->live, d->live == 1 ? "" : "s");
+			frag_wide_size_text(text, d->live_bytes), d->live, frag_s(d->live));
 		if (snapshot)
 			describe_recorded(snapshot, i, f);
 	}
@@ -271,6 +251,7 @@ static uint64_t min(uint32_t bin)
  */
 static void print_bins(const struct frag_survey_bin *bins, const char *title, bool sizes, FILE *f)
 {
+	char from[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
 	uint64_t max = 0;
 
 	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++)
@@ -279,18 +260,14 @@ static void print_bins(const struct frag_survey_bin *bins, const char *title, bo
 		return;
 	fprintf(f, "\n%-14s %10s %14s\n", title, "blocks", "bytes");
 	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++) {
-	char from[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
-		int length = (int)((double)bins[i].count / (double)max * BAR + 0.5);
+		const int length = (int)((double)bins[i].count / (double)max * BAR + 0.5);
 
 		if (!bins[i].count)
 			continue;
-		if (sizes)
-			frag_size_text(from, min(i));
-		else
-			snprintf(from, sizeof(from), "%" PRIu64, min(i));
-		fprintf(f, "%14s %10" PRIu64 " %14s%s%.*s\n", from, bins[i].count,
-			frag_wide_size_text(bytes, bins[i].bytes), length ? "  " : "", length,
-			"########################");
+		snprintf(from, sizeof(from), "%" PRIu64, min(i));
+		fprintf(f, "%14s %10" PRIu64 " %14s%s%.*s\n", sizes ? SIZE(min(i)) : from,
+			bins[i].count, frag_wide_size_text(bytes, bins[i].bytes),
+			length ? "  " : "", length, "########################");
 	}
 }
 
@@ -350,14 +327,9 @@ void frag_report_info(const struct frag_survey *s, const struct frag_trace_info 
 		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
 		      FILE *f)
 {
-	char path[FRAG_PRINTABLE_ROOM];
-
-	fprintf(f, "%s: %s form\n", frag_printable(path, frag_input_name(t->path)), t->form);
-	if (t->meta.text) {
-		fputs("meta: ", f);
-		fwrite(t->meta.text, 1, t->meta.length, f);
-		fputc('\n', f);
-	}
+	fprintf(f, "%s: %s form\n", SHOWN(frag_input_name(t->path)), t->form);
+	if (t->meta.text)
+		fprintf(f, "meta: %.*s\n", (int)t->meta.length, t->meta.text);
 	print_events(s, t, f);
 	if (snapshot)
 		describe_snapshot(snapshot, f);
@@ -398,36 +370,37 @@ static void bins_json(struct frag_node_ref in, const char *key, const struct fra
 static void devices_json(struct frag_node_ref in, const struct frag_survey *s,
 			 const struct frag_trace_info *t)
 {
-	struct frag_node_ref list = frag_json_array(in, "devices");
+	static const struct frag_json_row rows[] = {
+		ROW(device_figures, name), ROW_AS("total_bytes", device_figures, total),
+		ROW_AS("context_bytes", device_figures, context),
+		ROW_AS("other_bytes", device_figures, other),
+		ROW_AS("granularity_bytes", device_figures, granularity), ROW_END,
+	};
+	struct frag_node_ref list = frag_json_array(in, "devices"), o;
 
 	for (uint32_t i = 0; i < s->device_count; i++) {
-		struct frag_node_ref d = frag_json_object(list, NULL);
+		const struct frag_survey_device *d = &s->devices[i];
 
-		frag_json_text(d, "name", t->devices[i].name);
-		frag_json_u64(d, "total_bytes", t->devices[i].total);
-		frag_json_u64(d, "context_bytes", t->devices[i].context);
-		frag_json_u64(d, "other_bytes", t->devices[i].other);
-		frag_json_u64(d, "granularity_bytes", t->devices[i].granularity);
-		frag_json_u64(d, "allocs", s->devices[i].allocs);
-		put_wide(d, "peak_live_bytes", s->devices[i].peak_bytes);
-		frag_json_u64(d, "peak_live_blocks", s->devices[i].peak_blocks);
-		frag_json_u64(d, "peak_step", s->devices[i].peak_step);
-		put_wide(d, "last_live_bytes", s->devices[i].live_bytes);
-		frag_json_u64(d, "last_live_blocks", s->devices[i].live);
+		o = frag_json_of(list, NULL, rows, &t->devices[i]);
+		frag_json_u64(o, "allocs", d->allocs);
+		put_wide(o, "peak_live_bytes", d->peak_bytes);
+		frag_json_u64(o, "peak_live_blocks", d->peak_blocks);
+		frag_json_u64(o, "peak_step", d->peak_step);
+		put_wide(o, "last_live_bytes", d->live_bytes);
+		frag_json_u64(o, "last_live_blocks", d->live);
 	}
 }
 
 static void host_json(struct frag_node_ref in, const struct frag_host_memory *host)
 {
-	struct frag_node_ref o;
+	static const struct frag_json_row rows[] = {
+		ROW(host_memory, events), ROW_AS("peak_live_bytes", host_memory, peak_bytes),
+		ROW_AS("last_live_bytes", host_memory, live_bytes),
+		ROW_AS("last_live_blocks", host_memory, live), ROW_END,
+	};
 
-	if (!host->events && !host->live)
-		return;
-	o = frag_json_object(in, "host");
-	frag_json_u64(o, "events", host->events);
-	frag_json_u64(o, "peak_live_bytes", host->peak_bytes);
-	frag_json_u64(o, "last_live_bytes", host->live_bytes);
-	frag_json_u64(o, "last_live_blocks", host->live);
+	if (host->events || host->live)
+		frag_json_of(in, "host", rows, host);
 }
 
 static void marks_json(struct frag_node_ref in, const struct frag_survey *s)

@@ -10,7 +10,7 @@
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
-#include "documents/pytorch_oom_message.h"
+#include "documents/documents.h"
 #include "messages/finder.h"
 
 #define ROWS_MAX 100000

@@ -17,6 +17,7 @@
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
 #include "iterations/leak_detect.h"
+#include "messages/message.h"
 #include "plan/plan.h"
 #include "ranks/compare_ranks.h"
 #include "search/diagnose_run.h"
@@ -63,6 +64,32 @@ int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t man
 
 /* False where the line, which is without its end, is damaged. */
 bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t length);
+
+#define FRAG_OOM_MESSAGE_ROOM 512
+
+/*
+ * Formats the message of one OOM of the run in buf; returns buf. The run must be simulated in
+ * this process: a run that was read from a file lacks the sizes.
+ */
+const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
+			     char buf[FRAG_OOM_MESSAGE_ROOM]);
+
+/*
+ * The same as PyTorch says it from version 2.2 on, which is what is in people's logs. It is
+ * no member of the result.
+ */
+const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
+				 char buf[FRAG_OOM_MESSAGE_ROOM]);
+
+/* OOM messages as JSON, a record for each message: see fragsim-explain(1). */
+/*
+ * There may be any number of them, so none is kept. count: how many came before; the first one
+ * begins the document. Failures stay in the file.
+ */
+void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
+
+/* Ends the document of one message or more. */
+void frag_message_write_end(struct frag_outfile *out);
 
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,

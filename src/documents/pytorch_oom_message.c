@@ -1,5 +1,5 @@
 /* pytorch_oom_message.c - writes out-of-memory errors: as PyTorch does, and as JSON. */
-#include "documents/pytorch_oom_message.h"
+#include "documents/documents.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,28 +13,26 @@ static const char *owner(const struct frag_result *run)
 	return strcmp(name, "pytorch") == 0 ? "PyTorch" : name;
 }
 
+#define PYTORCH_SIZE(bytes) frag_pytorch_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+
+static uint64_t free_on(const struct frag_metrics *m)
+{
+	return m->device_free > 0 ? (uint64_t)m->device_free : 0;
+}
+
 /* The sentence of PyTorch's own error, with the name of the policy instead of PyTorch's. */
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
 			     char buf[FRAG_OOM_MESSAGE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;
-	char tried[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM], allocated[FRAG_NUMBER_ROOM];
-	char unused[FRAG_NUMBER_ROOM], reserved[FRAG_NUMBER_ROOM];
-	char capacity[64] = "", left[64] = "";
+	const bool limited = m->limited;
 
-	if (m->limited) {
-		snprintf(capacity, sizeof(capacity), "%s total capacity; ",
-			 frag_pytorch_size_text(total, run->total));
-		snprintf(left, sizeof(left), "%s free; ",
-			 frag_pytorch_size_text(unused,
-						m->device_free > 0 ? (uint64_t)m->device_free : 0));
-	}
 	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
-		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s already allocated; "
-		 "%s%s reserved in total by %s)",
-		 frag_pytorch_size_text(tried, oom->tried), run->device, capacity,
-		 frag_pytorch_size_text(allocated, m->allocated), left,
-		 frag_pytorch_size_text(reserved, m->reserved), owner(run));
+		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s%s already allocated; "
+		 "%s%s%s reserved in total by %s)", PYTORCH_SIZE(oom->tried), run->device,
+		 limited ? PYTORCH_SIZE(run->total) : "", limited ? " total capacity; " : "",
+		 PYTORCH_SIZE(m->allocated), limited ? PYTORCH_SIZE(free_on(m)) : "",
+		 limited ? " free; " : "", PYTORCH_SIZE(m->reserved), owner(run));
 	return buf;
 }
 
@@ -43,26 +41,21 @@ const char *frag_oom_message_now(const struct frag_result *run, const struct fra
 				 char buf[FRAG_OOM_MESSAGE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;
-	char tried[FRAG_NUMBER_ROOM], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
-	char c[FRAG_NUMBER_ROOM], device[256] = "", allowed[64] = "";
+	char device[256] = "", allowed[64] = "";
 
 	if (m->limited)
 		snprintf(device, sizeof(device),
 			 " GPU %u has a total capacity of %s of which %s is"
 			 " free. Including non-PyTorch memory, this process has %s memory in use.",
-			 run->device, frag_pytorch_size_text(a, run->total),
-			 frag_pytorch_size_text(b,
-						m->device_free > 0 ? (uint64_t)m->device_free : 0),
-			 frag_pytorch_size_text(c, m->process_used));
+			 run->device, PYTORCH_SIZE(run->total), PYTORCH_SIZE(free_on(m)),
+			 PYTORCH_SIZE(m->process_used));
 	if (oom->limit != UINT64_MAX)
-		snprintf(allowed, sizeof(allowed), " %s allowed;",
-			 frag_pytorch_size_text(a, oom->limit));
+		snprintf(allowed, sizeof(allowed), " %s allowed;", PYTORCH_SIZE(oom->limit));
 	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
 		 "CUDA out of memory. Tried to allocate %s.%s%s Of the allocated memory %s is"
 		 " allocated by %s, and %s is reserved by %s but unallocated.",
-		 frag_pytorch_size_text(tried, oom->tried), device, allowed,
-		 frag_pytorch_size_text(b, m->allocated), owner(run),
-		 frag_pytorch_size_text(c, m->reserved - m->allocated), owner(run));
+		 PYTORCH_SIZE(oom->tried), device, allowed, PYTORCH_SIZE(m->allocated), owner(run),
+		 PYTORCH_SIZE(m->reserved - m->allocated), owner(run));
 	return buf;
 }
 
@@ -70,69 +63,46 @@ const char *frag_oom_message_now(const struct frag_result *run, const struct fra
 #define MEMBER "\n\t\t\t"
 #define MESSAGE_ROOM 1024
 
-static char *put_text(char *p, const char *text)
+/* The first message begins the document, each later one continues its array. */
+void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out)
 {
-	const size_t n = strlen(text);
-
-	memcpy(p, text, n);
-	return p + n;
-}
-
-static char *put_figure(char *p, const char *key, const struct frag_message_value *figure)
-{
-	p = put_text(p, MEMBER "\"");
-	p = put_text(p, key);
-	p = put_text(p, "\":\t");
-	p = figure->there ? frag_put_u64(p, figure->bytes) : put_text(p, "null");
-	return put_text(p, ",");
-}
-
-static char *put_possible(char *p, const struct frag_message *m)
-{
+	const struct frag_message_value precision = { .bytes = m->precision, .there = true };
+	const struct {
+		const char *key;
+		const struct frag_message_value *value;
+	} rows[] = {
+		{ "asked", &m->said[FRAG_SAID_ASKED] }, { "total", &m->total }, { "free", &m->free },
+		{ "allocated", &m->allocated }, { "reserved", &m->reserved },
+		{ "outside", &m->outside }, { "precision", &precision },
+	};
 	const char *separator = "";
 	uint32_t named = 1U << frag_message_cause(m);
+	char text[MESSAGE_ROOM], number[FRAG_NUMBER_ROOM];
+	size_t used = 0;
 
-	p = put_text(p, "," MEMBER "\"also_possible\":\t[");
+#define ADD(...) used += (size_t)snprintf(text + used, sizeof(text) - used, __VA_ARGS__)
+	ADD("%s" MEMBER "\"wording\":\t\"%s\",", count ? ", {"
+	    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t2,\n\t\"messages\":\t[{",
+	    frag_wording_name(m->wording));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		*frag_put_u64(number, rows[i].value->bytes) = '\0';
+		ADD(MEMBER "\"%s\":\t%s,", rows[i].key, rows[i].value->there ? number : "null");
+	}
+	ADD(MEMBER "\"verdict\":\t\"%s\"," MEMBER "\"nearly_full\":\t%s," MEMBER
+	    "\"also_possible\":\t[", frag_oom_cause_name(frag_message_cause(m)),
+	    m->verdict == FRAG_SHORT_TIGHT ? "true" : "false");
 	for (int i = 0; i < FRAG_SHORTAGES; i++) {
 		const enum frag_oom_cause cause = frag_shortage_cause((enum frag_oom_verdict)i);
 
 		if (!(m->possible >> i & 1) || (int)m->verdict == i || named >> cause & 1)
 			continue;
 		named |= 1U << cause;
-		p = put_text(p, separator);
-		p = put_text(p, "\"");
-		p = put_text(p, frag_oom_cause_name(cause));
-		p = put_text(p, "\"");
+		ADD("%s\"%s\"", separator, frag_oom_cause_name(cause));
 		separator = ", ";
 	}
-	return put_text(p, "]\n\t\t}");
-}
-
-/* The first message begins the document, each later one continues its array. */
-void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out)
-{
-	char *p = frag_outfile_room(out, MESSAGE_ROOM);
-
-	p = put_text(p,
-			      count ? ", {"
-				    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t2,\n"
-				      "\t\"messages\":\t[{");
-	p = put_text(p, MEMBER "\"wording\":\t\"");
-	p = put_text(p, frag_wording_name(m->wording));
-	p = put_text(p, "\",");
-	p = put_figure(p, "asked", &m->said[FRAG_SAID_ASKED]);
-	p = put_figure(p, "total", &m->total);
-	p = put_figure(p, "free", &m->free);
-	p = put_figure(p, "allocated", &m->allocated);
-	p = put_figure(p, "reserved", &m->reserved);
-	p = put_figure(p, "outside", &m->outside);
-	p = put_figure(p, "precision",
-		       &(struct frag_message_value){ .bytes = m->precision, .there = true });
-	p = put_text(p, MEMBER "\"verdict\":\t\"");
-	p = put_text(p, frag_oom_cause_name(frag_message_cause(m)));
-	p = put_text(p, "\"," MEMBER "\"nearly_full\":\t");
-	p = put_text(p, m->verdict == FRAG_SHORT_TIGHT ? "true" : "false");
-	frag_outfile_used(out, put_possible(p, m));
+	ADD("]\n\t\t}");
+#undef ADD
+	frag_outfile_write(out, text, used);
 }
 
 void frag_message_write_end(struct frag_outfile *out)

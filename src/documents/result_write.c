@@ -7,7 +7,6 @@
  */
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "documents/pytorch_oom_message.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

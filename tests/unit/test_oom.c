@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "documents/pytorch_oom_message.h"
+#include "documents/documents.h"
 #include "fragsim/engine.h"
 #include "answers/report.h"
 #include "support/faulty_device.h"
