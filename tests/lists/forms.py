@@ -30,7 +30,7 @@ def kinds() -> list[Kind]:
              'tests/forms/run.py'),
         Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('convert', 'to'),
              'tests/export/run.py'),
-        Kind('frag_diff_format', 'answers', 'src/answers/diff_answer.c', ('diff', 'format'),
+        Kind('frag_format', 'answers', 'src/answers/diff_answer.c', ('diff', 'format'),
              'tests/diff/run.py'),
     ]
 
