@@ -681,7 +681,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	frag_json_u64_or_null(o, "static_room", fit->headroom != NONE, fit->headroom);
 	frag_document_evidence(o, &fits->sources[one->source].choices[one->choice]);
 	if (map)
-		put_map(o, &one->survival, fit->runs);
+		put_map(o, &one->intervals, fit->runs);
 }
 
 /* The cards and slices that fit with the best setting. */

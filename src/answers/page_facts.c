@@ -539,14 +539,14 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 }
 
 /* Ranges of capacities of one policy, [least, beyond, fits]; equal adjacent ones are merged. */
-static void put_survival(struct frag_node_ref list, const struct frag_fit_intervals *survival)
+static void put_survival(struct frag_node_ref list, const struct frag_fit_intervals *intervals)
 {
-	const struct frag_interval *all = survival->intervals;
+	const struct frag_interval *all = intervals->intervals;
 
-	for (uint32_t i = 0, end; i < survival->count; i = end) {
+	for (uint32_t i = 0, end; i < intervals->count; i = end) {
 		struct frag_node_ref one = frag_json_array(list, NULL);
 
-		for (end = i + 1; end < survival->count && all[end].least == all[end - 1].beyond
+		for (end = i + 1; end < intervals->count && all[end].least == all[end - 1].beyond
 		     && all[end].outcome.survives == all[i].outcome.survives; )
 			end++;
 		frag_json_u64(one, NULL, all[i].least);
@@ -574,7 +574,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 		frag_json_u64(o, "floor", one->fit.floor);
 		if (one->fit.smallest != UINT64_MAX)
 			frag_json_u64(o, "smallest", one->fit.smallest);
-		put_survival(frag_json_array(o, "capacities"), &one->survival);
+		put_survival(frag_json_array(o, "capacities"), &one->intervals);
 	}
 }
 

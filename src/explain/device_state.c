@@ -280,7 +280,7 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 }
 
 /* Keeps the tags that block most alone; where none does, those that block with others. */
-static int keep_pins(struct frag_device_state *moment, const struct frag_symbols *symbols,
+static int keep_pins(struct frag_device_state *state, const struct frag_symbols *symbols,
 		     struct share *shares, uint32_t count)
 {
 	bool alone = false;
@@ -291,18 +291,18 @@ static int keep_pins(struct frag_device_state *moment, const struct frag_symbols
 		shares[i].by[0] = shares[i].by[alone];
 	qsort(shares, count, sizeof(*shares), by_blocked);
 	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX && shares[i].by[0].places; i++) {
-		struct frag_blocking_tag *to = &moment->pins[i];
+		struct frag_blocking_tag *to = &state->pins[i];
 
 		*to = shares[i].by[0];
 		to->alone = alone;
 		if (!frag_tag_json(symbols, shares[i].tag, &to->tag))
 			return -FRAG_ENOMEM;
-		moment->pin_count = i + 1;
+		state->pin_count = i + 1;
 	}
 	return 0;
 }
 
-static int find_pins(struct frag_device_state *moment, struct survey *s)
+static int find_pins(struct frag_device_state *state, struct survey *s)
 {
 	struct share *shares;
 	int rc;
@@ -318,37 +318,37 @@ static int find_pins(struct frag_device_state *moment, struct survey *s)
 		s->places[s->groups.of[i].stack].tags++;
 	for (uint32_t i = 0; i < s->place_count; i++)
 		if (s->places[i].non_releasable && s->places[i].tags) {
-			moment->places++;
-			moment->non_releasable += s->places[i].non_releasable;
+			state->places++;
+			state->non_releasable += s->places[i].non_releasable;
 		}
-	moment->ranges = s->ranges;
-	rc = keep_pins(moment, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
+	state->ranges = s->ranges;
+	rc = keep_pins(state, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;
 }
 
-int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *sim, uint32_t device,
-		     struct frag_error *err)
+int frag_device_state_init(struct frag_device_state *state, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err)
 {
 	struct survey s = { .sim = sim, .device = device };
 	int rc;
 
-	*moment = (struct frag_device_state){ .holder_count = 0 };
+	*state = (struct frag_device_state){ .holder_count = 0 };
 	s.failed = !frag_block_groups_init(&s.groups);
-	rc = frag_top_tags_find(sim, device, NULL, moment->holders, &moment->holder_count);
-	rc = rc ? rc : find_pins(moment, &s);
+	rc = frag_top_tags_find(sim, device, NULL, state->holders, &state->holder_count);
+	rc = rc ? rc : find_pins(state, &s);
 	free(s.tag_of);
 	frag_block_groups_fini(&s.groups);
 	free(s.places);
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-void frag_moment_fini(struct frag_device_state *moment)
+void frag_device_state_fini(struct frag_device_state *state)
 {
-	frag_holders_fini(moment->holders, moment->holder_count);
-	for (uint32_t i = 0; i < moment->pin_count; i++)
-		free(moment->pins[i].tag);
-	*moment = (struct frag_device_state){ .holder_count = 0 };
+	frag_holders_fini(state->holders, state->holder_count);
+	for (uint32_t i = 0; i < state->pin_count; i++)
+		free(state->pins[i].tag);
+	*state = (struct frag_device_state){ .holder_count = 0 };
 }
 
 struct sight {
@@ -387,7 +387,7 @@ int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_si
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
+uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
 {
 	return frag_heap_round(frag_sim_heap(sim, device), bytes);
 }

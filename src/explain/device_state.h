@@ -61,15 +61,15 @@ struct frag_device_state {
 };
 
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
-int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *sim, uint32_t device,
-		     struct frag_error *err);
-void frag_moment_fini(struct frag_device_state *moment);      /* one that is zeroed is fine */
+int frag_device_state_init(struct frag_device_state *state, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err);
+void frag_device_state_fini(struct frag_device_state *state); /* one that is zeroed is fine */
 
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
 int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err);
 
 /* A request of these bytes, as the policy rounds it. */
-uint64_t frag_sight_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
+uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
 
 #endif

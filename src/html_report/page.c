@@ -243,7 +243,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 	if (!page_tags_init(&page->who, frag_sim_symbols(sim)))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
-		if (frag_floor_init(&page->devices[i].floor))
+		if (frag_layout_init(&page->devices[i].layout))
 			return frag_fail_nomem(err);
 	return 0;
 }
@@ -251,7 +251,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 void frag_page_fini(struct frag_page *page)
 {
 	for (uint32_t i = 0; i < page->device_count; i++) {
-		frag_floor_fini(&page->devices[i].floor);
+		frag_layout_fini(&page->devices[i].layout);
 		frag_areas_fini(&page->devices[i].blocks);
 		frag_areas_fini(&page->devices[i].segments);
 		free(page->devices[i].sums);
@@ -272,7 +272,7 @@ struct ending {
 	uint64_t step;
 };
 
-static int end_piece(void *ctx, const struct frag_floor_place *place,
+static int end_piece(void *ctx, const struct frag_layout_place *place,
 		     const struct frag_layout_piece *piece)
 {
 	const struct ending *e = ctx;
@@ -285,29 +285,29 @@ static int end_piece(void *ctx, const struct frag_floor_place *place,
 	return frag_areas_add(&e->d->segments, &area);
 }
 
-static int page_release(struct frag_page_device *d, struct frag_floor_place *place, uint64_t step)
+static int page_release(struct frag_page_device *d, struct frag_layout_place *place, uint64_t step)
 {
 	struct ending e = { d, step };
-	int rc = frag_floor_unmap(place, 0, UINT64_MAX, &e, end_piece);
+	int rc = frag_layout_unmap(place, 0, UINT64_MAX, &e, end_piece);
 
-	frag_floor_remove(&d->floor, place);
+	frag_layout_remove(&d->layout, place);
 	return rc;
 }
 
 static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
 {
-	struct frag_floor_place *place = frag_floor_find(&d->floor, call->ordinal);
+	struct frag_layout_place *place = frag_layout_find(&d->layout, call->ordinal);
 	struct ending e = { d, step };
 
 	switch (call->kind) {
 	case FRAG_CALL_NEW:
 	case FRAG_CALL_NEW_RANGE:
-		return place ? 0 : frag_floor_add(&d->floor, call->ordinal, call->bytes,
-						  call->kind == FRAG_CALL_NEW_RANGE, step);
+		return place ? 0 : frag_layout_add(&d->layout, call->ordinal, call->bytes,
+						   call->kind == FRAG_CALL_NEW_RANGE, step);
 	case FRAG_CALL_MAP:
-		return place ? frag_floor_map(place, call->offset, call->bytes, step) : 0;
+		return place ? frag_layout_map(place, call->offset, call->bytes, step) : 0;
 	case FRAG_CALL_UNMAP:
-		return place ? frag_floor_unmap(place, call->offset, call->bytes, &e, end_piece)
+		return place ? frag_layout_unmap(place, call->offset, call->bytes, &e, end_piece)
 			     : 0;
 	case FRAG_CALL_RELEASE:
 	case FRAG_CALL_RELEASE_RANGE:
@@ -320,7 +320,7 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 struct beginning {
 	struct frag_page_device *d;
 	const struct frag_step *step;
-	struct frag_floor_place *place;       /* of a range with blocks */
+	struct frag_layout_place *place;       /* of a range with blocks */
 	int rc;
 };
 
@@ -339,10 +339,10 @@ static void page_begin_segment(struct beginning *b, const struct frag_segment_vi
 	b->place = NULL;
 	if (is_new(b->step, seg->ordinal))
 		return;
-	b->rc = frag_floor_add(&b->d->floor, seg->ordinal, seg->bytes, seg->page != 0,
-			       b->step->event->step);
+	b->rc = frag_layout_add(&b->d->layout, seg->ordinal, seg->bytes, seg->page != 0,
+				b->step->event->step);
 	if (!b->rc && seg->page)
-		b->place = frag_floor_find(&b->d->floor, seg->ordinal);
+		b->place = frag_layout_find(&b->d->layout, seg->ordinal);
 }
 
 static void page_visit(void *ctx, const struct frag_segment_view *seg,
@@ -355,7 +355,7 @@ static void page_visit(void *ctx, const struct frag_segment_view *seg,
 	if (!blk)
 		page_begin_segment(b, seg);
 	else if (b->place && blk->state != FRAG_UNMAPPED)
-		b->rc = frag_floor_map(b->place, blk->offset, blk->bytes, b->step->event->step);
+		b->rc = frag_layout_map(b->place, blk->offset, blk->bytes, b->step->event->step);
 }
 
 /* What was mapped in this very step is seen in the heap, and comes as a call too. */
@@ -419,14 +419,14 @@ RARE static bool page_make_live(struct frag_page *page, uint32_t slot)
 static int page_begin_block(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
-	const struct frag_floor_place *place;
+	const struct frag_layout_place *place;
 	struct frag_page_block *b;
 
 	if (ev->slot >= page->live_count && !page_make_live(page, ev->slot))
 		return -FRAG_ENOMEM;
 	b = &page->live[ev->slot];
 	b->area.bytes = 0;
-	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
+	place = frag_layout_find(&page->devices[step->device].layout, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
 	b->area.birth = ev->step;
@@ -732,11 +732,11 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < d->floor.place_count && !rc; i++) {
+	for (uint32_t i = 0; i < d->layout.place_count && !rc; i++) {
 		struct ending e = { d, d->end };
 
-		if (d->floor.places[i].used)
-			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
+		if (d->layout.places[i].used)
+			rc = frag_layout_unmap(&d->layout.places[i], 0, UINT64_MAX, &e, end_piece);
 	}
 	page_take_windows(d, true);
 	line_fill(&d->line);

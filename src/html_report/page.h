@@ -104,7 +104,7 @@ struct frag_page_moment {
 /* One device of a run. */
 struct frag_page_device {
 	struct frag_line line;
-	struct frag_segment_layout floor;
+	struct frag_segment_layout layout;
 	struct frag_areas blocks;       /* and what they were summed into */
 	struct frag_areas segments;     /* what was reserved, page run by page run */
 	struct frag_window_line recent; /* a ring, while it lasts */

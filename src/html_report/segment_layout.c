@@ -269,7 +269,7 @@ void frag_areas_fini(struct frag_areas *areas)
 #define HEIGHT (UINT64_C(1) << 61)      /* of all segments together; others are at its foot */
 
 /* The one segment of a heap whose free blocks are sorted by address: a find is a first fit. */
-int frag_floor_init(struct frag_segment_layout *f)
+int frag_layout_init(struct frag_segment_layout *f)
 {
 	struct frag_error err;
 	frag_block all;
@@ -286,7 +286,7 @@ int frag_floor_init(struct frag_segment_layout *f)
 	return rc ? rc : frag_heap_grow(f->heap, f->list, HEIGHT, &all);
 }
 
-void frag_floor_fini(struct frag_segment_layout *f)
+void frag_layout_fini(struct frag_segment_layout *f)
 {
 	for (uint32_t i = 0; i < f->place_count; i++)
 		free(f->places[i].pieces);
@@ -315,7 +315,7 @@ static bool find_lane(struct frag_segment_layout *f, uint32_t *out)
 	return true;
 }
 
-static int stack(struct frag_segment_layout *f, struct frag_floor_place *place, uint64_t bytes)
+static int stack(struct frag_segment_layout *f, struct frag_layout_place *place, uint64_t bytes)
 {
 	int rc;
 
@@ -327,7 +327,7 @@ static int stack(struct frag_segment_layout *f, struct frag_floor_place *place, 
 	return rc;
 }
 
-static struct frag_floor_place *new_place(struct frag_segment_layout *f, uint32_t ordinal)
+static struct frag_layout_place *new_place(struct frag_segment_layout *f, uint32_t ordinal)
 {
 	uint32_t i = f->unused;
 
@@ -335,7 +335,7 @@ static struct frag_floor_place *new_place(struct frag_segment_layout *f, uint32_
 		if (!FRAG_GROW(f->places, f->place_capacity, f->place_count))
 			return NULL;
 		i = f->place_count++;
-		f->places[i] = (struct frag_floor_place){ .used = false };
+		f->places[i] = (struct frag_layout_place){ .used = false };
 	} else {
 		f->unused = f->places[i].ordinal;
 	}
@@ -346,10 +346,10 @@ static struct frag_floor_place *new_place(struct frag_segment_layout *f, uint32_
 	return &f->places[i];
 }
 
-int frag_floor_add(struct frag_segment_layout *f, uint32_t ordinal, uint64_t bytes, bool range,
-		   uint64_t step)
+int frag_layout_add(struct frag_segment_layout *f, uint32_t ordinal, uint64_t bytes, bool range,
+		    uint64_t step)
 {
-	struct frag_floor_place *place = new_place(f, ordinal);
+	struct frag_layout_place *place = new_place(f, ordinal);
 	int rc;
 
 	if (!place)
@@ -360,21 +360,21 @@ int frag_floor_add(struct frag_segment_layout *f, uint32_t ordinal, uint64_t byt
 	if (range)
 		return find_lane(f, &place->lane) ? 0 : -FRAG_ENOMEM;
 	rc = stack(f, place, bytes);
-	return rc ? rc : frag_floor_map(place, 0, bytes, step);
+	return rc ? rc : frag_layout_map(place, 0, bytes, step);
 }
 
-struct frag_floor_place *frag_floor_look_up(struct frag_segment_layout *f, uint32_t ordinal)
+struct frag_layout_place *frag_layout_look_up(struct frag_segment_layout *f, uint32_t ordinal)
 {
 	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
 
 	if (i == FRAG_MAP_NONE)
 		return NULL;
-	f->recent[ordinal % FRAG_FLOOR_RECENT] = i;
+	f->recent[ordinal % FRAG_LAYOUT_RECENT] = i;
 	return &f->places[i];
 }
 
 /* Its pieces have ended before. */
-void frag_floor_remove(struct frag_segment_layout *f, struct frag_floor_place *place)
+void frag_layout_remove(struct frag_segment_layout *f, struct frag_layout_place *place)
 {
 	const uint32_t i = (uint32_t)(place - f->places);
 
@@ -389,7 +389,7 @@ void frag_floor_remove(struct frag_segment_layout *f, struct frag_floor_place *p
 }
 
 /* The number of pieces that end at or before the offset. */
-static uint32_t pieces_before(const struct frag_floor_place *place, uint64_t offset)
+static uint32_t pieces_before(const struct frag_layout_place *place, uint64_t offset)
 {
 	uint32_t low;
 
@@ -398,7 +398,7 @@ static uint32_t pieces_before(const struct frag_floor_place *place, uint64_t off
 	return low;
 }
 
-int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
+int frag_layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
 {
 	const uint32_t at = pieces_before(place, offset);
 
@@ -412,8 +412,8 @@ int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t byt
 }
 
 /* Of one that is cut in its middle, what is left on both sides stays as old as it was. */
-int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, void *ctx,
-		     frag_piece_fn *ended)
+int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, void *ctx,
+		      frag_piece_fn *ended)
 {
 	const uint64_t end = offset + bytes;
 	uint32_t i = pieces_before(place, offset), gone = i;
@@ -438,8 +438,8 @@ int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t b
 		(place->piece_count - i) * sizeof(*place->pieces));
 	place->piece_count -= i - gone;
 	if (!rc && before.bytes)
-		rc = frag_floor_map(place, before.offset, before.bytes, before.birth);
+		rc = frag_layout_map(place, before.offset, before.bytes, before.birth);
 	if (!rc && after.bytes)
-		rc = frag_floor_map(place, after.offset, after.bytes, after.birth);
+		rc = frag_layout_map(place, after.offset, after.bytes, after.birth);
 	return rc;
 }

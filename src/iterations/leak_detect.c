@@ -149,7 +149,7 @@ struct slot {
 	uint64_t bytes;
 	uint32_t event, site;   /* of the tape; event UINT32_MAX: nothing is live */
 };
-#define NOBODY UINT32_MAX
+#define NOT_LIVE UINT32_MAX
 
 /* A block that stays allocated. */
 struct held {
@@ -194,7 +194,7 @@ __attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w
 	    || !FRAG_GROW(w->slots, w->slot_capacity, slot))
 		return false;
 	while (w->slot_count <= slot)
-		w->slots[w->slot_count++].event = NOBODY;
+		w->slots[w->slot_count++].event = NOT_LIVE;
 	w->seen[site] = true;
 	return true;
 }
@@ -241,9 +241,9 @@ static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
 		const uint32_t device = sites[e->site].device;
 		struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
 
-		if (frag_tape_op(e) == FRAG_OP_FREE && slot && slot->event != NOBODY) {
+		if (frag_tape_op(e) == FRAG_OP_FREE && slot && slot->event != NOT_LIVE) {
 			w->now[device] -= slot->bytes;
-			slot->event = NOBODY;
+			slot->event = NOT_LIVE;
 		} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
 			if (!hold(w, e, i, &w->now[device]))
 				return false;
@@ -378,7 +378,7 @@ static bool keep_left(struct walk *w, uint32_t *count)
 	*count = 0;
 	w->left = malloc(((size_t)w->slot_count + 1) * sizeof(*w->left));
 	for (uint32_t i = 0; w->left && i < w->slot_count; i++)
-		if (w->slots[i].event != NOBODY && w->slots[i].event >= from
+		if (w->slots[i].event != NOT_LIVE && w->slots[i].event >= from
 		    && w->slots[i].event < to)
 			w->left[(*count)++] = leak_detect_held_of(w, &w->slots[i]);
 	return w->left != NULL;

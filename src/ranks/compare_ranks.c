@@ -82,7 +82,7 @@ static uint32_t owners_number(struct frag_owners *owners, char *tag, uint64_t si
 	return number;
 }
 
-#define STRETCH 100000          /* events between two questions whether to stop */
+#define SLICE 100000          /* events between two questions whether to stop */
 
 static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
 			 struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
@@ -96,7 +96,7 @@ static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
 
 		if (w->stop && w->stop(w->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = frag_sim_play(sim, reader, end - at < STRETCH ? end : at + STRETCH, err);
+		rc = frag_sim_play(sim, reader, end - at < SLICE ? end : at + SLICE, err);
 	}
 	return rc;
 }

@@ -246,7 +246,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	int rc = 0;
 
 	facts.limited = facts.usable < 0
-			|| left >= (int64_t)frag_sight_rounded(s->after, s->device, oom->demand);
+			|| left >= (int64_t)frag_rounded_request(s->after, s->device, oom->demand);
 	if (s->request) {
 		rc = retry(s->after, s->request, &facts.retry_succeeds, err);
 		rc = rc ? rc : retry_after_waiting(s, &facts.waiting_succeeds, err);
@@ -375,21 +375,21 @@ static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
  * larger one. Each run returns the capacity up to which it is the same; the next run begins
  * where it diverges from the previous one.
  */
-static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *survival,
+static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *intervals,
 			const struct frag_result *run, struct frag_error *err)
 {
 	const uint64_t floor = frag_answer_floor(a, run);
-	const uint32_t devices = frag_tape_info(survival->subject.tape)->device_count;
+	const uint32_t devices = frag_tape_info(intervals->subject.tape)->device_count;
 	uint64_t beyond = run->beyond < floor ? floor : run->beyond, events = 0, runs = 0;
 	int rc = 0;
 
 	while (!rc && events < EVENTS_MAX && runs < RUNS_MAX && beyond < UINT64_C(1) << 53) {
-		const uint64_t total = frag_subject_lattice(&survival->subject, beyond);
+		const uint64_t total = frag_subject_lattice(&intervals->subject, beyond);
 		const struct frag_interval *here;
 
 		if (a->smallest && (double)total >= FAR * (double)a->smallest)
 			break;
-		rc = frag_survival_at(survival, total, &here, err);
+		rc = frag_fit_intervals_at(intervals, total, &here, err);
 		if (rc)
 			break;
 		beyond = here->beyond;
@@ -413,24 +413,24 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *sur
 static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t,
 			   const struct frag_result *run, bool cause, struct frag_error *err)
 {
-	struct frag_fit_intervals survival;
+	struct frag_fit_intervals intervals;
 	struct frag_tape *part;
 	int rc = frag_tape_of_device(&part, t->tape, run->device, err);
 
-	frag_survival_init(&survival, &(struct frag_fit_case){
-		.tape = part ? part : t->tape,
-		.choice = &run->choice,
-		.devices = t->options->devices + (part ? run->device : 0),
-		.device = part ? 0 : run->device,
-		.model = t->options->model,
-		.stop = t->stop,
-		.ctx = t->ctx,
-	});
+	frag_fit_intervals_init(&intervals, &(struct frag_fit_case){
+				.tape = part ? part : t->tape,
+				.choice = &run->choice,
+				.devices = t->options->devices + (part ? run->device : 0),
+				.device = part ? 0 : run->device,
+				.model = t->options->model,
+				.stop = t->stop,
+				.ctx = t->ctx,
+				});
 	if (!rc && cause)
-		rc = oom_find_cause(&a->oom, &survival.subject, a->requested, err);
+		rc = oom_find_cause(&a->oom, &intervals.subject, a->requested, err);
 	else if (!rc)
-		rc = walk_upwards(a, &survival, run, err);
-	frag_survival_fini(&survival);
+		rc = walk_upwards(a, &intervals, run, err);
+	frag_fit_intervals_fini(&intervals);
 	frag_tape_del(part);
 	return rc;
 }
@@ -463,7 +463,7 @@ static int diagnose_run_look(struct frag_diagnosis *a, const struct frag_sim *si
 			     struct frag_error *err)
 {
 	a[device].has_peak = true;
-	return frag_moment_init(&a[device].peak, sim, device, err);
+	return frag_device_state_init(&a[device].peak, sim, device, err);
 }
 
 static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
@@ -685,6 +685,6 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 
 void frag_answer_fini(struct frag_diagnosis *a)
 {
-	frag_moment_fini(&a->peak);
+	frag_device_state_fini(&a->peak);
 	*a = (struct frag_diagnosis){ .requested = 0 };
 }

@@ -272,7 +272,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 			   const struct frag_oom *oom, uint64_t left)
 {
-	const uint64_t demand = frag_sight_rounded(sim, device, oom->demand);
+	const uint64_t demand = frag_rounded_request(sim, device, oom->demand);
 
 	return demand > left ? demand - left : 0;
 }
@@ -515,7 +515,7 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
-#define STRETCH 256 /* events between two calls of stop and progress */
+#define SLICE 256 /* events between two calls of stop and progress */
 
 static int explanation_play(const struct frag_explanation *x, struct frag_sim *sim,
 			    struct frag_tape_reader *reader, struct frag_error *err)
@@ -523,12 +523,12 @@ static int explanation_play(const struct frag_explanation *x, struct frag_sim *s
 	const uint64_t events = frag_tape_info(x->tape)->events;
 	int rc = 0;
 
-	for (uint64_t at = 0; at < events && !rc; at += STRETCH) {
+	for (uint64_t at = 0; at < events && !rc; at += SLICE) {
 		if (x->stop && x->stop(x->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		if (x->progress)
 			x->progress(x->ctx, "events", (uint32_t)at, (uint32_t)events);
-		rc = frag_sim_play(sim, reader, at + STRETCH, err);
+		rc = frag_sim_play(sim, reader, at + SLICE, err);
 	}
 	return rc;
 }

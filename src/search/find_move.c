@@ -14,7 +14,7 @@
 #include "live_blocks/live_blocks.h"
 
 #define SLICE 256		/* events between two calls of stop */
-#define STRETCH 65536           /* events from one copy to the next */
+#define BETWEEN_COPIES 65536           /* events from one copy to the next */
 
 int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
 		      struct frag_sim *sim, struct frag_error *err)
@@ -47,7 +47,7 @@ static bool has_failed(struct frag_sim *sim, uint32_t device, uint64_t *step)
 }
 
 /* Plays up to event `until`, or up to an earlier request that fails. */
-static int play_stretch(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+static int play_part(struct frag_run_until_oom *run, uint64_t until, bool *halted,
 			struct frag_error *err)
 {
 	const uint64_t from = frag_tape_at(run->reader);
@@ -91,12 +91,12 @@ int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halt
 	*halted = false;
 	until = until < events ? until : events;
 	while (!rc && !*halted && frag_tape_at(run->reader) < until) {
-		const uint64_t end = frag_tape_at(run->reader) + STRETCH;
+		const uint64_t end = frag_tape_at(run->reader) + BETWEEN_COPIES;
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		find_move_show(run, "events", frag_tape_at(run->reader), events);
-		rc = play_stretch(run, end < until ? end : until, halted, err);
+		rc = play_part(run, end < until ? end : until, halted, err);
 	}
 	return rc;
 }

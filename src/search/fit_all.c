@@ -24,7 +24,7 @@ void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
 }
 
 /* The simulations that are to fit a capacity. */
-struct survivals {
+struct intervals {
 	struct frag_fit_intervals *const *of;
 	uint32_t count;
 };
@@ -33,12 +33,12 @@ struct survivals {
 static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 			    struct frag_error *err)
 {
-	const struct survivals *survivals = ctx;
+	const struct intervals *intervals = ctx;
 
 	*v = (struct frag_fit_verdict){ .survives = true, .beyond = NONE };
-	for (uint32_t i = 0; i < survivals->count; i++) {
+	for (uint32_t i = 0; i < intervals->count; i++) {
 		const struct frag_interval *here;
-		int rc = frag_survival_at(survivals->of[i], total, &here, err);
+		int rc = frag_fit_intervals_at(intervals->of[i], total, &here, err);
 
 		if (rc)
 			return rc;
@@ -179,12 +179,12 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 	return rc;
 }
 
-int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
 {
-	struct survivals all = { .of = survivals, .count = count };
+	struct intervals all = { .of = intervals, .count = count };
 
-	return frag_fit_walk_by(fit, fit_search_judge, &all, &survivals[0]->subject, floor, bounds,
+	return frag_fit_walk_by(fit, fit_search_judge, &all, &intervals[0]->subject, floor, bounds,
 				err);
 }
 
@@ -296,7 +296,7 @@ static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
 			return rc;
 		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
 		frag_fit_init(&one->fit);
-		frag_survival_init(&one->survival, &subject);
+		frag_fit_intervals_init(&one->intervals, &subject);
 		f->count++;
 	}
 	return 0;
@@ -342,7 +342,7 @@ static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *one = &f->fitted[index];
-	const struct frag_fit_case *s = &one->survival.subject;
+	const struct frag_fit_case *s = &one->intervals.subject;
 	struct frag_interval run;
 	int rc;
 
@@ -374,16 +374,16 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *one = &f->fitted[index];
-	struct frag_fit_intervals *survival = &one->survival;
+	struct frag_fit_intervals *intervals = &one->intervals;
 	const uint64_t at_most = one->fit.at_most;
-	int rc = frag_fit_walk(&one->fit, &survival, 1, one->fit.floor, &f->bounds, err);
+	int rc = frag_fit_walk(&one->fit, &intervals, 1, one->fit.floor, &f->bounds, err);
 
 	if (rc && one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 		one->fit.at_most = at_most;
 
-	rc = rc ? rc : frag_fit_peaks(&one->fit, &survival->subject, err);
+	rc = rc ? rc : frag_fit_peaks(&one->fit, &intervals->subject, err);
 	if (!rc && f->headroom_total)
-		rc = frag_fit_headroom(&survival->subject, f->headroom_total, &one->fit.headroom,
+		rc = frag_fit_headroom(&intervals->subject, f->headroom_total, &one->fit.headroom,
 				      err);
 	return rc;
 }
@@ -412,7 +412,7 @@ static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
 
 	for (uint32_t i = 0; i < f->count && programs; i++)
 		if (f->fitted[i].choice == joint->choice)
-			programs[f->fitted[i].source] = f->fitted[i].survival.subject;
+			programs[f->fitted[i].source] = f->fitted[i].intervals.subject;
 	/* every offset has a bound of its own */
 	if (f->every_offset)
 		bounds.hurry = NULL;
@@ -427,22 +427,22 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *joint = &f->joint[index];
-	struct frag_fit_intervals **survivals =
+	struct frag_fit_intervals **intervals =
 		calloc(f->source_count, sizeof(struct frag_fit_intervals *));
 	uint64_t floor = 0;
 	int rc;
 
-	if (!survivals)
+	if (!intervals)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < f->source_count; i++) {
 		struct frag_fitted *one = fit_all_find(f, i, joint->choice, joint->device);
 
-		survivals[i] = &one->survival;
+		intervals[i] = &one->intervals;
 		if (one->fit.floor > floor)
 			floor = one->fit.floor;
 	}
-	rc = frag_fit_walk(&joint->fit, survivals, f->source_count, floor, &f->bounds, err);
-	free(survivals);
+	rc = frag_fit_walk(&joint->fit, intervals, f->source_count, floor, &f->bounds, err);
+	free(intervals);
 	return rc;
 }
 
@@ -490,7 +490,7 @@ void frag_fits_fini(struct frag_fits *f)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
 		frag_fit_fini(&f->fitted[i].fit);
-		frag_survival_fini(&f->fitted[i].survival);
+		frag_fit_intervals_fini(&f->fitted[i].intervals);
 	}
 	for (uint32_t i = 0; i < f->joint_count; i++)
 		frag_fit_fini(&f->joint[i].fit);

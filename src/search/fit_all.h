@@ -61,10 +61,10 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 		     const struct frag_fit_case *lattice, uint64_t floor,
 		     const struct frag_fit_bounds *bounds, struct frag_error *err);
 /*
- * The same of simulations. survivals: one a trace; a capacity fits
+ * The same of simulations. intervals: one a trace; a capacity fits
  * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
  */
-int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err);
 void frag_fit_fini(struct frag_fit *fit);       /* one that is zeroed is fine */
 
@@ -90,7 +90,7 @@ struct frag_fit_source {
 /* One policy on one device of a trace; host memory is omitted. */
 struct frag_fitted {
 	uint32_t source, choice, device;        /* by their order; `source` of a joint one is 0 */
-	struct frag_fit_intervals survival;          /* the walk's; a joint one has none */
+	struct frag_fit_intervals intervals;          /* the walk's; a joint one has none */
 	struct frag_fit fit;		/* as frag_fit_init() has it: interrupted before it began */
 	struct frag_attempt unlimited;  /* if `unlimited` is set; requested: of the whole trace */
 	int64_t offset;                 /* of a joint one, `together`: as in struct frag_together */

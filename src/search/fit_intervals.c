@@ -289,12 +289,12 @@ int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cac
 	return frag_smallreq_of(cache, &s->small, s->choice, s->tape, &s->devices[s->device], err);
 }
 
-void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject)
+void frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject)
 {
 	*s = (struct frag_fit_intervals){ .subject = *subject };
 }
 
-void frag_survival_fini(struct frag_fit_intervals *s)
+void frag_fit_intervals_fini(struct frag_fit_intervals *s)
 {
 	free(s->intervals);
 	frag_checkpoints_forget(&s->checkpoints);
@@ -311,8 +311,8 @@ static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint6
 }
 
 /* Returns the known interval of a capacity, else simulates it and inserts the result in order. */
-int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct frag_interval **out,
-		     struct frag_error *err)
+int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
+			  const struct frag_interval **out, struct frag_error *err)
 {
 	struct frag_interval *here;
 	uint32_t at;

@@ -125,13 +125,13 @@ struct frag_fit_intervals {
 int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
 			struct frag_error *err);
 
-void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject);
-void frag_survival_fini(struct frag_fit_intervals *s);
+void frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject);
+void frag_fit_intervals_fini(struct frag_fit_intervals *s);
 /*
  * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays
  * until the next call. Failures as in frag_subject_run().
  */
-int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct frag_interval **out,
-		     struct frag_error *err);
+int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
+			  const struct frag_interval **out, struct frag_error *err);
 
 #endif

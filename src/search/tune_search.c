@@ -63,16 +63,16 @@ static bool is_expandable(const struct frag_choice *choice)
 	return false;
 }
 
-static struct frag_fit_intervals *survival_of(const struct frag_tune *t, uint32_t choice,
-					 uint32_t place)
+static struct frag_fit_intervals *intervals_of(const struct frag_tune *t, uint32_t choice,
+					       uint32_t place)
 {
-	return &t->survivals[(size_t)choice * t->place_count + place];
+	return &t->intervals[(size_t)choice * t->place_count + place];
 }
 
 /* Whose lattice it is. */
 static const struct frag_fit_case *tune_search_subject_of(const struct scope *s)
 {
-	return &survival_of(s->tune, 0, s->first)->subject;
+	return &intervals_of(s->tune, 0, s->first)->subject;
 }
 
 static uint64_t tune_search_page_of(const struct scope *s)
@@ -96,9 +96,9 @@ static uint64_t tune_search_floor_of(const struct scope *s)
 static int try_place(const struct scope *s, struct trial *trial, uint32_t place, uint64_t total,
 		     struct frag_error *err)
 {
-	struct frag_fit_intervals *survival = survival_of(s->tune, trial->choice, place);
+	struct frag_fit_intervals *intervals = intervals_of(s->tune, trial->choice, place);
 	const struct frag_interval *here;
-	int rc = frag_survival_at(survival, total, &here, err);
+	int rc = frag_fit_intervals_at(intervals, total, &here, err);
 
 	if (rc)
 		return rc;
@@ -166,7 +166,7 @@ static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
 	const int rc = round->try(round->scope, trial, err);
 
 	for (uint32_t i = s->first; i < s->first + s->count; i++)
-		frag_checkpoints_forget(&survival_of(s->tune, trial->choice, i)->checkpoints);
+		frag_checkpoints_forget(&intervals_of(s->tune, trial->choice, i)->checkpoints);
 	return rc;
 }
 
@@ -390,12 +390,12 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place, uint64_t total,
 		     bool *survives, struct frag_error *err)
 {
-	struct frag_fit_intervals *survival = survival_of(t, choice, place);
+	struct frag_fit_intervals *intervals = intervals_of(t, choice, place);
 
 	*survives = true;
 	while (total < t->total && *survives) {
 		const struct frag_interval *here;
-		const int rc = frag_survival_at(survival, total, &here, err);
+		const int rc = frag_fit_intervals_at(intervals, total, &here, err);
 
 		if (rc)
 			return rc;
@@ -471,22 +471,22 @@ static int walk(const struct scope *s, uint32_t choice, struct frag_point *out,
 		struct frag_error *err)
 {
 	static const struct frag_fit_bounds bounds = { .up_to = 0 };
-	struct frag_fit_intervals **survivals =
+	struct frag_fit_intervals **intervals =
 		calloc(s->count, sizeof(struct frag_fit_intervals *));
 	struct frag_fit fit = { .runs = 0 };
 	int rc;
 
-	if (!survivals)
+	if (!intervals)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count; i++)
-		survivals[i] = survival_of(s->tune, choice, s->first + i);
-	rc = frag_fit_walk(&fit, survivals, s->count, tune_search_floor_of(s), &bounds, err);
+		intervals[i] = intervals_of(s->tune, choice, s->first + i);
+	rc = frag_fit_walk(&fit, intervals, s->count, tune_search_floor_of(s), &bounds, err);
 	*out = (struct frag_point){
 		.choice = choice, .tried = true, .at = fit.at_smallest,
 		.smallest = fit.smallest, .safe = fit.safe,
 	};
 	frag_fit_fini(&fit);
-	free(survivals);
+	free(intervals);
 	return rc;
 }
 
@@ -696,7 +696,7 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 }
 
 /* One setting in one place; behind the last setting the first one with the line of code. */
-static int make_survival(struct frag_tune *t, uint32_t i, uint32_t k, struct frag_error *err)
+static int make_intervals(struct frag_tune *t, uint32_t i, uint32_t k, struct frag_error *err)
 {
 	const bool code = i == t->choice_count;
 	const struct frag_tune_place *place = &t->places[k];
@@ -716,7 +716,7 @@ static int make_survival(struct frag_tune *t, uint32_t i, uint32_t k, struct fra
 	}
 	rc = frag_fit_case_share(&subject, &t->smalls, err);
 	if (!rc)
-		frag_survival_init(survival_of(t, i, k), &subject);
+		frag_fit_intervals_init(intervals_of(t, i, k), &subject);
 	return rc;
 }
 
@@ -728,8 +728,8 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 
 	t->points = calloc(rows, sizeof(*t->points));
 	t->tests = calloc((size_t)t->test_count + 1, sizeof(*t->tests));
-	t->survivals = calloc((size_t)rows * t->place_count + 1, sizeof(*t->survivals));
-	if (!t->points || !t->tests || !t->survivals)
+	t->intervals = calloc((size_t)rows * t->place_count + 1, sizeof(*t->intervals));
+	if (!t->points || !t->tests || !t->intervals)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->test_count; i++)
 		t->tests[i].smallest = t->tests[i].own_smallest = NONE;
@@ -737,9 +737,9 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
 		for (uint32_t k = 0; k < t->place_count && !rc; k++)
-			rc = make_survival(t, i, k, err);
+			rc = make_intervals(t, i, k, err);
 	for (uint32_t k = 0; t->changed && k < t->tuned && !rc; k++)
-		rc = make_survival(t, t->choice_count, k, err);
+		rc = make_intervals(t, t->choice_count, k, err);
 	return rc;
 }
 
@@ -747,7 +747,7 @@ static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *
 {
 	struct frag_tune *t = ctx;
 	struct frag_tune_place *place = &t->places[index];
-	const struct frag_fit_case *s = &survival_of(t, 0, index)->subject;
+	const struct frag_fit_case *s = &intervals_of(t, 0, index)->subject;
 	const struct frag_device_figures *d = &s->devices[s->device];
 	struct frag_interval run;
 	uint64_t requested;
@@ -776,7 +776,7 @@ static void count_runs(struct frag_tune *t)
 
 	t->runs = t->place_count;
 	for (size_t i = 0; i < count; i++)
-		t->runs += t->survivals[i].runs;
+		t->runs += t->intervals[i].runs;
 }
 
 /*
@@ -853,14 +853,14 @@ void frag_tune_fini(struct frag_tune *t)
 {
 	const size_t count = ((size_t)t->choice_count + 1) * t->place_count;
 
-	for (size_t i = 0; t->survivals && i < count; i++)
-		frag_survival_fini(&t->survivals[i]);
+	for (size_t i = 0; t->intervals && i < count; i++)
+		frag_fit_intervals_fini(&t->intervals[i]);
 	frag_smallreq_fini(&t->smalls);
 	for (uint32_t i = 0; t->places && i < t->place_count; i++) {
 		frag_tape_del(t->places[i].part);
 		frag_tape_del(t->places[i].changed);
 	}
-	free(t->survivals);
+	free(t->intervals);
 	free(t->places);
 	free(t->points);
 	free(t->tests);

@@ -64,7 +64,7 @@ struct frag_tune {
 	/*
 	 * the intervals known for each choice and place; a place is a device of a source
 	 */
-	struct frag_fit_intervals *survivals;
+	struct frag_fit_intervals *intervals;
 	struct frag_tune_place {
 		uint32_t source, device;
 		uint64_t floor;

@@ -413,7 +413,7 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 		     point_at(&points, fit->safe)->end.calls);
 	if (fit->floor > w->taken) {
 		end = run(w, fit->floor - w->page, 0);
-		same(w, "survival below the floor", end.survives, false);
+		same(w, "intervals below the floor", end.survives, false);
 	}
 }
 
@@ -449,7 +449,7 @@ struct seen {
 static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 {
 	struct frag_error err = { .code = 0 };
-	struct frag_fit_intervals survival, *list[] = { &survival };
+	struct frag_fit_intervals intervals, *list[] = { &intervals };
 	struct frag_fit_bounds bounds;
 	struct frag_fit_case subject;
 	struct frag_fit fit;
@@ -458,12 +458,12 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 
 	open_world(&w, policy, seed, 0, false);
 	subject = subject_of(&w);
-	frag_survival_init(&survival, &subject);
-	survival.checkpoints.stride = 1 + random_below(&random, 60);
+	frag_fit_intervals_init(&intervals, &subject);
+	intervals.checkpoints.stride = 1 + random_below(&random, 60);
 	bounds = random_bounds(&random, &w);
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
 	assert_int_equal(frag_fit_peaks(&fit, &subject, &err), 0);
-	check_walk(&w, &survival, &fit, &bounds);
+	check_walk(&w, &intervals, &fit, &bounds);
 	if (seed % 2 && fit.smallest != NONE) {
 		check_room(&w, fit.smallest + random_below(&random, 40 * w.page));
 		seen->rooms++;
@@ -471,7 +471,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 	seen->holes += fit.hole_count;
 	seen->nowhere += fit.smallest == NONE;
 	frag_fit_fini(&fit);
-	frag_survival_fini(&survival);
+	frag_fit_intervals_fini(&intervals);
 	close_world(&w);
 }
 
@@ -501,7 +501,7 @@ static void test_every_capacity(void **state)
 /* Several traces: the lattice is the first's, and each of its capacities is looked at. */
 static void try_joint(const char *policy, uint64_t seed)
 {
-	struct frag_fit_intervals survivals[TRACES_MAX], *list[TRACES_MAX];
+	struct frag_fit_intervals intervals[TRACES_MAX], *list[TRACES_MAX];
 	static struct points points;
 	struct frag_error err = { .code = 0 };
 	struct world w[TRACES_MAX];
@@ -515,9 +515,9 @@ static void try_joint(const char *policy, uint64_t seed)
 
 		open_world(&w[i], policy, seed * 10 + i, 2 * MIB, false);
 		subject = subject_of(&w[i]);
-		frag_survival_init(&survivals[i], &subject);
-		survivals[i].checkpoints.stride = 16;
-		list[i] = &survivals[i];
+		frag_fit_intervals_init(&intervals[i], &subject);
+		intervals[i].checkpoints.stride = 16;
+		list[i] = &intervals[i];
 		floor = w[i].taken + w[i].peak > floor ? w[i].taken + w[i].peak : floor;
 	}
 	bounds = random_bounds(&random, &w[0]);
@@ -542,7 +542,7 @@ static void try_joint(const char *policy, uint64_t seed)
 	conclude(&w[0], &points, &fit);
 	frag_fit_fini(&fit);
 	for (uint32_t i = 0; i < count; i++) {
-		frag_survival_fini(&survivals[i]);
+		frag_fit_intervals_fini(&intervals[i]);
 		close_world(&w[i]);
 	}
 }
@@ -562,7 +562,7 @@ static void test_joint(void **state)
 static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64_t *runs)
 {
 	struct frag_error err = { .code = 0 };
-	struct frag_fit_intervals survival, *list[] = { &survival };
+	struct frag_fit_intervals intervals, *list[] = { &intervals };
 	struct frag_smallreq_cache smalls = { .ahead = 0 };
 	struct frag_fit_bounds bounds;
 	struct frag_fit_case subject;
@@ -575,16 +575,16 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 	smalls.ahead = 1 + (uint32_t)random_below(&random, 90);
 	assert_int_equal(frag_fit_case_share(&subject, &smalls, &err), 0);
 	assert_non_null(subject.small);
-	frag_survival_init(&survival, &subject);
-	survival.checkpoints.stride = 1 + random_below(&random, 40);
+	frag_fit_intervals_init(&intervals, &subject);
+	intervals.checkpoints.stride = 1 + random_below(&random, 40);
 	bounds = random_bounds(&random, &w);
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
 	assert_int_equal(frag_fit_peaks(&fit, &subject, &err), 0);
-	check_walk(&w, &survival, &fit, &bounds);
+	check_walk(&w, &intervals, &fit, &bounds);
 	*holes += fit.hole_count;
-	*runs += survival.runs;
+	*runs += intervals.runs;
 	frag_fit_fini(&fit);
-	frag_survival_fini(&survival);
+	frag_fit_intervals_fini(&intervals);
 	frag_smallreq_fini(&smalls);
 	close_world(&w);
 }

@@ -360,7 +360,7 @@ static int see_oom(void *ctx, const struct frag_sim *sim, uint32_t device,
 	return 0;
 }
 
-/* A hook of one's own is asked after the failed request; where only survival counts, none is. */
+/* A hook of one's own is asked after the failed request; where only intervals counts, none is. */
 static void test_hook(void **state)
 {
 	static const struct frag_record records[] = {
