@@ -119,25 +119,28 @@ static const char *scan_end(void *ctx, struct frag_scan *s, const char *p)
 	return scan_tail(n, &n->tail, p);
 }
 
-/* An event, checking only its syntax, or their bracket. */
-static const char *skip_element(void *ctx, struct frag_scan *s, const char *p)
+/* Events, checking only their syntax: up to the last in the window, or after their bracket. */
+static const char *skip_elements(void *ctx, struct frag_scan *s, const char *p)
 {
 	struct native *n = ctx;
+	const char *done = NULL;
 
-	p = frag_scan_space(s, p);
-	if (*p == ']') {
-		n->looked_behind = true;
-		return p + 1;
+	for (;; done = p, n->doc.step++) {
+		p = frag_scan_space(s, p);
+		if (*p == ']') {
+			n->looked_behind = true;
+			return p + 1;
+		}
+		if (n->doc.step)
+			p = *p == ',' ? frag_scan_space(s, p + 1)
+				      : frag_scan_bad(s, p, "a comma or ] is expected here");
+		p = p ? frag_scan_skip(s, p, 3) : NULL;
+		/* a value at the window's end may go on: a number, say */
+		if (p && p < s->end)
+			continue;
+		p = p ? frag_scan_bad(s, p, "") : NULL;
+		return s->fail == FRAG_SCAN_MORE ? done : NULL;
 	}
-	if (n->doc.step)
-		p = *p == ',' ? frag_scan_space(s, p + 1)
-			      : frag_scan_bad(s, p, "a comma or ] is expected here");
-	p = p ? frag_scan_skip(s, p, 3) : NULL;
-	/* a value at the window's end may go on: a number, say */
-	if (p == s->end)
-		return frag_scan_bad(s, p, "");
-	n->doc.step += p != NULL;
-	return p;
 }
 
 /* JSON object: skips the events, and reads the members after them. */
@@ -147,7 +150,7 @@ static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 
 	n->doc.in_events = true;
 	while (!rc && !n->looked_behind)
-		rc = frag_document_part(&n->doc, skip_element, n, err);
+		rc = frag_document_part(&n->doc, skip_elements, n, err);
 	if (rc)
 		return rc;
 	n->doc.in_events = false;
