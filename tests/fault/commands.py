@@ -212,6 +212,8 @@ COMMANDS = [
     *each(('fit', '-q', '--map', '--threads', '1', '-p', 'bestfit', '-p',
            'pytorch:expandable_segments=true', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson'),
           'alloc read sync open rename', ('o.json',), 'fit'),
+    *each(('fit', '-q', '--together', '--threads', '1', '-p', 'bestfit', '--json', 'o.json',
+           'again.ndjson', 'simple.ndjson'), 'alloc', ('o.json',), 'fit --together'),
     *each(('explain', '-q', '--threads', '1', '-p', 'bestfit:segment=2MiB', '--json', 'o.json',
            '--folded', 'o.txt', 'pinned.ndjson'), 'alloc read sync open rename', ('o.json', 'o.txt'), 'explain'),
     *each(('explain', '--threads', '1', '-p', 'pytorch', 'trace.ndjson'), 'alloc read',
@@ -220,6 +222,8 @@ COMMANDS = [
            'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
            'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
+    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '-o', 'json:o.json', 'again.ndjson'),
+          'alloc', ('o.json',), 'tune with a line of code'),
     *[scene for name, *words in (
         ('explain', '-p', 'bestfit:segment=2MiB', 'pinned.ndjson'),
         ('fit', '-p', 'bestfit', '-p', 'buddy', 'trace.ndjson'),
