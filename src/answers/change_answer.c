@@ -155,6 +155,7 @@ static void change_print_reasons(const struct frag_change_found *c,
 		change_print_pairs(c, to);
 	change_print_side("old", &c->old, to);
 	change_print_side("new", &c->now, to);
+	frag_put_evidence(to, c->now.choice, "");
 	if (c->old.run->device || c->now.trace->device_count > 1)
 		frag_put_row(to, "device", "%" PRIu32 ", which changes most", c->device);
 	change_print_requests(c, to);
