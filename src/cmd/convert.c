@@ -11,7 +11,7 @@
 #include "cmd/progress.h"
 #include "answers/report.h"
 
-/* A run of a trace that is written in the form of another program's viewer. */
+/* A run of a trace that is written for another program's viewer. */
 struct job {
 	const struct frag_run_options *options;
 	struct frag_loaded_trace traced;

@@ -166,9 +166,18 @@ static const struct {
 	{ ".html", "html" }, { ".xml", "junit" }, { NULL, "github" },
 };
 
-struct frag_output_name frag_output_named(const char *value)
+struct output_name {
+	char format[12];                /* empty: that of --format */
+	const char *path;               /* into the value */
+};
+
+/*
+ * Reads a value of -o: a file, in the format that its ending names, or in that of --format if the
+ * ending names none. The old FORMAT:FILE is read with a warning.
+ */
+static struct output_name output_named(const char *value)
 {
-	struct frag_output_name name = { .path = value };
+	struct output_name name = { .path = value };
 	const char *dot = strrchr(frag_file_name(value), '.'), *colon = strchr(value, ':');
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -189,10 +198,32 @@ struct frag_output_name frag_output_named(const char *value)
 	return name;
 }
 
+/* Up to this release -o was --steps. */
+int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	const struct output_name name = output_named(value);
+	struct frag_run_options *run = at;
+
+	(void)o;
+	if (strcmp(name.format, "json") == 0)
+		run->json = name.path;
+	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
+		run->html = name.path;
+	else if (*name.format && strcmp(name.format, "csv") != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
+				 " .json%s", value, run->has_no_page ? "" : ", .html");
+	else
+		frag_option_note("-o is an old name of --steps: use --steps %.100s", value);
+	if (!*name.format || strcmp(name.format, "csv") == 0)
+		run->steps = name.path;
+	return 0;
+}
+
 int frag_question_set_output(void *at, const struct frag_opt *o, const char *value,
 			     struct frag_error *err)
 {
-	const struct frag_output_name name = frag_output_named(value);
+	const struct output_name name = output_named(value);
 	struct frag_question *q = at;
 	const struct frag_format *format;
 

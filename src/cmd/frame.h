@@ -59,16 +59,6 @@ struct frag_answer_output {
 	bool quiet;                             /* no text output */
 };
 
-/*
- * Reads a value of -o: a file, in the format that its ending names, or in that of --format if the
- * ending names none. The old FORMAT:FILE is read with a warning.
- */
-struct frag_output_name {
-	char format[12];                /* empty: that of --format */
-	const char *path;               /* into the value */
-};
-struct frag_output_name frag_output_named(const char *value);
-
 /* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
 int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
 			struct frag_error *err);

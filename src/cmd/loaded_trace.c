@@ -349,7 +349,29 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	return follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
-/* Where the capacity is searched for, the rest is the trace's, a profile's or an option's. */
+/*
+ * The devices of a run: those that the trace suggests, the profile's in their place, and what
+ * options say above both. frag_devices_fini() releases them, also where this fails.
+ */
+static int run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
+		       struct frag_devices *devices, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(trace);
+	int rc = frag_devices_copy(devices, info->devices, info->device_count, err);
+
+	if (!rc && run->profile_path)
+		rc = frag_devices_replace_all(devices, &run->profile.figures, err);
+	if (rc)
+		return rc;
+	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
+	frag_devices_assume_context(devices, frag_run_card_context(run));
+	/* the device sizes of a trace itself are simulated without a check */
+	if ((run->total & run->context & run->other) == UINT64_MAX)
+		return 0;
+	return frag_devices_have_room(devices, err);
+}
+
+/* Where the capacity is searched for, all else is the trace's, a profile's or an option's. */
 static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
 				    bool capacity, struct frag_error *err)
 {
@@ -357,7 +379,7 @@ static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct fr
 	int rc;
 
 	plain.total = capacity ? o->total : 0;
-	rc = frag_run_devices(&plain, t->trace, &t->devices, err);
+	rc = run_devices(&plain, t->trace, &t->devices, err);
 	for (uint32_t d = 0; d < t->devices.count && !capacity; d++)
 		t->devices.figures[d].total = 0;
 	return rc;

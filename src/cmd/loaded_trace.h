@@ -45,7 +45,7 @@ struct frag_loaded_trace {
 	struct frag_trace *trace;
 	struct frag_configured configured;
 	struct frag_tape *tape;
-	struct frag_devices devices;    /* as in the options; capacities only for who asks */
+	struct frag_devices devices;    /* as in the options; capacities on request */
 	struct frag_choice *choices;    /* those of the options, or the usual ones of this trace */
 	uint32_t choice_count;
 	struct frag_release release;    /* that the options' choices follow; minor 0: none */

@@ -134,7 +134,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* A child that looks at the GPUs from outside: asked by a number, answers by a struct sight. */
+/* A child that reads the GPUs from outside: asked by a number, it answers by a struct sight. */
 struct witness {
 	pid_t pid;              /* 0: there is none */
 	int socket;             /* our end; whole messages */

@@ -54,7 +54,7 @@ static bool is_pool(const char *text)
 	return strncmp(text, POOL, length) == 0 && (!text[length] || text[length] == ':');
 }
 
-/* Room for one choice more; NULL: out of memory. */
+/* One choice more; NULL: out of memory. */
 static struct frag_choice *next_choice(struct frag_run_options *run)
 {
 	return FRAG_GROW(run->choices, run->choice_capacity, run->choice_count)
@@ -162,28 +162,6 @@ int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
 	(void)o;
 	run->has_columns = true;
 	return frag_columns_parse(&run->columns, value, err);
-}
-
-/* Up to this release -o was --steps. */
-int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	const struct frag_output_name name = frag_output_named(value);
-	struct frag_run_options *run = at;
-
-	(void)o;
-	if (strcmp(name.format, "json") == 0)
-		run->json = name.path;
-	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
-		run->html = name.path;
-	else if (*name.format && strcmp(name.format, "csv") != 0)
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
-				 " .json%s", value, run->has_no_page ? "" : ", .html");
-	else
-		frag_option_note("-o is an old name of --steps: use --steps %.100s", value);
-	if (!*name.format || strcmp(name.format, "csv") == 0)
-		run->steps = name.path;
-	return 0;
 }
 
 int frag_run_set_format(void *at, const struct frag_opt *o, const char *value,
@@ -319,24 +297,6 @@ int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
 uint64_t frag_run_card_context(const struct frag_run_options *run)
 {
 	return run->context == UINT64_MAX ? run->capacity.context : 0;
-}
-
-int frag_run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
-		     struct frag_devices *devices, struct frag_error *err)
-{
-	const struct frag_trace_info *info = frag_trace_info(trace);
-	int rc = frag_devices_copy(devices, info->devices, info->device_count, err);
-
-	if (!rc && run->profile_path)
-		rc = frag_devices_replace_all(devices, &run->profile.figures, err);
-	if (rc)
-		return rc;
-	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
-	frag_devices_assume_context(devices, frag_run_card_context(run));
-	/* the device sizes of a trace itself are simulated without a check */
-	if ((run->total & run->context & run->other) == UINT64_MAX)
-		return 0;
-	return frag_devices_have_room(devices, err);
 }
 
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,

@@ -143,13 +143,6 @@ int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err);
 /* What CUDA takes of the card of --device, for a trace that has no context; 0: none is assumed. */
 uint64_t frag_run_card_context(const struct frag_run_options *run);
 
-/*
- * The devices of a run: those that the trace suggests, the profile's in their place, and what
- * options say above both. frag_devices_fini() releases them, also where this fails.
- */
-int frag_run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
-		     struct frag_devices *devices, struct frag_error *err);
-
 /* After the last option: what does not go together, and the defaults. */
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);

@@ -46,7 +46,7 @@ struct frag_session {
 int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
 		       struct frag_error *err);
 
-/* Allocates the runs of so many policies and devices. */
+/* Allocates the runs of N policies on M devices. */
 int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
 		      struct frag_error *err);
 

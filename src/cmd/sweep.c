@@ -187,7 +187,7 @@ static int fill_policies(struct sweep *s, struct frag_error *err)
 		uint32_t k = 0;
 
 		name_policy(&run->choices[i], text, sizeof(text));
-		while (k < kept && strcmp(names[k], text) != 0)
+		while (!rc && k < kept && strcmp(names[k], text) != 0)
 			k++;
 		if (rc || k < kept) {
 			frag_choice_fini(&run->choices[i]);
