@@ -33,10 +33,8 @@ static char *begin_event(struct perfetto *s, char *p, const char *kind, uint32_t
 {
 	p = s->any ? PUT(p, ",\n{\"ph\":\"") : PUT(p, "{\"ph\":\"");
 	s->any = true;
-	p = put_word(p, kind);
-	p = PUT(p, "\",\"pid\":");
-	p = frag_put_u64(p, (uint64_t)device + 1);
-	return PUT(p, ",\"tid\":0");
+	p = PUT(put_word(p, kind), "\",\"pid\":");
+	return PUT(frag_put_u64(p, (uint64_t)device + 1), ",\"tid\":0");
 }
 
 /* The trace's own text where it has one. */
@@ -58,16 +56,13 @@ static void note_time(struct frag_export *x, const struct frag_event *ev)
 
 static char *as_perfetto_put_time(const struct perfetto *s, char *p)
 {
-	p = PUT(p, ",\"ts\":");
-	return put_bytes(p, s->time, s->time_length);
+	return put_bytes(PUT(p, ",\"ts\":"), s->time, s->time_length);
 }
 
 static char *begin_counter(struct perfetto *s, char *p, uint32_t device, const char *name)
 {
 	p = as_perfetto_put_time(s, begin_event(s, p, "C", device));
-	p = PUT(p, ",\"name\":\"");
-	p = put_word(p, name);
-	return PUT(p, "\",\"args\":{\"");
+	return PUT(put_word(PUT(p, ",\"name\":\""), name), "\",\"args\":{\"");
 }
 
 /* A change is one that can be seen. */
@@ -118,9 +113,7 @@ static char *begin_instant(struct perfetto *s, char *p, const struct frag_step *
 			   const char *category)
 {
 	p = as_perfetto_put_time(s, begin_event(s, p, "i", step->device));
-	p = PUT(p, ",\"s\":\"p\",\"cat\":\"");
-	p = put_word(p, category);
-	return PUT(p, "\",\"name\":");
+	return PUT(put_word(PUT(p, ",\"s\":\"p\",\"cat\":\""), category), "\",\"name\":");
 }
 
 static int as_perfetto_put_mark(struct frag_export *x, const struct frag_step *step,
@@ -131,10 +124,8 @@ static int as_perfetto_put_mark(struct frag_export *x, const struct frag_step *s
 
 	if (!p)
 		return frag_outfile_status(x->out, err);
-	p = begin_instant(x->state, p, step, "mark");
-	p = frag_put_json(p, ev->text.text, ev->text.length);
-	p = PUT(p, ",\"args\":{");
-	p = put_member(p, "step", ev->step);
+	p = frag_put_json(begin_instant(x->state, p, step, "mark"), ev->text.text, ev->text.length);
+	p = put_member(PUT(p, ",\"args\":{"), "step", ev->step);
 	frag_outfile_used(x->out, PUT(p, "}}"));
 	return frag_outfile_status(x->out, err);
 }
@@ -150,23 +141,15 @@ static int as_perfetto_put_oom(struct frag_export *x, const struct frag_step *st
 
 	if (!p)
 		return frag_outfile_status(x->out, err);
-	p = begin_instant(x->state, p, step, "oom");
-	p = PUT(p, "\"out of memory\",\"args\":{");
+	p = PUT(begin_instant(x->state, p, step, "oom"), "\"out of memory\",\"args\":{");
 	p = put_member(p, "step", ev->step);
-	if (shows_id(ev)) {
-		p = PUT(p, ",\"id\":");
-		p = put_handle_json(p, &ev->id);
-	}
-	if (shows_size(ev)) {
-		*p++ = ',';
-		p = put_member(p, "size", ev->bytes);
-	}
-	*p++ = ',';
-	p = put_member(p, "tried", totals->tried);
-	if (step->metrics->limited) {
-		p = PUT(p, ",\"device_free\":");
-		p = frag_put_i64(p, step->metrics->device_free);
-	}
+	if (shows_id(ev))
+		p = put_handle_json(PUT(p, ",\"id\":"), &ev->id);
+	if (shows_size(ev))
+		p = put_member(PUT(p, ","), "size", ev->bytes);
+	p = put_member(PUT(p, ","), "tried", totals->tried);
+	if (step->metrics->limited)
+		p = frag_put_i64(PUT(p, ",\"device_free\":"), step->metrics->device_free);
 	frag_outfile_used(x->out, PUT(p, "}}"));
 	return frag_outfile_status(x->out, err);
 }

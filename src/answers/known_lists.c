@@ -22,7 +22,7 @@ static const char *short_size(uint64_t bytes, char buf[32])
 
 static void print_param(const struct frag_param_spec *spec, FILE *f)
 {
-	char value[FRAG_PARAM_TEXT], help[FRAG_PRINTABLE_ROOM];
+	char value[FRAG_PARAM_TEXT];
 
 	if (spec->same_as)
 		snprintf(value, sizeof(value), "%s", spec->same_as);
@@ -31,21 +31,17 @@ static void print_param(const struct frag_param_spec *spec, FILE *f)
 	else
 		frag_param_text(spec, spec->fallback, value);
 	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,
-		frag_printable(help, spec->help),
-		!spec->power_of_two ? ""
-		: spec->min	    ? " (a power of two)"
-				    : " (a power of two, or 0)");
+		SHOWN(spec->help), !spec->power_of_two ? ""
+		: spec->min ? " (a power of two)" : " (a power of two, or 0)");
 }
 
 void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f)
 {
-	char summary[FRAG_PRINTABLE_ROOM];
-
 	for (uint32_t i = 0; policies[i]; i++) {
 		const struct frag_param_spec *spec = policies[i]->params;
 
 		fprintf(f, "%s%s: %s\n", i ? "\n" : "", policies[i]->name,
-			frag_printable(summary, policies[i]->summary));
+			SHOWN(policies[i]->summary));
 		for (uint32_t k = 0; spec && spec[k].name; k++)
 			print_param(&spec[k], f);
 	}

@@ -303,11 +303,9 @@ static char *placements_put_call(char *p, const struct frag_call *c)
 	*p++ = '{';
 	p = put_member(p, "segment", c->ordinal);
 	if (c->kind == FRAG_CALL_MAP || c->kind == FRAG_CALL_UNMAP) {
-		*p++ = ',';
-		p = put_member(p, "offset", c->offset);
+		p = put_member(PUT(p, ","), "offset", c->offset);
 	}
-	*p++ = ',';
-	p = put_member(p, "bytes", c->bytes);
+	p = put_member(PUT(p, ","), "bytes", c->bytes);
 	if (c->kind == FRAG_CALL_NEW_RANGE)
 		p = PUT(p, ",\"expandable\":true");
 	*p++ = '}';
@@ -348,8 +346,7 @@ static char *placements_put_place(char *p, const struct frag_step *step)
 	*p++ = ',';
 	if (step->event->bytes) {
 		p = put_member(p, "segment", step->segment);
-		*p++ = ',';
-		p = put_member(p, "offset", step->offset);
+		p = put_member(PUT(p, ","), "offset", step->offset);
 		*p++ = ',';
 	}
 	return put_member(p, "bytes", step->bytes);
@@ -363,12 +360,9 @@ static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_
 
 		p = i ? PUT(p, ",{\"id\":") : PUT(p, ",\"moved\":[{\"id\":");
 		p = put_word(p, rows->ids[m->slot]);
-		*p++ = ',';
-		p = put_member(p, "segment", m->segment);
-		*p++ = ',';
-		p = put_member(p, "offset", m->offset);
-		*p++ = ',';
-		p = put_member(p, "bytes", m->bytes);
+		p = put_member(PUT(p, ","), "segment", m->segment);
+		p = put_member(PUT(p, ","), "offset", m->offset);
+		p = put_member(PUT(p, ","), "bytes", m->bytes);
 		*p++ = '}';
 	}
 	if (step->move_count && rows->follows)
@@ -404,15 +398,12 @@ static char *placements_put_line(char *p, const struct frag_rows *rows,
 	p = put_bytes(p, rows->prefix, rows->prefix_length);
 	p = put_member(p, "step", ev->step);
 	if (rows->many_devices) {
-		*p++ = ',';
-		p = put_member(p, "device", step->device);
+		p = put_member(PUT(p, ","), "device", step->device);
 	}
-	p = PUT(p, ",\"op\":\"");
-	p = put_word(p, frag_op_name((enum frag_op)ev->op));
+	p = put_word(PUT(p, ",\"op\":\""), frag_op_name((enum frag_op)ev->op));
 	*p++ = '"';
 	if (shows_id(ev)) {
-		p = PUT(p, ",\"id\":");
-		p = put_handle_json(p, &ev->id);
+		p = put_handle_json(PUT(p, ",\"id\":"), &ev->id);
 	}
 	p = placements_put_place(p, step);
 	p = put_moves(p, rows, step);
