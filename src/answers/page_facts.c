@@ -299,18 +299,6 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 	free(cells);
 }
 
-static void put_lanes(struct frag_node_ref in, const struct frag_areas *segments)
-{
-	struct frag_node_ref list = frag_json_array(in, "lanes");
-
-	for (uint32_t l = 0; l < segments->lane_count; l++) {
-		struct frag_node_ref o = frag_json_object(list, NULL);
-
-		frag_json_u64(o, "base", segments->lanes[l].base);
-		frag_json_u64(o, "height", segments->lanes[l].height);
-	}
-}
-
 static void page_facts_put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
 				  const struct frag_page_moment *m)
 {
@@ -400,46 +388,46 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 
 static void page_facts_put_ooms(struct frag_node_ref in, const struct frag_result *run)
 {
-	struct frag_node_ref list = frag_json_array(in, "ooms");
+	static const struct frag_json_row rows[] = {
+		ROW(oom, step), ROW(oom, size), ROW(oom, tried), ROW(oom, fragmentation),
+		ROW_AS("free", oom, metrics.free), ROW(oom, largest), ROW_END,
+	}, hole_rows[] = {
+		ROW_AS("hole_segment", oom, hole.segment), ROW_AS("hole_offset", oom, hole.offset),
+		ROW_AS("hole_bytes", oom, hole.bytes), ROW_AS("hole_live", oom, hole.live), ROW_END,
+	};
+	struct frag_node_ref list = frag_json_array(in, "ooms"), o;
 
 	for (uint32_t i = 0; i < run->oom_count && i < OOMS_SHOWN; i++) {
-		const struct frag_oom *oom = &run->ooms[i];
-		struct frag_node_ref o = frag_json_object(list, NULL);
-
-		frag_json_u64(o, "step", oom->step);
-		frag_json_u64(o, "size", oom->size);
-		frag_json_u64(o, "tried", oom->tried);
-		frag_json_bool(o, "fragmentation", oom->fragmentation);
-		frag_json_u64(o, "free", oom->metrics.free);
-		frag_json_u64(o, "largest", oom->largest);
-		if (!oom->hole.bytes)
-			continue;
-		frag_json_u64(o, "hole_segment", oom->hole.segment);
-		frag_json_u64(o, "hole_offset", oom->hole.offset);
-		frag_json_u64(o, "hole_bytes", oom->hole.bytes);
-		frag_json_u64(o, "hole_live", oom->hole.live);
+		o = frag_json_of(list, NULL, rows, &run->ooms[i]);
+		if (run->ooms[i].hole.bytes)
+			frag_json_rows(o, hole_rows, &run->ooms[i]);
 	}
 }
 
 static void page_facts_put_figures(struct frag_node_ref in, const struct frag_result *run)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(result, granularity), ROW(result, steps), ROW(result, peak_step),
+		ROW_AS("peak_reserved", result, peak.reserved),
+		ROW_AS("peak_allocated", result, peak.allocated),
+		ROW_AS("peak_requested", result, peak.requested),
+		ROW_AS("wasted", result, at_peak.wasted), ROW_AS("all_ooms", result, counts.ooms),
+		ROW_AS("allocs", result, counts.allocs),
+		ROW_AS("segment_allocs", result, counts.segment_allocs),
+		ROW_AS("segment_frees", result, counts.segment_frees), ROW_END,
+	};
+
 	frag_json_text(in, "policy", run->choice.text);
 	frag_json_text(in, "status", frag_run_status_name(run->status));
 	frag_json_u64(in, "device", run->device);
 	frag_json_u64(in, "total", run->total);
 	frag_json_u64(in, "outside", run->context + run->other);
-	frag_json_u64(in, "granularity", run->granularity);
-	frag_json_u64(in, "steps", run->steps);
-	frag_json_u64(in, "peak_step", run->peak_step);
-	frag_json_u64(in, "peak_reserved", run->peak.reserved);
-	frag_json_u64(in, "peak_allocated", run->peak.allocated);
-	frag_json_u64(in, "peak_requested", run->peak.requested);
-	frag_json_u64(in, "wasted", run->at_peak.wasted);
-	frag_json_u64(in, "all_ooms", run->counts.ooms);
-	frag_json_u64(in, "allocs", run->counts.allocs);
-	frag_json_u64(in, "segment_allocs", run->counts.segment_allocs);
-	frag_json_u64(in, "segment_frees", run->counts.segment_frees);
+	frag_json_rows(in, rows, run);
 }
+
+static const struct frag_json_row lane_rows[] = {
+	ROW(lane, base), ROW(lane, height), ROW_END,
+};
 
 static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 			       const struct frag_result *run, const struct frag_page_device *d)
@@ -452,7 +440,7 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	frag_json_u64(o, "height", d->height);
 	s->in = frag_json_object(o, "line");
 	page_facts_put_line(s, &d->line);
-	put_lanes(o, &d->segments);
+	FRAG_JSON_LIST(o, "lanes", lane_rows, d->segments.lanes, d->segments.lane_count);
 	s->in = frag_json_object(o, "segments");
 	put_areas(s, &d->segments);
 	put_raster(s, &d->segments);
@@ -519,6 +507,10 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 
 static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(leak, device), ROW_JSON("tag", leak, tag), ROW(leak, size),
+		ROW_AS("bytes", leak, an_iteration), ROW_END,
+	};
 	struct frag_node_ref o = frag_json_object(in, "growth"), list;
 
 	frag_json_u64(o, "iterations", leaks->iterations.count);
@@ -526,16 +518,8 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 	list = frag_json_array(o, "devices");
 	for (uint32_t i = 0; i < devices; i++)
 		frag_json_fixed4(list, NULL, leaks->devices[i].growth);
-	list = frag_json_array(o, "leaks");
-	for (uint32_t i = 0; i < leaks->leak_count && i < LEAKS_SHOWN; i++) {
-		const struct frag_leak *leak = &leaks->leaks[i];
-		struct frag_node_ref one = frag_json_object(list, NULL);
-
-		frag_json_u64(one, "device", leak->device);
-		frag_json_raw(one, "tag", leak->tag);
-		frag_json_u64(one, "size", leak->size);
-		frag_json_u64(one, "bytes", leak->an_iteration);
-	}
+	FRAG_JSON_LIST(o, "leaks", rows, leaks->leaks,
+		       leaks->leak_count < LEAKS_SHOWN ? leaks->leak_count : LEAKS_SHOWN);
 }
 
 /* Ranges of capacities of one policy, [least, beyond, fits]; equal adjacent ones are merged. */
