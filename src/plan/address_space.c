@@ -53,6 +53,7 @@ bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b)
 {
 	uint32_t i = s->run_at[a], k = s->run_at[b];
 
+	FRAG_ASSERT(a < s->count && b < s->count);
 	while (i < s->run_at[a + 1] && k < s->run_at[b + 1]) {
 		if (s->runs[i].from < s->runs[k].to && s->runs[k].from < s->runs[i].to)
 			return true;
@@ -307,6 +308,7 @@ uint32_t frag_ranges_meet(const struct frag_ranges *r, uint64_t offset, uint64_t
 {
 	uint32_t n = r->root;
 
+	FRAG_ASSERT(offset < end);
 	while (n != FRAG_NO_RANGE) {
 		const struct frag_range *x = &r->of[n];
 
@@ -325,6 +327,7 @@ uint64_t frag_ranges_lowest(const struct frag_ranges *r, uint64_t bytes)
 	uint32_t n = r->root;
 	uint64_t top = 0;
 
+	FRAG_ASSERT(bytes);
 	if (largest_of(r, n) < bytes) {
 		for (; n != FRAG_NO_RANGE; n = r->of[n].right)
 			top = r->of[n].end;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/bug.h"
 
 #define NEVER UINT64_MAX
 #define RISES_MAX (UINT32_C(1) << 24)   /* entries of the trail: 256 MiB */
@@ -257,6 +258,7 @@ static bool push_rise(struct search *w, struct rise **stack, uint32_t *count, ui
 
 static void lift_bars(struct search *w, struct piece *p, uint32_t down_to)
 {
+	FRAG_ASSERT(down_to <= w->bar_count);
 	while (w->bar_count > down_to) {
 		const struct rise *b = &w->bars[--w->bar_count];
 
@@ -277,9 +279,11 @@ static bool set_bar(struct search *w, struct piece *p, uint32_t item, uint64_t a
 
 static void lower_minima(struct search *w, struct piece *p, uint32_t down_to)
 {
+	FRAG_ASSERT(down_to <= w->rise_count);
 	while (w->rise_count > down_to) {
 		const struct rise *r = &w->rises[--w->rise_count];
 
+		FRAG_ASSERT(r->before < w->low[r->item]);
 		w->low[r->item] = r->before;
 		FOR_NODES(w, r->item, node, {
 			if (w->lowest[node] > r->before) {
@@ -296,6 +300,7 @@ static bool raise_minimum(struct search *w, struct piece *p, uint32_t item, uint
 {
 	const uint64_t before = w->low[item];
 
+	FRAG_ASSERT(item_waits(w, item) && low > before);
 	if (low == NEVER || low + w->s->size[item] > w->c->capacity)
 		return false;
 	if (!push_rise(w, &w->rises, &w->rise_count, &w->rise_capacity,
@@ -373,6 +378,7 @@ static bool place_item(struct search *w, struct piece *p, struct node *n)
 	const uint32_t bounds[3] = { 0, w->s->first_from[w->s->to[item]], w->s->from[item] };
 	uint32_t count, kept = 0;
 
+	FRAG_ASSERT(item_waits(w, item) && top <= w->c->capacity);
 	w->c->offset[item] = at;
 	set_waiting(w, p, item, false);
 	count = collect(w, 1, 0, w->item_leaves, bounds, 0);
@@ -396,6 +402,7 @@ static bool place_item(struct search *w, struct piece *p, struct node *n)
 
 static void undo_item(struct search *w, struct piece *p, const struct node *n)
 {
+	FRAG_ASSERT(!item_waits(w, n->item) && n->solved <= w->solved_count);
 	while (w->solved_count > n->solved) {
 		const uint32_t item = w->solved_items[--w->solved_count];
 
@@ -466,6 +473,7 @@ static enum frag_canonical_result split_piece(struct search *w, struct piece *p,
 	uint32_t kept = to, kept_to = to, widest = RANKED_ANEW, end;
 	enum frag_canonical_result result = FRAG_CANONICAL_FOUND;
 
+	FRAG_ASSERT(from <= w->s->from[item] && w->s->to[item] <= to);
 	if (next_cut(w, p, item, from) == to)
 		return result;
 	for (uint32_t begin = from; begin < to; begin = end) {
@@ -493,6 +501,7 @@ static uint32_t next_item(const struct piece *p)
 
 	while (node < p->leaves)
 		node = 2 * node + (p->key[2 * node] != p->key[node]);
+	FRAG_ASSERT(node - p->leaves < p->count);
 	return p->item[node - p->leaves];
 }
 
@@ -639,6 +648,7 @@ static void begin_piece(struct search *w, struct piece *p, struct rise *before)
 	for (uint32_t i = 0; i < p->count; i++) {
 		const uint32_t item = p->item[i];
 
+		FRAG_ASSERT(item_waits(w, item));
 		before[i] = (struct rise){ w->barred[item], w->rank[item] };
 		w->rank[item] = i;
 		w->barred[item] = NEVER;
@@ -659,6 +669,7 @@ static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *
 	struct rise *before = malloc(count * sizeof(*before));
 	enum frag_canonical_result result = FRAG_CANONICAL_LIMIT;
 
+	FRAG_ASSERT(count && from < to && to <= w->s->times);
 	while (p.leaves < count)
 		p.leaves *= 2;
 	p.item = malloc(count * sizeof(*p.item));
@@ -791,6 +802,7 @@ int frag_canonical_search(struct frag_canonical *c, struct frag_error *err)
 {
 	struct search w = { .c = c, .s = c->space };
 
+	FRAG_ASSERT(c->order < FRAG_CANONICAL_ORDERS && c->offset);
 	c->nodes = c->looks = 0;
 	c->result = FRAG_CANONICAL_FOUND;
 	if (search_init(&w)) {

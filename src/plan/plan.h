@@ -2,8 +2,8 @@
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
  * The order of the files, each using those before it: address_space (the numbers of one space,
- * and its allocated ranges by offset), verify_placement, buffers (of a trace), periodic_plan (of
- * many periods of one), skyline, canonical_search (a placement within a capacity, or the proof
+ * and its allocated ranges by offset), verify_placement, buffers (of a trace, or
+ * of many periods of one), skyline, canonical_search (a placement within a capacity, or the proof
  * that there is none), planner (all of these in turn), plan_file (reads and checks a plan).
  */
 #ifndef PLAN_PLAN_H
@@ -156,17 +156,5 @@ struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
 uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page);
 /* How far a height is above its bound. */
 double frag_plan_gap_pct(uint64_t bound, uint64_t height);
-
-/* buffers.c, for periodic_plan.c: */
-
-/* Is it a mark of such a name, in which * is any characters and ? one? NULL: no name is. */
-bool frag_plan_is_mark(const struct frag_event *ev, const char *name);
-
-/* The space of a device's pool, which may be a new one. UINT32_MAX: out of memory. */
-uint32_t frag_plan_space_of(struct frag_plan *plan, const struct frag_tape *tape, uint32_t device,
-			    uint32_t pool);
-
-/* At the end: spaces without buffers go, and the others are put in order. -FRAG_ENOMEM */
-int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err);
 
 #endif

@@ -455,6 +455,7 @@ static int plan_take_constraint(struct taker *t, const struct frag_plan_row *row
 	if (row->placed && row->align > 1 && row->offset % row->align)
 		return refuse(t, "has an offset that is no multiple of its alignment", &row->id,
 			      row->step);
+	FRAG_ASSERT(i < t->plan->count && !b->fixed);
 	t->taken[i] = true;
 	b->fixed = row->placed;
 	b->offset = row->offset;
@@ -514,6 +515,7 @@ static uint64_t part_of(const struct frag_plan *plan, const struct csv_time *ste
 		else
 			end = middle;
 	}
+	FRAG_ASSERT(rank < rank_count && times[rank].time == time);
 	return ((low < count ? steps[low].step : plan->to) - 1) * plan->scale + rank + 1;
 }
 
@@ -563,6 +565,7 @@ static bool take_gaps(struct taker *t)
 			};
 			plan->gap_count += g->from < g->to;
 		}
+		FRAG_ASSERT(plan->gap_count <= f->gap_count);
 		qsort(plan->gaps, plan->gap_count, sizeof(*plan->gaps), plan_file_by_buffer);
 	}
 	free(steps);
@@ -595,6 +598,7 @@ static int plan_take_each(struct taker *t,
 	const struct frag_plan *plan = t->plan;
 	int rc = 0;
 
+	FRAG_ASSERT(plan->scale);
 	for (uint32_t i = 0; i < plan->count; i++)
 		if (!frag_map_add(&t->by_id, hash_of(t, &plan->buffers[i].id), i))
 			return frag_fail_nomem(t->err);

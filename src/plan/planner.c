@@ -75,6 +75,7 @@ static int try_order(void *ctx, uint32_t order, struct frag_error *err)
 
 static void keep(struct planner *p, const uint64_t *offset, uint64_t height)
 {
+	FRAG_ASSERT(height < p->height && height >= p->told->lower);
 	p->height = height;
 	memcpy(p->best, offset, p->space.count * sizeof(*p->best));
 }
@@ -133,6 +134,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		p->told->found_by = "the search";
 	}
 	if (*result == FRAG_CANONICAL_NONE) {
+		FRAG_ASSERT(height < p->height);
 		p->told->search.proofs++;
 		p->told->lower = height + p->space.unit;
 	}
@@ -204,6 +206,7 @@ static void place_lowest(struct frag_space *s, struct frag_ranges *live, uint32_
 {
 	const uint64_t size = s->size[item], hint = s->hint[item];
 
+	FRAG_ASSERT(s->fixed[item] == UINT64_MAX || s->fixed[item] + size <= s->fixed_end);
 	s->offset[item] = s->fixed[item];
 	if (s->fixed[item] != UINT64_MAX)
 		return;
@@ -271,6 +274,7 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 	uint64_t *offsets = malloc(((size_t)count * p->space.count + 1) * sizeof(*offsets));
 	int rc = offsets ? 0 : frag_fail_nomem(err);
 
+	FRAG_ASSERT(first + count <= FRAG_SKYLINE_ORDERS);
 	for (uint32_t i = 0; i < count; i++)
 		of[i] = (struct frag_skyline){
 			.space = &p->space, .order = first + i, .stop = p->effort->stop,

@@ -209,6 +209,7 @@ static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint3
 
 static void take_leaf(struct skyline *w, uint32_t item)
 {
+	FRAG_ASSERT(w->rank[item]);
 	w->rank[item] = 0;
 	w->box[w->leaf[item]].best = 0;
 	for (uint32_t n = w->leaf[item] / 2; n; n /= 2)
@@ -244,6 +245,7 @@ static uint32_t best_for(struct skyline *w, uint32_t from, uint32_t to)
 	if (!any || to - from == 1)
 		return any;
 	find_fullest(w, 1, 0, w->sections, 0, &full);
+	FRAG_ASSERT(full.section >= from && full.section < to);
 	if (w->s->from[w->item[any]] <= full.section && w->s->to[w->item[any]] > full.section)
 		return any;
 	best = best_life(w, &(struct lives){ from, to, full.section, full.section });
@@ -268,6 +270,7 @@ static void set_plateau(struct skyline *w, uint32_t section, uint64_t height)
 
 static void link_plateaus(struct skyline *w, uint32_t a, uint32_t b)
 {
+	FRAG_ASSERT(a < b && b <= w->s->times);
 	w->next[a] = b;
 	w->before[b] = a;
 }
@@ -277,6 +280,7 @@ static void cut_plateau(struct skyline *w, uint32_t at, uint32_t section)
 {
 	const uint32_t after = w->next[at];
 
+	FRAG_ASSERT(at < section && section < after);
 	link_plateaus(w, at, section);
 	link_plateaus(w, section, after);
 	set_plateau(w, section, height_at(w, at));

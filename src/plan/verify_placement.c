@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "plan/address_space.h"
 
 static void verify_placement_measure(struct frag_plan *plan)
@@ -43,6 +44,7 @@ int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t 
 			const struct frag_buffer *b = &plan->buffers[at];
 			uint32_t met;
 
+			FRAG_ASSERT(b->space < plan->space_count);
 			if (b->space != s || (fixed && !b->fixed))
 				continue;
 			if (!changes[i].birth) {
@@ -97,5 +99,6 @@ uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint6
 
 double frag_plan_gap_pct(uint64_t bound, uint64_t height)
 {
+	FRAG_ASSERT(height >= bound);
 	return bound ? 100.0 * ((double)(height - bound) / (double)bound) : 0;
 }

@@ -625,7 +625,8 @@ def check_many() -> None:
             rows.append((i, lower, upper, rng.randint(1, 1 << 20)))
         Path('many.csv').write_text('id,lower,upper,size\n' + ''.join(
             f'{i},{a},{b},{size}\n' for i, a, b, size in rows))
-        said = answer('--alone', '--align', 1, '--time', '4s', 'many.csv', '-o', 'placed.csv')
+        said = answer('--alone', '--align', 1, '--time', '60s', '--capacity',
+                      f'{1.03 * peak_of(rows):.0f}B', 'many.csv', '-o', 'placed.csv')
         placed = [[int(x) for x in line.split(',')] for line in Path('placed.csv').read_text().split()[1:]]
         changes = sorted((step, birth, at, size) for _, a, b, size, at in placed
                          for step, birth in ((a, True), (b, False)))
@@ -661,7 +662,7 @@ def check_log() -> None:
             rows.append((i, lower, lower + life + 1, size))
         Path('log.csv').write_text('id,lower,upper,size\n' + ''.join(
             f'{i},{a},{b},{size}\n' for i, a, b, size in rows))
-        said = answer('--alone', '--align', 1, '--time', '20s', '--capacity',
+        said = answer('--alone', '--align', 1, '--time', '60s', '--capacity',
                       f'{1.03 * peak_of(rows):.0f}B', 'log.csv')
         if said['ended_by'] or said['height'] > said['bound'] * 1.03 or said['bound'] != peak_of(rows):
             faults.append(f'{name}: {said["gap_pct"]} % above {said["bound"]}, ended by {said["ended_by"]}')
