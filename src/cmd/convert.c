@@ -115,8 +115,8 @@ static int export_run(const struct frag_export_ops *form, enum frag_packing pack
 }
 
 struct convert {
-	struct frag_rewrite rewrite;
 	struct frag_run_options run;
+	struct frag_rewrite rewrite;
 	const struct frag_export_ops *form;     /* NULL: the trace itself is written */
 };
 
@@ -156,17 +156,16 @@ static int set_form(void *at, const struct frag_opt *o, const char *value, struc
 	return c->form || c->rewrite.form ? 0 : no_form(value, err);
 }
 
-#define RUN offsetof(struct convert, run)
 #define REWRITE offsetof(struct convert, rewrite)
 
 static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
 	  FRAG_CALL(set_form) },
-	FRAG_STACKS_ROW(RUN, FRAG_STACKS_HELP " (top)"),
-	FRAG_POLICY_ROW(RUN, "of a run: placement policy, NAME[:key=value,...] (by the trace)"),
-	FRAG_ALLOC_CONF_ROW(RUN, "settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
-	FRAG_ON_OOM_ROW(RUN),
-	FRAG_DEVICE_ROWS(RUN),
+	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (top)"),
+	FRAG_POLICY_ROW(0, "of a run: placement policy, NAME[:key=value,...] (by the trace)"),
+	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
+	FRAG_ON_OOM_ROW(0),
+	FRAG_DEVICE_ROWS(0),
 	FRAG_REWRITE_LENIENT_ROWS(REWRITE),
 	{ 0 },
 };
@@ -185,11 +184,12 @@ static void find_run_form(struct convert *c, const char *path)
  * A form is one of a trace, or of a run of it: only the second takes the options
  * of a simulation.
  */
-static int convert(struct convert *c, const struct frag_args *args, struct frag_error *err)
+static int convert_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	static const char *const of_trace[] = { "to", "stacks", "lenient", "quiet", NULL };
 	const char *from = args->words[0], *to = args->words[1];
 	const char *run_option = frag_last_given(args, of_trace);
+	struct convert *c = own;
 	int rc;
 
 	find_run_form(c, to);
@@ -213,34 +213,13 @@ static int convert(struct convert *c, const struct frag_args *args, struct frag_
 	return rc ? rc : export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
 }
 
-static void convert_init(void *own)
-{
-	struct convert *c = own;
-
-	frag_run_options_init(&c->run);
-}
-
-static int convert_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return convert(own, args, err);
-}
-
-static void convert_fini(void *own)
-{
-	struct convert *c = own;
-
-	frag_run_options_fini(&c->run);
-}
-
 const struct frag_cmd frag_cmd_convert = {
 	.name = "convert",
 	.job = FRAG_JOB_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,
-	.needs = FRAG_NEEDS_IN_OUT,
+	.needs = FRAG_NEEDS_IN_OUT | FRAG_NEEDS_RUN,
 	.size = sizeof(struct convert),
-	.init = convert_init,
 	.exec = convert_exec,
-	.fini = convert_fini,
 };

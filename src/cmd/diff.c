@@ -286,12 +286,23 @@ static void warn(void *ctx, const char *message)
 	frag_warn(&d->changes.q.run.quiet, message);
 }
 
+/* The trace again, which has warned before. Close it also where this fails. */
+static int read_again(const struct diff *d, const char *path, bool capacity,
+		      struct frag_loaded_trace *taped, struct frag_error *err)
+{
+	const struct frag_run_options *run = &d->changes.q.run;
+	struct frag_taped_reading reading = frag_taped_reading(run);
+
+	reading.quiet = true;
+	reading.capacity = capacity;
+	return frag_taped_read(taped, &path, 1, run, NULL, &reading, err);
+}
+
 /* Of each run of the trace, which is read again without its warnings. */
 static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
 {
 	const struct frag_run_options *run = &d->changes.q.run;
-	struct frag_taped_reading reading = frag_taped_reading(run);
 	struct frag_loaded_trace taped = { .trace = NULL };
 	struct frag_fit_source source;
 	struct frag_fits fits = {
@@ -301,8 +312,7 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 	};
 	int rc;
 
-	reading.quiet = true;
-	rc = frag_taped_read(&taped, &d->changes.q.paths[index], 1, run, NULL, &reading, err);
+	rc = read_again(d, d->changes.q.paths[index], false, &taped, err);
 	if (!rc) {
 		source = (struct frag_fit_source){
 			.tape = taped.tape, .choices = taped.choices,
@@ -409,14 +419,11 @@ static int compare_files(struct frag_question *q, struct frag_error *err)
 static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *run = &d->changes.q.run;
-	struct frag_taped_reading reading = frag_taped_reading(run);
 	struct frag_loaded_trace taped = { .choice_count = 0 };
 	struct frag_redrawn x = { .sim_count = 0 };
 	int rc;
 
-	/* it has warned before */
-	reading.quiet = reading.capacity = true;
-	rc = frag_taped_read(&taped, &path, 1, run, NULL, &reading, err);
+	rc = read_again(d, path, true, &taped, err);
 	rc = rc ? rc : frag_redrawn_begin(&x, &taped, err);
 	x.sim = &run->sim;
 	for (uint32_t i = 0; i < taped.choice_count && !rc; i++)

@@ -119,14 +119,6 @@ static int gen_write_trace(void *ctx, struct frag_outfile *out, struct frag_erro
 				   NULL, err);
 }
 
-static int write_out(struct gen *gen, struct frag_error *err)
-{
-	int rc = frag_write_file(gen->output, false, gen_write_trace, gen, err);
-
-	/* whoever read it has seen enough: run does after an out-of-memory */
-	return rc == -FRAG_EPIPE ? 0 : rc;
-}
-
 /* The scenario is found before options are parsed, as its own are part of the table. */
 static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err)
@@ -160,7 +152,9 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	}
 	if (!gen.scenario)
 		return frag_usage(&own, "missing argument: SCENARIO; --list lists them", err);
-	return write_out(&gen, err);
+	rc = frag_write_file(gen.output, false, gen_write_trace, &gen, err);
+	/* whoever read it has seen enough: run does after an out-of-memory */
+	return rc == -FRAG_EPIPE ? 0 : rc;
 }
 
 const struct frag_cmd frag_cmd_gen = {

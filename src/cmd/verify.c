@@ -89,8 +89,9 @@ static int verify_compare(struct verify_options *o, const struct frag_trace *tra
  * Settings come from the snapshot unless they are given; a difference makes the
  * exit status 1, as diff does.
  */
-static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
+static int verify_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
+	struct verify_options *o = own;
 	const struct frag_trace_options options = {
 		.stacks = FRAG_STACKS_NONE, .sized = o->capacity.total,
 		.log = { .warn = frag_warn, .ctx = &o->quiet },
@@ -98,7 +99,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	char settings[FRAG_SETTINGS_MAX];
 	struct frag_verdict verdict;
 	struct frag_trace *trace;
-	int rc = frag_trace_open(&trace, path, &options, err);
+	int rc = frag_trace_open(&trace, args->words[0], &options, err);
 
 	if (rc)
 		return rc;
@@ -106,14 +107,9 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	if (!rc && !o->quiet)
 		frag_report_verdict(&verdict, trace, settings, stdout);
 	if (!rc && (verdict.difference_count || verdict.not_restored))
-		*status = 1;
+		*args->status = 1;
 	frag_trace_close(trace);
 	return rc;
-}
-
-static int verify_exec(void *own, struct frag_args *args, struct frag_error *err)
-{
-	return verify(args->words[0], own, args->status, err);
 }
 
 const struct frag_cmd frag_cmd_verify = {
