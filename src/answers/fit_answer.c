@@ -410,7 +410,7 @@ static const struct frag_card *best_slice(const struct frag_card *card, const st
 	const struct frag_card *best = NULL;
 
 	for (const struct frag_card *c = frag_cards; c->key; c++)
-		if (c->key[length] == ':' && strncmp(c->key, card->key, length) == 0
+		if (strncmp(c->key, card->key, length) == 0 && c->key[length] == ':'
 		    && holds(c, need, own) && (!best || c->count > best->count))
 			best = c;
 	return best;
