@@ -303,7 +303,7 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 	return r->size_count++;
 }
 
-/* Gives two initial blocks of the first recording each other's sizes in b; false: no memory. */
+/* Gives two initial blocks of the first recording each other's sizes in b; false: out of memory. */
 static bool swap_sizes(struct frag_recordings *r, const struct frag_recording *b, uint32_t x,
 		       uint32_t y)
 {

@@ -81,7 +81,7 @@ struct frag_recordings {
 	/* its own */
 	struct frag_map known;          /* hash of sizes -> their number */
 	uint64_t *born;                 /* by slot: the step of its alloc */
-	uint32_t initial;               /* so many initial blocks have a match */
+	uint32_t initial;               /* N of the initial blocks, which all have a match */
 	bool matched;                   /* which is not by address */
 	bool *seen;                     /* of those: an event showed that the match is right */
 	uint32_t slot_capacity;

@@ -145,6 +145,7 @@ CASES = [
     (['run', '--device', 'rtx-409'], ['rtx-4090']),
     (['slice', '--device', ''], []),
     (['cards', 't'], ['t4']),
+    (['run', '--device', 'a30:2'], ['a30:2g.12gb']), (['tune', '--device=a30:2'], ['--device=a30:2g.12gb']),
     (['explain', '--message', 'e'], [':files\t']),
     (['gen', 'q'], ['qkv']),
     (['gen', 'qkv', ''], []),
