@@ -36,9 +36,6 @@ struct frag_found {
 	bool     recent;        /* it is not, or need not be, in the table: see lives.h */
 };
 
-bool frag_ids_init(struct frag_ids *ids, uint64_t seed);
-void frag_ids_fini(struct frag_ids *ids);
-
 /* The table is half full: into one of twice the size. */
 bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot);
 
@@ -52,9 +49,6 @@ static inline bool frag_ids_add(struct frag_ids *ids, struct frag_found found, u
 	ids->entries[found.at] = (struct frag_id_entry){ .hash = found.hash, .slot = slot };
 	return true;
 }
-
-/* The id that was found. */
-void frag_ids_remove(struct frag_ids *ids, struct frag_found found);
 
 static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct frag_handle *id)
 {

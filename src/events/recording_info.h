@@ -54,18 +54,6 @@ bool frag_trace_is_unread(const struct frag_trace *trace);
  */
 bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size);
 
-/* Takes all that out of info.meta. -FRAG_ENOMEM */
-int frag_recorded_find(struct frag_trace *trace, struct frag_error *err);
-
-/*
- * Notes the last request of a batch: according to the header it can be the one that failed in
- * the recording.
- */
-void frag_recorded_watch(struct frag_trace *trace, uint32_t count);
-
-/* At the trace's end: was it that request? */
-void frag_recorded_end(struct frag_trace *trace);
-
 /* What a trace calls its streams and pools. */
 /* One by its index, as JSON, for the caller to free; NULL: out of memory. */
 char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/rng.h"
+#include "base/hash.h"
 #include "fragsim/error.h"
 #include "fragsim/trace.h"
 #include "trace/trace_formats.h"

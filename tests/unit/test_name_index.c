@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/hash.h"
 #include "compare/runs.h"
 
 #define NAMES 300

@@ -2,7 +2,7 @@
  * test_rng.c - the generator against its published numbers, and what is drawn
  * from it against its bounds and, roughly, its promised shape.
  */
-#include "base/rng.h"
+#include "base/hash.h"
 #include "support/unit.h"
 
 /* SplitMix64 from seed 1234567, as its authors' C code prints them. */

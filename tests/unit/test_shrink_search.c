@@ -4,7 +4,7 @@
  */
 #include "support/unit.h"
 
-#include "base/rng.h"
+#include "base/hash.h"
 #include "search/shrink_search.h"
 
 #define BLOCKS_MAX 4096
