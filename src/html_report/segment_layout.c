@@ -21,13 +21,6 @@ static double pixel(uint64_t steps, uint64_t height)
 	return (double)steps / FRAG_AREAS_COLUMNS * ((double)height / FRAG_AREAS_ROWS);
 }
 
-static bool make_lane(struct frag_areas *areas, uint32_t lane)
-{
-	if (!FRAG_EXTEND(areas->lanes, areas->lane_capacity, areas->lane_count, lane))
-		return false;
-	return true;
-}
-
 static void join_columns(struct frag_areas *areas)
 {
 	for (uint32_t l = 0; l < areas->lane_count; l++)
@@ -220,7 +213,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 	struct frag_lane *lane;
 	int rc;
 
-	if (a->lane >= areas->lane_count && !make_lane(areas, a->lane))
+	if (!FRAG_EXTEND(areas->lanes, areas->lane_capacity, areas->lane_count, a->lane))
 		return -FRAG_ENOMEM;
 	lane = &areas->lanes[a->lane];
 	if (a->y + a->bytes > lane->height) {

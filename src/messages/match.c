@@ -13,15 +13,10 @@ enum { IN_TEXT, IN_ESCAPE, IN_SEQUENCE, IN_TITLE, AFTER_BACKSLASH, IN_ESCAPED, A
 #define BELL 0x07
 #define STEP_MOST 8             /* bytes of text that one byte may bring */
 
-/* Prefixes of quotes and comments before each line are not part of the text. */
-static bool is_margin(unsigned char byte)
-{
-	return byte == '>' || byte == '#' || byte == '|' || byte == '*';
-}
-
 static void strip_whitespace_put(struct frag_stripped_text *to, unsigned char byte)
 {
-	if (to->fresh && is_margin(byte))
+	/* prefixes of quotes and comments before each line are not part of the text */
+	if (to->fresh && byte && strchr(">#|*", byte))
 		return;
 	to->text[to->used] = (char)byte;
 	to->begins[to->used] = to->fresh;

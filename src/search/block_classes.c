@@ -78,11 +78,6 @@ struct frag_makers {
 /* Phases of each part whose survivors are counted: the first ones may be cut by the recording. */
 #define ENDS_MAX 4
 
-static bool makers_is_word(const char *word, size_t length, const char *text)
-{
-	return strlen(text) == length && memcmp(word, text, length) == 0;
-}
-
 /* Of "op | step1 bwd": the phase behind the last bar has one of these words. */
 static enum frag_maker makers_of_tag(struct frag_text tag)
 {
@@ -104,7 +99,8 @@ static enum frag_maker makers_of_tag(struct frag_text tag)
 		while (end < tag.length && tag.text[end] != ' ')
 			end++;
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-			if (makers_is_word(tag.text + at, end - at, words[i].word))
+			if (strlen(words[i].word) == end - at
+			    && memcmp(tag.text + at, words[i].word, end - at) == 0)
 				return words[i].maker;
 	}
 	return FRAG_MAKER_UNKNOWN;
@@ -415,6 +411,7 @@ struct frag_optimizer_steps {
 struct frag_grown {
 	uint64_t bytes;         /* as the program requested them */
 	uint32_t iteration;     /* in which it was allocated */
+	uint32_t block;         /* of the memory state */
 	bool weight;            /* else it is long-lived, and came later */
 	bool of_optimizer;      /* set by the next function */
 };
@@ -579,13 +576,6 @@ static bool note_slots(struct survey *s)
 	return true;
 }
 
-static void block_classes_note_mark(struct survey *s, const struct frag_event *ev)
-{
-	if (!optimizer_note(&s->optimizer, ev)
-	    || !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length))
-		s->failed = true;
-}
-
 /* Blocks have a name from their alloc on; the first free after that is theirs. */
 static void block_classes_note_event(struct survey *s, const struct frag_event *ev)
 {
@@ -594,8 +584,10 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 	uint32_t at;
 
 	s->failed = s->failed || !makers_note(&s->makers, ev, &maker);
-	if (ev->op == FRAG_OP_MARK)
-		block_classes_note_mark(s, ev);
+	if (ev->op == FRAG_OP_MARK
+	    && (!optimizer_note(&s->optimizer, ev)
+		|| !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length)))
+		s->failed = true;
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
 		return;
 	at = s->block_of[ev->slot];
@@ -685,29 +677,27 @@ static void classify_all(const struct survey *s)
 static bool guess_optimizer(const struct survey *s)
 {
 	struct frag_grown *grown = calloc((size_t)s->out->count + 1, sizeof(*grown));
-	uint32_t *block = malloc(((size_t)s->out->count + 1) * sizeof(*block)), n = 0;
-	bool good = grown && block;
+	uint32_t n = 0;
+	bool good = grown;
 
 	for (uint32_t i = 0; i < s->out->count && good; i++) {
 		const enum frag_life_class life = s->out->of[i].life;
 
 		if (life != FRAG_LIFE_WEIGHTS && life != FRAG_LIFE_LONG)
 			continue;
-		block[n] = i;
 		grown[n++] = (struct frag_grown){
 			.bytes = s->scene->blocks[i].requested,
 			.iteration = frag_lasting_begun(&s->marks, frag_birth(s->out, s->scene, i)),
-			.weight = life == FRAG_LIFE_WEIGHTS,
+			.block = i, .weight = life == FRAG_LIFE_WEIGHTS,
 		};
 	}
 	good = good && optimizer_find(grown, n);
 	for (uint32_t k = 0; k < n && good; k++)
 		if (grown[k].of_optimizer) {
-			s->out->of[block[k]].life = FRAG_LIFE_OPTIMIZER;
-			s->out->of[block[k]].evidence = FRAG_EVIDENCE_SIZES;
+			s->out->of[grown[k].block].life = FRAG_LIFE_OPTIMIZER;
+			s->out->of[grown[k].block].evidence = FRAG_EVIDENCE_SIZES;
 		}
 	free(grown);
-	free(block);
 	return good;
 }
 

@@ -196,17 +196,11 @@ static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
 }
 
-/* True once the simulation stopped, or the tape ended before event `until` - STRIDE. */
-static bool fit_intervals_is_over(const struct frag_sim *sim, const struct frag_tape_reader *reader,
-		    uint64_t until)
-{
-	return until > STRIDE && (frag_sim_stopped(sim) || frag_tape_at(reader) < until - STRIDE);
-}
-
 int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = NULL;
+	const uint64_t end = frag_tape_event(s->tape, UINT64_MAX) + 1;
 	struct frag_sim *sim = NULL;
 	uint32_t count;
 	int rc = is_to_stop(s, err);
@@ -214,10 +208,9 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	rc = rc ? rc : frag_subject_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
-	for (uint64_t until = STRIDE; !rc && !fit_intervals_is_over(sim, reader, until);
-	     until += STRIDE) {
+	for (uint64_t at = 0; !rc && at < end && !(at && frag_sim_stopped(sim)); at += STRIDE) {
 		rc = is_to_stop(s, err);
-		rc = rc ? rc : frag_sim_play(sim, reader, until, err);
+		rc = rc ? rc : frag_sim_play(sim, reader, at + STRIDE, err);
 	}
 	if (!rc)
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);

@@ -292,12 +292,6 @@ static const struct frag_source_ops source = {
 	.next = shrink_search_source_next,
 };
 
-/* The first trial always completes, as it decides whether there is an OOM at all. */
-static bool shrink_search_is_over(const struct frag_reduce *r)
-{
-	return r->tries > 1 && r->enough && r->enough(r->enough_ctx);
-}
-
 /* Feeds the trace until the simulation stops, or it is enough. Counts whole batches. */
 static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_reduce *r,
 			     struct frag_sim *sim, struct frag_trace *trace,
@@ -312,7 +306,8 @@ static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_r
 		trial->events += rc ? 0 : batch.count;
 		if (!rc && c->stop && c->stop(NULL))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		trial->cut = shrink_search_is_over(r);
+		/* the first trial always completes, as it decides whether there is an OOM at all */
+		trial->cut = r->tries > 1 && r->enough && r->enough(r->enough_ctx);
 	} while (!rc && batch.count && !frag_sim_stopped(sim) && !trial->cut);
 	return rc;
 }

@@ -119,11 +119,6 @@ struct rest {
 	size_t left;
 };
 
-static struct rest rest_of(struct frag_text text)
-{
-	return (struct rest){ .p = text.text, .left = text.length };
-}
-
 /* Takes the digits up to the next other byte, or else one byte. */
 static struct rest recording_number_take(struct rest *r)
 {
@@ -153,7 +148,7 @@ static bool is_number(struct rest part, uint32_t number)
 bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct frag_text b,
 			  uint32_t b_number)
 {
-	struct rest x = rest_of(a), y = rest_of(b);
+	struct rest x = { .p = a.text, .left = a.length }, y = { .p = b.text, .left = b.length };
 
 	while (x.left && y.left) {
 		const struct rest here = recording_number_take(&x),
@@ -169,7 +164,7 @@ bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct 
 struct frag_text frag_own_number_at(struct frag_text a, struct frag_text b, uint32_t number,
 				    char *out)
 {
-	struct rest x = rest_of(a), y = rest_of(b);
+	struct rest x = { .p = a.text, .left = a.length }, y = { .p = b.text, .left = b.length };
 	char *p = out;
 
 	while (x.left && y.left) {
@@ -410,14 +405,6 @@ static void recordings_add_handle(char words[WORDS_ROOM], const char *before,
 		snprintf(words + used, WORDS_ROOM - used, "%s%" PRIu64, before, h->number);
 }
 
-static void recordings_add_text(char words[WORDS_ROOM], struct frag_text text)
-{
-	const size_t used = strlen(words);
-
-	snprintf(words + used, WORDS_ROOM - used, " \"%.*s\"",
-		 text.length < 80 ? (int)text.length : 80, text.text);
-}
-
 /* "alloc on stream 7 of device 1 "conv1"", "free of the block of step 12". */
 static void recordings_describe(const struct frag_recordings *r, const struct frag_recording *of,
 				char words[WORDS_ROOM])
@@ -443,7 +430,8 @@ static void recordings_describe(const struct frag_recordings *r, const struct fr
 		frag_snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " of %g",
 			      ev->fraction);
 	if (tag.text)
-		recordings_add_text(words, tag);
+		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " \"%.*s\"",
+			 tag.length < 80 ? (int)tag.length : 80, tag.text);
 }
 
 static const char *recordings_name_of(const struct frag_recording *of)

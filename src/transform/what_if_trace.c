@@ -440,12 +440,6 @@ int frag_change_factor(struct frag_what_if_change *c, const char *value, struct 
 			 " 0.5, 2 or 1/3, of %d digits at most", value, DIGITS);
 }
 
-static int no_isolation(const char *value, struct frag_error *err)
-{
-	return frag_fail(err, FRAG_EUSAGE, "--isolate %.60s: by=life, by=tag, by=tag:GLOB or"
-			 " by=size:SIZE is required", value);
-}
-
 /* "1MiB,20MiB": each larger than the one before. */
 static int read_limits(struct frag_what_if_change *c, const char *value, const char *text,
 		       struct frag_error *err)
@@ -481,7 +475,8 @@ int frag_change_isolation(struct frag_what_if_change *c, const char *value, stru
 		return 0;
 	}
 	if (strncmp(value, "by=size:", 8) != 0)
-		return no_isolation(value, err);
+		return frag_fail(err, FRAG_EUSAGE, "--isolate %.60s: by=life, by=tag, by=tag:GLOB or"
+				 " by=size:SIZE is required", value);
 	c->by = FRAG_BY_SIZE;
 	return read_limits(c, value, value + 8, err);
 }
