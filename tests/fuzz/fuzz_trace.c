@@ -152,7 +152,9 @@ static void report(struct watched *all, const struct frag_trace *trace)
 {
 	struct frag_report_run runs[POLICIES * DEVICES_MAX];
 	const struct frag_result *kept[POLICIES * DEVICES_MAX];
-	struct frag_report r = { .trace = frag_trace_info(trace), .runs = runs };
+	struct frag_report r = {
+		.trace = frag_trace_info(trace), .runs = runs, .to = { .f = nowhere },
+	};
 	struct frag_error err = { .code = 0 };
 
 	for (uint32_t i = 0; i < POLICIES; i++) {
@@ -164,7 +166,7 @@ static void report(struct watched *all, const struct frag_trace *trace)
 				.result = &results[d], .chart = &all[i].charts[d],
 			};
 	}
-	frag_report_text(&r, nowhere);
+	frag_report_text(&r);
 	for (uint32_t i = 0; i < r.run_count; i++)
 		kept[i] = runs[i].result;
 	must(frag_result_write(r.trace, kept, NULL, r.run_count, &sink, &err) == 0, "result", &err);
