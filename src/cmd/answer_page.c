@@ -148,21 +148,18 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 	return rc ? rc : answer_page_play(x, sim, err);
 }
 
-/* One run a policy and device, in this order. */
-static struct frag_report_run *answer_page_collect(struct frag_redrawn *x, uint32_t *count)
+uint32_t frag_report_runs(struct frag_report_run *runs, struct frag_sim *const *sims,
+			  uint32_t count, bool interrupted)
 {
-	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
-	struct frag_report_run *runs = calloc((size_t)x->sim_count * devices + 1, sizeof(*runs));
+	uint32_t n = 0, devices;
 
-	*count = 0;
-	for (uint32_t i = 0; runs && i < x->sim_count; i++) {
-		uint32_t own;
-		const struct frag_result *results = frag_sim_results(x->sims[i], false, &own);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_result *results = frag_sim_results(sims[i], interrupted, &devices);
 
-		for (uint32_t d = 0; d < own; d++)
-			runs[(*count)++].result = &results[d];
+		for (uint32_t d = 0; d < devices; d++)
+			runs[n++].result = &results[d];
 	}
-	return runs;
+	return n;
 }
 
 static int make_section(struct frag_redrawn *x, const struct frag_report_run *runs, uint32_t count,
@@ -181,14 +178,16 @@ static int make_section(struct frag_redrawn *x, const struct frag_report_run *ru
 
 int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err)
 {
-	uint32_t count;
+	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
 	struct frag_report_run *runs;
 	int rc = frag_drawing_end(&x->drawing, err);
 
 	if (rc)
 		return rc;
-	runs = answer_page_collect(x, &count);
-	rc = runs ? make_section(x, runs, count, r, err) : frag_fail_nomem(err);
+	runs = calloc((size_t)x->sim_count * devices + 1, sizeof(*runs));
+	rc = runs ? make_section(x, runs, frag_report_runs(runs, x->sims, x->sim_count, false), r,
+				 err)
+		  : frag_fail_nomem(err);
 	free(runs);
 	return rc;
 }

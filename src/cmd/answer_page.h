@@ -33,6 +33,10 @@ int frag_drawing_make(struct frag_html_page *drawing, struct frag_page_trace *ma
 		      const struct frag_tape *tape, struct frag_page_section *section,
 		      struct frag_error *err);
 
+/* Fills in one run a policy and device, in this order, and returns how many there are. */
+uint32_t frag_report_runs(struct frag_report_run *runs, struct frag_sim *const *sims,
+			  uint32_t count, bool interrupted);
+
 void frag_drawing_fini(struct frag_html_page *drawing);   /* a zeroed one is valid */
 
 struct frag_answer_page {

@@ -202,16 +202,9 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct 
  */
 void frag_session_collect(struct frag_session *s, bool interrupted)
 {
-	for (uint32_t i = 0; i < s->sim_count; i++) {
-		uint32_t devices;
-		const struct frag_result *results = frag_sim_results(s->sims[i], interrupted,
-								     &devices);
-
-		for (uint32_t d = 0; d < devices; d++, s->run_count++)
-			s->runs[s->run_count] = (struct frag_report_run){
-				.result = &results[d], .chart = &s->charts[s->run_count],
-			};
-	}
+	s->run_count = frag_report_runs(s->runs, s->sims, s->sim_count, interrupted);
+	for (uint32_t i = 0; i < s->run_count; i++)
+		s->runs[i].chart = &s->charts[i];
 }
 
 /* Of all policies the same marks are kept, but where an OOM ends one earlier. */
