@@ -561,7 +561,7 @@ static void print_set(const struct page *p)
 			     : m->cause == FRAG_CAUSE_LIMIT
 			     ? "a larger fraction or limit in the program"
 			     : m->cause <= FRAG_CAUSE_CAPACITY
-			     ? "a larger device, or less memory at a time: see fragsim fit"
+			     ? "a larger device, or less memory at the same time: see fragsim fit"
 			     : "no setting known to fit: see fragsim tune, and fragsim fit for the"
 			       " smallest device");
 	}

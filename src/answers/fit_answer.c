@@ -350,7 +350,7 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 		frag_put_stopped(to, a->time_up);
 }
 
-/* What a card has for programs, so many of which have contexts that are not counted yet. */
+/* What a card has for programs; `own` of them have contexts that are not counted yet. */
 static uint64_t room_on(const struct frag_card *card, uint32_t own)
 {
 	const uint64_t contexts = own * ((uint64_t)frag_context_of(card)->mib << 20);

@@ -17,7 +17,7 @@ static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, siz
 /* The same for a caller that has already found the capacity too small. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
 
-/* Makes room for element `at`; `array` and `capacity` are variables. False: as above. */
+/* Makes space for element `at`; `array` and `capacity` are variables. False: as above. */
 #define FRAG_GROW(array, capacity, at) \
 	frag_grow(&(array), &(capacity), (uint64_t)(at) + 1, sizeof(*(array)))
 

@@ -160,7 +160,7 @@ const char *frag_group_path(const struct frag_group *group)
 	return frag_input_name(group->runs ? group->runs->path : group->base->path);
 }
 
-/* The traces of a set, each found by any of its names, of which `device` is the kind. */
+/* The traces of a set by any of their names; `device` is the kind of name. */
 enum trace_key { TRACE_BY_PATH, TRACE_BY_CONTENT, TRACE_BY_FILE_NAME, TRACE_KEYS };
 struct frag_trace_list {
 	struct frag_run_set *set;

@@ -65,7 +65,7 @@ static int cuda_versions(int *driver, int *runtime)
 	return (int)(e ? e : cudaRuntimeGetVersion(runtime));
 }
 
-/* A call as it is: its answer is CUDA's. */
+/* A call that is passed on: its answer is CUDA's. */
 #define CALL(name, parameters, call) \
 	static int name parameters { return (int)(call); }
 
@@ -75,7 +75,7 @@ CALL(cuda_reset, (void), cudaDeviceReset())
 CALL(cuda_wait, (void), cudaDeviceSynchronize())
 CALL(cuda_free, (uint64_t at), cudaFree((void *)(uintptr_t)at))
 
-/* A call of the driver as it is: its parameters, and what they are here. */
+/* A call of the driver that is passed on: its parameters, and what they are here. */
 #define DRIVER_CALL(name, own, driver, parameters, arguments)     \
 	static int name own                                       \
 	{                                                         \

@@ -193,13 +193,13 @@ int frag_document_bad(struct frag_document *d, const char *at, const char *text,
 
 /* Moves d->at past white space: 1; 0 at the end of the input. */
 int frag_document_space(struct frag_document *d, struct frag_error *err);
-/* Nothing but white space may follow: what is the whole of which this was the end. */
+/* Nothing but white space may follow; `whole` names what ends here, for the message. */
 int frag_document_end(struct frag_document *d, const char *whole, struct frag_error *err);
 
 /* Notes why a part is no good; NULL, for the part to return. */
 const char *frag_document_wrong(struct frag_document *d, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same of a member whose value is not what it should be, unless the scanner says why. */
+/* The same of a member whose value is not what it should be, unless the scanner has a reason. */
 const char *frag_document_mistyped(struct frag_document *d, const char *at, const char *name,
 				   const char *required);
 

@@ -1,5 +1,5 @@
 /*
- * plan_file.c - a plan out of a file, JSON or CSV, and what a CSV says of its buffers. A placement
+ * plan_file.c - a plan out of a file, JSON or CSV, and the other columns of a CSV. A placement
  * is checked before it is believed.
  */
 #include "plan/plan_file.h"
@@ -492,7 +492,7 @@ static int plan_file_by_buffer(const void *one, const void *other)
 
 /*
  * The place of a time among the steps: after all frees at that time and before the next other
- * step, and there in the order of the times of gaps, of which there are scale - 1.
+ * step, and there in the order of the times of gaps, scale - 1 in number.
  */
 static uint64_t part_of(const struct frag_plan *plan, const struct csv_time *steps, uint32_t count,
 			const struct csv_time *times, uint32_t rank_count, uint64_t time)

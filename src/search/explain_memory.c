@@ -454,7 +454,7 @@ static bool put_before(char **line, const struct frag_text *frame)
 
 	if (!text)
 		return false;
-	/* a line of folded stacks has separators and line ends of its own */
+	/* a line of folded stacks has separators and line ends itself */
 	for (size_t i = 0; i < frame->length; i++)
 		text[i] = frame->text[i] == ';' ? ':'
 			  : (unsigned char)frame->text[i] < ' ' ? ' ' : frame->text[i];

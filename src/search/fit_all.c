@@ -413,7 +413,7 @@ static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
 	for (uint32_t i = 0; i < f->count && programs; i++)
 		if (f->fitted[i].choice == joint->choice)
 			programs[f->fitted[i].source] = f->fitted[i].intervals.subject;
-	/* every offset has a bound of its own */
+	/* every offset has a separate bound */
 	if (f->every_offset)
 		bounds.hurry = NULL;
 	rc = rc ? rc : frag_together_fit(&joint->fit, &t, &bounds, err);
