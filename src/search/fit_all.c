@@ -353,7 +353,8 @@ static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 		return rc;
 	one->unlimited = run.outcome;
 	rc = frag_subject_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
-	if (run.outcome.survives)
+	/* a policy that collects garbage runs otherwise wherever there is a limit */
+	if (run.outcome.survives && run.beyond == UINT64_MAX)
 		one->fit.at_most = frag_subject_lattice(s, run.least);
 	if (!one->choice)
 		one->fit.floor = s->devices[s->device].context + s->devices[s->device].other
