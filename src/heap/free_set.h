@@ -12,48 +12,48 @@
 #include "base/bug.h"
 #include "heap/tree.h"
 
-#define FRAG_FEW 16             /* the maximum number of entries of an array */
+#define FRAG_FREE_ARRAY_MAX 16             /* the maximum number of entries of an array */
 
 /* The entries of a small set. The first entry of an unused array links to the next unused one. */
 struct frag_free_array {
-	struct frag_entry entry[FRAG_FEW];
+	struct frag_entry entry[FRAG_FREE_ARRAY_MAX];
 };
 
-/* What bunches share. */
-struct frag_bunches {
+/* The storage that all sets share. */
+struct frag_free_set_storage {
 	struct frag_nodes nodes;        /* of trees */
-	struct frag_free_array *few;           /* number 0 is not used */
+	struct frag_free_array *arrays; /* number 0 is not used */
 	uint32_t used, capacity;
 	uint32_t unused;                /* a list of them, 0: none */
 };
 
 /* All zeros is an empty one. */
 struct frag_free_set {
-	uint32_t at;            /* number of its few; or the root of the tree */
-	uint32_t count;         /* with FRAG_BUNCH_TREE: it is a tree */
+	uint32_t at;            /* number of its array, or the root of its tree */
+	uint32_t count;         /* with FRAG_FREE_SET_TREE: it is a tree */
 };
-#define FRAG_BUNCH_TREE (UINT32_C(1) << 31)
+#define FRAG_FREE_SET_TREE (UINT32_C(1) << 31)
 
-bool frag_bunches_init(struct frag_bunches *all);
-void frag_bunches_fini(struct frag_bunches *all);
+bool frag_free_set_storage_init(struct frag_free_set_storage *all);
+void frag_free_set_storage_fini(struct frag_free_set_storage *all);
 /* On entry *all is a borrowed copy of another struct; on return it owns its memory. */
-bool frag_bunches_copy(struct frag_bunches *all);
+bool frag_free_set_storage_copy(struct frag_free_set_storage *all);
 
-/* Of two insertions, and of four removals that leave few of a tree. */
-#define FRAG_SPARE_FEW 6
+/* Arrays for two insertions, and for four removals that make a tree an array again. */
+#define FRAG_SPARE_ARRAYS 6
 
 /* Reserves n more arrays. Returns false on out of memory. */
-bool frag_few_widen(struct frag_bunches *all, uint64_t n);
+bool frag_free_array_widen(struct frag_free_set_storage *all, uint64_t n);
 
 /* Makes sure that the next two insertions cannot fail for lack of memory. */
-static inline bool frag_bunches_reserve(struct frag_bunches *all)
+static inline bool frag_free_set_storage_reserve(struct frag_free_set_storage *all)
 {
 	return frag_nodes_reserve(&all->nodes)
-	       && (all->used + FRAG_SPARE_FEW <= all->capacity
-		   || frag_few_widen(all, FRAG_SPARE_FEW));
+	       && (all->used + FRAG_SPARE_ARRAYS <= all->capacity
+		   || frag_free_array_widen(all, FRAG_SPARE_ARRAYS));
 }
 
-static inline uint32_t frag_few_take(struct frag_bunches *all)
+static inline uint32_t frag_free_array_take(struct frag_free_set_storage *all)
 {
 	const uint32_t n = all->unused;
 
@@ -62,98 +62,98 @@ static inline uint32_t frag_few_take(struct frag_bunches *all)
 		all->nodes.roomy = false;
 		return all->used++;
 	}
-	all->unused = all->few[n].entry[0].block;
+	all->unused = all->arrays[n].entry[0].block;
 	return n;
 }
 
-static inline void frag_few_drop(struct frag_bunches *all, uint32_t n)
+static inline void frag_free_array_drop(struct frag_free_set_storage *all, uint32_t n)
 {
-	all->few[n].entry[0].block = all->unused;
+	all->arrays[n].entry[0].block = all->unused;
 	all->unused = n;
 }
 
-/* Where the bunch is as long as it may be, or a tree. */
-void frag_bunch_insert_long(struct frag_bunches *all, struct frag_free_set *bunch,
+/* For a set that is a tree, or a full array. */
+void frag_free_set_insert_long(struct frag_free_set_storage *all, struct frag_free_set *set,
 			    const struct frag_entry *e);
-void frag_bunch_remove_long(struct frag_bunches *all, struct frag_free_set *bunch,
+void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_free_set *set,
 			    const struct frag_entry *e);
 
 /* The caller has reserved memory, so insertion cannot fail. */
 __attribute__((always_inline))
-static inline void frag_bunch_insert(struct frag_bunches *all, struct frag_free_set *bunch,
+static inline void frag_free_set_insert(struct frag_free_set_storage *all, struct frag_free_set *set,
 				     const struct frag_entry *e)
 {
-	if (bunch->count >= FRAG_FEW) {
-		frag_bunch_insert_long(all, bunch, e);
+	if (set->count >= FRAG_FREE_ARRAY_MAX) {
+		frag_free_set_insert_long(all, set, e);
 		return;
 	}
-	if (bunch->count == 0)
-		bunch->at = frag_few_take(all);
-	all->few[bunch->at].entry[bunch->count++] = *e;
+	if (set->count == 0)
+		set->at = frag_free_array_take(all);
+	all->arrays[set->at].entry[set->count++] = *e;
 }
 
 /* Where the entry of a block is; it must be there. */
-static inline struct frag_entry *frag_few_find(struct frag_bunches *all,
-					       const struct frag_free_set *bunch, uint32_t block)
+static inline struct frag_entry *frag_free_array_find(struct frag_free_set_storage *all,
+					       const struct frag_free_set *set, uint32_t block)
 {
-	struct frag_entry *e = all->few[bunch->at].entry;
+	struct frag_entry *e = all->arrays[set->at].entry;
 
 	while (e->block != block)
 		e++;
-	FRAG_ASSERT(e < all->few[bunch->at].entry + bunch->count);
+	FRAG_ASSERT(e < all->arrays[set->at].entry + set->count);
 	return e;
 }
 
 /* The entry must be there. */
 __attribute__((always_inline))
-static inline void frag_bunch_remove(struct frag_bunches *all, struct frag_free_set *bunch,
+static inline void frag_free_set_remove(struct frag_free_set_storage *all, struct frag_free_set *set,
 				     const struct frag_entry *e)
 {
 	struct frag_entry *hole;
 
-	if (bunch->count > FRAG_FEW) {
-		frag_bunch_remove_long(all, bunch, e);
+	if (set->count > FRAG_FREE_ARRAY_MAX) {
+		frag_free_set_remove_long(all, set, e);
 		return;
 	}
-	hole = frag_few_find(all, bunch, e->block);
-	*hole = all->few[bunch->at].entry[--bunch->count];
-	if (bunch->count == 0)
-		frag_few_drop(all, bunch->at);
+	hole = frag_free_array_find(all, set, e->block);
+	*hole = all->arrays[set->at].entry[--set->count];
+	if (set->count == 0)
+		frag_free_array_drop(all, set->at);
 }
 
-/* One entry goes, another comes. */
+/* Replaces an entry, which must be there, by another. */
 __attribute__((always_inline))
-static inline void frag_bunch_replace(struct frag_bunches *all, struct frag_free_set *bunch,
+static inline void frag_free_set_replace(struct frag_free_set_storage *all, struct frag_free_set *set,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {
-	if (bunch->count > FRAG_FEW) {
-		frag_bunch_remove_long(all, bunch, old);
-		frag_bunch_insert(all, bunch, now);
+	if (set->count > FRAG_FREE_ARRAY_MAX) {
+		frag_free_set_remove_long(all, set, old);
+		frag_free_set_insert(all, set, now);
 		return;
 	}
-	*frag_few_find(all, bunch, old->block) = *now;
+	*frag_free_array_find(all, set, old->block) = *now;
 }
 
 /*
  * Returns the first entry with at least `bytes` bytes, or NULL. The subtraction wraps around for
  * smaller sizes, whose differences are then the largest, so one comparison is enough.
  */
-static inline const struct frag_entry *frag_bunch_fit(const struct frag_bunches *all,
-						      const struct frag_free_set *bunch,
+static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_set_storage *all,
+						      const struct frag_free_set *set,
 						      uint64_t bytes)
 {
 	const struct frag_entry *e, *best, *end;
 	uint64_t least;
 
-	if (bunch->count > FRAG_FEW) {
+	if (set->count > FRAG_FREE_ARRAY_MAX) {
 		const struct frag_entry key = { .size = bytes };
 
-		return frag_tree_lower_bound(&all->nodes, bunch->at, FRAG_BY_SIZE, &key);
+		return frag_tree_lower_bound(&all->nodes, set->at, FRAG_BY_SIZE, &key);
 	}
-	if (bunch->count == 0)
+	if (set->count == 0)
 		return NULL;
-	e = best = all->few[bunch->at].entry;
-	end = e + bunch->count;
+	e = best = all->arrays[set->at].entry;
+	end = e + set->count;
 	least = e->size - bytes;
 	while (++e < end) {
 		const uint64_t rest = e->size - bytes;
@@ -167,21 +167,21 @@ static inline const struct frag_entry *frag_bunch_fit(const struct frag_bunches 
 }
 
 /* The first entry of all, the last of all; NULL if none. */
-static inline const struct frag_entry *frag_bunch_first(const struct frag_bunches *all,
-							const struct frag_free_set *bunch)
+static inline const struct frag_entry *frag_free_set_first(const struct frag_free_set_storage *all,
+							const struct frag_free_set *set)
 {
-	return frag_bunch_fit(all, bunch, 0);
+	return frag_free_set_fit(all, set, 0);
 }
 
-const struct frag_entry *frag_bunch_last(const struct frag_bunches *all,
-					 const struct frag_free_set *bunch);
+const struct frag_entry *frag_free_set_last(const struct frag_free_set_storage *all,
+					 const struct frag_free_set *set);
 
 /* The first entry at or after the key, the last before it; NULL if none. */
-const struct frag_entry *frag_bunch_lower_bound(const struct frag_bunches *all,
-						const struct frag_free_set *bunch,
+const struct frag_entry *frag_free_set_lower_bound(const struct frag_free_set_storage *all,
+						const struct frag_free_set *set,
 						const struct frag_entry *key);
-const struct frag_entry *frag_bunch_before(const struct frag_bunches *all,
-					   const struct frag_free_set *bunch,
+const struct frag_entry *frag_free_set_before(const struct frag_free_set_storage *all,
+					   const struct frag_free_set *set,
 					   const struct frag_entry *key);
 
 #endif

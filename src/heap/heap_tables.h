@@ -19,7 +19,7 @@
 
 #define NONE UINT32_MAX
 
-/* A line of the cache; what every event reads comes first. */
+/* One cache line. The fields that every event reads come first. */
 struct block {
 	uint64_t offset, bytes;
 	uint64_t requested;     /* allocated and pending */
@@ -27,13 +27,13 @@ struct block {
 	uint32_t prev, next;    /* by address; next also chains unused records */
 	uint32_t user;
 	uint8_t state;          /* enum frag_state */
-	uint32_t list;          /* free, where the policy sorts: where it is, and its key */
+	uint32_t list;          /* free, if the policy chooses lists: its list and key there */
 	uint64_t key;
 	uint32_t pending_at;    /* pending: its place in heap.pending */
 	uint32_t order;         /* among equals: its segment's, or by creation its own */
 };
 
-_Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
+_Static_assert(sizeof(struct block) == 64, "a block is one cache line");
 
 /* A pending block. */
 struct pending {
@@ -65,13 +65,13 @@ struct frag_heap {
 	uint32_t *idle;         /* segments that could be released, in no order */
 	struct pending *pending; /* pending blocks: the ready ones, then the others */
 	struct frag_call *calls;        /* of this step */
-	uint32_t *moved;        /* blocks that this step put elsewhere: moves.c */
+	uint32_t *moved;        /* blocks that this step relocated: relocate.c */
 	struct frag_moves moves;
 	uint32_t block_count, block_capacity, unused_block;
 	uint32_t segment_count, segment_capacity, unused_segment;
 	uint32_t idle_count, idle_capacity;
 	uint32_t pending_count, pending_capacity, ready_count;
-	uint64_t deferred;      /* frees so far that made a block pending */
+	uint64_t deferred;      /* frees so far whose block became pending */
 	uint32_t call_count, call_capacity;
 	uint32_t moved_count, moved_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */
@@ -86,7 +86,7 @@ struct frag_heap {
 	uint32_t next_order;    /* of a new block, by creation */
 	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
-	bool turned;            /* an order that is not known is the other one */
+	bool turned;            /* where the order of addresses is unknown: assume the opposite */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 
@@ -105,13 +105,13 @@ static inline uint64_t frag_fit_size(const struct segment *s, const struct block
 	return s->slot_size ? s->slot_size : b->bytes;
 }
 
-/* How many free blocks a run of them is: of a carved slab, its slots. */
+/* The number of free blocks that a free block stands for: of a carved slab, its slots. */
 static inline uint64_t frag_holes_of(const struct segment *s, const struct block *b)
 {
 	return s->slot_size ? b->bytes / s->slot_size : 1;
 }
 
-/* Bytes of the whole pages of an expandable range that are within a run. */
+/* Bytes of the whole pages within [offset, offset + bytes) of an expandable segment. */
 static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = (offset + s->page - 1) / s->page * s->page;

@@ -7,7 +7,7 @@
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
 
-_Static_assert(FRAG_SPREAD_ABOVE <= FRAG_FEW, "what spreads is no tree");
+_Static_assert(FRAG_SPREAD_ABOVE <= FRAG_FREE_ARRAY_MAX, "what spreads is no tree");
 
 /* The last bin before `bin` that is not empty; FRAG_NO_BIN if none. */
 static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
@@ -32,7 +32,7 @@ bool frag_index_init(struct frag_index *x, enum frag_order order)
 {
 	*x = (struct frag_index){ .order = order, .leaves = 1 };
 	x->top = calloc(2, sizeof(*x->top));
-	return frag_map_init(&x->by_key, 0) && frag_bunches_init(&x->bunches) && x->top;
+	return frag_map_init(&x->by_key, 0) && frag_free_set_storage_init(&x->storage) && x->top;
 }
 
 void frag_index_fini(struct frag_index *x)
@@ -43,12 +43,12 @@ void frag_index_fini(struct frag_index *x)
 	free(x->lists);
 	free(x->top);
 	frag_map_fini(&x->by_key);
-	frag_bunches_fini(&x->bunches);
+	frag_free_set_storage_fini(&x->storage);
 }
 
 bool frag_index_copy(struct frag_index *x)
 {
-	bool good = frag_bunches_copy(&x->bunches);
+	bool good = frag_free_set_storage_copy(&x->storage);
 
 	good &= frag_map_copy(&x->by_key);
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
@@ -84,8 +84,8 @@ static bool index_widen(struct frag_index *x, uint32_t count)
 
 bool frag_index_reserve_now(struct frag_index *x)
 {
-	return x->bunches.nodes.roomy = x->order == FRAG_BY_SIZE
-		? frag_bunches_reserve(&x->bunches) : frag_nodes_reserve(&x->bunches.nodes);
+	return x->storage.nodes.roomy = x->order == FRAG_BY_SIZE
+		? frag_free_set_storage_reserve(&x->storage) : frag_nodes_reserve(&x->storage.nodes);
 }
 
 bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
@@ -141,15 +141,15 @@ static const struct frag_entry *last_of(const struct frag_index *x, const struct
 	const struct frag_bins *bins = l->bins;
 
 	if (!bins)
-		return frag_bunch_last(&x->bunches, &l->bunch);
+		return frag_free_set_last(&x->storage, &l->set);
 	for (uint32_t at = FRAG_SUMMARIES; at-- > 0;) {
 		uint32_t word;
 
 		if (!bins->summary[at])
 			continue;
 		word = at * 64 + frag_highest_bit(bins->summary[at]);
-		return frag_bunch_last(
-			&x->bunches, &bins->bunch[word * 64 + frag_highest_bit(bins->full[word])]);
+		return frag_free_set_last(
+			&x->storage, &bins->set[word * 64 + frag_highest_bit(bins->full[word])]);
 	}
 	return NULL;
 }
@@ -168,8 +168,8 @@ uint64_t frag_index_measure_largest(const struct frag_index *x, const struct fra
  */
 static struct frag_bins *new_bins(struct frag_index *x, uint32_t count)
 {
-	return frag_few_widen(&x->bunches, UINT64_C(2) * count + FRAG_SPARE_FEW)
-	       && frag_nodes_widen(&x->bunches.nodes, count / 4 + FRAG_SPARE_NODES)
+	return frag_free_array_widen(&x->storage, UINT64_C(2) * count + FRAG_SPARE_ARRAYS)
+	       && frag_nodes_widen(&x->storage.nodes, count / 4 + FRAG_SPARE_NODES)
 		? calloc(1, sizeof(struct frag_bins)) : NULL;
 }
 
@@ -181,11 +181,11 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 	l->longest = bins ? UINT32_MAX : 2 * l->longest;
 	if (!bins)
 		return;
-	while (l->bunch.count) {
-		const struct frag_entry e = *frag_bunch_first(&x->bunches, &l->bunch);
+	while (l->set.count) {
+		const struct frag_entry e = *frag_free_set_first(&x->storage, &l->set);
 
-		frag_bunch_remove(&x->bunches, &l->bunch, &e);
-		frag_bins_insert(&x->bunches, bins, frag_bin_of(e.size), &e);
+		frag_free_set_remove(&x->storage, &l->set, &e);
+		frag_bins_insert(&x->storage, bins, frag_bin_of(e.size), &e);
 	}
 	l->bins = bins;
 }
@@ -194,7 +194,7 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 static void renew_largest(struct frag_index *x, uint32_t list)
 {
 	const uint64_t largest =
-		frag_tree_largest(&x->bunches.nodes, x->lists[list].root, x->order);
+		frag_tree_largest(&x->storage.nodes, x->lists[list].root, x->order);
 
 	FRAG_ASSERT(x->order != FRAG_BY_SIZE);
 	if (largest != x->lists[list].largest)
@@ -206,7 +206,7 @@ void frag_index_insert_by_address(struct frag_index *x, uint32_t list, const str
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && e->size > 0);
-	frag_tree_insert(&x->bunches.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_insert(&x->storage.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count++;
 	if (e->size > l->largest)
 		frag_index_set_largest(x, list, e->size);
@@ -217,7 +217,7 @@ void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const str
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
-	frag_tree_remove(&x->bunches.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_remove(&x->storage.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count--;
 	if (e->size == l->largest)
 		renew_largest(x, list);
@@ -227,7 +227,7 @@ void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now)
 {
 	FRAG_ASSERT(list < x->count);
-	frag_tree_resize(&x->bunches.nodes, x->lists[list].root, old, now);
+	frag_tree_resize(&x->storage.nodes, x->lists[list].root, old, now);
 	renew_largest(x, list);
 }
 
@@ -237,7 +237,7 @@ void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct f
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && x->order == FRAG_BY_KEY);
-	frag_tree_insert_keyed(&x->bunches.nodes, &l->root, e, bytes);
+	frag_tree_insert_keyed(&x->storage.nodes, &l->root, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
 		frag_index_set_largest(x, list, bytes);
@@ -248,7 +248,7 @@ void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct f
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(x->order == FRAG_BY_KEY && l->count > 0);
-	frag_tree_remove_below(&x->bunches.nodes, &l->root, FRAG_BY_KEY, e);
+	frag_tree_remove_below(&x->storage.nodes, &l->root, FRAG_BY_KEY, e);
 	l->count--;
 	renew_largest(x, list);
 }
@@ -262,7 +262,7 @@ const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uin
 	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
 	if (bytes > l->largest)
 		return NULL;
-	return frag_tree_fit(&x->bunches.nodes, l->root, x->order, &first, bytes);
+	return frag_tree_fit(&x->storage.nodes, l->root, x->order, &first, bytes);
 }
 
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -274,7 +274,7 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_fit_last(&x->bunches.nodes, l->root, x->order, bytes);
+		return frag_tree_fit_last(&x->storage.nodes, l->root, x->order, bytes);
 	return last_of(x, l);
 }
 
@@ -286,15 +286,15 @@ const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint
 	uint32_t bin;
 
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_lower_bound(&x->bunches.nodes, l->root, x->order, key);
+		return frag_tree_lower_bound(&x->storage.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_bunch_lower_bound(&x->bunches, &l->bunch, key);
+		return frag_free_set_lower_bound(&x->storage, &l->set, key);
 	bin = frag_bin_of(key->size);
-	found = frag_bunch_lower_bound(&x->bunches, &l->bins->bunch[bin], key);
+	found = frag_free_set_lower_bound(&x->storage, &l->bins->set[bin], key);
 	if (found)
 		return found;
 	bin = frag_next_full(l->bins, bin);
-	return bin != FRAG_NO_BIN ? frag_bunch_first(&x->bunches, &l->bins->bunch[bin]) : NULL;
+	return bin != FRAG_NO_BIN ? frag_free_set_first(&x->storage, &l->bins->set[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
@@ -306,15 +306,15 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 
 	FRAG_ASSERT(list < x->count);
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_before(&x->bunches.nodes, l->root, x->order, key);
+		return frag_tree_before(&x->storage.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_bunch_before(&x->bunches, &l->bunch, key);
+		return frag_free_set_before(&x->storage, &l->set, key);
 	bin = frag_bin_of(key->size);
-	found = frag_bunch_before(&x->bunches, &l->bins->bunch[bin], key);
+	found = frag_free_set_before(&x->storage, &l->bins->set[bin], key);
 	if (found)
 		return found;
 	bin = last_full(l->bins, bin);
-	return bin != FRAG_NO_BIN ? frag_bunch_last(&x->bunches, &l->bins->bunch[bin]) : NULL;
+	return bin != FRAG_NO_BIN ? frag_free_set_last(&x->storage, &l->bins->set[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
@@ -325,7 +325,7 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
 	return bytes > l->largest
 		       ? NULL
-		       : frag_tree_fit(&x->bunches.nodes, l->root, x->order, from, bytes);
+		       : frag_tree_fit(&x->storage.nodes, l->root, x->order, from, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };

@@ -31,12 +31,12 @@ struct frag_index_ops {
 #define FRAG_NO_BIN UINT32_MAX
 
 /* Entries: a list longer than that gets bins. */
-#define FRAG_SPREAD_ABOVE FRAG_FEW
+#define FRAG_SPREAD_ABOVE FRAG_FREE_ARRAY_MAX
 
 struct frag_bins {
 	uint64_t summary[FRAG_SUMMARIES];       /* words of `full` that are not 0 */
 	uint64_t full[FRAG_BIN_WORDS];          /* bins that are not empty */
-	struct frag_free_set bunch[FRAG_BINS];
+	struct frag_free_set set[FRAG_BINS];
 };
 
 struct frag_free_list {
@@ -44,20 +44,20 @@ struct frag_free_list {
 	uint32_t count;
 	uint32_t longest;       /* by size: longer than that, it spreads */
 	frag_root root;         /* by address and by key: of all entries */
-	struct frag_free_set bunch;        /* by size: of all entries, while there are no bins */
+	struct frag_free_set set;        /* by size: of all entries, while there are no bins */
 	struct frag_bins *bins;
 	uint64_t largest;       /* size of the largest entry, 0 if empty */
-	uint64_t user;          /* the policy's own */
-	bool done;              /* the program is, with its pool */
+	uint64_t user;          /* set and read by the policy */
+	bool done;              /* the program has released the pool */
 };
 
 struct frag_index {
 	enum frag_order order;
-	struct frag_bunches bunches;    /* by address and by key: their nodes alone */
+	struct frag_free_set_storage storage; /* by address and by key: their nodes alone */
 	struct frag_free_list *lists;
 	uint32_t count, capacity;
 	struct frag_map by_key; /* (pool, which) -> list */
-	uint32_t recent;        /* the list of the last lookup, often that of the next */
+	uint32_t recent;        /* the list of the last lookup: a cache of one */
 	uint64_t *top;          /* a tournament over `largest` of all lists; [1] is the winner */
 	uint32_t leaves;        /* of the tournament: a power of two */
 };
@@ -70,7 +70,7 @@ bool frag_index_copy(struct frag_index *x);
 /* The list's number, made when new; UINT32_MAX where the host is out of memory. */
 uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which);
 
-/* The same, which is mostly the list that was requested for last. */
+/* The same, first compared with the list of the last lookup. */
 static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	const uint32_t list = x->recent;
@@ -84,7 +84,7 @@ static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint
 bool frag_index_reserve_now(struct frag_index *x);
 static inline bool frag_index_reserve(struct frag_index *x)
 {
-	return x->bunches.nodes.roomy || frag_index_reserve_now(x);
+	return x->storage.nodes.roomy || frag_index_reserve_now(x);
 }
 
 /* The same for n lists that are new. */
@@ -161,22 +161,22 @@ static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin
 }
 
 __attribute__((always_inline))
-static inline void frag_bins_insert(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
+static inline void frag_bins_insert(struct frag_free_set_storage *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
-	if (bins->bunch[bin].count == 0) {
+	if (bins->set[bin].count == 0) {
 		bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
 		bins->summary[bin / 64 / 64] |= UINT64_C(1) << bin / 64 % 64;
 	}
-	frag_bunch_insert(all, &bins->bunch[bin], e);
+	frag_free_set_insert(all, &bins->set[bin], e);
 }
 
 __attribute__((always_inline))
-static inline void frag_bins_remove(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
+static inline void frag_bins_remove(struct frag_free_set_storage *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
-	frag_bunch_remove(all, &bins->bunch[bin], e);
-	if (bins->bunch[bin].count)
+	frag_free_set_remove(all, &bins->set[bin], e);
+	if (bins->set[bin].count)
 		return;
 	bins->full[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 	if (!bins->full[bin / 64])
@@ -198,9 +198,9 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 		frag_index_spread(x, l);
 	l->count++;
 	if (l->bins)
-		frag_bins_insert(&x->bunches, l->bins, frag_bin_of(e->size), e);
+		frag_bins_insert(&x->storage, l->bins, frag_bin_of(e->size), e);
 	else
-		frag_bunch_insert(&x->bunches, &l->bunch, e);
+		frag_free_set_insert(&x->storage, &l->set, e);
 	if (e->size > l->largest)
 		frag_index_set_largest(x, list, e->size);
 }
@@ -214,9 +214,9 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 	FRAG_ASSERT(e->size <= l->largest);
 	l->count--;
 	if (l->bins)
-		frag_bins_remove(&x->bunches, l->bins, frag_bin_of(e->size), e);
+		frag_bins_remove(&x->storage, l->bins, frag_bin_of(e->size), e);
 	else
-		frag_bunch_remove(&x->bunches, &l->bunch, e);
+		frag_free_set_remove(&x->storage, &l->set, e);
 	if (e->size == l->largest)
 		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
 }
@@ -235,13 +235,13 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 		const uint32_t to = frag_bin_of(now->size);
 
 		if (from == to) {
-			frag_bunch_replace(&x->bunches, &l->bins->bunch[to], old, now);
+			frag_free_set_replace(&x->storage, &l->bins->set[to], old, now);
 		} else {
-			frag_bins_remove(&x->bunches, l->bins, from, old);
-			frag_bins_insert(&x->bunches, l->bins, to, now);
+			frag_bins_remove(&x->storage, l->bins, from, old);
+			frag_bins_insert(&x->storage, l->bins, to, now);
 		}
 	} else {
-		frag_bunch_replace(&x->bunches, &l->bunch, old, now);
+		frag_free_set_replace(&x->storage, &l->set, old, now);
 	}
 	if (now->size > l->largest)
 		frag_index_set_largest(x, list, now->size);
@@ -292,13 +292,13 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 	if (bytes > l->largest)
 		return NULL;
 	if (!l->bins)
-		return frag_bunch_fit(&x->bunches, &l->bunch, bytes);
+		return frag_free_set_fit(&x->storage, &l->set, bytes);
 	bin = frag_bin_of(bytes);
-	found = frag_bunch_fit(&x->bunches, &l->bins->bunch[bin], bytes);
+	found = frag_free_set_fit(&x->storage, &l->bins->set[bin], bytes);
 	if (found)
 		return found;
 	bin = frag_next_full(l->bins, bin);
-	return bin == FRAG_NO_BIN ? NULL : frag_bunch_first(&x->bunches, &l->bins->bunch[bin]);
+	return bin == FRAG_NO_BIN ? NULL : frag_free_set_first(&x->storage, &l->bins->set[bin]);
 }
 
 /* In the list's order: the first that holds bytes. */

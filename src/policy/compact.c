@@ -140,10 +140,10 @@ static int compact_restore_block(struct frag_policy *p, const struct frag_reques
 }
 
 /* A request that was refused, and what could be done for it. */
-struct plea {
+struct refused_request {
 	const struct frag_request *rq;
-	struct frag_memory_state scene;
-	struct frag_reliefs reliefs;
+	struct frag_memory_state state;
+	struct frag_reliefs candidates;
 	struct frag_request *requests;  /* of the blocks of a candidate, in its order */
 	frag_block *moved;              /* where those are now */
 	struct place {
@@ -172,32 +172,32 @@ static struct frag_request request_of(const struct frag_policy *p, frag_block b,
 	};
 }
 
-static frag_block compact_block_of(const struct plea *plea,
-				   const struct frag_move_candidate *relief, uint32_t i)
+static frag_block compact_block_of(const struct refused_request *refused,
+				   const struct frag_move_candidate *candidate, uint32_t i)
 {
-	return plea->scene.blocks[relief->blocks[i]].block;
+	return refused->state.blocks[candidate->blocks[i]].block;
 }
 
 /*
  * Frees these blocks, allocates the request and then the blocks again. Returns 0, -FRAG_EDEVMEM,
  * or another failure of the policy.
  */
-static int compact_move(struct frag_policy *inner, struct plea *plea,
-			const struct frag_move_candidate *relief, frag_block *out)
+static int compact_move(struct frag_policy *inner, struct refused_request *refused,
+			const struct frag_move_candidate *candidate, frag_block *out)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < relief->count && !rc; i++)
-		rc = inner->ops->free(inner, compact_block_of(plea, relief, i));
-	rc = rc ? rc : inner->ops->alloc(inner, plea->rq, out);
-	for (uint32_t i = 0; i < relief->count && !rc; i++)
-		rc = inner->ops->alloc(inner, &plea->requests[i], &plea->moved[i]);
+	for (uint32_t i = 0; i < candidate->count && !rc; i++)
+		rc = inner->ops->free(inner, compact_block_of(refused, candidate, i));
+	rc = rc ? rc : inner->ops->alloc(inner, refused->rq, out);
+	for (uint32_t i = 0; i < candidate->count && !rc; i++)
+		rc = inner->ops->alloc(inner, &refused->requests[i], &refused->moved[i]);
 	return rc;
 }
 
 /* The same in a fork. */
-static int compact_try_move(const struct frag_policy *p, struct plea *plea,
-			    const struct frag_move_candidate *relief)
+static int compact_try_move(const struct frag_policy *p, struct refused_request *refused,
+			    const struct frag_move_candidate *candidate)
 {
 	struct pytorch state = *(const struct pytorch *)p->state;
 	struct frag_policy inner = inner_of(p);
@@ -207,12 +207,12 @@ static int compact_try_move(const struct frag_policy *p, struct plea *plea,
 
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < relief->count; i++)
-		plea->requests[i] =
-			request_of(p, compact_block_of(plea, relief, i), plea->rq->tick);
+	for (uint32_t i = 0; i < candidate->count; i++)
+		refused->requests[i] =
+			request_of(p, compact_block_of(refused, candidate, i), refused->rq->tick);
 	inner.heap = fork.heap;
 	inner.state = &state;
-	rc = compact_move(&inner, plea, relief, &out);
+	rc = compact_move(&inner, refused, candidate, &out);
 	frag_heap_unfork(&fork);
 	return rc;
 }
@@ -227,101 +227,101 @@ static frag_block compact_renamed(frag_block b, frag_block x, frag_block y)
  * Carries out a move that succeeded in a fork. Callers keep block handles, so each moved block
  * gets its previous handle. A block that is allocated where it was has not moved.
  */
-static int make_move(struct frag_policy *p, struct plea *plea,
-		     const struct frag_move_candidate *relief, frag_block *out)
+static int make_move(struct frag_policy *p, struct refused_request *refused,
+		     const struct frag_move_candidate *candidate, frag_block *out)
 {
 	struct frag_policy inner = inner_of(p);
-	uint64_t bytes = relief->bytes;
+	uint64_t bytes = candidate->bytes;
 	uint32_t moved = 0;
 	int rc;
 
-	for (uint32_t i = 0; i < relief->count; i++)
-		plea->before[i] = place_of(p->heap, compact_block_of(plea, relief, i));
-	rc = compact_move(&inner, plea, relief, out);
+	for (uint32_t i = 0; i < candidate->count; i++)
+		refused->before[i] = place_of(p->heap, compact_block_of(refused, candidate, i));
+	rc = compact_move(&inner, refused, candidate, out);
 	FRAG_ASSERT(rc != -FRAG_EDEVMEM);
-	for (uint32_t i = 0; i < relief->count && !rc; i++) {
-		const frag_block now = plea->moved[i], was = compact_block_of(plea, relief, i);
+	for (uint32_t i = 0; i < candidate->count && !rc; i++) {
+		const frag_block now = refused->moved[i], was = compact_block_of(refused, candidate, i);
 
 		rc = frag_heap_rename(p->heap, now, was);
-		for (uint32_t k = i; k < relief->count; k++)
-			plea->moved[k] = compact_renamed(plea->moved[k], now, was);
+		for (uint32_t k = i; k < candidate->count; k++)
+			refused->moved[k] = compact_renamed(refused->moved[k], now, was);
 		*out = compact_renamed(*out, now, was);
 	}
-	for (uint32_t i = 0; i < relief->count && !rc; i++) {
-		const frag_block b = compact_block_of(plea, relief, i);
-		const struct place now = place_of(p->heap, b), *was = &plea->before[i];
+	for (uint32_t i = 0; i < candidate->count && !rc; i++) {
+		const frag_block b = compact_block_of(refused, candidate, i);
+		const struct place now = place_of(p->heap, b), *was = &refused->before[i];
 
 		if (now.ordinal != was->ordinal || now.offset != was->offset)
-			plea->moved[moved++] = b;
+			refused->moved[moved++] = b;
 		else
-			bytes -= plea->scene.blocks[relief->blocks[i]].bytes;
+			bytes -= refused->state.blocks[candidate->blocks[i]].bytes;
 	}
-	return rc || !moved ? rc : frag_heap_note_move(p->heap, plea->moved, moved, bytes);
+	return rc || !moved ? rc : frag_heap_note_move(p->heap, refused->moved, moved, bytes);
 }
 
 /* Finds the candidates, and allocates the arrays for the largest of them. */
-static int compact_find_reliefs(struct frag_policy *p, struct plea *plea)
+static int compact_find_candidates(struct frag_policy *p, struct refused_request *refused)
 {
 	struct frag_policy inner = inner_of(p);
 	const uint64_t own = inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
-	const struct frag_shortfall lack = frag_heap_shortfall(p->heap, own);
-	struct frag_move_target shortage = {
-		.pool = plea->rq->pool, .block_cost = p->param[BLOCK_COST],
-		.left = lack.left, .missing = lack.missing,
+	const struct frag_shortfall shortfall = frag_heap_shortfall(p->heap, own);
+	struct frag_move_target target = {
+		.pool = refused->rq->pool, .block_cost = p->param[BLOCK_COST],
+		.left = shortfall.left, .missing = shortfall.missing,
 	};
-	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = plea->rq->bytes };
+	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = refused->rq->bytes };
 	uint32_t most = 1;
-	int rc = inner.ops->seek(&inner, plea->rq, &sought);
+	int rc = inner.ops->seek(&inner, refused->rq, &sought);
 
-	shortage.list = sought.list;
-	shortage.need = sought.bytes;
-	rc = rc ? rc : frag_scene_init(&plea->scene, p->heap, NULL, 0);
-	rc = rc ? rc : frag_reliefs_find(&plea->reliefs, &plea->scene, &shortage, NULL);
-	rc = rc ? rc : frag_reliefs_add_all(&plea->reliefs, &plea->scene);
-	for (uint32_t i = 0; i < plea->reliefs.count && !rc; i++)
-		most = plea->reliefs.reliefs[i].count > most ? plea->reliefs.reliefs[i].count
+	target.list = sought.list;
+	target.need = sought.bytes;
+	rc = rc ? rc : frag_scene_init(&refused->state, p->heap, NULL, 0);
+	rc = rc ? rc : frag_reliefs_find(&refused->candidates, &refused->state, &target, NULL);
+	rc = rc ? rc : frag_reliefs_add_all(&refused->candidates, &refused->state);
+	for (uint32_t i = 0; i < refused->candidates.count && !rc; i++)
+		most = refused->candidates.reliefs[i].count > most ? refused->candidates.reliefs[i].count
 							     : most;
-	plea->requests = calloc(most, sizeof(*plea->requests));
-	plea->moved = calloc(most, sizeof(*plea->moved));
-	plea->before = calloc(most, sizeof(*plea->before));
-	return rc || (plea->requests && plea->moved && plea->before) ? rc : -FRAG_ENOMEM;
+	refused->requests = calloc(most, sizeof(*refused->requests));
+	refused->moved = calloc(most, sizeof(*refused->moved));
+	refused->before = calloc(most, sizeof(*refused->before));
+	return rc || (refused->requests && refused->moved && refused->before) ? rc : -FRAG_ENOMEM;
 }
 
 /*
  * The cheapest candidate that holds. Before them comes the move of nothing: a policy that waited
  * for streams may serve what it has just refused.
  */
-static int relieve(struct frag_policy *p, struct plea *plea, frag_block *out)
+static int compact_relocate(struct frag_policy *p, struct refused_request *refused, frag_block *out)
 {
 	static const struct frag_move_candidate nothing = { .count = 0 };
-	const struct frag_move_candidate *relief = &nothing;
-	int rc = compact_find_reliefs(p, plea);
+	const struct frag_move_candidate *candidate = &nothing;
+	int rc = compact_find_candidates(p, refused);
 
 	if (rc)
 		return rc;
-	rc = compact_try_move(p, plea, relief);
-	for (uint32_t i = 0; i < plea->reliefs.count && rc == -FRAG_EDEVMEM; i++) {
-		relief = &plea->reliefs.reliefs[i];
-		rc = compact_try_move(p, plea, relief);
+	rc = compact_try_move(p, refused, candidate);
+	for (uint32_t i = 0; i < refused->candidates.count && rc == -FRAG_EDEVMEM; i++) {
+		candidate = &refused->candidates.reliefs[i];
+		rc = compact_try_move(p, refused, candidate);
 	}
-	return rc ? rc : make_move(p, plea, relief, out);
+	return rc ? rc : make_move(p, refused, candidate, out);
 }
 
 /* The other policy's answer, or what a move makes possible. */
 static int compact_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct frag_policy inner = inner_of(p);
-	struct plea plea = { .rq = rq };
+	struct refused_request refused = { .rq = rq };
 	int rc = inner.ops->alloc(&inner, rq, out);
 
 	if (rc != -FRAG_EDEVMEM || !frag_heap_can_fork(p->heap))
 		return rc;
-	rc = relieve(p, &plea, out);
-	frag_reliefs_fini(&plea.reliefs);
-	frag_scene_fini(&plea.scene);
-	free(plea.requests);
-	free(plea.moved);
-	free(plea.before);
+	rc = compact_relocate(p, &refused, out);
+	frag_reliefs_fini(&refused.candidates);
+	frag_scene_fini(&refused.state);
+	free(refused.requests);
+	free(refused.moved);
+	free(refused.before);
 	return rc;
 }
 

@@ -12,8 +12,8 @@
 #define BLOCKS 60
 
 struct fixture {
-	struct frag_bunches shared;
-	struct frag_free_set bunch;
+	struct frag_free_set_storage shared;
+	struct frag_free_set set;
 	struct frag_entry all[BLOCKS];  /* by number of block; size 0: not in the set */
 	uint64_t random;
 };
@@ -64,14 +64,14 @@ static void ask(struct fixture *f, uint64_t sizes)
 	const struct frag_entry fits = { .size = key.size };
 	const struct frag_entry *first = naive(f, &low, false);
 
-	expect(frag_bunch_fit(&f->shared, &f->bunch, key.size), naive(f, &fits, false));
-	expect(frag_bunch_lower_bound(&f->shared, &f->bunch, &key), naive(f, &key, false));
-	expect(frag_bunch_before(&f->shared, &f->bunch, &key), naive(f, &key, true));
-	assert_int_equal(f->bunch.count == 0, first == NULL);
+	expect(frag_free_set_fit(&f->shared, &f->set, key.size), naive(f, &fits, false));
+	expect(frag_free_set_lower_bound(&f->shared, &f->set, &key), naive(f, &key, false));
+	expect(frag_free_set_before(&f->shared, &f->set, &key), naive(f, &key, true));
+	assert_int_equal(f->set.count == 0, first == NULL);
 	if (!first)
 		return;
-	expect(frag_bunch_first(&f->shared, &f->bunch), first);
-	expect(frag_bunch_last(&f->shared, &f->bunch), naive(f, &high, true));
+	expect(frag_free_set_first(&f->shared, &f->set), first);
+	expect(frag_free_set_last(&f->shared, &f->set), naive(f, &high, true));
 }
 
 static struct frag_entry made(struct fixture *f, uint32_t b, uint64_t sizes)
@@ -93,8 +93,8 @@ static void replace(struct fixture *f, uint64_t sizes)
 		return;
 	old->size = 0;
 	*now = made(f, (uint32_t)(now - f->all), sizes);
-	assert_true(frag_bunches_reserve(&f->shared));
-	frag_bunch_replace(&f->shared, &f->bunch, &was, now);
+	assert_true(frag_free_set_storage_reserve(&f->shared));
+	frag_free_set_replace(&f->shared, &f->set, &was, now);
 }
 
 /* One that is in goes, one that is out comes, so many of ten times. */
@@ -107,13 +107,13 @@ static void change(struct fixture *f, uint64_t sizes, uint32_t grow)
 	if (comes == (e->size != 0))
 		return;
 	if (!comes) {
-		frag_bunch_remove(&f->shared, &f->bunch, e);
+		frag_free_set_remove(&f->shared, &f->set, e);
 		e->size = 0;
 		return;
 	}
 	*e = made(f, b, sizes);
-	assert_true(frag_bunches_reserve(&f->shared));
-	frag_bunch_insert(&f->shared, &f->bunch, e);
+	assert_true(frag_free_set_storage_reserve(&f->shared));
+	frag_free_set_insert(&f->shared, &f->set, e);
 }
 
 /* A few blocks only, many, none again; of one size, a few, all different. */
@@ -126,37 +126,37 @@ static void test_random(void **state)
 	for (uint32_t i = 0; i < LENGTH(sizes); i++) {
 		struct fixture f = { .random = i };
 
-		assert_true(frag_bunches_init(&f.shared));
+		assert_true(frag_free_set_storage_init(&f.shared));
 		for (uint32_t k = 0; k < 4000; k++) {
 			change(&f, sizes[i], grow[k / 400 % LENGTH(grow)]);
 			replace(&f, sizes[i]);
 			ask(&f, sizes[i]);
 		}
-		frag_bunches_fini(&f.shared);
+		frag_free_set_storage_fini(&f.shared);
 	}
 }
 
-/* What few as many as may be, and one more, do: a copy of both goes its own way. */
+/* A full array, and one entry more: a copy of each changes alone. */
 static void test_copy(void **state)
 {
 	(void)state;
-	for (uint32_t n = 1; n <= FRAG_FEW + 2; n++) {
+	for (uint32_t n = 1; n <= FRAG_FREE_ARRAY_MAX + 2; n++) {
 		struct fixture f = { .random = n }, copy;
 
-		assert_true(frag_bunches_init(&f.shared));
+		assert_true(frag_free_set_storage_init(&f.shared));
 		for (uint32_t b = 0; b < n; b++) {
 			f.all[b] = (struct frag_entry){ .size = 100 - b, .block = b };
-			assert_true(frag_bunches_reserve(&f.shared));
-			frag_bunch_insert(&f.shared, &f.bunch, &f.all[b]);
+			assert_true(frag_free_set_storage_reserve(&f.shared));
+			frag_free_set_insert(&f.shared, &f.set, &f.all[b]);
 		}
 		copy = f;
-		assert_true(frag_bunches_copy(&copy.shared));
+		assert_true(frag_free_set_storage_copy(&copy.shared));
 		for (uint32_t b = 0; b < n; b++)
-			frag_bunch_remove(&f.shared, &f.bunch, &f.all[b]);
-		assert_int_equal(f.bunch.count, 0);
+			frag_free_set_remove(&f.shared, &f.set, &f.all[b]);
+		assert_int_equal(f.set.count, 0);
 		ask(&copy, 100);
-		frag_bunches_fini(&f.shared);
-		frag_bunches_fini(&copy.shared);
+		frag_free_set_storage_fini(&f.shared);
+		frag_free_set_storage_fini(&copy.shared);
 	}
 }
 
