@@ -10,7 +10,7 @@
 
 static int address_space_in_order(const void *one, const void *other)
 {
-	const struct frag_change *a = one, *b = other;
+	const struct frag_space_change *a = one, *b = other;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -18,20 +18,20 @@ static int address_space_in_order(const void *one, const void *other)
 }
 
 /* Appends a run of a buffer, if it is not empty. */
-static void add_run(struct frag_change *out, size_t *count, uint64_t from, uint64_t to,
+static void add_run(struct frag_space_change *out, size_t *count, uint64_t from, uint64_t to,
 		    uint32_t buffer)
 {
 	if (from >= to)
 		return;
-	out[(*count)++] = (struct frag_change){ from, buffer, true };
-	out[(*count)++] = (struct frag_change){ to, buffer, false };
+	out[(*count)++] = (struct frag_space_change){ from, buffer, true };
+	out[(*count)++] = (struct frag_space_change){ to, buffer, false };
 }
 
-struct frag_change *frag_plan_changes(const struct frag_plan *plan, size_t *count)
+struct frag_space_change *frag_plan_changes(const struct frag_plan *plan, size_t *count)
 {
 	const size_t most = 2 * ((size_t)plan->count + plan->gap_count);
 	const struct frag_plan_gap *gap = plan->gaps, *end = gap + plan->gap_count;
-	struct frag_change *out = malloc((most + 1) * sizeof(*out));
+	struct frag_space_change *out = malloc((most + 1) * sizeof(*out));
 
 	*count = 0;
 	for (uint32_t i = 0; out && i < plan->count; i++) {
@@ -87,7 +87,7 @@ static void lay_out(struct frag_space *s, struct frag_arena *a, uint32_t runs)
 
 /* Keeps the changes of one space, with items in the order of their first ones. */
 static void number_items(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
-			 struct frag_change *changes, size_t *count, uint32_t *item_of)
+			 struct frag_space_change *changes, size_t *count, uint32_t *item_of)
 {
 	size_t kept = 0;
 
@@ -108,7 +108,7 @@ static void number_items(struct frag_space *s, const struct frag_plan *plan, uin
 
 /* An allocation after a free begins the next section. Sets runs, lives and the bound. */
 static void take_times(struct frag_space *s, const struct frag_plan *plan,
-		       const struct frag_change *changes, size_t count)
+		       const struct frag_space_change *changes, size_t count)
 {
 	uint64_t sum = 0;
 	bool ended = true;
@@ -122,7 +122,7 @@ static void take_times(struct frag_space *s, const struct frag_plan *plan,
 	}
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t item = changes[i].buffer;
-		struct frag_run *run = &s->runs[s->to[item]];
+		struct frag_space_run *run = &s->runs[s->to[item]];
 
 		if (!changes[i].birth) {
 			run->to = s->times;
@@ -227,7 +227,7 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	struct frag_arena measure = { .used = 0 }, arena = measure;
 	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
 	size_t count = 0;
-	struct frag_change *changes = frag_plan_changes(plan, &count);
+	struct frag_space_change *changes = frag_plan_changes(plan, &count);
 
 	*s = (struct frag_space){ .count = items };
 	lay_out(s, &measure, items + plan->gap_count);

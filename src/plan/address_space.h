@@ -15,7 +15,7 @@
 #include "plan/plan.h"
 
 /* Sections in which an item is in use: all of its life, or the parts between its gaps. */
-struct frag_run {
+struct frag_space_run {
 	uint32_t from, to;              /* half open, at least one */
 };
 
@@ -23,7 +23,7 @@ struct frag_space {
 	uint32_t count, times;          /* items, by their first section; sections */
 	uint32_t *from, *to;            /* by item: sections of its life, half open */
 	uint32_t *run_at;               /* by item: its first run, up to that of the next item */
-	struct frag_run *runs;
+	struct frag_space_run *runs;
 	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	double *life;                   /* by item: in times of the trace, or steps */
 	uint64_t *size, *offset;        /* by item */
@@ -60,14 +60,14 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 void frag_space_fini(struct frag_space *s);
 
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
-struct frag_change {
+struct frag_space_change {
 	uint64_t time;                  /* step times plan->scale, or a time between two steps */
 	uint32_t buffer;
 	bool birth;
 };
 
 /* All changes of a plan in order, owned by the caller; NULL: out of memory (host). */
-struct frag_change *frag_plan_changes(const struct frag_plan *plan, size_t *count);
+struct frag_space_change *frag_plan_changes(const struct frag_plan *plan, size_t *count);
 
 /*
  * Memory for several arrays at once: with base NULL it is measured, in a second pass it is given

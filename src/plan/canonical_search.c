@@ -76,7 +76,7 @@ struct search {
 
 /* The nodes of the tree over sections that make up the runs of an item. */
 #define FOR_NODES(w, item, node, body)                                                          \
-	for (const struct frag_run *run_ = &(w)->s->runs[(w)->s->run_at[item]],                 \
+	for (const struct frag_space_run *run_ = &(w)->s->runs[(w)->s->run_at[item]],           \
 				   *last_ = &(w)->s->runs[(w)->s->run_at[(item) + 1]];          \
 	     run_ < last_; run_++)                                                              \
 		for (uint32_t low_ = run_->from + (w)->leaves, high_ = run_->to + (w)->leaves;  \
@@ -719,7 +719,7 @@ static bool list_nodes(struct search *w)
 
 static bool is_throughout(const struct search *w, uint32_t item)
 {
-	const struct frag_run *run = &w->s->runs[w->s->run_at[item]];
+	const struct frag_space_run *run = &w->s->runs[w->s->run_at[item]];
 
 	return run->from == 0 && run->to == w->s->times && !w->s->constrained;
 }

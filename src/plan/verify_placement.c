@@ -32,7 +32,7 @@ int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t 
 		    struct frag_error *err)
 {
 	size_t count;
-	struct frag_change *changes = frag_plan_changes(plan, &count);
+	struct frag_space_change *changes = frag_plan_changes(plan, &count);
 	struct frag_ranges ranges = { .of = NULL };
 	int rc = changes ? frag_ranges_init(&ranges, plan->count, err) : frag_fail_nomem(err);
 
