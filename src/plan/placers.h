@@ -1,5 +1,5 @@
 /*
- * placers.h - two ways to place the items of a space within its capacity.
+ * placers.h - three ways to place the items of a space within its capacity.
  *
  * Canonical search: items are placed in the order of their offsets, each on top of the items
  * below it. Every placement can be lowered into one of this form, so an exhausted search is a
@@ -26,6 +26,13 @@ extern const char *const frag_skyline_names[FRAG_SKYLINE_ORDERS];
 
 /* Returns -FRAG_ENOMEM on out of memory (host). */
 int frag_skyline_place(struct frag_skyline *w, struct frag_error *err);
+
+/*
+ * The most contended and longest items first, each at the lowest gap. Sets the offsets of the
+ * space, and the height as above.
+ */
+int frag_first_fit(struct frag_space *s, const struct frag_plan_stop *stop, uint64_t *height,
+		   uint64_t *looks, struct frag_error *err);
 
 #define FRAG_CANONICAL_ORDERS 6 /* in which items of equal offset are tried */
 

@@ -3,7 +3,7 @@
  *
  * The order of the files, each using those before it: address_space (the numbers of one space,
  * and its allocated ranges by offset), verify_placement, buffers (of a trace, or
- * of many periods of one), skyline, canonical_search (a placement within a capacity, or the proof
+ * of many periods of one), first_fit, skyline, canonical_search (a placement within a capacity, or the proof
  * that there is none), planner (all of these in turn), plan_file (reads and checks a plan).
  */
 #ifndef PLAN_PLAN_H

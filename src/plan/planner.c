@@ -291,6 +291,18 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 	return rc;
 }
 
+static int place_by_contention(struct planner *p, struct frag_error *err)
+{
+	uint64_t height = UINT64_MAX, looks = 0;
+	const int rc = frag_first_fit(&p->space, p->effort->stop, &height, &looks, err);
+
+	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
+	p->stopped = p->stopped || height == UINT64_MAX;
+	if (!rc)
+		planner_tell(p, "contention, life", p->space.offset, height);
+	return rc;
+}
+
 /*
  * Places the items by allocation, as skylines, and searches: what the budget has time for. The
  * other skylines have half of it, each as much as the first. The sum of sections is the time of
@@ -318,6 +330,9 @@ static int place(struct planner *p, struct frag_error *err)
 	if (looks && p->looks_left / 2 / looks < orders)
 		orders = (uint32_t)(p->looks_left / 2 / looks);
 	looks = 0;
+	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
+	if (!rc && !is_done(p) && s->times && spans / s->times * s->count < p->looks_left / 2)
+		rc = place_by_contention(p, err);
 	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
 		rc = place_by_skyline(p, 1, orders, &looks, err);
 	if (!rc && !is_done(p) && 8 * spans < p->looks_left)

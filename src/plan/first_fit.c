@@ -1,0 +1,170 @@
+/*
+ * first_fit.c - items put into a space individually, each at the lowest gap: those first that are
+ * allocated when most bytes are, and of these the ones that outlive most allocations.
+ *
+ * Items have numbers in the order of allocation. A tree over them has the last end of the placed
+ * ones, which finds those that overlap an item in time.
+ */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "plan/placers.h"
+
+#define ITEMS_POLL 256                  /* between calls of `stop` */
+
+struct first_fit_key {
+	uint64_t contention, size;
+	uint32_t life, item;            /* life: allocations during it */
+};
+
+struct extent {
+	uint64_t from, to;              /* bytes */
+};
+
+struct first_fit {
+	struct frag_space *s;
+	uint32_t leaves;
+	uint32_t *reach;                /* tree over items: the last end of placed ones; 0: none */
+	struct extent *met;             /* of the items that overlap one in time */
+	uint32_t met_count;
+	uint64_t looks;
+};
+
+static int first_fit_by_key(const void *one, const void *other)
+{
+	const struct first_fit_key *a = one, *b = other;
+
+	if (a->contention != b->contention)
+		return a->contention > b->contention ? -1 : 1;
+	if (a->life != b->life)
+		return a->life > b->life ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static uint32_t allocations_during(const struct frag_space *s, uint32_t item)
+{
+	uint32_t low = item + 1, high = s->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->from[middle] < s->to[item])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - item;
+}
+
+/* Collects the placed items of a subtree that are allocated within an item's life. */
+static void meet(struct first_fit *w, uint32_t node, uint32_t base, uint32_t width, uint32_t item)
+{
+	const struct frag_space *s = w->s;
+
+	w->looks++;
+	while (w->reach[node] > s->from[item] && base < s->count && s->from[base] < s->to[item]) {
+		if (width == 1) {
+			w->met[w->met_count++] = (struct extent){
+				s->offset[base], s->offset[base] + s->size[base],
+			};
+			return;
+		}
+		width /= 2;
+		meet(w, 2 * node, base, width, item);
+		node = 2 * node + 1;
+		base += width;
+	}
+}
+
+/* Restores the order of a heap, the lowest first, below one element. */
+static void sift(struct extent *of, uint32_t at, uint32_t count)
+{
+	const struct extent x = of[at];
+
+	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+		child += child + 1 < count && of[child + 1].from < of[child].from;
+		if (of[child].from >= x.from)
+			break;
+		of[at] = of[child];
+	}
+	of[at] = x;
+}
+
+/* The lowest gap between the items that it overlaps. A heap, as most gaps are found early. */
+static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
+{
+	const uint64_t bytes = w->s->size[item];
+	uint64_t top = frag_space_offset(w->s, item, 0);
+
+	for (uint32_t i = w->met_count / 2; i-- > 0;)
+		sift(w->met, i, w->met_count);
+	for (uint32_t left = w->met_count; left; left--) {
+		const struct extent lowest = w->met[0];
+
+		if (lowest.from >= top && lowest.from - top >= bytes)
+			break;
+		if (lowest.to > top)
+			top = frag_space_offset(w->s, item, lowest.to);
+		w->met[0] = w->met[left - 1];
+		sift(w->met, 0, left - 1);
+		w->looks++;
+	}
+	return top;
+}
+
+static void put(struct first_fit *w, uint32_t item)
+{
+	const uint32_t end = w->s->to[item];
+
+	for (uint32_t n = w->leaves + item; n && w->reach[n] < end; n /= 2)
+		w->reach[n] = end;
+}
+
+int frag_first_fit(struct frag_space *s, const struct frag_plan_stop *stop, uint64_t *height,
+		   uint64_t *looks, struct frag_error *err)
+{
+	struct first_fit w = { .s = s, .leaves = 1 };
+	struct first_fit_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
+	bool good;
+
+	while (w.leaves < s->count)
+		w.leaves *= 2;
+	w.reach = calloc(2 * (size_t)w.leaves, sizeof(*w.reach));
+	w.met = malloc(((size_t)s->count + 1) * sizeof(*w.met));
+	good = keys && w.reach && w.met;
+	*height = s->fixed_end;
+	for (uint32_t i = 0; good && i < s->count; i++) {
+		keys[i] = (struct first_fit_key){
+			s->contention[i], s->size[i], allocations_during(s, i), i,
+		};
+		if (s->fixed[i] == UINT64_MAX)
+			continue;
+		s->offset[i] = s->fixed[i];
+		put(&w, i);
+	}
+	if (good && s->count)
+		qsort(keys, s->count, sizeof(*keys), first_fit_by_key);
+	for (uint32_t k = 0; good && k < s->count && *height != UINT64_MAX; k++) {
+		const uint32_t i = keys[k].item;
+
+		if (s->fixed[i] != UINT64_MAX)
+			continue;
+		w.met_count = 0;
+		meet(&w, 1, 0, w.leaves, i);
+		w.looks += w.met_count;
+		s->offset[i] = lowest_gap(&w, i);
+		FRAG_ASSERT(s->offset[i] % s->align[i] == 0);
+		put(&w, i);
+		if (s->offset[i] + s->size[i] > *height)
+			*height = s->offset[i] + s->size[i];
+		if (k % ITEMS_POLL == 0 && stop && stop->stop(stop->ctx))
+			*height = UINT64_MAX;
+	}
+	*looks += w.looks;
+	free(keys);
+	free(w.reach);
+	free(w.met);
+	return good ? 0 : frag_fail_nomem(err);
+}
