@@ -730,7 +730,7 @@ def check_gaps() -> None:
     Path('hints.csv').write_text('id,lower,upper,size,hint\na,0,4,1,7\nb,0,2,3,4\nc,2,4,3,4\nd,0,4,4,0\n')
     said = answer('--alone', '--align', 1, 'hints.csv', '-o', 'hints.json')
     got = {x['id']: x['offset'] for x in json.loads(Path('hints.json').read_text())['buffers']}
-    TAP.ok(got == {'a': 7, 'b': 4, 'c': 4, 'd': 0} and said['spaces'][0]['found_by'].startswith('hints'),
+    TAP.ok(got == {'a': 7, 'b': 4, 'c': 4, 'd': 0} and 'hints' in said['spaces'][0]['found_by'],
            'hints that make a lowest placement are that placement', got)
     for name, row, word in (('a whole lifetime', 'a,2,5,1,1-9', 'gaps'), ('no gap', 'a,2,5,1,3', '3-5'),
                             ('a gap backwards', 'a,2,5,1,4-3', '3-5')):
