@@ -38,6 +38,7 @@ static uint64_t held_back(const struct frag_block_view *b, uint64_t page)
 	return end > first ? b->bytes - (end - first) : b->bytes;
 }
 
+/* Copies a block to the last segment, and adds it to the totals of that segment. */
 static void add_block(struct painter *p, const struct frag_block_view *b, frag_block at)
 {
 	struct frag_memory_state *scene = p->scene;

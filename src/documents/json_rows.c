@@ -14,6 +14,7 @@ static uint64_t number_at(const struct frag_json_row *row, const char *at)
 					 : *(const uint64_t *)(const void *)at;
 }
 
+/* Writes the member that a row describes; `of` is the structure that has its value. */
 static void put_row(struct frag_node_ref in, const struct frag_json_row *row, const char *of)
 {
 	const char *at = of + row->at;
@@ -84,6 +85,7 @@ struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
 	return array;
 }
 
+/* The way back: reads the member into its place. Kinds without a reader are only written. */
 static void take_row(struct frag_members *r, const struct frag_at *in,
 		     const struct frag_json_row *row, char *at)
 {

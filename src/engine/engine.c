@@ -421,6 +421,7 @@ void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 
 /* Runs events other than alloc and free, which have their own functions. */
 __attribute__((noinline))
+/* Runs every event but alloc and free: ends of waits, and notices to the policy. */
 static int run_other(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step)
 {

@@ -301,6 +301,7 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 
 /* After a removal: updates the entries along the path, and merges nodes with few entries. */
 __attribute__((noinline))
+/* After a removal from node n: joins nodes that are nearly empty, upwards, and lowers the root. */
 static void mend_path(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      struct path *path, uint32_t n, bool renew)
 {

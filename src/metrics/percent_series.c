@@ -188,6 +188,7 @@ static inline void count_half(struct frag_series *s, int half, const frag_pair *
  * be below 2^52; returns false, and counts nothing, where they are not.
  */
 __attribute__((always_inline))
+/* Adds the waiting shares of two metrics. False: a number was too large for `small`. */
 static inline bool add_half(struct frag_series *s, int half, const double *weight, bool timed,
 			      bool small)
 {

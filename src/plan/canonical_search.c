@@ -606,6 +606,7 @@ static int canonical_search_by_rank(const void *one, const void *other)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
+/* Orders items by lifetime (W), area (A) and height of their sections (T), as the words say. */
 static bool rank_items(struct search *w, struct piece *p, const uint32_t *items)
 {
 	static const char *const words[] = { "WAT", "TAW", "TWA" };

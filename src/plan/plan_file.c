@@ -62,6 +62,7 @@ static bool take_name(const struct frag_value *value, struct frag_handle *out)
 	return true;
 }
 
+/* Reads a buffer of a JSON plan, and refuses the first member that is wrong. */
 static int take_json_row(struct frag_plan_file *f, const struct frag_value *buffer,
 			 struct frag_layouts *layouts, struct frag_error *err)
 {
@@ -221,6 +222,7 @@ static int csv_gaps(struct frag_plan_file *f, struct frag_text field, struct fra
 	return 0;
 }
 
+/* Reads a line of minimalloc's CSV; columns that are missing have no text. */
 static int csv_row(struct frag_plan_file *f, struct frag_text line, const int *column,
 		   uint32_t fields, struct frag_error *err)
 {
