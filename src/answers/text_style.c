@@ -106,7 +106,8 @@ void frag_put_stopped(const struct frag_text_style *to, bool time_up)
 		     time_up ? "the time was up (--time)" : "interrupted");
 }
 
-static void add(struct frag_words *w, const char *format, va_list args)
+static __attribute__((format(printf, 2, 0))) void add(struct frag_words *w, const char *format,
+						      va_list args)
 {
 	const int n = frag_vsnprintf(w->text + w->used, w->size - w->used, format, args);
 
