@@ -251,7 +251,7 @@ static int place_by_birth(struct planner *p, struct frag_error *err)
 	frag_ranges_fini(&live);
 	free(by_end);
 	if (!rc)
-		planner_tell(p, s->hinted ? "birth, hints" : "birth", s->offset,
+		planner_tell(p, s->hinted ? "hints" : "birth", s->offset,
 			     height_of(s, s->offset));
 	return rc;
 }
