@@ -319,9 +319,10 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 }
 
 /*
- * Was the group of releases at i forced by the request after it? Not where they
- * are all that could be released and one of them would have served the request,
- * nor where the device has held more before or after.
+ * Was the group of releases at i forced by the request after it? It was where it has the stack of
+ * that request: PyTorch notes who released. It was not where they are all that could be released
+ * and one of them would have served the request, nor where the device has held more before or
+ * after; a fraction set by the program, which no snapshot has, can refuse below that.
  */
 static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 {
@@ -339,6 +340,8 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 		request++;
 	if (request == d->log_count)
 		return false;
+	if (d->log[i].frames && d->log[i].frames == d->log[request].frames)
+		return true;
 	for (uint32_t k = i; k < next; k++) {
 		uint32_t span = frag_spans_at(&w->spans, d->log[k].addr);
 

@@ -141,6 +141,13 @@ def states():
     same("memory given back that nothing forced is an empty_cache", [r["op"] for r in rows],
          ["empty_cache", "alloc"], err)
     same("and the segment was there", [r["reserved"] for r in rows], [0, 12 * M])
+    for whose, frames, wanted in (("the request", FRAMES, ["alloc"]),
+                                  ("another line", FRAMES[1:], ["empty_cache", "alloc"])):
+        log.events[0]["frames"], log.events[2]["frames"] = frames, FRAMES
+        result, rows, err = run(snapshot(value["segments"], log))
+        same(f"memory given back with the stack of {whose}", [r["op"] for r in rows], wanted, err)
+    for event in log.events:
+        event.pop("frames", None)
     rc, out, err = verify(value)
     ok(rc == 0 and "1 of 1 device frees agree" in out, "the device's free agrees", out, err)
 
