@@ -29,14 +29,19 @@ same()
 	cmp "$folder/run" "$folder/replay" >>"$folder/out" 2>&1
 }
 
-for policy in bestfit buddy sizeclass pytorch pytorch:expandable_segments=true direct; do
+trace=$traces/resnet50_train_bs32_fp32.ndjson.gz
+for policy in bestfit buddy sizeclass pytorch pytorch:expandable_segments=true; do
 	for limit in 4GiB 2GiB; do
-		trace=$traces/resnet50_train_bs32_fp32.ndjson.gz
 		status=0
 		(set +e; same "$policy" "$trace" "$limit") || status=1
 		report "$status" "run and replay place alike: $policy, limit $limit"
 	done
 done
+# Within 4 GiB alone: a driver packs small segments less tightly than the simulated device, so near a
+# limit direct has an out-of-memory at another step.
+status=0
+(set +e; same direct "$trace" 4GiB) || status=1
+report "$status" "run and replay place alike: direct, limit 4GiB"
 
 for policy in bestfit pytorch pytorch:expandable_segments=true; do
 	status=0
