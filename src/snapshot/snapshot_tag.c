@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "base/parse.h"
 #include "snapshot/snapshot.h"
 #include "trace/name_tables.h"
 
@@ -12,34 +13,55 @@
 
 _Static_assert(4 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag is long enough");
 
-struct frame {
-	const struct frag_value *file, *name;
-	uint64_t line;
-};
-
-static struct frame frame_at(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
-{
-	static const char *const names[] = { "filename", "name", "line" };
-	const struct frag_value *member[3];
-	struct frame f;
-
-	s->frame_layouts.names = names;
-	s->frame_layouts.count = 3;
-	frag_dict_members(&s->values, frag_list_at(&s->values, list, i), &s->frame_layouts, member);
-	f = (struct frame){ .file = member[0], .name = member[1] };
-	if (!frag_value_u64(member[2], &f.line))
-		f.line = 0;
-	if (!frag_is(f.file, FRAG_STRING))
-		f.file = NULL;
-	if (!frag_is(f.name, FRAG_STRING))
-		f.name = NULL;
-	return f;
-}
-
 static struct frag_text snapshot_tag_text_of(const struct frag_value *text)
 {
-	return text ? (struct frag_text){ .text = text->as.text, .length = text->length }
-		    : (struct frag_text){ .text = NULL };
+	return frag_is(text, FRAG_STRING)
+		       ? (struct frag_text){ .text = text->as.text, .length = text->length }
+		       : (struct frag_text){ .text = NULL };
+}
+
+/*
+ * "file:line:function", as torch_npu and some viewers write a frame: the line is the first number
+ * between two colons. Without one, all of the text is the function.
+ */
+static struct frag_frame parse_frame(struct frag_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++) {
+		uint32_t end = i + 1;
+		uint64_t line = 0;
+
+		if (text.text[i] != ':')
+			continue;
+		while (end < text.length && frag_is_digit(text.text[end]) && line < UINT32_MAX)
+			line = line * 10 + (uint64_t)(text.text[end++] - '0');
+		if (end > i + 1 && end < text.length && text.text[end] == ':')
+			return (struct frag_frame){
+				.file = { .text = text.text, .length = i },
+				.name = { .text = text.text + end + 1,
+					  .length = text.length - end - 1 },
+				.line = line,
+			};
+	}
+	return (struct frag_frame){ .name = text };
+}
+
+static struct frag_frame frame_at(struct frag_snapshot *s, const struct frag_value *list,
+				  uint32_t i)
+{
+	static const char *const names[] = { "filename", "name", "line" };
+	const struct frag_value *frame = frag_list_at(&s->values, list, i), *member[3];
+	struct frag_frame f;
+
+	if (frag_is(frame, FRAG_STRING))
+		return parse_frame(snapshot_tag_text_of(frame));
+	s->frame_layouts.names = names;
+	s->frame_layouts.count = 3;
+	frag_dict_members(&s->values, frame, &s->frame_layouts, member);
+	f = (struct frag_frame){ .file = snapshot_tag_text_of(member[0]),
+				 .name = snapshot_tag_text_of(member[1]) };
+	if (!frag_value_u64(member[2], &f.line))
+		f.line = 0;
+	return f;
 }
 
 /* How much of the text fits, without a part of a character at the end. */
@@ -53,12 +75,10 @@ static size_t cut(const char *text, size_t length, size_t max)
 }
 
 /* "model.py:42 forward", cut to FRAME_MAX. */
-static size_t snapshot_tag_put_frame(char *to, const struct frame *f)
+static size_t snapshot_tag_put_frame(char *to, const struct frag_frame *f)
 {
-	const char *name = f->name ? f->name->as.text : "";
-	size_t name_length = f->name ? f->name->length : 0, length, used = 0;
-	const char *file = f->file ? f->file->as.text : "";
-	size_t file_length = f->file ? f->file->length : 0;
+	const char *file = f->file.text ? f->file.text : "";
+	size_t file_length = f->file.length, length, used = 0;
 
 	while ((length = file_length) > 0) {
 		const char *slash = memchr(file, '/', length);
@@ -75,15 +95,16 @@ static size_t snapshot_tag_put_frame(char *to, const struct frame *f)
 		used = (size_t)(frag_put_u64(to + used, f->line) - to);
 		to[used++] = ' ';
 	}
-	length = cut(name, name_length, FRAME_MAX - used);
-	memcpy(to + used, name, length);
+	length = cut(f->name.text, f->name.length, FRAME_MAX - used);
+	if (length)
+		memcpy(to + used, f->name.text, length);
 	return used + length;
 }
 
 /* The name of the stack. */
 struct top {
-	struct frame frame;     /* the innermost of the program; of packages; ... */
-	struct frame callee;    /* the innermost of a package that the program's called; or none */
+	struct frag_frame frame;     /* the innermost of the program; of packages; ... */
+	struct frag_frame callee;    /* the innermost of a package that the program's called; or none */
 };
 
 /* Many stacks share a frame: its origin is found once. */
@@ -94,9 +115,9 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
 	uint8_t *known = &s->origin_of[frag_value_number(&s->values, dict)];
 
 	if (!*known) {
-		const struct frame f = frame_at(s, list, i);
+		const struct frag_frame f = frame_at(s, list, i);
 
-		*known = (uint8_t)(1 + frag_frame_origin(snapshot_tag_text_of(f.file), f.line));
+		*known = (uint8_t)(1 + frag_frame_origin(f.file, f.line));
 	}
 	return (enum frag_origin)(*known - 1);
 }
@@ -104,23 +125,23 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
 static struct frag_text snapshot_tag_name_at(struct frag_snapshot *s, const struct frag_value *list,
 					     uint32_t i)
 {
-	return snapshot_tag_text_of(frame_at(s, list, i).name);
+	return frame_at(s, list, i).name;
 }
 
 /*
  * Of native frames alone: the node of autograd, or the first that does more than allocate. Their
  * lines are offsets in a library.
  */
-static struct frame find_native(struct frag_snapshot *s, const struct frag_value *list,
+static struct frag_frame find_native(struct frag_snapshot *s, const struct frag_value *list,
 				uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (frag_frame_autograd_node(snapshot_tag_name_at(s, list, i)).length)
-			return (struct frame){ .name = frame_at(s, list, i).name };
+			return (struct frag_frame){ .name = snapshot_tag_name_at(s, list, i) };
 	for (uint32_t i = 0; i < count; i++)
 		if (!frag_frame_is_plumbing(snapshot_tag_name_at(s, list, i)))
-			return (struct frame){ .name = frame_at(s, list, i).name };
-	return (struct frame){ .file = NULL };
+			return (struct frag_frame){ .name = snapshot_tag_name_at(s, list, i) };
+	return (struct frag_frame){ .line = 0 };
 }
 
 static struct top find_top(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
@@ -163,12 +184,7 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 
 		native = native && origin_at(s, list, i) == FRAG_ORIGIN_NATIVE;
 		if (!*known) {
-			const struct frame f = frame_at(s, list, i);
-			const struct frag_frame frame = {
-				.file = snapshot_tag_text_of(f.file),
-				.name = snapshot_tag_text_of(f.name),
-				.line = f.line,
-			};
+			const struct frag_frame frame = frame_at(s, list, i);
 
 			*known = (uint8_t)(1 + frag_frame_maker(&frame));
 		}
@@ -222,15 +238,15 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	const struct top top = find_top(s, list, count);
 	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
 	const struct frag_text node =
-		top.frame.file ? (struct frag_text){ .length = 0 }
-			       : frag_frame_autograd_node(snapshot_tag_text_of(top.frame.name));
+		top.frame.file.text ? (struct frag_text){ .length = 0 }
+				    : frag_frame_autograd_node(top.frame.name);
 	enum frag_add rc;
 
 	if (node.length && node.length < FRAME_MAX) {
 		memcpy(text, node.text, node.length);
 		length = node.length;
 	}
-	if (length && top.callee.file) {
+	if (length && top.callee.file.text) {
 		memcpy(text + length, " > ", 3);
 		length += 3;
 		length += (uint32_t)snapshot_tag_put_frame(text + length, &top.callee);
@@ -316,12 +332,7 @@ static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *l
 	const struct frag_value *dict = frag_list_at(&s->values, list, i);
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
 	if (!*number) {
-		const struct frame f = frame_at(s, list, i);
-		const struct frag_frame frame = {
-			.file = snapshot_tag_text_of(f.file),
-			.name = snapshot_tag_text_of(f.name),
-			.line = f.line,
-		};
+		const struct frag_frame frame = frame_at(s, list, i);
 
 		*number = frag_stacks_frame(&s->table, &frame);
 	}

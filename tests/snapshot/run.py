@@ -26,6 +26,7 @@ SAN = os.environ.get("SAN")
 FOLDER = tempfile.TemporaryDirectory()
 NAME = os.path.join(FOLDER.name, "s")
 MEMORY = 1 << 30
+CORPUS = os.path.join(HERE, "..", "corpus")
 SECONDS = 60
 TAP = Tap()
 ok, same = TAP.ok, TAP.same
@@ -622,6 +623,37 @@ def malicious():
     refused("a page cut short", page(pickled(basic()))[:-60], "truncated")
 
 
+def flattened(value):
+    """The frames as torch_npu and some viewers write them."""
+    if isinstance(value, list):
+        return [flattened(x) for x in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: [f"{f['filename']}:{f['line']}:{f['name']}" for f in part] if key == "frames"
+            else flattened(part) for key, part in value.items()}
+
+
+def string_frames():
+    """A snapshot whose frames are strings is its twin with dicts, in every answer."""
+    for name in ("gpt_checkpoint", "oom_fragmentation", "two_streams"):
+        with gzip.open(os.path.join(CORPUS, f"{name}.pickle.gz")) as f:
+            value = pickle.load(f)
+        twins = [value, flattened(value)]
+        for args in (("info",), ("leaks",), ("explain", "--at", "peak", "--json", "-"),
+                     ("run", "-v", "-p", "pytorch")):
+            dicts, strings = (call(*args, data=pickle.dumps(x)) for x in twins)
+            same(f"string frames: {args[0]} of {name}", strings, dicts)
+    odd = [["one.py"], ["a:b::c"], ["C:\\x.py:7:f:8:g"], [""], [":3:"], ["x.py:99999999999999999999:f"]]
+    for frames in odd:
+        log = Log(frames=frames).segment(LARGE, 20 * M).alloc(LARGE, 2 * M)
+        value = snapshot([segment(LARGE, block(LARGE, 2 * M), hole(LARGE + 2 * M, 18 * M))], log)
+        call("info", data=pickled(value))
+        rc, out, err = call("convert", "-q", NAME, name="-")
+        tag = [json.loads(line).get("tag") for line in out.splitlines()][-1]
+        same(f"string frames: the tag of {frames[0]!r}", tag,
+             {"C:\\x.py:7:f:8:g": "C:\\x.py:7 f:8:g", "": None, ":3:": None}.get(frames[0], frames[0]))
+
+
 def cut_short():
     """A run is cheap, but not free: every byte of the smallest, and of a larger one some."""
     wrong = []
@@ -651,7 +683,8 @@ def scrambled():
     ok(not wrong, "events that contradict each other still make a trace", wrong[:3])
 
 
-for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, malicious, cut_short, scrambled):
+for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, malicious,
+             string_frames, cut_short, scrambled):
     part()
 FOLDER.cleanup()
 sys.exit(TAP.finish())
