@@ -14,17 +14,29 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
+#include "base/parse.h"
 #include "fragsim/version.h"
 #include "policy/configure_events.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 
+#define TIME_MAX (FRAG_SIZE_LIMIT - 1)  /* that readers of a snapshot take, ours among them */
+
+static void snap_text(struct frag_outfile *out, const char *text)
+{
+	size_t length = strlen(text);
+	char *p = frag_outfile_room(out, length * 3 + 5);
+
+	if (p)
+		frag_outfile_used(out, frag_pickle_text(p, text, length));
+}
+
 static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
 	char *p;
 
-	frag_snap_text(out, key);
+	snap_text(out, key);
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
 		frag_outfile_used(out, frag_pickle_i64(p, value));
@@ -32,21 +44,21 @@ static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 
 static void put_text(struct frag_outfile *out, const char *key, const char *text)
 {
-	frag_snap_text(out, key);
-	frag_snap_text(out, text);
+	snap_text(out, key);
+	snap_text(out, text);
 }
 
 static void begin_dict(struct frag_outfile *out, const char *key)
 {
 	if (key)
-		frag_snap_text(out, key);
+		snap_text(out, key);
 	frag_snap_op(out, FRAG_PICKLE_DICT);
 	frag_snap_op(out, FRAG_PICKLE_MARK);
 }
 
 static void begin_list(struct frag_outfile *out, const char *key)
 {
-	frag_snap_text(out, key);
+	snap_text(out, key);
 	frag_snap_op(out, FRAG_PICKLE_LIST);
 	frag_snap_op(out, FRAG_PICKLE_MARK);
 }
@@ -58,11 +70,11 @@ static void put_values(struct frag_outfile *out, const uint64_t *param)
 	char *p, key[16];
 
 	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
-	frag_snap_text(out, "garbage_collection_threshold");
+	snap_text(out, "garbage_collection_threshold");
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
 		frag_outfile_used(out, frag_pickle_real(p, frag_pytorch_real(param[GC_THRESHOLD])));
-	frag_snap_text(out, "expandable_segments");
+	snap_text(out, "expandable_segments");
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
 		frag_outfile_used(out, frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0));
@@ -74,6 +86,22 @@ static void put_values(struct frag_outfile *out, const uint64_t *param)
 		put_number(out, key, code ? 1 << code : 0);
 	}
 	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
+}
+
+/* Of a step: microseconds, or its number; a whole number from 0 to 2^53-1, the nearest. */
+static uint64_t export_time(const struct frag_export *x, const struct frag_event *ev)
+{
+	if (!x->by_time)
+		return ev->step;
+	if (!(x->t > 0))
+		return 0;
+	return x->t < (double)TIME_MAX ? (uint64_t)x->t : TIME_MAX;
+}
+
+/* "t" or "step": what the times are. */
+static const char *export_time_name(const struct frag_export *x)
+{
+	return x->by_time ? "t" : "step";
 }
 
 /* Entries of fragsim itself, which a viewer shows too. */
@@ -90,7 +118,7 @@ static void put_origin(const struct frag_export *x)
 		if (!frag_param_is_omitted(x->choice, i))
 			put_text(x->out, x->choice->ops->params[i].name, value);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
-	put_text(x->out, "time", frag_export_time_name(x));
+	put_text(x->out, "time", export_time_name(x));
 	begin_list(x->out, "devices");
 	for (const struct frag_device_figures *d = devices->figures;
 	     d < devices->figures + devices->count; d++) {
@@ -199,7 +227,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 								 : FRAG_SNAP_ADDR, e->addr);
 	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, e->size);
 	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, e->stream);
-	p = frag_snap_number(part, p, FRAG_SNAP_TIME, frag_export_time(s->x, ev));
+	p = frag_snap_number(part, p, FRAG_SNAP_TIME, export_time(s->x, ev));
 	p = frag_snap_pool(part, p, FRAG_SNAP_POOL, e->pool);
 	p = frag_snap_frames(part, p, &e->requester);
 	if (e->note.text) {
@@ -533,7 +561,7 @@ static int as_snapshot_put_mark(struct frag_snapshot_out *s, const struct frag_s
 		p = frag_snap_words(part, p, FRAG_SNAP_STAGE, start ? FRAG_SNAP_START
 								    : FRAG_SNAP_END);
 	p = frag_snap_number(part, p, FRAG_SNAP_DEVICE, step->device);
-	p = frag_snap_number(part, p, FRAG_SNAP_TIME, frag_export_time(s->x, ev));
+	p = frag_snap_number(part, p, FRAG_SNAP_TIME, export_time(s->x, ev));
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
 	return frag_outfile_status(part->out, err);
 }
@@ -730,9 +758,9 @@ static int end_parts(struct frag_snapshot_out *s, struct frag_error *err)
 			frag_snap_op(out, FRAG_PICKLE_LIST);
 	}
 	frag_snap_op(out, FRAG_PICKLE_APPENDS);
-	frag_snap_text(out, "external_annotations");
+	snap_text(out, "external_annotations");
 	rc = rc ? rc : frag_snap_part_end(&s->notes, out, err);
-	frag_snap_text(out, "segments");
+	snap_text(out, "segments");
 	return rc ? rc : frag_snap_part_end(&s->last, out, err);
 }
 
@@ -747,7 +775,7 @@ static int snapshot_end(struct frag_export *x, struct frag_error *err)
 	rc = rc ? rc : end_parts(s, err);
 	if (rc)
 		return rc;
-	frag_snap_text(x->out, "allocator_settings");
+	snap_text(x->out, "allocator_settings");
 	put_settings(x);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 	frag_snap_op(x->out, FRAG_PICKLE_STOP);

@@ -61,7 +61,6 @@ struct frag_snap_part {
 
 /* Straight into the file: an opcode, a text. */
 void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
-void frag_snap_text(struct frag_outfile *out, const char *text);
 
 /* Writes into `out`, or where that is NULL into a spool in the folder of the last file. */
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,

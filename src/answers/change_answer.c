@@ -83,6 +83,28 @@ static char *change_request_text(char buf[300], const struct frag_change_request
 	return buf;
 }
 
+/*
+ * Why a row has other live bytes: "new", "gone", "larger", "smaller" (as many requests), "more
+ * requests", "fewer requests", "live longer", "freed earlier" (equal requests with
+ * a higher or lower peak of live bytes); "" where the requests prove none of these.
+ */
+static const char *change_word(const struct frag_change_row *row)
+{
+	const struct frag_change_sum *a = &row->old, *b = &row->now;
+	const bool more = frag_change_of(row) > 0;
+
+	if (!a->requests || !b->requests)
+		return a->requests ? "gone" : "new";
+	if (a->requests != b->requests)
+		return (b->requests > a->requests) != more ? ""
+			: more ? "more requests" : "fewer requests";
+	if (a->bytes != b->bytes)
+		return (b->bytes > a->bytes) != more ? "" : more ? "larger" : "smaller";
+	if (a->highest == b->highest || (b->highest > a->highest) != more)
+		return "";
+	return more ? "live longer" : "freed earlier";
+}
+
 static void change_print_tags(const struct frag_change_found *c, const struct frag_text_style *to)
 {
 	const struct frag_text_style wide = {
@@ -99,7 +121,7 @@ static void change_print_tags(const struct frag_change_found *c, const struct fr
 	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
 		const struct frag_change_row *row = &c->rows[i];
 		const uint64_t old = row->old.at_peak, now = row->now.at_peak;
-		const char *word = frag_change_word(row);
+		const char *word = change_word(row);
 		char text[FRAG_PRINTABLE_ROOM + 24], head[80];
 
 		snprintf(head, sizeof(head), "%12s  %12s  %12s  ", old ? SIZE(old) : "-",
@@ -210,7 +232,7 @@ static void change_fill(struct frag_table *t, const void *what)
 	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN
 			     && frag_change_of(&c->rows[i]); i++) {
 		const struct frag_change_row *row = &c->rows[i];
-		const char *tag = row->tag, *word = frag_change_word(row);
+		const char *tag = row->tag, *word = change_word(row);
 		char text[FRAG_PRINTABLE_ROOM + 24];
 
 		snprintf(text, sizeof(text), *word ? "%.2000s (%s)" : "%.2000s", tag ? tag : "(no tag)",

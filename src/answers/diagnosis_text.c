@@ -318,6 +318,21 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			     SIZE(a->failing - 1), end, SIZE(floor));
 }
 
+/* Is the peak of reserved that of a time before a snapshot's first event? */
+static bool peak_is_before(const struct frag_result *run)
+{
+	const struct frag_beginning *b = &run->beginning;
+
+	return b->segments && !b->as_requests && run->choice.ops->restore_segment
+	       && run->peak.reserved == b->segments;
+}
+
+/* The blocks at their peak. */
+static uint64_t answer_live(const struct frag_diagnosis *a)
+{
+	return a->allocated > a->requested ? a->allocated : a->requested;
+}
+
 /* "15.56 GiB usable (16.00 GiB - 450.00 MiB context); peak allocated 14.88 GiB" */
 static void print_device(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
@@ -337,7 +352,7 @@ static void print_device(const struct frag_report *r, const struct frag_result *
 	if (run->context || run->other)
 		frag_add(&w, ")");
 	if (a && a->allocated)
-		frag_add(&w, "; peak allocated %s", SIZE(frag_answer_live(a)));
+		frag_add(&w, "; peak allocated %s", SIZE(answer_live(a)));
 	frag_put_row(&r->to, "device", "%s", text);
 }
 
@@ -399,7 +414,7 @@ static void print_pins(const struct frag_report *r, const struct frag_device_sta
 /* Of a snapshot that began late: what reserved the most is in no event of it. */
 static void print_before(const struct frag_report *r, const struct frag_result *run)
 {
-	if (frag_peak_is_before(run))
+	if (peak_is_before(run))
 		frag_put_row(&r->to, "peak", "before the recording, of at least %s: the requests"
 			     " that reserved it are not in the file",
 			     SIZE(run->beginning.segments));

@@ -191,9 +191,15 @@ bool frag_better_base(const struct frag_diff *d)
 	return frag_any_better(d) && !d->comparison->now.path && !d->updated && !d->gate->count;
 }
 
+/* Is there something to be held to? */
+static bool gate_judges(const struct frag_gate *gate)
+{
+	return gate->condition_count || gate->same_traces;
+}
+
 const char *frag_gate_word(const struct frag_diff *d)
 {
-	if (d->updated || d->comparison->interrupted || !frag_gate_judges(d->gate))
+	if (d->updated || d->comparison->interrupted || !gate_judges(d->gate))
 		return NULL;
 	return d->gate->count ? "broken" : "passed";
 }
@@ -265,13 +271,20 @@ static bool is_whole(const struct frag_figure *figure, const struct frag_run *ru
 	return run && (run->result.status == FRAG_RUN_OK || !frag_figure_is_of_peaks(figure));
 }
 
+/* Does a list of all metrics have a line for this one? */
+static bool figure_is_listed(const struct frag_figure *figure,
+				  const struct frag_change *change)
+{
+	return !figure->optional || change->has_base || change->has_value;
+}
+
 static void put_row(struct frag_table *t, const struct frag_group *g, const struct frag_pair *pair,
 		    const struct frag_figure *figure)
 {
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
 	const struct frag_change c = frag_pair_change(figure, pair);
 
-	if (!frag_figure_is_listed(figure, &c))
+	if (!figure_is_listed(figure, &c))
 		return;
 	frag_cell_text(t, frag_group_path(g));
 	frag_cell_text(t, run->policy);
@@ -337,7 +350,7 @@ static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
 
-		if (!frag_figure_is_listed(figure, &c))
+		if (!figure_is_listed(figure, &c))
 			continue;
 		o = frag_json_object(figures, figure->path);
 		json_put_value(o, "base", figure->unit, c.has_base, c.base);

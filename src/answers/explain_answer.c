@@ -37,10 +37,21 @@ static void put_segments(struct frag_node_ref in, const void *of)
 	}
 }
 
+/* The class that has most of its bytes; of equals the first. */
+static enum frag_life_class held_class(const struct frag_held_memory *held)
+{
+	enum frag_life_class most = FRAG_LIFE_WEIGHTS;
+
+	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_CLASSES; i++)
+		if (held->of_class[i] > held->of_class[most])
+			most = (enum frag_life_class)i;
+	return most;
+}
+
 static void put_class(struct frag_node_ref o, const void *of)
 {
 	const struct frag_held_memory *held = of;
-	const enum frag_life_class life = frag_held_class(held);
+	const enum frag_life_class life = held_class(held);
 
 	frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
 	frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
@@ -418,7 +429,7 @@ static void print_tags(const struct page *p)
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
 		frag_put_row(p->to, i ? "" : "top tags", "%s in %" PRIu64 " block%s %s, %s",
 			     SIZE(m->held[i].bytes), m->held[i].blocks, frag_s(m->held[i].blocks),
-			     OF(m->held[i].tag), frag_life_class_names[frag_held_class(&m->held[i])]);
+			     OF(m->held[i].tag), frag_life_class_names[held_class(&m->held[i])]);
 }
 
 static void print_pools(const struct page *p)

@@ -6,8 +6,6 @@
 #include "base/parse.h"
 #include "policy/param.h"
 
-#define TIME_MAX (FRAG_SIZE_LIMIT - 1)  /* that readers of a snapshot take, ours among them */
-
 static const struct frag_export_ops *const forms[] = {
 	&frag_export_snapshot,
 	&frag_export_perfetto,
@@ -53,20 +51,6 @@ int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_err
 		x->first_oom_device = step->device;
 	}
 	return x->ops->step(x, step, err);
-}
-
-uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *ev)
-{
-	if (!x->by_time)
-		return ev->step;
-	if (!(x->t > 0))
-		return 0;
-	return x->t < (double)TIME_MAX ? (uint64_t)x->t : TIME_MAX;
-}
-
-const char *frag_export_time_name(const struct frag_export *x)
-{
-	return x->by_time ? "t" : "step";
 }
 
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT])

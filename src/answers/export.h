@@ -50,12 +50,6 @@ const struct frag_export_ops *frag_export_ending(const char *path, size_t length
 /* An observer; ctx is the struct frag_export. */
 int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
 
-/* Of a step: microseconds, or its number; a whole number from 0 to 2^53-1, the nearest. */
-uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *ev);
-
-/* "t" or "step": what the times are. */
-const char *frag_export_time_name(const struct frag_export *x);
-
 /* The i-th parameter of the policy, as text. False after the last one. */
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);
 

@@ -453,6 +453,25 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	page_facts_put_ooms(o, run);
 }
 
+/* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
+static struct frag_text page_tag_text(const struct frag_page_tags *t, uint32_t tag)
+{
+	struct frag_text text = { .text = NULL };
+	const struct frag_tag *of;
+
+	if (tag <= FRAG_TAG_OTHERS)
+		return text;
+	of = frag_tag_at(&t->texts, tag - 1);
+	text = (struct frag_text){ .text = of->text, .length = of->length };
+	if (text.length > FRAG_TAG_TEXT)
+		text.length = FRAG_TAG_TEXT;
+	/* never in the middle of a character */
+	while (text.length < of->length && text.length
+	       && ((unsigned char)text.text[text.length] & 0xc0) == 0x80)
+		text.length--;
+	return text;
+}
+
 /* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */
 static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 {
@@ -463,7 +482,7 @@ static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 		return;
 	}
 	for (uint32_t i = 0; i < who->count; i++) {
-		const struct frag_text tag = frag_page_tag_text(who, i);
+		const struct frag_text tag = page_tag_text(who, i);
 
 		p = frag_put_json(p, tag.text ? tag.text : "", tag.length);
 		*p++ = '\n';

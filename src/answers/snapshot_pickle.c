@@ -33,15 +33,6 @@ void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode)
 		frag_outfile_used(out, frag_pickle_op(p, opcode));
 }
 
-void frag_snap_text(struct frag_outfile *out, const char *text)
-{
-	size_t length = strlen(text);
-	char *p = frag_outfile_room(out, length * 3 + 5);
-
-	if (p)
-		frag_outfile_used(out, frag_pickle_text(p, text, length));
-}
-
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
 			struct frag_error *err)

@@ -135,11 +135,6 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 	return c;
 }
 
-bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change)
-{
-	return !figure->optional || change->has_base || change->has_value;
-}
-
 const char *frag_verdict_name(enum frag_verdict verdict)
 {
 	static const char *const names[] = { "same", "changed", "better", "worse", "mixed" };
@@ -469,6 +464,16 @@ static bool make_pairs(struct frag_comparison *c, struct frag_group *g,
 	return true;
 }
 
+/* What is of no use any more when its pair is made. */
+static void run_drop_marks(struct frag_run *run)
+{
+	for (uint32_t i = 0; i < run->result.mark_count; i++)
+		free(run->result.marks[i].name);
+	free(run->result.marks);
+	run->result.marks = NULL;
+	run->result.mark_count = 0;
+}
+
 /*
  * Each trace writes its own group only, so several may be compared at once. Marks
  * go when they have been compared: they are most of what a run keeps.
@@ -497,7 +502,7 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 	if (!good)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < runs->count; i++)
-		frag_run_drop_marks(&runs->run[i]);
+		run_drop_marks(&runs->run[i]);
 	return 0;
 }
 

@@ -78,9 +78,6 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
 				      const struct frag_result *result);
 
-/* Does a list of all metrics have a line for this one? */
-bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change);
-
 const char *frag_verdict_name(enum frag_verdict verdict);
 
 struct frag_pair {

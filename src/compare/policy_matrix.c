@@ -96,6 +96,16 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 	return 0;
 }
 
+/* Copies a name, which is any text, cut to `size`. */
+static void where_name(char *to, size_t size, const char *text, size_t length)
+{
+	char json[6 * 192 + 3];
+	const size_t max = size - 1 < 192 ? size - 1 : 192;
+
+	*frag_put_json(json, text, length < max ? length : max) = '\0';
+	frag_where_json_name(to, size, json);
+}
+
 /* "alloc of 4096 bytes, id 7" */
 static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 {
@@ -108,7 +118,7 @@ static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 	if (!(ev->members & FRAG_HAS_ID))
 		return;
 	if (ev->id.text) {
-		frag_where_name(name, sizeof(name), ev->id.text, (size_t)ev->id.number);
+		where_name(name, sizeof(name), ev->id.text, (size_t)ev->id.number);
 		snprintf(buf + used, size - (size_t)used, ", id '%s'", name);
 	} else {
 		snprintf(buf + used, size - (size_t)used, ", id %" PRIu64, ev->id.number);
@@ -152,7 +162,7 @@ static void compare_device(struct frag_divergence *p, uint32_t device)
 				divergence_part(watch, first, at, p->mark[device]);
 		}
 		if (ev->op == FRAG_OP_MARK)
-			frag_where_name(p->mark[device], sizeof(p->mark[device]), ev->text.text,
+			where_name(p->mark[device], sizeof(p->mark[device]), ev->text.text,
 					ev->text.length);
 	}
 	for (uint32_t i = 0; i < p->count; i++)

@@ -50,11 +50,6 @@ const char *frag_broken_text(const struct frag_broken *broken)
 				 : "the baseline has this run, and now it is missing";
 }
 
-bool frag_gate_judges(const struct frag_gate *gate)
-{
-	return gate->condition_count || gate->same_traces;
-}
-
 void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 {
 	const struct frag_runs *now = group->runs, *base = group->base;

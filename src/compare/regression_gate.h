@@ -42,9 +42,6 @@ void frag_gate_fini(struct frag_gate *gate);
 /* "x.ndjson is another trace: 5 events, before 10, ...", without the name. */
 void frag_changed_text(char *buf, size_t size, const struct frag_group *group);
 
-/* Is there something to be held to? */
-bool frag_gate_judges(const struct frag_gate *gate);
-
 /* "traces/x.ndjson.gz, bestfit"; of several devices "... on device 1": what a line is about.
  * Of a trace itself, pair NULL, its name. */
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,

@@ -141,15 +141,6 @@ void frag_where_json_name(char *to, size_t size, const char *json)
 	to[used] = '\0';
 }
 
-void frag_where_name(char *to, size_t size, const char *text, size_t length)
-{
-	char json[6 * 192 + 3];
-	const size_t max = size - 1 < 192 ? size - 1 : 192;
-
-	*frag_put_json(json, text, length < max ? length : max) = '\0';
-	frag_where_json_name(to, size, json);
-}
-
 struct frag_run *frag_runs_add(struct frag_runs *runs)
 {
 	struct frag_run *run;
@@ -251,15 +242,6 @@ void frag_run_round(struct frag_run *run)
 		frag_metric_set(&r->last, k, value);
 		round_distribution(frag_metric_distribution(r, k));
 	}
-}
-
-void frag_run_drop_marks(struct frag_run *run)
-{
-	for (uint32_t i = 0; i < run->result.mark_count; i++)
-		free(run->result.marks[i].name);
-	free(run->result.marks);
-	run->result.marks = NULL;
-	run->result.mark_count = 0;
 }
 
 static void runs_fini(struct frag_runs *runs)

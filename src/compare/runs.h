@@ -53,8 +53,7 @@ struct frag_divergence_point {
 	uint64_t base_reserved, base_allocated, reserved, allocated;
 };
 
-/* Copies a name, cut to `size`. text is arbitrary; json includes its quotes. */
-void frag_where_name(char *to, size_t size, const char *text, size_t length);
+/* Copies a name, cut to `size`; json includes its quotes. */
 void frag_where_json_name(char *to, size_t size, const char *json);
 
 struct frag_run {
@@ -105,9 +104,6 @@ bool frag_run_keep(struct frag_run *run, const struct frag_result *result);
 
 /* Percentages as files show them, so that a run equals itself read back. */
 void frag_run_round(struct frag_run *run);
-
-/* What is of no use any more when its pair is made. */
-void frag_run_drop_marks(struct frag_run *run);
 
 void frag_run_set_fini(struct frag_run_set *set);
 

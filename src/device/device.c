@@ -181,19 +181,3 @@ uint64_t frag_size_class_max(uint32_t which)
 					      : UINT64_C(1) << (FIRST_CLASS_BITS + which);
 }
 
-bool frag_driver_model_look(const struct frag_driver_model *m, enum frag_gpu_kind kind,
-			    uint64_t bytes, uint64_t *ns)
-{
-	const uint64_t *count = m->count[kind];
-	uint32_t which = frag_size_class(bytes);
-
-	while (which > 0 && !count[which])
-		which--;
-	for (; which < FRAG_SIZE_CLASSES; which++) {
-		if (!count[which])
-			continue;
-		*ns = (m->total_ns[kind][which] + count[which] / 2) / count[which];
-		return true;
-	}
-	return false;
-}

@@ -27,11 +27,4 @@ struct frag_driver_model {
 	uint64_t total_ns[FRAG_GPU_KINDS][FRAG_SIZE_CLASSES];
 };
 
-/*
- * The duration of a call of this many bytes. If none of the size was measured, uses the next
- * smaller measured size, or else the next larger. False: no call of the kind was measured.
- */
-bool frag_driver_model_look(const struct frag_driver_model *model, enum frag_gpu_kind kind,
-			    uint64_t bytes, uint64_t *ns);
-
 #endif

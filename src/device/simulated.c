@@ -42,6 +42,27 @@ static bool simulated_has_room(const struct frag_device *dev, uint64_t bytes)
 	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
 }
 
+/*
+ * The duration of a call of this many bytes. If none of the size was measured, uses the next
+ * smaller measured size, or else the next larger. False: no call of the kind was measured.
+ */
+static bool driver_model_look(const struct frag_driver_model *m, enum frag_gpu_kind kind,
+				   uint64_t bytes, uint64_t *ns)
+{
+	const uint64_t *count = m->count[kind];
+	uint32_t which = frag_size_class(bytes);
+
+	while (which > 0 && !count[which])
+		which--;
+	for (; which < FRAG_SIZE_CLASSES; which++) {
+		if (!count[which])
+			continue;
+		*ns = (m->total_ns[kind][which] + count[which] / 2) / count[which];
+		return true;
+	}
+	return false;
+}
+
 /* What a driver would take for the call, refused or not. */
 static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
 		   uint64_t *cost_ns)
@@ -50,7 +71,7 @@ static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t by
 	if (!dev->model)
 		return;
 	dev->model_calls++;
-	if (!frag_driver_model_look(dev->model, kind, bytes, cost_ns))
+	if (!driver_model_look(dev->model, kind, bytes, cost_ns))
 		dev->model_unknown++;
 	dev->model_ns += *cost_ns;
 }

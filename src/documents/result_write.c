@@ -485,6 +485,12 @@ static void put_measured(struct frag_node_ref run, const struct frag_result *r)
 		FRAG_JSON_LIST(run, "probes", probe_rows, r->probes->probe, r->probes->kept);
 }
 
+/* Bytes: the peak of reserved memory above the peak of requested memory; 0 if it is not above. */
+static uint64_t result_overhead(const struct frag_result *r)
+{
+	return r->peak.reserved > r->peak.requested ? r->peak.reserved - r->peak.requested : 0;
+}
+
 /* The members that a result and a baseline have in common, in the order of each. */
 static void put_run(struct frag_node_ref run, const struct frag_result *r, bool baseline)
 {
@@ -509,7 +515,7 @@ static void put_run(struct frag_node_ref run, const struct frag_result *r, bool 
 						      frag_metric_distribution_of(r, k));
 	if (!baseline) {
 		frag_json_u64(run, "lower_bound", r->lower_bound);
-		frag_json_u64(run, "overhead_bytes", frag_result_overhead(r));
+		frag_json_u64(run, "overhead_bytes", result_overhead(r));
 	}
 	put_counters(run, r, baseline);
 }

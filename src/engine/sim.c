@@ -138,6 +138,12 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 	return rc;
 }
 
+/* Which device of the trace is the tape's first: 0, or the device of a part. */
+static uint32_t tape_first_device(const struct frag_tape *tape)
+{
+	return tape->part ? tape->device : 0;
+}
+
 int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		     const struct frag_tape *tape, const struct frag_sim_options *options,
 		     struct frag_error *err)
@@ -147,9 +153,9 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 
 	/* a policy, such as a plan, may treat each device of the trace differently */
 	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++)
-		(*out)->engines[d].policy.device += frag_tape_first_device(tape);
+		(*out)->engines[d].policy.device += tape_first_device(tape);
 	if (!rc && !tape->emptied)
-		sim_set_places(*out, tape->trace, frag_tape_first_device(tape),
+		sim_set_places(*out, tape->trace, tape_first_device(tape),
 			       options && options->turned);
 	return rc;
 }

@@ -643,11 +643,6 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 	return rc;
 }
 
-uint32_t frag_tape_first_device(const struct frag_tape *tape)
-{
-	return tape->part ? tape->device : 0;
-}
-
 /* A tape without events that shares the tags of the whole one. */
 static struct frag_tape *tape_device_begin(const struct frag_tape *from, uint32_t device)
 {

@@ -146,7 +146,4 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
 			struct frag_error *err);
 
-/* Which device of the trace is the tape's first: 0, or the device of a part. */
-uint32_t frag_tape_first_device(const struct frag_tape *tape);
-
 #endif

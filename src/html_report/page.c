@@ -195,24 +195,6 @@ static inline uint32_t page_begin_share(struct frag_page_tags *t, uint32_t numbe
 	return t->of[known - 1].plain - 1;
 }
 
-struct frag_text frag_page_tag_text(const struct frag_page_tags *t, uint32_t tag)
-{
-	struct frag_text text = { .text = NULL };
-	const struct frag_tag *of;
-
-	if (tag <= FRAG_TAG_OTHERS)
-		return text;
-	of = frag_tag_at(&t->texts, tag - 1);
-	text = (struct frag_text){ .text = of->text, .length = of->length };
-	if (text.length > FRAG_TAG_TEXT)
-		text.length = FRAG_TAG_TEXT;
-	/* never in the middle of a character */
-	while (text.length < of->length && text.length
-	       && ((unsigned char)text.text[text.length] & 0xc0) == 0x80)
-		text.length--;
-	return text;
-}
-
 /* Call when a block of the peak is freed. False: out of memory. */
 static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uint64_t bytes)
 {

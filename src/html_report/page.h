@@ -83,9 +83,6 @@ struct frag_page_tags {
 	struct frag_block_groups shares;        /* bytes and blocks of each are not counted here */
 };
 
-/* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
-struct frag_text frag_page_tag_text(const struct frag_page_tags *tags, uint32_t tag);
-
 /* The freed blocks of a share that were live during the device's peak of this number. */
 struct frag_page_sum {
 	uint64_t bytes, blocks;

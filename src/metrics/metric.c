@@ -87,11 +87,6 @@ const char *frag_run_status_name(enum frag_run_status status)
 	return names[status];
 }
 
-uint64_t frag_result_overhead(const struct frag_result *r)
-{
-	return r->peak.reserved > r->peak.requested ? r->peak.reserved - r->peak.requested : 0;
-}
-
 static char *result_copy_text(const char *text, bool *good)
 {
 	char *copy = text ? strdup(text) : NULL;

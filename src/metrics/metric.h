@@ -65,7 +65,4 @@ bool frag_result_unread(const struct frag_result *result, const char *path);
 /* Releases what they own, not the array. */
 void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count);
 
-/* Bytes: the peak of reserved memory above the peak of requested memory; 0 if it is not above. */
-uint64_t frag_result_overhead(const struct frag_result *r);
-
 #endif

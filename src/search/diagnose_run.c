@@ -610,14 +610,6 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 	return rc;
 }
 
-bool frag_peak_is_before(const struct frag_result *run)
-{
-	const struct frag_beginning *b = &run->beginning;
-
-	return b->segments && !b->as_requests && run->choice.ops->restore_segment
-	       && run->peak.reserved == b->segments;
-}
-
 uint64_t frag_answer_room(const struct frag_result *run)
 {
 	const uint64_t taken = run->context + run->other;
@@ -628,11 +620,6 @@ uint64_t frag_answer_room(const struct frag_result *run)
 uint64_t frag_answer_floor(const struct frag_diagnosis *a, const struct frag_result *run)
 {
 	return a->requested + run->context + run->other;
-}
-
-uint64_t frag_answer_live(const struct frag_diagnosis *a)
-{
-	return a->allocated > a->requested ? a->allocated : a->requested;
 }
 
 /* A fraction that a later event changes is judged by the request that failed. */

@@ -109,16 +109,10 @@ enum frag_wanted {
 int frag_answer_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err);
 
-/* Is the peak of reserved that of a time before a snapshot's first event? */
-bool frag_peak_is_before(const struct frag_result *run);
-
 /* Returns the usable bytes: the device without context and other processes. */
 uint64_t frag_answer_room(const struct frag_result *run);
 /* What a device needs at least: what is requested at its peak, context and others. */
 uint64_t frag_answer_floor(const struct frag_diagnosis *answer, const struct frag_result *run);
-/* The blocks at their peak. */
-uint64_t frag_answer_live(const struct frag_diagnosis *answer);
-
 /* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
 bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct frag_result *run);
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */

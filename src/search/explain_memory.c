@@ -374,16 +374,6 @@ static bool fill_segments(const struct account *a)
 	return m->segments != NULL;
 }
 
-enum frag_life_class frag_held_class(const struct frag_held_memory *held)
-{
-	enum frag_life_class most = FRAG_LIFE_WEIGHTS;
-
-	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_CLASSES; i++)
-		if (held->of_class[i] > held->of_class[most])
-			most = (enum frag_life_class)i;
-	return most;
-}
-
 static int by_held(const void *a, const void *b)
 {
 	const struct frag_held_memory *x = a, *y = b;

@@ -142,9 +142,6 @@ struct frag_explanation {
 	uint32_t count;
 };
 
-/* The class that has most of its bytes; of equals the first. */
-enum frag_life_class frag_held_class(const struct frag_held_memory *held);
-
 /*
  * Fills in the results; the caller must release them with frag_explanation_fini(), also on
  * failure. -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;

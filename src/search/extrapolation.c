@@ -246,13 +246,32 @@ struct tags {
 	uint32_t count, capacity;
 };
 
+/*
+ * All sizes at another number, by their order in r->sizes; which of them are not explained goes
+ * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
+ */
+static bool recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
+				  bool *unexplained)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < r->size_count; i++) {
+		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
+
+		if (unexplained)
+			unexplained[i] = !explained;
+		good = good && sizes[i] < FRAG_SIZE_LIMIT;
+	}
+	return good;
+}
+
 /* Which sizes are not explained at a number; returns of how many allocs. */
 static uint64_t add_number(const struct frag_recordings *r, uint32_t number, uint64_t *sizes,
 			   bool *here, bool *any)
 {
 	uint64_t allocs = 0;
 
-	frag_recordings_sizes(r, number, sizes, here);
+	recordings_sizes(r, number, sizes, here);
 	for (uint32_t i = 0; i < r->size_count; i++) {
 		allocs += here[i] ? r->sizes[i].allocs : 0;
 		any[i] = any[i] || here[i];
@@ -355,7 +374,7 @@ int frag_extrapolation_tape(const struct frag_extrapolation *x, uint32_t number,
 	*out = NULL;
 	if (!sizes)
 		return frag_fail_nomem(err);
-	if (frag_recordings_sizes(r, number, sizes, NULL)) {
+	if (recordings_sizes(r, number, sizes, NULL)) {
 		*out = frag_tape_resized(x->tape, r->which, sizes);
 		good = *out != NULL;
 	}

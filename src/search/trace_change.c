@@ -537,23 +537,6 @@ static char *change_without_lines(const char *tag)
 	return text;
 }
 
-const char *frag_change_word(const struct frag_change_row *row)
-{
-	const struct frag_change_sum *a = &row->old, *b = &row->now;
-	const bool more = frag_change_of(row) > 0;
-
-	if (!a->requests || !b->requests)
-		return a->requests ? "gone" : "new";
-	if (a->requests != b->requests)
-		return (b->requests > a->requests) != more ? ""
-			: more ? "more requests" : "fewer requests";
-	if (a->bytes != b->bytes)
-		return (b->bytes > a->bytes) != more ? "" : more ? "larger" : "smaller";
-	if (a->highest == b->highest || (b->highest > a->highest) != more)
-		return "";
-	return more ? "live longer" : "freed earlier";
-}
-
 /* A tag and the same without line numbers. */
 struct placed_tag {
 	const struct frag_change_row *tag;

@@ -117,11 +117,4 @@ void frag_change_fini(struct frag_change_found *change);
 
 /* Live bytes of NEW's peak minus those of OLD's. */
 int64_t frag_change_of(const struct frag_change_row *row);
-/*
- * Why a row has other live bytes: "new", "gone", "larger", "smaller" (as many requests), "more
- * requests", "fewer requests", "live longer", "freed earlier" (equal requests with
- * a higher or lower peak of live bytes); "" where the requests prove none of these.
- */
-const char *frag_change_word(const struct frag_change_row *row);
-
 #endif

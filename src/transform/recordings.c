@@ -731,17 +731,3 @@ int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings
 	return rc;
 }
 
-bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
-			   bool *unexplained)
-{
-	bool good = true;
-
-	for (uint32_t i = 0; i < r->size_count; i++) {
-		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
-
-		if (unexplained)
-			unexplained[i] = !explained;
-		good = good && sizes[i] < FRAG_SIZE_LIMIT;
-	}
-	return good;
-}

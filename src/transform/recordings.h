@@ -120,13 +120,6 @@ int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings
 			 struct frag_error *err);
 
 /*
- * All sizes at another number, by their order in r->sizes; which of them are not explained goes
- * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
- */
-bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
-			   bool *unexplained);
-
-/*
  * Texts that tell at which number a program was recorded.
  *
  * "step0 len256" of a recording at 256 is what "step0 len512" is of one at 512. The number stands
