@@ -63,13 +63,13 @@ static void native_begun(struct native *n)
 static const char *scan_first(void *ctx, struct frag_scan *s, const char *p)
 {
 	struct native *n = ctx;
-	uint32_t members;
+	struct frag_header seen = { .names_only = true };
 	const char *end;
 
 	n->begin = (size_t)(p - n->doc.in.buf);
 	frag_header_fini(&n->header);
-	end = frag_header_look(s, p + 1, &members);
-	if (!end || !(members & FRAG_HEADER_OP) || members & FRAG_HEADER_FORMAT) {
+	end = frag_header_scan(&seen, &n->doc, p + 1);
+	if (!end || !(seen.members & FRAG_HEADER_OP) || seen.members & FRAG_HEADER_FORMAT) {
 		s->scratch = n->doc.scratch;    /* its names come a second time */
 		return end ? frag_header_scan(&n->header, &n->doc, p + 1) : NULL;
 	}

@@ -777,36 +777,20 @@ static uint32_t member_of(struct frag_text name)
 }
 
 /*
- * This changes no header, so it may be asked again when more of the object is in
- * the window: a source learns whether the object is a header or an event before it
- * keeps anything.
+ * Notes that the header has this member, whose name is at p. Except unknown members and `op`, each
+ * may occur once, and one of device and devices. Returns p, or NULL.
  */
-const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *members)
+static const char *header_note_member(struct frag_header *h, struct frag_document *d, const char *p,
+				      struct frag_text name, uint32_t member)
 {
-	bool end = false;
-
-	*members = 0;
-	p = frag_scan_space(s, p);
-	if (p && *p == '}')
-		return p + 1;
-	while (p && !end) {
-		struct frag_text name;
-		const char *value = frag_scan_name(s, p, &name);
-		uint32_t member = value ? member_of(name) : 0;
-
-		*members |= member;
-		if (value && member == FRAG_HEADER_EVENTS && *value == '[')
-			return value + 1;
-		value = value ? frag_scan_skip(s, value, 2) : NULL;
-		p = frag_scan_next(s, value, '}', &end);
-	}
+	if (h->members & member & ~(uint32_t)FRAG_HEADER_OP)
+		return repeated(d, p, name);
+	h->members |= member;
+	if ((h->members & FRAG_HEADER_DEVICE) && (h->members & FRAG_HEADER_DEVICES))
+		return frag_document_wrong(d, p, "both \"device\" and \"devices\" are given");
 	return p;
 }
 
-/*
- * Scans up to the events, or to the end of the object. A member of the trace
- * counts once; `op` is none of them, as unknown members are allowed.
- */
 const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p)
 {
 	struct frag_scan *s = &d->scan;
@@ -818,17 +802,18 @@ const char *frag_header_scan(struct frag_header *h, struct frag_document *d, con
 	while (p && !end) {
 		struct frag_text name;
 		const char *value = frag_scan_name(s, p, &name);
-		uint32_t member = value ? member_of(name) : 0;
+		const uint32_t member = value ? member_of(name) : 0;
+		const bool stored = value && (!h->names_only
+					      || (member == FRAG_HEADER_EVENTS && *value == '['));
 
-		if (h->members & member & ~(uint32_t)FRAG_HEADER_OP)
-			return repeated(d, p, name);
-		h->members |= member;
-		if ((h->members & FRAG_HEADER_DEVICE) && (h->members & FRAG_HEADER_DEVICES))
-			return frag_document_wrong(
-				d, p, "both \"device\" and \"devices\" are given");
+		if (h->names_only)
+			h->members |= member;
+		else if (value && !header_note_member(h, d, p, name, member))
+			return NULL;
 		if (value)
-			value = header_scan_member(h, d, value, member);
-		if (!value || member == FRAG_HEADER_EVENTS)
+			value = stored ? header_scan_member(h, d, value, member)
+				       : frag_scan_skip(s, value, 2);
+		if (!value || (stored && member == FRAG_HEADER_EVENTS))
 			return value;
 		p = frag_scan_next(s, value, '}', &end);
 	}

@@ -74,6 +74,7 @@ enum frag_header_member {
 
 struct frag_header {
 	uint32_t members;       /* enum frag_header_member */
+	bool names_only;        /* set before a scan: see frag_header_scan() */
 	struct frag_device_figures *devices;
 	uint32_t device_count, device_capacity;
 	char *meta;             /* the text in the file; NULL: none */
@@ -83,15 +84,10 @@ struct frag_header {
 void frag_header_fini(struct frag_header *h);
 
 /*
- * Which members the object has whose first member is at p: values are not
- * looked at. Stops at the bracket of `events`. NULL as the scanner.
- */
-const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *members);
-
-/*
  * Members of an object from p on, up to its closing brace, or up to the bracket
  * that opens `events`, where FRAG_HEADER_EVENTS is then set: returns the place
- * after brace or bracket. NULL as a part of a document.
+ * after brace or bracket. NULL as a part of a document. With names_only only the members are noted,
+ * repeated ones too, and no value is examined.
  */
 const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p);
 

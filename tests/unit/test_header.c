@@ -44,6 +44,16 @@ static struct read read_good(const char *text)
 	return r;
 }
 
+/* Notes only which members there are. */
+static const char *look(struct frag_document *d, const char *p, uint32_t *members)
+{
+	struct frag_header h = { .names_only = true };
+	const char *end = frag_header_scan(&h, d, p);
+
+	*members = h.members;
+	return end;
+}
+
 static void expect_device(const struct frag_device_figures *f, const char *name, uint64_t total,
 			  uint64_t context, uint64_t other, uint64_t granularity)
 {
@@ -111,7 +121,7 @@ static void test_events(void **state)
 	(void)state;
 	assert_int_equal(r.header.members, FRAG_HEADER_VERSION | FRAG_HEADER_EVENTS);
 	assert_string_equal(r.end, "{\"op\":1}],\"version\":1}");
-	assert_string_equal(frag_header_look(&r.doc.scan, r.memory, &members),
+	assert_string_equal(look(&r.doc, r.memory, &members),
 			    "{\"op\":1}],\"version\":1}");
 	assert_int_equal(members, FRAG_HEADER_VERSION | FRAG_HEADER_EVENTS);
 	free_read(&r);
@@ -138,7 +148,7 @@ static void test_look(void **state)
 		uint32_t members;
 
 		r.doc.scan.fail = FRAG_SCAN_FINE;
-		assert_ptr_equal(frag_header_look(&r.doc.scan, r.memory, &members), r.doc.scan.end);
+		assert_ptr_equal(look(&r.doc, r.memory, &members), r.doc.scan.end);
 		assert_int_equal(members, cases[i].members);
 		free_read(&r);
 	}
@@ -232,7 +242,7 @@ static void test_cuts(void **state)
 			if (r.end || r.doc.wrong_at || r.doc.scan.fail != FRAG_SCAN_MORE)
 				fail_msg("%.*s: %s", (int)cut, texts[i], r.doc.wrong);
 			r.doc.scan.fail = FRAG_SCAN_FINE;
-			assert_null(frag_header_look(&r.doc.scan, r.memory, &members));
+			assert_null(look(&r.doc, r.memory, &members));
 			assert_int_equal(r.doc.scan.fail, FRAG_SCAN_MORE);
 			free_read(&r);
 		}
