@@ -1,12 +1,7 @@
 /* replay.c - fragsim replay: a trace under policies on the GPUs of this machine. */
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/format.h"
 #include "base/parse.h"
@@ -134,100 +129,10 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* A child that reads the GPUs from outside: asked by a number, it answers by a struct sight. */
-struct witness {
-	pid_t pid;              /* 0: there is none */
-	int socket;             /* our end; whole messages */
-};
-
-struct sight {
-	uint64_t free;
-	bool good;
-};
-
-static bool receive(int from, void *message, size_t size)
-{
-	ssize_t n;
-
-	do
-		n = read(from, message, size);
-	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)size;
-}
-
-static void testify(int socket)
-{
-	uint32_t ordinal;
-
-	/* a Ctrl-C is for whoever started us, and our end is the end of the socket */
-	signal(SIGINT, SIG_IGN);
-	while (receive(socket, &ordinal, sizeof(ordinal))) {
-		struct sight sight = { .free = 0 };
-
-		sight.good = frag_gpu_query_free(ordinal, &sight.free);
-		if (write(socket, &sight, sizeof(sight)) != (ssize_t)sizeof(sight))
-			return;
-	}
-}
-
-static bool ask_witness(void *ctx, uint32_t ordinal, uint64_t *bytes)
-{
-	const struct witness *w = ctx;
-	struct sight sight;
-
-	if (!w->pid || write(w->socket, &ordinal, sizeof(ordinal)) != (ssize_t)sizeof(ordinal)
-	    || !receive(w->socket, &sight, sizeof(sight)))
-		return false;
-	*bytes = sight.free;
-	return sight.good;
-}
-
-/* Ends it, if it has not ended yet. */
-static void end_witness(void *ctx)
-{
-	struct witness *w = ctx;
-
-	if (!w->pid)
-		return;
-	close(w->socket);
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	w->pid = 0;
-}
-
-/*
- * Call it before this process uses CUDA, since a child could not use CUDA after that. On any
- * failure the replay runs without the child.
- */
-static void begin_witness(struct witness *w)
-{
-	int ends[2];
-
-	w->pid = 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return;
-	w->socket = ends[0];
-	w->pid = fork();
-	if (w->pid == 0) {
-		close(ends[0]);
-		testify(ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (w->pid < 0) {
-		close(ends[0]);
-		w->pid = 0;
-	}
-}
-
 /* The first reading of the trace determines the number of GPUs. */
 static int open_gpus(struct replay *r, struct frag_trace *trace, struct frag_error *err)
 {
 	uint32_t devices = frag_trace_info(trace)->device_count;
-	struct witness witness;
-	const struct frag_gpu_witness look = {
-		.ask = ask_witness, .end = end_witness, .ctx = &witness,
-	};
 	int rc;
 
 	if (devices > FRAG_REPLAY_GPUS)
@@ -242,9 +147,7 @@ static int open_gpus(struct replay *r, struct frag_trace *trace, struct frag_err
 				 "devices", r->path, devices);
 	for (uint32_t i = 0; i < devices && !r->ordinal_count; i++)
 		r->ordinals[i] = i;
-	begin_witness(&witness);
-	rc = frag_gpu_open(r->gpus, r->ordinals, devices, r->limit, &look, err);
-	end_witness(&witness);
+	rc = frag_gpu_open(r->gpus, r->ordinals, devices, r->limit, true, err);
 	if (rc)
 		return rc;
 	r->gpu_count = devices;

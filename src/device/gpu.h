@@ -20,7 +20,7 @@ struct frag_gpu_figures {
 	char     name[256];
 	uint64_t total, free;   /* bytes; free with our context, before any segment */
 	uint64_t context;       /* bytes that the context of a process takes */
-	bool     context_known; /* a second process saw it; else context is 0 */
+	bool     context_known; /* a probe measured it; else context is 0 */
 	uint64_t granularity;   /* bytes in which cudaMalloc takes memory */
 	/* what asks for at most small_max (0: nothing) is rounded up to
 	 * small_granularity only, and shares pages of granularity */
@@ -39,27 +39,12 @@ struct frag_gpu_call {
 };
 
 /*
- * A process can query free memory only after it has a context, so only another process can
- * measure the memory of that context.
- */
-struct frag_gpu_witness {
-	/* what it sees free; false where it sees nothing */
-	bool (*ask)(void *ctx, uint32_t ordinal, uint64_t *bytes);
-	/* everything was requested: it, and its own context, may go */
-	void (*end)(void *ctx);
-	void *ctx;
-};
-
-/* Returns the free memory of a GPU; for the probe, a separate process. */
-bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes);
-
-/*
- * Opens all of them or none, and reserves at most `max` bytes of each for measurements. The
- * probe (NULL: none) must exist before this process makes its first CUDA call. -FRAG_EDEVICE,
- * also in a build without CUDA.
+ * Opens all of them or none, and reserves at most `max` bytes of each for measurements. probed: a
+ * child process measures what the context takes; then this must be the first CUDA call of the
+ * process. -FRAG_EDEVICE, also in a build without CUDA.
  */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
-		  const struct frag_gpu_witness *witness, struct frag_error *err);
+		  bool probed, struct frag_error *err);
 
 /* Releases all memory. -FRAG_EDEVICE with the first call since open that failed. */
 int frag_gpu_close(struct frag_gpu **gpus, uint32_t count, struct frag_error *err);

@@ -6,8 +6,13 @@
  */
 #include "device/gpu_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "device/cuda.h"
 
@@ -191,12 +196,93 @@ int frag_gpu_probe(struct frag_gpu *g, uint64_t max, uint64_t *largest, struct f
 	return rc;
 }
 
-bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes)
-{
-	uint64_t total;
+/*
+ * A process can query free memory only after it has a context, so only another process can
+ * measure the memory of that context: the probe, a child that receives the ordinal of a GPU and
+ * answers with what it sees there.
+ */
+struct gpu_probe {
+	pid_t pid;              /* 0: there is none */
+	int socket;             /* our end; whole messages */
+};
 
-	return frag_cuda.use && frag_cuda.use((int)ordinal) == 0
-	       && frag_cuda.memory(bytes, &total) == 0;
+struct gpu_probe_answer {
+	uint64_t free;
+	bool good;
+};
+
+static bool probe_receive(int from, void *message, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = read(from, message, size);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)size;
+}
+
+/* The child's loop: it ends with our end of the socket, not by Ctrl-C, which is for the parent. */
+static void probe_serve(int socket)
+{
+	uint32_t ordinal;
+
+	signal(SIGINT, SIG_IGN);
+	while (probe_receive(socket, &ordinal, sizeof(ordinal))) {
+		struct gpu_probe_answer answer = { .free = 0 };
+		uint64_t total;
+
+		answer.good = frag_cuda.use((int)ordinal) == 0
+			      && frag_cuda.memory(&answer.free, &total) == 0;
+		if (write(socket, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+			return;
+	}
+}
+
+/*
+ * Starts the probe before this process uses CUDA, since a child could not use CUDA after that.
+ * On any failure there is no probe.
+ */
+static struct gpu_probe probe_begin(void)
+{
+	struct gpu_probe probe = { .pid = 0 };
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return probe;
+	probe.socket = ends[0];
+	probe.pid = fork();
+	if (probe.pid == 0) {
+		close(ends[0]);
+		probe_serve(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (probe.pid < 0) {
+		close(ends[0]);
+		probe.pid = 0;
+	}
+	return probe;
+}
+
+static bool probe_free_bytes(const struct gpu_probe *probe, int ordinal, uint64_t *bytes)
+{
+	const uint32_t number = (uint32_t)ordinal;
+	struct gpu_probe_answer answer;
+
+	if (!probe->pid || write(probe->socket, &number, sizeof(number)) != (ssize_t)sizeof(number)
+	    || !probe_receive(probe->socket, &answer, sizeof(answer)))
+		return false;
+	*bytes = answer.free;
+	return answer.good;
+}
+
+static void probe_end(const struct gpu_probe *probe)
+{
+	if (!probe->pid)
+		return;
+	close(probe->socket);
+	while (waitpid(probe->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 /* Explains the failure of the first call. */
@@ -239,17 +325,17 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
  * The context of this process uses memory before the process can measure free memory, so the
  * probe, another process, reports the free bytes before and after.
  */
-static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_gpu_witness *w,
+static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct gpu_probe *probe,
 		     struct frag_error *err)
 {
 	struct frag_gpu_figures *f = &g->figures;
 	uint64_t before, after;
-	bool known = w && w->ask(w->ctx, (uint32_t)g->ordinal, &before);
+	const bool known = probe_free_bytes(probe, g->ordinal, &before);
 	int rc = frag_gpu_free_bytes(g, &f->free, err);
 
 	if (rc)
 		return rc;
-	f->context_known = known && w->ask(w->ctx, (uint32_t)g->ordinal, &after)
+	f->context_known = known && probe_free_bytes(probe, g->ordinal, &after)
 			   && before >= after;
 	if (f->context_known)
 		f->context = before - after;
@@ -313,8 +399,9 @@ static void del_gpu(struct frag_gpu *g)
  * context uses memory too, has exited.
  */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
-		  const struct frag_gpu_witness *witness, struct frag_error *err)
+		  bool probed, struct frag_error *err)
 {
+	struct gpu_probe probe = { .pid = 0 };
 	uint32_t opened = 0;
 	int rc;
 
@@ -323,6 +410,8 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 				 "this fragsim was built without CUDA; to change "
 				 "that, install the CUDA toolkit and build with make WITH_CUDA=yes "
 				 "CUDA_HOME=/usr/local/cuda");
+	if (probed)
+		probe = probe_begin();
 	rc = check_ordinals(ordinals, count, err);
 	while (opened < count && !rc) {
 		struct frag_gpu *g = calloc(1, sizeof(*g));
@@ -334,11 +423,9 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 		g->ordinal = (int)ordinals[opened];
 		g->unused = FRAG_NO_PIECE;
 		gpus[opened++] = g;
-		rc = begin_gpu(g, max, witness, err);
+		rc = begin_gpu(g, max, &probe, err);
 	}
-	if (witness)
-		witness->end(witness->ctx);
-	/* only now is the probe's context released */
+	probe_end(&probe);      /* only now is its context released */
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = frag_gpu_free_bytes(gpus[i], &gpus[i]->figures.free, err);
 	if (rc)

@@ -28,7 +28,7 @@ static uint64_t position, mallocs, copies;
 static int alias_file = -1;
 static bool begun, is_program;
 
-/* What each process takes of each GPU: the witness sees us, we see it. */
+/* What each process takes of each GPU: the probe sees us, we see it. */
 #define PROCESSES 8
 static struct process {
 	pid_t pid;
@@ -136,7 +136,7 @@ void standin_begin(void)
 	begun = true;
 }
 
-/* Only the program begins by itself, before the witness is there. */
+/* Only the program begins by itself, before the probe is there. */
 static void __attribute__((constructor)) begin_program(void)
 {
 	const char *text = getenv("FRAGSIM_STANDIN");

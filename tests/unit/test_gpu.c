@@ -28,7 +28,7 @@ static int begin(void **state)
 	standin.total = 1024 * MIB;
 	standin.context = 64 * MIB;
 	memset(&f, 0, sizeof(f));
-	assert_int_equal(frag_gpu_open(&f.gpu, &first, 1, UINT64_MAX, NULL, &f.err), 0);
+	assert_int_equal(frag_gpu_open(&f.gpu, &first, 1, UINT64_MAX, false, &f.err), 0);
 	f.before = standin.held;
 	assert_int_equal(frag_device_open(&f.dev, &frag_device_gpu, 1024 * MIB, 0, 924 * MIB,
 					  2 * MIB, NULL), 0);
@@ -58,7 +58,7 @@ static void test_figures(void **state)
 	assert_int_equal(got->free, 960 * MIB);
 	assert_int_equal(got->granularity, 2 * MIB);
 	assert_int_equal(got->page, 2 * MIB);
-	assert_false(got->context_known);       /* there was no witness */
+	assert_false(got->context_known);       /* there was no probe */
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, &f->err), 0);
 }
 
@@ -71,7 +71,7 @@ static void test_granularity(void **state)
 	for (uint64_t g = 512; g <= 2 * MIB; g *= 4) {
 		standin_begin();
 		standin.granularity = g;
-		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, NULL, NULL), 0);
+		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, false, NULL), 0);
 		assert_int_equal(frag_gpu_look(f->gpu)->granularity, g);
 		assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 	}
@@ -79,7 +79,7 @@ static void test_granularity(void **state)
 	standin_begin();
 	standin.granularity = 512;
 	standin.ceiling = 1;
-	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, MIB, NULL, NULL), 0);
+	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, MIB, false, NULL), 0);
 	assert_int_equal(frag_gpu_look(f->gpu)->granularity, 2 * MIB);
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
@@ -108,7 +108,7 @@ static void test_small(void **state)
 		standin.small = cases[i].small;
 		standin.small_max = cases[i].small_max;
 		standin.ceiling = 3 * cases[i].granularity > 4 * MIB ? 6 * MIB : 4 * MIB;
-		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, NULL, NULL), 0);
+		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, false, NULL), 0);
 		assert_int_equal(frag_gpu_look(f->gpu)->granularity, cases[i].granularity);
 		assert_int_equal(frag_gpu_look(f->gpu)->small_max, cases[i].expected);
 		assert_int_equal(frag_gpu_look(f->gpu)->small_granularity,
@@ -121,7 +121,7 @@ static void test_small(void **state)
 	standin_begin();
 	standin.small = 512;
 	standin.ceiling = 4 * MIB;
-	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, 5 * MIB, NULL, NULL), 0);
+	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, 5 * MIB, false, NULL), 0);
 	assert_int_equal(frag_gpu_look(f->gpu)->small_max, 0);
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }

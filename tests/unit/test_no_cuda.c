@@ -10,15 +10,13 @@ static void test_open(void **state)
 	struct frag_error err = { .code = 0 };
 	struct frag_gpu *gpus[1] = { NULL };
 	const uint32_t first = 0;
-	uint64_t bytes;
 
 	(void)state;
-	assert_int_equal(frag_gpu_open(gpus, &first, 1, UINT64_MAX, NULL, &err), -FRAG_EDEVICE);
+	assert_int_equal(frag_gpu_open(gpus, &first, 1, UINT64_MAX, false, &err), -FRAG_EDEVICE);
 	assert_int_equal(frag_error_status(err.code), 5);
 	assert_non_null(strstr(err.message, "built without CUDA"));
 	assert_non_null(strstr(err.message, "WITH_CUDA=yes"));
 	assert_null(gpus[0]);
-	assert_false(frag_gpu_query_free(0, &bytes));
 	assert_int_equal(frag_gpu_close(gpus, 0, NULL), 0);
 }
 

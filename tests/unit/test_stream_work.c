@@ -46,7 +46,7 @@ static void test_handed_out(void **state)
 	/* this name makes the linker take the stand-in, not no_cuda.c */
 	assert_non_null(frag_cuda.alloc);
 	standin_begin();
-	assert_int_equal(frag_gpu_open(&gpu, &first, 1, UINT64_MAX, NULL, NULL), 0);
+	assert_int_equal(frag_gpu_open(&gpu, &first, 1, UINT64_MAX, false, NULL), 0);
 	ctx[0] = gpu;
 	options.device_ctx = ctx;
 	assert_int_equal(play_open(&p, &choice, records, LENGTH(records), &figures, 1, &options),
