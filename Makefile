@@ -267,7 +267,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
 	skills/fragsim/SKILL.md:$(datadir)/skills/fragsim/SKILL.md \
 	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
-	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*,$(datadir)/traces)
+	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*.*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
 	version="$(version)" scripts/install.sh $(1) $(INSTALLED)
 
