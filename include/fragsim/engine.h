@@ -75,7 +75,7 @@ extern const struct frag_oom_hook frag_oom_explain;
 struct frag_sim_options {
 	bool on_oom_continue;   /* a request that fails is counted, and the run goes on */
 	bool check;             /* recompute everything after each step */
-	bool turned;            /* equal blocks come in the other order, where it is not known */
+	bool reversed;          /* equal blocks come in the other order, where it is not known */
 	enum frag_level level;  /* of metrics; an observer sees no others */
 	/*
 	 * descriptions of the run's devices, one for each of the trace's; copied. NULL: those

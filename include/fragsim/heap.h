@@ -281,8 +281,8 @@ int frag_heap_release_idle(struct frag_heap *h);        /* all without live bloc
 
 /*
  * The same for policies with their own order: releases segments without live blocks, and unmaps
- * the whole pages of free blocks of ranges; a range that is empty then is released. rank gives
- * each such free block its turn, the minimum first, equals by address; or false: it stays.
+ * the whole pages of free blocks of ranges; a range that is empty then is released. rank sets
+ * the order: the smallest first, equals by address. Where it returns false, the block stays.
  */
 #define FRAG_RANKS 3
 typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,

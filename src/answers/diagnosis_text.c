@@ -214,8 +214,8 @@ static int status_width(const struct frag_report *r)
 static bool run_is_too_big(const struct frag_result *run, const struct frag_diagnosis *a,
 			   const struct frag_oom *oom)
 {
-	return a && run->total && a->requested > frag_answer_room(run)
-	       && oom->metrics.active + oom->need <= frag_answer_room(run);
+	return a && run->total && a->requested > frag_usable_bytes(run)
+	       && oom->metrics.active + oom->need <= frag_usable_bytes(run);
 }
 
 /* The cause in one word, with the pair of numbers behind it. */
@@ -226,7 +226,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	const struct frag_metrics *m = &oom->metrics;
 	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
 	const uint64_t free = m->free + (m->device_free > 0 ? (uint64_t)m->device_free : 0);
-	const uint64_t piece = frag_oom_piece(oom), room = frag_answer_room(run);
+	const uint64_t piece = frag_oom_piece(oom), room = frag_usable_bytes(run);
 	char text[300];
 	struct frag_words w = FRAG_WORDS(text);
 
@@ -291,14 +291,14 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a)
 {
-	const uint64_t floor = frag_answer_floor(a, run);
-	const uint64_t least = a->safe ? a->safe : a->smallest;
+	const uint64_t floor = frag_diagnosis_lower_bound(a, run);
+	const uint64_t least = a->reliable ? a->reliable : a->smallest;
 	const char *end = r->trace->ends_at_oom ? " up to the recorded OOM" : "";
 	const bool lucky = a->smallest && least > a->smallest;
 
 	if (!a->requested || !run->total)
 		return;
-	if (frag_answer_is_over_limit(a, run))
+	if (frag_diagnosis_is_over_limit(a, run))
 		print_over_limit(r, run, a, least);
 	else if (frag_diagnosis_exceeds_capacity(a, run))
 		frag_put_row(&r->to, "smallest", "lower bound %s, the device has %s (%s short): no"
@@ -342,7 +342,7 @@ static void print_device(const struct frag_report *r, const struct frag_result *
 
 	if (!run->total)
 		return;
-	frag_add(&w, "%s usable", SIZE(frag_answer_room(run)));
+	frag_add(&w, "%s usable", SIZE(frag_usable_bytes(run)));
 	if (run->context || run->other)
 		frag_add(&w, " (%s", SIZE(run->total));
 	if (run->context)
@@ -385,7 +385,7 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 		else if (r->trace->ends_at_oom)
 			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
 		frag_put_setting(&r->to, conf, note);
-	} else if (frag_answer_is_over_limit(a, run)) {
+	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
 			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
 	} else if (a->remedies && run->status == FRAG_RUN_OOM) {
@@ -397,10 +397,10 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 	}
 }
 
-static void print_pins(const struct frag_report *r, const struct frag_device_state *m)
+static void print_blocking(const struct frag_report *r, const struct frag_device_state *m)
 {
 	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
-		const struct frag_blocking_tag *pin = &m->pins[i];
+		const struct frag_blocking_tag *pin = &m->blocking[i];
 
 		frag_put_row(&r->to, i ? "" : "blocked", "%s in %u %s%s, by %s in %" PRIu64
 			     " block%s%s%s%s", SIZE(pin->non_releasable), pin->places,
@@ -441,7 +441,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 {
 	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96] = "";
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
-	const uint64_t room = frag_answer_room(run), peak = run->peak.reserved;
+	const uint64_t room = frag_usable_bytes(run), peak = run->peak.reserved;
 	const bool ends = run->total && r->trace->ends_at_oom;
 
 	frag_report_name(r, run, name);
@@ -599,7 +599,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 		print_before(r, run);
 		print_lost(r, run);
 		if (a && a->has_peak)
-			print_pins(r, &a->peak);
+			print_blocking(r, &a->peak);
 		print_evidence(r, run, a);
 		if (a && a->has_peak)
 			print_holders(r, a->peak.holders, a->peak.holder_count);

@@ -18,8 +18,8 @@ static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
 static void put_segments(struct frag_node_ref in, const void *of)
 {
 	static const struct frag_json_row rows[] = {
-		ROW_AS("segment", pinned_segment, ordinal), ROW(pinned_segment, bytes),
-		ROW(pinned_segment, non_releasable), ROW_END,
+		ROW_AS("segment", blocked_segment, ordinal), ROW(blocked_segment, bytes),
+		ROW(blocked_segment, non_releasable), ROW_END,
 	}, pin_rows[] = {
 		ROW_JSON("id", blocking_block, id), ROW_JSON("tag", blocking_block, tag),
 		ROW(blocking_block, bytes), ROW(blocking_block, offset),
@@ -27,18 +27,19 @@ static void put_segments(struct frag_node_ref in, const void *of)
 		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
 	};
 	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(in, "segments"), pins;
+	struct frag_node_ref list = frag_json_array(in, "segments"), blocking;
 
-	for (const struct frag_pinned_segment *s = m->segments; s < m->segments + m->segment_count;
+	for (const struct frag_blocked_segment *s = m->segments; s < m->segments + m->segment_count;
 	     s++) {
-		pins = frag_json_array(frag_json_of(list, NULL, rows, s), "blocking_blocks");
-		for (uint32_t k = 0; k < s->pin_count; k++)
-			put_waits(frag_json_of(pins, NULL, pin_rows, &s->pins[k]), m, &s->pins[k]);
+		blocking = frag_json_array(frag_json_of(list, NULL, rows, s), "blocking_blocks");
+		for (uint32_t k = 0; k < s->blocking_count; k++)
+			put_waits(frag_json_of(blocking, NULL, pin_rows, &s->blocking[k]), m,
+				  &s->blocking[k]);
 	}
 }
 
 /* The class that has most of its bytes; of equals the first. */
-static enum frag_life_class held_class(const struct frag_held_memory *held)
+static enum frag_life_class held_class(const struct frag_tag_memory *held)
 {
 	enum frag_life_class most = FRAG_LIFE_WEIGHTS;
 
@@ -50,7 +51,7 @@ static enum frag_life_class held_class(const struct frag_held_memory *held)
 
 static void put_class(struct frag_node_ref o, const void *of)
 {
-	const struct frag_held_memory *held = of;
+	const struct frag_tag_memory *held = of;
 	const enum frag_life_class life = held_class(held);
 
 	frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
@@ -108,8 +109,8 @@ static void put_rest(struct frag_node_ref o, const void *of)
 }
 
 static const struct frag_json_row held_rows[] = {
-	ROW_JSON("tag", held_memory, tag), ROW(held_memory, bytes), ROW(held_memory, blocks),
-	ROW(held_memory, oldest), ROW_CALL(put_class), ROW_END,
+	ROW_JSON("tag", tag_memory, tag), ROW(tag_memory, bytes), ROW(tag_memory, blocks),
+	ROW(tag_memory, oldest), ROW_CALL(put_class), ROW_END,
 }, pool_rows[] = {
 	ROW(pool_row, pool), ROW(pool_row, segments), ROW(pool_row, reserved), ROW(pool_row, live),
 	ROW(pool_row, free), ROW(pool_row, non_releasable), ROW_JSON("name", pool_row, name),
@@ -350,22 +351,23 @@ static const char *life_text(const struct frag_blocking_block *pin, char buf[LIF
 }
 
 /* The largest pin speaks for all. */
-static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
+static void print_blocking(const struct page *p, const struct frag_blocked_segment *s)
 {
-	const struct frag_blocking_block *largest = &s->pins[0];
+	const struct frag_blocking_block *largest = &s->blocking[0];
 	char head[80], text[512], life[LIFE_ROOM];
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < s->pin_count; i++) {
-		bytes += s->pins[i].bytes;
-		if (s->pins[i].bytes > largest->bytes)
-			largest = &s->pins[i];
+	for (uint32_t i = 0; i < s->blocking_count; i++) {
+		bytes += s->blocking[i].bytes;
+		if (s->blocking[i].bytes > largest->bytes)
+			largest = &s->blocking[i];
 	}
 	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal, SIZE(s->bytes),
 		 SIZE(s->non_releasable));
 	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s", SIZE(bytes),
-		 s->pin_count, frag_s(s->pin_count), s->pin_count > 1 ? ", the largest" : "",
-		 OF(largest->tag), life_text(largest, life));
+		 s->blocking_count, frag_s(s->blocking_count),
+		 s->blocking_count > 1 ? ", the largest" : "", OF(largest->tag),
+		 life_text(largest, life));
 	frag_put_wrapped(p->to, head, text);
 }
 
@@ -377,7 +379,7 @@ static void print_segments(const struct page *p)
 		return;
 	fprintf(p->to->f, "\n  segment         bytes          free  blocked by\n");
 	for (uint32_t i = 0; i < m->segment_count && i < p->a->top; i++)
-		print_pins(p, &m->segments[i]);
+		print_blocking(p, &m->segments[i]);
 	if (m->segment_count > p->a->top)
 		fprintf(p->to->f, "  and %" PRIu32 " more\n", m->segment_count - p->a->top);
 }
@@ -459,10 +461,10 @@ static void print_culprit(const struct page *p)
 static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)
 {
 	for (uint32_t i = 0; i < m->segment_count; i++)
-		for (uint32_t k = 0; k < m->segments[i].pin_count; k++)
-			if (m->segments[i].pins[k].id
-			    && strcmp(m->segments[i].pins[k].id, id) == 0)
-				return &m->segments[i].pins[k];
+		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++)
+			if (m->segments[i].blocking[k].id
+			    && strcmp(m->segments[i].blocking[k].id, id) == 0)
+				return &m->segments[i].blocking[k];
 	return NULL;
 }
 

@@ -210,9 +210,10 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 		fprintf(to->f, "%s%-*s%s", frag_ink(to, fits ? INK_GREEN : INK_RED), STATUS,
 			fits ? "fits" : "OOM", frag_ink(to, INK_PLAIN));
 	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, to->f);
-	frag_put_capacity(one->unlimited.survives ? one->unlimited.peak_reserved : NONE, to->f);
+	frag_put_capacity(one->unlimited.fits ? one->unlimited.peak_reserved : NONE, to->f);
 	frag_put_capacity(fit->smallest, to->f);
-	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? NONE : fit->safe, to->f);
+	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? NONE : fit->reliable,
+			  to->f);
 	putc('\n', to->f);
 }
 
@@ -258,7 +259,7 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 		const struct frag_reach_part *part = &reach->map[i];
 		struct frag_words w = FRAG_WORDS(text);
 
-		if (part->survives || part->from > reach->largest || ++holes > PARTS_MAX)
+		if (part->fits || part->from > reach->largest || ++holes > PARTS_MAX)
 			continue;
 		frag_add(&w, "%" PRIu32, part->from);
 		if (part->from != part->to)
@@ -304,11 +305,11 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_te
 	print_tried(x, to);
 	fprintf(to->f, "%-*s  %11s  %11s\n", width, "setting", "largest", "reliable");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
-		const uint32_t safe = x->reaches[i].safe;
+		const uint32_t reliable = x->reaches[i].reliable;
 
 		frag_put_name(frag_choice_label(&x->choices[i]), width, 0, to->f);
 		print_number(x->reaches[i].largest, to->f);
-		print_number(is_beyond(x->recordings, safe) ? FRAG_NO_NUMBER : safe, to->f);
+		print_number(is_beyond(x->recordings, reliable) ? FRAG_NO_NUMBER : reliable, to->f);
 		putc('\n', to->f);
 	}
 	for (uint32_t i = 0; i < x->choice_count; i++)
@@ -378,11 +379,11 @@ static void put_fitted(struct frag_table *t, const struct frag_extrapolation *x,
 	frag_cell(t, true, one->device);
 	frag_cell(t, true, x->unexplained[one->source]);
 	frag_cell(t, true, one->unlimited.peak_requested);
-	frag_cell(t, one->unlimited.survives, one->unlimited.peak_reserved);
-	frag_cell(t, true, fit->floor);
+	frag_cell(t, one->unlimited.fits, one->unlimited.peak_reserved);
+	frag_cell(t, true, fit->lower_bound);
 	frag_cell_bytes(t, fit->smallest);
-	frag_cell_bytes(t, fit->safe);
-	frag_cell(t, true, fit->hole_count);
+	frag_cell_bytes(t, fit->reliable);
+	frag_cell(t, true, fit->failing_count);
 	frag_cell_bytes(t, fit->headroom);
 	frag_cell_text(t, !tried ? NULL : fit->headroom == UINT64_MAX ? "false" : "true");
 }
@@ -397,7 +398,7 @@ static void put_reach(struct frag_table *t, const struct frag_extrapolation *x, 
 			put_choice(t, part->from + k * x->stride, &x->choices[choice]);
 			for (uint32_t none = 0; none < 9; none++)
 				frag_cell_none(t);
-			frag_cell_text(t, part->survives ? "true" : "false");
+			frag_cell_text(t, part->fits ? "true" : "false");
 		}
 }
 
@@ -428,10 +429,10 @@ static void fill_points(const struct frag_extrapolation *x, FILE *f)
 		frag_cell(&t, true, x->at[one->source]);
 		frag_cell_text(&t, frag_fit_name(&x->fits, one, name));
 		frag_cell(&t, true, one->unlimited.peak_requested);
-		frag_cell_bytes(&t, one->unlimited.survives ? one->unlimited.peak_reserved
+		frag_cell_bytes(&t, one->unlimited.fits ? one->unlimited.peak_reserved
 			    : UINT64_MAX);
 		frag_cell_bytes(&t, one->fit.smallest);
-		frag_cell_bytes(&t, one->fit.safe);
+		frag_cell_bytes(&t, one->fit.reliable);
 		if (x->total)
 			frag_cell_text(&t, !one->fit.runs ? "-"
 				       : one->fit.headroom == UINT64_MAX ? "no" : "yes");
@@ -459,7 +460,7 @@ static void print_markdown(const void *what, const struct frag_text_style *to)
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		frag_cell_text(&t, frag_choice_label(&x->choices[i]));
 		frag_cell(&t, x->reaches[i].largest != FRAG_NO_NUMBER, x->reaches[i].largest);
-		frag_cell(&t, x->reaches[i].safe != FRAG_NO_NUMBER, x->reaches[i].safe);
+		frag_cell(&t, x->reaches[i].reliable != FRAG_NO_NUMBER, x->reaches[i].reliable);
 	}
 }
 
@@ -534,7 +535,7 @@ static void put_part_status(struct frag_node_ref o, const void *of)
 {
 	const struct frag_reach_part *part = of;
 
-	frag_json_text(o, "status", frag_run_status_name(part->survives ? FRAG_RUN_OK
+	frag_json_text(o, "status", frag_run_status_name(part->fits ? FRAG_RUN_OK
 							 : FRAG_RUN_OOM));
 }
 
@@ -542,7 +543,7 @@ static void json_put_reach(struct frag_node_ref list, const struct frag_extrapol
 			   uint32_t choice)
 {
 	static const struct frag_json_row rows[] = {
-		ROW_MAX("largest", reach, largest), ROW_MAX("reliable", reach, safe), ROW_END,
+		ROW_MAX("largest", reach, largest), ROW_MAX("reliable", reach, reliable), ROW_END,
 	}, tried_rows[] = {
 		ROW_MAX("bound", extrapolation, bound), ROW(extrapolation, stride), ROW_END,
 	}, part_rows[] = {

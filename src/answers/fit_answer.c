@@ -40,9 +40,9 @@ uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
 /* By how many percent the smallest device exceeds the lower bound. */
 static double above_lower_bound(const struct frag_fit *fit)
 {
-	if (!fit->floor)
+	if (!fit->lower_bound)
 		return 0;
-	return 100 * ((double)fit->smallest / (double)fit->floor - 1);
+	return 100 * ((double)fit->smallest / (double)fit->lower_bound - 1);
 }
 
 #define NAME_MIN 8
@@ -56,7 +56,7 @@ static double above_lower_bound(const struct frag_fit *fit)
 
 /* The requirement of a setting, where one card of a kind stands for each device of the trace. */
 struct need {
-	uint64_t smallest, safe;        /* NONE: no device fits */
+	uint64_t smallest, reliable;    /* NONE: no device fits */
 	uint64_t at_most;               /* NONE: no device is known to fit */
 	uint64_t examined_to;           /* NONE: all there are */
 	uint64_t no_refusal, other;     /* the program takes no more than their difference */
@@ -102,7 +102,7 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 		fputs(good ? "" : frag_ink(to, INK_RED), to->f);
 		frag_put_capacity(fit->smallest, to->f);
 		fputs(good ? "" : frag_ink(to, INK_PLAIN), to->f);
-		frag_put_capacity(fit->safe, to->f);
+		frag_put_capacity(fit->reliable, to->f);
 		if (!good)
 			fprintf(to->f, "  %11s  %12s  %7s", "-", "-", "-");
 		else if (!joint)
@@ -116,18 +116,20 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 /* "2966 MiB to 2970 MiB and 2974 MiB and larger" */
 static void list_failing_ranges(const struct frag_fit *fit, struct frag_words *w)
 {
-	const uint32_t shown = fit->hole_count > RANGES_SHOWN ? RANGES_SHOWN : fit->hole_count;
+	const uint32_t shown =
+		fit->failing_count > RANGES_SHOWN ? RANGES_SHOWN : fit->failing_count;
 
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_failing_range *range = &fit->holes[i];
+		const struct frag_failing_range *range = &fit->failing[i];
 
-		frag_add_item(w, i + 1 < fit->hole_count ? ", " : " and ", "%s %s%s",
+		frag_add_item(w, i + 1 < fit->failing_count ? ", " : " and ", "%s %s%s",
 			      CAPACITY(range->from), range->to == NONE ? "and larger" : "to below ",
 			      range->to == NONE ? "" : CAPACITY(range->to));
 	}
-	if (fit->hole_count > shown)
+	if (fit->failing_count > shown)
 		frag_add(w, " and %" PRIu32 " more ranges, the last from %s",
-			 fit->hole_count - shown, CAPACITY(fit->holes[fit->hole_count - 1].from));
+			 fit->failing_count - shown,
+			 CAPACITY(fit->failing[fit->failing_count - 1].from));
 }
 
 static void print_nowhere(const struct frag_fit *fit, const char *name,
@@ -136,8 +138,8 @@ static void print_nowhere(const struct frag_fit *fit, const char *name,
 	if (fit->at_most != NONE)
 		frag_put_row(to, "at most", "%s requires at most %s and at least %s; devices"
 			     " between the two were not simulated", name, CAPACITY(fit->at_most),
-			     CAPACITY(fit->examined_to > fit->floor ? fit->examined_to
-								    : fit->floor));
+			     CAPACITY(fit->examined_to > fit->lower_bound ? fit->examined_to
+								    : fit->lower_bound));
 	else if (!fit->runs && !fit->examined_to)
 		frag_put_row(to, "none", "%s was not simulated", name);
 	else if (fit->examined_to == NONE)
@@ -228,7 +230,7 @@ static void print_bound(const struct frag_fit_answer *a, const struct frag_fitte
 	const struct frag_device_figures *d = &a->fits->sources[one->source].devices[one->device];
 
 	frag_put_row(to, "bound", "%s: peak requested%s%s%s%s, rounded up to a granularity of %s;"
-		     " no allocator fits below", CAPACITY(one->fit.floor),
+		     " no allocator fits below", CAPACITY(one->fit.lower_bound),
 		     d->context ? " + context " : "", d->context ? SIZE(d->context) : "",
 		     d->other ? " + other processes " : "", d->other ? SIZE(d->other) : "",
 		     SIZE(d->granularity));
@@ -277,7 +279,7 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 			continue;
 		need.known = true;
 		need.smallest = higher(need.smallest, fit->smallest);
-		need.safe = higher(need.safe, fit->safe);
+		need.reliable = higher(need.reliable, fit->reliable);
 		need.at_most = higher(need.at_most, fit->smallest == NONE ? fit->at_most
 									  : fit->smallest);
 		need.no_refusal = higher(need.no_refusal, fit->no_refusal);
@@ -294,13 +296,13 @@ static uint32_t find_best(const struct frag_fit_answer *a)
 {
 	const struct frag_choice *choices = a->fits->sources[0].choices;
 	uint32_t best = UINT32_MAX;
-	uint64_t safe = NONE;
+	uint64_t reliable = NONE;
 
 	for (uint32_t i = 0; i < a->fits->choice_count; i++) {
 		const struct need need = need_of(a->fits, i);
 
-		if (need.known && need.safe < safe && choices[i].ops == choices[0].ops) {
-			safe = need.safe;
+		if (need.known && need.reliable < reliable && choices[i].ops == choices[0].ops) {
+			reliable = need.reliable;
 			best = i;
 		}
 	}
@@ -316,8 +318,9 @@ static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRA
 
 	if (need.known && need.smallest != NONE) {
 		frag_capacity_text(bytes, need.smallest);
-		if (need.safe != NONE && need.safe != need.smallest)
-			snprintf(reliable, sizeof(reliable), " (%s reliably)", CAPACITY(need.safe));
+		if (need.reliable != NONE && need.reliable != need.smallest)
+			snprintf(reliable, sizeof(reliable), " (%s reliably)",
+				 CAPACITY(need.reliable));
 	} else if (need.known && need.at_most != NONE) {
 		snprintf(bytes, sizeof(bytes), "at most %s", CAPACITY(need.at_most));
 	} else if (!need.known || need.examined_to != NONE) {
@@ -362,7 +365,7 @@ static uint64_t room_on(const struct frag_card *card, uint32_t own)
  * of pages are as good as the next below that is one. */
 static bool holds(const struct frag_card *card, const struct need *need, uint32_t own)
 {
-	return room_on(card, own) >= need->safe && room_on(card, own) < need->examined_to;
+	return room_on(card, own) >= need->reliable && room_on(card, own) < need->examined_to;
 }
 
 /* The smallest cards that fit. */
@@ -552,19 +555,19 @@ static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
 	frag_cell_text(t, choice->text);
 	frag_cell_text(t, conf);
 	frag_cell(t, true, one->device);
-	frag_cell_bytes(t, fit->floor);
+	frag_cell_bytes(t, fit->lower_bound);
 	frag_cell_bytes(t, fit->smallest);
-	frag_cell_bytes(t, fit->safe);
-	frag_cell_bytes(t, fit->floor);
+	frag_cell_bytes(t, fit->reliable);
+	frag_cell_bytes(t, fit->lower_bound);
 	frag_cell_bytes(t, fit->examined_to);
 	frag_cell_bytes(t, fit->no_refusal);
-	frag_cell(t, true, fit->hole_count);
+	frag_cell(t, true, fit->failing_count);
 	for (int i = 0; i < 4; i++)
 		if ((fit->peaks || !t->csv) && !joint && fit->smallest != NONE)
 			frag_cell(t, true, attempt[i]);
 		else
 			frag_cell_none(t);
-	frag_cell(t, true, fit->hole_count);
+	frag_cell(t, true, fit->failing_count);
 	frag_cell(t, true, fit->runs);
 	frag_cell_bytes(t, fit->headroom);
 }
@@ -600,10 +603,10 @@ static void put_holes(struct frag_node_ref in, const void *of)
 	const struct frag_fit *fit = of;
 	struct frag_node_ref list = frag_json_array(in, "failing_ranges"), hole;
 
-	for (uint32_t i = 0; i < fit->hole_count; i++) {
+	for (uint32_t i = 0; i < fit->failing_count; i++) {
 		hole = frag_json_array(list, NULL);
-		frag_json_u64(hole, NULL, fit->holes[i].from);
-		frag_json_u64_or_null(hole, NULL, fit->holes[i].to != NONE, fit->holes[i].to);
+		frag_json_u64(hole, NULL, fit->failing[i].from);
+		frag_json_u64_or_null(hole, NULL, fit->failing[i].to != NONE, fit->failing[i].to);
 	}
 }
 
@@ -611,9 +614,9 @@ static void put_status(struct frag_node_ref o, const void *of)
 {
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
-	frag_json_text(o, "status", frag_run_status_name(outcome->survives ? FRAG_RUN_OK
+	frag_json_text(o, "status", frag_run_status_name(outcome->fits ? FRAG_RUN_OK
 							 : FRAG_RUN_OOM));
-	frag_json_u64_or_null(o, "oom_step", !outcome->survives, outcome->oom_step);
+	frag_json_u64_or_null(o, "oom_step", !outcome->fits, outcome->oom_step);
 }
 
 static const struct frag_json_row interval_rows[] = {
@@ -628,7 +631,7 @@ static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s,
 	struct frag_node_ref list = frag_json_array(in, "map");
 
 	for (const struct frag_interval *k = s->intervals; runs && k < s->intervals + s->count; k++)
-		if (frag_subject_lattice(&s->subject, k->least) < k->beyond) {
+		if (frag_fit_case_round_up(&s->subject, k->least) < k->beyond) {
 			frag_json_of(list, NULL, interval_rows, k);
 			runs--;
 		}
@@ -637,7 +640,7 @@ static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s,
 /* What a fit of one trace and a joint one have alike. */
 static const struct frag_json_row capacity_rows[] = {
 	ROW_MAX("smallest", fit, smallest), ROW_MAX("at_most", fit, at_most),
-	ROW_MAX("reliable", fit, safe), ROW_MAX("examined_to", fit, examined_to),
+	ROW_MAX("reliable", fit, reliable), ROW_MAX("examined_to", fit, examined_to),
 	ROW_MAX("no_refusal", fit, no_refusal), ROW_CALL(put_holes), ROW_END,
 };
 
@@ -663,7 +666,7 @@ static void put_head(struct frag_node_ref o, const struct frag_fits *fits,
 
 const struct frag_json_row frag_unlimited_rows[] = {
 	ROW_AS("requested", fitted, unlimited.peak_requested),
-	ROW_IF(unlimited.survives, "reserved", fitted, unlimited.peak_reserved), ROW_END,
+	ROW_IF(unlimited.fits, "reserved", fitted, unlimited.peak_reserved), ROW_END,
 };
 
 void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
@@ -675,7 +678,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	/* an interruption may have come before their peaks were measured */
 	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
 		    fits->model != NULL);
-	put_outcome(o, "at_reliable", fit->peaks && fit->safe != NONE, &fit->at_safe,
+	put_outcome(o, "at_reliable", fit->peaks && fit->reliable != NONE, &fit->at_reliable,
 		    fits->model != NULL);
 	frag_json_u64(o, "runs", fit->runs);
 	frag_json_u64_or_null(o, "static_room", fit->headroom != NONE, fit->headroom);
@@ -730,7 +733,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 		frag_document_trace(list, NULL, answer->traces[i]);
 	frag_json_u64(root, "granularity", fits->sources[0].devices[0].granularity);
 	for (uint32_t i = 0; i < fits->count; i++)
-		highest = higher(highest, fits->fitted[i].fit.floor);
+		highest = higher(highest, fits->fitted[i].fit.lower_bound);
 	frag_json_u64(root, "lower_bound", highest);
 	list = frag_json_array(root, "fits");
 	for (uint32_t i = 0; i < fits->count; i++) {

@@ -550,14 +550,14 @@ static void put_survival(struct frag_node_ref list, const struct frag_fit_interv
 		struct frag_node_ref one = frag_json_array(list, NULL);
 
 		for (end = i + 1; end < intervals->count && all[end].least == all[end - 1].beyond
-		     && all[end].outcome.survives == all[i].outcome.survives; )
+		     && all[end].outcome.fits == all[i].outcome.fits; )
 			end++;
 		frag_json_u64(one, NULL, all[i].least);
 		if (all[end - 1].beyond == UINT64_MAX)
 			frag_json_raw(one, NULL, NULL);
 		else
 			frag_json_u64(one, NULL, all[end - 1].beyond);
-		frag_json_bool(one, NULL, all[i].outcome.survives);
+		frag_json_bool(one, NULL, all[i].outcome.fits);
 	}
 }
 
@@ -574,7 +574,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 			continue;
 		o = frag_json_object(list, NULL);
 		frag_json_text(o, "name", frag_fit_name(t->fits, one, name));
-		frag_json_u64(o, "floor", one->fit.floor);
+		frag_json_u64(o, "floor", one->fit.lower_bound);
 		if (one->fit.smallest != UINT64_MAX)
 			frag_json_u64(o, "smallest", one->fit.smallest);
 		put_survival(frag_json_array(o, "capacities"), &one->intervals);

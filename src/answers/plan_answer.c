@@ -51,7 +51,7 @@ static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct p
 	one = &a->fits->fitted[i - devices];
 	frag_fit_name(a->fits, one, row->name);
 	row->device = one->device;
-	row->peak = one->unlimited.survives ? one->unlimited.peak_reserved : NONE;
+	row->peak = one->unlimited.fits ? one->unlimited.peak_reserved : NONE;
 	row->smallest = one->fit.smallest;
 	row->above_peak_pct = above(row->peak, peak_of(a, row->device));
 	row->above_smallest_pct = above(row->smallest, smallest_of(a, row->device));
@@ -354,7 +354,7 @@ static const struct frag_json_row try_rows[] = {
 	ROW_AS("placements", space_plan, search.nodes), ROW_END,
 }, beside_rows[] = {
 	ROW(fitted, device),
-	ROW_IF(unlimited.survives, "peak_reserved", fitted, unlimited.peak_reserved),
+	ROW_IF(unlimited.fits, "peak_reserved", fitted, unlimited.peak_reserved),
 	ROW_MAX("smallest", fitted, fit.smallest), ROW_END,
 };
 

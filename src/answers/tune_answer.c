@@ -115,7 +115,7 @@ static void tune_default_text(const struct frag_tune *t, const struct frag_point
 
 	if (p->choice == 0 || !usual->tried)
 		return;
-	if (t->total && !usual->at.survives)
+	if (t->total && !usual->at.fits)
 		frag_add(w, "; default settings: OOM");
 	else if (after > 0 && (t->total || (usual->smallest != UINT64_MAX
 					    && p->smallest != UINT64_MAX)))
@@ -228,7 +228,8 @@ static void print_code(const struct frag_tune_answer *a, const struct frag_point
 {
 	const struct frag_tune *t = a->tune;
 	const struct frag_point *code = &t->code, *usual = &t->without_code;
-	const bool fits = usual->smallest != UINT64_MAX, reliable = code->safe == code->smallest;
+	const bool fits = usual->smallest != UINT64_MAX,
+		   reliable = code->reliable == code->smallest;
 	char calls[FRAG_NUMBER_ROOM + 16] = "";
 
 	if (!frag_tune_code_is_better(t, than))
@@ -237,7 +238,7 @@ static void print_code(const struct frag_tune_answer *a, const struct frag_point
 		snprintf(calls, sizeof(calls), " instead of %" PRIu64, usual->at.calls);
 	frag_put_row(to, "code", CODE_LINE ": needs %s%s%s%s%s%s, %" PRIu64 " driver calls%s",
 		     CAPACITY(code->smallest), reliable ? "" : " (",
-		     reliable ? "" : CAPACITY(code->safe), reliable ? "" : " reliably)",
+		     reliable ? "" : CAPACITY(code->reliable), reliable ? "" : " reliably)",
 		     fits ? " instead of " : "", fits ? CAPACITY(usual->smallest) : "",
 		     code->at.calls, calls);
 	print_proof(a, code, 0, to->f);
@@ -252,9 +253,9 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 
 	if (copied)
 		frag_put_setting(to, t->texts[p->choice], "");
-	if (!t->total && p->safe != p->smallest && p->safe != UINT64_MAX)
+	if (!t->total && p->reliable != p->smallest && p->reliable != UINT64_MAX)
 		frag_put_row(to, "reliable", "%s device: some between the two fail",
-			     CAPACITY(p->safe));
+			     CAPACITY(p->reliable));
 	print_proof(a, p, t->total ? t->total : p->smallest, to->f);
 	if (copied)
 		print_costs(t->texts[p->choice], to);
@@ -266,7 +267,7 @@ static void print_none(const struct frag_tune_answer *a, const struct frag_text_
 
 	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
 		frag_put_row(to, i ? "" : "bound", "%s for %s: no allocator fits below",
-			     CAPACITY(t->places[i].floor),
+			     CAPACITY(t->places[i].lower_bound),
 			     SHOWN(frag_input_name(a->traces[t->places[i].source]->path)));
 }
 
@@ -342,14 +343,14 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
 			   const struct frag_text_style *to)
 {
-	const bool good = p->at.survives;
+	const bool good = p->at.fits;
 
 	fprintf(to->f, "%s%-6s%s  ", good ? "" : frag_ink(to, INK_RED),
 		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(to, INK_PLAIN));
 	frag_put_name(tune_name_of(t, p->choice), width, 8, to->f);
 	if (!t->total) {
 		frag_put_capacity(p->smallest, to->f);
-		frag_put_capacity(p->safe, to->f);
+		frag_put_capacity(p->reliable, to->f);
 	}
 	if (good)
 		fprintf(to->f, "  %12" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
@@ -365,10 +366,10 @@ static void print_remarks(const struct frag_tune *t, const struct frag_point *ro
 		frag_put_wrapped(to, "", "result, driver calls and retries: on the smallest device"
 				 " that was found; -: not searched");
 	for (uint32_t i = 0; i < count; i++)
-		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
+		if (rows[i].smallest < t->best.smallest && rows[i].reliable != UINT64_MAX)
 			frag_put_row(to, "failing", "%s fits on %s, but fails on larger ones;"
 				     " reliable from %s on", tune_name_of(t, rows[i].choice),
-				     CAPACITY(rows[i].smallest), CAPACITY(rows[i].safe));
+				     CAPACITY(rows[i].smallest), CAPACITY(rows[i].reliable));
 }
 
 static void tune_print_table(const struct frag_tune *t, const struct frag_text_style *to)
@@ -407,7 +408,7 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 			putc('\n', to->f);
 		frag_put_row(to, "test", "%s %s%s%s%s%s%s%s",
 			     SHOWN(frag_input_name(a->traces[t->source_count + i]->path)),
-			     test->survives ? "fits" : "OOM", needs ? ", smallest device " : "",
+			     test->fits ? "fits" : "OOM", needs ? ", smallest device " : "",
 			     needs ? CAPACITY(test->smallest) : "",
 			     has_own ? "; its own best: " : "",
 			     has_own ? CAPACITY(test->own_smallest) : "",
@@ -446,7 +447,7 @@ static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows
 		tune_add(&t->points[t->plain_expandable], rows, &count);
 	for (uint32_t i = 0; i < t->choice_count; i++)
 		if (!t->since[i]
-		    && (t->total ? t->points[i].qualifies : t->points[i].at.survives))
+		    && (t->total ? t->points[i].qualifies : t->points[i].at.fits))
 			tune_add(&t->points[i], rows, &count);
 	return count;
 }
@@ -473,7 +474,7 @@ static const struct frag_column columns[] = {
 static const char *status_of(const struct frag_point *p)
 {
 	return frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
-				    : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM);
+				    : p->at.fits ? FRAG_RUN_OK : FRAG_RUN_OOM);
 }
 
 /* code: a line of the program, or NULL. */
@@ -482,7 +483,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 {
 	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
 	const char *text = tune->texts[p->choice];
-	const bool oom = p->tried && !p->at.survives, there = t->csv ? p->tried : p->at.survives;
+	const bool oom = p->tried && !p->at.fits, there = t->csv ? p->tried : p->at.fits;
 
 	frag_cell_text(t, choice->ops->name);
 	frag_cell_text(t, choice->ops->settings ? text : NULL);
@@ -491,13 +492,13 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 	frag_cell(t, oom, p->oom_trace);
 	frag_cell(t, oom, p->at.oom_step);
 	frag_cell_bytes(t, p->smallest);
-	frag_cell_bytes(t, p->safe);
+	frag_cell_bytes(t, p->reliable);
 	frag_cell(t, there, p->at.calls);
 	frag_cell(t, p->tried, p->at.refused);
 	frag_cell(t, there, p->at.retries);
 	frag_cell(t, p->tried && tune->model, p->at.driver_ns);
 	frag_cell_bytes(t, p->smallest);
-	frag_cell_bytes(t, p->safe);
+	frag_cell_bytes(t, p->reliable);
 	frag_cell_text(t, code);
 }
 
@@ -543,7 +544,7 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 		ROW_AS("calls", point, at.calls), ROW_AS("refused", point, at.refused),
 		ROW_AS("retries", point, at.retries), ROW_END,
 	}, device_rows[] = {
-		ROW_MAX("smallest", point, smallest), ROW_MAX("reliable", point, safe), ROW_END,
+		ROW_MAX("smallest", point, smallest), ROW_MAX("reliable", point, reliable), ROW_END,
 	};
 	const struct frag_choice *choice;
 	struct frag_node_ref o;
@@ -557,7 +558,7 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	frag_document_policy(o, choice);
 	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
 	frag_json_text(o, "status", status_of(p));
-	if (p->at.survives || !p->tried)
+	if (p->at.fits || !p->tried)
 		frag_json_null(o, "oom");
 	else
 		frag_json_of(o, "oom", oom_rows, p);
@@ -586,7 +587,7 @@ static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint3
 		     const struct frag_trace_info *trace)
 {
 	static const struct frag_json_row rows[] = {
-		ROW_AS("fits", tune_test, survives), ROW_MAX("smallest", tune_test, smallest),
+		ROW_AS("fits", tune_test, fits), ROW_MAX("smallest", tune_test, smallest),
 		ROW_END,
 	};
 	const struct frag_tune_test *test = &t->tests[i];
@@ -627,7 +628,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 		frag_json_null(root, "device");
 	frag_json_fixed4_or_null(root, "headroom", t->total, t->no_headroom ? 0 : t->headroom);
 	frag_json_text(root, "grid", a->grid);
-	frag_json_u64(root, "lower_bound", t->floor);
+	frag_json_u64(root, "lower_bound", t->lower_bound);
 	frag_json_u64(root, "runs", t->runs);
 	list = frag_json_array(root, "points");
 	for (uint32_t i = 0; i < t->choice_count; i++)

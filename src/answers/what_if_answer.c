@@ -12,8 +12,8 @@ static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "s
 static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row)
 {
 	if (row == 0)
-		return one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX;
-	return row == 1 ? one->fit.smallest : one->fit.safe;
+		return one->unlimited.fits ? one->unlimited.peak_reserved : UINT64_MAX;
+	return row == 1 ? one->fit.smallest : one->fit.reliable;
 }
 
 static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after)

@@ -307,7 +307,7 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 	struct frag_fit_source source;
 	struct frag_fits fits = {
 		.sources = &source, .source_count = 1, .choice_count = run->choice_count,
-		.threads = d->changes.q.count > 1 ? 1 : run->threads, .apart = true,
+		.threads = d->changes.q.count > 1 ? 1 : run->threads, .separate = true,
 		.stop = frag_interrupted,
 	};
 	int rc;

@@ -305,8 +305,8 @@ static void judge_conditions(const struct extrapolate *e)
 		const uint64_t smallest = one->fit.smallest == UINT64_MAX ? one->fit.at_most
 									  : one->fit.smallest;
 		const double values[REACH_PATHS] = {
-			frag_bytes_or_none(smallest), frag_bytes_or_none(one->fit.safe),
-			one->unlimited.survives ? frag_bytes_or_none(one->unlimited.peak_reserved)
+			frag_bytes_or_none(smallest), frag_bytes_or_none(one->fit.reliable),
+			one->unlimited.fits ? frag_bytes_or_none(one->unlimited.peak_reserved)
 						: INFINITY,
 			(double)one->unlimited.peak_requested, (double)x->unexplained[one->source],
 		};
@@ -318,7 +318,7 @@ static void judge_conditions(const struct extrapolate *e)
 	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
 		const double values[] = { number_or_none(x->reaches[i].largest),
-					  number_or_none(x->reaches[i].safe) };
+					  number_or_none(x->reaches[i].reliable) };
 
 		frag_conditions_judge(&e->of_reaches, paths + REACH_PATHS, values,
 				      frag_choice_label(&x->choices[i]), e->q.status);

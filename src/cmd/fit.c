@@ -189,7 +189,7 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 	const double values[] = {
 		frag_bytes_or_none(one->fit.smallest == UINT64_MAX ? one->fit.at_most
 								   : one->fit.smallest),
-		frag_bytes_or_none(one->fit.safe), (double)one->fit.runs,
+		frag_bytes_or_none(one->fit.reliable), (double)one->fit.runs,
 	};
 
 	snprintf(who, sizeof(who), "%s, %s, device %u",

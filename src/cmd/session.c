@@ -395,9 +395,9 @@ static int find_peaks(struct frag_session *s, bool by_run, struct frag_error *er
 	int rc = 0;
 
 	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
-		rc = frag_answer_peaks(&s->answers[(size_t)i * s->device_count], &s->trials,
-				       by_run ? s->sims[i] : NULL, runs_of(s, i), s->device_count,
-				       err);
+		rc = frag_diagnosis_peaks(&s->answers[(size_t)i * s->device_count], &s->trials,
+					  by_run ? s->sims[i] : NULL, runs_of(s, i), s->device_count,
+					  err);
 	return rc;
 }
 
@@ -426,7 +426,7 @@ static int find_answers(struct frag_session *s, struct frag_error *err)
 		/* what the result has of a run does not depend on the others */
 		if (s->options->json || frag_report_has_remedy(s->runs, s->run_count, i))
 			wanted |= FRAG_WANTED_REMEDY;
-		rc = frag_answer_find(&s->answers[i], &s->trials, wanted, run, err);
+		rc = frag_diagnosis_find(&s->answers[i], &s->trials, wanted, run, err);
 	}
 	return rc;
 }
@@ -434,7 +434,7 @@ static int find_answers(struct frag_session *s, struct frag_error *err)
 static void drop_answers(struct frag_session *s)
 {
 	for (uint32_t i = 0; i < s->run_count && s->answers; i++)
-		frag_answer_fini(&s->answers[i]);
+		frag_diagnosis_fini(&s->answers[i]);
 	free(s->answers);
 	s->answers = NULL;
 }

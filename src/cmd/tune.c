@@ -333,16 +333,16 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 	};
 	const struct frag_point *point = &t->tune.simple;
 	const double values[] = {
-		frag_bytes_or_none(point->smallest), frag_bytes_or_none(point->safe),
-		point->at.survives ? (double)point->at.calls : INFINITY,
-		point->at.survives ? (double)point->at.retries : INFINITY,
+		frag_bytes_or_none(point->smallest), frag_bytes_or_none(point->reliable),
+		point->at.fits ? (double)point->at.calls : INFINITY,
+		point->at.fits ? (double)point->at.retries : INFINITY,
 	};
 	int rc;
 
 	if (t->tune.best.choice == UINT32_MAX)
 		*q->status = 1;
 	for (uint32_t i = 0; i < t->tests.count && t->tune.total; i++)
-		if (!t->tune.tests[i].survives)
+		if (!t->tune.tests[i].fits)
 			*q->status = 1;
 	rc = frag_question_answer(q, &answer, err);
 	if (!rc && t->tune.best.choice != UINT32_MAX)

@@ -376,7 +376,7 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 		.choice_count = w->taped.choice_count,
 		.bounds.hurry = frag_time_is_short,
 		.unlimited = true,
-		.apart = true,
+		.separate = true,
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,
@@ -406,9 +406,10 @@ static void what_if_judge(const struct what_if *w)
 		const struct frag_fitted *one = &w->fits.fitted[i];
 		char who[80], name[FRAG_FIT_NAME_ROOM];
 		const double values[] = {
-			frag_bytes_or_none(one->fit.smallest), frag_bytes_or_none(one->fit.safe),
-			one->unlimited.survives ? frag_bytes_or_none(one->unlimited.peak_reserved)
-						: INFINITY,
+			frag_bytes_or_none(one->fit.smallest),
+			frag_bytes_or_none(one->fit.reliable),
+			one->unlimited.fits ? frag_bytes_or_none(one->unlimited.peak_reserved)
+					    : INFINITY,
 		};
 
 		snprintf(who, sizeof(who), "%.60s", frag_fit_name(&w->fits, one, name));

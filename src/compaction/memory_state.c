@@ -7,8 +7,8 @@
 #include "base/array_grow.h"
 
 struct painter {
-	struct frag_memory_state *scene;
-	const struct frag_scene_owner *owners;
+	struct frag_memory_state *memory;
+	const struct frag_state_owner *owners;
 	uint32_t owner_count;
 	frag_block next;        /* the handle of the block that comes next */
 	bool failed;            /* out of memory */
@@ -16,15 +16,15 @@ struct painter {
 
 static void memory_state_add_segment(struct painter *p, const struct frag_segment_view *s)
 {
-	struct frag_memory_state *scene = p->scene;
+	struct frag_memory_state *memory = p->memory;
 
-	if (!FRAG_GROW(scene->segments, scene->segment_capacity, scene->segment_count)) {
+	if (!FRAG_GROW(memory->segments, memory->segment_capacity, memory->segment_count)) {
 		p->failed = true;
 		return;
 	}
-	scene->segments[scene->segment_count++] = (struct frag_scene_segment){
+	memory->segments[memory->segment_count++] = (struct frag_state_segment){
 		.bytes = s->mapped, .page = s->page, .slot_size = s->slot_size,
-		.first = scene->block_count, .ordinal = s->ordinal, .pool = s->pool,
+		.first = memory->block_count, .ordinal = s->ordinal, .pool = s->pool,
 		.list = s->list, .kept = s->kept,
 	};
 }
@@ -41,16 +41,16 @@ static uint64_t held_back(const struct frag_block_view *b, uint64_t page)
 /* Copies a block to the last segment, and adds it to the totals of that segment. */
 static void add_block(struct painter *p, const struct frag_block_view *b, frag_block at)
 {
-	struct frag_memory_state *scene = p->scene;
-	struct frag_scene_segment *s = &scene->segments[scene->segment_count - 1];
-	struct frag_scene_block *to;
+	struct frag_memory_state *memory = p->memory;
+	struct frag_state_segment *s = &memory->segments[memory->segment_count - 1];
+	struct frag_state_block *to;
 
-	if (!FRAG_GROW(scene->blocks, scene->block_capacity, scene->block_count)) {
+	if (!FRAG_GROW(memory->blocks, memory->block_capacity, memory->block_count)) {
 		p->failed = true;
 		return;
 	}
-	to = &scene->blocks[scene->block_count++];
-	*to = (struct frag_scene_block){
+	to = &memory->blocks[memory->block_count++];
+	*to = (struct frag_state_block){
 		.offset = b->offset, .bytes = b->bytes, .slot = FRAG_NO_SLOT,
 		.block = at, .state = (uint8_t)b->state,
 	};
@@ -71,7 +71,7 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 		to->stack = p->owners[at].stack;
 	}
 	s->live += b->bytes;
-	s->pins++;
+	s->live_blocks++;
 	s->fixed += !frag_is_movable(to);
 }
 
@@ -92,7 +92,7 @@ static void memory_state_visit(void *ctx, const struct frag_segment_view *s,
 
 static int memory_state_by_ordinal(const void *a, const void *b)
 {
-	const struct frag_scene_segment *x = a, *y = b;
+	const struct frag_state_segment *x = a, *y = b;
 
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
@@ -101,49 +101,50 @@ static int memory_state_by_ordinal(const void *a, const void *b)
  * All free bytes of a segment without live blocks are releasable, except in an initial pool.
  * Puts segments by ordinal, and their blocks in the same order, so that it is that of addresses.
  */
-static bool memory_state_settle(struct frag_memory_state *scene)
+static bool memory_state_settle(struct frag_memory_state *memory)
 {
-	struct frag_scene_block *blocks = malloc(((size_t)scene->block_count + 1) * sizeof(*blocks));
+	struct frag_state_block *blocks =
+		malloc(((size_t)memory->block_count + 1) * sizeof(*blocks));
 	uint32_t count = 0;
 
 	if (!blocks)
 		return false;
-	for (uint32_t i = 0; i < scene->segment_count; i++) {
-		struct frag_scene_segment *s = &scene->segments[i];
+	for (uint32_t i = 0; i < memory->segment_count; i++) {
+		struct frag_state_segment *s = &memory->segments[i];
 
-		if (!s->pins && !s->kept && !s->page)
+		if (!s->live_blocks && !s->kept && !s->page)
 			s->non_releasable = 0;
 	}
-	if (scene->segment_count)
-		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments),
+	if (memory->segment_count)
+		qsort(memory->segments, memory->segment_count, sizeof(*memory->segments),
 		      memory_state_by_ordinal);
-	for (uint32_t i = 0; i < scene->segment_count; i++) {
-		struct frag_scene_segment *s = &scene->segments[i];
+	for (uint32_t i = 0; i < memory->segment_count; i++) {
+		struct frag_state_segment *s = &memory->segments[i];
 
 		if (s->count)
-			memcpy(blocks + count, scene->blocks + s->first,
+			memcpy(blocks + count, memory->blocks + s->first,
 			       s->count * sizeof(*blocks));
 		s->first = count;
 		count += s->count;
 	}
-	free(scene->blocks);
-	scene->blocks = blocks;
+	free(memory->blocks);
+	memory->blocks = blocks;
 	return true;
 }
 
-int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *heap,
-		    const struct frag_scene_owner *owners, uint32_t count)
+int frag_memory_state_init(struct frag_memory_state *memory, const struct frag_heap *heap,
+			   const struct frag_state_owner *owners, uint32_t count)
 {
-	struct painter p = { .scene = scene, .owners = owners, .owner_count = count };
+	struct painter p = { .memory = memory, .owners = owners, .owner_count = count };
 
-	*scene = (struct frag_memory_state){ .segment_count = 0 };
+	*memory = (struct frag_memory_state){ .segment_count = 0 };
 	frag_heap_walk(heap, &p, memory_state_visit);
-	return p.failed || !memory_state_settle(scene) ? -FRAG_ENOMEM : 0;
+	return p.failed || !memory_state_settle(memory) ? -FRAG_ENOMEM : 0;
 }
 
-void frag_scene_fini(struct frag_memory_state *scene)
+void frag_memory_state_fini(struct frag_memory_state *memory)
 {
-	free(scene->segments);
-	free(scene->blocks);
-	*scene = (struct frag_memory_state){ .segment_count = 0 };
+	free(memory->segments);
+	free(memory->blocks);
+	*memory = (struct frag_memory_state){ .segment_count = 0 };
 }

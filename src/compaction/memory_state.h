@@ -9,7 +9,7 @@
 
 #define FRAG_NO_SLOT UINT32_MAX
 
-struct frag_scene_block {
+struct frag_state_block {
 	uint64_t offset, bytes; /* within the segment */
 	uint64_t requested;     /* of a block with a slot */
 	uint64_t birth;         /* step; likewise, as the next two */
@@ -19,14 +19,14 @@ struct frag_scene_block {
 	uint8_t state;          /* enum frag_state */
 };
 
-struct frag_scene_segment {
+struct frag_state_segment {
 	uint64_t bytes;         /* of a range: what is mapped */
 	uint64_t page;          /* of a range; else 0 */
 	uint64_t slot_size;     /* of a carved slab; else 0 */
 	uint64_t free;          /* bytes of free blocks */
 	uint64_t non_releasable;      /* of them, those that live blocks keep reserved */
 	uint64_t live;          /* bytes of allocated and pending blocks */
-	uint32_t pins;          /* how many those are */
+	uint32_t live_blocks;   /* their number */
 	uint32_t fixed;         /* of them, pending ones and those without a slot: not moved */
 	uint32_t first, count;  /* of its blocks, in the order of their offsets */
 	uint32_t ordinal, pool;
@@ -35,13 +35,13 @@ struct frag_scene_segment {
 };
 
 struct frag_memory_state {
-	struct frag_scene_segment *segments;    /* by ordinal */
-	struct frag_scene_block *blocks;
+	struct frag_state_segment *segments;    /* by ordinal */
+	struct frag_state_block *blocks;
 	uint32_t segment_count, segment_capacity, block_count, block_capacity;
 };
 
 /* The allocation that a block belongs to. */
-struct frag_scene_owner {
+struct frag_state_owner {
 	uint64_t birth;
 	uint32_t tag, stack;
 	uint32_t slot;          /* the slot plus 1; 0: unknown */
@@ -49,19 +49,20 @@ struct frag_scene_owner {
 
 /*
  * Copies the present state of the heap. owners: `count` of them, by a block's handle; NULL: each
- * allocated block has an unknown owner. Call frag_scene_fini() also after a failure. -FRAG_ENOMEM
+ * allocated block has an unknown owner. Call frag_memory_state_fini() also after a failure.
+ * -FRAG_ENOMEM
  */
-int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *heap,
-		    const struct frag_scene_owner *owners, uint32_t count);
-void frag_scene_fini(struct frag_memory_state *scene); /* a zeroed one is valid */
+int frag_memory_state_init(struct frag_memory_state *memory, const struct frag_heap *heap,
+			   const struct frag_state_owner *owners, uint32_t count);
+void frag_memory_state_fini(struct frag_memory_state *memory); /* a zeroed one is valid */
 
-static inline bool frag_is_live(const struct frag_scene_block *b)
+static inline bool frag_is_live(const struct frag_state_block *b)
 {
 	return b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING;
 }
 
 /* May it be put elsewhere? */
-static inline bool frag_is_movable(const struct frag_scene_block *b)
+static inline bool frag_is_movable(const struct frag_state_block *b)
 {
 	return b->state == FRAG_ALLOCATED && b->slot != FRAG_NO_SLOT;
 }

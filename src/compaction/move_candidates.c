@@ -136,7 +136,7 @@ struct option {
 };
 
 struct search {
-	const struct frag_memory_state *scene;
+	const struct frag_memory_state *memory;
 	const struct frag_move_target *shortage;
 	struct run *runs;
 	struct unit *units;
@@ -164,8 +164,8 @@ static void add_option(struct search *s, uint32_t at)
 
 	for (uint32_t i = at; i < s->run_count; i++)
 		for (uint32_t k = s->runs[i].first; k < s->runs[i].end; k++)
-			if (frag_is_live(&s->scene->blocks[k])) {
-				o.bytes += s->scene->blocks[k].bytes;
+			if (frag_is_live(&s->memory->blocks[k])) {
+				o.bytes += s->memory->blocks[k].bytes;
 				o.blocks++;
 			}
 	o.cost = o.bytes + o.blocks * s->shortage->block_cost;
@@ -187,7 +187,7 @@ static void add_single(struct search *s, struct run run)
 }
 
 /* Is it on the list where the request is searched for? Slots of slabs never become one block. */
-static bool is_sought(const struct search *s, const struct frag_scene_segment *seg)
+static bool is_sought(const struct search *s, const struct frag_state_segment *seg)
 {
 	if (seg->slot_size || seg->pool != s->shortage->pool)
 		return false;
@@ -195,10 +195,10 @@ static bool is_sought(const struct search *s, const struct frag_scene_segment *s
 }
 
 /* Addresses of a range without memory get it from the device, if that has it. */
-static bool can_map(const struct search *s, const struct frag_scene_segment *seg,
+static bool can_map(const struct search *s, const struct frag_state_segment *seg,
 		    struct run run, uint64_t span, uint64_t unmapped)
 {
-	const struct frag_scene_block *last = &s->scene->blocks[run.end - 1];
+	const struct frag_state_block *last = &s->memory->blocks[run.end - 1];
 
 	if (last->state == FRAG_UNMAPPED)
 		unmapped -= span - s->shortage->need;
@@ -206,16 +206,16 @@ static bool can_map(const struct search *s, const struct frag_scene_segment *seg
 }
 
 /* From each block on the shortest run that is large enough. */
-static void find_windows(struct search *s, const struct frag_scene_segment *seg)
+static void find_windows(struct search *s, const struct frag_state_segment *seg)
 {
-	const struct frag_scene_block *blocks = s->scene->blocks;
+	const struct frag_state_block *blocks = s->memory->blocks;
 	const uint32_t end = seg->first + seg->count;
 	uint64_t span = 0, unmapped = 0;
 	uint32_t to = seg->first;
 
 	for (uint32_t from = seg->first; from < end && !s->failed; from++) {
 		while (to < end && span < s->shortage->need) {
-			const struct frag_scene_block *b = &blocks[to++];
+			const struct frag_state_block *b = &blocks[to++];
 
 			if (frag_is_live(b) && !frag_is_movable(b)) {
 				from = to;
@@ -244,19 +244,19 @@ static struct unit *add_unit(struct search *s, struct unit unit)
 	return &s->units[s->unit_count++];
 }
 
-static void move_candidates_add_segment(struct search *s, const struct frag_scene_segment *seg)
+static void move_candidates_add_segment(struct search *s, const struct frag_state_segment *seg)
 {
-	if (seg->kept || !seg->pins || seg->fixed)
+	if (seg->kept || !seg->live_blocks || seg->fixed)
 		return;
 	add_unit(s, (struct unit){
 		.run = { seg->first, seg->first + seg->count },
-		.cost = seg->live + seg->pins * s->shortage->block_cost,
+		.cost = seg->live + seg->live_blocks * s->shortage->block_cost,
 		.gain = { [BY_FREE] = seg->free, [BY_ALL] = seg->bytes },
 	});
 }
 
 /* Of a block the bytes on a page. */
-static uint64_t move_candidates_overlap(const struct frag_scene_block *b, uint64_t page,
+static uint64_t move_candidates_overlap(const struct frag_state_block *b, uint64_t page,
 					uint64_t bytes)
 {
 	const uint64_t from = b->offset > page ? b->offset : page;
@@ -267,10 +267,10 @@ static uint64_t move_candidates_overlap(const struct frag_scene_block *b, uint64
 }
 
 /* Block k is on the page, which is the last one that was added, or a new one. */
-static void add_to_page(struct search *s, const struct frag_scene_segment *seg, uint64_t page,
+static void add_to_page(struct search *s, const struct frag_state_segment *seg, uint64_t page,
 			uint64_t *last, uint32_t k)
 {
-	const struct frag_scene_block *b = &s->scene->blocks[k];
+	const struct frag_state_block *b = &s->memory->blocks[k];
 	struct unit *u;
 
 	if (*last == page && s->unit_count)
@@ -324,13 +324,13 @@ static void find_page_windows(struct search *s, uint32_t first, int count)
 	}
 }
 
-static void move_candidates_add_pages(struct search *s, const struct frag_scene_segment *seg)
+static void move_candidates_add_pages(struct search *s, const struct frag_state_segment *seg)
 {
 	const uint32_t first = s->unit_count;
 	uint64_t last = UINT64_MAX;
 
 	for (uint32_t k = seg->first; k < seg->first + seg->count && !s->failed; k++) {
-		const struct frag_scene_block *b = &s->scene->blocks[k];
+		const struct frag_state_block *b = &s->memory->blocks[k];
 		const uint64_t end = b->offset + b->bytes;
 
 		if (b->state == FRAG_UNMAPPED)
@@ -401,8 +401,8 @@ static void find_evacuations(struct search *s)
 {
 	const uint64_t missing = s->shortage->missing;
 
-	for (uint32_t i = 0; i < s->scene->segment_count && !s->failed; i++) {
-		const struct frag_scene_segment *seg = &s->scene->segments[i];
+	for (uint32_t i = 0; i < s->memory->segment_count && !s->failed; i++) {
+		const struct frag_state_segment *seg = &s->memory->segments[i];
 
 		if (seg->page)
 			move_candidates_add_pages(s, seg);
@@ -459,26 +459,28 @@ static bool list_blocks(const struct search *s, const struct option *o,
 	to->blocks = malloc(o->blocks * sizeof(*to->blocks));
 	for (uint32_t i = 0; sized && to->blocks && i < o->count; i++)
 		for (uint32_t k = s->runs[o->at + i].first; k < s->runs[o->at + i].end; k++)
-			if (frag_is_live(&s->scene->blocks[k]))
-				sized[to->count++] = (struct sized){ s->scene->blocks[k].bytes, k };
+			if (frag_is_live(&s->memory->blocks[k]))
+				sized[to->count++] =
+					(struct sized){ s->memory->blocks[k].bytes, k };
 	put_in_order(to, sized);
 	free(sized);
 	return to->count == o->blocks;
 }
 
-int frag_reliefs_add_all(struct frag_reliefs *reliefs, const struct frag_memory_state *scene)
+int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
+				 const struct frag_memory_state *memory)
 {
-	struct frag_move_candidate *to = &reliefs->reliefs[reliefs->count];
-	struct sized *sized = malloc(((size_t)scene->block_count + 1) * sizeof(*sized));
+	struct frag_move_candidate *to = &candidates->candidates[candidates->count];
+	struct sized *sized = malloc(((size_t)memory->block_count + 1) * sizeof(*sized));
 
-	FRAG_ASSERT(reliefs->count <= FRAG_RELIEFS_MAX && !to->blocks);
-	to->blocks = malloc(((size_t)scene->block_count + 1) * sizeof(*to->blocks));
-	for (uint32_t k = 0; sized && to->blocks && k < scene->block_count; k++)
-		if (frag_is_movable(&scene->blocks[k])) {
-			sized[to->count++] = (struct sized){ scene->blocks[k].bytes, k };
-			to->bytes += scene->blocks[k].bytes;
+	FRAG_ASSERT(candidates->count <= FRAG_MOVE_CANDIDATES_MAX && !to->blocks);
+	to->blocks = malloc(((size_t)memory->block_count + 1) * sizeof(*to->blocks));
+	for (uint32_t k = 0; sized && to->blocks && k < memory->block_count; k++)
+		if (frag_is_movable(&memory->blocks[k])) {
+			sized[to->count++] = (struct sized){ memory->blocks[k].bytes, k };
+			to->bytes += memory->blocks[k].bytes;
 		}
-	reliefs->count++;
+	candidates->count++;
 	if (sized && to->blocks)
 		put_in_order(to, sized);
 	free(sized);
@@ -493,23 +495,23 @@ static bool move_candidates_is_same(const struct frag_move_candidate *a,
 }
 
 /* The cheapest of the options; several ways may lead to the same blocks. */
-static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
+static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 {
-	out->reliefs = calloc(FRAG_RELIEFS_MAX + 1, sizeof(*out->reliefs));
-	if (!out->reliefs)
+	out->candidates = calloc(FRAG_MOVE_CANDIDATES_MAX + 1, sizeof(*out->candidates));
+	if (!out->candidates)
 		return false;
 	if (s->option_count)
 		qsort(s->options, s->option_count, sizeof(*s->options), by_cost);
-	for (uint32_t i = 0; i < s->option_count && out->count < FRAG_RELIEFS_MAX; i++) {
-		struct frag_move_candidate *to = &out->reliefs[out->count++];
+	for (uint32_t i = 0; i < s->option_count && out->count < FRAG_MOVE_CANDIDATES_MAX; i++) {
+		struct frag_move_candidate *to = &out->candidates[out->count++];
 		bool known = false;
 
 		if (!list_blocks(s, &s->options[i], to))
 			return false;
 		/* equals are adjacent blocks, as they cost the same */
 		for (uint32_t k = out->count - 1;
-		     k-- > 0 && !known && out->reliefs[k].cost == to->cost;)
-			known = move_candidates_is_same(&out->reliefs[k], to);
+		     k-- > 0 && !known && out->candidates[k].cost == to->cost;)
+			known = move_candidates_is_same(&out->candidates[k], to);
 		if (known) {
 			free(to->blocks);
 			*to = (struct frag_move_candidate){ .count = 0 };
@@ -519,15 +521,16 @@ static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
 	return true;
 }
 
-int frag_reliefs_find(struct frag_reliefs *out, const struct frag_memory_state *scene,
-		      const struct frag_move_target *shortage, struct frag_error *err)
+int frag_move_candidates_find(struct frag_move_candidates *out,
+			      const struct frag_memory_state *memory,
+			      const struct frag_move_target *shortage, struct frag_error *err)
 {
-	struct search s = { .scene = scene, .shortage = shortage };
+	struct search s = { .memory = memory, .shortage = shortage };
 
-	*out = (struct frag_reliefs){ .count = 0 };
-	for (uint32_t i = 0; i < scene->segment_count && !s.failed; i++)
-		if (is_sought(&s, &scene->segments[i]))
-			find_windows(&s, &scene->segments[i]);
+	*out = (struct frag_move_candidates){ .count = 0 };
+	for (uint32_t i = 0; i < memory->segment_count && !s.failed; i++)
+		if (is_sought(&s, &memory->segments[i]))
+			find_windows(&s, &memory->segments[i]);
 	if (shortage->missing && !s.failed)
 		find_evacuations(&s);
 	s.failed = s.failed || !keep_cheapest(&s, out);
@@ -537,10 +540,10 @@ int frag_reliefs_find(struct frag_reliefs *out, const struct frag_memory_state *
 	return s.failed ? frag_fail_nomem(err) : 0;
 }
 
-void frag_reliefs_fini(struct frag_reliefs *reliefs)
+void frag_move_candidates_fini(struct frag_move_candidates *candidates)
 {
-	for (uint32_t i = 0; i < reliefs->count; i++)
-		free(reliefs->reliefs[i].blocks);
-	free(reliefs->reliefs);
-	*reliefs = (struct frag_reliefs){ .count = 0 };
+	for (uint32_t i = 0; i < candidates->count; i++)
+		free(candidates->candidates[i].blocks);
+	free(candidates->candidates);
+	*candidates = (struct frag_move_candidates){ .count = 0 };
 }

@@ -13,7 +13,7 @@
 
 #include "compaction/memory_state.h"
 
-#define FRAG_RELIEFS_MAX 60
+#define FRAG_MOVE_CANDIDATES_MAX 60
 #define FRAG_BLOCK_COST (UINT64_C(4) << 20)
 
 /* What a request lacked. Bytes. */
@@ -33,17 +33,20 @@ struct frag_move_candidate {
 };
 
 /* The cheapest first, no two of the same blocks. */
-struct frag_reliefs {
-	struct frag_move_candidate *reliefs;
+struct frag_move_candidates {
+	struct frag_move_candidate *candidates;
 	uint32_t count;
 };
 
 /* Appends a last candidate: every block that can be moved. -FRAG_ENOMEM */
-int frag_reliefs_add_all(struct frag_reliefs *reliefs, const struct frag_memory_state *scene);
+int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
+				 const struct frag_memory_state *memory);
 
 /* Release what this fills in, also where it fails. -FRAG_ENOMEM */
-int frag_reliefs_find(struct frag_reliefs *reliefs, const struct frag_memory_state *scene,
-		      const struct frag_move_target *shortage, struct frag_error *err);
-void frag_reliefs_fini(struct frag_reliefs *reliefs);   /* one that is zeroed is fine */
+int frag_move_candidates_find(struct frag_move_candidates *candidates,
+			      const struct frag_memory_state *memory,
+			      const struct frag_move_target *shortage, struct frag_error *err);
+/* One that is zeroed is fine. */
+void frag_move_candidates_fini(struct frag_move_candidates *candidates);
 
 #endif

@@ -166,9 +166,9 @@ static void put_needs(struct frag_node_ref in, const struct frag_result *r,
 	o = frag_json_object(in, "needs");
 	frag_json_u64(o, "requested", a->requested);
 	frag_json_u64(o, "allocated", a->allocated);
-	frag_json_u64(o, "without_fragmentation", frag_answer_floor(a, r));
+	frag_json_u64(o, "without_fragmentation", frag_diagnosis_lower_bound(a, r));
 	frag_json_u64_or_null(o, "smallest", a->smallest > 0, a->smallest);
-	frag_json_u64_or_null(o, "reliable", a->safe > 0, a->safe);
+	frag_json_u64_or_null(o, "reliable", a->reliable > 0, a->reliable);
 	frag_json_u64_or_null(o, "more_than", !a->smallest && a->failing, a->failing - 1);
 }
 
@@ -201,7 +201,7 @@ static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
 	const struct frag_hole *hole = r->oom_count ? &r->ooms[0].hole : NULL;
 
 	for (uint32_t i = 0; !hole && i < a->peak.pin_count; i++)
-		frag_json_of(list, NULL, pin_rows, &a->peak.pins[i]);
+		frag_json_of(list, NULL, pin_rows, &a->peak.blocking[i]);
 	for (uint32_t i = 0; hole && hole->live < hole->bytes && i < hole->holder_count; i++) {
 		const struct frag_tag_usage *h = &hole->holders[i];
 		const struct frag_blocking_tag pin = {

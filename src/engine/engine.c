@@ -49,7 +49,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 
 	FRAG_ASSERT(choice->ops && device);
 	*e = (struct frag_engine){
-		.policy = { .ops = ops, .param = choice->param, .err = &e->said },
+		.policy = { .ops = ops, .param = choice->param, .err = &e->policy_error },
 		.name = *choice->text ? choice->text : ops->name,
 	};
 	rc = frag_device_open(&e->device, device, f->total, f->context, f->other, f->granularity,
@@ -59,7 +59,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	e->open = true;
 	e->device.small_max = f->small_max;
 	e->device.small_granularity = f->small_granularity;
-	e->device.err = &e->said;
+	e->device.err = &e->policy_error;
 	e->policy.heap = frag_heap_new(&e->device, ops->index);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
@@ -77,8 +77,8 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	const struct frag_policy_ops *ops = e->policy.ops;
 	bool good;
 
-	e->said.code = 0;
-	e->device.err = e->policy.err = &e->said;
+	e->policy_error.code = 0;
+	e->device.err = e->policy.err = &e->policy_error;
 	e->policy.param = param;
 	e->policy.heap = frag_heap_copy(e->policy.heap, &e->device);
 	good = e->policy.heap != NULL;
@@ -124,9 +124,9 @@ static int explain_policy(const struct frag_engine *e, int rc, const char *at,
 {
 	const char *refusal = frag_refusal(e->policy.heap);
 
-	if (e->said.code == rc)
+	if (e->policy_error.code == rc)
 		return frag_fail(err, (enum frag_error_code)-rc, "policy %.300s: %s: %.400s",
-				 e->name, at, e->said.message);
+				 e->name, at, e->policy_error.message);
 	if (rc == -FRAG_EPOLICY && *refusal)
 		return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: %s", e->name, at, refusal);
 	return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: answered with code %d, which means"
@@ -140,11 +140,11 @@ __attribute__((cold)) static int engine_explain(const struct frag_engine *e,
 {
 	char at[FRAG_ID_ROOM + 100];
 
-	if (rc == -FRAG_EDEVICE && e->said.code == rc)
-		return frag_fail(err, FRAG_EDEVICE, "%s", e->said.message);
+	if (rc == -FRAG_EDEVICE && e->policy_error.code == rc)
+		return frag_fail(err, FRAG_EDEVICE, "%s", e->policy_error.message);
 	if (rc == -FRAG_EDEVICE)
 		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
-	if (rc == -FRAG_ENOMEM && e->said.code != rc)
+	if (rc == -FRAG_ENOMEM && e->policy_error.code != rc)
 		return frag_fail_nomem(err);
 	return explain_policy(e, rc, when(ev, device, at, sizeof(at)), err);
 }
@@ -394,7 +394,7 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	return rc;
 }
 
-void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev)
+void frag_engine_count_step(struct frag_engine *e, const struct frag_event *ev)
 {
 	frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, ev->step,
 			      ev->members & FRAG_HAS_T ? &ev->t : NULL, e->metrics.level);
@@ -467,8 +467,8 @@ int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_
 {
 	FRAG_ASSERT(rc);
 	/* settings that the policy does not take: the trace is bad, not the command line */
-	if (rc == -FRAG_EUSAGE && e->said.code == rc)
-		rc = e->said.code = -FRAG_ETRACE;
+	if (rc == -FRAG_EUSAGE && e->policy_error.code == rc)
+		rc = e->policy_error.code = -FRAG_ETRACE;
 	return engine_explain(e, ev, device, rc, err);
 }
 
@@ -483,7 +483,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 
 	FRAG_ASSERT(!e->stopped && !e->refused);
 	frag_begin_step(e->policy.heap);
-	e->said.code = 0;
+	e->policy_error.code = 0;
 	e->restoring_blocks = e->restoring_blocks && ev->place;
 	step->status = FRAG_STEP_OK;
 	step->placed = false;
@@ -496,6 +496,6 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	if (rc)
 		return frag_engine_fail(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
-	frag_engine_finish_step(e, ev);
+	frag_engine_count_step(e, ev);
 	return 0;
 }

@@ -29,7 +29,7 @@ struct frag_engine {
 	struct frag_policy policy;
 	const char *name;               /* the policy's, as it was written; borrowed */
 	const struct frag_totals *totals; /* its heap's */
-	struct frag_error said;         /* why the policy failed, where it said so */
+	struct frag_error policy_error; /* why the policy or device failed, where it gave a reason */
 	struct frag_run_metrics metrics;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
 	struct frag_restored *restored; /* by number of initial segment */
@@ -77,8 +77,8 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 			  struct frag_step *step);
 
-/* Counts a step that did nothing, as its pool had been refused. */
-void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev);
+/* Adds a step to the metrics: one that has run, or that did nothing because its pool was refused. */
+void frag_engine_count_step(struct frag_engine *e, const struct frag_event *ev);
 
 /* The message of a step's failure with rc, as a hook or the heap returned it. */
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,

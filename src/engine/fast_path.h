@@ -133,7 +133,7 @@ static inline void frag_begin_plain(struct frag_engine *e)
 
 	if (h->call_count || h->refusal[0])
 		frag_begin_step(h);
-	e->said.code = 0;
+	e->policy_error.code = 0;
 }
 
 /* A tape's record of a plain event into a simulation, without an event made of it. */

@@ -116,13 +116,13 @@ void frag_sim_del(struct frag_sim *sim)
 
 /* Where addresses decide, the recorded ones do; first: the device of the trace that comes first. */
 static void sim_set_places(struct frag_sim *sim, const struct frag_trace *trace, uint32_t first,
-			   bool turned)
+			   bool reversed)
 {
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		uint32_t count;
 		const uint32_t *places = frag_trace_places(trace, first + d, &count);
 
-		frag_heap_set_places(sim->engines[d].policy.heap, places, count, turned);
+		frag_heap_set_places(sim->engines[d].policy.heap, places, count, reversed);
 	}
 }
 
@@ -134,7 +134,7 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 			  err);
 
 	if (!rc)
-		sim_set_places(*out, trace, 0, options && options->turned);
+		sim_set_places(*out, trace, 0, options && options->reversed);
 	return rc;
 }
 
@@ -156,7 +156,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		(*out)->engines[d].policy.device += tape_first_device(tape);
 	if (!rc && !tape->emptied)
 		sim_set_places(*out, tape->trace, tape_first_device(tape),
-			       options && options->turned);
+			       options && options->reversed);
 	return rc;
 }
 
@@ -466,7 +466,7 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 	FRAG_ASSERT(sim->engines[d].refused);
 	step->status = FRAG_STEP_OOM;
 	step->placed = false;
-	frag_engine_finish_step(&sim->engines[d], step->event);
+	frag_engine_count_step(&sim->engines[d], step->event);
 	return notify(sim, d, step, err);
 }
 

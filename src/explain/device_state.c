@@ -280,8 +280,8 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 }
 
 /* Keeps the tags that block most alone; where none does, those that block with others. */
-static int keep_pins(struct frag_device_state *state, const struct frag_symbols *symbols,
-		     struct share *shares, uint32_t count)
+static int keep_blocking(struct frag_device_state *state, const struct frag_symbols *symbols,
+			 struct share *shares, uint32_t count)
 {
 	bool alone = false;
 
@@ -291,7 +291,7 @@ static int keep_pins(struct frag_device_state *state, const struct frag_symbols 
 		shares[i].by[0] = shares[i].by[alone];
 	qsort(shares, count, sizeof(*shares), by_blocked);
 	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX && shares[i].by[0].places; i++) {
-		struct frag_blocking_tag *to = &state->pins[i];
+		struct frag_blocking_tag *to = &state->blocking[i];
 
 		*to = shares[i].by[0];
 		to->alone = alone;
@@ -302,7 +302,7 @@ static int keep_pins(struct frag_device_state *state, const struct frag_symbols 
 	return 0;
 }
 
-static int find_pins(struct frag_device_state *state, struct survey *s)
+static int find_blocking(struct frag_device_state *state, struct survey *s)
 {
 	struct share *shares;
 	int rc;
@@ -322,7 +322,7 @@ static int find_pins(struct frag_device_state *state, struct survey *s)
 			state->non_releasable += s->places[i].non_releasable;
 		}
 	state->ranges = s->ranges;
-	rc = keep_pins(state, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
+	rc = keep_blocking(state, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;
 }
@@ -336,7 +336,7 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 	*state = (struct frag_device_state){ .holder_count = 0 };
 	s.failed = !frag_block_groups_init(&s.groups);
 	rc = frag_top_tags_find(sim, device, NULL, state->holders, &state->holder_count);
-	rc = rc ? rc : find_pins(state, &s);
+	rc = rc ? rc : find_blocking(state, &s);
 	free(s.tag_of);
 	frag_block_groups_fini(&s.groups);
 	free(s.places);
@@ -347,13 +347,13 @@ void frag_device_state_fini(struct frag_device_state *state)
 {
 	frag_holders_fini(state->holders, state->holder_count);
 	for (uint32_t i = 0; i < state->pin_count; i++)
-		free(state->pins[i].tag);
+		free(state->blocking[i].tag);
 	*state = (struct frag_device_state){ .holder_count = 0 };
 }
 
 struct sight {
 	const struct frag_sim *sim;
-	struct frag_scene_owner *owners;        /* by the handle of the block */
+	struct frag_state_owner *owners;        /* by the handle of the block */
 	uint32_t capacity, count;
 	bool failed;            /* out of memory */
 };
@@ -365,24 +365,24 @@ static void note_owner(void *ctx, const struct frag_live *live)
 
 	s->failed = s->failed || !FRAG_EXTEND(s->owners, s->capacity, s->count, at);
 	if (!s->failed)
-		s->owners[at] = (struct frag_scene_owner){
+		s->owners[at] = (struct frag_state_owner){
 			.birth = live->birth, .tag = live->tag, .stack = live->stack,
 			.slot = live->slot + 1,
 		};
 }
 
-int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
+int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err)
 {
 	struct sight s = { .sim = sim };
 	int rc = -FRAG_ENOMEM;
 
-	*scene = (struct frag_memory_state){ .segment_count = 0 };
+	*memory = (struct frag_memory_state){ .segment_count = 0 };
 	/* without a block there is still one owner, which has none */
 	if (frag_grow(&s.owners, &s.capacity, 1, sizeof(*s.owners)))
 		frag_sim_walk(sim, device, &s, note_owner);
 	if (s.owners && !s.failed)
-		rc = frag_scene_init(scene, frag_sim_heap(sim, device), s.owners, s.count);
+		rc = frag_memory_state_init(memory, frag_sim_heap(sim, device), s.owners, s.count);
 	free(s.owners);
 	return rc ? frag_fail_nomem(err) : 0;
 }

@@ -53,7 +53,7 @@ struct frag_device_state {
 	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
 	/* the tags that alone block the most bytes; without any, those that block with others */
-	struct frag_blocking_tag pins[FRAG_PINS_MAX];
+	struct frag_blocking_tag blocking[FRAG_PINS_MAX];
 	uint32_t pin_count;
 	uint64_t non_releasable;      /* free bytes that live blocks keep reserved */
 	uint32_t places;        /* that have some */
@@ -66,7 +66,7 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 void frag_device_state_fini(struct frag_device_state *state); /* one that is zeroed is fine */
 
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
-int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
+int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err);
 
 /* A request of these bytes, as the policy rounds it. */

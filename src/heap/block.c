@@ -9,21 +9,21 @@
 
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
-uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
-	return cut(h, b, keep);
+	return split_record(h, b, keep);
 }
 
 void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
-	fuse(h, lower, upper);
+	merge_records(h, lower, upper);
 }
 
 int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, b, "is not free");
-	frag_list_out(h, b);
+	frag_list_remove(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
 	return 0;
 }
@@ -34,7 +34,7 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (!frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
-	frag_list_in(h, b);
+	frag_list_insert(h, b);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 					 slot_size, keep);
 	if (!frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
-	frag_list_in(h, frag_cut(h, b, keep));
+	frag_list_insert(h, frag_block_cut(h, b, keep));
 	h->totals.splits++;
 	return 0;
 }
@@ -181,14 +181,14 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
-	frag_list_out(h, n);
+	frag_list_remove(h, n);
 	h->blocks[n].order = h->blocks[*b].order;
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
-		fuse(h, n, *b);
+		merge_records(h, n, *b);
 		*b = n;
 		h->blocks[n].state = FRAG_DETACHED;
 	} else {
-		fuse(h, *b, n);
+		merge_records(h, *b, n);
 	}
 }
 
@@ -229,10 +229,10 @@ __attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32
 	uint32_t other;
 
 	FRAG_ASSERT(keep > 0 && keep < h->blocks[b].bytes);
-	frag_list_out(h, b);
+	frag_list_remove(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
-	other = cut(h, b, upper ? h->blocks[b].bytes - keep : keep);
-	frag_list_in(h, upper ? b : other);
+	other = split_record(h, b, upper ? h->blocks[b].bytes - keep : keep);
+	frag_list_insert(h, upper ? b : other);
 	return upper ? other : b;
 }
 
@@ -256,10 +256,10 @@ HOT int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_
 	if (keep == bytes && plain) {
 		detach_plain(h, s, *b);
 	} else if (keep == bytes) {
-		frag_list_out(h, *b);
+		frag_list_remove(h, *b);
 		h->blocks[*b].state = FRAG_DETACHED;
 	} else if (plain) {
-		*b = part_plain(h, s, *b, keep, upper);
+		*b = split_plain(h, s, *b, keep, upper);
 		h->totals.splits++;
 	} else {
 		*b = block_part(h, *b, keep, upper);
@@ -294,7 +294,7 @@ __attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32
 		block_merge(h, &b, prev);
 		h->totals.merges += whole;
 	}
-	frag_list_in(h, b);
+	frag_list_insert(h, b);
 	return b;
 }
 
@@ -309,7 +309,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	if (rc)
 		return rc;
 	s = &h->segments[h->blocks[b].segment];
-	b = is_plain(h, s) ? join_plain(h, s, b) : block_join(h, b);
+	b = is_plain(h, s) ? merge_plain(h, s, b) : block_join(h, b);
 	if (out)
 		*out = b;
 	return 0;

@@ -13,7 +13,7 @@
 /* Of takes and gives, which are most of the verbs, each has its own copy. */
 #define HOT static inline __attribute__((always_inline))
 
-HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+HOT uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
 	const uint32_t upper = frag_new_block(h);
 	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
@@ -31,7 +31,7 @@ HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 	return upper;
 }
 
-HOT void fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+HOT void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
 	struct block *k = &h->blocks[lower];
 
@@ -121,11 +121,11 @@ HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 }
 
 /* Cuts a free block in two: one part stays free, the other, detached, is returned. */
-HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
-			bool upper)
+HOT uint32_t split_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
+			 bool upper)
 {
 	const struct frag_entry whole = plain_entry(h, b);
-	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
+	const uint32_t other = split_record(h, b, upper ? whole.size - keep : keep);
 	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
 	struct frag_entry e;
 
@@ -141,7 +141,7 @@ HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b
  * Makes a detached block a free one, together with free adjacent blocks: the entry of one of them
  * becomes that of the result.
  */
-HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
 	const uint32_t prev = k->prev, next = k->next;
@@ -154,14 +154,14 @@ HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 	h->totals.merges += (uint64_t)lower + upper;
 	if (upper) {
 		was = plain_entry(h, next);
-		fuse(h, b, next);
+		merge_records(h, b, next);
 		if (lower)
 			frag_index_remove(&h->index, s->list, &was);
 	}
 	if (lower) {
 		was = plain_entry(h, prev);
 		h->blocks[prev].order = h->blocks[b].order;
-		fuse(h, prev, b);
+		merge_records(h, prev, b);
 		b = prev;
 	}
 	h->blocks[b].state = FRAG_FREE;
@@ -203,7 +203,7 @@ HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64
 	if (keep == bytes) {
 		detach_plain(h, s, *b);
 	} else {
-		*b = part_plain(h, s, *b, keep, false);
+		*b = split_plain(h, s, *b, keep, false);
 		h->totals.splits++;
 	}
 	begin_request(h, *b, requested);
@@ -221,7 +221,7 @@ HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
 	if (!plain_room(h, 0))
 		return -FRAG_ENOMEM;
 	end_request(h, b);
-	b = join_plain(h, s, b);
+	b = merge_plain(h, s, b);
 	if (out)
 		*out = b;
 	return 0;
@@ -256,7 +256,7 @@ HOT int frag_split(struct frag_heap *h, frag_block b, uint64_t keep)
 		return frag_heap_split(h, b, keep);
 	if (!plain_room(h, 1))
 		return -FRAG_ENOMEM;
-	insert_plain(h, s, cut(h, b, keep));
+	insert_plain(h, s, split_record(h, b, keep));
 	h->totals.splits++;
 	return 0;
 }
@@ -270,7 +270,7 @@ HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 		return frag_heap_merge(h, b, neighbour);
 	detach_plain(h, s, neighbour);
 	h->blocks[neighbour].order = h->blocks[*b].order;
-	fuse(h, lower ? neighbour : *b, lower ? *b : neighbour);
+	merge_records(h, lower ? neighbour : *b, lower ? *b : neighbour);
 	*b = lower ? neighbour : *b;
 	h->totals.merges++;
 	return 0;

@@ -7,12 +7,12 @@
 #include "base/array_grow.h"
 
 /*
- * A tree with this number of entries becomes an array again. The number is well below FRAG_FREE_ARRAY_MAX,
- * so that a set does not alternate between the two.
+ * A tree with this number of entries becomes an array again. The number is well below
+ * FRAG_FREE_ARRAY_MAX, so that a set does not alternate between the two.
  */
-#define FEW_AGAIN (FRAG_FREE_ARRAY_MAX / 2)
+#define ARRAY_AGAIN (FRAG_FREE_ARRAY_MAX / 2)
 
-/* Two memory that become trees take fewer nodes than two insertions into high ones. */
+/* Two arrays that become trees take fewer nodes than two insertions into the tallest trees. */
 _Static_assert(FRAG_FREE_ARRAY_MAX <= FRAG_FANOUT, "a tree of one entry more takes three nodes");
 
 bool frag_free_set_storage_init(struct frag_free_set_storage *all)
@@ -44,7 +44,8 @@ bool frag_free_array_widen(struct frag_free_set_storage *all, uint64_t n)
 	return frag_grow(&all->arrays, &all->capacity, all->used + n, sizeof(*all->arrays));
 }
 
-static void plant(struct frag_free_set_storage *all, struct frag_free_set *set)
+/* Makes a full array a tree, so that the set can grow. */
+static void array_to_tree(struct frag_free_set_storage *all, struct frag_free_set *set)
 {
 	const struct frag_free_array *array = &all->arrays[set->at];
 	frag_root root = 0;
@@ -61,7 +62,7 @@ void frag_free_set_insert_long(struct frag_free_set_storage *all, struct frag_fr
 			    const struct frag_entry *e)
 {
 	if (!(set->count & FRAG_FREE_SET_TREE))
-		plant(all, set);
+		array_to_tree(all, set);
 	frag_tree_insert(&all->nodes, &set->at, FRAG_BY_SIZE, e);
 	set->count++;
 }
@@ -73,12 +74,12 @@ void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_fr
 
 	FRAG_ASSERT(set->count & FRAG_FREE_SET_TREE && set->at);
 	frag_tree_remove(&all->nodes, &set->at, FRAG_BY_SIZE, e);
-	if (--set->count > (FRAG_FREE_SET_TREE | FEW_AGAIN))
+	if (--set->count > (FRAG_FREE_SET_TREE | ARRAY_AGAIN))
 		return;
 	array = frag_free_array_take(all);
 	frag_tree_flatten(&all->nodes, set->at, all->arrays[array].entry);
 	set->at = array;
-	set->count = FEW_AGAIN;
+	set->count = ARRAY_AGAIN;
 }
 
 const struct frag_entry *frag_free_set_last(const struct frag_free_set_storage *all,

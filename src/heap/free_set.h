@@ -1,5 +1,5 @@
 /*
- * free_set.h - a set of free blocks in the order of size, then address, that is mostly small.
+ * free_set.h - a set of free blocks, most often a small one, ordered by size, then address.
  *
  * The entries of a small set are adjacent and unordered: inserting or replacing one does not
  * read the others, and a search reads one or two cache lines. A set that grows long becomes a
@@ -59,7 +59,7 @@ static inline uint32_t frag_free_array_take(struct frag_free_set_storage *all)
 
 	if (!n) {
 		FRAG_ASSERT(all->used < all->capacity);
-		all->nodes.roomy = false;
+		all->nodes.reserved = false;
 		return all->used++;
 	}
 	all->unused = all->arrays[n].entry[0].block;

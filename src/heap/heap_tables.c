@@ -26,7 +26,7 @@ void frag_note_step_peaks(struct frag_heap *h)
 		h->totals.step_peak_used = h->dev->used;
 }
 
-void frag_gap_in(struct frag_heap *h, uint32_t b)
+void frag_gap_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_gap_entry(h, b);
 
@@ -35,7 +35,7 @@ void frag_gap_in(struct frag_heap *h, uint32_t b)
 	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 
-void frag_gap_out(struct frag_heap *h, uint32_t b)
+void frag_gap_remove(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_gap_entry(h, b);
 

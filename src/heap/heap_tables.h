@@ -86,7 +86,7 @@ struct frag_heap {
 	uint32_t next_order;    /* of a new block, by creation */
 	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
-	bool turned;            /* where the order of addresses is unknown: assume the opposite */
+	bool reversed;          /* where the order of addresses is unknown: assume the opposite */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 
@@ -142,7 +142,7 @@ static inline void frag_renew(struct frag_heap *h, uint32_t b)
 
 /*
  * Where the next segment is among all: below those whose places are known, one below the other;
- * turned: above, one above the other.
+ * reversed: above, one above the other.
  */
 #define FRAG_KNOWN_PLACES (UINT32_C(1) << 31)
 
@@ -151,10 +151,10 @@ static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr
 	if (h->by_address)
 		return (uint32_t)addr;
 	if (h->ties != FRAG_TIES_FALLING)
-		return h->turned ? FRAG_KNOWN_PLACES - 1 - h->next_ordinal : h->next_ordinal;
+		return h->reversed ? FRAG_KNOWN_PLACES - 1 - h->next_ordinal : h->next_ordinal;
 	if (h->next_ordinal < h->place_count)
 		return FRAG_KNOWN_PLACES + h->places[h->next_ordinal];
-	if (h->turned)
+	if (h->reversed)
 		return FRAG_KNOWN_PLACES + h->next_ordinal;
 	return FRAG_KNOWN_PLACES - 1 - (h->next_ordinal - h->place_count);
 }
@@ -173,8 +173,8 @@ static inline void frag_release_record(struct frag_heap *h, uint32_t b)
  * policy_lists.c
  */
 bool frag_sorted_room(struct frag_heap *h);
-void frag_sorted_in(struct frag_heap *h, uint32_t b);
-void frag_sorted_out(struct frag_heap *h, uint32_t b);
+void frag_sorted_insert(struct frag_heap *h, uint32_t b);
+void frag_sorted_remove(struct frag_heap *h, uint32_t b);
 
 /*
  * Reserves memory for n more blocks and a list insertion, so that the caller's changes cannot
@@ -202,8 +202,8 @@ void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct 
 void frag_note_step_peaks(struct frag_heap *h);
 
 /* An unmapped block of a range into and out of the gaps of its list. */
-void frag_gap_in(struct frag_heap *h, uint32_t b);
-void frag_gap_out(struct frag_heap *h, uint32_t b);
+void frag_gap_insert(struct frag_heap *h, uint32_t b);
+void frag_gap_remove(struct frag_heap *h, uint32_t b);
 
 /* A pending block has ended. */
 void frag_pending_remove(struct frag_heap *h, uint32_t b);
@@ -258,14 +258,14 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 }
 
 /* A free block into and out of its list; the totals follow. */
-static inline void frag_list_in(struct frag_heap *h, uint32_t b)
+static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_totals_add_free(h, s, &h->blocks[b]);
 	if (h->sorted) {
-		frag_sorted_in(h, b);
+		frag_sorted_insert(h, b);
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);
 
@@ -273,13 +273,13 @@ static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 	}
 }
 
-static inline void frag_list_out(struct frag_heap *h, uint32_t b)
+static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_totals_remove_free(h, s, &h->blocks[b]);
 	if (h->sorted) {
-		frag_sorted_out(h, b);
+		frag_sorted_remove(h, b);
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);
 
@@ -291,7 +291,7 @@ void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
 /* block.c: cuts a block in two; the upper half takes over state and user bits. */
-uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
+uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
 /* range.c: releases an expandable segment with all its blocks, when the heap is deleted. */
 void frag_range_close(struct frag_heap *h, uint32_t s);
 /* block.c: joins two adjacent blocks, neither of them listed; the lower record stays. */

@@ -84,7 +84,7 @@ static bool index_widen(struct frag_index *x, uint32_t count)
 
 bool frag_index_reserve_now(struct frag_index *x)
 {
-	return x->storage.nodes.roomy = x->order == FRAG_BY_SIZE
+	return x->storage.nodes.reserved = x->order == FRAG_BY_SIZE
 		? frag_free_set_storage_reserve(&x->storage) : frag_nodes_reserve(&x->storage.nodes);
 }
 

@@ -84,7 +84,7 @@ static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint
 bool frag_index_reserve_now(struct frag_index *x);
 static inline bool frag_index_reserve(struct frag_index *x)
 {
-	return x->storage.nodes.roomy || frag_index_reserve_now(x);
+	return x->storage.nodes.reserved || frag_index_reserve_now(x);
 }
 
 /* The same for n lists that are new. */

@@ -23,7 +23,7 @@ bool frag_sorted_room(struct frag_heap *h)
 	return !h->sorter.which || frag_index_reserve_lists(&h->index, 2);
 }
 
-void frag_sorted_in(struct frag_heap *h, uint32_t b)
+void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_sorter *by = &h->sorter;
 	const struct frag_block_view view = frag_heap_look(h, b);
@@ -45,7 +45,7 @@ void frag_sorted_in(struct frag_heap *h, uint32_t b)
 		frag_index_insert(&h->index, k->list, &e);
 }
 
-void frag_sorted_out(struct frag_heap *h, uint32_t b)
+void frag_sorted_remove(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_sorted_entry(h, b);
 

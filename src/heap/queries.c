@@ -1,4 +1,4 @@
-/* queries.c - what can be asked of the heap; answers are copies, and nothing changes. */
+/* queries.c - queries of the heap: they return copies and change nothing. */
 #include "fragsim/heap.h"
 
 #include "heap/heap_inline.h"

@@ -28,9 +28,9 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 {
 	FRAG_ASSERT(covers(h, b, offset, bytes));
 	if (offset > h->blocks[b].offset)
-		b = frag_cut(h, b, offset - h->blocks[b].offset);
+		b = frag_block_cut(h, b, offset - h->blocks[b].offset);
 	if (bytes < h->blocks[b].bytes)
-		frag_cut(h, b, bytes);
+		frag_block_cut(h, b, bytes);
 	return b;
 }
 
@@ -60,15 +60,15 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		h->totals.tried = h->refused = bytes;
 		return rc;
 	}
-	frag_gap_out(h, unmapped);
+	frag_gap_remove(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
 	n = h->blocks[b].next;
 	if (range_is(h, n, FRAG_UNMAPPED)) {
 		frag_renew(h, n);
-		frag_gap_in(h, n);
+		frag_gap_insert(h, n);
 	}
 	if (b != unmapped)
-		frag_gap_in(h, unmapped);
+		frag_gap_insert(h, unmapped);
 	h->blocks[b].state = FRAG_DETACHED;
 	s->mapped += bytes;
 	FRAG_ASSERT(s->mapped <= s->bytes);
@@ -77,17 +77,17 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	frag_note_step_peaks(h);
 	n = h->blocks[b].next;
 	if (range_is(h, n, FRAG_FREE)) {
-		frag_list_out(h, n);
+		frag_list_remove(h, n);
 		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
 	if (range_is(h, n, FRAG_FREE)) {
-		frag_list_out(h, n);
+		frag_list_remove(h, n);
 		h->blocks[n].order = h->blocks[b].order;
 		frag_block_merge(h, n, b);
 		b = n;
 	}
-	frag_list_in(h, b);
+	frag_list_insert(h, b);
 	*out = b;
 	return 0;
 }
@@ -115,15 +115,15 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	rc = h->dev->ops->unmap(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc)
 		return rc;
-	frag_list_out(h, b);
+	frag_list_remove(h, b);
 	b = isolate(h, b, offset, bytes);
 	if (lower != b) {
 		frag_renew(h, lower);
-		frag_list_in(h, lower);
+		frag_list_insert(h, lower);
 	}
 	if (rest) {
 		frag_renew(h, h->blocks[b].next);
-		frag_list_in(h, h->blocks[b].next);
+		frag_list_insert(h, h->blocks[b].next);
 	}
 	h->blocks[b].state = FRAG_UNMAPPED;
 	FRAG_ASSERT(s->mapped >= bytes && h->totals.reserved >= bytes);
@@ -132,17 +132,17 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	n = h->blocks[b].next;
 	if (range_is(h, n, FRAG_UNMAPPED)) {
-		frag_gap_out(h, n);
+		frag_gap_remove(h, n);
 		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
 	if (range_is(h, n, FRAG_UNMAPPED)) {
-		frag_gap_out(h, n);
+		frag_gap_remove(h, n);
 		h->blocks[n].order = h->blocks[b].order;
 		frag_block_merge(h, n, b);
 		b = n;
 	}
-	frag_gap_in(h, b);
+	frag_gap_insert(h, b);
 	*out = b;
 	return 0;
 }
@@ -193,11 +193,11 @@ static void range_resize(struct frag_heap *h, struct segment *s, uint32_t last, 
 	if (bytes == s->bytes)
 		return;
 	FRAG_ASSERT(k->state == FRAG_UNMAPPED && bytes >= k->offset && bytes);
-	frag_gap_out(h, last);
+	frag_gap_remove(h, last);
 	s->bytes = bytes;
 	h->blocks[last].bytes = bytes - k->offset;
 	if (k->bytes)
-		frag_gap_in(h, last);
+		frag_gap_insert(h, last);
 	else
 		drop_end(h, last);
 }

@@ -5,16 +5,16 @@
 #include "fragsim/heap.h"
 #include "heap/heap_tables.h"
 
-/* A free block whose segment or pages are to be released. */
-struct turn {
+/* A free block whose segment, or whole pages, can be released. */
+struct cached {
 	uint64_t rank[FRAG_RANKS];
 	uint64_t offset;
 	uint32_t ordinal;
 	uint32_t block;
 };
 
-struct turns {
-	struct turn *turns;
+struct cached_list {
+	struct cached *blocks;
 	uint32_t count, capacity;
 	frag_rank_fn *rank;
 	void *ctx;
@@ -22,7 +22,7 @@ struct turns {
 
 static int release_cached_by_rank(const void *a, const void *b)
 {
-	const struct turn *x = a, *y = b;
+	const struct cached *x = a, *y = b;
 
 	for (uint32_t i = 0; i < FRAG_RANKS; i++)
 		if (x->rank[i] != y->rank[i])
@@ -40,19 +40,19 @@ static bool release_cached_by_ordinal(const struct frag_heap *h, frag_block b, v
 	return true;
 }
 
-static bool release_cached_add(const struct frag_heap *h, struct turns *t, uint32_t b)
+static bool release_cached_add(const struct frag_heap *h, struct cached_list *t, uint32_t b)
 {
-	struct turn turn = {
+	struct cached block = {
 		.offset = h->blocks[b].offset, .block = b,
 		.ordinal = h->blocks[b].order,
 	};
 
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
-	if (!t->rank(h, b, t->ctx, turn.rank))
+	if (!t->rank(h, b, t->ctx, block.rank))
 		return true;
-	if (!FRAG_GROW(t->turns, t->capacity, t->count))
+	if (!FRAG_GROW(t->blocks, t->capacity, t->count))
 		return false;
-	t->turns[t->count++] = turn;
+	t->blocks[t->count++] = block;
 	return true;
 }
 
@@ -66,7 +66,7 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 }
 
 /* Only blocks of a page or more can hold a whole one. */
-static bool release_cached_add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
+static bool release_cached_add_pages(const struct frag_heap *h, struct cached_list *t, uint32_t list)
 {
 	const struct frag_entry key = {
 		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
@@ -80,8 +80,8 @@ static bool release_cached_add_pages(const struct frag_heap *h, struct turns *t,
 	return true;
 }
 
-/* Takes the pages of b away; the whole range goes with its last one. */
-static int give_pages(struct frag_heap *h, uint32_t b)
+/* Unmaps the whole pages of b; a range without mapped pages is then released. */
+static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
 	const struct segment *s = &h->segments[k->segment];
@@ -96,7 +96,7 @@ static int give_pages(struct frag_heap *h, uint32_t b)
 /* Lists idle segments and whole free pages, sorts them by rank, and releases them in that order. */
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 {
-	struct turns t = { .rank = rank, .ctx = ctx };
+	struct cached_list t = { .rank = rank, .ctx = ctx };
 	/* free blocks of a range are in its own list, or wherever the policy sorts them */
 	const uint32_t lists = h->sorted && h->gaps.count ? h->index.count : h->gaps.count;
 	bool room = true;
@@ -110,12 +110,12 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	if (!room)
 		rc = -FRAG_ENOMEM;
 	if (t.count > 1)
-		qsort(t.turns, t.count, sizeof(*t.turns), release_cached_by_rank);
+		qsort(t.blocks, t.count, sizeof(*t.blocks), release_cached_by_rank);
 	for (uint32_t i = 0; i < t.count && !rc; i++)
-		rc = h->segments[h->blocks[t.turns[i].block].segment].page
-			? give_pages(h, t.turns[i].block)
-			: frag_heap_release(h, t.turns[i].block);
-	free(t.turns);
+		rc = h->segments[h->blocks[t.blocks[i].block].segment].page
+			? unmap_whole_pages(h, t.blocks[i].block)
+			: frag_heap_release(h, t.blocks[i].block);
+	free(t.blocks);
 	return rc;
 }
 

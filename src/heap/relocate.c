@@ -52,9 +52,9 @@ static void take_out(struct frag_heap *h, uint32_t b)
 {
 	FRAG_ASSERT(exists(h, b));
 	if (h->blocks[b].state == FRAG_FREE)
-		frag_list_out(h, b);
+		frag_list_remove(h, b);
 	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
-		frag_gap_out(h, b);
+		frag_gap_remove(h, b);
 }
 
 /* The chain of unused records names the one that was `from`. */
@@ -84,9 +84,9 @@ static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
 	if (k->state == FRAG_PENDING)
 		h->pending[k->pending_at].block = b;
 	if (gap)
-		frag_gap_in(h, b);
+		frag_gap_insert(h, b);
 	else if (k->state == FRAG_FREE)
-		frag_list_in(h, b);
+		frag_list_insert(h, b);
 }
 
 static uint32_t relocate_renamed(uint32_t x, uint32_t a, uint32_t b)

@@ -65,11 +65,11 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 	h->totals.reserved += g->mapped;
 	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
-		frag_gap_in(h, b);
+		frag_gap_insert(h, b);
 		if (page < h->min_page || h->min_page == 0)
 			h->min_page = page;
 	} else {
-		frag_list_in(h, b);
+		frag_list_insert(h, b);
 		frag_idle_enter(h, s);
 	}
 	frag_note_step_peaks(h);
@@ -177,9 +177,9 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	if (rc)
 		return rc;
 	if (g->page)
-		frag_gap_out(h, whole);
+		frag_gap_remove(h, whole);
 	else
-		frag_list_out(h, whole);
+		frag_list_remove(h, whole);
 	if (h->blocks[whole].next != NONE)
 		frag_block_merge(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);

@@ -40,13 +40,13 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
-	frag_list_out(h, whole);
+	frag_list_remove(h, whole);
 	slots = s->bytes / slot_size * slot_size;
 	if (slots < s->bytes)
-		h->blocks[frag_cut(h, whole, slots)].state = FRAG_UNMAPPED;
+		h->blocks[frag_block_cut(h, whole, slots)].state = FRAG_UNMAPPED;
 	s->slot_size = slot_size;
 	s->list = list;
-	frag_list_in(h, whole);
+	frag_list_insert(h, whole);
 	*out = whole;
 	return 0;
 }
@@ -69,11 +69,11 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 		return frag_refuse_block(h, __func__, b, "is not all of its slab, and free");
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
-	frag_list_out(h, b);
+	frag_list_remove(h, b);
 	if (h->blocks[b].next != NONE)
 		frag_block_merge(h, b, h->blocks[b].next);
 	s->slot_size = 0;
 	s->list = list;
-	frag_list_in(h, b);
+	frag_list_insert(h, b);
 	return 0;
 }

@@ -18,11 +18,12 @@ void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
 
 /*
  * Falling, of segments whose addresses are known all the same: places[i] is that of the i-th
- * segment among them, each another one; borrowed. Those behind them are below all. turned: an
- * unknown order is the other one, so these are above all, and by age the newest comes first.
+ * segment among them, each another one; borrowed. Later segments are below all. reversed:
+ * where the order is unknown, assumes the opposite: later segments are above all, and by age the
+ * newest comes first.
  */
 void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
-			  bool turned);
+			  bool reversed);
 
 /* By creation: b, which is in no list, has just been created. */
 void frag_heap_renew(struct frag_heap *h, frag_block b);

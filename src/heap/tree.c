@@ -51,7 +51,7 @@ uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
 	if (n) {
 		pool->unused = pool->nodes[n].child[0];
 	} else {
-		pool->roomy = false;
+		pool->reserved = false;
 		n = pool->used++;
 	}
 	FRAG_ASSERT(n < pool->capacity);

@@ -39,7 +39,7 @@ struct frag_nodes {
 	struct frag_node *nodes;
 	uint32_t used, capacity;
 	uint32_t unused;        /* a list of them, 0: none. Node 0 is not used */
-	bool roomy;             /* memory for two insertions is reserved; cleared when a node is
+	bool reserved;          /* memory for two insertions is reserved; cleared when a node is
 				 * taken that was never used */
 };
 

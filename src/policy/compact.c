@@ -143,7 +143,7 @@ static int compact_restore_block(struct frag_policy *p, const struct frag_reques
 struct refused_request {
 	const struct frag_request *rq;
 	struct frag_memory_state state;
-	struct frag_reliefs candidates;
+	struct frag_move_candidates candidates;
 	struct frag_request *requests;  /* of the blocks of a candidate, in its order */
 	frag_block *moved;              /* where those are now */
 	struct place {
@@ -275,12 +275,14 @@ static int compact_find_candidates(struct frag_policy *p, struct refused_request
 
 	target.list = sought.list;
 	target.need = sought.bytes;
-	rc = rc ? rc : frag_scene_init(&refused->state, p->heap, NULL, 0);
-	rc = rc ? rc : frag_reliefs_find(&refused->candidates, &refused->state, &target, NULL);
-	rc = rc ? rc : frag_reliefs_add_all(&refused->candidates, &refused->state);
+	rc = rc ? rc : frag_memory_state_init(&refused->state, p->heap, NULL, 0);
+	rc = rc ? rc
+		: frag_move_candidates_find(&refused->candidates, &refused->state, &target, NULL);
+	rc = rc ? rc : frag_move_candidates_add_all(&refused->candidates, &refused->state);
 	for (uint32_t i = 0; i < refused->candidates.count && !rc; i++)
-		most = refused->candidates.reliefs[i].count > most ? refused->candidates.reliefs[i].count
-							     : most;
+		most = refused->candidates.candidates[i].count > most
+			       ? refused->candidates.candidates[i].count
+			       : most;
 	refused->requests = calloc(most, sizeof(*refused->requests));
 	refused->moved = calloc(most, sizeof(*refused->moved));
 	refused->before = calloc(most, sizeof(*refused->before));
@@ -301,7 +303,7 @@ static int compact_relocate(struct frag_policy *p, struct refused_request *refus
 		return rc;
 	rc = compact_try_move(p, refused, candidate);
 	for (uint32_t i = 0; i < refused->candidates.count && rc == -FRAG_EDEVMEM; i++) {
-		candidate = &refused->candidates.reliefs[i];
+		candidate = &refused->candidates.candidates[i];
 		rc = compact_try_move(p, refused, candidate);
 	}
 	return rc ? rc : make_move(p, refused, candidate, out);
@@ -317,8 +319,8 @@ static int compact_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	if (rc != -FRAG_EDEVMEM || !frag_heap_can_fork(p->heap))
 		return rc;
 	rc = compact_relocate(p, &refused, out);
-	frag_reliefs_fini(&refused.candidates);
-	frag_scene_fini(&refused.state);
+	frag_move_candidates_fini(&refused.candidates);
+	frag_memory_state_fini(&refused.state);
 	free(refused.requests);
 	free(refused.moved);
 	free(refused.before);

@@ -552,7 +552,7 @@ const char *const frag_class_evidence_names[] = {
 
 struct survey {
 	struct frag_lifetimes *out;
-	const struct frag_memory_state *scene;
+	const struct frag_memory_state *memory;
 	uint32_t *block_of;     /* by slot: one more than the block of the memory state; 0: none */
 	uint32_t slot_count, slot_capacity;
 	struct frag_lasting_marks marks;        /* at steps */
@@ -564,8 +564,8 @@ struct survey {
 
 static bool note_slots(struct survey *s)
 {
-	for (uint32_t i = 0; i < s->scene->block_count; i++) {
-		const uint32_t slot = s->scene->blocks[i].slot;
+	for (uint32_t i = 0; i < s->memory->block_count; i++) {
+		const uint32_t slot = s->memory->blocks[i].slot;
 
 		if (slot == FRAG_NO_SLOT)
 			continue;
@@ -594,7 +594,7 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 	if (!at)
 		return;
 	life = &s->out->of[at - 1];
-	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[at - 1].birth) {
+	if (ev->op == FRAG_OP_ALLOC && ev->step == s->memory->blocks[at - 1].birth) {
 		life->id = frag_id_json(&ev->id);
 		life->initial = ev->place != NULL;
 		life->maker = maker;
@@ -651,12 +651,12 @@ static void classify_by_makers(struct survey *s)
 {
 	for (uint32_t i = 0; i < s->out->count; i++) {
 		struct frag_lifetime *life = &s->out->of[i];
-		const struct frag_scene_block *b = &s->scene->blocks[i];
+		const struct frag_state_block *b = &s->memory->blocks[i];
 
 		if (!life->id)
 			continue;
 		life->life = makers_class(&s->makers, life->maker,
-					  frag_birth(s->out, s->scene, i), life->freed,
+					  frag_birth(s->out, s->memory, i), life->freed,
 					  b->requested, &life->evidence);
 	}
 }
@@ -668,7 +668,7 @@ static void classify_all(const struct survey *s)
 		s->marks.count ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_LIFETIME;
 
 	for (uint32_t i = 0; i < s->out->count; i++) {
-		s->out->of[i].life = classify(s, frag_birth(s->out, s->scene, i), &s->out->of[i]);
+		s->out->of[i].life = classify(s, frag_birth(s->out, s->memory, i), &s->out->of[i]);
 		s->out->of[i].evidence = evidence;
 	}
 }
@@ -686,9 +686,11 @@ static bool guess_optimizer(const struct survey *s)
 		if (life != FRAG_LIFE_WEIGHTS && life != FRAG_LIFE_LONG)
 			continue;
 		grown[n++] = (struct frag_grown){
-			.bytes = s->scene->blocks[i].requested,
-			.iteration = frag_lasting_begun(&s->marks, frag_birth(s->out, s->scene, i)),
-			.block = i, .weight = life == FRAG_LIFE_WEIGHTS,
+			.bytes = s->memory->blocks[i].requested,
+			.iteration =
+				frag_lasting_begun(&s->marks, frag_birth(s->out, s->memory, i)),
+			.block = i,
+			.weight = life == FRAG_LIFE_WEIGHTS,
 		};
 	}
 	good = good && optimizer_find(grown, n);
@@ -705,16 +707,16 @@ static bool guess_optimizer(const struct survey *s)
  * Reads the tape once, then classifies the blocks: by their stacks if there are any, else by
  * lifetime.
  */
-int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_state *scene,
+int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_state *memory,
 			const struct frag_tape *tape, struct frag_error *err)
 {
-	struct survey s = { .out = out, .scene = scene };
+	struct survey s = { .out = out, .memory = memory };
 	int rc;
 
 	*out = (struct frag_lifetimes){ .count = 0 };
-	out->of = calloc((size_t)scene->block_count + 1, sizeof(*out->of));
+	out->of = calloc((size_t)memory->block_count + 1, sizeof(*out->of));
 	if (out->of)
-		out->count = scene->block_count;
+		out->count = memory->block_count;
 	for (uint32_t i = 0; i < out->count; i++) {
 		out->of[i].freed = UINT64_MAX;
 		out->of[i].life = FRAG_LIFE_UNKNOWN;

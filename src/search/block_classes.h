@@ -58,13 +58,13 @@ struct frag_lifetimes {
 
 /* Step at which block i was allocated; 0: before the first. */
 static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
-				  const struct frag_memory_state *scene, uint32_t i)
+				  const struct frag_memory_state *memory, uint32_t i)
 {
-	return lifetimes->of[i].initial ? 0 : scene->blocks[i].birth;
+	return lifetimes->of[i].initial ? 0 : memory->blocks[i].birth;
 }
 
 /* Reads the tape once. Release what it fills in, also where it fails. -FRAG_ENOMEM */
-int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *scene,
+int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *memory,
 			const struct frag_tape *tape, struct frag_error *err);
 void frag_lifetimes_fini(struct frag_lifetimes *lifetimes);     /* one that is zeroed is fine */
 

@@ -277,18 +277,18 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 			   const struct frag_fit_case *subject, uint64_t lower_bound,
 			   struct frag_error *err)
 {
-	const struct frag_next request = frag_halting_next(run);
+	const struct frag_next request = frag_until_oom_next(run);
 	struct frag_memory_state memory = { .segment_count = 0 };
 	struct frag_failed_state state = {
 		.device = subject->device, .figures = &subject->devices[subject->device],
 		.memory = &memory, .request = &request, .lower_bound = lower_bound,
 	};
 	struct frag_sim *after = NULL;
-	int rc = frag_halting_after(run, &request, &after, &memory, err);
+	int rc = frag_until_oom_after(run, &request, &after, &memory, err);
 
 	state.after = after;
 	rc = rc ? rc : frag_oom_diagnose(out, &state, err);
-	frag_scene_fini(&memory);
+	frag_memory_state_fini(&memory);
 	frag_sim_del(after);
 	return rc;
 }
@@ -309,7 +309,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
 	if (rc)
 		return rc;
-	rc = frag_halting_init(&run, subject->tape, subject->device, sim, err);
+	rc = frag_until_oom_init(&run, subject->tape, subject->device, sim, err);
 	run.stop = subject->stop;
 	run.ctx = subject->ctx;
 	rc = rc ? rc : frag_sim_begin(sim, err);
@@ -320,10 +320,10 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 			.lower_bound = lower_bound,
 		}, err);
 	else if (!rc)
-		rc = frag_halting_play(&run, UINT64_MAX, &halted, err);
+		rc = frag_until_oom_play(&run, UINT64_MAX, &halted, err);
 	if (!rc && halted)
 		rc = diagnose_halted(out, &run, subject, lower_bound, err);
-	frag_halting_fini(&run);
+	frag_until_oom_fini(&run);
 	return rc;
 }
 
@@ -378,13 +378,14 @@ static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
 static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *intervals,
 			const struct frag_result *run, struct frag_error *err)
 {
-	const uint64_t floor = frag_answer_floor(a, run);
+	const uint64_t lower_bound = frag_diagnosis_lower_bound(a, run);
 	const uint32_t devices = frag_tape_info(intervals->subject.tape)->device_count;
-	uint64_t beyond = run->beyond < floor ? floor : run->beyond, events = 0, runs = 0;
+	uint64_t beyond = run->beyond < lower_bound ? lower_bound : run->beyond, events = 0,
+		 runs = 0;
 	int rc = 0;
 
 	while (!rc && events < EVENTS_MAX && runs < RUNS_MAX && beyond < UINT64_C(1) << 53) {
-		const uint64_t total = frag_subject_lattice(&intervals->subject, beyond);
+		const uint64_t total = frag_fit_case_round_up(&intervals->subject, beyond);
 		const struct frag_interval *here;
 
 		if (a->smallest && (double)total >= FAR * (double)a->smallest)
@@ -398,12 +399,12 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 		/* each refusal makes it try moves, each in a copy of all segments */
 		if (run->choice.ops == &frag_policy_compact)
 			events += here->outcome.refused * here->outcome.calls * EVENTS_OF_MOVES;
-		if (!here->outcome.survives) {
-			a->safe = 0;
+		if (!here->outcome.fits) {
+			a->reliable = 0;
 			continue;
 		}
 		a->smallest = a->smallest ? a->smallest : total;
-		a->safe = a->safe ? a->safe : total;
+		a->reliable = a->reliable ? a->reliable : total;
 	}
 	a->failing = beyond;
 	return rc;
@@ -479,9 +480,9 @@ static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-int frag_answer_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
-		      const struct frag_sim *ended, const struct frag_result *runs, uint32_t count,
-		      struct frag_error *err)
+int frag_diagnosis_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
+			 const struct frag_sim *ended, const struct frag_result *runs, uint32_t count,
+			 struct frag_error *err)
 {
 	uint32_t d = next_peak(a, runs, count);
 	struct frag_tape_reader *reader;
@@ -573,7 +574,7 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 			    && run->counts.segment_allocs <= count && !run->beginning.as_requests;
 	if (a->order.recorded)
 		return 0;
-	options.turned = true;
+	options.reversed = true;
 	rc = trials_find(&other, &run->choice, false, run->device, &o, err);
 	if (!rc)
 		a->order = (struct frag_block_order){
@@ -584,8 +585,8 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 }
 
 /* Finds the cause of an OOM and the smallest device, then settings that help. */
-int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
-		     const struct frag_result *run, struct frag_error *err)
+int frag_diagnosis_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
+			const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -605,25 +606,25 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 	rc = rc ? rc : find_order(a, t, run, err);
 	/* no setting helps where the bytes themselves are too many */
 	if (!rc && wanted & FRAG_WANTED_REMEDY
-	    && (!run->total || frag_answer_floor(a, run) <= run->total))
+	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
 		rc = find_remedy(a, t, run, err);
 	return rc;
 }
 
-uint64_t frag_answer_room(const struct frag_result *run)
+uint64_t frag_usable_bytes(const struct frag_result *run)
 {
 	const uint64_t taken = run->context + run->other;
 
 	return run->total > taken ? run->total - taken : 0;
 }
 
-uint64_t frag_answer_floor(const struct frag_diagnosis *a, const struct frag_result *run)
+uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *a, const struct frag_result *run)
 {
 	return a->requested + run->context + run->other;
 }
 
 /* A fraction that a later event changes is judged by the request that failed. */
-bool frag_answer_is_over_limit(const struct frag_diagnosis *a, const struct frag_result *run)
+bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *a, const struct frag_result *run)
 {
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 
@@ -635,8 +636,8 @@ bool frag_answer_is_over_limit(const struct frag_diagnosis *a, const struct frag
 
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struct frag_result *run)
 {
-	return a && run->total && (a->requested > frag_answer_room(run)
-				   || frag_answer_is_over_limit(a, run));
+	return a && run->total && (a->requested > frag_usable_bytes(run)
+				   || frag_diagnosis_is_over_limit(a, run));
 }
 
 struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *a,
@@ -670,7 +671,7 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 	return frag_evidence_text(&run->choice, text, buf);
 }
 
-void frag_answer_fini(struct frag_diagnosis *a)
+void frag_diagnosis_fini(struct frag_diagnosis *a)
 {
 	frag_device_state_fini(&a->peak);
 	*a = (struct frag_diagnosis){ .requested = 0 };

@@ -72,9 +72,9 @@ struct frag_diagnosis {
 	/* the peaks of the whole trace where nothing limits the device; 0: not known */
 	uint64_t requested, allocated;
 	/* after an OOM: smallest is the minimum larger device that this run fits; 0: none was
-	 * found, and those below `failing` fail. safe is the minimum from which it fits all that
+	 * found, and those below `failing` fail. reliable is the minimum from which it fits all that
 	 * were examined, up to 5 % above the smallest; a larger one can fail again */
-	uint64_t smallest, safe, failing;
+	uint64_t smallest, reliable, failing;
 	bool limit_stays;               /* where memory ran out: no later event may change a
 					 * fraction of the device that the program has set */
 	struct frag_oom_diagnosis oom;  /* of the first OOM */
@@ -91,9 +91,9 @@ struct frag_diagnosis {
  * end; only these are answered. NULL: simulates again up to each peak in turn, and skips devices
  * that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
-int frag_answer_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
-		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
-		      struct frag_error *err);
+int frag_diagnosis_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
+			 const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
+			 struct frag_error *err);
 
 /* What is searched for that takes searches. */
 enum frag_wanted {
@@ -106,15 +106,17 @@ enum frag_wanted {
  * for a larger device ends after a number of events, never by the clock. -FRAG_ENOMEM,
  * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
  */
-int frag_answer_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
-		     const struct frag_result *run, struct frag_error *err);
+int frag_diagnosis_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
+			const struct frag_result *run, struct frag_error *err);
 
 /* Returns the usable bytes: the device without context and other processes. */
-uint64_t frag_answer_room(const struct frag_result *run);
+uint64_t frag_usable_bytes(const struct frag_result *run);
 /* What a device needs at least: what is requested at its peak, context and others. */
-uint64_t frag_answer_floor(const struct frag_diagnosis *answer, const struct frag_result *run);
+uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *answer,
+				    const struct frag_result *run);
 /* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
-bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct frag_result *run);
+bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *answer,
+				  const struct frag_result *run);
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 				     const struct frag_result *run);
@@ -130,6 +132,6 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *answer,
 				    const struct frag_result *run, char buf[FRAG_EVIDENCE_ROOM]);
 
 /* One that is zeroed is fine, and before the first call it must be. */
-void frag_answer_fini(struct frag_diagnosis *answer);
+void frag_diagnosis_fini(struct frag_diagnosis *answer);
 
 #endif

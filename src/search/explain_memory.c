@@ -25,7 +25,7 @@ struct pending {
 
 struct survey {
 	struct frag_waits *out;
-	const struct frag_memory_state *scene;
+	const struct frag_memory_state *memory;
 	uint32_t device;
 	struct pending *blocks;
 	uint32_t *at;           /* by slot: one more than the index into blocks; 0: none */
@@ -37,9 +37,9 @@ struct survey {
 /* False: out of memory. */
 static bool list_pending(struct survey *s)
 {
-	s->blocks = calloc((size_t)s->scene->block_count + 1, sizeof(*s->blocks));
-	for (uint32_t i = 0; s->blocks && i < s->scene->block_count; i++) {
-		const struct frag_scene_block *b = &s->scene->blocks[i];
+	s->blocks = calloc((size_t)s->memory->block_count + 1, sizeof(*s->blocks));
+	for (uint32_t i = 0; s->blocks && i < s->memory->block_count; i++) {
+		const struct frag_state_block *b = &s->memory->blocks[i];
 
 		if (b->state != FRAG_PENDING || b->slot == FRAG_NO_SLOT)
 			continue;
@@ -79,7 +79,7 @@ static bool pending_waits_note_sync(struct survey *s, const struct frag_event *e
 /* An event of a block that will be pending at the moment; its slot was others' before. */
 static bool note_block(struct survey *s, struct pending *p, const struct frag_event *ev)
 {
-	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[p->block].birth) {
+	if (ev->op == FRAG_OP_ALLOC && ev->step == s->memory->blocks[p->block].birth) {
 		p->born = true;
 		p->stream = ev->stream;
 	}
@@ -120,7 +120,7 @@ static bool pending_waits_read_tape(struct survey *s, const struct frag_tape *ta
 static bool pending_waits_is_over(const struct survey *s, const struct frag_wait *wait)
 {
 	const uint64_t freed =
-		s->blocks[s->at[s->scene->blocks[wait->block].slot] - 1].freed;
+		s->blocks[s->at[s->memory->blocks[wait->block].slot] - 1].freed;
 
 	if (wait->stream == FRAG_ALL)
 		return false;
@@ -150,11 +150,11 @@ static void pending_waits_settle(struct survey *s)
 	w->count = n;
 }
 
-int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene,
+int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *memory,
 		    uint32_t device, const struct frag_tape *tape, uint64_t until,
 		    struct frag_error *err)
 {
-	struct survey s = { .out = waits, .scene = scene, .device = device };
+	struct survey s = { .out = waits, .memory = memory, .device = device };
 	bool good;
 
 	*waits = (struct frag_waits){ .count = 0 };
@@ -175,19 +175,19 @@ void frag_waits_fini(struct frag_waits *waits)
 	*waits = (struct frag_waits){ .count = 0 };
 }
 
-static void count_pending(struct frag_explained *m, const struct frag_memory_state *scene,
+static void count_pending(struct frag_explained *m, const struct frag_memory_state *memory,
 			  const struct frag_lifetimes *lifetimes)
 {
 	m->pending_since = UINT64_MAX;
-	for (uint32_t k = 0; k < scene->block_count; k++) {
-		if (scene->blocks[k].state != FRAG_PENDING)
+	for (uint32_t k = 0; k < memory->block_count; k++) {
+		if (memory->blocks[k].state != FRAG_PENDING)
 			continue;
 		if (lifetimes->of[k].freed < m->pending_since)
 			m->pending_since = lifetimes->of[k].freed;
-		m->pending += scene->blocks[k].bytes;
+		m->pending += memory->blocks[k].bytes;
 		m->pending_blocks++;
-		if (scene->blocks[k].slot == FRAG_NO_SLOT) {
-			m->over += scene->blocks[k].bytes;
+		if (memory->blocks[k].slot == FRAG_NO_SLOT) {
+			m->over += memory->blocks[k].bytes;
 			m->over_blocks++;
 		}
 	}
@@ -197,7 +197,7 @@ static void count_pending(struct frag_explained *m, const struct frag_memory_sta
  * Adds the waits to one row for each stream, found by the map. The caller has allocated the
  * rows.
  */
-static bool add_up(struct frag_explained *m, const struct frag_memory_state *scene,
+static bool add_up(struct frag_explained *m, const struct frag_memory_state *memory,
 		   const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		   struct frag_map *rows)
 {
@@ -216,7 +216,7 @@ static bool add_up(struct frag_explained *m, const struct frag_memory_state *sce
 				return false;
 		}
 		row = &m->awaited[at];
-		row->bytes += scene->blocks[w->block].bytes;
+		row->bytes += memory->blocks[w->block].bytes;
 		row->blocks++;
 		row->since = freed < row->since ? freed : row->since;
 	}
@@ -254,17 +254,17 @@ static bool explain_pending_settle(struct frag_explained *m, const struct frag_w
 	return good;
 }
 
-int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *scene,
+int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *memory,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, struct frag_error *err)
 {
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
-	count_pending(m, scene, lifetimes);
+	count_pending(m, memory, lifetimes);
 	m->awaited = calloc((size_t)waits->count + 1, sizeof(*m->awaited));
 	m->waits = calloc((size_t)waits->count + 1, sizeof(*m->waits));
-	good = good && m->awaited && m->waits && add_up(m, scene, lifetimes, waits, &rows)
+	good = good && m->awaited && m->waits && add_up(m, memory, lifetimes, waits, &rows)
 	       && explain_pending_settle(m, waits, tape);
 	frag_map_fini(&rows);
 	return good ? 0 : frag_fail_nomem(err);
@@ -280,7 +280,7 @@ void frag_awaited_fini(struct frag_explained *m)
 
 struct account {
 	struct frag_explained *m;
-	const struct frag_memory_state *scene;
+	const struct frag_memory_state *memory;
 	const struct frag_lifetimes *lifetimes;
 	const struct frag_waits *waits;
 	const struct frag_tape *tape;
@@ -289,18 +289,18 @@ struct account {
 };
 
 /* Lists the live blocks of a segment with their tags and lifetimes. False: out of memory. */
-static bool fill_pins(const struct account *a, const struct frag_scene_segment *seg,
-		      struct frag_pinned_segment *to)
+static bool fill_blocking(const struct account *a, const struct frag_state_segment *seg,
+			  struct frag_blocked_segment *to)
 {
-	to->pins = calloc(seg->pins, sizeof(*to->pins));
-	for (uint32_t k = seg->first; to->pins && k < seg->first + seg->count; k++) {
-		const struct frag_scene_block *b = &a->scene->blocks[k];
+	to->blocking = calloc(seg->live_blocks, sizeof(*to->blocking));
+	for (uint32_t k = seg->first; to->blocking && k < seg->first + seg->count; k++) {
+		const struct frag_state_block *b = &a->memory->blocks[k];
 		const struct frag_lifetime *life = &a->lifetimes->of[k];
 		struct frag_blocking_block *pin;
 
 		if (!frag_is_live(b))
 			continue;
-		pin = &to->pins[to->pin_count++];
+		pin = &to->blocking[to->blocking_count++];
 		*pin = (struct frag_blocking_block){
 			.bytes = b->bytes, .offset = b->offset, .born = b->birth,
 			.freed = life->freed, .life = life->life,
@@ -314,12 +314,12 @@ static bool fill_pins(const struct account *a, const struct frag_scene_segment *
 		if (!pin->id != !life->id || !frag_tag_json(a->symbols, b->tag, &pin->tag))
 			return false;
 	}
-	return to->pins != NULL;
+	return to->blocking != NULL;
 }
 
 static int by_stranded(const void *a, const void *b)
 {
-	const struct frag_pinned_segment *x = a, *y = b;
+	const struct frag_blocked_segment *x = a, *y = b;
 
 	return frag_order_two(y->non_releasable, x->non_releasable, x->ordinal, y->ordinal);
 }
@@ -333,14 +333,14 @@ static void find_beginnings(const struct account *a)
 	uint64_t oldest = UINT64_MAX;
 	uint32_t k = a->m->segment_count;
 
-	for (uint32_t i = a->scene->segment_count; i-- > 0;) {
-		const struct frag_scene_segment *seg = &a->scene->segments[i];
+	for (uint32_t i = a->memory->segment_count; i-- > 0;) {
+		const struct frag_state_segment *seg = &a->memory->segments[i];
 
 		for (uint32_t b = seg->first; b < seg->first + seg->count; b++)
-			if (frag_is_live(&a->scene->blocks[b])
-			    && a->scene->blocks[b].slot != FRAG_NO_SLOT
-			    && frag_birth(a->lifetimes, a->scene, b) < oldest)
-				oldest = frag_birth(a->lifetimes, a->scene, b);
+			if (frag_is_live(&a->memory->blocks[b])
+			    && a->memory->blocks[b].slot != FRAG_NO_SLOT
+			    && frag_birth(a->lifetimes, a->memory, b) < oldest)
+				oldest = frag_birth(a->lifetimes, a->memory, b);
 		if (k && a->m->segments[k - 1].ordinal == seg->ordinal)
 			a->m->segments[--k].there = oldest;
 	}
@@ -351,21 +351,21 @@ static bool fill_segments(const struct account *a)
 {
 	struct frag_explained *m = a->m;
 
-	m->segments = calloc((size_t)a->scene->segment_count + 1, sizeof(*m->segments));
-	for (uint32_t i = 0; m->segments && i < a->scene->segment_count; i++) {
-		const struct frag_scene_segment *seg = &a->scene->segments[i];
-		struct frag_pinned_segment *to = &m->segments[m->segment_count];
+	m->segments = calloc((size_t)a->memory->segment_count + 1, sizeof(*m->segments));
+	for (uint32_t i = 0; m->segments && i < a->memory->segment_count; i++) {
+		const struct frag_state_segment *seg = &a->memory->segments[i];
+		struct frag_blocked_segment *to = &m->segments[m->segment_count];
 
-		if (!seg->pins || !seg->non_releasable)
+		if (!seg->live_blocks || !seg->non_releasable)
 			continue;
 		m->segment_count++;
-		*to = (struct frag_pinned_segment){
+		*to = (struct frag_blocked_segment){
 			.ordinal = seg->ordinal,
 			.bytes = seg->bytes,
 			.non_releasable = seg->non_releasable,
 			.range = seg->page != 0,
 		};
-		if (!fill_pins(a, seg, to))
+		if (!fill_blocking(a, seg, to))
 			return false;
 	}
 	find_beginnings(a);
@@ -376,7 +376,7 @@ static bool fill_segments(const struct account *a)
 
 static int by_held(const void *a, const void *b)
 {
-	const struct frag_held_memory *x = a, *y = b;
+	const struct frag_tag_memory *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
@@ -387,10 +387,10 @@ static bool add_held(struct account *a, struct frag_block_groups *tags)
 {
 	struct frag_explained *m = a->m;
 
-	for (uint32_t k = 0; k < a->scene->block_count; k++) {
-		const struct frag_scene_block *b = &a->scene->blocks[k];
+	for (uint32_t k = 0; k < a->memory->block_count; k++) {
+		const struct frag_state_block *b = &a->memory->blocks[k];
 		const struct frag_lifetime *life = &a->lifetimes->of[k];
-		struct frag_held_memory *held;
+		struct frag_tag_memory *held;
 		uint32_t i;
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
@@ -400,7 +400,7 @@ static bool add_held(struct account *a, struct frag_block_groups *tags)
 			return false;
 		held = &m->held[i];
 		if (i == m->held_count) {
-			*held = (struct frag_held_memory){ .number = b->tag, .oldest = b->birth };
+			*held = (struct frag_tag_memory){ .number = b->tag, .oldest = b->birth };
 			m->held_count++;
 		}
 		held->bytes += b->bytes;
@@ -477,8 +477,8 @@ static bool add_folded(struct account *a, struct frag_block_groups *rows)
 {
 	struct frag_explained *m = a->m;
 
-	for (uint32_t k = 0; k < a->scene->block_count; k++) {
-		const struct frag_scene_block *b = &a->scene->blocks[k];
+	for (uint32_t k = 0; k < a->memory->block_count; k++) {
+		const struct frag_state_block *b = &a->memory->blocks[k];
 		uint32_t i;
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
@@ -522,8 +522,8 @@ static bool fill_pools(struct account *a)
 {
 	struct frag_explained *m = a->m;
 
-	for (uint32_t i = 0; i < a->scene->segment_count; i++) {
-		const struct frag_scene_segment *seg = &a->scene->segments[i];
+	for (uint32_t i = 0; i < a->memory->segment_count; i++) {
+		const struct frag_state_segment *seg = &a->memory->segments[i];
 		uint32_t k = 0;
 
 		if (!seg->pool)
@@ -550,12 +550,12 @@ static bool fill_pools(struct account *a)
 	return true;
 }
 
-int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *scene,
+int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *memory,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, bool folded, struct frag_error *err)
 {
 	struct account a = {
-		.m = m, .scene = scene, .lifetimes = lifetimes, .waits = waits, .tape = tape,
+		.m = m, .memory = memory, .lifetimes = lifetimes, .waits = waits, .tape = tape,
 		.symbols = frag_tape_symbols(tape),
 	};
 
@@ -567,7 +567,7 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
 
 /* Does the first move leave from this segment? */
 static bool explain_memory_concerns(const struct frag_explained *m,
-				    const struct frag_pinned_segment *s)
+				    const struct frag_blocked_segment *s)
 {
 	if (!m->move_count)
 		return false;
@@ -578,7 +578,7 @@ static bool explain_memory_concerns(const struct frag_explained *m,
 }
 
 /* Long-lived blocks that came with their segment are nothing else than at home. */
-static enum frag_culprit role_of(const struct frag_pinned_segment *s,
+static enum frag_culprit role_of(const struct frag_blocked_segment *s,
 				 const struct frag_blocking_block *pin)
 {
 	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
@@ -593,15 +593,15 @@ static enum frag_culprit role_of(const struct frag_pinned_segment *s,
  * Judges a large segment that is at least a quarter free: returns the class of blocks with most
  * of its live bytes.
  */
-static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *s, uint64_t *bytes)
+static enum frag_culprit explain_memory_judge(const struct frag_blocked_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	enum frag_culprit who = FRAG_CULPRIT_LEFT;
 
 	if (s->range || s->bytes <= SMALL_SEGMENT || s->non_releasable < s->bytes / 4)
 		return FRAG_CULPRIT_NONE;
-	for (uint32_t i = 0; i < s->pin_count; i++)
-		of[role_of(s, &s->pins[i])] += s->pins[i].bytes;
+	for (uint32_t i = 0; i < s->blocking_count; i++)
+		of[role_of(s, &s->blocking[i])] += s->blocking[i].bytes;
 	if (of[FRAG_CULPRIT_LATE] > of[FRAG_CULPRIT_LEFT])
 		who = FRAG_CULPRIT_LATE;
 	if (of[FRAG_CULPRIT_NONE] > of[who])
@@ -611,14 +611,14 @@ static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *
 }
 
 /* The tag of the largest pin of the culprits, in the segment with most non-releasable bytes. */
-static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_culprit who)
+static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_culprit who)
 {
 	const struct frag_blocking_block *largest = NULL;
 
-	for (uint32_t i = 0; i < s->pin_count; i++)
-		if (role_of(s, &s->pins[i]) == who
-		    && (!largest || s->pins[i].bytes > largest->bytes))
-			largest = &s->pins[i];
+	for (uint32_t i = 0; i < s->blocking_count; i++)
+		if (role_of(s, &s->blocking[i]) == who
+		    && (!largest || s->blocking[i].bytes > largest->bytes))
+			largest = &s->blocking[i];
 	return largest ? largest->tag : NULL;
 }
 
@@ -630,11 +630,11 @@ static bool find_culprit(struct frag_explained *m, bool of_move)
 {
 	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 },
 						    bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
-	const struct frag_pinned_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
+	const struct frag_blocked_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
 	enum frag_culprit who = FRAG_CULPRIT_LATE;
 
 	for (uint32_t i = 0; i < m->segment_count; i++) {
-		const struct frag_pinned_segment *s = &m->segments[i];
+		const struct frag_blocked_segment *s = &m->segments[i];
 		uint64_t theirs = 0;
 		const enum frag_culprit culprit = !of_move || explain_memory_concerns(m, s)
 							  ? explain_memory_judge(s, &theirs)
@@ -664,11 +664,11 @@ void frag_explain_main_cause(struct frag_explained *m)
 void frag_account_fini(struct frag_explained *m)
 {
 	for (uint32_t i = 0; i < m->segment_count; i++) {
-		for (uint32_t k = 0; k < m->segments[i].pin_count; k++) {
-			free(m->segments[i].pins[k].id);
-			free(m->segments[i].pins[k].tag);
+		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++) {
+			free(m->segments[i].blocking[k].id);
+			free(m->segments[i].blocking[k].tag);
 		}
-		free(m->segments[i].pins);
+		free(m->segments[i].blocking);
 	}
 	free(m->segments);
 	for (uint32_t i = 0; i < m->held_count; i++)

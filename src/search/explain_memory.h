@@ -24,20 +24,20 @@ struct frag_waits {
  * Finds the waits in a memory state after step `until`. Reads the tape up to there if a block is
  * pending. The caller must release the result, also on failure. -FRAG_ENOMEM
  */
-int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene,
+int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *memory,
 		    uint32_t device, const struct frag_tape *tape, uint64_t until,
 		    struct frag_error *err);
 void frag_waits_fini(struct frag_waits *waits); /* one that is zeroed is fine */
 
 /* What the pending blocks of a moment wait for, in an explanation's words. */
 /* Fills in what is pending, and for whom it waits. -FRAG_ENOMEM */
-int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *scene,
+int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *memory,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, struct frag_error *err);
 void frag_awaited_fini(struct frag_explained *m);       /* what the first fills in */
 
 /* Fills in segments, holders, pools; folded: holders by stack too. -FRAG_ENOMEM */
-int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *scene,
+int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *memory,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, bool folded, struct frag_error *err);
 

@@ -31,7 +31,7 @@ struct trials {
 	const struct frag_explanation *x;
 	uint32_t device;
 	struct frag_choice choices[OTHERS_MAX];
-	bool survives[OTHERS_MAX];
+	bool fits[OTHERS_MAX];
 	uint32_t count;
 };
 
@@ -87,10 +87,10 @@ static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 	const struct frag_fit_case subject =
 		explanation_subject_of(t->x, t->device, &t->choices[i]);
 	struct frag_interval out;
-	const int rc = frag_subject_run(&subject, t->x->devices[t->device].total, 0,
-					FRAG_LEVEL_SURVIVE, &out, err);
+	const int rc = frag_fit_case_run(&subject, t->x->devices[t->device].total, 0,
+					 FRAG_LEVEL_SURVIVE, &out, err);
 
-	t->survives[i] = !rc && out.outcome.survives;
+	t->fits[i] = !rc && out.outcome.fits;
 	return rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM ? rc : 0;
 }
 
@@ -122,7 +122,7 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	tasks.count = m->others = t.count;
 	rc = frag_tasks_run(&tasks, err);
 	for (uint32_t i = 0; i < t.count && !rc; i++)
-		if (t.survives[i])
+		if (t.fits[i])
 			m->survivors[m->survivor_count++] = t.choices[i];
 	return rc;
 }
@@ -150,8 +150,8 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
 	m->fits_known = m->fits = !m->limited;
 	if (!m->limited)
 		return 0;
-	rc = frag_subject_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
-	if (rc || !all.outcome.survives)
+	rc = frag_fit_case_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
+	if (rc || !all.outcome.fits)
 		return rc;
 	m->lower_bound = all.outcome.peak_requested;
 	m->fits_known = !at_end;
@@ -300,13 +300,13 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 }
 
 static int explanation_judge(struct study *s, const struct frag_sim *after,
-			     const struct frag_memory_state *scene, const struct frag_next *request,
-			     struct frag_error *err)
+			     const struct frag_memory_state *memory,
+			     const struct frag_next *request, struct frag_error *err)
 {
 	struct frag_oom_diagnosis found;
 	int rc = frag_oom_diagnose(&found, &(struct frag_failed_state){
 		.after = after, .device = s->m->device,
-		.figures = &s->x->devices[s->m->device], .memory = scene,
+		.figures = &s->x->devices[s->m->device], .memory = memory,
 		.request = request, .lower_bound = s->m->lower_bound,
 	}, err);
 
@@ -318,9 +318,9 @@ static int explanation_judge(struct study *s, const struct frag_sim *after,
 
 /* What could be moved for the request that the run halts before. */
 static int explanation_find_reliefs(const struct study *s, const struct frag_sim *after,
-				    const struct frag_memory_state *scene,
-				    const struct frag_next *request, struct frag_reliefs *out,
-				    struct frag_error *err)
+				    const struct frag_memory_state *memory,
+				    const struct frag_next *request,
+				    struct frag_move_candidates *out, struct frag_error *err)
 {
 	const uint32_t device = s->m->device;
 	struct frag_move_target shortage = {
@@ -340,29 +340,30 @@ static int explanation_find_reliefs(const struct study *s, const struct frag_sim
 	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
 	shortage.list = sought.list;
 	frag_sim_del(copy);
-	return rc ? rc : frag_reliefs_find(out, scene, &shortage, err);
+	return rc ? rc : frag_move_candidates_find(out, memory, &shortage, err);
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
 static int explanation_try_move(struct study *s, const struct frag_sim *after,
-				const struct frag_memory_state *scene,
+				const struct frag_memory_state *memory,
 				const struct frag_next *request, bool *found, bool *halted,
 				struct frag_error *err)
 {
 	struct frag_move *move = &s->m->moves[s->m->move_count];
-	struct frag_reliefs reliefs = { .count = 0 };
-	int rc = explanation_find_reliefs(s, after, scene, request, &reliefs, err);
+	struct frag_move_candidates candidates = { .count = 0 };
+	int rc = explanation_find_reliefs(s, after, memory, request, &candidates, err);
 
 	*found = *halted = false;
-	rc = rc ? rc : frag_halting_move(&s->run, scene, &reliefs, move, found, &s->m->tried, err);
-	frag_reliefs_fini(&reliefs);
+	rc = rc ? rc
+		: frag_until_oom_move(&s->run, memory, &candidates, move, found, &s->m->tried, err);
+	frag_move_candidates_fini(&candidates);
 	s->m->move_count += *found;
 	if (rc || !*found)
 		return rc;
-	rc = frag_halting_play(&s->run, UINT64_MAX, halted, err);
+	rc = frag_until_oom_play(&s->run, UINT64_MAX, halted, err);
 	move->reaches = UINT64_MAX;
 	if (!rc && *halted)
-		move->reaches = frag_halting_next(&s->run).event.step;
+		move->reaches = frag_until_oom_next(&s->run).event.step;
 	return rc;
 }
 
@@ -373,14 +374,14 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 	int rc = 0;
 
 	while (!rc && found && halted && s->m->move_count < s->x->moves) {
-		const struct frag_next request = frag_halting_next(&s->run);
-		struct frag_memory_state scene = { .segment_count = 0 };
+		const struct frag_next request = frag_until_oom_next(&s->run);
+		struct frag_memory_state memory = { .segment_count = 0 };
 		struct frag_sim *after = NULL;
 
-		rc = frag_halting_after(&s->run, &request, &after, &scene, err);
+		rc = frag_until_oom_after(&s->run, &request, &after, &memory, err);
 		rc = rc ? rc
-			: explanation_try_move(s, after, &scene, &request, &found, &halted, err);
-		frag_scene_fini(&scene);
+			: explanation_try_move(s, after, &memory, &request, &found, &halted, err);
+		frag_memory_state_fini(&memory);
 		frag_sim_del(after);
 	}
 	return rc;
@@ -400,7 +401,7 @@ static bool exceeds_now(const struct study *s)
 }
 
 static int move_blocks(struct study *s, const struct frag_sim *after,
-		       const struct frag_memory_state *scene, const struct frag_next *request,
+		       const struct frag_memory_state *memory, const struct frag_next *request,
 		       struct frag_error *err)
 {
 	bool found, halted;
@@ -413,21 +414,21 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
 		return frag_fail_nomem(err);
-	rc = explanation_try_move(s, after, scene, request, &found, &halted, err);
+	rc = explanation_try_move(s, after, memory, request, &found, &halted, err);
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
-static int account(struct study *s, const struct frag_memory_state *scene, struct frag_error *err)
+static int account(struct study *s, const struct frag_memory_state *memory, struct frag_error *err)
 {
 	const struct frag_tape *tape = s->all->tape;
 	struct frag_waits waits = { .count = 0 };
 	struct frag_lifetimes lifetimes;
-	int rc = frag_lifetimes_find(&lifetimes, scene, tape, err);
+	int rc = frag_lifetimes_find(&lifetimes, memory, tape, err);
 
-	rc = rc ? rc : frag_waits_find(&waits, scene, s->device, tape, s->m->step, err);
-	rc = rc ? rc : frag_explain_pending(s->m, scene, &lifetimes, &waits, tape, err);
+	rc = rc ? rc : frag_waits_find(&waits, memory, s->device, tape, s->m->step, err);
+	rc = rc ? rc : frag_explain_pending(s->m, memory, &lifetimes, &waits, tape, err);
 	rc = rc ? rc
-		: frag_explain_memory(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
+		: frag_explain_memory(s->m, memory, &lifetimes, &waits, tape, s->x->folded, err);
 	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
 	s->m->accounted = !rc;
@@ -437,19 +438,19 @@ static int account(struct study *s, const struct frag_memory_state *scene, struc
 /* The run halts before a request that fails. */
 static int study_failure(struct study *s, struct frag_error *err)
 {
-	const struct frag_next request = frag_halting_next(&s->run);
-	struct frag_memory_state scene = { .segment_count = 0 };
+	const struct frag_next request = frag_until_oom_next(&s->run);
+	struct frag_memory_state memory = { .segment_count = 0 };
 	struct frag_sim *after = NULL;
-	int rc = frag_halting_after(&s->run, &request, &after, &scene, err);
+	int rc = frag_until_oom_after(&s->run, &request, &after, &memory, err);
 
 	rc = rc ? rc : fill_request(s, after, &request, err);
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
-	rc = rc ? rc : explanation_judge(s, after, &scene, &request, err);
-	rc = rc ? rc : account(s, &scene, err);
-	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
+	rc = rc ? rc : explanation_judge(s, after, &memory, &request, err);
+	rc = rc ? rc : account(s, &memory, err);
+	rc = rc ? rc : move_blocks(s, after, &memory, &request, err);
 	if (s->m->accounted)
 		frag_explain_main_cause(s->m);
-	frag_scene_fini(&scene);
+	frag_memory_state_fini(&memory);
 	frag_sim_del(after);
 	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
@@ -457,28 +458,28 @@ static int study_failure(struct study *s, struct frag_error *err)
 /* The run is at the moment, and no request has failed. */
 static int study_moment(struct study *s, struct frag_error *err)
 {
-	struct frag_memory_state scene = { .segment_count = 0 };
-	int rc = frag_memory_state_read(&scene, s->run.sim, s->m->device, err);
+	struct frag_memory_state memory = { .segment_count = 0 };
+	int rc = frag_memory_state_read(&memory, s->run.sim, s->m->device, err);
 
 	if (!rc)
 		fill_figures(s->m, &s->x->devices[s->m->device],
 			     &result_of(s->run.sim, s->m->device)->last, NULL);
-	rc = rc ? rc : account(s, &scene, err);
+	rc = rc ? rc : account(s, &memory, err);
 	if (!rc)
 		frag_explain_main_cause(s->m);
-	frag_scene_fini(&scene);
+	frag_memory_state_fini(&memory);
 	return rc ? rc : find_peak_of_trace(s->x, s->m, false, err);
 }
 
 /* The pool that the policy begins with was refused: nothing of the trace has happened. */
 static int study_pool(struct study *s, struct frag_error *err)
 {
-	struct frag_memory_state scene = { .segment_count = 0 };
+	struct frag_memory_state memory = { .segment_count = 0 };
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
 	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
-	rc = rc ? rc : explanation_judge(s, s->run.sim, &scene, NULL, err);
+	rc = rc ? rc : explanation_judge(s, s->run.sim, &memory, NULL, err);
 	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
@@ -487,7 +488,7 @@ static int begin_study(struct study *s, struct frag_error *err)
 	struct frag_sim *sim = NULL;
 	int rc = explanation_make_sim(s->x, FRAG_LEVEL_SURVIVE, true, &sim, err);
 
-	rc = rc ? rc : frag_halting_init(&s->run, s->x->tape, s->m->device, sim, err);
+	rc = rc ? rc : frag_until_oom_init(&s->run, s->x->tape, s->m->device, sim, err);
 	s->run.stop = s->x->stop;
 	s->run.progress = s->x->progress;
 	s->run.ctx = s->x->ctx;
@@ -565,7 +566,7 @@ static int refuse_later(const struct study *s, struct frag_error *err)
 		"--at: step %" PRIu64 " is after the out-of-memory at step"
 		" %" PRIu64 ", where the run ends",
 		s->m->step,
-		frag_halting_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
+		frag_until_oom_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
 }
 
 /*
@@ -576,14 +577,14 @@ static int study_step(struct study *s, struct frag_error *err)
 {
 	const uint64_t until = frag_tape_event(s->x->tape, s->m->step) + 1;
 	bool halted;
-	int rc = frag_halting_play(&s->run, until, &halted, err);
+	int rc = frag_until_oom_play(&s->run, until, &halted, err);
 
 	if (rc || !halted)
 		return rc ? rc : study_moment(s, err);
 	if (frag_tape_at(s->run.reader) + 1 < until)
 		return refuse_later(s, err);
 	if (s->m->kind == FRAG_MOMENT_PEAK || s->m->kind == FRAG_MOMENT_WORST) {
-		const struct frag_next request = frag_halting_next(&s->run);
+		const struct frag_next request = frag_until_oom_next(&s->run);
 		bool failed;
 
 		frag_tape_seek(s->run.reader, until);
@@ -602,10 +603,10 @@ static int study_device(struct study *s, struct frag_error *err)
 	if (!rc && result_of(s->run.sim, s->m->device)->oom_count)
 		return study_pool(s, err);
 	if (!rc && s->m->kind == FRAG_MOMENT_OOM) {
-		rc = frag_halting_play(&s->run, UINT64_MAX, &halted, err);
+		rc = frag_until_oom_play(&s->run, UINT64_MAX, &halted, err);
 		if (rc || halted)
 			return rc ? rc : study_failure(s, err);
-		frag_halting_fini(&s->run);
+		frag_until_oom_fini(&s->run);
 		s->m->kind = FRAG_MOMENT_PEAK;
 		rc = begin_study(s, err);
 	}
@@ -711,7 +712,7 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 	rc = rc ? rc : study_device(&s, err);
 	rc = rc ? rc : note_mark(s.x, s.m, err);
 	s.m->device = device;
-	frag_halting_fini(&s.run);
+	frag_until_oom_fini(&s.run);
 	frag_tape_del(part);
 	return rc;
 }

@@ -33,17 +33,17 @@ struct frag_awaited {
 	uint32_t number;        /* of the stream; FRAG_ALL */
 };
 
-struct frag_pinned_segment {
+struct frag_blocked_segment {
 	uint32_t ordinal;
 	uint64_t bytes, non_releasable;
 	uint64_t there;         /* step; it was obtained at this one, or before */
 	bool range;
-	struct frag_blocking_block *pins;      /* by offset */
-	uint32_t pin_count;
+	struct frag_blocking_block *blocking;   /* by offset */
+	uint32_t blocking_count;
 };
 
-/* What the blocks of one tag hold. */
-struct frag_held_memory {
+/* Memory of the blocks of one tag. */
+struct frag_tag_memory {
 	char *tag;              /* as JSON; NULL: none */
 	uint64_t bytes, blocks, oldest;
 	uint64_t of_class[FRAG_LIFE_CLASSES];   /* requested bytes */
@@ -51,7 +51,7 @@ struct frag_held_memory {
 	uint32_t number;        /* of the tag */
 };
 
-/* What the blocks of one stack hold: its frames from the outermost on, with ';' between them. */
+/* Memory of the blocks of one stack: its frames from the outermost on, with ';' between them. */
 struct frag_folded {
 	char *line;             /* the tag where no stack is known */
 	uint64_t bytes;
@@ -92,9 +92,9 @@ struct frag_explained {
 	uint64_t largest_now, largest_after_flush, largest_after_compaction;
 	bool fits_known, fits;  /* the blocks of the whole trace, at their peak */
 	uint64_t peak;          /* of them, where it is known */
-	struct frag_pinned_segment *segments;   /* the most non-releasable bytes first */
+	struct frag_blocked_segment *segments;   /* the most non-releasable bytes first */
 	uint32_t segment_count;
-	struct frag_held_memory *held; /* by tag, the most bytes first */
+	struct frag_tag_memory *held;   /* by tag, the most bytes first */
 	uint32_t held_count;
 	struct frag_folded *folded;     /* if requested; the most bytes first */
 	uint32_t folded_count;
@@ -104,7 +104,7 @@ struct frag_explained {
 	bool waiting_serves;    /* the request succeeds after all these waits */
 	struct frag_awaited *awaited;   /* by the oldest; a block may wait for several */
 	uint32_t awaited_count;
-	uint32_t *waits;        /* of the pins, one after the other: numbers of what is awaited */
+	uint32_t *waits;        /* of the blocking blocks, in their order: indexes in `awaited` */
 	uint32_t wait_count;
 	struct frag_pool_row *pools;
 	uint32_t pool_count;

@@ -163,17 +163,17 @@ static int draw_map(const struct trying *t, uint32_t choice, struct frag_error *
 			break;
 		all = all && fits;
 		if (all)
-			reach->safe = number;
+			reach->reliable = number;
 		if (fits)
 			reach->largest = number;
-		if (reach->count && reach->map[reach->count - 1].survives == fits) {
+		if (reach->count && reach->map[reach->count - 1].fits == fits) {
 			reach->map[reach->count - 1].to = number;
 			continue;
 		}
 		if (!FRAG_GROW(reach->map, reach->capacity, reach->count))
 			return frag_fail_nomem(err);
 		reach->map[reach->count++] = (struct frag_reach_part){
-			.from = number, .to = number, .survives = fits,
+			.from = number, .to = number, .fits = fits,
 		};
 	}
 	return 0;
@@ -230,7 +230,7 @@ static int frag_find_max_fitting(struct frag_extrapolation *x, struct frag_error
 	if (!x->reaches)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < x->choice_count; i++)
-		x->reaches[i].largest = x->reaches[i].safe = FRAG_NO_NUMBER;
+		x->reaches[i].largest = x->reaches[i].reliable = FRAG_NO_NUMBER;
 	x->first = (n->at[0] + x->stride - 1) / x->stride * x->stride;
 	rc = find_bound(x, err);
 	if (rc)
@@ -417,7 +417,7 @@ static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->ctx },
 		.headroom_total = x->total,
 		.unlimited = true,
-		.apart = true,
+		.separate = true,
 		.model = x->model,
 		.threads = x->threads,
 		.stop = x->stop,

@@ -15,7 +15,7 @@
 /* Numbers of one kind after one another, from the first to the last of those that were tried. */
 struct frag_reach_part {
 	uint32_t from, to;
-	bool survives;
+	bool fits;
 };
 
 /* Which numbers fit, under one policy. */
@@ -23,7 +23,7 @@ struct frag_reach {
 	struct frag_reach_part *map;       /* rising, all that were tried */
 	uint32_t count, capacity;
 	uint32_t largest;               /* that fits; FRAG_NO_NUMBER: none does */
-	uint32_t safe;                  /* up to it all that were tried fit; likewise */
+	uint32_t reliable;                  /* up to it all that were tried fit; likewise */
 };
 #define FRAG_NO_NUMBER UINT32_MAX
 

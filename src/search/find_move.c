@@ -16,8 +16,8 @@
 #define SLICE 256		/* events between two calls of stop */
 #define BETWEEN_COPIES 65536           /* events from one copy to the next */
 
-int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
-		      struct frag_sim *sim, struct frag_error *err)
+int frag_until_oom_init(struct frag_run_until_oom *run, const struct frag_tape *tape,
+			uint32_t device, struct frag_sim *sim, struct frag_error *err)
 {
 	*run = (struct frag_run_until_oom){
 		.tape = tape, .device = device, .sim = sim,
@@ -26,7 +26,7 @@ int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *ta
 	return run->reader && run->lookups ? 0 : frag_fail_nomem(err);
 }
 
-void frag_halting_fini(struct frag_run_until_oom *run)
+void frag_until_oom_fini(struct frag_run_until_oom *run)
 {
 	frag_sim_del(run->sim);
 	frag_tape_reader_del(run->reader);
@@ -82,8 +82,8 @@ static void find_move_show(const struct frag_run_until_oom *run, const char *wha
 		run->progress(run->ctx, what, (uint32_t)done, (uint32_t)count);
 }
 
-int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
-		      struct frag_error *err)
+int frag_until_oom_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+			struct frag_error *err)
 {
 	const uint64_t events = frag_tape_info(run->tape)->events;
 	int rc = 0;
@@ -112,7 +112,7 @@ static struct frag_next read_next(struct frag_tape_reader *reader, uint64_t even
 	};
 }
 
-struct frag_next frag_halting_next(struct frag_run_until_oom *run)
+struct frag_next frag_until_oom_next(struct frag_run_until_oom *run)
 {
 	const uint64_t at = frag_tape_at(run->reader);
 	const struct frag_next next = read_next(run->reader, at);
@@ -137,9 +137,9 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
 	return rc;
 }
 
-int frag_halting_after(struct frag_run_until_oom *run, const struct frag_next *request,
-		       struct frag_sim **after, struct frag_memory_state *memory,
-		       struct frag_error *err)
+int frag_until_oom_after(struct frag_run_until_oom *run, const struct frag_next *request,
+			 struct frag_sim **after, struct frag_memory_state *memory,
+			 struct frag_error *err)
 {
 	bool failed;
 	int rc = frag_sim_copy(after, run->sim, err);
@@ -149,7 +149,7 @@ int frag_halting_after(struct frag_run_until_oom *run, const struct frag_next *r
 }
 
 /* The step at which a block was first allocated: the simulation has that of its last move. */
-static uint64_t origin_of(const struct frag_run_until_oom *run, const struct frag_scene_block *b)
+static uint64_t origin_of(const struct frag_run_until_oom *run, const struct frag_state_block *b)
 {
 	uint64_t step = b->birth;
 
@@ -161,14 +161,14 @@ static uint64_t origin_of(const struct frag_run_until_oom *run, const struct fra
 
 /* The request that a block is of. */
 static struct frag_next find_request(struct frag_run_until_oom *run,
-				     const struct frag_scene_block *b)
+				     const struct frag_state_block *b)
 {
 	return read_next(run->lookups, frag_tape_event(run->tape, origin_of(run, b)));
 }
 
 /* The block is freed, or allocated again, at the step of the request; it may be anywhere. */
 static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
-		      const struct frag_scene_block *b, enum frag_op op, uint64_t step,
+		      const struct frag_state_block *b, enum frag_op op, uint64_t step,
 		      bool *failed, struct frag_error *err)
 {
 	struct frag_next next = find_request(run, b);
@@ -183,7 +183,7 @@ static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
 
 /* Does every request succeed in this copy of the run? The moved blocks are freed first. */
 static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
-		      const struct frag_memory_state *scene,
+		      const struct frag_memory_state *memory,
 		      const struct frag_move_candidate *relief, const struct frag_next *request,
 		      bool *served, struct frag_error *err)
 {
@@ -192,17 +192,17 @@ static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
 	int rc = 0;
 
 	for (uint32_t i = 0; i < relief->count && !rc; i++)
-		rc = feed_again(run, sim, &scene->blocks[relief->blocks[i]], FRAG_OP_FREE, step,
+		rc = feed_again(run, sim, &memory->blocks[relief->blocks[i]], FRAG_OP_FREE, step,
 				&failed, err);
 	rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
 	for (uint32_t i = 0; i < relief->count && !rc && !failed; i++)
-		rc = feed_again(run, sim, &scene->blocks[relief->blocks[i]], FRAG_OP_ALLOC, step,
+		rc = feed_again(run, sim, &memory->blocks[relief->blocks[i]], FRAG_OP_ALLOC, step,
 				&failed, err);
 	*served = !rc && !failed;
 	return rc;
 }
 
-static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b,
+static bool note_moved(struct frag_run_until_oom *run, const struct frag_state_block *b,
 		       uint64_t step)
 {
 	const uint64_t origin = origin_of(run, b);
@@ -216,11 +216,11 @@ static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_b
 }
 
 /* Which segments lose blocks of these, in the order of their ordinals. */
-static void list_origins(struct frag_move *move, const struct frag_memory_state *scene,
+static void list_origins(struct frag_move *move, const struct frag_memory_state *memory,
 			 const struct frag_move_candidate *relief)
 {
-	for (uint32_t s = 0; s < scene->segment_count; s++) {
-		const struct frag_scene_segment *seg = &scene->segments[s];
+	for (uint32_t s = 0; s < memory->segment_count; s++) {
+		const struct frag_state_segment *seg = &memory->segments[s];
 		bool left = false;
 
 		for (uint32_t i = 0; i < move->blocks && !left; i++)
@@ -232,7 +232,7 @@ static void list_origins(struct frag_move *move, const struct frag_memory_state 
 }
 
 /* Describes the moved blocks by id, tag and size, and where they were. */
-static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
+static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *memory,
 			 const struct frag_move_candidate *relief, uint64_t step,
 			 struct frag_move *move)
 {
@@ -244,7 +244,7 @@ static int describe_move(struct frag_run_until_oom *run, const struct frag_memor
 	if (!move->ids || !move->from || !move->tags || !move->sizes)
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < relief->count; i++) {
-		const struct frag_scene_block *b = &scene->blocks[relief->blocks[i]];
+		const struct frag_state_block *b = &memory->blocks[relief->blocks[i]];
 		const struct frag_next of = find_request(run, b);
 
 		move->blocks++;
@@ -254,39 +254,40 @@ static int describe_move(struct frag_run_until_oom *run, const struct frag_memor
 		    || !frag_tag_json(frag_tape_symbols(run->tape), b->tag, &move->tags[i]))
 			return -FRAG_ENOMEM;
 	}
-	list_origins(move, scene, relief);
+	list_origins(move, memory, relief);
 	return 0;
 }
 
 /* Tries each candidate on a copy of the run; the first that succeeds replaces the run. */
-int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
-		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
-		      uint32_t *tried, struct frag_error *err)
+int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory_state *memory,
+			const struct frag_move_candidates *candidates, struct frag_move *move,
+			bool *found, uint32_t *tried, struct frag_error *err)
 {
 	const uint64_t at = frag_tape_at(run->reader);
-	const struct frag_next request = frag_halting_next(run);
+	const struct frag_next request = frag_until_oom_next(run);
 	int rc = 0;
 
 	*found = false;
 	*move = (struct frag_move){ .blocks = 0 };
-	for (uint32_t i = 0; i < reliefs->count && !rc && !*found; i++) {
+	for (uint32_t i = 0; i < candidates->count && !rc && !*found; i++) {
 		struct frag_sim *sim;
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		find_move_show(run, "candidates", i, reliefs->count);
+		find_move_show(run, "candidates", i, candidates->count);
 		rc = frag_sim_copy(&sim, run->sim, err);
 		if (rc)
 			return rc;
 		++*tried;
-		rc = try_relief(run, sim, scene, &reliefs->reliefs[i], &request, found, err);
+		rc = try_relief(run, sim, memory, &candidates->candidates[i], &request, found, err);
 		if (!*found) {
 			frag_sim_del(sim);
 			continue;
 		}
 		frag_sim_del(run->sim);
 		run->sim = sim;
-		if (describe_move(run, scene, &reliefs->reliefs[i], request.event.step, move))
+		if (describe_move(run, memory, &candidates->candidates[i], request.event.step,
+				  move))
 			rc = frag_fail_nomem(err);
 	}
 	frag_tape_seek(run->reader, at + (*found ? 1 : 0));

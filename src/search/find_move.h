@@ -34,23 +34,23 @@ struct frag_run_until_oom {
 
 /* sim is the run's from here on, fed nothing yet; it goes on after an out-of-memory. Release it
  * also where this fails. -FRAG_ENOMEM */
-int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
-		      struct frag_sim *sim, struct frag_error *err);
-void frag_halting_fini(struct frag_run_until_oom *run);
+int frag_until_oom_init(struct frag_run_until_oom *run, const struct frag_tape *tape,
+			uint32_t device, struct frag_sim *sim, struct frag_error *err);
+void frag_until_oom_fini(struct frag_run_until_oom *run);
 
 /*
  * Goes on up to event `until`, or the end. *halted: the next event is a request that would fail.
  * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, what a policy returns.
  */
-int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
-		      struct frag_error *err);
+int frag_until_oom_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+			struct frag_error *err);
 
 /* The event that comes next, until the reader is used again; the run stays where it is. */
 struct frag_next {
 	struct frag_event event;
 	uint32_t stack;
 };
-struct frag_next frag_halting_next(struct frag_run_until_oom *run);
+struct frag_next frag_until_oom_next(struct frag_run_until_oom *run);
 
 /* Feeds one event; *failed: the device had out of memory for it. */
 int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
@@ -60,9 +60,9 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
  * At a halt: a copy of the run in which the request has failed, and the memory state then. Both are
  * to be released, also where this fails. -FRAG_ENOMEM
  */
-int frag_halting_after(struct frag_run_until_oom *run, const struct frag_next *request,
-		       struct frag_sim **after, struct frag_memory_state *memory,
-		       struct frag_error *err);
+int frag_until_oom_after(struct frag_run_until_oom *run, const struct frag_next *request,
+			 struct frag_sim **after, struct frag_memory_state *memory,
+			 struct frag_error *err);
 
 /* A move that was tried. Release it with frag_move_fini(). */
 struct frag_move {
@@ -83,8 +83,8 @@ void frag_move_fini(struct frag_move *move);
  * run: its blocks are freed, the request is allocated, the blocks are allocated again. That copy
  * replaces the run, after the request. *found: there is one; *tried grows with each.
  */
-int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
-		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
-		      uint32_t *tried, struct frag_error *err);
+int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory_state *memory,
+			const struct frag_move_candidates *candidates, struct frag_move *move,
+			bool *found, uint32_t *tried, struct frag_error *err);
 
 #endif

@@ -35,17 +35,17 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 {
 	const struct intervals *intervals = ctx;
 
-	*v = (struct frag_fit_verdict){ .survives = true, .beyond = NONE };
+	*v = (struct frag_fit_verdict){ .fits = true, .beyond = NONE };
 	for (uint32_t i = 0; i < intervals->count; i++) {
 		const struct frag_interval *here;
 		int rc = frag_fit_intervals_at(intervals->of[i], total, &here, err);
 
 		if (rc)
 			return rc;
-		v->survives = v->survives && here->outcome.survives;
+		v->fits = v->fits && here->outcome.fits;
 		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
-			     || !here->outcome.survives;
+			     || !here->outcome.fits;
 		v->least = frag_max(v->least, here->least);
 		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
 		if (!i)
@@ -57,13 +57,14 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 
 static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *err)
 {
-	if (!FRAG_GROW(fit->holes, fit->hole_capacity, fit->hole_count))
+	if (!FRAG_GROW(fit->failing, fit->failing_capacity, fit->failing_count))
 		return frag_fail_nomem(err);
-	fit->holes[fit->hole_count++] = (struct frag_failing_range){ .from = from, .to = NONE };
+	fit->failing[fit->failing_count++] =
+		(struct frag_failing_range){ .from = from, .to = NONE };
 	return 0;
 }
 
-/* Updates smallest, safe and the failing ranges with the verdict of the next interval. */
+/* Updates smallest, reliable and the failing ranges with the verdict of the next interval. */
 static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct frag_fit_verdict *v,
 			   struct frag_error *err)
 {
@@ -71,10 +72,10 @@ static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct fr
 		fit->no_refusal = NONE;
 	else if (fit->no_refusal == NONE)
 		fit->no_refusal = total;
-	if (!v->survives) {
-		const bool begins = fit->safe != NONE;
+	if (!v->fits) {
+		const bool begins = fit->reliable != NONE;
 
-		fit->safe = NONE;
+		fit->reliable = NONE;
 		return begins ? begin_hole(fit, total, err) : 0;
 	}
 	if (fit->smallest == NONE) {
@@ -82,11 +83,11 @@ static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct fr
 		fit->at_most = NONE;
 		fit->at_smallest = v->outcome;
 	}
-	if (fit->safe == NONE) {
-		fit->safe = total;
-		fit->at_safe = v->outcome;
-		if (fit->hole_count)
-			fit->holes[fit->hole_count - 1].to = total;
+	if (fit->reliable == NONE) {
+		fit->reliable = total;
+		fit->at_reliable = v->outcome;
+		if (fit->failing_count)
+			fit->failing[fit->failing_count - 1].to = total;
 	}
 	return 0;
 }
@@ -107,7 +108,7 @@ void frag_fit_init(struct frag_fit *fit)
 	*fit = (struct frag_fit){
 		.smallest = NONE,
 		.at_most = NONE,
-		.safe = NONE,
+		.reliable = NONE,
 		.no_refusal = NONE,
 		.headroom = NONE,
 	};
@@ -121,21 +122,21 @@ static int find_upper_bound(struct frag_fit *fit, frag_fit_judge *judge, void *c
 			    const struct frag_fit_case *first, uint64_t low,
 			    struct frag_error *err)
 {
-	uint64_t total = frag_subject_lattice(first, CAPACITY_MAX / 2), high = NONE;
+	uint64_t total = frag_fit_case_round_up(first, CAPACITY_MAX / 2), high = NONE;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < BOUND_RUNS && low < high; i++) {
 		struct frag_fit_verdict v;
 
 		rc = judge(ctx, total, &v, err);
-		if (rc || (!i && !v.survives))
+		if (rc || (!i && !v.fits))
 			return rc;
-		if (v.survives)
-			high = fit->at_most = frag_subject_lattice(first, v.least);
+		if (v.fits)
+			high = fit->at_most = frag_fit_case_round_up(first, v.least);
 		else
-			low = frag_subject_lattice(first, v.beyond);
+			low = frag_fit_case_round_up(first, v.beyond);
 		if (low < high)
-			total = frag_subject_lattice(first, low + (high - low - 1) / 2);
+			total = frag_fit_case_round_up(first, low + (high - low - 1) / 2);
 		if (total >= high)
 			break;
 	}
@@ -144,15 +145,15 @@ static int find_upper_bound(struct frag_fit *fit, frag_fit_judge *judge, void *c
 
 /* Examines one interval after the other, from the lower bound to half above the smallest device. */
 int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
-		     const struct frag_fit_case *lattice, uint64_t floor,
+		     const struct frag_fit_case *lattice, uint64_t lower_bound,
 		     const struct frag_fit_bounds *bounds, struct frag_error *err)
 {
-	uint64_t total = frag_subject_lattice(lattice, floor);
+	uint64_t total = frag_fit_case_round_up(lattice, lower_bound);
 	bool bounded = false;
 	int rc = 0;
 
 	frag_fit_init(fit);
-	fit->floor = fit->examined_to = total;
+	fit->lower_bound = fit->examined_to = total;
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct frag_fit_verdict v;
 
@@ -167,30 +168,31 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 			break;
 		fit->runs++;
 		fit->examined_to = v.beyond;
-		total = v.beyond == NONE ? CAPACITY_MAX : frag_subject_lattice(lattice, v.beyond);
+		total = v.beyond == NONE ? CAPACITY_MAX : frag_fit_case_round_up(lattice, v.beyond);
 	}
 	if (fit->examined_to >= CAPACITY_MAX)
 		fit->examined_to = NONE;
 	/* what was not examined to its end is no promise */
 	if (rc)
-		fit->safe = NONE;
-	if (fit->hole_count && fit->holes[fit->hole_count - 1].to == NONE)
-		fit->holes[fit->hole_count - 1].to = fit->examined_to;
+		fit->reliable = NONE;
+	if (fit->failing_count && fit->failing[fit->failing_count - 1].to == NONE)
+		fit->failing[fit->failing_count - 1].to = fit->examined_to;
 	return rc;
 }
 
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
-		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
+		  uint64_t lower_bound, const struct frag_fit_bounds *bounds,
+		  struct frag_error *err)
 {
 	struct intervals all = { .of = intervals, .count = count };
 
-	return frag_fit_walk_by(fit, fit_search_judge, &all, &intervals[0]->subject, floor, bounds,
-				err);
+	return frag_fit_walk_by(fit, fit_search_judge, &all, &intervals[0]->subject, lower_bound,
+				bounds, err);
 }
 
 void frag_fit_fini(struct frag_fit *fit)
 {
-	free(fit->holes);
+	free(fit->failing);
 	*fit = (struct frag_fit){ .runs = 0 };
 }
 
@@ -199,7 +201,7 @@ static int find_peak(struct frag_attempt *outcome, const struct frag_fit_case *s
 {
 	struct frag_interval again;
 	int rc = total == NONE ? 0
-			       : frag_subject_run(s, total, 0, FRAG_LEVEL_PEAKS, &again, err);
+			       : frag_fit_case_run(s, total, 0, FRAG_LEVEL_PEAKS, &again, err);
 
 	if (total != NONE && !rc)
 		*outcome = again.outcome;
@@ -210,10 +212,10 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *s, struct f
 {
 	int rc = find_peak(&fit->at_smallest, s, fit->smallest, err);
 
-	if (fit->safe == fit->smallest)
-		fit->at_safe = fit->at_smallest;
+	if (fit->reliable == fit->smallest)
+		fit->at_reliable = fit->at_smallest;
 	else
-		rc = rc ? rc : find_peak(&fit->at_safe, s, fit->safe, err);
+		rc = rc ? rc : find_peak(&fit->at_reliable, s, fit->reliable, err);
 	fit->peaks = !rc;
 	return rc;
 }
@@ -234,10 +236,10 @@ int frag_fit_headroom(const struct frag_fit_case *s, uint64_t total, uint64_t *r
 	*room = NONE;
 	while (taken + next <= total) {
 		struct frag_interval r;
-		const int rc = frag_subject_run(s, total, next, FRAG_LEVEL_PEAKS, &r, err);
+		const int rc = frag_fit_case_run(s, total, next, FRAG_LEVEL_PEAKS, &r, err);
 		uint64_t used = r.outcome.peak_used;
 
-		if (rc || !r.outcome.survives)
+		if (rc || !r.outcome.fits)
 			return rc;
 		/* where nothing was in use at all, the context is there still */
 		used = used > f->context ? used : f->context;
@@ -348,16 +350,16 @@ static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 
 	if (one->choice && !f->unlimited)
 		return 0;
-	rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	rc = frag_fit_case_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
 	if (rc)
 		return rc;
 	one->unlimited = run.outcome;
-	rc = frag_subject_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
+	rc = frag_fit_case_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
 	/* a policy that collects garbage runs otherwise wherever there is a limit */
-	if (run.outcome.survives && run.beyond == UINT64_MAX)
-		one->fit.at_most = frag_subject_lattice(s, run.least);
+	if (run.outcome.fits && run.beyond == UINT64_MAX)
+		one->fit.at_most = frag_fit_case_round_up(s, run.least);
 	if (!one->choice)
-		one->fit.floor = s->devices[s->device].context + s->devices[s->device].other
+		one->fit.lower_bound = s->devices[s->device].context + s->devices[s->device].other
 				 + one->unlimited.peak_requested;
 	return rc;
 }
@@ -368,7 +370,7 @@ static uint64_t fit_all_floor_of(const struct frag_fits *f, const struct frag_fi
 
 	while (i->source != one->source || i->device != one->device)
 		i++;
-	return i->fit.floor;
+	return i->fit.lower_bound;
 }
 
 static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
@@ -377,7 +379,7 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 	struct frag_fitted *one = &f->fitted[index];
 	struct frag_fit_intervals *intervals = &one->intervals;
 	const uint64_t at_most = one->fit.at_most;
-	int rc = frag_fit_walk(&one->fit, &intervals, 1, one->fit.floor, &f->bounds, err);
+	int rc = frag_fit_walk(&one->fit, &intervals, 1, one->fit.lower_bound, &f->bounds, err);
 
 	if (rc && one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 		one->fit.at_most = at_most;
@@ -430,7 +432,7 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 	struct frag_fitted *joint = &f->joint[index];
 	struct frag_fit_intervals **intervals =
 		calloc(f->source_count, sizeof(struct frag_fit_intervals *));
-	uint64_t floor = 0;
+	uint64_t lower_bound = 0;
 	int rc;
 
 	if (!intervals)
@@ -439,10 +441,10 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 		struct frag_fitted *one = fit_all_find(f, i, joint->choice, joint->device);
 
 		intervals[i] = &one->intervals;
-		if (one->fit.floor > floor)
-			floor = one->fit.floor;
+		if (one->fit.lower_bound > lower_bound)
+			lower_bound = one->fit.lower_bound;
 	}
-	rc = frag_fit_walk(&joint->fit, intervals, f->source_count, floor, &f->bounds, err);
+	rc = frag_fit_walk(&joint->fit, intervals, f->source_count, lower_bound, &f->bounds, err);
 	free(intervals);
 	return rc;
 }
@@ -469,9 +471,9 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 
 	rc = rc ? rc : run(f, f->count, fit_all_find_floor, err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
-		f->fitted[i].fit.floor = fit_all_floor_of(f, &f->fitted[i]);
+		f->fitted[i].fit.lower_bound = fit_all_floor_of(f, &f->fitted[i]);
 	rc = rc ? rc : run(f, f->count, fit_one, err);
-	if (rc || f->source_count < 2 || f->apart)
+	if (rc || f->source_count < 2 || f->separate)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)
 		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++) {

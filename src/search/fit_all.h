@@ -14,15 +14,15 @@ struct frag_failing_range {
  * UINT64_MAX: there is none, or it is not known.
  */
 struct frag_fit {
-	uint64_t floor;                 /* lower bound: peak of requested bytes */
+	uint64_t lower_bound;           /* context, other processes, peak of requested bytes */
 	uint64_t smallest;              /* the smallest that fits */
 	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
-	uint64_t safe;                  /* the minimum from which all that were examined fit */
+	uint64_t reliable;              /* the minimum from which all that were examined fit */
 	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
 	uint64_t no_refusal;            /* the minimum from which nothing was refused */
-	struct frag_failing_range *holes;     /* above smallest */
-	uint32_t hole_count, hole_capacity;
-	struct frag_attempt at_smallest, at_safe; /* where there are those; of traces the worst */
+	struct frag_failing_range *failing;     /* ranges above smallest */
+	uint32_t failing_count, failing_capacity;
+	struct frag_attempt at_smallest, at_reliable; /* of several traces the worst */
 	bool peaks;                     /* they have been looked for: these have them */
 	uint64_t runs;                  /* capacities that were simulated */
 	uint64_t headroom;           /* as frag_fit_headroom() says */
@@ -45,7 +45,7 @@ void frag_fit_init(struct frag_fit *fit);
 
 /* A capacity: does it fit, and which others have the same answer: [least, beyond). */
 struct frag_fit_verdict {
-	bool survives, refused;
+	bool fits, refused;
 	uint64_t least, beyond;
 	struct frag_attempt outcome;    /* of all traces the worst */
 };
@@ -54,21 +54,22 @@ typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v
 
 /*
  * Examines every interval upwards from the lower bound, on the lattice of a case, as judge says.
- * After an interruption *fit has the proven results, and no `safe`. The caller must release *fit
- * with frag_fit_fini(), also on failure.
+ * After an interruption *fit has the proven results, and no `reliable`. The caller must release
+ * *fit with frag_fit_fini(), also on failure.
  */
 int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
-		     const struct frag_fit_case *lattice, uint64_t floor,
+		     const struct frag_fit_case *lattice, uint64_t lower_bound,
 		     const struct frag_fit_bounds *bounds, struct frag_error *err);
 /*
  * The same of simulations. intervals: one a trace; a capacity fits
- * if it fits all of them; the granularity is that of the first. floor: as in struct frag_fit.
+ * if it fits all of them; the granularity is that of the first. lower_bound: as in frag_fit.
  */
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
-		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err);
+		  uint64_t lower_bound, const struct frag_fit_bounds *bounds,
+		  struct frag_error *err);
 void frag_fit_fini(struct frag_fit *fit);       /* one that is zeroed is fine */
 
-/* Finds the peaks at smallest and safe, which the walk omits. */
+/* Finds the peaks at smallest and reliable, which the walk omits. */
 int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,
 		   struct frag_error *err);
 
@@ -102,7 +103,7 @@ struct frag_fits {
 	struct frag_fit_bounds bounds;
 	uint64_t headroom_total;            /* of frag_fit_headroom(); 0: not computed */
 	bool unlimited;                 /* a run without a limit of each too, with its peaks */
-	bool apart;                     /* skip the capacities that fit all sources */
+	bool separate;                  /* skip the capacities that fit all sources */
 	/*
 	 * joint ones run at the same time: with this offset, or at every one. Each source has one
 	 * device that is not the host's. clocks: see struct frag_together; borrowed

@@ -160,7 +160,7 @@ static struct frag_interval interval_of(const struct frag_result *r)
 	return (struct frag_interval){
 		.least = r->least, .beyond = r->beyond,
 		.outcome = {
-			.survives = r->status == FRAG_RUN_OK,
+			.fits = r->status == FRAG_RUN_OK,
 			.oom_step = r->oom_count ? r->ooms[0].step : 0,
 			.calls = r->calls, .refused = r->refused, .retries = r->counts.retries,
 			.peak_reserved = r->peak.reserved, .peak_requested = r->lower_bound,
@@ -171,8 +171,8 @@ static struct frag_interval interval_of(const struct frag_result *r)
 	};
 }
 
-int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		       enum frag_level level, struct frag_sim **sim, struct frag_error *err)
+int frag_fit_case_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+			enum frag_level level, struct frag_sim **sim, struct frag_error *err)
 {
 	struct frag_devices devices = { .count = 0 };
 	struct frag_sim_options options = { .level = level, .model = s->model };
@@ -184,7 +184,7 @@ int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, uint64_t o
 	return rc;
 }
 
-struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
+struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device)
 {
 	uint32_t count;
 
@@ -196,8 +196,8 @@ static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
 }
 
-int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
+int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		      enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = NULL;
 	const uint64_t end = frag_tape_event(s->tape, UINT64_MAX) + 1;
@@ -205,7 +205,7 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	uint32_t count;
 	int rc = is_to_stop(s, err);
 
-	rc = rc ? rc : frag_subject_begin(s, total, other, level, &sim, err);
+	rc = rc ? rc : frag_fit_case_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
 	for (uint64_t at = 0; !rc && at < end && !(at && frag_sim_stopped(sim)); at += STRIDE) {
@@ -219,8 +219,8 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	return rc;
 }
 
-int frag_subject_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
-			   uint64_t *bytes, struct frag_error *err)
+int frag_fit_case_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
+			    uint64_t *bytes, struct frag_error *err)
 {
 	struct frag_fit_case to_its_end = *s;
 	struct frag_interval run;
@@ -228,11 +228,11 @@ int frag_subject_requested(const struct frag_fit_case *s, const struct frag_atte
 	int rc;
 
 	*bytes = free_run->peak_requested;
-	if (free_run->survives)
+	if (free_run->fits)
 		return 0;
 	to_its_end.choice = &direct;
 	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
-	rc = rc ? rc : frag_subject_run(&to_its_end, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	rc = rc ? rc : frag_fit_case_run(&to_its_end, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
 	if (!rc)
 		*bytes = run.outcome.peak_requested;
 	return rc;
@@ -259,7 +259,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	if (!run.reader)
 		return frag_fail_nomem(err);
 	if (!checkpoints_begin(&v->checkpoints, &run))
-		rc = frag_subject_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
+		rc = frag_fit_case_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
 		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
@@ -268,7 +268,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	return rc;
 }
 
-uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes)
+uint64_t frag_fit_case_round_up(const struct frag_fit_case *s, uint64_t bytes)
 {
 	const struct frag_device_figures *f = &s->devices[s->device];
 	const uint64_t taken = f->context + f->other;

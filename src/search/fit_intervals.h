@@ -65,7 +65,7 @@ struct frag_fit_case {
 
 /* The outcome of a run. */
 struct frag_attempt {
-	bool survives;
+	bool fits;
 	uint64_t oom_step;              /* where not */
 	uint64_t calls, refused, retries;       /* of the device; second tries after a refusal */
 	uint64_t peak_reserved;         /* at FRAG_LEVEL_PEAKS, else 0 */
@@ -82,33 +82,33 @@ struct frag_interval {
 	struct frag_attempt outcome;
 };
 
-/* A new simulation, with such a capacity as frag_subject_run() has. */
-int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		       enum frag_level level, struct frag_sim **sim, struct frag_error *err);
+/* A new simulation, with such a capacity as frag_fit_case_run() has. */
+int frag_fit_case_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+			enum frag_level level, struct frag_sim **sim, struct frag_error *err);
 /* The interval of a simulation at FRAG_LEVEL_SURVIVE, as far as it has run. */
-struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device);
+struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device);
 
 /*
  * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
  * that other processes use in addition to those of the device's description. -FRAG_EINTERRUPTED,
  * -FRAG_ENOMEM, or a failure of the policy.
  */
-int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		     enum frag_level level, struct frag_interval *out, struct frag_error *err);
+int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		      enum frag_level level, struct frag_interval *out, struct frag_error *err);
 
 /*
  * Finds the peak of the bytes that the program requests on the device, under any policy.
  * free_run: the subject's own run without a limit, which has the peak unless a limit of the
  * policy ended that run.
  */
-int frag_subject_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
-			   uint64_t *bytes, struct frag_error *err);
+int frag_fit_case_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
+			    uint64_t *bytes, struct frag_error *err);
 
 /*
  * The smallest capacity of at least `bytes` that is context, other processes and a whole number
  * of pages.
  */
-uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes);
+uint64_t frag_fit_case_round_up(const struct frag_fit_case *s, uint64_t bytes);
 
 struct frag_fit_intervals {
 	struct frag_fit_case subject;
@@ -129,7 +129,7 @@ void frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit
 void frag_fit_intervals_fini(struct frag_fit_intervals *s);
 /*
  * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays
- * until the next call. Failures as in frag_subject_run().
+ * until the next call. Failures as in frag_fit_case_run().
  */
 int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 			  const struct frag_interval **out, struct frag_error *err);

@@ -25,7 +25,7 @@ struct player {
 
 /* A run of all programs. */
 struct joint_run {
-	bool survives, refused;
+	bool fits, refused;
 	uint64_t least, beyond;
 	uint64_t requested;             /* the peak of what all request */
 	int64_t peak_at;
@@ -56,7 +56,7 @@ static uint32_t next_player(const struct frag_together *t, const struct player *
 static int open_player(struct player *p, const struct frag_fit_case *s, uint64_t total,
 		       struct frag_error *err)
 {
-	const int rc = frag_subject_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &p->sim, err);
+	const int rc = frag_fit_case_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &p->sim, err);
 
 	if (rc)
 		return rc;
@@ -146,7 +146,7 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 	int rc = players ? 0 : frag_fail_nomem(err);
 
 	*run = (struct joint_run){
-		.survives = true, .beyond = UINT64_MAX, .later = INT64_MAX,
+		.fits = true, .beyond = UINT64_MAX, .later = INT64_MAX,
 		.last_call = INT64_MIN, .last_release = INT64_MIN,
 	};
 	for (uint32_t i = 0; i < t->count && !rc; i++) {
@@ -158,9 +158,9 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 	for (uint32_t i = 0; i < t->count && players; i++) {
 		if (!rc) {
 			const struct frag_interval k =
-				frag_survival_of(players[i].sim, t->programs[i].device);
+				frag_interval_of(players[i].sim, t->programs[i].device);
 
-			run->survives = run->survives && k.outcome.survives;
+			run->fits = run->fits && k.outcome.fits;
 			run->refused = run->refused || k.outcome.refused || k.outcome.retries;
 			run->least = frag_max(k.least, run->least);
 			run->beyond = frag_min(k.beyond, run->beyond);
@@ -212,7 +212,7 @@ static int run_alone(struct search *s, struct frag_error *err)
 		struct joint_run run;
 
 		rc = run_together(&alone, &at_once, ENDLESS, &run, err);
-		if (rc || !run.survives || run.beyond != UINT64_MAX || s->sum == UINT64_MAX)
+		if (rc || !run.fits || run.beyond != UINT64_MAX || s->sum == UINT64_MAX)
 			s->sum = UINT64_MAX;
 		else
 			s->sum += run.least > s->device.other ? run.least - s->device.other : 0;
@@ -242,11 +242,11 @@ static int judge_offset(const struct search *s, int64_t offset, uint64_t total,
 	if (rc)
 		return rc;
 	*later = run.later;
-	v->survives = run.survives;
-	v->refused = v->refused || run.refused || !run.survives;
+	v->fits = run.fits;
+	v->refused = v->refused || run.refused || !run.fits;
 	v->least = frag_max(run.least, v->least);
-	v->beyond = run.beyond < v->beyond || !run.survives ? run.beyond : v->beyond;
-	if (!run.survives && s->fit->smallest == UINT64_MAX)
+	v->beyond = run.beyond < v->beyond || !run.fits ? run.beyond : v->beyond;
+	if (!run.fits && s->fit->smallest == UINT64_MAX)
 		s->t->offset = offset;
 	return 0;
 }
@@ -258,7 +258,7 @@ static int judge_given(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 	const struct search *s = ctx;
 	int64_t unused;
 
-	*v = (struct frag_fit_verdict){ .survives = true, .beyond = UINT64_MAX };
+	*v = (struct frag_fit_verdict){ .fits = true, .beyond = UINT64_MAX };
 	return judge_offset(s, s->t->offset, total, v, &unused, err);
 }
 
@@ -291,9 +291,9 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 	uint32_t i = 0;
 	int rc = 0;
 
-	for (int64_t offset = s->first; !rc && v->survives && offset <= s->last;) {
+	for (int64_t offset = s->first; !rc && v->fits && offset <= s->last;) {
 		const struct known_offsets *old = find_known(s, &i, offset, total);
-		struct frag_fit_verdict one = { .survives = true, .beyond = UINT64_MAX };
+		struct frag_fit_verdict one = { .fits = true, .beyond = UINT64_MAX };
 		struct known_offsets k = { .first = offset };
 		int64_t later = INT64_MAX;
 
@@ -305,11 +305,11 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 			k.beyond = one.beyond;
 			k.refused = one.refused;
 		}
-		v->survives = one.survives;
+		v->fits = one.fits;
 		v->refused = v->refused || k.refused;
-		v->beyond = one.survives ? frag_min(k.beyond, v->beyond) : k.beyond;
+		v->beyond = one.fits ? frag_min(k.beyond, v->beyond) : k.beyond;
 		offset = k.last + 1;
-		rc = rc || !v->survives ? rc : keep(&now, k, err);
+		rc = rc || !v->fits ? rc : keep(&now, k, err);
 	}
 	for (; !rc && i < s->known_count; i++)
 		rc = keep(&now, s->known[i], err);
@@ -327,11 +327,11 @@ static int judge_every(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 	struct search *s = ctx;
 	int rc;
 
-	*v = (struct frag_fit_verdict){ .survives = true, .beyond = UINT64_MAX };
+	*v = (struct frag_fit_verdict){ .fits = true, .beyond = UINT64_MAX };
 	if (total >= s->sum)
 		return 0;
 	rc = judge_given(ctx, total, v, err);
-	return rc || !v->survives ? rc : judge_each(s, total, v, err);
+	return rc || !v->fits ? rc : judge_each(s, total, v, err);
 }
 
 /* The lower bound: the peaks of all programs at once, or what they request at this offset. */
@@ -347,7 +347,7 @@ static int find_bounds(struct search *s, struct frag_error *err)
 	rc = s->t->every ? run_together(s->t, s->begins, ENDLESS, &run, err)
 			 : run_offset(s, s->t->offset, ENDLESS, &run, err);
 	if (!rc)
-		s->fit->floor = frag_subject_lattice(&s->lattice, s->device.context
+		s->fit->lower_bound = frag_fit_case_round_up(&s->lattice, s->device.context
 							  + s->device.other + run.requested);
 	return rc;
 }
@@ -360,7 +360,7 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 		.t = t, .fit = fit, .device = p->devices[p->device],
 		.sum = p->devices[p->device].other,
 	};
-	uint64_t floor;
+	uint64_t lower_bound;
 	bool bounded;
 	int rc;
 
@@ -371,19 +371,19 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 	s.begins = calloc(t->count, sizeof(*s.begins));
 	frag_fit_init(fit);
 	rc = s.begins ? find_bounds(&s, err) : frag_fail_nomem(err);
-	floor = fit->floor;
+	lower_bound = fit->lower_bound;
 	bounded = !rc && t->every && s.sum != UINT64_MAX;
 	if (!rc && (!t->every || t->count == 2))
 		rc = frag_fit_walk_by(fit, t->every ? judge_every : judge_given, &s, &s.lattice,
-				      floor, bounds, err);
+				      lower_bound, bounds, err);
 	if (bounded) {
-		const uint64_t sum = frag_subject_lattice(&s.lattice, s.sum);
+		const uint64_t sum = frag_fit_case_round_up(&s.lattice, s.sum);
 
-		fit->floor = floor;
-		fit->safe = frag_min(fit->safe, sum);
+		fit->lower_bound = lower_bound;
+		fit->reliable = frag_min(fit->reliable, sum);
 		fit->no_refusal = sum;
 		fit->at_most = fit->smallest == UINT64_MAX ? sum : UINT64_MAX;
-		fit->examined_to = fit->runs ? fit->examined_to : floor;
+		fit->examined_to = fit->runs ? fit->examined_to : lower_bound;
 	}
 	free(s.known);
 	free(s.begins);

@@ -33,7 +33,7 @@ struct frag_together {
  */
 int frag_together_clock(int64_t **out, const struct frag_tape *tape, struct frag_error *err);
 
-/* Fills in *fit, as frag_fit_walk() does; `safe` is proven also after an interruption. */
+/* Fills in *fit, as frag_fit_walk() does; `reliable` is proven also after an interruption. */
 int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 		      const struct frag_fit_bounds *bounds, struct frag_error *err);
 

@@ -38,7 +38,7 @@ struct trial {
 	uint32_t choice;
 	bool done;                      /* else it was interrupted, and the other members are not
 					 * set */
-	bool survives;
+	bool fits;
 	struct frag_attempt worst;
 	uint64_t least;                 /* of a survivor: the same run down to this capacity */
 	uint32_t failed;                /* else: the place, and its interval's end */
@@ -84,12 +84,12 @@ static uint64_t tune_search_page_of(const struct scope *s)
 
 static uint64_t tune_search_floor_of(const struct scope *s)
 {
-	uint64_t floor = 0;
+	uint64_t lower_bound = 0;
 
 	for (uint32_t i = s->first; i < s->first + s->count; i++)
-		if (s->tune->places[i].floor > floor)
-			floor = s->tune->places[i].floor;
-	return floor;
+		if (s->tune->places[i].lower_bound > lower_bound)
+			lower_bound = s->tune->places[i].lower_bound;
+	return lower_bound;
 }
 
 /* On one place; one that fails ends the trial. */
@@ -103,8 +103,8 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 	if (rc)
 		return rc;
 	frag_attempt_add(&trial->worst, &here->outcome);
-	if (!here->outcome.survives) {
-		trial->survives = false;
+	if (!here->outcome.fits) {
+		trial->fits = false;
 		trial->failed = place;
 		trial->beyond = here->beyond;
 		trial->worst.oom_step = here->outcome.oom_step;
@@ -121,15 +121,15 @@ static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32
 {
 	int rc = 0;
 
-	*trial = (struct trial){ .choice = trial->choice, .survives = true };
+	*trial = (struct trial){ .choice = trial->choice, .fits = true };
 	if (ask_first != UINT32_MAX)
 		rc = try_place(s, trial, ask_first, total, err);
-	for (uint32_t i = s->first; i < s->first + s->count && !rc && trial->survives; i++)
+	for (uint32_t i = s->first; i < s->first + s->count && !rc && trial->fits; i++)
 		if (i != ask_first)
 			rc = try_place(s, trial, i, total, err);
 	trial->done = !rc;
-	trial->worst.survives = trial->survives;
-	trial->least = frag_subject_lattice(tune_search_subject_of(s), trial->least);
+	trial->worst.fits = trial->fits;
+	trial->least = frag_fit_case_round_up(tune_search_subject_of(s), trial->least);
 	return rc;
 }
 
@@ -143,17 +143,17 @@ static int try_below(struct scope *s, struct trial *trial, struct frag_error *er
 static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
 {
 	const struct frag_fit_case *subject = tune_search_subject_of(s);
-	uint64_t total = frag_subject_lattice(subject, tune_search_floor_of(s));
+	uint64_t total = frag_fit_case_round_up(subject, tune_search_floor_of(s));
 	int rc = 0;
 
-	trial->survives = false;
+	trial->fits = false;
 	while (!rc && total < s->total) {
 		rc = tune_search_try_at(s, trial, s->failed, total, err);
 		trial->least = total;
-		if (rc || trial->survives)
+		if (rc || trial->fits)
 			return rc;
 		total = trial->beyond >= s->total ? s->total
-						  : frag_subject_lattice(subject, trial->beyond);
+						  : frag_fit_case_round_up(subject, trial->beyond);
 	}
 	return rc;
 }
@@ -194,7 +194,7 @@ static int crown(struct scope *s, const struct trial *survivor, struct frag_erro
 	s->choice = trial.choice;
 	s->total = trial.least;
 	rc = try_upwards(s, &trial, err);
-	if (!rc && trial.survives)
+	if (!rc && trial.fits)
 		s->total = trial.least;
 	return rc;
 }
@@ -208,7 +208,7 @@ static int take_first(struct scope *s, const struct trial *trials, uint32_t coun
 {
 	for (uint32_t i = 0; i < count; i++) {
 		*taken = i + 1;
-		if (trials[i].survives)
+		if (trials[i].fits)
 			return crown(s, &trials[i], err);
 		s->failed = trials[i].failed;
 	}
@@ -219,7 +219,7 @@ static int take_first(struct scope *s, const struct trial *trials, uint32_t coun
 static void take_smallest(struct scope *s, const struct trial *trials, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (trials[i].survives && trials[i].least < s->total) {
+		if (trials[i].fits && trials[i].least < s->total) {
 			s->choice = trials[i].choice;
 			s->total = trials[i].least;
 		}
@@ -248,7 +248,7 @@ static uint32_t list_trials(const struct scope *s, bool all)
  */
 static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_error *err)
 {
-	const uint64_t endless = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
+	const uint64_t endless = frag_fit_case_round_up(tune_search_subject_of(s), ENDLESS);
 	int rc = 0;
 
 	s->failed = UINT32_MAX;
@@ -257,7 +257,7 @@ static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_e
 		struct trial trial = s->trials[i];
 
 		rc = tune_search_try_at(s, &trial, UINT32_MAX, endless, err);
-		if (!rc && trial.survives) {
+		if (!rc && trial.fits) {
 			s->choice = trial.choice;
 			s->total = trial.least;
 		}
@@ -317,10 +317,10 @@ static struct frag_point point_of(const struct frag_tune *t, const struct trial 
 		.choice = trial->choice,
 		.tried = true,
 		.at = trial->worst,
-		.qualifies = trial->survives,
-		.oom_trace = trial->survives ? 0 : t->places[trial->failed].source,
+		.qualifies = trial->fits,
+		.oom_trace = trial->fits ? 0 : t->places[trial->failed].source,
 		.smallest = NONE,
-		.safe = NONE,
+		.reliable = NONE,
 	};
 }
 
@@ -329,7 +329,9 @@ static int try_here(struct scope *s, struct trial *trial, struct frag_error *err
 	return tune_search_try_at(s, trial, UINT32_MAX, s->total, err);
 }
 
-static const struct frag_point no_point = { .choice = UINT32_MAX, .smallest = NONE, .safe = NONE };
+static const struct frag_point no_point = { .choice = UINT32_MAX,
+					    .smallest = NONE,
+					    .reliable = NONE };
 
 /* Finds the best of the scope on its device; with points, runs the other candidates there too. */
 static int compare_all(struct scope *s, struct frag_point *points, struct frag_point *best,
@@ -347,7 +349,7 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 			continue;
 		if (points)
 			points[p.choice] = p;
-		if (p.at.survives && is_in(s, p.choice) && is_better(t, &p, best))
+		if (p.at.fits && is_in(s, p.choice) && is_better(t, &p, best))
 			*best = p;
 	}
 	return rc;
@@ -373,7 +375,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 
 	/* if no setting fits, this records that for each */
 	if (s->total == NONE)
-		s->total = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
+		s->total = frag_fit_case_round_up(tune_search_subject_of(s), ENDLESS);
 	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
 	rc = rc ? rc : find_newer(t, s, err);
 	if (rc || t->best.choice == UINT32_MAX)
@@ -388,18 +390,18 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 
 /* Does a setting fit every capacity from `total` up to the device, on one place? */
 static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place, uint64_t total,
-		     bool *survives, struct frag_error *err)
+		     bool *fits, struct frag_error *err)
 {
 	struct frag_fit_intervals *intervals = intervals_of(t, choice, place);
 
-	*survives = true;
-	while (total < t->total && *survives) {
+	*fits = true;
+	while (total < t->total && *fits) {
 		const struct frag_interval *here;
 		const int rc = frag_fit_intervals_at(intervals, total, &here, err);
 
 		if (rc)
 			return rc;
-		*survives = here->outcome.survives;
+		*fits = here->outcome.fits;
 		total = here->beyond;
 	}
 	return 0;
@@ -411,11 +413,11 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 	const struct frag_tune *t = s->tune;
 	const uint64_t least = (uint64_t)ceil((double)t->total / (1 + t->headroom));
 	int rc = tune_search_try_at(s, trial, UINT32_MAX, t->total, err);
-	bool survives = trial->survives;
+	bool fits = trial->fits;
 
-	for (uint32_t i = s->first; i < s->first + s->count && !rc && survives; i++)
-		rc = try_range(t, trial->choice, i, least, &survives, err);
-	trial->least = survives ? least : NONE;
+	for (uint32_t i = s->first; i < s->first + s->count && !rc && fits; i++)
+		rc = try_range(t, trial->choice, i, least, &fits, err);
+	trial->least = fits ? least : NONE;
 	trial->done = !rc;
 	return rc;
 }
@@ -434,7 +436,7 @@ static void tune_search_choose(struct frag_tune *t)
 	for (uint32_t i = 0; i < t->choice_count; i++) {
 		const struct frag_point *p = &t->points[i];
 
-		if (any ? !p->qualifies : !p->at.survives)
+		if (any ? !p->qualifies : !p->at.fits)
 			continue;
 		if (t->since[i]) {
 			if (is_better(t, p, &t->newer))
@@ -483,7 +485,7 @@ static int walk(const struct scope *s, uint32_t choice, struct frag_point *out,
 	rc = frag_fit_walk(&fit, intervals, s->count, tune_search_floor_of(s), &bounds, err);
 	*out = (struct frag_point){
 		.choice = choice, .tried = true, .at = fit.at_smallest,
-		.smallest = fit.smallest, .safe = fit.safe,
+		.smallest = fit.smallest, .reliable = fit.reliable,
 	};
 	frag_fit_fini(&fit);
 	free(intervals);
@@ -500,7 +502,7 @@ static int fit_choice(struct frag_tune *t, struct frag_point *p, struct frag_err
 		return 0;
 	rc = walk(&all, p->choice, &fitted, err);
 	p->smallest = fitted.smallest;
-	p->safe = fitted.safe;
+	p->reliable = fitted.reliable;
 	return rc;
 }
 
@@ -549,7 +551,7 @@ static uint64_t cost_of(const struct frag_tune *t, const struct frag_point *p)
 /* On the device: does it fit as the best does, and costs 1 % more than the best at most? */
 static bool is_near(const struct frag_tune *t, const struct frag_point *p)
 {
-	return (t->no_headroom ? p->at.survives : p->qualifies)
+	return (t->no_headroom ? p->at.fits : p->qualifies)
 	       && (double)cost_of(t, p) <= NEARLY * (double)cost_of(t, &t->best);
 }
 
@@ -567,7 +569,7 @@ static int find_simplest(struct frag_tune *t, const struct scope *all, uint32_t 
 			s.trials[count++] = (struct trial){ .choice = i };
 	rc = run_round(&s, s.trials, count, try_here, err);
 	for (uint32_t i = 0; i < count && !rc; i++)
-		if (s.trials[i].survives && is_simpler(t, s.trials[i].choice, *found))
+		if (s.trials[i].fits && is_simpler(t, s.trials[i].choice, *found))
 			*found = s.trials[i].choice;
 	return rc ? rc : fit_choice(t, &t->points[*found], err);
 }
@@ -592,7 +594,7 @@ static int find_simple(struct frag_tune *t, const struct scope *all, struct frag
 		return rc;
 	t->simple = t->points[found];
 	fits = !t->total ? usual->smallest != NONE
-	       : t->no_headroom ? usual->at.survives : usual->qualifies;
+	       : t->no_headroom ? usual->at.fits : usual->qualifies;
 	if (fits && WORTH_IT * (double)cost_of(t, usual) < (double)cost_of(t, &t->simple))
 		t->simple = *usual;
 	return 0;
@@ -608,7 +610,7 @@ static void note_reached(struct frag_tune *t, struct scope *s, int rc)
 	struct frag_error unused;
 
 	if (rc && !t->total && t->best.choice == UINT32_MAX && s->total != NONE
-	    && !try_here(s, &trial, &unused) && trial.survives)
+	    && !try_here(s, &trial, &unused) && trial.fits)
 		t->best = point_of(t, &trial);
 	if (t->best.choice != UINT32_MAX)
 		t->reached = t->total ? t->total : s->total;
@@ -619,7 +621,7 @@ static void copy_fit(struct frag_point *to, const struct frag_tune *t)
 	if (to->choice == UINT32_MAX)
 		return;
 	to->smallest = t->points[to->choice].smallest;
-	to->safe = t->points[to->choice].safe;
+	to->reliable = t->points[to->choice].reliable;
 }
 
 /* Tests the best setting on a trace that was not used for tuning. */
@@ -631,7 +633,7 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 	int rc = tune_search_try_at(s, &trial, UINT32_MAX, s->total, err);
 
 	result->tried = !rc;
-	result->survives = trial.survives;
+	result->fits = trial.fits;
 	rc = rc ? rc : walk(s, t->best.choice, &fitted, err);
 	result->smallest = fitted.smallest;
 	return rc;
@@ -734,7 +736,8 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 	for (uint32_t i = 0; i < t->test_count; i++)
 		t->tests[i].smallest = t->tests[i].own_smallest = NONE;
 	for (uint32_t i = 0; i < rows; i++)
-		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
+		t->points[i] =
+			(struct frag_point){ .choice = i, .smallest = NONE, .reliable = NONE };
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
 		for (uint32_t k = 0; k < t->place_count && !rc; k++)
 			rc = make_intervals(t, i, k, err);
@@ -751,11 +754,11 @@ static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *
 	const struct frag_device_figures *d = &s->devices[s->device];
 	struct frag_interval run;
 	uint64_t requested;
-	int rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	int rc = frag_fit_case_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
 
-	rc = rc ? rc : frag_subject_requested(s, &run.outcome, &requested, err);
+	rc = rc ? rc : frag_fit_case_requested(s, &run.outcome, &requested, err);
 	if (!rc)
-		place->floor = frag_subject_lattice(s, d->context + d->other + requested);
+		place->lower_bound = frag_fit_case_round_up(s, d->context + d->other + requested);
 	return rc;
 }
 
@@ -797,7 +800,7 @@ static int find_code(struct frag_tune *t, struct scope *all, struct frag_error *
 		t->code = no_point;
 	else
 		t->code.choice = 0;
-	t->code.qualifies = trial.survives && trial.least != NONE;
+	t->code.qualifies = trial.fits && trial.least != NONE;
 	return rc;
 }
 
@@ -817,7 +820,7 @@ static int search_all(struct frag_tune *t, struct scope *all, struct frag_error 
 	int rc;
 
 	all->count = t->tuned;
-	t->floor = tune_search_floor_of(all);
+	t->lower_bound = tune_search_floor_of(all);
 	rc = t->total ? find_for_device(t, all, err) : tune_search_find_smallest(t, all, err);
 	note_reached(t, all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)

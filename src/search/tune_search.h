@@ -18,13 +18,13 @@ struct frag_point {
 	struct frag_attempt at;         /* on the device, or on that of the best candidate */
 	uint32_t oom_trace;             /* if the setting does not fit */
 	bool qualifies;                 /* on a device given: with the headroom too */
-	uint64_t smallest, safe;
+	uint64_t smallest, reliable;
 };
 
 /* A trace that was not used for tuning. */
 struct frag_tune_test {
 	bool tried;                     /* else it was interrupted before, or there is no best */
-	bool survives;                  /* the best fits the device, or that of the best
+	bool fits;                  /* the best fits the device, or that of the best
 					 * candidate */
 	uint64_t smallest;              /* the best there; UINT64_MAX: none */
 	uint32_t own;                   /* the choice that would be the best for it alone, */
@@ -58,7 +58,7 @@ struct frag_tune {
 	struct frag_point code, without_code;
 	uint64_t reached; /* that the best is known to fit; UINT64_MAX: none */
 	struct frag_tune_test *tests;
-	uint64_t floor;                 /* the highest of the traces */
+	uint64_t lower_bound;                 /* the highest of the traces */
 	uint64_t runs;
 	bool no_headroom;               /* nothing qualified with it, and it was given up */
 	/*
@@ -67,7 +67,7 @@ struct frag_tune {
 	struct frag_fit_intervals *intervals;
 	struct frag_tune_place {
 		uint32_t source, device;
-		uint64_t floor;
+		uint64_t lower_bound;
 		struct frag_tape *part; /* of the device alone; NULL: the source's */
 		struct frag_tape *changed;      /* likewise, with the line of code */
 	} * places;

@@ -6,8 +6,8 @@
 
 #define PIECE ((size_t)1 << 20)         /* bytes */
 
-struct frag_held_piece {
-	struct frag_held_piece *next;
+struct frag_record_chunk {
+	struct frag_record_chunk *next;
 	size_t used, room;
 	char bytes[];
 };
@@ -94,14 +94,14 @@ static uint8_t texts_of(const struct frag_record *r)
 /* Extends the buffer by `bytes` at its end. */
 static char *record_buffer_extend(struct frag_record_buffer *h, size_t bytes)
 {
-	struct frag_held_piece *piece = h->last;
+	struct frag_record_chunk *piece = h->last;
 	const size_t room = bytes > PIECE ? bytes : PIECE;
 
 	if (!piece || piece->room - piece->used < bytes) {
 		piece = malloc(sizeof(*piece) + room);
 		if (!piece)
 			return NULL;
-		*piece = (struct frag_held_piece){ .room = room };
+		*piece = (struct frag_record_chunk){ .room = room };
 		if (h->last)
 			h->last->next = piece;
 		else
@@ -125,7 +125,7 @@ static size_t prepare(struct frag_record *rec)
 	return w.bytes;
 }
 
-bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
+bool frag_record_buffer_add(struct frag_record_buffer *h, const struct frag_item *item)
 {
 	struct frag_record rec = item->rec;
 	const size_t bytes = prepare(&rec);
@@ -144,21 +144,21 @@ bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item)
 	return true;
 }
 
-struct frag_held_place frag_held_end(const struct frag_record_buffer *h)
+struct frag_record_place frag_record_buffer_end(const struct frag_record_buffer *h)
 {
-	return (struct frag_held_place){ .piece = h->last, .at = h->last ? h->last->used : 0 };
+	return (struct frag_record_place){ .piece = h->last, .at = h->last ? h->last->used : 0 };
 }
 
-bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *place,
-		    struct frag_item *item)
+bool frag_record_buffer_next(const struct frag_record_buffer *h, struct frag_record_place *place,
+			     struct frag_item *item)
 {
 	struct walk w = { .reads = true };
 	struct head head;
 
 	if (!place->piece)
-		*place = (struct frag_held_place){ .piece = h->first };
+		*place = (struct frag_record_place){ .piece = h->first };
 	if (place->piece && place->at == place->piece->used && place->piece->next)
-		*place = (struct frag_held_place){ .piece = place->piece->next };
+		*place = (struct frag_record_place){ .piece = place->piece->next };
 	if (!place->piece || place->at == place->piece->used)
 		return false;
 	w.at = (char *)(uintptr_t)place->piece->bytes + place->at;
@@ -173,10 +173,10 @@ bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *
 	return true;
 }
 
-void frag_held_fini(struct frag_record_buffer *h)
+void frag_record_buffer_fini(struct frag_record_buffer *h)
 {
 	while (h->first) {
-		struct frag_held_piece *next = h->first->next;
+		struct frag_record_chunk *next = h->first->next;
 
 		free(h->first);
 		h->first = next;

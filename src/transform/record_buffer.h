@@ -25,27 +25,27 @@ static inline void frag_record_take_time(struct frag_record *to, const struct fr
 	to->t_text = from->t_text;
 }
 
-struct frag_held_piece;
+struct frag_record_chunk;
 
 /* Zeroed, it is empty. */
 struct frag_record_buffer {
-	struct frag_held_piece *first, *last;
+	struct frag_record_chunk *first, *last;
 };
 
 /* A place between two of them; zeroed, before the first. */
-struct frag_held_place {
-	const struct frag_held_piece *piece;
+struct frag_record_place {
+	const struct frag_record_chunk *piece;
 	size_t at;
 };
 
 /* A copy of it, about 60 bytes and its texts. False: out of memory. */
-bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item);
+bool frag_record_buffer_add(struct frag_record_buffer *h, const struct frag_item *item);
 /* The place behind the last one. */
-struct frag_held_place frag_held_end(const struct frag_record_buffer *h);
+struct frag_record_place frag_record_buffer_end(const struct frag_record_buffer *h);
 /* The next one, and on. False: there is none. Its texts stay as long as h does. */
-bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *place,
-		    struct frag_item *item);
-void frag_held_fini(struct frag_record_buffer *h);
+bool frag_record_buffer_next(const struct frag_record_buffer *h, struct frag_record_place *place,
+			     struct frag_item *item);
+void frag_record_buffer_fini(struct frag_record_buffer *h);
 
 /* A record that owns its texts. */
 struct frag_owned_record {

@@ -16,8 +16,8 @@
  */
 struct warmup {
 	struct frag_record_buffer held;
-	struct frag_held_place from, to;        /* of the window */
-	struct frag_held_place place;
+	struct frag_record_place from, to;        /* of the window */
+	struct frag_record_place place;
 	struct frag_item at;    /* the first mark of the kind: its time is that of all copies */
 	char *kind;
 	enum { FIRST, BEGIN, END, FOUND, COPY, LEFT, PASS } phase;      /* looked for, then done */
@@ -42,7 +42,7 @@ static void warmup_fini(struct frag_stage *s)
 {
 	struct warmup *w = s->state;
 
-	frag_held_fini(&w->held);
+	frag_record_buffer_fini(&w->held);
 	frag_map_fini(&w->copies);
 	free(w->copied);
 	free(w->kind);
@@ -61,12 +61,12 @@ static bool stage_early_look(struct frag_stage *s, const struct frag_item *item)
 		return false;
 	if (strcmp(kind, w->kind) == 0) {
 		if (w->phase == END) {
-			w->to = frag_held_end(&w->held);
+			w->to = frag_record_buffer_end(&w->held);
 			w->phase = FOUND;
 		}
 		w->phase = w->phase == FIRST ? BEGIN : w->phase;
 		if (w->phase == BEGIN && frag_text_equals(item->rec.text, s->change->mark)) {
-			w->from = frag_held_end(&w->held);
+			w->from = frag_record_buffer_end(&w->held);
 			w->phase = END;
 			s->fits = true;
 		}
@@ -84,7 +84,7 @@ static int warmup_put(struct frag_stage *s, const struct frag_item *item, struct
 	if (w->phase == FIRST || (w->phase == PASS && !w->waits))
 		return frag_stage_emit(s, item, err);
 	w->waits = true;
-	return frag_held_add(&w->held, item) ? 0 : frag_fail_nomem(err);
+	return frag_record_buffer_add(&w->held, item) ? 0 : frag_fail_nomem(err);
 }
 
 static int give_early(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
@@ -166,8 +166,8 @@ static int end_left(struct frag_stage *s, const struct copied *left, struct frag
 /* The first record that is held is the mark before which the copies go. */
 static void begin_copy(struct warmup *w)
 {
-	w->place = (struct frag_held_place){ .piece = NULL };
-	if (!frag_held_next(&w->held, &w->place, &w->at))
+	w->place = (struct frag_record_place){ .piece = NULL };
+	if (!frag_record_buffer_next(&w->held, &w->place, &w->at))
 		FRAG_BUG("a window without its mark");
 	w->place = w->from;
 	w->phase = COPY;
@@ -184,7 +184,7 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 
 	*more = true;
 	if (w->phase == COPY && !(w->place.piece == w->to.piece && w->place.at == w->to.at)
-	    && frag_held_next(&w->held, &w->place, &item))
+	    && frag_record_buffer_next(&w->held, &w->place, &item))
 		return stage_early_copy(s, &item, err);
 	if (w->phase == COPY) {
 		w->phase = LEFT;
@@ -194,9 +194,9 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 		return end_left(s, &w->copied[w->left++], err);
 	if (w->phase == LEFT) {
 		w->phase = PASS;
-		w->place = (struct frag_held_place){ .piece = NULL };
+		w->place = (struct frag_record_place){ .piece = NULL };
 	}
-	*more = frag_held_next(&w->held, &w->place, &item);
+	*more = frag_record_buffer_next(&w->held, &w->place, &item);
 	if (*more)
 		return frag_stage_emit(s, &item, err);
 	w->waits = false;
@@ -211,11 +211,11 @@ static int warmup_drain(struct frag_stage *s, uint32_t max, struct frag_error *e
 
 	/* a window that no mark ends ends with the trace; without one nothing is copied */
 	if (s->ended && w->phase == END) {
-		w->to = frag_held_end(&w->held);
+		w->to = frag_record_buffer_end(&w->held);
 		w->phase = FOUND;
 	} else if (s->ended && w->phase < END) {
 		w->phase = PASS;
-		w->place = (struct frag_held_place){ .piece = NULL };
+		w->place = (struct frag_record_place){ .piece = NULL };
 	}
 	if (w->phase < FOUND || (w->phase == PASS && !w->waits))
 		return 0;

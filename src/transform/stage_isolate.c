@@ -28,7 +28,7 @@ struct isolate {
 	uint32_t count, capacity;
 	struct frag_map beside; /* by pool and class: in `made` */
 	struct frag_record_buffer held;
-	struct frag_held_place place;
+	struct frag_record_place place;
 	uint32_t only;          /* the class so far; NO_CLASS: none */
 	bool several;
 	bool passes;            /* nothing is held any more */
@@ -53,7 +53,7 @@ static void isolate_fini(struct frag_stage *s)
 	frag_handles_fini(&o->tags);
 	frag_map_fini(&o->beside);
 	free(o->pools);
-	frag_held_fini(&o->held);
+	frag_record_buffer_fini(&o->held);
 }
 
 /* NO_CLASS where the host is out of memory. */
@@ -229,7 +229,7 @@ static int isolate_put(struct frag_stage *s, const struct frag_item *item, struc
 	if (o->passes)
 		return stage_isolate_give(
 			s, &(struct frag_item){ item->rec, item->block, item->lasts, item->begins }, err);
-	return frag_held_add(&o->held, item) ? 0 : frag_fail_nomem(err);
+	return frag_record_buffer_add(&o->held, item) ? 0 : frag_fail_nomem(err);
 }
 
 static int isolate_drain(struct frag_stage *s, uint32_t max, struct frag_error *err)
@@ -241,7 +241,7 @@ static int isolate_drain(struct frag_stage *s, uint32_t max, struct frag_error *
 	if (o->passes || (!o->several && !s->ended))
 		return 0;
 	for (uint32_t i = 0; i < max && !rc; i++) {
-		o->passes = !frag_held_next(&o->held, &o->place, &item);
+		o->passes = !frag_record_buffer_next(&o->held, &o->place, &item);
 		if (o->passes)
 			return 0;
 		rc = o->several ? stage_isolate_give(s, &item, err)

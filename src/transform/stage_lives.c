@@ -22,7 +22,7 @@ struct life {
 
 struct lives {
 	struct frag_record_buffer held;
-	struct frag_held_place place;
+	struct frag_record_place place;
 	struct life *of;        /* by block */
 	uint32_t count, capacity;
 	struct frag_lasting_marks marks;        /* at items */
@@ -32,7 +32,7 @@ struct lives {
 	bool known;             /* who lasts */
 	enum { IN_FRONT, LASTING, REST } phase;         /* of a hoist: what is given now */
 	struct frag_item first; /* alloc, where those that last go */
-	struct frag_held_place behind;  /* that alloc is the next from there */
+	struct frag_record_place behind;  /* that alloc is the next from there */
 	bool passed;            /* the last phase has emitted a record */
 };
 
@@ -47,7 +47,7 @@ static void lives_fini(struct frag_stage *s)
 {
 	struct lives *l = s->state;
 
-	frag_held_fini(&l->held);
+	frag_record_buffer_fini(&l->held);
 	frag_handles_fini(&l->ids);
 	free(l->of);
 	free(l->marks.mark);
@@ -81,7 +81,7 @@ static bool stage_lives_note_alloc(struct frag_stage *s, const struct frag_item 
 static int lives_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
 	struct lives *l = s->state;
-	bool good = frag_held_add(&l->held, item);
+	bool good = frag_record_buffer_add(&l->held, item);
 
 	if (item->rec.op == FRAG_OP_ALLOC)
 		good = good && stage_lives_note_alloc(s, item);
@@ -123,7 +123,7 @@ static int find_lives(struct frag_stage *s, struct frag_error *err)
 
 /* Phases: events before the first alloc, long-lived blocks, the others. True: emit it now. */
 static bool stage_lives_is_due(struct frag_stage *s, struct frag_item *item,
-			       struct frag_held_place at)
+			       struct frag_record_place at)
 {
 	struct lives *l = s->state;
 	const bool alloc = item->rec.op == FRAG_OP_ALLOC;
@@ -157,10 +157,10 @@ static int lives_drain(struct frag_stage *s, uint32_t max, struct frag_error *er
 	if (!l->known)
 		rc = find_lives(s, err);
 	for (uint32_t i = 0; i < max && !rc; i++) {
-		const struct frag_held_place at = l->place;
+		const struct frag_record_place at = l->place;
 		struct frag_item item;
 
-		if (!frag_held_next(&l->held, &l->place, &item)) {
+		if (!frag_record_buffer_next(&l->held, &l->place, &item)) {
 			if (l->phase != LASTING)
 				return 0;
 			l->phase = REST;

@@ -154,11 +154,11 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_device_sta
 		return;
 	}
 	assert_true(m->pin_count > 0);
-	assert_int_equal(m->pins[0].alone, best > 0);
+	assert_int_equal(m->blocking[0].alone, best > 0);
 	if (best)
-		assert_int_equal(m->pins[0].non_releasable, best);
+		assert_int_equal(m->blocking[0].non_releasable, best);
 	for (uint32_t i = 1; i < m->pin_count; i++)
-		assert_true(m->pins[i].non_releasable <= m->pins[i - 1].non_releasable);
+		assert_true(m->blocking[i].non_releasable <= m->blocking[i - 1].non_releasable);
 }
 
 static uint32_t failed, fitting, found, lucky, at_end;
@@ -175,7 +175,7 @@ static void expect_safe(const struct frag_diagnosis *a, const struct frag_choice
 			safe = device.total + PAGE;
 	/* a stretch that fails may go on beyond */
 	if ((double)safe < 1.05 * (double)first)
-		assert_int_equal(a->safe, safe);
+		assert_int_equal(a->reliable, safe);
 	lucky += safe != first;
 }
 
@@ -198,11 +198,12 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
 	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
-	assert_int_equal(frag_answer_peaks(&a, &trials, sim, result, 1, &err), 0);
+	assert_int_equal(frag_diagnosis_peaks(&a, &trials, sim, result, 1, &err), 0);
 	at_end += a.has_peak;
-	assert_int_equal(frag_answer_peaks(&a, &trials, NULL, result, 1, &err), 0);
-	assert_int_equal(frag_answer_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_REMEDY, result,
-					  &err), 0);
+	assert_int_equal(frag_diagnosis_peaks(&a, &trials, NULL, result, 1, &err), 0);
+	assert_int_equal(frag_diagnosis_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_REMEDY,
+					     result, &err),
+			 0);
 	assert_int_equal(a.requested, requested_peak(tape));
 	if (result->status == FRAG_RUN_OOM) {
 		struct outcome o;
@@ -234,7 +235,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		assert_int_equal(o.status, FRAG_RUN_OK);
 		assert_int_equal(o.peak_reserved, a.remedy.reserved);
 	}
-	frag_answer_fini(&a);
+	frag_diagnosis_fini(&a);
 	frag_trials_fini(&trials);
 	frag_sim_del(sim);
 }

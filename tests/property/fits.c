@@ -4,7 +4,7 @@
  *     fits [TRACES]
  *
  * Random traces are run, in full and watched, on every capacity of a lattice. What the walk says
- * of one must be what its run comes to, and smallest, safe, holes and the rest are concluded here
+ * of one must be what its run comes to, and smallest, reliable, the failing ranges and the rest are concluded here
  * once more, from those runs alone. tests/fit does the same from outside, for fewer traces.
  */
 #include <stdio.h>
@@ -67,7 +67,7 @@ struct world {
 
 /* What a run comes to, counted by who watches it. */
 struct end {
-	bool survives;
+	bool fits;
 	uint64_t oom_step, calls, retries, refused, peak_reserved;
 };
 
@@ -184,7 +184,7 @@ static struct end run(const struct world *w, uint64_t total, uint64_t other)
 	play_tape(sim, w->tape, 0, UINT64_MAX);
 	r = &frag_sim_results(sim, false, &count)[w->device];
 	end = (struct end){
-		.survives = r->status == FRAG_RUN_OK, .oom_step = r->oom_count ? r->ooms[0].step : 0,
+		.fits = r->status == FRAG_RUN_OK, .oom_step = r->oom_count ? r->ooms[0].step : 0,
 		.calls = watch.calls, .retries = r->counts.retries, .refused = refusals,
 		.peak_reserved = r->peak.reserved,
 	};
@@ -284,7 +284,7 @@ static void compare(const struct world *w, uint64_t total, const struct frag_int
 
 	snprintf(what, sizeof(what), "on %lu, in [%lu, %lu): survives", (unsigned long)total,
 		 (unsigned long)k->least, (unsigned long)k->beyond);
-	same(w, what, k->outcome.survives, end->survives);
+	same(w, what, k->outcome.fits, end->fits);
 	same(w, "its step", k->outcome.oom_step, end->oom_step);
 	same(w, "its calls", k->outcome.calls, end->calls);
 	same(w, "its retries", k->outcome.retries, end->retries);
@@ -294,13 +294,13 @@ static void compare(const struct world *w, uint64_t total, const struct frag_int
 /* By the device, or by a limit of the program's own. */
 static bool is_refused(const struct end *end)
 {
-	return end->refused || end->retries || !end->survives;
+	return end->refused || end->retries || !end->fits;
 }
 
 /* All capacities that were looked at, of one trace or of several. */
 struct point {
 	uint64_t total;
-	bool survives, refused;
+	bool fits, refused;
 	struct end end;                 /* of the first trace */
 };
 
@@ -322,30 +322,30 @@ static void conclude(const struct world *w, const struct points *p, const struct
 			no_refusal = NONE;
 		else if (no_refusal == NONE)
 			no_refusal = k->total;
-		if (k->survives && from != NONE) {
-			assert_true(holes < fit->hole_count);
-			same(w, "the beginning of a hole", fit->holes[holes].from, from);
-			same(w, "its end", fit->holes[holes++].to, k->total);
+		if (k->fits && from != NONE) {
+			assert_true(holes < fit->failing_count);
+			same(w, "the beginning of a hole", fit->failing[holes].from, from);
+			same(w, "its end", fit->failing[holes++].to, k->total);
 			from = NONE;
-		} else if (!k->survives && safe != NONE) {
+		} else if (!k->fits && safe != NONE) {
 			from = k->total;
 		}
-		if (!k->survives)
+		if (!k->fits)
 			safe = NONE;
 		else if (safe == NONE)
 			safe = k->total;
-		if (k->survives && smallest == NONE)
+		if (k->fits && smallest == NONE)
 			smallest = k->total;
 	}
 	if (from != NONE) {
-		same(w, "holes", fit->hole_count, holes + 1);
-		same(w, "the beginning of the last hole", fit->holes[holes].from, from);
-		same(w, "its end", fit->holes[holes].to, fit->examined_to);
+		same(w, "holes", fit->failing_count, holes + 1);
+		same(w, "the beginning of the last hole", fit->failing[holes].from, from);
+		same(w, "its end", fit->failing[holes].to, fit->examined_to);
 	} else {
-		same(w, "holes", fit->hole_count, holes);
+		same(w, "holes", fit->failing_count, holes);
 	}
 	same(w, "smallest", fit->smallest, smallest);
-	same(w, "safe", fit->safe, safe);
+	same(w, "safe", fit->reliable, safe);
 	same(w, "no_refusal", fit->no_refusal, no_refusal);
 }
 
@@ -366,7 +366,7 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 	struct end end;
 
 	points.count = 0;
-	same(w, "floor", fit->floor, total);
+	same(w, "floor", fit->lower_bound, total);
 	same(w, "examined_to", fit->examined_to, s->count ? s->intervals[s->count - 1].beyond
 							  : total);
 	for (uint32_t i = 0; i < s->count; i++, runs++) {
@@ -389,10 +389,10 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 			end = run(w, total, 0);
 			compare(w, total, k, &end);
 			points.of[points.count++] = (struct point){
-				.total = total, .survives = end.survives,
+				.total = total, .fits = end.fits,
 				.refused = is_refused(&end), .end = end,
 			};
-			if (end.survives && smallest == NONE)
+			if (end.fits && smallest == NONE)
 				smallest = total;
 		}
 		if (k->beyond == NONE) {
@@ -408,12 +408,12 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 	if (fit->smallest != NONE)
 		same(w, "peak at smallest", fit->at_smallest.peak_reserved,
 		     point_at(&points, fit->smallest)->end.peak_reserved);
-	if (fit->safe != NONE)
-		same(w, "calls at safe", fit->at_safe.calls,
-		     point_at(&points, fit->safe)->end.calls);
-	if (fit->floor > w->taken) {
-		end = run(w, fit->floor - w->page, 0);
-		same(w, "intervals below the floor", end.survives, false);
+	if (fit->reliable != NONE)
+		same(w, "calls at safe", fit->at_reliable.calls,
+		     point_at(&points, fit->reliable)->end.calls);
+	if (fit->lower_bound > w->taken) {
+		end = run(w, fit->lower_bound - w->page, 0);
+		same(w, "intervals below the floor", end.fits, false);
 	}
 }
 
@@ -425,7 +425,7 @@ static void check_room(const struct world *w, uint64_t total)
 	uint64_t got, wanted = NONE;
 
 	assert_int_equal(frag_fit_headroom(&subject, total, &got, &err), 0);
-	for (uint64_t room = 0; w->taken + room <= total && run(w, total, room).survives;
+	for (uint64_t room = 0; w->taken + room <= total && run(w, total, room).fits;
 	     room += w->page)
 		wanted = room;
 	same(w, "static room", got, wanted);
@@ -468,7 +468,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 		check_room(&w, fit.smallest + random_below(&random, 40 * w.page));
 		seen->rooms++;
 	}
-	seen->holes += fit.hole_count;
+	seen->holes += fit.failing_count;
 	seen->nowhere += fit.smallest == NONE;
 	frag_fit_fini(&fit);
 	frag_fit_intervals_fini(&intervals);
@@ -527,16 +527,16 @@ static void try_joint(const char *policy, uint64_t seed)
 	     && total < fit.examined_to; total += w[0].page) {
 		struct point *p = &points.of[points.count++];
 
-		*p = (struct point){ .total = total, .survives = true };
+		*p = (struct point){ .total = total, .fits = true };
 		for (uint32_t i = 0; i < count; i++) {
 			const struct end end = run(&w[i], total, 0);
 
-			p->survives = p->survives && end.survives;
+			p->fits = p->fits && end.fits;
 			p->refused = p->refused || is_refused(&end);
 		}
 		/* what goes on for ever was the same for long */
-		if (fit.examined_to == NONE && fit.safe != NONE
-		    && total > fit.safe + 20 * w[0].page && total > fit.no_refusal)
+		if (fit.examined_to == NONE && fit.reliable != NONE
+		    && total > fit.reliable + 20 * w[0].page && total > fit.no_refusal)
 			break;
 	}
 	conclude(&w[0], &points, &fit);
@@ -581,7 +581,7 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
 	assert_int_equal(frag_fit_peaks(&fit, &subject, &err), 0);
 	check_walk(&w, &intervals, &fit, &bounds);
-	*holes += fit.hole_count;
+	*holes += fit.failing_count;
 	*runs += intervals.runs;
 	frag_fit_fini(&fit);
 	frag_fit_intervals_fini(&intervals);

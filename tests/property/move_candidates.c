@@ -1,7 +1,7 @@
 /*
- * reliefs.c - candidates for a move against all there could be.
+ * candidates.c - candidates for a move against all there could be.
  *
- *     reliefs [HEAPS]          so many random ones (1000)
+ *     candidates [HEAPS]          so many random ones (1000)
  *
  * Heaps of up to twelve segments. The judge goes through every run of neighbours and every subset
  * of segments: what gains enough at the least cost must be the first candidate, and the cheapest
@@ -21,9 +21,9 @@
 static uint32_t heaps = 1000;
 
 struct world {
-	struct frag_memory_state scene;
-	struct frag_scene_segment segments[SEGMENTS];
-	struct frag_scene_block blocks[SEGMENTS * BLOCKS];
+	struct frag_memory_state memory;
+	struct frag_state_segment segments[SEGMENTS];
+	struct frag_state_block blocks[SEGMENTS * BLOCKS];
 	struct frag_move_target shortage;
 };
 
@@ -37,21 +37,21 @@ static uint8_t random_state(uint64_t *random)
 /* Few sizes, so that costs are often the same. */
 static void lay_segment(struct world *w, uint64_t *random)
 {
-	struct frag_scene_segment *s = &w->segments[w->scene.segment_count];
+	struct frag_state_segment *s = &w->segments[w->memory.segment_count];
 	uint64_t offset = 0;
 
-	*s = (struct frag_scene_segment){
-		.first = w->scene.block_count, .ordinal = 3 * w->scene.segment_count,
+	*s = (struct frag_state_segment){
+		.first = w->memory.block_count, .ordinal = 3 * w->memory.segment_count,
 		.list = (frag_list)random_below(random, 2),
 		.kept = random_below(random, 10) == 0,
 		.count = 1 + (uint32_t)random_below(random, BLOCKS),
 	};
 	for (uint32_t i = 0; i < s->count; i++) {
-		struct frag_scene_block *b = &w->blocks[w->scene.block_count++];
+		struct frag_state_block *b = &w->blocks[w->memory.block_count++];
 
-		*b = (struct frag_scene_block){
+		*b = (struct frag_state_block){
 			.offset = offset, .bytes = (1 + random_below(random, 6)) * KIB,
-			.state = random_state(random), .slot = w->scene.block_count,
+			.state = random_state(random), .slot = w->memory.block_count,
 		};
 		offset += b->bytes;
 		if (b->state == FRAG_FREE) {
@@ -59,12 +59,12 @@ static void lay_segment(struct world *w, uint64_t *random)
 			continue;
 		}
 		s->live += b->bytes;
-		s->pins++;
+		s->live_blocks++;
 		s->fixed += b->state == FRAG_PENDING;
 	}
 	s->bytes = offset;
-	s->non_releasable = s->pins ? s->free : 0;
-	w->scene.segment_count++;
+	s->non_releasable = s->live_blocks ? s->free : 0;
+	w->memory.segment_count++;
 }
 
 static void lay_world(struct world *w, uint64_t *random)
@@ -72,7 +72,7 @@ static void lay_world(struct world *w, uint64_t *random)
 	const uint32_t segments = 1 + (uint32_t)random_below(random, SEGMENTS);
 	uint64_t all = 0;
 
-	w->scene = (struct frag_memory_state){ .segments = w->segments, .blocks = w->blocks };
+	w->memory = (struct frag_memory_state){ .segments = w->segments, .blocks = w->blocks };
 	for (uint32_t i = 0; i < segments; i++) {
 		lay_segment(w, random);
 		all += w->segments[i].bytes;
@@ -107,8 +107,8 @@ static uint64_t best_window(const struct world *w)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (uint32_t s = 0; s < w->scene.segment_count; s++) {
-		const struct frag_scene_segment *seg = &w->segments[s];
+	for (uint32_t s = 0; s < w->memory.segment_count; s++) {
+		const struct frag_state_segment *seg = &w->segments[s];
 
 		if (seg->list != w->shortage.list)
 			continue;
@@ -131,13 +131,13 @@ static uint64_t best_subset(const struct world *w, bool all)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (uint32_t subset = 1; subset < UINT32_C(1) << w->scene.segment_count
+	for (uint32_t subset = 1; subset < UINT32_C(1) << w->memory.segment_count
 	     && w->shortage.missing; subset++) {
 		uint64_t cost = 0, gain = 0;
 		bool good = true;
 
-		for (uint32_t s = 0; s < w->scene.segment_count && good; s++) {
-			const struct frag_scene_segment *seg = &w->segments[s];
+		for (uint32_t s = 0; s < w->memory.segment_count && good; s++) {
+			const struct frag_state_segment *seg = &w->segments[s];
 			uint64_t one;
 
 			if (!(subset >> s & 1))
@@ -160,7 +160,7 @@ static void check_relief(const struct world *w, const struct frag_move_candidate
 
 	assert_true(r->count > 0);
 	for (uint32_t i = 0; i < r->count; i++) {
-		const struct frag_scene_block *b = &w->blocks[r->blocks[i]];
+		const struct frag_state_block *b = &w->blocks[r->blocks[i]];
 
 		assert_int_equal(b->state, FRAG_ALLOCATED);
 		bytes += b->bytes;
@@ -177,21 +177,21 @@ static void check_world(const struct world *w)
 {
 	const uint64_t window = best_window(w), all = best_subset(w, true);
 	const uint64_t by_free = best_subset(w, false), best = window < all ? window : all;
-	struct frag_reliefs got;
+	struct frag_move_candidates got;
 	struct frag_error err;
 	bool found = by_free == UINT64_MAX;
 
-	assert_int_equal(frag_reliefs_find(&got, &w->scene, &w->shortage, &err), 0);
+	assert_int_equal(frag_move_candidates_find(&got, &w->memory, &w->shortage, &err), 0);
 	assert_int_equal(got.count > 0, best != UINT64_MAX);
 	for (uint32_t i = 0; i < got.count; i++) {
-		check_relief(w, &got.reliefs[i]);
-		assert_true(!i || got.reliefs[i].cost >= got.reliefs[i - 1].cost);
-		found = found || got.reliefs[i].cost == by_free;
+		check_relief(w, &got.candidates[i]);
+		assert_true(!i || got.candidates[i].cost >= got.candidates[i - 1].cost);
+		found = found || got.candidates[i].cost == by_free;
 	}
 	if (got.count)
-		assert_int_equal(got.reliefs[0].cost, best);
-	assert_true(found || got.count == FRAG_RELIEFS_MAX);
-	frag_reliefs_fini(&got);
+		assert_int_equal(got.candidates[0].cost, best);
+	assert_true(found || got.count == FRAG_MOVE_CANDIDATES_MAX);
+	frag_move_candidates_fini(&got);
 }
 
 static void test_random(void **state)
@@ -216,44 +216,44 @@ static void test_pages(void **state)
 		{ 8, FRAG_UNMAPPED },
 	};
 	struct world w = { .segments = { { .page = 8 * KIB, .count = LENGTH(laid), .list = 1 } } };
-	struct frag_reliefs got;
+	struct frag_move_candidates got;
 	struct frag_error err;
 	uint64_t offset = 0;
 
 	(void)state;
-	w.scene = (struct frag_memory_state){
+	w.memory = (struct frag_memory_state){
 		.segments = w.segments, .blocks = w.blocks, .segment_count = 1,
 		.block_count = LENGTH(laid),
 	};
 	for (uint32_t i = 0; i < LENGTH(laid); i++) {
-		w.blocks[i] = (struct frag_scene_block){
+		w.blocks[i] = (struct frag_state_block){
 			.offset = offset, .bytes = laid[i].kib * KIB, .state = laid[i].state,
 			.slot = i,
 		};
 		offset += laid[i].kib * KIB;
 	}
 	w.shortage = (struct frag_move_target){ .need = 100 * KIB, .missing = 8 * KIB };
-	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
+	assert_int_equal(frag_move_candidates_find(&got, &w.memory, &w.shortage, &err), 0);
 	/* one page, that of the 1 KiB; then that of 2; then both, by free bytes; then the rest */
 	assert_true(got.count >= 3);
-	assert_int_equal(got.reliefs[0].cost, 1 * KIB);
-	assert_int_equal(got.reliefs[0].blocks[0], 3);
-	assert_int_equal(got.reliefs[1].cost, 2 * KIB);
-	assert_int_equal(got.reliefs[2].cost, 3 * KIB);
-	assert_int_equal(got.reliefs[2].count, 2);
-	frag_reliefs_fini(&got);
+	assert_int_equal(got.candidates[0].cost, 1 * KIB);
+	assert_int_equal(got.candidates[0].blocks[0], 3);
+	assert_int_equal(got.candidates[1].cost, 2 * KIB);
+	assert_int_equal(got.candidates[2].cost, 3 * KIB);
+	assert_int_equal(got.candidates[2].count, 2);
+	frag_move_candidates_fini(&got);
 	/* a block costs a MiB: two pages by one block are cheaper than by two */
 	w.shortage.missing = 16 * KIB;
 	w.shortage.block_cost = 1024 * KIB;
-	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
-	assert_int_equal(got.reliefs[0].count, 1);
-	assert_int_equal(got.reliefs[0].blocks[0], 5);
-	frag_reliefs_fini(&got);
+	assert_int_equal(frag_move_candidates_find(&got, &w.memory, &w.shortage, &err), 0);
+	assert_int_equal(got.candidates[0].count, 1);
+	assert_int_equal(got.candidates[0].blocks[0], 5);
+	frag_move_candidates_fini(&got);
 	/* addresses without memory are mapped, as far as there is some left: 12 of 22 KiB are */
 	w.shortage = (struct frag_move_target){ .list = 1, .need = 16 * KIB, .left = 8 * KIB };
-	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
-	assert_int_equal(got.reliefs[0].cost, 3 * KIB);
-	frag_reliefs_fini(&got);
+	assert_int_equal(frag_move_candidates_find(&got, &w.memory, &w.shortage, &err), 0);
+	assert_int_equal(got.candidates[0].cost, 3 * KIB);
+	frag_move_candidates_fini(&got);
 }
 
 int main(int argc, char **argv)
