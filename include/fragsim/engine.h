@@ -1,5 +1,5 @@
 /*
- * engine.h - a trace's events through policies, and who watches.
+ * engine.h - simulations: the events of a trace under policies, with observers.
  *
  * A simulation is one policy over all devices of a trace; it makes one result a
  * device. Observers see one record a step; the engine knows none of them, and
@@ -57,9 +57,9 @@ struct frag_observer {
 struct frag_sim;
 
 /*
- * Who looks into an out-of-memory while all is as the failed request left it. The simulation
- * answers questions, and *oom has everything but holders and hole, which are the hook's to fill;
- * the result owns them. event: the request; NULL: what the run begins with was refused.
+ * A hook that examines an OOM while everything is as the failed request left it. It may query the
+ * simulation. It fills in holders and hole of *oom, which has all else; the result owns them.
+ * event: the request; NULL: memory that the run begins with was refused.
  */
 struct frag_oom_hook {
 	/* 0, or -FRAG_E..., which ends the simulation */
@@ -75,7 +75,7 @@ extern const struct frag_oom_hook frag_oom_explain;
 struct frag_sim_options {
 	bool on_oom_continue;   /* a request that fails is counted, and the run goes on */
 	bool check;             /* recompute everything after each step */
-	bool reversed;          /* equal blocks come in the other order, where it is not known */
+	bool reversed;          /* where the order of equal blocks is unknown: the opposite */
 	enum frag_level level;  /* of metrics; an observer sees no others */
 	/*
 	 * descriptions of the run's devices, one for each of the trace's; copied. NULL: those
@@ -127,7 +127,7 @@ bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total);
 /* The totals, [*least, *beyond), for which all so far would have been the same. */
 void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *least,
 		       uint64_t *beyond);
-/* About what a copy of it takes. */
+/* The approximate size of a copy in bytes. */
 uint64_t frag_sim_bytes(const struct frag_sim *sim);
 
 /*
@@ -150,7 +150,7 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *reader, uint64_
 /* Has it stopped at an OOM, on all of its devices? What it is fed then does nothing. */
 bool frag_sim_stopped(const struct frag_sim *sim);
 
-/* What the numbers in the events that it is fed stand for. */
+/* The names behind the numbers in its events. */
 const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim);
 
 /* Returns the descriptions of its devices, by ordinal. */
@@ -166,12 +166,11 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
  */
 void frag_sim_retire(struct frag_sim *sim, bool interrupted);
 
-/* For who drives a device that can be measured: part of its results. costs and probes are
- * borrowed. */
+/* Adds what a caller measured on a real device to its results. costs and probes are borrowed. */
 void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
 		       const struct frag_driver_costs *costs, const struct frag_probes *probes);
 
-/* For questions: a device's heap, until the run is retired; the block in a slot, or none. */
+/* For queries: a device's heap, until the run is retired; the block in a slot, or none. */
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 

@@ -124,10 +124,9 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
  */
 struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev);
 /*
- * Of a copy whose device has another total than the original's: each range, which is mapped up
- * to `end` and where that is not its end no further, becomes as long as resized() returns; a
- * range without an unmapped end must stay unchanged. Address space must cost nothing on the
- * device.
+ * For a copy whose device has another total than the original's: sets the length of each range to
+ * what resized() returns. `end` is the end of the mapped part; a range without an unmapped end
+ * must keep its length. Address space must cost nothing on the device.
  */
 typedef uint64_t frag_resized_fn(void *ctx, uint64_t page, uint64_t bytes, uint64_t end);
 void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized);
@@ -145,12 +144,12 @@ void frag_heap_keep_all(struct frag_heap *h);
 
 /*
  * How a policy sorts free blocks: which of the lists of its segment's pool a free block
- * is in, and its key (frag_index_key). The heap asks when a block becomes free, and
- * again when a free one has other bytes or another place: after a merge, and of what a
- * split or a take leaves. It asks in the midst of a verb, so what a hook is shown are
- * copies, and no heap; state and param are the policy's own. Every answer is good: a list
- * (pool, which) that was never asked for is made. Both must be plain functions of what
- * they are given: of the block itself, say, or of a counter in the state.
+ * is in, and its key (frag_index_key). The heap calls both when a block becomes free, and again
+ * when a free block has other bytes or another offset: after a merge, and for the remainder of a
+ * split or a take. It calls them in the middle of a verb, so they receive copies and no heap;
+ * state and param are the policy's own. Every result is valid: a list (pool, which) that does not
+ * exist is created. Both results must depend on the arguments alone, such as the block or a
+ * counter in the state.
  */
 typedef uint32_t frag_which_fn(const void *state, const uint64_t *param,
 			       const struct frag_segment_view *s, const struct frag_block_view *b);
@@ -169,10 +168,10 @@ struct frag_sorter {
  */
 void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by);
 
-/* Begins a step: forgets the device calls and the peaks of the last one. */
+/* Begins a step: clears the device calls and the peaks of the last one. */
 void frag_heap_step(struct frag_heap *h);
 
-/* Questions. */
+/* Queries. */
 /* Borrowed, and kept up to date by every verb. */
 const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 /* The device calls of this step, *count of them, in their order; until the next verb. */
@@ -213,7 +212,7 @@ frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
 /* A hint: b is about to be used. */
 void frag_heap_prefetch(const struct frag_heap *h, frag_block b);
 
-/* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
+/* The free list for (pool, which), which the first call creates. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
 
 /* Where a free block is, and its key (0 without keys). Else FRAG_NO_LIST, and 0. */
@@ -290,7 +289,7 @@ typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx);
 
 void frag_heap_count_retry(struct frag_heap *h);        /* counts a second try */
-void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* what an OOM will name */
+void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* the size that an OOM reports */
 void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device's total */
 
 /*
@@ -313,7 +312,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
  * detach_live take a block out, from free and from allocated or pending; split cuts a detached
  * block, the upper part becomes free; merge merges a free adjacent block with the detached
  * block, whose handle afterwards is *b; assign and insert end it, as allocated and as free.
- * Where the policy sorts, detach and insert make the heap ask again where a free block belongs.
+ * Where the policy sorts, detach and insert make the heap call `which` and `key` again.
  */
 int frag_heap_detach_free(struct frag_heap *h, frag_block b);
 int frag_heap_detach_live(struct frag_heap *h, frag_block b);

@@ -102,7 +102,7 @@ void frag_engine_fini(struct frag_engine *e)
 		frag_device_close(&e->device);
 }
 
-/* "step 17 (alloc id 5)": when it was, for a message; ev is NULL before the first step. */
+/* "step 17 (alloc id 5)": the step of a failure, for a message; ev is NULL before the first. */
 static const char *when(const struct frag_event *ev, uint32_t device, char *buf, size_t size)
 {
 	char id[FRAG_ID_ROOM] = "", on[24] = "";
@@ -118,7 +118,7 @@ static const char *when(const struct frag_event *ev, uint32_t device, char *buf,
 	return buf;
 }
 
-/* What the policy did wrong: in its own words, or in those of whoever refused it. */
+/* Reports why the policy failed: its own message, or the heap's refusal. */
 static int explain_policy(const struct frag_engine *e, int rc, const char *at,
 			  struct frag_error *err)
 {

@@ -1,4 +1,4 @@
-/* sim.c - one policy over all devices of a trace; the one place that sees all. */
+/* sim.c - one policy over all devices of a trace: its observers, OOMs and results. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static int copy_engines(struct frag_sim *sim, const struct frag_sim *from, struc
 
 /*
  * All that a run changes is copied; what it only reads, the symbols of the trace, is shared.
- * Observers are not copied: they belong to whoever watches the original.
+ * Observers are not copied: they observe the original alone.
  */
 int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err)
 {

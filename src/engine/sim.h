@@ -28,7 +28,7 @@ struct frag_sim {
 	uint32_t move_capacity;
 	bool plugged;                   /* the policy is a plug-in */
 	bool busy;                      /* its hooks may be called: it is begun, or fed */
-	uint64_t step;                  /* that is being done; for who reports a crash */
+	uint64_t step;                  /* the current one, which the report of a crash names */
 };
 
 /* The slot of a new block, made with those before it. -FRAG_ENOMEM */

@@ -132,8 +132,8 @@ static int block_by_free(const void *a, const void *b)
 }
 
 /*
- * The first is taken each time, and its place goes to the last: so the earliest is first, and
- * behind it the others go from the latest down.
+ * The caller removes the first entry each time, and the last one replaces it. So the earliest free
+ * is first, and the others follow from the latest to the earliest.
  */
 void frag_heap_order_ready(struct frag_heap *h, bool all)
 {

@@ -91,15 +91,15 @@ struct frag_heap {
 };
 
 /*
- * Is this a handle that was ever made? The record of a block that has ended is
- * an unmapped block of 0 bytes, which no verb takes.
+ * Was this handle ever created? The record of a block that has ended is an unmapped block of
+ * 0 bytes, which every verb refuses.
  */
 static inline bool exists(const struct frag_heap *h, frag_block b)
 {
 	return b < h->block_count;
 }
 
-/* What each free block counts as: of a carved slab, one slot. */
+/* The largest request that a free block can hold: in a carved slab, one slot. */
 static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
 {
 	return s->slot_size ? s->slot_size : b->bytes;
@@ -201,11 +201,11 @@ void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct 
 		    uint64_t offset, uint64_t bytes);
 void frag_note_step_peaks(struct frag_heap *h);
 
-/* An unmapped block of a range into and out of the gaps of its list. */
+/* Insert an unmapped block of a range into the gaps of its list, and remove it. */
 void frag_gap_insert(struct frag_heap *h, uint32_t b);
 void frag_gap_remove(struct frag_heap *h, uint32_t b);
 
-/* A pending block has ended. */
+/* Removes a block from the table of pending blocks. */
 void frag_pending_remove(struct frag_heap *h, uint32_t b);
 
 static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
@@ -219,7 +219,7 @@ static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_
 	};
 }
 
-/* What the totals say of a free block that comes, and of one that goes. */
+/* Update the totals for a free block that is inserted, and for one that is removed. */
 static inline void frag_totals_add_free(struct frag_heap *h, const struct segment *s,
 					const struct block *k)
 {
@@ -257,7 +257,7 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 	return e;
 }
 
-/* A free block into and out of its list; the totals follow. */
+/* Insert a free block into its list, and remove it; both update the totals. */
 static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
@@ -294,7 +294,7 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s);
 uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
 /* range.c: releases an expandable segment with all its blocks, when the heap is deleted. */
 void frag_range_close(struct frag_heap *h, uint32_t s);
-/* block.c: joins two adjacent blocks, neither of them listed; the lower record stays. */
+/* block.c: merges two adjacent blocks, neither of them listed; the lower record stays. */
 void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * policy_lists.c - free blocks in lists and in an order that the policy says.
+ * policy_lists.c - free blocks in lists and in an order that the policy defines.
  *
- * The heap asks the policy once, when a block becomes free or has changed, and keeps
- * what it answered with the block: so the block is found again whatever the policy
- * would answer then. An answer can be no fault: each number is the name of a list, and
- * each is a key.
+ * The heap calls the policy once, when a block becomes free or has changed, and stores list and
+ * key with the block. So the block is found again even if the policy would return others then.
+ * No result is invalid: every number names a list, and every number is a key.
  */
 #include "fragsim/heap.h"
 

@@ -1,8 +1,8 @@
 /*
  * refusal.h - why a verb of the heap was refused, for the one line that a user sees.
  *
- * Whoever refuses writes it down here, once, and the engine adds policy and step.
- * A policy that goes on in spite of it loses nothing: the next step forgets it.
+ * The verb that refuses writes the reason here, once; the engine adds policy and step. The next
+ * step clears it, so a policy may go on after a refusal.
  */
 #ifndef HEAP_REFUSAL_H
 #define HEAP_REFUSAL_H

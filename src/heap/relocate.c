@@ -68,7 +68,7 @@ static void chain(struct frag_heap *h, uint32_t from, uint32_t to)
 		*at = to;
 }
 
-/* What is at b now was at `from`: whoever named it by that number names it by this one. */
+/* The record at b was at `from`: all that refer to it by that number get the new one. */
 static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
 {
 	struct block *k = &h->blocks[b];

@@ -38,7 +38,7 @@ struct frag_shortfall {
 struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own);
 
 /*
- * The allocated block b is called `as` from here on, and whatever that was, b. -FRAG_EPOLICY
+ * Exchanges the handles of the allocated block b and of `as`, whatever that is now. -FRAG_EPOLICY
  * where b is not allocated or `as` was never a block; -FRAG_ENOMEM
  */
 int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as);

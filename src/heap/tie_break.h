@@ -17,10 +17,10 @@ enum frag_ties { FRAG_TIES_AGE, FRAG_TIES_FALLING, FRAG_TIES_CREATION };
 void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
 
 /*
- * Falling, of segments whose addresses are known all the same: places[i] is that of the i-th
- * segment among them, each another one; borrowed. Later segments are below all. reversed:
- * where the order is unknown, assumes the opposite: later segments are above all, and by age the
- * newest comes first.
+ * For FRAG_TIES_FALLING where the addresses of the first segments are known: places[i] is the rank
+ * of the i-th segment among them, each a different one; borrowed. Later segments are below all.
+ * reversed: where the order is unknown, assumes the opposite: later segments are above all, and
+ * by age the newest comes first.
  */
 void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
 			  bool reversed);
@@ -29,9 +29,9 @@ void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t 
 void frag_heap_renew(struct frag_heap *h, frag_block b);
 
 /*
- * Where joining leaves a block the number of the one that was freed last, the order of the frees
- * counts: from here on frag_heap_find_ready() goes by it, until another block is ready. all: what
- * each pending block waited for is over.
+ * Sorts the ready blocks so that frag_heap_find_ready() returns them in the order of their frees,
+ * until another block is ready. By creation a merged block has the number of the block that was
+ * freed last, so this order matters. all: makes all pending blocks ready first.
  */
 void frag_heap_order_ready(struct frag_heap *h, bool all);
 

@@ -14,7 +14,7 @@
 #include "base/bug.h"
 #include "base/array_grow.h"
 
-/* Whoever knows the order has a copy that knows it too. */
+/* Inlined into each caller, so that the compiler resolves the order there. */
 #define HOT static inline __attribute__((always_inline))
 
 struct step {

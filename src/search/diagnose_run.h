@@ -45,10 +45,10 @@ struct frag_trials {
 	uint32_t count, capacity;
 };
 
-/* A run that is over, on all devices, is a trial too. -FRAG_ENOMEM */
+/* Adds the results of a run that has ended, one a device. -FRAG_ENOMEM */
 int frag_trials_add(struct frag_trials *trials, const struct frag_result *runs,
 		    struct frag_error *err);
-/* What it holds; the struct is not freed. One that is zeroed is fine. */
+/* Frees the results, not the struct. One that is zeroed is fine. */
 void frag_trials_fini(struct frag_trials *trials);
 
 /* A setting that was tried instead of the run's own, on the same device. */
@@ -59,7 +59,7 @@ struct frag_setting_fix {
 	uint64_t wasted;                 /* at the peak of reserved */
 };
 
-/* What is known of an order that decides between equal blocks. */
+/* What is known about the order that decides between equal free blocks. */
 struct frag_block_order {
 	bool recorded;                  /* for all segments of the run */
 	bool tried;                     /* else: the run in the other order, and how it ended */
@@ -95,7 +95,7 @@ int frag_diagnosis_peaks(struct frag_diagnosis *answers, const struct frag_trial
 			 const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
 			 struct frag_error *err);
 
-/* What is searched for that takes searches. */
+/* The parts of a diagnosis that need a search. */
 enum frag_wanted {
 	FRAG_WANTED_DEVICE = 1,         /* the smallest larger device, where memory ran out */
 	FRAG_WANTED_REMEDY = 2,         /* another setting */

@@ -66,7 +66,7 @@ struct frag_pool_row {
 	uint64_t reserved, live, free, non_releasable;
 };
 
-/* Who it usually is. */
+/* The main cause: the kind of block that keeps most of the non-releasable memory reserved. */
 enum frag_culprit { FRAG_CULPRIT_NONE, FRAG_CULPRIT_LATE, FRAG_CULPRIT_LEFT };
 extern const char *const frag_culprit_names[];  /* "born_late", "left_behind"; NULL for the first */
 

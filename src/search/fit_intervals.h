@@ -21,17 +21,17 @@
 
 struct frag_checkpoint {
 	struct frag_sim *sim;
-	uint64_t event;                 /* that it is to be fed next */
+	uint64_t event;                 /* the next one to play */
 	struct frag_smallreq_cursor cursor;     /* where small requests are separate */
 	uint64_t least, beyond;
-	uint64_t bytes;                 /* about what it takes */
+	uint64_t bytes;                 /* its approximate size */
 };
 
 /* Zeroed: none. All of one tape, choice and device, at FRAG_LEVEL_SURVIVE. */
 struct frag_checkpoints {
 	struct frag_checkpoint at[FRAG_CHECKPOINTS];    /* by event */
 	uint32_t count;
-	uint64_t bytes;                 /* about what all take: no more than the tape */
+	uint64_t bytes;                 /* of all, approximately: at most the size of the tape */
 	uint64_t stride; /* events from one to the next; 0: as many as are worth it */
 	struct frag_smallreq *small;    /* of their small requests; or NULL */
 };
@@ -50,7 +50,7 @@ struct frag_run_cursor {
 
 void frag_checkpoints_forget(struct frag_checkpoints *c);
 
-/* What is simulated again and again: one policy, and one device that changes. */
+/* The runs of a search: one policy, and one device whose capacity changes. */
 struct frag_fit_case {
 	const struct frag_tape *tape;           /* borrowed, as is all here */
 	const struct frag_choice *choice;
@@ -82,7 +82,7 @@ struct frag_interval {
 	struct frag_attempt outcome;
 };
 
-/* A new simulation, with such a capacity as frag_fit_case_run() has. */
+/* A new simulation; the capacity as in frag_fit_case_run(). */
 int frag_fit_case_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 			enum frag_level level, struct frag_sim **sim, struct frag_error *err);
 /* The interval of a simulation at FRAG_LEVEL_SURVIVE, as far as it has run. */
