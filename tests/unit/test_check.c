@@ -169,7 +169,7 @@ static void foreign_list(struct scene *s) { segment(s, s->live)->list = s->forei
 static void no_list(struct scene *s) { segment(s, s->live)->list = UINT32_MAX; }
 
 /* Gaps, and who holds what is pending. */
-static void gap_unknown(struct scene *s) { frag_gap_out(s->h, s->hole); }
+static void gap_unknown(struct scene *s) { frag_gap_remove(s->h, s->hole); }
 
 static void gap_twice(struct scene *s)
 {
