@@ -7,7 +7,7 @@
 #define ABSURD 16               /* times what a device has: no model asks for that */
 
 /* Whose settings there are. */
-enum speaker { TORCH, OLD_TORCH, ASYNC, MPS, BFC, RMM, OTHER };
+enum speaker { TORCH, OLD_TORCH, ASYNC, MPS, BFC, RMM, OTHER, VLLM, SGLANG, LLAMA, OLLAMA };
 
 static enum speaker speaker_of(const struct frag_message *m)
 {
@@ -16,7 +16,14 @@ static enum speaker speaker_of(const struct frag_message *m)
 		[FRAG_WORDING_SENTENCES] = TORCH, [FRAG_WORDING_ASYNC] = ASYNC,
 		[FRAG_WORDING_MPS] = MPS, [FRAG_WORDING_BFC] = BFC, [FRAG_WORDING_XLA] = BFC,
 		[FRAG_WORDING_RMM] = RMM, [FRAG_WORDING_RMM_POOL] = RMM,
-		[FRAG_WORDING_CUPY] = OTHER,
+		[FRAG_WORDING_CUPY] = OTHER, [FRAG_WORDING_VLLM_START] = VLLM,
+		[FRAG_WORDING_VLLM_CACHE] = VLLM, [FRAG_WORDING_VLLM_LENGTH] = VLLM,
+		[FRAG_WORDING_SGLANG] = SGLANG, [FRAG_WORDING_LLAMA] = LLAMA,
+		[FRAG_WORDING_OLLAMA] = OLLAMA, [FRAG_WORDING_ONNX] = OTHER,
+		[FRAG_WORDING_PADDLE] = OTHER, [FRAG_WORDING_TENSOR] = BFC,
+		[FRAG_WORDING_TF_ASYNC] = OTHER, [FRAG_WORDING_CUDA_JL] = OTHER,
+		[FRAG_WORDING_TENSORRT] = OTHER, [FRAG_WORDING_SUMMARY] = TORCH,
+		[FRAG_WORDING_STATS] = TORCH,
 	};
 
 	return speakers[m->wording];
@@ -42,9 +49,35 @@ static void say_all(const struct advice *a, const char *const *lines)
 			say(a, *lines);
 }
 
+/* What a server can do without: its flags. NULL: it is none. */
+static const char *server_step(const struct frag_message *m)
+{
+	static const char *const steps[OLLAMA + 1] = {
+		[VLLM] = "shorter sequences (--max-model-len), fewer at once (--max-num-seqs), no CUDA"
+			 " graphs (--enforce-eager), quantization, or more GPUs"
+			 " (--tensor-parallel-size)",
+		[SGLANG] = "quantization, smaller batches (--max-running-requests,"
+			   " --chunked-prefill-size), or more GPUs (--tp-size)",
+		[LLAMA] = "fewer layers on the GPU (-ngl, num_gpu), a smaller context (-c, num_ctx),"
+			  " smaller batches (-ub), or a quantized KV cache (--cache-type-k q8_0)",
+		[OLLAMA] = "a smaller model, or a smaller context (num_ctx)",
+	};
+
+	return steps[speaker_of(m)];
+}
+
+/* The flag that sets the part of the device that a server divides. */
+static const char *limit_step(const struct frag_message *m)
+{
+	return speaker_of(m) == SGLANG ? "raise --mem-fraction-static, or need less: "
+				       : "raise --gpu-memory-utilization, or need less: ";
+}
+
 static void less_memory(const struct advice *a)
 {
-	if (speaker_of(a->m) == RMM)
+	if (server_step(a->m))
+		say(a, server_step(a->m));
+	else if (speaker_of(a->m) == RMM)
 		say(a, "partition the data into smaller pieces, spill to the host, or take a larger"
 		    " device.");
 	else
@@ -109,6 +142,27 @@ static const char *const *recording_of(const struct frag_message *m)
 	}, *const rmm[] = {
 		"rmm.enable_logging(log_file_name=\"rmm.csv\")", "fragsim explain -p rmm rmm.csv",
 		NULL,
+	}, *const vllm[] = {
+		"fragsim record --torch -o mine -- vllm serve MODEL; fragsim explain mine.pickle",
+		NULL,
+	}, *const vllm_log[] = {
+		"VLLM_LOGGING_LEVEL=DEBUG vllm serve MODEL 2>&1 | tee log; fragsim explain log",
+		NULL,
+	}, *const sglang[] = {
+		"fragsim record --torch -o mine -- python -m sglang.launch_server --model-path MODEL",
+		"fragsim explain mine.pickle", NULL,
+	}, *const llama[] = {
+		"fragsim record -o mine.ndjson -- llama-server -m MODEL",
+		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
+	}, *const llama_log[] = {
+		"llama-server -v -m MODEL 2>&1 | tee log (ollama: OLLAMA_DEBUG=1 ollama serve)",
+		"fragsim explain log", NULL,
+	}, *const julia[] = {
+		"JULIA_CUDA_MEMORY_POOL=none fragsim record -o mine.ndjson -- julia train.jl",
+		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
+	}, *const driver[] = {
+		"fragsim record -o mine.ndjson -- python infer.py",
+		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
 	}, *const cupy[] = {
 		"cupy.cuda.set_allocator(None)", "fragsim record -o mine.ndjson -- python train.py",
 		"fragsim explain -p cupy --device CARD mine.ndjson", NULL,
@@ -118,8 +172,19 @@ static const char *const *recording_of(const struct frag_message *m)
 		[FRAG_WORDING_CACHED] = old_torch, [FRAG_WORDING_RESERVED] = old_torch,
 		[FRAG_WORDING_BFC] = bfc, [FRAG_WORDING_XLA] = bfc, [FRAG_WORDING_RMM] = rmm,
 		[FRAG_WORDING_RMM_POOL] = rmm, [FRAG_WORDING_CUPY] = cupy,
+		[FRAG_WORDING_VLLM_CACHE] = vllm, [FRAG_WORDING_VLLM_LENGTH] = vllm,
+		[FRAG_WORDING_SGLANG] = sglang, [FRAG_WORDING_LLAMA] = llama,
+		[FRAG_WORDING_ONNX] = driver, [FRAG_WORDING_PADDLE] = driver,
+		[FRAG_WORDING_TENSOR] = bfc, [FRAG_WORDING_TF_ASYNC] = bfc,
+		[FRAG_WORDING_CUDA_JL] = julia, [FRAG_WORDING_TENSORRT] = driver,
+		[FRAG_WORDING_SUMMARY] = torch, [FRAG_WORDING_STATS] = torch,
 	};
 
+	/* the log has more of them than this part of it */
+	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == VLLM)
+		return vllm_log;
+	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
+		return llama_log;
 	return of[m->wording];
 }
 
@@ -205,6 +270,10 @@ static void fragmentation(const struct advice *a)
 	case ASYNC:
 	case MPS:
 	case OTHER:
+	case VLLM:
+	case SGLANG:
+	case LLAMA:
+	case OLLAMA:
 		say(a, "release cached memory before the request that fails.");
 		break;
 	}
@@ -226,6 +295,16 @@ static void print_advice(const struct frag_message *m, const struct frag_text_st
 {
 	const struct advice a = { .m = m, .to = to };
 
+	if (frag_message_is_budget(m)) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s%s.", limit_step(m), server_step(m));
+		if (m->verdict == FRAG_SHORT_OUTSIDE)
+			outside(&a);
+		say(&a, m->verdict == FRAG_SHORT_CAPACITY ? server_step(m) : text);
+		look_closer(&a);
+		return;
+	}
 	if (m->verdict != FRAG_SHORT_OVER_DEVICE && own_limit(&a)
 	    && m->verdict == FRAG_SHORT_REFUSED)
 		return;
@@ -297,6 +376,9 @@ static const char *total_note(const struct frag_message *m)
 		[FRAG_WORDING_RMM_POOL] = "that the pool may have",
 		[FRAG_WORDING_CUPY] = "that the pool may have",
 		[FRAG_WORDING_MPS] = "that PyTorch lets itself have",
+		[FRAG_WORDING_SGLANG] = "free when the parameters were loaded",
+		[FRAG_WORDING_LLAMA] = "free when the parameters were loaded",
+		[FRAG_WORDING_OLLAMA] = "of the host", [FRAG_WORDING_ONNX] = "that the arena may have",
 	};
 
 	return notes[m->wording] ? notes[m->wording] : "of the device";
@@ -320,8 +402,14 @@ static void print_figures(const struct frag_message *m, FILE *f)
 		{ "unallocated", split ? &m->unallocated : NULL,
 		  "reserved by the allocator, in no live block" },
 		{ "outside", &m->outside, "CUDA context, libraries, other processes" },
-		{ "limit", &m->said[FRAG_SAID_ALLOWED],
-		  "that the program set itself (set_per_process_memory_fraction)" },
+		{ "limit", &m->said[FRAG_SAID_ALLOWED], frag_message_is_budget(m)
+		  ? "that the server divides"
+		  : "that the program set itself (set_per_process_memory_fraction)" },
+		{ "needed", &m->need, "within that limit" },
+		{ "KV cache", m->said[FRAG_SAID_KV_FREE].negative ? NULL
+		  : &m->said[FRAG_SAID_KV_FREE], "left for it" },
+		{ "kept", &m->said[FRAG_SAID_NONRELEASABLE],
+		  "non-releasable: unallocated, in segments with live blocks" },
 		{ "processes", &m->said[FRAG_SAID_OTHERS],
 		  "in use by processes that the message names" },
 	};
@@ -339,6 +427,50 @@ static void print_figures(const struct frag_message *m, FILE *f)
 			     100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
 }
 
+/* "; the message does not contain the request and the free bytes" */
+static void add_missing(const struct frag_message *m, struct frag_words *w)
+{
+	static const struct {
+		const char *name, *text;
+	} texts[] = {
+		{ "asked", "the request" }, { "total", "the device's size" },
+		{ "free", "the free bytes" }, { "allocated", "the allocated bytes" },
+		{ "reserved", "the bytes that are reserved but unallocated" },
+	};
+	const char *missing[FRAG_MISSING_MAX + 1];
+
+	frag_message_missing(m, missing);
+	for (int i = 0; missing[i]; i++)
+		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+			if (strcmp(missing[i], texts[k].name) == 0)
+				frag_add(w, "%s%s", !i ? "; the log does not contain "
+					 : missing[i + 1] ? ", " : " and ", texts[k].text);
+}
+
+/* Of a server that divides a part of the device: the least that it needs is known. */
+static void budget_sentence(const struct frag_message *m, struct frag_words *w)
+{
+	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
+	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
+	const struct frag_message_value *left = &m->said[FRAG_SAID_KV_FREE];
+
+	if (asked->there)
+		frag_add(w, "%s of KV cache requested, %s left for it (%s short)",
+			 SIZE(asked->bytes), SIZE(left->bytes),
+			 SIZE(asked->bytes - (left->bytes < asked->bytes ? left->bytes : 0)));
+	else
+		frag_add(w, "nothing left for the KV cache");
+	if (!asked->there && left->there && left->negative)
+		frag_add(w, " (%s short before it)", SIZE(left->bytes));
+	if (m->need.there)
+		frag_add(w, ", %s needed%s", SIZE(m->need.bytes), asked->there ? "" : " before it");
+	if (allowed->there)
+		frag_add(w, ", %s allowed", SIZE(allowed->bytes));
+	if (m->total.there)
+		frag_add(w, ", %s in total", SIZE(m->total.bytes));
+	add_missing(m, w);
+}
+
 /* The numbers behind the verdict. */
 static void sentence(const struct frag_message *m, struct frag_words *w)
 {
@@ -347,7 +479,14 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 	const uint64_t apart = asked > room ? asked - room : room - asked;
 	const char *free = SIZE(m->free.bytes), *all = SIZE(room);
 
-	frag_add(w, "%s requested", SIZE(asked));
+	if (frag_message_is_budget(m)) {
+		budget_sentence(m, w);
+		return;
+	}
+	if (m->said[FRAG_SAID_ASKED].there)
+		frag_add(w, "%s requested", SIZE(asked));
+	else
+		frag_add(w, "an OOM");
 	switch (m->verdict) {
 	case FRAG_SHORT_OVER_DEVICE:
 		frag_add(w, ", %s in total", SIZE(m->total.bytes));
@@ -374,10 +513,8 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		break;
 	case FRAG_SHORT_UNKNOWN:
 		if (m->free.there)
-			frag_add(w, ", %s free on the device; the message does not contain the"
-				 " bytes that are reserved but unallocated", free);
-		else
-			frag_add(w, "; the message does not contain the free bytes");
+			frag_add(w, ", %s free on the device", free);
+		add_missing(m, w);
 		break;
 	}
 }
@@ -390,7 +527,10 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible >> i & 1 && (int)m->verdict != i)
-			frag_add_item(&w, "; or: ", "%s", verdict_text((enum frag_oom_verdict)i));
+			frag_add_item(&w, "; or: ", "%s", frag_message_is_budget(m)
+				      ? frag_oom_cause_name(frag_message_cause_of(
+						m, (enum frag_oom_verdict)i))
+				      : verdict_text((enum frag_oom_verdict)i));
 	if (m->precision)
 		fprintf(to->f, "  %-12s each value is off by %s at most%s\n", "rounding",
 			SIZE(m->precision), w.used ? ", so this is possible, too:"
@@ -434,8 +574,58 @@ static const char *step_of(const struct frag_message *m)
 	};
 	const char *step = steps[frag_message_cause(m)];
 
+	if (frag_message_cause(m) != FRAG_CAUSE_OUTSIDE
+	    && frag_message_cause(m) != FRAG_CAUSE_TOO_LARGE && server_step(m))
+		step = server_step(m);
 	return step ? step : "reduce the peak: smaller batch, shorter sequences, activation"
 			     " checkpointing, lower precision";
+}
+
+/*
+ * What a server says would fit, or what its figures say would start: of the free memory, in
+ * hundredths of the device.
+ */
+static bool print_server_setting(const struct frag_message *m, const struct frag_text_style *to)
+{
+	const struct frag_message_value *tokens = &m->said[FRAG_SAID_TOKENS];
+	char text[64] = "";
+
+	if (tokens->there)
+		frag_snprintf(text, sizeof(text), "--max-model-len %" PRIu64, tokens->bytes);
+	else if (m->wording == FRAG_WORDING_VLLM_START && m->free.bytes > m->free.error)
+		frag_snprintf(text, sizeof(text), "--gpu-memory-utilization 0.%02" PRIu64,
+			      100 * (m->free.bytes - m->free.error)
+			      / (m->total.bytes + m->total.error + 1));
+	if (!*text || strcmp(text, "--gpu-memory-utilization 0.00") == 0)
+		return false;
+	fprintf(to->f, "  %-10s%s%s%s (%s)\n", "set", frag_ink(to, INK_BOLD), text,
+		frag_ink(to, INK_PLAIN), tokens->there ? "vLLM's estimate"
+		: "what is free; less is left for the KV cache");
+	return true;
+}
+
+/* What the log says that memory is for. */
+static void print_parts(const struct frag_message *m, const struct frag_text_style *to)
+{
+	char text[512];
+	struct frag_words w = FRAG_WORDS(text);
+
+	for (int i = 0; i < FRAG_MESSAGE_PARTS; i++) {
+		const struct frag_message_value *part = &m->said[FRAG_SAID_PARAMETERS + i];
+		const bool cache = i == FRAG_SAID_KV_CACHE - FRAG_SAID_PARAMETERS;
+
+		if (part->there)
+			frag_add_item(&w, ", ", "%s %s", cache ? "KV cache" : frag_part_name(i),
+				      SIZE(part->bytes));
+	}
+	if (w.used && frag_message_is_budget(m) && m->outside.there)
+		frag_add_item(&w, ", ", "outside PyTorch %s", SIZE(m->outside.bytes));
+	if (w.used)
+		frag_put_row(to, "parts", "%s", text);
+	if (m->pool)
+		frag_put_row(to, "pool", "%s: %s", m->pool,
+			     strcmp(m->pool, "pool_memory_resource") == 0
+			     ? "-p rmm follows its rules" : "no policy follows its rules");
 }
 
 static void print_device_row(const struct frag_message *m, const struct frag_text_style *to)
@@ -465,6 +655,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	const struct frag_message *m = &group->first;
 	const char *setting = setting_of(m);
 	const char *const *recording = recording_of(m);
+	const bool served = print_server_setting(m, to);
 	char gpus[GPUS_ROOM], end[GPUS_ROOM + 128];
 	struct frag_words w = FRAG_WORDS(end);
 
@@ -472,13 +663,20 @@ static void print_block(const struct frag_message_group *group, const struct fra
 		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD),
 			setting, frag_ink(to, INK_PLAIN));
 	else
-		frag_put_row(to, "next", "%s", step_of(m));
+		frag_put_row(to, served ? "or" : "next", "%s%s",
+			     frag_message_is_budget(m) && m->verdict != FRAG_SHORT_CAPACITY
+			     && m->verdict != FRAG_SHORT_OUTSIDE ? limit_step(m) : "",
+			     step_of(m));
 	print_device_row(m, to);
+	print_parts(m, to);
 	if (m->allocated.there)
 		frag_put_row(to, "allocator", "%s allocated%s%s%s", SIZE(m->allocated.bytes),
 			     m->unallocated.there ? ", " : "",
 			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",
 			     m->unallocated.there ? " reserved but unallocated" : "");
+	if (m->said[FRAG_SAID_NONRELEASABLE].there)
+		frag_put_row(to, "", "%s of it non-releasable: in segments with live blocks",
+			     SIZE(m->said[FRAG_SAID_NONRELEASABLE].bytes));
 	if (setting)
 		frag_put_row(to, "or", "%s", step_of(m));
 	if (m->total.there && m->allocated.bytes > m->total.bytes)
@@ -530,7 +728,7 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 		const struct frag_message *m = &group->first;
 
 		fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
-			SIZE(m->said[FRAG_SAID_ASKED].bytes),
+			m->said[FRAG_SAID_ASKED].there ? SIZE(m->said[FRAG_SAID_ASKED].bytes) : "-",
 			m->free.there ? SIZE(m->free.bytes) : "-",
 			frag_oom_cause_name(frag_message_cause(m)),
 			group->gpus ? gpus_text(group->gpus, gpus) : "-");

@@ -373,7 +373,11 @@ static bool is_message(const char *path)
 {
 	static const char *const words[] = {
 		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
-		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks", NULL,
+		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks",
+		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
+		"failed to allocate", "Failed to allocate", "requires more system memory",
+		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
+		"FAILURE maximum pool size", "Out of GPU memory", NULL,
 	};
 	char *text = NULL;
 	size_t length = 0;
@@ -389,10 +393,13 @@ static bool is_message(const char *path)
 	text = f ? malloc(SNIFFED + 1) : NULL;
 	if (text)
 		length = fread(text, 1, SNIFFED, f);
-	if (length && !strchr("{(\037\200", text[0]) && !memchr(text, '\0', length)) {
+	if (length && !memchr(text, '\0', length)) {
+		const bool log = !strchr("{(\037\200", text[0]);
+
 		text[length] = '\0';
-		for (int i = 0; words[i] && !found; i++)
+		for (int i = 0; log && words[i] && !found; i++)
 			found = strstr(text, words[i]);
+		found |= strstr(text, "allocated_bytes.all.current") != NULL;
 	}
 	if (f)
 		fclose(f);

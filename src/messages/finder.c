@@ -8,35 +8,37 @@
 #include "input/input.h"
 #include "messages/match.h"
 
-#define NONE UINT64_MAX
 #define CHUNK_MOST 80           /* bytes from "Free at" to "of size" */
-#define DUMP_WORDS_MAX 8
+#define DUMP_WORDS_MAX 10
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
 
 /*
  * The memory dump of a BFC allocator after an OOM: its chunks are a heap. Sums of the lines so
- * far; a number that was not read is NONE.
+ * far.
  */
 struct dump {
-	uint64_t limit, in_use, regions, available;
+	struct frag_message_value limit, in_use, regions, available;
+	bool rounded;           /* sizes of chunks have units: they have no exact sum */
 	uint64_t used_bytes, used_chunks;
 	struct frag_free_chunks free;
 };
 
-enum { OF_SIZE, LIMIT, IN_USE, MEMORY_LIMIT, REGIONS, POOL_BYTES, AVAILABLE };
+enum {
+	OF_SIZE, LIMIT, IN_USE, MEMORY_LIMIT, REGIONS, POOL_BYTES, AVAILABLE, POOL_SIZE, AVAILABLE_SIZE
+};
 
 /* Phrases in its lines, ended by NULL. */
 static const char *const dump_words[] = {
 	[OF_SIZE] = "ofsize", [LIMIT] = "Limit:", [IN_USE] = "InUse:",
 	[MEMORY_LIMIT] = "memory_limit_:", [REGIONS] = "total_region_allocated_bytes_:",
 	[POOL_BYTES] = "Totalbytesinpool:", [AVAILABLE] = "availablebytes:",
+	[POOL_SIZE] = "Totalsizeinpool:", [AVAILABLE_SIZE] = "availablesize:",
 	NULL
 };
 
 static void dump_begin(struct dump *dump)
 {
-	*dump = (struct dump){ .limit = NONE, .in_use = NONE, .regions = NONE,
-			       .available = NONE };
+	*dump = (struct dump){ .rounded = false };
 }
 
 /* Does the line of a chunk begin so, before `at`? */
@@ -68,54 +70,71 @@ static void add_chunk(struct dump *dump, const struct frag_stripped_text *in, si
 		dump_begin(dump);
 }
 
+/* A number of bytes, or a size with its unit, as newer versions print it. */
+static struct frag_message_value dump_size(const struct frag_stripped_text *in, size_t at)
+{
+	struct frag_cursor c = frag_cursor_at(in, at), number = c;
+	struct frag_message_value size = { .there = false };
+	uint64_t bytes;
+
+	if (!frag_match(&number, "%n", NULL, &bytes))
+		return size;
+	if (number.at < in->used && !in->begins[number.at] && strchr(".BKMGT", in->text[number.at])
+	    && frag_match(&c, "%s", &size, NULL))
+		return size;
+	size.bytes = bytes;
+	size.there = bytes <= BYTES_MAX;
+	return size;
+}
+
 /* Reads the line that has the word `which` at `at`. */
 static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at, int which)
 {
-	struct frag_cursor c = frag_cursor_at(in, at);
-	uint64_t bytes;
+	const struct frag_message_value size = dump_size(in, at + strlen(dump_words[which]));
 
-	c.at += strlen(dump_words[which]);
-	if (!frag_match(&c, "%n", NULL, &bytes) || bytes > BYTES_MAX)
+	if (!size.there)
 		return;
-	if (which == OF_SIZE)
-		add_chunk(dump, in, at, bytes);
-	else if (which == LIMIT || which == MEMORY_LIMIT)
-		dump->limit = bytes;
-	else if (which == IN_USE && !line_has(in, at + 1, "Max"))
-		dump->in_use = bytes;
-	else if (which == REGIONS || which == POOL_BYTES)
-		dump->regions = bytes;
-	else if (which == AVAILABLE)
-		dump->available = bytes;
+	if (which == OF_SIZE) {
+		dump->rounded |= size.error > 0;
+		add_chunk(dump, in, at, size.bytes);
+	} else if (which == LIMIT || which == MEMORY_LIMIT) {
+		dump->limit = size;
+	} else if (which == IN_USE && !line_has(in, at + 1, "Max")) {
+		dump->in_use = size;
+	} else if (which == REGIONS || which == POOL_BYTES || which == POOL_SIZE) {
+		dump->regions = size;
+	} else if (which == AVAILABLE || which == AVAILABLE_SIZE) {
+		dump->available = size;
+	}
 }
 
-static void dump_set(struct frag_message *m, enum frag_said which, bool there, uint64_t bytes)
+static struct frag_message_value exact(uint64_t bytes, bool there)
 {
-	if (there)
-		m->said[which] = (struct frag_message_value){ .bytes = bytes, .there = true };
+	return (struct frag_message_value){ .bytes = there ? bytes : 0, .there = there };
 }
 
 /* Adds the dump's values to a message. */
 static void dump_values(const struct dump *dump, struct frag_message *m)
 {
-	const bool listed = dump->used_chunks && dump->free.bytes + dump->used_bytes <= BYTES_MAX;
-	const uint64_t used = dump->in_use != NONE ? dump->in_use : dump->used_bytes;
-	const uint64_t all = used + dump->free.bytes;
+	const uint64_t all = dump->free.bytes + dump->used_bytes;
+	const bool listed = dump->used_chunks && !dump->rounded && all <= BYTES_MAX;
+	const struct frag_message_value used = dump->in_use.there ? dump->in_use
+					       : exact(dump->used_bytes, listed);
 
 	m->chunks = dump->free;
-	dump_set(m, FRAG_SAID_TOTAL, dump->limit != NONE, dump->limit);
-	dump_set(m, FRAG_SAID_ALLOCATED, dump->in_use != NONE || listed, used);
-	dump_set(m, FRAG_SAID_RESERVED, dump->regions != NONE || listed,
-		 dump->regions != NONE ? dump->regions : all);
-	dump_set(m, FRAG_SAID_FREE, dump->available != NONE, dump->available);
+	frag_message_note(m, FRAG_SAID_TOTAL, dump->limit);
+	frag_message_note(m, FRAG_SAID_ALLOCATED, used);
+	frag_message_note(m, FRAG_SAID_RESERVED, dump->regions.there ? dump->regions
+			  : exact(used.bytes + dump->free.bytes, listed));
+	frag_message_note(m, FRAG_SAID_FREE, dump->available);
 }
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
 /* They say that memory ran out, and nothing else. */
 static const struct { const char *words; unsigned rare; } bare_words[] = {
-	{ "outofmemory", 3 }, { "poolsizeexceeded", 9 }, { "OOMwhenallocating", 0 },
-	{ "out_of_memory", 3 }, { "memoryforthecacheblocks", 21 }, { "storedinKVcache", 8 },
+	{ "outofmemory", 3 }, { "poolsizeexceeded", 9 }, { "OOMwhenallocatingtensorof", 0 },
+	{ "out_of_memory", 3 }, { "storedinKVcache", 8 },
 };
 #define BARE (sizeof(bare_words) / sizeof(*bare_words))
 
@@ -128,12 +147,22 @@ struct hook {
 	bool found;
 };
 
-enum { HOOKS = FRAG_CUES_MAX + DUMP_WORDS_MAX + BARE };
+enum { HOOKS = FRAG_CUES_MAX + DUMP_WORDS_MAX + FRAG_FORM_WORDS_MAX + BARE };
+
+#define TOLD_MAX 64
+
+/* What the lines of a log have said so far of one program's device, or of none in particular. */
+struct told {
+	enum frag_wording family;
+	uint32_t gpu;           /* or FRAG_NO_GPU */
+	struct frag_message said;
+};
 
 struct frag_finder {
 	struct frag_stripped_text in;
 	struct hook hooks[HOOKS];
-	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and all */
+	uint32_t cues, words, forms, count;     /* ends of the hooks of cues, dumps, forms; all */
+	const struct frag_form *form_of[FRAG_FORM_WORDS_MAX];   /* the first row with the words */
 	struct {
 		size_t next, begin; /* the line that goes on with a cue's words; where they begin */
 		uint32_t cue;
@@ -141,8 +170,10 @@ struct frag_finder {
 	} broken;
 	size_t at;              /* read up to here */
 	struct dump dump;
-	struct frag_message pending;    /* of a BFC allocator, whose dump may go on */
-	bool is_pending;
+	struct frag_message pending;    /* the last message: the lines behind it may tell more */
+	bool is_pending, dumps; /* a dump behind it is its own */
+	struct told told[TOLD_MAX];
+	uint32_t told_count;
 	uint64_t bare, bare_line;
 	int (*found)(void *ctx, const struct frag_message *m);
 	void *ctx;
@@ -155,19 +186,32 @@ static void add_hook(struct frag_finder *f, const char *words, unsigned rare)
 					      .rare = rare };
 }
 
-/* Of the words of a dump the minimum common byte is a capital, a z or an underscore. */
+/* The byte that logs have least often, as far as this order goes: the search is for it. */
+static unsigned rarest(const char *words)
+{
+	static const char order[] = "zQZXJj[\"=KVUWqG_YHkBOLFxNCTMPDRAIESvwybfgp:.";
+
+	for (const char *p = order; *p; p++)
+		if (strchr(words, *p))
+			return (unsigned)(strchr(words, *p) - words);
+	return 0;
+}
+
 static void add_hooks(struct frag_finder *f)
 {
 	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
 		add_hook(f, cue->words, cue->rare);
 	f->cues = f->count;
 	for (int i = 0; dump_words[i]; i++)
-		add_hook(f, dump_words[i],
-			 (unsigned)strcspn(dump_words[i], "zLU_TO"));
-	for (uint32_t i = f->cues; i < f->count; i++)
-		if (f->hooks[i].rare == f->hooks[i].length)
-			f->hooks[i].rare = 0;
+		add_hook(f, dump_words[i], rarest(dump_words[i]));
 	f->words = f->count;
+	for (const struct frag_form *form = frag_forms; form->words; form++) {
+		if (form > frag_forms && strcmp(form[-1].words, form->words) == 0)
+			continue;
+		f->form_of[f->count - f->words] = form;
+		add_hook(f, form->words, rarest(form->words));
+	}
+	f->forms = f->count;
 	for (size_t i = 0; i < BARE; i++)
 		add_hook(f, bare_words[i].words, bare_words[i].rare);
 }
@@ -221,36 +265,84 @@ static void tell_pending(struct frag_finder *f)
 	if (!f->is_pending)
 		return;
 	f->is_pending = false;
-	dump_values(&f->dump, &f->pending);
+	if (f->dumps)
+		dump_values(&f->dump, &f->pending);
 	tell(f, &f->pending);
+}
+
+static uint64_t apart(const struct frag_message_value *a, const struct frag_message_value *b)
+{
+	return a->bytes > b->bytes ? a->bytes - b->bytes : b->bytes - a->bytes;
+}
+
+static bool is_torch(enum frag_wording wording)
+{
+	return wording <= FRAG_WORDING_SENTENCES;
+}
+
+static bool is_table(enum frag_wording wording)
+{
+	return wording == FRAG_WORDING_SUMMARY || wording == FRAG_WORDING_STATS;
+}
+
+/* JAX and TensorFlow say again what their allocator could not do; others name a size twice. */
+static bool repeats_pending(const struct frag_finder *f, const struct frag_message *m)
+{
+	const struct frag_message_value *a = &f->pending.said[FRAG_SAID_ASKED];
+	const struct frag_message_value *b = &m->said[FRAG_SAID_ASKED];
+	const enum frag_wording last = f->pending.wording;
+
+	if (!f->is_pending)
+		return false;
+	if (is_table(m->wording))
+		return is_torch(last);
+	if (m->wording == last && (last == FRAG_WORDING_LLAMA || last == FRAG_WORDING_RMM_POOL))
+		return a->error != b->error && apart(a, b) <= a->error + b->error;
+	/* an allocator rounds a request up, to 256 bytes at most */
+	return (m->wording == FRAG_WORDING_XLA || m->wording == FRAG_WORDING_TENSOR)
+	       && (last == FRAG_WORDING_BFC || last == FRAG_WORDING_TF_ASYNC)
+	       && apart(a, b) <= a->error + b->error + 256;
+}
+
+/* What the last message lacks, from one that repeats it; of a table only what no message has. */
+static void merge_pending(struct frag_finder *f, const struct frag_message *m)
+{
+	struct frag_message *last = &f->pending;
+	struct frag_message_value *asked = &last->said[FRAG_SAID_ASKED];
+
+	if (m->wording == last->wording && m->said[FRAG_SAID_ASKED].error < asked->error)
+		*asked = m->said[FRAG_SAID_ASKED];
+	if (!last->pool)
+		last->pool = m->pool;
+	for (int i = is_torch(last->wording) ? FRAG_SAID_NONRELEASABLE : 0; i < FRAG_SAID_ALL; i++)
+		if (!last->said[i].there)
+			last->said[i] = m->said[i];
+}
+
+/* The message is the last one from now on. */
+static void found_message(struct frag_finder *f, const struct frag_message *m)
+{
+	if (repeats_pending(f, m)) {
+		merge_pending(f, m);
+		return;
+	}
+	tell_pending(f);
+	f->pending = *m;
+	f->is_pending = true;
+	f->dumps = false;
 }
 
 /* Older ones dump first, and speak afterwards. */
 static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
 {
 	struct frag_cursor c = frag_cursor_at(&f->in, end);
+	const bool dumped = frag_match(&c, ".Seelogsformemorystate", NULL, NULL);
 
-	if (frag_match(&c, ".Seelogsformemorystate", NULL, NULL)) {
+	if (dumped)
 		dump_values(&f->dump, m);
-		tell(f, m);
-	} else {
-		tell_pending(f);
-		f->pending = *m;
-		f->is_pending = true;
-	}
+	found_message(f, m);
+	f->dumps = !dumped;
 	dump_begin(&f->dump);
-}
-
-/* JAX says again what its allocator could not do. */
-static bool repeats_pending(const struct frag_finder *f, const struct frag_message *m)
-{
-	const struct frag_message_value *a = &f->pending.said[FRAG_SAID_ASKED];
-	const struct frag_message_value *b = &m->said[FRAG_SAID_ASKED];
-	const uint64_t apart = a->bytes > b->bytes ? a->bytes - b->bytes : b->bytes - a->bytes;
-
-	/* an allocator rounds a request up, to 256 bytes at most */
-	return f->is_pending && m->wording == FRAG_WORDING_XLA
-	       && apart <= a->error + b->error + 256;
 }
 
 /* The cue's words begin at `at`, which is f->at or, where a line end cuts them, before it. */
@@ -264,12 +356,122 @@ static void read_cue(struct frag_finder *f, uint32_t which, size_t at)
 	if (!is_message)
 		return;
 	m.line = line_of(f, at);
-	if (m.wording == FRAG_WORDING_BFC) {
+	if (m.wording == FRAG_WORDING_BFC)
 		found_bfc(f, &m, end);
-	} else if (!repeats_pending(f, &m)) {
-		tell_pending(f);
-		tell(f, &m);
+	else
+		found_message(f, &m);
+}
+
+/* What is known of a program's device; NULL: nothing, or there is no room for another. */
+static struct told *told_of(struct frag_finder *f, enum frag_wording wording, uint32_t gpu, bool add)
+{
+	const enum frag_wording family = frag_form_family(wording);
+
+	for (uint32_t i = 0; i < f->told_count; i++)
+		if (f->told[i].family == family && f->told[i].gpu == gpu)
+			return &f->told[i];
+	if (!add || f->told_count == TOLD_MAX)
+		return NULL;
+	f->told[f->told_count] = (struct told){ .family = family, .gpu = gpu };
+	return &f->told[f->told_count++];
+}
+
+/* Later lines replace earlier ones, unless they add up. */
+static void keep_line(struct frag_finder *f, const struct frag_form *form,
+		      const struct frag_message *m)
+{
+	struct told *told = told_of(f, m->wording, m->gpu, true);
+
+	if (!told)
+		return;
+	for (int i = 0; form->starts && i < FRAG_SAID_ALL; i++)
+		if (i != FRAG_SAID_TOTAL)
+			told->said.said[i].there = false;
+	for (int i = 0; i < FRAG_SAID_ALL; i++) {
+		const struct frag_message_value *new = &m->said[i];
+		struct frag_message_value *old = &told->said.said[i];
+
+		if (new->there && old->there && form->adds && old->bytes + new->bytes <= BYTES_MAX)
+			*old = (struct frag_message_value){
+				.bytes = old->bytes + new->bytes,
+				.error = old->error + new->error, .there = true,
+			};
+		else if (new->there)
+			*old = *new;
 	}
+}
+
+/* The sizes of a list, of which m has the first, are those of devices 0, 1 and so on. */
+static void keep_list(struct frag_finder *f, const struct frag_form *form,
+		      const struct frag_message *m, size_t at)
+{
+	struct frag_cursor c = frag_cursor_at(&f->in, at + strlen(form->words));
+	struct frag_message one = *m;
+
+	for (one.gpu = 0; one.gpu < FRAG_MESSAGE_GPUS; one.gpu++) {
+		struct frag_message_value *size = &one.said[form->said[0]];
+
+		if (!frag_match(&c, "%s", size, NULL) || !size->there)
+			break;
+		keep_line(f, form, &one);
+	}
+}
+
+static void fill_from(struct frag_message *m, const struct told *told)
+{
+	for (int i = 0; told && i < FRAG_SAID_ALL; i++)
+		frag_message_note(m, (enum frag_said)i, told->said.said[i]);
+}
+
+static bool has_values(const struct frag_message *m)
+{
+	bool any = m->pool != NULL;
+
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		any |= m->said[i].there;
+	return any;
+}
+
+static void note_bare(struct frag_finder *f, size_t at)
+{
+	if (!f->bare++)
+		f->bare_line = line_of(f, at);
+}
+
+/* A form's words are at f->at: a message, or a line that belongs to one. */
+static void read_form(struct frag_finder *f, const struct frag_form *form)
+{
+	struct frag_message m = { .gpu = FRAG_NO_GPU };
+	const size_t at = f->at;
+	const bool bare = form->bare;
+	size_t end = at + 1;
+
+	form = frag_form_read(&f->in, at, form, &m, &end);
+	f->at = end;
+	m.line = line_of(f, at);
+	if (!form) {
+		if (bare)
+			note_bare(f, at);
+		return;
+	}
+	if (form->role == FRAG_FORM_FAILS) {
+		fill_from(&m, told_of(f, m.wording, m.gpu, false));
+		if (m.gpu != FRAG_NO_GPU)
+			fill_from(&m, told_of(f, m.wording, FRAG_NO_GPU, false));
+		if (has_values(&m) || is_table(m.wording))
+			found_message(f, &m);
+		else
+			note_bare(f, at);
+		return;
+	}
+	if (form->list)
+		keep_list(f, form, &m, at);
+	else if (form->role != FRAG_FORM_AFTER)
+		keep_line(f, form, &m);
+	if (form->role != FRAG_FORM_BEFORE && f->is_pending
+	    && (frag_form_family(f->pending.wording) == frag_form_family(m.wording)
+		|| (is_table(m.wording) && is_torch(f->pending.wording))))
+		merge_pending(f, &m);
 }
 
 /* Finds where the words come next, from f->at on. */
@@ -360,10 +562,14 @@ static void read_hook(struct frag_finder *f, uint32_t which)
 		read_cue(f, which, f->at);
 		return;
 	}
+	if (which >= f->words && which < f->forms) {
+		read_form(f, f->form_of[which - f->words]);
+		return;
+	}
 	if (which < f->words)
 		dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
-	else if (!f->bare++)
-		f->bare_line = line_of(f, f->at);
+	else
+		note_bare(f, f->at);
 	f->at++;
 }
 
@@ -442,12 +648,13 @@ uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line)
 
 static bool is_same(const struct frag_message *a, const struct frag_message *b)
 {
-	if (a->wording != b->wording || a->chunks.count != b->chunks.count
+	if (a->wording != b->wording || a->pool != b->pool || a->chunks.count != b->chunks.count
 	    || a->chunks.bytes != b->chunks.bytes || a->chunks.largest != b->chunks.largest)
 		return false;
 	for (int i = 0; i < FRAG_SAID_ALL; i++)
 		if (a->said[i].there != b->said[i].there || a->said[i].bytes != b->said[i].bytes
-		    || a->said[i].error != b->said[i].error)
+		    || a->said[i].error != b->said[i].error
+		    || a->said[i].negative != b->said[i].negative)
 			return false;
 	return true;
 }

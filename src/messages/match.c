@@ -71,6 +71,9 @@ static uint8_t after_backslash(struct frag_stripped_text *to, unsigned char c)
 	case 't':
 	case 'r':
 		return IN_TEXT;
+	case '"':
+		strip_whitespace_put(to, c);
+		return IN_TEXT;
 	case 'u':
 	case 'x':
 		to->escaped = c == 'u' ? "u001b" : "x1b";
@@ -327,43 +330,6 @@ static bool match_letters(struct frag_cursor *c)
 	return c->at > from;
 }
 
-static bool match_one(struct frag_cursor *c, char what, struct frag_message_value *size,
-		      uint64_t *number)
-{
-	uint64_t ignored;
-
-	switch (what) {
-	case 's':
-		return match_size(c, size);
-	case 'n':
-	case 'N':
-		return match_number(c, what == 'N', number ? number : &ignored);
-	case 'w':
-		return match_letters(c) && match_number(c, false, number ? number : &ignored);
-	default:
-		return match_letters(c);
-	}
-}
-
-bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
-		uint64_t *number)
-{
-	struct frag_cursor c = *cursor;
-
-	for (; *pattern; pattern++) {
-		if (*pattern == '%') {
-			if (!match_one(&c, *++pattern, size, number))
-				return false;
-		} else if (peek(&c) != *pattern) {
-			return false;
-		} else {
-			c.at++;
-		}
-	}
-	*cursor = c;
-	return true;
-}
-
 /* Skips punctuation, as much as one message can contain. */
 static void pass_marks(struct frag_cursor *cursor)
 {
@@ -376,7 +342,219 @@ static void pass_marks(struct frag_cursor *cursor)
 	}
 }
 
-#define BEFORE_MOST 200         /* squeezed bytes of a message that stand before its cue */
+/* A number of bytes, or of what it is of: GiB, without its unit. */
+static bool match_bare(struct frag_cursor *c, unsigned shift, struct frag_message_value *size)
+{
+	uint64_t digits = 0;
+	unsigned count = 0, decimals = 0;
+	bool point = false;
+
+	for (;; c->at++) {
+		const char byte = peek(c);
+
+		if (count && c->at < c->in->used && c->in->begins[c->at])
+			break;
+		if (frag_is_digit(byte)) {
+			digits = count < DIGITS_MOST ? digits * 10 + (uint64_t)(byte - '0') : 0;
+			count += count <= DIGITS_MOST;
+			decimals += point && decimals <= DIGITS_MOST;
+		} else if (byte == '.' && shift && count && !point) {
+			point = true;
+		} else {
+			break;
+		}
+	}
+	*size = figure(digits, decimals <= DIGITS_MOST ? decimals : 0, shift, count <= DIGITS_MOST);
+	return count > 0;
+}
+
+/* TensorFlow's names of types. */
+static const struct {
+	const char *name;
+	uint64_t bytes;
+} types[] = {
+	{ "float", 4 }, { "double", 8 }, { "half", 2 }, { "bfloat16", 2 }, { "int8", 1 },
+	{ "uint8", 1 }, { "int16", 2 }, { "uint16", 2 }, { "int32", 4 }, { "uint32", 4 },
+	{ "int64", 8 }, { "uint64", 8 }, { "bool", 1 }, { "complex64", 8 }, { "complex128", 16 },
+};
+
+#define DIMENSIONS_MAX 32
+
+/* "[64,3,7]andtypefloaton/job:": the product is what was requested. */
+static bool match_tensor(struct frag_cursor *c, struct frag_message_value *size)
+{
+	frag_wide bytes = 1;
+	uint64_t dimension;
+
+	if (!frag_match(c, "[", NULL, NULL))
+		return false;
+	for (int i = 0; i < DIMENSIONS_MAX && frag_match(c, "%N", NULL, &dimension); i++) {
+		bytes = dimension > BYTES_MAX ? (frag_wide)BYTES_MAX + 1 : bytes * dimension;
+		if (bytes > BYTES_MAX)
+			bytes = (frag_wide)BYTES_MAX + 1;
+		if (!frag_match(c, ",", NULL, NULL))
+			break;
+	}
+	if (!frag_match(c, "]andtype", NULL, NULL))
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		struct frag_cursor behind = *c;
+
+		if (!frag_match(&behind, types[i].name, NULL, NULL) || !frag_match(&behind, "on/", NULL, NULL))
+			continue;
+		bytes *= types[i].bytes;
+		*c = behind;
+		*size = (struct frag_message_value){
+			.bytes = bytes <= BYTES_MAX ? (uint64_t)bytes : 0, .there = bytes <= BYTES_MAX,
+		};
+		return true;
+	}
+	return false;
+}
+
+static bool match_signed(struct frag_cursor *c, struct frag_message_value *size)
+{
+	const bool negative = peek(c) == '-';
+
+	c->at += negative;
+	if (!match_size(c, size))
+		return false;
+	size->negative = negative && size->bytes;
+	return true;
+}
+
+/* Digits and a point. */
+static bool match_decimal(struct frag_cursor *c)
+{
+	const size_t from = c->at;
+
+	while (frag_is_digit(peek(c)) || peek(c) == '.')
+		c->at++;
+	return c->at > from;
+}
+
+#define SKIPPED_MOST 400        /* bytes up to a text that is searched for */
+
+/* Moves to the text of the pattern up to its next %. */
+static bool skip_to(struct frag_cursor *c, const char *text)
+{
+	const size_t length = strcspn(text, "%");
+
+	for (size_t i = c->at; i + length <= c->in->used && i - c->at < SKIPPED_MOST; i++)
+		if (memcmp(c->in->text + i, text, length) == 0) {
+			c->at = i;
+			return true;
+		}
+	return false;
+}
+
+static bool is_size(char what)
+{
+	return what && strchr("sthbze", what);
+}
+
+static bool match_one_size(struct frag_cursor *c, char what, struct frag_message_value *size)
+{
+	switch (what) {
+	case 't':               /* the true one is up to a unit larger */
+		if (!match_size(c, size))
+			return false;
+		size->error *= 2;
+		return true;
+	case 'h':
+		return match_bare(c, 30, size);
+	case 'b':
+		return match_bare(c, 0, size);
+	case 'z':
+		return match_signed(c, size);
+	case 'e':
+		return match_tensor(c, size);
+	default:
+		return match_size(c, size);
+	}
+}
+
+static bool match_one(struct frag_cursor *c, char what, uint64_t *number)
+{
+	uint64_t ignored;
+
+	if (!number)
+		number = &ignored;
+	switch (what) {
+	case 'n':
+	case 'N':
+		return match_number(c, what == 'N', number);
+	case 'm':
+		return match_number(c, false, &ignored) && ignored;
+	case 'd':
+		return match_decimal(c);
+	case 'w':
+		return match_letters(c) && match_number(c, false, number);
+	case '~':
+		pass_marks(c);
+		return true;
+	default:
+		return match_letters(c);
+	}
+}
+
+/* Of a % and what follows it: how much of the pattern that is; 0: it does not match. */
+static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *number)
+{
+	const bool same = token[1] && peek(c) == token[1];
+	bool good;
+
+	switch (*token) {
+	case 'o':
+		c->at += same;
+		return 2;
+	case '!':
+		return same ? 0 : 2;
+	case '?':
+		return skip_to(c, token + 1);
+	case '%':
+		good = peek(c) == '%';
+		c->at += good;
+		return good;
+	default:
+		return match_one(c, *token, number);
+	}
+}
+
+bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
+		uint64_t *number)
+{
+	struct frag_cursor c = *cursor, sure = c;
+	bool optional = false, good = true;
+
+	while (*pattern && good) {
+		if (*pattern != '%') {
+			good = peek(&c) == *pattern++;
+			c.at += good;
+		} else if (pattern[1] == '[') {
+			optional = true;
+			sure = c;
+			pattern += 2;
+		} else if (is_size(pattern[1])) {
+			struct frag_message_value *to = size++;
+
+			good = match_one_size(&c, pattern[1], to);
+			to->there = good && to->there;
+			pattern += 2;
+		} else {
+			const size_t length = match_token(&c, pattern + 1, number);
+
+			good = length > 0;
+			pattern += 1 + length;
+		}
+	}
+	if (!good && !optional)
+		return false;
+	*cursor = good ? c : sure;
+	return true;
+}
+
+#define BEFORE_MOST 300         /* squeezed bytes of a message that stand before its cue */
 
 /* A part of a message: the value that it has; or none, FRAG_SAID_ALL. */
 struct piece {
@@ -384,7 +562,7 @@ struct piece {
 	enum frag_said said;
 };
 
-static void patterns_note(struct frag_message *m, enum frag_said which, struct frag_message_value size)
+void frag_message_note(struct frag_message *m, enum frag_said which, struct frag_message_value size)
 {
 	struct frag_message_value *said = &m->said[which];
 
@@ -415,7 +593,7 @@ static int read_pieces(struct frag_cursor *c, const struct piece *pieces, struct
 				break;
 		if (!piece->pattern)
 			break;
-		patterns_note(m, piece->said, size);
+		frag_message_note(m, piece->said, size);
 		if (number < FRAG_NO_GPU && m->gpu == FRAG_NO_GPU
 		    && strchr(piece->pattern, '%')[1] == 'w')
 			m->gpu = (uint32_t)number;
@@ -433,7 +611,7 @@ static bool ends_with(const struct frag_stripped_text *in, size_t at, const char
 }
 
 /* Where the words are in the bytes before `at`; SIZE_MAX: nowhere near. */
-static size_t before(const struct frag_stripped_text *in, size_t at, const char *words)
+size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words)
 {
 	const size_t length = strlen(words);
 
@@ -475,7 +653,7 @@ static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag
 		{ "maxallowed:%s", FRAG_SAID_TOTAL },
 		{ NULL, FRAG_SAID_ALL }
 	};
-	const size_t begin = before(in, at, "MPSbackendoutofmemory(");
+	const size_t begin = frag_text_before(in, at, "MPSbackendoutofmemory(");
 	struct frag_cursor c;
 
 	if (begin == SIZE_MAX)
@@ -499,7 +677,7 @@ static bool read_torch(const struct frag_stripped_text *in, size_t at, struct fr
 
 	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
 		return false;
-	patterns_note(m, FRAG_SAID_ASKED, size);
+	frag_message_note(m, FRAG_SAID_ASKED, size);
 	*end = c.at;
 	if (read_mps(in, at, m))
 		return true;
@@ -524,7 +702,7 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 		{ "PyTorchlimit(setbyuser-suppliedmemoryfraction):%s", FRAG_SAID_ALLOWED },
 		{ NULL, FRAG_SAID_ALL }
 	};
-	const size_t begin = before(in, at, "Allocationondevice");
+	const size_t begin = frag_text_before(in, at, "Allocationondevice");
 	struct frag_cursor c = frag_cursor_at(in, at);
 	uint64_t gpu;
 
@@ -546,7 +724,7 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end)
 {
-	const size_t gpu = before(in, at, "Allocator(GPU_");
+	const size_t gpu = frag_text_before(in, at, "Allocator(GPU_");
 	struct frag_cursor c = frag_cursor_at(in, at), next;
 	struct frag_message_value size;
 	uint64_t number;
@@ -562,7 +740,7 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 	if (frag_match(&c, "withfreed_by_count=%n", NULL, &number)
 	    || frag_match(&c, ".Thecallerindicates", NULL, NULL))
 		return false;
-	patterns_note(m, FRAG_SAID_ASKED, size);
+	frag_message_note(m, FRAG_SAID_ASKED, size);
 	m->wording = FRAG_WORDING_BFC;
 	if (gpu != SIZE_MAX) {
 		c = frag_cursor_at(in, gpu);
@@ -598,7 +776,7 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 		return false;
 	if (frag_match(&c, "(%NB)", NULL, &number) && number < (UINT64_C(1) << 53))
 		size = (struct frag_message_value){ .bytes = number, .there = true };
-	patterns_note(m, FRAG_SAID_ASKED, size);
+	frag_message_note(m, FRAG_SAID_ASKED, size);
 	m->wording = read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
 	*end = c.at;
 	return true;
@@ -615,49 +793,20 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 	if ((!pool && !ends_with(in, at, "CUDAerror("))
 	    || !frag_match(&c, "failedtoallocate%s)", &size, NULL) || !size.there)
 		return false;
-	patterns_note(m, FRAG_SAID_ASKED, size);
+	frag_message_note(m, FRAG_SAID_ASKED, size);
+	m->pool = frag_rmm_pool(in, c.at);
 	m->wording = pool ? FRAG_WORDING_RMM_POOL : FRAG_WORDING_RMM;
 	*end = c.at;
 	pass_marks(&c);
 	if (frag_match(&c, "Notenoughroomtogrow,", NULL, NULL))
 		pass_marks(&c);
 	if (pool && frag_match(&c, "current/max/trysize=%s,", &size, NULL)) {
-		patterns_note(m, FRAG_SAID_RESERVED, size);
+		frag_message_note(m, FRAG_SAID_RESERVED, size);
 		if (frag_match(&c, "%s", &size, NULL))
-			patterns_note(m, FRAG_SAID_TOTAL, size);
+			frag_message_note(m, FRAG_SAID_TOTAL, size);
 		*end = c.at;
 	}
 	return true;
-}
-
-const char *frag_wording_name(enum frag_wording wording)
-{
-	static const char *const names[] = {
-		[FRAG_WORDING_CACHED] = "pytorch-cached",
-		[FRAG_WORDING_RESERVED] = "pytorch-reserved",
-		[FRAG_WORDING_SENTENCES] = "pytorch-sentences",
-		[FRAG_WORDING_ASYNC] = "pytorch-async", [FRAG_WORDING_MPS] = "pytorch-mps",
-		[FRAG_WORDING_BFC] = "bfc", [FRAG_WORDING_XLA] = "xla", [FRAG_WORDING_RMM] = "rmm",
-		[FRAG_WORDING_RMM_POOL] = "rmm-pool", [FRAG_WORDING_CUPY] = "cupy",
-	};
-
-	return names[wording];
-}
-
-const char *frag_wording_text(enum frag_wording wording)
-{
-	static const char *const texts[] = {
-		[FRAG_WORDING_CACHED] = "PyTorch 0.4 to 1.3",
-		[FRAG_WORDING_RESERVED] = "PyTorch 1.4 to 2.0",
-		[FRAG_WORDING_SENTENCES] = "PyTorch 2.1 and later",
-		[FRAG_WORDING_ASYNC] = "PyTorch with backend:cudaMallocAsync",
-		[FRAG_WORDING_MPS] = "PyTorch on MPS",
-		[FRAG_WORDING_BFC] = "TensorFlow's or JAX's BFC allocator",
-		[FRAG_WORDING_XLA] = "JAX or XLA", [FRAG_WORDING_RMM] = "RMM",
-		[FRAG_WORDING_RMM_POOL] = "RMM's pool", [FRAG_WORDING_CUPY] = "CuPy",
-	};
-
-	return texts[wording];
 }
 
 const struct frag_pattern_anchor frag_cues[] = {

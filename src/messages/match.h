@@ -42,14 +42,30 @@ struct frag_cursor {
 
 struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at);
 
+#define FRAG_MATCH_SIZES 8      /* most sizes of one pattern */
+
 /*
- * Matches a pattern, and moves the cursor behind it. The pattern has no white space. %s is a
- * size with its unit, stored in *size; %n a number, %N one that the end of a line may cut; %w a
- * word and a number such as GPU0; %l letters. At the start of a line, prefixes of logs and
- * quotes are skipped.
+ * Matches a pattern, and moves the cursor behind it. The pattern has no white space. Sizes are
+ * stored in *size, one behind the other: %s has its unit, %t is one that was rounded down, %h is of
+ * GiB without saying so, %b of bytes, %z may be less than nothing, %e is a tensor's, of
+ * "[64,3]andtypefloat". Numbers: %n, %N may be cut by the end of a line, %m is not 0, %d has a point
+ * and is skipped. %w is a word and a number such as GPU0; %l letters. %oX is an X that may be
+ * missing, %!X something else than X, %~ any punctuation. %? skips to the text that follows it, up to the
+ * next %. Behind %[ nothing must match. At the start of a line, prefixes of logs and quotes are
+ * skipped.
  */
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
+
+/* Where the words are in the bytes right before `at`; SIZE_MAX: nowhere near. */
+size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words);
+
+/* The RMM memory resource that is named near `at`; NULL: none. */
+const char *frag_rmm_pool(const struct frag_stripped_text *in, size_t at);
+
+/* Notes one value of a message; of two of a kind the first counts. */
+void frag_message_note(struct frag_message *m, enum frag_said which,
+		       struct frag_message_value size);
 
 /* Phrases that occur in every message of some wordings, and the function that reads around
  * them. */
@@ -64,5 +80,44 @@ struct frag_pattern_anchor {
 /* Ended by one without words. */
 extern const struct frag_pattern_anchor frag_cues[];
 #define FRAG_CUES_MAX 16
+
+/* What a form is for. */
+enum frag_form_role {
+	FRAG_FORM_FAILS,        /* a message */
+	FRAG_FORM_BEFORE,       /* a line whose values belong to a message of that program behind it */
+	FRAG_FORM_AFTER,        /* to the message before it */
+	FRAG_FORM_AROUND        /* to either */
+};
+
+/* How programs say values: a row each, of words that are searched for and of what follows them. */
+struct frag_form {
+	const char *words;      /* squeezed; rows of the same words are next to each other */
+	const char *near;       /* what must be somewhere before them; NULL: nothing */
+	const char *pattern;
+	enum frag_wording wording;
+	enum frag_form_role role;
+	uint8_t said[6];        /* what each size is; those behind them are of no interest */
+	uint8_t sizes;
+	bool device;            /* a device such as CUDA0 is right before the words */
+	bool starts;            /* except the total, what was said before is of an earlier time */
+	bool adds;              /* several lines add up */
+	bool list;              /* one size for each device */
+	bool bare;              /* where no pattern matches, the words still say that memory ran out */
+};
+
+/* Ended by one without words. */
+extern const struct frag_form frag_forms[];
+#define FRAG_FORM_WORDS_MAX 64
+
+/* Forms that are followed by the same lines have the same family. */
+enum frag_wording frag_form_family(enum frag_wording wording);
+
+/*
+ * Reads the form whose words are at `at`: tries it, and the rows of the same words behind it. NULL:
+ * none matches. Otherwise *end is behind it, and m has its values.
+ */
+const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size_t at,
+				       const struct frag_form *form, struct frag_message *m,
+				       size_t *end);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "messages/message.h"
 
+#include <stddef.h>
+
 #define REFUSED_SPARE ((int64_t)2 << 20)        /* a device rounds a request up to that */
 
 static int64_t least(int64_t a, int64_t b)
@@ -239,8 +241,10 @@ static void settle_reserved(struct frag_message *m)
 	}
 	m->reserved = said[said[FRAG_SAID_CACHED].there ? FRAG_SAID_CACHED : FRAG_SAID_RESERVED];
 	m->unallocated = difference(m->reserved, m->allocated);
-	/* these allocators release their cache before they fail */
-	if (m->wording == FRAG_WORDING_ASYNC || m->wording == FRAG_WORDING_MPS)
+	/* these allocators release their cache before they fail, or have none */
+	if (m->wording == FRAG_WORDING_ASYNC || m->wording == FRAG_WORDING_MPS
+	    || m->wording == FRAG_WORDING_TF_ASYNC || m->wording == FRAG_WORDING_VLLM_START
+	    || m->wording == FRAG_WORDING_LLAMA)
 		m->unallocated = (struct frag_message_value){ .there = true };
 }
 
@@ -250,6 +254,12 @@ static void settle_free(struct frag_message *m)
 	const struct frag_message_value *outside = &m->said[FRAG_SAID_OUTSIDE];
 
 	m->free = m->said[FRAG_SAID_FREE];
+	if (m->said[FRAG_SAID_USED].there)
+		m->free = difference(m->total, m->said[FRAG_SAID_USED]);
+	if (m->wording == FRAG_WORDING_LLAMA)
+		m->free = difference(m->total, m->allocated);
+	if (m->wording == FRAG_WORDING_TENSORRT && m->said[FRAG_SAID_KV_CACHE].there)
+		m->free = difference(m->free, m->said[FRAG_SAID_KV_CACHE]);
 	if (m->free.there)
 		return;
 	if (m->wording == FRAG_WORDING_MPS && outside->there)
@@ -259,10 +269,39 @@ static void settle_free(struct frag_message *m)
 		m->free = difference(m->total, m->said[FRAG_SAID_RESERVED]);
 }
 
+/* Together; there if one of them is. */
+static struct frag_message_value joint(struct frag_message_value a, struct frag_message_value b)
+{
+	return !a.there ? b : !b.there ? a : sum(a, b);
+}
+
+static struct frag_message_value parts_of(const struct frag_message *m, const uint8_t *parts, int count)
+{
+	struct frag_message_value all = { .there = false };
+
+	for (int i = 0; i < count; i++)
+		all = joint(all, m->said[parts[i]]);
+	return all;
+}
+
+/* vLLM fails before it has allocated anything; llama.cpp names its buffers on that device. */
+static void settle_allocated(struct frag_message *m)
+{
+	static const uint8_t buffers[] = {
+		FRAG_SAID_PARAMETERS, FRAG_SAID_KV_CACHE, FRAG_SAID_TEMPORARIES,
+	};
+
+	m->allocated = m->said[FRAG_SAID_ALLOCATED];
+	if (m->wording == FRAG_WORDING_VLLM_START)
+		m->allocated = (struct frag_message_value){ .there = true };
+	else if (m->wording == FRAG_WORDING_LLAMA)
+		m->allocated = parts_of(m, buffers, 3);
+}
+
 static void derived_values_settle(struct frag_message *m)
 {
 	m->total = m->said[FRAG_SAID_TOTAL];
-	m->allocated = m->said[FRAG_SAID_ALLOCATED];
+	settle_allocated(m);
 	settle_free(m);
 	settle_reserved(m);
 	/* a limit and the bytes in use: the difference belongs to the allocator */
@@ -275,9 +314,70 @@ static void derived_values_settle(struct frag_message *m)
 		m->outside = difference(m->total, sum(sum(m->free, m->allocated),
 						      m->unallocated));
 	m->precision = 0;
-	for (int i = 0; i <= FRAG_SAID_OUTSIDE; i++)
-		if (m->said[i].there && m->said[i].error > m->precision)
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		if ((i <= FRAG_SAID_OUTSIDE || i > FRAG_SAID_POOLS) && m->said[i].there
+		    && m->said[i].error > m->precision)
 			m->precision = m->said[i].error;
+}
+
+bool frag_message_is_budget(const struct frag_message *m)
+{
+	return m->wording == FRAG_WORDING_VLLM_CACHE || m->wording == FRAG_WORDING_VLLM_LENGTH
+	       || m->wording == FRAG_WORDING_SGLANG;
+}
+
+/* The parts, or the limit without what it leaves; SGLang's device is what was free for it. */
+static void settle_budget(struct frag_message *m)
+{
+	static const uint8_t parts[] = {
+		FRAG_SAID_PARAMETERS, FRAG_SAID_ACTIVATIONS, FRAG_SAID_GRAPHS, FRAG_SAID_OUTSIDE,
+	};
+	const struct frag_message_value *said = m->said, *left = &said[FRAG_SAID_KV_FREE];
+	const struct frag_message_value *allowed = &said[FRAG_SAID_ALLOWED];
+	const bool all = said[FRAG_SAID_PARAMETERS].there
+			 && (said[FRAG_SAID_ACTIVATIONS].there || m->wording == FRAG_WORDING_SGLANG);
+
+	m->outside = said[FRAG_SAID_OUTSIDE];
+	m->need = (struct frag_message_value){ .there = false };
+	if (all)
+		m->need = parts_of(m, parts, 4);
+	else if (allowed->there && left->there)
+		m->need = left->negative ? sum(*allowed, *left) : difference(*allowed, *left);
+	if (m->need.there && said[FRAG_SAID_ASKED].there)
+		m->need = sum(m->need, said[FRAG_SAID_ASKED]);
+	if (m->wording == FRAG_WORDING_SGLANG && !m->total.there)
+		m->total = sum(said[FRAG_SAID_FREE], said[FRAG_SAID_PARAMETERS]);
+}
+
+/*
+ * What is needed exceeds the server's limit: the message says so. More than the device has is
+ * capacity; more than was free of it at the start, memory outside.
+ */
+static void judge_budget(struct frag_message *m)
+{
+	const bool starts = m->wording != FRAG_WORDING_SGLANG && m->said[FRAG_SAID_FREE].there;
+	const struct frag_message_value *need = &m->need;
+	const struct frag_message_value *room = starts ? &m->said[FRAG_SAID_FREE] : &m->total;
+	const uint32_t over = 1U << FRAG_SHORT_CAPACITY
+			      | (starts ? 1U << FRAG_SHORT_OUTSIDE : 0);
+	uint64_t error;
+
+	settle_budget(m);
+	error = need->error + room->error;
+	m->possible = 1U << FRAG_SHORT_REFUSED | over;
+	m->verdict = FRAG_SHORT_UNKNOWN;
+	if (!need->there || !room->there)
+		return;
+	if (need->bytes <= room->bytes)
+		m->verdict = FRAG_SHORT_REFUSED;
+	else if (!starts || (m->total.there && need->bytes > m->total.bytes))
+		m->verdict = FRAG_SHORT_CAPACITY;
+	else if (m->total.there)
+		m->verdict = FRAG_SHORT_OUTSIDE;
+	if (need->bytes + error < room->bytes)
+		m->possible = 1U << FRAG_SHORT_REFUSED;
+	else if (need->bytes > room->bytes + error)
+		m->possible = over;
 }
 
 /* What it may be; what is not there, anything up to `highest`. */
@@ -339,6 +439,15 @@ void frag_message_judge(struct frag_message *m)
 	struct frag_shortage_ranges r;
 
 	derived_values_settle(m);
+	if (frag_message_is_budget(m)) {
+		judge_budget(m);
+		return;
+	}
+	if (!m->said[FRAG_SAID_ASKED].there) {
+		m->possible = (1U << FRAG_SHORTAGES) - 1;
+		m->verdict = FRAG_SHORT_UNKNOWN;
+		return;
+	}
 	set_ranges(&r, m);
 	m->possible = frag_shortages_of(&r);
 	if (is_decided(m)) {
@@ -382,6 +491,8 @@ bool frag_message_is_over_limit(const struct frag_message *m)
 	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
 	const uint64_t held = m->reserved.there ? m->reserved.bytes : m->allocated.bytes;
 
+	if (frag_message_is_budget(m))
+		return true;
 	return allowed->there && allowed->bytes < m->total.bytes
 	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
 }
@@ -390,4 +501,43 @@ enum frag_oom_cause frag_message_cause(const struct frag_message *m)
 {
 	return m->verdict == FRAG_SHORT_REFUSED && frag_message_is_over_limit(m)
 		       ? FRAG_CAUSE_LIMIT : frag_shortage_cause(m->verdict);
+}
+
+enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
+					  enum frag_oom_verdict verdict)
+{
+	return verdict == FRAG_SHORT_REFUSED && frag_message_is_budget(m)
+		       ? FRAG_CAUSE_LIMIT : frag_shortage_cause(verdict);
+}
+
+void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1])
+{
+	const bool budget = frag_message_is_budget(m);
+	const struct {
+		const char *name;
+		bool there;
+	} values[] = {
+		{ "asked", m->said[FRAG_SAID_ASKED].there || m->wording == FRAG_WORDING_VLLM_CACHE
+			   || m->wording == FRAG_WORDING_SGLANG },
+		{ "total", m->total.there },
+		{ "free", budget || m->free.there },
+		{ "allocated", budget ? m->need.there : m->allocated.there },
+		{ "reserved", budget || m->unallocated.there },
+	};
+	int count = 0;
+
+	for (int i = 0; m->verdict == FRAG_SHORT_UNKNOWN && i < FRAG_MISSING_MAX; i++)
+		if (!values[i].there)
+			names[count++] = values[i].name;
+	names[count] = NULL;
+}
+
+const char *frag_part_name(int part)
+{
+	static const char *const names[FRAG_MESSAGE_PARTS] = {
+		"parameters", "activations", "graphs", "kv_cache", "temporaries", "constants",
+		"outputs", "program",
+	};
+
+	return names[part];
 }

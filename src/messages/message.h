@@ -23,6 +23,21 @@ enum frag_wording {
 	FRAG_WORDING_RMM, /* "CUDA error (failed to allocate 576000000 bytes) at: ..." */
 	FRAG_WORDING_RMM_POOL, /* "Maximum pool size exceeded (failed to allocate 10 GiB): ..." */
 	FRAG_WORDING_CUPY,     /* "Out of memory allocating 1,024 bytes (allocated so far: ..." */
+	/* read by the rows of forms.c */
+	FRAG_WORDING_VLLM_START,	/* "Free memory on device (0.49/79.32 GiB) on startup is less..." */
+	FRAG_WORDING_VLLM_CACHE,	/* "No available memory for the cache blocks." */
+	FRAG_WORDING_VLLM_LENGTH,	/* "To serve at least one request with the model's max seq len" */
+	FRAG_WORDING_SGLANG,	/* "Not enough memory. Please try to increase --mem-fraction-static." */
+	FRAG_WORDING_LLAMA,     /* "allocating 144.00 MiB on device 4: cudaMalloc failed: ..." */
+	FRAG_WORDING_OLLAMA,    /* "model requires more system memory (5.3 GiB) than ..." */
+	FRAG_WORDING_ONNX,      /* "Failed to allocate memory for requested buffer of size 2048" */
+	FRAG_WORDING_PADDLE,    /* "Cannot allocate 98.000244MB memory on GPU 0, ..." */
+	FRAG_WORDING_TENSOR,    /* "OOM when allocating tensor with shape[100,4096] and type ..." */
+	FRAG_WORDING_TF_ASYNC,  /* "cuMemAllocAsync failed to allocate 46137344 bytes" */
+	FRAG_WORDING_CUDA_JL,   /* "Out of GPU memory trying to allocate 3.000 GiB" */
+	FRAG_WORDING_TENSORRT,  /* "Requested amount of GPU memory (... bytes) could not be ..." */
+	FRAG_WORDING_SUMMARY,   /* torch.cuda.memory_summary() */
+	FRAG_WORDING_STATS,     /* torch.cuda.memory_stats() */
 	FRAG_WORDINGS
 };
 
@@ -34,6 +49,7 @@ const char *frag_wording_text(enum frag_wording wording);
 struct frag_message_value {
 	uint64_t bytes, error;
 	bool there;
+	bool negative;          /* less than nothing: -bytes */
 };
 
 enum frag_said {
@@ -41,8 +57,20 @@ enum frag_said {
 	FRAG_SAID_RESERVED, FRAG_SAID_UNALLOCATED, FRAG_SAID_CACHED, FRAG_SAID_OUTSIDE,
 	/* for people alone */
 	FRAG_SAID_ALLOWED, FRAG_SAID_PROCESS, FRAG_SAID_OTHERS, FRAG_SAID_POOLS,
+	FRAG_SAID_USED,         /* of the device, by everyone */
+	FRAG_SAID_TOKENS,       /* the longest request that fits; no bytes */
+	FRAG_SAID_KV_FREE,      /* left for the KV cache, perhaps less than nothing */
+	FRAG_SAID_NONRELEASABLE,
+	/* the parts of what a program needs: FRAG_MESSAGE_PARTS of them */
+	FRAG_SAID_PARAMETERS, FRAG_SAID_ACTIVATIONS, FRAG_SAID_GRAPHS, FRAG_SAID_KV_CACHE,
+	FRAG_SAID_TEMPORARIES, FRAG_SAID_CONSTANTS, FRAG_SAID_OUTPUTS, FRAG_SAID_PROGRAM,
 	FRAG_SAID_ALL
 };
+
+#define FRAG_MESSAGE_PARTS (FRAG_SAID_ALL - FRAG_SAID_PARAMETERS)
+
+/* As JSON and people have it: "parameters", "kv_cache"; part: below FRAG_MESSAGE_PARTS. */
+const char *frag_part_name(int part);
 
 #define FRAG_NO_GPU UINT32_MAX
 
@@ -68,18 +96,35 @@ struct frag_message {
 	uint32_t gpu;                   /* or FRAG_NO_GPU */
 	struct frag_message_value said[FRAG_SAID_ALL];
 	struct frag_free_chunks chunks;
+	const char *pool;               /* RMM's memory resource, static; NULL: none is named */
 	/* set by frag_message_judge() */
 	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
+	struct frag_message_value need; /* of a budget: what must fit it */
 	uint64_t precision;             /* the largest error of a printed value */
 	enum frag_oom_verdict verdict;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
 };
 
-/* The request is there. */
+/* Sets the derived values, and the verdict; without a request it is that of a budget, or unknown. */
 void frag_message_judge(struct frag_message *m);
 
 /* Does the request exceed a limit that the program has set itself, as far as the digits go? */
 bool frag_message_is_over_limit(const struct frag_message *m);
+
+/*
+ * Does a server divide a part of the device among what the message names? Then it has failed for
+ * that limit, which the message states, or for the device.
+ */
+bool frag_message_is_budget(const struct frag_message *m);
+
+/* The word for one of its possible verdicts. */
+enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
+					  enum frag_oom_verdict verdict);
+
+#define FRAG_MISSING_MAX 5
+
+/* The names of the values that an unknown verdict lacks, ended by NULL. */
+void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1]);
 
 /* The word for its verdict, after frag_message_judge(). */
 enum frag_oom_cause frag_message_cause(const struct frag_message *m);

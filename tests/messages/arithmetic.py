@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from math import floor
 
-UNITS = {'bytes': 1, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, 'KB': 1 << 10,
+UNITS = {'bytes': 1, 'byte': 1, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, 'KB': 1 << 10,
          'MB': 1 << 20, 'GB': 1 << 30}
 MIB = 1 << 20
 MOST = (1 << 53) - 1
@@ -104,6 +104,8 @@ class Expected:
         self.wording = wording
         allowed = re.search(r'([\d.]+ [KMG]iB) allowed;', text)
         self.allowed = Figure(allowed[1]).bytes if allowed else None
+        pool = re.search(r'/(\w+_memory_resource)\.', text) if wording.startswith('rmm') else None
+        self.pool = pool[1] if pool else None
         self.said = {name: Figure(text) for name, text in said.items() if text is not None}
         values = {name: figure.bytes for name, figure in self.said.items()}
         self.asked = values['asked']
@@ -201,6 +203,14 @@ class Expected:
         """The member of `messages`."""
         return {'wording': self.wording, 'asked': self.asked, 'total': self.total,
                 'free': self.free, 'allocated': self.allocated, 'reserved': self.reserved,
-                'outside': self.outside, 'precision': self.precision, 'verdict': self.word,
+                'outside': self.outside, 'limit': self.allowed, 'nonreleasable': None,
+                'kv_free': None, 'max_model_len': None, 'precision': self.precision, 'parts': {},
+                'pool': self.pool, 'verdict': self.word,
                 'nearly_full': self.verdict == 'nearly_full',
-                'also_possible': self.words()}
+                'also_possible': self.words(), 'missing': self.missing()}
+
+    def missing(self) -> list[str]:
+        """What an unknown verdict lacks."""
+        values = {'total': self.total, 'free': self.free, 'allocated': self.allocated,
+                  'reserved': self.unallocated}
+        return [k for k, v in values.items() if v is None and self.word == 'unknown']

@@ -23,9 +23,10 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'support'), str(HERE)]
 import made                                             # noqa: E402
-from arithmetic import WORDS, VERDICTS, Expected, judge, possible     # noqa: E402
+from arithmetic import WORDS, VERDICTS, Expected, Figure, judge, possible     # noqa: E402
 from made import GIB, KIB, MIB                          # noqa: E402
 from public import MESSAGES, Message                    # noqa: E402
+from servers import LOGS, Log                           # noqa: E402
 from program import times  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
@@ -56,7 +57,7 @@ def found(data: bytes) -> list:
     if done.returncode or done.stderr:
         return [f'status {done.returncode}: {done.stderr.decode()}']
     document = json.loads(done.stdout)
-    head = {'format': 'fragsim-message', 'version': 2}
+    head = {'format': 'fragsim-message', 'version': 3}
     if {k: v for k, v in document.items() if k != 'messages'} != head:
         return [f'not the head: {list(document)}']
     return document['messages']
@@ -227,10 +228,81 @@ def check_rmm() -> None:
          'rmm-pool', {'asked': '512.000000 MiB'}, 'unknown'),
     )
     for text, wording, said, verdict in cases:
-        want = Expected(wording, said).json()
+        want = Expected(wording, said, text).json()
         TAP.result(f'{wording}: {said["asked"]}', differences(found(text.encode()), [want]),
                    want['verdict'] != WORDS.get(verdict, verdict)
                    and f'{want["verdict"]}, by hand {verdict}')
+
+
+# those whose verdict follows from the printed values alone, as of any allocator
+PLAIN = ('paddle', 'onnxruntime', 'ollama', 'tensorflow', 'xla', 'tensorrt', 'rmm-pool', 'bfc', 'cupy')
+# what a log can leave out
+SAID = ('asked', 'total', 'limit', 'kv_free', 'max_model_len', 'nonreleasable')
+
+
+def printed_bytes(text: str) -> int:
+    return -Figure(text[1:]).bytes if text.startswith('-') else Figure(text).bytes
+
+
+def log_differences(log: Log, got: dict) -> list[str]:
+    wanted: dict = dict.fromkeys(SAID) | {k: printed_bytes(v) for k, v in log.said.items()}
+    wanted |= {'wording': log.wording, 'verdict': log.verdict, 'missing': list(log.missing),
+               'parts': {k: printed_bytes(v) for k, v in log.parts.items()}}
+    return [f'{k} is {got.get(k)}, not {v}' for k, v in wanted.items() if got.get(k) != v]
+
+
+def check_logs() -> None:
+    """Logs of servers and frameworks, as they are and as logs have them."""
+    for log in LOGS:
+        got = found(log.text.encode())
+        wrong = [f'{len(got)} messages, not {log.count}'] if len(got) != log.count else []
+        wrong += [x for g in got for x in ([g] if isinstance(g, str) else log_differences(log, g))]
+        if log.wording in PLAIN and log.said.get('asked'):
+            word = Expected(log.wording, log.said).word
+            wrong += [f'{word} by arithmetic'] if word != log.verdict else []
+        said = explain(log.text.encode()).stdout.decode()
+        if log.record not in said:
+            wrong.append(f'{log.record!r} is not recommended: {said}')
+        TAP.result(f'{log.wording}, {log.source}', wrong)
+    logs = [x for x in LOGS if x.count]
+    # a summary or a repetition would join the message before it: each has its own log
+    dresses = {name: DRESSES[name] for name in
+               ('of a rank, each line', 'coloured', 'with NULs', 'in JSON')}
+    dresses['with CRLF and indented'] = lambda t: t.replace('\n', '\r\n        ')
+    dresses['quoted'] = lambda t: ''.join(f'> {x}\n' for x in t.split('\n'))
+    for name, dress in dresses.items():
+        wrong = []
+        for log in logs:
+            text = dress(log.text)
+            got = found(text.encode())
+            wrong += [f'{log.source}: {x}' for g in got[:1] for x in log_differences(log, g)]
+            wrong += [f'{log.source}: {len(got)} messages'] if len(got) != log.count else []
+        TAP.result(f'logs {name}', wrong)
+    missing = {'outside', 'limit', 'unknown', 'request_too_large', 'capacity'} - \
+        {x.verdict for x in LOGS}
+    TAP.result('several verdicts are among them', sorted(missing))
+
+
+def check_joined() -> None:
+    """What belongs to a message joins it, whichever comes first."""
+    torch = next(m for m in MESSAGES if m.wording == 'pytorch-reserved')
+    alone = found(torch.text.encode())
+    summary = next(x for x in LOGS if x.wording == 'pytorch-summary')
+    # the row of pytorch/pytorch#35901 that its thread has below these
+    row = '| Non-releasable memory |   11357 MB |   11357 MB |   16924 MB |    5567 MB |\n'
+    both = found(f'{torch.text}\n{summary.text}{row}'.encode())
+    TAP.result('a summary behind a message', [f'{len(both)} messages'] if len(both) != 1 else [],
+               differences(both, [{**alone[0], 'nonreleasable': 11357 << 20,
+                                   'precision': both[0]['precision']}]))
+    bfc, xla = (next(x for x in LOGS if x.wording == name) for name in ('bfc', 'xla'))
+    text = bfc.text + xla.text.replace('4770354232', '29995136256')
+    got = found(text.encode())
+    TAP.result('statistics of buffers behind the dump of an allocator', len(got) != 1 and got,
+               got[0]['verdict'] != 'capacity' and got,
+               got[0]['parts'].get('temporaries') != printed_bytes('4.44 GiB') and got)
+    again = bfc.text + 'OOM when allocating tensor with shape[29995136256] and type bool on ' \
+        '/job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc\n'
+    TAP.result('TensorFlow says again', len(found(again.encode())) != 1 and found(again.encode()))
 
 
 def check_own() -> None:
@@ -428,6 +500,8 @@ def main(argv: list[str]) -> int:
     check_made()
     check_dumps()
     check_rmm()
+    check_logs()
+    check_joined()
     check_own()
     with tempfile.TemporaryDirectory() as folder:
         check_nothing(Path(folder))

@@ -1,0 +1,320 @@
+/*
+ * forms.c - how servers and frameworks say what they had and what they lacked: a row for each
+ * wording, and one for each line of a log whose values belong to it.
+ */
+#include "messages/match.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "base/parse.h"
+
+#define FORM(...) .said = { __VA_ARGS__ }, .sizes = sizeof((uint8_t[]){ __VA_ARGS__ })
+#define ASKED FRAG_SAID_ASKED
+#define TOTAL FRAG_SAID_TOTAL
+#define FREE FRAG_SAID_FREE
+#define ALLOCATED FRAG_SAID_ALLOCATED
+#define RESERVED FRAG_SAID_RESERVED
+#define OUTSIDE FRAG_SAID_OUTSIDE
+#define ALLOWED FRAG_SAID_ALLOWED
+#define NONRELEASABLE FRAG_SAID_NONRELEASABLE
+#define KV_FREE FRAG_SAID_KV_FREE
+#define PARAMETERS FRAG_SAID_PARAMETERS
+#define ACTIVATIONS FRAG_SAID_ACTIVATIONS
+#define TEMPORARIES FRAG_SAID_TEMPORARIES
+
+/* Each text that a row was made from is in tests/messages/servers.py, with its public thread. */
+const struct frag_form frag_forms[] = {
+	/* vLLM */
+	{ "Freememoryondevice", NULL, "(%h/%s)onstartupislessthandesiredGPUmemoryutilization(%d,%s)",
+	  FRAG_WORDING_VLLM_START, FRAG_FORM_FAILS, FORM(FREE, TOTAL, ASKED) },
+	{ "Freememoryondevice", NULL,
+	  "%l:%n(%h/%s)onstartupislessthandesiredGPUmemoryutilization(%d,%s)",
+	  FRAG_WORDING_VLLM_START, FRAG_FORM_FAILS, FORM(FREE, TOTAL, ASKED) },
+	{ "Noavailablememoryforthecacheblocks", NULL, "", FRAG_WORDING_VLLM_CACHE,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Toserveatleastonerequestwiththemodel", NULL,
+	  "%os'smaxseqlen(%d),%o(%sKVcacheisneeded,whichislargerthantheavailableKVcachememory(%s)"
+	  "%[.Basedontheavailablememory,theestimatedmaximummodellengthis%b",
+	  FRAG_WORDING_VLLM_LENGTH, FRAG_FORM_FAILS, FORM(ASKED, KV_FREE, FRAG_SAID_TOKENS) },
+	{ "thecurrentvLLMinstancecanuse", NULL,
+	  "total_gpu_memory(%s)xgpu_memory_utilization(%d)=%s", FRAG_WORDING_VLLM_CACHE,
+	  FRAG_FORM_BEFORE, FORM(TOTAL, ALLOWED), .starts = true },
+	{ "modelweightstake", NULL,
+	  "%s;non_torch_memorytakes%s;PyTorchactivationpeakmemorytakes%s;"
+	  "therestofthememoryreservedforKVCacheis%z", FRAG_WORDING_VLLM_CACHE, FRAG_FORM_BEFORE,
+	  FORM(PARAMETERS, OUTSIDE, ACTIVATIONS, KV_FREE) },
+	{ "Modelloadingtook", NULL, "%s", FRAG_WORDING_VLLM_CACHE, FRAG_FORM_BEFORE,
+	  FORM(PARAMETERS), .starts = true },
+	{ "Initialfreememory:", NULL, "%s;Requestedmemory:%d(util),%s", FRAG_WORDING_VLLM_CACHE,
+	  FRAG_FORM_BEFORE, FORM(FREE, ALLOWED) },
+	{ "torchpeakmemoryincrease:", NULL,
+	  "%s;non-torchforwardincreasememory:%s;weightsmemory:%s", FRAG_WORDING_VLLM_CACHE,
+	  FRAG_FORM_BEFORE, FORM(ACTIVATIONS, OUTSIDE, PARAMETERS) },
+	{ "EstimatedCUDAgraphmemory:", NULL, "%stotal", FRAG_WORDING_VLLM_CACHE,
+	  FRAG_FORM_BEFORE, FORM(FRAG_SAID_GRAPHS) },
+	{ "AvailableKVcachememory:", NULL, "%z", FRAG_WORDING_VLLM_CACHE, FRAG_FORM_BEFORE,
+	  FORM(KV_FREE) },
+
+	/* SGLang: its GB are GiB */
+	{ "Notenoughmemory.Pleasetrytoincrease--mem-fraction-static", NULL, "",
+	  FRAG_WORDING_SGLANG, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Loadweightbegin.", NULL, "availmem=%s", FRAG_WORDING_SGLANG, FRAG_FORM_BEFORE,
+	  FORM(TOTAL), .starts = true },
+	{ "Loadweightend.", NULL, "%?availmem=%s,memusage=%s", FRAG_WORDING_SGLANG,
+	  FRAG_FORM_BEFORE, FORM(FREE, PARAMETERS) },
+
+	/* llama.cpp, and Ollama, which runs it */
+	{ "buffer_type_alloc_buffer:allocating", NULL,
+	  "%sondevice%n:cudaMallocfailed:outofmemory", FRAG_WORDING_LLAMA, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
+	{ "bufferofsize", "failedtoallocate", "%b", FRAG_WORDING_LLAMA, FRAG_FORM_FAILS,
+	  FORM(ASKED), .device = true },
+	{ "usingdevice", NULL, "%w%?)-%sfree", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE, FORM(TOTAL),
+	  .starts = true },
+	{ "memory.available=\"[", NULL, "%s", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE, FORM(TOTAL),
+	  .starts = true, .list = true },
+	{ "modelbuffersize=", NULL, "%s", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE, FORM(PARAMETERS),
+	  .device = true, .starts = true },
+	{ "KVbuffersize=", NULL, "%s", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE,
+	  FORM(FRAG_SAID_KV_CACHE), .device = true, .adds = true },
+	{ "computebuffersize=", NULL, "%s", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE,
+	  FORM(TEMPORARIES), .device = true },
+	{ "\"modelweights\"buffer=", NULL, "%wsize=\"%s", FRAG_WORDING_LLAMA, FRAG_FORM_BEFORE,
+	  FORM(PARAMETERS) },
+	{ "\"computegraph\"backend=", NULL, "%wbuffer_type=%wsize=\"%s", FRAG_WORDING_LLAMA,
+	  FRAG_FORM_BEFORE, FORM(TEMPORARIES) },
+	{ "modelrequiresmoresystemmemory(", NULL, "%s)thanisavailable(%s)", FRAG_WORDING_OLLAMA,
+	  FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "\"systemmemory\"total=\"", NULL, "%s", FRAG_WORDING_OLLAMA, FRAG_FORM_BEFORE,
+	  FORM(TOTAL), .starts = true },
+
+	/* ONNX Runtime */
+	{ "requestedbufferofsize", "Failedtoallocatememoryfor", "%b", FRAG_WORDING_ONNX,
+	  FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Availablememoryof", NULL, "%bissmallerthanrequestedbytesof%b", FRAG_WORDING_ONNX,
+	  FRAG_FORM_FAILS, FORM(FREE, ASKED) },
+	{ "CreatingBFCArenaforCuda", NULL, "%?memorylimit:%b", FRAG_WORDING_ONNX,
+	  FRAG_FORM_BEFORE, FORM(TOTAL), .starts = true },
+
+	/* Paddle */
+	{ "Cannotallocate", "OutofmemoryerroronGPU",
+	  "%smemoryonGPU%n,%smemoryhasbeenallocatedandavailablememoryisonly%s",
+	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, RESERVED, FREE) },
+	{ "Cannotallocate", "OutofmemoryerroronGPU", "%smemoryonGPU%n,availablememoryisonly%s",
+	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Cannotallocate", "OutofmemoryerroronGPU", "%sGPUmemory,availablememoryis%s",
+	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+
+	/* TensorFlow, and JAX behind the message */
+	{ "OOMwhenallocatingtensorwithshape", NULL, "%e%[%?GPU:%n", FRAG_WORDING_TENSOR,
+	  FRAG_FORM_FAILS, FORM(ASKED), .bare = true },
+	{ "cuMemAllocAsyncfailedtoallocate", NULL,
+	  "%s%[%?Freememory/Totalmemory:%b/%b%[%?Stats:Limit:%bInUse:%b", FRAG_WORDING_TF_ASYNC,
+	  FRAG_FORM_FAILS, FORM(ASKED, FREE, TOTAL, ALLOWED, ALLOCATED) },
+	{ "parameterallocation:", NULL, "%s", FRAG_WORDING_XLA, FRAG_FORM_AFTER, FORM(PARAMETERS) },
+	{ "constantallocation:", NULL, "%s", FRAG_WORDING_XLA, FRAG_FORM_AFTER,
+	  FORM(FRAG_SAID_CONSTANTS) },
+	{ "maybe_live_outallocation:", NULL, "%s", FRAG_WORDING_XLA, FRAG_FORM_AFTER,
+	  FORM(FRAG_SAID_OUTPUTS) },
+	{ "preallocatedtempallocation:", NULL, "%s", FRAG_WORDING_XLA, FRAG_FORM_AFTER,
+	  FORM(TEMPORARIES) },
+	{ "totalallocation:", NULL, "%s", FRAG_WORDING_XLA, FRAG_FORM_AFTER,
+	  FORM(FRAG_SAID_PROGRAM) },
+
+	/* CUDA.jl */
+	{ "OutofGPUmemorytryingtoallocate", NULL,
+	  "%sEffectiveGPUmemoryusage:%d%%(%s/%s)Memorypoolusage:%s(%sreserved)",
+	  FRAG_WORDING_CUDA_JL, FRAG_FORM_FAILS,
+	  FORM(ASKED, FRAG_SAID_USED, TOTAL, ALLOCATED, RESERVED) },
+	{ "OutofGPUmemorytryingtoallocate", NULL,
+	  "%sEffectiveGPUmemoryusage:%d%%(%s/%s)CUDAallocatorusage:%s(cappedat%s)"
+	  "%?(%sallocated,%scached)", FRAG_WORDING_CUDA_JL, FRAG_FORM_FAILS,
+	  FORM(ASKED, FRAG_SAID_USED, TOTAL, RESERVED, ALLOWED, ALLOCATED) },
+	{ "OutofGPUmemorytryingtoallocate", NULL,
+	  "%sEffectiveGPUmemoryusage:%d%%(%s/%s)CUDAallocatorusage:%s%?(%sallocated,%scached)",
+	  FRAG_WORDING_CUDA_JL, FRAG_FORM_FAILS,
+	  FORM(ASKED, FRAG_SAID_USED, TOTAL, RESERVED, ALLOCATED) },
+	{ "OutofGPUmemorytryingtoallocate", NULL, "%s%[EffectiveGPUmemoryusage:%d%%(%s/%s)",
+	  FRAG_WORDING_CUDA_JL, FRAG_FORM_FAILS, FORM(ASKED, FRAG_SAID_USED, TOTAL) },
+
+	/* TensorRT and TensorRT-LLM */
+	{ "RequestedamountofGPUmemory(", NULL, "%s)couldnotbeallocated", FRAG_WORDING_TENSORRT,
+	  FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Requestedamountofmemory(", NULL, "%s)couldnotbeallocated", FRAG_WORDING_TENSORRT,
+	  FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "CUDAruntimeerrorin", NULL, "%?outofmemory", FRAG_WORDING_TENSORRT, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "Loadedenginesize:", NULL, "%s", FRAG_WORDING_TENSORRT, FRAG_FORM_BEFORE,
+	  FORM(PARAMETERS), .starts = true },
+	{ "[MemUsageChange]Allocated", NULL, "%sforexecutioncontextmemory", FRAG_WORDING_TENSORRT,
+	  FRAG_FORM_BEFORE, FORM(TEMPORARIES) },
+	{ "[MemUsageChange]Allocated", NULL, "%sformaxtokensinpagedKVcache", FRAG_WORDING_TENSORRT,
+	  FRAG_FORM_BEFORE, FORM(FRAG_SAID_KV_CACHE) },
+	{ "Memoryusagewhencalculatingmaxtokensinpagedkvcache:", NULL, "total:%s,available:%s",
+	  FRAG_WORDING_TENSORRT, FRAG_FORM_BEFORE, FORM(TOTAL, FREE) },
+
+	/* RMM */
+	{ "[Upstream", NULL,
+	  "%s][FAILUREmaximumpoolsizeexceeded%[:Notenoughroomtogrow,current/max/trysize=%s,%s",
+	  FRAG_WORDING_RMM_POOL, FRAG_FORM_FAILS, FORM(ASKED, RESERVED, TOTAL) },
+	{ "Maximumpoolsizeexceeded", "RMMfailureat:", "%!(", FRAG_WORDING_RMM_POOL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+
+	/* PyTorch's own tables: summaries round down */
+	{ "CUDAOOMs:", NULL, "%m|", FRAG_WORDING_SUMMARY, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Allocatedmemory|", NULL, "%t|", FRAG_WORDING_SUMMARY, FRAG_FORM_AFTER, FORM(ALLOCATED) },
+	{ "GPUreservedmemory|", NULL, "%t|", FRAG_WORDING_SUMMARY, FRAG_FORM_AFTER, FORM(RESERVED) },
+	{ "Non-releasablememory|", NULL, "%t|", FRAG_WORDING_SUMMARY, FRAG_FORM_AFTER,
+	  FORM(NONRELEASABLE) },
+	{ "num_ooms", NULL, "%~%m", FRAG_WORDING_STATS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "allocated_bytes.all.current", NULL, "%~%b", FRAG_WORDING_STATS, FRAG_FORM_AROUND,
+	  FORM(ALLOCATED) },
+	{ "reserved_bytes.all.current", NULL, "%~%b", FRAG_WORDING_STATS, FRAG_FORM_AROUND,
+	  FORM(RESERVED) },
+	{ "inactive_split_bytes.all.current", NULL, "%~%b", FRAG_WORDING_STATS, FRAG_FORM_AROUND,
+	  FORM(NONRELEASABLE) },
+	{ .words = NULL }
+};
+
+enum frag_wording frag_form_family(enum frag_wording wording)
+{
+	if (wording == FRAG_WORDING_VLLM_LENGTH)
+		return FRAG_WORDING_VLLM_CACHE;
+	return wording == FRAG_WORDING_BFC ? FRAG_WORDING_XLA : wording;        /* JAX's */
+}
+
+/* The number of a device such as CUDA0 that ends before `at`; FRAG_NO_GPU: there is none. */
+static uint32_t device_before(const struct frag_stripped_text *in, size_t at)
+{
+	uint32_t device = 0, scale = 1;
+	size_t i = at;
+
+	while (i > 0 && at - i < 3 && frag_is_digit(in->text[i - 1])) {
+		device += scale * (uint32_t)(in->text[--i] - '0');
+		scale *= 10;
+	}
+	return i < at && i > 0 && frag_is_letter(in->text[i - 1]) ? device : FRAG_NO_GPU;
+}
+
+static bool form_match(const struct frag_stripped_text *in, size_t at, const struct frag_form *form,
+		       struct frag_message *m, size_t *end)
+{
+	struct frag_message_value sizes[FRAG_MATCH_SIZES] = { { .there = false } };
+	struct frag_cursor c = frag_cursor_at(in, at);
+	uint64_t number = UINT64_MAX;
+
+	if (form->near && frag_text_before(in, at, form->near) == SIZE_MAX)
+		return false;
+	if (!frag_match(&c, form->words, NULL, NULL) || !frag_match(&c, form->pattern, sizes, &number))
+		return false;
+	if (form->device)
+		number = device_before(in, at);
+	if (form->device && number == FRAG_NO_GPU)
+		return false;
+	if (number < FRAG_NO_GPU)
+		m->gpu = (uint32_t)number;
+	for (int i = 0; i < form->sizes; i++)
+		frag_message_note(m, form->said[i], sizes[i]);
+	*end = c.at;
+	return true;
+}
+
+const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size_t at,
+				       const struct frag_form *form, struct frag_message *m,
+				       size_t *end)
+{
+	const char *words = form->words;
+
+	for (; form->words && strcmp(form->words, words) == 0; form++) {
+		m->wording = form->wording;
+		if (!form_match(in, at, form, m, end))
+			continue;
+		if (m->wording == FRAG_WORDING_RMM_POOL)
+			m->pool = frag_rmm_pool(in, at);
+		return form;
+	}
+	return NULL;
+}
+
+#define POOL_NEAR 300           /* bytes around a message of RMM that have the file it is from */
+
+const char *frag_rmm_pool(const struct frag_stripped_text *in, size_t at)
+{
+	static const struct {
+		const char *file, *name;
+	} pools[] = {
+		{ "/pool_memory_resource", "pool_memory_resource" },
+		{ "/arena_memory_resource", "arena_memory_resource" },
+		{ "/detail/arena.hpp", "arena_memory_resource" },
+		{ "/cuda_async_managed_memory_resource", "cuda_async_managed_memory_resource" },
+		{ "/cuda_async_view_memory_resource", "cuda_async_view_memory_resource" },
+		{ "/cuda_async_memory_resource", "cuda_async_memory_resource" },
+		{ "/managed_memory_resource", "managed_memory_resource" },
+		{ "/cuda_memory_resource", "cuda_memory_resource" },
+		{ "/fixed_size_memory_resource", "fixed_size_memory_resource" },
+		{ "/binning_memory_resource", "binning_memory_resource" },
+		{ "/limiting_resource_adaptor", "limiting_resource_adaptor" },
+		{ "/system_memory_resource", "system_memory_resource" },
+	};
+	const size_t from = at > POOL_NEAR ? at - POOL_NEAR : 0;
+	const size_t to = in->used - at > POOL_NEAR ? at + POOL_NEAR : in->used;
+
+	for (size_t i = from; i < to; i++)
+		for (size_t k = 0; in->text[i] == '/' && k < sizeof(pools) / sizeof(*pools); k++) {
+			const size_t length = strlen(pools[k].file);
+
+			if (in->used - i >= length && memcmp(in->text + i, pools[k].file, length) == 0)
+				return pools[k].name;
+		}
+	return NULL;
+}
+
+const char *frag_wording_name(enum frag_wording wording)
+{
+	static const char *const names[] = {
+		[FRAG_WORDING_CACHED] = "pytorch-cached",
+		[FRAG_WORDING_RESERVED] = "pytorch-reserved",
+		[FRAG_WORDING_SENTENCES] = "pytorch-sentences",
+		[FRAG_WORDING_ASYNC] = "pytorch-async", [FRAG_WORDING_MPS] = "pytorch-mps",
+		[FRAG_WORDING_BFC] = "bfc", [FRAG_WORDING_XLA] = "xla", [FRAG_WORDING_RMM] = "rmm",
+		[FRAG_WORDING_RMM_POOL] = "rmm-pool", [FRAG_WORDING_CUPY] = "cupy",
+		[FRAG_WORDING_VLLM_START] = "vllm-start", [FRAG_WORDING_VLLM_CACHE] = "vllm-cache",
+		[FRAG_WORDING_VLLM_LENGTH] = "vllm-length", [FRAG_WORDING_SGLANG] = "sglang",
+		[FRAG_WORDING_LLAMA] = "llama.cpp", [FRAG_WORDING_OLLAMA] = "ollama",
+		[FRAG_WORDING_ONNX] = "onnxruntime", [FRAG_WORDING_PADDLE] = "paddle",
+		[FRAG_WORDING_TENSOR] = "tensorflow", [FRAG_WORDING_TF_ASYNC] = "tensorflow-async",
+		[FRAG_WORDING_CUDA_JL] = "cuda.jl", [FRAG_WORDING_TENSORRT] = "tensorrt",
+		[FRAG_WORDING_SUMMARY] = "pytorch-summary",
+		[FRAG_WORDING_STATS] = "pytorch-stats",
+	};
+
+	return names[wording];
+}
+
+const char *frag_wording_text(enum frag_wording wording)
+{
+	static const char *const texts[] = {
+		[FRAG_WORDING_CACHED] = "PyTorch 0.4 to 1.3",
+		[FRAG_WORDING_RESERVED] = "PyTorch 1.4 to 2.0",
+		[FRAG_WORDING_SENTENCES] = "PyTorch 2.1 and later",
+		[FRAG_WORDING_ASYNC] = "PyTorch with backend:cudaMallocAsync",
+		[FRAG_WORDING_MPS] = "PyTorch on MPS",
+		[FRAG_WORDING_BFC] = "TensorFlow's or JAX's BFC allocator",
+		[FRAG_WORDING_XLA] = "JAX or XLA", [FRAG_WORDING_RMM] = "RMM",
+		[FRAG_WORDING_RMM_POOL] = "RMM's pool", [FRAG_WORDING_CUPY] = "CuPy",
+		[FRAG_WORDING_VLLM_START] = "vLLM at its start",
+		[FRAG_WORDING_VLLM_CACHE] = "vLLM's KV cache",
+		[FRAG_WORDING_VLLM_LENGTH] = "vLLM's KV cache", [FRAG_WORDING_SGLANG] = "SGLang",
+		[FRAG_WORDING_LLAMA] = "llama.cpp or Ollama", [FRAG_WORDING_OLLAMA] = "Ollama",
+		[FRAG_WORDING_ONNX] = "ONNX Runtime's arena", [FRAG_WORDING_PADDLE] = "Paddle",
+		[FRAG_WORDING_TENSOR] = "TensorFlow",
+		[FRAG_WORDING_TF_ASYNC] = "TensorFlow with cuda_malloc_async",
+		[FRAG_WORDING_CUDA_JL] = "CUDA.jl",
+		[FRAG_WORDING_TENSORRT] = "TensorRT or TensorRT-LLM",
+		[FRAG_WORDING_SUMMARY] = "torch.cuda.memory_summary()",
+		[FRAG_WORDING_STATS] = "torch.cuda.memory_stats()",
+	};
+
+	return texts[wording];
+}
