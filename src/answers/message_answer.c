@@ -49,7 +49,7 @@ static void say_all(const struct advice *a, const char *const *lines)
 			say(a, *lines);
 }
 
-/* What a server can do without: its flags. NULL: it is none. */
+/* The flags that lower the need of a server; NULL for other programs. */
 static const char *server_step(const struct frag_message *m)
 {
 	static const char *const steps[OLLAMA + 1] = {
@@ -447,7 +447,7 @@ static void add_missing(const struct frag_message *m, struct frag_words *w)
 					 : missing[i + 1] ? ", " : " and ", texts[k].text);
 }
 
-/* Of a server that divides a part of the device: the least that it needs is known. */
+/* For a server that divides a part of the device. */
 static void budget_sentence(const struct frag_message *m, struct frag_words *w)
 {
 	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
@@ -460,12 +460,12 @@ static void budget_sentence(const struct frag_message *m, struct frag_words *w)
 			 SIZE(asked->bytes - (left->bytes < asked->bytes ? left->bytes : 0)));
 	else
 		frag_add(w, "nothing left for the KV cache");
-	if (!asked->there && left->there && left->negative)
-		frag_add(w, " (%s short before it)", SIZE(left->bytes));
 	if (m->need.there)
-		frag_add(w, ", %s needed%s", SIZE(m->need.bytes), asked->there ? "" : " before it");
+		frag_add(w, ", %s needed%s", SIZE(m->need.bytes), asked->there ? "" : " without it");
 	if (allowed->there)
 		frag_add(w, ", %s allowed", SIZE(allowed->bytes));
+	if (left->there && left->negative)
+		frag_add(w, " (%s short)", SIZE(left->bytes));
 	if (m->total.there)
 		frag_add(w, ", %s in total", SIZE(m->total.bytes));
 	add_missing(m, w);
@@ -513,7 +513,8 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		break;
 	case FRAG_SHORT_UNKNOWN:
 		if (m->free.there)
-			frag_add(w, ", %s free on the device", free);
+			frag_add(w, ", %s free on the %s", free,
+				 m->wording == FRAG_WORDING_OLLAMA ? "host" : "device");
 		add_missing(m, w);
 		break;
 	}
@@ -582,8 +583,8 @@ static const char *step_of(const struct frag_message *m)
 }
 
 /*
- * What a server says would fit, or what its figures say would start: of the free memory, in
- * hundredths of the device.
+ * Prints the setting that a server estimates, or the largest hundredth of the device that is free.
+ * Returns false if there is none.
  */
 static bool print_server_setting(const struct frag_message *m, const struct frag_text_style *to)
 {
@@ -604,7 +605,7 @@ static bool print_server_setting(const struct frag_message *m, const struct frag
 	return true;
 }
 
-/* What the log says that memory is for. */
+/* Prints the uses of memory in the log, and the memory resource of RMM. */
 static void print_parts(const struct frag_message *m, const struct frag_text_style *to)
 {
 	char text[512];
@@ -669,7 +670,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 			     step_of(m));
 	print_device_row(m, to);
 	print_parts(m, to);
-	if (m->allocated.there)
+	if (m->allocated.there && m->wording != FRAG_WORDING_VLLM_START)
 		frag_put_row(to, "allocator", "%s allocated%s%s%s", SIZE(m->allocated.bytes),
 			     m->unallocated.there ? ", " : "",
 			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",

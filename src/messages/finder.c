@@ -132,19 +132,17 @@ static void dump_values(const struct dump *dump, struct frag_message *m)
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
 /* They say that memory ran out, and nothing else. */
-static const struct { const char *words; unsigned rare; } bare_words[] = {
-	{ "outofmemory", 3 }, { "poolsizeexceeded", 9 }, { "OOMwhenallocatingtensorof", 0 },
-	{ "out_of_memory", 3 }, { "storedinKVcache", 8 },
+static const char *const bare_words[] = {
+	"outofmemory", "poolsizeexceeded", "OOMwhenallocatingtensorof", "out_of_memory",
+	"storedinKVcache",
 };
 #define BARE (sizeof(bare_words) / sizeof(*bare_words))
 
-/* Words that are searched for: where they come next. */
+/* Words that are searched for. */
 struct hook {
 	const char *words;
 	size_t length;
-	unsigned rare;          /* the byte of them that is searched for */
-	size_t next;            /* where they are; or where the search goes on */
-	bool found;
+	uint8_t same;           /* the next hook that begins with the same two bytes, plus 1 */
 };
 
 enum { HOOKS = FRAG_CUES_MAX + DUMP_WORDS_MAX + FRAG_FORM_WORDS_MAX + BARE };
@@ -168,9 +166,12 @@ struct frag_finder {
 		uint32_t cue;
 		bool found;
 	} broken;
+	uint8_t begins[1 << 16];        /* two bytes: the first hook that begins so, plus 1 */
+	size_t next;            /* where that hook is; NULL: none is before this */
+	const struct hook *hook;
 	size_t at;              /* read up to here */
 	struct dump dump;
-	struct frag_message pending;    /* the last message: the lines behind it may tell more */
+	struct frag_message pending;    /* the last message, which later lines can complete */
 	bool is_pending, dumps; /* a dump behind it is its own */
 	struct told told[TOLD_MAX];
 	uint32_t told_count;
@@ -180,40 +181,38 @@ struct frag_finder {
 	int rc;                 /* what that returned */
 };
 
-static void add_hook(struct frag_finder *f, const char *words, unsigned rare)
+static unsigned first_two(const char *words)
 {
-	f->hooks[f->count++] = (struct hook){ .words = words, .length = strlen(words),
-					      .rare = rare };
+	return (unsigned)(unsigned char)words[0] << 8 | (unsigned char)words[1];
 }
 
-/* The byte that logs have least often, as far as this order goes: the search is for it. */
-static unsigned rarest(const char *words)
+static void add_hook(struct frag_finder *f, const char *words)
 {
-	static const char order[] = "zQZXJj[\"=KVUWqG_YHkBOLFxNCTMPDRAIESvwybfgp:.";
+	uint8_t *last = &f->begins[first_two(words)];
 
-	for (const char *p = order; *p; p++)
-		if (strchr(words, *p))
-			return (unsigned)(strchr(words, *p) - words);
-	return 0;
+	while (*last)
+		last = &f->hooks[*last - 1].same;
+	f->hooks[f->count++] = (struct hook){ .words = words, .length = strlen(words) };
+	*last = (uint8_t)f->count;
 }
 
 static void add_hooks(struct frag_finder *f)
 {
 	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
-		add_hook(f, cue->words, cue->rare);
+		add_hook(f, cue->words);
 	f->cues = f->count;
 	for (int i = 0; dump_words[i]; i++)
-		add_hook(f, dump_words[i], rarest(dump_words[i]));
+		add_hook(f, dump_words[i]);
 	f->words = f->count;
 	for (const struct frag_form *form = frag_forms; form->words; form++) {
 		if (form > frag_forms && strcmp(form[-1].words, form->words) == 0)
 			continue;
 		f->form_of[f->count - f->words] = form;
-		add_hook(f, form->words, rarest(form->words));
+		add_hook(f, form->words);
 	}
 	f->forms = f->count;
 	for (size_t i = 0; i < BARE; i++)
-		add_hook(f, bare_words[i].words, bare_words[i].rare);
+		add_hook(f, bare_words[i]);
 }
 
 struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
@@ -362,7 +361,7 @@ static void read_cue(struct frag_finder *f, uint32_t which, size_t at)
 		found_message(f, &m);
 }
 
-/* What is known of a program's device; NULL: nothing, or there is no room for another. */
+/* Returns the values of a program's device, or NULL if there are none or too many devices. */
 static struct told *told_of(struct frag_finder *f, enum frag_wording wording, uint32_t gpu, bool add)
 {
 	const enum frag_wording family = frag_form_family(wording);
@@ -401,7 +400,7 @@ static void keep_line(struct frag_finder *f, const struct frag_form *form,
 	}
 }
 
-/* The sizes of a list, of which m has the first, are those of devices 0, 1 and so on. */
+/* The sizes of a list belong to devices 0, 1 and so on. */
 static void keep_list(struct frag_finder *f, const struct frag_form *form,
 		      const struct frag_message *m, size_t at)
 {
@@ -474,29 +473,36 @@ static void read_form(struct frag_finder *f, const struct frag_form *form)
 		merge_pending(f, &m);
 }
 
-/* Finds where the words come next, from f->at on. */
-static void finder_advance(struct frag_finder *f, struct hook *hook)
+/* The hook whose words are at `at`; NULL: none. */
+static const struct hook *hook_at(const struct frag_finder *f, size_t at)
 {
-	const char *text = f->in.text, *p;
-	size_t at = hook->next > f->at ? hook->next : f->at;
+	for (uint8_t i = f->begins[first_two(f->in.text + at)]; i; i = f->hooks[i - 1].same) {
+		const struct hook *hook = &f->hooks[i - 1];
 
-	if (hook->found && hook->next >= f->at)
-		return;
-	hook->found = false;
-	for (; at + hook->length <= f->in.used; at++) {
-		p = memchr(text + at + hook->rare, hook->words[hook->rare],
-			   f->in.used - hook->length - at + 1);
-		if (!p) {
-			at = f->in.used - hook->length + 1;
-			break;
-		}
-		at = (size_t)(p - text) - hook->rare;
-		if (memcmp(text + at, hook->words, hook->length) == 0) {
-			hook->found = true;
-			break;
-		}
+		if (f->in.used - at >= hook->length
+		    && memcmp(f->in.text + at, hook->words, hook->length) == 0)
+			return hook;
 	}
-	hook->next = at;
+	return NULL;
+}
+
+/* The first one from f->at on; NULL: none before `limit`. Each byte is inspected once. */
+static const struct hook *first_hook(struct frag_finder *f, size_t limit)
+{
+	const size_t last = f->in.used ? f->in.used - 1 : 0;    /* it begins no two bytes */
+
+	if (f->hook && f->next >= f->at)
+		return f->next < limit ? f->hook : NULL;
+	f->hook = NULL;
+	if (f->next < f->at)
+		f->next = f->at;
+	for (; f->next < limit && f->next < last; f->next++)
+		if (f->begins[first_two(f->in.text + f->next)]) {
+			f->hook = hook_at(f, f->next);
+			if (f->hook)
+				return f->hook;
+		}
+	return NULL;
 }
 
 /* Does a line end with the beginning of a cue's words? How much of them. */
@@ -541,21 +547,6 @@ static void advance_broken(struct frag_finder *f)
 		f->broken.next = f->in.used;
 }
 
-/* The first of them; NULL: none before `limit`. */
-static const struct hook *first_hook(struct frag_finder *f, size_t limit)
-{
-	const struct hook *first = NULL;
-
-	for (uint32_t i = 0; i < f->count; i++) {
-		struct hook *hook = &f->hooks[i];
-
-		finder_advance(f, hook);
-		if (hook->found && hook->next < limit && (!first || hook->next < first->next))
-			first = hook;
-	}
-	return first;
-}
-
 static void read_hook(struct frag_finder *f, uint32_t which)
 {
 	if (which < f->cues) {
@@ -582,11 +573,11 @@ static void scan(struct frag_finder *f, size_t limit)
 		hook = first_hook(f, limit);
 		advance_broken(f);
 		if (f->broken.found && f->broken.next < limit
-		    && (!hook || f->broken.next <= hook->next)) {
+		    && (!hook || f->broken.next <= f->next)) {
 			f->at = f->broken.next;
 			read_cue(f, f->broken.cue, f->broken.begin);
 		} else if (hook) {
-			f->at = hook->next;
+			f->at = f->next;
 			read_hook(f, (uint32_t)(hook - f->hooks));
 		} else {
 			break;
@@ -609,8 +600,7 @@ static void shift(struct frag_finder *f)
 	memmove(f->in.begins, f->in.begins + drop, kept * sizeof(*f->in.begins));
 	f->in.used = kept;
 	f->at -= drop;
-	for (uint32_t i = 0; i < f->count; i++)
-		f->hooks[i].next -= f->hooks[i].next > drop ? drop : f->hooks[i].next;
+	f->next -= f->next > drop ? drop : f->next;
 	f->broken.next -= f->broken.next > drop ? drop : f->broken.next;
 	f->broken.begin -= f->broken.begin > drop ? drop : f->broken.begin;
 }

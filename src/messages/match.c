@@ -498,7 +498,7 @@ static bool match_one(struct frag_cursor *c, char what, uint64_t *number)
 	}
 }
 
-/* Of a % and what follows it: how much of the pattern that is; 0: it does not match. */
+/* Matches the token behind a %. Returns its length in the pattern; 0: no match. */
 static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *number)
 {
 	const bool same = token[1] && peek(c) == token[1];
@@ -810,12 +810,12 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 }
 
 const struct frag_pattern_anchor frag_cues[] = {
-	{ .words = "Triedtoallocate", .rare = 0, .read = read_torch },
-	{ .words = "exceedallowedmemory", .rare = 1, .read = read_async },
-	{ .words = "outofmemorytryingtoallocate", .rare = 10, .read = read_bfc },
-	{ .words = "Outofmemory", .rare = 0, .read = read_xla },
-	{ .words = "outofmemorytoallocate", .rare = 10, .read = read_xla },
-	{ .words = "Failedtoallocate", .rare = 0, .read = read_xla },
-	{ .words = "failedtoallocate", .rare = 0, .read = read_rmm },
+	{ .words = "Triedtoallocate", .read = read_torch },
+	{ .words = "exceedallowedmemory", .read = read_async },
+	{ .words = "outofmemorytryingtoallocate", .read = read_bfc },
+	{ .words = "Outofmemory", .read = read_xla },
+	{ .words = "outofmemorytoallocate", .read = read_xla },
+	{ .words = "Failedtoallocate", .read = read_xla },
+	{ .words = "failedtoallocate", .read = read_rmm },
 	{ .words = NULL }
 };

@@ -71,7 +71,6 @@ void frag_message_note(struct frag_message *m, enum frag_said which,
  * them. */
 struct frag_pattern_anchor {
 	const char *words;      /* squeezed */
-	unsigned rare;          /* the byte of them that is searched for */
 	/* The words are at `at`. *end is where to go on. True: m is a message. */
 	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end);
@@ -89,7 +88,7 @@ enum frag_form_role {
 	FRAG_FORM_AROUND        /* to either */
 };
 
-/* How programs say values: a row each, of words that are searched for and of what follows them. */
+/* A wording of a program: the words that are searched for, and the pattern behind them. */
 struct frag_form {
 	const char *words;      /* squeezed; rows of the same words are next to each other */
 	const char *near;       /* what must be somewhere before them; NULL: nothing */
@@ -109,7 +108,7 @@ struct frag_form {
 extern const struct frag_form frag_forms[];
 #define FRAG_FORM_WORDS_MAX 64
 
-/* Forms that are followed by the same lines have the same family. */
+/* Wordings of one family share the lines of a log. */
 enum frag_wording frag_form_family(enum frag_wording wording);
 
 /*

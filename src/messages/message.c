@@ -350,8 +350,8 @@ static void settle_budget(struct frag_message *m)
 }
 
 /*
- * What is needed exceeds the server's limit: the message says so. More than the device has is
- * capacity; more than was free of it at the start, memory outside.
+ * The message states that the needed bytes exceed the server's limit. More bytes than the device
+ * has are capacity; more than were free at the start, memory outside.
  */
 static void judge_budget(struct frag_message *m)
 {

@@ -36,8 +36,16 @@ static int found(void *ctx, const struct frag_message *m)
 {
 	struct found *f = ctx;
 
-	must(m->said[FRAG_SAID_ASKED].there, "a message without a request");
+	const char *missing[FRAG_MISSING_MAX + 1];
+
 	must(m->possible && m->possible < 1U << FRAG_SHORTAGES, "nothing is possible");
+	frag_message_missing(m, missing);
+	must(m->said[FRAG_SAID_ASKED].there || frag_message_is_budget(m)
+	     || m->verdict == FRAG_SHORT_UNKNOWN, "a verdict without a request");
+	must(m->verdict == FRAG_SHORT_UNKNOWN || !*missing, "a verdict lacks a value");
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		check_figure(&m->said[i]);
+	check_figure(&m->need);
 	must(m->verdict == FRAG_SHORT_UNKNOWN || m->possible >> m->verdict & 1, "its own verdict");
 	must(frag_wording_name(m->wording) && frag_oom_cause_name(frag_message_cause(m)), "a name");
 	must(m->line > 0, "lines begin with 1");
