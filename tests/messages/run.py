@@ -16,7 +16,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -439,6 +438,12 @@ def check_groups() -> None:
         TAP.result(f'with the first of {verdict} whole', f'\n{verdict}' not in out and out)
 
 
+def processor_time() -> float:
+    """Of the programs that have ended, whatever else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def limited() -> None:
     """For a child: what reads any log needs no more than this."""
     if not SAN:
@@ -455,9 +460,9 @@ def check_large(folder: Path) -> None:
         while f.tell() < size:
             f.write(line * (MIB // len(line)))
         f.write(text)
-    began = time.monotonic()
+    began = processor_time()
     done = explain(None, '--json', '-', str(path), preexec_fn=limited)
-    took = time.monotonic() - began
+    took = processor_time() - began
     TAP.result(f'a log of {size >> 20} MiB', done.returncode, done.stderr,
                not done.returncode and len(json.loads(done.stdout)['messages']) != 1 and 'messages',
                took > 5 + size / (20 * MIB) and f'{took} s')
@@ -470,9 +475,9 @@ def check_large(folder: Path) -> None:
     rng = random.Random(5)
     count = times(1000000, 1000000, 20000)
     mixed = ''.join(rng.choices(halves, k=count)).encode()
-    began = time.monotonic()
+    began = processor_time()
     done = explain(mixed, '-q', preexec_fn=limited)
-    took = time.monotonic() - began
+    took = processor_time() - began
     TAP.result('a million half messages', done.returncode not in (0, 4) and f'{done.returncode}',
                took > 60 and f'{took} s')
     for half in halves:
