@@ -296,7 +296,7 @@ static bool repeats_pending(const struct frag_finder *f, const struct frag_messa
 	if (is_table(m->wording))
 		return is_torch(last);
 	if (m->wording == last && (last == FRAG_WORDING_LLAMA || last == FRAG_WORDING_RMM_POOL))
-		return a->error != b->error && apart(a, b) <= a->error + b->error;
+		return !b->there || (a->error != b->error && apart(a, b) <= a->error + b->error);
 	/* an allocator rounds a request up, to 256 bytes at most */
 	return (m->wording == FRAG_WORDING_XLA || m->wording == FRAG_WORDING_TENSOR)
 	       && (last == FRAG_WORDING_BFC || last == FRAG_WORDING_TF_ASYNC)
@@ -309,7 +309,8 @@ static void merge_pending(struct frag_finder *f, const struct frag_message *m)
 	struct frag_message *last = &f->pending;
 	struct frag_message_value *asked = &last->said[FRAG_SAID_ASKED];
 
-	if (m->wording == last->wording && m->said[FRAG_SAID_ASKED].error < asked->error)
+	if (m->wording == last->wording && m->said[FRAG_SAID_ASKED].there
+	    && m->said[FRAG_SAID_ASKED].error < asked->error)
 		*asked = m->said[FRAG_SAID_ASKED];
 	if (!last->pool)
 		last->pool = m->pool;

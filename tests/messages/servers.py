@@ -291,6 +291,14 @@ LOGS = [
         '[2025-01-23 14:33:04.213] [RMM] [error] [A][Stream 0x1][Upstream 67108864B][FAILURE maximum '
         'pool size exceeded]\n', {'asked': '67108864 bytes'}, 'unknown',
         missing=('total', 'free', 'allocated', 'reserved')),
+    # the same failure twice, first with its size, then with the file
+    Log('NVIDIA/cudf#17789, NVIDIA/cudf-spark#8827', 'rmm-pool',
+        '[2025-01-23 14:33:04.213] [RMM] [error] [A][Stream 0x1][Upstream 67108864B][FAILURE maximum '
+        'pool size exceeded]\n'
+        '[2023-07-27T12:25:43.469Z] MemoryError: std::bad_alloc: out_of_memory: RMM failure at:'
+        '/databricks/conda/envs/cudf-udf/include/rmm/mr/device/pool_memory_resource.hpp:196: Maximum '
+        'pool size exceeded\n', {'asked': '67108864 bytes'}, 'unknown',
+        missing=('total', 'free', 'allocated', 'reserved'), record='-p rmm follows its rules'),
     Log('NVIDIA/cudf-spark#1365', 'rmm-pool',
         'java.lang.OutOfMemoryError: Could not allocate native memory: std::bad_alloc: RMM failure '
         'at:/usr/local/rapids/include/rmm/mr/device/detail/arena.hpp:382: Maximum pool size '
