@@ -377,7 +377,8 @@ static bool is_message(const char *path)
 		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
 		"failed to allocate", "Failed to allocate", "requires more system memory",
 		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
-		"FAILURE maximum pool size", "Out of GPU memory", NULL,
+		"FAILURE maximum pool size", "Out of GPU memory", "To serve at least one request",
+		NULL,
 	};
 	char *text = NULL;
 	size_t length = 0;

@@ -264,6 +264,14 @@ def check_logs() -> None:
             wrong.append(f'{log.record!r} is not recommended: {said}')
         TAP.result(f'{log.wording}, {log.source}', wrong)
     logs = [x for x in LOGS if x.count]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'log'
+        wrong = []
+        for log in logs:
+            path.write_text(log.text, encoding='utf-8')
+            done = subprocess.run([PROGRAM, 'explain', path], capture_output=True, check=False)
+            wrong += [f'{log.source}: {done.stderr!r}'] if done.returncode else []
+        TAP.result('logs are recognised without --message', wrong)
     # a summary or a repetition would join the message before it: each has its own log
     dresses = {name: DRESSES[name] for name in
                ('of a rank, each line', 'coloured', 'with NULs', 'in JSON')}
