@@ -395,7 +395,10 @@ static bool is_message(const char *path)
 	if (text)
 		length = fread(text, 1, SNIFFED, f);
 	if (length && !memchr(text, '\0', length)) {
-		const bool log = !strchr("{(\037\200", text[0]);
+		/* vLLM's lines begin with "(EngineCore pid=316)" */
+		const bool log = !strchr("{(\037\200", text[0])
+				 || (length > 1 && text[0] == '(' && text[1] >= 'A'
+				     && text[1] <= 'Z');
 
 		text[length] = '\0';
 		for (int i = 0; log && words[i] && !found; i++)
