@@ -592,7 +592,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 
 	s.values = malloc((2 * (size_t)FRAG_AREAS_MAX + FRAG_SHARES_MAX) * sizeof(*s.values));
 	pack.failed = !s.values;
-	frag_json_text(root, "path", t->report->trace->path);
+	frag_json_text(root, "path", frag_file_name(t->report->trace->path));
 	frag_json_text(root, "form", t->report->trace->form);
 	frag_json_u64(root, "events", t->report->trace->events);
 	frag_document_content(root, "content", t->report->trace->content);

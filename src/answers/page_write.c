@@ -393,15 +393,31 @@ static void put_verdict(const char *class, const char *path, const char *text, F
 	fputs("</section>\n", f);
 }
 
+/* Leaves only the names of the files in the text: a page is sent to others. */
+static void drop_folders(char *text, const struct writing *w)
+{
+	for (uint32_t i = 0; i < w->count; i++) {
+		const char *path = w->sections[i].path, *name = frag_file_name(path);
+		const size_t folders = (size_t)(name - path);
+
+		for (char *at = text; folders && (at = strstr(at, path)) != NULL;)
+			memmove(at, at + folders, strlen(at + folders) + 1);
+	}
+}
+
 static void put_verdicts(const struct writing *w, FILE *f)
 {
-	if (w->answer)
+	if (w->answer) {
+		drop_folders(w->answer->text, w);
 		put_verdict(w->answer->bad ? "bad" : "", NULL, w->answer->text, f);
-	for (uint32_t i = 0; i < w->count; i++)
+	}
+	for (uint32_t i = 0; i < w->count; i++) {
+		drop_folders(w->sections[i].verdict, w);
 		if (*w->sections[i].verdict)
 			put_verdict(w->sections[i].badness >= 2 ? "bad" : "good",
 				    w->count > 1 ? w->sections[i].path : NULL,
 				    w->sections[i].verdict, f);
+	}
 }
 
 static void put_svg(const struct writing *w, FILE *f)
@@ -420,6 +436,15 @@ static void put_svg(const struct writing *w, FILE *f)
 	svg_end(f);
 }
 
+static void put_title(const struct writing *w, FILE *f)
+{
+	const char *name = w->count ? frag_file_name(w->sections[0].path) : "report";
+
+	put_markup(name, strlen(name), f);
+	if (w->count > 1)
+		fprintf(f, " and %u more", w->count - 1);
+}
+
 static void put_style(const struct writing *w, FILE *f)
 {
 	(void)w;
@@ -433,7 +458,7 @@ static void put_script(const struct writing *w, FILE *f)
 }
 
 static const struct { const char *name; void (*put)(const struct writing *w, FILE *f); } parts[] = {
-	{ "style", put_style }, { "verdict", put_verdicts }, { "picture", put_svg },
+	{ "title", put_title }, { "style", put_style }, { "verdict", put_verdicts }, { "picture", put_svg },
 	{ "facts", put_facts }, { "script", put_script },
 };
 

@@ -42,7 +42,7 @@ void frag_page_section_fini(struct frag_page_section *section);
 
 /* What a page says first, where its sections do not say it themselves. */
 struct frag_page_answer {
-	const char *text;       /* its first line is a heading */
+	char *text;             /* its first line is a heading; traces lose their folders in it */
 	bool bad;               /* as an out-of-memory is */
 	bool beside;            /* OLD and NEW: timelines on one axis, in this order */
 };

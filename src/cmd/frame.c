@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "base/bug.h"
 #include "base/parse.h"
 
@@ -376,7 +377,10 @@ char *frag_put_shell_word(char *p, const char *word)
 	return stpcpy(p, quoted ? "'" : "");
 }
 
-/* The command and its words, before the options are read, which moves them. NULL: out of memory. */
+/*
+ * The command and its words, before the options are read, which moves them. Files have no folders:
+ * the line stands on pages that are sent to others. NULL: out of memory.
+ */
 static char *command_line(const char *command, int argc, char *const *argv)
 {
 	size_t length = strlen("fragsim ") + strlen(command) + 1;
@@ -389,7 +393,8 @@ static char *command_line(const char *command, int argc, char *const *argv)
 		return NULL;
 	p = stpcpy(stpcpy(p, "fragsim "), command);
 	for (int i = 1; i < argc; i++)
-		p = frag_put_shell_word(stpcpy(p, " "), argv[i]);
+		p = frag_put_shell_word(stpcpy(p, " "), *argv[i] == '-' || strchr(argv[i], ' ')
+					? argv[i] : frag_file_name(argv[i]));
 	return text;
 }
 

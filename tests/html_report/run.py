@@ -359,7 +359,7 @@ def check_run(folder: Path) -> None:
         words = (first, '-q', '--device-bytes', '900MiB', trace, option, f'{folder}/{first}.html')
         done = subprocess.run([PROGRAM, *words], check=False)
         text = Path(words[-1]).read_text()
-        command = 'fragsim ' + ' '.join(words)
+        command = 'fragsim ' + ' '.join(Path(x).name for x in words)
         sides.append((text.replace(command, ''), command in text, done.returncode))
     TAP.result('run --html writes the same page', sides[0][0] != sides[1][0] and 'it differs',
                [f'{command} is not in it' for _, there, command in sides if not there])
@@ -373,7 +373,8 @@ def check_proof(folder: Path) -> None:
     text = html.unescape(Path(f'{folder}/r.html').read_text())
     found = re.findall(r'<div class="row">  proof     fragsim (.*?)</div>', text, re.M)
     words = shlex.split(found[0]) if found else []
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False,
+                          cwd=TRACES)
     TAP.result('the command that proves what is to be tried', len(found) != 1 and f'{found}',
                (done.returncode or not done.stdout.startswith('FITS'))
                and f'{words}: {done.returncode} {done.stdout[:300]} {done.stderr}')
@@ -388,9 +389,10 @@ def check_several(folder: Path) -> None:
     sections = read(Path(f'{folder}/r.html').read_text())['sections']
     oom = sections[0]['runs'][0]['ooms'][0]
     TAP.result('two traces, the one that fails first',
-               [x['path'] for x in sections] != [bad, good] and 'their order',
+               [x['path'] for x in sections] != ['bad.ndjson', 'good.ndjson'] and 'their order',
                oom['step'] != 5 and f'the OOM is at step {oom["step"]}',
-               sections[0]['runs'][0]['moments'][1]['at'] != 5 and 'who held memory at the OOM')
+               sections[0]['runs'][0]['moments'][1]['at'] != 5 and 'who held memory at the OOM',
+               str(folder) in Path(f'{folder}/r.html').read_text() and 'it names a folder')
 
 
 def check_nothing(folder: Path) -> None:
@@ -441,7 +443,9 @@ def answer_faults(name: str, words: tuple, folder: Path) -> list[str]:
     text = Path(f'{folder}/a.html').read_text()
     said = html.unescape(re.sub('<[^>]*>', '', re.sub('</div>|</pre>|</h2>', '\n', re.search(
         '<section class="verdict.*?</section>', text, re.S).group(0))))
-    lost = [line for line in printed.splitlines() if line.strip() and line not in said.splitlines()]
+    printed_names = printed.replace(f'{words[-1].parent}/', '')
+    lost = [line for line in printed_names.splitlines()
+            if line.strip() and line not in said.splitlines()]
     faults = [printed != both and 'with --html it prints something else']
     if name != 'run':
         faults += [f'not in the page: {line}' for line in lost]

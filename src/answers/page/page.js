@@ -26,9 +26,9 @@ function path(run, share) {
 		: run.who.tags[run.who.shareTag[share]].split(" | ").reverse();
 }
 
-function icicle(parent, run, holders) {
-	const root = { bytes: 0, under: new Map() };
-	let deepest = 0;
+/* Nodes { bytes, under, share }: what is below has its bytes too. */
+function tree(run, holders) {
+	const root = { bytes: 0, under: new Map(), deepest: 0 };
 	for (const { share, bytes } of holders) {
 		let node = root;
 		root.bytes += bytes;
@@ -37,13 +37,33 @@ function icicle(parent, run, holders) {
 				node.under.set(name, { bytes: 0, under: new Map(), share });
 			node = node.under.get(name);
 			node.bytes += bytes;
-			deepest = Math.max(deepest, depth + 1);
+			root.deepest = Math.max(root.deepest, depth + 1);
 		});
 	}
+	return root;
+}
+
+const byBytes = (node) => [...node.under].sort((a, b) => b[1].bytes - a[1].bytes);
+
+/* The same as text, with totals: a node's children are made when it is opened. */
+function outline(parent, node, total) {
+	for (const [name, child] of byBytes(node).slice(0, 30)) {
+		const words = `${size(child.bytes)}, ${(100 * child.bytes / total).toFixed(1)} %: ${name}`;
+		if (!child.under.size) {
+			add(parent, "div", words, { class: "leaf" });
+			continue;
+		}
+		const box = add(parent, "details");
+		add(box, "summary", words);
+		box.addEventListener("toggle", () => outline(box, child, total), { once: true });
+	}
+}
+
+function icicle(parent, run, root) {
 	const box = add(parent, "div", null, { class: "icicle", role: "img", "aria-label": "memory by stack or tag" });
-	box.style.height = `${1.6 * deepest}em`;
+	box.style.height = `${1.6 * root.deepest}em`;
 	const put = (node, left, depth) => {
-		for (const [name, child] of [...node.under].sort((a, b) => b[1].bytes - a[1].bytes)) {
+		for (const [name, child] of byBytes(node)) {
 			const width = child.bytes / root.bytes * 100;
 			if (width < 0.15)
 				continue;
@@ -70,10 +90,21 @@ function holdersTable(parent, run, shares, total) {
 		tags.set(who, sum);
 	}
 	const holders = [...tags.values()].sort((a, b) => b.bytes - a.bytes);
-	table(parent, [["bytes", false], ["share", false], ["blocks", false], ["tag", true]], holders.slice(0, 40).map((h) => [
-		size(h.bytes), `${(100 * h.bytes / total).toFixed(1)} %`, number(h.blocks),
-		h.who,
-	]));
+	const search = add(parent, "input", null, { type: "search", placeholder: "search tags", "aria-label": "search tags" });
+	const box = add(parent, "div");
+	search.hidden = holders.length < 8;
+	const show = () => {
+		const found = holders.filter((h) => h.who.toLowerCase().includes(search.value.toLowerCase()));
+		box.replaceChildren();
+		if (search.value)
+			add(box, "p", `${number(found.length)} of ${number(holders.length)} tags, `
+				+ `${size(found.reduce((sum, h) => sum + h.bytes, 0))}`, { class: "note" });
+		table(box, [["bytes", false], ["share", false], ["blocks", false], ["tag", true]], found.slice(0, 40).map((h) => [
+			size(h.bytes), `${(100 * h.bytes / total).toFixed(1)} %`, number(h.blocks), h.who,
+		]));
+	};
+	search.addEventListener("input", show);
+	show();
 }
 
 function moment(parent, run, m) {
@@ -85,7 +116,10 @@ function moment(parent, run, m) {
 		: `OOM at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, the `
 			+ `largest piece ${size(oom.largest)}; ` : ""}${size(total)} are held.`;
 	add(parent, "p", words);
-	icicle(parent, run, holders);
+	const root = tree(run, holders);
+	icicle(parent, run, root);
+	if (root.deepest > 1)
+		outline(add(parent, "div", null, { class: "outline" }), root, root.bytes || 1);
 	holdersTable(parent, run, holders, total);
 }
 
