@@ -61,6 +61,10 @@ def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], 
     return rest, seconds
 
 
+# Their documents show a part of each list unless --top all is given.
+LISTING = ("diff", "explain", "extrapolate", "fit", "leaks", "ranks", "tune")
+
+
 def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
          options: Mapping[str, Option], json_option: str = "--json={}",
          where: str | None = None) -> Document:
@@ -69,6 +73,8 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
     Status 1 is an error where conditions were given, else an answer: no device is large enough.
     """
     options, timeout = _without_timeout(options)
+    if command in LISTING:
+        options = {"top": "all", **options}
     with temporary() as folder:
         path = Path(folder, "document")
         done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,

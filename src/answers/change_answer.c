@@ -300,7 +300,7 @@ static void put_side(struct frag_node_ref root, const char *key,
 static void change_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_change_found *c = what;
-	struct frag_node_ref o;
+	struct frag_node_ref list, o;
 
 	put_side(root, "old", &c->old);
 	put_side(root, "new", &c->now);
@@ -312,7 +312,9 @@ static void change_document(struct frag_node_ref root, const void *what)
 	change_put_first(root, c);
 	frag_json_of(root, "alignment", alignment_rows, &c->alignment);
 	if (c->pairs)
-		FRAG_JSON_LIST(root, "pairs", pair_rows, c->pairs, c->pair_count);
+		list = frag_json_array(root, "pairs");
+	for (uint32_t i = 0; i < c->pair_count; i++)
+		frag_json_of(list, NULL, pair_rows, &c->pairs[i]);
 }
 
 /* For a pull request: the verdict and its reasons above the table of parts and tags. */

@@ -7,14 +7,28 @@ static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
 		      const struct frag_blocking_block *pin)
 {
 	struct frag_node_ref waits;
+	uint32_t count;
 
 	if (!pin->pending)
 		return;
 	waits = frag_json_array(o, "waits");
-	for (uint32_t i = 0; i < pin->wait_count; i++)
+	count = frag_json_shown(o, "waits", pin->wait_count);
+	for (uint32_t i = 0; i < count; i++)
 		frag_json_raw(waits, NULL, m->awaited[m->waits[pin->waits + i]].stream);
 }
 
+/* Is it among the n largest of the segment, of equals the first ones? */
+static bool is_among_largest(const struct frag_blocked_segment *s, uint32_t of, uint32_t n)
+{
+	uint32_t larger = 0;
+
+	for (uint32_t i = 0; i < s->blocking_count && larger < n; i++)
+		larger += s->blocking[i].bytes > s->blocking[of].bytes
+			  || (s->blocking[i].bytes == s->blocking[of].bytes && i < of);
+	return larger < n;
+}
+
+/* Segments in their order; of blocking blocks the largest, by address. */
 static void put_segments(struct frag_node_ref in, const void *of)
 {
 	static const struct frag_json_row rows[] = {
@@ -27,14 +41,18 @@ static void put_segments(struct frag_node_ref in, const void *of)
 		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
 	};
 	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(in, "segments"), blocking;
+	struct frag_node_ref list = frag_json_array(in, "segments"), o, pins;
+	const uint32_t shown = frag_json_shown(in, "segments", m->segment_count);
+	uint32_t count;
 
-	for (const struct frag_blocked_segment *s = m->segments; s < m->segments + m->segment_count;
-	     s++) {
-		blocking = frag_json_array(frag_json_of(list, NULL, rows, s), "blocking_blocks");
+	for (const struct frag_blocked_segment *s = m->segments; s < m->segments + shown; s++) {
+		o = frag_json_of(list, NULL, rows, s);
+		pins = frag_json_array(o, "blocking_blocks");
+		count = frag_json_shown(o, "blocking_blocks", s->blocking_count);
 		for (uint32_t k = 0; k < s->blocking_count; k++)
-			put_waits(frag_json_of(blocking, NULL, pin_rows, &s->blocking[k]), m,
-				  &s->blocking[k]);
+			if (count == s->blocking_count || is_among_largest(s, k, count))
+				put_waits(frag_json_of(pins, NULL, pin_rows, &s->blocking[k]), m,
+					  &s->blocking[k]);
 	}
 }
 
@@ -63,11 +81,13 @@ static void put_move(struct frag_node_ref o, const void *of)
 {
 	const struct frag_move *move = of;
 	struct frag_node_ref part = frag_json_array(o, "ids");
+	uint32_t shown = frag_json_shown(o, "ids", move->blocks);
 
-	for (uint32_t k = 0; k < move->blocks; k++)
+	for (uint32_t k = 0; k < shown; k++)
 		frag_json_raw(part, NULL, move->ids[k]);
 	part = frag_json_array(o, "from");
-	for (uint32_t k = 0; k < move->from_count; k++)
+	shown = frag_json_shown(o, "from", move->from_count);
+	for (uint32_t k = 0; k < shown; k++)
 		frag_json_u64(part, NULL, move->from[k]);
 	frag_json_bool(o, "verified", true);
 }
@@ -95,8 +115,9 @@ static void put_rest(struct frag_node_ref o, const void *of)
 	};
 	const struct frag_explained *m = of;
 	struct frag_node_ref list = frag_json_array(o, "survivors");
+	const uint32_t shown = frag_json_shown(o, "survivors", m->survivor_count);
 
-	for (uint32_t i = 0; i < m->survivor_count; i++)
+	for (uint32_t i = 0; i < shown; i++)
 		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
 	if (m->culprit) {
 		list = frag_json_object(o, "culprit");
@@ -141,13 +162,16 @@ static void explain_document(struct frag_node_ref root, const void *what)
 	const struct frag_explain_answer *answer = what;
 	const struct frag_explanation *x = answer->found;
 	const uint32_t device = x->count ? x->moments[0].device : 0;
+	struct frag_node_ref list;
 
 	frag_json_bool(root, "complete", !answer->time_up);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
 	frag_document_evidence(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
-	FRAG_JSON_LIST(root, "moments", moment_rows, x->moments, x->count);
+	list = frag_json_array(root, "moments");
+	for (uint32_t i = 0; i < x->count; i++)
+		frag_json_of(list, NULL, moment_rows, &x->moments[i]);
 }
 
 #define SURVIVORS_ROOM 1200

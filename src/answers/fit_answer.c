@@ -602,8 +602,9 @@ static void put_holes(struct frag_node_ref in, const void *of)
 {
 	const struct frag_fit *fit = of;
 	struct frag_node_ref list = frag_json_array(in, "failing_ranges"), hole;
+	const uint32_t shown = frag_json_shown(in, "failing_ranges", fit->failing_count);
 
-	for (uint32_t i = 0; i < fit->failing_count; i++) {
+	for (uint32_t i = 0; i < shown; i++) {
 		hole = frag_json_array(list, NULL);
 		frag_json_u64(hole, NULL, fit->failing[i].from);
 		frag_json_u64_or_null(hole, NULL, fit->failing[i].to != NONE, fit->failing[i].to);
@@ -625,15 +626,24 @@ static const struct frag_json_row interval_rows[] = {
 	ROW_END,
 };
 
+static bool is_of_lattice(const struct frag_fit_intervals *s, const struct frag_interval *k)
+{
+	return frag_fit_case_round_up(&s->subject, k->least) < k->beyond;
+}
+
 /* The intervals of this search: a joint search adds capacities of other granularities. */
 static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
+	uint32_t count = 0, shown;
 
-	for (const struct frag_interval *k = s->intervals; runs && k < s->intervals + s->count; k++)
-		if (frag_fit_case_round_up(&s->subject, k->least) < k->beyond) {
+	for (uint32_t i = 0; i < s->count && count < runs; i++)
+		count += is_of_lattice(s, &s->intervals[i]);
+	shown = frag_json_shown(in, "map", count);
+	for (const struct frag_interval *k = s->intervals; shown; k++)
+		if (is_of_lattice(s, k)) {
 			frag_json_of(list, NULL, interval_rows, k);
-			runs--;
+			shown--;
 		}
 }
 
@@ -695,10 +705,15 @@ static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a
 	const struct need need = need_of(a->fits, best);
 	const uint32_t own = own_contexts(a);
 	struct frag_node_ref o;
+	uint32_t count = 0;
 
-	for (const struct frag_card *c = frag_cards; c->key && best != UINT32_MAX; c++) {
+	for (const struct frag_card *c = frag_cards; c->key && best != UINT32_MAX; c++)
+		count += holds(c, &need, own);
+	count = frag_json_shown(root, "cards", count);
+	for (const struct frag_card *c = frag_cards; count; c++) {
 		if (!holds(c, &need, own))
 			continue;
+		count--;
 		o = frag_json_object(list, NULL);
 		frag_json_text(o, "card", c->key);
 		frag_json_u64(o, "context_bytes", c->bytes - room_on(c, own));

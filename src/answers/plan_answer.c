@@ -411,7 +411,9 @@ static void placement_document(struct frag_node_ref root, const void *what)
 	frag_json_text(root, "ended_by", a->ended_by);
 	frag_json_text(root, "checked", a->checked);
 	put_capacity(root, a);
-	FRAG_JSON_LIST(root, "spaces", space_rows, plan->spaces, plan->space_count);
+	list = frag_json_array(root, "spaces");
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		frag_json_of(list, NULL, space_rows, &plan->spaces[i]);
 	list = frag_json_array(root, "devices");
 	for (uint32_t d = 0; d < a->trace->device_count; d++) {
 		o = frag_json_object(list, NULL);

@@ -340,10 +340,12 @@ static void put_differences(struct frag_node_ref in, const struct frag_rank_diff
 			    const char *other)
 {
 	struct frag_node_ref list, o;
+	uint32_t shown;
 
 	frag_json_u64(in, "all_differences", found->all);
 	list = frag_json_array(in, "differences");
-	for (uint32_t i = 0; i < found->count; i++) {
+	shown = frag_json_shown(in, "differences", found->count);
+	for (uint32_t i = 0; i < shown; i++) {
 		const struct frag_rank_difference *d = &found->list[i];
 
 		o = frag_json_object(list, NULL);

@@ -2,8 +2,10 @@
 #include "answers/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/format.h"
 #include "documents/document_head.h"
 
@@ -128,29 +130,96 @@ void frag_cell_percent(struct frag_table *t, bool there, double value)
 	table_end(t);
 }
 
-static int print_document(const struct frag_format *format, const void *what, FILE *f,
-			  struct frag_error *err)
+static void table_fill_document(struct frag_json *doc, const struct frag_format *format,
+				const void *what, uint32_t top)
 {
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, format->format);
-	int rc;
+	struct frag_node_ref root = frag_document_begin(doc, format->format);
 
+	doc->top = top;
 	frag_document_tool(root);
 	format->document(root, what);
-	rc = frag_json_print(&doc, f, err);
-	frag_json_end(&doc);
+}
+
+/*
+ * The document as lines of members, or, where it would be too large, of objects. *large: it still
+ * is, and lists may have rows to leave out; then nothing is written.
+ */
+static int print_fitting(const struct frag_json *doc, bool *large, FILE *f, struct frag_error *err)
+{
+	struct frag_memory m = { .f = NULL };
+	int rc = 0;
+
+	*large = true;
+	for (int dense = 0; dense < 2 && *large && !rc; dense++) {
+		free(m.text);
+		if (!frag_memory_open(&m))
+			return frag_fail_nomem(err);
+		rc = dense ? frag_json_print_lines(doc, 4, "", m.f, err)
+			   : frag_json_print(doc, m.f, err);
+		if (!frag_memory_close(&m) && !rc)
+			rc = frag_fail_nomem(err);
+		*large = m.size > FRAG_ANSWER_MAX;
+	}
+	*large = *large && doc->top > 1;
+	if (!rc && !*large)
+		fwrite(m.text, 1, m.size, f);
+	free(m.text);
 	return rc;
 }
 
-int frag_format_print(const struct frag_format *format, const void *what,
-		      const struct frag_text_style *style, FILE *f, struct frag_error *err)
+/* Where no number of rows is given, lists have the most of these with which the document fits. */
+static int print_document(const struct frag_format *format, const void *what, uint32_t top, FILE *f,
+			  struct frag_error *err)
+{
+	static const uint32_t rows[] = { 200, 50, 20, 10, 5, 2, 1 };
+	struct frag_json doc;
+	bool large = true;
+	int rc = 0;
+
+	for (uint32_t i = 0; large && !rc; i++) {
+		large = top == FRAG_TOP_FITTING;
+		table_fill_document(&doc, format, what, large ? rows[i] : top);
+		rc = large ? print_fitting(&doc, &large, f, err) : frag_json_print(&doc, f, err);
+		frag_json_end(&doc);
+	}
+	return rc;
+}
+
+/* Copies Markdown, of each table the first `top` rows, or as many as fit; says how many are left. */
+static void put_tables(const char *text, uint32_t top, FILE *f)
+{
+	uint32_t row = 0, left = 0;
+	size_t used = 0;
+
+	for (const char *end; *text; text = end) {
+		const bool is_row = *text == '|';
+
+		end = text + strcspn(text, "\n");
+		end += *end == '\n';
+		row = is_row ? row + 1 : 0;
+		if (is_row && row > 2
+		    && (top == FRAG_TOP_FITTING ? left || used + (size_t)(end - text) > FRAG_ANSWER_MAX
+						: row > (uint64_t)top + 2)) {
+			left++;
+			continue;
+		}
+		if (left)
+			fprintf(f, "\n%" PRIu32 " more: --top all\n", left);
+		left = 0;
+		fwrite(text, 1, (size_t)(end - text), f);
+		used += (size_t)(end - text);
+	}
+	if (left)
+		fprintf(f, "\n%" PRIu32 " more: --top all\n", left);
+}
+
+static int format_print_whole(const struct frag_format *format, const void *what,
+			      const struct frag_text_style *style, FILE *f, struct frag_error *err)
 {
 	struct frag_table table;
 	struct frag_text_style to = *style;
 
 	to.f = f;
-	if (format->document)
-		return print_document(format, what, f, err);
 	if (format->print)
 		return format->print(what, style, f, err);
 	if (format->text) {
@@ -160,4 +229,25 @@ int frag_format_print(const struct frag_format *format, const void *what,
 	frag_table_begin(&table, format->rows->columns, *format->name == 'c', f);
 	format->rows->fill(&table, what);
 	return 0;
+}
+
+int frag_format_print(const struct frag_format *format, const void *what,
+		      const struct frag_text_style *style, FILE *f, struct frag_error *err)
+{
+	struct frag_memory m;
+	int rc;
+
+	if (format->document)
+		return print_document(format, what, style->top, f, err);
+	if (strcmp(format->name, "markdown") != 0 || style->top == FRAG_TOP_ALL)
+		return format_print_whole(format, what, style, f, err);
+	if (!frag_memory_open(&m))
+		return frag_fail_nomem(err);
+	rc = format_print_whole(format, what, style, m.f, err);
+	if (!frag_memory_close(&m) && !rc)
+		rc = frag_fail_nomem(err);
+	if (!rc)
+		put_tables(m.text, style->top, f);
+	free(m.text);
+	return rc;
 }

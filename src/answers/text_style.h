@@ -15,7 +15,12 @@ struct frag_text_style {
 	FILE *f;
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
+	uint32_t top;           /* rows of each list in a document or a table of Markdown */
 };
+
+#define FRAG_TOP_ALL UINT32_MAX
+#define FRAG_TOP_FITTING (UINT32_MAX - 1)       /* as many as FRAG_ANSWER_MAX bytes hold */
+#define FRAG_ANSWER_MAX 12288
 
 enum frag_color_code {
 	INK_PLAIN, INK_BOLD, INK_RED, INK_GREEN, INK_YELLOW

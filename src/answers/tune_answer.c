@@ -612,6 +612,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	const bool newer = t->newer.choice != UINT32_MAX;
 	struct frag_node_ref list;
 	char since[16];
+	uint32_t shown;
 
 	frag_json_bool(root, "complete", !a->interrupted);
 	list = frag_json_array(root, "traces");
@@ -631,7 +632,8 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	frag_json_u64(root, "lower_bound", t->lower_bound);
 	frag_json_u64(root, "runs", t->runs);
 	list = frag_json_array(root, "points");
-	for (uint32_t i = 0; i < t->choice_count; i++)
+	shown = frag_json_shown(root, "points", t->choice_count);
+	for (uint32_t i = 0; i < shown; i++)
 		put_point(list, NULL, t, &t->points[i]);
 	put_point(root, "best", t, &t->best);
 	put_point(root, "best_without_expandable", t, &t->without);

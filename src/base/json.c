@@ -14,7 +14,7 @@
 
 struct frag_node_ref frag_json_begin(struct frag_json *doc)
 {
-	doc->root = cJSON_CreateObject();
+	*doc = (struct frag_json){ .root = cJSON_CreateObject(), .top = UINT32_MAX };
 	doc->failed = !doc->root;
 	return (struct frag_node_ref){ .doc = doc, .node = doc->root };
 }
@@ -120,6 +120,21 @@ void frag_json_words(struct frag_node_ref in, const char *key, const char *text,
 void frag_json_raw(struct frag_node_ref in, const char *key, const char *json)
 {
 	json_add(in, key, json ? cJSON_CreateRaw(json) : cJSON_CreateNull());
+}
+
+uint32_t frag_json_shown(struct frag_node_ref in, const char *key, uint32_t count)
+{
+	struct frag_node_ref more;
+
+	if (count <= in.doc->top)
+		return count;
+	if (!in.node)
+		return 0;
+	frag_json_member(in, "more", &more);
+	if (!more.node)
+		more = frag_json_object(in, "more");
+	frag_json_u64(more, key, count - in.doc->top);
+	return in.doc->top;
 }
 
 int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct frag_error *err)

@@ -19,6 +19,8 @@
 struct frag_json {
 	void *root;
 	bool failed;
+	uint32_t top;           /* rows that a list shows which frag_json_shown() counts; begin sets
+				 * UINT32_MAX: all */
 };
 
 /* An object or array inside the document; borrowed. */
@@ -44,6 +46,11 @@ void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool the
 /* A C string; NULL gives null. */
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text);
 void frag_json_words(struct frag_node_ref in, const char *key, const char *text, size_t length);
+/*
+ * How many rows of this list in the object the document shows. The number of the others is a member
+ * of that name in the object's member `more`, which only an object with such a list has.
+ */
+uint32_t frag_json_shown(struct frag_node_ref in, const char *key, uint32_t count);
 /* Text that is JSON already; NULL gives null. */
 void frag_json_raw(struct frag_node_ref in, const char *key, const char *json);
 

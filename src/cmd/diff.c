@@ -73,6 +73,7 @@ static const struct frag_opt opts[] = {
 	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
 	  " repeatable", FRAG_CALL(frag_question_set_output) },
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
+	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
 	FRAG_QUIET_ROW("no text, warnings or progress"),
@@ -492,6 +493,8 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 	int rc = standings ? 0 : frag_fail_nomem(err);
 
 	diff.standings = standings;
+	/* each row is of a run that was requested */
+	q->printed.top = frag_question_top(q, FRAG_TOP_ALL);
 	if (!rc && !d->update && !c->interrupted) {
 		d->judged.conditions = q->run.conditions;
 		d->judged.condition_count = q->run.condition_count;

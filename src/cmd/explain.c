@@ -14,6 +14,7 @@
 #include "messages/finder.h"
 
 #define ROWS_MAX 100000
+#define MESSAGES_SHOWN 20       /* a document of them has less than FRAG_ANSWER_MAX bytes */
 
 static const char *const moments[] = {
 	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst", NULL,
@@ -23,7 +24,6 @@ struct explain {
 	struct frag_question q;
 	bool message;
 	const char *at;                 /* NULL: oom */
-	uint64_t top;                   /* 0: without tables */
 	uint64_t moves, block_cost;
 	const char *folded_path;        /* NULL: none */
 	struct frag_outfile folded;
@@ -175,8 +175,8 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 	const struct frag_explain_answer answer = {
 		.trace = q->traces[0],
 		.found = &w->found,
-		.top = w->top ? (uint32_t)w->top : 5,
-		.verbose = q->run.verbose || w->top,
+		.top = frag_question_top(q, 5),
+		.verbose = q->run.verbose || q->printed.top != FRAG_TOP_FITTING,
 		.time_up = q->time_up,
 	};
 	int rc = w->folded_path ? write_folded(w, err) : 0;
@@ -201,6 +201,7 @@ static const struct frag_question_ops question = {
 /* The out-of-memory messages of texts and logs. */
 struct explained {
 	const struct frag_run_options *run;     /* of whose options these have json, quiet, verbose */
+	uint64_t top;                   /* messages in the document */
 	struct frag_message_groups groups;
 	struct frag_outfile json;       /* written as messages are found */
 	uint64_t count;
@@ -213,9 +214,9 @@ static int found(void *ctx, const struct frag_message *m)
 
 	if (!frag_message_groups_add(&e->groups, m))
 		return frag_fail_nomem(e->err);
-	if (!e->run->json)
+	if (!e->run->json || e->count++ >= e->top)
 		return 0;
-	frag_message_write(m, e->count++, &e->json);
+	frag_message_write(m, e->count - 1, &e->json);
 	return frag_outfile_status(&e->json, e->err);
 }
 
@@ -239,7 +240,7 @@ static int explain_report(struct explained *e, struct frag_error *err)
 	const char *json = e->run->json;
 
 	if (json)
-		frag_message_write_end(&e->json);
+		frag_message_write_end(&e->json, e->count > e->top ? e->count - e->top : 0);
 	if (!e->run->quiet && !is_standard(json))
 		frag_report_messages(&e->groups, &paper, e->run->verbose, stdout);
 	return json ? frag_outfile_commit(&e->json, err) : 0;
@@ -289,8 +290,7 @@ static const struct frag_opt opts[] = {
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
-	{ 0, "top", "N", "with tables of N rows (5)",
-	  FRAG_COUNT(struct explain, top, 1, ROWS_MAX) },
+	FRAG_TOP_ROW("with tables of N rows, or all (5; JSON: as 12 KiB hold)"),
 	{ 0, "moves", "N", "continue after a move, up to N moves (1)",
 	  FRAG_COUNT(struct explain, moves, 0, ROWS_MAX), .usual = 1 },
 	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",
@@ -319,7 +319,7 @@ static const struct frag_opt opts[] = {
 static const char *trace_option(const struct explain *e, const struct frag_args *args)
 {
 	static const char *const of_message[] = {
-		"message", "format", "output", "json", "color", "verbose", "quiet", NULL,
+		"message", "format", "output", "json", "top", "color", "verbose", "quiet", NULL,
 	};
 	const char *name = frag_last_given(args, of_message);
 
@@ -338,7 +338,9 @@ static int explain_messages(const struct explain *explain, const struct frag_arg
 	const struct frag_run_options *run = &explain->q.run;
 	const char *const of_trace = trace_option(explain, args);
 	char *const *texts = args->count ? args->words : none_given;
-	struct explained e = { .run = run, .err = err };
+	struct explained e = {
+		.run = run, .top = frag_question_top(&explain->q, MESSAGES_SHOWN), .err = err,
+	};
 	struct frag_files files = { .input_count = 0 };
 	int rc = 0;
 

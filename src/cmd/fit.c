@@ -56,6 +56,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's (every)",
 	  FRAG_CALL(set_offset) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
+	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
 	FRAG_TIME_ROW,

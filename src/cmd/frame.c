@@ -145,6 +145,26 @@ int frag_question_set_format(void *at, const struct frag_opt *o, const char *val
 	return find_format(&((struct frag_question *)at)->printed, value, err);
 }
 
+int frag_question_set_top(void *at, const struct frag_opt *o, const char *value,
+			  struct frag_error *err)
+{
+	uint32_t *top = &((struct frag_question *)at)->printed.top;
+	uint64_t count;
+	int rc;
+
+	*top = FRAG_TOP_ALL;
+	if (strcmp(value, "all") == 0)
+		return 0;
+	rc = frag_option_count(&count, o->name, value, 0, FRAG_TOP_FITTING - 1, err);
+	*top = rc ? 0 : (uint32_t)count;
+	return rc;
+}
+
+uint32_t frag_question_top(const struct frag_question *q, uint32_t usual)
+{
+	return q->printed.top == FRAG_TOP_FITTING ? usual : q->printed.top;
+}
+
 /* Adds an output of `what`, in a format outside the table. -FRAG_EUSAGE */
 static int printed_add(struct frag_answer_output *p, const char *option,
 		       const struct frag_format *format, const char *path, const void *what,
@@ -315,7 +335,7 @@ static int print_standard(const struct frag_answer_output *p, const void *what,
 	const struct frag_format *format = p->format ? p->format : p->formats[0];
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	const struct frag_text_style paper = {
-		.colour = frag_terminal_colour(columns), .columns = columns,
+		.colour = frag_terminal_colour(columns), .columns = columns, .top = p->top,
 	};
 	struct frag_outfile standard;
 	int rc;
@@ -336,7 +356,7 @@ static int print_standard(const struct frag_answer_output *p, const void *what,
 /* Prints it in every form, then all files take their places. */
 static int printed_write(struct frag_answer_output *p, const void *what, struct frag_error *err)
 {
-	static const struct frag_text_style plain = { .columns = 0 };
+	const struct frag_text_style plain = { .top = p->top };
 	struct frag_outfile *files[FRAG_PRINTED_MAX + 1];
 	uint32_t count = p->count;
 	int rc = 0;
@@ -442,7 +462,7 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
 		frag_run_options_init(own);
 	if (q)
-		q->printed.formats = cmd->formats;
+		q->printed.formats = cmd->formats, q->printed.top = FRAG_TOP_FITTING;
 	frag_options_usual(own, cmd->opts);
 	if (cmd->init)
 		cmd->init(own);

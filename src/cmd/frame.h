@@ -57,6 +57,7 @@ struct frag_answer_output {
 	struct frag_outfile *beside;            /* optional: a file that the caller writes; it
 						 * is committed with the others */
 	bool quiet;                             /* no text output */
+	uint32_t top;                           /* as struct frag_text_style has it */
 };
 
 /* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
@@ -134,6 +135,8 @@ char *frag_put_shell_word(char *p, const char *word);
 #define FRAG_FORMAT_ROW                                                                        \
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)",                         \
 	  FRAG_CALL(frag_question_set_format) }
+#define FRAG_TOP_ROW(help) { 0, "top", "N", help, FRAG_CALL(frag_question_set_top) }
+#define FRAG_TOP_HELP "rows of each list in JSON and Markdown, or all (as 12 KiB hold)"
 #define FRAG_JSON_ROW(help) { 0, "json", "FILE", help, FRAG_CALL(frag_question_set_json) }
 #define FRAG_FAIL_IF_ROW(help, paths)                                                          \
 	{ 0, "fail-if", "CONDITION", help, .words = (paths),                                   \
@@ -154,6 +157,10 @@ char *frag_put_shell_word(char *p, const char *word);
 	  "write it to a file too, .txt, .md, .json or .csv; repeatable",                      \
 	  FRAG_CALL(frag_question_set_output) },                                               \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
-frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output;
+frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output,
+	frag_question_set_top;
+
+/* Rows of a list in the text: those of --top, or usually so many. */
+uint32_t frag_question_top(const struct frag_question *q, uint32_t usual);
 
 #endif

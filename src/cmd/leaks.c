@@ -9,7 +9,6 @@
 struct leaks {
 	struct frag_question q;
 	const char *mark;
-	uint64_t top;
 	bool inferred;          /* --fail-if judges iterations without marks too */
 	struct frag_leaks found;
 };
@@ -20,8 +19,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "mark", "NAME",
 	  "an iteration begins at this mark, whatever its numbers (the most usual)",
 	  FRAG_TEXT(struct leaks, mark) },
-	{ 0, "top", "N", "leaks of a device that are shown (10)",
-	  FRAG_COUNT(struct leaks, top, 0, FRAG_COUNT_MAX), .usual = 10 },
+	FRAG_TOP_ROW("leaks of a device that are shown, or all (10; JSON: as 12 KiB hold)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if leak or growth is so large; repeatable", paths),
 	{ 0, "inferred", NULL, "--fail-if also judges iterations that no mark shows",
 	  FRAG_FLAG(struct leaks, inferred) },
@@ -82,7 +80,7 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
 	const struct frag_leaks_answer answer = {
-		.leaks = &l->found, .top = (uint32_t)l->top, .trace = q->traces[0],
+		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = q->traces[0],
 		.devices = q->taped->devices.figures,
 	};
 	int rc;

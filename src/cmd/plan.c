@@ -59,6 +59,7 @@ static const struct frag_opt opts[] = {
 	FRAG_FORMAT_ROW,
 	FRAG_HTML_ROW,
 	FRAG_JSON_ROW("write the answer as JSON (- is standard output)"),
+	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_COLOR_ROW,
 	FRAG_QUIET_ROW("no text, warnings or progress"),
 	FRAG_LENIENT_ROW(0),

@@ -20,7 +20,7 @@ struct source {
 
 struct ranks {
 	struct frag_question q;
-	uint64_t floor, top;
+	uint64_t floor;
 	bool all, named;
 	struct frag_owners owners;
 	struct source *sources;
@@ -41,8 +41,7 @@ static const struct frag_opt opts[] = {
 	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, of all ranks"),
 	{ 0, "floor", "SIZE", "no difference below it stands out (1 % of the median)",
 	  FRAG_SIZE(struct ranks, floor, 0), .usual = UINT64_MAX },
-	{ 0, "top", "N", "tags that are shown of a rank that stands out (5)",
-	  FRAG_COUNT(struct ranks, top, 0, FRAG_RANK_DIFFERENCES), .usual = 5 },
+	FRAG_TOP_ROW("tags that are shown of a rank that stands out, or all (5; JSON: as 12 KiB hold)"),
 	{ 0, "all", NULL, "show every rank, however many there are", FRAG_FLAG(struct ranks, all) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'oom > 0'; repeatable", paths),
 	FRAG_ANSWER_ROWS,
@@ -226,7 +225,7 @@ static int ranks_print(struct frag_question *q, struct frag_error *err)
 		.ranking = &r->ranking,
 		.named = r->named,
 		.all = r->all,
-		.top = (uint32_t)r->top,
+		.top = frag_question_top(q, 5),
 	};
 	int rc;
 

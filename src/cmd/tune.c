@@ -79,6 +79,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
 	  FRAG_LIST(struct tune, tests) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
+	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
 	FRAG_TIME_ROW,

@@ -195,6 +195,7 @@ static const struct frag_opt opts[] = {
 	FRAG_FORMAT_ROW,
 	FRAG_HTML_ROW,
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
+	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_SIMULATION_ROWS,
 	FRAG_TIME_ROW,
 	FRAG_SEARCH_THREADS_ROW,

@@ -79,8 +79,9 @@ struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
 				    uint32_t count, size_t size)
 {
 	struct frag_node_ref array = frag_json_array(in, key);
+	const uint32_t shown = frag_json_shown(in, key, count);
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < shown; i++)
 		frag_json_of(array, NULL, rows, (const char *)list + i * size);
 	return array;
 }

@@ -1,6 +1,7 @@
 /* pytorch_oom_message.c - writes out-of-memory errors: as PyTorch does, and as JSON. */
 #include "documents/documents.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -169,7 +170,13 @@ void frag_message_write(const struct frag_message *m, uint64_t count, struct fra
 }
 #undef ADD
 
-void frag_message_write_end(struct frag_outfile *out)
+void frag_message_write_end(struct frag_outfile *out, uint64_t more)
 {
-	frag_outfile_write(out, "]\n}\n", 4);
+	char text[FRAG_NUMBER_ROOM + 40];
+
+	snprintf(text, sizeof(text), ",\n\t\"more\":\t{\"messages\": %" PRIu64 "}", more);
+	frag_outfile_write(out, "]", 1);
+	if (more)
+		frag_outfile_write(out, text, strlen(text));
+	frag_outfile_write(out, "\n}\n", 3);
 }

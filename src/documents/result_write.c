@@ -345,8 +345,9 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 static void result_write_put_marks(struct frag_node_ref in, const struct frag_result *r)
 {
 	struct frag_node_ref list = frag_json_array(in, "marks"), o;
+	const uint32_t shown = frag_json_shown(in, "marks", r->mark_count);
 
-	for (uint32_t i = 0; i < r->mark_count; i++) {
+	for (uint32_t i = 0; i < shown; i++) {
 		o = frag_json_object(list, NULL);
 		frag_json_raw(o, "name", r->marks[i].name);
 		frag_json_u64(o, "step", r->marks[i].step);

@@ -327,11 +327,105 @@ def looked_for():
     same('it is before oom and marks', members[-3:], ['answer', 'oom', 'marks'])
 
 
+# How much of it is shown ----------------------------------------------------------------
+LARGE_ANSWER = 12 << 10
+
+
+def cut_faults(whole, part, top, where='document'):
+    """What the document with lists of `top` rows has else than the whole one, by the manual."""
+    if not isinstance(whole, dict):
+        return [] if whole == part else [f'{where}: {part!r:.80}, not {whole!r:.80}']
+    more, faults = part.get('more', {}), []
+    if set(part) - {'more'} != set(whole):
+        return [f'{where} has {sorted(part)}, not {sorted(whole)}']
+    for key, value in whole.items():
+        found, name = part[key], f'{where}.{key}'
+        if isinstance(value, list):
+            rows = value
+            if key in more:
+                if len(found) != top or len(value) - top != more[key]:
+                    faults.append(f'{name}: {len(found)} and {more[key]} more of {len(value)}')
+                if key == 'blocking_blocks':
+                    largest = sorted(range(len(value)), key=lambda i: -value[i]['bytes'])[:top]
+                    rows = [value[i] for i in sorted(largest)]
+            elif len(found) != len(value):
+                faults.append(f'{name}: {len(found)} of {len(value)}, and no word of it')
+            for i, (one, other) in enumerate(zip(rows, found)):
+                faults += cut_faults(one, other, top, f'{name}[{i}]')
+        else:
+            faults += cut_faults(value, found, top, name)
+    return faults
+
+
+def long_answers():
+    """Sixty segments that thirty blocks of different sizes keep, and messages of as many OOMs."""
+    blocks = 60 * 30
+    events = [alloc(i, (64 + i % 7) / 1024, f'tag {i % 40}') for i in range(2 * blocks)]
+    write('long', 0, *events, *(free(i) for i in range(0, 2 * blocks, 2)))
+    Path('log').write_text(''.join(f'CUDA out of memory. Tried to allocate {i}.00 GiB (GPU 0; 15.78 GiB '
+                                   'total capacity; 12.10 GiB already allocated; 1.20 GiB free; 14.10 GiB '
+                                   'reserved in total by PyTorch)\n' for i in range(2, 62)))
+    commands = {'explain': ('explain', '--at', str(3 * blocks - 1), 'long'), 'peak': ('explain', 'long'),
+                'fit': ('fit', '--map', 'long'), 'tune': ('tune', '--grid', 'short', 'long'),
+                'plan': ('plan', 'long'), 'diff': ('diff', 'long', 'long'),
+                'ranks': ('ranks', 'long', 'where'), 'messages': ('explain', 'log')}
+    for name, words in commands.items():
+        def document(*args):
+            return call(*words, '--json', '-', *args)[1]    # noqa: B023 (called in its round)
+        whole = json.loads(document('--top', 'all'))
+        TAP.ok('"more"' not in document('--top', 'all'), f'{name}: --top all leaves nothing out')
+        for top in (1, 3):
+            part = json.loads(document('--top', str(top)))
+            TAP.result(f'{name}: --top {top}', cut_faults(whole, part, top))
+        text = document()
+        TAP.ok(len(text) <= LARGE_ANSWER, f'{name}: {len(text)} bytes by default')
+        tops = [len(inner) for cut, inner in lists_of(json.loads(text)) if cut]
+        TAP.result(f'{name}: by default lists have one length',
+                   cut_faults(whole, json.loads(text), tops[0] if tops else None))
+    TAP.ok('more' in json.loads(call('explain', '--json', '-', 'long')[1])['moments'][0],
+           'there was something to leave out')
+    same('a small answer is whole', call('explain', '--json', '-', 'where')[1],
+         call('explain', '--json', '-', '--top', 'all', 'where')[1])
+    for bad in ('-1', 'x', '', '4294967296'):
+        rc, _, err = call('explain', '--top', bad, 'long')
+        TAP.ok(rc == 2 and bad in err and err.count('\n') == 1, f'--top {bad} is refused', err)
+
+
+def lists_of(value):
+    """Each list, and whether rows of it are left out."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, list):
+            yield isinstance(value, dict) and key in value.get('more', {}), inner
+        if isinstance(inner, (dict, list)):
+            yield from lists_of(inner)
+
+
+def long_tables():
+    """A hundred tags leak; with --top 7 the Markdown has seven of them."""
+    events = []
+    for step in range(12):
+        events.append({'op': 'mark', 'name': f'step {step}'})
+        events += [alloc(f'{step}.{i}', 1, f'leak {i}') for i in range(100)]
+    write('leaking', 0, *events)
+
+    def table(*args):
+        out = call('leaks', '--format', 'markdown', *args, 'leaking')[1]
+        return out, [line for line in out.splitlines() if 'leak ' in line]
+    out, rows = table('--top', '7')
+    same('rows of a table', (len(rows), out.splitlines()[-1]), (7, '93 more: --top all'))
+    same('all', len(table('--top', 'all')[1]), 100)
+    csv = call('leaks', '--top', '7', '--format', 'csv', 'leaking')[1]
+    same('CSV has all', len(csv.splitlines()), 101)
+    shown = json.loads(call('leaks', '--top', '7', '--json', '-', 'leaking')[1])
+    same('JSON', (len(shown['leaks']), shown['more']), (7, {'leaks': 93}))
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='answers-') as folder:
         os.chdir(folder)
         for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
-                     settings, plain_settings, terminal, evidence, before, looked_for):
+                     settings, plain_settings, terminal, evidence, before, looked_for, long_answers,
+                     long_tables):
             part()
         os.chdir('/')
     return TAP.finish()

@@ -149,7 +149,7 @@ def classes(rep, name, moment, held, tape):
 
 
 def leaks(rep, fs, name, path, truth):
-    doc, rc, err = fragsim(fs, 'leaks', '--json', '-', path)
+    doc, rc, err = fragsim(fs, 'leaks', '--top', 'all', '--json', '-', path)
     it, leak = truth['iterations'], truth['leak']
     many = it['count'] > 2
     counts = [it['count']] + [n for _, n in it.get('also', ())]

@@ -50,7 +50,7 @@ def explain(data: bytes | None, *args: str, **more: object) -> subprocess.Comple
 
 def found(data: bytes) -> list:
     """The messages that JSON has of these bytes."""
-    done = explain(data, '--json', '-')
+    done = explain(data, '--top', 'all', '--json', '-')
     if done.returncode == 4 and not done.stdout:
         return []
     if done.returncode or done.stderr:

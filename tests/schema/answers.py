@@ -61,9 +61,13 @@ COMMANDS = {
         ('a step', ('explain', '--at', '2', '-p', 'direct', 'other'), 0),
         ('blocks that wait', ('explain', '--at', '4', '-p', 'bestfit', 'waits'), 0),
         ('nothing to explain', ('explain', 'nothing'), 0),
+        ('no row of any list', ('explain', '--top', '0', '-p', 'bestfit:segment=4MiB', 'short'), 0),
+        ('blocks that wait, and none of them', ('explain', '--top', '0', '--at', '4', '-p', 'bestfit',
+                                                'waits'), 0),
     ),
     'fragsim-fit': (
         ('one trace', ('fit', 'one'), 0),
+        ('every stretch, cut', ('fit', '--map', '--top', '0', '-p', 'pytorch', 'one', 'other'), 0),
         ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
         ('two traces', ('fit', '-p', 'pytorch', '-p', 'buddy', 'one', 'other'), 0),
         ('at the same time', ('fit', '--together', 'one', 'other'), 0),
@@ -83,17 +87,21 @@ COMMANDS = {
         ('four ranks, one of which stands out', ('ranks', '-p', 'direct', 'one', 'other', 'other',
                                                   'short'), 0),
         ('two', ('ranks', 'one', 'short'), 0),
+        ('one stands out, cut', ('ranks', '--top', '0', '-p', 'direct', 'one', 'other', 'other', 'short'),
+         0),
         ('two devices', ('ranks', '-p', 'pytorch', '--device-bytes', '70MiB', 'pair'), 0),
         ('nothing to allocate', ('ranks', 'nothing'), 0),
     ),
     'fragsim-tune': (
         ('the smallest device', ('tune', '--grid', 'short', '--test', 'other', 'one'), 0),
+        ('cut', ('tune', '--grid', 'short', '--top', '2', 'one'), 0),
         ('a policy beside', ('tune', '--grid', 'short', '-p', 'buddy', 'one', 'other'), 0),
         ('a device', ('tune', '--grid', 'short', '--device', 't4', 'one'), 0),
         ('a device that is too small',
          ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
     ),
     'fragsim-what-if': (
+        ('several changes, cut', ('what-if', '--top', '0', '--hoist', '-p', 'bestfit', 'one'), 0),
         ('several changes', ('what-if', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
         ('the usual settings', ('what-if', '--split', '1MiB', 'one'), 0),
         ('two devices', ('what-if', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
@@ -125,7 +133,8 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
             continue
         if isinstance(value, dict) and path[-1:] != FREE:
             yield f'{name} and more', mutants.changed(document, (*path, 'more'), 1)
-        if path and isinstance(path[-1], str) and path[-1] not in ('map', 'together'):
+        if path and isinstance(path[-1], str) and path[-1] not in ('map', 'together', 'more') \
+                and path[-2:-1] != ('more',):
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
         for wrong in wrong_values(value) if path and not either else []:
