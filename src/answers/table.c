@@ -142,7 +142,7 @@ static void table_fill_document(struct frag_json *doc, const struct frag_format 
 
 /*
  * The document as lines of members, or, where it would be too large, of objects. *large: it still
- * is, and lists may have rows to leave out; then nothing is written.
+ * is, and lists may be cut; then nothing is written.
  */
 static int print_fitting(const struct frag_json *doc, bool *large, FILE *f, struct frag_error *err)
 {
@@ -167,7 +167,7 @@ static int print_fitting(const struct frag_json *doc, bool *large, FILE *f, stru
 	return rc;
 }
 
-/* Where no number of rows is given, lists have the most of these with which the document fits. */
+/* Where no number of rows is given, lists have the largest of these with which the document fits. */
 static int print_document(const struct frag_format *format, const void *what, uint32_t top, FILE *f,
 			  struct frag_error *err)
 {
@@ -185,7 +185,7 @@ static int print_document(const struct frag_format *format, const void *what, ui
 	return rc;
 }
 
-/* Copies Markdown, of each table the first `top` rows, or as many as fit; says how many are left. */
+/* Copies Markdown, of each table the first `top` rows, or as many as fit, and counts the others. */
 static void put_tables(const char *text, uint32_t top, FILE *f)
 {
 	uint32_t row = 0, left = 0;

@@ -160,7 +160,7 @@ char *frag_put_shell_word(char *p, const char *word);
 frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output,
 	frag_question_set_top;
 
-/* Rows of a list in the text: those of --top, or usually so many. */
+/* Rows of a list in the text: N of --top, or without the option the usual number. */
 uint32_t frag_question_top(const struct frag_question *q, uint32_t usual);
 
 #endif

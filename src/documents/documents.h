@@ -88,7 +88,7 @@ const char *frag_oom_message_now(const struct frag_result *run, const struct fra
  */
 void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
 
-/* Ends the document of one message or more; more: how many were found that it leaves out. */
+/* Ends the document of one message or more; more: the number of messages that it omits. */
 void frag_message_write_end(struct frag_outfile *out, uint64_t more);
 
 /* Policies, ended by NULL, with their keys. */
