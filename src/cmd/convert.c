@@ -162,6 +162,8 @@ static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
 	  FRAG_CALL(set_form) },
 	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (top)"),
+	{ 0, "complete", NULL, "of a snapshot, in form fsb: keep all of it, as verify needs it",
+	  .kind = FRAG_OPT_FLAG, .at = REWRITE + FRAG_MEMBER(struct frag_rewrite, complete, bool) },
 	FRAG_POLICY_ROW(0, "of a run: placement policy, NAME[:key=value,...] (by the trace)"),
 	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
 	FRAG_ON_OOM_ROW(0),
@@ -186,7 +188,7 @@ static void find_run_form(struct convert *c, const char *path)
  */
 static int convert_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	static const char *const of_trace[] = { "to", "stacks", "lenient", "quiet", NULL };
+	static const char *const of_trace[] = { "to", "stacks", "complete", "lenient", "quiet", NULL };
 	const char *from = args->words[0], *to = args->words[1];
 	const char *run_option = frag_last_given(args, of_trace);
 	struct convert *c = own;
@@ -195,6 +197,16 @@ static int convert_exec(void *own, struct frag_args *args, struct frag_error *er
 	find_run_form(c, to);
 	if (!c->form && run_option)
 		return needs_run_form(run_option, err);
+	if (c->rewrite.complete) {
+		rc = c->form ? 0 : frag_rewrite_find_form(&c->rewrite, to, err);
+		if (!rc && (c->form || strcmp(c->rewrite.form->name, "fsb") != 0))
+			rc = frag_usage(args->cmd, "--complete is for the form fsb", err);
+		if (!rc && strcmp(from, "-") == 0)
+			rc = frag_usage(args->cmd, "--complete reads IN twice, and standard input"
+					" can be read only once", err);
+		if (rc)
+			return rc;
+	}
 	if (!c->form) {
 		c->rewrite.stacks = stacks_of(&c->run);
 		return frag_rewrite(&c->rewrite, from, to, err);

@@ -181,6 +181,7 @@ int frag_mark_head(struct frag_trace_info *head, char **mark,
 struct copy {
 	struct frag_rewrite *rewrite;
 	struct frag_trace *trace;
+	const char *from;
 };
 
 /* Adds the marks of a PyTorch recording to a head without meta. */
@@ -213,6 +214,7 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	sink->symbols = r->stacks == FRAG_STACKS_ALL || r->stacks == FRAG_STACKS_PYTHON
 				? frag_trace_symbols(trace)
 				: NULL;
+	sink->snapshot = r->complete ? c->from : NULL;
 	rc = transform_trace_begin(c, sink, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);
@@ -275,10 +277,13 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 		.lenient = r->lenient, .records = true, .meta = true, .stacks = r->stacks,
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
-	struct copy c = { .rewrite = r };
+	struct copy c = { .rewrite = r, .from = from };
 	int rc = frag_rewrite_find_form(r, to, err);
 
 	rc = rc ? rc : frag_trace_open(&c.trace, from, &options, err);
+	if (!rc && r->complete && !frag_trace_snapshot(c.trace))
+		rc = frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch (%s), which --complete"
+			       " keeps", from, frag_trace_info(c.trace)->form);
 	rc = rc ? rc : frag_rewrite_into(r, from, to, copy, &c, err);
 	frag_trace_close(c.trace);
 	return frag_or_interrupted(rc, err);

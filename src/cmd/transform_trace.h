@@ -26,6 +26,7 @@ struct frag_rewrite {
 	enum frag_packing packing;
 	bool lenient, quiet;
 	bool part;                      /* not all of the trace is written */
+	bool complete;                  /* fsb keeps the snapshot that is read */
 	enum frag_stacks stacks;        /* what is read of a trace that has whole stacks */
 	/* optional: the head that is written, a copy of the trace's */
 	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);

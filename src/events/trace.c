@@ -353,6 +353,22 @@ static const struct frag_reader *ask(const struct frag_input *in)
 	return NULL;
 }
 
+/* The reader of the snapshot that a complete fsb file has: every command reads that. */
+static int find_inside(const struct frag_reader **reader, struct frag_input *in,
+		       struct frag_error *err)
+{
+	int rc = *reader == &frag_reader_fsb ? frag_fsb_take_snapshot(in, err) : 0;
+
+	if (rc <= 0)
+		return rc;
+	*reader = ask(in);
+	if (*reader == &frag_reader_pickle || *reader == &frag_reader_snapshot_json
+	    || *reader == &frag_reader_snapshot_page)
+		return 0;
+	return frag_fail(err, FRAG_ETRACE, "%s: what it has as its snapshot is none",
+			 frag_input_name(in->path));
+}
+
 /*
  * The window grows until a reader knows its form. That ends at FRAG_SNIFF_MAX, as
  * the last reader takes whatever no other one knows.
@@ -372,6 +388,7 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 		rc = frag_input_fill(&in, 0, err);
 		reader = rc < 0 ? NULL : ask(&in);
 	} while (rc >= 0 && !reader);
+	rc = rc < 0 ? rc : find_inside(&reader, &in, err);
 	if (rc < 0) {
 		frag_input_close(&in);
 		return rc;

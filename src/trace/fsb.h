@@ -27,6 +27,7 @@ enum frag_fsb_kind {
 	FRAG_FSB_HEADER = FRAG_FSB_KIND('H', 'E', 'A', 'D'),
 	FRAG_FSB_EVENTS = FRAG_FSB_KIND('E', 'V', 'T', 'S'),
 	FRAG_FSB_STACKS = FRAG_FSB_KIND('s', 't', 'k', 's'),   /* of the events after it */
+	FRAG_FSB_SNAPSHOT = FRAG_FSB_KIND('s', 'n', 'a', 'p'), /* before the header: see below */
 	FRAG_FSB_END = FRAG_FSB_KIND('D', 'O', 'N', 'E'),
 };
 /* A reader may pass over a kind that it does not know where its first letter is lower-case. */
@@ -51,6 +52,19 @@ enum frag_fsb_text {
 	FRAG_FSB_TEXT_POOL = 1 << 2,
 	FRAG_FSB_TEXT_VALUE = 1 << 3,   /* value of configure, name of mark: there is one */
 };
+
+/* Bytes of the snapshot in a block of it. */
+#define FRAG_FSB_SNAPSHOT_MAX (UINT32_C(16) << 20)
+
+struct frag_input;
+
+/*
+ * A complete file has before its header the snapshot that it was converted from: its bytes, in
+ * one block or more. Where the window begins such a file, it becomes these bytes, at their end,
+ * and 1 is returned; else 0, and the window has the same bytes or more. The input stays the caller's.
+ * -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_fsb_take_snapshot(struct frag_input *in, struct frag_error *err);
 
 extern const struct frag_reader frag_reader_fsb;
 extern const struct frag_sink_ops frag_sink_fsb;
@@ -85,6 +99,7 @@ struct frag_fsb_blocks {
 	uint32_t count;         /* read so far */
 	unsigned char *payload;
 	uint32_t payload_capacity;
+	bool snapshot;          /* its blocks are unpacked too; else they are passed over */
 	struct ZSTD_DCtx_s *zstd;
 };
 

@@ -145,7 +145,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		    != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
 			return frag_fsb_damaged(b, err, "its checksum does not agree");
 		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
-		    && *kind != FRAG_FSB_STACKS) {
+		    && *kind != FRAG_FSB_STACKS && !(b->snapshot && *kind == FRAG_FSB_SNAPSHOT)) {
 			if (must_know(*kind))
 				return frag_fsb_damaged(b, err, "of a kind, %#x, that this"
 							" version does not know", *kind);
@@ -153,6 +153,82 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		}
 		return fsb_stacks_unpack(b, head + FRAG_FSB_HEAD_LENGTH, packed, *bytes, err);
 	}
+}
+
+/* Appends a payload to the bytes of the snapshot. */
+static int fsb_snapshot_add(char **text, uint64_t *capacity, uint64_t *length,
+			    const struct frag_fsb_blocks *b, uint32_t bytes, struct frag_error *err)
+{
+	const uint64_t all = *length + bytes;
+	char *more = *text;
+	int rc = frag_input_afford(&b->in, all, err);
+
+	if (rc)
+		return rc;
+	if (!more || all > *capacity) {
+		*capacity = 2 * all;
+		more = realloc(*text, (size_t)*capacity + FRAG_WINDOW_SLACK);
+	}
+	if (!more)
+		return frag_fail_nomem(err);
+	*text = more;
+	memcpy(more + *length, b->payload, bytes);
+	*length = all;
+	return 0;
+}
+
+/* Reads the blocks of the snapshot up to the header, and makes them the window. */
+static int fsb_snapshot_read(struct frag_fsb_blocks *b, struct frag_error *err)
+{
+	uint64_t capacity = 0, length = 0;
+	uint32_t kind = FRAG_FSB_SNAPSHOT, bytes;
+	char *text = NULL;
+	int rc = frag_fsb_begin(b, err);
+
+	while (!rc && kind == FRAG_FSB_SNAPSHOT) {
+		rc = frag_fsb_next(b, &kind, &bytes, err);
+		if (!rc && kind == FRAG_FSB_SNAPSHOT)
+			rc = fsb_snapshot_add(&text, &capacity, &length, b, bytes, err);
+	}
+	if (!rc && !length)
+		rc = frag_fsb_damaged(b, err, "a snapshot of no bytes");
+	if (rc) {
+		free(text);
+		return rc;
+	}
+	memset(text + length, 0, FRAG_WINDOW_SLACK);
+	free(b->in.buf);
+	b->in.buf = text;
+	b->in.end = (size_t)length;
+	b->in.capacity = (size_t)capacity;
+	b->in.before = b->in.lines_before = b->in.line_start = b->in.lines = b->in.start = 0;
+	b->in.counted = 0;
+	b->in.eof = true;
+	b->in.rewindable = false;
+	return 1;
+}
+
+int frag_fsb_take_snapshot(struct frag_input *in, struct frag_error *err)
+{
+	const size_t head = FRAG_FSB_MAGIC_LENGTH + sizeof(uint32_t);
+	struct frag_fsb_blocks b;
+	int rc = 1;
+
+	while (in->end < head && rc == 1)
+		rc = frag_input_fill(in, 0, err);
+	if (rc < 0 || in->end < head || memcmp(in->buf, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH) != 0
+	    || frag_load32(in->buf + FRAG_FSB_MAGIC_LENGTH) != FRAG_FSB_SNAPSHOT)
+		return rc < 0 ? rc : 0;
+	rc = frag_fsb_blocks_init(&b, in) ? 0 : frag_fail_nomem(err);
+	b.snapshot = true;
+	rc = rc ? rc : fsb_snapshot_read(&b, err);
+	/* the input goes back to its owner, all else ends here */
+	*in = b.in;
+	in->by_byte = false;
+	b.in = (struct frag_input){ .path = NULL };
+	ZSTD_freeDCtx(b.zstd);
+	free(b.payload);
+	return rc;
 }
 
 int frag_fsb_begin(struct frag_fsb_blocks *b, struct frag_error *err)

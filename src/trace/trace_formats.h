@@ -36,6 +36,7 @@ struct frag_sink {
 	const struct frag_sink_ops *ops;
 	struct frag_outfile *out;       /* borrowed */
 	const struct frag_symbols *symbols;     /* for stacks of records; NULL: they name none */
+	const char *snapshot;           /* a file that fsb keeps whole; NULL: none */
 	void *state;
 	uint64_t lost[FRAG_LOSS_COUNT];
 };

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
@@ -59,7 +60,17 @@ def run(value, *args, policy="pytorch"):
 
 
 def verify(value, *args):
-    return call("verify", *args, data=value if isinstance(value, bytes) else pickled(value))
+    """What it prints of the snapshot, and the same of a complete binary file of it."""
+    done = call("verify", *args, data=value if isinstance(value, bytes) else pickled(value))
+    path = os.path.join(FOLDER.name, "complete.fsb")
+    rc, _, err = call("convert", "-q", "--complete", NAME, name=path)
+    if rc:
+        same("what cannot be converted cannot be verified", (rc, done[0]), (4, 4), err)
+    else:
+        again = [x.replace(path, NAME) if isinstance(x, str) else x
+                 for x in call("verify", *args, name=path)]
+        same("verify of the complete file", again, list(done))
+    return done
 
 
 def ops(rows):
@@ -536,6 +547,63 @@ def differences():
     ok(rc == 4 and "no snapshot of PyTorch" in err, "a trace of another form", err)
 
 
+# The snapshot in a binary file ----------------------------------------------------------
+def frame(payload):
+    """A zstd frame of one raw block, RFC 8878."""
+    size = len(payload)
+    return (b"\x28\xb5\x2f\xfd\xa0" + size.to_bytes(4, "little")
+            + (size << 3 | 1).to_bytes(3, "little") + payload)
+
+
+def fsb(*blocks):
+    """A file of these kinds and payloads, by fragsim-binary(5)."""
+    out = b"\x8ffsb\r\n\x1a\n"
+    for number, (kind, payload) in enumerate(blocks):
+        packed = frame(payload)
+        head = kind + b"".join(n.to_bytes(4, "little") for n in (number, len(payload), len(packed)))
+        out += head + zlib.crc32(head + packed).to_bytes(4, "little") + packed
+    return out
+
+
+def complete_files():
+    plain, path = (os.path.join(FOLDER.name, name) for name in ("plain.fsb", "complete.fsb"))
+    data = pickled(basic())
+    end = ((b"HEAD", bytes([2, 1, 0, 0, 0, 0, 1, 0])), (b"DONE", b"\0"))
+    outputs = [call(*words, data=data) for words in (("run",), ("explain",), ("verify",))]
+    for title, blocks in (("in one block", [data]), ("in three", [data[:9], data[9:50], data[50:]])):
+        made = fsb(*((b"snap", x) for x in blocks), *end)
+        same(f"a snapshot {title}", [call(*words, data=made) for words in (("run",), ("explain",), ("verify",))],
+             outputs)
+    with open(NAME, "wb") as f:
+        f.write(data)
+    same("what is written", [call("convert", "-q", *more, NAME, name=to)[0] for more, to in
+                             ((["--complete"], path), ([], plain))], [0, 0])
+    whole, events = (open(x, "rb").read() for x in (path, plain))
+    same("its first block", whole[8:12], b"snap")
+    ok(b"snap" not in events[:12], "without --complete there is none")
+    rc, _, err = call("verify", name=plain)
+    ok(rc == 4 and err.count("\n") == 1 and "--complete" in err, "verify names the option", err)
+    again = path + ".fsb"
+    same("a complete file is converted to itself", (call("convert", "-q", "--complete", path, name=again)[0],
+                                                    open(again, "rb").read() == whole), (0, True))
+    for title, bad in (("cut", whole[:60]), ("cut before its end", whole[:-1]), ("damaged", whole[:60] + b"x" + whole[61:]),
+                       ("no snapshot", fsb((b"snap", b'{"op":"alloc","id":1,"size":5}\n'), *end)),
+                       ("itself", fsb((b"snap", whole), *end)), ("empty", fsb((b"snap", b""), *end)),
+                       ("only a snapshot", fsb((b"snap", data)))):
+        rc, _, err = call("run", "-q", data=bad)
+        # what is after the header is not read
+        ok((rc == 0) == (title == "cut before its end") and rc in (0, 4)
+           and err.count("\n") == (rc != 0), f"{title}: refused in one line", rc, err)
+    with open(NAME, "wb") as f:
+        f.write(data)
+    for words, status in ((("--to", "lines"), 2), (("--to", "object"), 2), (("--to", "perfetto"), 2)):
+        rc, _, err = call("convert", "--complete", *words, NAME, name=again)
+        ok(rc == status and "--complete" in err, f"--complete {words}", err)
+    rc, _, err = call("convert", "--complete", plain, name=again)
+    ok(rc == 4 and "no snapshot" in err, "events alone cannot be complete", err)
+    same("and the file is as it was", open(again, "rb").read() == whole, True)
+
+
 # Bad and malicious files ----------------------------------------------------------------
 def refused(title, data, *words):
     try:
@@ -683,8 +751,8 @@ def scrambled():
     ok(not wrong, "events that contradict each other still make a trace", wrong[:3])
 
 
-for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, malicious,
-             string_frames, cut_short, scrambled):
+for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, complete_files,
+             malicious, string_frames, cut_short, scrambled):
     part()
 FOLDER.cleanup()
 sys.exit(TAP.finish())
