@@ -30,7 +30,7 @@ struct frag_sweep_script {
 	uint32_t runs, tasks;
 };
 
-/* "slurm", "parallel", ended by NULL, */
+/* "slurm", "parallel", "kubernetes", ended by NULL, */
 extern const char *const frag_sweep_script_names[];
 /* and the one of that index. */
 void frag_sweep_script_write(uint32_t kind, const struct frag_sweep_script *script, FILE *f);

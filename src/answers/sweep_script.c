@@ -105,12 +105,76 @@ static void put_parallel(FILE *f, const struct frag_sweep_script *s)
 		s->tasks - 1);
 }
 
-const char *const frag_sweep_script_names[] = { "slurm", "parallel", NULL };
+/* A string of YAML; in a command Kubernetes makes one $ of two. */
+static void put_yaml(FILE *f, const char *text, bool in_command)
+{
+	putc('"', f);
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			fprintf(f, "\\x%02x", (unsigned)(unsigned char)*text);
+		else if (*text == '"' || *text == '\\')
+			fprintf(f, "\\%c", *text);
+		else
+			fprintf(f, in_command && *text == '$' ? "$$" : "%c", *text);
+	}
+	putc('"', f);
+}
+
+/* The manifest of an Indexed Job: a pod each task, and the files on a volume that all of them see. */
+static void put_kubernetes(FILE *f, const struct frag_sweep_script *s)
+{
+	fprintf(f,
+		"# %" PRIu32 " run%s in %" PRIu32 " task%s of an Indexed Job of Kubernetes.\n"
+		"#   Set image, which has fragsim, and claimName, a volume that has the files of\n"
+		"#   mountPath: the traces and the folder of the sweep.\n"
+		"#   kubectl apply -f FILE, and when the job is complete, where the files are:\n"
+		"#   fragsim sweep --merge DIR\n"
+		"# The job again: what failed or is missing is done, and nothing twice.\n"
+		"apiVersion: batch/v1\n"
+		"kind: Job\n"
+		"metadata:\n"
+		"  name: fragsim-sweep\n"
+		"spec:\n"
+		"  completionMode: Indexed\n"
+		"  completions: %" PRIu32 "\n"
+		"  parallelism: %" PRIu32 "\n"
+		"  backoffLimit: %" PRIu32 "\n"
+		"  template:\n"
+		"    spec:\n"
+		"      restartPolicy: Never\n"
+		"      terminationGracePeriodSeconds: 60\n"
+		"      containers:\n"
+		"        - name: fragsim\n"
+		"          image: fragsim\n"
+		"          workingDir: ",
+		s->runs, frag_s(s->runs), s->tasks, frag_s(s->tasks), s->tasks,
+		s->tasks < AT_ONCE ? s->tasks : AT_ONCE, s->tasks);
+	put_yaml(f, s->work, false);
+	fprintf(f,
+		"\n"
+		"          command: [\"fragsim\", \"sweep\", \"--resume\", \"--shard\", \"auto/%" PRIu32
+		"\",\n"
+		"                    \"--threads\", \"1\", \"-o\", ",
+		s->tasks);
+	put_yaml(f, s->folder, true);
+	fputs("]\n"
+	      "          resources: {requests: {cpu: 1}}\n"
+	      "          volumeMounts:\n"
+	      "            - name: files\n"
+	      "              mountPath: ", f);
+	put_yaml(f, s->work, false);
+	fputs("\n"
+	      "      volumes:\n"
+	      "        - name: files\n"
+	      "          persistentVolumeClaim: {claimName: fragsim}\n", f);
+}
+
+const char *const frag_sweep_script_names[] = { "slurm", "parallel", "kubernetes", NULL };
 
 void frag_sweep_script_write(uint32_t kind, const struct frag_sweep_script *s, FILE *f)
 {
 	static void (*const put[])(FILE *, const struct frag_sweep_script *) = {
-		put_slurm, put_parallel,
+		put_slurm, put_parallel, put_kubernetes,
 	};
 
 	put[kind](f, s);

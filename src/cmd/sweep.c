@@ -325,7 +325,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, resume) },
 	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson",
 	  FRAG_TEXT(struct sweep, merge) },
-	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel",
+	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel, kubernetes",
 	  FRAG_WORD(struct sweep, plan, frag_sweep_script_names) },
 	{ 0, "tasks", "N", "shards of --plan (64), or those that --merge counts in",
 	  FRAG_COUNT(struct sweep, tasks, 1, FRAG_SHARDS_MAX) },

@@ -708,6 +708,9 @@ static const struct scheduler schedulers[] = {
 	  .usual_least = 1 },
 	{ .index = "SGE_TASK_ID", .least = "SGE_TASK_FIRST", .most = "SGE_TASK_LAST",
 	  .step = "SGE_TASK_STEPSIZE", .usual_least = 1 },
+	{ .index = "AWS_BATCH_JOB_ARRAY_INDEX", .count = "AWS_BATCH_JOB_ARRAY_SIZE" },
+	{ .index = "BATCH_TASK_INDEX", .count = "BATCH_TASK_COUNT" },   /* Google Batch */
+	{ .index = "JOB_COMPLETION_INDEX" },    /* Kubernetes, which has no count */
 	{ .index = NULL },
 };
 
@@ -780,8 +783,9 @@ static int from_scheduler(struct frag_shard *shard, uint64_t count, struct frag_
 
 	if (!s)
 		return frag_fail(err, FRAG_EUSAGE, "--shard auto: none of SLURM_ARRAY_TASK_ID,"
-				 " PBS_ARRAY_INDEX, LSB_JOBINDEX and SGE_TASK_ID is set: this is"
-				 " no task of an array");
+				 " PBS_ARRAY_INDEX, LSB_JOBINDEX, SGE_TASK_ID,"
+				 " AWS_BATCH_JOB_ARRAY_INDEX, BATCH_TASK_INDEX and"
+				 " JOB_COMPLETION_INDEX is set: this is no task of an array");
 	rc = get_number(s->index, &index, NULL, err);
 	if (rc)
 		return rc;

@@ -21,6 +21,10 @@ try:
     import jsonschema
 except ImportError:
     jsonschema = None
+try:
+    import yaml
+except ImportError:
+    yaml = None
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from program import times, until  # noqa: E402
@@ -36,7 +40,7 @@ POLICIES = ('pytorch', 'bestfit', 'bestfit:min_split=1024', 'buddy')
 TOTALS = ('0', '40MiB', '1GiB')
 RUNS = len(TRACES) * len(POLICIES) * len(TOTALS)
 WHAT = [word for name in POLICIES for word in ('-p', name)] + ['--device-bytes', ','.join(TOTALS)]
-VARIABLES = re.compile('^(SLURM_|PBS_|LSB_|SGE_)')
+VARIABLES = re.compile('^(SLURM_|PBS_|LSB_|SGE_|AWS_BATCH_|BATCH_|JOB_)')
 ENV = {k: v for k, v in os.environ.items() if not VARIABLES.match(k)}
 
 
@@ -127,7 +131,9 @@ def check_scheduler(wanted: bytes) -> None:
                                      'SLURM_ARRAY_TASK_COUNT': '4'}, 5, 4),
             ('LSB_JOBINDEX', {'LSB_JOBINDEX_END': '3'}, 1, 3),
             ('SGE_TASK_ID', {'SGE_TASK_FIRST': '1', 'SGE_TASK_LAST': '2',
-                             'SGE_TASK_STEPSIZE': '1'}, 1, 2)):
+                             'SGE_TASK_STEPSIZE': '1'}, 1, 2),
+            ('AWS_BATCH_JOB_ARRAY_INDEX', {'AWS_BATCH_JOB_ARRAY_SIZE': '3'}, 0, 3),
+            ('BATCH_TASK_INDEX', {'BATCH_TASK_COUNT': '2'}, 0, 2)):
         for i in range(count):
             done = fragsim('sweep', *WHAT, *TRACES, '-o', name, '--shard', 'auto',
                            **more, **{name: str(index + i)})
@@ -143,6 +149,12 @@ def check_scheduler(wanted: bytes) -> None:
                and 'they differ')
     refused('PBS says no count', fragsim('sweep', '-o', 'pbs', '--shard', 'auto', status=None,
                                          PBS_ARRAY_INDEX='1'), 2, 'PBS_ARRAY_INDEX', 'auto/N')
+    refused('Kubernetes says no count', fragsim('sweep', '-o', 'pbs', '--shard', 'auto', status=None,
+                                                JOB_COMPLETION_INDEX='1'), 2, 'JOB_COMPLETION_INDEX',
+            'auto/N')
+    refused('an index above its count', fragsim(
+        'sweep', '-o', 'pbs', '--shard', 'auto', status=None, BATCH_TASK_INDEX='2',
+        BATCH_TASK_COUNT='2'), 2, 'BATCH_TASK_INDEX')
     refused('an array with gaps', fragsim(
         'sweep', '-o', 'pbs', '--shard', 'auto', status=None, SLURM_ARRAY_TASK_ID='3',
         SLURM_ARRAY_TASK_MIN='3', SLURM_ARRAY_TASK_MAX='9', SLURM_ARRAY_TASK_COUNT='2'), 2,
@@ -465,6 +477,50 @@ def check_parallel(wanted: bytes) -> None:
                'now' in again.stdout and again.stdout)
 
 
+def job_of(manifest: str) -> dict:
+    """The members of an Indexed Job that decide what runs; by their lines, where YAML is not there."""
+    if yaml:
+        job = yaml.safe_load(manifest)
+        pod = job['spec']['template']['spec']
+        (container,), (volume,) = pod['containers'], pod['volumes']
+        (mount,) = container['volumeMounts']
+        assert mount['name'] == volume['name'], manifest
+        return {'kind': (job['apiVersion'], job['kind'], job['spec']['completionMode'],
+                         pod['restartPolicy']),
+                'completions': job['spec']['completions'], 'parallelism': job['spec']['parallelism'],
+                'command': container['command'], 'work': container['workingDir'],
+                'mount': mount['mountPath']}
+    found = {k: v for k, v in re.findall(r'^[ -]*(\w+): (\S.*)$', manifest, re.M)}
+    command = re.search(r'command: (\[.*?\])$', manifest, re.M | re.S)[1]
+    return {'kind': tuple(found[k] for k in ('apiVersion', 'kind', 'completionMode', 'restartPolicy')),
+            'completions': int(found['completions']), 'parallelism': int(found['parallelism']),
+            'command': json.loads(command), 'work': json.loads(found['workingDir']),
+            'mount': json.loads(found['mountPath'])}
+
+
+def check_kubernetes(wanted: bytes) -> None:
+    """The manifest, and its command for each index as Kubernetes calls it."""
+    folder = 'its "own" $(HOME) \\ folder: x'
+    for tasks in (3, 20):
+        manifest = fragsim('sweep', *WHAT, *TRACES, '-o', folder, '--plan', 'kubernetes', '--tasks',
+                           tasks).stdout
+        job, n = job_of(manifest), min(tasks, RUNS)
+        TAP.result(f'an Indexed Job of {tasks} tasks', [
+            f'{key}: {job[key]!r}, not {value!r}' for key, value in {
+                'kind': ('batch/v1', 'Job', 'Indexed', 'Never'), 'completions': n,
+                'parallelism': min(n, 16), 'work': os.getcwd(), 'mount': os.getcwd()}.items()
+            if job[key] != value],
+            f'in {n} tasks' not in manifest.splitlines()[0] and manifest.splitlines()[0])
+    # $$ is an escaped $ in a command of Kubernetes
+    program, *words = (x.replace('$$', '$') for x in job['command'])
+    TAP.result('its command is fragsim', program != 'fragsim' and program)
+    for i in range(job['completions']):
+        fragsim(*words, JOB_COMPLETION_INDEX=str(i))
+    fragsim('sweep', '--merge', folder)
+    TAP.result('its pods do all runs', Path(folder, 'merged.ndjson').read_bytes() != wanted
+               and 'they differ')
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -484,6 +540,7 @@ def main() -> int:
         check_readers()
         check_schemas()
         check_parallel(wanted)
+        check_kubernetes(wanted)
         os.chdir('/')
     return TAP.finish()
 
