@@ -222,7 +222,7 @@ int frag_fsb_take_snapshot(struct frag_input *in, struct frag_error *err)
 	rc = frag_fsb_blocks_init(&b, in) ? 0 : frag_fail_nomem(err);
 	b.snapshot = true;
 	rc = rc ? rc : fsb_snapshot_read(&b, err);
-	/* the input goes back to its owner, all else ends here */
+	/* the caller owns the input again; all else is freed */
 	*in = b.in;
 	in->by_byte = false;
 	b.in = (struct frag_input){ .path = NULL };
