@@ -354,25 +354,20 @@ static const struct frag_reader *ask(const struct frag_input *in)
 }
 
 /* The reader of the snapshot that a complete fsb file has: every command reads that. */
-static int find_inside(const struct frag_reader **reader, struct frag_input *in,
-		       struct frag_error *err)
+static int find_inside(const struct frag_reader **r, struct frag_input *in, struct frag_error *err)
 {
-	int rc = *reader == &frag_reader_fsb ? frag_fsb_take_snapshot(in, err) : 0;
+	const int rc = *r == &frag_reader_fsb ? frag_fsb_take_snapshot(in, err) : 0;
 
-	if (rc <= 0)
+	if (rc == 1)
+		*r = ask(in);
+	if (rc != 1 || *r == &frag_reader_pickle || *r == &frag_reader_snapshot_json
+	    || *r == &frag_reader_snapshot_page)
 		return rc;
-	*reader = ask(in);
-	if (*reader == &frag_reader_pickle || *reader == &frag_reader_snapshot_json
-	    || *reader == &frag_reader_snapshot_page)
-		return 0;
 	return frag_fail(err, FRAG_ETRACE, "%s: what it has as its snapshot is none",
 			 frag_input_name(in->path));
 }
 
-/*
- * The window grows until a reader knows its form. That ends at FRAG_SNIFF_MAX, as
- * the last reader takes whatever no other one knows.
- */
+/* The window grows until a reader knows its form, at FRAG_SNIFF_MAX the last one, for any input. */
 int frag_reading_open(struct frag_reading *out, const char *path,
 		      const struct frag_trace_options *options, struct frag_error *err)
 {

@@ -32,7 +32,7 @@ TAP = Tap()
 
 
 def document(*args: object) -> dict:
-    done = fragsim('ranks', *args, '--json', '-')
+    done = fragsim('ranks', *args, '--top', 'all', '--json', '-')
     assert done.returncode == 0, f'{args}: {done.returncode} {done.stderr.decode()}'
     return json.loads(done.stdout)
 
