@@ -7,6 +7,7 @@
 
 #include "answers/append.h"
 #include "base/array_grow.h"
+#include "base/atomic_file.h"
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
@@ -95,6 +96,30 @@ int frag_columns_parse(struct frag_columns *columns, const char *text, struct fr
 			break;
 	}
 	return rc;
+}
+
+int frag_rows_ending(const char *option, const char *path, enum frag_rows_form usual,
+		     enum frag_rows_form *form, struct frag_error *err)
+{
+	const char *const name = frag_file_name(path), *dot;
+	size_t length;
+
+	frag_packing_of(name, &length);
+	dot = name + length;
+	while (dot > name && *--dot != '.')
+		;
+	length -= (size_t)(dot - name);
+	*form = usual;
+	if (*dot != '.' || (usual == FRAG_ROWS_CSV && length == 4 && memcmp(dot, ".csv", 4) == 0))
+		return 0;
+	*form = FRAG_ROWS_NDJSON;
+	if ((length == 7 && memcmp(dot, ".ndjson", 7) == 0)
+	    || (length == 6 && memcmp(dot, ".jsonl", 6) == 0))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--%s %.200s: no form of rows has this ending (%s.ndjson, .jsonl, each also"
+			 " with .gz or .zst)",
+			 option, path, usual == FRAG_ROWS_CSV ? ".csv, " : "");
 }
 
 static void add_cell(struct frag_rows *rows, uint8_t column)

@@ -37,6 +37,13 @@ const struct frag_metric *frag_column_metric(uint32_t i);
 
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
 
+/*
+ * The form of a file of rows by its ending, .gz and .zst left out; without an ending it is `usual`.
+ * CSV is for steps only. -FRAG_EUSAGE: no form has this ending.
+ */
+int frag_rows_ending(const char *option, const char *path, enum frag_rows_form usual,
+		     enum frag_rows_form *form, struct frag_error *err);
+
 /* A column: what precedes its value is the same in each row. */
 struct frag_row_cell {
 	char before[24];

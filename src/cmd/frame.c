@@ -301,12 +301,27 @@ static void printed_files(const struct frag_answer_output *p, struct frag_files 
 	}
 }
 
+static int no_ending(const char *path, struct frag_error *err)
+{
+	struct frag_name_list names = { .used = 0 };
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (endings[i].ending)
+			frag_listed_add(&names, endings[i].ending);
+	return frag_fail(err, FRAG_EUSAGE, "--output %.200s: no format has this ending (%s);"
+			 " --format selects one", path, frag_listed_text(&names, ", "));
+}
+
 /* Opens all, so that what cannot be written is known before the work. */
 static int printed_open(struct frag_answer_output *p, struct frag_error *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->count && !rc; i++) {
+		const char *path = p->outputs[i].path;
+
+		if (!p->outputs[i].format && !p->format && strchr(frag_file_name(path), '.'))
+			return no_ending(path, err);
 		if (!p->outputs[i].format)
 			p->outputs[i].format = p->format ? p->format : p->formats[0];
 		frag_register_partial_file(&p->outputs[i].file);

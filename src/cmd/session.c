@@ -14,14 +14,6 @@
 #define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->profile }
 #define FILE_COUNT 5
 
-static enum frag_rows_form form_of(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot && (strcmp(dot, ".ndjson") == 0 || strcmp(dot, ".jsonl") == 0)
-		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
-}
-
 /*
  * The first policy writes into the file, the others into spools. A stream counts
  * its spools while it opens them, so that a failure releases only the opened ones.
@@ -31,6 +23,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 		       struct frag_error *err)
 {
 	const uint32_t count = of->sim_count;
+	size_t length;
 	int rc;
 
 	FRAG_ASSERT(count > 0);
@@ -42,6 +35,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 		return frag_fail_nomem(err);
 	frag_register_partial_file(&s->file);
 	rc = frag_outfile_open(&s->file, s->path, err);
+	rc = rc ? rc : frag_outfile_pack(&s->file, frag_packing_of(s->path, &length), err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
 		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
@@ -74,11 +68,7 @@ int frag_session_open(struct frag_session *s, struct frag_error *err)
 	const struct frag_run_options *o = s->options;
 	int rc;
 
-	s->steps.path = o->steps;
 	s->steps.columns = &o->columns;
-	s->steps.form = o->steps ? form_of(o->steps) : FRAG_ROWS_CSV;
-	s->placements.path = o->placements;
-	s->placements.form = FRAG_ROWS_NDJSON;
 	rc = open_stream(&s->steps, s, frag_steps_observe, err);
 	if (!rc && o->steps && s->steps.form == FRAG_ROWS_CSV)
 		frag_steps_header(&s->steps.file, s->steps.columns, s->sim_count > 1);
@@ -145,6 +135,13 @@ static void stream_fini(struct frag_stream *s)
 	free(s->rows);
 }
 
+static int stream_name(struct frag_stream *s, const char *path, const char *option,
+		       enum frag_rows_form usual, struct frag_error *err)
+{
+	s->path = path;
+	return path ? frag_rows_ending(option, path, usual, &s->form, err) : 0;
+}
+
 /* The trace and the profile are the inputs, every file that the options name is an output. */
 int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
 		       struct frag_error *err)
@@ -167,6 +164,11 @@ int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
 		frag_files_write(&files, outputs[i]);
 	rc = frag_files_check(&files, NULL, err);
+	if (!rc)
+		rc = stream_name(&s->steps, options->steps, "steps", FRAG_ROWS_CSV, err);
+	if (!rc)
+		rc = stream_name(&s->placements, options->placements, "placements",
+				 FRAG_ROWS_NDJSON, err);
 	return rc ? rc : frag_run_read_profile(options, err);
 }
 

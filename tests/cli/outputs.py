@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -380,3 +381,32 @@ def form_by_name(folder):
     for name, first in (('a.ndjson', b'{'), ('a.jsonl', b'{'), ('a.csv', b's'), ('jsonl', b's')):
         equal(run(folder, 'run', '-q', '--steps', name, 'good.ndjson').status, 0, 'status')
         equal((folder / name).read_bytes()[:1], first, f'the first byte of {name}')
+
+
+@cases(('a.csv.gz', 'gzip'), ('a.csv.zst', 'zstd'), ('a.ndjson.gz', 'gzip'), ('a.gz', 'gzip'),
+       ('a.jsonl.zst', 'zstd'))
+def rows_are_compressed(folder, named):
+    """rows in a file that ends in .gz or .zst are those of the plain file, compressed"""
+    name, tool = named
+    plain = name.rsplit('.', 1)[0]
+    write(folder, good=GOOD)
+    for path in (plain, name):
+        equal(run(folder, 'run', '-q', '-p', 'direct', '-p', 'bestfit', '--steps', path,
+                  'good.ndjson').status, 0, 'status')
+    packed = subprocess.run([tool, '-dc', folder / name], capture_output=True, check=True).stdout
+    equal(packed, (folder / plain).read_bytes(), 'the rows')
+
+
+@cases(*[(option, name) for name in ('a.parquet', 'a.arrow', 'a.csv.bz2', 'a.b.xlsx.gz', 'a.')
+         for option in ('--steps', '--placements', '-o')], ('--placements', 'a.csv'),
+       ('explain -o', 'a.parquet'), ('fit -o', 'a.arrow'), ('diff -p direct -o', 'a.parquet'))
+def unknown_endings(folder, case):
+    """a file whose ending names no format: one line, status 2, and the file stays as it is"""
+    option, name = case
+    words = option.split() if ' ' in option else ['run', option]
+    write(folder, good=GOOD)
+    (folder / name).write_bytes(OLD)
+    with untouched(folder):
+        out = run(folder, *words, name, 'good.ndjson')
+    equal(out.status, 2, 'status')
+    assert name in out.lines[-1] and '.json' in out.lines[-1], out.err
