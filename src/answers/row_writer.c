@@ -117,7 +117,7 @@ int frag_rows_ending(const char *option, const char *path, enum frag_rows_form u
 	    || (length == 6 && memcmp(dot, ".jsonl", 6) == 0))
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE,
-			 "--%s %.200s: no form of rows has this ending (%s.ndjson, .jsonl, each also"
+			 "--%s %.200s: no format of rows has this ending (%s.ndjson, .jsonl, each also"
 			 " with .gz or .zst)",
 			 option, path, usual == FRAG_ROWS_CSV ? ".csv, " : "");
 }

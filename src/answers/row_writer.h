@@ -38,8 +38,8 @@ const struct frag_metric *frag_column_metric(uint32_t i);
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
 
 /*
- * The form of a file of rows by its ending, .gz and .zst left out; without an ending it is `usual`.
- * CSV is for steps only. -FRAG_EUSAGE: no form has this ending.
+ * The format of a file of rows by its ending, .gz and .zst left out; without an ending it is `usual`.
+ * CSV is for steps only. -FRAG_EUSAGE: no format has this ending.
  */
 int frag_rows_ending(const char *option, const char *path, enum frag_rows_form usual,
 		     enum frag_rows_form *form, struct frag_error *err);
