@@ -21,6 +21,8 @@ FUZZ_CC ?= clang
 ## WITH_CUDA=auto CUDA_HOME=/usr/local/cuda: yes or no; auto: where the toolkit is there
 WITH_CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
+## WITH_SQLITE=auto: yes or no; auto: where libsqlite3 has its header
+WITH_SQLITE ?= auto
 ## SYSTEM=Linux: or Darwin, macOS
 SYSTEM ?= $(shell uname -s)
 MACOS = $(filter Darwin,$(SYSTEM))
@@ -58,10 +60,10 @@ HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security 
 	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
 ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc -I$(BUILD)/page \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
-	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(if $(SHARES),,-DFRAG_NO_RECORDER) -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
+	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(if $(SHARES),,-DFRAG_NO_RECORDER) $(if $(SQLITE),,-DFRAG_NO_SQLITE) -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(if $(MACOS),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
-LIBS = -lcjson -lzstd -lz -lm
+LIBS = -lcjson -lzstd -lz $(if $(SQLITE),-lsqlite3) -lm
 ALL_LDLIBS = $(LIBS) $(LDLIBS)
 COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
 
@@ -78,6 +80,9 @@ sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
+# The reader of SQLite databases and the writer need its library; without it they say so.
+SQLITE := $(if $(filter yes,$(WITH_SQLITE)),yes,$(if $(filter-out no,$(WITH_SQLITE)),$(shell \
+	$(CC) $(CPPFLAGS) -include sqlite3.h -E -x c /dev/null >/dev/null 2>&1 && echo yes)))
 # The library has no_cuda.c; before it the program links cuda.c, if there is CUDA.
 CUDA_OBJECTS := $(if $(filter-out no,$(WITH_CUDA)),$(if $(wildcard \
 	$(CUDA_HOME)/include/cuda_runtime_api.h),$(BUILD)/src/device/cuda.o,$(if $(filter \
@@ -173,7 +178,8 @@ compiler = $(firstword $(filter gcc% clang%,$(notdir $(1))) gcc)
 no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call compiler,$(1)))
 clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
 no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null >/dev/null 2>&1 || echo $(1))
-BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev
+BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev \
+	$(if $(filter no,$(WITH_SQLITE)),,libsqlite3-dev)
 TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema python3-pytest python3-yaml \
 	mandoc gzip zstd \
 	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
@@ -184,7 +190,8 @@ WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES
 MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
-	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h)))
+	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h) \
+	$(if $(filter yes,$(WITH_SQLITE)),$(call no_header,libsqlite3-dev,sqlite3.h))))
 ## install-packages: install the Debian packages that the build lacks
 install-packages:
 	@scripts/install-packages.sh $(WANTED)
@@ -269,7 +276,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*.*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
-	version="$(version)" scripts/install.sh $(1) $(INSTALLED)
+	version="$(version)" sqlite="$(if $(SQLITE), sqlite3)" scripts/install.sh $(1) $(INSTALLED)
 
 ## install: program, libraries, headers, man pages, completions, schemas, traces, examples
 install: all ; $(call place,install,$(DESTDIR))

@@ -213,6 +213,7 @@ class Hook(BuildHookInterface[Any]):
         make(root, ["all", "install"], {
             "BUILD": str(folder / "build"), "DESTDIR": str(stage), "prefix": "", **cuda()[0],
             "SYSTEM": "Darwin" if "macos" in target else "Linux",
+            "WITH_SQLITE": "no",    # 9 MB of sources for one form; the message says how to have it
             "WITH_RECORDER": "yes" if "gnu" in target else "no",
             "CC": f"{compiler} cc -target {target}" + " -dynamic" * ("musl" in target),
             "AR": f"{compiler} ar", "CFLAGS": "-O2",

@@ -22,6 +22,7 @@
 #include "cmd/progress.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"
+#include "trace/reader.h"
 #include "fragsim/version.h"
 
 /* Before any plug-in is loaded. */
@@ -268,7 +269,8 @@ static void print_version(void)
 		printf("CUDA %d.%d\n", cuda / 1000, cuda % 1000 / 10);
 	else
 		puts(frag_cuda.versions ? "CUDA of an unknown version" : "no CUDA");
-	printf("cJSON %s\nzlib %s\nzstd %s\nplug-ins of version %d\n", frag_json_library(),
+	printf("cJSON %s\n%s%s\nzlib %s\nzstd %s\nplug-ins of version %d\n", frag_json_library(),
+	       frag_nsys_library() ? "SQLite " : "no SQLite", frag_nsys_library() ? frag_nsys_library() : "",
 	       frag_packing_library(FRAG_GZIP), frag_packing_library(FRAG_ZSTD),
 	       FRAG_PLUGIN_VERSION);
 }

@@ -326,6 +326,7 @@ static void recorded_end(struct frag_trace *t)
 /* The last reader accepts every input that no other reader recognises, and reports its errors. */
 static const struct frag_reader *const readers[] = {
 	&frag_reader_fsb,
+	&frag_reader_nsys,
 	&frag_reader_pickle,
 	&frag_reader_snapshot_page,
 	&frag_reader_snapshot_json,

@@ -114,6 +114,11 @@ void frag_buffered_del(struct frag_buffered *h)
 	if (!h)
 		return;
 	frag_handles_fini(&h->texts);
+	frag_map_fini(&h->site_map);
+	frag_stacks_fini(&h->stacks);
+	free(h->sites);
+	for (uint32_t i = 0; i < h->device_count; i++)
+		free(h->devices[i].name);
 	free(h->devices);
 	free(h->rows);
 	free(h->path);
@@ -137,6 +142,23 @@ uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
 
 	h->text_bytes += h->texts.count > before ? text.length : 0;
 	return i == UINT32_MAX ? 0 : i;
+}
+
+bool frag_buffered_site(struct frag_buffered *h, uint32_t text, uint32_t stack, uint32_t *site)
+{
+	const uint64_t key = (uint64_t)text << 32 | stack;
+
+	if (!h->sites && !frag_map_init(&h->site_map, frag_hash_seed()))
+		return false;
+	*site = frag_map_get(&h->site_map, key);
+	if (*site != FRAG_MAP_NONE)
+		return true;
+	if (!FRAG_GROW(h->sites, h->site_capacity, h->site_count)
+	    || !frag_map_add(&h->site_map, key, h->site_count))
+		return false;
+	*site = h->site_count;
+	h->sites[h->site_count++] = (struct frag_site){ .text = text, .stack = stack };
+	return true;
 }
 
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
@@ -178,6 +200,7 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 {
 	struct frag_buffered *h = state;
 	const struct frag_row *row = &h->rows[h->at];
+	struct frag_site site = { .stack = 0 };
 	struct frag_text text;
 
 	FRAG_ASSERT(h->at <= h->count);
@@ -186,7 +209,10 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 	if (h->at == h->count)
 		return 0;
 	h->at++;
-	text = frag_handle_text(&h->texts, row->text);
+	site.text = row->text;
+	if (h->sites && row->op == FRAG_OP_ALLOC)
+		site = h->sites[row->text];
+	text = frag_handle_text(&h->texts, site.text);
 	*rec = (struct frag_record){
 		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
 		.id.number = row->id, .stream.number = row->stream, .t = row->t,
@@ -204,6 +230,10 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 		rec->members |= FRAG_HAS_STREAM;
 	if (row->members & FRAG_ROW_DEVICE)
 		rec->members |= FRAG_HAS_DEVICE;
+	if (site.stack && h->whole_stacks) {
+		rec->members |= FRAG_HAS_STACK;
+		rec->stack = site.stack;
+	}
 	if (row->op == FRAG_OP_MARK) {
 		rec->members |= FRAG_HAS_NAME;
 		rec->text = text;
@@ -244,12 +274,34 @@ static void buffered_close(void *state)
 	frag_buffered_del(state);
 }
 
+static void buffered_select_stacks(void *state, enum frag_stacks stacks)
+{
+	((struct frag_buffered *)state)->whole_stacks = stacks == FRAG_STACKS_ALL;
+}
+
+static void buffered_frame(void *state, uint64_t *at, struct frag_frame *frame)
+{
+	frag_stacks_at(&((struct frag_buffered *)state)->stacks, at, frame);
+}
+
 static const struct frag_source_ops buffered_source = {
 	.form = "buffered",
 	.refill = buffered_refill,
 	.next = buffered_next,
 	.where = buffered_where,
 	.rewind = buffered_rewind,
+	.amount = buffered_amount,
+	.close = buffered_close,
+};
+
+static const struct frag_source_ops buffered_with_stacks = {
+	.form = "buffered",
+	.refill = buffered_refill,
+	.next = buffered_next,
+	.where = buffered_where,
+	.rewind = buffered_rewind,
+	.select_stacks = buffered_select_stacks,
+	.frame = buffered_frame,
 	.amount = buffered_amount,
 	.close = buffered_close,
 };
@@ -261,7 +313,8 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	uint64_t total;
 
 	FRAG_ASSERT(device_count > 0);
-	frag_input_amount(in, &h->bytes, &total);
+	if (in)
+		frag_input_amount(in, &h->bytes, &total);
 	h->devices = calloc(device_count, sizeof(*h->devices));
 	if (!h->devices) {
 		frag_buffered_del(h);
@@ -271,7 +324,7 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	for (uint32_t i = 0; i < device_count; i++)
 		h->devices[i].granularity = DEFAULT_GRANULARITY;
 	*out = (struct frag_reading){
-		.ops = &buffered_source, .state = h, .form = out->form,
+		.ops = h->sites ? &buffered_with_stacks : &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
 	};
 	return 0;

@@ -82,6 +82,11 @@ extern const struct frag_reader frag_reader_minimalloc;
 /* Reads fragsim's own formats, NDJSON and a JSON object, as a source. */
 extern const struct frag_reader frag_reader_object, frag_reader_lines;
 
+/* The database that `nsys export --type sqlite` writes, as a source. */
+extern const struct frag_reader frag_reader_nsys;
+/* The version of libsqlite3; NULL: built without it. */
+const char *frag_nsys_library(void);
+
 /* The CSV log of RMM's logging_resource_adaptor, as a source. */
 #define FRAG_RMM_HEADER "Thread,Time,Action,Pointer,Size,Stream"
 
@@ -107,10 +112,16 @@ struct frag_row {
 	uint64_t stream;        /* as a number */
 	uint64_t place;         /* line, or byte, in the file */
 	double   t;             /* microseconds */
-	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() */
+	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() and
+				 * frag_buffered_site() */
 	uint16_t device;
 	uint8_t  op;            /* enum frag_op */
 	uint8_t  members;       /* FRAG_ROW_... */
+};
+
+/* Where an alloc comes from: a text, which is its tag, and a stack. */
+struct frag_site {
+	uint32_t text, stack;
 };
 
 struct frag_buffered {
@@ -122,7 +133,12 @@ struct frag_buffered {
 	bool reading;
 	struct frag_handles texts;      /* index 0: none */
 	uint64_t text_bytes;            /* of these */
-	struct frag_device_figures *devices;
+	struct frag_site *sites;        /* NULL: rows name texts; else rows of allocs name sites */
+	uint32_t site_count, site_capacity;
+	struct frag_map site_map;
+	struct frag_stack_table stacks; /* of sites; made and filled by the reader */
+	bool whole_stacks;              /* they are wanted */
+	struct frag_device_figures *devices;    /* with their names */
 	uint32_t device_count;
 	uint64_t bytes;         /* of the file */
 };
@@ -137,13 +153,16 @@ struct frag_row *frag_buffered_add(struct frag_buffered *h);
 /* The same text has the same number. 0 where the host is out of memory. */
 uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 
+/* *site: the number of the text with the stack, either 0 for none. False: out of memory. */
+bool frag_buffered_site(struct frag_buffered *h, uint32_t text, uint32_t stack, uint32_t *site);
+
 /* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
 			 struct frag_error *err);
 
 /*
  * Adds `count` devices with all defaults, then returns the rows as a source that owns h, also
- * on failure. `in` only supplies the number of bytes read; the caller keeps it.
+ * on failure. `in` only supplies the number of bytes read; the caller keeps it. NULL: h has it.
  */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err);

@@ -42,6 +42,10 @@ COPIES = {
     'share/fish/vendor_completions.d/fragsim.fish': 'scripts/completion/fragsim.fish',
 }
 
+# the library that a build may lack
+SQLITE = () if b'no SQLite' in subprocess.run([sys.argv[1], '--version'], capture_output=True,
+                                              check=True).stdout else ('sqlite3',)
+
 TAP = Tap()
 report = TAP.result
 
@@ -145,14 +149,14 @@ def check_static(build: Path, stage: Path) -> None:
         return done.stdout.split() if done.returncode == 0 else [done.stderr]
 
     report('pkg-config knows what the library stands on',
-           [f'{x} is missing' for x in ('libcjson', 'libzstd', 'zlib')
+           [f'{x} is missing' for x in ('libcjson', 'libzstd', 'zlib', *SQLITE)
             if x not in ask('--print-requires-private', 'fragsim')])
     own = [f'-L/{PREFIX}/lib', '-lfragsim']
     report('the shared library alone names none of it', [str(x) for x in (
         ask('--libs', 'fragsim'),) if x != own])
     static = ask('--static', '--libs', 'fragsim')
     report('a static one gets all of it', [
-        f'{x} is not in {static}' for x in (*own, *ask('--static', '--libs', 'libcjson', 'libzstd', 'zlib'),
+        f'{x} is not in {static}' for x in (*own, *ask('--static', '--libs', 'libcjson', 'libzstd', 'zlib', *SQLITE),
                                             '-lm', '-pthread') if x not in static])
 
 

@@ -71,7 +71,8 @@ def check(tap: Tap) -> None:
                len(readers) < 5 and f'only {len(readers)} tables were found')
     check_fuzzers(tap, readers)
 
-    tests = ''.join(map(tree.text, ('tests/forms/run.py', 'tests/snapshot/run.py')))
+    tests = ''.join(map(tree.text, ('tests/forms/run.py', 'tests/nsys/run.py',
+                                   'tests/snapshot/run.py')))
     page = tree.text('man/fragsim-formats.5')
     row = dict(re.findall(r'^\.It ([\w ]+?) Ta (yes|no) Ta', page, re.M))
     titles = ' , '.join(re.findall(r'^\.Ss (.*)', page, re.M)).replace(' and ', ' , ').split(' , ')
