@@ -5,7 +5,7 @@
  * The schema is published in the documentation of Nsight Systems ("SQLite Schema Reference"), and
  * differs between releases: a column that is missing reads as NULL. The file is hostile until
  * proven otherwise. libsqlite3 opens it for reading, without views and triggers, and gives up
- * after an amount of work that the size of the file bounds. Tables that are looked up by a number
+ * after an amount of work that the size of the file bounds. Tables whose rows are found by a number
  * are copied into temporary ones with an index, in which each number occurs once.
  */
 #include "trace/reader.h"
@@ -62,7 +62,7 @@ const char *frag_nsys_library(void)
 #define NVTX "NVTX_EVENTS"
 #define GPUS "TARGET_INFO_GPU"
 #define NSYS_TAG_ROOM 8200              /* two texts in UTF-8 */
-#define RANGES_MAX 512                    /* NVTX ranges that are open at a time on a thread */
+#define RANGES_MAX 512                    /* NVTX ranges that are open at once on a thread */
 #define LENGTH_MAX (16 << 20)           /* bytes of a row */
 
 /* Kinds of memory that are not the device's, as ENUM_CUDA_MEM_KIND names them. */
@@ -123,7 +123,7 @@ static int nsys_fail(const struct nsys *n, struct frag_error *err)
 			 sqlite3_errmsg(n->db));
 }
 
-/* Ends a query that does not end by itself, as a page that is its own child can make it. */
+/* Ends a query that would run for ever, as a page that is its own child can make it. */
 static int nsys_progress(void *ctx)
 {
 	struct nsys *n = ctx;
@@ -319,7 +319,7 @@ static void end_ranges(struct nvtx_thread *thread, int64_t time)
 		free(thread->open[--thread->depth].text);
 }
 
-/* The range of the query's row begins. Within RANGES_MAX others it is left out. */
+/* The range of the query's row begins. Within RANGES_MAX others it is omitted. */
 static int begin_range(struct nsys *n, struct frag_error *err)
 {
 	struct nvtx_thread *thread = nsys_thread(n, (uint64_t)sqlite3_column_int64(n->ranges, 2));

@@ -137,7 +137,7 @@ struct frag_buffered {
 	uint32_t site_count, site_capacity;
 	struct frag_map site_map;
 	struct frag_stack_table stacks; /* of sites; made and filled by the reader */
-	bool whole_stacks;              /* they are wanted */
+	bool whole_stacks;              /* requested of this source */
 	struct frag_device_figures *devices;    /* with their names */
 	uint32_t device_count;
 	uint64_t bytes;         /* of the file */
