@@ -299,6 +299,13 @@ static const char *nsys_text(sqlite3_stmt *row, int column)
 	return (const char *)sqlite3_column_text(row, column);
 }
 
+static struct frag_text nsys_text_of(sqlite3_stmt *row, int column)
+{
+	const char *text = nsys_text(row, column);
+
+	return (struct frag_text){ .text = text, .length = text ? (uint32_t)strlen(text) : 0 };
+}
+
 /* The thread of a globalTid; NULL: out of memory. */
 static struct nvtx_thread *nsys_thread(struct nsys *n, uint64_t tid)
 {
@@ -438,28 +445,30 @@ static int find_chain(struct nsys *n, int64_t chain, uint32_t *call, struct frag
  */
 static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, struct frag_error *err)
 {
-	const char *name = nsys_text(row, NAME), *range = NULL;
+	struct frag_text name = nsys_text_of(row, NAME);
+	const bool named = name.length;
+	const char *range = NULL;
 	char text[NSYS_TAG_ROOM];
 	uint32_t call, stack = 0, tag = 0;
 	int rc = 0;
 
-	if (!name || !*name)
-		name = nsys_text(row, CALL);
+	if (!named)
+		name = nsys_text_of(row, CALL);
 	if (sqlite3_column_type(row, CHAIN) == SQLITE_INTEGER) {
 		rc = find_chain(n, sqlite3_column_int64(row, CHAIN), &call, err);
 		if (rc)
 			return rc;
 		stack = n->calls[call].stack;
-		if (n->calls[call].caller && !nsys_text(row, NAME))
-			name = frag_handle_text(&n->rows->texts, n->calls[call].caller).text;
+		if (n->calls[call].caller && !named)
+			name = frag_handle_text(&n->rows->texts, n->calls[call].caller);
 	}
 	if (sqlite3_column_type(row, TID) == SQLITE_INTEGER)
 		rc = find_range(n, (uint64_t)sqlite3_column_int64(row, TID),
 				sqlite3_column_int64(row, START), &range, err);
 	if (rc)
 		return rc;
-	snprintf(text, sizeof(text), "%s%s%s", name ? name : "", name && range ? " | " : "",
-		 range ? range : "");
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)name.length, name.length ? name.text : "",
+		 name.length && range ? " | " : "", range ? range : "");
 	if (*text)
 		tag = frag_buffered_text(n->rows, (struct frag_text){ text, (uint32_t)strlen(text) });
 	return frag_buffered_site(n->rows, tag, stack, &out->text) ? 0 : frag_fail_nomem(err);

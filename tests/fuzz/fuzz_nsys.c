@@ -108,7 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	file = sqlite3_serialize(db, "main", &length, 0);
 	sqlite3_close(db);
-	must(file != NULL, "no bytes", NULL);
+	if (!file)              /* no table, no page */
+		return 0;
 	for (uint64_t i = 0; i < damage && length; i++) {
 		const uint64_t at = take(&b, 2) % (uint64_t)length;
 
