@@ -9,6 +9,7 @@
 static const struct frag_export_ops *const forms[] = {
 	&frag_export_snapshot,
 	&frag_export_perfetto,
+	&frag_export_sqlite,
 	NULL,
 };
 

@@ -38,7 +38,7 @@ struct frag_export_ops {
 	void (*fini)(struct frag_export *x);
 };
 
-extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto;
+extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto, frag_export_sqlite;
 
 /* All forms, ended by NULL. */
 const struct frag_export_ops *const *frag_exports(void);

@@ -159,7 +159,7 @@ static int set_form(void *at, const struct frag_opt *o, const char *value, struc
 #define REWRITE offsetof(struct convert, rewrite)
 
 static const struct frag_opt opts[] = {
-	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
+	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto, sqlite",
 	  FRAG_CALL(set_form) },
 	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (top)"),
 	{ 0, "complete", NULL, "of a snapshot, in form fsb: keep all of it, as verify needs it",

@@ -453,6 +453,7 @@ CASES = (
     Case('convert from minimalloc', convert_from('minimalloc')),
     Case('convert from rmm', convert_from('rmm')),
     Case('convert to perfetto, blocks', export('perfetto', churn)),
+    Case('convert to sqlite, blocks', export('sqlite', churn)),
     Case('snapshot written, live blocks', export('snapshot', churn)),
     Case('snapshot written, free blocks', export('snapshot', holes)),
     Case('snapshot written, tags', export('snapshot', tagged)),

@@ -235,7 +235,7 @@ def make_files(program: str, at: Path) -> None:
     (at / 'two.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0))
     (at / 'torn.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0)[:-9])
     makes = [['convert', '-q', '-t', form, 'oom.ndjson', f'of.{form}'] for form in
-             ('lines', 'object', 'fsb', 'minimalloc', 'rmm', 'snapshot', 'perfetto')]
+             ('lines', 'object', 'fsb', 'minimalloc', 'rmm', 'snapshot', 'perfetto', 'sqlite')]
     makes += [['run', '-q', '-p', 'bestfit', '-p', 'pytorch', '--json', 'result.json', '--steps',
                'rows.csv', '--placements', 'places.ndjson', 'oom.ndjson'],
               ['run', '-q', '-p', 'buddy', '--json', 'other.json', 'oom.ndjson'],

@@ -186,6 +186,9 @@ COMMANDS = [
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
       for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
                          'trace.ndjson', 'o.out'), 'alloc write open rename', ('o.out',))],
+    # SQLite writes by pwrite()
+    *each(('convert', '-q', '-t', 'sqlite', '-p', 'direct', '--on-oom', 'continue', 'trace.ndjson',
+           'o.out'), 'alloc open rename', ('o.out',)),
     *each(('slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
           ('o.ndjson',)),
     *each(('slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),

@@ -17,7 +17,7 @@ class Kind:
     """A table of forms: where it is, which option takes one, which file tests them."""
 
     def __init__(self, table: str, room: str, listed_in: str, option: tuple[str, str],
-                 tests: str) -> None:
+                 *tests: str) -> None:
         self.entries = tree.entries(table, room)
         self.listed_in = listed_in
         self.option = option
@@ -29,7 +29,7 @@ def kinds() -> list[Kind]:
         Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('anonymize', 'to'),
              'tests/forms/run.py'),
         Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('convert', 'to'),
-             'tests/export/run.py'),
+             'tests/export/run.py', 'tests/sqlite/run.py'),
         Kind('frag_format', 'answers', 'src/answers/diff_answer.c', ('diff', 'format'),
              'tests/diff/run.py'),
     ]
@@ -41,7 +41,7 @@ def check_listed(tap: Tap, kind: Kind) -> None:
     for x in kind.entries:
         section.need(x.name in tree.offered(command, f'--{option}', ''), kind.listed_in,
                      f'the table does not have {x.symbol} of {x.file}', 2)
-        section.need(tree.has_word(x.name, tree.text(kind.tests)), kind.tests,
+        section.need(tree.has_word(x.name, ''.join(map(tree.text, kind.tests))), kind.tests[0],
                      f'no test writes {x.name}', 4)
         section.need(tree.has_word(x.name, tree.text('CHANGELOG.md').lower()), 'CHANGELOG.md',
                      f'no word of {x.name}', 5)

@@ -425,6 +425,7 @@ def check_exports(folder: Path, scene: Scene) -> None:
         play(folder, *how, *stacks, '-t', 'perfetto', trace, PATH + 'perfetto')
         json.loads((folder / (PATH + 'perfetto')).read_bytes())
         play(folder, 'info', '-q', PATH + 'perfetto', wanted=4)         # counters are no events
+        play(folder, *how, *stacks, '-t', 'sqlite', trace, PATH + 'sqlite', wanted=(0, 2))
         name = f'{PATH}{number}.pickle' + ('', '.gz', '.zst')[number % 3]
         play(folder, *how, *stacks, trace, name)
         # PyTorch's decisions are the same again; where there was none there is nothing to verify

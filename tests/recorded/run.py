@@ -363,7 +363,8 @@ def ends():
                  ("report", "end", "-o", "o.html"), ("explain", "end", "--html", "o.html"),
                  ("diff", "-p", "direct", "end", "--html", "o.html"),
                  ("sweep", "-p", "direct", "end", "-o", "given"),
-                 ("convert", "--to", "perfetto", "end", "o.json")):
+                 ("convert", "--to", "perfetto", "end", "o.json"),
+                 ("convert", "--to", "sqlite", "end", "o.sqlite")):
         _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
