@@ -1,5 +1,5 @@
-# names.sh - .jsonl means the same as .ndjson; .JSONL and .json do not.
-for name in a.jsonl a.JSONL a.json; do
+# names.sh - .jsonl means the same as .ndjson; .csv and no ending are CSV.
+for name in a.jsonl a.csv a; do
 	"$FRAGSIM" run --quiet --steps "$name" - <<'EOF'
 {"op":"mark","name":"m"}
 EOF
