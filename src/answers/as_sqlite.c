@@ -208,6 +208,7 @@ static int as_sqlite_make_steps(struct frag_export *x, struct frag_error *err)
 	return rc;
 }
 
+/* Creates the tables, and adds the devices with their first segments. */
 static int as_sqlite_begin(struct frag_export *x, struct frag_error *err)
 {
 	const struct frag_devices *devices = frag_sim_devices(x->sim);
@@ -328,6 +329,7 @@ static int as_sqlite_over(struct frag_export *x, enum as_sqlite_query query, uin
 	return as_sqlite_put(x, query, err, "UU", s->allocated[slot] - 1, step);
 }
 
+/* Ends the blocks that the event frees, or that no stream uses any more. */
 static int as_sqlite_frees(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
@@ -350,6 +352,7 @@ static int as_sqlite_frees(struct frag_export *x, const struct frag_step *step, 
 	return rc;
 }
 
+/* A call of the device changes the table of segments. */
 static int as_sqlite_call(struct frag_export *x, const struct frag_step *step, const struct frag_call *c,
 			  struct frag_error *err)
 {

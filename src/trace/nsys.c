@@ -554,6 +554,7 @@ static int place_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, 
 	return 0;
 }
 
+/* Adds the row of an event of device memory; others are counted. */
 static int add_event(struct nsys *n, sqlite3_stmt *row, struct frag_error *err)
 {
 	const char *operation = nsys_text(row, OPERATION_NAME);
@@ -595,6 +596,7 @@ static int afford(const struct nsys *n, struct frag_error *err)
 	return kept <= frag_kept_max(n->bytes) ? 0 : frag_kept_too_much(n->path, n->bytes, err);
 }
 
+/* Steps through the events, and through the NVTX ranges up to the time of each. */
 static int read_events(struct nsys *n, struct frag_error *err)
 {
 	sqlite3_stmt *events = NULL;
@@ -621,6 +623,7 @@ static int read_events(struct nsys *n, struct frag_error *err)
 	return rc;
 }
 
+/* Prints warnings about events that were omitted or have another meaning. */
 static void note_others(const struct nsys *n, const struct frag_log *log)
 {
 	char list[300] = "";
@@ -787,6 +790,7 @@ static int nsys_read(struct nsys *n, const struct frag_log *log, struct frag_err
 	return rc;
 }
 
+/* Releases all of it, also after a failure at any place. */
 static void nsys_fini(struct nsys *n)
 {
 	for (uint32_t i = 0; i < n->thread_count; i++) {
@@ -807,6 +811,7 @@ static void nsys_fini(struct nsys *n)
 	frag_buffered_del(n->rows);
 }
 
+/* Reads the whole database before the first event: later rows can free earlier memory. */
 static int nsys_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		     struct frag_error *err)
 {
