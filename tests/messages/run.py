@@ -295,7 +295,7 @@ def check_joined() -> None:
     torch = next(m for m in MESSAGES if m.wording == 'pytorch-reserved')
     alone = found(torch.text.encode())
     summary = next(x for x in LOGS if x.wording == 'pytorch-summary')
-    # the row of pytorch/pytorch#35901 that its thread has below these
+    # a row in the form of the others; its values are ours
     row = '| Non-releasable memory |   11357 MB |   11357 MB |   16924 MB |    5567 MB |\n'
     both = found(f'{torch.text}\n{summary.text}{row}'.encode())
     TAP.result('a summary behind a message', [f'{len(both)} messages'] if len(both) != 1 else [],
