@@ -613,6 +613,8 @@ static void print_moment(const struct page *p)
 	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
 
 	explain_print_head(p);
+	if (*p->a->picked)
+		frag_put_row(p->to, "file", "%s", SHOWN(p->a->picked));
 	if (m->cause) {
 		print_set(p);
 		explain_text_print_verdict(p);

@@ -141,6 +141,8 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 				    : r->compared >= FRAG_RANK_COMPARED_MIN ? "NO RANK STANDS OUT"
 				    : "FITS", a->source_count, frag_s(a->source_count), name,
 				    reserved);
+	if (*a->folders)
+		frag_put_row(to, "folder", "%s", SHOWN(a->folders));
 	frag_put_row(to, "policy", "%s", one_policy(a) ? SHOWN(a->choices[0].text)
 		     : "different policies or settings");
 	if (!one_policy(a))

@@ -1,8 +1,6 @@
 /* diff_traces.c - fragsim diff OLD NEW: why one recording, or a folder of ranks, reserves more. */
 #include "cmd/diff_traces.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,108 +11,6 @@
 #include "base/atomic_file.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
-#include "base/array_grow.h"
-#include "ranks/compare_ranks.h"
-
-/* What recordings end with, compressed or not. */
-static const char *const endings[] = {
-	".pickle", ".pkl", ".ndjson", ".jsonl", ".json", ".fsb", NULL,
-};
-
-static bool is_folder(const char *path)
-{
-	struct stat about;
-
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
-static bool is_recording(const char *name)
-{
-	size_t length = strlen(name);
-
-	if (*name == '.')
-		return false;
-	if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
-		length -= 3;
-	else if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
-		length -= 4;
-	for (uint32_t i = 0; endings[i]; i++) {
-		const size_t end = strlen(endings[i]);
-
-		if (length > end && memcmp(name + length - end, endings[i], end) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int rank_folder_add(struct frag_rank_folder *f, uint32_t *capacity, const char *folder,
-			   const char *name, struct frag_error *err)
-{
-	const size_t room = strlen(folder) + strlen(name) + 2;
-	const bool slash = *folder && folder[strlen(folder) - 1] == '/';
-
-	if (!frag_grow(&f->paths, capacity, (uint64_t)f->count + 1, sizeof(*f->paths)))
-		return frag_fail_nomem(err);
-	f->paths[f->count] = malloc(room);
-	if (!f->paths[f->count])
-		return frag_fail_nomem(err);
-	snprintf(f->paths[f->count++], room, "%s%s%s", folder, slash ? "" : "/", name);
-	return 0;
-}
-
-static int rank_folder_by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sorts by number: there are few files, and they are nearly sorted by name. */
-static void sort_by_rank(struct frag_rank_folder *f)
-{
-	for (uint32_t i = 1; i < f->count; i++)
-		for (uint32_t k = i; k && f->ranks[k] < f->ranks[k - 1]; k--) {
-			const uint64_t rank = f->ranks[k];
-			char *const path = f->paths[k];
-
-			f->ranks[k] = f->ranks[k - 1];
-			f->paths[k] = f->paths[k - 1];
-			f->ranks[k - 1] = rank;
-			f->paths[k - 1] = path;
-		}
-}
-
-/* Lists the recordings of a folder, in the order of their ranks. */
-static int rank_folder_read(struct frag_rank_folder *f, const char *path, struct frag_error *err)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	uint32_t capacity = 0;
-	int rc = 0;
-
-	if (!dir)
-		return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
-	while (!rc && (entry = readdir(dir)))
-		if (is_recording(entry->d_name))
-			rc = rank_folder_add(f, &capacity, path, entry->d_name, err);
-	closedir(dir);
-	if (!rc && !f->count)
-		return frag_fail(err, FRAG_ETRACE, "%s: no recording in this folder (*.pickle,"
-				 " *.ndjson, *.json or *.fsb, or those compressed)", path);
-	f->ranks = rc ? NULL : calloc(f->count, sizeof(*f->ranks));
-	if (!f->ranks)
-		return rc ? rc : frag_fail_nomem(err);
-	qsort(f->paths, f->count, sizeof(*f->paths), rank_folder_by_name);
-	f->named = frag_rank_numbers((const char *const *)f->paths, f->count, f->ranks);
-	sort_by_rank(f);
-	return 0;
-}
-
-static void rank_folder_fini(struct frag_rank_folder *f)
-{
-	for (uint32_t i = 0; i < f->count; i++)
-		free(f->paths[i]);
-	free(f->paths);
-	free(f->ranks);
-}
 
 const char *const frag_change_paths[] = {
 	"change.reserved", "change.version", "change.settings", "change.requested",
@@ -279,9 +175,9 @@ static int compare_folders(struct frag_changes *c, struct frag_error *err)
 {
 	struct frag_change_pair *pairs;
 	uint32_t count = 0, worst = 0;
-	int rc = rank_folder_read(&c->old, c->q.paths[0], err);
+	int rc = frag_rank_folder_read(&c->old, c->q.paths[0], false, err);
 
-	rc = rc ? rc : rank_folder_read(&c->now, c->q.paths[1], err);
+	rc = rc ? rc : frag_rank_folder_read(&c->now, c->q.paths[1], false, err);
 	rc = rc ? rc : pair_files(&c->pairs, &count, &c->old, &c->now, c->q.run.quiet, err);
 	pairs = c->pairs;
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -302,8 +198,8 @@ static int changes_open(struct frag_question *q, struct frag_error *err)
 	q->taped = calloc(q->count, sizeof(*q->taped));
 	if (!q->taped)
 		return frag_fail_nomem(err);
-	return is_folder(q->paths[0]) == is_folder(q->paths[1]) || access(q->paths[0], F_OK)
-			       || access(q->paths[1], F_OK)
+	return frag_is_folder(q->paths[0]) == frag_is_folder(q->paths[1])
+			       || access(q->paths[0], F_OK) || access(q->paths[1], F_OK)
 		? 0 : frag_usage(q->cmd, "OLD and NEW must be two traces, or two folders", err);
 }
 
@@ -311,7 +207,7 @@ static int changes_search(struct frag_question *q, struct frag_error *err)
 {
 	struct frag_changes *c = (struct frag_changes *)q;
 
-	if (is_folder(q->paths[0]) || is_folder(q->paths[1]))
+	if (frag_is_folder(q->paths[0]) || frag_is_folder(q->paths[1]))
 		return compare_folders(c, err);
 	return compare_two(c, q->paths, err);
 }
@@ -354,6 +250,6 @@ void frag_changes_fini(struct frag_changes *c)
 {
 	free(c->pairs);
 	frag_change_fini(&c->found);
-	rank_folder_fini(&c->old);
-	rank_folder_fini(&c->now);
+	frag_rank_folder_fini(&c->old);
+	frag_rank_folder_fini(&c->now);
 }

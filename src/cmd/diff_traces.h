@@ -3,14 +3,8 @@
 #define CMD_DIFF_TRACES_H
 
 #include "cmd/frame.h"
+#include "cmd/rank_folder.h"
 #include "search/trace_change.h"
-
-struct frag_rank_folder {
-	char **paths;           /* by rank, then by name; owned */
-	uint64_t *ranks;        /* likewise: the numbers in the names, or 0, 1, ... */
-	uint32_t count;
-	bool named;             /* the names have numbers that differ */
-};
 
 /* The question of such a comparison. */
 struct frag_changes {

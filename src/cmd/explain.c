@@ -10,11 +10,14 @@
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
+#include "cmd/rank_folder.h"
 #include "documents/documents.h"
+#include "events/recording_info.h"
 #include "messages/finder.h"
 
 #define ROWS_MAX 100000
 #define MESSAGES_SHOWN 20       /* a document of them has less than FRAG_ANSWER_MAX bytes */
+#define PICKED_ROOM 1000
 
 static const char *const moments[] = {
 	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst", NULL,
@@ -29,6 +32,9 @@ struct explain {
 	struct frag_outfile folded;
 	struct frag_explanation found;
 	const char *counted;            /* what the progress shows; NULL: nothing so far */
+	struct frag_rank_folder folder; /* that the trace was picked from; zeroed: it was given */
+	const char *file;               /* of the folder */
+	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
 };
 
 /* Of the explained step of a device. */
@@ -85,11 +91,115 @@ static void explain_files(struct frag_question *q, struct frag_files *files)
 	frag_files_write(files, ((struct explain *)q)->folded_path);
 }
 
+/* What a snapshot has recorded: an OOM, and the highest peak of its devices. */
+struct recorded {
+	bool readable, oom;
+	uint64_t peak;          /* reserved bytes */
+};
+
+static void no_warning(void *ctx, const char *message)
+{
+	(void)ctx;
+	(void)message;
+}
+
+/* Reads it; one that cannot be read is skipped with a warning. */
+static int look_at_snapshot(struct recorded *out, const char *path, bool *quiet,
+			    struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.stacks = FRAG_STACKS_NONE, .sized = true, .log = { .warn = no_warning },
+	};
+	const struct frag_snapshot *s;
+	struct frag_recorded figures;
+	char warning[sizeof(err->message) + 20];
+	struct frag_trace *trace;
+	int rc = frag_or_interrupted(frag_trace_open(&trace, path, &options, err), err);
+
+	*out = (struct recorded){ .readable = !rc };
+	if (rc == -FRAG_ETRACE) {
+		snprintf(warning, sizeof(warning), "%s: skipped", err->message);
+		frag_warn(quiet, warning);
+	}
+	if (rc)
+		return rc == -FRAG_ETRACE ? 0 : rc;
+	s = frag_trace_snapshot(trace);
+	for (uint32_t i = 0; s && i < s->device_count; i++) {
+		frag_snapshot_recorded(s, i, &figures);
+		out->oom |= s->devices[i].oom_count > 0;
+		if (figures.peak_reserved > out->peak)
+			out->peak = figures.peak_reserved;
+	}
+	frag_trace_close(trace);
+	return 0;
+}
+
+/* Writes the file that was picked, and why, for the answer. */
+static void explain_set_picked(struct explain *e, uint32_t best, const struct recorded *r,
+			       uint32_t readable, uint32_t ooms)
+{
+	struct frag_words w = FRAG_WORDS(e->picked);
+
+	frag_add(&w, "%.300s", e->folder.paths[best]);
+	if (e->folder.named)
+		frag_add(&w, ", rank %" PRIu64, e->folder.ranks[best]);
+	if (readable == 1)
+		frag_add(&w, ": the only snapshot, %s a recorded OOM", ooms ? "with" : "without");
+	else if (ooms == 1)
+		frag_add(&w, ": of %u snapshots the only one with a recorded OOM", readable);
+	else if (ooms)
+		frag_add(&w, ": of %u snapshots with a recorded OOM the highest peak, %s reserved",
+			 ooms, SIZE(r->peak));
+	else
+		frag_add(&w, ": no OOM is recorded; of %u snapshots the highest peak, %s reserved",
+			 readable, SIZE(r->peak));
+	if (*e->folder.note)
+		frag_add(&w, "; %s", e->folder.note);
+}
+
+/* Of a folder, the snapshot of the rank that failed: with an OOM, then with the highest peak. */
+static int explain_pick(struct explain *e, struct frag_error *err)
+{
+	struct frag_rank_folder *f = &e->folder;
+	struct recorded best = { .readable = false }, now;
+	uint32_t at = 0, readable = 0, ooms = 0;
+	int rc = frag_rank_folder_read(f, e->q.paths[0], true, err);
+
+	for (uint32_t i = 0; i < f->count && !rc; i++) {
+		rc = look_at_snapshot(&now, f->paths[i], &e->q.run.quiet, err);
+		if (rc || !now.readable)
+			continue;
+		readable++;
+		ooms += now.oom;
+		if (!best.readable || now.oom > best.oom
+		    || (now.oom == best.oom && now.peak > best.peak)) {
+			best = now;
+			at = i;
+		}
+	}
+	if (rc)
+		return rc;
+	if (!readable)
+		return frag_fail(err, FRAG_ETRACE, "%s: no snapshot in this folder can be read",
+				 e->q.paths[0]);
+	explain_set_picked(e, at, &best, readable, ooms);
+	e->file = f->paths[at];
+	return 0;
+}
+
 /* The file of the stacks is opened before the trace is read. */
 static int explain_open(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *e = (struct explain *)q;
+	int rc;
 
+	if (frag_is_folder(q->paths[0])) {
+		rc = explain_pick(e, err);
+		q->paths = rc ? q->paths : &e->file;
+		rc = rc ? rc : frag_question_check_files(q, err);
+		if (rc)
+			return rc;
+	}
 	if (!e->folded_path)
 		return 0;
 	q->printed.beside = &e->folded;
@@ -178,6 +288,7 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 		.top = frag_question_top(q, 5),
 		.verbose = q->run.verbose || q->printed.top != FRAG_TOP_FITTING,
 		.time_up = q->time_up,
+		.picked = w->picked,
 	};
 	int rc = w->folded_path ? write_folded(w, err) : 0;
 
@@ -434,12 +545,13 @@ static void explain_fini(void *own)
 
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->folded);
+	frag_rank_folder_fini(&e->folder);
 }
 
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
 	.job = FRAG_JOB_FAILURE,
-	.args = "[options] TRACE | --message [options] [FILE...]",
+	.args = "[options] TRACE|FOLDER | --message [options] [FILE...]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
 	.needs = FRAG_NEEDS_ANSWER,

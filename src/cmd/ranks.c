@@ -7,8 +7,10 @@
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"
+#include "cmd/rank_folder.h"
 #include "answers/answers.h"
 
+#define NOTE_ROOM 1000
 #define WARNED_MAX 8            /* ranks whose warnings are shown */
 
 /* What is kept of one file. */
@@ -28,6 +30,10 @@ struct ranks {
 	struct frag_choice *choices;
 	uint64_t *numbers;
 	struct frag_ranking ranking;
+	struct frag_rank_folder *folders;       /* one an operand; those of files stay zeroed */
+	uint32_t operands;
+	const char **paths;             /* of all operands, with the files of folders */
+	char note[NOTE_ROOM];           /* of the folders, for the answer */
 };
 
 /* The values by their names, then these. */
@@ -200,10 +206,60 @@ static void ranks_judge(const struct ranks *r)
 	frag_conditions_judge(&r->q.conditions, paths, values, who, r->q.status);
 }
 
+/* Reads the folders among the operands, and names what of them is read. */
+static int read_folders(struct ranks *r, struct frag_error *err)
+{
+	struct frag_words w = FRAG_WORDS(r->note);
+	int rc = 0;
+
+	r->operands = r->q.count;
+	r->folders = calloc(r->operands, sizeof(*r->folders));
+	if (!r->folders)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < r->operands && !rc; i++) {
+		struct frag_rank_folder *f = &r->folders[i];
+
+		if (!frag_is_folder(r->q.paths[i]))
+			continue;
+		rc = frag_rank_folder_read(f, r->q.paths[i], false, err);
+		if (rc)
+			break;
+		frag_rank_folder_keep_last(f);
+		frag_add_item(&w, "; ", "%u file%s of %.200s%s%s", f->count, frag_s(f->count),
+			      r->q.paths[i], *f->note ? ": " : "", f->note);
+		r->q.count += f->count - 1;
+	}
+	return rc;
+}
+
+/* The files of folders take the place of the folders. */
+static int expand_folders(struct ranks *r, struct frag_error *err)
+{
+	int rc = read_folders(r, err);
+	uint32_t at = 0;
+
+	if (rc || !*r->note)
+		return rc;
+	r->paths = calloc(r->q.count, sizeof(*r->paths));
+	if (!r->paths)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < r->operands; i++) {
+		if (!r->folders[i].count)
+			r->paths[at++] = r->q.paths[i];
+		for (uint32_t k = 0; k < r->folders[i].count; k++)
+			r->paths[at++] = r->folders[i].paths[k];
+	}
+	r->q.paths = r->paths;
+	return frag_question_check_files(&r->q, err);
+}
+
 static int ranks_open(struct frag_question *q, struct frag_error *err)
 {
 	struct ranks *r = (struct ranks *)q;
+	const int rc = expand_folders(r, err);
 
+	if (rc)
+		return rc;
 	r->sources = calloc(q->count, sizeof(*r->sources));
 	r->traces = calloc(q->count, sizeof(*r->traces));
 	r->choices = calloc(q->count, sizeof(*r->choices));
@@ -226,6 +282,7 @@ static int ranks_print(struct frag_question *q, struct frag_error *err)
 		.named = r->named,
 		.all = r->all,
 		.top = frag_question_top(q, 5),
+		.folders = r->note,
 	};
 	int rc;
 
@@ -257,6 +314,10 @@ static void ranks_fini(void *own)
 		free(r->sources[i].rows);
 		free(r->sources[i].warnings);
 	}
+	for (uint32_t i = 0; r->folders && i < r->operands; i++)
+		frag_rank_folder_fini(&r->folders[i]);
+	free(r->folders);
+	free(r->paths);
 	free(r->sources);
 	free(r->traces);
 	free(r->choices);
@@ -268,12 +329,12 @@ static void ranks_fini(void *own)
 const struct frag_cmd frag_cmd_ranks = {
 	.name = "ranks",
 	.job = FRAG_JOB_HOLDERS,
-	.args = "[options] TRACE...",
+	.args = "[options] TRACE|FOLDER...",
 	.summary = "find the ranks of a distributed job that differ",
 	.opts = opts,
 	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
 	.formats = frag_ranks_formats,
-	.operand = "TRACE, one per rank",
+	.operand = "TRACE, one per rank, or a folder of them",
 	.size = sizeof(struct ranks),
 	.question = &question,
 	.fini = ranks_fini,

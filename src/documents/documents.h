@@ -154,6 +154,7 @@ struct frag_ranks_answer {
 	bool named;             /* names have the numbers of the ranks, not places */
 	bool all;               /* people see every row, however many there are */
 	uint32_t top;           /* differences of a rank that people see */
+	const char *folders;            /* that the traces are from, in words; "": none */
 };
 
 /* What fragsim explain found in a trace: fragsim-explain(1). */
@@ -163,6 +164,7 @@ struct frag_explain_answer {
 	uint32_t top;           /* rows of a table, for people */
 	bool verbose;           /* with the tables */
 	bool time_up;		/* the moments, or parts of them, that its time has left */
+	const char *picked;             /* why this file of a folder; "": it was given */
 };
 
 /* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */

@@ -588,8 +588,7 @@ static bool rank_numbers_take_number(const char **text, uint64_t *number)
 	return n && n <= DIGITS_MAX;
 }
 
-/* "out/rank-03/trace.gz": 3 */
-static bool number_after_rank(const char *name, uint64_t *number)
+bool frag_rank_number(const char *name, uint64_t *number)
 {
 	bool found = false;
 	uint64_t n;
@@ -678,7 +677,7 @@ bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbe
 {
 	uint32_t named = 0;
 
-	while (named < count && number_after_rank(names[named], &numbers[named]))
+	while (named < count && frag_rank_number(names[named], &numbers[named]))
 		named++;
 	if (named == count && are_different(numbers, count))
 		return true;

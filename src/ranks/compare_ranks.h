@@ -142,6 +142,9 @@ struct frag_ranking {
  */
 bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers);
 
+/* The number after the last "rank" of a name: 3 of "out/rank-03/trace.gz". False: none. */
+bool frag_rank_number(const char *name, uint64_t *number);
+
 /* Compares the rows, which are there. -FRAG_ENOMEM */
 int frag_ranking_compare(struct frag_ranking *ranking, const struct frag_owners *owners,
 			 struct frag_error *err);

@@ -19,6 +19,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'snapshot'))
+import folders  # noqa: E402
 import snaps  # noqa: E402
 from program import PROGRAM, SAN, fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -465,6 +466,7 @@ def main() -> int:
         os.chdir(folder)
         for part in (random_jobs, eight, policies, numbers, kinds, thousand, threads, bad):
             part()
+        folders.check(TAP)
         os.chdir('/')
     return TAP.finish()
 

@@ -1,0 +1,331 @@
+/* rank_folder.c - finds the recordings of a folder, as frameworks name files and folders. */
+#include "cmd/rank_folder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array_grow.h"
+#include "base/atomic_file.h"
+#include "base/format.h"
+#include "input/input.h"
+#include "ranks/compare_ranks.h"
+
+#define DEPTH 2                 /* folders below one: iterations, and their ranks */
+#define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
+
+/* What recordings end with, compressed or not. */
+static const char *const endings[] = {
+	".pickle", ".pkl", ".ndjson", ".jsonl", ".json", ".fsb", NULL,
+};
+
+/* What the name of a folder of one iteration begins with, before its number. */
+static const char *const iteration_names[] = { "iteration", "global_step", "step", NULL };
+
+struct file_list {
+	char **at;
+	uint32_t count, capacity;
+};
+
+struct folder_content {
+	struct file_list snapshots;
+	struct file_list others;        /* recordings by their endings */
+	struct file_list ranks, iterations;     /* folders */
+};
+
+bool frag_is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static void file_list_fini(struct file_list *l)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		free(l->at[i]);
+	free(l->at);
+}
+
+static void folder_content_fini(struct folder_content *c)
+{
+	file_list_fini(&c->snapshots);
+	file_list_fini(&c->others);
+	file_list_fini(&c->ranks);
+	file_list_fini(&c->iterations);
+}
+
+/* Takes the path over, also where it fails. */
+static int file_list_add(struct file_list *l, char *path, struct frag_error *err)
+{
+	if (!path || !frag_grow(&l->at, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->at))) {
+		free(path);
+		return frag_fail_nomem(err);
+	}
+	l->at[l->count++] = path;
+	return 0;
+}
+
+static char *path_inside(const char *folder, const char *name)
+{
+	const size_t room = strlen(folder) + strlen(name) + 2;
+	const bool slash = *folder && folder[strlen(folder) - 1] == '/';
+	char *path = malloc(room);
+
+	if (path)
+		snprintf(path, room, "%s%s%s", folder, slash ? "" : "/", name);
+	return path;
+}
+
+static bool is_recording(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
+		length -= 3;
+	else if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
+		length -= 4;
+	for (uint32_t i = 0; endings[i]; i++) {
+		const size_t end = strlen(endings[i]);
+
+		if (length > end && memcmp(name + length - end, endings[i], end) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool contains(const char *bytes, size_t length, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= length; i++)
+		if (memcmp(bytes + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* Is the file a pickle, compressed or not, whose first names are those of a snapshot? */
+static bool is_snapshot(const char *path)
+{
+	static const char *const names[] = { "segments", "device_traces", "total_size", NULL };
+	struct frag_error ignored;
+	struct frag_input in;
+	bool found = false;
+
+	if (frag_input_open(&in, path, &ignored))
+		return false;
+	while (in.end < HEAD && frag_input_fill(&in, 0, &ignored) == 1)
+		;
+	if (in.end > 2 && (unsigned char)in.buf[0] == 0x80)
+		for (int i = 0; names[i] && !found; i++)
+			found = contains(in.buf, in.end < HEAD ? in.end : HEAD, names[i]);
+	frag_input_close(&in);
+	return found;
+}
+
+static bool is_iteration(const char *name)
+{
+	for (int i = 0; iteration_names[i]; i++) {
+		const size_t length = strlen(iteration_names[i]);
+
+		if (strncmp(name, iteration_names[i], length) == 0)
+			return isdigit((unsigned char)name[length + (name[length] == '_')]);
+	}
+	return false;
+}
+
+/* Adds what this path is to the list that it belongs to; other files are left out. */
+static int folder_content_add(struct folder_content *c, char *path, struct frag_error *err)
+{
+	const char *name = frag_file_name(path);
+	struct file_list *to = NULL;
+	struct stat about;
+	uint64_t rank;
+
+	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+		to = is_iteration(name) ? &c->iterations
+		     : frag_rank_number(name, &rank) ? &c->ranks : NULL;
+	else if (S_ISREG(about.st_mode))
+		to = is_snapshot(path) ? &c->snapshots : is_recording(name) ? &c->others : NULL;
+	if (to)
+		return file_list_add(to, path, err);
+	free(path);
+	return 0;
+}
+
+/* Numbers by their value, however many digits they have: step9 before step10. */
+static int by_version(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+	while (*x && *x == *y && !isdigit((unsigned char)*x))
+		x++, y++;
+	if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+		const size_t zeros = strspn(x, "0"), others = strspn(y, "0");
+		const size_t n = strspn(x + zeros, "0123456789");
+		const size_t m = strspn(y + others, "0123456789");
+		const int order = n != m ? (n > m) - (n < m) : strncmp(x + zeros, y + others, n);
+
+		x += zeros + n;
+		y += others + m;
+		return order ? order : by_version(&x, &y);
+	}
+	return (unsigned char)*x - (unsigned char)*y;
+}
+
+static void file_list_sort(struct file_list *l)
+{
+	if (l->count)
+		qsort(l->at, l->count, sizeof(*l->at), by_version);
+}
+
+/* Reads one folder, without those in it; its lists are sorted. */
+static int folder_content_read(struct folder_content *c, const char *path, struct frag_error *err)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	char *inside;
+	int rc = 0;
+
+	if (!dir)
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+	while (!rc && (entry = readdir(dir))) {
+		if (*entry->d_name == '.')
+			continue;
+		inside = path_inside(path, entry->d_name);
+		rc = inside ? folder_content_add(c, inside, err) : frag_fail_nomem(err);
+	}
+	closedir(dir);
+	file_list_sort(&c->snapshots);
+	file_list_sort(&c->others);
+	file_list_sort(&c->ranks);
+	file_list_sort(&c->iterations);
+	return rc;
+}
+
+/* Moves all paths to the end of another list. */
+static int file_list_move(struct file_list *to, struct file_list *from, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < from->count && !rc; i++) {
+		rc = file_list_add(to, from->at[i], err);
+		from->at[i] = NULL;
+	}
+	return rc;
+}
+
+/*
+ * The snapshots of a folder, else of its ranks, else of its last iteration that has some. others:
+ * the recordings by their endings of this folder alone; NULL: they are not wanted.
+ */
+static int find_snapshots(struct file_list *out, struct file_list *others, const char *path,
+			  unsigned depth, char note[FRAG_FOLDER_NOTE], struct frag_error *err)
+{
+	struct folder_content c = { .snapshots = { .count = 0 } };
+	int rc = folder_content_read(&c, path, err);
+
+	rc = rc ? rc : file_list_move(out, &c.snapshots, err);
+	if (!rc && others)
+		rc = file_list_move(others, &c.others, err);
+	for (uint32_t i = 0; i < c.ranks.count && !rc && !c.snapshots.count && depth; i++)
+		rc = find_snapshots(out, NULL, c.ranks.at[i], 0, note, err);
+	for (uint32_t i = c.iterations.count; i && !rc && !out->count && depth; i--) {
+		rc = find_snapshots(out, NULL, c.iterations.at[i - 1], depth - 1, note, err);
+		if (!rc && out->count)
+			snprintf(note, FRAG_FOLDER_NOTE, "%.200s, the last of %u iterations",
+				 c.iterations.at[i - 1], c.iterations.count);
+	}
+	folder_content_fini(&c);
+	return rc;
+}
+
+/* Sorts by number: there are few files, and they are nearly sorted by name. */
+static void sort_by_rank(struct frag_rank_folder *f)
+{
+	for (uint32_t i = 1; i < f->count; i++)
+		for (uint32_t k = i; k && f->ranks[k] < f->ranks[k - 1]; k--) {
+			const uint64_t rank = f->ranks[k];
+			char *const path = f->paths[k];
+
+			f->ranks[k] = f->ranks[k - 1];
+			f->paths[k] = f->paths[k - 1];
+			f->ranks[k - 1] = rank;
+			f->paths[k - 1] = path;
+		}
+}
+
+int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool snapshots_only,
+			  struct frag_error *err)
+{
+	struct file_list found = { .count = 0 }, others = { .count = 0 };
+	int rc;
+
+	*f = (struct frag_rank_folder){ .count = 0 };
+	rc = find_snapshots(&found, &others, path, DEPTH, f->note, err);
+	if (!rc && !found.count && !snapshots_only)
+		rc = file_list_move(&found, &others, err);
+	file_list_fini(&others);
+	f->paths = found.at;
+	f->count = found.count;
+	if (!rc && !f->count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no %s in this folder (%s)", path,
+				 snapshots_only ? "snapshot" : "recording", snapshots_only
+				 ? "a pickle, as torch.cuda.memory._dump_snapshot() writes it"
+				 : "*.pickle, *.ndjson, *.json or *.fsb, or those compressed");
+	f->ranks = rc ? NULL : calloc(f->count, sizeof(*f->ranks));
+	if (!f->ranks)
+		return rc ? rc : frag_fail_nomem(err);
+	f->named = frag_rank_numbers((const char *const *)f->paths, f->count, f->ranks);
+	sort_by_rank(f);
+	return 0;
+}
+
+static bool is_of_oom(const char *path)
+{
+	return strstr(frag_file_name(path), "oom") != NULL;
+}
+
+void frag_rank_folder_keep_last(struct frag_rank_folder *f)
+{
+	const uint32_t all = f->count;
+	const size_t used = strlen(f->note);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < all; i++)
+		if (f->named || !frag_rank_number(f->paths[i], &f->ranks[i]))
+			return;
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t k = 0;
+
+		while (k < kept && f->ranks[k] != f->ranks[i])
+			k++;
+		if (k < kept && is_of_oom(f->paths[k]) && !is_of_oom(f->paths[i])) {
+			free(f->paths[i]);
+			continue;
+		}
+		if (k < kept)
+			free(f->paths[k]);
+		f->paths[k] = f->paths[i];
+		f->ranks[k] = f->ranks[i];
+		kept += k == kept;
+	}
+	f->count = kept;
+	f->named = true;
+	sort_by_rank(f);
+	snprintf(f->note + used, FRAG_FOLDER_NOTE - used, "%s%u other file%s of the same ranks omitted",
+		 used ? "; " : "", all - kept, frag_s(all - kept));
+}
+
+void frag_rank_folder_fini(struct frag_rank_folder *f)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		free(f->paths[i]);
+	free(f->paths);
+	free(f->ranks);
+	*f = (struct frag_rank_folder){ .count = 0 };
+}

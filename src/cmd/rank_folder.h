@@ -1,0 +1,38 @@
+/* rank_folder.h - the recordings of a folder: a file for each rank of a distributed job. */
+#ifndef CMD_RANK_FOLDER_H
+#define CMD_RANK_FOLDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_FOLDER_NOTE 400
+
+struct frag_rank_folder {
+	char **paths;           /* by rank, then by name; owned */
+	uint64_t *ranks;        /* likewise: the numbers in the names, or 0, 1, ... */
+	uint32_t count;
+	bool named;             /* the names have numbers that differ */
+	char note[FRAG_FOLDER_NOTE];    /* which part of the folder was read; "" for all of it */
+};
+
+bool frag_is_folder(const char *path);
+
+/*
+ * Lists the snapshots of a folder, by content. A folder without one can have folders of ranks
+ * (oom_rank3) or of iterations (iteration_20_exit, step20); of iterations the last one with a
+ * snapshot is read. Without any snapshot the recordings by their endings are listed, except where
+ * only snapshots are wanted. -FRAG_ETRACE where there are none. frag_rank_folder_fini() is needed
+ * also on failure.
+ */
+int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool snapshots_only,
+			  struct frag_error *err);
+/*
+ * Keeps one file of each rank: of those of an OOM, else of all, the last one in the order of the
+ * numbers in their names.
+ */
+void frag_rank_folder_keep_last(struct frag_rank_folder *f);
+void frag_rank_folder_fini(struct frag_rank_folder *f);         /* a zeroed one is valid */
+
+#endif
