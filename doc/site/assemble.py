@@ -19,8 +19,9 @@ MAN, SITE, TRACES = ROOT / 'man', ROOT / 'doc/site', ROOT / 'traces'
 NAME = re.compile(r'\b(fragsim(?:-[a-z-]+)?)\((\d)\)')
 # of headings and code nothing is made a link
 CODE = re.compile(r'(^```.*?^```$|^(?:#|    |\t)[^\n]*$|`[^`\n]+`|\[[^]\n]*\]\([^)\n]*\))', re.M | re.S)
-HOWTO = [('PyTorch', 'pytorch'), ('vLLM', 'vllm'), ('JAX', 'jax'), ('TensorFlow', 'tensorflow'),
-         ('RAPIDS', 'rapids'), ('CuPy', 'cupy'), ('Clusters', 'clusters')]
+HOWTO = [('PyTorch', 'pytorch'), ('Training frameworks', 'frameworks'), ('vLLM', 'vllm'),
+         ('JAX', 'jax'), ('TensorFlow', 'tensorflow'), ('RAPIDS', 'rapids'), ('CuPy', 'cupy'),
+         ('Clusters', 'clusters')]
 EXPLAINED = ['fragsim-metrics.7', 'fragsim-searches.7', 'fragsim-policies.7', 'fragsim-conditions.7']
 GALLERY = {
     'failure': ('gpt2_small_train_bs8_seq1024', '--device-bytes', '16GiB', '--context-bytes', '450MiB'),

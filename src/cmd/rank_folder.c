@@ -138,7 +138,7 @@ static bool is_iteration(const char *name)
 	return false;
 }
 
-/* Adds what this path is to the list that it belongs to; other files are left out. */
+/* Adds what this path is to the list that it belongs to; other files are omitted. */
 static int folder_content_add(struct folder_content *c, char *path, struct frag_error *err)
 {
 	const char *name = frag_file_name(path);

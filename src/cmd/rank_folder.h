@@ -23,7 +23,7 @@ bool frag_is_folder(const char *path);
  * Lists the snapshots of a folder, by content. A folder without one can have folders of ranks
  * (oom_rank3) or of iterations (iteration_20_exit, step20); of iterations the last one with a
  * snapshot is read. Without any snapshot the recordings by their endings are listed, except where
- * only snapshots are wanted. -FRAG_ETRACE where there are none. frag_rank_folder_fini() is needed
+ * only snapshots are allowed. -FRAG_ETRACE where there are none. frag_rank_folder_fini() is needed
  * also on failure.
  */
 int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool snapshots_only,

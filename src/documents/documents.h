@@ -154,7 +154,7 @@ struct frag_ranks_answer {
 	bool named;             /* names have the numbers of the ranks, not places */
 	bool all;               /* people see every row, however many there are */
 	uint32_t top;           /* differences of a rank that people see */
-	const char *folders;            /* that the traces are from, in words; "": none */
+	const char *folders;            /* that the traces are from; "": none */
 };
 
 /* What fragsim explain found in a trace: fragsim-explain(1). */
