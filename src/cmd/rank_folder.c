@@ -12,11 +12,10 @@
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
-#include "input/input.h"
 #include "ranks/compare_ranks.h"
+#include "snapshot/snapshot.h"
 
 #define DEPTH 2                 /* folders below one: iterations, and their ranks */
-#define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
 
 /* What recordings end with, compressed or not. */
 static const char *const endings[] = {
@@ -98,35 +97,6 @@ static bool is_recording(const char *name)
 	return false;
 }
 
-static bool contains(const char *bytes, size_t length, const char *word)
-{
-	const size_t n = strlen(word);
-
-	for (size_t i = 0; i + n <= length; i++)
-		if (memcmp(bytes + i, word, n) == 0)
-			return true;
-	return false;
-}
-
-/* Is the file a pickle, compressed or not, whose first names are those of a snapshot? */
-static bool is_snapshot(const char *path)
-{
-	static const char *const names[] = { "segments", "device_traces", "total_size", NULL };
-	struct frag_error ignored;
-	struct frag_input in;
-	bool found = false;
-
-	if (frag_input_open(&in, path, &ignored))
-		return false;
-	while (in.end < HEAD && frag_input_fill(&in, 0, &ignored) == 1)
-		;
-	if (in.end > 2 && (unsigned char)in.buf[0] == 0x80)
-		for (int i = 0; names[i] && !found; i++)
-			found = contains(in.buf, in.end < HEAD ? in.end : HEAD, names[i]);
-	frag_input_close(&in);
-	return found;
-}
-
 static bool is_iteration(const char *name)
 {
 	for (int i = 0; iteration_names[i]; i++) {
@@ -150,7 +120,7 @@ static int folder_content_add(struct folder_content *c, char *path, struct frag_
 		to = is_iteration(name) ? &c->iterations
 		     : frag_rank_number(name, &rank) ? &c->ranks : NULL;
 	else if (S_ISREG(about.st_mode))
-		to = is_snapshot(path) ? &c->snapshots : is_recording(name) ? &c->others : NULL;
+		to = frag_snapshot_is_file(path) ? &c->snapshots : is_recording(name) ? &c->others : NULL;
 	if (to)
 		return file_list_add(to, path, err);
 	free(path);

@@ -267,6 +267,9 @@ const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, 
 /* The table for a second source over the same state, which it begins again and does not own. */
 const struct frag_source_ops *frag_snapshot_again(void *state);
 
+/* Is the file a pickle, compressed or not, whose first names are those of a snapshot? */
+bool frag_snapshot_is_file(const char *path);
+
 /* Snapshots as formats of traces: a pickle, JSON, an HTML page of the viewer. */
 extern const struct frag_reader frag_reader_pickle, frag_reader_snapshot_json,
 	frag_reader_snapshot_page;

@@ -758,6 +758,36 @@ static enum frag_sniff sniff_json(const char *bytes, size_t length)
 		: frag_sniff_json(bytes, length, true, ours_in_array, theirs);
 }
 
+#define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
+
+static bool has_word(const char *bytes, size_t length, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= length; i++)
+		if (memcmp(bytes + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+bool frag_snapshot_is_file(const char *path)
+{
+	static const char *const names[] = { "segments", "device_traces", "total_size", NULL };
+	struct frag_error ignored;
+	struct frag_input in;
+	bool found = false;
+
+	if (frag_input_open(&in, path, &ignored))
+		return false;
+	while (in.end < HEAD && frag_input_fill(&in, 0, &ignored) == 1)
+		;
+	if (in.end > 2 && (unsigned char)in.buf[0] == 0x80)
+		for (int i = 0; names[i] && !found; i++)
+			found = has_word(in.buf, in.end < HEAD ? in.end : HEAD, names[i]);
+	frag_input_close(&in);
+	return found;
+}
+
 const struct frag_reader frag_reader_pickle = {
 	.name = "PyTorch snapshot, pickle",
 	.summary = "what torch.cuda.memory._dump_snapshot() writes",
