@@ -279,7 +279,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_outfile *const files[] = FILES(s);
 	struct frag_report report = {
-		.to = { stdout, frag_terminal_colour(columns), columns },
+		.to = { .f = stdout, .colour = frag_terminal_colour(columns), .columns = columns },
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.cut_short = s->cut_short,
 		.by_default = !o->choice_count,
