@@ -116,7 +116,9 @@ static int folder_content_add(struct folder_content *c, char *path, struct frag_
 	struct stat about;
 	uint64_t rank;
 
-	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+	if (stat(path, &about))
+		about.st_mode = 0;      /* a link that leads nowhere */
+	if (S_ISDIR(about.st_mode))
 		to = is_iteration(name) ? &c->iterations
 		     : frag_rank_number(name, &rank) ? &c->ranks : NULL;
 	else if (S_ISREG(about.st_mode))

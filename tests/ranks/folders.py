@@ -144,6 +144,8 @@ def check_bad_folders(tap: Tap) -> None:
         done = fragsim('explain', write(name, files))
         tap.result(f'folders, explain: {name}: one line, status 4', done.returncode != 4,
                    NO_SNAPSHOT not in done.stderr, done.stderr.count(b'\n') != 1 and done.stderr)
+    Path('empty/link.json').symlink_to('nowhere')
+    Path('empty/iteration_1').symlink_to('.')
     done = fragsim('ranks', 'empty')
     tap.result('folders: ranks of none, status 4', done.returncode != 4, done.stderr.count(b'\n') != 1)
     whole = Path('picked3/rank1.pickle').read_bytes()
