@@ -18,46 +18,14 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/model.h"
 #include "fragsim/error.h"
-
-struct frag_support_file {
-	const char *file;       /* next to the program, where it was built */
-	const char *installed;  /* the folder, from the program's, in which make install puts it */
-	const char *variable;   /* of the environment: the path, which goes before both */
-};
-
-/* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
-static int find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
-			     struct frag_error *err)
-{
-	const char *const places[] = { "", what->installed };
-	const char *given = getenv(what->variable);
-	char here[PATH_MAX], beside[PATH_MAX + 128];
-	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
-	char *slash;
-
-	if (given && *given && !realpath(given, path))
-		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
-				 strerror(errno));
-	if (given && *given)
-		return 0;
-	here[n < 0 ? 0 : n] = '\0';
-	slash = strrchr(here, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		slash[1] = '\0';
-		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
-		if (realpath(beside, path))
-			return 0;
-	}
-	return frag_fail(err, FRAG_EUSAGE, "%s is neither in %s nor in %s%.*s; %s may name it",
-			 what->file, here, here, (int)strlen(what->installed) - 1, what->installed,
-			 what->variable);
-}
 
 struct record {
 	const char *output;     /* NULL: the name of that kind of recording */
 	bool stacks, torch;
-	uint64_t steps; /* of an optimizer, after which the recording ends; 0: it does not */
+	struct frag_model model;        /* whose steps are also those of torch: of an optimizer,
+					 * after which the recording ends; 0: it does not */
 	uint64_t max_entries;   /* kept of each device; 0: the recorder's default */
 };
 
@@ -150,7 +118,7 @@ static int put_in_front(const char *variable, const char *path, struct frag_erro
 static int set_path(struct frag_error *err)
 {
 	char folder[PATH_MAX];
-	int rc = find_support_file(&module, folder, err);
+	int rc = frag_find_support_file(&module, folder, err);
 
 	if (rc)
 		return rc;
@@ -188,7 +156,7 @@ static int prepare_torch(const struct record *r, struct frag_error *err)
 	if (rc)
 		return rc;
 	set_start("FRAGSIM_TORCH_START", CLOCK_REALTIME);
-	set_number("FRAGSIM_TORCH_STEPS", r->steps);
+	set_number("FRAGSIM_TORCH_STEPS", r->model.steps);
 	set_number("FRAGSIM_TORCH_ENTRIES", r->max_entries);
 	/* of a recording that this one is within */
 	unsetenv("FRAGSIM_TORCH_FIRST");
@@ -198,7 +166,6 @@ static int prepare_torch(const struct record *r, struct frag_error *err)
 }
 
 #define STATUS_CANNOT_RUN 126           /* as shells, env and nohup have them */
-#define STATUS_NOT_FOUND 127
 
 static const struct frag_opt opts[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst, or trace.pickle)",
@@ -207,19 +174,17 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct record, stacks) },
 	{ 0, "torch", NULL, "record PyTorch's allocator instead: a memory snapshot of each process",
 	  FRAG_FLAG(struct record, torch) },
-	{ 0, "steps", "N", "with --torch: end the recording after N steps of an optimizer",
-	  FRAG_COUNT(struct record, steps, 1, FRAG_COUNT_MAX) },
 	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
 	  FRAG_COUNT(struct record, max_entries, 1, FRAG_COUNT_MAX) },
+	FRAG_MODEL_ROWS(struct record, "steps of --model (3); with --torch: where the recording ends"),
 	{ 0 },
 };
 
 static bool takes_value(const char *word)
 {
-	static const char *const words[] = { "-o", "--output", "--steps", "--max-entries" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(word, words[i]) == 0)
+	for (const struct frag_opt *o = opts; o->name; o++)
+		if (o->arg && ((word[0] == '-' && word[1] == o->short_name && o->short_name && !word[2])
+			       || (strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0)))
 			return true;
 	return false;
 }
@@ -241,7 +206,7 @@ static int program_at(int argc, char **argv)
 static int set_preload(struct frag_error *err)
 {
 	char path[PATH_MAX];
-	int rc = find_support_file(&library, path, err);
+	int rc = frag_find_support_file(&library, path, err);
 
 	if (rc)
 		return rc;
@@ -326,13 +291,26 @@ static int prepare(const struct record *r, struct frag_error *err)
 	if (r->torch && r->stacks)
 		return frag_fail(err, FRAG_EUSAGE, "--stacks is not for --torch: a snapshot has"
 				 " whole stacks");
-	if (!r->torch && (r->steps || r->max_entries))
-		return frag_fail(err, FRAG_EUSAGE, "--%s is for --torch alone",
-				 r->steps ? "steps" : "max-entries");
+	if (!r->torch && (r->model.steps || r->max_entries))
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for --torch",
+				 r->model.steps ? "steps" : "max-entries");
 	if (r->output && strcmp(r->output, "-") == 0)
 		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
 				 " a recording needs a file");
 	return r->torch ? prepare_torch(r, err) : prepare_library(r, err);
+}
+
+/* Becomes the Python that records a model. */
+static int record_model(const struct record *r, bool has_program, int *status,
+			struct frag_error *err)
+{
+	const char *other = r->torch ? "--torch" : r->stacks ? "--stacks"
+			  : r->max_entries ? "--max-entries" : has_program ? "a program" : NULL;
+
+	if (other)
+		return frag_fail(err, FRAG_EUSAGE, "--model is without %s: a model needs no"
+				 " program", other);
+	return frag_model_exec(&r->model, r->output ? r->output : "trace.ndjson.zst", status, err);
 }
 
 /* Returns only where there is no program, or it cannot be run. */
@@ -347,16 +325,19 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	rc = frag_options(cmd, program, argv, &r, &args, &rest, err);
 	if (rc || !rest)
 		return rc;
-	if (program >= argc)
-		return frag_usage(cmd, "missing argument: PROGRAM", err);
-	rc = prepare(&r, err);
+	rc = frag_model_check(&r.model, &args, err);
+	if (!rc && r.model.config)
+		return record_model(&r, program < argc, status, err);
+	if (!rc && program >= argc)
+		rc = frag_usage(cmd, "missing argument: PROGRAM", err);
+	rc = rc ? rc : prepare(&r, err);
 	if (rc)
 		return rc;
 	/* exec() resets handlers but not ignored signals, which the program would inherit */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[program], argv + program);
-	*status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+	*status = errno == ENOENT ? FRAG_STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 	frag_print_message("%s: %s", argv[program], strerror(errno));
 	return 0;
 }
@@ -364,8 +345,8 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 const struct frag_cmd frag_cmd_record = {
 	.name = "record",
 	.job = FRAG_JOB_FAILURE,
-	.args = "[options] -- PROGRAM [ARGUMENT]...",
-	.summary = "record a PyTorch or CUDA program as a trace",
+	.args = "[options] -- PROGRAM [ARGUMENT]... | --model CONFIG",
+	.summary = "record a PyTorch or CUDA program, or a model, as a trace",
 	.opts = opts,
 	.raw = record_exec,
 };

@@ -224,7 +224,8 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 #define SNAPSHOT "torch.cuda.memory"
 #define PROFILER "torch.profiler"
 #define GENERATED "fragsim gen"  /* a scenario of ours, as PyTorch programs request */
-static const char *const recorders[] = { "record_torch.py", SNAPSHOT, PROFILER, GENERATED };
+static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT,
+					 PROFILER, GENERATED };
 
 /* The text of a member; NULL where it is none. */
 static const char *text_member(struct frag_node_ref object, const char *key)

@@ -33,7 +33,8 @@ COPIES = {
     'share/fragsim': 'man/*.schema.json',
     'share/fragsim/skills/fragsim/SKILL.md': 'skills/fragsim/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
-    'share/fragsim/python/recording.py': 'python/fragsim/recording.py',
+    **{f'share/fragsim/python/{x}.py': f'python/fragsim/{x}.py'
+       for x in ('recording', 'models', '_operators', '_shards')},
     'share/fragsim/python/recorder/sitecustomize.py': 'python/fragsim/recorder/sitecustomize.py',
     'share/fragsim/examples': 'tests/examples/*.c',
     'share/fragsim/traces': 'traces/*',

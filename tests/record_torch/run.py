@@ -311,7 +311,7 @@ def check_refused(stage):
         if done.returncode != status or message not in done.stderr or done.stdout:
             wrong.append(f'{words}: {done.returncode} {done.stderr}')
     done = stage.call(PROGRAM, 'record', '--steps', '3', '--', 'echo', 'started')
-    if done.returncode != 2 or '--steps is for --torch alone' not in done.stderr:
+    if done.returncode != 2 or '--steps is for --torch' not in done.stderr:
         wrong.append(done.stderr)
     for name in ('none/trace', 'file/trace'):
         done = stage.call(PYTHON, '-B', HERE / 'client.py', 'return', BLOCK=name)

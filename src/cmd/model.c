@@ -1,0 +1,153 @@
+/* model.c - calls the Python that records a model, and finds files next to the program. */
+#include "cmd/model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const frag_model_optimizers[] = { "adamw", "adam", "sgd", "momentum", NULL };
+const char *const frag_model_dtypes[] = { "bf16", "fp16", "fp32", "amp", NULL };
+
+static const struct frag_support_file script = {
+	.file = "python/models.py",
+	.installed = "../share/fragsim/",
+	.variable = "FRAGSIM_MODELS",
+};
+
+/* Looks in the environment, next to the program, and where `make install` puts the file. */
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err)
+{
+	const char *const places[] = { "", what->installed };
+	const char *given = getenv(what->variable);
+	char here[PATH_MAX], beside[PATH_MAX + 128];
+	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	char *slash;
+
+	if (given && *given && !realpath(given, path))
+		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
+				 strerror(errno));
+	if (given && *given)
+		return 0;
+	here[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(here, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		slash[1] = '\0';
+		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
+		if (realpath(beside, path))
+			return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "%s is neither in %s nor in %s%.*s; %s may name it",
+			 what->file, here, here, (int)strlen(what->installed) - 1, what->installed,
+			 what->variable);
+}
+
+/* Is the option one that requires --model? --steps is not: other recordings have it too. */
+static bool model_is_own(const char *name)
+{
+	static const char *const names[] = { "batch", "length", "optimizer", "dtype", "checkpoint",
+					     "lora", "shard", "stage", "generate" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+int frag_model_check(const struct frag_model *m, const struct frag_args *args,
+		     struct frag_error *err)
+{
+	for (uint32_t i = 0; i < args->given_count && !m->config; i++)
+		if (model_is_own(args->given[i]->name))
+			return frag_fail(err, FRAG_EUSAGE, "--%s is for --model CONFIG",
+					 args->given[i]->name);
+	if (m->stage && !m->shard)
+		return frag_fail(err, FRAG_EUSAGE, "--stage requires --shard N");
+	if (m->generate && (m->shard || m->checkpoint || m->lora || m->steps))
+		return frag_fail(err, FRAG_EUSAGE, "--generate is without --%s, which is for"
+				 " training", m->shard ? "shard" : m->checkpoint ? "checkpoint"
+				 : m->lora ? "lora" : "steps");
+	return 0;
+}
+
+#define MODEL_WORDS_MAX 40
+
+/* The words of a command, with the text of its numbers. */
+struct model_words {
+	char *argv[MODEL_WORDS_MAX];
+	char numbers[MODEL_WORDS_MAX][24];
+	uint32_t count;
+};
+
+static void model_add(struct model_words *w, const char *option, const char *value)
+{
+	w->argv[w->count++] = (char *)(uintptr_t)option;
+	if (value)
+		w->argv[w->count++] = (char *)(uintptr_t)value;
+}
+
+static void model_add_number(struct model_words *w, const char *option, uint64_t n)
+{
+	char *text = w->numbers[w->count];
+
+	snprintf(text, sizeof(w->numbers[0]), "%" PRIu64, n);
+	if (n)
+		model_add(w, option, text);
+}
+
+/* The command that records m into output. */
+static void model_command(struct model_words *w, const struct frag_model *m, const char *path,
+			  const char *output)
+{
+	const char *python = getenv("FRAGSIM_TORCH_PYTHON");
+
+	w->count = 0;
+	model_add(w, python && *python ? python : "python3", path);
+	model_add(w, "--model", m->config);
+	model_add_number(w, "--batch", m->batch);
+	model_add_number(w, "--length", m->length);
+	model_add_number(w, "--steps", m->steps);
+	model_add(w, "--optimizer", frag_model_optimizers[m->optimizer]);
+	model_add(w, "--dtype", frag_model_dtypes[m->dtype]);
+	if (m->checkpoint)
+		model_add(w, "--checkpoint", NULL);
+	model_add_number(w, "--lora", m->lora);
+	model_add_number(w, "--shard", m->shard);
+	model_add_number(w, "--stage", m->shard && !m->stage ? 3 : m->stage);
+	model_add_number(w, "--generate", m->generate);
+	model_add(w, "--output", output);
+	w->argv[w->count] = NULL;
+}
+
+/* Passes the path of this program on: it writes the trace. */
+static void model_name_program(void)
+{
+	char here[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	if (n > 0) {
+		here[n] = '\0';
+		setenv("FRAGSIM", here, 1);
+	}
+}
+
+int frag_model_exec(const struct frag_model *m, const char *output, int *status,
+		    struct frag_error *err)
+{
+	struct model_words words;
+	char path[PATH_MAX];
+	int rc = frag_find_support_file(&script, path, err);
+
+	if (rc)
+		return rc;
+	model_command(&words, m, path, output);
+	model_name_program();
+	execvp(words.argv[0], words.argv);
+	*status = FRAG_STATUS_NOT_FOUND;
+	frag_print_message("%s: %s; --model requires a Python with PyTorch and transformers;"
+			   " FRAGSIM_TORCH_PYTHON may name one", words.argv[0], strerror(errno));
+	return 0;
+}

@@ -1,0 +1,66 @@
+/*
+ * model.h - a model that Python records from its configuration: the options, and the call of
+ * python/fragsim/models.py; and the files next to the program.
+ */
+#ifndef CMD_MODEL_H
+#define CMD_MODEL_H
+
+#include <limits.h>
+
+#include "cmd/command.h"
+
+struct frag_support_file {
+	const char *file;       /* next to the program, where it was built */
+	const char *installed;  /* the folder, from the program's, in which make install puts it */
+	const char *variable;   /* of the environment: the path, which goes before both */
+};
+
+/* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err);
+
+struct frag_model {
+	const char *config;     /* NULL: no model is recorded */
+	uint64_t batch, length, steps, lora, shard, stage, generate;    /* 0: not given */
+	int optimizer, dtype;   /* indexes of the words */
+	bool checkpoint;
+};
+extern const char *const frag_model_optimizers[], *const frag_model_dtypes[];
+
+/* The rows of a command whose options have the member `model`. */
+#define FRAG_MODEL_ROWS(type, steps_help)                                                      \
+	{ 0, "model", "CONFIG", "record a model of transformers: its config.json, or its name",\
+	  FRAG_TEXT(type, model.config) },                                                     \
+	{ 0, "batch", "N", "of --model: sequences or images of a step (1)",                    \
+	  FRAG_COUNT(type, model.batch, 1, FRAG_MODEL_MAX) },                                  \
+	{ 0, "length", "N", "of --model: tokens of a sequence (1024)",                         \
+	  FRAG_COUNT(type, model.length, 1, FRAG_MODEL_MAX) },                                 \
+	{ 0, "steps", "N", steps_help, FRAG_COUNT(type, model.steps, 1, FRAG_COUNT_MAX) },     \
+	{ 0, "optimizer", "NAME", "of --model: adamw, adam, sgd or momentum (adamw)",          \
+	  FRAG_WORD(type, model.optimizer, frag_model_optimizers) },                           \
+	{ 0, "dtype", "NAME", "of --model: bf16, fp16, fp32, or amp: fp32 with autocast (bf16)",\
+	  FRAG_WORD(type, model.dtype, frag_model_dtypes) },                                   \
+	{ 0, "checkpoint", NULL, "of --model: activation checkpointing",                       \
+	  FRAG_FLAG(type, model.checkpoint) },                                                 \
+	{ 0, "lora", "RANK", "of --model: train adapters of this rank only",                   \
+	  FRAG_COUNT(type, model.lora, 1, FRAG_MODEL_MAX) },                                   \
+	{ 0, "shard", "N", "of --model: one rank of N that share parameters (FSDP, ZeRO)",     \
+	  FRAG_COUNT(type, model.shard, 2, FRAG_MODEL_MAX) },                                  \
+	{ 0, "stage", "S", "of --shard: 1 optimizer state, 2 gradients too, 3 parameters too (3)",\
+	  FRAG_COUNT(type, model.stage, 1, 3) },                                               \
+	{ 0, "generate", "N", "of --model: generate N tokens instead of training",             \
+	  FRAG_COUNT(type, model.generate, 1, FRAG_MODEL_MAX) }
+#define FRAG_MODEL_MAX 100000000
+
+/* The options of these rows that were given without --model, or together in a wrong way. */
+int frag_model_check(const struct frag_model *m, const struct frag_args *args,
+		     struct frag_error *err);
+
+/* Status where Python, PyTorch or transformers is missing: as of a shell's unknown command. */
+#define FRAG_STATUS_NOT_FOUND 127
+
+/* Becomes the Python that writes the trace to `output`. Returns only on an error. */
+int frag_model_exec(const struct frag_model *m, const char *output, int *status,
+		    struct frag_error *err);
+
+#endif
