@@ -125,7 +125,8 @@ def power_below(n: int) -> int:
 
 
 # The first matrix multiplication of a thread allocates cuBLAS's workspace, and the thread keeps it.
-# Autograd runs backward in a thread of its own. :4096:2:16:8 of PyTorch, except on Hopper.
+# Autograd runs backward in a thread of its own. The size of all cards up to Ampere:
+# https://discuss.pytorch.org/t/178671
 CUBLAS_WORKSPACE = 2 * 4096 * 1024 + 8 * 16 * 1024
 MULTIPLICATIONS = {aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default}
 
@@ -399,9 +400,10 @@ class Converted(Output):
     def __init__(self, path: str):
         program = os.environ.get("FRAGSIM", "fragsim")
         self.path = Path(path)
+        form = ["--to", "lines"] if path.startswith("/dev/") else []  # a name without an ending
         try:
-            self.child = subprocess.Popen([program, "convert", "-q", "--", "-", path],
-                                          stdin=subprocess.PIPE)
+            self.child = subprocess.Popen([program, "convert", "-q", *form, "--", "-", path],
+                                          stdin=subprocess.PIPE, close_fds=False)
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}", NOT_FOUND) from None
 

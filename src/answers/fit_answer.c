@@ -496,6 +496,16 @@ static void print_evidence(const struct frag_fit_answer *a, const struct frag_te
 			frag_put_evidence(to, &choices[i], "");
 }
 
+/* What the recording of a model lacks: the sizes count some of it. */
+static void print_extras(const struct frag_fit_answer *a, const struct frag_text_style *to)
+{
+	for (const struct frag_extra_memory *x = a->extras; x && x->name; x++)
+		if (x->bytes)
+			frag_put_row(to, "outside", "%s counted for %s", SIZE(x->bytes), x->name);
+		else if (a->sharded || !x->sharded)
+			frag_put_row(to, "outside", "not counted: %s", x->name);
+}
+
 static void fit_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_fit_answer *a = what;
@@ -512,6 +522,7 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 		putc('\n', to->f);
 	if (best != UINT32_MAX)
 		print_cards(a, best, to);
+	print_extras(a, to);
 	print_evidence(a, to);
 }
 
@@ -722,6 +733,23 @@ static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a
 	}
 }
 
+static void put_extras(struct frag_node_ref root, const struct frag_fit_answer *a)
+{
+	struct frag_node_ref list, o;
+
+	if (!a->extras)
+		return;
+	list = frag_json_array(root, "outside");
+	for (const struct frag_extra_memory *x = a->extras; x->name; x++) {
+		if (x->sharded && !a->sharded)
+			continue;
+		o = frag_json_object(list, NULL);
+		frag_json_text(o, "name", x->name);
+		frag_json_u64_or_null(o, "bytes", x->bytes != 0, x->bytes);
+		frag_json_text(o, "source", x->source);
+	}
+}
+
 static void put_together(struct frag_node_ref joint, const struct frag_fits *fits,
 			 const struct frag_fitted *one)
 {
@@ -765,6 +793,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 			put_together(o, fits, &fits->joint[i]);
 	}
 	put_cards(root, answer);
+	put_extras(root, answer);
 }
 
 static const struct frag_table_rows rows = { columns, fit_fill };

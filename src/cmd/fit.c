@@ -1,4 +1,5 @@
 /* fit.c - fragsim fit: finds the smallest device that a trace fits. */
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include "base/format.h"
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
+#include "cmd/model.h"
 #include "search/fit_together.h"
 #include "answers/answers.h"
 
@@ -19,6 +21,7 @@ struct fit {
 	double offset;
 	int64_t **clocks;               /* of each trace, or NULL: not all have times */
 	struct frag_fits fits;
+	struct frag_model model;
 };
 
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
@@ -55,6 +58,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct fit, together) },
 	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's (every)",
 	  FRAG_CALL(set_offset) },
+	FRAG_MODEL_ROWS(struct fit, "of --model: training steps (3)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_ANSWER_ROWS,
@@ -244,6 +248,8 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.map = fit->map,
 		.usual = !q->run.choice_count,
 		.context_given = q->run.context != UINT64_MAX,
+		.extras = fit->model.config ? frag_extra_memory : NULL,
+		.sharded = fit->model.shard != 0,
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
@@ -265,6 +271,78 @@ static const struct frag_question_ops question = {
 	.print = fit_print,
 };
 
+/* Records the model at a batch size into a nameless file, and sets its path. */
+static int fit_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
+		      int *status, struct frag_error *err)
+{
+	struct frag_model at = *model;
+
+	at.batch = batch;
+	return frag_model_record(&at, path, status, err);
+}
+
+/* The largest batch that fits the device, from recordings at two batch sizes of two and more. */
+static int fit_largest(const struct fit *fit, uint64_t total, uint64_t context, int *status,
+		       struct frag_error *err)
+{
+	const uint64_t batch = fit->model.batch > 1 ? fit->model.batch : 2;
+	char path[FRAG_MODEL_PATH] = "", words[5][FRAG_MODEL_PATH + 40];
+	char *argv[] = { (char[]){ "extrapolate" }, (char[]){ "--largest" }, words[0], words[1],
+			 words[2], words[3], words[4], NULL };
+	int rc = 0;
+
+	snprintf(words[0], sizeof(words[0]), "--device-bytes=%" PRIu64 "B", total);
+	snprintf(words[1], sizeof(words[1]), "--other-bytes=%" PRIu64 "B", fit->q.run.other);
+	snprintf(words[2], sizeof(words[2]), "--context-bytes=%" PRIu64 "B", context);
+	for (uint64_t i = 0; i < 2 && !rc && !*status; i++) {
+		rc = fit_record(&fit->model, batch << i, path, status, err);
+		snprintf(words[3 + i], sizeof(words[3]), "%s=%" PRIu64, path, batch << i);
+	}
+	if (rc || *status)
+		return rc;
+	return frag_command_run(&frag_cmd_extrapolate, 7, argv, status, err);
+}
+
+/* The trace of a model replaces the operand; the device is for its largest batch. */
+static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error *err)
+{
+	const uint64_t total = fit->q.run.total, batch = fit->model.batch ? fit->model.batch : 1;
+	const uint64_t own = fit->q.run.context, card = fit->q.run.capacity.context;
+	char path[FRAG_MODEL_PATH], *words[] = { path };
+	int rc;
+
+	if (args->count)
+		return frag_usage(args->cmd, "--model is without a TRACE", err);
+	if (fit->headroom || fit->together)
+		return frag_usage(args->cmd, "--model is without --headroom and --together", err);
+	rc = fit_record(&fit->model, batch, path, args->status, err);
+	if (rc || *args->status)
+		return rc;
+	args->words = words;
+	args->count = 1;
+	fit->q.run.total = UINT64_MAX;
+	fit->q.run.other = (fit->q.run.other == UINT64_MAX ? 0 : fit->q.run.other)
+			   + frag_extra_counted();
+	rc = frag_question_run(&fit->q, &question, args, err);
+	if (rc || total == UINT64_MAX || !total || fit->q.printed.quiet || fit->q.printed.format)
+		return rc;
+	return fit_largest(fit, total, own != UINT64_MAX ? own : card, args->status, err);
+}
+
+static int fit_exec(void *own, struct frag_args *args, struct frag_error *err)
+{
+	struct fit *fit = own;
+	int rc = frag_model_check(&fit->model, args, err);
+
+	if (!rc && fit->model.steps && !fit->model.config)
+		rc = frag_usage(args->cmd, "--steps is for --model", err);
+	if (rc || fit->model.config)
+		return rc ? rc : fit_model(fit, args, err);
+	if (!args->count)
+		return frag_usage(args->cmd, "missing argument: TRACE", err);
+	return frag_question_run(&fit->q, &question, args, err);
+}
+
 static void fit_fini(void *own)
 {
 	struct fit *fit = own;
@@ -278,12 +356,12 @@ static void fit_fini(void *own)
 const struct frag_cmd frag_cmd_fit = {
 	.name = "fit",
 	.job = FRAG_JOB_SIZE,
-	.args = "[options] TRACE...",
-	.summary = "find the smallest device that fits a trace",
+	.args = "[options] TRACE... | --model CONFIG",
+	.summary = "find the smallest device that fits a trace, or a model",
 	.opts = opts,
-	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
+	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_fit_formats,
 	.size = sizeof(struct fit),
-	.question = &question,
+	.exec = fit_exec,
 	.fini = fit_fini,
 };

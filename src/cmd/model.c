@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const char *const frag_model_optimizers[] = { "adamw", "adam", "sgd", "momentum", NULL };
@@ -74,6 +75,7 @@ int frag_model_check(const struct frag_model *m, const struct frag_args *args,
 }
 
 #define MODEL_WORDS_MAX 40
+#define MODEL_INTERRUPTED 130
 
 /* The words of a command, with the text of its numbers. */
 struct model_words {
@@ -150,4 +152,56 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 	frag_print_message("%s: %s; --model requires a Python with PyTorch and transformers;"
 			   " FRAGSIM_TORCH_PYTHON may name one", words.argv[0], strerror(errno));
 	return 0;
+}
+
+int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], int *status,
+		      struct frag_error *err)
+{
+	FILE *file = tmpfile();
+	const int fd = file ? dup(fileno(file)) : -1;
+	int ended = 0, rc = 0;
+	pid_t child;
+
+	if (file)
+		fclose(file);
+	if (fd < 0)
+		return frag_fail(err, FRAG_EOUTPUT, "a temporary file: %s", strerror(errno));
+	snprintf(path, FRAG_MODEL_PATH, "/dev/fd/%d", fd);
+	child = fork();
+	if (child == 0) {
+		rc = frag_model_exec(m, path, &ended, err);
+		if (rc)
+			frag_print_message("%s", err->message);
+		_exit(rc ? frag_error_status(rc) : ended);
+	}
+	while (child > 0 && waitpid(child, &ended, 0) < 0 && errno == EINTR)
+		continue;
+	if (child < 0)
+		return frag_fail(err, FRAG_ENOMEM, "fork: %s", strerror(errno));
+	if (WIFEXITED(ended) && WEXITSTATUS(ended) != MODEL_INTERRUPTED) {
+		*status = WEXITSTATUS(ended);
+		return 0;
+	}
+	return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+}
+
+/* A row each, with the source of the bytes; bytes 0: unknown, and not counted. */
+const struct frag_extra_memory frag_extra_memory[] = {
+	/* two of 32 MiB, where the trace has two of 8 MiB and more */
+	{ "larger workspaces of cuBLAS on Hopper", 2 * UINT64_C(24) << 20, false,
+	  "https://docs.nvidia.com/cuda/cublas/index.html#cublassetworkspace" },
+	{ "workspaces of cuDNN, where the model has convolutions", 0, false,
+	  "https://docs.pytorch.org/docs/2.15/cuda_environment_variables.html" },
+	{ "buffers of NCCL", 0, true,
+	  "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-buffsize" },
+	{ NULL, 0, false, NULL },
+};
+
+uint64_t frag_extra_counted(void)
+{
+	uint64_t sum = 0;
+
+	for (const struct frag_extra_memory *x = frag_extra_memory; x->name; x++)
+		sum += x->bytes;
+	return sum;
 }

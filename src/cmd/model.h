@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "cmd/command.h"
+#include "documents/documents.h"
 
 struct frag_support_file {
 	const char *file;       /* next to the program, where it was built */
@@ -62,5 +63,19 @@ int frag_model_check(const struct frag_model *m, const struct frag_args *args,
 /* Becomes the Python that writes the trace to `output`. Returns only on an error. */
 int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 		    struct frag_error *err);
+
+/*
+ * Records m into a file without a name, which ends with this process, and stores a path that reads
+ * the file. *status: that of the Python where it failed, which has printed the reason.
+ */
+#define FRAG_MODEL_PATH 32
+int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], int *status,
+		      struct frag_error *err);
+
+/* Memory that a recording of a model lacks, ended by a row without a name; see documents.h. */
+extern const struct frag_extra_memory frag_extra_memory[];
+
+/* The sum of the rows that are counted. */
+uint64_t frag_extra_counted(void);
 
 #endif

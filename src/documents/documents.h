@@ -100,14 +100,25 @@ int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *
 		     struct frag_error *err);
 
 /* What fragsim fit found: fragsim-fit(1). */
+struct frag_extra_memory;
 struct frag_fit_answer {
 	const struct frag_trace_info *const *traces;    /* one a source */
 	const struct frag_fits *fits;
 	bool map;               /* every interval too */
 	bool usual;             /* no policy was given: text leaves the reference policy out */
 	bool context_given;     /* by --context-bytes: it is that of every card */
+	const struct frag_extra_memory *extras; /* of the recording of a model; or NULL */
+	bool sharded;           /* and the model is */
 	bool interrupted;	/* not complete: what is proven until then */
 	bool time_up;		/* as its time was up, and not by a signal */
+};
+
+/* Memory of a GPU that a recording on fake tensors does not have. */
+struct frag_extra_memory {
+	const char *name;       /* NULL ends a table */
+	uint64_t bytes;         /* that are counted as memory of others; 0: unknown */
+	bool sharded;           /* only where several ranks share a model */
+	const char *source;     /* a public page */
 };
 
 /* What fragsim tune found: fragsim-tune(1). */

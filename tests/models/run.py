@@ -68,6 +68,13 @@ def test_usage():
             "adamx")
     refused("no python", 127, "FRAGSIM_TORCH_PYTHON", "record", "--model", "gpt2",
             python="/no/python")
+    refused("fit: an option of a model requires --model", 2, "--lora is for --model", "fit",
+            "--lora", "3", "x")
+    refused("fit: steps are of a model", 2, "--steps is for --model", "fit", "--steps", "3", "x")
+    refused("fit: a model has no trace", 2, "--model is without a TRACE", "fit", "--model", "gpt2",
+            "x")
+    refused("fit: no python", 127, "FRAGSIM_TORCH_PYTHON", "fit", "--model", "gpt2",
+            python="/no/python")
     Path("bare").write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
     Path("bare").chmod(0o755)
     refused("a python without torch", 127, "has no module torch: pip install", "record", "--model",
@@ -135,6 +142,21 @@ def test_sizes(python):
         TAP.ok(cache == LAYERS * 2 * 2 * 2 * (32 + 3) * WIDTH, "the cache grows", cache)
 
 
+def test_fit(python):
+    """Smallest devices are above what the model keeps; the largest batch is below what is free."""
+    done = call("fit", "--model", "gpt2.json", "--length", 32, "--steps", 1, "-p", "pytorch",
+                "--json", "fit.json", "--device-bytes", "200MiB", python=python)
+    TAP.ok(done.returncode == 0 and "LARGEST NUMBER: " in done.stdout, "fit --model", done.stderr,
+           done.stdout)
+    if done.returncode == 0:
+        fit = json.loads(Path("fit.json").read_text())
+        least = 2 * sum(SHAPES) * 4 + (48 << 20)
+        TAP.ok(least < fit["fits"][0]["smallest"] < least + (120 << 20), "the smallest device",
+               fit["fits"][0]["smallest"], least)
+        TAP.ok([x["bytes"] for x in fit["outside"]] == [48 << 20, None], "what is outside",
+               fit["outside"])
+
+
 def test_input(python):
     refused("a name that is none", 2, "--model gpt22: neither a file nor a model of transformers",
             "record", "--model", "gpt22", python=python)
@@ -163,6 +185,7 @@ def main():
         if python:
             test_sizes(python)
             test_input(python)
+            test_fit(python)
         else:
             TAP.skip("recordings of models", "no python with torch and transformers;"
                      " FRAGSIM_TORCH_PYTHON may name one")
