@@ -112,8 +112,8 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	frag_put_row(to, "bound", "%" PRIu64 " bytes, %s: the peak, at step %" PRIu64 "; no"
 		     " placement is lower", s->bound, SIZE(s->bound), s->peak_step);
 	if (s->lower > s->bound)
-		frag_put_row(to, "proven", "%" PRIu64 " bytes, %s: the search or a fixed offset"
-			     " refutes lower placements", s->lower, SIZE(s->lower));
+		frag_put_row(to, "proven", "%" PRIu64 " bytes, %s: the search, an alignment or"
+			     " a fixed offset refutes lower placements", s->lower, SIZE(s->lower));
 	fputs(frag_ink(to, optimal ? INK_GREEN : INK_PLAIN), to->f);
 	if (optimal)
 		frag_put_row(to, "height", "%" PRIu64 " bytes, %s: proved optimal", s->height,
@@ -125,6 +125,21 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	fputs(frag_ink(to, INK_PLAIN), to->f);
 }
 
+/* The placement that the trace itself has, by name: "8404992 bytes, 8.02 MiB: the bound". */
+static void print_given(const struct frag_plan *plan, const struct frag_space_plan *s,
+			const struct frag_text_style *to)
+{
+	if (!s->given)
+		return;
+	if (s->given == s->bound)
+		frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s: the bound", s->given,
+			     SIZE(s->given));
+	else
+		frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s: %.4f %% above the bound",
+			     s->given, SIZE(s->given), frag_plan_gap_pct(s->bound, s->given));
+}
+
+/* Each order with its height above the bound, and what the search after them tried. */
 static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *to)
 {
 	char pct[FRAG_NUMBER_ROOM];
@@ -209,6 +224,7 @@ static void plan_print(const void *what, const struct frag_text_style *to)
 			fprintf(to->f, "device %" PRIu32 ", pool %s: %" PRIu32 " buffer%s\n",
 				s->device, s->pool_name, s->count, frag_s(s->count));
 		print_height(s, to);
+		print_given(a->plan, s, to);
 		print_tries(s, to);
 	}
 	plan_print_capacity(a, to);
@@ -339,6 +355,8 @@ static void put_space_verdict(struct frag_node_ref o, const void *of)
 	const struct frag_space_plan *s = of;
 
 	put_verdict(o, s->bound, s->lower, s->height);
+	if (s->given)
+		frag_json_u64(o, "given_height", s->given);
 }
 
 static void put_fit(struct frag_node_ref o, const void *of)

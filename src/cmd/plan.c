@@ -3,6 +3,7 @@
 
 #include "answers/answers.h"
 #include "cmd/frame.h"
+#include "events/recording_info.h"
 #include "plan/plan_file.h"
 
 struct planning {
@@ -41,8 +42,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_CALL(set_between) },
 	{ 0, "slots", "WHAT", "max: plan for all such windows, the k-th request at its largest",
 	  FRAG_TRUTH(struct planning, slots, slots_words, 0) },
-	{ 0, "align", "SIZE", "what sizes are rounded up to (512)",
-	  FRAG_SIZE(struct planning, align, 1), .usual = 512 },
+	{ 0, "align", "SIZE", "what sizes are rounded up to (512; for an XLA module 1)",
+	  FRAG_SIZE(struct planning, align, 1) },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher",
 	  FRAG_CAPACITY(struct planning, capacity), .usual = UINT64_MAX },
 	{ 0, "time", "TIME", "budget of all searches: 30s, 500ms, 5m (10s)",
@@ -131,7 +132,10 @@ static int constrain(struct planning *p, struct frag_error *err)
 	const struct frag_trace_info *info = p->q.traces[0];
 	struct frag_plan_file file;
 	int rc;
+	const struct frag_constraints *given = frag_trace_constraints(p->q.taped->tape);
 
+	if (given && !p->marks.from)
+		return frag_plan_constraints(&p->plan, given, err);
 	if (strcmp(info->form, "minimalloc") != 0 || strcmp(p->q.paths[0], "-") == 0 || p->marks.from)
 		return 0;
 	rc = frag_plan_file_read(&file, p->q.paths[0], err);
@@ -153,7 +157,11 @@ static int plan_place(struct planning *p, struct frag_error *err)
 		.stop = &stop,
 	};
 	struct frag_plan_file file;
-	int rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
+	int rc;
+
+	if (!p->align)
+		p->align = frag_trace_constraints(p->q.taped->tape) ? 1 : 512;
+	rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
 								  &p->marks, err);
 
 	rc = rc ? rc : constrain(p, err);

@@ -54,6 +54,9 @@ bool frag_trace_is_unread(const struct frag_trace *trace);
  */
 bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size);
 
+/* The places of buffers that the file of a trace specifies; NULL: none. */
+const struct frag_constraints *frag_trace_constraints(const struct frag_tape *tape);
+
 /* What a trace calls its streams and pools. */
 /* One by its index, as JSON, for the caller to free; NULL: out of memory. */
 char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);

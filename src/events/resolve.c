@@ -12,6 +12,9 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/atomic_file.h"
+#include "base/json.h"
+#include "events/recording_info.h"
+#include "events/tape.h"
 #include "input/input.h"
 
 #define LONG_TEXT ((uint64_t)16 << 10)  /* bytes */
@@ -657,4 +660,21 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 	note_content(t, rec, ev);
 	t->info.events++;
 	return 0;
+}
+
+const struct frag_constraints *frag_trace_constraints(const struct frag_tape *tape)
+{
+	return tape->trace->constraints;
+}
+
+char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
+{
+	FRAG_ASSERT(stream < tape->trace->streams.count);
+	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
+}
+
+char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
+{
+	FRAG_ASSERT(pool < tape->trace->pools.count);
+	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
 }

@@ -33,6 +33,7 @@ struct frag_trace {
 	struct frag_trace_options options;
 	struct frag_trace_info info;    /* of what has been read */
 	struct frag_trace_info shown;   /* of the batches handed out: the state that callers see */
+	const struct frag_constraints *constraints;     /* of the source; NULL: none */
 	struct frag_input *input;       /* that the source reads on; NULL: it has read all */
 	bool ours;                      /* the source is a reader's of this program */
 	struct frag_devices devices;

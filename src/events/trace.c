@@ -332,6 +332,7 @@ static const struct frag_reader *const readers[] = {
 	&frag_reader_snapshot_page,
 	&frag_reader_snapshot_json,
 	&frag_reader_kineto,
+	&frag_reader_hlo,
 	&frag_reader_minimalloc,
 	&frag_reader_rmm,
 	&frag_reader_object,
@@ -412,6 +413,7 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	if (rc)
 		return rc;
 	(*out)->input = r.input;
+	(*out)->constraints = r.constraints;
 	(*out)->ours = true;
 	(*out)->info.form = r.form;
 	(*out)->info.host = r.host;
@@ -885,16 +887,4 @@ bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uin
 	*step = trace->info.ends_at_oom ? trace->info.oom_step : trace->end.step;
 	*size = trace->info.ends_at_oom ? trace->info.oom_bytes : trace->end.bytes;
 	return trace->info.ends_at_oom || trace->end.said;
-}
-
-char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
-{
-	FRAG_ASSERT(stream < tape->trace->streams.count);
-	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
-}
-
-char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
-{
-	FRAG_ASSERT(pool < tape->trace->pools.count);
-	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
 }

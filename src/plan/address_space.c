@@ -195,6 +195,7 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 {
 	bool timed = false;
 
+	s->placed = plan->placed;
 	for (uint32_t i = 0; i < s->count; i++)
 		timed = timed || plan->buffers[s->buffer[i]].life > 0;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -207,6 +208,7 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 		s->fixed[i] = b->fixed ? b->offset : UINT64_MAX;
 		s->hint[i] = b->hinted ? b->hint : UINT64_MAX;
 		s->hinted = s->hinted || b->hinted;
+		s->placed = s->placed && b->hinted;
 		s->constrained = s->constrained || b->fixed || b->align > 1;
 		s->unit = common_divisor(s->unit, s->size[i]);
 		if (b->align > 1)
@@ -218,6 +220,38 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 		if (b->offset + b->size > s->fixed_end)
 			s->fixed_end = b->offset + b->size;
 	}
+}
+
+/*
+ * The lower bound of a section where all offsets are multiples of a number: each item is followed
+ * by a gap up to the next multiple, except the highest one. The section with the largest sum of
+ * such sizes is taken.
+ */
+static int aligned_bound(struct frag_space *s, struct frag_error *err)
+{
+	uint64_t *sums = calloc((size_t)s->times + 1, sizeof(*sums)), unit = 0, most = 0;
+	uint32_t peak = 0;
+
+	if (!sums)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->count; i++)
+		unit = common_divisor(unit, s->align[i]);
+	for (uint32_t i = 0; i < s->count; i++)
+		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1]; r++) {
+			sums[s->runs[r].from] += (s->size[i] + unit - 1) / unit * unit;
+			sums[s->runs[r].to] -= (s->size[i] + unit - 1) / unit * unit;
+		}
+	for (uint32_t t = 1; t < s->times; t++) {
+		sums[t] += sums[t - 1];
+		peak = sums[t] > sums[peak] ? t : peak;
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1]; r++)
+			if (s->runs[r].from <= peak && peak < s->runs[r].to)
+				most = frag_max(most, (unit - s->size[i] % unit) % unit);
+	s->lower = frag_max(s->lower, sums[peak] - most);
+	free(sums);
+	return 0;
 }
 
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
@@ -242,8 +276,12 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	}
 	free(item_of);
 	free(changes);
-	return s->count == items && arena.base && s->from ? sum_contention(s, err)
-							  : frag_fail_nomem(err);
+	if (s->count != items || !arena.base || !s->from)
+		return frag_fail_nomem(err);
+	s->lower = frag_max(s->bound, s->fixed_end);
+	if (s->constrained && s->count && aligned_bound(s, err))
+		return -FRAG_ENOMEM;
+	return sum_contention(s, err);
 }
 
 void frag_space_fini(struct frag_space *s)
@@ -261,7 +299,7 @@ int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
 
 		rc = frag_space_init(&s, plan, i, err);
 		plan->spaces[i].bound = s.bound;
-		plan->spaces[i].lower = s.fixed_end > s.bound ? s.fixed_end : s.bound;
+		plan->spaces[i].lower = s.lower;
 		plan->spaces[i].peak_step = s.peak_step;
 		frag_space_fini(&s);
 	}

@@ -35,8 +35,9 @@ struct frag_space {
 	uint32_t fixed_count;
 	uint64_t fixed_end;             /* the highest end of a fixed item */
 	bool constrained, gapped, hinted;       /* an item is fixed or aligned; has a gap; a hint */
+	bool placed;                    /* the hints are a placement of all items */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
-	uint64_t bound;
+	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
 	void *memory;                   /* of all arrays */
 };

@@ -17,6 +17,7 @@
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "plan/plan.h"
+#include "trace/reader.h"
 
 /* Is it a mark of such a name, in which * is any characters and ? one? NULL: no name is. */
 static bool plan_is_mark(const struct frag_event *ev, const char *name)
@@ -237,6 +238,73 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 		return rc;
 	buffers_settle(&t);
 	return plan_order_spaces(plan, err);
+}
+
+static int buffers_gaps_order(const void *one, const void *other)
+{
+	const struct frag_plan_gap *a = one, *b = other;
+
+	return frag_order_two(a->buffer, b->buffer, a->from, b->from);
+}
+
+/* The buffer that is allocated at a step; the count: none. They are in that order. */
+static uint32_t buffers_born_at(const struct frag_plan *plan, uint64_t step)
+{
+	uint32_t low = 0, high = plan->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (plan->buffers[middle].birth < step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < plan->count && plan->buffers[low].birth == step ? low : plan->count;
+}
+
+int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
+			  struct frag_error *err)
+{
+	uint32_t one, other;
+	int rc;
+
+	plan->gaps = malloc((constraints->gap_count + (size_t)1) * sizeof(*plan->gaps));
+	if (!plan->gaps)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < constraints->count; i++) {
+		const struct frag_constraint *c = &constraints->of[i];
+		const uint32_t at = buffers_born_at(plan, c->step);
+		struct frag_buffer *b = &plan->buffers[at];
+
+		if (at == plan->count)
+			continue;
+		b->align = c->align;
+		b->hint = b->offset = c->hint;
+		b->hinted = b->fixed = c->hinted;
+		plan->aligned += c->align > 1;
+		plan->hinted += c->hinted;
+	}
+	for (uint32_t i = 0; i < constraints->gap_count; i++) {
+		const struct frag_pause *g = &constraints->gaps[i];
+		const uint32_t at = buffers_born_at(plan, g->step);
+
+		if (at < plan->count && g->from < g->to)
+			plan->gaps[plan->gap_count++] = (struct frag_plan_gap){ at, g->from, g->to };
+	}
+	if (plan->gap_count)
+		qsort(plan->gaps, plan->gap_count, sizeof(*plan->gaps), buffers_gaps_order);
+	plan->scale = constraints->scale;
+	plan->given_by = constraints->by;
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		if (!plan->spaces[i].pool)
+			plan->spaces[i].given = constraints->heights[plan->spaces[i].device];
+	/* as if they were fixed: if the hints are a placement, no plan must be higher */
+	rc = frag_plan_sweep(plan, true, &one, &other, err);
+	plan->placed = one == plan->count;
+	for (uint32_t i = 0; i < plan->count; i++)
+		plan->buffers[i].fixed = false;
+	return rc;
 }
 
 /* A block that is live. */

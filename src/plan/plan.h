@@ -14,6 +14,8 @@
 
 #include "fragsim/trace.h"
 
+struct frag_constraints;        /* trace/reader.h */
+
 /* What a request needs from the step that makes it up to the one that ends it, not included. */
 struct frag_buffer {
 	uint64_t birth, end;            /* steps of allocation and free; the first < the second */
@@ -62,6 +64,7 @@ struct frag_space_plan {
 	struct frag_plan_search search;
 	uint64_t lower;                 /* proven: no placement is lower; at least the bound */
 	const char *found_by;           /* "skyline", "the search", ... */
+	uint64_t given;                 /* the height that the trace itself has; 0: none */
 };
 
 struct frag_plan {
@@ -78,6 +81,8 @@ struct frag_plan {
 	uint32_t fixed, aligned, hinted; /* buffers with an offset, alignment or hint given */
 	struct frag_plan_gap *gaps;     /* by buffer, then by time, without overlap */
 	uint32_t gap_count;
+	bool placed;                    /* no two hints overlap */
+	const char *given_by;           /* who placed the buffers at their hints; NULL: unknown */
 	uint64_t scale;                 /* parts of a step, for times of gaps between two steps; 1 */
 	bool complete;                  /* no more effort makes it lower, or its goal is reached */
 	bool stopped;                   /* `stop` ended it, not the budget */
@@ -104,6 +109,9 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
  */
 int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		    const struct frag_stretch_marks *marks, struct frag_error *err);
+/* Takes the places of buffers that the trace specifies. -FRAG_ENOMEM */
+int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
+			  struct frag_error *err);
 /* Once these are placed: in the order of their requests, also what is there all the time. */
 void frag_plan_slots_by_request(struct frag_plan *plan);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */

@@ -316,12 +316,14 @@ static int place(struct planner *p, struct frag_error *err)
 	int rc = 0;
 
 	p->told->bound = s->bound;
-	p->told->lower = s->fixed_end > s->bound ? s->fixed_end : s->bound;
+	p->told->lower = s->lower;
 	p->goal = p->effort->goal > p->told->lower ? p->effort->goal : p->told->lower;
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
 	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
-	if (s->constrained || s->hinted || s->count <= ITEMS_MANY)
+	if (s->placed)
+		planner_tell(p, "hints", s->hint, height_of(s, s->hint));
+	else if (s->constrained || s->hinted || s->count <= ITEMS_MANY)
 		rc = place_by_birth(p, err);
 	if (!rc && !is_done(p) && p->looks_left && !s->fixed_count)
 		rc = place_by_skyline(p, 0, 1, &looks, err);

@@ -103,6 +103,7 @@ struct frag_buffered *frag_buffered_new(const char *path, const char *unit)
 		return NULL;
 	h->unit = unit;
 	h->path = strdup(path);
+	h->constraints.scale = 1;
 	if (h->path && frag_handles_init(&h->texts, frag_hash_seed()))
 		return h;
 	frag_buffered_del(h);
@@ -117,6 +118,9 @@ void frag_buffered_del(struct frag_buffered *h)
 	frag_map_fini(&h->site_map);
 	frag_stacks_fini(&h->stacks);
 	free(h->sites);
+	free(h->constraints.of);
+	free(h->constraints.gaps);
+	free(h->constraints.heights);
 	for (uint32_t i = 0; i < h->device_count; i++)
 		free(h->devices[i].name);
 	free(h->devices);
@@ -234,6 +238,10 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 		rec->members |= FRAG_HAS_STACK;
 		rec->stack = site.stack;
 	}
+	if (row->pool) {
+		rec->members |= FRAG_HAS_POOL;
+		rec->pool = *frag_handle_at(&h->texts, row->pool);
+	}
 	if (row->op == FRAG_OP_MARK) {
 		rec->members |= FRAG_HAS_NAME;
 		rec->text = text;
@@ -326,6 +334,7 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	*out = (struct frag_reading){
 		.ops = h->sites ? &buffered_with_stacks : &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
+		.constraints = h->constraints.by ? &h->constraints : NULL,
 	};
 	return 0;
 }

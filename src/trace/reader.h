@@ -22,6 +22,29 @@ enum frag_sniff {
 	FRAG_SNIFF_MORE,        /* so few bytes are not enough */
 };
 
+/* The place of a buffer as the file specifies it, which only a plan uses. */
+struct frag_constraint {
+	uint64_t step;          /* of the alloc */
+	uint64_t align, hint;   /* align 0: any; the offset to try first */
+	bool hinted;
+};
+
+/* The buffer of an alloc is not in use. */
+struct frag_pause {
+	uint64_t step;          /* of the alloc */
+	uint64_t from, to;      /* in parts of steps, `scale` to a step */
+};
+
+struct frag_constraints {
+	struct frag_constraint *of;     /* by step */
+	uint32_t count, capacity;
+	struct frag_pause *gaps;        /* in the order of their begins */
+	uint32_t gap_count, gap_capacity;
+	uint64_t scale;
+	const char *by;         /* who placed the buffers at the hints; NULL: there are none */
+	uint64_t *heights;      /* by device: of these, in the default pool */
+};
+
 /* An open trace. */
 struct frag_reading {
 	const struct frag_source_ops *ops;
@@ -38,6 +61,7 @@ struct frag_reading {
 	uint64_t oom_step, oom_bytes;
 	struct frag_input *input;       /* of the records; borrowed from state. NULL: at its end */
 	bool pytorch;           /* PyTorch's own recording: its allocator served the requests */
+	const struct frag_constraints *constraints;     /* borrowed from state; NULL: none */
 };
 
 struct frag_reader {
@@ -75,6 +99,9 @@ extern const struct frag_sink_ops frag_sink_rmm, frag_sink_minimalloc;
 
 /* The Chrome trace that torch.profiler (Kineto) writes, as a source. */
 extern const struct frag_reader frag_reader_kineto;
+
+/* XLA's HloProto, a module and the places of its buffers, as a source. */
+extern const struct frag_reader frag_reader_hlo;
 
 /* The CSV of google/minimalloc: buffers with their lifetimes, as a source. */
 extern const struct frag_reader frag_reader_minimalloc;
@@ -114,6 +141,7 @@ struct frag_row {
 	double   t;             /* microseconds */
 	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() and
 				 * frag_buffered_site() */
+	uint32_t pool;          /* of an alloc: a text; 0: the default pool */
 	uint16_t device;
 	uint8_t  op;            /* enum frag_op */
 	uint8_t  members;       /* FRAG_ROW_... */
@@ -138,6 +166,7 @@ struct frag_buffered {
 	struct frag_map site_map;
 	struct frag_stack_table stacks; /* of sites; made and filled by the reader */
 	bool whole_stacks;              /* requested of this source */
+	struct frag_constraints constraints;    /* arrays owned */
 	struct frag_device_figures *devices;    /* with their names */
 	uint32_t device_count;
 	uint64_t bytes;         /* of the file */

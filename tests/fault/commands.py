@@ -61,6 +61,11 @@ allocated; 19.75 MiB free; 13.71 GiB reserved in total by PyTorch)
 RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.
 '''
 MINIMALLOC = 'id,lower,upper,size\n1,0,2,4\nb,2,4,8\n3,3,8,16\n'
+# two buffers of one allocation
+XLA = (b'\n/\n\x05small\x12\x04main\x1a \n\x04main\x12\x18\n\x05add.1:\x0c'
+       b'\x12\njit(f)/add\x98\x02\x07\x1aI\n\x08\x08\x01\x10@\x1a\x02 \x07\n\x04\x08\x02\x10@\x1a'
+       b'\x13\x10\x80\x01J\x06\x08\x01\x10\x00\x18@J\x06\x08\x02\x10@\x18@""\n\x06\x08\x00\x10\x01(\x00\n\x06\x08\x00'
+       b'\x10\x02(\x00\n\x06\x08\x01\x10\x01(\x00\n\x06\x08\x01\x10\x02(\x00\x10\x01')
 KINETO = '''{"schemaVersion":1,"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::empty","pid":1,"tid":7,"ts":0,"dur":9},
 {"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":1.5,
@@ -180,8 +185,8 @@ COMMANDS = [
                         ('o.out',))],
     *[scene for packed in ('o.ndjson.gz', 'o.ndjson.zst', 'o.fsb')
       for scene in each(('convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
-    *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'snap.pickle',
-                           'snap.json', 'snap.html')
+    *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'xla.hlo.pb',
+                           'snap.pickle', 'snap.json', 'snap.html')
       for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
       for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
@@ -335,4 +340,5 @@ def write_inputs(folder: Path) -> None:
             ('snap.json', json.dumps(snapshot))):
         (folder / name).write_text(text, encoding='ascii')
     (folder / 'snap.pickle').write_bytes(pickled)
+    (folder / 'xla.hlo.pb').write_bytes(XLA)
     (folder / 'snap.html').write_bytes(snaps.page(pickled))

@@ -173,6 +173,16 @@ def test_kineto() -> None:
         refused('kineto: ' + name, text, pattern)
 
 
+# a buffer of 64 bytes, its allocation, and the simulation of the heap; tests/hlo has all else
+XLA = (b'\n\x08\n\x01m\x12\x01e\x1a\x00\x1a\x22' b'\n\x04\x08\x01\x10@'
+       b'\x1a\x0a\x10@J\x06\x08\x01\x10\x00\x18@' b'\"\x0e\n\x04\x08\x00\x10\x01\n\x04\x08\x01\x10\x01\x10\x01')
+
+
+def test_hlo() -> None:
+    expect('hlo: an alloc and its free', XLA, [alloc(1, 64), free(1)])
+    refused('hlo: a file that ends early', XLA[:-1], 'byte 10: a field that is longer than its message')
+
+
 def test_rmm() -> None:
     plain = HEADER + ('1,10:00:00.000001,allocate,0x7f00,1000,0x0\n'
                       '1,10:00:00.000003,free,0x7f00,1000,0x0\n')
@@ -948,6 +958,7 @@ def main() -> int:
     os.chdir(folder)
     try:
         test_kineto()
+        test_hlo()
         test_rmm()
         test_minimalloc()
         test_round_trips()
