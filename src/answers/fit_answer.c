@@ -613,9 +613,8 @@ static void put_holes(struct frag_node_ref in, const void *of)
 {
 	const struct frag_fit *fit = of;
 	struct frag_node_ref list = frag_json_array(in, "failing_ranges"), hole;
-	const uint32_t shown = frag_json_shown(in, "failing_ranges", fit->failing_count);
 
-	for (uint32_t i = 0; i < shown; i++) {
+	for (uint32_t i = 0; i < fit->failing_count; i++) {
 		hole = frag_json_array(list, NULL);
 		frag_json_u64(hole, NULL, fit->failing[i].from);
 		frag_json_u64_or_null(hole, NULL, fit->failing[i].to != NONE, fit->failing[i].to);
@@ -642,19 +641,15 @@ static bool is_of_lattice(const struct frag_fit_intervals *s, const struct frag_
 	return frag_fit_case_round_up(&s->subject, k->least) < k->beyond;
 }
 
-/* The intervals of this search: a joint search adds capacities of other granularities. */
+/* All intervals of this search, as --map asks for them: a joint search adds capacities of other granularities. */
 static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
-	uint32_t count = 0, shown;
 
-	for (uint32_t i = 0; i < s->count && count < runs; i++)
-		count += is_of_lattice(s, &s->intervals[i]);
-	shown = frag_json_shown(in, "map", count);
-	for (const struct frag_interval *k = s->intervals; shown; k++)
-		if (is_of_lattice(s, k)) {
-			frag_json_of(list, NULL, interval_rows, k);
-			shown--;
+	for (uint32_t i = 0; i < s->count && runs; i++)
+		if (is_of_lattice(s, &s->intervals[i])) {
+			frag_json_of(list, NULL, interval_rows, &s->intervals[i]);
+			runs--;
 		}
 }
 
