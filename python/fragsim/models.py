@@ -187,6 +187,21 @@ def cast_to_fp32(name: str) -> Callable[..., Any]:
     return call
 
 
+def one_sequence() -> contextlib.AbstractContextManager[Any]:
+    """
+    Positions count up in these programs. transformers looks at their values to see it, which a
+    fake tensor has not: it would make a mask for several sequences, and copy keys and values.
+    """
+    masks = getattr(transformers, "masking_utils", None)
+    find = getattr(masks, "find_packed_sequence_indices", None)
+    if not find:
+        return contextlib.nullcontext()
+
+    def found(position_ids: Any) -> None:
+        find(position_ids)      # for its temporaries
+    return mock.patch.object(masks, "find_packed_sequence_indices", found)
+
+
 @contextlib.contextmanager
 def as_on_cuda() -> Iterator[None]:
     """Fake tensors of the CPU, as CUDA would have them."""
@@ -194,7 +209,7 @@ def as_on_cuda() -> Iterator[None]:
     for name in FP32:
         library.impl(name, cast_to_fp32(name), "AutocastCPU", allow_override=True)
     with mock.patch.object(F, "scaled_dot_product_attention", attention), \
-            mock.patch.object(F, "dropout", dropout), FakeTensorMode():
+            mock.patch.object(F, "dropout", dropout), one_sequence(), FakeTensorMode():
         yield
     library._destroy()
 
