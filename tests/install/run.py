@@ -77,7 +77,8 @@ def expected(build: Path) -> dict[str, bytes]:
         sources = sorted(ROOT.glob(source))
         assert sources, source
         for path in sources:
-            out[f'{place}/{path.name}' if '*' in source else place] = path.read_bytes()
+            if path.is_file():
+                out[f'{place}/{path.name}' if '*' in source else place] = path.read_bytes()
     shared = next(build.glob('libfragsim.so.*'))
     out[f'lib/{shared.name}'] = shared.read_bytes()
     out['lib/libfragsim.so'] = shared.name.encode()
