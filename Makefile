@@ -202,7 +202,8 @@ $(BUILD)/packages: $(BUILD)/flags \
 
 # Check -----------------------------------------------------------------------
 ## quickstart: install what the build lacks, build, simulate a real model's trace
-quickstart: $(PROGRAM) ; $(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
+quickstart: $(PROGRAM) $(if $(SHARES),$(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%)
+	$(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
 
 # Each test is one command that prints TAP; TESTS='"a b" c' runs just those two.
 # Found by themselves: tests/*/*.sh, and tests/*/run.py with the program's name.
