@@ -25,7 +25,7 @@ import os
 import random
 import runpy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ sys.path += [str(HERE.parent / "python" / "fragsim"), str(HERE / "python")]
 try:
     import torch
 
+    from _operators import default_dtype
     from _operators import Mark, mark, record  # noqa: F401 (programs import mark from here)
 except ModuleNotFoundError:  # --help and --list do without; main() names what is missing
     if __name__ != "__main__":
@@ -61,16 +62,6 @@ def placed(model, device: str):
     """The model on the device. Where nothing has to move, .to() would still swap each parameter
     with itself, which fake ones refuse."""
     return model if torch.device(device).type == "cpu" else model.to(device)
-
-
-@contextlib.contextmanager
-def default_dtype(dtype) -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 def resnet50(device: str, mark: Mark, steps=3, batch=32, amp=False) -> None:

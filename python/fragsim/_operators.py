@@ -34,6 +34,17 @@ from torch.utils._pytree import tree_leaves
 Mark = Callable[[str], None]
 
 
+@contextlib.contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """What a model's parameters are created in."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 class Output:
     """A file that is written beside its destination and takes its place only when whole. A forked
     process, such as a worker of a data loader, inherits it but writes nothing."""

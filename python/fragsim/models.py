@@ -20,6 +20,7 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -51,10 +52,10 @@ try:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn import functional as F
     if __package__:
-        from ._operators import HOOK, Output, Recorder, recording
+        from ._operators import HOOK, Output, Recorder, default_dtype, recording
         from ._shards import Shards
     else:
-        from _operators import HOOK, Output, Recorder, recording
+        from _operators import HOOK, Output, Recorder, default_dtype, recording
         from _shards import Shards
 except ModuleNotFoundError as missing:
     sys.stderr.write(f"fragsim: --model requires a Python with PyTorch and transformers, and"
@@ -206,8 +207,10 @@ def one_sequence() -> contextlib.AbstractContextManager[Any]:
 def as_on_cuda() -> Iterator[None]:
     """Fake tensors of the CPU, as CUDA would have them."""
     library = torch.library.Library("aten", "IMPL")
-    for name in FP32:
-        library.impl(name, cast_to_fp32(name), "AutocastCPU", allow_override=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # torch's, that an operator is overridden
+        for name in FP32:
+            library.impl(name, cast_to_fp32(name), "AutocastCPU", allow_override=True)
     with mock.patch.object(F, "scaled_dot_product_attention", attention), \
             mock.patch.object(F, "dropout", dropout), one_sequence(), FakeTensorMode():
         yield
@@ -319,16 +322,6 @@ def model_class(config: Any) -> Any:
             return named[0] if isinstance(named, tuple) else named
     raise Failure(f"a model of the type \"{config.model_type}\" cannot be trained here: language"
                   " models and image classifiers can", BAD_INPUT)
-
-
-@contextlib.contextmanager
-def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 def make_model(config: Any, args: argparse.Namespace, device: str) -> Any:
