@@ -117,9 +117,9 @@ struct frag_device {
 	uint64_t used;          /* bytes held, so rounded; small ones in whole pages */
 	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */
 	double   fraction;      /* of the total, that the limit is; 1: there is none */
-	/* with any total in [least, beyond) all so far would have been the same: see
+	/* with any total in [min_capacity, end_capacity) all so far would have been the same: see
 	 * frag_device_narrow() */
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 	/* simulated: segments obtained and released, pages mapped and unmapped, each page one;
 	 * and refusals of segments or pages */
 	uint64_t calls, refused;
@@ -141,14 +141,15 @@ int  frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops
 void frag_device_close(struct frag_device *dev);
 
 /*
- * Something was decided that would have been the same for totals in [least, beyond) only: a
- * grant says least, a refusal beyond. UINT64_MAX in both places: no bound. An unlimited
- * device counts as one with a total above all others.
+ * Something was decided that would have been the same for totals in [min_capacity, end_capacity)
+ * only: a grant says min_capacity, a refusal end_capacity. UINT64_MAX in both places: no bound. An
+ * unlimited device counts as one with a total above all others.
  */
-static inline void frag_device_narrow(struct frag_device *dev, uint64_t least, uint64_t beyond)
+static inline void frag_device_narrow(struct frag_device *dev, uint64_t min_capacity,
+				      uint64_t end_capacity)
 {
-	dev->least = least > dev->least ? least : dev->least;
-	dev->beyond = beyond < dev->beyond ? beyond : dev->beyond;
+	dev->min_capacity = min_capacity > dev->min_capacity ? min_capacity : dev->min_capacity;
+	dev->end_capacity = end_capacity < dev->end_capacity ? end_capacity : dev->end_capacity;
 }
 
 /* `used` may not pass floor(fraction x total); 1, and an unlimited device: no limit. */

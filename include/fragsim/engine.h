@@ -124,9 +124,9 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
  * total. False: it cannot, and nothing has changed.
  */
 bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total);
-/* The totals, [*least, *beyond), for which all so far would have been the same. */
-void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *least,
-		       uint64_t *beyond);
+/* The totals, [*min_capacity, *end_capacity), for which all so far would have been the same. */
+void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *min_capacity,
+		       uint64_t *end_capacity);
 /* The approximate size of a copy in bytes. */
 uint64_t frag_sim_bytes(const struct frag_sim *sim);
 

@@ -179,18 +179,19 @@ const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *cou
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
 /*
  * Returns the device's total, 0 where it is unlimited. The caller's decisions then depend on the
- * exact total, so the run is valid for this total alone (frag_sim_options.devices; `least` and
- * `beyond` of a result). A policy that compares the total with frag_heap_total_reaches() for
- * each such decision is valid for all totals on the same side, and may also use the total in
- * sums.
+ * exact total, so the run is valid for this total alone (frag_sim_options.devices; `min_capacity`
+ * and `end_capacity` of a result). A policy that compares the total with
+ * frag_heap_total_reaches() for each such decision is valid for all totals on the same side, and
+ * may also use the total in sums.
  */
 uint64_t frag_heap_total(const struct frag_heap *h);
 bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes);
 uint64_t frag_heap_total_figure(const struct frag_heap *h);
 /* The bytes of the segment, or of the pages, that the device refused last in this step; 0: none. */
 uint64_t frag_heap_refused(const struct frag_heap *h);
-/* The totals, [*least, *beyond), for which all so far would have been the same. */
-void frag_heap_total_range(const struct frag_heap *h, uint64_t *least, uint64_t *beyond);
+/* The totals, [*min_capacity, *end_capacity), for which all so far would have been the same. */
+void frag_heap_total_range(const struct frag_heap *h, uint64_t *min_capacity,
+			   uint64_t *end_capacity);
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
 /*
  * Returns the size of a segment of `bytes` bytes, rounded by the device; small ones can have a

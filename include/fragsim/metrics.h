@@ -294,9 +294,9 @@ struct frag_result {
 	uint64_t small_max, small_granularity;  /* as in frag_device_figures; 0: none */
 	struct frag_beginning beginning;
 	enum frag_run_status status;
-	/* with any total in [least, beyond) the run would have been the same, event for event;
-	 * beyond UINT64_MAX: no bound. Of a simulated device only */
-	uint64_t least, beyond;
+	/* with any total in [min_capacity, end_capacity) the run would have been the same, event for
+	 * event; end_capacity UINT64_MAX: no bound. Of a simulated device only */
+	uint64_t min_capacity, end_capacity;
 	uint64_t calls, refused;        /* as in struct frag_device; of a simulated one only */
 	enum frag_level level;          /* which of the next members are kept; the others are 0 */
 	uint64_t steps;                 /* rows of metrics */

@@ -39,8 +39,9 @@
 	X(uint64_t, heap_total, (const struct frag_heap *h), (h))                           \
 	X(bool, heap_total_reaches, (const struct frag_heap *h, uint64_t bytes), (h, bytes)) \
 	X(uint64_t, heap_total_figure, (const struct frag_heap *h), (h))                    \
-	V(heap_total_range, (const struct frag_heap *h, uint64_t *least, uint64_t *beyond), \
-	  (h, least, beyond))                                                               \
+	V(heap_total_range,                                                                 \
+	  (const struct frag_heap *h, uint64_t *min_capacity, uint64_t *end_capacity),      \
+	  (h, min_capacity, end_capacity))                                                  \
 	X(uint64_t, heap_granularity, (const struct frag_heap *h), (h))                     \
 	X(uint64_t, heap_round, (const struct frag_heap *h, uint64_t bytes), (h, bytes))    \
 	X(struct frag_block_view, heap_look, (const struct frag_heap *h, frag_block b),     \

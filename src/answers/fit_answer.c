@@ -631,14 +631,15 @@ static void put_status(struct frag_node_ref o, const void *of)
 }
 
 static const struct frag_json_row interval_rows[] = {
-	ROW(interval, least), ROW_MAX("beyond", interval, beyond), ROW_CALL(put_status),
+	ROW_AS("least", interval, min_capacity), ROW_MAX("beyond", interval, end_capacity),
+	ROW_CALL(put_status),
 	ROW_AS("calls", interval, outcome.calls), ROW_AS("retries", interval, outcome.retries),
 	ROW_END,
 };
 
 static bool is_of_lattice(const struct frag_fit_intervals *s, const struct frag_interval *k)
 {
-	return frag_fit_case_round_up(&s->subject, k->least) < k->beyond;
+	return frag_fit_case_round_up(&s->subject, k->min_capacity) < k->end_capacity;
 }
 
 /* All intervals of this search, as --map asks for them: a joint search adds capacities of other granularities. */

@@ -549,14 +549,15 @@ static void put_survival(struct frag_node_ref list, const struct frag_fit_interv
 	for (uint32_t i = 0, end; i < intervals->count; i = end) {
 		struct frag_node_ref one = frag_json_array(list, NULL);
 
-		for (end = i + 1; end < intervals->count && all[end].least == all[end - 1].beyond
+		for (end = i + 1; end < intervals->count
+		     && all[end].min_capacity == all[end - 1].end_capacity
 		     && all[end].outcome.fits == all[i].outcome.fits; )
 			end++;
-		frag_json_u64(one, NULL, all[i].least);
-		if (all[end - 1].beyond == UINT64_MAX)
+		frag_json_u64(one, NULL, all[i].min_capacity);
+		if (all[end - 1].end_capacity == UINT64_MAX)
 			frag_json_raw(one, NULL, NULL);
 		else
-			frag_json_u64(one, NULL, all[end - 1].beyond);
+			frag_json_u64(one, NULL, all[end - 1].end_capacity);
 		frag_json_bool(one, NULL, all[i].outcome.fits);
 	}
 }

@@ -18,7 +18,7 @@ int frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops,
 	*dev = (struct frag_device){
 		.ops = ops, .total = total, .context = context, .other = other,
 		.granularity = granularity, .limit = UINT64_MAX, .fraction = 1,
-		.beyond = UINT64_MAX,
+		.end_capacity = UINT64_MAX,
 	};
 	if (ops->state_size) {
 		dev->state = calloc(1, ops->state_size);

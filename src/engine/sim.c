@@ -537,7 +537,7 @@ static struct frag_beginning find_beginning(const struct frag_sim *sim, uint32_t
 static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 {
 	struct frag_engine *e = &sim->engines[d];
-	const uint64_t beyond = e->device.beyond;
+	const uint64_t end_capacity = e->device.end_capacity;
 	int rc;
 
 	FRAG_ASSERT(!sim->fed);
@@ -546,7 +546,7 @@ static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_erro
 	rc = open_engine(sim, d, err);
 	if (rc)
 		return rc;
-	frag_device_narrow(&e->device, 0, beyond);
+	frag_device_narrow(&e->device, 0, end_capacity);
 	return frag_engine_begin(e, err);
 }
 

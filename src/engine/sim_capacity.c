@@ -24,7 +24,7 @@ bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
 	struct retotal r = { .policy = &e->policy, .was = e->device.total };
 
 	FRAG_ASSERT(device < sim->device_count);
-	if (!total || total < e->device.least || total >= e->device.beyond
+	if (!total || total < e->device.min_capacity || total >= e->device.end_capacity
 	    || sim->options.level != FRAG_LEVEL_SURVIVE || sim->plugged || sim->retired
 	    || e->device.ops != &frag_device_simulated)
 		return false;
@@ -35,12 +35,12 @@ bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
 	return true;
 }
 
-void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *least,
-		       uint64_t *beyond)
+void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *min_capacity,
+		       uint64_t *end_capacity)
 {
 	FRAG_ASSERT(device < sim->device_count && !sim->retired);
-	*least = sim->engines[device].device.least;
-	*beyond = sim->engines[device].device.beyond;
+	*min_capacity = sim->engines[device].device.min_capacity;
+	*end_capacity = sim->engines[device].device.end_capacity;
 }
 
 /* A long free list has a table, which is the larger part of a small heap. */

@@ -67,8 +67,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.blocks = moves.blocks, .bytes = moves.bytes,
 		};
 		r->planned = planned_by(&e->policy);
-		r->least = e->device.least;
-		r->beyond = e->device.beyond;
+		r->min_capacity = e->device.min_capacity;
+		r->end_capacity = e->device.end_capacity;
 		r->calls = e->device.calls;
 		r->refused = e->device.refused;
 		r->status = status_of(sim, d, interrupted);

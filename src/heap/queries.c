@@ -33,10 +33,11 @@ bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes)
 	return yes;
 }
 
-void frag_heap_total_range(const struct frag_heap *h, uint64_t *least, uint64_t *beyond)
+void frag_heap_total_range(const struct frag_heap *h, uint64_t *min_capacity,
+			   uint64_t *end_capacity)
 {
-	*least = h->dev->least;
-	*beyond = h->dev->beyond;
+	*min_capacity = h->dev->min_capacity;
+	*end_capacity = h->dev->end_capacity;
 }
 
 uint64_t frag_heap_total_figure(const struct frag_heap *h)

@@ -23,12 +23,12 @@ static uint64_t pytorch_total_floor_of(double fraction, uint64_t whole)
  */
 static bool reaches(const struct frag_policy *p, figure_fn *figure, uint64_t page, uint64_t bytes)
 {
-	uint64_t low = 1, high = ENDLESS, least, beyond;
+	uint64_t low = 1, high = ENDLESS, min_capacity, end_capacity;
 
-	frag_heap_total_range(p->heap, &least, &beyond);
-	if (least && least < ENDLESS && figure(p, least, page) >= bytes)
+	frag_heap_total_range(p->heap, &min_capacity, &end_capacity);
+	if (min_capacity && min_capacity < ENDLESS && figure(p, min_capacity, page) >= bytes)
 		return true;
-	if (beyond <= ENDLESS && figure(p, beyond - 1, page) < bytes)
+	if (end_capacity <= ENDLESS && figure(p, end_capacity - 1, page) < bytes)
 		return false;
 	if (figure(p, high, page) < bytes)
 		return false;   /* for no total there is */

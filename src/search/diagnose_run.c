@@ -380,12 +380,11 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 {
 	const uint64_t lower_bound = frag_diagnosis_lower_bound(a, run);
 	const uint32_t devices = frag_tape_info(intervals->subject.tape)->device_count;
-	uint64_t beyond = run->beyond < lower_bound ? lower_bound : run->beyond, events = 0,
-		 runs = 0;
+	uint64_t end_capacity = frag_max(run->end_capacity, lower_bound), events = 0, runs = 0;
 	int rc = 0;
 
-	while (!rc && events < EVENTS_MAX && runs < RUNS_MAX && beyond < UINT64_C(1) << 53) {
-		const uint64_t total = frag_fit_case_round_up(&intervals->subject, beyond);
+	while (!rc && events < EVENTS_MAX && runs < RUNS_MAX && end_capacity < UINT64_C(1) << 53) {
+		const uint64_t total = frag_fit_case_round_up(&intervals->subject, end_capacity);
 		const struct frag_interval *here;
 
 		if (a->smallest && (double)total >= FAR * (double)a->smallest)
@@ -393,7 +392,7 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 		rc = frag_fit_intervals_at(intervals, total, &here, err);
 		if (rc)
 			break;
-		beyond = here->beyond;
+		end_capacity = here->end_capacity;
 		runs++;
 		events += here->outcome.steps + (uint64_t)EVENTS_OF_BEGIN * devices;
 		/* each refusal makes it try moves, each in a copy of all segments */
@@ -406,7 +405,7 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 		a->smallest = a->smallest ? a->smallest : total;
 		a->reliable = a->reliable ? a->reliable : total;
 	}
-	a->failing = beyond;
+	a->failing = end_capacity;
 	return rc;
 }
 

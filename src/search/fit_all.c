@@ -35,7 +35,7 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 {
 	const struct intervals *intervals = ctx;
 
-	*v = (struct frag_fit_verdict){ .fits = true, .beyond = NONE };
+	*v = (struct frag_fit_verdict){ .fits = true, .end_capacity = NONE };
 	for (uint32_t i = 0; i < intervals->count; i++) {
 		const struct frag_interval *here;
 		int rc = frag_fit_intervals_at(intervals->of[i], total, &here, err);
@@ -46,8 +46,8 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.fits;
-		v->least = frag_max(v->least, here->least);
-		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
+		v->min_capacity = frag_max(v->min_capacity, here->min_capacity);
+		v->end_capacity = frag_min(v->end_capacity, here->end_capacity);
 		if (!i)
 			v->outcome = here->outcome;
 		frag_attempt_add(&v->outcome, &here->outcome);
@@ -132,9 +132,9 @@ static int find_upper_bound(struct frag_fit *fit, frag_fit_judge *judge, void *c
 		if (rc || (!i && !v.fits))
 			return rc;
 		if (v.fits)
-			high = fit->at_most = frag_fit_case_round_up(first, v.least);
+			high = fit->at_most = frag_fit_case_round_up(first, v.min_capacity);
 		else
-			low = frag_fit_case_round_up(first, v.beyond);
+			low = frag_fit_case_round_up(first, v.end_capacity);
 		if (low < high)
 			total = frag_fit_case_round_up(first, low + (high - low - 1) / 2);
 		if (total >= high)
@@ -167,8 +167,9 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 		if (rc)
 			break;
 		fit->runs++;
-		fit->examined_to = v.beyond;
-		total = v.beyond == NONE ? CAPACITY_MAX : frag_fit_case_round_up(lattice, v.beyond);
+		fit->examined_to = v.end_capacity;
+		total = v.end_capacity == NONE ? CAPACITY_MAX
+					       : frag_fit_case_round_up(lattice, v.end_capacity);
 	}
 	if (fit->examined_to >= CAPACITY_MAX)
 		fit->examined_to = NONE;
@@ -356,8 +357,8 @@ static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 	one->unlimited = run.outcome;
 	rc = frag_fit_case_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
 	/* a policy that collects garbage runs otherwise wherever there is a limit */
-	if (run.outcome.fits && run.beyond == UINT64_MAX)
-		one->fit.at_most = frag_fit_case_round_up(s, run.least);
+	if (run.outcome.fits && run.end_capacity == UINT64_MAX)
+		one->fit.at_most = frag_fit_case_round_up(s, run.min_capacity);
 	if (!one->choice)
 		one->fit.lower_bound = s->devices[s->device].context + s->devices[s->device].other
 				 + one->unlimited.peak_requested;

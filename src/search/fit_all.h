@@ -43,10 +43,10 @@ void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
 /* Nothing is known. */
 void frag_fit_init(struct frag_fit *fit);
 
-/* A capacity: does it fit, and which others have the same answer: [least, beyond). */
+/* A capacity: does it fit, and which others have the same answer: [min_capacity, end_capacity). */
 struct frag_fit_verdict {
 	bool fits, refused;
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 	struct frag_attempt outcome;    /* of all traces the worst */
 };
 typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,

@@ -52,8 +52,8 @@ static bool checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor
 	if (c->small != run->small)
 		frag_checkpoints_forget(c);
 	c->small = run->small;
-	while (c->count && (run->total < c->at[c->count - 1].least
-			    || run->total >= c->at[c->count - 1].beyond))
+	while (c->count && (run->total < c->at[c->count - 1].min_capacity
+			    || run->total >= c->at[c->count - 1].end_capacity))
 		drop_last(c);
 	if (!c->count || frag_sim_copy(&run->sim, c->at[c->count - 1].sim, &ignored))
 		return false;
@@ -93,9 +93,9 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
 	const uint64_t room = tape_bytes > ROOM ? tape_bytes : ROOM;
 	struct frag_error ignored;
 
-	frag_sim_interval(run->sim, run->device, &new.least, &new.beyond);
-	if (c->count && c->at[c->count - 1].least == new.least
-	    && c->at[c->count - 1].beyond == new.beyond)
+	frag_sim_interval(run->sim, run->device, &new.min_capacity, &new.end_capacity);
+	if (c->count && c->at[c->count - 1].min_capacity == new.min_capacity
+	    && c->at[c->count - 1].end_capacity == new.end_capacity)
 		drop_last(c);
 	if (c->count == FRAG_CHECKPOINTS || c->bytes + new.bytes > room
 	    || frag_sim_copy(&new.sim, run->sim, &ignored))
@@ -158,7 +158,7 @@ static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t tot
 static struct frag_interval interval_of(const struct frag_result *r)
 {
 	return (struct frag_interval){
-		.least = r->least, .beyond = r->beyond,
+		.min_capacity = r->min_capacity, .end_capacity = r->end_capacity,
 		.outcome = {
 			.fits = r->status == FRAG_RUN_OK,
 			.oom_step = r->oom_count ? r->ooms[0].step : 0,
@@ -299,7 +299,7 @@ static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint6
 {
 	uint32_t low;
 
-	FRAG_COUNT_WHILE(low, s->count, s->intervals[low].least <= total);
+	FRAG_COUNT_WHILE(low, s->count, s->intervals[low].min_capacity <= total);
 	return low;
 }
 
@@ -314,7 +314,7 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 	/* 0 would be no limit: a device of nothing has one byte */
 	total = total ? total : 1;
 	at = fit_intervals_place_of(s, total);
-	if (at && total < s->intervals[at - 1].beyond) {
+	if (at && total < s->intervals[at - 1].end_capacity) {
 		*out = &s->intervals[at - 1];
 		return 0;
 	}
@@ -327,7 +327,7 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 		memmove(here, here + 1, (s->count - at) * sizeof(*here));
 		return rc;
 	}
-	FRAG_ASSERT(here->least <= total && total < here->beyond);
+	FRAG_ASSERT(here->min_capacity <= total && total < here->end_capacity);
 	s->count++;
 	s->runs++;
 	*out = here;

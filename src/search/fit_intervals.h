@@ -15,7 +15,8 @@
  * Copies of the last run along its way, where the next one can begin.
  *
  * Runs on two capacities are the same up to the first decision that a capacity changes. So a run
- * on another capacity begins at the last copy whose own run so far, [least, beyond), has it.
+ * on another capacity begins at the last copy whose own run so far has it in [min_capacity,
+ * end_capacity).
  */
 #define FRAG_CHECKPOINTS 32
 
@@ -23,7 +24,7 @@ struct frag_checkpoint {
 	struct frag_sim *sim;
 	uint64_t event;                 /* the next one to play */
 	struct frag_smallreq_cursor cursor;     /* where small requests are separate */
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 	uint64_t bytes;                 /* its approximate size */
 };
 
@@ -76,9 +77,9 @@ struct frag_attempt {
 	uint64_t steps;
 };
 
-/* Capacities whose runs are the same: [least, beyond), beyond UINT64_MAX: no end. Bytes. */
+/* Capacities whose runs are the same, in bytes; end_capacity UINT64_MAX: no end. */
 struct frag_interval {
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 	struct frag_attempt outcome;
 };
 

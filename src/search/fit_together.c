@@ -26,7 +26,7 @@ struct player {
 /* A run of all programs. */
 struct joint_run {
 	bool fits, refused;
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 	uint64_t requested;             /* the peak of what all request */
 	int64_t peak_at;
 	int64_t later;                  /* to the next offset of the second with another run */
@@ -146,7 +146,7 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 	int rc = players ? 0 : frag_fail_nomem(err);
 
 	*run = (struct joint_run){
-		.fits = true, .beyond = UINT64_MAX, .later = INT64_MAX,
+		.fits = true, .end_capacity = UINT64_MAX, .later = INT64_MAX,
 		.last_call = INT64_MIN, .last_release = INT64_MIN,
 	};
 	for (uint32_t i = 0; i < t->count && !rc; i++) {
@@ -162,8 +162,8 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 
 			run->fits = run->fits && k.outcome.fits;
 			run->refused = run->refused || k.outcome.refused || k.outcome.retries;
-			run->least = frag_max(k.least, run->least);
-			run->beyond = frag_min(k.beyond, run->beyond);
+			run->min_capacity = frag_max(k.min_capacity, run->min_capacity);
+			run->end_capacity = frag_min(k.end_capacity, run->end_capacity);
 		}
 		frag_sim_del(players[i].sim);
 		frag_tape_reader_del(players[i].reader);
@@ -172,10 +172,10 @@ static int run_together(const struct frag_together *t, const int64_t *begins, ui
 	return rc;
 }
 
-/* Offsets, first to last, whose runs are the same on all capacities below `beyond`: all fit. */
+/* Offsets, first to last, with the same runs on all capacities below `end_capacity`: all fit. */
 struct known_offsets {
 	int64_t first, last;
-	uint64_t beyond;
+	uint64_t end_capacity;
 	bool refused;
 };
 
@@ -212,10 +212,11 @@ static int run_alone(struct search *s, struct frag_error *err)
 		struct joint_run run;
 
 		rc = run_together(&alone, &at_once, ENDLESS, &run, err);
-		if (rc || !run.fits || run.beyond != UINT64_MAX || s->sum == UINT64_MAX)
+		if (rc || !run.fits || run.end_capacity != UINT64_MAX || s->sum == UINT64_MAX)
 			s->sum = UINT64_MAX;
 		else
-			s->sum += run.least > s->device.other ? run.least - s->device.other : 0;
+			s->sum += run.min_capacity > s->device.other
+				  ? run.min_capacity - s->device.other : 0;
 		peak_at = i ? peak_at : run.peak_at;
 		s->begins[i] = peak_at - run.peak_at;
 		s->first = i == 1 ? -end - 1 : s->first;
@@ -244,8 +245,9 @@ static int judge_offset(const struct search *s, int64_t offset, uint64_t total,
 	*later = run.later;
 	v->fits = run.fits;
 	v->refused = v->refused || run.refused || !run.fits;
-	v->least = frag_max(run.least, v->least);
-	v->beyond = run.beyond < v->beyond || !run.fits ? run.beyond : v->beyond;
+	v->min_capacity = frag_max(run.min_capacity, v->min_capacity);
+	v->end_capacity = run.fits ? frag_min(run.end_capacity, v->end_capacity)
+				   : run.end_capacity;
 	if (!run.fits && s->fit->smallest == UINT64_MAX)
 		s->t->offset = offset;
 	return 0;
@@ -258,7 +260,7 @@ static int judge_given(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 	const struct search *s = ctx;
 	int64_t unused;
 
-	*v = (struct frag_fit_verdict){ .fits = true, .beyond = UINT64_MAX };
+	*v = (struct frag_fit_verdict){ .fits = true, .end_capacity = UINT64_MAX };
 	return judge_offset(s, s->t->offset, total, v, &unused, err);
 }
 
@@ -280,7 +282,7 @@ static const struct known_offsets *find_known(const struct search *s, uint32_t *
 	while (*i < s->known_count && s->known[*i].last < offset)
 		++*i;
 	k = &s->known[*i];
-	return *i < s->known_count && k->first <= offset && k->beyond > total ? k : NULL;
+	return *i < s->known_count && k->first <= offset && k->end_capacity > total ? k : NULL;
 }
 
 /* All offsets; those that are known from a smaller capacity are not simulated again. */
@@ -293,7 +295,7 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 
 	for (int64_t offset = s->first; !rc && v->fits && offset <= s->last;) {
 		const struct known_offsets *old = find_known(s, &i, offset, total);
-		struct frag_fit_verdict one = { .fits = true, .beyond = UINT64_MAX };
+		struct frag_fit_verdict one = { .fits = true, .end_capacity = UINT64_MAX };
 		struct known_offsets k = { .first = offset };
 		int64_t later = INT64_MAX;
 
@@ -302,12 +304,13 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 		} else {
 			rc = judge_offset(s, offset, total, &one, &later, err);
 			k.last = later <= s->last - offset ? offset + later - 1 : s->last;
-			k.beyond = one.beyond;
+			k.end_capacity = one.end_capacity;
 			k.refused = one.refused;
 		}
 		v->fits = one.fits;
 		v->refused = v->refused || k.refused;
-		v->beyond = one.fits ? frag_min(k.beyond, v->beyond) : k.beyond;
+		v->end_capacity = one.fits ? frag_min(k.end_capacity, v->end_capacity)
+					   : k.end_capacity;
 		offset = k.last + 1;
 		rc = rc || !v->fits ? rc : keep(&now, k, err);
 	}
@@ -327,7 +330,7 @@ static int judge_every(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 	struct search *s = ctx;
 	int rc;
 
-	*v = (struct frag_fit_verdict){ .fits = true, .beyond = UINT64_MAX };
+	*v = (struct frag_fit_verdict){ .fits = true, .end_capacity = UINT64_MAX };
 	if (total >= s->sum)
 		return 0;
 	rc = judge_given(ctx, total, v, err);

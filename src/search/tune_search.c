@@ -40,9 +40,9 @@ struct trial {
 					 * set */
 	bool fits;
 	struct frag_attempt worst;
-	uint64_t least;                 /* of a survivor: the same run down to this capacity */
+	uint64_t min_capacity;          /* of a survivor: the same run down to this capacity */
 	uint32_t failed;                /* else: the place, and its interval's end */
-	uint64_t beyond;
+	uint64_t end_capacity;
 };
 
 typedef int try_fn(struct scope *scope, struct trial *trial, struct frag_error *err);
@@ -106,11 +106,11 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 	if (!here->outcome.fits) {
 		trial->fits = false;
 		trial->failed = place;
-		trial->beyond = here->beyond;
+		trial->end_capacity = here->end_capacity;
 		trial->worst.oom_step = here->outcome.oom_step;
 		return 0;
 	}
-	trial->least = here->least > trial->least ? here->least : trial->least;
+	trial->min_capacity = frag_max(here->min_capacity, trial->min_capacity);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32
 			rc = try_place(s, trial, i, total, err);
 	trial->done = !rc;
 	trial->worst.fits = trial->fits;
-	trial->least = frag_fit_case_round_up(tune_search_subject_of(s), trial->least);
+	trial->min_capacity = frag_fit_case_round_up(tune_search_subject_of(s), trial->min_capacity);
 	return rc;
 }
 
@@ -149,11 +149,11 @@ static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *
 	trial->fits = false;
 	while (!rc && total < s->total) {
 		rc = tune_search_try_at(s, trial, s->failed, total, err);
-		trial->least = total;
+		trial->min_capacity = total;
 		if (rc || trial->fits)
 			return rc;
-		total = trial->beyond >= s->total ? s->total
-						  : frag_fit_case_round_up(subject, trial->beyond);
+		total = trial->end_capacity >= s->total ? s->total
+			: frag_fit_case_round_up(subject, trial->end_capacity);
 	}
 	return rc;
 }
@@ -192,10 +192,10 @@ static int crown(struct scope *s, const struct trial *survivor, struct frag_erro
 	int rc;
 
 	s->choice = trial.choice;
-	s->total = trial.least;
+	s->total = trial.min_capacity;
 	rc = try_upwards(s, &trial, err);
 	if (!rc && trial.fits)
-		s->total = trial.least;
+		s->total = trial.min_capacity;
 	return rc;
 }
 
@@ -219,9 +219,9 @@ static int take_first(struct scope *s, const struct trial *trials, uint32_t coun
 static void take_smallest(struct scope *s, const struct trial *trials, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (trials[i].fits && trials[i].least < s->total) {
+		if (trials[i].fits && trials[i].min_capacity < s->total) {
 			s->choice = trials[i].choice;
-			s->total = trials[i].least;
+			s->total = trials[i].min_capacity;
 		}
 }
 
@@ -259,7 +259,7 @@ static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_e
 		rc = tune_search_try_at(s, &trial, UINT32_MAX, endless, err);
 		if (!rc && trial.fits) {
 			s->choice = trial.choice;
-			s->total = trial.least;
+			s->total = trial.min_capacity;
 		}
 	}
 	return rc;
@@ -402,22 +402,22 @@ static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place,
 		if (rc)
 			return rc;
 		*fits = here->outcome.fits;
-		total = here->beyond;
+		total = here->end_capacity;
 	}
 	return 0;
 }
 
-/* On the device, and with less: trial->least is NONE where the headroom is not there. */
+/* On the device, and with less: trial->min_capacity is NONE where the headroom is not there. */
 static int try_headroom(struct scope *s, struct trial *trial, struct frag_error *err)
 {
 	const struct frag_tune *t = s->tune;
-	const uint64_t least = (uint64_t)ceil((double)t->total / (1 + t->headroom));
+	const uint64_t min_capacity = (uint64_t)ceil((double)t->total / (1 + t->headroom));
 	int rc = tune_search_try_at(s, trial, UINT32_MAX, t->total, err);
 	bool fits = trial->fits;
 
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && fits; i++)
-		rc = try_range(t, trial->choice, i, least, &fits, err);
-	trial->least = fits ? least : NONE;
+		rc = try_range(t, trial->choice, i, min_capacity, &fits, err);
+	trial->min_capacity = fits ? min_capacity : NONE;
 	trial->done = !rc;
 	return rc;
 }
@@ -462,7 +462,7 @@ static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_err
 		if (!s->trials[i].done)
 			continue;
 		t->points[i] = point_of(t, &s->trials[i]);
-		t->points[i].qualifies = s->trials[i].least != NONE;
+		t->points[i].qualifies = s->trials[i].min_capacity != NONE;
 	}
 	tune_search_choose(t);
 	return rc;
@@ -800,7 +800,7 @@ static int find_code(struct frag_tune *t, struct scope *all, struct frag_error *
 		t->code = no_point;
 	else
 		t->code.choice = 0;
-	t->code.qualifies = trial.fits && trial.least != NONE;
+	t->code.qualifies = trial.fits && trial.min_capacity != NONE;
 	return rc;
 }
 

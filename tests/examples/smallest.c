@@ -4,9 +4,9 @@
 
 #include <fragsim/engine.h>
 
-/* One run that stops where memory runs out; *beyond: up to which total it would be the same. */
+/* One run that stops where memory runs out, the same with any total below *end_capacity. */
 static int survives(const struct frag_choice *choice, const struct frag_tape *tape,
-		    uint64_t total, bool *yes, uint64_t *beyond, struct frag_error *err)
+		    uint64_t total, bool *yes, uint64_t *end_capacity, struct frag_error *err)
 {
 	const struct frag_device_figures device = {
 		.total = total, .granularity = FRAG_GRANULARITY,
@@ -25,7 +25,7 @@ static int survives(const struct frag_choice *choice, const struct frag_tape *ta
 		const struct frag_result *result = frag_sim_results(sim, false, &count);
 
 		*yes = result->status == FRAG_RUN_OK;
-		*beyond = result->beyond;
+		*end_capacity = result->end_capacity;
 	}
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	struct frag_tape *tape = NULL;
 	struct frag_choice choice;
 	struct frag_error err;
-	uint64_t total = FRAG_GRANULARITY, beyond = 0;
+	uint64_t total = FRAG_GRANULARITY, end_capacity = 0;
 	bool yes = false;
 	int runs = 0, rc = frag_choice_parse(&choice, policy, &err);
 
@@ -49,9 +49,9 @@ int main(int argc, char **argv)
 	/* a larger device may fail where a smaller one survives: upwards, and none left out */
 	for (; !rc && !yes; runs++) {
 		if (runs)
-			total = (beyond + FRAG_GRANULARITY - 1) / FRAG_GRANULARITY
+			total = (end_capacity + FRAG_GRANULARITY - 1) / FRAG_GRANULARITY
 				* FRAG_GRANULARITY;
-		rc = survives(&choice, tape, total, &yes, &beyond, &err);
+		rc = survives(&choice, tape, total, &yes, &end_capacity, &err);
 	}
 	if (!rc)
 		printf("%s survives on %" PRIu64 " bytes (%d runs)\n", policy, total, runs);

@@ -2,7 +2,7 @@
  * capacities.c - for which capacities a run is the same run: by brute force.
  *
  * Random traces are run on many capacities, and what was decided in each is summed up in one
- * number. A run says [least, beyond): every capacity within must have its number; and where
+ * number. A run says [min_capacity, end_capacity): every capacity within must have its number; where
  * nothing but the device's answers counts, every one outside must have another.
  */
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define MIB (UINT64_C(1) << 20)
 
 struct outcome {
-	uint64_t total, least, beyond;
+	uint64_t total, min_capacity, end_capacity;
 	uint64_t sum;           /* of all decisions */
 };
 
@@ -69,8 +69,8 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 	assert_int_equal(frag_sim_observe(sim, &observer), 0);
 	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
-	o.least = result->least;
-	o.beyond = result->beyond;
+	o.min_capacity = result->min_capacity;
+	o.end_capacity = result->end_capacity;
 	/* an initial pool, granted or refused, is no step's */
 	mix(&o.sum, result->counts.ooms);
 	mix(&o.sum, result->peak.reserved);
@@ -82,18 +82,19 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 static void compare(const struct outcome *o, const struct outcome *all, bool exact,
 		    const char *policy, uint64_t seed)
 {
-	if (o->total && (o->total < o->least || o->total >= o->beyond))
+	if (o->total && (o->total < o->min_capacity || o->total >= o->end_capacity))
 		fail_msg("%s, seed %lu: %lu is not in its own [%lu, %lu)", policy,
-			 (unsigned long)seed, (unsigned long)o->total, (unsigned long)o->least,
-			 (unsigned long)o->beyond);
+			 (unsigned long)seed, (unsigned long)o->total, (unsigned long)o->min_capacity,
+			 (unsigned long)o->end_capacity);
 	for (uint32_t i = 0; i < CAPACITIES; i++) {
-		const bool within = all[i].total >= o->least && all[i].total < o->beyond;
+		const bool within = all[i].total >= o->min_capacity
+				    && all[i].total < o->end_capacity;
 		const bool same = all[i].sum == o->sum;
 
 		if (within ? !same : exact && same)
 			fail_msg("%s, seed %lu: a run on %lu says [%lu, %lu), and on %lu it is %s",
 				 policy, (unsigned long)seed, (unsigned long)o->total,
-				 (unsigned long)o->least, (unsigned long)o->beyond,
+				 (unsigned long)o->min_capacity, (unsigned long)o->end_capacity,
 				 (unsigned long)all[i].total, same ? "the same" : "another");
 	}
 }
@@ -139,10 +140,10 @@ static void test_intervals(void **state)
 				if (i % 3 == 0)
 					device.total += random_below(&random, MIB);
 				/* the very edges of what others said */
-				if (i % 3 == 1 && all[i - 1].beyond != UINT64_MAX)
-					device.total = all[i - 1].beyond - (i & 2) / 2;
-				if (i % 3 == 2 && all[i - 2].least > 1)
-					device.total = all[i - 2].least - (i & 1);
+				if (i % 3 == 1 && all[i - 1].end_capacity != UINT64_MAX)
+					device.total = all[i - 1].end_capacity - (i & 2) / 2;
+				if (i % 3 == 2 && all[i - 2].min_capacity > 1)
+					device.total = all[i - 2].min_capacity - (i & 1);
 				if (device.total <= device.context + device.other)
 					device.total = device.context + device.other + 1;
 				all[i] = run(&choice, tape, &device, goes_on);
@@ -151,7 +152,7 @@ static void test_intervals(void **state)
 				compare(&all[i], all, exact, random_policies[p], seed);
 				others += all[i].sum != all[0].sum;
 			}
-			if (unlimited.beyond == UINT64_MAX)
+			if (unlimited.end_capacity == UINT64_MAX)
 				compare(&unlimited, all, exact, random_policies[p], seed);
 			frag_tape_del(tape);
 			frag_trace_close(trace);
@@ -174,8 +175,8 @@ static struct outcome rest_of(struct frag_sim *sim, const struct frag_tape *tape
 	assert_int_equal(frag_sim_observe(sim, &observer), 0);
 	play_tape(sim, tape, at, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
-	o.least = result->least;
-	o.beyond = result->beyond;
+	o.min_capacity = result->min_capacity;
+	o.end_capacity = result->end_capacity;
 	mix(&o.sum, result->calls);
 	mix(&o.sum, result->refused);
 	mix(&o.sum, result->counts.ooms);
@@ -205,19 +206,19 @@ static struct frag_sim *run_until(const struct frag_choice *choice, const struct
 /* A total for which all so far is the same, mostly at an edge; 0: there is no other. */
 static uint64_t another_total(const struct frag_sim *sim, uint64_t was, uint64_t *random)
 {
-	uint64_t least, beyond;
+	uint64_t min_capacity, end_capacity;
 
-	frag_sim_interval(sim, 0, &least, &beyond);
-	assert_true(was >= least && was < beyond);
-	beyond = beyond < was + 400 * MIB ? beyond : was + 400 * MIB;
-	least = least ? least : 1;
+	frag_sim_interval(sim, 0, &min_capacity, &end_capacity);
+	assert_true(was >= min_capacity && was < end_capacity);
+	end_capacity = end_capacity < was + 400 * MIB ? end_capacity : was + 400 * MIB;
+	min_capacity = min_capacity ? min_capacity : 1;
 	switch (random_below(random, 3)) {
 	case 0:
-		return least;
+		return min_capacity;
 	case 1:
-		return beyond - 1;
+		return end_capacity - 1;
 	default:
-		return least + random_below(random, beyond - least);
+		return min_capacity + random_below(random, end_capacity - min_capacity);
 	}
 }
 
@@ -259,8 +260,8 @@ static void test_retotals(void **state)
 			fresh = rest_of(run_until(&choice, tape, device, total, at), tape, at);
 			/* what went on may know more totals for which it is the same: a range
 			 * was once as long as what was mapped, and has been shorter since */
-			if (went_on.sum != fresh.sum || went_on.least > fresh.least
-			    || went_on.beyond < fresh.beyond)
+			if (went_on.sum != fresh.sum || went_on.min_capacity > fresh.min_capacity
+			    || went_on.end_capacity < fresh.end_capacity)
 				fail_msg("%s, seed %lu: event %lu was reached with %lu, then %lu is"
 					 " not the same", random_policies[p], (unsigned long)seed,
 					 (unsigned long)at, (unsigned long)was,

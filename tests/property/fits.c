@@ -283,7 +283,7 @@ static void compare(const struct world *w, uint64_t total, const struct frag_int
 	char what[100];
 
 	snprintf(what, sizeof(what), "on %lu, in [%lu, %lu): survives", (unsigned long)total,
-		 (unsigned long)k->least, (unsigned long)k->beyond);
+		 (unsigned long)k->min_capacity, (unsigned long)k->end_capacity);
 	same(w, what, k->outcome.fits, end->fits);
 	same(w, "its step", k->outcome.oom_step, end->oom_step);
 	same(w, "its calls", k->outcome.calls, end->calls);
@@ -367,19 +367,19 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 
 	points.count = 0;
 	same(w, "floor", fit->lower_bound, total);
-	same(w, "examined_to", fit->examined_to, s->count ? s->intervals[s->count - 1].beyond
+	same(w, "examined_to", fit->examined_to, s->count ? s->intervals[s->count - 1].end_capacity
 							  : total);
 	for (uint32_t i = 0; i < s->count; i++, runs++) {
 		const struct frag_interval *k = &s->intervals[i];
 		const uint64_t up_to = bounds->up_to ? bounds->up_to
 				       : smallest == NONE ? NONE : smallest + smallest / 2;
-		const uint64_t most = k->beyond == NONE ? total + 3 * w->page : k->beyond;
+		const uint64_t most = k->end_capacity == NONE ? total + 3 * w->page : k->end_capacity;
 		bool first = true;
 
-		if (total > up_to || total < k->least || total >= k->beyond)
+		if (total > up_to || total < k->min_capacity || total >= k->end_capacity)
 			fail_msg("%s: %lu is next, up to %lu: [%lu, %lu)", w->what,
 				 (unsigned long)total, (unsigned long)up_to,
-				 (unsigned long)k->least, (unsigned long)k->beyond);
+				 (unsigned long)k->min_capacity, (unsigned long)k->end_capacity);
 		for (; total < most; total += w->page) {
 			/* all of a stretch that is long are the same, and need not all be tried */
 			if (points.count > POINTS / 2 && !first && total + w->page < most)
@@ -395,7 +395,7 @@ static void check_walk(const struct world *w, const struct frag_fit_intervals *s
 			if (end.fits && smallest == NONE)
 				smallest = total;
 		}
-		if (k->beyond == NONE) {
+		if (k->end_capacity == NONE) {
 			end = run(w, total * 11, 0);
 			compare(w, total * 11, k, &end);
 		}

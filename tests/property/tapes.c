@@ -183,7 +183,7 @@ static void same_result(const struct frag_result *a, const struct frag_result *b
 	assert_int_equal(a->steps, b->steps);
 	assert_int_equal(a->status, b->status);
 	assert_int_equal(a->level, b->level);
-	assert_true(a->least == b->least && a->beyond == b->beyond);
+	assert_true(a->min_capacity == b->min_capacity && a->end_capacity == b->end_capacity);
 	same_metrics(a, b);
 	assert_memory_equal(&a->counts, &b->counts, sizeof(a->counts));
 	assert_int_equal(a->oom_count, b->oom_count);

@@ -186,7 +186,7 @@ static void test_fork(void **state)
 	expect_same(r, &was);
 	rig_check(r);
 	assert_int_equal(r->dev.used, SEGMENT);
-	assert_int_equal(r->dev.beyond, UINT64_MAX);
+	assert_int_equal(r->dev.end_capacity, UINT64_MAX);
 	frag_heap_del(r->heap);
 	assert_int_equal(r->dev.used, 0);
 	frag_device_close(&r->dev);
@@ -202,13 +202,13 @@ static void test_lack(void **state)
 	for (uint32_t i = 0; i < 7; i++)
 		rig_grow(r, SEGMENT);
 	assert_int_equal(frag_heap_grow(r->heap, r->list, 2 * SEGMENT, &b), -FRAG_EDEVMEM);
-	assert_true(r->dev.beyond > r->dev.least + 1);
+	assert_true(r->dev.end_capacity > r->dev.min_capacity + 1);
 	lack = frag_heap_shortfall(r->heap, UINT64_MAX);
 	assert_int_equal(lack.left, SEGMENT);
 	assert_int_equal(lack.missing, SEGMENT);
 	/* it stands for no other total */
-	assert_int_equal(r->dev.least, UINT64_C(8) * SEGMENT);
-	assert_int_equal(r->dev.beyond, UINT64_C(8) * SEGMENT + 1);
+	assert_int_equal(r->dev.min_capacity, UINT64_C(8) * SEGMENT);
+	assert_int_equal(r->dev.end_capacity, UINT64_C(8) * SEGMENT + 1);
 	/* a limit of the policy's own leaves less, and what it tried counts */
 	frag_heap_tried(r->heap, 3 * SEGMENT);
 	lack = frag_heap_shortfall(r->heap, UINT64_C(7) * SEGMENT + 512);

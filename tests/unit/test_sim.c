@@ -443,14 +443,14 @@ static void test_beginning_that_does_not_fit(void **state)
 	(void)state;
 	assert_false(r.beginning.as_requests);
 	assert_int_equal(r.last.reserved, 40 * MIB);
-	assert_int_equal(r.least, 40 * MIB);
+	assert_int_equal(r.min_capacity, 40 * MIB);
 	for (int copied = 0; copied < 2; copied++) {
 		r = run_begun(38, copied);
 		assert_true(r.beginning.as_requests);
 		assert_int_equal(r.peak.reserved, 24 * MIB);
 		assert_int_equal(r.counts.segment_allocs, 2);
-		assert_int_equal(r.least, 24 * MIB);
-		assert_int_equal(r.beyond, 40 * MIB);
+		assert_int_equal(r.min_capacity, 24 * MIB);
+		assert_int_equal(r.end_capacity, 40 * MIB);
 	}
 }
 
