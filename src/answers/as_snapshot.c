@@ -138,11 +138,8 @@ static void put_origin(const struct frag_export *x)
 /* Writes what the run was simulated with: the value of allocator_settings. */
 static void put_settings(const struct frag_export *x)
 {
-	char conf[FRAG_CONF_ROOM];
-
-	frag_conf_text(x->choice, conf, sizeof(conf));
 	begin_dict(x->out, NULL);
-	put_text(x->out, "PYTORCH_CUDA_ALLOC_CONF", conf);
+	put_text(x->out, "PYTORCH_CUDA_ALLOC_CONF", CONF(x->choice));
 	if (x->choice->ops == &frag_policy_pytorch)
 		put_values(x->out, x->choice->param);
 	put_origin(x);
@@ -337,6 +334,20 @@ static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_s
 	return rc;
 }
 
+/* A block as PyTorch logs it: that it is allocated, or freed. */
+static int put_life(struct frag_snapshot_out *s, const struct frag_step *step,
+		    const struct frag_snap_live *k, enum frag_snap_word action,
+		    struct frag_error *err)
+{
+	struct entry e = {
+		.action = action, .addr = k->addr, .size = k->requested, .stream = k->stream,
+		.pool = k->pool, .requester = requester_of(s, k->tag, k->stack),
+	};
+
+	e.note = action == FRAG_SNAP_ALLOC ? note_of(&e.requester) : e.note;
+	return put_entry(s, step->device, step->event, &e, err);
+}
+
 /* Pending blocks that are in use no longer, whoever found that out. */
 static int put_completed(struct frag_snapshot_out *s, const struct frag_step *step,
 			 struct frag_error *err)
@@ -351,17 +362,13 @@ static int put_completed(struct frag_snapshot_out *s, const struct frag_step *st
 		return 0;
 	for (uint32_t i = 0; i < log->pending_count && !rc; i++) {
 		const struct frag_snap_pending b = log->pending[i];
-		const struct entry e = {
-			.action = FRAG_SNAP_FREE_COMPLETED, .addr = b.addr, .size = b.requested,
-			.stream = b.stream, .pool = b.pool,
-		};
 
 		if (frag_heap_is_pending(heap, b.block, b.slot)) {
 			log->pending[kept++] = b;
 			continue;
 		}
-		log->active -= b.bytes;
-		rc = put_entry(s, step->device, step->event, &e, err);
+		log->active -= b.was.bytes;
+		rc = put_life(s, step, &b.was, FRAG_SNAP_FREE_COMPLETED, err);
 	}
 	log->pending_count = kept;
 	return rc;
@@ -397,20 +404,14 @@ static int as_snapshot_put_alloc(struct frag_snapshot_out *s, const struct frag_
 				 struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	struct entry e = {
-		.action = FRAG_SNAP_ALLOC, .size = ev->bytes, .pool = ev->pool,
-		.stream = stream_of(ev->stream_order),
-		.requester = requester_of(s, ev->tag, step->stack),
-	};
-	int rc = make_live(s, step, err);
+	const int rc = make_live(s, step, err);
 
 	if (rc || !s->lives[ev->slot].there || s->logs[step->device].beginning)
 		return rc;
-	e.addr = s->lives[ev->slot].addr;
-	e.note = note_of(&e.requester);
-	return put_entry(s, step->device, ev, &e, err);
+	return put_life(s, step, &s->lives[ev->slot], FRAG_SNAP_ALLOC, err);
 }
 
+/* Who allocated it is not in the event that completes it. */
 static int defer_free(struct frag_snapshot_out *s, const struct frag_step *step,
 		      const struct frag_snap_live *k, struct frag_error *err)
 {
@@ -418,11 +419,12 @@ static int defer_free(struct frag_snapshot_out *s, const struct frag_step *step,
 
 	if (!FRAG_GROW(log->pending, log->pending_capacity, log->pending_count))
 		return frag_fail_nomem(err);
-	log->pending[log->pending_count++] = (struct frag_snap_pending){
-		.addr = k->addr, .bytes = k->bytes, .requested = k->requested, .stream = k->stream,
-		.pool = k->pool, .slot = step->event->slot,
+	log->pending[log->pending_count] = (struct frag_snap_pending){
+		.was = *k, .slot = step->event->slot,
 		.block = frag_sim_block(s->x->sim, step->event->slot),
 	};
+	log->pending[log->pending_count].was.tag = log->pending[log->pending_count].was.stack = 0;
+	log->pending_count++;
 	return 0;
 }
 
@@ -435,23 +437,16 @@ static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 {
 	const struct frag_event *ev = step->event;
 	struct frag_snap_live *k = ev->slot < s->live_count ? &s->lives[ev->slot] : NULL;
-	struct entry e = { .action = FRAG_SNAP_FREE_REQUESTED };
 	int rc;
 
 	if (!k || !k->there || k->device != step->device)
 		return 0;
 	k->there = false;
-	e.addr = k->addr;
-	e.size = k->requested;
-	e.stream = k->stream;
-	e.pool = k->pool;
-	e.requester = requester_of(s, k->tag, k->stack);
-	rc = put_entry(s, step->device, ev, &e, err);
+	rc = put_life(s, step, k, FRAG_SNAP_FREE_REQUESTED, err);
 	if (rc || ev->waits)
 		return rc ? rc : defer_free(s, step, k, err);
 	s->logs[step->device].active -= k->bytes;
-	e.action = FRAG_SNAP_FREE_COMPLETED;
-	return put_entry(s, step->device, ev, &e, err);
+	return put_life(s, step, k, FRAG_SNAP_FREE_COMPLETED, err);
 }
 
 static int as_snapshot_put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
@@ -470,20 +465,6 @@ static int as_snapshot_put_oom(struct frag_snapshot_out *s, const struct frag_st
 	};
 
 	return put_entry(s, step->device, ev, &e, err);
-}
-
-/* What was at the place of a block, as PyTorch logs it: that it is freed, or allocated. */
-static int put_life(struct frag_snapshot_out *s, const struct frag_step *step,
-		    const struct frag_snap_live *k, enum frag_snap_word action,
-		    struct frag_error *err)
-{
-	struct entry e = {
-		.action = action, .addr = k->addr, .size = k->requested, .stream = k->stream,
-		.pool = k->pool, .requester = requester_of(s, k->tag, k->stack),
-	};
-
-	e.note = action == FRAG_SNAP_ALLOC ? note_of(&e.requester) : e.note;
-	return put_entry(s, step->device, step->event, &e, err);
 }
 
 /* Blocks that the policy moves are freed first, where they were. */
@@ -603,33 +584,6 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 	return rc || x->goes_on ? rc : frag_snap_last_state(s, step->device, err);
 }
 
-/* Segments that exist before the first step. */
-struct first {
-	struct frag_snapshot_out *s;
-	struct frag_segment_view *list;
-	uint32_t count, capacity;
-	bool failed;
-};
-
-static void as_snapshot_gather(void *ctx, const struct frag_segment_view *s,
-			       const struct frag_block_view *b)
-{
-	struct first *f = ctx;
-
-	if (b)
-		return;
-	f->failed = f->failed || !FRAG_GROW(f->list, f->capacity, f->count);
-	if (!f->failed)
-		f->list[f->count++] = *s;
-}
-
-static int as_snapshot_by_ordinal(const void *a, const void *b)
-{
-	const struct frag_segment_view *x = a, *y = b;
-
-	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
-}
-
 /* The next of the trace's own first segments, from *at on, that the policy has made this of. */
 static const struct frag_initial *find_initial(const struct frag_snapshot_out *s, uint32_t device,
 					       const struct frag_segment_view *g, uint32_t *at)
@@ -654,29 +608,25 @@ static const struct frag_initial *find_initial(const struct frag_snapshot_out *s
 static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[device];
-	struct first f = { .s = s };
-	uint32_t at = 0;
-	int rc = 0;
+	struct frag_segment_view *first;
+	uint32_t at = 0, count;
+	int rc = frag_snap_segments(frag_sim_heap(s->x->sim, device), &first, &count, err);
 
-	frag_heap_walk(frag_sim_heap(s->x->sim, device), &f, as_snapshot_gather);
-	if (f.count)
-		qsort(f.list, f.count, sizeof(*f.list), as_snapshot_by_ordinal);
-	for (uint32_t i = 0; i < f.count && !rc && !f.failed; i++) {
-		const struct frag_initial *from = find_initial(s, device, &f.list[i], &at);
+	for (const struct frag_segment_view *g = first; !rc && g < first + count; g++) {
+		const struct frag_initial *from = find_initial(s, device, g, &at);
 		struct frag_snap_segment seg = {
-			.ordinal = f.list[i].ordinal, .bytes = f.list[i].bytes,
-			.pool = f.list[i].pool, .large = from ? from->large
-							      : f.list[i].bytes != PAGE,
+			.ordinal = g->ordinal, .bytes = g->bytes, .pool = g->pool,
+			.large = from ? from->large : g->bytes != PAGE,
 			.stream = from ? stream_of(from->stream_order) : 0,
 		};
 
-		if (f.list[i].page && seg.bytes > RANGE_MAX)
+		if (g->page && seg.bytes > RANGE_MAX)
 			seg.bytes = RANGE_MAX;
 		rc = enter_segment(s, log, &seg, err);
 		log->beginning = s->x->choice->ops->restore_segment != NULL;
 	}
-	free(f.list);
-	return f.failed ? frag_fail_nomem(err) : rc;
+	free(first);
+	return rc;
 }
 
 /* Correct for a snapshot whose start failed, too: each device is counted when it begins. */

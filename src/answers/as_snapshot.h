@@ -122,8 +122,8 @@ struct frag_snap_live {
 
 /* Freed by the program, and still in use. */
 struct frag_snap_pending {
-	uint64_t addr, bytes, requested, stream;
-	uint32_t pool, slot;
+	struct frag_snap_live was;
+	uint32_t slot;
 	frag_block block;
 };
 
@@ -153,6 +153,10 @@ struct frag_snapshot_out {
 
 /* The segment of this ordinal, which must be reserved. */
 struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uint32_t ordinal);
+
+/* The segments of a heap by ordinal, at *list, which the caller frees in any case. -FRAG_ENOMEM */
+int frag_snap_segments(const struct frag_heap *heap, struct frag_segment_view **list,
+		       uint32_t *count, struct frag_error *err);
 
 /* Writes the current segments of a device, with their blocks. */
 int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err);

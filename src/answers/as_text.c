@@ -655,9 +655,8 @@ static void print_trace(const struct frag_report *r)
 static void print_default(const struct frag_report *r)
 {
 	const struct frag_choice *choice = &r->runs[0].result->choice;
-	char conf[FRAG_CONF_ROOM];
+	const char *conf = CONF(choice);
 
-	frag_conf_text(choice, conf, sizeof(conf));
 	/* the default settings of pytorch need no reason for a recording of PyTorch */
 	if (!r->by_default || (r->trace->pytorch && !*conf))
 		return;

@@ -166,11 +166,8 @@ static void change_print_requests(const struct frag_change_found *c,
 static void change_print_reasons(const struct frag_change_found *c,
 				 const struct frag_text_style *to)
 {
-	char conf[FRAG_CONF_ROOM];
-
 	if (c->undone) {
-		frag_conf_text(&c->undo, conf, sizeof(conf));
-		frag_put_row(to, "set", "PYTORCH_CUDA_ALLOC_CONF=%s", conf);
+		frag_put_row(to, "set", "PYTORCH_CUDA_ALLOC_CONF=%s", CONF(&c->undo));
 		frag_put_row(to, "", "NEW then reserves %s (simulated)", SIZE(c->undo_reserved));
 	}
 	if (c->pairs)
@@ -251,20 +248,13 @@ static void change_put_first(struct frag_node_ref root, const struct frag_change
 		ROW_AS("old_step", change_found, old_first.step),
 		ROW_AS("new_step", change_found, now_first.step), ROW_END,
 	};
-	char conf[FRAG_CONF_ROOM];
 	struct frag_node_ref o;
 
-	if (c->differs)
-		frag_json_of(root, "first_difference", rows, c);
-	else
-		frag_json_null(root, "first_difference");
-	if (!c->undone) {
-		frag_json_null(root, "undo");
+	frag_json_of(root, "first_difference", rows, c->differs ? c : NULL);
+	o = frag_json_object_or_null(root, "undo", c->undone);
+	if (!o.node)
 		return;
-	}
-	frag_conf_text(&c->undo, conf, sizeof(conf));
-	o = frag_json_object(root, "undo");
-	frag_json_text(o, "alloc_conf", conf);
+	frag_json_text(o, "alloc_conf", CONF(&c->undo));
 	frag_json_u64(o, "reserved", c->undo_reserved);
 }
 

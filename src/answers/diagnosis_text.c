@@ -373,18 +373,17 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 static void print_remedy(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
 {
-	char conf[FRAG_CONF_ROOM], note[96] = " (simulated: fits)";
+	char note[96] = " (simulated: fits)";
 
 	if (!a)
 		return;
 	if (a->remedy.found) {
-		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->remedy.reserved));
 		else if (r->trace->ends_at_oom)
 			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
-		frag_put_setting(&r->to, conf, note);
+		frag_put_setting(&r->to, CONF(&a->remedy.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
 			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
@@ -675,7 +674,6 @@ static void print_setting(const struct frag_report *r, const char *status, const
 static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_CONF_ROOM])
 {
 	const struct frag_diagnosis *a = answer_of(r, i);
-	char other[FRAG_CONF_ROOM];
 
 	if (!a || !a->remedy.found || !frag_report_has_remedy(r->runs, r->run_count, i))
 		return false;
@@ -684,8 +682,7 @@ static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_C
 		if (!r->answers[k].remedy.found
 		    || r->runs[k].result->device != r->runs[i].result->device)
 			continue;
-		frag_conf_text(&r->answers[k].remedy.choice, other, sizeof(other));
-		if (strcmp(conf, other) == 0)
+		if (strcmp(conf, CONF(&r->answers[k].remedy.choice)) == 0)
 			return false;
 	}
 	return true;

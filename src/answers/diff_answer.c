@@ -381,13 +381,10 @@ static void put_place(struct frag_node_ref in, const char *key,
 		      const struct frag_divergence_point *w)
 {
 	static const char *const kinds[] = { "", "step", "mark", "steps" };
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(in, key, w->kind != FRAG_WHERE_NOWHERE);
 
-	if (w->kind == FRAG_WHERE_NOWHERE) {
-		frag_json_null(in, key);
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(in, key);
 	frag_json_text(o, "at", kinds[w->kind]);
 	frag_json_u64(o, "step", w->step);
 	frag_json_u64(o, "last_step", w->last);
@@ -407,13 +404,10 @@ static void put_lines(struct frag_node_ref in, const char *key, const char *line
 
 static void put_side(struct frag_node_ref in, const char *key, const struct frag_run *run)
 {
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(in, key, run != NULL);
 
-	if (!run) {
-		frag_json_null(in, key);
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(in, key);
 	frag_json_text(o, "policy", run->policy);
 	frag_json_text(o, "params", run->params);
 	frag_json_text(o, "status", frag_run_status_name(run->result.status));
@@ -436,14 +430,6 @@ static void put_pair(struct frag_node_ref list, const struct frag_pair *pair)
 	put_figures(o, pair);
 	put_place(o, "first", &pair->first);
 	put_place(o, "largest", &pair->largest);
-}
-
-static void put_trace(struct frag_node_ref in, const char *key, const struct frag_runs *runs)
-{
-	if (runs)
-		frag_json_of(in, key, trace_rows, runs);
-	else
-		frag_json_null(in, key);
 }
 
 /* Ratios are null for a policy that has no run to compare with the first one's. */
@@ -517,8 +503,8 @@ static void diff_document(struct frag_node_ref root, const void *what)
 	traces = frag_json_array(root, "traces");
 	for (const struct frag_group *g = c->group; g < c->group + c->count; g++) {
 		o = frag_json_object(traces, NULL);
-		put_trace(o, "base", g->base);
-		put_trace(o, "trace", g->runs);
+		frag_json_of(o, "base", trace_rows, g->base);
+		frag_json_of(o, "trace", trace_rows, g->runs);
 		frag_json_bool(o, "changed", g->changed);
 		put_lines(o, "conditions", g->conditions);
 		pairs = frag_json_array(o, "runs");

@@ -119,12 +119,10 @@ static void put_rest(struct frag_node_ref o, const void *of)
 
 	for (uint32_t i = 0; i < shown; i++)
 		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
-	if (m->culprit) {
-		list = frag_json_object(o, "culprit");
+	list = frag_json_object_or_null(o, "culprit", m->culprit != 0);
+	if (list.node) {
 		frag_json_text(list, "kind", frag_culprit_names[m->culprit]);
 		frag_json_rows(list, culprit_rows, m);
-	} else {
-		frag_json_null(o, "culprit");
 	}
 	frag_json_of(o, "pending", pending_rows, m);
 }
@@ -560,13 +558,14 @@ static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const uint32_t first = first_setting(p);
-	char line[SURVIVORS_ROOM], conf[FRAG_CONF_ROOM];
+	char line[SURVIVORS_ROOM];
 	struct frag_words w = FRAG_WORDS(line);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
+		const char *conf = CONF(&m->survivors[i]);
+
 		if (i == first)
 			continue;
-		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
 		frag_add_item(&w, ", ", "%.180s", is_setting(p, &m->survivors[i]) && *conf
 			      ? conf : m->survivors[i].ops->name);
 	}
@@ -583,11 +582,9 @@ static void print_set(const struct page *p)
 	const struct frag_explained *m = p->m;
 	const uint32_t i = first_setting(p);
 	const char *only = m->awaited_count == 1 ? m->awaited[0].stream : NULL;
-	char conf[FRAG_CONF_ROOM];
 
 	if (i < m->survivor_count) {
-		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
-		frag_put_setting(p->to, conf, " (simulated: fits)");
+		frag_put_setting(p->to, CONF(&m->survivors[i]), " (simulated: fits)");
 	} else if (m->waiting_serves) {
 		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",

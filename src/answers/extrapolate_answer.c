@@ -11,10 +11,9 @@
 static int name_width(const struct frag_extrapolation *x, const struct frag_text_style *to)
 {
 	size_t width = 0;
-	char name[FRAG_FIT_NAME_ROOM];
 
 	for (uint32_t i = 0; i < x->fits.count; i++) {
-		const size_t n = strlen(frag_fit_name(&x->fits, &x->fits.fitted[i], name));
+		const size_t n = strlen(FIT_NAME(&x->fits, &x->fits.fitted[i]));
 
 		width = n > width ? n : width;
 	}
@@ -202,14 +201,13 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool fits = fit->headroom != UINT64_MAX;
-	char name[FRAG_FIT_NAME_ROOM];
 
 	if (x->total && !fit->runs)
 		fprintf(to->f, "%-*s", STATUS, "-");
 	else if (x->total)
 		fprintf(to->f, "%s%-*s%s", frag_ink(to, fits ? INK_GREEN : INK_RED), STATUS,
 			fits ? "fits" : "OOM", frag_ink(to, INK_PLAIN));
-	frag_put_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, to->f);
+	frag_put_name(FIT_NAME(&x->fits, one), width, x->total ? STATUS : 0, to->f);
 	frag_put_capacity(one->unlimited.fits ? one->unlimited.peak_reserved : NONE, to->f);
 	frag_put_capacity(fit->smallest, to->f);
 	frag_put_capacity(is_beyond(x->recordings, x->at[one->source]) ? NONE : fit->reliable,
@@ -361,12 +359,9 @@ static const struct frag_column columns[] = {
 
 static void put_choice(struct frag_table *t, uint32_t number, const struct frag_choice *choice)
 {
-	char conf[FRAG_CONF_ROOM];
-
-	frag_conf_text(choice, conf, sizeof(conf));
 	frag_cell(t, true, number);
 	frag_cell_text(t, choice->text);
-	frag_cell_text(t, conf);
+	frag_cell_text(t, CONF(choice));
 }
 
 static void put_fitted(struct frag_table *t, const struct frag_extrapolation *x,
@@ -416,7 +411,6 @@ static void fill_csv(struct frag_table *t, const void *what)
 static void fill_points(const struct frag_extrapolation *x, FILE *f)
 {
 	struct frag_column own[sizeof(points) / sizeof(points[0])];
-	char name[FRAG_FIT_NAME_ROOM];
 	struct frag_table t;
 
 	memcpy(own, points, sizeof(own));
@@ -427,7 +421,7 @@ static void fill_points(const struct frag_extrapolation *x, FILE *f)
 		const struct frag_fitted *one = &x->fits.fitted[i];
 
 		frag_cell(&t, true, x->at[one->source]);
-		frag_cell_text(&t, frag_fit_name(&x->fits, one, name));
+		frag_cell_text(&t, FIT_NAME(&x->fits, one));
 		frag_cell(&t, true, one->unlimited.peak_requested);
 		frag_cell_bytes(&t, one->unlimited.fits ? one->unlimited.peak_reserved
 			    : UINT64_MAX);

@@ -73,10 +73,9 @@ static bool is_shown(const struct frag_fit_answer *a, const struct frag_fitted *
 static int name_width(const struct frag_fit_answer *a, const struct frag_text_style *to)
 {
 	size_t width = 0;
-	char name[FRAG_FIT_NAME_ROOM];
 
 	for (uint32_t i = 0; i < a->fits->count; i++) {
-		const size_t n = strlen(frag_fit_name(a->fits, &a->fits->fitted[i], name));
+		const size_t n = strlen(FIT_NAME(a->fits, &a->fits->fitted[i]));
 
 		width = n > width && is_shown(a, &a->fits->fitted[i]) ? n : width;
 	}
@@ -88,7 +87,6 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 			    uint32_t count, bool joint, const struct frag_text_style *to)
 {
 	const int width = name_width(a, to);
-	char name[FRAG_FIT_NAME_ROOM];
 
 	fprintf(to->f, "%-*s  %11s  %11s%s\n", width, "setting", "smallest", "reliable",
 		joint ? "" : "  above bound  driver calls  retries");
@@ -98,7 +96,7 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 
 		if (!is_shown(a, one))
 			continue;
-		frag_put_name(frag_fit_name(a->fits, one, name), width, 0, to->f);
+		frag_put_name(FIT_NAME(a->fits, one), width, 0, to->f);
 		fputs(good ? "" : frag_ink(to, INK_RED), to->f);
 		frag_put_capacity(fit->smallest, to->f);
 		fputs(good ? "" : frag_ink(to, INK_PLAIN), to->f);
@@ -162,9 +160,9 @@ static void print_offset(const struct frag_fit_answer *a, const struct frag_fitt
 			 const struct frag_text_style *to)
 {
 	const struct frag_fit *fit = &one->fit;
-	char name[FRAG_FIT_NAME_ROOM], offset[FRAG_NUMBER_ROOM];
+	const char *name = FIT_NAME(a->fits, one);
+	char offset[FRAG_NUMBER_ROOM];
 
-	frag_fit_name(a->fits, one, name);
 	offset_text(a->fits, one->offset, offset);
 	if (fit->smallest == NONE && fit->at_most == NONE)
 		print_nowhere(fit, name, to);
@@ -208,12 +206,12 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 			const struct frag_text_style *to)
 {
 	const struct frag_fit *fit = &one->fit;
-	char name[FRAG_FIT_NAME_ROOM], ranges[RANGES_ROOM];
+	const char *name = FIT_NAME(a->fits, one);
+	char ranges[RANGES_ROOM];
 	struct frag_words w = FRAG_WORDS(ranges);
 
 	if (!is_shown(a, one))
 		return;
-	frag_fit_name(a->fits, one, name);
 	if (fit->smallest == NONE)
 		print_nowhere(fit, name, to);
 	list_failing_ranges(fit, &w);
@@ -339,16 +337,15 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 	const struct frag_fits *fits = a->fits;
 	const bool found = best != UINT32_MAX, other = found && best;
 	const struct frag_choice *choice = &fits->sources[0].choices[found ? best : 0];
-	char one[PHRASE_ROOM], usual[PHRASE_ROOM], conf[FRAG_CONF_ROOM];
+	char one[PHRASE_ROOM], usual[PHRASE_ROOM];
 
 	frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s",
 			    fits->together ? " for all at the same time"
 			    : fits->source_count > 1 ? " for all traces" : "",
 			    phrase(fits, found ? best : 0, one), other ? ", " : "",
 			    other ? phrase(fits, 0, usual) : "");
-	frag_conf_text(choice, conf, sizeof(conf));
-	if (other && choice->ops->settings && *conf)
-		frag_put_setting(to, conf, "");
+	if (other && *CONF(choice))
+		frag_put_setting(to, CONF(choice), "");
 	if (a->interrupted)
 		frag_put_stopped(to, a->time_up);
 }
@@ -557,14 +554,12 @@ static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
 	const struct frag_fit *fit = &one->fit;
 	const uint64_t attempt[] = { fit->at_smallest.calls, fit->at_smallest.refused,
 				     fit->at_smallest.retries, fit->at_smallest.peak_reserved };
-	char name[FRAG_FIT_NAME_ROOM], conf[FRAG_CONF_ROOM];
 
-	frag_conf_text(choice, conf, sizeof(conf));
 	frag_cell_text(t, !joint ? a->traces[one->source]->path
 			  : a->fits->together ? "together" : "all");
-	frag_cell_text(t, frag_fit_name(a->fits, one, name));
+	frag_cell_text(t, FIT_NAME(a->fits, one));
 	frag_cell_text(t, choice->text);
-	frag_cell_text(t, conf);
+	frag_cell_text(t, CONF(choice));
 	frag_cell(t, true, one->device);
 	frag_cell_bytes(t, fit->lower_bound);
 	frag_cell_bytes(t, fit->smallest);
@@ -602,11 +597,10 @@ static const struct frag_json_row attempt_rows[] = {
 static void put_outcome(struct frag_node_ref in, const char *key, bool there,
 			const struct frag_attempt *outcome, bool modelled)
 {
-	if (there)
-		frag_json_u64_or_null(frag_json_of(in, key, attempt_rows, outcome), "driver_ns",
-				      modelled, outcome->driver_ns);
-	else
-		frag_json_null(in, key);
+	struct frag_node_ref o = frag_json_of(in, key, attempt_rows, there ? outcome : NULL);
+
+	if (o.node)
+		frag_json_u64_or_null(o, "driver_ns", modelled, outcome->driver_ns);
 }
 
 static void put_holes(struct frag_node_ref in, const void *of)
@@ -663,11 +657,8 @@ static const struct frag_json_row capacity_rows[] = {
 
 void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice)
 {
-	char conf[FRAG_CONF_ROOM];
-
 	frag_document_policy(in, choice);
-	frag_conf_text(choice, conf, sizeof(conf));
-	frag_json_text(in, "alloc_conf", choice->ops->settings ? conf : NULL);
+	frag_json_text(in, "alloc_conf", choice->ops->settings ? CONF(choice) : NULL);
 }
 
 /* Of a joint one and of each. */

@@ -19,6 +19,7 @@
 /* The allocator settings, or the policy; "... @1" where there are several devices. */
 const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted *one,
 			  char buf[FRAG_FIT_NAME_ROOM]);
+#define FIT_NAME(fits, one) frag_fit_name((fits), (one), (char[FRAG_FIT_NAME_ROOM]){ 0 })
 
 /* Members `policy` and `alloc_conf`. */
 void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);

@@ -394,20 +394,15 @@ static const struct frag_json_row space_rows[] = {
 static void put_capacity(struct frag_node_ref root, const struct frag_plan_answer *a)
 {
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(root, "capacity", a->capacity != NONE);
 
-	if (a->capacity == NONE) {
-		frag_json_null(root, "capacity");
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(root, "capacity");
 	frag_json_u64(o, "bytes", a->capacity);
 	frag_json_bool(o, "fits", needs.height <= a->capacity);
 	/* nothing is known where it was just not found */
-	if (needs.height > a->capacity && needs.bound <= a->capacity)
-		frag_json_null(o, "proven");
-	else
-		frag_json_bool(o, "proven", true);
+	frag_json_raw(o, "proven", needs.height > a->capacity && needs.bound <= a->capacity
+		      ? NULL : "true");
 }
 
 /* The members of the document except the buffers, see fragsim-plan(1). */

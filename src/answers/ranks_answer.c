@@ -386,10 +386,7 @@ static void ranks_put_row(struct frag_node_ref list, const struct frag_ranks_ans
 	frag_json_text(o, "status", frag_run_status_name(row->status));
 	put_figures(o, NULL, row->figure);
 	frag_json_u64(o, "peak_step", row->peak_step);
-	if (row->ooms)
-		frag_json_of(o, "oom", oom_rows, row);
-	else
-		frag_json_null(o, "oom");
+	frag_json_of(o, "oom", oom_rows, row->ooms ? row : NULL);
 	frag_json_bool(o, "compared", row->compared);
 	apart = frag_json_array(o, "apart");
 	for (int k = 0; k <= FRAG_RANK_FIGURES; k++)
@@ -401,13 +398,10 @@ static void ranks_put_row(struct frag_node_ref list, const struct frag_ranks_ans
 /* What the row with most reserved has else than the one with least, where none stands out. */
 static void put_between(struct frag_node_ref in, const struct frag_ranking *r)
 {
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(in, "between", r->between.list != NULL);
 
-	if (!r->between.list) {
-		frag_json_null(in, "between");
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(in, "between");
 	frag_json_u64(o, "highest", r->rows[r->highest].number);
 	frag_json_u64(o, "highest_device", r->rows[r->highest].device);
 	frag_json_u64(o, "lowest", r->rows[r->lowest].number);

@@ -14,12 +14,6 @@ struct state {
 	const struct frag_snap_log *log;
 	const struct frag_heap *heap;
 	uint32_t device;
-	struct top {
-		uint32_t ordinal;
-		frag_block first;
-		bool range;
-	} *tops;                        /* segments, by ordinal */
-	uint32_t top_count, top_capacity;
 	const struct frag_snap_live **lives;    /* those of the device, by address */
 	uint32_t live_count, live_capacity;
 	bool failed;
@@ -34,25 +28,42 @@ struct run {
 	bool range;
 };
 
+struct segments {
+	struct frag_segment_view *list;
+	uint32_t count, capacity;
+	bool failed;
+};
+
 static void snapshot_segments_gather(void *ctx, const struct frag_segment_view *s,
 				     const struct frag_block_view *b)
 {
-	struct state *st = ctx;
+	struct segments *to = ctx;
 
 	if (b)
 		return;
-	st->failed = st->failed || !FRAG_GROW(st->tops, st->top_capacity, st->top_count);
-	if (!st->failed)
-		st->tops[st->top_count++] = (struct top){
-			.ordinal = s->ordinal, .first = s->first, .range = s->page != 0,
-		};
+	to->failed = to->failed || !FRAG_GROW(to->list, to->capacity, to->count);
+	if (!to->failed)
+		to->list[to->count++] = *s;
 }
 
 static int snapshot_segments_by_ordinal(const void *a, const void *b)
 {
-	const struct top *x = a, *y = b;
+	const struct frag_segment_view *x = a, *y = b;
 
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+int frag_snap_segments(const struct frag_heap *heap, struct frag_segment_view **list,
+		       uint32_t *count, struct frag_error *err)
+{
+	struct segments s = { .list = NULL };
+
+	frag_heap_walk(heap, &s, snapshot_segments_gather);
+	if (s.count)
+		qsort(s.list, s.count, sizeof(*s.list), snapshot_segments_by_ordinal);
+	*list = s.list;
+	*count = s.count;
+	return s.failed ? frag_fail_nomem(err) : 0;
 }
 
 static int snapshot_segments_by_address(const void *a, const void *b)
@@ -210,10 +221,10 @@ static frag_block snapshot_segments_put_run(const struct state *st, const struct
 	return b;
 }
 
-static void put_segment(const struct state *st, const struct top *top)
+static void put_segment(const struct state *st, const struct frag_segment_view *g)
 {
-	struct run run = { .seg = frag_snap_segment(st->log, top->ordinal), .range = top->range };
-	frag_block b = top->first;
+	struct run run = { .seg = frag_snap_segment(st->log, g->ordinal), .range = g->page != 0 };
+	frag_block b = g->first;
 
 	while (run.seg && find_run(st, &run, b))
 		b = snapshot_segments_put_run(st, &run);
@@ -225,16 +236,17 @@ int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct fr
 		.s = s, .log = &s->logs[device], .device = device,
 		.heap = frag_sim_heap(s->x->sim, device),
 	};
+	struct frag_segment_view *segments;
+	uint32_t count;
+	int rc = frag_snap_segments(st.heap, &segments, &count, err);
 
 	FRAG_ASSERT(device < s->device_count && !s->logs[device].ended);
 	s->logs[device].ended = true;
-	frag_heap_walk(st.heap, &st, snapshot_segments_gather);
 	gather_lives(&st);
-	if (st.top_count)
-		qsort(st.tops, st.top_count, sizeof(*st.tops), snapshot_segments_by_ordinal);
-	for (uint32_t i = 0; i < st.top_count && !st.failed; i++)
-		put_segment(&st, &st.tops[i]);
-	free(st.tops);
+	for (uint32_t i = 0; i < count && !rc && !st.failed; i++)
+		put_segment(&st, &segments[i]);
+	free(segments);
 	free(st.lives);
-	return st.failed ? frag_fail_nomem(err) : frag_outfile_status(s->last.out, err);
+	rc = rc || !st.failed ? rc : frag_fail_nomem(err);
+	return rc ? rc : frag_outfile_status(s->last.out, err);
 }

@@ -112,10 +112,7 @@ static void device_json(struct frag_node_ref list, const struct frag_snapshot *s
 	frag_json_rows(o, recorded_rows, &r);
 	frag_json_u64(o, "history_events", s->has_history ? d->log_count : 0);
 	frag_json_rows(o, history_rows, d);
-	if (d->oom_count)
-		frag_json_of(o, "first_oom", oom_rows, &d->log[d->first_oom]);
-	else
-		frag_json_null(o, "first_oom");
+	frag_json_of(o, "first_oom", oom_rows, d->oom_count ? &d->log[d->first_oom] : NULL);
 	frag_json_bool(o, "ends_at_oom", d->oom_count && d->last_oom != UINT32_MAX);
 }
 
@@ -136,10 +133,7 @@ static void describe_json(struct frag_node_ref root, const struct frag_snapshot 
 	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
 		if (frag_snapshot_version(s, i, version, sizeof(version)))
 			frag_json_text(list, frag_snapshot_version_names[i], version);
-	if (by->version)
-		frag_json_of(o, "pytorch", release_rows, by);
-	else
-		frag_json_null(o, "pytorch");
+	frag_json_of(o, "pytorch", release_rows, by->version ? by : NULL);
 	frag_json_bool(o, "history", s->has_history);
 	if (overflow == FRAG_OVERFLOW_UNKNOWN)
 		frag_json_null(o, "overflowed");

@@ -546,22 +546,16 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	}, device_rows[] = {
 		ROW_MAX("smallest", point, smallest), ROW_MAX("reliable", point, reliable), ROW_END,
 	};
+	struct frag_node_ref o = frag_json_object_or_null(in, key, p->choice != UINT32_MAX);
 	const struct frag_choice *choice;
-	struct frag_node_ref o;
 
-	if (p->choice == UINT32_MAX) {
-		frag_json_null(in, key);
+	if (!o.node)
 		return;
-	}
 	choice = &t->sources[0].choices[p->choice];
-	o = frag_json_object(in, key);
 	frag_document_policy(o, choice);
 	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
 	frag_json_text(o, "status", status_of(p));
-	if (p->at.fits || !p->tried)
-		frag_json_null(o, "oom");
-	else
-		frag_json_of(o, "oom", oom_rows, p);
+	frag_json_of(o, "oom", oom_rows, p->at.fits || !p->tried ? NULL : p);
 	frag_json_rows(o, call_rows, p);
 	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, p->at.driver_ns);
 	frag_json_rows(o, device_rows, p);
@@ -570,13 +564,10 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 /* A line of code, with the first candidate, on its smallest device; and that candidate alone. */
 static void put_code(struct frag_node_ref root, const struct frag_tune *t)
 {
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(root, "code", t->code.choice != UINT32_MAX);
 
-	if (t->code.choice == UINT32_MAX) {
-		frag_json_null(root, "code");
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(root, "code");
 	frag_json_text(o, "line", CODE_LINE);
 	frag_json_bool(o, "better", frag_tune_code_is_better(t, &t->best));
 	put_point(o, "with", t, &t->code);
@@ -595,11 +586,9 @@ static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint3
 
 	frag_document_trace(o, "trace", trace);
 	frag_json_rows(o, rows, test);
-	if (test->own_smallest == UINT64_MAX) {
-		frag_json_null(o, "own_best");
+	own = frag_json_object_or_null(o, "own_best", test->own_smallest != UINT64_MAX);
+	if (!own.node)
 		return;
-	}
-	own = frag_json_object(o, "own_best");
 	frag_json_text(own, "alloc_conf", t->texts[test->own]);
 	frag_json_u64(own, "smallest", test->own_smallest);
 }

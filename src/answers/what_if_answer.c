@@ -59,10 +59,9 @@ static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 {
 	const struct frag_fitted *as_is = &a->fits->fitted[i];
 	const struct frag_fitted *changed = as_is + a->fits->count / 2;
-	char name[FRAG_FIT_NAME_ROOM];
 
 	fprintf(to->f, "\n%s%s%s\n", frag_ink(to, INK_BOLD),
-		SHOWN(frag_fit_name(a->fits, as_is, name)), frag_ink(to, INK_PLAIN));
+		SHOWN(FIT_NAME(a->fits, as_is)), frag_ink(to, INK_PLAIN));
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
 		what_if_print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
 				  frag_what_if_figure(changed, row), true, to->f);
@@ -78,7 +77,7 @@ static void what_if_print_verdict(const struct frag_what_if_answer *a,
 	const struct frag_fitted *as_is = a->fits->fitted, *changed = as_is + a->fits->count / 2;
 	const uint64_t before = a->fits->count ? as_is->fit.smallest : UINT64_MAX;
 	const uint64_t after = a->fits->count ? changed->fit.smallest : UINT64_MAX;
-	char shift[FRAG_SHIFT_ROOM], name[FRAG_FIT_NAME_ROOM];
+	char shift[FRAG_SHIFT_ROOM];
 
 	frag_shift_text(shift, before, after);
 	if (after == UINT64_MAX && before == UINT64_MAX)
@@ -90,8 +89,8 @@ static void what_if_print_verdict(const struct frag_what_if_answer *a,
 				    after == UINT64_MAX ? "unknown" : CAPACITY(after),
 				    before == UINT64_MAX ? "unknown" : CAPACITY(before),
 				    *shift ? " (" : "", shift, *shift ? ")" : "",
-				    strcmp(frag_fit_name(a->fits, as_is, name), "default")
-				    ? name : "the default settings");
+				    strcmp(FIT_NAME(a->fits, as_is), "default")
+				    ? FIT_NAME(a->fits, as_is) : "the default settings");
 }
 
 static void what_if_print(const void *what, const struct frag_text_style *to)
@@ -135,16 +134,14 @@ static const struct frag_column columns[] = {
 static void fill_csv(struct frag_table *t, const void *what)
 {
 	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
-	char conf[FRAG_CONF_ROOM];
 
 	for (const struct frag_fitted *one = fits->fitted; one < fits->fitted + fits->count;
 	     one++) {
 		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
 
-		frag_conf_text(choice, conf, sizeof(conf));
 		frag_cell_text(t, one->source ? "changed" : "as recorded");
 		frag_cell_text(t, choice->text);
-		frag_cell_text(t, conf);
+		frag_cell_text(t, CONF(choice));
 		frag_cell(t, true, one->device);
 		frag_cell(t, true, one->unlimited.peak_requested);
 		for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
@@ -156,14 +153,14 @@ static void fill_markdown(struct frag_table *t, const void *what)
 {
 	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
 	const struct frag_fitted *as_is = fits->fitted, *changed = as_is + fits->count / 2;
-	char name[FRAG_FIT_NAME_ROOM], shift[FRAG_SHIFT_ROOM];
+	char shift[FRAG_SHIFT_ROOM];
 
 	for (uint32_t i = 0; i < fits->count / 2 * FRAG_WHAT_IF_ROWS; i++) {
 		const uint32_t k = i / FRAG_WHAT_IF_ROWS, row = i % FRAG_WHAT_IF_ROWS;
 		const uint64_t before = frag_what_if_figure(&as_is[k], row);
 		const uint64_t after = frag_what_if_figure(&changed[k], row);
 
-		frag_cell_text(t, frag_fit_name(fits, &as_is[k], name));
+		frag_cell_text(t, FIT_NAME(fits, &as_is[k]));
 		frag_cell_text(t, frag_what_if_rows[row]);
 		frag_cell_bytes(t, before);
 		frag_cell_bytes(t, after);

@@ -45,6 +45,14 @@ struct frag_node_ref frag_json_object(struct frag_node_ref in, const char *key)
 	return json_add(in, key, cJSON_CreateObject());
 }
 
+struct frag_node_ref frag_json_object_or_null(struct frag_node_ref in, const char *key, bool there)
+{
+	if (there)
+		return frag_json_object(in, key);
+	frag_json_null(in, key);
+	return (struct frag_node_ref){ .doc = in.doc };
+}
+
 struct frag_node_ref frag_json_array(struct frag_node_ref in, const char *key)
 {
 	return json_add(in, key, cJSON_CreateArray());

@@ -34,6 +34,8 @@ void frag_json_end(struct frag_json *doc);
 
 /* key NULL: into an array. */
 struct frag_node_ref frag_json_object(struct frag_node_ref in, const char *key);
+/* null where it is not there; then, as on out of memory, no node is returned. */
+struct frag_node_ref frag_json_object_or_null(struct frag_node_ref in, const char *key, bool there);
 struct frag_node_ref frag_json_array(struct frag_node_ref in, const char *key);
 void frag_json_u64(struct frag_node_ref in, const char *key, uint64_t value);
 void frag_json_i64(struct frag_node_ref in, const char *key, int64_t value);

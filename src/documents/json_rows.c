@@ -68,9 +68,10 @@ void frag_json_rows(struct frag_node_ref in, const struct frag_json_row *rows, c
 struct frag_node_ref frag_json_of(struct frag_node_ref in, const char *key,
 				  const struct frag_json_row *rows, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(in, key);
+	struct frag_node_ref o = frag_json_object_or_null(in, key, of != NULL);
 
-	frag_json_rows(o, rows, of);
+	if (o.node)
+		frag_json_rows(o, rows, of);
 	return o;
 }
 

@@ -65,7 +65,10 @@ struct frag_json_row {
 /* The members of the struct at `of`, in the order of the rows, which ROW_END ends. */
 void frag_json_rows(struct frag_node_ref in, const struct frag_json_row *rows, const void *of);
 
-/* An object of them, which is returned; an array of such objects, of as many as the document shows. */
+/*
+ * An object of them, which is returned; null, and no node, where `of` is NULL. An array of such
+ * objects, of as many as the document shows.
+ */
 struct frag_node_ref frag_json_of(struct frag_node_ref in, const char *key,
 				  const struct frag_json_row *rows, const void *of);
 struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,

@@ -156,14 +156,11 @@ static const char *result_write_verdict_of(const struct frag_result *r)
 static void put_needs(struct frag_node_ref in, const struct frag_result *r,
 		      const struct frag_diagnosis *a)
 {
-	struct frag_node_ref o;
+	/* null where the whole trace was not simulated to its end, even on an unlimited device */
+	struct frag_node_ref o = frag_json_object_or_null(in, "needs", !r->oom_count || a->requested);
 
-	/* where the whole trace was not simulated to its end, even on an unlimited device */
-	if (r->oom_count && !a->requested) {
-		frag_json_null(in, "needs");
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(in, "needs");
 	frag_json_u64(o, "requested", a->requested);
 	frag_json_u64(o, "allocated", a->allocated);
 	frag_json_u64(o, "without_fragmentation", frag_diagnosis_lower_bound(a, r));
@@ -174,17 +171,13 @@ static void put_needs(struct frag_node_ref in, const struct frag_result *r,
 
 static void put_lost(struct frag_node_ref in, const struct frag_result *r)
 {
-	struct frag_node_ref o;
+	static const struct frag_json_row rows[] = {
+		ROW_AS("bytes", result, at_peak.wasted), ROW_AS("most", result, peak.wasted),
+		ROW_END,
+	};
 
-	if (r->oom_count) {
-		frag_json_null(in, "wasted");
-		frag_json_null(in, "cached");
-		return;
-	}
-	o = frag_json_object(in, "wasted");
-	frag_json_u64(o, "bytes", r->at_peak.wasted);
-	frag_json_u64(o, "most", r->peak.wasted);
-	frag_json_u64(in, "cached", r->at_peak.releasable);
+	frag_json_of(in, "wasted", rows, r->oom_count ? NULL : r);
+	frag_json_u64_or_null(in, "cached", !r->oom_count, r->at_peak.releasable);
 }
 
 static const struct frag_json_row pin_rows[] = {
@@ -220,16 +213,11 @@ static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 		ROW(setting_fix, requested), ROW(setting_fix, reserved), ROW(setting_fix, wasted),
 		ROW_END,
 	};
-	char conf[FRAG_CONF_ROOM];
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(in, "try", a->remedy.found);
 
-	if (a->remedy.found) {
-		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
-		o = frag_json_object(in, "try");
-		frag_json_text(o, "alloc_conf", conf);
+	if (o.node) {
+		frag_json_text(o, "alloc_conf", CONF(&a->remedy.choice));
 		frag_json_rows(o, rows, &a->remedy);
-	} else {
-		frag_json_null(in, "try");
 	}
 	frag_json_u64(in, "tried", a->remedies);
 }
@@ -239,13 +227,10 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 		      const struct frag_diagnosis *a)
 {
 	const struct frag_oom_diagnosis oom = frag_diagnosis_cause(a, r);
-	struct frag_node_ref o;
+	struct frag_node_ref o = frag_json_object_or_null(run, "answer", a && !r->last.opaque);
 
-	if (!a || r->last.opaque) {
-		frag_json_null(run, "answer");
+	if (!o.node)
 		return;
-	}
-	o = frag_json_object(run, "answer");
 	frag_json_text(o, "verdict", result_write_verdict_of(r));
 	frag_json_text(o, "cause", frag_oom_cause_name(oom.cause));
 	put_needs(o, r, a);
@@ -265,22 +250,14 @@ static void result_write_put_metric(struct frag_node_ref in, const struct frag_m
 {
 	const union frag_metric_value value = frag_metric_get(m, metric);
 
-	if (!frag_metric_known(m, metric)) {
+	if (!frag_metric_known(m, metric))
 		frag_json_null(in, metric->name);
-		return;
-	}
-	switch (metric->unit) {
-	case FRAG_METRIC_BYTES:
-	case FRAG_METRIC_COUNT:
-		frag_json_u64(in, metric->name, value.u);
-		break;
-	case FRAG_METRIC_SIGNED:
-		frag_json_i64(in, metric->name, value.i);
-		break;
-	case FRAG_METRIC_PERCENT:
+	else if (metric->unit == FRAG_METRIC_PERCENT)
 		frag_json_fixed4(in, metric->name, value.d);
-		break;
-	}
+	else if (metric->unit == FRAG_METRIC_SIGNED)
+		frag_json_i64(in, metric->name, value.i);
+	else
+		frag_json_u64(in, metric->name, value.u);
 }
 
 static void result_write_put_metrics(struct frag_node_ref in, const struct frag_metrics *m,
@@ -335,10 +312,7 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 		result_write_put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true,
 					 false);
 		frag_json_holders(o, "holders", oom->holders, oom->holder_count);
-		if (oom->hole.bytes)
-			frag_json_of(o, "hole", hole_rows, &oom->hole);
-		else
-			frag_json_null(o, "hole");
+		frag_json_of(o, "hole", hole_rows, oom->hole.bytes ? &oom->hole : NULL);
 	}
 }
 

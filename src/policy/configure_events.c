@@ -42,7 +42,7 @@ int frag_configured_next(void *configured, const char *text, size_t length,
 	return 0;
 }
 
-void frag_conf_text(const struct frag_choice *choice, char *buf, size_t size)
+char *frag_conf_text(const struct frag_choice *choice, char *buf, size_t size)
 {
 	const uint32_t count = choice->ops->settings ? frag_param_count(choice->ops) : 0;
 	char value[FRAG_PARAM_TEXT];
@@ -61,6 +61,7 @@ void frag_conf_text(const struct frag_choice *choice, char *buf, size_t size)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s:%s", used ? "," : "",
 					 spec->name, value);
 	}
+	return buf;
 }
 
 bool frag_choice_keys(const struct frag_choice *choice, char *buf, size_t size)

@@ -34,7 +34,9 @@ int frag_configured_next(void *configured, const char *text, size_t length,
 #define FRAG_CONF_ROOM 4096
 
 /* The parameters as a string that the policy's own `settings` reads; "" where they are plain. */
-void frag_conf_text(const struct frag_choice *choice, char *buf, size_t size);
+char *frag_conf_text(const struct frag_choice *choice, char *buf, size_t size);
+/* Valid until the end of the enclosing block. */
+#define CONF(choice) frag_conf_text((choice), (char[FRAG_CONF_ROOM]){ 0 }, FRAG_CONF_ROOM)
 
 /* NAME:key=value,... of those that are not plain. False where it does not fit. */
 bool frag_choice_keys(const struct frag_choice *choice, char *buf, size_t size);
