@@ -284,8 +284,33 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	return sum_contention(s, err);
 }
 
+/* Counted first, so that list_at[t + 1] is where the next item of t goes, and then where they end. */
+int frag_space_list(struct frag_space *s, struct frag_error *err)
+{
+	size_t sum = 0;
+
+	s->list_at = calloc((size_t)s->times + 2, sizeof(*s->list_at));
+	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
+		sum += s->runs[r].to - s->runs[r].from;
+	s->list = malloc((sum + 1) * sizeof(*s->list));
+	if (!s->list_at || !s->list)
+		return frag_fail_nomem(err);
+	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
+		for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
+			s->list_at[t + 2]++;
+	for (uint32_t t = 0; t < s->times; t++)
+		s->list_at[t + 1] += s->list_at[t];
+	for (uint32_t i = 0; i < s->count; i++)
+		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1]; r++)
+			for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
+				s->list[s->list_at[t + 1]++] = i;
+	return 0;
+}
+
 void frag_space_fini(struct frag_space *s)
 {
+	free(s->list_at);
+	free(s->list);
 	free(s->memory);
 	*s = (struct frag_space){ .count = 0 };
 }

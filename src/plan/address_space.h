@@ -39,7 +39,8 @@ struct frag_space {
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
-	void *memory;                   /* of all arrays */
+	uint32_t *list_at, *list;       /* by section: items in use there; see frag_space_list() */
+	void *memory;                   /* of all other arrays */
 };
 
 /* Are two items in use at the same time? Their lives share a section. */
@@ -59,6 +60,8 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
+/* Lists the items of each section. Returns -FRAG_ENOMEM on out of memory (host). */
+int frag_space_list(struct frag_space *s, struct frag_error *err);
 
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
 struct frag_space_change {

@@ -1,13 +1,12 @@
 /*
- * canonical_search.c - a placement within a capacity, depth first, in the order of offsets.
+ * canonical_search.c - a placement within a capacity, depth first, in the order of offsets, after
+ * minimalloc (Moffitt, ASPLOS 2023).
  *
  * Each item that is not placed has a minimum: the lowest offset above all placed items that it
- * overlaps in time. The next item is always one of the lowest minimum; an item that was tried at a
- * node and failed is barred below that node until its minimum rises. A section is a time of the
- * space. The bytes that are still to be placed in a section must fit above the lowest minimum of
- * its items: a tree over the sections finds a section where they do not, and is updated only
- * where a minimum changed. Where no item crosses a boundary between sections any more, both sides
- * are searched separately.
+ * overlaps in time. Items are placed at their minima, by offset and of equal offsets by rank. A
+ * section is a time of the space. The bytes that are still to be placed in a section must fit
+ * above its floor, the lowest minimum of its waiting items. Where no waiting item crosses a
+ * boundary between sections, both sides are searched separately, each with its own ranks.
  */
 #include "plan/placers.h"
 
@@ -18,24 +17,30 @@
 #include "base/bug.h"
 
 #define NEVER UINT64_MAX
-#define RISES_MAX (UINT32_C(1) << 24)   /* entries of the trail: 256 MiB */
 #define LOOKS_POLL 100000               /* between calls of `stop` */
-#define RANKED_ANEW 4096 /* a piece with more items keeps its ranks when it is split */
 
-/* Items that are searched together, by rank, with the winners of both tournaments at 1. */
-struct piece {
-	uint32_t from, to;              /* sections */
-	uint32_t count, leaves;
-	uint32_t *item;                 /* by rank */
-	uint64_t *key;                  /* the minimum minimum that may be placed next */
-	uint64_t *end;                  /* the minimum end of any item, barred or not */
+/*
+ * What the items of a piece are sorted by, the highest first: the length of its life, in times or
+ * in sections, that times its size, and the peak of the waiting bytes in its sections.
+ */
+struct rank_key {
+	double of[3];
+	uint32_t item;
 };
 
-/* An item of the current path of the search, and what its removal restores. */
+/* Items that are searched together, by rank. */
+struct piece {
+	uint32_t from, to;              /* sections */
+	uint32_t count;
+	struct rank_key *ranked;
+};
+
+/* A step of the search: the placed item, and where the next one begins if it fails. */
 struct node {
-	uint32_t item, from, to;        /* bounds of the piece before it */
-	uint32_t rises, bars, solved;   /* lengths of the stacks before it */
-	uint32_t level_rises, level_bars;       /* and before the first one of its level */
+	uint32_t item;
+	uint32_t rises;                 /* length of the stack before it */
+	uint64_t low;                   /* the next item has this minimum and */
+	uint32_t rank;                  /* this rank or a later one, or a higher minimum */
 	bool free; /* no waiting item overlaps it: nothing else need be tried */
 };
 
@@ -47,470 +52,213 @@ struct rise {
 struct search {
 	struct frag_canonical *c;
 	const struct frag_space *s;
-	uint64_t *low;                  /* by item: its minimum */
-	uint64_t *barred;               /* by item: the minimum at which it is barred, or NEVER */
-	uint32_t *rank;                 /* by item: in the current piece */
-	bool *solved;                   /* by item, by section: of a piece that has its placement */
-	bool *solved_section;
-	uint32_t item_leaves;
-	uint32_t *reach; /* tree over items: the last end of those that wait; 0: none */
-	uint32_t *crossing;             /* by section: waiting items that go on to the next one */
+	uint64_t *low;                  /* by item: its minimum; NEVER: it is placed */
 	uint64_t *waiting;              /* by section: bytes of waiting items */
-	uint32_t leaves;                /* of the tree over sections */
-	uint32_t *list_at, *list;       /* by node of it: the items whose life it is a part of */
-	uint64_t *lowest;               /* by node: the minimum minimum of its list */
-	uint64_t *spare; /* by node: the minimum, over its sections, of capacity - waiting */
-	uint64_t *lack;	 /* by node: the same of sections whose minima are above that */
-	uint64_t *stale, *changed;      /* by node, bits: the list or a child must be inspected */
+	uint64_t *floor;                /* by section: at most the lowest minimum of these items */
+	uint32_t *lowest;               /* by section: the item whose minimum that was */
+	uint32_t *crossing;             /* by section: waiting items that go on to the next one */
 	struct rise *rises;
 	uint32_t rise_count, rise_capacity;
-	struct rise *bars;
-	uint32_t bar_count, bar_capacity;
-	uint32_t *solved_items;
-	uint32_t solved_count;
-	uint32_t *met;                  /* scratch, by item */
-	void *memory;                   /* of all arrays except the list and the stacks */
 	uint64_t polled;                /* looks when `stop` was called last */
 	bool nomem;
 };
 
-/* The nodes of the tree over sections that make up the runs of an item. */
-#define FOR_NODES(w, item, node, body)                                                          \
-	for (const struct frag_space_run *run_ = &(w)->s->runs[(w)->s->run_at[item]],           \
-				   *last_ = &(w)->s->runs[(w)->s->run_at[(item) + 1]];          \
-	     run_ < last_; run_++)                                                              \
-		for (uint32_t low_ = run_->from + (w)->leaves, high_ = run_->to + (w)->leaves;  \
-		     low_ < high_; low_ /= 2, high_ /= 2) {                                     \
-			uint32_t node;                                                          \
-			if (low_ & 1) {                                                         \
-				node = low_++;                                                  \
-				body;                                                           \
-			}                                                                       \
-			if (high_ & 1) {                                                        \
-				node = --high_;                                                 \
-				body;                                                           \
-			}                                                                       \
-		}
+/* The sections t in which an item is in use. */
+#define FOR_SECTIONS(s, item, t)                                                                \
+	for (uint32_t r_ = (s)->run_at[item]; r_ < (s)->run_at[(item) + 1]; r_++)               \
+		for (uint32_t t = (s)->runs[r_].from; t < (s)->runs[r_].to; t++)
 
-static void set_bit(uint64_t *bits, uint32_t at)
+/* A floor rises only when the minimum of its item has risen. */
+static void find_floor(struct search *w, uint32_t section)
 {
-	bits[at / 64] |= UINT64_C(1) << at % 64;
-}
-
-static bool item_waits(const struct search *w, uint32_t item)
-{
-	return w->reach[w->item_leaves + item] != 0;
-}
-
-static void set_reach(struct search *w, uint32_t item, uint32_t to)
-{
-	uint32_t *r = w->reach;
-
-	r[w->item_leaves + item] = to;
-	for (uint32_t n = (w->item_leaves + item) / 2; n; n /= 2) {
-		const uint32_t most = r[2 * n] > r[2 * n + 1] ? r[2 * n] : r[2 * n + 1];
-
-		if (r[n] == most)
-			break;
-		r[n] = most;
-	}
-}
-
-/* The lowest offset of an item at or above a minimum; NEVER where it is fixed below that. */
-static uint64_t offset_from(const struct search *w, uint32_t item, uint64_t low)
-{
-	return frag_space_offset(w->s, item, low);
-}
-
-/* Waiting items with numbers below `last` of a subtree whose lives end after a section, to met. */
-static uint32_t collect(struct search *w, uint32_t node, uint32_t base, uint32_t width,
-			const uint32_t bounds[3], uint32_t count)
-{
-	while (w->reach[node] > bounds[2] && base < bounds[1] && base + width > bounds[0]) {
-		if (width == 1) {
-			w->met[count++] = base;
-			break;
-		}
-		width /= 2;
-		count = collect(w, 2 * node, base, width, bounds, count);
-		node = 2 * node + 1;
-		base += width;
-	}
-	w->c->looks++;
-	return count;
-}
-
-static void look_at_section(struct search *w, uint32_t section)
-{
-	const uint64_t bytes = w->waiting[section];
-
-	w->spare[w->leaves + section] = w->solved_section[section] || !bytes
-						? NEVER : w->c->capacity - bytes;
-	set_bit(w->changed, w->leaves + section);
-}
-
-/* Changes the waiting bytes of the sections in which an item is in use. */
-static void canonical_add_waiting(struct search *w, uint32_t item, uint64_t bytes)
-{
-	for (uint32_t r = w->s->run_at[item]; r < w->s->run_at[item + 1]; r++)
-		for (uint32_t t = w->s->runs[r].from; t < w->s->runs[r].to; t++)
-			w->waiting[t] += bytes;
-}
-
-static void look_at_list(struct search *w, uint32_t node)
-{
+	const uint32_t begin = w->s->list_at[section], end = w->s->list_at[section + 1];
 	uint64_t least = NEVER;
+	uint32_t i;
 
-	for (uint32_t i = w->list_at[node]; i < w->list_at[node + 1]; i++)
-		if (item_waits(w, w->list[i]) && w->low[w->list[i]] < least)
-			least = w->low[w->list[i]];
-	w->lowest[node] = least;
-	w->c->looks += w->list_at[node + 1] - w->list_at[node];
-}
+	for (i = begin; i < end && least > w->floor[section]; i++) {
+		const uint32_t item = w->s->list[i];
 
-static void look_at_node(struct search *w, uint32_t node)
-{
-	uint64_t lack;
-
-	if (node < w->leaves) {
-		const uint32_t a = 2 * node, b = a + 1;
-
-		w->spare[node] = w->spare[a] < w->spare[b] ? w->spare[a] : w->spare[b];
-		lack = w->lack[a] < w->lack[b] ? w->lack[a] : w->lack[b];
-	} else {
-		lack = w->spare[node];
-	}
-	w->lack[node] = lack < w->lowest[node] ? lack : NEVER;
-}
-
-/* Brings the tree over sections up to date, children first. */
-static void update_sections(struct search *w)
-{
-	for (uint32_t i = w->leaves / 32 + 1; i-- > 0;) {
-		while (w->changed[i]) {
-			const uint32_t bit = 63 - (uint32_t)__builtin_clzll(w->changed[i]);
-			const uint32_t node = i * 64 + bit;
-
-			w->changed[i] &= ~(UINT64_C(1) << bit);
-			if (w->stale[i] & UINT64_C(1) << bit) {
-				w->stale[i] &= ~(UINT64_C(1) << bit);
-				look_at_list(w, node);
-			}
-			look_at_node(w, node);
-			w->c->looks++;
-			if (node > 1)
-				set_bit(w->changed, node / 2);
+		if (w->low[item] < least) {
+			least = w->low[item];
+			w->lowest[section] = item;
 		}
 	}
+	w->floor[section] = least;
+	w->c->looks += (i - begin) / 2;
 }
 
-static uint64_t spare_of(const struct search *w, uint32_t from, uint32_t to)
+/* Do the waiting bytes of each section fit above its floor, and above the last placed item? */
+static bool sections_fit(struct search *w, const struct piece *p, uint64_t at)
 {
-	uint64_t least = NEVER;
-
-	for (from += w->leaves, to += w->leaves; from < to; from /= 2, to /= 2) {
-		if (from & 1) {
-			least = w->spare[from] < least ? w->spare[from] : least;
-			from++;
-		}
-		if (to & 1) {
-			to--;
-			least = w->spare[to] < least ? w->spare[to] : least;
-		}
+	for (uint32_t t = p->from; t < p->to; t++) {
+		if (!w->waiting[t])
+			continue;
+		if (w->low[w->lowest[t]] > w->floor[t])
+			find_floor(w, t);
+		if (frag_max(w->floor[t], at) > w->c->capacity - w->waiting[t])
+			return false;
 	}
-	return least;
+	w->c->looks += (p->to - p->from) / 16;
+	return true;
 }
 
-static void set_tournament(uint64_t *of, uint32_t node, uint64_t value)
+/* A minimum falls, or its item waits for a place again: the floors of its sections. */
+static void lower_floors(struct search *w, uint32_t item)
 {
-	of[node] = value;
-	for (node /= 2; node; node /= 2) {
-		const uint64_t least = of[2 * node] < of[2 * node + 1] ? of[2 * node]
-								       : of[2 * node + 1];
+	const uint64_t low = w->low[item];
 
-		if (of[node] == least)
-			break;
-		of[node] = least;
-	}
+	FOR_SECTIONS(w->s, item, t)
+		if (low <= w->floor[t]) {
+			w->floor[t] = low;
+			w->lowest[t] = item;
+		}
+	w->c->looks += (w->s->to[item] - w->s->from[item]) / 16;
 }
 
-static void enter_item(struct search *w, struct piece *p, uint32_t item)
+/* An item waits for its place, or, NEVER, does not: the bytes of its sections, and who crosses them. */
+static void set_waiting(struct search *w, uint32_t item, uint64_t low)
 {
-	const uint32_t leaf = p->leaves + w->rank[item];
-	const bool out = !item_waits(w, item) || w->solved[item];
+	const bool wait = low != NEVER;
+	const uint64_t size = w->s->size[item];
 
-	set_tournament(p->key, leaf, out || w->barred[item] == w->low[item] ? NEVER
-									    : w->low[item]);
-	set_tournament(p->end, leaf, out ? NEVER : w->low[item] + w->s->size[item]);
+	FRAG_ASSERT((w->low[item] == NEVER) == wait);
+	w->low[item] = low;
+	FOR_SECTIONS(w->s, item, t)
+		w->waiting[t] += wait ? size : -size;
+	for (uint32_t t = w->s->from[item]; t + 1 < w->s->to[item]; t++)
+		w->crossing[t] += wait ? 1U : -1U;
+	if (wait)
+		lower_floors(w, item);
 }
 
-/* A stack of items with a former value. */
-static bool push_rise(struct search *w, struct rise **stack, uint32_t *count, uint32_t *capacity,
-		 struct rise entry)
+/* A minimum rises. False: the item has no place any more. */
+static bool raise_minimum(struct search *w, uint32_t item, uint64_t low)
 {
-	if (!frag_grow(stack, capacity, (uint64_t)*count + 1, sizeof(**stack))) {
+	if (low == NEVER || low + w->s->size[item] > w->c->capacity)
+		return false;
+	if (!FRAG_GROW(w->rises, w->rise_capacity, w->rise_count)) {
 		w->nomem = true;
 		return false;
 	}
-	(*stack)[(*count)++] = entry;
+	w->rises[w->rise_count++] = (struct rise){ w->low[item], item };
+	w->low[item] = low;
 	return true;
 }
 
-static void lift_bars(struct search *w, struct piece *p, uint32_t down_to)
-{
-	FRAG_ASSERT(down_to <= w->bar_count);
-	while (w->bar_count > down_to) {
-		const struct rise *b = &w->bars[--w->bar_count];
-
-		w->barred[b->item] = b->before;
-		enter_item(w, p, b->item);
-	}
-}
-
-static bool set_bar(struct search *w, struct piece *p, uint32_t item, uint64_t at)
-{
-	if (!push_rise(w, &w->bars, &w->bar_count, &w->bar_capacity,
-		  (struct rise){ w->barred[item], item }))
-		return false;
-	w->barred[item] = at;
-	enter_item(w, p, item);
-	return true;
-}
-
-static void lower_minima(struct search *w, struct piece *p, uint32_t down_to)
+static void lower_minima(struct search *w, uint32_t down_to)
 {
 	FRAG_ASSERT(down_to <= w->rise_count);
 	while (w->rise_count > down_to) {
 		const struct rise *r = &w->rises[--w->rise_count];
 
-		FRAG_ASSERT(r->before < w->low[r->item]);
 		w->low[r->item] = r->before;
-		FOR_NODES(w, r->item, node, {
-			if (w->lowest[node] > r->before) {
-				w->lowest[node] = r->before;
-				set_bit(w->changed, node);
-			}
-		});
-		enter_item(w, p, r->item);
+		lower_floors(w, r->item);
 	}
 }
 
-/* A minimum rises. False: the item has no place any more. */
-static bool raise_minimum(struct search *w, struct piece *p, uint32_t item, uint64_t low)
+/* Does another item wait for its place, and is it in use when the first one is? */
+static bool is_met(const struct search *w, uint32_t item, uint32_t other)
 {
-	const uint64_t before = w->low[item];
+	const struct frag_space *s = w->s;
 
-	FRAG_ASSERT(item_waits(w, item) && low > before);
-	if (low == NEVER || low + w->s->size[item] > w->c->capacity)
-		return false;
-	if (!push_rise(w, &w->rises, &w->rise_count, &w->rise_capacity,
-		       (struct rise){ before, item }))
-		return false;
-	w->low[item] = low;
-	FOR_NODES(w, item, node, {
-		if (w->lowest[node] == before) {
-			set_bit(w->stale, node);
-			set_bit(w->changed, node);
-		}
-	});
-	enter_item(w, p, item);
-	return true;
-}
-
-/*
- * An item that failed at its minimum is placed on top of an item that it overlaps, later: its
- * minimum is at least the lowest end that such an item can have. False: there is no place left.
- */
-static bool bar_item(struct search *w, struct piece *p, uint32_t item)
-{
-	const uint32_t bounds[3] = { 0, w->s->first_from[w->s->to[item]], w->s->from[item] };
-	const uint32_t count = collect(w, 1, 0, w->item_leaves, bounds, 0);
-	uint64_t end = NEVER;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t other = w->met[i];
-		const uint64_t its = w->low[other] + w->s->size[other];
-
-		if (other != item && its < end)
-			end = its;
-	}
-	end = offset_from(w, item, end);
-	if (end > w->low[item] && !raise_minimum(w, p, item, end))
-		return false;
-	if (!set_bar(w, p, item, w->low[item]))
-		return false;
-	update_sections(w);
-	return w->lack[1] == NEVER;
-}
-
-/* An item waits for its place, or does not: the sums of its sections, and who crosses them. */
-static void set_waiting(struct search *w, struct piece *p, uint32_t item, bool wait)
-{
-	const uint32_t from = w->s->from[item], to = w->s->to[item];
-
-	set_reach(w, item, wait ? to : 0);
-	canonical_add_waiting(w, item, wait ? w->s->size[item] : -w->s->size[item]);
-	for (uint32_t t = from; t < to; t++) {
-		w->crossing[t] += t + 1 == to ? 0 : wait ? 1U : -1U;
-		look_at_section(w, t);
-	}
-	FOR_NODES(w, item, node, {
-		if (w->lowest[node] >= w->low[item]) {
-			set_bit(w->changed, node);
-			if (wait)
-				w->lowest[node] = w->low[item];
-			else
-				set_bit(w->stale, node);
-		}
-	});
-	enter_item(w, p, item);
-	w->c->looks += to - from;
+	return w->low[other] != NEVER && other != item && s->from[other] < s->to[item]
+	       && s->to[other] > s->from[item] && (!s->gapped || frag_space_meet(s, item, other));
 }
 
 /*
  * Puts an item at its minimum, and raises those that it overlaps. False: some section or item no
  * longer fits within the capacity. The caller removes the item in both cases.
  */
-static bool place_item(struct search *w, struct piece *p, struct node *n)
+static bool place_item(struct search *w, const struct piece *p, struct node *n)
 {
+	const struct frag_space *s = w->s;
 	const uint32_t item = n->item;
-	const uint64_t at = w->low[item], top = at + w->s->size[item];
-	const uint32_t bounds[3] = { 0, w->s->first_from[w->s->to[item]], w->s->from[item] };
-	uint32_t count, kept = 0;
+	const uint64_t at = n->low, top = at + s->size[item];
 
-	FRAG_ASSERT(item_waits(w, item) && top <= w->c->capacity);
+	FRAG_ASSERT(at == w->low[item] && top <= w->c->capacity);
 	w->c->offset[item] = at;
-	set_waiting(w, p, item, false);
-	count = collect(w, 1, 0, w->item_leaves, bounds, 0);
-	for (uint32_t i = 0; w->s->gapped && i < count; i++)
-		if (frag_space_meet(w->s, item, w->met[i]))
-			w->met[kept++] = w->met[i];
-	count = w->s->gapped ? kept : count;
-	n->free = !count;
-	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t other = w->met[i];
-		const uint64_t least = offset_from(w, other, top);
+	n->rises = w->rise_count;
+	n->free = true;
+	set_waiting(w, item, NEVER);
+	for (uint32_t i = 0; i < p->count; i++) {
+		const uint32_t other = p->ranked[i].item;
+		uint64_t least;
 
-		if (w->low[other] < least && !raise_minimum(w, p, other, least))
+		if (!is_met(w, item, other))
+			continue;
+		n->free = false;
+		least = frag_space_offset(s, other, top);
+		if (w->low[other] < least && !raise_minimum(w, other, least))
 			return false;
-		if (w->low[other] == least && w->barred[other] == least)
-			set_bar(w, p, other, NEVER);
 	}
-	update_sections(w);
-	return w->lack[1] == NEVER && spare_of(w, p->from, p->to) >= at;
+	FOR_SECTIONS(s, item, t)
+		w->floor[t] = frag_max(w->floor[t], top);
+	return sections_fit(w, p, at);
 }
 
-static void undo_item(struct search *w, struct piece *p, const struct node *n)
+static void undo_item(struct search *w, const struct node *n)
 {
-	FRAG_ASSERT(!item_waits(w, n->item) && n->solved <= w->solved_count);
-	while (w->solved_count > n->solved) {
-		const uint32_t item = w->solved_items[--w->solved_count];
-
-		w->solved[item] = false;
-		enter_item(w, p, item);
-		for (uint32_t t = w->s->from[item]; t < w->s->to[item]; t++) {
-			w->solved_section[t] = false;
-			look_at_section(w, t);
-		}
-	}
-	p->from = n->from;
-	p->to = n->to;
-	lift_bars(w, p, n->bars);
-	lower_minima(w, p, n->rises);
-	set_waiting(w, p, n->item, true);
-}
-
-static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items,
-					      uint32_t count, uint32_t from, uint32_t to);
-
-/* Searches the waiting items of [from, to) separately: none crosses its bounds. p skips them. */
-static enum frag_canonical_result solve_part(struct search *w, struct piece *p, uint32_t from,
-					     uint32_t to)
-{
-	const uint32_t bounds[3] = { w->s->first_from[from], w->s->first_from[to], 0 };
-	const uint32_t count = collect(w, 1, 0, w->item_leaves, bounds, 0);
-	enum frag_canonical_result result;
-	uint32_t *items = malloc((count + 1) * sizeof(*items));
-
-	if (!items) {
-		w->nomem = true;
-		return FRAG_CANONICAL_LIMIT;
-	}
-	memcpy(items, w->met, count * sizeof(*items));
-	result = count ? solve_piece(w, items, count, from, to) : FRAG_CANONICAL_FOUND;
-	for (uint32_t i = 0; p && i < count && result == FRAG_CANONICAL_FOUND; i++) {
-		w->solved[items[i]] = true;
-		w->solved_items[w->solved_count++] = items[i];
-		enter_item(w, p, items[i]);
-	}
-	for (uint32_t t = from; p && t < to && result == FRAG_CANONICAL_FOUND; t++) {
-		w->solved_section[t] = true;
-		look_at_section(w, t);
-	}
-	free(items);
-	return result;
-}
-
-/* The next boundary that no waiting item crosses, of those within the item's life. */
-static uint32_t next_cut(const struct search *w, const struct piece *p, uint32_t item,
-			 uint32_t after)
-{
-	uint32_t t = w->s->from[item] > after ? w->s->from[item] : after;
-
-	for (; t + 1 < w->s->to[item]; t++)
-		if (!w->crossing[t])
-			return t + 1;
-	return p->to;
+	lower_minima(w, n->rises);
+	set_waiting(w, n->item, n->low);
 }
 
 /*
- * Where the placed item was the last one across a boundary, the parts on both sides are searched
- * separately, each with its own ranks. Only a large part stays in the piece, as ranks cost time.
+ * An item that failed at its minimum is placed on top of an item that it overlaps, later: its
+ * minimum is at least the lowest end that such an item can have.
  */
-static enum frag_canonical_result split_piece(struct search *w, struct piece *p, uint32_t item)
+static void reject_item(struct search *w, const struct piece *p, struct node *n)
 {
-	const uint32_t from = p->from, to = p->to;
-	uint32_t kept = to, kept_to = to, widest = RANKED_ANEW, end;
-	enum frag_canonical_result result = FRAG_CANONICAL_FOUND;
+	uint64_t end = NEVER;
 
-	FRAG_ASSERT(from <= w->s->from[item] && w->s->to[item] <= to);
-	if (next_cut(w, p, item, from) == to)
-		return result;
-	for (uint32_t begin = from; begin < to; begin = end) {
-		end = next_cut(w, p, item, begin);
-		if (w->s->first_from[end] - w->s->first_from[begin] <= widest)
-			continue;
-		widest = w->s->first_from[end] - w->s->first_from[begin];
-		kept = begin;
-		kept_to = end;
+	undo_item(w, n);
+	for (uint32_t i = 0; i < p->count; i++) {
+		const uint32_t other = p->ranked[i].item;
+
+		if (is_met(w, n->item, other))
+			end = frag_min(end, w->low[other] + w->s->size[other]);
 	}
-	for (uint32_t begin = from; begin < to && result == FRAG_CANONICAL_FOUND; begin = end) {
-		end = next_cut(w, p, item, begin);
-		if (begin != kept)
-			result = solve_part(w, p, begin, end);
-	}
-	p->from = kept;
-	p->to = kept_to;
-	return result;
+	end = frag_space_offset(w->s, n->item, end);
+	if (n->free || (end > n->low && !raise_minimum(w, n->item, end)) || !sections_fit(w, p, n->low))
+		n->low = NEVER;
 }
 
-/* The first item of the minimum minimum. */
-static uint32_t next_item(const struct piece *p)
+/*
+ * Sets the next item of a node. One is not placed at an offset below which another waiting item
+ * could be as a whole. False: no item is left to try, or, FOUND, none waits.
+ */
+static bool next_item(struct search *w, const struct piece *p, struct node *n,
+		      enum frag_canonical_result *result)
 {
-	uint32_t node = 1;
+	uint64_t lowest = NEVER, end = NEVER;
+	uint32_t rank = 0;
 
-	while (node < p->leaves)
-		node = 2 * node + (p->key[2 * node] != p->key[node]);
-	FRAG_ASSERT(node - p->leaves < p->count);
-	return p->item[node - p->leaves];
+	for (uint32_t i = 0; i < p->count; i++) {
+		const uint32_t item = p->ranked[i].item;
+		const uint64_t low = w->low[item];
+
+		if (low == NEVER)
+			continue;
+		end = frag_min(end, low + w->s->size[item]);
+		if (low < lowest && (low > n->low || (low == n->low && i >= n->rank))) {
+			lowest = low;
+			rank = i;
+		}
+	}
+	w->c->looks += p->count / 8 + 1;
+	*result = end == NEVER ? FRAG_CANONICAL_FOUND : FRAG_CANONICAL_NONE;
+	if (lowest >= end)
+		return false;
+	n->item = p->ranked[rank].item;
+	n->low = lowest;
+	n->rank = rank + 1;
+	return true;
 }
 
 static bool canonical_is_over(struct search *w)
 {
 	const struct frag_canonical *c = w->c;
 
-	if (c->nodes >= c->nodes_max || c->looks >= c->looks_max || w->nomem
-	    || w->rise_count > RISES_MAX)
+	if (c->nodes >= c->nodes_max || c->looks >= c->looks_max || w->nomem)
 		return true;
 	if (!c->stop || c->looks < w->polled + LOOKS_POLL)
 		return false;
@@ -518,83 +266,60 @@ static bool canonical_is_over(struct search *w)
 	return c->stop->stop(c->stop->ctx);
 }
 
-static void begin_level(const struct search *w, struct node *n)
+static bool is_cut(const struct search *w, uint32_t item)
 {
-	n->level_rises = w->rise_count;
-	n->level_bars = w->bar_count;
+	for (uint32_t t = w->s->from[item]; t + 1 < w->s->to[item]; t++)
+		if (!w->crossing[t])
+			return true;
+	return false;
 }
 
-static void end_level(struct search *w, struct piece *p, const struct node *n)
-{
-	lift_bars(w, p, n->level_bars);
-	lower_minima(w, p, n->level_rises);
-}
+static enum frag_canonical_result solve_parts(struct search *w, const struct piece *p);
 
 /*
- * Depth first without recursion. An item that another waiting item could be placed below as a
- * whole, is not placed; an item that no waiting item overlaps, is placed and not moved again.
+ * Depth first without recursion, except where a placed item was the last one across a boundary.
+ * An item that no waiting item overlaps is placed and not moved again.
  */
-static enum frag_canonical_result dive(struct search *w, struct piece *p, struct node *path)
+static enum frag_canonical_result dive(struct search *w, const struct piece *p, struct node *path)
 {
 	enum frag_canonical_result result = FRAG_CANONICAL_NONE;
-	const uint32_t rises = w->rise_count, bars = w->bar_count;
+	const uint32_t rises = w->rise_count;
 	uint32_t depth = 0;
 
-	begin_level(w, &path[0]);
-	while (result != FRAG_CANONICAL_LIMIT) {
+	path[0] = (struct node){ .low = 0 };
+	if (!sections_fit(w, p, 0))
+		return result;
+	while (result == FRAG_CANONICAL_NONE) {
 		struct node *n = &path[depth];
+		bool fits;
 
-		result = p->end[1] == NEVER ? FRAG_CANONICAL_FOUND
-			 : canonical_is_over(w) ? FRAG_CANONICAL_LIMIT : FRAG_CANONICAL_NONE;
-		if (result != FRAG_CANONICAL_NONE)
-			break;
-		if (p->key[1] < p->end[1]) {
-			*n = (struct node){
-				.item = next_item(p),
-				.from = p->from,
-				.to = p->to,
-				.rises = w->rise_count,
-				.bars = w->bar_count,
-				.solved = w->solved_count,
-				.level_rises = n->level_rises,
-				.level_bars = n->level_bars,
-			};
-			w->c->nodes++;
-			if (place_item(w, p, n))
-				result = split_piece(w, p, n->item);
-			if (result == FRAG_CANONICAL_FOUND)
-				begin_level(w, &path[++depth]);
-			if (result != FRAG_CANONICAL_NONE) {
-				depth += result == FRAG_CANONICAL_LIMIT;
-				continue;
-			}
-			undo_item(w, p, n);
-			if (!n->free && bar_item(w, p, n->item))
-				continue;
+		if (!next_item(w, p, n, &result)) {
+			if (result == FRAG_CANONICAL_FOUND || !depth)
+				break;
+			reject_item(w, p, &path[--depth]);
+			continue;
 		}
-		do {
-			end_level(w, p, n);
-			if (!depth)
-				return FRAG_CANONICAL_NONE;
-			n = &path[--depth];
-			undo_item(w, p, n);
-		} while (n->free || !bar_item(w, p, n->item));
+		if (canonical_is_over(w)) {
+			result = FRAG_CANONICAL_LIMIT;
+			break;
+		}
+		w->c->nodes++;
+		fits = place_item(w, p, n);
+		if (fits && !is_cut(w, n->item)) {
+			path[++depth] = (struct node){ .low = n->low, .rank = n->rank };
+			continue;
+		}
+		result = fits ? solve_parts(w, p) : FRAG_CANONICAL_NONE;
+		if (result == FRAG_CANONICAL_NONE)
+			reject_item(w, p, n);
+		else
+			undo_item(w, n);
 	}
 	while (depth)
-		undo_item(w, p, &path[--depth]);
-	lift_bars(w, p, bars);
-	lower_minima(w, p, rises);
+		undo_item(w, &path[--depth]);
+	lower_minima(w, rises);
 	return result;
 }
-
-/*
- * W: the length of its life, in times or in sections; A: that times its size; T: the
- * peak of the waiting bytes in its sections.
- */
-struct rank_key {
-	double of[3];
-	uint32_t item;
-};
 
 static int canonical_search_by_rank(const void *one, const void *other)
 {
@@ -606,222 +331,115 @@ static int canonical_search_by_rank(const void *one, const void *other)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Orders items by lifetime (W), area (A) and height of their sections (T), as the words say. */
-static bool rank_items(struct search *w, struct piece *p, const uint32_t *items)
+static struct rank_key rank_of(const struct search *w, uint32_t item)
 {
-	static const char *const words[] = { "WAT", "TAW", "TWA" };
-	struct rank_key *keys = malloc(p->count * sizeof(*keys));
+	enum { LIFE, AREA, PEAK };
+	static const uint8_t orders[][3] = {
+		{ LIFE, AREA, PEAK }, { PEAK, AREA, LIFE }, { PEAK, LIFE, AREA },
+	};
+	const struct frag_space *s = w->s;
+	struct rank_key key = { .item = item };
+	double of[3];
+	uint64_t peak = 0;
 
-	if (!keys)
-		return false;
-	for (uint32_t i = 0; i < p->count; i++) {
-		const uint32_t item = items[i];
-		const double life = w->c->order < 3 ? w->s->life[item]
-						    : w->s->to[item] - w->s->from[item];
-		const uint64_t spare = spare_of(w, w->s->from[item], w->s->to[item]);
-
-		keys[i].item = item;
-		for (uint32_t k = 0; k < 3; k++)
-			switch (words[w->c->order % 3][k]) {
-			case 'W':
-				keys[i].of[k] = life;
-				break;
-			case 'A':
-				keys[i].of[k] = life * (double)w->s->size[item];
-				break;
-			default:
-				keys[i].of[k] = (double)(w->c->capacity - spare);
-				break;
-			}
-	}
-	qsort(keys, p->count, sizeof(*keys), canonical_search_by_rank);
-	for (uint32_t i = 0; i < p->count; i++)
-		p->item[i] = keys[i].item;
-	free(keys);
-	return true;
+	FOR_SECTIONS(s, item, t)
+		peak = frag_max(peak, w->waiting[t]);
+	of[LIFE] = w->c->order < 3 ? s->life[item] : s->to[item] - s->from[item];
+	of[AREA] = of[LIFE] * (double)s->size[item];
+	of[PEAK] = (double)peak;
+	for (uint32_t k = 0; k < 3; k++)
+		key.of[k] = of[orders[w->c->order % 3][k]];
+	return key;
 }
 
-/* Begins a piece of these items. `before` receives their previous ranks and bars. */
-static void begin_piece(struct search *w, struct piece *p, struct rise *before)
+/* Searches the waiting items of a piece that are in use in [from, to): none crosses these bounds. */
+static enum frag_canonical_result solve_part(struct search *w, const struct piece *p, uint32_t from,
+					     uint32_t to)
 {
-	memset(p->key, 0xff, 2 * (size_t)p->leaves * sizeof(*p->key));
-	memset(p->end, 0xff, 2 * (size_t)p->leaves * sizeof(*p->end));
-	for (uint32_t i = 0; i < p->count; i++) {
-		const uint32_t item = p->item[i];
-
-		FRAG_ASSERT(item_waits(w, item));
-		before[i] = (struct rise){ w->barred[item], w->rank[item] };
-		w->rank[item] = i;
-		w->barred[item] = NEVER;
-		p->key[p->leaves + i] = w->low[item];
-		p->end[p->leaves + i] = w->low[item] + w->s->size[item];
-	}
-	for (uint32_t n = p->leaves - 1; n; n--) {
-		p->key[n] = p->key[2 * n] < p->key[2 * n + 1] ? p->key[2 * n] : p->key[2 * n + 1];
-		p->end[n] = p->end[2 * n] < p->end[2 * n + 1] ? p->end[2 * n] : p->end[2 * n + 1];
-	}
-}
-
-static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items,
-					      uint32_t count, uint32_t from, uint32_t to)
-{
-	struct piece p = { .from = from, .to = to, .count = count, .leaves = 1 };
-	struct node *path = malloc(((size_t)count + 1) * sizeof(*path));
-	struct rise *before = malloc(count * sizeof(*before));
+	struct piece part = { .from = from, .to = to };
+	struct node *path;
 	enum frag_canonical_result result = FRAG_CANONICAL_LIMIT;
 
-	FRAG_ASSERT(count && from < to && to <= w->s->times);
-	while (p.leaves < count)
-		p.leaves *= 2;
-	p.item = malloc(count * sizeof(*p.item));
-	p.key = malloc(2 * (size_t)p.leaves * sizeof(*p.key));
-	p.end = malloc(2 * (size_t)p.leaves * sizeof(*p.end));
-	if (path && before && p.item && p.key && p.end && rank_items(w, &p, items)) {
-		begin_piece(w, &p, before);
-		result = dive(w, &p, path);
-		for (uint32_t i = 0; i < count; i++) {
-			w->barred[p.item[i]] = before[i].before;
-			w->rank[p.item[i]] = before[i].item;
-		}
-	} else {
-		w->nomem = true;
+	part.ranked = malloc((size_t)p->count * sizeof(*part.ranked));
+	path = malloc(((size_t)p->count + 1) * sizeof(*path));
+	w->nomem = w->nomem || !part.ranked || !path;
+	for (uint32_t i = 0; !w->nomem && i < p->count; i++) {
+		const uint32_t item = p->ranked[i].item;
+
+		if (w->low[item] != NEVER && w->s->from[item] >= from && w->s->to[item] <= to)
+			part.ranked[part.count++] = rank_of(w, item);
 	}
+	if (!w->nomem) {
+		qsort(part.ranked, part.count, sizeof(*part.ranked), canonical_search_by_rank);
+		result = dive(w, &part, path);
+	}
+	free(part.ranked);
 	free(path);
-	free(before);
-	free(p.item);
-	free(p.key);
-	free(p.end);
 	return result;
 }
 
-/* The lists of the tree over sections: counted first, then filled. */
-static bool list_nodes(struct search *w)
+/* Searches the parts between boundaries that no waiting item crosses, one after the other. */
+static enum frag_canonical_result solve_parts(struct search *w, const struct piece *p)
 {
-	const struct frag_space *s = w->s;
-	uint64_t sum = 0;
+	enum frag_canonical_result result = FRAG_CANONICAL_FOUND;
 
-	for (uint32_t i = 0; i < s->count; i++)
-		FOR_NODES(w, i, node, w->list_at[node + 1]++);
-	for (uint32_t n = 0; n <= 2 * w->leaves; n++) {
-		sum += w->list_at[n];
-		if (sum > UINT32_MAX)
-			return false;
-		w->list_at[n] = (uint32_t)sum;
+	for (uint32_t from = p->from, to; from < p->to && result == FRAG_CANONICAL_FOUND; from = to) {
+		for (to = from + 1; to < p->to && w->crossing[to - 1]; to++)
+			;
+		result = solve_part(w, p, from, to);
 	}
-	w->list = malloc((sum + 1) * sizeof(*w->list));
-	if (!w->list)
-		return false;
-	for (uint32_t i = s->count; i-- > 0;)
-		FOR_NODES(w, i, node, w->list[--w->list_at[node + 1]] = i);
-	memmove(w->list_at, w->list_at + 1, 2 * (size_t)w->leaves * sizeof(*w->list_at));
-	w->list_at[2 * w->leaves] = (uint32_t)sum;
-	return true;
-}
-
-static bool is_throughout(const struct search *w, uint32_t item)
-{
-	const struct frag_space_run *run = &w->s->runs[w->s->run_at[item]];
-
-	return run->from == 0 && run->to == w->s->times && !w->s->constrained;
+	return result;
 }
 
 /*
  * Items that live through all sections are at the bottom, where any placement could be rearranged
- * to have them. All others wait, each at the lowest offset that it may have.
+ * to have them. All others wait, each at the lowest offset that it may have. False: out of memory.
  */
-static void begin_search(struct search *w)
+static bool begin_search(struct search *w, struct piece *all)
 {
 	const struct frag_space *s = w->s;
+	const size_t items = (size_t)s->count + 1, times = (size_t)s->times + 1;
 	uint64_t base = 0;
 
+	w->low = malloc(items * sizeof(*w->low));
+	w->waiting = calloc(times, sizeof(*w->waiting));
+	w->floor = malloc(times * sizeof(*w->floor));
+	w->lowest = calloc(times, sizeof(*w->lowest));
+	w->crossing = calloc(times, sizeof(*w->crossing));
+	all->ranked = malloc(items * sizeof(*all->ranked));
+	if (!w->low || !w->waiting || !w->floor || !w->lowest || !w->crossing
+	    || !all->ranked)
+		return false;
 	for (uint32_t i = 0; i < s->count; i++)
-		if (is_throughout(w, i)) {
+		if (s->runs[s->run_at[i]].to - s->runs[s->run_at[i]].from == s->times && !s->constrained) {
 			w->c->offset[i] = base;
 			base += s->size[i];
+		} else {
+			all->ranked[all->count++].item = i;
 		}
-	for (uint32_t i = s->count; i-- > 0;) {
-		w->low[i] = offset_from(w, i, base);
-		w->barred[i] = NEVER;
-		if (is_throughout(w, i))
-			continue;
-		w->reach[w->item_leaves + i] = s->to[i];
-		canonical_add_waiting(w, i, s->size[i]);
-		for (uint32_t t = s->from[i]; t + 1 < s->to[i]; t++)
-			w->crossing[t]++;
-	}
-	for (uint32_t n = w->item_leaves - 1; n; n--)
-		w->reach[n] = w->reach[2 * n] > w->reach[2 * n + 1] ? w->reach[2 * n]
-								    : w->reach[2 * n + 1];
-	for (uint32_t n = 1; n < 2 * w->leaves; n++) {
-		w->spare[n] = NEVER;
-		set_bit(w->stale, n);
-		set_bit(w->changed, n);
-	}
-	for (uint32_t t = 0; t < s->times; t++)
-		look_at_section(w, t);
-	update_sections(w);
-}
-
-static void canonical_lay_out(struct search *w, struct frag_arena *a)
-{
-	const size_t items = (size_t)w->s->count + 1, times = (size_t)w->s->times + 1;
-	const size_t nodes = 2 * (size_t)w->leaves + 2;
-
-	w->low = frag_arena_take(a, items, sizeof(*w->low));
-	w->barred = frag_arena_take(a, items, sizeof(*w->barred));
-	w->rank = frag_arena_take(a, items, sizeof(*w->rank));
-	w->solved = frag_arena_take(a, items, sizeof(*w->solved));
-	w->solved_section = frag_arena_take(a, times, sizeof(*w->solved_section));
-	w->reach = frag_arena_take(a, 2 * (size_t)w->item_leaves, sizeof(*w->reach));
-	w->crossing = frag_arena_take(a, times, sizeof(*w->crossing));
-	w->waiting = frag_arena_take(a, times, sizeof(*w->waiting));
-	w->list_at = frag_arena_take(a, nodes, sizeof(*w->list_at));
-	w->lowest = frag_arena_take(a, nodes, sizeof(*w->lowest));
-	w->spare = frag_arena_take(a, nodes, sizeof(*w->spare));
-	w->lack = frag_arena_take(a, nodes, sizeof(*w->lack));
-	w->stale = frag_arena_take(a, nodes / 64 + 2, sizeof(*w->stale));
-	w->changed = frag_arena_take(a, nodes / 64 + 2, sizeof(*w->changed));
-	w->solved_items = frag_arena_take(a, items, sizeof(*w->solved_items));
-	w->met = frag_arena_take(a, items, sizeof(*w->met));
-}
-
-static bool search_init(struct search *w)
-{
-	struct frag_arena measure = { .used = 0 }, arena = measure;
-
-	for (w->leaves = 1; w->leaves < w->s->times; w->leaves *= 2)
-		;
-	for (w->item_leaves = 1; w->item_leaves < w->s->count; w->item_leaves *= 2)
-		;
-	canonical_lay_out(w, &measure);
-	w->memory = arena.base = calloc(measure.used, 1);
-	canonical_lay_out(w, &arena);
-	return w->memory && list_nodes(w);
+	memset(w->low, 0xff, items * sizeof(*w->low));
+	memset(w->floor, 0xff, times * sizeof(*w->floor));
+	for (uint32_t k = 0; k < all->count; k++)
+		set_waiting(w, all->ranked[k].item,
+			    frag_space_offset(s, all->ranked[k].item, base));
+	return true;
 }
 
 int frag_canonical_search(struct frag_canonical *c, struct frag_error *err)
 {
 	struct search w = { .c = c, .s = c->space };
+	struct piece all = { .to = c->space->times };
 
 	FRAG_ASSERT(c->order < FRAG_CANONICAL_ORDERS && c->offset);
 	c->nodes = c->looks = 0;
-	c->result = FRAG_CANONICAL_FOUND;
-	if (search_init(&w)) {
-		begin_search(&w);
-		if (w.lack[1] != NEVER)
-			c->result = FRAG_CANONICAL_NONE;
-		for (uint32_t from = 0, to; from < w.s->times && c->result == FRAG_CANONICAL_FOUND;
-		     from = to) {
-			for (to = from + 1; to < w.s->times && w.crossing[to - 1]; to++)
-				;
-			c->result = solve_part(&w, NULL, from, to);
-		}
-	} else {
-		w.nomem = true;
-	}
-	free(w.memory);
-	free(w.list);
+	w.nomem = !begin_search(&w, &all);
+	c->result = w.nomem ? FRAG_CANONICAL_LIMIT : solve_parts(&w, &all);
+	free(w.low);
+	free(w.waiting);
+	free(w.floor);
+	free(w.lowest);
+	free(w.crossing);
 	free(w.rises);
-	free(w.bars);
+	free(all.ranked);
 	return w.nomem ? frag_fail_nomem(err) : 0;
 }

@@ -174,7 +174,7 @@ static int bisect(struct planner *p, uint64_t low, bool limited, uint64_t nodes,
 /* Searches at the goal and between it and the best, with more placements in each round. */
 static int search(struct planner *p, struct frag_error *err)
 {
-	int rc = 0;
+	int rc = frag_space_list(&p->space, err);
 
 	for (uint64_t nodes = 2 * (uint64_t)p->space.count + 1000;
 	     !rc && p->looks_left && !is_done(p); nodes *= 2) {
@@ -337,7 +337,8 @@ static int place(struct planner *p, struct frag_error *err)
 		rc = place_by_contention(p, err);
 	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
 		rc = place_by_skyline(p, 1, orders, &looks, err);
-	if (!rc && !is_done(p) && 8 * spans < p->looks_left)
+	/* the search lists the items of each section: at most 90 MB of the usual budget */
+	if (!rc && !is_done(p) && 64 * spans < p->looks_left)
 		rc = search(p, err);
 	FRAG_ASSERT(rc || (p->height != UINT64_MAX && p->height >= s->bound));
 	return rc;
