@@ -102,4 +102,10 @@ const char *frag_old_name(const char *name);
  * Cuts the result to fit. */
 void frag_new_path(const char *path, char *out, size_t room);
 
+/* Are these characters just that word? */
+static inline bool frag_is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
 #endif

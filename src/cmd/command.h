@@ -37,6 +37,9 @@ enum frag_opt_kind {
 	FRAG_OPT_TRUTH,         /* bool, true from the word of index `min` on */
 	FRAG_OPT_LIST,          /* struct frag_texts, the value is added */
 	FRAG_OPT_SECONDS,       /* double, from 30s, 500ms or 5m */
+	FRAG_OPT_NUMBER,        /* double, finite, from `low` to `high`, with `unit` behind it */
+	FRAG_OPT_INPUT,         /* const char *, a file that is read, and */
+	FRAG_OPT_OUTPUT,        /* one that is written */
 };
 
 /* One row a option: how it is written and described, and which member it sets. */
@@ -52,6 +55,9 @@ struct frag_opt {
 	uint64_t usual;         /* the member without the option; 0: it is not set */
 	const char *const *words;       /* ended by NULL */
 	frag_set_option *set;
+	double low, high;
+	const char *unit;       /* NULL: none */
+	const char *what;       /* for messages: the number that is required; the input */
 };
 
 /* What an option that can be repeated was given. */
@@ -82,6 +88,13 @@ struct frag_texts {
 	.kind = FRAG_OPT_LIST, .at = FRAG_MEMBER(type, member, struct frag_texts)
 #define FRAG_SECONDS(type, member)                                                             \
 	.kind = FRAG_OPT_SECONDS, .at = FRAG_MEMBER(type, member, double)
+#define FRAG_NUMBER(type, member, least, most, required)                                       \
+	.kind = FRAG_OPT_NUMBER, .at = FRAG_MEMBER(type, member, double), .low = (least),      \
+	.high = (most), .what = (required)
+#define FRAG_INPUT(type, member, called)                                                       \
+	.kind = FRAG_OPT_INPUT, .at = FRAG_MEMBER(type, member, const char *), .what = (called)
+#define FRAG_OUTPUT(type, member)                                                              \
+	.kind = FRAG_OPT_OUTPUT, .at = FRAG_MEMBER(type, member, const char *)
 #define FRAG_CALL(function) .set = (function)
 #define FRAG_CALL_AT(type, member, function) .at = offsetof(type, member), .set = (function)
 
@@ -95,6 +108,21 @@ extern const char *const frag_color_words[];
 /* An option that only another command has, and what to say of it. */
 struct frag_misplaced_option {
 	const char *name;       /* NULL ends the table */
+	const char *words;
+};
+
+/*
+ * Options that exclude each other, or that need others. It holds where each term of `when` does,
+ * and blanks separate the terms. A term is one alternative, or several with | between them:
+ *   NAME          the option was given; `device` is --device-bytes too
+ *   NAME=VALUE    its value is this; `device=0` is an unlimited capacity
+ *   TRACE         there is an operand; TRACE2, TRACE3: there are two or more, three or more
+ *   -             an operand is standard input
+ * and ! in front of any of them negates it.
+ */
+struct frag_refusal {
+	const char *when;       /* NULL ends the table */
+	/* the message; %s: the option of the last term that was given; = in front: no usage line */
 	const char *words;
 };
 
@@ -116,6 +144,7 @@ struct frag_args {
 	int *status;            /* may be raised to an exit status that is no error */
 	const struct frag_opt *given[FRAG_GIVEN_MAX];   /* the options, in their order */
 	uint32_t given_count;
+	void *own;              /* the values of the options */
 };
 
 /* What the frame provides before it calls a command. */
@@ -126,6 +155,7 @@ enum frag_needs {
 	FRAG_NEEDS_INS_OUT = 32,        /* or several that are read */
 	FRAG_NEEDS_RUN = 8,     /* its options begin with a struct frag_run_options, or */
 	FRAG_NEEDS_ANSWER = 16, /* with a struct frag_question, and its answer has formats */
+	FRAG_NEEDS_PROGRAM = 64,        /* the operands begin with the first: a program's words */
 };
 
 struct frag_cmd {
@@ -135,6 +165,7 @@ struct frag_cmd {
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
 	const struct frag_misplaced_option *foreign;     /* optional */
+	const struct frag_refusal *refusals;    /* likewise; the first that holds is the error */
 	unsigned needs;
 	const struct frag_format *const *formats;       /* of its answer */
 	const char *operand;    /* what messages call the operand; NULL: TRACE */
@@ -152,6 +183,12 @@ struct frag_cmd {
 /* Reads the command's options, provides what it needs, and calls it. */
 int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		     struct frag_error *err);
+
+/* Was the option given? An old name counts as the new one. */
+bool frag_given(const struct frag_args *args, const char *name);
+/* -FRAG_EUSAGE: one of the refusals holds; NULL: there are none. */
+int frag_refuse_options(const struct frag_args *args, const struct frag_refusal *refusals,
+		struct frag_error *err);
 
 /* The name of the last option that was given, unless it is one of these; NULL: there is none. */
 const char *frag_last_given(const struct frag_args *args, const char *const *except);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/parse.h"
 #include "cmd/command.h"
 #include "device/known_cards.h"
 #include "fragsim/policy.h"
@@ -63,11 +64,6 @@ static struct place behind(const struct place *at, size_t n)
 	};
 }
 
-static bool complete_is(const char *text, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(text, name, length) == 0;
-}
-
 /* Is the key among KEY=VALUE,KEY=VALUE of this length? */
 static bool given(const char *settings, size_t length, const char *key, char equals)
 {
@@ -94,7 +90,7 @@ static void offer_settings(const struct place *at, const struct frag_policy_ops 
 		if (!value && !given(at->typed, (size_t)(last.typed - at->typed), s->name, equals))
 			offer(&last, s->name, end, s->help);
 		if (!value || s->type != FRAG_PARAM_BOOL
-		    || !complete_is(last.typed, (size_t)(value - last.typed), s->name))
+		    || !frag_is_word(last.typed, (size_t)(value - last.typed), s->name))
 			continue;
 		in_value = behind(&last, strlen(s->name) + 1);
 		offer(&in_value, equals == ':' ? "True" : "true", "", "");
@@ -121,7 +117,7 @@ static void offer_policies(const struct place *at, bool keys_follow)
 		if (!colon) {
 			offer(at, all[i]->name, "", all[i]->summary);
 		} else if (keys_follow
-			   && complete_is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
+			   && frag_is_word(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
 			keys = behind(at, (size_t)(colon - at->typed) + 1);
 			offer_settings(&keys, all[i], '=');
 		}
@@ -258,7 +254,7 @@ static const struct frag_gen_option *scenario_option(const struct frag_scenario 
 						     const char *name, size_t length)
 {
 	for (const struct frag_gen_option *o = s ? s->options : NULL; o && o->name; o++)
-		if (complete_is(name, length, o->name))
+		if (frag_is_word(name, length, o->name))
 			return o;
 	return NULL;
 }

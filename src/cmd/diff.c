@@ -22,6 +22,8 @@ struct diff {
 	struct frag_outfile updated;    /* the new baseline */
 };
 
+#define NEEDS_POLICIES "--smallest is for policies that are compared now (-p)"
+
 /* The gate is a list of conditions that --fail-if could give, too. */
 static int set_gate(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
@@ -59,7 +61,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
 	  FRAG_FLAG(struct diff, smallest) },
 	{ 'b', "baseline", "FILE", "compare what is simulated now with this",
-	  FRAG_TEXT(struct diff, baseline) },
+	  FRAG_INPUT(struct diff, baseline, "the baseline") },
 	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline",
 	  FRAG_FLAG(struct diff, update) },
 	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed",
@@ -84,23 +86,6 @@ static const struct frag_opt opts[] = {
 	FRAG_THREADS_ROW("threads for traces and policies (0: one a processor)"),
 	{ 0 },
 };
-
-/* A page reads the traces twice. */
-static int check_page(const struct diff *d, struct frag_error *err)
-{
-	const struct frag_question *q = &d->changes.q;
-	bool standard = (d->baseline && strcmp(d->baseline, "-") == 0)
-			|| (q->run.profile_path && strcmp(q->run.profile_path, "-") == 0);
-
-	for (uint32_t i = 0; i < q->count; i++)
-		standard = standard || strcmp(q->paths[i], "-") == 0;
-	if (q->run.html && standard)
-		return frag_usage(q->cmd,
-				  "--html reads what is compared twice, and standard input can be"
-				  " read only once",
-				  err);
-	return 0;
-}
 
 /*
  * A single policy without a baseline has no changes. Refuses conditions on changes, and --gate
@@ -147,6 +132,29 @@ static bool is_change(const struct diff *d, const struct frag_args *args)
 	       && frag_are_traces(args->words[0], args->words[1]);
 }
 
+/* Of two traces, and of all else. */
+static const struct frag_refusal of_changes[] = {
+	{ "device|context-bytes|other-bytes|profile", "two traces are compared on an unlimited device;"
+	  " options about a device need a second policy (-p)" },
+	{ 0 },
+};
+static const struct frag_refusal of_runs[] = {
+	{ "update-baseline !baseline", "--update-baseline requires --baseline FILE" },
+	{ "update-baseline baseline=-", "a baseline on standard input cannot be written" },
+	{ "allow-new-traces !gate !fail-if", "--allow-new-traces is for --gate or --fail-if" },
+	{ "!policy !alloc-conf !baseline !TRACE2|TRACE3",
+	  "which policies (-p) on which traces, or which two results?" },
+	{ "profile !policy !alloc-conf !baseline", "--profile is for what is simulated now (-p)" },
+	{ "smallest baseline", NEEDS_POLICIES },
+	{ "smallest !policy !alloc-conf", NEEDS_POLICIES },
+	{ "smallest -", "--smallest reads a trace twice, and standard input can be read only once" },
+	{ "policy !baseline !TRACE", "missing argument: TRACE" },
+	{ "html !policy !alloc-conf !baseline", "--html draws what is simulated now (-p)" },
+	{ "html -|baseline=-|profile=-", "--html reads what is compared twice, and standard input can be"
+					 " read only once" },
+	{ 0 },
+};
+
 static int changes_check(struct frag_question *q, struct frag_error *err)
 {
 	const struct diff *d = (struct diff *)q;
@@ -156,10 +164,6 @@ static int changes_check(struct frag_question *q, struct frag_error *err)
 		return frag_usage(q->cmd, "two traces without a policy (-p) have the conditions"
 				  " change.reserved, change.version, change.settings,"
 				  " change.requested, change.rounding and change.fragmentation", err);
-	if (q->run.total != UINT64_MAX || q->run.context != UINT64_MAX
-	    || q->run.other != UINT64_MAX || q->run.profile_path)
-		return frag_usage(q->cmd, "two traces are compared on an unlimited device;"
-				  " options about a device need a second policy (-p)", err);
 	if (d->gate)
 		rc = frag_conditions_add(&q->conditions, "change.reserved > 0", frag_change_paths,
 					 err);
@@ -175,42 +179,15 @@ static bool simulates(const struct diff *d)
 static int diff_check(struct frag_question *q, struct frag_error *err)
 {
 	struct diff *d = (struct diff *)q;
-	const bool simulate = simulates(d);
-	int rc = 0;
 
 	if (q->conditions.count)
 		return frag_usage(q->cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with"
 				  " one policy at most", err);
-	if (q->run.settings.count && !q->run.choice_count && !d->baseline)
-		rc = frag_run_add_policy(&q->run, NULL, "pytorch", err);
-	if (rc)
-		return rc;
-	if (d->update && !d->baseline)
-		return frag_usage(q->cmd, "--update-baseline requires --baseline FILE", err);
-	if (d->update && strcmp(d->baseline, "-") == 0)
-		return frag_usage(q->cmd, "a baseline on standard input cannot be written", err);
-	if (d->new_traces && !d->gate && !q->run.condition_count)
-		return frag_usage(q->cmd, "--allow-new-traces is for --gate or --fail-if", err);
-	if (!simulate && q->count != 2)
-		return frag_usage(q->cmd, "which policies (-p) on which traces, or which two results?",
-				  err);
-	if (!simulate && q->run.profile_path)
-		return frag_usage(q->cmd, "--profile is for what is simulated now (-p)", err);
-	if (d->smallest && (!simulate || d->baseline))
-		return frag_usage(q->cmd, "--smallest is for policies that are compared now (-p)",
-				  err);
-	for (uint32_t i = 0; d->smallest && i < q->count; i++)
-		if (strcmp(q->paths[i], "-") == 0)
-			return frag_usage(q->cmd, "--smallest reads a trace twice, and standard input"
-					  " can be read only once", err);
-	if (q->run.choice_count && !d->baseline && !q->count)
-		return frag_usage(q->cmd, "missing argument: TRACE", err);
-	if (q->run.html && !simulate)
-		return frag_usage(q->cmd, "--html draws what is simulated now (-p)", err);
-	return check_page(d, err);
+	return q->run.settings.count && !q->run.choice_count && !d->baseline
+		       ? frag_run_add_policy(&q->run, NULL, "pytorch", err) : 0;
 }
 
-static int diff_prepare(struct frag_question *q, struct frag_error *err)
+static int diff_choose(struct frag_question *q, struct frag_error *err)
 {
 	struct diff *d = (struct diff *)q;
 	int rc = 0;
@@ -219,11 +196,6 @@ static int diff_prepare(struct frag_question *q, struct frag_error *err)
 		rc = frag_run_settings(&q->run, true, err);
 	return rc || !simulates(d) || d->baseline || q->run.choice_count > 1 ? rc
 		: check_single(d, err);
-}
-
-static void diff_files(struct frag_question *q, struct frag_files *files)
-{
-	frag_files_read(files, &((struct diff *)q)->baseline, 1, "the baseline");
 }
 
 static bool has_policy(const struct frag_run_options *run, const char *text)
@@ -521,8 +493,7 @@ static const struct frag_question_ops now = {
 	.unit = "traces",
 	.reads = true,
 	.check = diff_check,
-	.prepare = diff_prepare,
-	.files = diff_files,
+	.choose = diff_choose,
 	.open = diff_open,
 	.search = simulate,
 	.print = diff_print,
@@ -533,7 +504,7 @@ static const struct frag_question_ops of_files = {
 	.input = "the result",
 	.reads = true,
 	.check = diff_check,
-	.prepare = diff_prepare,
+	.choose = diff_choose,
 	.open = diff_open,
 	.search = compare_files,
 	.print = diff_print,
@@ -549,12 +520,13 @@ static void diff_init(void *own)
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	const struct diff *d = own;
+	const bool change = is_change(d, args);
 	struct frag_question_ops changes = frag_changes_ops;
+	const int rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
 
 	changes.check = changes_check;
-	if (is_change(d, args))
-		return frag_question_run(own, &changes, args, err);
-	return frag_question_run(own, simulates(d) ? &now : &of_files, args, err);
+	return rc ? rc : frag_question_run(own, change ? &changes : simulates(d) ? &now : &of_files,
+					   args, err);
 }
 
 /* Each part can be released as it was initialized, whatever failed. */

@@ -70,25 +70,17 @@ static int set_moment(struct explain *w, struct frag_error *err)
 	return frag_option_count(&x->at_step, "at", at, 0, FRAG_COUNT_MAX, err);
 }
 
-static int explain_prepare(struct frag_question *q, struct frag_error *err)
+static int explain_check(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *e = (struct explain *)q;
-	int rc = frag_run_settings(&q->run, true, err);
+	int rc = 0;
 
-	if (!rc && q->run.choice_count > 1)
-		return frag_usage(q->cmd, "too many policies: explain takes one", err);
-	q->printed.quiet = q->run.quiet || is_standard(e->folded_path);
 	q->reading.capacity = true;
 	q->reading.stacks = e->folded_path ? FRAG_STACKS_ALL
 			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
-	if (!rc && q->run.json)
+	if (q->run.json)
 		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	return rc ? rc : set_moment(e, err);
-}
-
-static void explain_files(struct frag_question *q, struct frag_files *files)
-{
-	frag_files_write(files, ((struct explain *)q)->folded_path);
 }
 
 /* What a snapshot has recorded: an OOM, and the highest peak of its devices. */
@@ -300,8 +292,8 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 
 static const struct frag_question_ops question = {
 	.whole = true,
-	.prepare = explain_prepare,
-	.files = explain_files,
+	.one_policy = true,
+	.check = explain_check,
 	.usual = frag_usual_policy,
 	.open = explain_open,
 	.search = explain_search,
@@ -407,7 +399,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",
 	  FRAG_SIZE(struct explain, block_cost, 0), .usual = FRAG_BLOCK_COST },
 	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",
-	  FRAG_TEXT(struct explain, folded_path) },
+	  FRAG_OUTPUT(struct explain, folded_path) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
 	FRAG_RESULT_FORMAT_ROW,
 	{ 'o', "output", "FILE", "write the answer to a file, .json or .html; repeatable",

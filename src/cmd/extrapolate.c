@@ -122,6 +122,14 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+static const struct frag_refusal refusals[] = {
+	{ "!at !largest TRACE2", "missing option: --at NUMBERS or --largest" },
+	{ "largest !device|device=0", "--largest requires --device-bytes SIZE" },
+	{ "up-to|step !largest", "--%s is for --largest" },
+	{ "device=0", "--device-bytes 0 is no limit: without it the smallest device is searched for" },
+	{ 0 },
+};
+
 /* TRACE=N: the number starts after the last equals sign. */
 static int add_recording(struct extrapolate *e, const char *operand, struct frag_error *err)
 {
@@ -144,22 +152,6 @@ static int add_recording(struct extrapolate *e, const char *operand, struct frag
 	return e->paths[e->count++] ? 0 : frag_fail_nomem(err);
 }
 
-static int check_largest(const struct extrapolate *e, struct frag_error *err)
-{
-	const struct frag_cmd *cmd = e->q.cmd;
-
-	if (e->largest && (e->q.run.total == UINT64_MAX || !e->q.run.total))
-		return frag_usage(cmd, "--largest requires --device-bytes SIZE",
-				  err);
-	if (!e->largest && (e->up_to || e->step))
-		return frag_usage(cmd, e->up_to ? "--up-to is for --largest"
-						: "--step is for --largest", err);
-	if (e->q.run.total == 0)
-		return frag_usage(cmd, "--device-bytes 0 is no limit: without it the smallest"
-				  " device is searched for", err);
-	return 0;
-}
-
 static int check_conditions(const struct extrapolate *e, struct frag_error *err)
 {
 	if (e->q.conditions.count && !e->at_count)
@@ -178,10 +170,7 @@ static int extrapolate_check(struct frag_question *q, struct frag_error *err)
 
 	if (e->count < 2)
 		return frag_usage(q->cmd, "two or three recordings are required, TRACE=N each", err);
-	if (!e->at_count && !e->largest)
-		return frag_usage(q->cmd, "missing option: --at NUMBERS or --largest", err);
-	rc = check_largest(e, err);
-	rc = rc ? rc : check_conditions(e, err);
+	rc = check_conditions(e, err);
 	if (!rc && q->out && e->at_count != 1)
 		rc = frag_usage(q->cmd, "--output requires one number of --at: it is one trace",
 				err);
@@ -403,6 +392,7 @@ const struct frag_cmd frag_cmd_extrapolate = {
 	.args = "[options] TRACE=N TRACE=N [TRACE=N]",
 	.summary = "predict memory at a batch size that was not recorded",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_extrapolate_formats,
 	.size = sizeof(struct extrapolate),

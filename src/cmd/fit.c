@@ -12,34 +12,19 @@
 #include "search/fit_together.h"
 #include "answers/answers.h"
 
-#define OFFSET_MAX 9e15         /* below 2^53 */
+#define OFFSET_MAX 8999999999999999.0   /* below 2^53 */
 
 struct fit {
 	struct frag_question q;
 	struct frag_fit_bounds bounds;
-	bool map, headroom, together, has_offset;
-	double offset;
+	bool map, headroom, together;
+	double offset;          /* NAN: every one */
 	int64_t **clocks;               /* of each trace, or NULL: not all have times */
 	struct frag_fits fits;
 	struct frag_model model;
 };
 
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
-
-static int set_offset(void *at, const struct frag_opt *o, const char *value,
-		      struct frag_error *err)
-{
-	struct fit *fit = at;
-	char *end;
-
-	(void)o;
-	fit->offset = frag_strtod(value, &end);
-	fit->has_offset = true;
-	if (end == value || *end || !(fabs(fit->offset) < OFFSET_MAX))
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--offset %.60s: a number is required, as in 100 or -100", value);
-	return 0;
-}
 
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice,"
@@ -57,7 +42,8 @@ static const struct frag_opt opts[] = {
 	{ 0, "together", NULL, "the programs of the traces run at the same time on one device",
 	  FRAG_FLAG(struct fit, together) },
 	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's (every)",
-	  FRAG_CALL(set_offset) },
+	  FRAG_NUMBER(struct fit, offset, -OFFSET_MAX, OFFSET_MAX, "a number is required, as in 100 or"
+								  " -100") },
 	FRAG_MODEL_ROWS(struct fit, "of --model: training steps (3)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
@@ -68,27 +54,20 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int fit_check(struct frag_question *q, struct frag_error *err)
-{
-	const struct fit *fit = (struct fit *)q;
-	const bool wanted = fit->headroom;
-
-	if (fit->together && q->count < 2)
-		return frag_usage(q->cmd, "--together requires two traces or more", err);
-	if (fit->together && wanted)
-		return frag_usage(q->cmd, "--headroom is for each trace alone, without --together",
-				  err);
-	if (fit->has_offset && !fit->together)
-		return frag_usage(q->cmd, "--offset is for --together", err);
-	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
-		return frag_usage(q->cmd,
-				  "--headroom requires --device CARD or a size",
-				  err);
-	if (!wanted && q->run.total != UINT64_MAX)
-		return frag_usage(q->cmd, "the capacity is searched for: --device-bytes and"
-				  " --device are for --headroom, --up-to is for a limit", err);
-	return 0;
-}
+static const struct frag_refusal refusals[] = {
+	FRAG_MODEL_REFUSALS,
+	{ "steps !model", "--steps is for --model" },
+	{ "model TRACE", "--model is without a TRACE" },
+	{ "model headroom|together", "--model is without --headroom and --together" },
+	{ "!model !TRACE", "missing argument: TRACE" },
+	{ "together !TRACE2", "--together requires two traces or more" },
+	{ "together headroom", "--headroom is for each trace alone, without --together" },
+	{ "offset !together", "--offset is for --together" },
+	{ "headroom !device|device=0", "--headroom requires --device CARD or a size" },
+	{ "device !headroom !model", "the capacity is searched for: --device-bytes and --device are for"
+				     " --headroom, --up-to is for a limit" },
+	{ 0 },
+};
 
 /* Is it one device that the traces were recorded on? */
 static int check_one_device(const struct frag_question *q, struct frag_error *err)
@@ -170,7 +149,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 			    .hurry = frag_time_is_short },
 		.headroom_total = fit->headroom ? q->run.total : 0,
 		.together = fit->together,
-		.every_offset = !fit->has_offset,
+		.every_offset = isnan(fit->offset),
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,
@@ -179,7 +158,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 	};
 	rc = fit->together ? check_one_device(q, err) : 0;
 	rc = rc || !fit->together ? rc : make_clocks(fit, err);
-	rc = rc || !fit->has_offset ? rc : take_offset(fit, err);
+	rc = rc || isnan(fit->offset) ? rc : take_offset(fit, err);
 	return rc ? rc : frag_fits_run(&fit->fits, err);
 }
 
@@ -264,7 +243,6 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 
 static const struct frag_question_ops question = {
 	.unit = "fits",
-	.check = fit_check,
 	.usual = frag_usual_three,
 	.search = fit_search,
 	.draw = fit_draw,
@@ -311,10 +289,6 @@ static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error 
 	char path[FRAG_MODEL_PATH], *words[] = { path };
 	int rc;
 
-	if (args->count)
-		return frag_usage(args->cmd, "--model is without a TRACE", err);
-	if (fit->headroom || fit->together)
-		return frag_usage(args->cmd, "--model is without --headroom and --together", err);
 	rc = fit_record(&fit->model, batch, path, args->status, err);
 	if (rc || *args->status)
 		return rc;
@@ -329,18 +303,17 @@ static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error 
 	return fit_largest(fit, total, own != UINT64_MAX ? own : card, args->status, err);
 }
 
+static void fit_init(void *own)
+{
+	((struct fit *)own)->offset = NAN;
+}
+
 static int fit_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct fit *fit = own;
-	int rc = frag_model_check(&fit->model, args, err);
 
-	if (!rc && fit->model.steps && !fit->model.config)
-		rc = frag_usage(args->cmd, "--steps is for --model", err);
-	if (rc || fit->model.config)
-		return rc ? rc : fit_model(fit, args, err);
-	if (!args->count)
-		return frag_usage(args->cmd, "missing argument: TRACE", err);
-	return frag_question_run(&fit->q, &question, args, err);
+	return fit->model.config ? fit_model(fit, args, err)
+				 : frag_question_run(&fit->q, &question, args, err);
 }
 
 static void fit_fini(void *own)
@@ -359,9 +332,11 @@ const struct frag_cmd frag_cmd_fit = {
 	.args = "[options] TRACE... | --model CONFIG",
 	.summary = "find the smallest device that fits a trace, or a model",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_fit_formats,
 	.size = sizeof(struct fit),
+	.init = fit_init,
 	.exec = fit_exec,
 	.fini = fit_fini,
 };

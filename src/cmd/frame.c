@@ -74,6 +74,19 @@ void frag_files_write(struct frag_files *f, const char *path)
 		f->outputs[f->output_count++] = path;
 }
 
+/* What the options name; own are their values. */
+static void files_of_options(struct frag_files *f, const struct frag_cmd *cmd, const void *own)
+{
+	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
+		const char *const *path = (const char *const *)((const char *)own + o->at);
+
+		if (o->kind == FRAG_OPT_INPUT)
+			frag_files_read(f, path, 1, o->what);
+		else if (o->kind == FRAG_OPT_OUTPUT)
+			frag_files_write(f, *path);
+	}
+}
+
 /* No output may replace an input, which is still being read then. */
 static int check_replaced(const struct frag_files *f, const char *path, struct frag_error *err)
 {
@@ -294,7 +307,9 @@ static void printed_files(const struct frag_answer_output *p, struct frag_files 
 {
 	files->standard += p->format != NULL;
 	for (uint32_t i = 0; i < p->count; i++) {
-		frag_files_write(files, p->outputs[i].path);
+		/* the page is an option's */
+		if (!p->outputs[i].what)
+			frag_files_write(files, p->outputs[i].path);
 		/* `--format csv -o -` names one output twice */
 		if (p->format && !p->outputs[i].format && strcmp(p->outputs[i].path, "-") == 0)
 			files->standard--;
@@ -456,6 +471,18 @@ static int check_operands(const struct frag_args *args, struct frag_error *err)
 	return 0;
 }
 
+/* Where a command writes no trace, its operands are inputs, and the options name the outputs. */
+static int check_files(const struct frag_args *args, struct frag_error *err)
+{
+	struct frag_files files = { .input_count = 0 };
+
+	if (!(args->cmd->needs & (FRAG_NEEDS_TRACE | FRAG_NEEDS_TRACES)))
+		return 0;
+	frag_files_read(&files, (const char *const *)args->words, args->count, "the trace");
+	files_of_options(&files, args->cmd, args->own);
+	return frag_files_check(&files, args->cmd, err);
+}
+
 static void question_fini(struct frag_question *q)
 {
 	printed_fini(&q->printed);
@@ -486,6 +513,8 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 		args->words = argv + rest;
 		args->count = (uint32_t)(argc - rest);
 		rc = check_operands(args, err);
+		rc = rc ? rc : frag_refuse_options(args, cmd->refusals, err);
+		rc = rc || q ? rc : check_files(args, err);
 		if (!rc)
 			rc = cmd->exec ? cmd->exec(own, args, err)
 				       : frag_question_run(own, cmd->question, args, err);
@@ -511,6 +540,7 @@ int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		return cmd->raw(cmd, argc, argv, status, err);
 	args.line = line = command_line(cmd->name, argc, argv);
 	own = calloc(1, cmd->size + 1);
+	args.own = own;
 	rc = line && own ? frame_call(cmd, own, &args, argc, argv, err) : frag_fail_nomem(err);
 	free(own);
 	free(line);
@@ -530,9 +560,12 @@ int frag_question_check_files(struct frag_question *q, struct frag_error *err)
 	struct frag_files files = { .input_count = 0 };
 
 	frag_files_read(&files, q->paths, q->count, q->ops->input ? q->ops->input : "the trace");
-	frag_files_read(&files, &q->run.profile_path, 1, "the profile");
+	files_of_options(&files, q->cmd, q);
+	/* another file than the answer's is on standard output */
+	q->printed.quiet = q->run.quiet;
+	for (uint32_t i = 0; i < files.output_count; i++)
+		q->printed.quiet |= files.outputs[i] != q->run.html && strcmp(files.outputs[i], "-") == 0;
 	printed_files(&q->printed, &files);
-	frag_files_write(&files, q->out);
 	if (q->ops->files)
 		q->ops->files(q, &files);
 	return frag_files_check(&files, q->cmd, err);
@@ -541,15 +574,16 @@ int frag_question_check_files(struct frag_question *q, struct frag_error *err)
 /* Everything that can be wrong with the command line is found before a trace is read. */
 static int question_check(struct frag_question *q, struct frag_error *err)
 {
-	int rc = q->ops->check ? q->ops->check(q, err) : 0;
+	char text[80];
+	int rc;
 
+	q->reading = frag_taped_reading(&q->run);
+	rc = q->ops->check ? q->ops->check(q, err) : 0;
 	if (!rc && !q->out && q->rewrite.form)
 		rc = frag_usage(q->cmd, "--to is for --output FILE", err);
 	if (rc)
 		return rc;
 	q->rewrite.quiet = q->run.quiet;
-	q->reading = frag_taped_reading(&q->run);
-	q->printed.quiet = q->run.quiet || (q->out && strcmp(q->out, "-") == 0);
 	q->redraw.path = q->run.html;
 	q->redraw.text = q->printed.formats[0];
 	if (q->run.html)
@@ -558,8 +592,12 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	if (!rc && q->out)
 		rc = frag_rewrite_find_form(&q->rewrite, q->out, err);
 	if (!rc)
-		rc = q->ops->prepare ? q->ops->prepare(q, err)
-				     : frag_run_settings(&q->run, true, err);
+		rc = q->ops->choose ? q->ops->choose(q, err)
+				    : frag_run_settings(&q->run, true, err);
+	if (!rc && q->ops->one_policy && q->run.choice_count > 1) {
+		snprintf(text, sizeof(text), "too many policies: %s takes one", q->cmd->name);
+		return frag_usage(q->cmd, text, err);
+	}
 	return rc ? rc : frag_question_check_files(q, err);
 }
 

@@ -92,10 +92,12 @@ struct frag_question_ops {
 	const char *unit;               /* what the progress counts */
 	const char *input;              /* what messages call a trace; NULL: the trace */
 	bool whole;                     /* a search that a signal ends has no answer */
+	bool one_policy;                /* it takes one policy, of one setting */
 	bool reads;                     /* the search reads the traces itself */
-	/* checks the options; then prepares the question from them */
+	/* checks the options, and says in q->reading what is read */
 	int (*check)(struct frag_question *q, struct frag_error *err);
-	int (*prepare)(struct frag_question *q, struct frag_error *err);
+	/* makes the choices, instead of frag_run_settings() */
+	int (*choose)(struct frag_question *q, struct frag_error *err);
 	/* names further inputs and outputs */
 	void (*files)(struct frag_question *q, struct frag_files *files);
 	frag_usual *usual;              /* choices, where the options have none */
@@ -143,7 +145,7 @@ char *frag_put_shell_word(char *p, const char *word);
 	  FRAG_CALL_AT(struct frag_question, conditions, frag_conditions_set) }
 /* how the changed trace of what-if and extrapolate is written; */
 #define FRAG_TRACE_ROWS(help)                                                                  \
-	{ 'o', "output", "FILE", help, FRAG_TEXT(struct frag_question, out) },                 \
+	{ 'o', "output", "FILE", help, FRAG_OUTPUT(struct frag_question, out) },                 \
 	{ 't', "to", "FORM",                                                                   \
 	  "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",                \
 	  FRAG_CALL_AT(struct frag_question, rewrite, frag_rewrite_set_form) }

@@ -16,7 +16,7 @@ struct info {
 
 static const struct frag_opt opts[] = {
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)",
-	  FRAG_TEXT(struct info, json) },
+	  FRAG_OUTPUT(struct info, json) },
 	{ 0, "lenient", NULL, "skip invalid events", FRAG_FLAG(struct info, lenient) },
 	{ 'q', "quiet", NULL, "no warnings", FRAG_FLAG(struct info, quiet) },
 	{ 0 },
@@ -94,15 +94,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 
 static int info_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	const char *const *path = (const char *const *)args->words;
-	struct frag_files files = { .input_count = 0 };
-	struct info *info = own;
-	int rc;
-
-	frag_files_read(&files, path, 1, "the trace");
-	frag_files_write(&files, info->json);
-	rc = frag_files_check(&files, args->cmd, err);
-	return rc ? rc : info_report(info, *path, err);
+	return info_report(own, args->words[0], err);
 }
 
 const struct frag_cmd frag_cmd_info = {

@@ -29,7 +29,7 @@ static const struct frag_opt opts[] = {
 };
 
 /* Tags are what is listed; the policy does not matter. */
-static int leaks_prepare(struct frag_question *q, struct frag_error *err)
+static int leaks_check(struct frag_question *q, struct frag_error *err)
 {
 	(void)err;
 	q->reading.stacks = FRAG_STACKS_PYTHON;
@@ -94,7 +94,7 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 
 static const struct frag_question_ops question = {
 	.whole = true,
-	.prepare = leaks_prepare,
+	.check = leaks_check,
 	.search = leaks_search,
 	.print = leaks_print,
 };

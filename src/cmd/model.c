@@ -46,34 +46,6 @@ int frag_find_support_file(const struct frag_support_file *what, char path[PATH_
 			 what->variable);
 }
 
-/* Is the option one that requires --model? --steps is not: other recordings have it too. */
-static bool model_is_own(const char *name)
-{
-	static const char *const names[] = { "batch", "length", "optimizer", "dtype", "checkpoint",
-					     "lora", "shard", "stage", "generate" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-int frag_model_check(const struct frag_model *m, const struct frag_args *args,
-		     struct frag_error *err)
-{
-	for (uint32_t i = 0; i < args->given_count && !m->config; i++)
-		if (model_is_own(args->given[i]->name))
-			return frag_fail(err, FRAG_EUSAGE, "--%s is for --model CONFIG",
-					 args->given[i]->name);
-	if (m->stage && !m->shard)
-		return frag_fail(err, FRAG_EUSAGE, "--stage requires --shard N");
-	if (m->generate && (m->shard || m->checkpoint || m->lora || m->steps))
-		return frag_fail(err, FRAG_EUSAGE, "--generate is without --%s, which is for"
-				 " training", m->shard ? "shard" : m->checkpoint ? "checkpoint"
-				 : m->lora ? "lora" : "steps");
-	return 0;
-}
-
 #define MODEL_WORDS_MAX 40
 #define MODEL_INTERRUPTED 130
 

@@ -53,9 +53,13 @@ extern const char *const frag_model_optimizers[], *const frag_model_dtypes[];
 	  FRAG_COUNT(type, model.generate, 1, FRAG_MODEL_MAX) }
 #define FRAG_MODEL_MAX 100000000
 
-/* The options of these rows that were given without --model, or together in a wrong way. */
-int frag_model_check(const struct frag_model *m, const struct frag_args *args,
-		     struct frag_error *err);
+/* Of these rows. --steps is not among those that require --model: other recordings have it too. */
+#define FRAG_MODEL_REFUSALS                                                                    \
+	{ "batch|length|optimizer|dtype|checkpoint|lora|shard|stage|generate !model",          \
+	  "=--%s is for --model CONFIG" },                                                     \
+	{ "stage !shard", "=--stage requires --shard N" },                                     \
+	{ "generate shard|checkpoint|lora|steps",                                              \
+	  "=--generate is without --%s, which is for training" }
 
 /* Status where Python, PyTorch or transformers is missing: as of a shell's unknown command. */
 #define FRAG_STATUS_NOT_FOUND 127

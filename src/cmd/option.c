@@ -138,6 +138,8 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 {
 	uint32_t n = 0;
 
+	if (cmd->needs & FRAG_NEEDS_PROGRAM)
+		*shorts++ = '+';
 	*shorts++ = ':';
 	for (; n < OPTIONS_MAX - 2 && cmd->opts[n].name; n++) {
 		const struct frag_opt *o = &cmd->opts[n];
@@ -179,6 +181,99 @@ static int note_given(struct frag_args *args, const struct frag_opt *o, struct f
 					 " is the capacity");
 	if (args->given_count < FRAG_GIVEN_MAX)
 		args->given[args->given_count++] = o;
+	return 0;
+}
+
+static bool given(const struct frag_args *args, const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < args->given_count; i++) {
+		const struct frag_opt *o = args->given[i];
+		const char *is = *o->help == '=' ? o->help + strlen("=--") : o->name;
+
+		if (o->kind == FRAG_OPT_TOTAL)
+			is = "device";
+		if (frag_is_word(name, length, is))
+			return true;
+	}
+	return false;
+}
+
+bool frag_given(const struct frag_args *args, const char *name)
+{
+	return given(args, name, strlen(name));
+}
+
+/* Has the option of the name this value? */
+static bool has_value(const struct frag_args *args, const char *name, size_t length,
+		      const char *value, size_t value_length)
+{
+	for (const struct frag_opt *o = args->cmd->opts; o->name; o++) {
+		const void *at = (const char *)args->own + o->at;
+		const char *text = o->kind == FRAG_OPT_TOTAL ? *(const uint64_t *)at ? "1" : "0"
+								 : *(const char *const *)at;
+
+		if (frag_is_word(name, length, o->name))
+			return text && frag_is_word(value, value_length, text);
+	}
+	return false;
+}
+
+/* Does it hold of the command line? */
+static bool alternative_holds(const struct frag_args *args, const char *word, size_t length)
+{
+	const char *equals = memchr(word, '=', length);
+	bool standard = false;
+
+	if (equals)
+		return has_value(args, word, (size_t)(equals - word), equals + 1,
+				 length - (size_t)(equals + 1 - word));
+	for (uint32_t i = 0; i < args->count; i++)
+		standard = standard || strcmp(args->words[i], "-") == 0;
+	if (frag_is_word(word, length, "-"))
+		return standard;
+	if (strncmp(word, "TRACE", strlen("TRACE")) == 0)
+		return args->count >= (length > strlen("TRACE") ? (uint32_t)(word[5] - '0') : 1);
+	return given(args, word, length);
+}
+
+/* *term moves behind it; name becomes the option that was given. */
+static bool term_holds(const struct frag_args *args, const char **term, char name[32])
+{
+	bool found = false;
+
+	for (const char *word = *term;; word++) {
+		const size_t length = strcspn(word, "| ");
+		const bool negated = *word == '!';
+		const bool holds = alternative_holds(args, word + negated, length - negated);
+
+		if (holds && !negated && !found)
+			snprintf(name, 32, "%.*s", (int)length, word);
+		found = found || holds != negated;
+		word += length;
+		*term = word + (*word == ' ');
+		if (*word != '|')
+			return found;
+	}
+}
+
+int frag_refuse_options(const struct frag_args *args, const struct frag_refusal *r, struct frag_error *err)
+{
+	char words[300], name[32] = "";
+
+	for (; r && r->when; r++) {
+		const char *term = r->when, *message = r->words + (*r->words == '=');
+		const char *at = strstr(message, "%s");
+		bool holds = true;
+
+		while (*term && holds)
+			holds = term_holds(args, &term, name);
+		if (!holds)
+			continue;
+		snprintf(words, sizeof(words), "%.*s%s%s", at ? (int)(at - message) : 0, message,
+			 at ? name : "", at ? at + strlen("%s") : message);
+		return message > r->words ? frag_fail(err, FRAG_EUSAGE, "%s", words)
+					  : frag_usage(args->cmd, words, err);
+	}
 	return 0;
 }
 
@@ -429,13 +524,26 @@ void frag_options_usual(void *own, const struct frag_opt *opts)
 
 		if (!o->usual)
 			continue;
-		if (o->kind == FRAG_OPT_SECONDS)
+		if (o->kind == FRAG_OPT_SECONDS || o->kind == FRAG_OPT_NUMBER)
 			*(double *)at = (double)o->usual;
 		else if (o->kind == FRAG_OPT_WORD)
 			*(int *)at = (int)o->usual;
 		else
 			*(uint64_t *)at = o->usual;
 	}
+}
+
+/* A number without its unit, which the row says. */
+static int option_number(double *out, const struct frag_opt *o, const char *value,
+			 struct frag_error *err)
+{
+	char *end;
+
+	*out = frag_strtod(value, &end);
+	if (end != value && strcmp(end, o->unit ? o->unit : "") == 0 && *out >= o->low
+	    && *out <= o->high)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s", o->name, value, o->what);
 }
 
 static int add_text(struct frag_texts *texts, const char *value, struct frag_error *err)
@@ -460,6 +568,8 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 		*(bool *)at = true;
 		return 0;
 	case FRAG_OPT_TEXT:
+	case FRAG_OPT_INPUT:
+	case FRAG_OPT_OUTPUT:
 		*(const char **)at = value;
 		return 0;
 	case FRAG_OPT_SIZE:
@@ -489,6 +599,8 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 		return add_text(at, value, err);
 	case FRAG_OPT_SECONDS:
 		return option_seconds(at, o->name, value, err);
+	case FRAG_OPT_NUMBER:
+		return option_number(at, o, value, err);
 	}
 	return 0;
 }

@@ -33,6 +33,8 @@ static int set_between(void *at, const struct frag_opt *o, const char *value,
 	if (p->marks.to)
 		return frag_fail(err, FRAG_EUSAGE, "--between is specified more than once");
 	*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
+	/* a window is planned without policies */
+	p->alone = true;
 	return 0;
 }
 
@@ -49,9 +51,9 @@ static const struct frag_opt opts[] = {
 	{ 0, "time", "TIME", "budget of all searches: 30s, 500ms, 5m (10s)",
 	  FRAG_SECONDS(struct planning, q.run.seconds), .usual = 10 },
 	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
-	  FRAG_TEXT(struct planning, out_path) },
+	  FRAG_OUTPUT(struct planning, out_path) },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none",
-	  FRAG_TEXT(struct planning, check_path) },
+	  FRAG_INPUT(struct planning, check_path, "an input") },
 	FRAG_POLICY_ROW(0, "a policy to compare with the plan, NAME[:key=value,...]; repeatable"
 			   " (pytorch twice, bestfit)"),
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
@@ -69,43 +71,14 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* Refuses options that exclude each other; a window is planned without policies. */
-static int plan_check(struct frag_question *q, struct frag_error *err)
-{
-	struct planning *p = (struct planning *)q;
-	const bool policies = q->run.choice_count || q->run.settings.count;
-
-	if (p->slots && !p->marks.from)
-		return frag_usage(q->cmd,
-				  "--slots requires --between: the marks where periods begin and"
-				  " end",
-				  err);
-	if (p->slots && p->check_path)
-		return frag_usage(q->cmd,
-				  "--slots makes a plan, and --check takes one of a trace's own"
-				  " buffers",
-				  err);
-	if (p->alone && policies)
-		return frag_usage(q->cmd, "--alone compares no policies, but -p or --alloc-conf"
-				  " names some", err);
-	if (p->marks.from && policies)
-		return frag_usage(q->cmd,
-				  "-p and --alloc-conf are for whole traces: fragsim slice writes"
-				  " a window as a trace",
-				  err);
-	p->alone = p->alone || p->marks.from;
-	return 0;
-}
-
-/* The plan that is checked is an input, and the one that is written an output. */
-static void plan_files(struct frag_question *q, struct frag_files *files)
-{
-	struct planning *p = (struct planning *)q;
-
-	q->printed.quiet = q->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
-	frag_files_read(files, &p->check_path, 1, "an input");
-	frag_files_write(files, p->out_path);
-}
+static const struct frag_refusal refusals[] = {
+	{ "slots !between", "--slots requires --between: the marks where periods begin and end" },
+	{ "slots check", "--slots makes a plan, and --check takes one of a trace's own buffers" },
+	{ "alone policy|alloc-conf", "--alone compares no policies, but -p or --alloc-conf names some" },
+	{ "between policy|alloc-conf", "-p and --alloc-conf are for whole traces: fragsim slice writes a"
+				       " window as a trace" },
+	{ 0 },
+};
 
 /* The file of the plan is opened before the trace is read. */
 static int plan_open(struct frag_question *q, struct frag_error *err)
@@ -265,8 +238,6 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 static const struct frag_question_ops question = {
 	.unit = "policies",
 	.input = "an input",
-	.check = plan_check,
-	.files = plan_files,
 	.usual = frag_usual_three,
 	.open = plan_open,
 	.search = plan_search,
@@ -288,6 +259,7 @@ const struct frag_cmd frag_cmd_plan = {
 	.args = "[options] TRACE",
 	.summary = "find the lowest placement, and how far policies are from it",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_ANSWER,
 	.formats = frag_plan_formats,
 	.size = sizeof(struct planning),

@@ -56,15 +56,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int ranks_prepare(struct frag_question *q, struct frag_error *err)
-{
-	const int rc = frag_run_settings(&q->run, true, err);
-
-	if (!rc && q->run.choice_count > 1)
-		return frag_usage(q->cmd, "too many policies: ranks takes one", err);
-	return rc;
-}
-
 /* Side by side with others: they are shown at the end, in the order of the ranks. */
 static void gather_warning(void *ctx, const char *message)
 {
@@ -298,7 +289,7 @@ static const struct frag_question_ops question = {
 	.input = "a rank's trace",
 	.whole = true,
 	.reads = true,
-	.prepare = ranks_prepare,
+	.one_policy = true,
 	.open = ranks_open,
 	.search = ranks_search,
 	.print = ranks_print,

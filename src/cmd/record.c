@@ -30,6 +30,7 @@ struct record {
 };
 
 #define SUFFIX ".pickle"
+#define RECORDING "trace.ndjson.zst"
 
 static const struct frag_support_file module = {
 	.file = "python/recorder/sitecustomize.py",
@@ -180,28 +181,16 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static bool takes_value(const char *word)
-{
-	for (const struct frag_opt *o = opts; o->name; o++)
-		if (o->arg && ((word[0] == '-' && word[1] == o->short_name && o->short_name && !word[2])
-			       || (strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0)))
-			return true;
-	return false;
-}
-
-/* Where the program's words begin: behind "--", or at the first that is no option of ours. */
-static int program_at(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0)
-			return i + 1;
-		if (takes_value(argv[i]))
-			i++;
-		else if (argv[i][0] != '-')
-			return i;
-	}
-	return argc;
-}
+static const struct frag_refusal refusals[] = {
+	FRAG_MODEL_REFUSALS,
+	{ "model torch|stacks|max-entries", "=--model is without --%s: a model needs no program" },
+	{ "model TRACE", "=--model is without a program: a model needs no program" },
+	{ "!model !TRACE", "missing argument: PROGRAM" },
+	{ "torch stacks", "=--stacks is not for --torch: a snapshot has whole stacks" },
+	{ "steps|max-entries !torch !model", "=--%s is for --torch" },
+	{ "output=- !model", "=--output -: standard output is the program's; a recording needs a file" },
+	{ 0 },
+};
 
 static int set_preload(struct frag_error *err)
 {
@@ -273,7 +262,7 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 static int prepare_library(const struct record *r, struct frag_error *err)
 {
 	char whole[PATH_MAX];
-	int rc = prepare_file(r->output ? r->output : "trace.ndjson.zst", whole, err);
+	int rc = prepare_file(r->output ? r->output : RECORDING, whole, err);
 
 	rc = rc ? rc : set_preload(err);
 	if (rc)
@@ -285,60 +274,23 @@ static int prepare_library(const struct record *r, struct frag_error *err)
 	return 0;
 }
 
-/* Refuses options that the other kind of recording has. */
-static int prepare(const struct record *r, struct frag_error *err)
+/* Returns only where the program, or the Python that records a model, cannot be run. */
+static int record_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
-	if (r->torch && r->stacks)
-		return frag_fail(err, FRAG_EUSAGE, "--stacks is not for --torch: a snapshot has"
-				 " whole stacks");
-	if (!r->torch && (r->model.steps || r->max_entries))
-		return frag_fail(err, FRAG_EUSAGE, "--%s is for --torch",
-				 r->model.steps ? "steps" : "max-entries");
-	if (r->output && strcmp(r->output, "-") == 0)
-		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
-				 " a recording needs a file");
-	return r->torch ? prepare_torch(r, err) : prepare_library(r, err);
-}
+	const struct record *r = own;
+	int rc;
 
-/* Becomes the Python that records a model. */
-static int record_model(const struct record *r, bool has_program, int *status,
-			struct frag_error *err)
-{
-	const char *other = r->torch ? "--torch" : r->stacks ? "--stacks"
-			  : r->max_entries ? "--max-entries" : has_program ? "a program" : NULL;
-
-	if (other)
-		return frag_fail(err, FRAG_EUSAGE, "--model is without %s: a model needs no"
-				 " program", other);
-	return frag_model_exec(&r->model, r->output ? r->output : "trace.ndjson.zst", status, err);
-}
-
-/* Returns only where there is no program, or it cannot be run. */
-static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		       struct frag_error *err)
-{
-	struct record r = { .output = NULL };
-	struct frag_args args = { .given_count = 0 };
-	const int program = program_at(argc, argv);
-	int rest, rc;
-
-	rc = frag_options(cmd, program, argv, &r, &args, &rest, err);
-	if (rc || !rest)
-		return rc;
-	rc = frag_model_check(&r.model, &args, err);
-	if (!rc && r.model.config)
-		return record_model(&r, program < argc, status, err);
-	if (!rc && program >= argc)
-		rc = frag_usage(cmd, "missing argument: PROGRAM", err);
-	rc = rc ? rc : prepare(&r, err);
+	if (r->model.config)
+		return frag_model_exec(&r->model, r->output ? r->output : RECORDING, args->status, err);
+	rc = r->torch ? prepare_torch(r, err) : prepare_library(r, err);
 	if (rc)
 		return rc;
 	/* exec() resets handlers but not ignored signals, which the program would inherit */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
-	execvp(argv[program], argv + program);
-	*status = errno == ENOENT ? FRAG_STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
-	frag_print_message("%s: %s", argv[program], strerror(errno));
+	execvp(args->words[0], args->words);
+	*args->status = errno == ENOENT ? FRAG_STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+	frag_print_message("%s: %s", args->words[0], strerror(errno));
 	return 0;
 }
 
@@ -348,5 +300,8 @@ const struct frag_cmd frag_cmd_record = {
 	.args = "[options] -- PROGRAM [ARGUMENT]... | --model CONFIG",
 	.summary = "record a PyTorch or CUDA program, or a model, as a trace",
 	.opts = opts,
-	.raw = record_exec,
+	.refusals = refusals,
+	.needs = FRAG_NEEDS_PROGRAM,
+	.size = sizeof(struct record),
+	.exec = record_exec,
 };

@@ -1,5 +1,5 @@
 /* replay.c - fragsim replay: a trace under policies on the GPUs of this machine. */
-#include <math.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,6 @@ struct replay {
 	uint64_t repeat;        /* at least 1 */
 	double pace;            /* 0: as fast as possible */
 	bool verify;
-	bool pool;              /* one of the policies is the driver's own pool */
 	bool probe_marks;
 	uint64_t probe_every;   /* steps; 0: not */
 	const char *path;
@@ -57,19 +56,6 @@ static int add_gpu(void *at, const struct frag_opt *o, const char *value, struct
 	return 0;
 }
 
-static int set_pace(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
-{
-	double *pace = at;
-	char *end;
-
-	(void)o;
-	*pace = frag_strtod(value, &end);
-	if (*value && !*end && *pace > 0 && isfinite(*pace))
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is required; 1 is the "
-			 "trace's own time, 10 ten times as fast", value);
-}
-
 static int set_probe(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	struct replay *r = at;
@@ -88,11 +74,8 @@ static int set_probe(void *at, const struct frag_opt *o, const char *value, stru
 static int add_allocator(void *at, const struct frag_opt *o, const char *value,
 			 struct frag_error *err)
 {
-	struct replay *r = at;
-
 	(void)o;
-	r->pool = true;
-	return frag_run_add_allocator(&r->run, value, err);
+	return frag_run_add_allocator(at, value, err);
 }
 
 static const struct frag_opt opts[] = {
@@ -105,7 +88,8 @@ static const struct frag_opt opts[] = {
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)",
 	  FRAG_SIZE(struct replay, limit, 0), .usual = UINT64_MAX },
 	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast",
-	  FRAG_CALL_AT(struct replay, pace, set_pace) },
+	  FRAG_NUMBER(struct replay, pace, DBL_TRUE_MIN, DBL_MAX, "a factor above 0 is required; 1 is"
+		      " the trace's own time, 10 ten times as fast") },
 	{ 0, "repeat", "N", "replay N times, for the costs (1)",
 	  FRAG_COUNT(struct replay, repeat, 1, REPEATS_MAX), .usual = 1 },
 	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
@@ -115,7 +99,7 @@ static const struct frag_opt opts[] = {
 	FRAG_RESULT_ROWS("write the answer to a file, .json"),
 	FRAG_STEPS_ROWS,
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
-	  FRAG_RUN_TEXT(0, write_profile) },
+	  FRAG_RUN_OUTPUT(write_profile) },
 	FRAG_COLOR_ROW,
 	{ 'v', "verbose", NULL, "with all metrics, charts and marks", FRAG_RUN_FLAG(0, verbose) },
 	FRAG_QUIET_ROW("no report, warnings or progress"),
@@ -126,6 +110,12 @@ static const struct frag_opt opts[] = {
 	  FRAG_CALL(frag_run_add_condition) },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
 	  FRAG_RUN_FLAG(0, sim.check) },
+	{ 0 },
+};
+
+static const struct frag_refusal refusals[] = {
+	{ "placements allocator", "=--placements and --allocator at once: the driver's own pool does"
+				  " not report where it places a block" },
 	{ 0 },
 };
 
@@ -283,10 +273,6 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	struct frag_session *s = &r->session;
 	int rc, done;
 
-	if (r->pool && o->placements)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--placements and --allocator at once: the driver's "
-				 "own pool does not report where it places a block");
 	for (uint32_t i = 0; i < o->choice_count; i++)
 		if (frag_compact_is(o->choices[i].ops))
 			return frag_fail(err, FRAG_EUSAGE, "policy compact moves live blocks, which"
@@ -295,7 +281,7 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	if (strcmp(r->path, "-") == 0 && (o->choice_count > 1 || r->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "
 				 "policy, once, or a file");
-	rc = frag_session_begin(s, o, r->path, err);
+	rc = frag_session_begin(s, o, err);
 	rc = rc ? rc : turns_open(r, err);
 	if (!rc) {
 		frag_progress_begin(&s->reading.progress, !o->quiet);
@@ -341,6 +327,7 @@ const struct frag_cmd frag_cmd_replay = {
 	.args = "[options] TRACE",
 	.summary = "run a trace under one or more policies on real GPUs",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_RUN,
 	.size = sizeof(struct replay),
 	.init = replay_init,

@@ -13,9 +13,9 @@ struct reporting {
 
 static const struct frag_opt opts[] = {
 	{ 'o', "output", "FILE", "write the page there (- is standard output)",
-	  FRAG_TEXT(struct reporting, html) },
+	  FRAG_OUTPUT(struct reporting, html) },
 	{ 0, "svg", "FILE", "write its timelines there, as one picture",
-	  FRAG_TEXT(struct reporting, svg) },
+	  FRAG_OUTPUT(struct reporting, svg) },
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; up to six (by the trace)"),
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (python)"),
@@ -40,7 +40,7 @@ static int do_traces(struct reporting *r, const struct frag_args *args, struct f
 		const char *path = args->words[r->section_count];
 		struct frag_session s = { .draws = true };
 
-		rc = frag_session_begin(&s, &r->options, path, err);
+		rc = frag_session_begin(&s, &r->options, err);
 		rc = rc ? rc : frag_session_simulate(&s, path, err);
 		r->sections[r->section_count++] = s.section;
 		s.section = (struct frag_page_section){ .path = NULL };
@@ -64,33 +64,18 @@ static int write_file(struct reporting *r, struct frag_outfile *f, const char *p
 	return rc ? rc : frag_outfile_finish(f, err);
 }
 
-/* The page and the picture are the outputs, all traces inputs. */
-static int report_check(struct reporting *r, const struct frag_args *args, struct frag_error *err)
-{
-	const char *const *paths = (const char *const *)args->words;
-	struct frag_files files = { .input_count = 0 };
-	int rc;
-
-	if (!r->html && !r->svg)
-		return frag_usage(args->cmd, "where to? -o FILE", err);
-	frag_files_read(&files, paths, args->count, "the trace");
-	frag_files_write(&files, r->html);
-	frag_files_write(&files, r->svg);
-	rc = frag_files_check(&files, args->cmd, err);
-	if (rc)
-		return rc;
-	rc = frag_run_options_check(&r->options, args->cmd, err);
-	/* nothing is charted */
-	r->options.report = false;
-	return rc;
-}
+static const struct frag_refusal refusals[] = {
+	{ "!output !svg", "where to? -o FILE" }, { 0 },
+};
 
 static int report_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct reporting *r = own;
 	struct frag_outfile *files[] = { &r->page, &r->picture };
-	int rc = report_check(r, args, err);
+	int rc = frag_run_options_check(&r->options, args->cmd, err);
 
+	/* nothing is charted */
+	r->options.report = false;
 	rc = rc ? rc : do_traces(r, args, err);
 	rc = rc ? rc : write_file(r, &r->page, r->html, args->line, err);
 	rc = rc ? rc : write_file(r, &r->picture, r->svg, args->line, err);
@@ -114,6 +99,7 @@ const struct frag_cmd frag_cmd_report = {
 	.args = "[options] TRACE...",
 	.summary = "write an HTML report",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_RUN,
 	.size = sizeof(struct reporting),
 	.exec = report_exec,

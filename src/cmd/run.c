@@ -16,7 +16,7 @@ static int run_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 	s->command = args->line;
 	s->draws = run->options.html != NULL;
-	rc = rc ? rc : frag_session_begin(s, &run->options, path, err);
+	rc = rc ? rc : frag_session_begin(s, &run->options, err);
 	rc = rc ? rc : frag_session_simulate(s, path, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->run_count))
 		return rc;

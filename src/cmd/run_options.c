@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/parse.h"
 #include "policy/policies.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/frame.h"
@@ -302,15 +303,13 @@ uint64_t frag_run_card_context(const struct frag_run_options *run)
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err)
 {
-	int standard = 0;
+	bool standard = false;
 	const char *const paths[] = {
 		run->steps, run->placements, run->json, run->html, run->write_profile,
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		standard += paths[i] && strcmp(paths[i], "-") == 0;
-	if (standard > 1)
-		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
+		standard = standard || (paths[i] && strcmp(paths[i], "-") == 0);
 	if (run->has_columns && !run->steps)
 		return frag_usage(cmd, "--columns chooses the columns of the file of --steps, which"
 				  " is not there", err);

@@ -49,6 +49,8 @@ struct frag_run_options {
 	.kind = FRAG_OPT_FLAG, FRAG_RUN_MEMBER(base, member, bool)
 #define FRAG_RUN_TEXT(base, member)                                                            \
 	.kind = FRAG_OPT_TEXT, FRAG_RUN_MEMBER(base, member, const char *)
+#define FRAG_RUN_OUTPUT(member)                                                                \
+	.kind = FRAG_OPT_OUTPUT, FRAG_RUN_MEMBER(0, member, const char *)
 #define FRAG_RUN_CALL(base, function) .at = (base), .set = (function)
 #define FRAG_POLICY_ROW(base, help)                                                            \
 	{ 'p', "policy", "NAME", help, FRAG_RUN_CALL(base, frag_run_add_policy) }
@@ -62,12 +64,12 @@ struct frag_run_options {
 /* The files of a run or a replay: a row a step, where blocks went, the result. */
 #define FRAG_STEPS_ROWS                                                                        \
 	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",                 \
-	  FRAG_RUN_TEXT(0, steps) },                                                           \
+	  FRAG_RUN_OUTPUT(steps) },                                                           \
 	FRAG_COLUMNS_ROW,                                                                      \
 	{ 0, "placements", "FILE", "write where every block went, NDJSON",                     \
-	  FRAG_RUN_TEXT(0, placements) },                                                      \
+	  FRAG_RUN_OUTPUT(placements) },                                                      \
 	{ 0, "json", "FILE", "write the result object (- is standard output)",                 \
-	  FRAG_RUN_TEXT(0, json) }
+	  FRAG_RUN_OUTPUT(json) }
 #define FRAG_STACKS_ROW(base, help)                                                            \
 	{ 0, "stacks", "WHAT", help, .kind = FRAG_OPT_WORD, FRAG_RUN_MEMBER(base, stacks, int), \
 	  .words = frag_stacks_words }
@@ -80,7 +82,7 @@ struct frag_run_options {
 	FRAG_RESULT_FORMAT_ROW,                                                                \
 	{ 'o', "output", "FILE", output, FRAG_CALL(frag_run_set_output) }
 #define FRAG_HTML_ROW                                                                          \
-	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_TEXT(0, html) }
+	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_OUTPUT(html) }
 #define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(0, quiet) }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
@@ -99,7 +101,7 @@ struct frag_run_options {
 #define FRAG_THREADS_MAX 1024
 #define FRAG_PROFILE_ROW                                                                       \
 	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",      \
-	  FRAG_RUN_TEXT(0, profile_path) }
+	  FRAG_INPUT(struct frag_run_options, profile_path, "the profile") }
 #define FRAG_OTHERS_ROWS(base)                                                                 \
 	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses",                      \
 	  .kind = FRAG_OPT_SHARE, FRAG_RUN_MEMBER(base, context, uint64_t) },                  \

@@ -142,30 +142,13 @@ static int stream_name(struct frag_stream *s, const char *path, const char *opti
 	return path ? frag_rows_ending(option, path, usual, &s->form, err) : 0;
 }
 
-/* The trace and the profile are the inputs, every file that the options name is an output. */
-int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
+int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 		       struct frag_error *err)
 {
-	const char *const outputs[] = {
-		options->steps, options->placements, options->json, options->html,
-		options->write_profile,
-	};
-	struct frag_files files = { .input_count = 0 };
-	int rc;
+	int rc = stream_name(&s->steps, options->steps, "steps", FRAG_ROWS_CSV, err);
 
 	s->options = options;
 	s->reading.quiet = options->quiet;
-	if (options->profile_path && strcmp(path, "-") == 0
-	    && strcmp(options->profile_path, "-") == 0)
-		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace"
-				 " or the profile");
-	frag_files_read(&files, &path, 1, "the trace");
-	frag_files_read(&files, &options->profile_path, 1, "the profile");
-	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
-		frag_files_write(&files, outputs[i]);
-	rc = frag_files_check(&files, NULL, err);
-	if (!rc)
-		rc = stream_name(&s->steps, options->steps, "steps", FRAG_ROWS_CSV, err);
 	if (!rc)
 		rc = stream_name(&s->placements, options->placements, "placements",
 				 FRAG_ROWS_NDJSON, err);

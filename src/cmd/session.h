@@ -42,8 +42,8 @@ struct frag_session {
 	struct frag_outfile json, html, profile;        /* zeroed where they are not open */
 };
 
-/* Checks the files: each another one, and none the trace. Reads the profile. -FRAG_EUSAGE */
-int frag_session_begin(struct frag_session *s, struct frag_run_options *options, const char *path,
+/* Checks the names of the files. Reads the profile. -FRAG_EUSAGE */
+int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 		       struct frag_error *err);
 
 /* Allocates the runs of N policies on M devices. */

@@ -334,37 +334,20 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
-{
-	if (s->folder || s->path_count || s->run.choice_count || s->grid
-	    || s->total_count || s->shard_text || s->resume || s->plan >= 0)
-		return frag_usage(cmd, "--merge DIR takes --tasks N and nothing else: all is in the"
-				  " folder", err);
-	return 0;
-}
+#define OF_MERGE "--merge DIR takes --tasks N and nothing else: all is in the folder"
+#define NO_TRACE "missing argument: TRACE; without policies and traces the manifest in the folder is used"
 
-/* Refuses options that exclude each other, and those that lack another one. */
-static int sweep_check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
-{
-	if (s->merge)
-		return check_merge(s, cmd, err);
-	if (!s->folder || !*s->folder)
-		return frag_usage(cmd, "missing option: -o DIR", err);
-	if (!s->path_count && (s->run.choice_count || s->grid || s->total_count))
-		return frag_usage(
-			cmd, "missing argument: TRACE; without policies and traces the manifest in the folder is used", err);
-	if (s->path_count && !s->run.choice_count && !s->grid)
-		return frag_usage(cmd, "missing option: -p NAME or --grid pytorch", err);
-	if (s->tasks && s->plan < 0)
-		return frag_usage(cmd,
-				  "--tasks is for --plan and --merge; --shard I/N selects the part"
-				  " to simulate",
-				  err);
-	if (s->plan >= 0 && (s->shard_text || s->resume))
-		return frag_usage(cmd, "--plan prints a script and simulates nothing: --shard and"
-				  " --resume are in there", err);
-	return 0;
-}
+static const struct frag_refusal refusals[] = {
+	{ "merge output|TRACE|policy|grid|device-bytes|shard|resume|plan", OF_MERGE },
+	{ "!merge !output|output=", "missing option: -o DIR" },
+	{ "policy|grid|device-bytes !TRACE", NO_TRACE },
+	{ "TRACE !policy !grid", "missing option: -p NAME or --grid pytorch" },
+	{ "tasks !plan !merge", "--tasks is for --plan and --merge; --shard I/N selects the part to"
+				" simulate" },
+	{ "plan shard|resume", "--plan prints a script and simulates nothing: --shard and --resume are"
+			       " in there" },
+	{ 0 },
+};
 
 /* Tasks without a run would be begun for nothing. */
 static uint32_t task_count(const struct sweep *s, uint64_t usual)
@@ -534,10 +517,9 @@ static int sweep_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 	s->paths = args->words;
 	s->path_count = args->count;
-	rc = sweep_check(s, args->cmd, err);
-	if (!rc && s->merge)
+	if (s->merge)
 		return merge(s, args->status, err);
-	rc = rc ? rc : frag_sweep_prepare(s, err);
+	rc = frag_sweep_prepare(s, err);
 	if (rc)
 		return rc;
 	return s->plan >= 0 ? print_plan(s, err) : run_shard(s, err);
@@ -560,6 +542,7 @@ const struct frag_cmd frag_cmd_sweep = {
 	.args = "[options] -o DIR [TRACE...]; or --merge DIR",
 	.summary = "thousands of runs, on every core and on a cluster",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_RUN,
 	.size = sizeof(struct sweep),
 	.init = sweep_init,

@@ -16,14 +16,13 @@
 
 #define USUAL_RELEASE 8         /* an unknown one is taken to accept the settings of 2.8 */
 
-#define USUAL_HEADROOM 0.05
 #define EXPANDABLE "expandable_segments:True"
 
 struct tune {
 	struct frag_question q;         /* the choices of its options become the candidates */
 	const char *grid_name;
-	double headroom;
-	bool has_headroom, exact, no_expandable;
+	double headroom;                /* per cent */
+	bool exact, no_expandable;
 	const char **paths;             /* the traces, and behind them the tests */
 	uint32_t trace_count;
 	struct frag_texts tests;
@@ -35,24 +34,6 @@ struct tune {
 
 /* Of the recommended setting. */
 static const char *const paths[] = { "smallest", "reliable", "calls", "retries", NULL };
-
-static int set_headroom(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	struct tune *t = at;
-	char *end;
-	const double percent = frag_strtod(value, &end);
-
-	(void)o;
-	if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--headroom %.60s: a percentage from 0%% to 100%%"
-				 " is required, as in 5%%",
-				 value);
-	t->headroom = percent / 100;
-	t->has_headroom = true;
-	return 0;
-}
 
 static int set_grid(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
@@ -68,7 +49,8 @@ static int set_grid(void *at, const struct frag_opt *o, const char *value, struc
 
 static const struct frag_opt opts[] = {
 	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
-	  FRAG_CALL(set_headroom) },
+	  FRAG_NUMBER(struct tune, headroom, 0, 100, "a percentage from 0% to 100% is required, as in"
+						     " 5%"), .unit = "%", .usual = 5 },
 	{ 0, "grid", "GRID", "settings to try: pytorch, short, or a file of lines (pytorch)",
 	  .words = frag_grid_words, FRAG_CALL(set_grid) },
 	{ 0, "no-expandable", NULL, "try no setting with expandable segments",
@@ -84,6 +66,13 @@ static const struct frag_opt opts[] = {
 	FRAG_HTML_ROW,
 	FRAG_TIME_ROW,
 	FRAG_SEARCH_THREADS_ROW,
+	{ 0 },
+};
+
+static const struct frag_refusal refusals[] = {
+	{ "device=0", "--device-bytes 0 is no limit: without it the smallest device is searched for" },
+	{ "headroom !device", "--headroom is for --device-bytes SIZE" },
+	{ "exact device", "--exact is for the smallest device: without --device-bytes" },
 	{ 0 },
 };
 
@@ -107,39 +96,24 @@ static int name_candidates(struct tune *t, struct frag_error *err)
 }
 
 /* The tests are behind the operands. */
-static int list_paths(struct tune *t, struct frag_error *err)
-{
-	t->trace_count = t->q.count;
-	t->paths = calloc((size_t)t->q.count + t->tests.count, sizeof(*t->paths));
-	if (!t->paths)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->q.count; i++)
-		t->paths[i] = t->q.paths[i];
-	for (uint32_t i = 0; i < t->tests.count; i++)
-		t->paths[t->q.count + i] = t->tests.at[i];
-	t->q.paths = t->paths;
-	t->q.count += t->tests.count;
-	return 0;
-}
-
 static int tune_check(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 
-	if (q->run.total == 0)
-		return frag_usage(q->cmd,
-				  "--device-bytes 0 is no limit: without it the smallest device"
-				  " is searched for",
-				  err);
-	if (t->has_headroom && q->run.total == UINT64_MAX)
-		return frag_usage(q->cmd, "--headroom is for --device-bytes SIZE", err);
-	if (t->exact && q->run.total != UINT64_MAX)
-		return frag_usage(q->cmd, "--exact is for the smallest device: without --device-bytes",
-				  err);
-	return list_paths(t, err);
+	t->trace_count = q->count;
+	t->paths = calloc((size_t)q->count + t->tests.count, sizeof(*t->paths));
+	if (!t->paths)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < q->count; i++)
+		t->paths[i] = q->paths[i];
+	for (uint32_t i = 0; i < t->tests.count; i++)
+		t->paths[q->count + i] = t->tests.at[i];
+	q->paths = t->paths;
+	q->count += t->tests.count;
+	return 0;
 }
 
-static int tune_prepare(struct frag_question *q, struct frag_error *err)
+static int tune_choose(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	const int rc = frag_grid_choices(&q->run, t->grid_name, err);
@@ -287,7 +261,7 @@ static int tune_search(struct frag_question *q, struct frag_error *err)
 	tune->choice_count = q->run.choice_count;
 	tune->texts = (const char *const *)t->texts;
 	tune->total = q->run.total == UINT64_MAX ? 0 : q->run.total;
-	tune->headroom = t->headroom;
+	tune->headroom = t->headroom / 100;
 	tune->exact = t->exact;
 	tune->model = q->run.sim.model;
 	tune->threads = q->run.threads;
@@ -355,7 +329,7 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 static const struct frag_question_ops question = {
 	.unit = "settings",
 	.check = tune_check,
-	.prepare = tune_prepare,
+	.choose = tune_choose,
 	.files = tune_files,
 	.search = tune_search,
 	.draw = tune_draw,
@@ -364,10 +338,7 @@ static const struct frag_question_ops question = {
 
 static void tune_init(void *own)
 {
-	struct tune *t = own;
-
-	t->grid_name = "default";
-	t->headroom = USUAL_HEADROOM;
+	((struct tune *)own)->grid_name = "default";
 }
 
 static void tune_fini(void *own)
@@ -392,6 +363,7 @@ const struct frag_cmd frag_cmd_tune = {
 	.args = "[options] TRACE...",
 	.summary = "find the best PyTorch allocator settings for a trace",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACES | FRAG_NEEDS_ANSWER,
 	.formats = frag_tune_formats,
 	.size = sizeof(struct tune),

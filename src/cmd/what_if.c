@@ -202,6 +202,15 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+static const struct frag_refusal refusals[] = {
+	{ "!scale !split !shard !isolate !hoist !warmup !preallocate !drop !empty-cache !set !park",
+	  "missing option: --scale, --split, --shard, --isolate, --hoist, --warmup, --preallocate,"
+	  " --drop, --empty-cache, --set or --park" },
+	{ "device", "the smallest device is searched for, so --device-bytes and --device have no meaning"
+		    " here" },
+	{ 0 },
+};
+
 static bool asks_iterations(const struct what_if *w)
 {
 	for (uint32_t i = 0; i < w->count; i++)
@@ -213,20 +222,8 @@ static bool asks_iterations(const struct what_if *w)
 static int what_if_check(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
-
 	int rc;
 
-	if (!w->count)
-		return frag_usage(q->cmd,
-				  "missing option: --scale, --split, --shard, --isolate, --hoist,"
-				  " --warmup, --preallocate, --drop, --empty-cache, --set or"
-				  " --park",
-				  err);
-	if (q->run.total != UINT64_MAX)
-		return frag_usage(q->cmd,
-				  "the smallest device is searched for, so --device-bytes"
-				  " and --device have no meaning here",
-				  err);
 	for (uint32_t i = 0; i < w->count; i++) {
 		struct frag_choice choice;
 
@@ -477,6 +474,7 @@ const struct frag_cmd frag_cmd_what_if = {
 	.args = "[options] TRACE CHANGE...",
 	.summary = "predict memory after a change to the program",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_ANSWER,
 	.formats = frag_what_if_formats,
 	.size = sizeof(struct what_if),

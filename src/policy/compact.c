@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/parse.h"
 #include "heap/relocate.h"
 #include "policy/fit_keys.h"
 #include "policy/heap_access.h"

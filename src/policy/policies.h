@@ -39,12 +39,6 @@ int frag_policy_named(const struct frag_policy_ops **out, const char *text, size
  */
 int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err);
 
-/* Are these characters just that word? */
-static inline bool frag_is_word(const char *text, size_t length, const char *word)
-{
-	return strlen(word) == length && memcmp(text, word, length) == 0;
-}
-
 /* The length of the first of several settings; commas in brackets are a value's own. */
 static inline size_t frag_setting_length(const char *text)
 {
