@@ -352,6 +352,40 @@ static void print_summary(const struct paper *p)
 	}
 }
 
+/* Does the policy fit more runs than the other, or as many and reserve less? */
+static bool is_better(const struct frag_policy_summary *s, const struct frag_policy_summary *than)
+{
+	if (s->survived != than->survived)
+		return s->survived > than->survived;
+	return s->ratios && s->ratio < than->ratio;
+}
+
+/* The answer in a line: the best policy, compared with the first. */
+static void print_best(const struct paper *p)
+{
+	const struct frag_policy_summary *first = p->diff->standings, *best = first;
+	const char *const measure = SHOWN(policy_name(first->run)), *name;
+	FILE *f = p->to.f;
+
+	for (uint32_t i = 1; i < p->diff->standing_count; i++)
+		if (is_better(&first[i], best))
+			best = &first[i];
+	name = SHOWN(policy_name(best->run));
+	if (!best->survived)
+		fprintf(f, "none of %" PRIu32 " policies fits\n", p->diff->standing_count);
+	else if (best == first)
+		fprintf(f, "no policy fits more, or reserves less, than the first, %s\n", measure);
+	else if (best->survived == first->survived)
+		frag_fprintf(f, "%s reserves least, %s%.2f %% less than the first, %s\n", name,
+			     best->ratios > 1 ? "in the mean " : "", 100 * (1 - best->ratio),
+			     measure);
+	else if (best->runs == 1)
+		fprintf(f, "%s fits, the first, %s, does not\n", name, measure);
+	else
+		fprintf(f, "%s fits %" PRIu32 " of %" PRIu32 " runs, the first, %s, %" PRIu32 "\n",
+			name, best->survived, best->runs, measure, first->survived);
+}
+
 /* The comparison of policies: each trace with its tables, then the summary. */
 static void print_policies(struct paper *p)
 {
@@ -362,6 +396,8 @@ static void print_policies(struct paper *p)
 	if (frag_gate_word(d))
 		fprintf(f, "%s%s%s: ", ink(p, d->gate->count ? INK_RED : INK_GREEN),
 			frag_gate_word(d), ink(p, INK_PLAIN));
+	if (d->standing_count > 1)
+		print_best(p);
 	fprintf(f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", d->standing_count,
 		d->standing_count == 1 ? "y" : "ies", c->count, frag_s(c->count));
 	if (d->standing_count)

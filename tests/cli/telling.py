@@ -172,7 +172,7 @@ def several_settings(folder):
         out = run(folder, 'run', '-q', '--json', '-', *words, 'good.ndjson')
         equal([x['policy']['text'] for x in json.loads(out.out)['runs']], wanted, 'policies')
     out = run(folder, 'diff', *confs(), 'good.ndjson').out.decode()
-    equal(out.splitlines()[:4], ['3 policies on 1 trace; differences are those from the first, default',
+    equal(out.splitlines()[1:5], ['3 policies on 1 trace; differences are those from the first, default',
                                  *(f'    {i}  {x}' for i, x in enumerate(named, 1))], 'diff')
     out = run(folder, 'diff', *confs(), '--format', 'json', 'good.ndjson')
     equal([x['run']['policy'] for x in json.loads(out.out)['traces'][0]['runs']], list(KEYS),

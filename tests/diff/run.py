@@ -185,6 +185,47 @@ def check_summary(tap: Tap, compared: dict, results: list[dict]) -> None:
     tap.result('the summary over traces', faults)
 
 
+def verdict(policies: tuple, results: list[dict]) -> str:
+    """The first line, as fragsim-diff(1) defines it: most runs that fit, then the lowest mean of
+    what is reserved, over that of the first."""
+    fit, mean = [], []
+    for i in range(len(policies)):
+        pairs = [(result['runs'][0], result['runs'][i]) for result in results]
+        ratios = [run['peak']['reserved'] / base['peak']['reserved'] for base, run in pairs
+                  if base['status'] == run['status'] == 'fits']
+        fit.append(sum(run['status'] == 'fits' for _, run in pairs))
+        mean.append(math.prod(ratios) ** (1 / len(ratios)) if ratios else 1)
+    best = min(range(len(policies)), key=lambda i: (-fit[i], mean[i]))
+    name, first = policies[best], policies[0]
+    if not fit[best]:
+        return f'none of {len(policies)} policies fits'
+    if best == 0:
+        return f'no policy fits more, or reserves less, than the first, {first}'
+    if fit[best] == fit[0]:
+        return (f'{name} reserves least, {"in the mean " if fit[best] > 1 else ""}'
+                f'{100 * (1 - mean[best]):.2f} % less than the first, {first}')
+    if len(results) == 1:
+        return f'{name} fits, the first, {first}, does not'
+    return f'{name} fits {fit[best]} of {len(results)} runs, the first, {first}, {fit[0]}'
+
+
+def check_verdict(tap: Tap, stage: Stage, paths: list[str]) -> None:
+    """The first line says which policy is best; tried where each of its forms is right."""
+    expandable = 'pytorch:expandable_segments=true'
+    faults, forms = [], set()
+    for policies, device, traces in (
+            (POLICIES, None, paths), (POLICIES[::-1], None, paths[:1]),
+            ((expandable, 'bestfit'), None, paths), (('pytorch', expandable), '2400MiB', paths[:1]),
+            (('pytorch', expandable), '2950MiB', paths), (('bestfit', 'buddy'), '1GiB', paths)):
+        options = [*words(policies), *(('--device-bytes', device) if device else ())]
+        said = stage.run('diff', *options, *traces).stdout.splitlines()[0]
+        wanted = verdict(policies, [stage.json('run', *options, path) for path in traces])
+        forms.add(re.sub('[a-z_:=.0-9A-Z]*[0-9:=][^ ,]*|bestfit|pytorch|buddy', '', wanted))
+        faults += [f'{said}, not {wanted}'] if said != wanted else []
+    tap.result('the first line: the best policy', faults
+               + ([f'only these forms: {forms}'] if len(forms) < 6 else []))
+
+
 def check_threads(tap: Tap, stage: Stage, paths: list[str]) -> None:
     for name in FORMATS:
         outputs = {stage.run('diff', *words(POLICIES), '--format', name, '--threads', str(n),
@@ -455,6 +496,7 @@ def main(argv: list[str]) -> int:
             {'op': 'alloc', 'id': 1, 'size': 1000}, {'op': 'free', 'id': 1}, {'op': 'sync'}]))
         check_largest(tap, compared, results)
         check_summary(tap, compared, results)
+        check_verdict(tap, stage, paths)
         check_threads(tap, stage, paths)
         check_formats(tap, stage, compared, paths)
         check_oom(tap, stage)
