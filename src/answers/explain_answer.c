@@ -543,28 +543,18 @@ static bool is_setting(const struct page *p, const struct frag_choice *choice)
 	return choice->ops->settings && choice->ops == p->a->found->choice->ops;
 }
 
-/* The first setting that fits: line 2 has it. */
-static uint32_t first_setting(const struct page *p)
-{
-	uint32_t i = 0;
-
-	while (i < p->m->survivor_count && !is_setting(p, &p->m->survivors[i]))
-		i++;
-	return i;
-}
-
 /* The simulated alternatives that fit, except the setting of line 2. */
 static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const uint32_t first = first_setting(p);
+	const struct frag_choice *first = frag_explained_setting(p->a->found, m);
 	char line[SURVIVORS_ROOM];
 	struct frag_words w = FRAG_WORDS(line);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
 		const char *conf = CONF(&m->survivors[i]);
 
-		if (i == first)
+		if (&m->survivors[i] == first)
 			continue;
 		frag_add_item(&w, ", ", "%.180s", is_setting(p, &m->survivors[i]) && *conf
 			      ? conf : m->survivors[i].ops->name);
@@ -580,11 +570,11 @@ static void print_others(const struct page *p)
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const uint32_t i = first_setting(p);
+	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
 	const char *only = m->awaited_count == 1 ? m->awaited[0].stream : NULL;
 
-	if (i < m->survivor_count) {
-		frag_put_setting(p->to, CONF(&m->survivors[i]), " (simulated: fits)");
+	if (setting) {
+		frag_put_setting(p->to, CONF(setting), " (simulated: fits)");
 	} else if (m->waiting_serves) {
 		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "live_blocks/live_blocks.h"
+#include "policy/configure_events.h"
 #include "answers/parts.h"
 
 /*
@@ -163,6 +164,7 @@ static char *pack_base64(const struct pack *pack, size_t *length)
 #define PACKED_LESS ((size_t)9 << 10)
 #define PACKED_LEAST ((size_t)46 << 10) /* but this much for each run: many devices take more */
 #define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
+#define CURED_BUCKETS 512               /* at most, of the line of a run with its remedy */
 #define MARKS_SHOWN 1000                /* the first and the last of more */
 #define OOMS_SHOWN 20
 #define LEAKS_SHOWN 20
@@ -175,7 +177,23 @@ struct scratch {
 	bool coarse;            /* four cells of a raster become one */
 };
 
-static void page_facts_put_line(struct scratch *s, const struct frag_line *line)
+/* The minimum or the maximum of a metric in `count` buckets. */
+static uint64_t page_facts_extreme(const struct frag_line *line, uint32_t first, uint32_t count,
+				   int metric, bool most)
+{
+	uint64_t value = most ? 0 : UINT64_MAX;
+
+	for (uint32_t i = first; i < first + count && i < line->count; i++) {
+		const struct frag_series_bucket *b = &line->bucket[i];
+
+		if (most ? b->most[metric] > value : b->least[metric] < value)
+			value = most ? b->most[metric] : b->least[metric];
+	}
+	return value;
+}
+
+/* Adjacent buckets are merged until there are at most `max`. */
+static void page_facts_put_line(struct scratch *s, const struct frag_line *line, uint32_t max)
 {
 	static const char *const names[][2] = {
 		[FRAG_LINE_RESERVED] = { "reserved_least", "reserved_most" },
@@ -183,13 +201,16 @@ static void page_facts_put_line(struct scratch *s, const struct frag_line *line)
 		[FRAG_LINE_REQUESTED] = { "requested_least", "requested_most" },
 		[FRAG_LINE_NON_RELEASABLE] = { "non_releasable_least", "non_releasable_most" },
 	};
+	uint32_t coarser = 0, count = line->count;
 
-	frag_json_u64(s->in, "shift", line->shift);
+	for (; count > max; coarser++)
+		count = (count + 1) / 2;
+	frag_json_u64(s->in, "shift", line->shift + coarser);
 	for (int k = 0; k < 2 * FRAG_LINE_FIGURES; k++) {
-		for (uint32_t i = 0; i < line->count; i++)
-			s->values[i] = k % 2 ? line->bucket[i].most[k / 2]
-					     : line->bucket[i].least[k / 2];
-		pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, line->count, true);
+		for (uint32_t i = 0; i < count; i++)
+			s->values[i] = page_facts_extreme(line, i << coarser, 1U << coarser, k / 2,
+							  k % 2);
+		pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, count, true);
 	}
 }
 
@@ -429,17 +450,28 @@ static const struct frag_json_row lane_rows[] = {
 	ROW(lane, base), ROW(lane, height), ROW_END,
 };
 
-static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
-			       const struct frag_result *run, const struct frag_page_device *d)
+/* What a timeline shows. */
+static struct frag_node_ref page_facts_begin_run(struct scratch *s, struct frag_node_ref list,
+						 const struct frag_result *run,
+						 const struct frag_page_device *d,
+						 uint32_t buckets)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	page_facts_put_figures(o, run);
-	frag_json_u64(o, "live_step", d->live_step);
 	frag_json_u64(o, "end", d->end);
-	frag_json_u64(o, "height", d->height);
 	s->in = frag_json_object(o, "line");
-	page_facts_put_line(s, &d->line);
+	page_facts_put_line(s, &d->line, buckets);
+	return o;
+}
+
+static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
+			       const struct frag_result *run, const struct frag_page_device *d)
+{
+	struct frag_node_ref o = page_facts_begin_run(s, list, run, d, FRAG_LINE_MAX);
+
+	frag_json_u64(o, "live_step", d->live_step);
+	frag_json_u64(o, "height", d->height);
 	FRAG_JSON_LIST(o, "lanes", lane_rows, d->segments.lanes, d->segments.lane_count);
 	s->in = frag_json_object(o, "segments");
 	put_areas(s, &d->segments);
@@ -451,6 +483,18 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	put_moments(s, d);
 	put_marks(s, run);
 	page_facts_put_ooms(o, run);
+}
+
+/* The run with the remedy: its timeline, for a comparison with the run that fails. */
+static void page_facts_put_cured(struct scratch *s, struct frag_node_ref root,
+				 const struct frag_page_trace *t)
+{
+	struct frag_node_ref list = frag_json_array(root, "cured");
+
+	for (uint32_t i = 0; t->cured && i < t->cured->device_count; i++)
+		frag_json_text(page_facts_begin_run(s, list, &t->cured_runs[i],
+						    &t->cured->devices[i], CURED_BUCKETS),
+			       "setting", CONF(&t->cured_runs[i].choice));
 }
 
 /* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
@@ -604,6 +648,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 				   &t->pages[i / devices].devices[i % devices]);
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
+	page_facts_put_cured(&s, root, t);
 	if (t->look != UINT64_MAX)
 		frag_json_u64(root, "look", t->look);
 	if (t->fits)
@@ -648,7 +693,7 @@ static size_t allowed_for(size_t runs)
 /* Repeated with fewer rectangles until the facts have the allowed length. */
 int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 {
-	const size_t allowed = allowed_for(t->report->run_count);
+	const size_t allowed = allowed_for(t->report->run_count + (t->cured ? 1 : 0));
 	uint32_t max = 0;
 	size_t length = 0;
 	struct frag_json doc;

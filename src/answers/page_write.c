@@ -229,9 +229,97 @@ static void page_write_print_verdict(const struct frag_report *report, FILE *f)
 	r.to = (struct frag_text_style){ .f = f };
 	frag_print_verdict(&r);
 	print_proof(&r);
-	if (r.run_count > 1)
+	if (r.run_count > 1) {
 		fputc('\n', f);
-	frag_print_settings(&r);
+		frag_print_settings(&r);
+	}
+}
+
+/* One of the numbers that the answer rests on, and what it counts. */
+static void page_write_put_number(uint64_t bytes, const char *what, FILE *f)
+{
+	fprintf(f, "<p><b>%s</b> %s</p>", SIZE(bytes), what);
+}
+
+/* Of a failure: the request, the memory that there was, and the size that fits. */
+static void page_write_put_failed(const struct frag_page_trace *t, const struct frag_result *run,
+				  const struct frag_diagnosis *a, FILE *f)
+{
+	const struct frag_oom *oom = &run->ooms[0];
+	const int64_t left = oom->metrics.device_free;
+	const uint64_t device = left > 0 ? (uint64_t)left : 0, free = oom->metrics.free + device;
+	const enum frag_oom_cause cause = frag_diagnosis_cause(a, run).cause;
+	char of[80];
+
+	snprintf(of, sizeof(of), "requested, rounded up to %s", SIZE(oom->tried));
+	page_write_put_number(oom->size, strcmp(SIZE(oom->size), SIZE(oom->tried)) ? of : "requested",
+			      f);
+	snprintf(of, sizeof(of), "largest contiguous block, of %s free", SIZE(free));
+	if (cause == FRAG_CAUSE_FRAGMENTATION)
+		page_write_put_number(frag_oom_piece(oom), of, f);
+	else if (cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
+		page_write_put_number(oom->limit, "allowed by the program's own limit", f);
+	else if (frag_diagnosis_exceeds_capacity(a, run) || cause == FRAG_CAUSE_TOO_LARGE)
+		page_write_put_number(frag_usable_bytes(run), "usable", f);
+	else
+		page_write_put_number(free, "free in total", f);
+	if (t->cured)
+		page_write_put_number(t->cured_runs->peak.reserved, "peak reserved with the setting",
+				      f);
+	else if (cause == FRAG_CAUSE_LIMIT)
+		page_write_put_number(device, "free on the device", f);
+	else if (a && a->smallest)
+		page_write_put_number(a->reliable ? a->reliable : a->smallest,
+				      "smallest device that fits", f);
+	else if (a && a->requested)
+		page_write_put_number(frag_diagnosis_lower_bound(a, run),
+				      "lower bound: no smaller device fits", f);
+}
+
+/* The settings that were simulated in vain. */
+static void page_write_put_tried(const struct frag_result *run, FILE *f)
+{
+	const char *between = "<div class=\"row\">  set       none fits of ";
+	struct frag_error unused;
+
+	for (uint32_t i = 0; i < FRAG_REMEDIES; i++) {
+		struct frag_choice choice = run->choice;
+
+		if (frag_choice_settings(&choice, frag_remedies[i], &unused)
+		    || memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
+			continue;
+		fprintf(f, "%s%s", between, frag_remedies[i]);
+		between = ", ";
+	}
+	fputs(" (simulated)</div>", f);
+}
+
+/* The three numbers of a single run; after an OOM, those of the first one. */
+static void page_write_put_numbers(const struct frag_page_trace *t, FILE *f)
+{
+	const struct frag_result *run = t->report->runs[0].result;
+	const struct frag_diagnosis *a = t->report->answers;
+	const uint64_t lost = run->peak.reserved > run->peak.requested
+			      ? run->peak.reserved - run->peak.requested : 0;
+	char what[80];
+
+	if (t->report->run_count != 1 || (t->silent && !a) || run->status == FRAG_RUN_INTERRUPTED)
+		return;
+	fputs("<div class=\"numbers\">", f);
+	if (run->oom_count) {
+		page_write_put_failed(t, run, a, f);
+	} else {
+		snprintf(what, sizeof(what), "peak reserved, of %s usable",
+			 SIZE(frag_usable_bytes(run)));
+		page_write_put_number(run->peak.reserved, run->total ? what : "peak reserved", f);
+		page_write_put_number(run->peak.requested, "peak requested", f);
+		frag_snprintf(what, sizeof(what), "overhead, %.1f %%",
+			      100 * (double)lost / (double)(run->peak.requested ? run->peak.requested : 1));
+		page_write_put_number(lost, what, f);
+	}
+	fputs("</div>", f);
+	if (run->oom_count && a && a->remedies && !a->remedy.found)
+		page_write_put_tried(run, f);
 }
 
 static void print_panels(const struct frag_page_trace *t, FILE *f)
@@ -248,24 +336,26 @@ static void print_panels(const struct frag_page_trace *t, FILE *f)
 int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *t,
 			   struct frag_error *err)
 {
-	struct frag_memory facts = { .f = NULL }, verdict = facts, panels = facts;
+	struct frag_memory facts = { .f = NULL }, numbers = facts, verdict = facts, panels = facts;
 	int rc = 0;
 
 	*s = (struct frag_page_section){
 		.panel_count = t->report->run_count, .badness = badness(t->report),
 	};
 	s->path = strdup(t->report->trace->path);
-	if (s->path && frag_memory_open(&facts) && frag_memory_open(&verdict)
-	    && frag_memory_open(&panels)) {
+	if (s->path && frag_memory_open(&facts) && frag_memory_open(&numbers)
+	    && frag_memory_open(&verdict) && frag_memory_open(&panels)) {
 		rc = frag_page_facts(t, facts.f, err);
+		page_write_put_numbers(t, numbers.f);
 		if (!t->silent)
 			page_write_print_verdict(t->report, verdict.f);
 		print_panels(t, panels.f);
 	}
 	s->facts = end_text(&facts);
+	s->numbers = end_text(&numbers);
 	s->verdict = end_text(&verdict);
 	s->panels = end_text(&panels);
-	if (!rc && !(s->facts && s->verdict && s->panels))
+	if (!rc && !(s->facts && s->numbers && s->verdict && s->panels))
 		rc = frag_fail_nomem(err);
 	return rc;
 }
@@ -274,6 +364,7 @@ void frag_page_section_fini(struct frag_page_section *s)
 {
 	free(s->path);
 	free(s->facts);
+	free(s->numbers);
 	free(s->verdict);
 	free(s->panels);
 }
@@ -343,7 +434,9 @@ static void put_facts(const struct writing *w, FILE *f)
 /* "  verdict   the reason": a label of at most nine letters, "top tags" too, and its text. */
 static bool is_row(const char *line, size_t length)
 {
-	return length > 12 && strncmp(line, "  ", 2) == 0 && line[11] == ' ' && line[12] != ' '
+	const size_t indent = strspn(line, " ");
+
+	return length > 12 && (indent == 2 || indent == 12) && line[11] == ' ' && line[12] != ' '
 	       && strspn(line + 2, "abcdefghijklmnopqrstuvwxyz ") >= 10;
 }
 
@@ -353,6 +446,20 @@ static void page_write_put_line(const char *line, size_t length, bool row, FILE 
 	fputs(row ? "<div class=\"row\">" : "", f);
 	put_markup(line, length, f);
 	fputs(row ? "</div>" : "\n", f);
+}
+
+/* The setting is what is copied, of "  set       PYTORCH_CUDA_ALLOC_CONF=... (simulated: fits)". */
+static void page_write_put_setting(const char *line, size_t length, FILE *f)
+{
+	const size_t label = 12, setting = strcspn(line + label, " \n");
+
+	fputs("<div class=\"row set\">", f);
+	put_markup(line, label, f);
+	fputs("<code>", f);
+	put_markup(line + label, setting, f);
+	fputs("</code>", f);
+	put_markup(line + label + setting, length - label - setting, f);
+	fputs("</div>", f);
 }
 
 /* Rows as text; the lines between them are a table. */
@@ -365,18 +472,23 @@ static void put_lines(const char *text, FILE *f)
 		const bool row = is_row(line, length);
 
 		next = line + length + (line[length] != '\0');
-		if (!length && !in_table)
+		/* a row about options of the command */
+		if ((!length && !in_table) || strncmp(line, "  more      ", 12) == 0)
 			continue;
 		if (row == in_table)
 			fputs(row ? "</pre>" : "<pre>", f);
 		in_table = !row;
-		page_write_put_line(line, length, row, f);
+		if (row && strncmp(line, "  set       PYTORCH_", 20) == 0)
+			page_write_put_setting(line, length, f);
+		else
+			page_write_put_line(line, length, row, f);
 	}
 	fputs(in_table ? "</pre>" : "", f);
 }
 
 /* The first line is a heading. */
-static void put_verdict(const char *class, const char *path, const char *text, FILE *f)
+static void put_verdict(const char *class, const char *path, const char *numbers, const char *text,
+			FILE *f)
 {
 	const size_t length = strcspn(text, "\n");
 
@@ -388,7 +500,7 @@ static void put_verdict(const char *class, const char *path, const char *text, F
 		fputs("<br>", f);
 	}
 	page_write_put_line(text, length, false, f);
-	fputs("</h2>", f);
+	fprintf(f, "</h2>%s", numbers);
 	put_lines(text + length + (text[length] != '\0'), f);
 	fputs("</section>\n", f);
 }
@@ -409,14 +521,15 @@ static void put_verdicts(const struct writing *w, FILE *f)
 {
 	if (w->answer) {
 		drop_folders(w->answer->text, w);
-		put_verdict(w->answer->bad ? "bad" : "", NULL, w->answer->text, f);
+		put_verdict(w->answer->bad ? "bad" : "", NULL,
+			    w->count ? w->sections[0].numbers : "", w->answer->text, f);
 	}
 	for (uint32_t i = 0; i < w->count; i++) {
 		drop_folders(w->sections[i].verdict, w);
 		if (*w->sections[i].verdict)
 			put_verdict(w->sections[i].badness >= 2 ? "bad" : "good",
 				    w->count > 1 ? w->sections[i].path : NULL,
-				    w->sections[i].verdict, f);
+				    w->sections[i].numbers, w->sections[i].verdict, f);
 	}
 }
 

@@ -21,6 +21,8 @@ struct frag_page_trace {
 	const struct frag_fits *fits;   /* on which devices its policies fit; NULL: unknown */
 	uint32_t source;                /* the trace's number there */
 	bool silent;                    /* what is said of it is in the page's own answer */
+	const struct frag_page *cured;  /* a single run with its remedy; NULL: none */
+	const struct frag_result *cured_runs;   /* of that, one a device */
 };
 
 /* Prints the facts of a trace as one JSON object. -FRAG_ENOMEM, -FRAG_EOUTPUT */
@@ -30,7 +32,7 @@ int frag_page_facts(struct frag_page_trace *trace, FILE *f, struct frag_error *e
 
 /* What was made of one trace, as texts. */
 struct frag_page_section {
-	char *path, *facts, *verdict, *panels;
+	char *path, *facts, *numbers, *verdict, *panels;
 	uint32_t panel_count;
 	double badness;         /* how bad it is: the worst comes first */
 };

@@ -65,7 +65,7 @@ int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 				      &found, err);
 
 	made->pages = d->pages;
-	made->page_count = d->count;
+	made->page_count = report->run_count / report->trace->device_count;
 	made->leaks = found ? &leaks : NULL;
 	rc = rc ? rc : frag_page_section_init(section, made, err);
 	frag_leaks_fini(&leaks);
@@ -165,12 +165,16 @@ uint32_t frag_report_runs(struct frag_report_run *runs, struct frag_sim *const *
 static int make_section(struct frag_redrawn *x, const struct frag_report_run *runs, uint32_t count,
 			struct frag_answer_page *r, struct frag_error *err)
 {
+	const bool cured = x->answer && x->answer->remedy.found;
 	const struct frag_report report = {
-		.trace = frag_tape_info(x->taped->tape), .runs = runs, .run_count = count,
+		.trace = frag_tape_info(x->taped->tape), .runs = runs,
+		.run_count = cured ? count / 2 : count, .answers = x->answer,
 	};
 	struct frag_page_trace made = {
 		.report = &report, .symbols = frag_tape_symbols(x->taped->tape), .silent = true,
 		.look = x->look, .fits = x->fits, .source = x->source,
+		.cured = cured ? &x->drawing.pages[1] : NULL,
+		.cured_runs = cured ? runs[report.run_count].result : NULL,
 	};
 
 	return frag_drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count++], err);

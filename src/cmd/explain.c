@@ -31,6 +31,7 @@ struct explain {
 	const char *folded_path;        /* NULL: none */
 	struct frag_outfile folded;
 	struct frag_explanation found;
+	struct frag_diagnosis drawn;    /* the parts of it that the page shows */
 	const char *counted;            /* what the progress shows; NULL: nothing so far */
 	struct frag_rank_folder folder; /* that the trace was picked from; zeroed: it was given */
 	const char *file;               /* of the folder */
@@ -241,18 +242,39 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 	return frag_explanation_run(x, err);
 }
 
-/* The run again, on what it was explained on, and its first moment. */
+/* Sets the parts of an explanation that the page of a single device shows. */
+static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_explanation *found)
+{
+	const struct frag_explained *m = &found->moments[0];
+	const struct frag_choice *setting = frag_explained_setting(found, m);
+
+	*drawn = (struct frag_diagnosis){
+		.requested = m->lower_bound, .oom.cause = m->cause, .remedies = m->others,
+	};
+	if (setting)
+		drawn->remedy = (struct frag_setting_fix){ .found = true, .choice = *setting };
+}
+
+/* The run again, on what it was explained on, its first moment, and the run with its remedy. */
 static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
 			struct frag_error *err)
 {
-	const struct frag_explanation *found = &((struct explain *)q)->found;
+	struct explain *e = (struct explain *)q;
+	const struct frag_device_figures *devices = q->taped->devices.figures;
+	int rc;
 
 	(void)source;
-	if (found->count) {
-		x->look = found->moments[0].step;
-		q->redraw.bad = found->moments[0].cause != FRAG_CAUSE_NONE;
+	if (e->found.count) {
+		x->look = e->found.moments[0].step;
+		q->redraw.bad = e->found.moments[0].cause != FRAG_CAUSE_NONE;
 	}
-	return frag_redrawn_run(x, q->taped->choices, q->taped->devices.figures, err);
+	if (e->found.count == 1) {
+		explain_set_drawn(&e->drawn, &e->found);
+		x->answer = &e->drawn;
+	}
+	rc = frag_redrawn_run(x, q->taped->choices, devices, err);
+	return rc || !e->drawn.remedy.found ? rc
+		: frag_redrawn_run(x, &e->drawn.remedy.choice, devices, err);
 }
 
 static void explain_judge(const struct explain *w)

@@ -447,9 +447,13 @@ static int search_answers(struct frag_session *s, struct frag_error *err)
 	return rc;
 }
 
-/* Before the report, which writes it. */
+/*
+ * Before the report, which writes it. Of a single run the one with its remedy is drawn, too; an
+ * interruption leaves it out.
+ */
 static int draw_section(struct frag_session *s, struct frag_error *err)
 {
+	const bool cured = s->run_count == 1 && s->answers && s->answers->remedy.found;
 	const struct frag_report report = {
 		.trace = frag_trace_info(s->traced.trace), .runs = s->runs,
 		.run_count = s->run_count, .answers = s->answers,
@@ -459,8 +463,23 @@ static int draw_section(struct frag_session *s, struct frag_error *err)
 		.report = &report, .symbols = frag_trace_symbols(s->traced.trace),
 		.look = UINT64_MAX,
 	};
+	struct frag_redrawn x;
+	uint32_t devices;
+	int rc, drawn = frag_redrawn_begin(&x, &s->traced, err);
 
-	return frag_drawing_make(&s->drawing, &made, s->traced.tape, &s->section, err);
+	x.sim = &s->options->sim;
+	if (cured && !drawn)
+		drawn = frag_redrawn_run(&x, &s->answers->remedy.choice, s->traced.devices.figures,
+					 err);
+	drawn = drawn ? drawn : frag_drawing_end(&x.drawing, err);
+	if (cured && !drawn) {
+		made.cured = x.drawing.pages;
+		made.cured_runs = frag_sim_results(x.sims[0], false, &devices);
+	}
+	rc = drawn && drawn != -FRAG_EINTERRUPTED
+	     ? drawn : frag_drawing_make(&s->drawing, &made, s->traced.tape, &s->section, err);
+	frag_redrawn_fini(&x);
+	return rc ? rc : drawn;
 }
 
 /* A signal during the search for answers does not discard the results. */

@@ -127,6 +127,15 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	return rc;
 }
 
+const struct frag_choice *frag_explained_setting(const struct frag_explanation *x,
+						 const struct frag_explained *m)
+{
+	for (uint32_t i = 0; i < m->survivor_count; i++)
+		if (m->survivors[i].ops->settings && m->survivors[i].ops == x->choice->ops)
+			return &m->survivors[i];
+	return NULL;
+}
+
 static bool ends_with_it(const struct frag_explanation *x, const struct frag_explained *m)
 {
 	const struct frag_trace_info *info = frag_tape_info(x->tape);

@@ -149,6 +149,10 @@ struct frag_explanation {
  * may be missing; -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_explanation_run(struct frag_explanation *explanation, struct frag_error *err);
+
+/* The survivor to copy: the run's own policy with another setting. NULL: none fits. Borrowed. */
+const struct frag_choice *frag_explained_setting(const struct frag_explanation *explanation,
+						 const struct frag_explained *moment);
 void frag_explanation_fini(struct frag_explanation *explanation);       /* zeroed is fine */
 
 #endif

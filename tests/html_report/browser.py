@@ -34,6 +34,9 @@ PAGES = {
     'serving': ('report', '--device-bytes', '80GiB', TRACES / 'bert_base_infer_varlen.ndjson.gz'),
     'six policies': ('report', *(word for name in SIX for word in ('-p', name)),
                      '--device-bytes', '14GiB', TRAINING),
+    'what to set': ('explain', '-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
+    'two recordings': ('diff', TRACES / 'gpt2_small_train_bs8_seq1024.ndjson.gz',
+                       TRACES / 'gpt2_small_train_bs8_seq1024_ckpt.ndjson.gz'),
     'the smallest device': ('fit', '-p', 'pytorch', '-p', 'bestfit', TRAINING),
 }
 TAP = Tap()
@@ -190,7 +193,7 @@ def map_faults(b: Browser, facts: dict) -> list[str]:
     at = max(range(len(a['birth'])), key=lambda i: a['life'][i] * a['bytes'][i])
     # above the timelines there may be the devices on which they survive
     above = 1 if 'fits' in section else 0
-    canvas = above + len(section['runs'])
+    canvas = above + len(section['runs']) + len(section['cured'])
     box = b.box(canvas)
     x = LEFT + (a['birth'][at] + a['life'][at] / 2) / end * (box['width'] - LEFT - RIGHT)
     y = box['height'] - FOOT - (a['y'][at] + a['bytes'][at] / 2) / run['height'] * (
@@ -210,9 +213,18 @@ def map_faults(b: Browser, facts: dict) -> list[str]:
 
 
 def narrow_faults(b: Browser) -> list[str]:
-    """Nothing but tables is wider than the window."""
+    """Nothing but tables is wider than the window, and no row of an answer than its box."""
     wide = b.value('document.documentElement.scrollWidth - innerWidth')
-    return [f'{wide} pixels too wide'] if wide > 0 else []
+    rows = b.value('[...document.querySelectorAll(".row")].filter((r) => r.scrollWidth > r.clientWidth).length')
+    return [x for x in (wide > 0 and f'{wide} pixels too wide', rows and f'{rows} rows overflow') if x]
+
+
+def first_faults(b: Browser) -> list[str]:
+    """On a desk both runs, the one that fails and the one with its remedy, are on the first screen."""
+    beside = b.value('(() => { const all = [...document.querySelectorAll("canvas")].slice(0, 2)'
+                     '.map((c) => c.getBoundingClientRect());'
+                     ' return [all[0].x, all[0].width, all[1].x, all[1].width, all[1].bottom]; })()')
+    return [f'{beside}' for _ in [0] if beside[:2] != beside[2:4] or beside[4] > 900]
 
 
 def check(b: Browser, folder: Path, name: str, words: tuple) -> None:
@@ -221,10 +233,12 @@ def check(b: Browser, folder: Path, name: str, words: tuple) -> None:
     command = [PROGRAM, words[0], '-q', *map(str, words[1:]), option, str(path)]
     subprocess.run(command, check=True)
     facts = read(path.read_text())
+    whole = 'look' not in facts['sections'][0] and len(facts['sections']) == 1
     for width in 1280, 400:
         b.open(str(path), width)
         b.picture(path.with_suffix(f'.{width}.png'))
-        faults = (narrow_faults(b) + map_faults(b, facts)
+        faults = first_faults(b) if width == 1280 and facts['sections'][0]['cured'] else []
+        faults += (narrow_faults(b) + (map_faults(b, facts) if whole else [])
                       + steer_faults(b, 'fits' in facts['sections'][0]) + b.complaints())
         TAP.result(f'{name}, {width} pixels wide', faults)
 

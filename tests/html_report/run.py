@@ -380,6 +380,83 @@ def check_proof(folder: Path) -> None:
                and f'{words}: {done.returncode} {done.stdout[:300]} {done.stderr}')
 
 
+def size_text(bytes_: int) -> str:
+    """As people read it, with two decimals."""
+    units = iter(('bytes', 'KiB', 'MiB', 'GiB'))
+    value, unit = bytes_, next(units)
+    while value >= 1024:
+        value, unit = value / 1024, next(units)
+    return f'{value} bytes' if unit == 'bytes' else f'{value:.2f} {unit}'
+
+
+def result_of(trace: object, *options: object) -> dict:
+    """The one run of a result."""
+    return json.loads(tool('run', '-q', *options, '--json', '-', trace).stdout)['runs'][0]
+
+
+def wanted_numbers(command: str, trace: Path, device: str, setting: str | None) -> list[int]:
+    """The three numbers of a page, from other commands than the one that writes it."""
+    run = result_of(trace, '-p', 'pytorch', '--device-bytes', device)
+    whole = result_of(trace, '-p', 'pytorch')['peak']['requested']
+    if run['status'] == 'fits':
+        peak = run['peak']
+        return [peak['reserved'], peak['requested'], peak['reserved'] - peak['requested']]
+    moment = json.loads(tool('explain', '-p', 'pytorch', '--device-bytes', device, '--json', '-', '-q',
+                             trace).stdout)['moments'][0]
+    usable = int(device[:-3]) << 20
+    second = usable if whole > usable else moment['largest_after_flush']
+    if setting:
+        third = result_of(trace, '--alloc-conf', setting, '--device-bytes', device)['peak']['reserved']
+    elif command == 'explain':
+        third = whole
+    else:
+        third = json.loads(tool('fit', '-q', '-p', 'pytorch', '--json', '-',
+                                trace).stdout)['fits'][0]['reliable']
+    return [moment['size'], second, third]
+
+
+def cured_faults(cured: list, trace: Path, device: str, setting: str | None,
+                 folder: Path) -> list[str]:
+    """Beside the run is the one with the setting of the page, and it fits."""
+    if not setting or len(cured) != 1:
+        return [f'{len(cured)} runs beside it'] if len(cured) != bool(setting) else []
+    fragsim('run', '-q', '--alloc-conf', setting, '--device-bytes', device, '--steps',
+            f'{folder}/s.csv', trace)
+    rows = list(csv.DictReader(io.StringIO(Path(f'{folder}/s.csv').read_text())))
+    faults = line_faults(cured[0], rows)[:3]
+    if (cured[0]['setting'], cured[0]['status'], cured[0]['end']) != (setting, 'fits', len(rows)):
+        faults.append(f'beside it is {cured[0]["setting"]}, {cured[0]["status"]}')
+    return faults
+
+
+def check_first_screen(folder: Path) -> None:
+    """Three numbers, the line to paste or what was tried, and the run that the line cures."""
+    faults = []
+    for name, device, cured in (('gpt2_small_train_bs16_varlen_ckpt', '12288MiB', True),
+                                ('gpt2_small_train_bs8_seq1024', '15300MiB', False),
+                                ('gpt2_small_train_bs8_seq1024', '13700MiB', False),
+                                ('resnet50_train_bs32_fp32', '3072MiB', None)):
+        trace = TRACES / f'{name}.ndjson.gz'
+        for words in ('report', '-o'), ('explain', '--html'):
+            tool(words[0], '-q', '-p', 'pytorch', '--device-bytes', device, trace, words[1],
+                 f'{folder}/r.html')
+            text = html.unescape(Path(f'{folder}/r.html').read_text())
+            setting, = re.findall('<code>PYTORCH_CUDA_ALLOC_CONF=(.*?)</code>', text) or [None]
+            tried = re.findall(r'none fits of (.*) \(simulated\)', text)
+            numbers = re.findall('<p><b>(.*?)</b>', text)
+            wanted = wanted_numbers(words[0], trace, device, setting)
+            wrong = [cured is not None and bool(setting) != cured and f'the setting is {setting}',
+                     numbers != [size_text(x) for x in wanted] and f'{numbers}, not {wanted}',
+                     bool(tried) != (device == '15300MiB') and f'tried: {tried}']
+            wrong += [f'{conf} fits' for conf in (tried[0].split(', ') if tried else [])
+                      if result_of(trace, '--alloc-conf', conf, '--device-bytes',
+                                   device)['status'] == 'fits']
+            wrong += cured_faults(read(Path(f'{folder}/r.html').read_text())['sections'][0]['cured'],
+                                  trace, device, setting, folder)
+            faults += [f'{words[0]} {name} {device}: {x}' for x in wrong if x]
+    TAP.result('three numbers, a line to paste, and the run that it cures', *faults)
+
+
 def check_several(folder: Path) -> None:
     """A section a trace, the worst first."""
     good = write(f'{folder}/good.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 20}])
@@ -539,7 +616,7 @@ def check_refusals(folder: Path) -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
-                      check_several, check_nothing, check_huge, check_answers, check_hostile_answers,
+                      check_first_screen, check_several, check_nothing, check_huge, check_answers, check_hostile_answers,
                       check_size, check_refusals):
             check(Path(folder))
     return TAP.finish()

@@ -49,6 +49,13 @@ function columns(bytes, object) {
 	return out;
 }
 
+/* What a timeline shows. */
+function readRun(bytes, run) {
+	Object.assign(run, columns(bytes, run));
+	run.line = columns(bytes, run.line);
+	run.room = run.total > run.outside ? run.total - run.outside : 0;
+}
+
 async function readSection(section) {
 	const bytes = await unpack(section.data);
 	section.who = section.who.map((who) => ({
@@ -60,8 +67,7 @@ async function readSection(section) {
 	}));
 	const perPolicy = section.runs.length / section.who.length;
 	section.runs.forEach((run, i) => {
-		Object.assign(run, columns(bytes, run));
-		run.line = columns(bytes, run.line);
+		readRun(bytes, run);
 		run.blocks = columns(bytes, run.blocks);
 		run.segments = columns(bytes, run.segments);
 		for (const areas of [run.blocks, run.segments])
@@ -71,8 +77,12 @@ async function readSection(section) {
 			}));
 		run.moments = run.moments.map((m) => columns(bytes, m));
 		run.who = section.who[Math.floor(i / perPolicy)];
-		run.room = run.total > run.outside ? run.total - run.outside : 0;
 	});
+	for (const run of section.cured) {
+		readRun(bytes, run);
+		Object.assign(run, { moments: [], ooms: [], mark_step: [], mark_names: [] });
+	}
+	section.drawn = [...section.runs, ...section.cured];
 	colour(section);
 }
 
@@ -119,5 +129,5 @@ function colour(section) {
 
 function title(run, section) {
 	const devices = section.runs.length / section.who.length;
-	return `${run.policy}${devices > 1 ? `, device ${run.device}` : ""}`;
+	return `${run.setting ?? run.policy}${devices > 1 ? `, device ${run.device}` : ""}`;
 }

@@ -113,8 +113,8 @@ function moment(parent, run, m) {
 	const oom = m.what === "oom" && run.ooms.find((o) => o.step === m.at);
 	const words = m.what === "look" ? `Step ${number(m.at)}: ${size(total)} active.`
 		: m.what === "peak" ? `Peak, step ${number(m.at)}: ${size(total)} active.`
-		: `OOM at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, the `
-			+ `largest piece ${size(oom.largest)}; ` : ""}${size(total)} are held.`;
+		: `OOM at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, `
+			+ `largest contiguous block ${size(oom.largest)}; ` : ""}${size(total)} active.`;
 	add(parent, "p", words);
 	const root = tree(run, holders);
 	icicle(parent, run, root);
@@ -252,12 +252,14 @@ function details(parent, section, run, view) {
 
 /* The highest of what a section's runs reserve. */
 function highest(section) {
-	return Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
+	return Math.max(1, ...section.drawn.map((run) => Math.max(...run.line.reserved_most, 0)));
 }
 
 /* axes: those that all sections share, and where their timelines go; undefined: each has its own. */
 function showSection(parent, section, facts, axes) {
 	const view = new View(section, axes?.end);
+	/* beside the run with the remedy: all steps of both */
+	const whole = section.cured.length ? new View({ runs: section.drawn }) : view;
 	const box = add(parent, "section");
 	if (facts.sections.length > 1)
 		add(box, "h2", section.path);
@@ -265,14 +267,25 @@ function showSection(parent, section, facts, axes) {
 		survival(box, section.fits);
 	if (!section.runs.length)
 		return;
-	if (axes)
-		add(axes.box, "h2", section.path);
-	legend(axes?.box ?? box, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
-		[style("non_releasable"), "non_releasable: free, but not releasable"], [style("bad"), "OOM; the device"]]);
-	for (const run of section.runs)
-		timeline(axes?.box ?? box, run, section, view, axes?.most ?? highest(section));
-	add(axes?.box ?? box, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
-		{ class: "keys" });
+	const lines = axes?.box ?? box, first = !axes?.box.childElementCount;
+	const look = {
+		most: axes?.most ?? highest(section), height: axes || section.drawn.length > 1 ? 150 : 210,
+		name: axes ? `${section.path}, ` : "",
+	};
+	if (first)
+		legend(lines, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
+			[style("non_releasable"), "non_releasable: free, but not releasable"], [style("bad"), "OOM; the device"]]);
+	for (const run of section.drawn)
+		timeline(lines, run, section, whole, look);
+	whole.watchers.push(() => {
+		if (whole.step !== view.step) {
+			view.look(whole.step);
+			view.zoom(1);
+		}
+	});
+	if (first)
+		add(lines, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
+			{ class: "keys" });
 	const lasting = view.watchers.length;
 	tabs(box, section.runs.map((run) => title(run, section)), (inner, i) => {
 		view.watchers.length = lasting;
@@ -282,9 +295,20 @@ function showSection(parent, section, facts, axes) {
 	settings(box, section, facts);
 }
 
+function copyButtons() {
+	for (const code of document.querySelectorAll(".verdict code")) {
+		const button = add(code.parentNode, "button", "Copy", { type: "button" });
+		button.addEventListener("click", async () => {
+			await navigator.clipboard.writeText(code.textContent);
+			button.textContent = "Copied";
+		});
+	}
+}
+
 async function main() {
 	const facts = JSON.parse(document.getElementById("facts").textContent);
 	const page = document.getElementById("page");
+	copyButtons();
 	for (const section of facts.sections)
 		await readSection(section);
 	const axes = facts.beside && {

@@ -272,12 +272,17 @@ function marks(c, run, view, width, height) {
 	});
 }
 
-function timeline(parent, run, section, view, most) {
+function outcome(run) {
+	return run.ooms.length ? `OOM at step ${number(run.ooms[0].step)}`
+		: `${run.room && run.status === "fits" ? "fits, " : ""}peak reserved ${size(run.peak_reserved)}`;
+}
+
+function timeline(parent, run, section, view, { most, height, name }) {
 	const figures = ["reserved", "allocated", "requested", "non_releasable"];
 	const far = run.room > 1.35 * most;
 	const top = 30, highest = run.room && !far ? Math.max(most, run.room) : most;
-	add(parent, "h3", title(run, section));
-	const { canvas, redraw } = picture(parent, section.runs.length > 2 ? 150 : 210, `timeline of ${title(run, section)}`, (c, width, height) => {
+	add(parent, "h3", `${name}${title(run, section)}: ${outcome(run)}`);
+	const { canvas, redraw } = picture(parent, height, `timeline of ${title(run, section)}`, (c, width, height) => {
 		const y = (bytes) => height - 22 - bytes / highest * (height - 22 - top);
 		axes(c, view, width, height, top, highest, "step");
 		bands(c, run, view, width, y);
