@@ -186,7 +186,7 @@ TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema python3
 FUZZ_PACKAGES = $(call no_compiler,$(FUZZ_CC)) $(call clang_rt,$(FUZZ_CC))
 WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES)) \
 	$(if $(filter fuzz,$(MAKECMDGOALS)),$(FUZZ_PACKAGES)) \
-	$(if $(filter %wheel,$(MAKECMDGOALS)),binutils dpkg-dev python3-pip python3-venv python3-yaml)
+	$(if $(filter %wheel,$(MAKECMDGOALS)),binutils dpkg-dev python3-pip python3-venv python3-yaml tcl)
 MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \

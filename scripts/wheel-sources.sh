@@ -1,6 +1,6 @@
 #!/bin/sh
-# wheel-sources.sh FOLDER - Debian's sources of what a wheel links, with Debian's patches: cJSON, zlib
-# and zstd, as FOLDER/cjson, FOLDER/zlib and FOLDER/libzstd.
+# wheel-sources.sh FOLDER - Debian's sources of what a wheel links, with Debian's patches: cJSON,
+# SQLite, zlib and zstd, as FOLDER/cjson, FOLDER/sqlite3, FOLDER/zlib and FOLDER/libzstd.
 #
 # A wheel needs them compiled for an old glibc, for musl or for macOS. The system's
 # own list of sources stays as it is: a copy with sources in it is used, in a
@@ -8,7 +8,7 @@
 set -eu
 
 folder=$1
-if [ -e "$folder/libzstd" ]; then
+if [ -e "$folder/sqlite3/sqlite3.c" ]; then
 	exit 0
 fi
 place=$(mktemp -d)
@@ -28,13 +28,18 @@ Dir::State::lists "$place/lists";
 Dir::Cache "$place/cache";
 APT::Sandbox::User "root";
 END
+here=$PWD
 cd "$place"
 export APT_CONFIG="$place/settings"
 apt-get -q -q update
-apt-get -q -q source cjson zlib libzstd >/dev/null
-cd - >/dev/null
+apt-get -q -q source cjson sqlite3 zlib libzstd >/dev/null
+# the one file that SQLite is compiled from
+cd "$place"/sqlite3-*/
+./configure --quiet --disable-tcl >/dev/null
+make -s sqlite3.c >/dev/null
+cd "$here"
 mkdir -p "$folder"
-for name in cjson zlib libzstd; do
+for name in cjson sqlite3 zlib libzstd; do
 	rm -rf "${folder:?}/$name"
 	mv "$place/$name"-* "$folder/$name"
 done

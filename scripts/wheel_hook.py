@@ -5,8 +5,8 @@ old glibc, for musl and for macOS; what `make install` puts in place goes into t
 refused where it needs more of a system than its tag says. The environment may have
 
     TAG=musllinux_1_2_aarch64   for which systems (default: manylinux_2_28 of this machine)
-    SOURCES=FOLDER      of cjson, zlib and libzstd, as scripts/wheel-sources.sh gets them; without it
-                        this machine's libraries are linked
+    SOURCES=FOLDER      of the linked libraries, as scripts/wheel-sources.sh gets them; without it
+                        this machine's libraries are linked, SQLite's where it is
     WITH_CUDA CUDA_HOME as for make; for another machine the default is WITH_CUDA=no
     WHEEL_BUILD=FOLDER  where to build (default: build/wheel)
 """
@@ -37,13 +37,14 @@ SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so(\.\d+)?|ld-linux-[\w-]+\.so\.\d
 # of each library that is linked: its licence, its headers, its sources, and how they are compiled
 LIBRARIES = {
     "cjson": ("LICENSE", ["cJSON.h"], ["cJSON.c"], []),
+    "sqlite3": ("LICENSE.md", ["sqlite3.h"], ["sqlite3.c"], ["-DSQLITE_OMIT_LOAD_EXTENSION"]),
     # an old name of macOS makes zlib take fdopen() for missing
     "zlib": ("LICENSE", ["zlib.h", "zconf.h"], ["*.c"], ["-DHAVE_UNISTD_H", "-Dfdopen=fdopen"]),
     "libzstd": ("LICENSE", ["lib/zstd.h", "lib/zstd_errors.h"],
                 [f"lib/{x}/*.c" for x in ("common", "compress", "decompress")],
                 ["-DXXH_NAMESPACE=ZSTD_", "-DZSTD_DISABLE_ASM"]),
 }
-ARCHIVES = {"cjson": "libcjson.a", "zlib": "libz.a", "libzstd": "libzstd.a"}
+ARCHIVES = {"cjson": "libcjson.a", "sqlite3": "libsqlite3.a", "zlib": "libz.a", "libzstd": "libzstd.a"}
 # of the installation: a library to link statically is for a compiler on the same machine, a link
 # would be a copy, and one trace is enough to begin with
 LEFT_OUT = re.compile(r"lib/(libfragsim\.(a|so)|pkgconfig/.*)|share/fragsim/traces/(?!gpt2_small_"
@@ -75,6 +76,16 @@ def find(name: str, folders: list[Path]) -> Path:
     return fail(f"{name} is in none of {', '.join(map(str, folders))}")
 
 
+def archive_places() -> list[Path]:
+    return [Path("/usr/lib") / f"{platform.machine()}-linux-gnu", Path("/usr/lib64"), Path("/usr/lib")]
+
+
+def linked() -> list[str]:
+    """Without SQLite where this machine has no static one, as on Fedora."""
+    has = os.environ.get("SOURCES") or any((x / ARCHIVES["sqlite3"]).exists() for x in archive_places())
+    return [x for x in LIBRARIES if has or x != "sqlite3"]
+
+
 def compile_library(name: str, source: Path, compiler: str, target: str, place: Path) -> None:
     _, headers, files, flags = LIBRARIES[name]
     objects = place / name
@@ -104,12 +115,14 @@ def gather(compiler: str, target: str, place: Path) -> list[Path]:
     if target != TARGETS.get(f"manylinux_2_28_{machine}"):
         fail(f"{tag()} is for another system than this one: give SOURCES, or use `make wheel`")
     headers = [Path("/usr/include"), Path("/usr/include") / f"{machine}-linux-gnu"]
-    places = [Path("/usr/lib") / f"{machine}-linux-gnu", Path("/usr/lib64"), Path("/usr/lib")]
-    for name in ("zlib.h", "zconf.h", "zstd.h", "cjson/cJSON.h"):
+    places = archive_places()
+    # without the header the Makefile leaves SQLite out
+    for name in ("zlib.h", "zconf.h", "zstd.h", "cjson/cJSON.h", *(["sqlite3.h"] * ("sqlite3" in linked()))):
         shutil.copy(find(name, headers), place / "include" / name)
-    static = any((x / "libcjson.a").exists() for x in places)
-    for name in ("libz.a", "libzstd.a", *(("libcjson.a",) if static else ())):
-        shutil.copy(find(name, places), libraries)
+    static = any((x / ARCHIVES["cjson"]).exists() for x in places)
+    for name in linked():
+        if name != "cjson" or static:
+            shutil.copy(find(ARCHIVES[name], places), libraries)
     if static:
         return []
     shutil.copy(find(CJSON, places).resolve(), libraries / CJSON)
@@ -119,8 +132,8 @@ def gather(compiler: str, target: str, place: Path) -> list[Path]:
 
 def licence(name: str) -> Path | None:
     """The text of a library that is linked; None: it is not here."""
-    debian = {"cjson": "libcjson1", "zlib": "zlib1g", "libzstd": "libzstd1"}[name]
-    places = [Path("/usr/share/doc") / debian / "copyright",
+    debian = {"cjson": "libcjson1", "sqlite3": "libsqlite3-0", "zlib": "zlib1g", "libzstd": "libzstd1"}
+    places = [Path("/usr/share/doc") / debian[name] / "copyright",
               Path("/usr/share/licenses") / name.replace("libzstd", "zstd") / "LICENSE"]
     if os.environ.get("SOURCES"):
         places = [Path(os.environ["SOURCES"]) / name / LIBRARIES[name][0]]
@@ -188,7 +201,7 @@ class Licences(MetadataHookInterface):
         if os.environ.get("SDIST"):
             return
         folder.mkdir()
-        texts = {name: licence(name) for name in LIBRARIES}
+        texts = {name: licence(name) for name in linked()}
         for name, text in {**texts, "zig": zig()[1], "cuda": cuda()[1]}.items():
             if text:
                 shutil.copyfile(text, folder / f"{name}.txt")
@@ -200,7 +213,7 @@ class Hook(BuildHookInterface[Any]):
         if version == "editable":       # with the program that FRAGSIM or the PATH names
             return
         root = Path(self.root)
-        lacking = [x for x in LIBRARIES if not (root / LICENCES / f"{x}.txt").exists()]
+        lacking = [x for x in linked() if not (root / LICENCES / f"{x}.txt").exists()]
         if lacking:
             fail(f"no licence text of {', '.join(lacking)}")
         target = TARGETS[tag()]
@@ -213,7 +226,6 @@ class Hook(BuildHookInterface[Any]):
         make(root, ["all", "install"], {
             "BUILD": str(folder / "build"), "DESTDIR": str(stage), "prefix": "", **cuda()[0],
             "SYSTEM": "Darwin" if "macos" in target else "Linux",
-            "WITH_SQLITE": "no",    # 9 MB of sources for one form; the message says how to have it
             "WITH_RECORDER": "yes" if "gnu" in target else "no",
             "CC": f"{compiler} cc -target {target}" + " -dynamic" * ("musl" in target),
             "AR": f"{compiler} ar", "CFLAGS": "-O2",

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 const char *const frag_model_optimizers[] = { "adamw", "adam", "sgd", "momentum", NULL };
 const char *const frag_model_dtypes[] = { "bf16", "fp16", "fp32", "amp", NULL };
@@ -18,6 +21,18 @@ static const struct frag_support_file script = {
 	.variable = "FRAGSIM_MODELS",
 };
 
+bool frag_program_path(char path[PATH_MAX])
+{
+#ifdef __APPLE__
+	char own[PATH_MAX];
+	uint32_t room = sizeof(own);
+
+	return _NSGetExecutablePath(own, &room) == 0 && realpath(own, path);
+#else
+	return realpath("/proc/self/exe", path);
+#endif
+}
+
 /* Looks in the environment, next to the program, and where `make install` puts the file. */
 int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
 			   struct frag_error *err)
@@ -25,18 +40,17 @@ int frag_find_support_file(const struct frag_support_file *what, char path[PATH_
 	const char *const places[] = { "", what->installed };
 	const char *given = getenv(what->variable);
 	char here[PATH_MAX], beside[PATH_MAX + 128];
-	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
-	char *slash;
 
 	if (given && *given && !realpath(given, path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
 				 strerror(errno));
 	if (given && *given)
 		return 0;
-	here[n < 0 ? 0 : n] = '\0';
-	slash = strrchr(here, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		slash[1] = '\0';
+	if (!frag_program_path(here))
+		return frag_fail(err, FRAG_EUSAGE, "%s: not found, as /proc does not name this program;"
+				 " %s may name the file", what->file, what->variable);
+	strrchr(here, '/')[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
 		if (realpath(beside, path))
 			return 0;
@@ -100,12 +114,9 @@ static void model_command(struct model_words *w, const struct frag_model *m, con
 static void model_name_program(void)
 {
 	char here[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
 
-	if (n > 0) {
-		here[n] = '\0';
+	if (frag_program_path(here))
 		setenv("FRAGSIM", here, 1);
-	}
 }
 
 int frag_model_exec(const struct frag_model *m, const char *output, int *status,

@@ -16,6 +16,9 @@ struct frag_support_file {
 	const char *variable;   /* of the environment: the path, which goes before both */
 };
 
+/* Stores the path of this program. False: unknown, as on Linux without /proc. */
+bool frag_program_path(char path[PATH_MAX]);
+
 /* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
 int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
 			   struct frag_error *err);

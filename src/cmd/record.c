@@ -282,6 +282,12 @@ static int record_exec(void *own, struct frag_args *args, struct frag_error *err
 
 	if (r->model.config)
 		return frag_model_exec(&r->model, r->output ? r->output : RECORDING, args->status, err);
+#ifdef FRAG_NO_RECORDER
+	if (!r->torch)
+		return frag_fail(err, FRAG_EUSAGE, "this build has no recorder, as CUDA is on Linux with"
+				 " glibc alone: record there, where the program runs, and analyse the"
+				 " trace here");
+#endif
 	rc = r->torch ? prepare_torch(r, err) : prepare_library(r, err);
 	if (rc)
 		return rc;

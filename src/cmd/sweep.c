@@ -12,6 +12,7 @@
 #include "sweep/run_shard.h"
 #include <errno.h>
 #include <sys/stat.h>
+#include "cmd/model.h"
 #include "cmd/run_options.h"
 #include "documents/manifest.h"
 #include "base/array_grow.h"
@@ -359,10 +360,9 @@ static uint32_t task_count(const struct sweep *s, uint64_t usual)
 
 static int print_plan(struct sweep *s, struct frag_error *err)
 {
-	char program[PATH_MAX] = "", work[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char program[PATH_MAX], work[PATH_MAX];
 	const struct frag_sweep_script script = {
-		.program = n > 0 ? program : "fragsim", .work = getcwd(work, sizeof(work)),
+		.program = frag_program_path(program) ? program : "fragsim", .work = getcwd(work, sizeof(work)),
 		.folder = s->folder, .runs = s->manifest.runs,
 		.tasks = task_count(s, USUAL_TASKS),
 	};

@@ -20,7 +20,9 @@ def check(tap: Tap) -> None:
     code = '\n'.join(tree.text(x) for x in known
                      if x.endswith(('.c', '.h')) and x.startswith(('src/', 'include/')))
     code += ''.join(tree.text(x) for x in tree.files('tests/**/*.py'))
-    wrong, count = [], 0
+    count = 0
+    wrong = [f'Makefile: no source asks for {x}' for x in sorted(set(
+        re.findall(r'-D(FRAG_\w+)', tree.text('Makefile')))) if f'def {x}\n' not in code]
     for document in DOCUMENTS:
         for span in sorted(set(re.findall(r'`([^`\n]+)`', tree.text(document)))):
             if PLACEHOLDER.search(span):
@@ -33,5 +35,5 @@ def check(tap: Tap) -> None:
                       and ('/' in x or x not in bare)]
             wrong += [f'{document}: {x} is not in the sources' for x in NAME.findall(span)
                       if not FILE.search(span) and not re.search(rf'\b{x}\b', code)]
-    tap.result('documents mention files and names that exist', wrong,
+    tap.result('documents and the Makefile mention files and names that exist', wrong,
                count < 60 and f'only {count} files were found')
