@@ -9,24 +9,91 @@
 /* Whose settings there are. */
 enum speaker { TORCH, OLD_TORCH, ASYNC, MPS, BFC, RMM, OTHER, VLLM, SGLANG, LLAMA, OLLAMA };
 
+#define ON_CARD " --device CARD mine.ndjson"
+#define RECORD "fragsim record -o mine.ndjson -- "
+#define RECORD_TORCH "fragsim record --torch -o mine -- "
+
+/* How to learn more than a message tells: the commands, one a line. */
+static const char record_torch[] = RECORD_TORCH "python train.py; fragsim explain mine.pickle";
+static const char record_old_torch[] = "with PyTorch 2.1 or later: " RECORD_TORCH "python train.py";
+static const char record_bfc[] =
+	/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
+	"export TF_GPU_ALLOCATOR=cuda_malloc_async XLA_PYTHON_CLIENT_ALLOCATOR=platform\n"
+	RECORD "python train.py\nfragsim explain -p bfc" ON_CARD;
+static const char record_rmm[] =
+	"rmm.enable_logging(log_file_name=\"rmm.csv\")\nfragsim explain -p rmm rmm.csv";
+static const char record_vllm[] = RECORD_TORCH "vllm serve MODEL; fragsim explain mine.pickle";
+static const char record_vllm_log[] =
+	"VLLM_LOGGING_LEVEL=DEBUG vllm serve MODEL 2>&1 | tee log; fragsim explain log";
+static const char record_sglang[] =
+	RECORD_TORCH "python -m sglang.launch_server --model-path MODEL\nfragsim explain mine.pickle";
+static const char record_llama[] =
+	RECORD "llama-server -m MODEL\nfragsim explain -p direct" ON_CARD;
+static const char record_llama_log[] =
+	"llama-server -v -m MODEL 2>&1 | tee log (ollama: OLLAMA_DEBUG=1 ollama serve)\n"
+	"fragsim explain log";
+static const char record_julia[] =
+	"JULIA_CUDA_MEMORY_POOL=none " RECORD "julia train.jl\nfragsim explain -p direct" ON_CARD;
+static const char record_driver[] =
+	RECORD "python infer.py\nfragsim explain -p direct" ON_CARD;
+static const char record_cupy[] =
+	"cupy.cuda.set_allocator(None)\n" RECORD "python train.py\nfragsim explain -p cupy" ON_CARD;
+
+static const struct wording {
+	enum speaker speaker;
+	const char *record;             /* NULL: nothing to record */
+	const char *total;              /* what the total is; NULL: that of the device */
+} wordings[FRAG_WORDINGS] = {
+	[FRAG_WORDING_CACHED] = { OLD_TORCH, record_old_torch, NULL },
+	[FRAG_WORDING_RESERVED] = { OLD_TORCH, record_old_torch, NULL },
+	[FRAG_WORDING_SENTENCES] = { TORCH, record_torch, NULL },
+	[FRAG_WORDING_ASYNC] = { ASYNC, record_torch, NULL },
+	[FRAG_WORDING_MPS] = { MPS, NULL, "that PyTorch lets itself have" },
+	[FRAG_WORDING_BFC] = { BFC, record_bfc, "that the allocator may have of the device" },
+	[FRAG_WORDING_XLA] = { BFC, record_bfc, NULL },
+	[FRAG_WORDING_RMM] = { RMM, record_rmm, NULL },
+	[FRAG_WORDING_RMM_POOL] = { RMM, record_rmm, "that the pool may have" },
+	[FRAG_WORDING_CUPY] = { OTHER, record_cupy, "that the pool may have" },
+	[FRAG_WORDING_VLLM_START] = { VLLM, NULL, NULL },
+	[FRAG_WORDING_VLLM_CACHE] = { VLLM, record_vllm, NULL },
+	[FRAG_WORDING_VLLM_LENGTH] = { VLLM, record_vllm, NULL },
+	[FRAG_WORDING_SGLANG] = { SGLANG, record_sglang, "free when the parameters were loaded" },
+	[FRAG_WORDING_LLAMA] = { LLAMA, record_llama, "free when the parameters were loaded" },
+	[FRAG_WORDING_OLLAMA] = { OLLAMA, NULL, "of the host" },
+	[FRAG_WORDING_ONNX] = { OTHER, record_driver, "that the arena may have" },
+	[FRAG_WORDING_PADDLE] = { OTHER, record_driver, NULL },
+	[FRAG_WORDING_TENSOR] = { BFC, record_bfc, NULL },
+	[FRAG_WORDING_TF_ASYNC] = { OTHER, record_bfc, NULL },
+	[FRAG_WORDING_CUDA_JL] = { OTHER, record_julia, NULL },
+	[FRAG_WORDING_TENSORRT] = { OTHER, record_driver, NULL },
+	[FRAG_WORDING_SUMMARY] = { TORCH, record_torch, NULL },
+	[FRAG_WORDING_STATS] = { TORCH, record_torch, NULL },
+};
+
 static enum speaker speaker_of(const struct frag_message *m)
 {
-	static const enum speaker speakers[] = {
-		[FRAG_WORDING_CACHED] = OLD_TORCH, [FRAG_WORDING_RESERVED] = OLD_TORCH,
-		[FRAG_WORDING_SENTENCES] = TORCH, [FRAG_WORDING_ASYNC] = ASYNC,
-		[FRAG_WORDING_MPS] = MPS, [FRAG_WORDING_BFC] = BFC, [FRAG_WORDING_XLA] = BFC,
-		[FRAG_WORDING_RMM] = RMM, [FRAG_WORDING_RMM_POOL] = RMM,
-		[FRAG_WORDING_CUPY] = OTHER, [FRAG_WORDING_VLLM_START] = VLLM,
-		[FRAG_WORDING_VLLM_CACHE] = VLLM, [FRAG_WORDING_VLLM_LENGTH] = VLLM,
-		[FRAG_WORDING_SGLANG] = SGLANG, [FRAG_WORDING_LLAMA] = LLAMA,
-		[FRAG_WORDING_OLLAMA] = OLLAMA, [FRAG_WORDING_ONNX] = OTHER,
-		[FRAG_WORDING_PADDLE] = OTHER, [FRAG_WORDING_TENSOR] = BFC,
-		[FRAG_WORDING_TF_ASYNC] = OTHER, [FRAG_WORDING_CUDA_JL] = OTHER,
-		[FRAG_WORDING_TENSORRT] = OTHER, [FRAG_WORDING_SUMMARY] = TORCH,
-		[FRAG_WORDING_STATS] = TORCH,
-	};
+	return wordings[m->wording].speaker;
+}
 
-	return speakers[m->wording];
+/* NULL: none. */
+static const char *recording_of(const struct frag_message *m)
+{
+	/* the log has more of them than this part of it */
+	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == VLLM)
+		return record_vllm_log;
+	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
+		return record_llama_log;
+	return wordings[m->wording].record;
+}
+
+/* The label precedes the first command. */
+static void put_commands(const struct frag_message *m, const char *label, int width, FILE *f)
+{
+	for (const char *line = recording_of(m), *end; line && *line; label = "") {
+		end = line + strcspn(line, "\n");
+		fprintf(f, "  %-*s%.*s\n", width, label, (int)(end - line), line);
+		line = end + (*end == '\n');
+	}
 }
 
 struct advice {
@@ -125,84 +192,18 @@ static const char *const old_expandable[] = {
 	"\texport XLA_PYTHON_CLIENT_MEM_FRACTION=.95", NULL,
 };
 
-/* How to learn more than a message tells: the commands, one a line; NULL: none. */
-static const char *const *recording_of(const struct frag_message *m)
-{
-	static const char *const torch[] = {
-		"fragsim record --torch -o mine -- python train.py; fragsim explain mine.pickle",
-		NULL,
-	}, *const old_torch[] = {
-		"with PyTorch 2.1 or later: fragsim record --torch -o mine -- python train.py",
-		NULL,
-	}, *const bfc[] = {
-		/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
-		"export TF_GPU_ALLOCATOR=cuda_malloc_async XLA_PYTHON_CLIENT_ALLOCATOR=platform",
-		"fragsim record -o mine.ndjson -- python train.py",
-		"fragsim explain -p bfc --device CARD mine.ndjson", NULL,
-	}, *const rmm[] = {
-		"rmm.enable_logging(log_file_name=\"rmm.csv\")", "fragsim explain -p rmm rmm.csv",
-		NULL,
-	}, *const vllm[] = {
-		"fragsim record --torch -o mine -- vllm serve MODEL; fragsim explain mine.pickle",
-		NULL,
-	}, *const vllm_log[] = {
-		"VLLM_LOGGING_LEVEL=DEBUG vllm serve MODEL 2>&1 | tee log; fragsim explain log",
-		NULL,
-	}, *const sglang[] = {
-		"fragsim record --torch -o mine -- python -m sglang.launch_server --model-path MODEL",
-		"fragsim explain mine.pickle", NULL,
-	}, *const llama[] = {
-		"fragsim record -o mine.ndjson -- llama-server -m MODEL",
-		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
-	}, *const llama_log[] = {
-		"llama-server -v -m MODEL 2>&1 | tee log (ollama: OLLAMA_DEBUG=1 ollama serve)",
-		"fragsim explain log", NULL,
-	}, *const julia[] = {
-		"JULIA_CUDA_MEMORY_POOL=none fragsim record -o mine.ndjson -- julia train.jl",
-		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
-	}, *const driver[] = {
-		"fragsim record -o mine.ndjson -- python infer.py",
-		"fragsim explain -p direct --device CARD mine.ndjson", NULL,
-	}, *const cupy[] = {
-		"cupy.cuda.set_allocator(None)", "fragsim record -o mine.ndjson -- python train.py",
-		"fragsim explain -p cupy --device CARD mine.ndjson", NULL,
-	};
-	static const char *const *const of[FRAG_WORDINGS] = {
-		[FRAG_WORDING_SENTENCES] = torch, [FRAG_WORDING_ASYNC] = torch,
-		[FRAG_WORDING_CACHED] = old_torch, [FRAG_WORDING_RESERVED] = old_torch,
-		[FRAG_WORDING_BFC] = bfc, [FRAG_WORDING_XLA] = bfc, [FRAG_WORDING_RMM] = rmm,
-		[FRAG_WORDING_RMM_POOL] = rmm, [FRAG_WORDING_CUPY] = cupy,
-		[FRAG_WORDING_VLLM_CACHE] = vllm, [FRAG_WORDING_VLLM_LENGTH] = vllm,
-		[FRAG_WORDING_SGLANG] = sglang, [FRAG_WORDING_LLAMA] = llama,
-		[FRAG_WORDING_ONNX] = driver, [FRAG_WORDING_PADDLE] = driver,
-		[FRAG_WORDING_TENSOR] = bfc, [FRAG_WORDING_TF_ASYNC] = bfc,
-		[FRAG_WORDING_CUDA_JL] = julia, [FRAG_WORDING_TENSORRT] = driver,
-		[FRAG_WORDING_SUMMARY] = torch, [FRAG_WORDING_STATS] = torch,
-	};
-
-	/* the log has more of them than this part of it */
-	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == VLLM)
-		return vllm_log;
-	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
-		return llama_log;
-	return of[m->wording];
-}
-
 /* Where only more than a message can tell. */
 static void look_closer(const struct advice *a)
 {
-	const char *const *line = recording_of(a->m);
-
 	if (speaker_of(a->m) == TORCH) {
 		say_all(a, snapshot);
 		return;
 	}
 	if (speaker_of(a->m) == BFC && !a->m->total.there)
 		say_all(a, tensorflow_dump);
-	if (line)
+	if (recording_of(a->m))
 		say(a, "record what the program allocates:");
-	for (; line && *line; line++)
-		fprintf(a->to->f, "      %s\n", *line);
+	put_commands(a->m, "", 4, a->to->f);
 }
 
 static void over_device(const struct advice *a)
@@ -369,25 +370,11 @@ static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 	return buf;
 }
 
-static const char *total_note(const struct frag_message *m)
-{
-	static const char *const notes[FRAG_WORDINGS] = {
-		[FRAG_WORDING_BFC] = "that the allocator may have of the device",
-		[FRAG_WORDING_RMM_POOL] = "that the pool may have",
-		[FRAG_WORDING_CUPY] = "that the pool may have",
-		[FRAG_WORDING_MPS] = "that PyTorch lets itself have",
-		[FRAG_WORDING_SGLANG] = "free when the parameters were loaded",
-		[FRAG_WORDING_LLAMA] = "free when the parameters were loaded",
-		[FRAG_WORDING_OLLAMA] = "of the host", [FRAG_WORDING_ONNX] = "that the arena may have",
-	};
-
-	return notes[m->wording] ? notes[m->wording] : "of the device";
-}
-
 /* Those that are printed and those that follow from them, in one order whatever the wording. */
 static void print_figures(const struct frag_message *m, FILE *f)
 {
 	const bool split = m->wording != FRAG_WORDING_ASYNC && m->wording != FRAG_WORDING_MPS;
+	const char *total = wordings[m->wording].total;
 	char pools[FRAG_NUMBER_ROOM + 64] = "in live blocks";
 	const struct {
 		const char *label;
@@ -395,7 +382,7 @@ static void print_figures(const struct frag_message *m, FILE *f)
 		const char *note;
 	} rows[] = {
 		{ "requested", &m->said[FRAG_SAID_ASKED], "" },
-		{ "total", &m->total, total_note(m) },
+		{ "total", &m->total, total ? total : "of the device" },
 		{ "free", &m->free, m->said[FRAG_SAID_FREE].there ? "on the device"
 		  : "follows from the others" },
 		{ "allocated", &m->allocated, pools },
@@ -655,7 +642,6 @@ static void print_block(const struct frag_message_group *group, const struct fra
 {
 	const struct frag_message *m = &group->first;
 	const char *setting = setting_of(m);
-	const char *const *recording = recording_of(m);
 	const bool served = print_server_setting(m, to);
 	char gpus[GPUS_ROOM], end[GPUS_ROOM + 128];
 	struct frag_words w = FRAG_WORDS(end);
@@ -683,8 +669,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (m->total.there && m->allocated.bytes > m->total.bytes)
 		frag_put_row(to, "paging", "more is allocated than the device has: its driver pages"
 			     " to the host (Windows, \"sysmem fallback\"), slowly");
-	for (const char *label = "record"; recording && *recording; recording++, label = "")
-		fprintf(to->f, "  %-10s%s\n", label, *recording);
+	put_commands(m, "record", 10, to->f);
 	if (group->gpus)
 		frag_add(&w, ", GPU %s", gpus_text(group->gpus, gpus));
 	if (group->count > 1)

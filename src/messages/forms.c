@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/format.h"
 #include "base/parse.h"
 
 #define FORM(...) .said = { __VA_ARGS__ }, .sizes = sizeof((uint8_t[]){ __VA_ARGS__ })
@@ -270,51 +269,41 @@ const char *frag_rmm_pool(const struct frag_stripped_text *in, size_t at)
 	return NULL;
 }
 
+static const struct {
+	const char *name, *text;
+} wordings[] = {
+	[FRAG_WORDING_CACHED] = { "pytorch-cached", "PyTorch 0.4 to 1.3" },
+	[FRAG_WORDING_RESERVED] = { "pytorch-reserved", "PyTorch 1.4 to 2.0" },
+	[FRAG_WORDING_SENTENCES] = { "pytorch-sentences", "PyTorch 2.1 and later" },
+	[FRAG_WORDING_ASYNC] = { "pytorch-async", "PyTorch with backend:cudaMallocAsync" },
+	[FRAG_WORDING_MPS] = { "pytorch-mps", "PyTorch on MPS" },
+	[FRAG_WORDING_BFC] = { "bfc", "TensorFlow's or JAX's BFC allocator" },
+	[FRAG_WORDING_XLA] = { "xla", "JAX or XLA" },
+	[FRAG_WORDING_RMM] = { "rmm", "RMM" },
+	[FRAG_WORDING_RMM_POOL] = { "rmm-pool", "RMM's pool" },
+	[FRAG_WORDING_CUPY] = { "cupy", "CuPy" },
+	[FRAG_WORDING_VLLM_START] = { "vllm-start", "vLLM at its start" },
+	[FRAG_WORDING_VLLM_CACHE] = { "vllm-cache", "vLLM's KV cache" },
+	[FRAG_WORDING_VLLM_LENGTH] = { "vllm-length", "vLLM's KV cache" },
+	[FRAG_WORDING_SGLANG] = { "sglang", "SGLang" },
+	[FRAG_WORDING_LLAMA] = { "llama.cpp", "llama.cpp or Ollama" },
+	[FRAG_WORDING_OLLAMA] = { "ollama", "Ollama" },
+	[FRAG_WORDING_ONNX] = { "onnxruntime", "ONNX Runtime's arena" },
+	[FRAG_WORDING_PADDLE] = { "paddle", "Paddle" },
+	[FRAG_WORDING_TENSOR] = { "tensorflow", "TensorFlow" },
+	[FRAG_WORDING_TF_ASYNC] = { "tensorflow-async", "TensorFlow with cuda_malloc_async" },
+	[FRAG_WORDING_CUDA_JL] = { "cuda.jl", "CUDA.jl" },
+	[FRAG_WORDING_TENSORRT] = { "tensorrt", "TensorRT or TensorRT-LLM" },
+	[FRAG_WORDING_SUMMARY] = { "pytorch-summary", "torch.cuda.memory_summary()" },
+	[FRAG_WORDING_STATS] = { "pytorch-stats", "torch.cuda.memory_stats()" },
+};
+
 const char *frag_wording_name(enum frag_wording wording)
 {
-	static const char *const names[] = {
-		[FRAG_WORDING_CACHED] = "pytorch-cached",
-		[FRAG_WORDING_RESERVED] = "pytorch-reserved",
-		[FRAG_WORDING_SENTENCES] = "pytorch-sentences",
-		[FRAG_WORDING_ASYNC] = "pytorch-async", [FRAG_WORDING_MPS] = "pytorch-mps",
-		[FRAG_WORDING_BFC] = "bfc", [FRAG_WORDING_XLA] = "xla", [FRAG_WORDING_RMM] = "rmm",
-		[FRAG_WORDING_RMM_POOL] = "rmm-pool", [FRAG_WORDING_CUPY] = "cupy",
-		[FRAG_WORDING_VLLM_START] = "vllm-start", [FRAG_WORDING_VLLM_CACHE] = "vllm-cache",
-		[FRAG_WORDING_VLLM_LENGTH] = "vllm-length", [FRAG_WORDING_SGLANG] = "sglang",
-		[FRAG_WORDING_LLAMA] = "llama.cpp", [FRAG_WORDING_OLLAMA] = "ollama",
-		[FRAG_WORDING_ONNX] = "onnxruntime", [FRAG_WORDING_PADDLE] = "paddle",
-		[FRAG_WORDING_TENSOR] = "tensorflow", [FRAG_WORDING_TF_ASYNC] = "tensorflow-async",
-		[FRAG_WORDING_CUDA_JL] = "cuda.jl", [FRAG_WORDING_TENSORRT] = "tensorrt",
-		[FRAG_WORDING_SUMMARY] = "pytorch-summary",
-		[FRAG_WORDING_STATS] = "pytorch-stats",
-	};
-
-	return names[wording];
+	return wordings[wording].name;
 }
 
 const char *frag_wording_text(enum frag_wording wording)
 {
-	static const char *const texts[] = {
-		[FRAG_WORDING_CACHED] = "PyTorch 0.4 to 1.3",
-		[FRAG_WORDING_RESERVED] = "PyTorch 1.4 to 2.0",
-		[FRAG_WORDING_SENTENCES] = "PyTorch 2.1 and later",
-		[FRAG_WORDING_ASYNC] = "PyTorch with backend:cudaMallocAsync",
-		[FRAG_WORDING_MPS] = "PyTorch on MPS",
-		[FRAG_WORDING_BFC] = "TensorFlow's or JAX's BFC allocator",
-		[FRAG_WORDING_XLA] = "JAX or XLA", [FRAG_WORDING_RMM] = "RMM",
-		[FRAG_WORDING_RMM_POOL] = "RMM's pool", [FRAG_WORDING_CUPY] = "CuPy",
-		[FRAG_WORDING_VLLM_START] = "vLLM at its start",
-		[FRAG_WORDING_VLLM_CACHE] = "vLLM's KV cache",
-		[FRAG_WORDING_VLLM_LENGTH] = "vLLM's KV cache", [FRAG_WORDING_SGLANG] = "SGLang",
-		[FRAG_WORDING_LLAMA] = "llama.cpp or Ollama", [FRAG_WORDING_OLLAMA] = "Ollama",
-		[FRAG_WORDING_ONNX] = "ONNX Runtime's arena", [FRAG_WORDING_PADDLE] = "Paddle",
-		[FRAG_WORDING_TENSOR] = "TensorFlow",
-		[FRAG_WORDING_TF_ASYNC] = "TensorFlow with cuda_malloc_async",
-		[FRAG_WORDING_CUDA_JL] = "CUDA.jl",
-		[FRAG_WORDING_TENSORRT] = "TensorRT or TensorRT-LLM",
-		[FRAG_WORDING_SUMMARY] = "torch.cuda.memory_summary()",
-		[FRAG_WORDING_STATS] = "torch.cuda.memory_stats()",
-	};
-
-	return texts[wording];
+	return wordings[wording].text;
 }

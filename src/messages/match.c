@@ -273,51 +273,62 @@ static bool is_group(const struct frag_cursor *c)
 	       && frag_is_digit(p[2]) && frag_is_digit(p[3]);
 }
 
+/* The digits of a number on their way. */
+struct number {
+	uint64_t digits;
+	unsigned count, decimals;
+	bool point;
+};
+
+/* Digits beyond the length of any size are skipped, so that the text after them is read. */
+static void add_digit(struct number *n, char byte)
+{
+	n->digits = n->count < DIGITS_MOST ? n->digits * 10 + (uint64_t)(byte - '0') : 0;
+	n->count += n->count <= DIGITS_MOST;
+	n->decimals += n->point && n->decimals <= DIGITS_MOST;
+}
+
 /*
  * The nearest integer, and the largest error: half of the last printed digit. A number too
  * large for a size is skipped, and marked as absent.
  */
-static struct frag_message_value figure(uint64_t digits, unsigned decimals, unsigned shift, bool fits)
+static struct frag_message_value figure(const struct number *n, unsigned shift)
 {
 	const frag_wide unit = (frag_wide)1 << shift;
 	frag_wide scale = 1, bytes;
+	bool fits = n->count <= DIGITS_MOST;
 
-	while (decimals--)
+	for (unsigned i = 0; i < n->decimals && n->decimals <= DIGITS_MOST; i++)
 		scale *= 10;
-	bytes = (digits * unit * 2 + scale) / (2 * scale);
+	bytes = (n->digits * unit * 2 + scale) / (2 * scale);
+	fits = fits && bytes <= BYTES_MAX;
 	return (struct frag_message_value){
-		.bytes = fits && bytes <= BYTES_MAX ? (uint64_t)bytes : 0,
+		.bytes = fits ? (uint64_t)bytes : 0,
 		.error = shift ? (uint64_t)((unit + scale) / (2 * scale)) : 0,
-		.there = fits && bytes <= BYTES_MAX,
+		.there = fits,
 	};
 }
 
-/* Digits beyond the length of any size are skipped, so that the text after them is read. */
+/* A number with its unit. */
 static bool match_size(struct frag_cursor *c, struct frag_message_value *size)
 {
-	uint64_t digits = 0;
-	unsigned count = 0, decimals = 0;
-	bool point = false;
+	struct number n = { .count = 0 };
 	const struct unit *unit;
 
 	for (;; c->at++) {
 		const char byte = peek(c);
 
-		if (frag_is_digit(byte)) {
-			digits = count < DIGITS_MOST ? digits * 10 + (uint64_t)(byte - '0') : 0;
-			count += count <= DIGITS_MOST;
-			decimals += point && decimals <= DIGITS_MOST;
-		} else if (byte == '.' && count && !point) {
-			point = true;
-		} else if (byte != ',' || point || !count || !is_group(c)) {
+		if (frag_is_digit(byte))
+			add_digit(&n, byte);
+		else if (byte == '.' && n.count && !n.point)
+			n.point = true;
+		else if (byte != ',' || n.point || !n.count || !is_group(c))
 			break;
-		}
 	}
-	unit = count ? match_unit(c) : NULL;
+	unit = n.count ? match_unit(c) : NULL;
 	if (!unit)
 		return false;
-	*size = figure(digits, decimals <= DIGITS_MOST ? decimals : 0, unit->shift,
-		       count <= DIGITS_MOST);
+	*size = figure(&n, unit->shift);
 	return true;
 }
 
@@ -345,27 +356,20 @@ static void pass_marks(struct frag_cursor *cursor)
 /* A number of bytes, or of what it is of: GiB, without its unit. */
 static bool match_bare(struct frag_cursor *c, unsigned shift, struct frag_message_value *size)
 {
-	uint64_t digits = 0;
-	unsigned count = 0, decimals = 0;
-	bool point = false;
+	struct number n = { .count = 0 };
 
-	for (;; c->at++) {
+	for (; !n.count || c->at >= c->in->used || !c->in->begins[c->at]; c->at++) {
 		const char byte = peek(c);
 
-		if (count && c->at < c->in->used && c->in->begins[c->at])
+		if (frag_is_digit(byte))
+			add_digit(&n, byte);
+		else if (byte == '.' && shift && n.count && !n.point)
+			n.point = true;
+		else
 			break;
-		if (frag_is_digit(byte)) {
-			digits = count < DIGITS_MOST ? digits * 10 + (uint64_t)(byte - '0') : 0;
-			count += count <= DIGITS_MOST;
-			decimals += point && decimals <= DIGITS_MOST;
-		} else if (byte == '.' && shift && count && !point) {
-			point = true;
-		} else {
-			break;
-		}
 	}
-	*size = figure(digits, decimals <= DIGITS_MOST ? decimals : 0, shift, count <= DIGITS_MOST);
-	return count > 0;
+	*size = figure(&n, shift);
+	return n.count > 0;
 }
 
 /* TensorFlow's names of types. */
