@@ -39,6 +39,24 @@ static bool range_is(const struct frag_heap *h, uint32_t b, enum frag_state stat
 	return exists(h, b) && h->blocks[b].state == state;
 }
 
+/* Merges b with adjacent blocks in this state, which are removed from their list first. */
+static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
+		     void (*list_remove)(struct frag_heap *h, uint32_t b))
+{
+	const uint32_t next = h->blocks[b].next, prev = h->blocks[b].prev;
+
+	if (range_is(h, next, state)) {
+		list_remove(h, next);
+		frag_block_merge(h, b, next);
+	}
+	if (!range_is(h, prev, state))
+		return b;
+	list_remove(h, prev);
+	h->blocks[prev].order = h->blocks[b].order;
+	frag_block_merge(h, prev, b);
+	return prev;
+}
+
 /* Cuts the pages out of the unmapped block, then merges them with adjacent free blocks. */
 int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
 		  frag_block *out)
@@ -75,20 +93,8 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	h->totals.reserved += bytes;
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	frag_note_step_peaks(h);
-	n = h->blocks[b].next;
-	if (range_is(h, n, FRAG_FREE)) {
-		frag_list_remove(h, n);
-		frag_block_merge(h, b, n);
-	}
-	n = h->blocks[b].prev;
-	if (range_is(h, n, FRAG_FREE)) {
-		frag_list_remove(h, n);
-		h->blocks[n].order = h->blocks[b].order;
-		frag_block_merge(h, n, b);
-		b = n;
-	}
-	frag_list_insert(h, b);
-	*out = b;
+	*out = join(h, b, FRAG_FREE, frag_list_remove);
+	frag_list_insert(h, *out);
 	return 0;
 }
 
@@ -97,7 +103,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 		    frag_block *out)
 {
 	struct segment *s;
-	uint32_t lower = b, n;
+	uint32_t lower = b;
 	bool rest;
 	uint64_t cost;
 	int rc;
@@ -130,20 +136,8 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
 	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
-	n = h->blocks[b].next;
-	if (range_is(h, n, FRAG_UNMAPPED)) {
-		frag_gap_remove(h, n);
-		frag_block_merge(h, b, n);
-	}
-	n = h->blocks[b].prev;
-	if (range_is(h, n, FRAG_UNMAPPED)) {
-		frag_gap_remove(h, n);
-		h->blocks[n].order = h->blocks[b].order;
-		frag_block_merge(h, n, b);
-		b = n;
-	}
-	frag_gap_insert(h, b);
-	*out = b;
+	*out = join(h, b, FRAG_UNMAPPED, frag_gap_remove);
+	frag_gap_insert(h, *out);
 	return 0;
 }
 

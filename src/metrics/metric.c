@@ -184,71 +184,31 @@ static bool distribution_value(const struct frag_distribution *d, const char *ke
 	return strcmp(key, "time_weighted_mean") == 0;
 }
 
-static bool counts_value(const struct frag_counts *c, const char *key, double *value)
+/* Values of the groups that are tables of numbers, by their whole path. */
+static bool group_value(const struct frag_result *r, const char *path, double *value, bool *absent)
 {
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)c->name;                                     \
+#define VALUE(group, name, there)                                             \
+	if (strcmp(path, #group "." #name) == 0) {                            \
+		*absent = !(there);                                           \
+		*value = (double)r->group.name;                               \
 		return true;                                                  \
 	}
+#define X(name) VALUE(counts, name, true)
 	FRAG_COUNTS(X)
 #undef X
-	return false;
-}
-
-static bool prediction_value(const struct frag_prediction *p, const char *key, double *value,
-			     bool *absent)
-{
-	*absent = !p->there;
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)p->name;                                     \
-		return true;                                                  \
-	}
+#define X(name) VALUE(prediction, name, r->prediction.there)
 	FRAG_PREDICTION(X)
 #undef X
-	return false;
-}
-
-static bool modelled_value(const struct frag_modelled *m, const char *key, double *value,
-			   bool *absent)
-{
-	*absent = !m->there;
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)m->name;                                     \
-		return true;                                                  \
-	}
+#define X(name) VALUE(modelled, name, r->modelled.there)
 	FRAG_MODELLED(X)
 #undef X
-	return false;
-}
-
-static bool compaction_value(const struct frag_compaction *c, const char *key, double *value,
-			     bool *absent)
-{
-	*absent = !c->there;
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)c->name;                                     \
-		return true;                                                  \
-	}
+#define X(name) VALUE(compaction, name, r->compaction.there)
 	FRAG_COMPACTION(X)
 #undef X
-	return false;
-}
-
-static bool planned_value(const struct frag_planned *p, const char *key, double *value,
-			  bool *absent)
-{
-	*absent = !p->there;
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)p->name;                                     \
-		return true;                                                  \
-	}
+#define X(name) VALUE(planned, name, r->planned.there)
 	FRAG_PLANNED(X)
 #undef X
+#undef VALUE
 	return false;
 }
 
@@ -283,19 +243,11 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return metrics_value(&result->peak, key, false, value, absent);
 	if ((key = below(path, "last")))
 		return metrics_value(&result->last, key, true, value, absent);
-	if ((key = below(path, "counts")))
-		return counts_value(&result->counts, key, value);
 	if ((metric = percentage(path, &key)))
 		return distribution_value(frag_metric_distribution_of(result, metric), key, value,
 					  absent);
-	if ((key = below(path, "prediction")))
-		return prediction_value(&result->prediction, key, value, absent);
-	if ((key = below(path, "modelled")))
-		return modelled_value(&result->modelled, key, value, absent);
-	if ((key = below(path, "compaction")))
-		return compaction_value(&result->compaction, key, value, absent);
-	if ((key = below(path, "planned")))
-		return planned_value(&result->planned, key, value, absent);
+	if (group_value(result, path, value, absent))
+		return true;
 	if (strcmp(path, "smallest") == 0) {
 		*absent = result->smallest == 0 || result->smallest == UINT64_MAX;
 		*value = (double)result->smallest;

@@ -38,4 +38,19 @@
 #define frag_order_ready frag_heap_order_ready
 #endif
 
+/* Splits the part of the hole below the offset off as a free block. */
+static inline int frag_cut_below(struct frag_heap *heap, frag_block *hole, uint64_t offset)
+{
+	const frag_block below = *hole;
+	const uint64_t keep = offset - frag_look(heap, below).offset;
+	int rc;
+
+	if (!keep)
+		return 0;
+	rc = frag_heap_detach_free(heap, below);
+	rc = rc ? rc : frag_heap_split(heap, below, keep);
+	*hole = frag_look(heap, below).next;
+	return rc ? rc : frag_heap_insert(heap, below);
+}
+
 #endif

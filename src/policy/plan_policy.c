@@ -212,21 +212,6 @@ static const struct plan_place *next_place(struct frag_policy *p)
 	return NULL;
 }
 
-/* Splits the part of the hole below the offset off as a free block. */
-static int plan_policy_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
-{
-	const frag_block below = *hole;
-	const uint64_t keep = offset - frag_look(p->heap, below).offset;
-	int rc;
-
-	if (!keep)
-		return 0;
-	rc = frag_heap_detach_free(p->heap, below);
-	rc = rc ? rc : frag_heap_split(p->heap, below, keep);
-	*hole = frag_look(p->heap, below).next;
-	return rc ? rc : frag_heap_insert(p->heap, below);
-}
-
 /*
  * *out stays none where the place cannot be taken: it is too small, of another pool, or not free,
  * and that is counted.
@@ -266,7 +251,7 @@ static int plan_policy_take_place(struct frag_policy *p, const struct frag_reque
 		count->not_free++;
 		return 0;
 	}
-	rc = plan_policy_cut_below(p, &b, place->offset);
+	rc = frag_cut_below(p->heap, &b, place->offset);
 	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
 	*out = rc ? FRAG_NO_BLOCK : b;
 	count->hits += !rc;

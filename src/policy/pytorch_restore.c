@@ -2,6 +2,7 @@
  * pytorch_restore.c - restores PyTorch's allocator to its state in the middle of a program:
  * segments from before the first request, and blocks at known offsets.
  */
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
@@ -67,21 +68,6 @@ int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restor
 	return rc;
 }
 
-/* Splits the part of the hole below offset off as a free block. */
-static int pytorch_restore_cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
-{
-	frag_block below = *hole;
-	uint64_t keep = offset - frag_heap_look(p->heap, below).offset;
-	int rc;
-
-	if (!keep)
-		return 0;
-	rc = frag_heap_detach_free(p->heap, below);
-	rc = rc ? rc : frag_heap_split(p->heap, below, keep);
-	*hole = frag_heap_look(p->heap, below).next;
-	return rc ? rc : frag_heap_insert(p->heap, below);
-}
-
 /* Allocates a block at its recorded place, as large as PyTorch would have left it. */
 int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
 			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
@@ -114,7 +100,7 @@ int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request 
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 		.apart = offset > k.offset && offset + taken < end,
 	};
-	rc = pytorch_restore_cut_below(p, &hole, offset);
+	rc = frag_cut_below(p->heap, &hole, offset);
 	rc = rc ? rc : frag_heap_take(p->heap, &hole, rq->bytes, taken);
 	if (rc)
 		return rc;
