@@ -45,7 +45,6 @@ static void as_sqlite_fini(struct frag_export *x)
 #include "answers/append.h"
 #include "answers/row_writer.h"
 #include "base/array_grow.h"
-#include "base/bug.h"
 #include "fragsim/version.h"
 #include "metrics/metric.h"
 #include "trace/name_tables.h"

@@ -3,21 +3,9 @@
 
 #include <math.h>
 
-#define FRAG_LEAK_NAME_ROOM 200
-
-/* A tag is JSON text: its quotes go. What is longer is cut. */
-static const char *leak_name(const struct frag_leak *leak, char buf[FRAG_LEAK_NAME_ROOM])
+static const char *leak_name(const struct frag_leak *leak, char buf[FRAG_OWNER_ROOM])
 {
-	const char *text = leak->tag ? leak->tag + 1 : leak->frames;
-	const size_t length = !text ? 0 : leak->tag ? strlen(text) - 1 : strcspn(text, "\n");
-	const bool whole = length < FRAG_LEAK_NAME_ROOM;
-
-	if (!text)
-		snprintf(buf, FRAG_LEAK_NAME_ROOM, "blocks of %s without a tag", SIZE(leak->size));
-	else
-		snprintf(buf, FRAG_LEAK_NAME_ROOM, "%.*s%s",
-			 whole ? (int)length : FRAG_LEAK_NAME_ROOM - 4, text, whole ? "" : "...");
-	return buf;
+	return frag_owner_text(leak->tag, leak->frames, leak->size, buf);
 }
 
 /* Line 1: of the device that leaks most. */
@@ -68,7 +56,7 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 			const struct frag_text_style *to)
 {
 	const struct frag_leaks *leaks = a->leaks;
-	char name[FRAG_LEAK_NAME_ROOM];
+	char name[FRAG_OWNER_ROOM];
 	uint32_t count = 0;
 
 	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++)
@@ -127,7 +115,7 @@ static const struct frag_column columns[] = {
 static void leaks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
-	char name[FRAG_LEAK_NAME_ROOM];
+	char name[FRAG_OWNER_ROOM];
 
 	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++) {
 		frag_cell(t, true, k->device);

@@ -5,7 +5,7 @@
 #define APART_MAX 8             /* ranks whose tags are listed, unless all are */
 #define POLICIES_MAX 4          /* that are named */
 #define TINY 100                /* a difference this many times smaller than the largest is ignored */
-#define NAME_ROOM 200
+#define NAME_ROOM FRAG_OWNER_ROOM
 #define NAMED_MAX 4             /* ranks in line 1 */
 
 static bool stands_out(const struct frag_ranked *row)
@@ -198,20 +198,6 @@ static const char *by_how_much(uint64_t value, uint64_t median, char buf[NAME_RO
 	return buf;
 }
 
-/* A tag is JSON text: its quotes go. */
-static const char *owner_name(const struct frag_owner *owner, char buf[NAME_ROOM])
-{
-	const size_t length = owner->tag ? strlen(owner->tag) - 2 : 0;
-	const bool whole = length < NAME_ROOM;
-
-	if (!owner->tag)
-		snprintf(buf, NAME_ROOM, "blocks of %s without a tag", SIZE(owner->size));
-	else
-		snprintf(buf, NAME_ROOM, "%.*s%s", whole ? (int)length : NAME_ROOM - 4,
-			 owner->tag + 1, whole ? "" : "...");
-	return buf;
-}
-
 static uint64_t ranks_size_of(const struct frag_rank_difference *d)
 {
 	return d->bytes > d->other ? d->bytes - d->other : d->other - d->bytes;
@@ -221,7 +207,7 @@ static void print_differences(const struct frag_ranks_answer *a,
 			      const struct frag_rank_differences *found,
 			      const struct frag_text_style *to)
 {
-	char by[NAME_ROOM], name[NAME_ROOM];
+	char by[NAME_ROOM], name[FRAG_OWNER_ROOM];
 
 	if (!found->count)
 		frag_put_row(to, "", "at its peak no tag has more or less");
@@ -231,7 +217,7 @@ static void print_differences(const struct frag_ranks_answer *a,
 		if (ranks_size_of(d) < ranks_size_of(&found->list[0]) / TINY)
 			return;
 		frag_put_row(to, "", "%s: %s, %s instead of %s", by_how_much(d->bytes, d->other, by),
-			     owner_name(d->owner, name), SIZE(d->bytes), SIZE(d->other));
+			     frag_owner_text(d->owner->tag, NULL, d->owner->size, name), SIZE(d->bytes), SIZE(d->other));
 	}
 }
 
@@ -251,7 +237,6 @@ static void print_between(const struct frag_ranks_answer *a, const struct frag_t
 static void print_apart(const struct frag_ranks_answer *a, const struct frag_ranked *row,
 			const struct frag_text_style *to)
 {
-	const struct frag_owner owner = { .tag = row->oom_tag, .size = row->oom_size };
 	char text[600], name[NAME_ROOM], by[NAME_ROOM];
 	struct frag_words w = FRAG_WORDS(text);
 
@@ -268,7 +253,7 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 	if (row->ooms)
 		frag_put_row(to, "", "step %" PRIu64 ": OOM, %s requested%s%s", row->oom_step,
 			     SIZE(row->oom_size), row->oom_tag ? " by " : "",
-			     row->oom_tag ? owner_name(&owner, name) : "");
+			     row->oom_tag ? frag_owner_text(row->oom_tag, NULL, 0, name) : "");
 	print_differences(a, &row->from_median, to);
 }
 

@@ -84,6 +84,21 @@ int frag_name_column(size_t longest, size_t min, size_t others, int columns)
 	return (int)(all && width > left ? left : width);
 }
 
+const char *frag_owner_text(const char *tag, const char *frames, uint64_t size,
+			    char buf[FRAG_OWNER_ROOM])
+{
+	const char *text = tag ? tag + 1 : frames;
+	const size_t length = !text ? 0 : tag ? strlen(text) - 1 : strcspn(text, "\n");
+	const bool whole = length < FRAG_OWNER_ROOM;
+
+	if (!text)
+		snprintf(buf, FRAG_OWNER_ROOM, "blocks of %s without a tag", SIZE(size));
+	else
+		snprintf(buf, FRAG_OWNER_ROOM, "%.*s%s", whole ? (int)length : FRAG_OWNER_ROOM - 4,
+			 text, whole ? "" : "...");
+	return buf;
+}
+
 void frag_put_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));

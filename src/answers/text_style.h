@@ -65,6 +65,14 @@ void frag_put_name(const char *name, int width, int indent, FILE *f);
 /* Its width: that of the longest name, from min to what the terminal leaves of its other columns. */
 int frag_name_column(size_t longest, size_t min, size_t others, int columns);
 
+#define FRAG_OWNER_ROOM 200
+/*
+ * What blocks were allocated for: the text of their tag, which is JSON, or the first of their
+ * frames, cut where it is long; or their size. tag, frames: may be NULL.
+ */
+const char *frag_owner_text(const char *tag, const char *frames, uint64_t size,
+			    char buf[FRAG_OWNER_ROOM]);
+
 /* A column of 11 with a capacity; UINT64_MAX: "-". */
 void frag_put_capacity(uint64_t bytes, FILE *f);
 

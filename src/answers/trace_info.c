@@ -364,18 +364,12 @@ static void bins_json(struct frag_node_ref in, const char *key, const struct fra
 static void devices_json(struct frag_node_ref in, const struct frag_survey *s,
 			 const struct frag_trace_info *t)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(device_figures, name), ROW_AS("total_bytes", device_figures, total),
-		ROW_AS("context_bytes", device_figures, context),
-		ROW_AS("other_bytes", device_figures, other),
-		ROW_AS("granularity_bytes", device_figures, granularity), ROW_END,
-	};
 	struct frag_node_ref list = frag_json_array(in, "devices"), o;
 
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		const struct frag_survey_device *d = &s->devices[i];
 
-		o = frag_json_of(list, NULL, rows, &t->devices[i]);
+		o = frag_json_of(list, NULL, frag_device_rows, &t->devices[i]);
 		frag_json_u64(o, "allocs", d->allocs);
 		put_wide(o, "peak_live_bytes", d->peak_bytes);
 		frag_json_u64(o, "peak_live_blocks", d->peak_blocks);

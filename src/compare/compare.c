@@ -1,9 +1,7 @@
 /* compare.c - compares runs with other runs: the groups, and the result of each policy. */
 #include "compare/compare.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "compare/regression_gate.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

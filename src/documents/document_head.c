@@ -93,36 +93,41 @@ void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *c
 	frag_json_text(in, "evidence", frag_evidence_text(choice, NULL, text));
 }
 
+const struct frag_json_row frag_device_rows[] = {
+	ROW(device_figures, name), ROW_AS("total_bytes", device_figures, total),
+	ROW_AS("context_bytes", device_figures, context),
+	ROW_AS("other_bytes", device_figures, other),
+	ROW_AS("granularity_bytes", device_figures, granularity), ROW_END,
+};
+
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,
 			  uint32_t ordinal, uint64_t total)
 {
 	struct frag_node_ref o = frag_json_object(in, "device");
+	struct frag_device_figures figures = *d;
 
+	figures.total = total;
 	if (ordinal != FRAG_NO_ORDINAL)
 		frag_json_u64(o, "ordinal", ordinal);
-	frag_json_text(o, "name", d->name);
-	frag_json_u64(o, "total_bytes", total);
-	frag_json_u64(o, "context_bytes", d->context);
-	frag_json_u64(o, "other_bytes", d->other);
-	frag_json_u64(o, "granularity_bytes", d->granularity);
+	frag_json_rows(o, frag_device_rows, &figures);
 }
 
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace)
 {
-	struct frag_node_ref o = frag_json_object(in, key), oom;
+	static const struct frag_json_row rows[] = {
+		ROW(trace_info, events), ROW(trace_info, allocs), ROW(trace_info, frees),
+		ROW_AS("complete", trace_info, whole), ROW_END,
+	}, oom_rows[] = {
+		ROW_AS("step", trace_info, oom_step), ROW_AS("size", trace_info, oom_bytes), ROW_END,
+	};
+	struct frag_node_ref o = frag_json_object(in, key);
 
 	frag_json_text(o, "path", trace->path);
 	frag_document_content(o, "content", trace->content);
-	frag_json_u64(o, "events", trace->events);
-	frag_json_u64(o, "allocs", trace->allocs);
-	frag_json_u64(o, "frees", trace->frees);
-	frag_json_bool(o, "complete", trace->whole);
-	if (trace->ends_at_oom) {
-		oom = frag_json_object(o, "ends_at_oom");
-		frag_json_u64(oom, "step", trace->oom_step);
-		frag_json_u64(oom, "size", trace->oom_bytes);
-	}
+	frag_json_rows(o, rows, trace);
+	if (trace->ends_at_oom)
+		frag_json_of(o, "ends_at_oom", oom_rows, trace);
 	return o;
 }
 
@@ -167,29 +172,29 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 	return rc;
 }
 
+static void put_context(struct frag_node_ref o, const void *of)
+{
+	const struct frag_context *context = frag_context_of(of);
+
+	frag_json_u64(o, "context_bytes", (uint64_t)context->mib << 20);
+	frag_json_text(o, "context_message", context->message);
+	frag_json_text(o, "context_source", context->source);
+}
+
 int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *out,
 		     struct frag_error *err)
 {
 	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-cards"), list, o;
-	const struct frag_context *context;
+	static const struct frag_json_row rows[] = {
+		ROW(card, key), ROW(card, name), ROW(card, bytes), ROW(card, reported), ROW(card, by),
+		ROW(card, source), ROW_AS("per_card", card, count), ROW_CALL(put_context), ROW_END,
+	};
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-cards"), list;
 	int rc;
 
 	list = frag_json_array(root, "cards");
-	for (; *cards; cards++) {
-		o = frag_json_object(list, NULL);
-		frag_json_text(o, "key", (*cards)->key);
-		frag_json_text(o, "name", (*cards)->name);
-		frag_json_u64(o, "bytes", (*cards)->bytes);
-		frag_json_text(o, "reported", (*cards)->reported);
-		frag_json_text(o, "by", (*cards)->by);
-		frag_json_text(o, "source", (*cards)->source);
-		frag_json_u64(o, "per_card", (*cards)->count);
-		context = frag_context_of(*cards);
-		frag_json_u64(o, "context_bytes", (uint64_t)context->mib << 20);
-		frag_json_text(o, "context_message", context->message);
-		frag_json_text(o, "context_source", context->source);
-	}
+	for (; *cards; cards++)
+		frag_json_of(list, NULL, rows, *cards);
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);
 	return rc;

@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/format.h"
 #include "base/hash.h"
-#include "fragsim/version.h"
 #include "input/json_scan.h"
 #include "metrics/driver_latency.h"
 #include "metrics/metric.h"

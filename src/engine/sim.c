@@ -1,6 +1,5 @@
 /* sim.c - one policy over all devices of a trace: its observers, OOMs and results. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

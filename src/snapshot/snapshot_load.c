@@ -1,5 +1,4 @@
 /* snapshot_load.c - reads a snapshot's contents from its values. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

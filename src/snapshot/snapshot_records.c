@@ -5,12 +5,10 @@
  * A device call is an outcome, not a request, so none becomes a record. Where the log releases
  * memory although no request forced it, the program had emptied the cache; that is a record.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/format.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "snapshot/snapshot.h"

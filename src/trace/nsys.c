@@ -46,7 +46,6 @@ static int nsys_open(struct frag_reading *out, struct frag_input *in, const stru
 
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
-#include "base/bug.h"
 #include "base/format.h"
 #include "trace/record_scan.h"
 

@@ -8,7 +8,6 @@
 #include "verify/verifier.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
