@@ -431,13 +431,16 @@ static void put_facts(const struct writing *w, FILE *f)
 	fputs("]}", f);
 }
 
-/* "  verdict   the reason": a label of at most nine letters, "top tags" too, and its text. */
+/* "  verdict   the reason": a label of at most nine letters, "top tags" too, and no columns. */
 static bool is_row(const char *line, size_t length)
 {
 	const size_t indent = strspn(line, " ");
 
+	const char *columns = length > 12 ? strstr(line + 12, "  ") : NULL;
+
 	return length > 12 && (indent == 2 || indent == 12) && line[11] == ' ' && line[12] != ' '
-	       && strspn(line + 2, "abcdefghijklmnopqrstuvwxyz ") >= 10;
+	       && strspn(line + 2, "abcdefghijklmnopqrstuvwxyz ") >= 10
+	       && (!columns || columns >= line + length);
 }
 
 /* A wrapped line is indented to its text; a line of a table is never wrapped. */
@@ -505,11 +508,21 @@ static void put_verdict(const char *class, const char *path, const char *numbers
 	fputs("</section>\n", f);
 }
 
+static uint32_t page_write_path_count(const struct writing *w)
+{
+	return w->answer ? w->answer->path_count : w->count;
+}
+
+static const char *page_write_path(const struct writing *w, uint32_t i)
+{
+	return w->answer ? w->answer->paths[i] : w->sections[i].path;
+}
+
 /* Leaves only the names of the files in the text: a page is sent to others. */
 static void drop_folders(char *text, const struct writing *w)
 {
-	for (uint32_t i = 0; i < w->count; i++) {
-		const char *path = w->sections[i].path, *name = frag_file_name(path);
+	for (uint32_t i = 0; i < page_write_path_count(w); i++) {
+		const char *path = page_write_path(w, i), *name = frag_file_name(path);
 		const size_t folders = (size_t)(name - path);
 
 		for (char *at = text; folders && (at = strstr(at, path)) != NULL;)
@@ -551,11 +564,12 @@ static void put_svg(const struct writing *w, FILE *f)
 
 static void put_title(const struct writing *w, FILE *f)
 {
-	const char *name = w->count ? frag_file_name(w->sections[0].path) : "report";
+	const uint32_t count = page_write_path_count(w);
+	const char *name = count ? frag_file_name(page_write_path(w, 0)) : "report";
 
 	put_markup(name, strlen(name), f);
-	if (w->count > 1)
-		fprintf(f, " and %u more", w->count - 1);
+	if (count > 1)
+		fprintf(f, " and %u more", count - 1);
 }
 
 static void put_style(const struct writing *w, FILE *f)

@@ -45,6 +45,8 @@ void frag_page_section_fini(struct frag_page_section *section);
 /* What a page says first, where its sections do not say it themselves. */
 struct frag_page_answer {
 	char *text;             /* its first line is a heading; traces lose their folders in it */
+	const char *const *paths;       /* of the traces */
+	uint32_t path_count;
 	bool bad;               /* as an out-of-memory is */
 	bool beside;            /* OLD and NEW: timelines on one axis, in this order */
 };

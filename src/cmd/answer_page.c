@@ -223,7 +223,8 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,
 				       &(struct frag_page_answer){
-					     .text = answer.text, .bad = r->bad,
+					     .text = answer.text, .paths = r->paths,
+					     .path_count = r->path_count, .bad = r->bad,
 					     .beside = r->beside,
 				     }, f, err);
 	free(answer.text);

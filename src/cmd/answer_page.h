@@ -44,6 +44,8 @@ struct frag_answer_page {
 	const char *command;            /* as a shell would read it again; borrowed */
 	struct frag_page_section *sections;     /* one a trace that was drawn */
 	uint32_t count, room;
+	const char *const *paths;       /* of the traces; borrowed */
+	uint32_t path_count;
 	const struct frag_format *text; /* the answer as text, and its data; borrowed */
 	const void *what;
 	bool bad;                       /* the answer reports a problem */

@@ -268,7 +268,8 @@ static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 		x->look = e->found.moments[0].step;
 		q->redraw.bad = e->found.moments[0].cause != FRAG_CAUSE_NONE;
 	}
-	if (e->found.count == 1) {
+	/* of another moment the numbers of the run would be misread */
+	if (e->found.count == 1 && !e->at) {
 		explain_set_drawn(&e->drawn, &e->found);
 		x->answer = &e->drawn;
 	}

@@ -640,6 +640,8 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
 	int rc = drawn ? frag_redraw_room(&q->redraw, q->count, err) : 0;
 
 	q->redraw.what = answer;
+	q->redraw.paths = q->paths;
+	q->redraw.path_count = q->count;
 	for (uint32_t i = 0; drawn && i < q->count && !rc; i++)
 		rc = question_draw(q, i, err);
 	return rc ? rc : printed_write(&q->printed, answer, err);

@@ -384,12 +384,13 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 	return frag_fits_run(&w->fits, err);
 }
 
-/* Both traces on a device without a limit, the recorded one first. */
+/* Both traces on a device without a limit, the recorded one first, on the same axes. */
 static int what_if_draw(struct what_if *w, struct frag_error *err)
 {
 	struct frag_loaded_trace trace = w->taped;
 	int rc = frag_redraw_room(&w->q.redraw, 2, err);
 
+	w->q.redraw.beside = true;
 	for (int i = 0; i < 2 && !rc; i++) {
 		trace.tape = i ? w->tape : w->plain ? w->plain : w->taped.tape;
 		rc = frag_answer_page_draw(&w->q.redraw, &trace, err);

@@ -567,6 +567,26 @@ def check_answers(folder: Path) -> None:
     TAP.result('diff, tune, fit and explain are drawn', *[x for x in faults if x])
 
 
+def check_names(folder: Path) -> None:
+    """A page of an answer alone has the names of its traces too, and no folder."""
+    inner = folder / 'secret'
+    inner.mkdir()
+    paths = [write(f'{inner}/{name}.ndjson', [
+        {'op': 'mark', 'name': 'step'} if i % 2 else {'op': 'alloc', 'id': i, 'size': 1 << 20}
+        for i in range(24)]) for name in ('one', 'two')]
+    faults = []
+    for words, title in ((('leaks', paths[0]), 'one.ndjson'), (('ranks', *paths), 'one.ndjson and 1 more'),
+                         (('what-if', paths[0], '--empty-cache', 'every-iteration'), 'one.ndjson')):
+        tool(words[0], '-q', *words[1:], '--html', f'{folder}/n.html')
+        text = Path(f'{folder}/n.html').read_text()
+        faults += [f'<h1>{title}</h1>' not in text and f'{words[0]}: another title',
+                   'secret' in text and f'{words[0]}: a folder']
+    tool('explain', '-q', '-p', 'pytorch', '--device-bytes', '6MiB', '--at', '2', paths[0], '--html',
+         f'{folder}/n.html')
+    faults.append('"numbers"' in Path(f'{folder}/n.html').read_text() and 'numbers of another step')
+    TAP.result('titles, no folders, and no numbers of another step', *[x for x in faults if x])
+
+
 def check_hostile_answers(folder: Path) -> None:
     """No answer lets a tag or a mark out of its place."""
     evil = '</script><script>alert(1)</script>\u2028<!--'
@@ -616,8 +636,8 @@ def check_refusals(folder: Path) -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
-                      check_first_screen, check_several, check_nothing, check_huge, check_answers, check_hostile_answers,
-                      check_size, check_refusals):
+                      check_first_screen, check_several, check_nothing, check_huge, check_answers, check_names,
+                      check_hostile_answers, check_size, check_refusals):
             check(Path(folder))
     return TAP.finish()
 
