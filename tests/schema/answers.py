@@ -41,6 +41,8 @@ TRACES = {
     'waits': trace(30 * MIB, 9 * MIB) + '{"op":"record_stream","id":1,"stream":"x"}\n'
              '{"op":"free","id":1,"pending":true}\n',
     'nothing': '{"format":"fragsim-trace","version":1,"events":[]}\n',
+    'ended': '{"format":"fragsim-trace","version":1,"meta":{"ends_at_oom":{"step":1,"size":5000000}}}\n'
+             '{"op":"alloc","id":0,"size":3000000}\n{"op":"alloc","id":1,"size":5000000}\n',
 }
 MESSAGES = {
     'message': 'CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 4.00 GiB total capacity; '
@@ -60,6 +62,7 @@ COMMANDS = {
         ('a peak without limits', ('explain', 'one'), 0),
         ('a step', ('explain', '--at', '2', '-p', 'direct', 'other'), 0),
         ('blocks that wait', ('explain', '--at', '4', '-p', 'bestfit', 'waits'), 0),
+        ('the end of a recording at its OOM', ('explain', 'ended'), 0),
         ('nothing to explain', ('explain', 'nothing'), 0),
         ('no row of any list', ('explain', '--top', '0', '-p', 'bestfit:segment=4MiB', 'short'), 0),
         ('blocks that wait, and none of them', ('explain', '--top', '0', '--at', '4', '-p', 'bestfit',
@@ -74,6 +77,7 @@ COMMANDS = {
         ('with an offset', ('fit', '--together', '--offset', '1', 'one', 'other'), 0),
         ('two devices', ('fit', '-p', 'bestfit', 'pair'), 0),
         ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
+        ('the end of a recording at its OOM', ('fit', 'ended'), 0),
         ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
     ),
     'fragsim-placement': (
@@ -97,6 +101,7 @@ COMMANDS = {
         ('cut', ('tune', '--grid', 'short', '--top', '2', 'one'), 0),
         ('a policy beside', ('tune', '--grid', 'short', '-p', 'buddy', 'one', 'other'), 0),
         ('a device', ('tune', '--grid', 'short', '--device', 't4', 'one'), 0),
+        ('the end of a recording at its OOM', ('tune', '--grid', 'short', 'ended'), 0),
         ('a device that is too small',
          ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
     ),
