@@ -2,6 +2,7 @@
 #include "answers/parts.h"
 
 #include "events/tape.h"
+#include "snapshot/outside_memory.h"
 
 static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
 		      const struct frag_blocking_block *pin)
@@ -155,6 +156,25 @@ static const struct frag_json_row moment_rows[] = {
 	ROW_CALL(put_rest), ROW_END,
 };
 
+static void put_outside_tag(struct frag_node_ref o, const void *of)
+{
+	const struct frag_outside_tag *tag = of;
+
+	if (tag->tag.text)
+		frag_json_words(o, "tag", tag->tag.text, tag->tag.length);
+	else
+		frag_json_null(o, "tag");
+}
+
+static const struct frag_json_row outside_tag_rows[] = {
+	ROW_CALL(put_outside_tag), ROW(outside_tag, bytes), ROW(outside_tag, allocations),
+	ROW(outside_tag, stack), ROW_END,
+}, outside_rows[] = {
+	ROW(outside, segments), ROW(outside, matched), ROW(outside, timed), ROW(outside, bytes),
+	ROW(outside, allocations), ROW_IF(unknown_set, "unknown", outside, unknown),
+	ROW_LIST("tags", outside, tags, tag_count, outside_tag_rows), ROW_END,
+};
+
 static void explain_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_explain_answer *answer = what;
@@ -168,8 +188,12 @@ static void explain_document(struct frag_node_ref root, const void *what)
 	frag_document_evidence(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
 	list = frag_json_array(root, "moments");
-	for (uint32_t i = 0; i < x->count; i++)
-		frag_json_of(list, NULL, moment_rows, &x->moments[i]);
+	for (uint32_t i = 0; i < x->count; i++) {
+		const struct frag_node_ref o = frag_json_of(list, NULL, moment_rows, &x->moments[i]);
+
+		if (answer->outside)
+			frag_json_of(o, "outside_pytorch", outside_rows, &answer->outside[i]);
+	}
 }
 
 #define SURVIVORS_ROOM 1200
@@ -336,6 +360,43 @@ static void print_largest(const struct page *p)
 	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
 		     " were compacted", SIZE(p->m->largest_now), SIZE(p->m->largest_after_flush),
 		     SIZE(p->m->largest_after_compaction));
+}
+
+#define OUTSIDE_SHOWN 3         /* tags, without -v */
+
+/* Of --beside: what the process had outside PyTorch, by tag, and what is in no event. */
+static void print_outside(const struct page *p, const struct frag_outside *o)
+{
+	const uint32_t shown = p->a->verbose || p->a->top < OUTSIDE_SHOWN ? p->a->top : OUTSIDE_SHOWN;
+	char of[80];
+
+	snprintf(of, sizeof(of), "%" PRIu32 " of PyTorch's %" PRIu32 " segment%s", o->matched,
+		 o->segments, frag_s(o->segments));
+	if (!o->matched) {
+		frag_put_row(p->to, "outside", "not known: %.200s has %s at this step",
+			     SHOWN(p->a->beside), of);
+		return;
+	}
+	frag_put_row(p->to, "outside", "%s in %" PRIu64 " allocation%s outside PyTorch, by %.200s, which"
+		     " has %s%s", SIZE(o->bytes), o->allocations, frag_s(o->allocations),
+		     SHOWN(p->a->beside), of, o->timed ? "" : "; without a time: right before"
+		     " PyTorch's next cudaMalloc or cudaFree");
+	for (uint32_t i = 0; i < o->tag_count && i < shown; i++) {
+		const struct frag_outside_tag *tag = &o->tags[i];
+		char text[400];
+
+		snprintf(text, sizeof(text), "%.*s", (int)tag->tag.length,
+			 tag->tag.text ? tag->tag.text : "");
+		frag_put_row(p->to, "", "%s in %" PRIu64 "%s%s%s", SIZE(tag->bytes), tag->allocations,
+			     *text ? " of " : "", SHOWN(text),
+			     tag->stack ? "" : ": no call stack was recorded");
+	}
+	if (o->tag_count > shown)
+		frag_put_row(p->to, "", "and %" PRIu32 " more", o->tag_count - shown);
+	if (o->unknown_set)
+		frag_put_row(p->to, "", "%s in use on the device beyond that: the CUDA context, other"
+			     " processes, or memory that Nsight Systems does not record",
+			     SIZE(o->unknown));
 }
 
 /* Rows of -v: memory outside, limits, the peak of the whole trace. */
@@ -610,6 +671,8 @@ static void print_moment(const struct page *p)
 	}
 	print_free(p);
 	frag_put_context(p->to, d->total, d->context, false);
+	if (p->a->outside)
+		print_outside(p, &p->a->outside[m - p->a->found->moments]);
 	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
 		print_pending(p);
 	print_largest(p);

@@ -14,6 +14,7 @@
 #include "documents/documents.h"
 #include "events/recording_info.h"
 #include "messages/finder.h"
+#include "snapshot/outside_memory.h"
 
 #define ROWS_MAX 100000
 #define MESSAGES_SHOWN 20       /* a document of them has less than FRAG_ANSWER_MAX bytes */
@@ -29,6 +30,9 @@ struct explain {
 	const char *at;                 /* NULL: oom */
 	uint64_t moves, block_cost;
 	const char *folded_path;        /* NULL: none */
+	const char *beside;             /* a database of Nsight Systems; NULL: none */
+	struct frag_buffered *allocations;      /* of it */
+	struct frag_outside *outside;   /* one a moment */
 	struct frag_outfile folded;
 	struct frag_explanation found;
 	struct frag_diagnosis drawn;    /* the parts of it that the page shows */
@@ -224,10 +228,59 @@ static void explain_show(void *ctx, const char *what, uint32_t done, uint32_t co
 	frag_progress_count(&w->q.progress, what, done, count);
 }
 
+/* Reads the database of --beside, and refuses that of another process before the search. */
+static int explain_open_beside(struct explain *e, struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(e->q.taped->trace);
+	const struct frag_log log = { .warn = frag_taped_warn, .ctx = &e->q.reading };
+	struct frag_outside end;
+	uint32_t segments = 0, matched = 0;
+	bool expandable = false;
+	int rc = 0;
+
+	if (!s)
+		return frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch: --beside requires one",
+				 frag_input_name(e->q.paths[0]));
+	rc = frag_nsys_allocations(&e->allocations, e->beside, &log, err);
+	for (uint32_t i = 0; i < s->device_count && !rc; i++) {
+		rc = frag_outside_find(&end, s, i, UINT64_MAX, e->allocations, err);
+		segments += end.segments;
+		matched += end.matched;
+		expandable |= end.expandable;
+		frag_outside_fini(&end);
+	}
+	if (rc || matched)
+		return rc;
+	if (segments)
+		return frag_fail(err, FRAG_ETRACE, "%s: not of the process of the snapshot: it has none of"
+				 " its %" PRIu32 " segment%s", frag_input_name(e->beside), segments,
+				 frag_s(segments));
+	return frag_fail(err, FRAG_ETRACE, "%s: the snapshot has no segment to compare with it%s",
+			 frag_input_name(e->beside), expandable ? ": all of its memory is in expandable"
+			 " segments; record without expandable_segments" : "");
+}
+
+/* What was outside PyTorch at each explained moment, also of a search that was interrupted. */
+static int explain_find_outside(struct explain *e, struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(e->q.taped->trace);
+	int rc = 0;
+
+	e->outside = calloc((size_t)e->found.count + 1, sizeof(*e->outside));
+	if (!e->outside)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < e->found.count && !rc; i++)
+		if (e->found.moments[i].device < s->device_count)
+			rc = frag_outside_find(&e->outside[i], s, e->found.moments[i].device,
+					       e->found.moments[i].step, e->allocations, err);
+	return rc;
+}
+
 static int explain_search(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *w = (struct explain *)q;
 	struct frag_explanation *x = &w->found;
+	int rc = w->beside ? explain_open_beside(w, err) : 0, late;
 
 	x->tape = q->taped->tape;
 	x->choice = q->taped->choices;
@@ -239,7 +292,9 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 	x->stop = frag_time_is_up;
 	x->progress = explain_show;
 	x->ctx = w;
-	return frag_explanation_run(x, err);
+	rc = rc ? rc : frag_explanation_run(x, err);
+	late = w->allocations && (!rc || rc == -FRAG_EINTERRUPTED) ? explain_find_outside(w, err) : 0;
+	return late ? late : rc;
 }
 
 /* Sets the parts of an explanation that the page of a single device shows. */
@@ -304,6 +359,8 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 		.verbose = q->run.verbose || q->printed.top != FRAG_TOP_FITTING,
 		.time_up = q->time_up,
 		.picked = w->picked,
+		.beside = w->beside,
+		.outside = w->outside,
 	};
 	int rc = w->folded_path ? write_folded(w, err) : 0;
 
@@ -423,6 +480,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_SIZE(struct explain, block_cost, 0), .usual = FRAG_BLOCK_COST },
 	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",
 	  FRAG_OUTPUT(struct explain, folded_path) },
+	{ 0, "beside", "FILE", "memory outside PyTorch, by an SQLite export of Nsight Systems",
+	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
 	FRAG_RESULT_FORMAT_ROW,
 	{ 'o', "output", "FILE", "write the answer to a file, .json or .html; repeatable",
@@ -558,9 +617,13 @@ static void explain_fini(void *own)
 {
 	struct explain *e = own;
 
+	for (uint32_t i = 0; i < e->found.count && e->outside; i++)
+		frag_outside_fini(&e->outside[i]);
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->folded);
 	frag_rank_folder_fini(&e->folder);
+	free(e->outside);
+	frag_buffered_del(e->allocations);
 }
 
 const struct frag_cmd frag_cmd_explain = {

@@ -176,6 +176,8 @@ struct frag_explain_answer {
 	bool verbose;           /* with the tables */
 	bool time_up;		/* the moments, or parts of them, that its time has left */
 	const char *picked;             /* why this file of a folder; "": it was given */
+	const char *beside;             /* the database of the next; NULL: none */
+	const struct frag_outside *outside;     /* one a moment */
 };
 
 /* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */

@@ -24,13 +24,14 @@ const char *frag_nsys_library(void)
 	return NULL;
 }
 
-static int nsys_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
-		     struct frag_error *err)
+static int nsys_load(struct frag_reading *out, struct frag_input *in, bool addresses,
+		     const struct frag_log *log, struct frag_error *err)
 {
 	const int rc = frag_fail(err, FRAG_ETRACE, "%s: an SQLite database: this fragsim was built"
 				 " without SQLite (make WITH_SQLITE=yes)", frag_input_name(in->path));
 
 	(void)out;
+	(void)addresses;
 	(void)log;
 	frag_input_close(in);
 	return rc;
@@ -100,6 +101,7 @@ struct nsys {
 	sqlite3_stmt *frames;
 	struct frag_handles processes, contexts;
 	bool has_kinds;
+	bool by_address;                /* rows have addresses instead of streams */
 	uint64_t bytes;                 /* of the file */
 	uint64_t others[OTHER_KINDS];   /* events of other kinds */
 	uint64_t pooled;                /* allocations from pools of cudaMallocAsync */
@@ -544,12 +546,15 @@ static int place_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, 
 		return frag_fail_nomem(err);
 	out->device = (uint16_t)device;
 	n->device_count = device >= n->device_count ? (uint32_t)device + 1 : n->device_count;
-	if (sqlite3_column_type(row, STREAM) != SQLITE_NULL && stream >= 0 && stream < UINT32_MAX) {
+	if (!n->by_address && sqlite3_column_type(row, STREAM) != SQLITE_NULL && stream >= 0
+	    && stream < UINT32_MAX) {
 		out->members |= FRAG_ROW_STREAM;
 		out->stream = (uint64_t)stream | (uint64_t)(of_context - 1) << 32;
 	}
 	/* an address is one of a process; those of CUDA have 52 bits at most */
 	*address = (uint64_t)where ^ (where ? (uint64_t)(owner - 1) << 52 : 0);
+	if (n->by_address)
+		out->stream = *address;
 	return 0;
 }
 
@@ -811,10 +816,10 @@ static void nsys_fini(struct nsys *n)
 }
 
 /* Reads the whole database before the first event: later rows can free earlier memory. */
-static int nsys_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
-		     struct frag_error *err)
+static int nsys_load(struct frag_reading *out, struct frag_input *in, bool addresses,
+		     const struct frag_log *log, struct frag_error *err)
 {
-	struct nsys n = { .device_count = 1 };
+	struct nsys n = { .device_count = 1, .by_address = addresses };
 	struct frag_whole whole = { .path = NULL };
 	int rc = open_database(&n, in, &whole, err);
 
@@ -835,6 +840,39 @@ static int nsys_open(struct frag_reading *out, struct frag_input *in, const stru
 }
 
 #endif
+
+static int nsys_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
+		     struct frag_error *err)
+{
+	return nsys_load(out, in, false, log, err);
+}
+
+int frag_nsys_allocations(struct frag_buffered **out, const char *path, const struct frag_log *log,
+			  struct frag_error *err)
+{
+	enum frag_sniff known = FRAG_SNIFF_NO;
+	struct frag_reading reading;
+	struct frag_input in;
+	int rc = frag_input_open(&in, path, err);
+
+	if (rc)
+		return rc;
+	do {
+		rc = frag_input_fill(&in, 0, err);
+		known = nsys_sniff(in.buf, in.end);
+	} while (rc > 0 && known == FRAG_SNIFF_MORE);
+	if (rc >= 0 && known != FRAG_SNIFF_YES)
+		rc = frag_fail(err, FRAG_ETRACE, "%s: no SQLite database: give the file that nsys export"
+			       " --type sqlite writes", frag_input_name(path));
+	if (rc < 0) {
+		frag_input_close(&in);
+		return rc;
+	}
+	rc = nsys_load(&reading, &in, true, log, err);
+	if (!rc)
+		*out = reading.state;
+	return rc;
+}
 
 const struct frag_reader frag_reader_nsys = {
 	.name = "nsys",

@@ -196,6 +196,14 @@ int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input 
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err);
 
+/*
+ * Reads that database for its addresses: they are in `stream` of the rows, with the number of the
+ * process from bit 52 on, except of allocations from before the first row. Release them with
+ * frag_buffered_del(). -FRAG_ETRACE, also for a file that is no such database
+ */
+int frag_nsys_allocations(struct frag_buffered **out, const char *path, const struct frag_log *log,
+			  struct frag_error *err);
+
 struct frag_address_map_entry {
 	uint64_t address;
 	uint64_t id;

@@ -10,7 +10,7 @@ from tap import Tap
 
 TARGET = {'files': 590, 'names in several files': 5, 'long functions without a sentence': 10,
           'exported functions with one user': 30}
-LIMIT = {'files': 387, 'names in several files': 2, 'long functions without a sentence': 10,
+LIMIT = {'files': 389, 'names in several files': 2, 'long functions without a sentence': 10,
          'exported functions with one user': 47}
 LONG = 20               # lines of a function that needs a sentence
 # a definition begins in the first column, and its braces stand there alone
