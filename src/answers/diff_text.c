@@ -474,7 +474,7 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 		peak = b.stretch[i].reserved > peak ? b.stretch[i].reserved : peak;
 	}
 	for (uint32_t row = ROWS; row > 0 && peak; row--) {
-		const double level = (double)peak * ((double)row - 0.5) / ROWS;
+		const double level = (double)peak * ((double)row - 0.5) / (double)ROWS;
 
 		fprintf(p->to.f, "    %12s |", row == ROWS ? SIZE(peak) : "");
 		for (uint32_t i = 0; i < a.count; i++) {

@@ -311,7 +311,7 @@ static void look_like(int fd, const struct stat *old)
 
 	if (fchown(fd, old->st_uid, old->st_gid) != 0
 	    && fchown(fd, (uid_t)-1, old->st_gid) != 0)
-		mode = (mode & 0707) | (mode & 07) << 3;
+		mode = (mode_t)((mode & 0707) | (mode & 07) << 3);
 	fchmod(fd, mode);
 }
 

@@ -247,7 +247,7 @@ static struct gpu_probe probe_begin(void)
 	struct gpu_probe probe = { .pid = 0 };
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
 		return probe;
 	probe.socket = ends[0];
 	probe.pid = fork();
