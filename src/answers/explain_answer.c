@@ -635,7 +635,8 @@ static void print_set(const struct page *p)
 	const char *only = m->awaited_count == 1 ? m->awaited[0].stream : NULL;
 
 	if (setting) {
-		frag_put_setting(p->to, CONF(setting), " (simulated: fits)");
+		frag_put_setting(p->to, CONF(setting), p->a->trace->ends_at_oom
+				 ? " (simulated: fits up to the recorded OOM)" : " (simulated: fits)");
 	} else if (m->waiting_serves) {
 		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",

@@ -172,14 +172,17 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
 
 /*
  * Where a request has failed: the other settings that fit on the same device, each simulated.
- * None is tried where the lower bound exceeds the device, or where the trace ends with the failure.
+ * None is tried where the lower bound exceeds the device, or where the trace ends with the failure,
+ * unless that is the end of a recording: then they fit up to the recorded OOM.
  */
 static int find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
 				  bool at_end, struct frag_error *err)
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
 
-	if (!m->cause || !m->limited || at_end || m->cause == FRAG_CAUSE_TOO_LARGE
+	const bool cut = at_end && !frag_tape_info(x->tape)->ends_at_oom;
+
+	if (!m->cause || !m->limited || cut || m->cause == FRAG_CAUSE_TOO_LARGE
 	    || m->lower_bound > d->total - d->context - d->other)
 		return 0;
 	return try_others(x, m, err);

@@ -541,6 +541,28 @@ def check_recorded() -> None:
         TAP.result(f'recorded: {name} on {mib} MiB', faults)
 
 
+def check_recorded_end() -> None:
+    """Settings are tried on a recording that its OOM has ended, and on no trace that was cut there."""
+    header, events = read_trace('moe_train_dispatch')
+    header['device'] = {'total_bytes': 2400 * MIB}
+    Path('whole.ndjson').write_text(lines(events, header), encoding='ascii')
+    oom = explain('whole.ndjson', '-p', 'pytorch')['moments'][0]
+    cut = events[:oom['step'] + 1]
+    Path('cut.ndjson').write_text(lines(cut, header), encoding='ascii')
+    header['meta'] = {'recorder': 'torch.cuda.memory',
+                      'ends_at_oom': {'step': oom['step'], 'size': oom['size']}}
+    Path('ended.ndjson').write_text(lines(cut, header), encoding='ascii')
+    settings = {name: [x['alloc_conf'] for x in explain(f'{name}.ndjson', '-p', 'pytorch')['moments'][0][
+        'survivors'] if x['alloc_conf']] for name in ('whole', 'cut', 'ended')}
+    faults = [] if settings['ended'] and not settings['cut'] else [f'{settings}']
+    faults += [f'{x} fails' for x in settings['ended']
+               if call('run', '-q', '--alloc-conf', x, 'ended.ndjson')[0]]
+    said = call('explain', '-p', 'pytorch', 'ended.ndjson')[1]
+    if f'={settings["ended"][0]} (simulated: fits up to the recorded OOM)' not in said:
+        faults.append(said)
+    TAP.result('the OOM that ends a recording: settings that fit up to it', faults)
+
+
 def main(argv: list) -> int:
     if len(argv) > 3:
         check_random(int(argv[2]), int(argv[3]))
@@ -557,6 +579,7 @@ def main(argv: list) -> int:
     check_folded()
     check_random(1, SEEDS)
     check_recorded()
+    check_recorded_end()
     check_recorded_classes()
     return TAP.finish()
 
