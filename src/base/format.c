@@ -195,7 +195,7 @@ char *frag_put_double(char *p, double value)
 }
 
 /* "##[" and "##vso[", wherever in a line: the bracket is what can be escaped. */
-bool frag_is_ci_command(const char *begin, const char *bracket)
+static bool is_ci_command(const char *begin, const char *bracket)
 {
 	const char *p = bracket;
 
@@ -204,7 +204,8 @@ bool frag_is_ci_command(const char *begin, const char *bracket)
 	return p - begin >= 2 && p[-1] == '#' && p[-2] == '#';
 }
 
-char *frag_put_unit(char *p, uint32_t unit)
+/* \u0041: a unit of UTF-16 as JSON escapes it. */
+static char *put_utf16(char *p, uint32_t unit)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -270,19 +271,19 @@ char *frag_put_json(char *p, const char *text, size_t length)
 			*p++ = *form;
 			s++;
 		} else if (code >= 0x20 && code < 0x7f
-			   && (code != '[' || !frag_is_ci_command(text, s))) {
+			   && (code != '[' || !is_ci_command(text, s))) {
 			*p++ = (char)code;
 			s++;
 		} else if (code < 0x80) {
-			p = frag_put_unit(p, code);
+			p = put_utf16(p, code);
 			s++;
 		} else {
 			code = frag_code_point(&s, end);
 			if (code >= 0x10000) {
-				p = frag_put_unit(p, 0xd800 + ((code - 0x10000) >> 10));
+				p = put_utf16(p, 0xd800 + ((code - 0x10000) >> 10));
 				code = 0xdc00 + (code & 0x3ff);
 			}
-			p = frag_put_unit(p, code);
+			p = put_utf16(p, code);
 		}
 	}
 	*p++ = '"';
@@ -445,7 +446,7 @@ static size_t put_unit(char *to, uint32_t code)
 			return 2;
 		}
 	}
-	return (size_t)(frag_put_unit(to, code) - to);
+	return (size_t)(put_utf16(to, code) - to);
 }
 
 static size_t escape_put_byte(char *to, unsigned char byte)
@@ -485,7 +486,7 @@ static size_t escape_step(struct walk *w, char to[ESCAPE_MAX])
 	/* what we print after it may begin with the second colon */
 	if (code == ':' && leading && (w->at == w->end || *w->at == ':'))
 		return put_unit(to, code);
-	if (code == '[' && frag_is_ci_command(w->begin, from))
+	if (code == '[' && is_ci_command(w->begin, from))
 		return put_unit(to, code);
 	memcpy(to, from, length);
 	return length;

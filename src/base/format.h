@@ -31,21 +31,15 @@ double frag_fixed4(double value);
 /* Any finite double, in as few digits as read back to it. */
 char *frag_put_double(char *p, double value);
 
-/* Does the text end, with the '[' that follows, as a command in a log begins? */
-bool frag_is_ci_command(const char *begin, const char *bracket);
-
 /*
  * One code point of UTF-8 from *s on, which is no ASCII; moves *s after it. A byte
  * that begins none (in a file's name, say) counts as U+FFFD.
  */
 uint32_t frag_code_point(const char **s, const char *end);
 
-/* \u0041: a unit of UTF-16 as JSON escapes it. */
-char *frag_put_unit(char *p, uint32_t unit);
-
 /*
  * Writes a JSON string with its quotes. Characters other than printable ASCII, and the bracket
- * that frag_is_ci_command() reports, are escaped; bytes that are not UTF-8 become U+FFFD. Needs
+ * that is_ci_command() reports, are escaped; bytes that are not UTF-8 become U+FFFD. Needs
  * at most 6 bytes for each byte of text, and 2.
  */
 char *frag_put_json(char *p, const char *text, size_t length);

@@ -104,9 +104,9 @@ bool frag_results_comparable(const struct frag_result *base, const struct frag_r
  * A metric that both runs lack is unchanged. A metric that only one run has is changed, neither
  * better nor worse. A metric that an older file does not contain is not compared.
  */
-struct frag_change frag_figure_change(const struct frag_figure *figure,
-				      const struct frag_result *base,
-				      const struct frag_result *result)
+static struct frag_change figure_change(const struct frag_figure *figure,
+					const struct frag_result *base,
+					const struct frag_result *result)
 {
 	struct frag_change c = { .verdict = FRAG_SAME };
 
@@ -143,8 +143,8 @@ const char *frag_verdict_name(enum frag_verdict verdict)
 
 struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)
 {
-	return frag_figure_change(figure, pair->base ? &pair->base->result : NULL,
-				  pair->run ? &pair->run->result : NULL);
+	return figure_change(figure, pair->base ? &pair->base->result : NULL,
+			     pair->run ? &pair->run->result : NULL);
 }
 
 const char *frag_group_path(const struct frag_group *group)
@@ -300,7 +300,7 @@ static enum frag_verdict verdict_of_runs(const struct frag_result *base,
 	enum frag_verdict verdict = base->status == run->status ? FRAG_SAME : FRAG_CHANGED;
 
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
-		struct frag_change c = frag_figure_change(&frag_figures[i], base, run);
+		struct frag_change c = figure_change(&frag_figures[i], base, run);
 
 		if (c.verdict != FRAG_SAME)
 			verdict = verdicts_join(verdict, frag_figures[i].decides ? c.verdict

@@ -73,11 +73,6 @@ struct frag_change {
 	enum frag_verdict verdict;
 };
 
-/* Either result may be NULL. */
-struct frag_change frag_figure_change(const struct frag_figure *figure,
-				      const struct frag_result *base,
-				      const struct frag_result *result);
-
 const char *frag_verdict_name(enum frag_verdict verdict);
 
 struct frag_pair {

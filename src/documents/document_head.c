@@ -50,7 +50,8 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 	frag_json_text(in, key, text);
 }
 
-void frag_json_param(struct frag_node_ref in, const char *key,
+/* A policy's parameter: a number, true or false, or text if it has a special format. */
+static void put_param(struct frag_node_ref in, const char *key,
 		     const struct frag_param_spec *spec, uint64_t value)
 {
 	char text[FRAG_PARAM_TEXT];
@@ -83,7 +84,7 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 	params = frag_json_object(o, "params");
 	for (uint32_t i = 0; spec && spec[i].name; i++)
 		if (!frag_param_is_omitted(choice, i))
-			frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
+			put_param(params, spec[i].name, &spec[i], choice->param[i]);
 }
 
 void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice)
@@ -141,7 +142,7 @@ static void put_param_spec(struct frag_node_ref list, const struct frag_param_sp
 	if (spec->same_as)
 		frag_json_text(o, "default", spec->same_as);
 	else
-		frag_json_param(o, "default", spec, spec->fallback);
+		put_param(o, "default", spec, spec->fallback);
 	if (spec->type == FRAG_PARAM_OWN)
 		frag_json_text(o, "expects", spec->expects);
 	if (spec->type == FRAG_PARAM_SIZE || spec->type == FRAG_PARAM_COUNT) {

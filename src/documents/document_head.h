@@ -17,10 +17,6 @@ void frag_document_tool(struct frag_node_ref root);
 /* A trace's content as 16 digits: a member of this name. */
 void frag_document_content(struct frag_node_ref in, const char *key, uint64_t content);
 
-/* A policy's parameter: a number, true or false, or text if it has a special format. */
-void frag_json_param(struct frag_node_ref in, const char *key,
-		     const struct frag_param_spec *spec, uint64_t value);
-
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
 

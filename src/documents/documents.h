@@ -197,10 +197,6 @@ struct frag_plan_answer {
 	bool timed;                     /* the policies were ended by the clock */
 };
 
-/* The top tags: an array under that key, with the stacks of each where there are some. */
-void frag_json_holders(struct frag_node_ref in, const char *key,
-		       const struct frag_tag_usage *holders, uint32_t count);
-
 /* A string for each line of frag_frames_json(): an array `frames`. */
 void frag_json_frames(struct frag_node_ref in, const char *frames);
 

@@ -122,7 +122,7 @@ static const struct frag_json_row holder_rows[] = {
 };
 
 /* Writes each tag with its largest stacks, where there are some. */
-void frag_json_holders(struct frag_node_ref in, const char *key,
+static void put_holders(struct frag_node_ref in, const char *key,
 		       const struct frag_tag_usage *holders, uint32_t count)
 {
 	struct frag_node_ref list = frag_json_array(in, key), o, stacks, stack;
@@ -237,9 +237,9 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 	put_lost(o, r);
 	put_pinned(o, r, a);
 	if (r->oom_count)
-		frag_json_holders(o, "held", r->ooms[0].holders, r->ooms[0].holder_count);
+		put_holders(o, "held", r->ooms[0].holders, r->ooms[0].holder_count);
 	else
-		frag_json_holders(o, "held", a->peak.holders, a->peak.holder_count);
+		put_holders(o, "held", a->peak.holders, a->peak.holder_count);
 	put_try(o, a);
 }
 
@@ -283,7 +283,7 @@ static void put_hole_holders(struct frag_node_ref in, const void *of)
 {
 	const struct frag_hole *hole = of;
 
-	frag_json_holders(in, "holders", hole->holders, hole->holder_count);
+	put_holders(in, "holders", hole->holders, hole->holder_count);
 }
 
 static const struct frag_json_row hole_rows[] = {
@@ -309,7 +309,7 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 		frag_json_u64_or_null(o, "limit", oom->limit != UINT64_MAX, oom->limit);
 		result_write_put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true,
 					 false);
-		frag_json_holders(o, "holders", oom->holders, oom->holder_count);
+		put_holders(o, "holders", oom->holders, oom->holder_count);
 		frag_json_of(o, "hole", hole_rows, oom->hole.bytes ? &oom->hole : NULL);
 	}
 }

@@ -88,14 +88,6 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 
 #define FRAG_BATCH 1024         /* events, at most */
 
-/* frag_trace_next(), but that frag_trace_info() stays behind. */
-int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err);
-/*
- * Ends the validity of the texts that the last batch borrowed. Reading the next batch does so
- * too.
- */
-void frag_batch_over(struct frag_trace *t);
-
 /* Counts a skipped bad event, and keeps the message of the first of its kind. */
 void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);
 

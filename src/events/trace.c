@@ -500,7 +500,8 @@ static void report_left_out(struct frag_trace *t)
 	t->kind_count = 0;      /* once, however often the end is read */
 }
 
-void frag_batch_over(struct frag_trace *t)
+/* Ends the validity of the texts that the last batch borrowed. */
+static void batch_over(struct frag_trace *t)
 {
 	for (uint32_t i = 0; i < t->left_count; i++)
 		frag_tags_release(&t->tags, t->left[i]);
@@ -626,12 +627,12 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
  * An empty batch means the end of the trace, so buffers with only skipped events are passed
  * over.
  */
-int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
+static int read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
 {
 	uint32_t count = 0;
 	int rc = 0;
 
-	frag_batch_over(t);
+	batch_over(t);
 	while (!rc && count == 0 && !t->info.whole) {
 		if (!t->stretch) {
 			rc = t->source->refill(t->state, err);
@@ -670,7 +671,7 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 
 	FRAG_ASSERT(t && batch);
 	/* lenient reads the messages of the events that it skips */
-	rc = frag_read_batch(t, batch, err ? err : &own);
+	rc = read_batch(t, batch, err ? err : &own);
 	t->shown = t->info;
 	return rc;
 }
@@ -682,7 +683,7 @@ bool frag_trace_unpack_in_thread(struct frag_trace *t)
 	if (!t->ours || t->records || (t->input && !frag_input_hurry(t->input)))
 		return false;
 	/* from now on its own arrays are not used */
-	frag_batch_over(t);
+	batch_over(t);
 	return true;
 }
 
@@ -801,7 +802,7 @@ void frag_trace_keep(struct frag_trace *t, struct frag_owned_batch *k)
 	swap_arrays(t, k);
 	if (log.warn)
 		t->options.log = (struct frag_log){ .warn = keep_warning, .ctx = k };
-	k->rc = frag_read_batch(t, &k->batch, &k->err);
+	k->rc = read_batch(t, &k->batch, &k->err);
 	t->options.log = log;
 	swap_arrays(t, k);
 	if (!k->rc && !keep_texts(k))

@@ -28,14 +28,15 @@ void frag_survey_fini(struct frag_survey *s)
 	free(s->seen);
 }
 
-uint32_t frag_survey_bin(uint64_t value)
+/* 0 for 0, else one more than the place of the highest bit. */
+static uint32_t bin_of(uint64_t value)
 {
 	return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
 }
 
 static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
 {
-	uint32_t bin = frag_survey_bin(value);
+	uint32_t bin = bin_of(value);
 
 	bin = bin < FRAG_SURVEY_BINS ? bin : FRAG_SURVEY_BINS - 1;
 	bins[bin].count++;

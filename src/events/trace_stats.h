@@ -55,7 +55,4 @@ bool frag_survey_init(struct frag_survey *s, uint32_t device_count);
 void frag_survey_fini(struct frag_survey *s);
 bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev);
 
-/* The bin of a value: 0 for 0, else one more than the place of its highest bit. */
-uint32_t frag_survey_bin(uint64_t value);
-
 #endif

@@ -262,11 +262,6 @@ static const uint8_t since[PYTORCH_KEYS] = {
 	[THROW] = 12,
 };
 
-uint64_t frag_pytorch_since(uint32_t key)
-{
-	return since[key];
-}
-
 /* In the words of that version. */
 static int unknown_to(uint64_t version, const char *before, const char *key, size_t length,
 		      uint64_t first, struct frag_error *err)

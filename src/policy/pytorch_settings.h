@@ -106,9 +106,6 @@ int frag_pytorch_check(const uint64_t *param, struct frag_error *err);
 int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  struct frag_error *err);
 
-/* Which version has the key first; of those that the policy has. */
-uint64_t frag_pytorch_since(uint32_t key);
-
 /* A request's size in whole units of 512 bytes, or as ROUNDUP says. */
 uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup);
 

@@ -85,7 +85,11 @@ struct flaws {
 	struct frag_text op;    /* where it is unknown */
 };
 
-const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out)
+/*
+ * Bytes as a size: a JSON integer, or a string such as "512MiB". p is at the
+ * value. NULL without a fail where it is neither.
+ */
+static const char *scan_size(struct frag_scan *s, const char *p, uint64_t *out)
 {
 	struct frag_text text;
 
@@ -97,8 +101,13 @@ const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out)
 	return p;
 }
 
-const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
-				  char buf[FRAG_SCAN_ADVICE_ROOM])
+#define SCAN_ADVICE_ROOM 160
+/*
+ * Suggests the correct spelling of the size at p that scan_size() refused: "; use 3MiB, or
+ * bytes" for "3MB". "" where none can be derived.
+ */
+static const char *scan_size_advice(const struct frag_scan *s, const char *p,
+				    char buf[SCAN_ADVICE_ROOM])
 {
 	char advice[FRAG_ADVICE_ROOM];
 	size_t length = 0;
@@ -111,9 +120,9 @@ const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
 		length++;
 	/* a fraction, which a command takes, is none of a trace's */
 	if (frag_parse_size(p, length, true, &bytes))
-		snprintf(buf, FRAG_SCAN_ADVICE_ROOM, "; use %" PRIu64, bytes);
+		snprintf(buf, SCAN_ADVICE_ROOM, "; use %" PRIu64, bytes);
 	else if (!memchr(p, '.', length) && *frag_size_advice(advice, p, length))
-		snprintf(buf, FRAG_SCAN_ADVICE_ROOM, "; %s", advice);
+		snprintf(buf, SCAN_ADVICE_ROOM, "; %s", advice);
 	return buf;
 }
 
@@ -213,7 +222,7 @@ ALWAYS static inline const char *record_scan_scan_member(struct frag_scan *s, co
 	case FRAG_HAS_ID:
 		return scan_handle(s, p, &rec->id);
 	case FRAG_HAS_SIZE:
-		return frag_scan_size(s, p, &rec->size);
+		return scan_size(s, p, &rec->size);
 	case FRAG_HAS_STREAM:
 		return scan_handle(s, p, &rec->stream);
 	case FRAG_HAS_T:
@@ -263,7 +272,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 {
 	uint32_t mistyped = flaws->mistyped;
 	uint32_t at;
-	char value[64], advice[FRAG_SCAN_ADVICE_ROOM];
+	char value[64], advice[SCAN_ADVICE_ROOM];
 
 	flaw->at = begin;
 	if (!flaws->repeated && !(rec->members & FRAG_HAS_OP) && !(mistyped & FRAG_HAS_OP)) {
@@ -287,8 +296,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 	else
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s%s",
 			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value),
-			 1U << at == FRAG_HAS_SIZE ? frag_scan_size_advice(s, flaw->at, advice)
-						   : "");
+			 1U << at == FRAG_HAS_SIZE ? scan_size_advice(s, flaw->at, advice) : "");
 }
 
 /* Judges the whole object: members of no concern to its op cannot make it bad. */
@@ -586,7 +594,7 @@ void frag_header_fini(struct frag_header *h)
 /* Suggests the correct spelling of a size. */
 static const char *mistyped_size(struct frag_document *d, const char *at, const char *name)
 {
-	char advice[FRAG_SCAN_ADVICE_ROOM];
+	char advice[SCAN_ADVICE_ROOM];
 	size_t used;
 
 	frag_document_mistyped(d, at, name, "a size from 0 to 2^53-1");
@@ -594,7 +602,7 @@ static const char *mistyped_size(struct frag_document *d, const char *at, const 
 		return NULL;
 	used = strlen(d->wrong);
 	snprintf(d->wrong + used, sizeof(d->wrong) - used, "%s",
-		 frag_scan_size_advice(&d->scan, at, advice));
+		 scan_size_advice(&d->scan, at, advice));
 	return NULL;
 }
 
@@ -643,7 +651,7 @@ static const char *scan_figure(struct frag_document *d, const char *p, uint32_t 
 		d->nomem = !f->name;
 		return f->name ? q : NULL;
 	}
-	q = frag_scan_size(&d->scan, p, sizes[which]);
+	q = scan_size(&d->scan, p, sizes[which]);
 	if (!q)
 		return mistyped_size(d, p, figure_names[which]);
 	if (f->granularity == 0)

@@ -24,20 +24,6 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 bool frag_op_parse(struct frag_text name, enum frag_op *op);
 
 /*
- * Bytes as a size: a JSON integer, or a string such as "512MiB". p is at the
- * value. NULL without a fail where it is neither.
- */
-const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
-
-/*
- * Suggests the correct spelling of the size at p that frag_scan_size() refused: "; use 3MiB, or
- * bytes" for "3MB". "" where none can be derived.
- */
-#define FRAG_SCAN_ADVICE_ROOM 160
-const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
-				  char buf[FRAG_SCAN_ADVICE_ROOM]);
-
-/*
  * The events that are nearly all of a trace, known by their spelling.
  *
  * Recognises an alloc or a free as fragsim's own writers spell it: no white space, op, id and
