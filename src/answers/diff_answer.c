@@ -124,22 +124,18 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_diverge
 
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *w)
 {
-	char b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
-
-	snprintf(buf, FRAG_PLACE_ROOM, "reserved %s (%s), allocated %s (%s)",
-		 SIZE(w->reserved),
-		 frag_difference_text(b, FRAG_BYTES,
-				      (double)w->reserved - (double)w->base_reserved),
+	snprintf(buf, FRAG_PLACE_ROOM, "reserved %s (%s), allocated %s (%s)", SIZE(w->reserved),
+		 DIFFERENCE(FRAG_BYTES, (double)w->reserved - (double)w->base_reserved),
 		 SIZE(w->allocated),
-		 frag_difference_text(d, FRAG_BYTES,
-				      (double)w->allocated - (double)w->base_allocated));
+		 DIFFERENCE(FRAG_BYTES, (double)w->allocated - (double)w->base_allocated));
 	return buf;
 }
 
-void frag_run_name(char *buf, size_t size, const struct frag_run *run)
+const char *frag_run_name(char *buf, size_t size, const struct frag_run *run)
 {
 	frag_format_printable(buf, size, run->result.device ? "%s @%u" : "%s",
 			      run->label ? run->label : run->policy, run->result.device);
+	return buf;
 }
 
 bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])
@@ -206,7 +202,7 @@ const char *frag_gate_word(const struct frag_diff *d)
 
 /* The worst verdicts first: a reader of one line may stop there. What a gate lets pass is
  * not called worse without saying so. */
-void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
+const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 {
 	static const enum frag_verdict order[] = {
 		FRAG_WORSE, FRAG_MIXED, FRAG_BETTER, FRAG_CHANGED, FRAG_SAME,
@@ -245,6 +241,7 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 	if (changed)
 		frag_add(&w, "; %" PRIu32 " trace%s changed", changed,
 			 changed == 1 ? " has" : "s have");
+	return buf;
 }
 
 /* CSV: a row for each run and metric ------------------------------------------- */

@@ -39,15 +39,24 @@ const char *frag_run_status_word(const struct frag_run *run);
 const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
 /* "+12.11%"; "" where the value is unchanged or has no percentage. */
 const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change);
+/* The same, each in an array that is valid until the end of the enclosing block. */
+#define RUN_FIGURE(figure, run) \
+	frag_run_figure_text((char[FRAG_NUMBER_ROOM]){ 0 }, (figure), (run))
+#define DIFFERENCE(unit, value) \
+	frag_difference_text((char[FRAG_NUMBER_ROOM]){ 0 }, (unit), (value))
+#define PERCENT(change) frag_percent_text((char[FRAG_NUMBER_ROOM]){ 0 }, (change))
 
 #define FRAG_PLACE_ROOM 512
+#define PLACE(where) frag_place_text((char[FRAG_PLACE_ROOM]){ 0 }, (where))
+#define PLACE_VALUES(where) frag_place_values((char[FRAG_PLACE_ROOM]){ 0 }, (where))
 /* "step 7 (alloc of 512 bytes, id 3), after mark x": where two diverge, or differ most. */
 const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
 /* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
 
 /* "bestfit", "bestfit @1" on another device than the first; of --alloc-conf its string. */
-void frag_run_name(char *buf, size_t size, const struct frag_run *run);
+const char *frag_run_name(char *buf, size_t size, const struct frag_run *run);
+#define RUN_NAME(run) frag_run_name((char[600]){ 0 }, 600, (run))
 
 /* Does a run of the group say what the driver would take? */
 bool frag_any_modelled(const struct frag_group *group);
@@ -80,6 +89,7 @@ const char *frag_gate_word(const struct frag_diff *diff);
  * The line with the outcome: "3 runs compared: 1 worse, 2 same", with a gate
  * "broken: 3 runs compared: 1 broken, 2 same".
  */
-void frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
+const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
+#define OUTCOME(diff) frag_outcome_text((char[512]){ 0 }, 512, (diff))
 
 #endif

@@ -25,16 +25,14 @@ static void put_change(struct frag_table *t, enum frag_figure_name name,
 {
 	const struct frag_figure *figure = &frag_figures[name];
 	const struct frag_change c = frag_pair_change(figure, pair);
-	char a[FRAG_NUMBER_ROOM], text[4 * FRAG_NUMBER_ROOM];
+	const char *percent = figure->unit == FRAG_BYTES ? PERCENT(&c) : "";
+	char text[4 * FRAG_NUMBER_ROOM];
 	struct frag_words w = FRAG_WORDS(text);
 
-	frag_add(&w, "%s", frag_run_figure_text(a, figure, pair->run));
-	if (c.compared && c.difference != 0) {
-		frag_add(&w, " (%s", frag_difference_text(a, figure->unit, c.difference));
-		if (figure->unit == FRAG_BYTES && *frag_percent_text(a, &c))
-			frag_add(&w, ", %s", a);
-		frag_add(&w, ")");
-	}
+	frag_add(&w, "%s", RUN_FIGURE(figure, pair->run));
+	if (c.compared && c.difference != 0)
+		frag_add(&w, " (%s%s%s)", DIFFERENCE(figure->unit, c.difference),
+			 *percent ? ", " : "", percent);
 	frag_cell_text(t, text);
 }
 
@@ -64,7 +62,6 @@ static void print_group(FILE *f, const struct frag_group *g)
 	};
 	uint32_t count = 0;
 	struct frag_table t;
-	char name[600];
 
 	fputs("\n### ", f);
 	frag_markdown_text(f, frag_group_path(g));
@@ -80,9 +77,8 @@ static void print_group(FILE *f, const struct frag_group *g)
 	}
 	frag_table_begin(&t, columns, false, f);
 	for (uint32_t i = 0; i < g->count; i++) {
-		frag_run_name(name, sizeof(name), g->pair[i].run);
 		frag_cell_text(&t, frag_run_status_word(g->pair[i].run));
-		frag_cell_text(&t, name);
+		frag_cell_text(&t, RUN_NAME(g->pair[i].run));
 		for (uint32_t k = 0; k < count; k++)
 			put_change(&t, figures[k], &g->pair[i]);
 	}
@@ -140,7 +136,6 @@ static void print_lines(FILE *f, const char *what, const char *lines)
 static void print_conditions(const struct frag_comparison *c, FILE *f)
 {
 	bool any = c->conditions != NULL;
-	char name[1024];
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		any |= c->group[i].conditions != NULL;
@@ -153,10 +148,9 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 	print_lines(f, "", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
 		print_lines(f, frag_group_path(&c->group[i]), c->group[i].conditions);
-		for (uint32_t k = 0; k < c->group[i].count; k++) {
-			frag_pair_name(name, sizeof(name), &c->group[i], &c->group[i].pair[k]);
-			print_lines(f, name, c->group[i].pair[k].conditions);
-		}
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			print_lines(f, PAIR_NAME(&c->group[i], &c->group[i].pair[k]),
+				    c->group[i].pair[k].conditions);
 	}
 }
 
@@ -176,9 +170,9 @@ static void put_cells(struct frag_table *t, const struct frag_group *g, const ch
 static void print_changes(struct frag_table *t, const struct frag_group *g,
 			  const struct frag_pair *pair)
 {
-	char name[600], a[FRAG_NUMBER_ROOM], verdict[40];
+	const char *name = RUN_NAME(pair->run);
+	char verdict[40];
 
-	frag_run_name(name, sizeof(name), pair->run);
 	if (pair->base->result.status != pair->run->result.status) {
 		put_cells(t, g, name, "status");
 		frag_cell_text(t, frag_run_status_word(pair->base));
@@ -194,16 +188,16 @@ static void print_changes(struct frag_table *t, const struct frag_group *g,
 		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
 			continue;
 		put_cells(t, g, name, figure->path);
-		frag_cell_text(t, frag_run_figure_text(a, figure, pair->base));
-		frag_cell_text(t, frag_run_figure_text(a, figure, pair->run));
+		frag_cell_text(t, RUN_FIGURE(figure, pair->base));
+		frag_cell_text(t, RUN_FIGURE(figure, pair->run));
 		if (!c.compared) {
 			frag_cell_none(t);
 			frag_cell_none(t);
 			frag_cell_text(t, "not compared");
 			continue;
 		}
-		frag_cell_text(t, frag_difference_text(a, figure->unit, c.difference));
-		frag_cell_text(t, frag_percent_text(a, &c));
+		frag_cell_text(t, DIFFERENCE(figure->unit, c.difference));
+		frag_cell_text(t, PERCENT(&c));
 		snprintf(verdict, sizeof(verdict), "%s%s%s", strong, frag_verdict_name(c.verdict),
 			 strong);
 		frag_cell_text(t, verdict);
@@ -212,18 +206,15 @@ static void print_changes(struct frag_table *t, const struct frag_group *g,
 
 static void print_place(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
 {
-	char name[1024], text[FRAG_PLACE_ROOM];
-
-	frag_pair_name(name, sizeof(name), g, pair);
 	fputs("- ", f);
-	frag_markdown_text(f, name);
+	frag_markdown_text(f, PAIR_NAME(g, pair));
 	fputs(": diverge at ", f);
-	frag_markdown_text(f, frag_place_text(text, &pair->first));
-	fprintf(f, ", %s", frag_place_values(text, &pair->first));
+	frag_markdown_text(f, PLACE(&pair->first));
+	fprintf(f, ", %s", PLACE_VALUES(&pair->first));
 	if (pair->largest.kind != FRAG_WHERE_NOWHERE) {
 		fputs("; differ most at ", f);
-		frag_markdown_text(f, frag_place_text(text, &pair->largest));
-		fprintf(f, ", %s", frag_place_values(text, &pair->largest));
+		frag_markdown_text(f, PLACE(&pair->largest));
+		fprintf(f, ", %s", PLACE_VALUES(&pair->largest));
 	}
 	putc('\n', f);
 }
@@ -276,7 +267,6 @@ static void print_runs(const struct frag_diff *diff, FILE *f)
 static void print_gate(const struct frag_diff *diff, FILE *f)
 {
 	const struct frag_gate *gate = diff->gate;
-	char name[1024];
 
 	if (!frag_gate_word(diff))
 		return;
@@ -289,16 +279,14 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 	}
 	if (!gate->count)
 		putc('\n', f);
-	for (uint32_t i = 0; i < gate->count; i++) {
-		frag_pair_name(name, sizeof(name), gate->broken[i].group, gate->broken[i].pair);
-		print_lines(f, name, frag_broken_text(&gate->broken[i]));
-	}
+	for (uint32_t i = 0; i < gate->count; i++)
+		print_lines(f, PAIR_NAME(gate->broken[i].group, gate->broken[i].pair),
+			    frag_broken_text(&gate->broken[i]));
 }
 
 /* The results below are then from another program than before. */
 static void print_changed(const struct frag_comparison *c, FILE *f)
 {
-	char text[FRAG_LINE_ROOM];
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -306,8 +294,7 @@ static void print_changed(const struct frag_comparison *c, FILE *f)
 			continue;
 		if (shown++ == 0)
 			fputs("\n**Another trace than before:**\n\n", f);
-		frag_changed_text(text, sizeof(text), &c->group[i]);
-		print_lines(f, frag_group_path(&c->group[i]), text);
+		print_lines(f, frag_group_path(&c->group[i]), CHANGED_TEXT(&c->group[i]));
 	}
 }
 
@@ -320,19 +307,16 @@ static void markdown_print(const void *what, const struct frag_text_style *to)
 	const struct frag_diff *diff = what;
 	FILE *f = to->f;
 	const struct frag_comparison *c = diff->comparison;
-	char text[512];
 
-	frag_outcome_text(text, sizeof(text), diff);
 	fputs("## GPU memory: fragsim diff\n\n", f);
 	if (c->interrupted)
 		fputs("**Interrupted**: this is what was done until then.\n\n", f);
 	if (c->policies && diff->standing_count) {
-		frag_run_name(text, sizeof(text), diff->standings[0].run);
 		fputs("Differences are those from the first policy, ", f);
-		frag_markdown_text(f, text);
+		frag_markdown_text(f, RUN_NAME(diff->standings[0].run));
 		fputs(".\n", f);
 	} else {
-		fprintf(f, "%s.\n", text);
+		fprintf(f, "%s.\n", OUTCOME(diff));
 	}
 	print_changed(c, f);
 	print_gate(diff, f);
@@ -402,33 +386,29 @@ static void github_print(const void *what, const struct frag_text_style *to)
 	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
 	const struct frag_group *end = c->group + c->count;
-	char text[FRAG_LINE_ROOM], name[1024], message[2048];
+	char message[2048];
 	FILE *f = to->f;
 
 	for (const struct frag_group *g = c->group; g < end; g++) {
-		if (!g->changed)
-			continue;
-		frag_changed_text(text, sizeof(text), g);
-		put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(g),
-			 "fragsim: another trace than before", text);
+		if (g->changed)
+			put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(g),
+				 "fragsim: another trace than before", CHANGED_TEXT(g));
 	}
 	put_conditions(f, NULL, "", c->conditions);
 	for (const struct frag_group *g = c->group; g < end; g++) {
 		put_conditions(f, frag_group_path(g), frag_group_path(g), g->conditions);
-		for (uint32_t k = 0; k < g->count; k++) {
-			frag_pair_name(name, sizeof(name), g, &g->pair[k]);
-			put_conditions(f, frag_group_path(g), name, g->pair[k].conditions);
-		}
+		for (uint32_t k = 0; k < g->count; k++)
+			put_conditions(f, frag_group_path(g), PAIR_NAME(g, &g->pair[k]),
+				       g->pair[k].conditions);
 	}
 	for (uint32_t i = diff->gate->traces; i < diff->gate->count; i++) {
 		const struct frag_broken *b = &diff->gate->broken[i];
 
-		frag_pair_name(name, sizeof(name), b->group, b->pair);
-		snprintf(message, sizeof(message), "%s: %s", name, frag_broken_text(b));
+		snprintf(message, sizeof(message), "%s: %s", PAIR_NAME(b->group, b->pair),
+			 frag_broken_text(b));
 		put_line(f, "error", frag_group_path(b->group), "fragsim: GPU memory", message);
 	}
-	frag_outcome_text(text, 512, diff);
-	put_line(f, "notice", NULL, "fragsim", text);
+	put_line(f, "notice", NULL, "fragsim", OUTCOME(diff));
 	if (frag_better_base(diff))
 		put_line(f, "notice", NULL, "fragsim: better than the baseline",
 			 "--update-baseline makes this the new measure");
@@ -489,7 +469,7 @@ static uint32_t bad_cases(const struct frag_diff *diff, const struct frag_group 
 static void put_figures(FILE *f, const struct frag_pair *pair)
 {
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], reason[FRAG_REASON_ROOM];
+	char reason[FRAG_REASON_ROOM];
 
 	fprintf(f, "   <system-out>status: %s\n", frag_run_status_word(run));
 	if (*frag_unfinished_text(reason, pair))
@@ -501,9 +481,9 @@ static void put_figures(FILE *f, const struct frag_pair *pair)
 		if (!c.has_value)
 			continue;
 		fprintf(f, "%s: ", figure->path);
-		put_xml(f, frag_run_figure_text(a, figure, run));
+		put_xml(f, RUN_FIGURE(figure, run));
 		if (c.compared && c.difference != 0)
-			fprintf(f, " (%s)", frag_difference_text(b, figure->unit, c.difference));
+			fprintf(f, " (%s)", DIFFERENCE(figure->unit, c.difference));
 		putc('\n', f);
 	}
 	fputs("</system-out>\n", f);
@@ -516,13 +496,10 @@ static void put_figures(FILE *f, const struct frag_pair *pair)
 static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_group *g,
 		     const struct frag_pair *pair)
 {
-	char name[600];
-
-	frag_run_name(name, sizeof(name), pair->run ? pair->run : pair->base);
 	fputs("  <testcase classname=\"", f);
 	put_xml(f, frag_group_path(g));
 	fputs("\" name=\"", f);
-	put_xml(f, name);
+	put_xml(f, RUN_NAME(pair->run ? pair->run : pair->base));
 	fputs("\">\n", f);
 	for (uint32_t i = 0; i < diff->gate->count; i++) {
 		const struct frag_broken *broken = &diff->gate->broken[i];
@@ -539,14 +516,11 @@ static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_gr
 
 static void junit_put_changed(const struct frag_diff *diff, FILE *f, const struct frag_group *g)
 {
-	char text[FRAG_LINE_ROOM];
-
-	frag_changed_text(text, sizeof(text), g);
 	fputs("  <testcase classname=\"", f);
 	put_xml(f, frag_group_path(g));
 	fputs("\" name=\"the trace itself\">\n", f);
 	fputs(diff->gate->traces ? "   <failure message=\"" : "   <system-out>", f);
-	put_xml(f, text);
+	put_xml(f, CHANGED_TEXT(g));
 	fputs(diff->gate->traces ? "\"/>\n" : "</system-out>\n", f);
 	fputs("  </testcase>\n", f);
 }

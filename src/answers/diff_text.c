@@ -53,21 +53,22 @@ static void add_inked(const struct paper *p, struct frag_words *w, int width, co
 }
 
 /* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
-static void label(const struct paper *p, const struct frag_run *run, char buf[NAME_ROOM])
+#define LABEL(p, run) label((p), (run), (char[NAME_ROOM]){ 0 })
+static const char *label(const struct paper *p, const struct frag_run *run, char buf[NAME_ROOM])
 {
-	char name[NAME_ROOM];
+	const char *name = RUN_NAME(run);
 	uint32_t number = 0;
 
 	while (p->numbered && number + 1 < p->diff->standing_count
 	       && strcmp(p->diff->standings[number].run->policy, run->policy) != 0)
 		number++;
-	frag_run_name(name, sizeof(name), run);
 	if (p->numbered)
 		snprintf(buf, NAME_ROOM, "%" PRIu32 " %.500s", number + 1, name);
 	else
 		snprintf(buf, NAME_ROOM, "%.500s", name);
 	if (strlen(buf) > NAME_MAX)
 		frag_format_printable(buf, NAME_ROOM, "%.*s..", NAME_MAX - 2, buf);
+	return buf;
 }
 
 /* Policies -------------------------------------------------------------------- */
@@ -75,13 +76,13 @@ static void label(const struct paper *p, const struct frag_run *run, char buf[NA
 static void measure_names(struct paper *p)
 {
 	size_t width = strlen("policy");
-	char name[NAME_ROOM];
 
 	p->status_width = (int)strlen(p->diff->comparison->interrupted ? "interrupted" : "status");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
-		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
-		p->numbered |= strlen(name) > NAME_MAX - 4;
-		width = strlen(name) + 4 > width ? strlen(name) + 4 : width;
+		const size_t n = strlen(RUN_NAME(p->diff->standings[i].run));
+
+		p->numbered |= n > NAME_MAX - 4;
+		width = n + 4 > width ? n + 4 : width;
 	}
 	p->width = width > NAME_MAX ? NAME_MAX : (int)width;
 }
@@ -109,16 +110,13 @@ static void add_cell(const struct paper *p, struct frag_words *w, const struct c
 {
 	const struct frag_figure *figure = &frag_figures[cell->figure];
 	const struct frag_change c = frag_pair_change(figure, pair);
-	char text[FRAG_NUMBER_ROOM];
 
-	frag_add(w, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
+	frag_add(w, "  %*s ", cell->value, RUN_FIGURE(figure, pair->run));
 	add_inked(p, w, cell->difference,
-		  c.compared ? frag_difference_text(text, figure->unit, c.difference) : "",
-		  c.verdict);
+		  c.compared ? DIFFERENCE(figure->unit, c.difference) : "", c.verdict);
 	if (cell->percent) {
 		frag_add(w, " ");
-		add_inked(p, w, cell->percent, c.compared ? frag_percent_text(text, &c) : "",
-			  c.verdict);
+		add_inked(p, w, cell->percent, c.compared ? PERCENT(&c) : "", c.verdict);
 	}
 }
 
@@ -146,14 +144,12 @@ static void add_row(const struct paper *p, struct frag_words *w, const struct fr
 {
 	const char *word = frag_run_status_word(pair->run);
 	const int rest = p->status_width - (int)strlen(word);
-	char name[NAME_ROOM];
 
 	if (cells == memory)
 		frag_add(w, "  %s%s%s%*s",
 			 ink(p, pair->run->result.status == FRAG_RUN_OOM ? INK_RED : INK_PLAIN),
 			 word, ink(p, INK_PLAIN), rest > 0 ? rest : 0, "");
-	label(p, pair->run, name);
-	frag_add(w, "  %-*s", p->width, name);
+	frag_add(w, "  %-*s", p->width, LABEL(p, pair->run));
 	for (uint32_t i = 0; i < count; i++)
 		add_cell(p, w, &cells[i], pair);
 }
@@ -212,7 +208,6 @@ static void print_tables(const struct paper *p, const struct frag_group *g)
 static void print_timelines(const struct paper *p, const struct frag_group *g)
 {
 	static const char ramp[] = " .:-=+*#%@";
-	char name[NAME_ROOM];
 	uint64_t peak = 0;
 
 	for (uint32_t i = 0; i < g->count; i++)
@@ -225,8 +220,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_timeline *c = &g->pair[i].run->timeline;
 
-		label(p, g->pair[i].run, name);
-		fprintf(p->to.f, "  %-*s  |", p->width, name);
+		fprintf(p->to.f, "  %-*s  |", p->width, LABEL(p, g->pair[i].run));
 		for (uint32_t k = 0; k < c->count; k++) {
 			const double part = (double)c->stretch[k].reserved / (double)peak;
 			int level = (int)(part * (double)(sizeof(ramp) - 2) + 0.5);
@@ -242,17 +236,16 @@ static void print_place(const struct paper *p, const char *verb,
 			const struct frag_divergence_point *w)
 {
 	struct frag_divergence_point place = *w;
-	char text[FRAG_PLACE_ROOM];
 
 	if (w->kind == FRAG_WHERE_NOWHERE)
 		return;
 	/* the preceding mark has a separate line: the two could be too long for one */
 	if (w->kind != FRAG_WHERE_MARK)
 		place.mark[0] = '\0';
-	fprintf(p->to.f, "    %s %s\n", verb, frag_place_text(text, &place));
+	fprintf(p->to.f, "    %s %s\n", verb, PLACE(&place));
 	if (w->kind != FRAG_WHERE_MARK && *w->mark)
 		fprintf(p->to.f, "      after mark '%s'\n", w->mark);
-	fprintf(p->to.f, "      %s\n", frag_place_values(text, w));
+	fprintf(p->to.f, "      %s\n", PLACE_VALUES(w));
 }
 
 static void print_oom(const struct paper *p, const struct frag_result *r)
@@ -266,7 +259,7 @@ static void print_oom(const struct paper *p, const struct frag_result *r)
 /* Said of a few policies only, as a table of places for many would not be read. */
 static void print_divergences(const struct paper *p, const struct frag_group *g)
 {
-	char name[NAME_ROOM], reason[FRAG_REASON_ROOM];
+	char reason[FRAG_REASON_ROOM];
 
 	for (uint32_t i = 0; i < g->count && g->count <= SHOWN_MAX; i++) {
 		const struct frag_pair *pair = &g->pair[i];
@@ -274,9 +267,9 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 
 		if (!parts && !pair->run->result.oom_count && !pair->base)
 			continue;
-		label(p, pair->run, name);
-		fprintf(p->to.f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
-			|| !pair->base ? "" : " does as the first does, step by step");
+		fprintf(p->to.f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "",
+			LABEL(p, pair->run), parts || !pair->base ? ""
+			: " does as the first does, step by step");
 		print_oom(p, &pair->run->result);
 		if (*frag_unfinished_text(reason, pair))
 			fprintf(p->to.f, "    %s\n", reason);
@@ -317,7 +310,7 @@ static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
  */
 static void print_summary(const struct paper *p)
 {
-	char name[NAME_ROOM], trace[NAME_ROOM];
+	char trace[NAME_ROOM];
 
 	if (!frag_many_traces(p->diff->comparison))
 		return;
@@ -329,9 +322,8 @@ static void print_summary(const struct paper *p)
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		const struct frag_policy_summary *s = &p->diff->standings[i];
 
-		label(p, s->run, name);
-		fprintf(p->to.f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
-			s->runs);
+		fprintf(p->to.f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, LABEL(p, s->run),
+			s->survived, s->runs);
 		if (s->ratios)
 			frag_fprintf(p->to.f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
 				     s->fi_device);
@@ -345,9 +337,8 @@ static void print_summary(const struct paper *p)
 
 		if (!s->ratios)
 			continue;
-		label(p, s->run, name);
-		frag_fprintf(p->to.f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MAX,
-			     short_trace(trace, s->best));
+		frag_fprintf(p->to.f, "  %-*s  %7.4fx %-*s", p->width, LABEL(p, s->run),
+			     s->best_ratio, TRACE_MAX, short_trace(trace, s->best));
 		frag_fprintf(p->to.f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
 	}
 }
@@ -430,7 +421,7 @@ static void print_lines(const struct paper *p, const char *indent, const char *l
 /* The metrics that differ between the two runs, one line each; how they ended is the first. */
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], text[300];
+	char text[300];
 	FILE *f = p->to.f;
 
 	fprintf(f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
@@ -445,13 +436,11 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 		if (c.verdict == FRAG_SAME)
 			continue;
 		frag_add(&w, "    %-22s  %13s  %13s", figure->path,
-			 frag_run_figure_text(a, figure, pair->base),
-			 frag_run_figure_text(b, figure, pair->run));
+			 RUN_FIGURE(figure, pair->base), RUN_FIGURE(figure, pair->run));
 		if (!c.has_base || !c.has_value || c.compared) {
 			frag_add(&w, "  ");
-			add_inked(p, &w, 13, frag_difference_text(a, figure->unit, c.difference),
-				  c.verdict);
-			frag_add(&w, "  %10s  ", frag_percent_text(a, &c));
+			add_inked(p, &w, 13, DIFFERENCE(figure->unit, c.difference), c.verdict);
+			frag_add(&w, "  %10s  ", PERCENT(&c));
 			add_inked(p, &w, 0, frag_verdict_name(c.verdict), c.verdict);
 		}
 		fprintf(f, "%s\n", text);
@@ -498,10 +487,10 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
-	char name[1024], reason[FRAG_REASON_ROOM], verdict[64];
+	const char *name = PAIR_NAME(g, pair);
+	char reason[FRAG_REASON_ROOM], verdict[64];
 	struct frag_words w = FRAG_WORDS(verdict);
 
-	frag_pair_name(name, sizeof(name), g, pair);
 	if (!pair->run || !pair->base) {
 		fprintf(p->to.f, "  %s: %s\n", name,
 			pair->run ? "not in the base" : "only in the base");
@@ -536,12 +525,10 @@ static void print_trace_lines(const struct paper *p, const struct frag_group *g)
 static void print_runs(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
-	char text[512];
 
-	frag_outcome_text(text, sizeof(text), p->diff);
 	fprintf(p->to.f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
 		c->now.path ? SHOWN(c->now.path) : "now", ink(p, INK_PLAIN), SHOWN(c->base.path),
-		text);
+		OUTCOME(p->diff));
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->group[i].changed)
 			print_trace_lines(p, &c->group[i]);
@@ -571,20 +558,17 @@ static void print_conditions(const struct paper *p)
 static void print_name_once(const struct paper *p, const struct frag_group *g,
 			    const struct frag_pair *pair, const struct frag_pair **last)
 {
-	char name[1024];
-
 	if (*last == pair)
 		return;
 	*last = pair;
-	frag_pair_name(name, sizeof(name), g, pair);
-	fprintf(p->to.f, "  %s\n", name);
+	fprintf(p->to.f, "  %s\n", PAIR_NAME(g, pair));
 }
 
 static void print_better_pair(const struct paper *p, const struct frag_group *g,
 			      const struct frag_pair *pair)
 {
 	const struct frag_pair *last = NULL;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
@@ -596,7 +580,7 @@ static void print_better_pair(const struct paper *p, const struct frag_group *g,
 		fprintf(p->to.f, "    %s is %s, before %s (%s)\n", figure->path,
 			frag_figure_text(a, figure->unit, change.value),
 			frag_figure_text(b, figure->unit, change.base),
-			frag_difference_text(c, figure->unit, change.difference));
+			DIFFERENCE(figure->unit, change.difference));
 	}
 }
 

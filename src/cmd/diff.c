@@ -422,15 +422,13 @@ static int draw(struct diff *d, struct frag_error *err)
 static void report_broken(const struct diff *d)
 {
 	const struct frag_answer_output *printed = &d->changes.q.printed;
-	char name[1024];
 
 	if (!printed->quiet && (!printed->format || printed->format == printed->formats[0]))
 		return;
 	for (uint32_t i = 0; i < d->judged.count; i++) {
 		const struct frag_broken *b = &d->judged.broken[i];
 
-		frag_pair_name(name, sizeof(name), b->group, b->pair);
-		frag_print_message("%s: %s", name, frag_broken_text(b));
+		frag_print_message("%s: %s", PAIR_NAME(b->group, b->pair), frag_broken_text(b));
 	}
 }
 

@@ -20,8 +20,8 @@ const char *const frag_gate_defaults[] = {
 	NULL,
 };
 
-void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
-		    const struct frag_pair *pair)
+const char *frag_pair_name(char *buf, size_t size, const struct frag_group *group,
+			   const struct frag_pair *pair)
 {
 	const struct frag_run *run = !pair ? NULL : pair->run ? pair->run : pair->base;
 	const char *path = frag_group_path(group);
@@ -33,6 +33,7 @@ void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 				      run->result.device);
 	else
 		frag_format_printable(buf, size, "%s, %s", path, run->policy);
+	return buf;
 }
 
 bool frag_gate_begins_text(const struct frag_gate *gate, uint32_t i)
@@ -49,7 +50,7 @@ const char *frag_broken_text(const struct frag_broken *broken)
 				 : "the baseline has this run, and now it is missing";
 }
 
-void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
+const char *frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 {
 	const struct frag_runs *now = group->runs, *base = group->base;
 
@@ -57,6 +58,7 @@ void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 	frag_format_printable(buf, size, "the trace has changed: %" PRIu64 " event%s, before %"
 			      PRIu64 "; content %.200s, before %.200s", now->events,
 			      frag_s(now->events), base->events, now->content, base->content);
+	return buf;
 }
 
 static int regression_gate_add(struct frag_gate *gate, const struct frag_broken *broken,
@@ -99,7 +101,7 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 		      struct frag_broken *broken, struct frag_error *err)
 {
 	const struct frag_pair *pair = broken->pair;
-	char who[1024];
+	const char *who = PAIR_NAME(broken->group, pair);
 	int rc = 0;
 
 	broken->alone = !pair->run || (!pair->base && !c->policies
@@ -109,7 +111,6 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 	broken->alone = false;
 	if (!pair->run)
 		return rc;
-	frag_pair_name(who, sizeof(who), broken->group, pair);
 	for (uint32_t i = 0; i < gate->condition_count && !rc; i++) {
 		const struct frag_condition *condition = &gate->conditions[i];
 

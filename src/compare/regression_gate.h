@@ -40,12 +40,15 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 void frag_gate_fini(struct frag_gate *gate);
 
 /* "x.ndjson is another trace: 5 events, before 10, ...", without the name. */
-void frag_changed_text(char *buf, size_t size, const struct frag_group *group);
+const char *frag_changed_text(char *buf, size_t size, const struct frag_group *group);
+#define CHANGED_TEXT(group) frag_changed_text((char[512]){ 0 }, 512, (group))
 
 /* "traces/x.ndjson.gz, bestfit"; of several devices "... on device 1": what a line is about.
  * Of a trace itself, pair NULL, its name. */
-void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
-		    const struct frag_pair *pair);
+const char *frag_pair_name(char *buf, size_t size, const struct frag_group *group,
+			   const struct frag_pair *pair);
+/* The same in an array that is valid until the end of the enclosing block. */
+#define PAIR_NAME(group, pair) frag_pair_name((char[1024]){ 0 }, 1024, (group), (pair))
 
 /* The reason, as text. */
 const char *frag_broken_text(const struct frag_broken *broken);
