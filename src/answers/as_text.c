@@ -246,22 +246,22 @@ bool frag_many_devices(const struct frag_report *r)
 	return frag_device_count(r) > 1;
 }
 
-void frag_report_name(const struct frag_report *r, const struct frag_result *run,
-		   char buf[FRAG_RUN_NAME_ROOM])
+const char *frag_report_name(const struct frag_report *r, const struct frag_result *run,
+			     char buf[FRAG_RUN_NAME_ROOM])
 {
 	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, frag_many_devices(r) ? "%s @%u" : "%s",
 			      frag_choice_label(&run->choice), run->device);
+	return buf;
 }
 
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 {
 	size_t longest = 0;
-	char name[FRAG_RUN_NAME_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
-		frag_report_name(r, r->runs[i].result, name);
-		if (strlen(name) > longest)
-			longest = strlen(name);
+		const size_t n = strlen(REPORT_NAME(r, r->runs[i].result));
+
+		longest = n > longest ? n : longest;
 	}
 	return frag_name_column(longest, min, figures, r->to.columns);
 }
@@ -466,10 +466,7 @@ static void print_measured(const struct frag_result *run, FILE *f)
 /* The first column of a row. */
 static void as_text_put_name(const struct frag_report *r, uint32_t run, int width)
 {
-	char name[FRAG_RUN_NAME_ROOM];
-
-	frag_report_name(r, r->runs[run].result, name);
-	frag_put_name(name, width, 0, r->to.f);
+	frag_put_name(REPORT_NAME(r, r->runs[run].result), width, 0, r->to.f);
 }
 
 static void print_memory(const struct frag_report *r, int width)
@@ -604,13 +601,11 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 {
 	const struct frag_result *result = run->result;
 	const bool chart = run->chart && run->chart->count;
-	char name[FRAG_RUN_NAME_ROOM];
 
 	if (r->run_count > RUNS_WITH_CHART || (!chart && !result->mark_count))
 		return;
-	frag_report_name(r, result, name);
-	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " step%s\n", frag_ink(&r->to, INK_BOLD), name,
-		frag_ink(&r->to, INK_PLAIN), result->steps, frag_s(result->steps));
+	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " step%s\n", frag_ink(&r->to, INK_BOLD),
+		REPORT_NAME(r, result), frag_ink(&r->to, INK_PLAIN), result->steps, frag_s(result->steps));
 	if (chart)
 		print_chart(run->chart, r->to.columns, r->to.f);
 	print_marks(result, r->to.f);

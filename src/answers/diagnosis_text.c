@@ -438,12 +438,12 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 /* Line 1 of a run: the request that failed, or whether it fits and what it reserves. */
 static void print_head_of_one(const struct frag_report *r, const struct frag_result *run)
 {
-	char name[FRAG_RUN_NAME_ROOM], mark[128], spare[96] = "";
+	const char *name = REPORT_NAME(r, run);
+	char mark[128], spare[96] = "";
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const uint64_t room = frag_usable_bytes(run), peak = run->peak.reserved;
 	const bool ends = run->total && r->trace->ends_at_oom;
 
-	frag_report_name(r, run, name);
 	mark_text(run, oom ? oom->step : run->peak_step, mark);
 	if (oom) {
 		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s at step %" PRIu64
@@ -722,10 +722,8 @@ void frag_print_settings(const struct frag_report *r)
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
 		const bool whole = run->status == FRAG_RUN_OK;
-		char name[FRAG_RUN_NAME_ROOM];
 
-		frag_report_name(r, run, name);
-		print_setting(r, status_word(run), name, width, whole ? run->peak.requested
+		print_setting(r, status_word(run), REPORT_NAME(r, run), width, whole ? run->peak.requested
 			      : a && a->requested ? a->requested : UINT64_MAX,
 			      whole ? run->peak.reserved : UINT64_MAX);
 		print_remedy_row(r, i, width);

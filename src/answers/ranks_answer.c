@@ -216,8 +216,9 @@ static void print_differences(const struct frag_ranks_answer *a,
 
 		if (ranks_size_of(d) < ranks_size_of(&found->list[0]) / TINY)
 			return;
+		frag_owner_text(d->owner->tag, NULL, d->owner->size, name);
 		frag_put_row(to, "", "%s: %s, %s instead of %s", by_how_much(d->bytes, d->other, by),
-			     frag_owner_text(d->owner->tag, NULL, d->owner->size, name), SIZE(d->bytes), SIZE(d->other));
+			     name, SIZE(d->bytes), SIZE(d->other));
 	}
 }
 

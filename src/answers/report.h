@@ -97,8 +97,9 @@ bool frag_many_devices(const struct frag_report *r);
 
 #define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
 /* The name of a run among several; in buf. */
-void frag_report_name(const struct frag_report *r, const struct frag_result *run,
-		   char buf[FRAG_RUN_NAME_ROOM]);
+const char *frag_report_name(const struct frag_report *r, const struct frag_result *run,
+			     char buf[FRAG_RUN_NAME_ROOM]);
+#define REPORT_NAME(r, run) frag_report_name((r), (run), (char[FRAG_RUN_NAME_ROOM]){ 0 })
 
 /*
  * The width of the first column of tables: that of the longest name, at least `min`, and at most
