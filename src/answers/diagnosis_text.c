@@ -84,8 +84,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 static void print_holder(const struct frag_report *r, const struct frag_tag_usage *holder,
 			 const char *head, bool long_form)
 {
-	char text[512];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(512);
 
 	frag_add(&w, "%s in %" PRIu64 " block%s", SIZE(holder->bytes), holder->blocks,
 		 frag_s(holder->blocks));
@@ -93,7 +92,7 @@ static void print_holder(const struct frag_report *r, const struct frag_tag_usag
 		frag_add(&w, ", the oldest from step %" PRIu64 ",", holder->oldest);
 	frag_add(&w, "%s %s", !long_form && holder->tag ? " of" : "",
 		 holder->tag ? SHORT(holder->tag) : "without a tag");
-	frag_put_wrapped(&r->to, head, text);
+	frag_put_wrapped(&r->to, head, w.text);
 	if (r->stacks)
 		print_stacks(holder, r->to.f);
 }
@@ -227,8 +226,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
 	const uint64_t free = m->free + (m->device_free > 0 ? (uint64_t)m->device_free : 0);
 	const uint64_t piece = frag_oom_piece(oom), room = frag_usable_bytes(run);
-	char text[300];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(300);
 
 	/* no id: no request of the program's, but the pool that the policy has from the start */
 	if (!oom->id)
@@ -255,7 +253,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 		frag_add(&w, "%s requested, %s free in total", SIZE(oom->tried), SIZE(free));
 	frag_put_row(&r->to, "verdict", "%s%s: %s", frag_oom_cause_name(d.cause),
 		     oom->id && d.cause == FRAG_CAUSE_FRAGMENTATION && d.nearly_full
-		     ? ", nearly full" : "", text);
+		     ? ", nearly full" : "", w.text);
 }
 
 #define EXACTLY(bytes) device_text((char[2 * FRAG_NUMBER_ROOM]){ 0 }, (bytes))
@@ -337,8 +335,7 @@ static uint64_t answer_live(const struct frag_diagnosis *a)
 static void print_device(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
 {
-	char text[300];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(300);
 
 	if (!run->total)
 		return;
@@ -353,7 +350,7 @@ static void print_device(const struct frag_report *r, const struct frag_result *
 		frag_add(&w, ")");
 	if (a && a->allocated)
 		frag_add(&w, "; peak allocated %s", SIZE(answer_live(a)));
-	frag_put_row(&r->to, "device", "%s", text);
+	frag_put_row(&r->to, "device", "%s", w.text);
 }
 
 /* The blocks of the window with the fewest live bytes. */
@@ -505,8 +502,7 @@ static void add_devices(const struct frag_report *r, const struct outcome *o, st
 static void print_head_of_all(const struct frag_report *r)
 {
 	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
-	char text[FRAG_RUN_NAME_ROOM + 256];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(FRAG_RUN_NAME_ROOM + 256);
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
 	uint32_t failed = 0, cut = 0, first = 0;
 	bool limited = false, ends;
@@ -540,7 +536,8 @@ static void print_head_of_all(const struct frag_report *r)
 			    cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
 			    : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: "
 					    : "FITS UP TO THE RECORDED OOM: "
-			    : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ", "%s", text);
+			    : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ", "%s",
+			    w.text);
 }
 
 /* The rows that an interrupted search would have filled. */

@@ -26,14 +26,13 @@ static void put_change(struct frag_table *t, enum frag_figure_name name,
 	const struct frag_figure *figure = &frag_figures[name];
 	const struct frag_change c = frag_pair_change(figure, pair);
 	const char *percent = figure->unit == FRAG_BYTES ? PERCENT(&c) : "";
-	char text[4 * FRAG_NUMBER_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(4 * FRAG_NUMBER_ROOM);
 
 	frag_add(&w, "%s", RUN_FIGURE(figure, pair->run));
 	if (c.compared && c.difference != 0)
 		frag_add(&w, " (%s%s%s)", DIFFERENCE(figure->unit, c.difference),
 			 *percent ? ", " : "", percent);
-	frag_cell_text(t, text);
+	frag_cell_text(t, w.text);
 }
 
 /*

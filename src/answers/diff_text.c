@@ -158,19 +158,17 @@ static void add_row(const struct paper *p, struct frag_words *w, const struct fr
 static void print_table(const struct paper *p, const struct frag_group *g, const struct cell *cells,
 			uint32_t count)
 {
-	char text[NAME_ROOM + 600];
-
 	putc('\n', p->to.f);
 	for (uint32_t i = 0; i <= g->count; i++) {
-		struct frag_words w = FRAG_WORDS(text);
+		struct frag_words w = WORDS(NAME_ROOM + 600);
 
 		if (i)
 			add_row(p, &w, &g->pair[i - 1], cells, count);
 		else
 			add_titles(p, &w, cells, count);
-		while (w.used && text[w.used - 1] == ' ')
+		while (w.used && w.text[w.used - 1] == ' ')
 			w.used--;
-		fprintf(p->to.f, "%.*s\n", (int)w.used, text);
+		fprintf(p->to.f, "%.*s\n", (int)w.used, w.text);
 	}
 }
 
@@ -421,7 +419,6 @@ static void print_lines(const struct paper *p, const char *indent, const char *l
 /* The metrics that differ between the two runs, one line each; how they ended is the first. */
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
-	char text[300];
 	FILE *f = p->to.f;
 
 	fprintf(f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
@@ -431,7 +428,7 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
-		struct frag_words w = FRAG_WORDS(text);
+		struct frag_words w = WORDS(300);
 
 		if (c.verdict == FRAG_SAME)
 			continue;
@@ -443,7 +440,7 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 			frag_add(&w, "  %10s  ", PERCENT(&c));
 			add_inked(p, &w, 0, frag_verdict_name(c.verdict), c.verdict);
 		}
-		fprintf(f, "%s\n", text);
+		fprintf(f, "%s\n", w.text);
 	}
 }
 
@@ -488,8 +485,8 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
 	const char *name = PAIR_NAME(g, pair);
-	char reason[FRAG_REASON_ROOM], verdict[64];
-	struct frag_words w = FRAG_WORDS(verdict);
+	char reason[FRAG_REASON_ROOM];
+	struct frag_words w = WORDS(64);
 
 	if (!pair->run || !pair->base) {
 		fprintf(p->to.f, "  %s: %s\n", name,
@@ -499,7 +496,7 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
 	add_inked(p, &w, 0, frag_verdict_name(pair->verdict), pair->verdict);
-	fprintf(p->to.f, "\n%s%s%s: %s\n", ink(p, INK_BOLD), name, ink(p, INK_PLAIN), verdict);
+	fprintf(p->to.f, "\n%s%s%s: %s\n", ink(p, INK_BOLD), name, ink(p, INK_PLAIN), w.text);
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
 		return;

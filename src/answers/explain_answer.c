@@ -239,8 +239,7 @@ static void explain_print_head(const struct page *p)
 	const struct frag_explained *m = p->m;
 	const struct frag_tape *tape = p->a->found->tape;
 	const char *policy = frag_choice_label(p->a->found->choice);
-	char where[FRAG_SHORT_NAME + 120];
-	struct frag_words w = FRAG_WORDS(where);
+	struct frag_words w = WORDS(FRAG_SHORT_NAME + 120);
 	const int64_t usable = usable_of(p);
 
 	if (frag_tape_info(tape)->device_count > 1)
@@ -253,12 +252,12 @@ static void explain_print_head(const struct page *p)
 	if (m->cause)
 		frag_put_first_line(p->to, INK_RED, "OOM: ", "%s failed to %s %s%s", policy,
 				    m->id ? "allocate" : "reserve its initial pool of",
-				    SIZE(m->size), where);
+				    SIZE(m->size), w.text);
 	else
 		frag_put_first_line(p->to, INK_BOLD, heads[m->kind], "%s, %s active of %s%s",
 				    policy, SIZE(m->live),
 				    usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable),
-				    where);
+				    w.text);
 }
 
 static void print_request(const struct page *p)
@@ -274,8 +273,7 @@ static void explain_text_print_verdict(const struct page *p)
 	const struct frag_explained *m = p->m;
 	const uint64_t usable = usable_of(p) < 0 ? 0 : (uint64_t)usable_of(p);
 	const uint64_t all = m->live + m->need;
-	char text[300];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(300);
 
 	switch (m->cause) {
 	case FRAG_CAUSE_TOO_LARGE:
@@ -313,7 +311,7 @@ static void explain_text_print_verdict(const struct page *p)
 	}
 	frag_put_row(p->to, "verdict", "%s%s: %s", frag_oom_cause_name(m->cause),
 		     m->cause == FRAG_CAUSE_FRAGMENTATION && m->nearly_full ? ", nearly full" : "",
-		     text);
+		     w.text);
 }
 
 /* Who still uses what is freed, and since when; a block may be in several rows. */
@@ -343,8 +341,7 @@ static void print_pending(const struct page *p)
 static void print_free(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char note[64];
-	struct frag_words w = FRAG_WORDS(note);
+	struct frag_words w = WORDS(64);
 
 	if (m->free && m->non_releasable == m->free)
 		frag_add(&w, " (all non-releasable)");
@@ -352,7 +349,7 @@ static void print_free(const struct page *p)
 		frag_add(&w, " (%s non-releasable)", SIZE(m->non_releasable));
 	frag_put_row(p->to, "free", "%s%s%s reserved but unallocated%s",
 		     m->limited ? SIZE(m->device_free) : "", m->limited ? " on the device + " : "",
-		     SIZE(m->free), note);
+		     SIZE(m->free), w.text);
 }
 
 static void print_largest(const struct page *p)
@@ -488,8 +485,7 @@ static void print_classes(const struct page *p, const char *label)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
-	char line[400];
-	struct frag_words w = FRAG_WORDS(line);
+	struct frag_words w = WORDS(400);
 
 	for (uint32_t i = 0; i < m->held_count; i++)
 		for (int k = 0; k < FRAG_LIFE_CLASSES; k++) {
@@ -501,7 +497,7 @@ static void print_classes(const struct page *p, const char *label)
 		if (sums[k] && sums[k] >= all / 1000)
 			frag_add_item(&w, ", ", "%s %s", frag_life_class_names[k], SIZE(sums[k]));
 	if (w.used)
-		frag_put_row(p->to, label, "%s%s", line, evidence_text(m));
+		frag_put_row(p->to, label, "%s%s", w.text, evidence_text(m));
 }
 
 static void print_tags(const struct page *p)
@@ -609,8 +605,7 @@ static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_choice *first = frag_explained_setting(p->a->found, m);
-	char line[SURVIVORS_ROOM];
-	struct frag_words w = FRAG_WORDS(line);
+	struct frag_words w = WORDS(SURVIVORS_ROOM);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
 		const char *conf = CONF(&m->survivors[i]);
@@ -621,7 +616,7 @@ static void print_others(const struct page *p)
 			      ? conf : m->survivors[i].ops->name);
 	}
 	if (m->others && w.used)
-		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", line, m->others);
+		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", w.text, m->others);
 	else if (m->others && !m->survivor_count)
 		frag_put_row(p->to, "also fits", "none of %" PRIu32 " other settings and policies"
 			     " that were simulated", m->others);

@@ -55,13 +55,12 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 {
 	const struct frag_recordings *r = a->found->recordings;
 	const uint64_t odd = allocs_of(r, FRAG_UNEXPLAINED), square = allocs_of(r, FRAG_QUADRATIC);
-	char from[FRAG_PRINTABLE_ROOM + WORDS_ROOM], more[100];
-	struct frag_words w = FRAG_WORDS(from), m = FRAG_WORDS(more);
+	struct frag_words w = WORDS(FRAG_PRINTABLE_ROOM + WORDS_ROOM), m = WORDS(100);
 
 	for (uint32_t i = 0; i < r->count; i++)
 		frag_add_item(&w, ", ", "%.800s at %" PRIu32,
 			      SHOWN(frag_input_name(a->traces[i]->path)), r->of[i].number);
-	frag_put_row(to, "from", "%s: the same %" PRIu64 " event%s", from, a->traces[0]->events,
+	frag_put_row(to, "from", "%s: the same %" PRIu64 " event%s", w.text, a->traces[0]->events,
 		     frag_s(a->traces[0]->events));
 	if (r->matched)
 		frag_put_row(to, "matched", "%" PRIu32 " blocks from before the history, by size and"
@@ -72,7 +71,7 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 		frag_add(&m, ", %" PRIu64 " neither", odd);
 	frag_put_row(to, "sizes", "of %" PRIu32 " allocation%s: %" PRIu64 " constant, %" PRIu64
 		     " linear%s", r->alloc_count, frag_s(r->alloc_count),
-		     allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR), more);
+		     allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR), m.text);
 	frag_put_evidence(to, a->found->choices, "sizes as the recordings grow");
 	if (is_doubtful(r))
 		frag_put_row(to, "doubt", "%s", DOUBT);
@@ -110,8 +109,7 @@ static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
 	uint64_t least = UINT64_MAX, bytes;
 	uint32_t best = 0;
 	bool fits, any = false;
-	char text[WORDS_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(WORDS_ROOM);
 
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		bytes = smallest_at(x, at, i, &fits);
@@ -131,7 +129,7 @@ static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
 	if (least != UINT64_MAX && best)
 		frag_add(&w, ", %s with %.200s", CAPACITY(smallest_at(x, at, 0, &fits)),
 			 setting_words(&x->choices[0]));
-	frag_put_wrapped(to, "", text);
+	frag_put_wrapped(to, "", w.text);
 }
 
 /* Line 1: the largest number, or the smallest device at each number. */
@@ -218,8 +216,7 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 static void print_point(const struct frag_extrapolation *x, uint32_t at,
 			const struct frag_text_style *to, int width)
 {
-	char text[WORDS_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(WORDS_ROOM);
 
 	if (x->total)
 		frag_add(&w, " on %s", DEVICE(x->total));
@@ -229,7 +226,7 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 		frag_add(&w, "; %" PRIu64 " size%s estimated", x->unexplained[at],
 			 frag_s(x->unexplained[at]));
 	fprintf(to->f, "\n%sat %" PRIu32 "%s\n%*s%-*s  %11s  %11s  %11s\n", frag_ink(to, INK_BOLD),
-		x->at[at], text, x->total ? STATUS : 0, "", width, "setting", "reserved",
+		x->at[at], w.text, x->total ? STATUS : 0, "", width, "setting", "reserved",
 		"smallest", "reliable");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
@@ -279,8 +276,7 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_te
 	const uint32_t last = x->tried ? frag_tried_last(x) : 0;
 	const bool to_bound = x->bound != FRAG_NO_NUMBER
 			      && (!x->tried || last + x->stride > x->bound);
-	char text[WORDS_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(WORDS_ROOM);
 
 	if (!x->tried)
 		frag_add(&w, "no number was simulated");
@@ -293,7 +289,7 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_te
 		frag_add(&w, "; above %" PRIu32 " the peak requested exceeds the device", x->bound);
 	if (x->tried && !to_bound && (!x->up_to || last + x->stride <= x->up_to))
 		frag_add(&w, "; larger ones may fit: --step, --up-to or --runs reaches further");
-	frag_put_row(to, "tried", "%s", text);
+	frag_put_row(to, "tried", "%s", w.text);
 }
 
 static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *to,

@@ -207,8 +207,7 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 {
 	const struct frag_fit *fit = &one->fit;
 	const char *name = FIT_NAME(a->fits, one);
-	char ranges[RANGES_ROOM];
-	struct frag_words w = FRAG_WORDS(ranges);
+	struct frag_words w = WORDS(RANGES_ROOM);
 
 	if (!is_shown(a, one))
 		return;
@@ -217,7 +216,7 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 	list_failing_ranges(fit, &w);
 	if (w.used)
 		frag_put_row(to, "failing", "%s fits on %s, but fails on the larger %s", name,
-			     CAPACITY(fit->smallest), ranges);
+			     CAPACITY(fit->smallest), w.text);
 	if (a->fits->headroom_total)
 		print_headroom(fit, name, a->fits->headroom_total, to);
 }
@@ -420,8 +419,8 @@ static const struct frag_card *best_slice(const struct frag_card *card, const st
 static void print_slices(const struct need *need, uint32_t own, const struct frag_text_style *to)
 {
 	const struct frag_card *smallest = frag_cards, *slice;
-	char copies[LIST_ROOM], alone[32];
-	struct frag_words w = FRAG_WORDS(copies);
+	char alone[32];
+	struct frag_words w = WORDS(LIST_ROOM);
 
 	while (smallest->key && !(frag_is_slice(smallest) && holds(smallest, need, own)))
 		smallest++;
@@ -437,7 +436,7 @@ static void print_slices(const struct need *need, uint32_t own, const struct fra
 			      strchr(slice->key, ':') + 1);
 	}
 	frag_put_row(to, "slices", "%s (%s); copies per card (x slice): %s", smallest->key,
-		     SIZE(smallest->bytes), copies);
+		     SIZE(smallest->bytes), w.text);
 }
 
 /* Is a context counted already: an option's, or what the trace has of its devices? */
@@ -465,17 +464,16 @@ static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 {
 	const struct need need = need_of(a->fits, best), usual = need_of(a->fits, 0);
 	const uint32_t own = own_contexts(a);
-	char fitting[LIST_ROOM], failing[LIST_ROOM];
-	struct frag_words any = FRAG_WORDS(fitting), none = FRAG_WORDS(failing);
+	struct frag_words any = WORDS(LIST_ROOM), none = WORDS(LIST_ROOM);
 
 	list_holding(&need, own, &any);
 	list_failing(&usual, own, &none);
 	if (any.used || none.used)
-		frag_put_row(to, "cards", "%s%s%s%s%s%s%s%s%s", any.used ? "fits: " : "", fitting,
+		frag_put_row(to, "cards", "%s%s%s%s%s%s%s%s%s", any.used ? "fits: " : "", any.text,
 			     any.used && need.examined_to == NONE ? " and larger" : "",
 			     any.used && none.used ? "; " : "", none.used ? "too small for " : "",
 			     none.used ? frag_choice_label(&a->fits->sources[0].choices[0]) : "",
-			     none.used ? ": " : "", failing,
+			     none.used ? ": " : "", none.text,
 			     own ? "; counting typical CUDA contexts, which the sizes above do not"
 			     " have" : "");
 	else if (!counts_contexts(a->fits))

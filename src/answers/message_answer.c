@@ -510,8 +510,7 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 /* Other possible verdicts, where the sizes allow several. */
 static void print_possible(const struct frag_message *m, const struct frag_text_style *to)
 {
-	char text[SENTENCE_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(SENTENCE_ROOM);
 
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible >> i & 1 && (int)m->verdict != i)
@@ -523,7 +522,7 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 		fprintf(to->f, "  %-12s each value is off by %s at most%s\n", "rounding",
 			SIZE(m->precision), w.used ? ", so this is possible, too:"
 						   : ": the verdict stays");
-	frag_put_wrapped(to, m->precision ? "               " : "  possible     ", text);
+	frag_put_wrapped(to, m->precision ? "               " : "  possible     ", w.text);
 }
 
 static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
@@ -595,8 +594,7 @@ static bool print_server_setting(const struct frag_message *m, const struct frag
 /* Prints the uses of memory in the log, and the memory resource of RMM. */
 static void print_parts(const struct frag_message *m, const struct frag_text_style *to)
 {
-	char text[512];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(512);
 
 	for (int i = 0; i < FRAG_MESSAGE_PARTS; i++) {
 		const struct frag_message_value *part = &m->said[FRAG_SAID_PARAMETERS + i];
@@ -609,7 +607,7 @@ static void print_parts(const struct frag_message *m, const struct frag_text_sty
 	if (w.used && frag_message_is_budget(m) && m->outside.there)
 		frag_add_item(&w, ", ", "outside PyTorch %s", SIZE(m->outside.bytes));
 	if (w.used)
-		frag_put_row(to, "parts", "%s", text);
+		frag_put_row(to, "parts", "%s", w.text);
 	if (m->pool)
 		frag_put_row(to, "pool", "%s: %s", m->pool,
 			     strcmp(m->pool, "pool_memory_resource") == 0
@@ -620,8 +618,7 @@ static void print_device_row(const struct frag_message *m, const struct frag_tex
 {
 	/* both totals are rounded */
 	const struct frag_context *context = frag_context_near(m->total.bytes, 2 * m->total.error);
-	char text[200];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(200);
 
 	if (!m->total.there)
 		return;
@@ -634,7 +631,7 @@ static void print_device_row(const struct frag_message *m, const struct frag_tex
 	if (m->outside.there && context)
 		frag_add(&w, "; a context of %" PRIu32 " MiB is typical of %s", context->mib,
 			 context->key);
-	frag_put_row(to, "device", "%s", text);
+	frag_put_row(to, "device", "%s", w.text);
 }
 
 /* Line 2 is the setting, never wrapped; each other line has one pair of numbers. */
@@ -643,8 +640,8 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	const struct frag_message *m = &group->first;
 	const char *setting = setting_of(m);
 	const bool served = print_server_setting(m, to);
-	char gpus[GPUS_ROOM], end[GPUS_ROOM + 128];
-	struct frag_words w = FRAG_WORDS(end);
+	char gpus[GPUS_ROOM];
+	struct frag_words w = WORDS(GPUS_ROOM + 128);
 
 	if (setting)
 		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD),
@@ -675,7 +672,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (group->count > 1)
 		frag_add(&w, ", %" PRIu64 " times", group->count);
 	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
-		     frag_wording_text(m->wording), end);
+		     frag_wording_text(m->wording), w.text);
 }
 
 /* above: the line of the message whose advice is this one's, too; 0: there is none. */
@@ -683,13 +680,12 @@ static void print_group(const struct frag_message_group *group, const struct fra
 			uint64_t above, bool verbose)
 {
 	const struct frag_message *m = &group->first;
-	char text[SENTENCE_ROOM + 128];
-	struct frag_words w = FRAG_WORDS(text);
+	struct frag_words w = WORDS(SENTENCE_ROOM + 128);
 
 	frag_add(&w, "%s%s%s: ", frag_ink(to, verdict_ink(m->verdict)), cause_text(m),
 		 frag_ink(to, INK_PLAIN));
 	sentence(m, &w);
-	frag_put_wrapped(to, "", text);
+	frag_put_wrapped(to, "", w.text);
 	print_block(group, to);
 	if (!verbose)
 		return;

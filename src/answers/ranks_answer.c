@@ -123,8 +123,8 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 	const struct frag_ranking *r = a->ranking;
 	const struct frag_ranked *worst = &r->rows[r->worst];
 	const char *reserved = SIZE(worst->figure[FRAG_RANK_RESERVED]);
-	char name[NAME_ROOM], list[NAME_ROOM];
-	struct frag_words w = FRAG_WORDS(list);
+	char name[NAME_ROOM];
+	struct frag_words w = WORDS(NAME_ROOM);
 
 	row_name(a, worst, name);
 	list_different(a, &w);
@@ -134,7 +134,7 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 				    name, SIZE(worst->oom_size), worst->oom_step);
 	else if (r->apart)
 		frag_put_first_line(to, INK_RED, "", "DIFFERENT: rank %s; most reserved: %s by %s",
-				    list, reserved, name);
+				    w.text, reserved, name);
 	else
 		frag_put_first_line(to, INK_BOLD, "", "%s: %" PRIu32 " rank%s; %s reserves most,"
 				    " %s", r->alike && r->count > 1 ? "ALIKE"
@@ -238,8 +238,8 @@ static void print_between(const struct frag_ranks_answer *a, const struct frag_t
 static void print_apart(const struct frag_ranks_answer *a, const struct frag_ranked *row,
 			const struct frag_text_style *to)
 {
-	char text[600], name[NAME_ROOM], by[NAME_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	char name[NAME_ROOM], by[NAME_ROOM];
+	struct frag_words w = WORDS(600);
 
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		if (row->apart & 1U << k)
@@ -249,7 +249,7 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 	if (row->apart_oom)
 		frag_add_item(&w, ", ", "OOM, unlike most ranks");
 	fputs(frag_ink(to, INK_RED), to->f);
-	frag_put_row(to, "different", "%s: %s", row_name(a, row, name), text);
+	frag_put_row(to, "different", "%s: %s", row_name(a, row, name), w.text);
 	fputs(frag_ink(to, INK_PLAIN), to->f);
 	if (row->ooms)
 		frag_put_row(to, "", "step %" PRIu64 ": OOM, %s requested%s%s", row->oom_step,
@@ -300,10 +300,10 @@ static void ranks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_ranks_answer *a = what;
 	const struct frag_ranking *r = a->ranking;
-	char apart[64], memory[60];
+	char memory[60];
 
 	for (const struct frag_ranked *row = r->rows; row < r->rows + r->count; row++) {
-		struct frag_words w = FRAG_WORDS(apart);
+		struct frag_words w = WORDS(64);
 
 		for (int k = 0; k <= FRAG_RANK_FIGURES; k++)
 			if (apart_name(row, k))
@@ -318,7 +318,7 @@ static void ranks_fill(struct frag_table *t, const void *what)
 		frag_cell(t, row->ooms != 0, row->oom_step);
 		frag_cell_text(t, row->compared ? "true" : "false");
 		frag_cell_text(t, memory);
-		frag_cell_text(t, apart);
+		frag_cell_text(t, w.text);
 		frag_cell_text(t, a->traces[row->source].path);
 	}
 }

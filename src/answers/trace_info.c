@@ -178,15 +178,15 @@ static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 /* Counts of events by operation, of streams, pools and sizes, and the time span. */
 static void print_events(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
-	char span[FRAG_NUMBER_ROOM], text[400];
-	struct frag_words w = FRAG_WORDS(text);
+	char span[FRAG_NUMBER_ROOM];
+	struct frag_words w = WORDS(400);
 
 	for (uint32_t op = 0; op < FRAG_OPS; op++)
 		if (s->ops[op])
 			frag_add_item(&w, ", ", "%" PRIu64 " %s", s->ops[op],
 				      frag_op_name((enum frag_op)op));
 	fprintf(f, "%" PRIu64 " event%s: %s\n", t->events, frag_s(t->events),
-		w.used ? text : "none");
+		w.used ? w.text : "none");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
 	fprintf(f, "%u stream%s, %u pool%s, %u different size%s\n", s->streams, frag_s(s->streams),

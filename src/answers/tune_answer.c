@@ -137,8 +137,8 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 			  const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
-	char text[FRAG_PRINTABLE_ROOM + 8 * GAIN_ROOM], gain[GAIN_ROOM];
-	struct frag_words w = FRAG_WORDS(text);
+	char gain[GAIN_ROOM];
+	struct frag_words w = WORDS(FRAG_PRINTABLE_ROOM + 8 * GAIN_ROOM);
 
 	if (p)
 		frag_add(&w, "%s: %s with %s",
@@ -154,7 +154,7 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 	tune_place_text(t, &w);
 	if (p)
 		tune_default_text(t, p, &w);
-	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", text);
+	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", w.text);
 }
 
 static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *to)
