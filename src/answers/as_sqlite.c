@@ -15,21 +15,6 @@ static int as_sqlite_begin(struct frag_export *x, struct frag_error *err)
 			 " WITH_SQLITE=yes)", x->ops->name);
 }
 
-static int as_sqlite_step(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
-{
-	(void)x;
-	(void)step;
-	(void)err;
-	return 0;
-}
-
-static int as_sqlite_end(struct frag_export *x, struct frag_error *err)
-{
-	(void)x;
-	(void)err;
-	return 0;
-}
-
 static void as_sqlite_fini(struct frag_export *x)
 {
 	(void)x;
@@ -462,7 +447,9 @@ const struct frag_export_ops frag_export_sqlite = {
 	.summary = "an SQLite database of events, blocks, segments, steps, tags and stacks",
 	.ending = ".sqlite",
 	.begin = as_sqlite_begin,
+	.fini = as_sqlite_fini,
+#ifndef FRAG_NO_SQLITE
 	.step = as_sqlite_step,
 	.end = as_sqlite_end,
-	.fini = as_sqlite_fini,
+#endif
 };

@@ -569,7 +569,6 @@ static void print_marks(const struct frag_result *run, FILE *f)
 {
 	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_top_indexes(worst, run->marks, run->mark_count, mark_index);
-	char name[FRAG_SHORT_NAME];
 
 	if (!count)
 		return;
@@ -585,7 +584,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
 			frag_fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
 				     m->fi);
 		fprintf(f, "  %11s  %11s  %s\n", SIZE(m->reserved),
-			SIZE(m->allocated), frag_short_name(mark->name, name));
+			SIZE(m->allocated), SHORT(mark->name));
 	}
 	if (run->mark_count > count && run->last.opaque)
 		fprintf(f, "  the first of %u marks\n", run->mark_count);

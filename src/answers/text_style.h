@@ -101,7 +101,6 @@ void frag_add_item(struct frag_words *words, const char *between, const char *fo
 	__attribute__((format(printf, 3, 4)));
 
 /* As SIZE() of base/format.h: in an array that is valid until the end of the enclosing block. */
-#define SHOWN(text) frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text))
 #define SHORT(json) frag_short_name((json), (char[FRAG_SHORT_NAME]){ 0 })
 
 #endif

@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 
-#define FRAG_TUNE_ROWS 10
-static uint32_t frag_tune_rows(const struct frag_tune *tune,
-			       struct frag_point rows[FRAG_TUNE_ROWS]);
+#define TUNE_ROWS 10
 
 #define CODE_LINE "torch.cuda.empty_cache() after each iteration"
 #define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
@@ -339,6 +337,33 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 		print_code(a, &t->without, to);
 }
 
+static void tune_add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
+{
+	if (p->choice == UINT32_MAX || *count == TUNE_ROWS)
+		return;
+	for (uint32_t i = 0; i < *count; i++)
+		if (rows[i].choice == p->choice)
+			return;
+	rows[(*count)++] = *p;
+}
+
+static uint32_t tune_rows(const struct frag_tune *t, struct frag_point rows[TUNE_ROWS])
+{
+	uint32_t count = 0;
+
+	tune_add(&t->simple, rows, &count);
+	tune_add(&t->best, rows, &count);
+	tune_add(&t->without, rows, &count);
+	tune_add(&t->points[0], rows, &count);
+	if (t->plain_expandable != UINT32_MAX)
+		tune_add(&t->points[t->plain_expandable], rows, &count);
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		if (!t->since[i]
+		    && (t->total ? t->points[i].qualifies : t->points[i].at.fits))
+			tune_add(&t->points[i], rows, &count);
+	return count;
+}
+
 /* With a given device, smaller ones are not searched for. */
 static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
 			   const struct frag_text_style *to)
@@ -374,8 +399,8 @@ static void print_remarks(const struct frag_tune *t, const struct frag_point *ro
 
 static void tune_print_table(const struct frag_tune *t, const struct frag_text_style *to)
 {
-	struct frag_point rows[FRAG_TUNE_ROWS];
-	const uint32_t count = frag_tune_rows(t, rows);
+	struct frag_point rows[TUNE_ROWS];
+	const uint32_t count = tune_rows(t, rows);
 	size_t longest = 0;
 	int width;
 
@@ -423,33 +448,6 @@ static void tune_print(const void *what, const struct frag_text_style *to)
 	print_best(a, to);
 	tune_print_table(a->tune, to);
 	print_tests(a, to);
-}
-
-static void tune_add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
-{
-	if (p->choice == UINT32_MAX || *count == FRAG_TUNE_ROWS)
-		return;
-	for (uint32_t i = 0; i < *count; i++)
-		if (rows[i].choice == p->choice)
-			return;
-	rows[(*count)++] = *p;
-}
-
-static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows[FRAG_TUNE_ROWS])
-{
-	uint32_t count = 0;
-
-	tune_add(&t->simple, rows, &count);
-	tune_add(&t->best, rows, &count);
-	tune_add(&t->without, rows, &count);
-	tune_add(&t->points[0], rows, &count);
-	if (t->plain_expandable != UINT32_MAX)
-		tune_add(&t->points[t->plain_expandable], rows, &count);
-	for (uint32_t i = 0; i < t->choice_count; i++)
-		if (!t->since[i]
-		    && (t->total ? t->points[i].qualifies : t->points[i].at.fits))
-			tune_add(&t->points[i], rows, &count);
-	return count;
 }
 
 static const struct frag_column columns[] = {
@@ -506,8 +504,8 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 static void tune_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_tune *tune = ((const struct frag_tune_answer *)what)->tune;
-	struct frag_point rows[FRAG_TUNE_ROWS];
-	const uint32_t count = t->csv ? tune->choice_count : frag_tune_rows(tune, rows);
+	struct frag_point rows[TUNE_ROWS];
+	const uint32_t count = t->csv ? tune->choice_count : tune_rows(tune, rows);
 
 	for (uint32_t i = 0; i < count; i++)
 		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i], NULL);

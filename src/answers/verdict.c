@@ -99,12 +99,11 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 			 const char *settings, FILE *f)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-	char path[FRAG_PRINTABLE_ROOM], set[FRAG_PRINTABLE_ROOM];
 	uint64_t apart = 0;
 
 	fprintf(f, "%s under %s, of equal blocks %s first\n",
-		frag_printable(path, frag_input_name(frag_trace_info(trace)->path)),
-		*settings ? frag_printable(set, settings) : "default settings",
+		SHOWN(frag_input_name(frag_trace_info(trace)->path)),
+		*settings ? SHOWN(settings) : "default settings",
 		v->by_creation ? "the one created"
 		: v->by_age ? "that of the older segment" : "that of the lower segment");
 	if (v->guessed)

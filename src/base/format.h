@@ -145,6 +145,8 @@ char *frag_put_printable(char *p, const char *text, size_t length);
 /* Returns the text itself if it needs no escape, else an escaped copy in buf, cut to fit. */
 #define FRAG_PRINTABLE_ROOM 1024
 const char *frag_printable(char buf[FRAG_PRINTABLE_ROOM], const char *text);
+/* In an array that is valid until the end of the enclosing block. */
+#define SHOWN(text) frag_printable((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text))
 
 /* As snprintf, with such escapes, and never cut within one or within a character. */
 void frag_format_printable(char *buf, size_t size, const char *format, ...)

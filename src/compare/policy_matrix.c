@@ -207,8 +207,7 @@ struct job {
 static void policy_matrix_gather_warning(void *ctx, const char *message)
 {
 	struct job *job = ctx;
-	char shown[FRAG_PRINTABLE_ROOM];
-	const char *line = frag_printable(shown, message);
+	const char *line = SHOWN(message);
 	size_t old = job->warnings ? strlen(job->warnings) : 0;
 	char *more = realloc(job->warnings, old + strlen(line) + 2);
 

@@ -359,14 +359,13 @@ static bool setup_differences_end(struct frag_memory *l, char **text)
 /* Lists the metrics that a set lacks because its file is older than the metrics. */
 static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
 {
-	char path[FRAG_PRINTABLE_ROOM];
 	const char *before = NULL;
 
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
 		if (!k->figure || !(set->unread & frag_metric_bit(k)))
 			continue;
 		if (!before)
-			fprintf(l->f, "%s is older than", frag_printable(path, set->path));
+			fprintf(l->f, "%s is older than", SHOWN(set->path));
 		fprintf(l->f, "%s peak.%s", before ? before : "", k->name);
 		before = ",";
 	}
@@ -377,14 +376,12 @@ static void describe_unread(struct frag_memory *l, const struct frag_run_set *se
 bool frag_describe_tools(char **text, const struct frag_run_set *base,
 			 const struct frag_run_set *now)
 {
-	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->version, now->version) != 0)
-		fprintf(l.f, "fragsim %s, before %s\n", frag_printable(a, now->version),
-			frag_printable(b, base->version));
+		fprintf(l.f, "fragsim %s, before %s\n", SHOWN(now->version), SHOWN(base->version));
 	describe_unread(&l, base);
 	describe_unread(&l, now);
 	return setup_differences_end(&l, text);
@@ -398,14 +395,13 @@ static void describe_count(struct frag_memory *l, const char *what, uint64_t bas
 
 bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
 {
-	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->content, now->content) != 0)
 		fprintf(l.f, "the trace itself: content %s, before %s\n",
-			frag_printable(a, now->content), frag_printable(b, base->content));
+			SHOWN(now->content), SHOWN(base->content));
 	describe_count(&l, "events", base->events, now->events);
 	describe_count(&l, "allocs", base->allocs, now->allocs);
 	describe_count(&l, "frees", base->frees, now->frees);
@@ -417,14 +413,14 @@ bool frag_describe_traces(char **text, const struct frag_runs *base, const struc
 
 static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
-
 	if (base != now)
 		fprintf(l->f, "device %s: %" PRIu64 " (%s), before %" PRIu64 " (%s)\n", what, now,
-			frag_size_text(a, now), base, frag_size_text(b, base));
+			SIZE(now), base, SIZE(base));
 }
 
 /* The first `length` bytes of a text, escaped for a line. */
+#define PART(text, length) \
+	setup_differences_part((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text), (length))
 static const char *setup_differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
 					  size_t length)
 {
@@ -436,8 +432,6 @@ static const char *setup_differences_part(char buf[FRAG_PRINTABLE_ROOM], const c
 static void describe_params(struct frag_memory *l, const char *keys, const char *other,
 			    bool keys_are_new)
 {
-	char k[FRAG_PRINTABLE_ROOM], v[FRAG_PRINTABLE_ROOM], w[FRAG_PRINTABLE_ROOM];
-
 	for (const char *p = keys; *p;) {
 		size_t key = strcspn(p, "="), mine, theirs = 0;
 		const char *value = frag_params_find(keys, p, key, &mine);
@@ -446,18 +440,14 @@ static void describe_params(struct frag_memory *l, const char *keys, const char 
 		if (!value)
 			return;
 		if (keys_are_new && !there)
-			fprintf(l->f, "policy key %s: %s, before there was none\n",
-				setup_differences_part(k, p, key),
-				setup_differences_part(v, value, mine));
+			fprintf(l->f, "policy key %s: %s, before there was none\n", PART(p, key),
+				PART(value, mine));
 		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %s: %s, before %s\n",
-				setup_differences_part(k, p, key),
-				setup_differences_part(v, value, mine),
-				setup_differences_part(w, there, theirs));
+			fprintf(l->f, "policy key %s: %s, before %s\n", PART(p, key),
+				PART(value, mine), PART(there, theirs));
 		else if (!keys_are_new && !there)
-			fprintf(l->f, "policy key %s: there is none, before %s\n",
-				setup_differences_part(k, p, key),
-				setup_differences_part(v, value, mine));
+			fprintf(l->f, "policy key %s: there is none, before %s\n", PART(p, key),
+				PART(value, mine));
 		p = value + mine;
 		p += *p == ',';
 	}
@@ -470,14 +460,12 @@ static void describe_params(struct frag_memory *l, const char *keys, const char 
 bool frag_describe_runs(char **text, const struct frag_run *base, const struct frag_run *now)
 {
 	const struct frag_result *a = &base->result, *b = &now->result;
-	char now_text[FRAG_PRINTABLE_ROOM], base_text[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->name, now->name) != 0) {
-		fprintf(l.f, "policy: %s, before %s\n", frag_printable(now_text, now->policy),
-			frag_printable(base_text, base->policy));
+		fprintf(l.f, "policy: %s, before %s\n", SHOWN(now->policy), SHOWN(base->policy));
 	} else {
 		describe_params(&l, now->params, base->params, true);
 		describe_params(&l, base->params, now->params, false);

@@ -404,7 +404,6 @@ static int iterations_judge(const struct frag_iterations *it, const struct frag_
 			    const char *mark, struct frag_error *err)
 {
 	const char *path = frag_input_name(frag_tape_info(tape)->path);
-	char name[FRAG_PRINTABLE_ROOM];
 
 	if (it->count >= FRAG_ITERATIONS_MIN)
 		return 0;
@@ -412,7 +411,7 @@ static int iterations_judge(const struct frag_iterations *it, const struct frag_
 		return frag_fail(err, FRAG_ETRACE, "%s: %" PRIu32 " mark%s called %s: at least %d"
 				 " iterations are required", path, it->count,
 				 it->count == 1 ? " is" : "s are",
-				 frag_printable(name, mark ? mark : it->mark), FRAG_ITERATIONS_MIN);
+				 SHOWN(mark ? mark : it->mark), FRAG_ITERATIONS_MIN);
 	return frag_fail(err, FRAG_ETRACE,
 			 "%s: no iterations: no mark occurs %d times, and no sequence of sizes"
 			 " repeats; record five iterations: fragsim record --torch --steps 5",
