@@ -8,12 +8,11 @@
 /* "+1.50 GiB", "-3 B", "no change" */
 static const char *change_text(char buf[CHANGE_ROOM], int64_t bytes)
 {
-	char size[FRAG_NUMBER_ROOM];
 	const uint64_t magnitude = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
 	if (!bytes)
 		return "no change";
-	snprintf(buf, CHANGE_ROOM, "%c%s", bytes < 0 ? '-' : '+', frag_size_text(size, magnitude));
+	snprintf(buf, CHANGE_ROOM, "%c%s", bytes < 0 ? '-' : '+', SIZE(magnitude));
 	return buf;
 }
 

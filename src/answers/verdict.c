@@ -61,11 +61,9 @@ static void put_side(const char *who, bool made, uint64_t address, uint64_t byte
 static void verdict_put_event(const struct frag_snap_device *d, uint32_t i, bool this, FILE *f)
 {
 	const struct frag_logged *e = &d->log[i];
-	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "  %c [%" PRIu32 "] %-14s 0x%" PRIx64 " %s", this ? '>' : ' ', i,
-		frag_action_name((enum frag_action)e->action), e->addr, frag_size_text(size,
-										       e->size));
+		frag_action_name((enum frag_action)e->action), e->addr, SIZE(e->size));
 	if (e->stream)
 		fprintf(f, ", stream 0x%" PRIx64, e->stream);
 	if (e->pool && e->pool != FRAG_NO_POOL)

@@ -126,8 +126,6 @@ void frag_devices_assume_context(struct frag_devices *devices, uint64_t context)
 
 int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err)
 {
-	char total[FRAG_NUMBER_ROOM], context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
-
 	for (uint32_t d = 0; d < devices->count; d++) {
 		const struct frag_device_figures *f = &devices->figures[d];
 
@@ -136,10 +134,8 @@ int frag_devices_have_room(const struct frag_devices *devices, struct frag_error
 			continue;
 		return frag_fail(err, FRAG_EUSAGE, "device %" PRIu32 " has %s, and context (%s) and"
 				 " other processes (%s) leave nothing of it: --device-bytes,"
-				 " --context-bytes, --other-bytes", d,
-				 frag_size_text(total, f->total),
-				 frag_size_text(context, f->context),
-				 frag_size_text(other, f->other));
+				 " --context-bytes, --other-bytes", d, SIZE(f->total),
+				 SIZE(f->context), SIZE(f->other));
 	}
 	return 0;
 }

@@ -651,7 +651,7 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 	const struct frag_block_order *order = a ? &a->order : NULL;
 	const char *old = run->choice.ops == &frag_policy_pytorch ? " (2.11 and older)" : "";
 	const uint64_t now = run->peak.reserved;
-	char text[200], least[FRAG_NUMBER_ROOM];
+	char text[200];
 
 	if (order && order->recorded)
 		return frag_evidence_text(&run->choice, "as recorded", buf);
@@ -663,7 +663,7 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 			 order->status == FRAG_RUN_OK ? "fits" : "OOM");
 	else if (run->status == FRAG_RUN_OK && order->reserved != now)
 		snprintf(text, sizeof(text), "unknown%s: peak reserved %s to %s", old,
-			 frag_size_text(least, order->reserved < now ? order->reserved : now),
+			 SIZE(order->reserved < now ? order->reserved : now),
 			 SIZE(order->reserved < now ? now : order->reserved));
 	else
 		snprintf(text, sizeof(text), "assumed%s", old);

@@ -516,7 +516,6 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			const struct frag_log *log)
 {
 	const struct frag_snap_device *d = &s->devices[i];
-	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 	char taken[128] = "";
 
 	if (d->first_live_count && d->log_count && s->has_history)
@@ -524,8 +523,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  "device %u: the history begins in mid-run: %u segment%s of %s with %u"
 			  " live block%s %s allocated before it%s",
 			  i, d->start_count, frag_s(d->start_count),
-			  frag_size_text(size, d->start_bytes),
-			  d->first_live_count, frag_s(d->first_live_count),
+			  SIZE(d->start_bytes), d->first_live_count, frag_s(d->first_live_count),
 			  d->start_count == 1 ? "was" : "were",
 			  !noted && looks_full(d->log_count)
 				  ? ", and a number of events as round as this means that"
@@ -537,15 +535,13 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  i, d->lost, d->lost == 1 ? " contradicts" : "s contradict");
 	if (d->oom_count && !s->sized)
 		snprintf(taken, sizeof(taken), "; %s is taken as its capacity (--device-bytes says"
-			 " otherwise)", d->capacity ? frag_size_text(total, d->capacity)
-						    : "no size");
+			 " otherwise)", d->capacity ? SIZE(d->capacity) : "no size");
 	if (d->oom_count)
 		frag_note(log,
 			  "device %u: the recording has %u out-of-memory%s, the first for %s with"
 			  " %s free on the device%s",
 			  i, d->oom_count, frag_s(d->oom_count),
-			  frag_size_text(size, d->log[d->first_oom].size),
-			  frag_size_text(more, d->log[d->first_oom].addr), taken);
+			  SIZE(d->log[d->first_oom].size), SIZE(d->log[d->first_oom].addr), taken);
 }
 
 /* With garbage collection off, a request releases memory only after the device refused. */
