@@ -157,7 +157,7 @@ static void oom_print(const struct frag_report *r, const struct frag_result *run
 #define FIGURES 57              /* columns of the table after the name, with the status */
 #define WORTH_A_ROW 0.05        /* of what is reserved */
 
-bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
+bool frag_report_has_fix(const struct frag_report_run *runs, uint32_t count, uint32_t i)
 {
 	if (count == 1)
 		return true;
@@ -367,27 +367,27 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 }
 
 /* Line 2: a setting to copy; or what else to do. */
-static void print_remedy(const struct frag_report *r, const struct frag_result *run,
+static void print_fix(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
 {
 	char note[96] = " (simulated: fits)";
 
 	if (!a)
 		return;
-	if (a->remedy.found) {
+	if (a->fix.found) {
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
-				 SIZE(a->remedy.reserved));
+				 SIZE(a->fix.reserved));
 		else if (r->trace->ends_at_oom)
 			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
-		frag_put_setting(&r->to, CONF(&a->remedy.choice), note);
+		frag_put_setting(&r->to, CONF(&a->fix.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
 			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
-	} else if (a->remedies && run->status == FRAG_RUN_OOM) {
+	} else if (a->fixes && run->status == FRAG_RUN_OOM) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program: none of"
 			     " %u other settings fits", frag_oom_is_limit(&run->ooms[0])
-			     ? "fraction or device" : "device", a->remedies);
+			     ? "fraction or device" : "device", a->fixes);
 	} else if (frag_diagnosis_exceeds_capacity(a, run)) {
 		frag_put_row(&r->to, "next", "a larger device, or a lower peak of the program");
 	}
@@ -578,8 +578,8 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 	const struct frag_result *run = r->runs[i].result;
 	const struct frag_diagnosis *a = answer_of(r, i);
 
-	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
-		print_remedy(r, run, a);
+	if (frag_report_has_fix(r->runs, r->run_count, i) && !shares_needs(r, run, a))
+		print_fix(r, run, a);
 	if (run->oom_count) {
 		print_cause(r, run, a);
 		print_pinned(r, &run->ooms[0].hole);
@@ -589,7 +589,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 		print_evidence(r, run, a);
 		if (r->run_count == 1 && !r->verbose)
 			print_holders(r, run->ooms[0].holders,
-				      a && a->remedy.found && run->ooms[0].holder_count
+				      a && a->fix.found && run->ooms[0].holder_count
 					      ? 1 : run->ooms[0].holder_count);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_before(r, run);
@@ -613,10 +613,10 @@ static void print_reasons_of_all(const struct frag_report *r)
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
 
-		if (!frag_report_has_remedy(r->runs, r->run_count, i))
+		if (!frag_report_has_fix(r->runs, r->run_count, i))
 			return;
-		if (shares_needs(r, run, a) || (a && a->remedy.found)) {
-			print_remedy(r, run, a);
+		if (shares_needs(r, run, a) || (a && a->fix.found)) {
+			print_fix(r, run, a);
 			if (shares_needs(r, run, a))
 				print_needs(r, run, a);
 			return;
@@ -667,51 +667,51 @@ static void print_setting(const struct frag_report *r, const char *status, const
 			     percent(reserved - requested, requested));
 }
 
-/* The remedy of a run, in conf; false where there is none, or a run before it has the same. */
-static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_CONF_ROOM])
+/* The fix of a run, in conf; false where there is none, or a run before it has the same. */
+static bool new_fix(const struct frag_report *r, uint32_t i, char conf[FRAG_CONF_ROOM])
 {
 	const struct frag_diagnosis *a = answer_of(r, i);
 
-	if (!a || !a->remedy.found || !frag_report_has_remedy(r->runs, r->run_count, i))
+	if (!a || !a->fix.found || !frag_report_has_fix(r->runs, r->run_count, i))
 		return false;
-	frag_conf_text(&a->remedy.choice, conf, FRAG_CONF_ROOM);
+	frag_conf_text(&a->fix.choice, conf, FRAG_CONF_ROOM);
 	for (uint32_t k = 0; k < i; k++) {
-		if (!r->answers[k].remedy.found
+		if (!r->answers[k].fix.found
 		    || r->runs[k].result->device != r->runs[i].result->device)
 			continue;
-		if (strcmp(conf, CONF(&r->answers[k].remedy.choice)) == 0)
+		if (strcmp(conf, CONF(&r->answers[k].fix.choice)) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void print_remedy_row(const struct frag_report *r, uint32_t i, int width)
+static void print_fix_row(const struct frag_report *r, uint32_t i, int width)
 {
-	const struct frag_setting_fix *remedy = r->answers ? &r->answers[i].remedy : NULL;
+	const struct frag_setting_fix *fix = r->answers ? &r->answers[i].fix : NULL;
 	char conf[FRAG_CONF_ROOM], name[FRAG_CONF_ROOM + 16];
 
-	if (!new_remedy(r, i, conf))
+	if (!new_fix(r, i, conf))
 		return;
 	snprintf(name, sizeof(name), frag_many_devices(r) ? "%s @%u" : "%s", conf,
 		 r->runs[i].result->device);
-	print_setting(r, "fits", name, width, remedy->requested, remedy->reserved);
+	print_setting(r, "fits", name, width, fix->requested, fix->reserved);
 }
 
-static size_t longest_remedy(const struct frag_report *r)
+static size_t longest_fix(const struct frag_report *r)
 {
 	const size_t device = frag_many_devices(r) ? strlen(" @0") : 0;
 	size_t most = strlen("setting");
 	char conf[FRAG_CONF_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		if (new_remedy(r, i, conf) && strlen(conf) + device > most)
+		if (new_fix(r, i, conf) && strlen(conf) + device > most)
 			most = strlen(conf) + device;
 	return most;
 }
 
 void frag_print_settings(const struct frag_report *r)
 {
-	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
+	const int width = frag_name_width(r, longest_fix(r), FIGURES);
 
 	fprintf(r->to.f, "\n%-*s  %-*s  %14s %13s  %16s\n", status_width(r), "result", width,
 		"setting", "peak requested", "peak reserved", "overhead");
@@ -723,7 +723,7 @@ void frag_print_settings(const struct frag_report *r)
 		print_setting(r, status_word(run), REPORT_NAME(r, run), width, whole ? run->peak.requested
 			      : a && a->requested ? a->requested : UINT64_MAX,
 			      whole ? run->peak.reserved : UINT64_MAX);
-		print_remedy_row(r, i, width);
+		print_fix_row(r, i, width);
 	}
 }
 

@@ -15,7 +15,7 @@ static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
 	waits = frag_json_array(o, "waits");
 	count = frag_json_shown(o, "waits", pin->wait_count);
 	for (uint32_t i = 0; i < count; i++)
-		frag_json_raw(waits, NULL, m->awaited[m->waits[pin->waits + i]].stream);
+		frag_json_raw(waits, NULL, m->uses[m->waits[pin->waits + i]].stream);
 }
 
 /* Is it among the n largest of the segment, of equals the first ones? */
@@ -104,15 +104,15 @@ static void put_verdict(struct frag_node_ref o, const void *of)
 /* What only some moments have: survivors, the main cause, what is pending. */
 static void put_rest(struct frag_node_ref o, const void *of)
 {
-	static const struct frag_json_row awaited_rows[] = {
-		ROW_JSON("stream", awaited, stream), ROW(awaited, bytes), ROW(awaited, blocks),
-		ROW(awaited, since), ROW_END,
+	static const struct frag_json_row use_rows[] = {
+		ROW_JSON("stream", pending_use, stream), ROW(pending_use, bytes),
+		ROW(pending_use, blocks), ROW(pending_use, since), ROW_END,
 	}, pending_rows[] = {
 		ROW_AS("bytes", explained, pending), ROW_AS("blocks", explained, pending_blocks),
-		ROW_LIST("waits", explained, awaited, awaited_count, awaited_rows), ROW_END,
-	}, culprit_rows[] = {
-		ROW_JSON("tag", explained, culprit_tag), ROW_AS("bytes", explained, culprit_bytes),
-		ROW_AS("non_releasable", explained, culprit_non_releasable), ROW_END,
+		ROW_LIST("waits", explained, uses, use_count, use_rows), ROW_END,
+	}, main_rows[] = {
+		ROW_JSON("tag", explained, main_tag), ROW_AS("bytes", explained, main_bytes),
+		ROW_AS("non_releasable", explained, main_non_releasable), ROW_END,
 	};
 	const struct frag_explained *m = of;
 	struct frag_node_ref list = frag_json_array(o, "survivors");
@@ -120,10 +120,10 @@ static void put_rest(struct frag_node_ref o, const void *of)
 
 	for (uint32_t i = 0; i < shown; i++)
 		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
-	list = frag_json_object_or_null(o, "culprit", m->culprit != 0);
+	list = frag_json_object_or_null(o, "culprit", m->main_cause != 0);
 	if (list.node) {
-		frag_json_text(list, "kind", frag_culprit_names[m->culprit]);
-		frag_json_rows(list, culprit_rows, m);
+		frag_json_text(list, "kind", frag_main_cause_names[m->main_cause]);
+		frag_json_rows(list, main_rows, m);
 	}
 	frag_json_of(o, "pending", pending_rows, m);
 }
@@ -318,10 +318,10 @@ static void explain_text_print_verdict(const struct page *p)
 static void print_pending(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const uint32_t shown = m->awaited_count < p->a->top ? m->awaited_count : p->a->top;
+	const uint32_t shown = m->use_count < p->a->top ? m->use_count : p->a->top;
 
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_awaited *row = &m->awaited[i];
+		const struct frag_pending_use *row = &m->uses[i];
 
 		frag_put_row(p->to, i ? "" : "pending", "%s in %" PRIu64 " block%s, freed and in"
 			     " use %s%s since step %" PRIu64 "%s", SIZE(row->bytes), row->blocks,
@@ -329,9 +329,9 @@ static void print_pending(const struct page *p)
 			     row->stream ? SHORT(row->stream) : "", row->since,
 			     row->stream ? "" : ": the trace does not name the stream");
 	}
-	if (m->awaited_count > shown)
+	if (m->use_count > shown)
 		frag_put_row(p->to, shown ? "" : "pending", "and %" PRIu32 " more streams",
-			     m->awaited_count - shown);
+			     m->use_count - shown);
 	if (m->over_blocks)
 		frag_put_row(p->to, shown ? "" : "pending", "%s in %" PRIu64 " block%s, freed and in"
 			     " use no more: not taken back yet", SIZE(m->over), m->over_blocks,
@@ -525,16 +525,16 @@ static void print_pools(const struct page *p)
 	}
 }
 
-static void print_culprit(const struct page *p)
+static void print_main_cause(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->culprit)
+	if (m->main_cause)
 		frag_put_row(p->to, "cause", "%s of %s, the largest %s, make %s non-releasable",
-			     SIZE(m->culprit_bytes), m->culprit == FRAG_CULPRIT_LATE
+			     SIZE(m->main_bytes), m->main_cause == FRAG_MAIN_LATE
 			     ? "long-lived blocks allocated late"
-			     : "blocks left behind in large segments", OF(m->culprit_tag),
-			     SIZE(m->culprit_non_releasable));
+			     : "blocks left behind in large segments", OF(m->main_tag),
+			     SIZE(m->main_non_releasable));
 }
 
 static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)
@@ -627,7 +627,7 @@ static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
-	const char *only = m->awaited_count == 1 ? m->awaited[0].stream : NULL;
+	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
 	if (setting) {
 		frag_put_setting(p->to, CONF(setting), p->a->trace->ends_at_oom
@@ -654,7 +654,7 @@ static void print_moment(const struct page *p)
 	const struct frag_explained *m = p->m;
 	const struct frag_device_figures *d = &p->a->found->devices[m->device];
 	/* where the answer would have more than ten lines, -v is not named */
-	const bool full = m->cause && (m->culprit || m->cause == FRAG_CAUSE_PENDING);
+	const bool full = m->cause && (m->main_cause || m->cause == FRAG_CAUSE_PENDING);
 
 	explain_print_head(p);
 	if (*p->a->picked)
@@ -675,7 +675,7 @@ static void print_moment(const struct page *p)
 	if (p->a->verbose)
 		print_bounds(p);
 	print_classes(p, "active");
-	print_culprit(p);
+	print_main_cause(p);
 	if (m->cause) {
 		print_moves(p);
 		print_others(p);

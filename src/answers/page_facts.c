@@ -164,7 +164,7 @@ static char *pack_base64(const struct pack *pack, size_t *length)
 #define PACKED_LESS ((size_t)9 << 10)
 #define PACKED_LEAST ((size_t)46 << 10) /* but this much for each run: many devices take more */
 #define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
-#define CURED_BUCKETS 512               /* at most, of the line of a run with its remedy */
+#define CURED_BUCKETS 512               /* at most, of the line of a run with its fix */
 #define MARKS_SHOWN 1000                /* the first and the last of more */
 #define OOMS_SHOWN 20
 #define LEAKS_SHOWN 20
@@ -485,7 +485,7 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	page_facts_put_ooms(o, run);
 }
 
-/* The run with the remedy: its timeline, for a comparison with the run that fails. */
+/* The run with the fix: its timeline, for a comparison with the run that fails. */
 static void page_facts_put_cured(struct scratch *s, struct frag_node_ref root,
 				 const struct frag_page_trace *t)
 {

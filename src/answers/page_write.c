@@ -211,10 +211,10 @@ static void print_proof(const struct frag_report *r)
 	const struct frag_result *run = r->runs[0].result;
 	char conf[FRAG_CONF_ROOM], device[4 * FRAG_NUMBER_ROOM] = "";
 
-	if (r->run_count > 1 || !r->answers || !r->answers[0].remedy.found
+	if (r->run_count > 1 || !r->answers || !r->answers[0].fix.found
 	    || strchr(r->trace->path, '\''))
 		return;
-	frag_conf_text(&r->answers[0].remedy.choice, conf, sizeof(conf));
+	frag_conf_text(&r->answers[0].fix.choice, conf, sizeof(conf));
 	if (run->total)
 		snprintf(device, sizeof(device), " --device-bytes %" PRIu64 " --context-bytes %"
 			 PRIu64 " --other-bytes %" PRIu64, run->total, run->context, run->other);
@@ -282,13 +282,13 @@ static void page_write_put_tried(const struct frag_result *run, FILE *f)
 	const char *between = "<div class=\"row\">  set       none fits of ";
 	struct frag_error unused;
 
-	for (uint32_t i = 0; i < FRAG_REMEDIES; i++) {
+	for (uint32_t i = 0; i < FRAG_FIXES; i++) {
 		struct frag_choice choice = run->choice;
 
-		if (frag_choice_settings(&choice, frag_remedies[i], &unused)
+		if (frag_choice_settings(&choice, frag_fixes[i], &unused)
 		    || memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
 			continue;
-		fprintf(f, "%s%s", between, frag_remedies[i]);
+		fprintf(f, "%s%s", between, frag_fixes[i]);
 		between = ", ";
 	}
 	fputs(" (simulated)</div>", f);
@@ -318,7 +318,7 @@ static void page_write_put_numbers(const struct frag_page_trace *t, FILE *f)
 		page_write_put_number(lost, what, f);
 	}
 	fputs("</div>", f);
-	if (run->oom_count && a && a->remedies && !a->remedy.found)
+	if (run->oom_count && a && a->fixes && !a->fix.found)
 		page_write_put_tried(run, f);
 }
 

@@ -21,7 +21,7 @@ struct frag_page_trace {
 	const struct frag_fits *fits;   /* on which devices its policies fit; NULL: unknown */
 	uint32_t source;                /* the trace's number there */
 	bool silent;                    /* what is said of it is in the page's own answer */
-	const struct frag_page *cured;  /* a single run with its remedy; NULL: none */
+	const struct frag_page *cured;  /* a single run with its fix; NULL: none */
 	const struct frag_result *cured_runs;   /* of that, one a device */
 };
 

@@ -123,7 +123,7 @@ void frag_print_details(const struct frag_report *r);
  * Does a run have rows about another setting? Not where another run on the same device fits: a
  * comparison of settings contains its alternatives already.
  */
-bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
+bool frag_report_has_fix(const struct frag_report_run *runs, uint32_t count, uint32_t i);
 
 #define FRAG_OOM_ADVICE_ROOM 512
 /* Why the request failed, with the state of memory; in buf, which is returned. */

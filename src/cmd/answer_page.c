@@ -165,7 +165,7 @@ uint32_t frag_report_runs(struct frag_report_run *runs, struct frag_sim *const *
 static int make_section(struct frag_redrawn *x, const struct frag_report_run *runs, uint32_t count,
 			struct frag_answer_page *r, struct frag_error *err)
 {
-	const bool cured = x->answer && x->answer->remedy.found;
+	const bool cured = x->answer && x->answer->fix.found;
 	const struct frag_report report = {
 		.trace = frag_tape_info(x->taped->tape), .runs = runs,
 		.run_count = cured ? count / 2 : count, .answers = x->answer,

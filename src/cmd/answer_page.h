@@ -60,7 +60,7 @@ struct frag_redrawn {
 	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
 	uint32_t sim_count;
 	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
-	const struct frag_diagnosis *answer;    /* of the first; the next has its remedy. NULL: none */
+	const struct frag_diagnosis *answer;    /* of the first; the next has its fix. NULL: none */
 	const struct frag_fits *fits;   /* optional: the devices on which they fit */
 	uint32_t source;
 };

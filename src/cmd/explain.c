@@ -304,13 +304,13 @@ static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_ex
 	const struct frag_choice *setting = frag_explained_setting(found, m);
 
 	*drawn = (struct frag_diagnosis){
-		.requested = m->lower_bound, .oom.cause = m->cause, .remedies = m->others,
+		.requested = m->lower_bound, .oom.cause = m->cause, .fixes = m->others,
 	};
 	if (setting)
-		drawn->remedy = (struct frag_setting_fix){ .found = true, .choice = *setting };
+		drawn->fix = (struct frag_setting_fix){ .found = true, .choice = *setting };
 }
 
-/* The run again, on what it was explained on, its first moment, and the run with its remedy. */
+/* The run again, on what it was explained on, its first moment, and the run with its fix. */
 static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
 			struct frag_error *err)
 {
@@ -329,8 +329,8 @@ static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 		x->answer = &e->drawn;
 	}
 	rc = frag_redrawn_run(x, q->taped->choices, devices, err);
-	return rc || !e->drawn.remedy.found ? rc
-		: frag_redrawn_run(x, &e->drawn.remedy.choice, devices, err);
+	return rc || !e->drawn.fix.found ? rc
+		: frag_redrawn_run(x, &e->drawn.fix.choice, devices, err);
 }
 
 static void explain_judge(const struct explain *w)

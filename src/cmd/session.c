@@ -409,8 +409,8 @@ static int find_answers(struct frag_session *s, struct frag_error *err)
 		if (run->oom_count && (failed++ < FRAG_REPORT_FAILED_MAX || all))
 			wanted |= FRAG_WANTED_DEVICE;
 		/* what the result has of a run does not depend on the others */
-		if (s->options->json || frag_report_has_remedy(s->runs, s->run_count, i))
-			wanted |= FRAG_WANTED_REMEDY;
+		if (s->options->json || frag_report_has_fix(s->runs, s->run_count, i))
+			wanted |= FRAG_WANTED_FIX;
 		rc = frag_diagnosis_find(&s->answers[i], &s->trials, wanted, run, err);
 	}
 	return rc;
@@ -448,12 +448,12 @@ static int search_answers(struct frag_session *s, struct frag_error *err)
 }
 
 /*
- * Before the report, which writes it. Of a single run the one with its remedy is drawn, too; an
+ * Before the report, which writes it. Of a single run the one with its fix is drawn, too; an
  * interruption leaves it out.
  */
 static int draw_section(struct frag_session *s, struct frag_error *err)
 {
-	const bool cured = s->run_count == 1 && s->answers && s->answers->remedy.found;
+	const bool cured = s->run_count == 1 && s->answers && s->answers->fix.found;
 	const struct frag_report report = {
 		.trace = frag_trace_info(s->traced.trace), .runs = s->runs,
 		.run_count = s->run_count, .answers = s->answers,
@@ -469,7 +469,7 @@ static int draw_section(struct frag_session *s, struct frag_error *err)
 
 	x.sim = &s->options->sim;
 	if (cured && !drawn)
-		drawn = frag_redrawn_run(&x, &s->answers->remedy.choice, s->traced.devices.figures,
+		drawn = frag_redrawn_run(&x, &s->answers->fix.choice, s->traced.devices.figures,
 					 err);
 	drawn = drawn ? drawn : frag_drawing_end(&x.drawing, err);
 	if (cured && !drawn) {

@@ -211,13 +211,13 @@ static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 		ROW(setting_fix, requested), ROW(setting_fix, reserved), ROW(setting_fix, wasted),
 		ROW_END,
 	};
-	struct frag_node_ref o = frag_json_object_or_null(in, "try", a->remedy.found);
+	struct frag_node_ref o = frag_json_object_or_null(in, "try", a->fix.found);
 
 	if (o.node) {
-		frag_json_text(o, "alloc_conf", CONF(&a->remedy.choice));
-		frag_json_rows(o, rows, &a->remedy);
+		frag_json_text(o, "alloc_conf", CONF(&a->fix.choice));
+		frag_json_rows(o, rows, &a->fix);
 	}
-	frag_json_u64(in, "tried", a->remedies);
+	frag_json_u64(in, "tried", a->fixes);
 }
 
 /* In the order and by the names of the report's rows. */

@@ -504,7 +504,7 @@ int frag_diagnosis_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-static bool is_remedy(const struct frag_result *run, const struct frag_trial_figures *o)
+static bool is_fix(const struct frag_result *run, const struct frag_trial_figures *o)
 {
 	if (o->status != FRAG_RUN_OK)
 		return false;
@@ -513,7 +513,7 @@ static bool is_remedy(const struct frag_result *run, const struct frag_trial_fig
 }
 
 /* The run's other settings stay, so what is found is the whole line. */
-static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
+static int try_fix(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, const char *conf, struct frag_error *err)
 {
 	struct frag_error refused = { .code = 0 };
@@ -523,14 +523,14 @@ static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 
 	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
 		return 0;
-	a->remedies++;
+	a->fixes++;
 	rc = rc ? rc : trials_find(t, &choice, false, run->device, &o, &refused);
 	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
 		*err = refused;
 		return rc;
 	}
-	if (!rc && is_remedy(run, &o))
-		a->remedy = (struct frag_setting_fix){
+	if (!rc && is_fix(run, &o))
+		a->fix = (struct frag_setting_fix){
 			.found = true, .choice = choice, .requested = o.requested,
 			.reserved = o.reserved, .wasted = o.wasted,
 		};
@@ -538,7 +538,7 @@ static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 }
 
 /* Of a run that fits only the first: what a device has too much needs no cure. */
-static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
+static int find_fix(struct frag_diagnosis *a, struct frag_trials *t,
 		       const struct frag_result *run, struct frag_error *err)
 {
 	const bool fits = run->status == FRAG_RUN_OK;
@@ -549,8 +549,8 @@ static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	if (fits && (double)run->at_peak.wasted
 		    < WORTH_IT * (double)run->peak.requested)
 		return 0;
-	for (uint32_t i = 0; i < FRAG_REMEDIES && !rc && !a->remedy.found && !(fits && i); i++)
-		rc = try_remedy(a, t, run, frag_remedies[i], err);
+	for (uint32_t i = 0; i < FRAG_FIXES && !rc && !a->fix.found && !(fits && i); i++)
+		rc = try_fix(a, t, run, frag_fixes[i], err);
 	return rc;
 }
 
@@ -604,9 +604,9 @@ int frag_diagnosis_find(struct frag_diagnosis *a, struct frag_trials *t, unsigne
 	}
 	rc = rc ? rc : find_order(a, t, run, err);
 	/* no setting helps where the bytes themselves are too many */
-	if (!rc && wanted & FRAG_WANTED_REMEDY
+	if (!rc && wanted & FRAG_WANTED_FIX
 	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
-		rc = find_remedy(a, t, run, err);
+		rc = find_fix(a, t, run, err);
 	return rc;
 }
 

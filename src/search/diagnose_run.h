@@ -80,8 +80,8 @@ struct frag_diagnosis {
 	struct frag_oom_diagnosis oom;  /* of the first OOM */
 	struct frag_device_state peak;        /* of a run that did not fail, after peak_step */
 	bool has_peak;
-	struct frag_setting_fix remedy;
-	uint32_t remedies;              /* settings that were tried */
+	struct frag_setting_fix fix;
+	uint32_t fixes;                 /* settings that were tried */
 	struct frag_block_order order;
 };
 
@@ -98,13 +98,13 @@ int frag_diagnosis_peaks(struct frag_diagnosis *answers, const struct frag_trial
 /* The parts of a diagnosis that need a search. */
 enum frag_wanted {
 	FRAG_WANTED_DEVICE = 1,         /* the smallest larger device, where memory ran out */
-	FRAG_WANTED_REMEDY = 2,         /* another setting */
+	FRAG_WANTED_FIX = 2,            /* another setting */
 };
 
 /*
  * The other answers to a run's result at FRAG_LEVEL_ALL; wanted: of enum frag_wanted. The search
  * for a larger device ends after a number of events, never by the clock. -FRAG_ENOMEM,
- * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
+ * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no fix.
  */
 int frag_diagnosis_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
 			const struct frag_result *run, struct frag_error *err);

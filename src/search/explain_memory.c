@@ -205,17 +205,17 @@ static bool add_up(struct frag_explained *m, const struct frag_memory_state *mem
 		const struct frag_wait *w = &waits->of[i];
 		const uint64_t freed = lifetimes->of[w->block].freed;
 		uint32_t at = frag_map_get(rows, w->stream);
-		struct frag_awaited *row;
+		struct frag_pending_use *row;
 
 		if (at == FRAG_MAP_NONE) {
-			at = m->awaited_count++;
-			m->awaited[at] = (struct frag_awaited){
+			at = m->use_count++;
+			m->uses[at] = (struct frag_pending_use){
 				.number = w->stream, .since = freed,
 			};
 			if (!frag_map_add(rows, w->stream, at))
 				return false;
 		}
-		row = &m->awaited[at];
+		row = &m->uses[at];
 		row->bytes += memory->blocks[w->block].bytes;
 		row->blocks++;
 		row->since = freed < row->since ? freed : row->since;
@@ -225,7 +225,7 @@ static bool add_up(struct frag_explained *m, const struct frag_memory_state *mem
 
 static int by_since(const void *a, const void *b)
 {
-	const struct frag_awaited *x = a, *y = b;
+	const struct frag_pending_use *x = a, *y = b;
 
 	return frag_order_two(x->since, y->since, x->number, y->number);
 }
@@ -237,10 +237,10 @@ static bool explain_pending_settle(struct frag_explained *m, const struct frag_w
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
-	if (m->awaited_count)
-		qsort(m->awaited, m->awaited_count, sizeof(*m->awaited), by_since);
-	for (uint32_t i = 0; i < m->awaited_count && good; i++) {
-		struct frag_awaited *row = &m->awaited[i];
+	if (m->use_count)
+		qsort(m->uses, m->use_count, sizeof(*m->uses), by_since);
+	for (uint32_t i = 0; i < m->use_count && good; i++) {
+		struct frag_pending_use *row = &m->uses[i];
 
 		good = frag_map_add(&rows, row->number, i);
 		if (row->number == FRAG_ALL || !good)
@@ -262,19 +262,19 @@ int frag_explain_pending(struct frag_explained *m, const struct frag_memory_stat
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
 	count_pending(m, memory, lifetimes);
-	m->awaited = calloc((size_t)waits->count + 1, sizeof(*m->awaited));
+	m->uses = calloc((size_t)waits->count + 1, sizeof(*m->uses));
 	m->waits = calloc((size_t)waits->count + 1, sizeof(*m->waits));
-	good = good && m->awaited && m->waits && add_up(m, memory, lifetimes, waits, &rows)
+	good = good && m->uses && m->waits && add_up(m, memory, lifetimes, waits, &rows)
 	       && explain_pending_settle(m, waits, tape);
 	frag_map_fini(&rows);
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-void frag_awaited_fini(struct frag_explained *m)
+void frag_pending_uses_fini(struct frag_explained *m)
 {
-	for (uint32_t i = 0; i < m->awaited_count; i++)
-		free(m->awaited[i].stream);
-	free(m->awaited);
+	for (uint32_t i = 0; i < m->use_count; i++)
+		free(m->uses[i].stream);
+	free(m->uses);
 	free(m->waits);
 }
 
@@ -578,13 +578,13 @@ static bool explain_memory_concerns(const struct frag_explained *m,
 }
 
 /* Long-lived blocks that came with their segment are nothing else than at home. */
-static enum frag_culprit role_of(const struct frag_blocked_segment *s,
+static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
 				 const struct frag_blocking_block *pin)
 {
 	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
 	    && pin->life != FRAG_LIFE_LONG)
-		return FRAG_CULPRIT_LEFT;
-	return !pin->initial && pin->born > s->there ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_NONE;
+		return FRAG_MAIN_LEFT;
+	return !pin->initial && pin->born > s->there ? FRAG_MAIN_LATE : FRAG_MAIN_NONE;
 }
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
@@ -593,25 +593,26 @@ static enum frag_culprit role_of(const struct frag_blocked_segment *s,
  * Judges a large segment that is at least a quarter free: returns the class of blocks with most
  * of its live bytes.
  */
-static enum frag_culprit explain_memory_judge(const struct frag_blocked_segment *s, uint64_t *bytes)
+static enum frag_main_cause explain_memory_judge(const struct frag_blocked_segment *s,
+						 uint64_t *bytes)
 {
-	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
-	enum frag_culprit who = FRAG_CULPRIT_LEFT;
+	uint64_t of[FRAG_MAIN_LEFT + 1] = { 0 };
+	enum frag_main_cause who = FRAG_MAIN_LEFT;
 
 	if (s->range || s->bytes <= SMALL_SEGMENT || s->non_releasable < s->bytes / 4)
-		return FRAG_CULPRIT_NONE;
+		return FRAG_MAIN_NONE;
 	for (uint32_t i = 0; i < s->blocking_count; i++)
 		of[role_of(s, &s->blocking[i])] += s->blocking[i].bytes;
-	if (of[FRAG_CULPRIT_LATE] > of[FRAG_CULPRIT_LEFT])
-		who = FRAG_CULPRIT_LATE;
-	if (of[FRAG_CULPRIT_NONE] > of[who])
-		return FRAG_CULPRIT_NONE;
+	if (of[FRAG_MAIN_LATE] > of[FRAG_MAIN_LEFT])
+		who = FRAG_MAIN_LATE;
+	if (of[FRAG_MAIN_NONE] > of[who])
+		return FRAG_MAIN_NONE;
 	*bytes = of[who];
 	return who;
 }
 
-/* The tag of the largest pin of the culprits, in the segment with most non-releasable bytes. */
-static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_culprit who)
+/* The tag of the largest pin of the main_causes, in the segment with most non-releasable bytes. */
+static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_main_cause who)
 {
 	const struct frag_blocking_block *largest = NULL;
 
@@ -626,39 +627,39 @@ static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_c
  * Finds the main cause in the segments that the move leaves, or in all. Returns false if there
  * is none.
  */
-static bool find_culprit(struct frag_explained *m, bool of_move)
+static bool find_main_cause(struct frag_explained *m, bool of_move)
 {
-	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 },
-						    bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
-	const struct frag_blocked_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
-	enum frag_culprit who = FRAG_CULPRIT_LATE;
+	uint64_t non_releasable[FRAG_MAIN_LEFT + 1] = { 0 },
+						    bytes[FRAG_MAIN_LEFT + 1] = { 0 };
+	const struct frag_blocked_segment *first[FRAG_MAIN_LEFT + 1] = { NULL };
+	enum frag_main_cause who = FRAG_MAIN_LATE;
 
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		const struct frag_blocked_segment *s = &m->segments[i];
 		uint64_t theirs = 0;
-		const enum frag_culprit culprit = !of_move || explain_memory_concerns(m, s)
+		const enum frag_main_cause main_cause = !of_move || explain_memory_concerns(m, s)
 							  ? explain_memory_judge(s, &theirs)
-							  : FRAG_CULPRIT_NONE;
+							  : FRAG_MAIN_NONE;
 
-		non_releasable[culprit] += s->non_releasable;
-		bytes[culprit] += theirs;
-		first[culprit] = first[culprit] ? first[culprit] : s;
+		non_releasable[main_cause] += s->non_releasable;
+		bytes[main_cause] += theirs;
+		first[main_cause] = first[main_cause] ? first[main_cause] : s;
 	}
-	if (non_releasable[FRAG_CULPRIT_LEFT] > non_releasable[FRAG_CULPRIT_LATE])
-		who = FRAG_CULPRIT_LEFT;
+	if (non_releasable[FRAG_MAIN_LEFT] > non_releasable[FRAG_MAIN_LATE])
+		who = FRAG_MAIN_LEFT;
 	if (!first[who])
 		return false;
-	m->culprit = who;
-	m->culprit_non_releasable = non_releasable[who];
-	m->culprit_bytes = bytes[who];
-	m->culprit_tag = largest_tag(first[who], who);
+	m->main_cause = who;
+	m->main_non_releasable = non_releasable[who];
+	m->main_bytes = bytes[who];
+	m->main_tag = largest_tag(first[who], who);
 	return true;
 }
 
 void frag_explain_main_cause(struct frag_explained *m)
 {
-	if (!find_culprit(m, true))
-		find_culprit(m, false);
+	if (!find_main_cause(m, true))
+		find_main_cause(m, false);
 }
 
 void frag_account_fini(struct frag_explained *m)

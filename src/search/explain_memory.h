@@ -34,7 +34,7 @@ void frag_waits_fini(struct frag_waits *waits); /* one that is zeroed is fine */
 int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *memory,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, struct frag_error *err);
-void frag_awaited_fini(struct frag_explained *m);       /* what the first fills in */
+void frag_pending_uses_fini(struct frag_explained *m);       /* what the first fills in */
 
 /* Fills in segments, holders, pools; folded: holders by stack too. -FRAG_ENOMEM */
 int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *memory,

@@ -25,7 +25,7 @@
 /* With their default settings. */
 static const char *const policies[] = { "pytorch", "bestfit", NULL };
 
-#define OTHERS_MAX (FRAG_REMEDIES + sizeof(policies) / sizeof(policies[0]))
+#define OTHERS_MAX (FRAG_FIXES + sizeof(policies) / sizeof(policies[0]))
 
 struct trials {
 	const struct frag_explanation *x;
@@ -64,10 +64,10 @@ static void list_others(struct trials *t)
 	const struct frag_choice *own = t->x->choice;
 	struct frag_error unused;
 
-	for (uint32_t i = 0; own->ops->settings && i < FRAG_REMEDIES; i++) {
+	for (uint32_t i = 0; own->ops->settings && i < FRAG_FIXES; i++) {
 		struct frag_choice choice = *own;
 
-		if (frag_choice_settings(&choice, frag_remedies[i], &unused) == 0
+		if (frag_choice_settings(&choice, frag_fixes[i], &unused) == 0
 		    && !explanation_is_known(t, &choice))
 			t->choices[t->count++] = choice;
 	}
@@ -193,9 +193,9 @@ const char *const frag_moment_kind_names[] = {
 	[FRAG_MOMENT_STEP] = "step", [FRAG_MOMENT_MARK] = "mark", NULL,
 };
 
-const char *const frag_culprit_names[] = {
-	[FRAG_CULPRIT_NONE] = NULL, [FRAG_CULPRIT_LATE] = "born_late",
-	[FRAG_CULPRIT_LEFT] = "left_behind",
+const char *const frag_main_cause_names[] = {
+	[FRAG_MAIN_NONE] = NULL, [FRAG_MAIN_LATE] = "born_late",
+	[FRAG_MAIN_LEFT] = "left_behind",
 };
 
 /* One device at work. */
@@ -670,7 +670,7 @@ static int find_step(const struct frag_explanation *x, uint32_t *device, struct 
 static void fini_moment(struct frag_explained *m)
 {
 	frag_account_fini(m);
-	frag_awaited_fini(m);
+	frag_pending_uses_fini(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
 		frag_move_fini(&m->moves[i]);
 	free(m->moves);

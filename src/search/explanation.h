@@ -26,7 +26,7 @@ struct frag_blocking_block {
 };
 
 /* What a pending block waits for, and of a moment also what several wait for. */
-struct frag_awaited {
+struct frag_pending_use {
 	char *stream;           /* as JSON; NULL: a `complete`, the trace has no stream for it */
 	uint64_t bytes, blocks;
 	uint64_t since;         /* step: the free of the oldest */
@@ -67,8 +67,9 @@ struct frag_pool_row {
 };
 
 /* The main cause: the kind of block that keeps most of the non-releasable memory reserved. */
-enum frag_culprit { FRAG_CULPRIT_NONE, FRAG_CULPRIT_LATE, FRAG_CULPRIT_LEFT };
-extern const char *const frag_culprit_names[];  /* "born_late", "left_behind"; NULL for the first */
+enum frag_main_cause { FRAG_MAIN_NONE, FRAG_MAIN_LATE, FRAG_MAIN_LEFT };
+/* "born_late", "left_behind"; NULL for the first */
+extern const char *const frag_main_cause_names[];
 
 /* One moment of one device. Bytes. */
 struct frag_explained {
@@ -102,18 +103,18 @@ struct frag_explained {
 	uint64_t pending_since; /* step: the free of the oldest; UINT64_MAX: none waits any more */
 	uint64_t over, over_blocks;     /* of them, those that nothing uses any more */
 	bool waiting_serves;    /* the request succeeds after all these waits */
-	struct frag_awaited *awaited;   /* by the oldest; a block may wait for several */
-	uint32_t awaited_count;
-	uint32_t *waits;        /* of the blocking blocks, in their order: indexes in `awaited` */
+	struct frag_pending_use *uses;  /* by the oldest; a block may wait for several */
+	uint32_t use_count;
+	uint32_t *waits;        /* of the blocking blocks, in their order: indexes in `uses` */
 	uint32_t wait_count;
 	struct frag_pool_row *pools;
 	uint32_t pool_count;
 	struct frag_move *moves;
 	uint32_t move_count;
 	uint32_t tried;         /* candidates */
-	enum frag_culprit culprit;
-	uint64_t culprit_non_releasable, culprit_bytes;       /* bytes that they keep, and theirs */
-	const char *culprit_tag;        /* as JSON, of most of them; borrowed; NULL: none */
+	enum frag_main_cause main_cause;
+	uint64_t main_non_releasable, main_bytes;       /* bytes that they keep, and theirs */
+	const char *main_tag;           /* as JSON, of most of them; borrowed; NULL: none */
 	struct frag_choice *survivors;  /* they borrow what they name */
 	uint32_t survivor_count, others;        /* the number of other settings that were tried */
 };

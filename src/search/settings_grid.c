@@ -130,7 +130,7 @@ void frag_grid_fini(struct frag_grid *g)
 	*g = (struct frag_grid){ .count = 0 };
 }
 
-const char *const frag_remedies[FRAG_REMEDIES] = {
+const char *const frag_fixes[FRAG_FIXES] = {
 	"expandable_segments:True",
 	"max_split_size_mb:512",
 	"max_split_size_mb:256",

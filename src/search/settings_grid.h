@@ -18,8 +18,8 @@ struct frag_grid {
 extern const char *const frag_grid_names[];     /* "default", "short", ended by NULL */
 
 /* The few settings that are tried in addition to a run, the most successful one first. */
-#define FRAG_REMEDIES 6
-extern const char *const frag_remedies[FRAG_REMEDIES];
+#define FRAG_FIXES 6
+extern const char *const frag_fixes[FRAG_FIXES];
 
 /*
  * The grid of that name: `default` has all sensible combinations, `short` those nine that came

@@ -201,7 +201,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	assert_int_equal(frag_diagnosis_peaks(&a, &trials, sim, result, 1, &err), 0);
 	at_end += a.has_peak;
 	assert_int_equal(frag_diagnosis_peaks(&a, &trials, NULL, result, 1, &err), 0);
-	assert_int_equal(frag_diagnosis_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_REMEDY,
+	assert_int_equal(frag_diagnosis_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_FIX,
 					     result, &err),
 			 0);
 	assert_int_equal(a.requested, requested_peak(tape));
@@ -226,14 +226,14 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		expect_pins(then, &a.peak);
 		frag_sim_del(then);
 	}
-	if (a.remedy.found) {
+	if (a.fix.found) {
 		struct outcome o;
 
 		found++;
 		device.total = result->total;
-		o = run(&a.remedy.choice, tape, &device);
+		o = run(&a.fix.choice, tape, &device);
 		assert_int_equal(o.status, FRAG_RUN_OK);
-		assert_int_equal(o.peak_reserved, a.remedy.reserved);
+		assert_int_equal(o.peak_reserved, a.fix.reserved);
 	}
 	frag_diagnosis_fini(&a);
 	frag_trials_fini(&trials);
