@@ -368,7 +368,7 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 
 /* Line 2: a setting to copy; or what else to do. */
 static void print_fix(const struct frag_report *r, const struct frag_result *run,
-			 const struct frag_diagnosis *a)
+		      const struct frag_diagnosis *a)
 {
 	char note[96] = " (simulated: fits)";
 

@@ -123,7 +123,7 @@ static const struct frag_json_row holder_rows[] = {
 
 /* Writes each tag with its largest stacks, where there are some. */
 static void put_holders(struct frag_node_ref in, const char *key,
-		       const struct frag_tag_usage *holders, uint32_t count)
+			const struct frag_tag_usage *holders, uint32_t count)
 {
 	struct frag_node_ref list = frag_json_array(in, key), o, stacks, stack;
 

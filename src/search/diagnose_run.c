@@ -514,7 +514,7 @@ static bool is_fix(const struct frag_result *run, const struct frag_trial_figure
 
 /* The run's other settings stay, so what is found is the whole line. */
 static int try_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		      const struct frag_result *run, const char *conf, struct frag_error *err)
+		   const struct frag_result *run, const char *conf, struct frag_error *err)
 {
 	struct frag_error refused = { .code = 0 };
 	struct frag_choice choice = run->choice;
@@ -539,7 +539,7 @@ static int try_fix(struct frag_diagnosis *a, struct frag_trials *t,
 
 /* Of a run that fits only the first: what a device has too much needs no cure. */
 static int find_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		       const struct frag_result *run, struct frag_error *err)
+		    const struct frag_result *run, struct frag_error *err)
 {
 	const bool fits = run->status == FRAG_RUN_OK;
 	int rc = 0;

@@ -579,7 +579,7 @@ static bool explain_memory_concerns(const struct frag_explained *m,
 
 /* Long-lived blocks that came with their segment are nothing else than at home. */
 static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
-				 const struct frag_blocking_block *pin)
+				    const struct frag_blocking_block *pin)
 {
 	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
 	    && pin->life != FRAG_LIFE_LONG)
@@ -611,7 +611,7 @@ static enum frag_main_cause explain_memory_judge(const struct frag_blocked_segme
 	return who;
 }
 
-/* The tag of the largest pin of the main_causes, in the segment with most non-releasable bytes. */
+/* The tag of the largest pin of the main cause, in the segment with most non-releasable bytes. */
 static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_main_cause who)
 {
 	const struct frag_blocking_block *largest = NULL;
