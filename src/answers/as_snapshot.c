@@ -34,12 +34,10 @@ static void snap_text(struct frag_outfile *out, const char *text)
 
 static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
-	char *p;
+	char p[FRAG_PICKLE_ROOM];
 
 	snap_text(out, key);
-	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
-	if (p)
-		frag_outfile_used(out, frag_pickle_i64(p, value));
+	frag_outfile_write(out, p, (size_t)(frag_pickle_i64(p, value) - p));
 }
 
 static void put_text(struct frag_outfile *out, const char *key, const char *text)
@@ -67,17 +65,15 @@ static void begin_list(struct frag_outfile *out, const char *key)
 static void put_values(struct frag_outfile *out, const uint64_t *param)
 {
 	const uint64_t max_split = param[MAX_SPLIT_MB];
-	char *p, key[16];
+	const double gc_threshold = frag_pytorch_real(param[GC_THRESHOLD]);
+	char p[FRAG_PICKLE_ROOM], key[16];
 
 	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
 	snap_text(out, "garbage_collection_threshold");
-	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
-	if (p)
-		frag_outfile_used(out, frag_pickle_real(p, frag_pytorch_real(param[GC_THRESHOLD])));
+	frag_outfile_write(out, p, (size_t)(frag_pickle_real(p, gc_threshold) - p));
 	snap_text(out, "expandable_segments");
-	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
-	if (p)
-		frag_outfile_used(out, frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0));
+	frag_outfile_write(out, p,
+			   (size_t)(frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0) - p));
 	begin_dict(out, "roundup_power2_divisions");
 	for (uint32_t i = 0; i < 16; i++) {
 		const uint32_t code = param[ROUNDUP] >> 4 * i & 15;

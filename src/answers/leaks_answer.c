@@ -3,10 +3,8 @@
 
 #include <math.h>
 
-static const char *leak_name(const struct frag_leak *leak, char buf[FRAG_OWNER_ROOM])
-{
-	return frag_owner_text(leak->tag, leak->frames, leak->size, buf);
-}
+#define LEAK_NAME(k) \
+	frag_owner_text((k)->tag, (k)->frames, (k)->size, (char[FRAG_OWNER_ROOM]){ 0 })
 
 /* Line 1: of the device that leaks most. */
 static void leaks_print_verdict(const struct frag_leaks_answer *a, const struct frag_text_style *to)
@@ -56,14 +54,13 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 			const struct frag_text_style *to)
 {
 	const struct frag_leaks *leaks = a->leaks;
-	char name[FRAG_OWNER_ROOM];
 	uint32_t count = 0;
 
 	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++)
 		if (k->device == device && count++ < a->top)
 			frag_put_row(to, count == 1 ? "top tags" : "", "%s per iteration: %s, %"
 				     PRIu64 " block%s since step %" PRIu64, SIZE(k->an_iteration),
-				     leak_name(k, name), k->blocks, frag_s(k->blocks),
+				     LEAK_NAME(k), k->blocks, frag_s(k->blocks),
 				     k->first_step);
 	if (count > a->top)
 		frag_put_row(to, "", "and %" PRIu32 " more: --top N", count - a->top);
@@ -115,11 +112,10 @@ static const struct frag_column columns[] = {
 static void leaks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
-	char name[FRAG_OWNER_ROOM];
 
 	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++) {
 		frag_cell(t, true, k->device);
-		frag_cell_text(t, leak_name(k, name));
+		frag_cell_text(t, LEAK_NAME(k));
 		frag_cell(t, true, k->an_iteration);
 		frag_cell(t, true, k->bytes);
 		frag_cell(t, true, k->blocks);
