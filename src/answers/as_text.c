@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/atomic_file.h"
 #include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
 #include "policy/configure_events.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/format.h"
 #include "documents/documents.h"
 #include "policy/configure_events.h"
 

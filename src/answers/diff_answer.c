@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "documents/document_head.h"
 
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/format.h"
 #include "documents/document_head.h"
 
 /* A field of CSV, quoted where RFC 4180 requires quotes. */

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "snapshot/snapshot.h"
 

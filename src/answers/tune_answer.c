@@ -1,8 +1,6 @@
 /* tune_answer.c - what fragsim tune found, in every form: for people, as rows, as a document. */
 #include "answers/parts.h"
 
-#include <stdlib.h>
-
 #define TUNE_ROWS 10
 
 #define CODE_LINE "torch.cuda.empty_cache() after each iteration"
@@ -519,17 +517,12 @@ static void tune_fill(struct frag_table *t, const void *what)
 static void put_env(struct frag_node_ref in, const char *key, const struct frag_tune *t,
 		    const char *name, const struct frag_point *p)
 {
-	char *env = NULL;
-	size_t room;
+	const bool set = p->choice != UINT32_MAX && p->choice && is_setting(t, p->choice);
+	char env[FRAG_CONF_ROOM + 64];
 
-	if (p->choice != UINT32_MAX && p->choice && is_setting(t, p->choice)) {
-		room = strlen(name) + strlen(t->texts[p->choice]) + 1;
-		env = malloc(room);
-		if (env)
-			snprintf(env, room, "%s%s", name, t->texts[p->choice]);
-	}
-	frag_json_text(in, key, env);
-	free(env);
+	if (set)
+		snprintf(env, sizeof(env), "%s%s", name, t->texts[p->choice]);
+	frag_json_text(in, key, set ? env : NULL);
 }
 
 /* null where there is none. */

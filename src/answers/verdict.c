@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/format.h"
-#include "base/atomic_file.h"
 #include "events/recording_info.h"
 
 #define SHOWN_MAX 3             /* differences */
