@@ -92,7 +92,7 @@ struct frag_words {
 };
 
 #define FRAG_WORDS(array) { .text = (*(array) = '\0', (array)), .size = sizeof(array) }
-/* In an array of its own, which is valid until the end of the enclosing block. */
+/* The same, with an array that is valid until the end of the enclosing block. */
 #define WORDS(room) { .text = (char[room]){ 0 }, .size = (room) }
 void frag_add(struct frag_words *words, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
