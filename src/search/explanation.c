@@ -119,8 +119,9 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	if (!m->survivors)
 		return frag_fail_nomem(err);
 	list_others(&t);
-	tasks.count = m->others = t.count;
+	tasks.count = t.count;
 	rc = frag_tasks_run(&tasks, err);
+	m->others = rc ? 0 : t.count;
 	for (uint32_t i = 0; i < t.count && !rc; i++)
 		if (t.fits[i])
 			m->survivors[m->survivor_count++] = t.choices[i];
