@@ -99,24 +99,6 @@ static bool enough(void *ctx)
 	return frag_seconds() >= p->until || frag_interrupted(NULL);
 }
 
-/* Reads offsets, alignments, hints and gaps of a CSV. Standard input cannot be read a second time. */
-static int constrain(struct planning *p, struct frag_error *err)
-{
-	const struct frag_trace_info *info = p->q.traces[0];
-	struct frag_plan_file file;
-	int rc;
-	const struct frag_constraints *given = frag_trace_constraints(p->q.taped->tape);
-
-	if (given && !p->marks.from)
-		return frag_plan_constraints(&p->plan, given, err);
-	if (strcmp(info->form, "minimalloc") != 0 || strcmp(p->q.paths[0], "-") == 0 || p->marks.from)
-		return 0;
-	rc = frag_plan_file_read(&file, p->q.paths[0], err);
-	rc = rc ? rc : frag_plan_constrain(&p->plan, &file, err);
-	frag_plan_file_fini(&file);
-	return rc;
-}
-
 /* Found, or taken from the file that is to be checked. */
 static int plan_place(struct planning *p, struct frag_error *err)
 {
@@ -129,15 +111,16 @@ static int plan_place(struct planning *p, struct frag_error *err)
 		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .threads = p->q.run.threads,
 		.stop = &stop,
 	};
+	const struct frag_constraints *given = frag_trace_constraints(p->q.taped->tape);
 	struct frag_plan_file file;
 	int rc;
 
 	if (!p->align)
-		p->align = frag_trace_constraints(p->q.taped->tape) ? 1 : 512;
+		p->align = given && given->by ? 1 : 512;
 	rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
 								  &p->marks, err);
-
-	rc = rc ? rc : constrain(p, err);
+	if (!rc && given && !p->marks.from)
+		rc = frag_plan_constraints(&p->plan, given, err);
 	if (rc)
 		return rc;
 	if (!p->check_path) {

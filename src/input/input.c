@@ -671,8 +671,10 @@ void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *to
 {
 	if (in->ahead)
 		frag_unpack_ahead_amount(in->ahead, read, total);
-	else
+	else if (in->unpacker)
 		frag_unpacker_amount(in->unpacker, read, total);
+	else
+		*read = *total = in->end;
 }
 
 uint64_t frag_kept_max(uint64_t file)

@@ -33,7 +33,7 @@ struct frag_input {
 	bool     eof;           /* nothing comes after the window */
 	bool     rewindable;
 	bool     by_byte;       /* lines are not counted, because no caller requests a place */
-	struct frag_unpacker *unpacker;
+	struct frag_unpacker *unpacker; /* NULL: all bytes are in the window */
 	struct frag_unpack_ahead *ahead;        /* unpacks in a thread; NULL: none */
 };
 

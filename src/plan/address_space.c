@@ -1,16 +1,43 @@
 /* address_space.c - the buffers of one address space as numbers, side by side. */
 #include "plan/address_space.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/hash.h"
+#include "base/format.h"
+
+const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *id)
+{
+	if (id->text)
+		frag_format_printable(buf, FRAG_PLAN_ID_ROOM, "\"%.*s\"",
+				      (int)(id->number < 60 ? id->number : 60), id->text);
+	else
+		frag_format_printable(buf, FRAG_PLAN_ID_ROOM, "%" PRIu64, id->number);
+	return buf;
+}
+
+int frag_plan_refuse(const struct frag_plan *plan, const struct frag_buffer *b, const char *what,
+		     struct frag_error *err)
+{
+	char id[FRAG_PLAN_ID_ROOM];
+
+	return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from step %" PRIu64 ", %s", plan->path,
+			 frag_plan_id(id, &b->id), b->birth, what);
+}
+
+/* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
+struct change {
+	uint64_t time;                  /* step times plan->scale, or a time between two steps */
+	uint32_t buffer;
+	bool birth;
+};
 
 static int address_space_in_order(const void *one, const void *other)
 {
-	const struct frag_space_change *a = one, *b = other;
+	const struct change *a = one, *b = other;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -18,20 +45,21 @@ static int address_space_in_order(const void *one, const void *other)
 }
 
 /* Appends a run of a buffer, if it is not empty. */
-static void add_run(struct frag_space_change *out, size_t *count, uint64_t from, uint64_t to,
+static void add_run(struct change *out, size_t *count, uint64_t from, uint64_t to,
 		    uint32_t buffer)
 {
 	if (from >= to)
 		return;
-	out[(*count)++] = (struct frag_space_change){ from, buffer, true };
-	out[(*count)++] = (struct frag_space_change){ to, buffer, false };
+	out[(*count)++] = (struct change){ from, buffer, true };
+	out[(*count)++] = (struct change){ to, buffer, false };
 }
 
-struct frag_space_change *frag_plan_changes(const struct frag_plan *plan, size_t *count)
+/* All changes of a plan in order, owned by the caller; NULL: out of memory (host). */
+static struct change *changes_of(const struct frag_plan *plan, size_t *count)
 {
 	const size_t most = 2 * ((size_t)plan->count + plan->gap_count);
 	const struct frag_plan_gap *gap = plan->gaps, *end = gap + plan->gap_count;
-	struct frag_space_change *out = malloc((most + 1) * sizeof(*out));
+	struct change *out = malloc((most + 1) * sizeof(*out));
 
 	*count = 0;
 	for (uint32_t i = 0; out && i < plan->count; i++) {
@@ -39,7 +67,7 @@ struct frag_space_change *frag_plan_changes(const struct frag_plan *plan, size_t
 
 		for (; gap < end && gap->buffer == i; gap++) {
 			add_run(out, count, from, gap->from, i);
-			from = gap->to > from ? gap->to : from;
+			from = frag_max(from, gap->to);
 		}
 		add_run(out, count, from, plan->buffers[i].end * plan->scale, i);
 	}
@@ -87,7 +115,7 @@ static void lay_out(struct frag_space *s, struct frag_arena *a, uint32_t runs)
 
 /* Keeps the changes of one space, with items in the order of their first ones. */
 static void number_items(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
-			 struct frag_space_change *changes, size_t *count, uint32_t *item_of)
+			 struct change *changes, size_t *count, uint32_t *item_of)
 {
 	size_t kept = 0;
 
@@ -108,7 +136,7 @@ static void number_items(struct frag_space *s, const struct frag_plan *plan, uin
 
 /* An allocation after a free begins the next section. Sets runs, lives and the bound. */
 static void take_times(struct frag_space *s, const struct frag_plan *plan,
-		       const struct frag_space_change *changes, size_t count)
+		       const struct change *changes, size_t count)
 {
 	uint64_t sum = 0;
 	bool ended = true;
@@ -195,7 +223,6 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 {
 	bool timed = false;
 
-	s->placed = plan->placed;
 	for (uint32_t i = 0; i < s->count; i++)
 		timed = timed || plan->buffers[s->buffer[i]].life > 0;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -207,8 +234,7 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 		s->align[i] = b->align ? b->align : 1;
 		s->fixed[i] = b->fixed ? b->offset : UINT64_MAX;
 		s->hint[i] = b->hinted ? b->hint : UINT64_MAX;
-		s->hinted = s->hinted || b->hinted;
-		s->placed = s->placed && b->hinted;
+		s->hinted_count += b->hinted;
 		s->constrained = s->constrained || b->fixed || b->align > 1;
 		s->unit = common_divisor(s->unit, s->size[i]);
 		if (b->align > 1)
@@ -261,7 +287,8 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	struct frag_arena measure = { .used = 0 }, arena = measure;
 	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
 	size_t count = 0;
-	struct frag_space_change *changes = frag_plan_changes(plan, &count);
+	struct change *changes = changes_of(plan, &count);
+	uint32_t unused = plan->count;
 
 	*s = (struct frag_space){ .count = items };
 	lay_out(s, &measure, items + plan->gap_count);
@@ -270,14 +297,19 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 		lay_out(s, &arena, items + plan->gap_count);
 		s->count = 0;
 		number_items(s, plan, space, changes, &count, item_of);
-		FRAG_ASSERT(s->count == items);
 		take_buffers(s, plan);
 		take_times(s, plan, changes, count);
 	}
+	for (uint32_t i = 0; i < plan->count && s->count < items && s->from; i++)
+		if (plan->buffers[i].space == space && !item_of[i])
+			unused = i;
 	free(item_of);
 	free(changes);
-	if (s->count != items || !arena.base || !s->from)
+	if (!arena.base || !s->from)
 		return frag_fail_nomem(err);
+	if (unused < plan->count)
+		return frag_plan_refuse(plan, &plan->buffers[unused],
+					"has gaps that leave nothing of its lifetime", err);
 	s->lower = frag_max(s->bound, s->fixed_end);
 	if (s->constrained && s->count && aligned_bound(s, err))
 		return -FRAG_ENOMEM;
@@ -315,176 +347,96 @@ void frag_space_fini(struct frag_space *s)
 	*s = (struct frag_space){ .count = 0 };
 }
 
-int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
+int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err)
 {
-	int rc = 0;
-
-	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
-		struct frag_space s;
-
-		rc = frag_space_init(&s, plan, i, err);
-		plan->spaces[i].bound = s.bound;
-		plan->spaces[i].lower = s.lower;
-		plan->spaces[i].peak_step = s.peak_step;
-		frag_space_fini(&s);
-	}
-	return rc;
+	*tops = (struct frag_tops){ .leaves = 1 };
+	while (tops->leaves < sections)
+		tops->leaves *= 2;
+	tops->whole = calloc(4 * (size_t)tops->leaves, sizeof(*tops->whole));
+	tops->most = tops->whole + 2 * (size_t)tops->leaves;
+	return tops->whole ? 0 : frag_fail_nomem(err);
 }
 
-int frag_ranges_init(struct frag_ranges *r, uint32_t count, struct frag_error *err)
+void frag_tops_fini(struct frag_tops *tops)
 {
-	*r = (struct frag_ranges){ .root = FRAG_NO_RANGE };
-	r->of = malloc(((size_t)count + 1) * sizeof(*r->of));
-	return r->of ? 0 : frag_fail_nomem(err);
+	free(tops->whole);
 }
 
-void frag_ranges_fini(struct frag_ranges *r)
+uint64_t frag_tops_of(const struct frag_tops *tops, const struct frag_space *s, uint32_t item)
 {
-	free(r->of);
-	*r = (struct frag_ranges){ .root = FRAG_NO_RANGE };
-}
-
-/* Its weight never changes, so neither does the shape of a tree of the same ranges. */
-static bool heavier(uint32_t a, uint32_t b)
-{
-	const uint64_t x = frag_hash_mix(a * UINT64_C(0x9e3779b97f4a7c15) + 1);
-	const uint64_t y = frag_hash_mix(b * UINT64_C(0x9e3779b97f4a7c15) + 1);
-
-	return x != y ? x > y : a < b;
-}
-
-static uint64_t largest_of(const struct frag_ranges *r, uint32_t n)
-{
-	return n == FRAG_NO_RANGE ? 0 : r->of[n].largest;
-}
-
-static void address_space_note(struct frag_ranges *r, uint32_t n)
-{
-	struct frag_range *x = &r->of[n];
-	const uint64_t left = largest_of(r, x->left), right = largest_of(r, x->right);
-
-	x->largest = left > right ? left : right;
-	x->largest = x->gap > x->largest ? x->gap : x->largest;
-}
-
-uint32_t frag_ranges_meet(const struct frag_ranges *r, uint64_t offset, uint64_t end)
-{
-	uint32_t n = r->root;
-
-	FRAG_ASSERT(offset < end);
-	while (n != FRAG_NO_RANGE) {
-		const struct frag_range *x = &r->of[n];
-
-		if (x->end <= offset)
-			n = x->right;
-		else if (x->offset >= end)
-			n = x->left;
-		else
-			return n;
-	}
-	return FRAG_NO_RANGE;
-}
-
-uint64_t frag_ranges_lowest(const struct frag_ranges *r, uint64_t bytes)
-{
-	uint32_t n = r->root;
 	uint64_t top = 0;
 
-	FRAG_ASSERT(bytes);
-	if (largest_of(r, n) < bytes) {
-		for (; n != FRAG_NO_RANGE; n = r->of[n].right)
-			top = r->of[n].end;
-		return top;
+	for (uint32_t r = s->run_at[item]; r < s->run_at[item + 1]; r++) {
+		uint32_t a = s->runs[r].from + tops->leaves, b = s->runs[r].to + tops->leaves;
+
+		for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2)
+			top = frag_max(top, frag_max(tops->whole[n], tops->whole[m]));
+		for (; a < b; a = (a + 1) / 2, b /= 2)
+			top = frag_max(top, frag_max(a & 1 ? tops->most[a] : 0,
+						     b & 1 ? tops->most[b - 1] : 0));
 	}
-	for (;;) {
-		const struct frag_range *x = &r->of[n];
+	return top;
+}
 
-		if (largest_of(r, x->left) >= bytes)
-			n = x->left;
-		else if (x->gap >= bytes)
-			return x->offset - x->gap;
-		else
-			n = x->right;
+void frag_tops_put(struct frag_tops *tops, const struct frag_space *s, uint32_t item, uint64_t end)
+{
+	for (uint32_t r = s->run_at[item]; r < s->run_at[item + 1]; r++) {
+		uint32_t a = s->runs[r].from + tops->leaves, b = s->runs[r].to + tops->leaves;
+
+		for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2) {
+			tops->most[n] = frag_max(tops->most[n], end);
+			tops->most[m] = frag_max(tops->most[m], end);
+		}
+		for (; a < b; a = (a + 1) / 2, b /= 2) {
+			if (a & 1)
+				tops->whole[a] = tops->most[a] = frag_max(tops->most[a], end);
+			if (b & 1)
+				tops->whole[b - 1] = tops->most[b - 1] = frag_max(tops->most[b - 1], end);
+		}
 	}
 }
 
-/* The tree n without what begins at or after the offset, which becomes *upper. */
-static uint32_t address_space_split(struct frag_ranges *r, uint32_t n, uint64_t offset,
-				    uint32_t *upper)
-{
-	uint32_t rest;
+struct placed_item {
+	uint64_t offset;
+	uint32_t item;
+};
 
-	if (n == FRAG_NO_RANGE) {
-		*upper = FRAG_NO_RANGE;
-		return n;
+static int address_space_by_offset(const void *one, const void *other)
+{
+	const struct placed_item *a = one, *b = other;
+
+	return frag_order_two(a->offset, b->offset, a->item, b->item);
+}
+
+/* In the order of offsets: an item is above all earlier ones that it overlaps in time. */
+int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint32_t *one,
+		       uint32_t *other, struct frag_error *err)
+{
+	struct placed_item *by_offset = malloc(((size_t)s->count + 1) * sizeof(*by_offset));
+	struct frag_tops tops;
+	uint32_t count = 0, k = 0;
+	int rc = frag_tops_init(&tops, s->times, err);
+
+	*one = *other = s->count;
+	if (!rc && !by_offset)
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		if (offset[i] != UINT64_MAX)
+			by_offset[count++] = (struct placed_item){ offset[i], i };
+	if (count)
+		qsort(by_offset, count, sizeof(*by_offset), address_space_by_offset);
+	for (; k < count && frag_tops_of(&tops, s, by_offset[k].item) <= by_offset[k].offset; k++)
+		frag_tops_put(&tops, s, by_offset[k].item,
+			      by_offset[k].offset + s->size[by_offset[k].item]);
+	for (uint32_t i = 0; i < k && k < count; i++) {
+		const struct placed_item *a = &by_offset[i], *b = &by_offset[k];
+
+		if (a->offset + s->size[a->item] > b->offset && frag_space_meet(s, a->item, b->item)) {
+			*one = a->item < b->item ? a->item : b->item;
+			*other = a->item < b->item ? b->item : a->item;
+		}
 	}
-	if (r->of[n].offset < offset) {
-		rest = address_space_split(r, r->of[n].right, offset, upper);
-		r->of[n].right = rest;
-		address_space_note(r, n);
-		return n;
-	}
-	rest = address_space_split(r, r->of[n].left, offset, &r->of[n].left);
-	address_space_note(r, n);
-	*upper = n;
-	return rest;
-}
-
-static uint32_t join(struct frag_ranges *r, uint32_t low, uint32_t high)
-{
-	if (low == FRAG_NO_RANGE || high == FRAG_NO_RANGE)
-		return low == FRAG_NO_RANGE ? high : low;
-	if (heavier(low, high)) {
-		r->of[low].right = join(r, r->of[low].right, high);
-		address_space_note(r, low);
-		return low;
-	}
-	r->of[high].left = join(r, low, r->of[high].left);
-	address_space_note(r, high);
-	return high;
-}
-
-/* The gap in front of the lowest range of a tree begins there. */
-static void begin_gap(struct frag_ranges *r, uint32_t n, uint64_t begin)
-{
-	if (n == FRAG_NO_RANGE)
-		return;
-	if (r->of[n].left != FRAG_NO_RANGE)
-		begin_gap(r, r->of[n].left, begin);
-	else
-		r->of[n].gap = r->of[n].offset - begin;
-	address_space_note(r, n);
-}
-
-static uint64_t end_of(const struct frag_ranges *r, uint32_t n)
-{
-	while (n != FRAG_NO_RANGE && r->of[n].right != FRAG_NO_RANGE)
-		n = r->of[n].right;
-	return n == FRAG_NO_RANGE ? 0 : r->of[n].end;
-}
-
-void frag_ranges_add(struct frag_ranges *r, uint32_t buffer, uint64_t offset, uint64_t end)
-{
-	uint32_t high, low = address_space_split(r, r->root, offset, &high);
-	const uint64_t before = end_of(r, low);
-
-	FRAG_ASSERT(before <= offset && offset < end);
-	r->of[buffer] = (struct frag_range){
-		.offset = offset, .end = end, .gap = offset - before, .largest = offset - before,
-		.left = FRAG_NO_RANGE, .right = FRAG_NO_RANGE,
-	};
-	begin_gap(r, high, end);
-	r->root = join(r, join(r, low, buffer), high);
-}
-
-void frag_ranges_remove(struct frag_ranges *r, uint32_t buffer)
-{
-	const struct frag_range x = r->of[buffer];
-	uint32_t high, one, low = address_space_split(r, r->root, x.offset, &high);
-
-	one = address_space_split(r, high, x.offset + 1, &high);
-	FRAG_ASSERT(one == buffer);
-	(void)one;
-	begin_gap(r, high, end_of(r, low));
-	r->root = join(r, low, high);
+	frag_tops_fini(&tops);
+	free(by_offset);
+	return rc;
 }

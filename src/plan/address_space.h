@@ -34,14 +34,21 @@ struct frag_space {
 	uint32_t *buffer;               /* by item: of the plan */
 	uint32_t fixed_count;
 	uint64_t fixed_end;             /* the highest end of a fixed item */
-	bool constrained, gapped, hinted;       /* an item is fixed or aligned; has a gap; a hint */
-	bool placed;                    /* the hints are a placement of all items */
+	uint32_t hinted_count;
+	bool constrained, gapped;       /* an item is fixed or aligned; has a gap */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
 	uint32_t *list_at, *list;       /* by section: items in use there; see frag_space_list() */
 	void *memory;                   /* of all other arrays */
 };
+
+/* An id for messages. Returns buf. */
+#define FRAG_PLAN_ID_ROOM 120
+const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *id);
+/* -FRAG_ETRACE with the path of the trace, the buffer and what is wrong with it. */
+int frag_plan_refuse(const struct frag_plan *plan, const struct frag_buffer *b, const char *what,
+		     struct frag_error *err);
 
 /* Are two items in use at the same time? Their lives share a section. */
 bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b);
@@ -56,22 +63,12 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 	return rest ? low + (s->align[item] - rest) : low;
 }
 
-/* Returns -FRAG_ENOMEM. The caller must call fini in each case. */
+/* -FRAG_ETRACE for a buffer that is never in use, -FRAG_ENOMEM. Call fini in each case. */
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
 /* Lists the items of each section. Returns -FRAG_ENOMEM on out of memory (host). */
 int frag_space_list(struct frag_space *s, struct frag_error *err);
-
-/* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
-struct frag_space_change {
-	uint64_t time;                  /* step times plan->scale, or a time between two steps */
-	uint32_t buffer;
-	bool birth;
-};
-
-/* All changes of a plan in order, owned by the caller; NULL: out of memory (host). */
-struct frag_space_change *frag_plan_changes(const struct frag_plan *plan, size_t *count);
 
 /*
  * Memory for several arrays at once: with base NULL it is measured, in a second pass it is given
@@ -91,35 +88,29 @@ static inline void *frag_arena_take(struct frag_arena *a, size_t count, size_t s
 }
 
 /*
- * Ranges of bytes that are allocated at the same time, by offset, and the gaps between them.
- *
- * A binary tree that is balanced by chance: each range has a fixed random weight, and none is
- * above a heavier one. Each knows the gap in front of it, and the largest one below it, so the
- * lowest gap of a size is found on one way down.
+ * The highest end of what was put into each section, a tree over them: `whole` is of all sections
+ * below a node, `most` is the highest of these.
  */
-#define FRAG_NO_RANGE UINT32_MAX
-
-struct frag_range {
-	uint64_t offset, end;
-	uint64_t gap, largest;          /* in front of it; of all below and itself */
-	uint32_t left, right;
+struct frag_tops {
+	uint64_t *whole, *most;
+	uint32_t leaves;
 };
 
-struct frag_ranges {
-	struct frag_range *of;          /* by the number of their buffer */
-	uint32_t root;
-};
+/* Returns -FRAG_ENOMEM; fini is required in each case. */
+int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err);
+void frag_tops_fini(struct frag_tops *tops);
+/* Of the sections in which an item is in use. */
+uint64_t frag_tops_of(const struct frag_tops *tops, const struct frag_space *s, uint32_t item);
+void frag_tops_put(struct frag_tops *tops, const struct frag_space *s, uint32_t item, uint64_t end);
 
-/* For buffers below this count. -FRAG_ENOMEM */
-int frag_ranges_init(struct frag_ranges *r, uint32_t count, struct frag_error *err);
-void frag_ranges_fini(struct frag_ranges *r);
-
-/* One that shares a byte with [offset, end); FRAG_NO_RANGE: none does. */
-uint32_t frag_ranges_meet(const struct frag_ranges *r, uint64_t offset, uint64_t end);
-/* The lowest offset at which `bytes` bytes are free. */
-uint64_t frag_ranges_lowest(const struct frag_ranges *r, uint64_t bytes);
-/* It is not there, and shares no byte with one that is. */
-void frag_ranges_add(struct frag_ranges *r, uint32_t buffer, uint64_t offset, uint64_t end);
-void frag_ranges_remove(struct frag_ranges *r, uint32_t buffer);
+/*
+ * Do two items that overlap in time share a byte at these offsets? Where they do, *one and *other
+ * are such, else both are the count. Items at UINT64_MAX are omitted. -FRAG_ENOMEM
+ */
+int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint32_t *one,
+		       uint32_t *other, struct frag_error *err);
+/* -FRAG_ETRACE with the path and the buffers where they do. -FRAG_ENOMEM */
+int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
+		     const uint64_t *offset, const char *path, struct frag_error *err);
 
 #endif

@@ -225,6 +225,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 	int rc;
 
 	*plan = (struct frag_plan){
+		.path = frag_input_name(frag_tape_info(tape)->path),
 		.content = frag_tape_info(tape)->content, .align = align, .complete = true,
 		.scale = 1,
 	};
@@ -250,25 +251,15 @@ static int buffers_gaps_order(const void *one, const void *other)
 /* The buffer that is allocated at a step; the count: none. They are in that order. */
 static uint32_t buffers_born_at(const struct frag_plan *plan, uint64_t step)
 {
-	uint32_t low = 0, high = plan->count;
+	uint32_t low;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (plan->buffers[middle].birth < step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	FRAG_COUNT_WHILE(low, plan->count, plan->buffers[low].birth < step);
 	return low < plan->count && plan->buffers[low].birth == step ? low : plan->count;
 }
 
 int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
 			  struct frag_error *err)
 {
-	uint32_t one, other;
-	int rc;
-
 	plan->gaps = malloc((constraints->gap_count + (size_t)1) * sizeof(*plan->gaps));
 	if (!plan->gaps)
 		return frag_fail_nomem(err);
@@ -280,10 +271,13 @@ int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints 
 		if (at == plan->count)
 			continue;
 		b->align = c->align;
-		b->hint = b->offset = c->hint;
-		b->hinted = b->fixed = c->hinted;
+		b->hint = c->hint;
+		b->hinted = c->hinted;
+		b->offset = c->offset;
+		b->fixed = c->fixed;
 		plan->aligned += c->align > 1;
 		plan->hinted += c->hinted;
+		plan->fixed += c->fixed;
 	}
 	for (uint32_t i = 0; i < constraints->gap_count; i++) {
 		const struct frag_pause *g = &constraints->gaps[i];
@@ -296,15 +290,10 @@ int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints 
 		qsort(plan->gaps, plan->gap_count, sizeof(*plan->gaps), buffers_gaps_order);
 	plan->scale = constraints->scale;
 	plan->given_by = constraints->by;
-	for (uint32_t i = 0; i < plan->space_count; i++)
+	for (uint32_t i = 0; i < plan->space_count && constraints->heights; i++)
 		if (!plan->spaces[i].pool)
 			plan->spaces[i].given = constraints->heights[plan->spaces[i].device];
-	/* as if they were fixed: if the hints are a placement, no plan must be higher */
-	rc = frag_plan_sweep(plan, true, &one, &other, err);
-	plan->placed = one == plan->count;
-	for (uint32_t i = 0; i < plan->count; i++)
-		plan->buffers[i].fixed = false;
-	return rc;
+	return 0;
 }
 
 /* A block that is live. */

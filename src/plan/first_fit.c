@@ -1,5 +1,5 @@
 /*
- * first_fit.c - items put into a space individually, each at the lowest gap: those first that are
+ * first_fit.c - items put into a space individually, each at its hint or the lowest gap: those first that are
  * allocated when most bytes are, and of these the ones that outlive most allocations.
  *
  * Items have numbers in the order of allocation. A tree over them has the last end of the placed
@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "plan/placers.h"
 
@@ -45,17 +46,10 @@ static int first_fit_by_key(const void *one, const void *other)
 
 static uint32_t allocations_during(const struct frag_space *s, uint32_t item)
 {
-	uint32_t low = item + 1, high = s->count;
+	uint32_t i;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (s->from[middle] < s->to[item])
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - item;
+	FRAG_COUNT_WHILE(i, s->count, i <= item || s->from[i] < s->to[item]);
+	return i - item;
 }
 
 /* Collects the placed items of a subtree that are allocated within an item's life. */
@@ -114,6 +108,16 @@ static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
 	return top;
 }
 
+/* Is a hint free of the items that it overlaps? */
+static bool is_free(const struct first_fit *w, uint32_t item, uint64_t hint)
+{
+	bool good = hint != UINT64_MAX && hint % w->s->align[item] == 0;
+
+	for (uint32_t i = 0; i < w->met_count && good; i++)
+		good = w->met[i].to <= hint || w->met[i].from >= hint + w->s->size[item];
+	return good;
+}
+
 static void put(struct first_fit *w, uint32_t item)
 {
 	const uint32_t end = w->s->to[item];
@@ -154,12 +158,12 @@ int frag_first_fit(struct frag_space *s, const struct frag_plan_stop *stop, uint
 		w.met_count = 0;
 		meet(&w, 1, 0, w.leaves, i);
 		w.looks += w.met_count;
-		s->offset[i] = lowest_gap(&w, i);
+		s->offset[i] = is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i);
 		FRAG_ASSERT(s->offset[i] % s->align[i] == 0);
 		put(&w, i);
 		if (s->offset[i] + s->size[i] > *height)
 			*height = s->offset[i] + s->size[i];
-		if (k % ITEMS_POLL == 0 && stop && stop->stop(stop->ctx))
+		if (k % ITEMS_POLL == ITEMS_POLL - 1 && stop && stop->stop(stop->ctx))
 			*height = UINT64_MAX;
 	}
 	*looks += w.looks;

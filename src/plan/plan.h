@@ -68,6 +68,7 @@ struct frag_space_plan {
 };
 
 struct frag_plan {
+	const char *path;               /* of the trace, for messages; borrowed */
 	uint64_t content;               /* of the trace, at its end */
 	uint64_t align;
 	uint64_t from, to;              /* steps of the interval */
@@ -81,7 +82,6 @@ struct frag_plan {
 	uint32_t fixed, aligned, hinted; /* buffers with an offset, alignment or hint given */
 	struct frag_plan_gap *gaps;     /* by buffer, then by time, without overlap */
 	uint32_t gap_count;
-	bool placed;                    /* no two hints overlap */
 	const char *given_by;           /* who placed the buffers at their hints; NULL: unknown */
 	uint64_t scale;                 /* parts of a step, for times of gaps between two steps; 1 */
 	bool complete;                  /* no more effort makes it lower, or its goal is reached */
@@ -109,7 +109,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
  */
 int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		    const struct frag_stretch_marks *marks, struct frag_error *err);
-/* Takes the places of buffers that the trace specifies. -FRAG_ENOMEM */
+/* Takes offsets, alignments, hints and gaps that the trace specifies. -FRAG_ENOMEM */
 int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
 			  struct frag_error *err);
 /* Once these are placed: in the order of their requests, also what is there all the time. */
@@ -141,16 +141,13 @@ struct frag_plan_effort {
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);
 
-/* The bound of each space, and where its peak is, placed or not. -FRAG_ENOMEM */
-int frag_plan_bound(struct frag_plan *plan, struct frag_error *err);
-
+/* Sets the heights of a placed plan and its spaces, and its bounds. */
+void frag_plan_measure(struct frag_plan *plan);
 /*
- * Sweeps over the steps: do two buffers that overlap in time share a byte? Where they do, *one
- * and *other are such, else both are the count. Sets heights. fixed: of fixed buffers only.
- * -FRAG_ENOMEM
+ * Sets the bounds of the spaces, then measures. -FRAG_ETRACE with the path and two buffers that
+ * overlap in time and share a byte; -FRAG_ENOMEM
  */
-int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
-		    struct frag_error *err);
+int frag_plan_verify(struct frag_plan *plan, const char *path, struct frag_error *err);
 
 /*
  * The bytes that a device must have for its spaces, its pools side by side: of the device that

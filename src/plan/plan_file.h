@@ -7,29 +7,27 @@
 
 #include "input/value_tree.h"
 #include "plan/plan.h"
+#include "trace/reader.h"
 
 /* A buffer as the file has it. */
 struct frag_plan_row {
 	struct frag_handle id, pool;    /* text is the file's */
-	uint64_t step, end;             /* of a CSV: its own times */
+	uint64_t step, end;             /* of a CSV: its own time, and none */
 	uint64_t size, offset;
 	uint32_t device;
 	bool carried;
-	bool placed;                    /* it has an offset */
-	uint64_t align, hint;           /* of a CSV; align 0: none */
-	bool hinted;
+	bool placed;                    /* of a CSV: it has an offset */
 };
 
 struct frag_plan_file {
 	const char *path;               /* for messages; NULL: they are to have none */
 	char *text;                     /* all bytes, and some zeros; its own */
 	struct frag_values values;      /* of a JSON: strings with escapes */
-	struct frag_plan_row *rows;     /* in the order of the file */
+	struct frag_plan_row *rows;     /* in the order of the file; of a CSV by time */
 	uint32_t count, capacity;
 	uint64_t content, height;       /* of a JSON */
-	struct frag_plan_gap *gaps;     /* of a CSV, by row, in its own times */
-	uint32_t gap_count, gap_capacity;
-	bool csv, inclusive;            /* inclusive: `end` names the last time of a buffer */
+	struct frag_buffered *buffered; /* of a CSV: ids are its texts */
+	bool csv;
 };
 
 /*
@@ -41,15 +39,6 @@ int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void 
 /* The same of a file, which may be packed; path is borrowed. */
 int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err);
 void frag_plan_file_fini(struct frag_plan_file *f);
-
-/*
- * Takes offsets, alignments, hints and gaps of a CSV with the buffers themselves: an offset is
- * fixed then. A file that names none changes nothing. -FRAG_ETRACE for an id that occurs twice,
- * an offset that is not aligned, gaps of a whole lifetime, and two fixed buffers that overlap;
- * -FRAG_ENOMEM
- */
-int frag_plan_constrain(struct frag_plan *plan, const struct frag_plan_file *f,
-			struct frag_error *err);
 
 /*
  * Places the buffers as the file says, and checks that it can be believed: each buffer once, none

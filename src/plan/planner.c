@@ -10,8 +10,6 @@
 #include "base/parallel.h"
 #include "plan/placers.h"
 
-#define ITEMS_MANY 200000       /* more are placed by allocation only if all else fails */
-
 #define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
 
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
@@ -201,61 +199,6 @@ static void planner_tell(struct planner *p, const char *order, const uint64_t *o
 	keep(p, offset, height);
 }
 
-/* Puts an item at its hint if that is free, else into the lowest gap above all fixed ones. */
-static void place_lowest(struct frag_space *s, struct frag_ranges *live, uint32_t item)
-{
-	const uint64_t size = s->size[item], hint = s->hint[item];
-
-	FRAG_ASSERT(s->fixed[item] == UINT64_MAX || s->fixed[item] + size <= s->fixed_end);
-	s->offset[item] = s->fixed[item];
-	if (s->fixed[item] != UINT64_MAX)
-		return;
-	if (hint != UINT64_MAX && hint % s->align[item] == 0
-	    && frag_ranges_meet(live, hint, hint + size) == FRAG_NO_RANGE)
-		s->offset[item] = hint;
-	else
-		s->offset[item] = frag_space_offset(
-			s, item, frag_ranges_lowest(live, size + s->align[item] - 1));
-	frag_ranges_add(live, item, s->offset[item], s->offset[item] + size);
-}
-
-/*
- * In the order of allocations, each at the lowest gap of what is allocated then, as an allocator
- * without knowledge of the future could do it. It always makes a plan: fixed items stay below.
- */
-static int place_by_birth(struct planner *p, struct frag_error *err)
-{
-	struct frag_space *s = &p->space;
-	uint32_t *by_end = calloc((size_t)s->count + s->times + 2, sizeof(*by_end));
-	uint32_t *ended = by_end + s->count, done = 0;
-	struct frag_ranges live;
-	int rc = frag_ranges_init(&live, s->count + 1, err);
-
-	if (!rc && !by_end)
-		rc = frag_fail_nomem(err);
-	if (!rc && s->fixed_end)
-		frag_ranges_add(&live, s->count, 0, s->fixed_end);
-	/* counted, so that ended[t] is where those that end at t begin, and then where they end */
-	for (uint32_t i = 0; i < s->count && !rc; i++)
-		ended[s->to[i] + 1]++;
-	for (uint32_t t = 0; t < s->times && !rc; t++)
-		ended[t + 1] += ended[t];
-	for (uint32_t i = 0; i < s->count && !rc; i++)
-		by_end[ended[s->to[i]]++] = i;
-	for (uint32_t i = 0; i < s->count && !rc; i++) {
-		for (; done < ended[s->from[i]]; done++)
-			if (s->fixed[by_end[done]] == UINT64_MAX)
-				frag_ranges_remove(&live, by_end[done]);
-		place_lowest(s, &live, i);
-	}
-	frag_ranges_fini(&live);
-	free(by_end);
-	if (!rc)
-		planner_tell(p, s->hinted ? "hints" : "birth", s->offset,
-			     height_of(s, s->offset));
-	return rc;
-}
-
 static int planner_skyline(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_skyline *of = ctx;
@@ -291,6 +234,50 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 	return rc;
 }
 
+/* Each item on top of all earlier ones: a plan where the clock ended all others. */
+static int place_on_top(struct planner *p, struct frag_error *err)
+{
+	const struct frag_space *s = &p->space;
+	struct frag_tops tops;
+	int rc = frag_tops_init(&tops, s->times, err);
+
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		if (s->fixed[i] != UINT64_MAX)
+			frag_tops_put(&tops, s, i, s->fixed[i] + s->size[i]);
+	for (uint32_t i = 0; i < s->count && !rc; i++) {
+		s->offset[i] = s->fixed[i];
+		if (s->fixed[i] != UINT64_MAX)
+			continue;
+		s->offset[i] = frag_space_offset(s, i, frag_tops_of(&tops, s, i));
+		frag_tops_put(&tops, s, i, s->offset[i] + s->size[i]);
+	}
+	frag_tops_fini(&tops);
+	if (!rc)
+		planner_tell(p, "on top", s->offset, height_of(s, s->offset));
+	return rc;
+}
+
+/* If the hints are a placement of all items, no plan must be higher, and they are done with. */
+static int place_by_hints(struct planner *p, struct frag_error *err)
+{
+	struct frag_space *s = &p->space;
+	bool good = s->hinted_count == s->count && !s->fixed_count;
+	uint32_t one, other;
+	int rc;
+
+	for (uint32_t i = 0; i < s->count && good; i++)
+		good = s->hint[i] % s->align[i] == 0;
+	if (!good)
+		return 0;
+	rc = frag_space_overlap(s, s->hint, &one, &other, err);
+	if (rc || one != s->count)
+		return rc;
+	planner_tell(p, "hints", s->hint, height_of(s, s->hint));
+	memset(s->hint, 0xff, s->count * sizeof(*s->hint));
+	s->hinted_count = 0;
+	return 0;
+}
+
 static int place_by_contention(struct planner *p, struct frag_error *err)
 {
 	uint64_t height = UINT64_MAX, looks = 0;
@@ -299,7 +286,8 @@ static int place_by_contention(struct planner *p, struct frag_error *err)
 	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
 	p->stopped = p->stopped || height == UINT64_MAX;
 	if (!rc)
-		planner_tell(p, "contention, life", p->space.offset, height);
+		planner_tell(p, p->space.hinted_count ? "hints" : "contention, life",
+			     p->space.offset, height);
 	return rc;
 }
 
@@ -321,20 +309,20 @@ static int place(struct planner *p, struct frag_error *err)
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
 	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
-	if (s->placed)
-		planner_tell(p, "hints", s->hint, height_of(s, s->hint));
-	else if (s->constrained || s->hinted || s->count <= ITEMS_MANY)
-		rc = place_by_birth(p, err);
-	if (!rc && !is_done(p) && p->looks_left && !s->fixed_count)
+	rc = place_by_hints(p, err);
+	if (!rc && s->hinted_count)
+		rc = place_by_contention(p, err);
+	if (!rc && !is_done(p) && !s->fixed_count)
 		rc = place_by_skyline(p, 0, 1, &looks, err);
-	if (!rc && p->height == UINT64_MAX)
-		rc = place_by_birth(p, err);
 	if (looks && p->looks_left / 2 / looks < orders)
 		orders = (uint32_t)(p->looks_left / 2 / looks);
 	looks = 0;
 	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
-	if (!rc && !is_done(p) && s->times && spans / s->times * s->count < p->looks_left / 2)
+	if (!rc && !is_done(p) && !s->hinted_count
+	    && (p->height == UINT64_MAX || spans / s->times * s->count < p->looks_left / 2))
 		rc = place_by_contention(p, err);
+	if (!rc && p->height == UINT64_MAX)
+		rc = place_on_top(p, err);
 	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
 		rc = place_by_skyline(p, 1, orders, &looks, err);
 	/* the search lists the items of each section: at most 90 MB of the usual budget */
@@ -348,15 +336,20 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 		      struct frag_error *err)
 {
 	struct planner p = { .told = &plan->spaces[at], .effort = effort, .height = UINT64_MAX };
+	uint32_t one, other;
 	int rc = frag_space_init(&p.space, plan, at, err);
 
+	rc = rc ? rc : frag_space_check(&p.space, plan, p.space.fixed, plan->path, err);
 	p.best = malloc(((size_t)p.space.count + 1) * sizeof(*p.best));
 	if (!rc && !p.best)
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : place(&p, err);
+	rc = rc ? rc : frag_space_overlap(&p.space, p.best, &one, &other, err);
 	for (uint32_t i = 0; i < p.space.count && !rc; i++)
 		plan->buffers[p.space.buffer[i]].offset = p.best[i];
 	if (!rc) {
+		if (one != p.space.count)
+			FRAG_BUG("two buffers of a plan share a byte");
 		p.told->height = p.height;
 		p.told->peak_step = p.space.peak_step;
 		plan->complete = plan->complete && (p.height <= p.told->lower || p.height <= p.goal);
@@ -372,7 +365,6 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 		    struct frag_error *err)
 {
 	struct frag_plan_effort one = *effort;
-	uint32_t left, right;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
@@ -380,8 +372,7 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 		one.goal = plan->space_count > 1 ? 0 : effort->goal;
 		rc = plan_space(plan, i, &one, err);
 	}
-	rc = rc ? rc : frag_plan_sweep(plan, false, &left, &right, err);
-	if (!rc && left != plan->count)
-		FRAG_BUG("two buffers of a plan share a byte");
+	if (!rc)
+		frag_plan_measure(plan);
 	return rc;
 }

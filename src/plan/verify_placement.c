@@ -2,12 +2,12 @@
  * verify_placement.c - checks that no two buffers of a placement overlap in time and address,
  * and measures it.
  */
-#include <stdlib.h>
+#include <inttypes.h>
 
 #include "base/bug.h"
 #include "plan/address_space.h"
 
-static void verify_placement_measure(struct frag_plan *plan)
+void frag_plan_measure(struct frag_plan *plan)
 {
 	plan->height = plan->lower = plan->bound = 0;
 	for (uint32_t i = 0; i < plan->space_count; i++)
@@ -28,42 +28,45 @@ static void verify_placement_measure(struct frag_plan *plan)
 	}
 }
 
-int frag_plan_sweep(struct frag_plan *plan, bool fixed, uint32_t *one, uint32_t *other,
-		    struct frag_error *err)
+int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
+		     const uint64_t *offset, const char *path, struct frag_error *err)
 {
-	size_t count;
-	struct frag_space_change *changes = frag_plan_changes(plan, &count);
-	struct frag_ranges ranges = { .of = NULL };
-	int rc = changes ? frag_ranges_init(&ranges, plan->count, err) : frag_fail_nomem(err);
+	char one_id[FRAG_PLAN_ID_ROOM], other_id[FRAG_PLAN_ID_ROOM];
+	const struct frag_buffer *a, *b;
+	uint32_t one, other;
+	const int rc = frag_space_overlap(s, offset, &one, &other, err);
 
-	*one = *other = plan->count;
-	for (uint32_t s = 0; s < plan->space_count && !rc && *one == plan->count; s++) {
-		ranges.root = FRAG_NO_RANGE;
-		for (size_t i = 0; i < count && *one == plan->count; i++) {
-			const uint32_t at = changes[i].buffer;
-			const struct frag_buffer *b = &plan->buffers[at];
-			uint32_t met;
+	if (rc || one == s->count)
+		return rc;
+	a = &plan->buffers[s->buffer[one]];
+	b = &plan->buffers[s->buffer[other]];
+	return frag_fail(err, FRAG_ETRACE,
+			 "%s: buffers %s, from step %" PRIu64 " at %" PRIu64 " to %" PRIu64
+			 ", and %s, from step %" PRIu64 " at %" PRIu64 " to %" PRIu64 ", overlap",
+			 path, frag_plan_id(one_id, &a->id), a->birth, offset[one],
+			 offset[one] + a->size, frag_plan_id(other_id, &b->id), b->birth,
+			 offset[other], offset[other] + b->size);
+}
 
-			FRAG_ASSERT(b->space < plan->space_count);
-			if (b->space != s || (fixed && !b->fixed))
-				continue;
-			if (!changes[i].birth) {
-				frag_ranges_remove(&ranges, at);
-				continue;
-			}
-			met = frag_ranges_meet(&ranges, b->offset, b->offset + b->size);
-			if (met == FRAG_NO_RANGE) {
-				frag_ranges_add(&ranges, at, b->offset, b->offset + b->size);
-				continue;
-			}
-			*one = at;
-			*other = met;
-		}
+/* Measures, of spaces that are not placed too, and checks each space for overlap. */
+int frag_plan_verify(struct frag_plan *plan, const char *path, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
+		struct frag_space s;
+
+		rc = frag_space_init(&s, plan, i, err);
+		for (uint32_t k = 0; k < s.count && !rc; k++)
+			s.offset[k] = plan->buffers[s.buffer[k]].offset;
+		rc = rc ? rc : frag_space_check(&s, plan, s.offset, path, err);
+		plan->spaces[i].bound = s.bound;
+		plan->spaces[i].lower = s.lower;
+		plan->spaces[i].peak_step = s.peak_step;
+		frag_space_fini(&s);
 	}
 	if (!rc)
-		verify_placement_measure(plan);
-	frag_ranges_fini(&ranges);
-	free(changes);
+		frag_plan_measure(plan);
 	return rc;
 }
 

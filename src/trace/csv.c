@@ -344,12 +344,13 @@ static const struct {
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
-/* An alloc or a free; turns order the events of one time. */
-enum turn { TURN_FREE, TURN_ALLOC, TURN_FREE_EMPTY };
+/* An alloc, a free, or a gap's begin or end; turns order those of one time. */
+enum turn { TURN_FREE, TURN_GAP, TURN_GAP_END, TURN_ALLOC, TURN_FREE_EMPTY };
 
 struct moment {
 	int64_t  time;
-	uint64_t id, size, line;
+	uint64_t id, size, line;        /* id: of a gap, its number */
+	uint32_t row;                   /* number of the buffer */
 	enum turn turn;
 	bool     text_id;
 };
@@ -362,6 +363,8 @@ struct minimalloc {
 	bool inclusive;                 /* the column is `end`, and its times are the last ones */
 	struct moment *moments;
 	uint32_t count, capacity;
+	struct frag_constraint *rows;   /* the places of all buffers, by row */
+	uint32_t row_count, row_capacity;
 	uint64_t aligned, gapped;       /* rows with what a trace cannot say */
 	bool placed;
 };
@@ -434,6 +437,80 @@ static bool read_id(struct minimalloc *m, struct frag_text field, struct moment 
 	return out->id != 0;
 }
 
+static int minimalloc_bad(struct minimalloc *m, struct frag_text field, const char *wanted,
+			  struct frag_error *err)
+{
+	char shown[48];
+
+	return csv_bad(&m->file, field.text, err, "%s is required, not \"%s\"", wanted,
+		       csv_show(field, shown));
+}
+
+/*
+ * Gaps are "3-5 8-9", half open as lifetimes. One with a window, "3-5@0:64", in which the buffer
+ * keeps a part of its bytes, is omitted: the buffer then keeps all. Of a gap that begins before
+ * `lower` or ends after `upper` only the other end is a moment.
+ */
+static int read_gaps(struct minimalloc *m, struct frag_text field, int64_t lower, int64_t upper,
+		     struct frag_error *err)
+{
+	struct frag_constraints *c = &m->buffered->constraints;
+	const char *p = field.text, *end = p + field.length;
+
+	while (p < end) {
+		const size_t length = strcspn(p, " ,\r\n"), low = strcspn(p, "-");
+		const size_t high = strcspn(p, "@ ,\r\n");
+		const struct moment like = {
+			.id = c->gap_count, .line = m->file.line, .row = m->row_count,
+		};
+		uint64_t numbers[2] = { 0 };
+		int64_t from, to;
+
+		if (length && (low >= high || !frag_parse_count(p, low, &numbers[0])
+			       || !frag_parse_count(p + low + 1, high - low - 1, &numbers[1])
+			       || numbers[1] + m->inclusive < numbers[0]))
+			return csv_bad(&m->file, p, err, "gaps such as \"3-5 8-9\" are required");
+		from = (int64_t)numbers[0];
+		to = (int64_t)numbers[1] + m->inclusive;
+		p += length + 1;
+		if (length != high || from >= to || from >= upper || to <= lower)
+			continue;
+		if (!FRAG_GROW(c->gaps, c->gap_capacity, c->gap_count)
+		    || (from > lower && !minimalloc_add(m, from, TURN_GAP, &like))
+		    || (to < upper && !minimalloc_add(m, to, TURN_GAP_END, &like)))
+			return frag_fail_nomem(err);
+		c->scale += (from > lower ? 1U : 0) + (to < upper ? 1U : 0);
+		c->gaps[c->gap_count++] = (struct frag_pause){ .step = m->row_count, .to = UINT64_MAX };
+	}
+	return 0;
+}
+
+/* The columns that only a plan uses. Without a hint minimalloc writes -1. */
+static int read_constraint(struct minimalloc *m, const struct frag_text *by, struct frag_error *err)
+{
+	struct frag_constraint *c = &m->rows[m->row_count];
+	int64_t hint = -1;
+	char shown[48];
+
+	*c = (struct frag_constraint){ .fixed = by[OFFSET].length };
+	if (by[ALIGNMENT].length
+	    && !frag_parse_count(by[ALIGNMENT].text, by[ALIGNMENT].length, &c->align))
+		return minimalloc_bad(m, by[ALIGNMENT], "an alignment from 0 to 2^53-1", err);
+	if (c->fixed && !frag_parse_count(by[OFFSET].text, by[OFFSET].length, &c->offset))
+		return minimalloc_bad(m, by[OFFSET], "an offset from 0 to 2^53-1", err);
+	if (by[HINT].length && !csv_integer(by[HINT], &hint))
+		return minimalloc_bad(m, by[HINT], "a hint, an integer below 2^53,", err);
+	if (c->align > 1 && c->offset % c->align)
+		return csv_bad(&m->file, by[OFFSET].text, err,
+			       "the offset of \"%s\" is no multiple of its alignment",
+			       csv_show(by[ID], shown));
+	c->hinted = hint >= 0;
+	c->hint = c->hinted ? (uint64_t)hint : 0;
+	m->aligned += c->align > 1;
+	m->gapped += by[GAPS].length != 0;
+	return 0;
+}
+
 /*
  * Lifetimes are half open; `end` names the last moment instead, which is one
  * earlier. An empty lifetime is freed after its alloc, though frees come first
@@ -444,7 +521,7 @@ static int minimalloc_read_row(struct minimalloc *m, struct frag_text line, stru
 	struct frag_text f[COLUMNS], by[COLUMNS] = { { .text = NULL } };
 	uint32_t count = frag_text_split(line, f, COLUMNS);
 	struct moment like = { .line = m->file.line };
-	int64_t lower = 0, upper = 0, alignment = 1;
+	int64_t lower = 0, upper = 0;
 	int rc;
 	char shown[48];
 
@@ -460,28 +537,23 @@ static int minimalloc_read_row(struct minimalloc *m, struct frag_text line, stru
 					csv_show(by[ID], shown));
 	for (uint32_t c = LOWER; c <= UPPER; c++)
 		if (!csv_integer(by[c], c == LOWER ? &lower : &upper))
-			return csv_bad(
-				&m->file, by[c].text, err,
-				"a time, an integer below 2^53, is required, not \"%s\"",
-				csv_show(by[c], shown));
+			return minimalloc_bad(m, by[c], "a time, an integer below 2^53,", err);
 	upper += m->inclusive;
 	if (upper < lower)
 		return csv_bad(&m->file, by[UPPER].text, err, "the end, %" PRId64
 					", is before the beginning, %" PRId64, upper, lower);
 	if (!frag_parse_count(by[SIZE].text, by[SIZE].length, &like.size))
-		return csv_bad(&m->file, by[SIZE].text, err,
-					"a size from 0 to 2^53-1 is required, not \"%s\"",
-					csv_show(by[SIZE], shown));
-	if (by[ALIGNMENT].text && !csv_integer(by[ALIGNMENT], &alignment))
-		return csv_bad(&m->file, by[ALIGNMENT].text, err,
-					"an alignment is required, not \"%s\"",
-					csv_show(by[ALIGNMENT], shown));
-	rc = frag_buffered_afford(m->buffered, &m->file.in, m->count * sizeof(*m->moments)
-						    + m->count * sizeof(struct frag_row), err);
+		return minimalloc_bad(m, by[SIZE], "a size from 0 to 2^53-1", err);
+	rc = frag_buffered_afford(m->buffered, &m->file.in,
+				  m->count * (sizeof(*m->moments) + sizeof(struct frag_row)
+					      + sizeof(*m->rows)), err);
+	if (!rc && !FRAG_GROW(m->rows, m->row_capacity, m->row_count))
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : read_constraint(m, by, err);
+	rc = rc ? rc : read_gaps(m, by[GAPS], lower, upper, err);
 	if (rc)
 		return rc;
-	m->aligned += alignment != 1;
-	m->gapped += by[GAPS].length != 0;
+	like.row = m->row_count++;
 	if (!read_id(m, by[ID], &like) || !minimalloc_add(m, lower, TURN_ALLOC, &like)
 	    || !minimalloc_add(m, upper, upper == lower ? TURN_FREE_EMPTY : TURN_FREE, &like))
 		return frag_fail_nomem(err);
@@ -504,16 +576,27 @@ static int minimalloc_in_order(const void *a, const void *b)
 static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log,
 				struct frag_error *err)
 {
+	struct frag_constraints *c = &m->buffered->constraints;
+	uint64_t rank = 0;              /* of gaps: each end has its own part of a step */
+
 	if (m->count == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->buffered->path);
 	qsort(m->moments, m->count, sizeof(*m->moments), minimalloc_in_order);
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct moment *from = &m->moments[i];
-		struct frag_row *row = frag_buffered_add(m->buffered);
 		bool alloc = from->turn == TURN_ALLOC;
+		struct frag_row *row;
 
+		if (from->turn == TURN_GAP || from->turn == TURN_GAP_END) {
+			*(from->turn == TURN_GAP ? &c->gaps[from->id].from : &c->gaps[from->id].to) =
+				(m->buffered->count - UINT64_C(1)) * c->scale + ++rank;
+			continue;
+		}
+		row = frag_buffered_add(m->buffered);
 		if (!row)
 			return frag_fail_nomem(err);
+		if (alloc)
+			m->rows[from->row].step = m->buffered->count - 1;
 		row->op = alloc ? FRAG_OP_ALLOC : FRAG_OP_FREE;
 		row->size = alloc ? from->size : 0;
 		row->id = from->id;
@@ -521,6 +604,11 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 		row->place = from->line;
 		row->members = (uint8_t)(FRAG_ROW_T | (from->text_id ? FRAG_ROW_TEXT_ID : 0));
 	}
+	for (uint32_t i = 0; i < c->gap_count; i++)
+		c->gaps[i].step = m->rows[c->gaps[i].step].step;
+	c->of = m->rows;
+	c->count = m->row_count;
+	m->rows = NULL;
 	if (m->aligned)
 		frag_note(log,
 			  "%s: only fragsim plan uses the alignments of %" PRIu64 " buffers",
@@ -564,6 +652,7 @@ static int minimalloc_open(struct frag_reading *out, struct frag_input *in,
 	else
 		frag_buffered_del(m.buffered);
 	free(m.moments);
+	free(m.rows);
 	frag_input_close(&m.file.in);
 	return rc;
 }

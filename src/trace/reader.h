@@ -26,7 +26,8 @@ enum frag_sniff {
 struct frag_constraint {
 	uint64_t step;          /* of the alloc */
 	uint64_t align, hint;   /* align 0: any; the offset to try first */
-	bool hinted;
+	uint64_t offset;        /* fixed: where it must be */
+	bool hinted, fixed;
 };
 
 /* The buffer of an alloc is not in use. */
@@ -36,13 +37,13 @@ struct frag_pause {
 };
 
 struct frag_constraints {
-	struct frag_constraint *of;     /* by step */
+	struct frag_constraint *of;
 	uint32_t count, capacity;
-	struct frag_pause *gaps;        /* in the order of their begins */
+	struct frag_pause *gaps;
 	uint32_t gap_count, gap_capacity;
 	uint64_t scale;
-	const char *by;         /* who placed the buffers at the hints; NULL: there are none */
-	uint64_t *heights;      /* by device: of these, in the default pool */
+	const char *by;         /* who placed the buffers at the hints; NULL: unknown */
+	uint64_t *heights;      /* by device: of these, in the default pool; NULL: unknown */
 };
 
 /* An open trace. */
