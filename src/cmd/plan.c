@@ -117,8 +117,7 @@ static int plan_place(struct planning *p, struct frag_error *err)
 
 	if (!p->align)
 		p->align = given && given->by ? 1 : 512;
-	rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->q.taped->tape, p->align,
-								  &p->marks, err);
+	rc = frag_plan_buffers(&p->plan, p->q.taped->tape, p->align, &p->marks, p->slots, err);
 	if (!rc && given && !p->marks.from)
 		rc = frag_plan_constraints(&p->plan, given, err);
 	if (rc)

@@ -178,33 +178,61 @@ static void take_times(struct frag_space *s, const struct frag_plan *plan,
 			i++;
 }
 
-/*
- * Sets the contention of each item. At each level, most[t] is the peak of the live bytes in the
- * interval of `length` sections from t on; the length doubles from level to level. Two intervals of
- * the largest length that fits cover the life of an item.
- */
+int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err)
+{
+	*tops = (struct frag_tops){ .leaves = 1 };
+	while (tops->leaves < sections)
+		tops->leaves *= 2;
+	tops->whole = calloc(4 * (size_t)tops->leaves, sizeof(*tops->whole));
+	tops->most = tops->whole + 2 * (size_t)tops->leaves;
+	return tops->whole ? 0 : frag_fail_nomem(err);
+}
+
+void frag_tops_fini(struct frag_tops *tops)
+{
+	free(tops->whole);
+}
+
+uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to)
+{
+	uint32_t a = from + tops->leaves, b = to + tops->leaves;
+	uint64_t top = 0;
+
+	for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2)
+		top = frag_max(top, frag_max(tops->whole[n], tops->whole[m]));
+	for (; a < b; a = (a + 1) / 2, b /= 2)
+		top = frag_max(top, frag_max(a & 1 ? tops->most[a] : 0, b & 1 ? tops->most[b - 1] : 0));
+	return top;
+}
+
+void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t end)
+{
+	uint32_t a = from + tops->leaves, b = to + tops->leaves;
+
+	for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2) {
+		tops->most[n] = frag_max(tops->most[n], end);
+		tops->most[m] = frag_max(tops->most[m], end);
+	}
+	for (; a < b; a = (a + 1) / 2, b /= 2) {
+		if (a & 1)
+			tops->whole[a] = tops->most[a] = frag_max(tops->most[a], end);
+		if (b & 1)
+			tops->whole[b - 1] = tops->most[b - 1] = frag_max(tops->most[b - 1], end);
+	}
+}
+
+/* Sets the contention of each item. -FRAG_ENOMEM */
 static int sum_contention(struct frag_space *s, struct frag_error *err)
 {
-	uint64_t *most = malloc(((size_t)s->times + 1) * sizeof(*most));
+	struct frag_tops live;
+	const int rc = frag_tops_init(&live, s->times, err);
 
-	if (!most)
-		return frag_fail_nomem(err);
-	memcpy(most, s->live, s->times * sizeof(*most));
-	for (uint32_t length = 1; length && length <= s->times; length *= 2) {
-		for (uint32_t i = 0; i < s->count; i++) {
-			const uint32_t n = s->to[i] - s->from[i];
-			const uint64_t a = most[s->from[i]];
-			const uint64_t b = n >= length ? most[s->to[i] - length] : 0;
-
-			if (n >= length && n / 2 < length)
-				s->contention[i] = a > b ? a : b;
-		}
-		for (uint32_t t = 0; (uint64_t)t + 2 * (uint64_t)length <= s->times; t++)
-			if (most[t + length] > most[t])
-				most[t] = most[t + length];
-	}
-	free(most);
-	return 0;
+	for (uint32_t t = 0; t < s->times && !rc; t++)
+		frag_tops_put(&live, t, t + 1, s->live[t]);
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		s->contention[i] = frag_tops_of(&live, s->from[i], s->to[i]);
+	frag_tops_fini(&live);
+	return rc;
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -234,7 +262,7 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 		s->align[i] = b->align ? b->align : 1;
 		s->fixed[i] = b->fixed ? b->offset : UINT64_MAX;
 		s->hint[i] = b->hinted ? b->hint : UINT64_MAX;
-		s->hinted_count += b->hinted;
+		s->hinted = s->hinted || b->hinted;
 		s->constrained = s->constrained || b->fixed || b->align > 1;
 		s->unit = common_divisor(s->unit, s->size[i]);
 		if (b->align > 1)
@@ -347,96 +375,49 @@ void frag_space_fini(struct frag_space *s)
 	*s = (struct frag_space){ .count = 0 };
 }
 
-int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err)
-{
-	*tops = (struct frag_tops){ .leaves = 1 };
-	while (tops->leaves < sections)
-		tops->leaves *= 2;
-	tops->whole = calloc(4 * (size_t)tops->leaves, sizeof(*tops->whole));
-	tops->most = tops->whole + 2 * (size_t)tops->leaves;
-	return tops->whole ? 0 : frag_fail_nomem(err);
-}
-
-void frag_tops_fini(struct frag_tops *tops)
-{
-	free(tops->whole);
-}
-
-uint64_t frag_tops_of(const struct frag_tops *tops, const struct frag_space *s, uint32_t item)
-{
-	uint64_t top = 0;
-
-	for (uint32_t r = s->run_at[item]; r < s->run_at[item + 1]; r++) {
-		uint32_t a = s->runs[r].from + tops->leaves, b = s->runs[r].to + tops->leaves;
-
-		for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2)
-			top = frag_max(top, frag_max(tops->whole[n], tops->whole[m]));
-		for (; a < b; a = (a + 1) / 2, b /= 2)
-			top = frag_max(top, frag_max(a & 1 ? tops->most[a] : 0,
-						     b & 1 ? tops->most[b - 1] : 0));
-	}
-	return top;
-}
-
-void frag_tops_put(struct frag_tops *tops, const struct frag_space *s, uint32_t item, uint64_t end)
-{
-	for (uint32_t r = s->run_at[item]; r < s->run_at[item + 1]; r++) {
-		uint32_t a = s->runs[r].from + tops->leaves, b = s->runs[r].to + tops->leaves;
-
-		for (uint32_t n = a, m = b - 1; n; n /= 2, m /= 2) {
-			tops->most[n] = frag_max(tops->most[n], end);
-			tops->most[m] = frag_max(tops->most[m], end);
-		}
-		for (; a < b; a = (a + 1) / 2, b /= 2) {
-			if (a & 1)
-				tops->whole[a] = tops->most[a] = frag_max(tops->most[a], end);
-			if (b & 1)
-				tops->whole[b - 1] = tops->most[b - 1] = frag_max(tops->most[b - 1], end);
-		}
-	}
-}
-
-struct placed_item {
+struct placed_run {
 	uint64_t offset;
-	uint32_t item;
+	uint32_t item, run;
 };
 
 static int address_space_by_offset(const void *one, const void *other)
 {
-	const struct placed_item *a = one, *b = other;
+	const struct placed_run *a = one, *b = other;
 
-	return frag_order_two(a->offset, b->offset, a->item, b->item);
+	return frag_order_two(a->offset, b->offset, a->run, b->run);
 }
 
-/* In the order of offsets: an item is above all earlier ones that it overlaps in time. */
+/* In the order of offsets: a run is above all earlier ones that it overlaps in time. */
 int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint32_t *one,
 		       uint32_t *other, struct frag_error *err)
 {
-	struct placed_item *by_offset = malloc(((size_t)s->count + 1) * sizeof(*by_offset));
+	struct placed_run *placed = malloc(((size_t)s->run_at[s->count] + 1) * sizeof(*placed));
 	struct frag_tops tops;
-	uint32_t count = 0, k = 0;
+	uint32_t count = 0, k;
 	int rc = frag_tops_init(&tops, s->times, err);
 
 	*one = *other = s->count;
-	if (!rc && !by_offset)
+	if (!rc && !placed)
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count && !rc; i++)
-		if (offset[i] != UINT64_MAX)
-			by_offset[count++] = (struct placed_item){ offset[i], i };
+		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1] && offset[i] != UINT64_MAX; r++)
+			placed[count++] = (struct placed_run){ offset[i], i, r };
 	if (count)
-		qsort(by_offset, count, sizeof(*by_offset), address_space_by_offset);
-	for (; k < count && frag_tops_of(&tops, s, by_offset[k].item) <= by_offset[k].offset; k++)
-		frag_tops_put(&tops, s, by_offset[k].item,
-			      by_offset[k].offset + s->size[by_offset[k].item]);
-	for (uint32_t i = 0; i < k && k < count; i++) {
-		const struct placed_item *a = &by_offset[i], *b = &by_offset[k];
+		qsort(placed, count, sizeof(*placed), address_space_by_offset);
+	for (k = 0; k < count; k++) {
+		const struct frag_space_run *run = &s->runs[placed[k].run];
 
-		if (a->offset + s->size[a->item] > b->offset && frag_space_meet(s, a->item, b->item)) {
-			*one = a->item < b->item ? a->item : b->item;
-			*other = a->item < b->item ? b->item : a->item;
-		}
+		if (frag_tops_of(&tops, run->from, run->to) > placed[k].offset)
+			break;
+		frag_tops_put(&tops, run->from, run->to, placed[k].offset + s->size[placed[k].item]);
 	}
+	for (uint32_t i = 0; i < k && k < count; i++)
+		if (placed[i].offset + s->size[placed[i].item] > placed[k].offset
+		    && frag_space_meet(s, placed[i].item, placed[k].item)) {
+			*one = (uint32_t)frag_min(placed[i].item, placed[k].item);
+			*other = (uint32_t)frag_max(placed[i].item, placed[k].item);
+		}
 	frag_tops_fini(&tops);
-	free(by_offset);
+	free(placed);
 	return rc;
 }

@@ -34,8 +34,7 @@ struct frag_space {
 	uint32_t *buffer;               /* by item: of the plan */
 	uint32_t fixed_count;
 	uint64_t fixed_end;             /* the highest end of a fixed item */
-	uint32_t hinted_count;
-	bool constrained, gapped;       /* an item is fixed or aligned; has a gap */
+	bool constrained, gapped, hinted;       /* an item is fixed or aligned; has a gap; a hint */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
@@ -99,9 +98,9 @@ struct frag_tops {
 /* Returns -FRAG_ENOMEM; fini is required in each case. */
 int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err);
 void frag_tops_fini(struct frag_tops *tops);
-/* Of the sections in which an item is in use. */
-uint64_t frag_tops_of(const struct frag_tops *tops, const struct frag_space *s, uint32_t item);
-void frag_tops_put(struct frag_tops *tops, const struct frag_space *s, uint32_t item, uint64_t end);
+/* Of the sections [from, to). */
+uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to);
+void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t end);
 
 /*
  * Do two items that overlap in time share a byte at these offsets? Where they do, *one and *other

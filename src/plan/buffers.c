@@ -82,14 +82,30 @@ static int plan_order_spaces(struct frag_plan *plan, struct frag_error *err)
 	return 0;
 }
 
+/* A block that is live. */
+struct held {
+	uint32_t buffer;                /* and 1; 0: none */
+	uint64_t period;
+};
+
+/* The requests of a device, for slots. */
+struct counted {
+	uint32_t *buffers;              /* of the k-th */
+	uint32_t known, capacity;
+	uint32_t now;                   /* of this period, so far */
+};
+
 /* While the tape is read. */
 struct taking {
 	struct frag_plan *plan;
 	const struct frag_tape *tape;
 	const struct frag_stretch_marks *marks;
-	uint32_t *of_slot;              /* the buffer that is live there, and 1; 0: none */
-	uint32_t slot_count, slot_capacity;
-	bool begun, ended;
+	struct held *held;              /* by slot of the tape */
+	uint32_t held_count, held_capacity;
+	struct counted *devices;        /* of slots; else NULL */
+	uint32_t device_count;
+	bool within;                    /* the interval or a period */
+	bool closed;                    /* one was ended by a mark */
 	uint64_t last;                  /* step */
 	double now;                     /* the last time */
 };
@@ -101,144 +117,199 @@ static uint64_t rounded(const struct frag_plan *plan, uint64_t bytes)
 	return rest ? bytes + (plan->align - rest) : bytes;
 }
 
-/* The tape ended before a mark. */
-static int no_mark(const char *name, const char *after, struct frag_error *err)
-{
-	return after ? frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" after \"%.80s\"", name, after)
-		     : frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" in the trace", name);
-}
-
-static bool buffers_take(struct taking *t, const struct frag_event *ev)
+/* A new buffer of a device's pool, with nothing but its space; NULL: out of memory. */
+static struct frag_buffer *buffers_add(struct taking *t, const struct frag_event *ev)
 {
 	struct frag_plan *plan = t->plan;
 	struct frag_buffer *b;
 
-	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count)
-	    || !FRAG_EXTEND(t->of_slot, t->slot_capacity, t->slot_count, ev->slot))
-		return false;
-	FRAG_ASSERT(!t->of_slot[ev->slot]);
-	b = &plan->buffers[plan->count];
-	*b = (struct frag_buffer){
-		.birth = ev->step, .end = UINT64_MAX, .requested = ev->bytes, .id = ev->id,
-		.life = -t->now,
-		.size = rounded(plan, ev->bytes),
-		.space = plan_space_of(plan, t->tape, ev->device, ev->pool),
-	};
-	t->of_slot[ev->slot] = ++plan->count;
-	return b->space != UINT32_MAX;
+	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count))
+		return NULL;
+	b = &plan->buffers[plan->count++];
+	*b = (struct frag_buffer){ .space = plan_space_of(plan, t->tape, ev->device, ev->pool) };
+	return b->space == UINT32_MAX ? NULL : b;
 }
 
-static void buffers_end(struct taking *t, uint32_t slot, uint64_t step)
+/* The buffer of the device's k-th request in this period, a new one where no earlier one had k. */
+static struct frag_buffer *slots_buffer_of(struct taking *t, const struct frag_event *ev)
 {
-	if (slot >= t->slot_count || !t->of_slot[slot])
-		return;
-	FRAG_ASSERT(t->of_slot[slot] <= t->plan->count);
-	t->plan->buffers[t->of_slot[slot] - 1].end = step;
-	t->plan->buffers[t->of_slot[slot] - 1].life += t->now;
-	t->of_slot[slot] = 0;
+	struct counted *d = &t->devices[ev->device];
+	const uint32_t k = d->now++;
+	struct frag_buffer *b;
+
+	FRAG_ASSERT(ev->device < t->device_count && k <= d->known);
+	if (k < d->known)
+		return &t->plan->buffers[d->buffers[k]];
+	b = FRAG_GROW(d->buffers, d->capacity, k) ? buffers_add(t, ev) : NULL;
+	if (!b)
+		return NULL;
+	d->buffers[d->known++] = t->plan->count - 1;
+	b->birth = b->id.number = k;
+	b->end = k + UINT64_C(1);
+	return b;
 }
 
-/* A buffer that is live when the interval begins starts there; those that ended are removed. */
-static int buffers_begin(struct taking *t, uint64_t step, struct frag_error *err)
+/* A request whose pool is not that of the first one at k takes no part: no place is in both. */
+static bool buffers_take(struct taking *t, const struct frag_event *ev)
+{
+	struct frag_buffer *b = t->devices ? slots_buffer_of(t, ev) : buffers_add(t, ev);
+
+	if (!b || !FRAG_EXTEND(t->held, t->held_capacity, t->held_count, ev->slot))
+		return false;
+	FRAG_ASSERT(!t->held[ev->slot].buffer);
+	if (t->plan->spaces[b->space].pool != ev->pool)
+		return true;
+	if (!t->devices) {
+		b->birth = ev->step;
+		b->end = UINT64_MAX;
+		b->id = ev->id;
+		b->life = -t->now;
+	}
+	b->requested = frag_max(b->requested, ev->bytes);
+	b->size = rounded(t->plan, b->requested);
+	t->held[ev->slot] = (struct held){
+		.buffer = (uint32_t)(b - t->plan->buffers) + 1, .period = t->plan->periods,
+	};
+	return true;
+}
+
+/* A slot ends at the count of requests or later, or is carried into another period. */
+static void buffers_end(struct taking *t, uint32_t slot)
 {
 	struct frag_plan *plan = t->plan;
-	uint32_t *now = calloc((size_t)plan->count + 1, sizeof(*now)), kept = 0;
+	struct frag_buffer *b;
 
-	if (!now)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < plan->count; i++) {
-		if (plan->buffers[i].end != UINT64_MAX)
-			continue;
-		plan->buffers[kept] = plan->buffers[i];
-		plan->buffers[kept].birth = step;
-		plan->buffers[kept].carried = true;
-		now[i] = ++kept;
-	}
-	for (uint32_t i = 0; i < t->slot_count; i++)
-		if (t->of_slot[i])
-			t->of_slot[i] = now[t->of_slot[i] - 1];
-	plan->count = kept;
-	plan->from = step;
-	t->begun = true;
-	free(now);
-	return 0;
+	if (slot >= t->held_count || !t->held[slot].buffer)
+		return;
+	b = &plan->buffers[t->held[slot].buffer - 1];
+	t->held[slot].buffer = 0;
+	b->life += t->now;
+	if (!t->devices)
+		b->end = t->last;
+	else if (t->held[slot].period == plan->periods)
+		b->end = frag_max(b->end, t->devices[plan->spaces[b->space].device].now);
+	else
+		b->carried = true;
 }
 
-static int buffers_take_event(struct taking *t, const struct frag_event *ev, struct frag_error *err)
+/* The mark of the end may begin the next period, so that comes second; there 0 bytes take nothing. */
+static bool buffers_take_event(struct taking *t, const struct frag_event *ev)
 {
-	int rc = 0;
-
 	t->last = ev->step;
 	t->now = ev->members & FRAG_HAS_T ? ev->t : t->now;
-	if (t->begun && plan_is_mark(ev, t->marks->to)) {
-		t->ended = true;
-		return 0;
+	if (t->within && plan_is_mark(ev, t->marks->to)) {
+		t->within = false;
+		t->closed = true;
+		t->plan->to = ev->step;
 	}
-	if (!t->begun && plan_is_mark(ev, t->marks->from))
-		rc = buffers_begin(t, ev->step, err);
+	if (plan_is_mark(ev, t->marks->from) && (t->devices || !(t->within || t->closed))) {
+		if (!t->within && !t->closed)
+			t->plan->from = ev->step;
+		t->within = true;
+		t->plan->periods += t->devices != NULL;
+		for (uint32_t d = 0; d < t->device_count; d++)
+			t->devices[d].now = 0;
+	}
 	if (ev->op == FRAG_OP_FREE && !ev->waits)
-		buffers_end(t, ev->slot, ev->step);
+		buffers_end(t, ev->slot);
 	for (uint32_t i = 0; i < ev->ended_count; i++)
-		buffers_end(t, ev->ended[i].slot, ev->step);
-	if (!rc && ev->op == FRAG_OP_ALLOC && !buffers_take(t, ev))
-		rc = frag_fail_nomem(err);
-	return rc;
+		buffers_end(t, ev->ended[i].slot);
+	return ev->op != FRAG_OP_ALLOC || (t->devices && (!ev->bytes || !t->within))
+	       || buffers_take(t, ev);
 }
 
+/* The tape is read to its end for slots, because the last period may have no mark that ends it. */
 static int buffers_take_all(struct taking *t, struct frag_error *err)
 {
 	struct frag_tape_walk walk = { .reader = frag_tape_reader_new(t->tape) };
+	const struct frag_stretch_marks *m = t->marks;
 	const struct frag_event *ev;
-	int rc = walk.reader ? 0 : frag_fail_nomem(err);
+	bool good = walk.reader != NULL;
 
-	while (!rc && !t->ended && (ev = frag_tape_walk_next(&walk)))
-		rc = buffers_take_event(t, ev, err);
+	while (good && (t->devices || !t->closed) && (ev = frag_tape_walk_next(&walk)))
+		good = buffers_take_event(t, ev);
 	frag_tape_reader_del(walk.reader);
-	return rc;
+	if (!good)
+		return frag_fail_nomem(err);
+	if (m->from && !t->within && !t->closed)
+		return frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" in the trace", m->from);
+	if (m->to && !t->closed)
+		return frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" after \"%.80s\"", m->to,
+				 m->from);
+	return 0;
 }
 
-/* Buffers that are not freed end at the last step. Only now are requests of 0 bytes removed. */
+static int slots_by_birth(const void *one, const void *other)
+{
+	const struct frag_buffer *a = one, *b = other;
+
+	if (a->birth != b->birth)
+		return a->birth < b->birth ? -1 : 1;
+	return frag_order_two(a->id.number, b->id.number, a->space, b->space);
+}
+
+/*
+ * Buffers that are not freed end at the last step, and those of before the interval begin with it. A
+ * slot that another period carries over is there all the time. Only now are requests of 0 bytes
+ * removed.
+ */
 static void buffers_settle(struct taking *t)
 {
 	struct frag_plan *plan = t->plan;
 	uint32_t kept = 0;
 
-	plan->to = t->ended ? t->last : t->last + (plan->count > 0);
+	if (t->within)
+		plan->to = t->last + (plan->count > 0);
+	for (uint32_t i = 0; i < t->held_count && t->devices; i++)
+		buffers_end(t, i);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		struct frag_buffer b = plan->buffers[i];
 
-		b.life += b.end == UINT64_MAX ? t->now : 0;
-		b.end = frag_min(b.end, plan->to);
+		if (t->devices) {
+			b.birth = b.carried ? 0 : b.birth;
+			b.end = b.carried ? t->devices[plan->spaces[b.space].device].known : b.end;
+			b.carried = false;
+			b.life = 0;
+		} else {
+			b.life += b.end == UINT64_MAX ? t->now : 0;
+			b.end = frag_min(b.end, plan->to);
+			b.carried = b.birth < plan->from;
+			b.birth = frag_max(b.birth, plan->from);
+		}
 		if (!b.size || b.birth >= b.end)
 			continue;
-		FRAG_ASSERT(b.space < plan->space_count);
 		plan->spaces[b.space].count++;
 		plan->buffers[kept++] = b;
 	}
 	plan->count = kept;
+	if (kept && t->devices)
+		qsort(plan->buffers, kept, sizeof(*plan->buffers), slots_by_birth);
 }
 
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		      const struct frag_stretch_marks *marks, struct frag_error *err)
+		      const struct frag_stretch_marks *marks, bool slots, struct frag_error *err)
 {
-	struct taking t = { .plan = plan, .tape = tape, .marks = marks, .begun = !marks->from };
-	int rc;
+	struct taking t = {
+		.plan = plan, .tape = tape, .marks = marks, .within = !marks->from,
+		.device_count = slots ? frag_tape_info(tape)->device_count : 0,
+	};
+	int rc = 0;
 
 	*plan = (struct frag_plan){
-		.path = frag_input_name(frag_tape_info(tape)->path),
-		.content = frag_tape_info(tape)->content, .align = align, .complete = true,
-		.scale = 1,
+		.path = frag_input_name(frag_tape_info(tape)->path), .align = align,
+		.complete = true, .scale = 1,
 	};
-	rc = buffers_take_all(&t, err);
-	free(t.of_slot);
-	if (!rc && !t.begun)
-		rc = no_mark(marks->from, NULL, err);
-	if (!rc && marks->to && !t.ended)
-		rc = no_mark(marks->to, marks->from, err);
-	if (rc)
-		return rc;
-	buffers_settle(&t);
-	return plan_order_spaces(plan, err);
+	if (slots && !(t.devices = calloc((size_t)t.device_count + 1, sizeof(*t.devices))))
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : buffers_take_all(&t, err);
+	plan->content = frag_tape_info(tape)->content;
+	if (!rc)
+		buffers_settle(&t);
+	for (uint32_t d = 0; t.devices && d < t.device_count; d++)
+		free(t.devices[d].buffers);
+	free(t.devices);
+	free(t.held);
+	return rc ? rc : plan_order_spaces(plan, err);
 }
 
 static int buffers_gaps_order(const void *one, const void *other)
@@ -294,188 +365,6 @@ int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints 
 		if (!plan->spaces[i].pool)
 			plan->spaces[i].given = constraints->heights[plan->spaces[i].device];
 	return 0;
-}
-
-/* A block that is live. */
-struct held {
-	uint32_t buffer;                /* and 1; 0: none */
-	uint64_t period;
-};
-
-/* The requests of a device. */
-struct counted {
-	uint32_t *buffers;              /* of the k-th */
-	uint32_t known, capacity;
-	uint32_t now;                   /* of this period, so far */
-};
-
-struct slots {
-	struct frag_plan *plan;
-	const struct frag_tape *tape;
-	const struct frag_stretch_marks *marks;
-	struct counted *devices;
-	uint32_t device_count;
-	struct held *held;              /* by slot of the tape */
-	uint32_t held_count, held_capacity;
-	bool within;                    /* a period */
-	bool closed;                    /* one was ended by a mark */
-	uint64_t last;                  /* step */
-};
-
-/* The buffer of the device's k-th request, a new one where no earlier period reached k. */
-static struct frag_buffer *slots_buffer_of(struct slots *s, const struct frag_event *ev,
-						   uint32_t k)
-{
-	struct counted *d = &s->devices[ev->device];
-	struct frag_plan *plan = s->plan;
-
-	FRAG_ASSERT(ev->device < s->device_count && k <= d->known);
-	if (k < d->known)
-		return &plan->buffers[d->buffers[k]];
-	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count)
-	    || !FRAG_GROW(d->buffers, d->capacity, k))
-		return NULL;
-	plan->buffers[plan->count] = (struct frag_buffer){
-		.birth = k, .end = k + UINT64_C(1), .id = { .number = k },
-		.space = plan_space_of(plan, s->tape, ev->device, ev->pool),
-	};
-	if (plan->buffers[plan->count].space == UINT32_MAX)
-		return NULL;
-	plan->spaces[plan->buffers[plan->count].space].count++;
-	d->buffers[d->known++] = plan->count;
-	return &plan->buffers[plan->count++];
-}
-
-/* A request whose pool is not that of the first one at k takes no part: no place is in both. */
-static bool slots_take(struct slots *s, const struct frag_event *ev)
-{
-	struct counted *d = &s->devices[ev->device];
-	struct frag_buffer *b = slots_buffer_of(s, ev, d->now);
-
-	if (!b || !FRAG_EXTEND(s->held, s->held_capacity, s->held_count, ev->slot))
-		return false;
-	FRAG_ASSERT(!s->held[ev->slot].buffer);
-	d->now++;
-	if (s->plan->spaces[b->space].pool != ev->pool)
-		return true;
-	b->size = frag_max(b->size, rounded(s->plan, ev->bytes));
-	b->requested = frag_max(b->requested, ev->bytes);
-	s->held[ev->slot] = (struct held){
-		.buffer = (uint32_t)(b - s->plan->buffers) + 1, .period = s->plan->periods,
-	};
-	return true;
-}
-
-/* The block is freed: its buffer ends at the count of requests or later, or is carried. */
-static void slots_end(struct slots *s, uint32_t slot)
-{
-	struct frag_buffer *b;
-	struct held *held;
-	uint64_t now;
-
-	if (slot >= s->held_count || !s->held[slot].buffer)
-		return;
-	held = &s->held[slot];
-	b = &s->plan->buffers[held->buffer - 1];
-	now = s->devices[s->plan->spaces[b->space].device].now;
-	if (held->period != s->plan->periods)
-		b->carried = true;
-	else
-		b->end = frag_max(b->end, now);
-	held->buffer = 0;
-}
-
-/* The mark of the end may begin the next period, so that comes second; 0 bytes take nothing. */
-static bool slots_take_event(struct slots *s, const struct frag_event *ev)
-{
-	s->last = ev->step;
-	if (s->within && plan_is_mark(ev, s->marks->to)) {
-		s->within = false;
-		s->closed = true;
-		s->plan->to = ev->step;
-	}
-	if (plan_is_mark(ev, s->marks->from)) {
-		if (!s->plan->periods++)
-			s->plan->from = ev->step;
-		s->within = true;
-		for (uint32_t d = 0; d < s->device_count; d++)
-			s->devices[d].now = 0;
-	}
-	if (ev->op == FRAG_OP_FREE && !ev->waits)
-		slots_end(s, ev->slot);
-	for (uint32_t i = 0; i < ev->ended_count; i++)
-		slots_end(s, ev->ended[i].slot);
-	return ev->op != FRAG_OP_ALLOC || !ev->bytes || !s->within || slots_take(s, ev);
-}
-
-static int slots_take_all(struct slots *s, struct frag_error *err)
-{
-	struct frag_tape_walk walk = { .reader = frag_tape_reader_new(s->tape) };
-	const struct frag_event *ev;
-	bool good = walk.reader != NULL;
-
-	while (good && (ev = frag_tape_walk_next(&walk)))
-		good = slots_take_event(s, ev);
-	frag_tape_reader_del(walk.reader);
-	return good ? 0 : frag_fail_nomem(err);
-}
-
-static int slots_by_birth(const void *one, const void *other)
-{
-	const struct frag_buffer *a = one, *b = other;
-
-	if (a->birth != b->birth)
-		return a->birth < b->birth ? -1 : 1;
-	return frag_order_two(a->id.number, b->id.number, a->space, b->space);
-}
-
-/* What is live yet, and lives: what another period carries over is there all the time. */
-static void slots_settle(struct slots *s)
-{
-	struct frag_plan *plan = s->plan;
-
-	for (uint32_t i = 0; i < s->held_count; i++)
-		slots_end(s, i);
-	for (uint32_t i = 0; i < plan->count; i++) {
-		struct frag_buffer *b = &plan->buffers[i];
-
-		if (!b->carried)
-			continue;
-		b->carried = false;
-		b->birth = 0;
-		b->end = s->devices[plan->spaces[b->space].device].known;
-	}
-	if (s->within)
-		plan->to = s->last + 1;
-	if (plan->count)
-		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), slots_by_birth);
-}
-
-/* The tape is read to its end, because the last period may have no mark that ends it. */
-int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		    const struct frag_stretch_marks *marks, struct frag_error *err)
-{
-	struct slots s = {
-		.plan = plan, .tape = tape, .marks = marks,
-		.device_count = frag_tape_info(tape)->device_count,
-	};
-	int rc;
-
-	*plan = (struct frag_plan){ .align = align, .complete = true, .scale = 1 };
-	s.devices = calloc((size_t)s.device_count + 1, sizeof(*s.devices));
-	rc = s.devices ? slots_take_all(&s, err) : frag_fail_nomem(err);
-	plan->content = frag_tape_info(tape)->content;
-	if (!rc && !plan->periods)
-		rc = no_mark(marks->from, NULL, err);
-	if (!rc && !s.closed)
-		rc = no_mark(marks->to, marks->from, err);
-	if (!rc)
-		slots_settle(&s);
-	for (uint32_t d = 0; s.devices && d < s.device_count; d++)
-		free(s.devices[d].buffers);
-	free(s.devices);
-	free(s.held);
-	return rc ? rc : plan_order_spaces(plan, err);
 }
 
 void frag_plan_slots_by_request(struct frag_plan *plan)

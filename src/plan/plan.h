@@ -2,7 +2,7 @@
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
  * The order of the files, each using those before it: address_space (the numbers of one space,
- * and its allocated ranges by offset), verify_placement, buffers (of a trace, or
+ * and its overlaps), verify_placement, buffers (of a trace, or
  * of many periods of one), first_fit, skyline, canonical_search (a placement within a capacity, or the proof
  * that there is none), planner (all of these in turn), plan_file (reads and checks a plan).
  */
@@ -99,16 +99,13 @@ struct frag_stretch_marks {
 /*
  * The buffers of a tape, not placed. Release the plan also where this fails. -FRAG_EUSAGE where
  * a mark is not there, -FRAG_ENOMEM.
+ *
+ * With slots, the k-th requests of all the periods that begin at marks of the first name and end
+ * with the next of either name, or with the trace, make one buffer, whose id is k, from 0 on for
+ * each device. Their steps are such numbers too.
  */
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		      const struct frag_stretch_marks *marks, struct frag_error *err);
-/*
- * The same of slots: the k-th requests of all the periods that begin at marks of the first name
- * and end with the next of either name, or with the trace, make one buffer, whose id is k, from 0
- * on for each device. Their steps are such numbers too.
- */
-int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		    const struct frag_stretch_marks *marks, struct frag_error *err);
+		      const struct frag_stretch_marks *marks, bool slots, struct frag_error *err);
 /* Takes offsets, alignments, hints and gaps that the trace specifies. -FRAG_ENOMEM */
 int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
 			  struct frag_error *err);

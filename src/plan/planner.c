@@ -1,6 +1,6 @@
 /*
- * planner.c - a placement of each space: in the order of allocations, as a skyline, and then by
- * searches for lower heights. It ends as soon as the goal is reached, or the best is proven.
+ * planner.c - a placement of each space: by hints, as a skyline, by first fit, and then by searches
+ * for lower heights. It ends as soon as the goal is reached, or the best is proven.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -237,45 +237,24 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 /* Each item on top of all earlier ones: a plan where the clock ended all others. */
 static int place_on_top(struct planner *p, struct frag_error *err)
 {
-	const struct frag_space *s = &p->space;
+	struct frag_space *s = &p->space;
 	struct frag_tops tops;
 	int rc = frag_tops_init(&tops, s->times, err);
 
-	for (uint32_t i = 0; i < s->count && !rc; i++)
-		if (s->fixed[i] != UINT64_MAX)
-			frag_tops_put(&tops, s, i, s->fixed[i] + s->size[i]);
-	for (uint32_t i = 0; i < s->count && !rc; i++) {
-		s->offset[i] = s->fixed[i];
-		if (s->fixed[i] != UINT64_MAX)
+	for (uint32_t k = 0; k < 2 * s->count && !rc; k++) {
+		const uint32_t i = k % s->count;
+
+		/* fixed ones first */
+		if ((s->fixed[i] != UINT64_MAX) != (k < s->count))
 			continue;
-		s->offset[i] = frag_space_offset(s, i, frag_tops_of(&tops, s, i));
-		frag_tops_put(&tops, s, i, s->offset[i] + s->size[i]);
+		s->offset[i] = k < s->count ? s->fixed[i] : frag_space_offset(
+			s, i, frag_tops_of(&tops, s->from[i], s->to[i]));
+		frag_tops_put(&tops, s->from[i], s->to[i], s->offset[i] + s->size[i]);
 	}
 	frag_tops_fini(&tops);
 	if (!rc)
 		planner_tell(p, "on top", s->offset, height_of(s, s->offset));
 	return rc;
-}
-
-/* If the hints are a placement of all items, no plan must be higher, and they are done with. */
-static int place_by_hints(struct planner *p, struct frag_error *err)
-{
-	struct frag_space *s = &p->space;
-	bool good = s->hinted_count == s->count && !s->fixed_count;
-	uint32_t one, other;
-	int rc;
-
-	for (uint32_t i = 0; i < s->count && good; i++)
-		good = s->hint[i] % s->align[i] == 0;
-	if (!good)
-		return 0;
-	rc = frag_space_overlap(s, s->hint, &one, &other, err);
-	if (rc || one != s->count)
-		return rc;
-	planner_tell(p, "hints", s->hint, height_of(s, s->hint));
-	memset(s->hint, 0xff, s->count * sizeof(*s->hint));
-	s->hinted_count = 0;
-	return 0;
 }
 
 static int place_by_contention(struct planner *p, struct frag_error *err)
@@ -286,15 +265,14 @@ static int place_by_contention(struct planner *p, struct frag_error *err)
 	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
 	p->stopped = p->stopped || height == UINT64_MAX;
 	if (!rc)
-		planner_tell(p, p->space.hinted_count ? "hints" : "contention, life",
+		planner_tell(p, p->space.hinted ? "hints" : "contention, life",
 			     p->space.offset, height);
 	return rc;
 }
 
 /*
- * Places the items by allocation, as skylines, and searches: what the budget has time for. The
- * other skylines have half of it, each as much as the first. The sum of sections is the time of
- * the search to begin.
+ * Places the items by one order and another, and searches: what the budget has time for. The other
+ * skylines have half of it, each as much as the first.
  */
 static int place(struct planner *p, struct frag_error *err)
 {
@@ -309,8 +287,7 @@ static int place(struct planner *p, struct frag_error *err)
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
 	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
-	rc = place_by_hints(p, err);
-	if (!rc && s->hinted_count)
+	if (s->hinted)
 		rc = place_by_contention(p, err);
 	if (!rc && !is_done(p) && !s->fixed_count)
 		rc = place_by_skyline(p, 0, 1, &looks, err);
@@ -318,14 +295,14 @@ static int place(struct planner *p, struct frag_error *err)
 		orders = (uint32_t)(p->looks_left / 2 / looks);
 	looks = 0;
 	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
-	if (!rc && !is_done(p) && !s->hinted_count
+	if (!rc && !is_done(p) && !s->hinted
 	    && (p->height == UINT64_MAX || spans / s->times * s->count < p->looks_left / 2))
 		rc = place_by_contention(p, err);
 	if (!rc && p->height == UINT64_MAX)
 		rc = place_on_top(p, err);
 	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
 		rc = place_by_skyline(p, 1, orders, &looks, err);
-	/* the search lists the items of each section: at most 90 MB of the usual budget */
+	/* the search lists the items of each section: at most 90 MB with the usual budget */
 	if (!rc && !is_done(p) && 64 * spans < p->looks_left)
 		rc = search(p, err);
 	FRAG_ASSERT(rc || (p->height != UINT64_MAX && p->height >= s->bound));
