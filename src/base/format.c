@@ -621,3 +621,18 @@ const char *frag_short_name(const char *json, char buf[FRAG_SHORT_NAME])
 	memcpy(buf + n, "...\"", sizeof("...\""));
 	return buf;
 }
+
+char *frag_put_shell_word(char *p, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=:,./@%";
+	const bool quoted = !*word || word[strspn(word, plain)];
+
+	p = stpcpy(p, quoted ? "'" : "");
+	for (const char *c = word; *c; c++)
+		if (*c == '\'')
+			p = stpcpy(p, "'\\''");
+		else
+			*p++ = *c;
+	return stpcpy(p, quoted ? "'" : "");
+}

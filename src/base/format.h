@@ -168,4 +168,7 @@ size_t frag_wrap(const char *text, size_t columns);
  */
 const char *frag_short_name(const char *json, char buf[FRAG_SHORT_NAME]);
 
+/* The word as a shell needs it, quoted where it must be, in 4 bytes a character and 3; its end. */
+char *frag_put_shell_word(char *p, const char *word);
+
 #endif

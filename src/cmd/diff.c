@@ -287,10 +287,7 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 
 	rc = read_again(d, d->changes.q.paths[index], false, &taped, err);
 	if (!rc) {
-		source = (struct frag_fit_source){
-			.tape = taped.tape, .choices = taped.choices,
-			.devices = taped.devices.figures,
-		};
+		source = frag_taped_source(&taped, taped.tape);
 		rc = frag_fits_run(&fits, err);
 	}
 	/* a run for each policy and device, in that order: as fits are */

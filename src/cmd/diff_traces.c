@@ -9,8 +9,6 @@
 
 #include "answers/answers.h"
 #include "base/atomic_file.h"
-#include "policy/policies.h"
-#include "policy/pytorch_settings.h"
 
 const char *const frag_change_paths[] = {
 	"change.reserved", "change.version", "change.settings", "change.requested",
@@ -44,63 +42,6 @@ static int as_recorded(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *cou
 	return frag_choose_pytorch(&choices[0], trace, NULL, log, err);
 }
 
-/* The settings of a choice that another version knows; the others are named in a warning. */
-static int keep_known_settings(struct frag_choice *out, const struct frag_choice *from,
-			       uint64_t version, bool quiet, struct frag_error *err)
-{
-	char text[FRAG_CONF_ROOM], *rest = text;
-	int rc = frag_choose_version(out, (uint32_t)version, err);
-
-	frag_conf_text(from, text, sizeof(text));
-	while (!rc && *rest) {
-		int depth = 0;
-		char *end = rest, warning[300];
-		struct frag_choice more = *out;
-		struct frag_error unknown;
-		bool last;
-
-		for (; *end && (*end != ',' || depth); end++)
-			depth += (*end == '[') - (*end == ']');
-		last = !*end;
-		*end = '\0';
-		if (frag_choice_settings(&more, rest, &unknown) == 0) {
-			*out = more;
-		} else if (!quiet) {
-			snprintf(warning, sizeof(warning), "OLD's setting %.100s is omitted: PyTorch"
-				 " 2.%u does not know it", rest, (unsigned)version);
-			frag_warn(&quiet, warning);
-		}
-		rest = last ? end : end + 1;
-	}
-	return rc;
-}
-
-static bool same_params(const struct frag_choice *a, const struct frag_choice *b)
-{
-	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
-}
-
-/* OLD under NEW's version, and under its settings too; only where that is another run. */
-static int cross(struct frag_change_found *c, struct frag_choice crossed[2], bool quiet,
-		 struct frag_error *err)
-{
-	const struct frag_choice *old = c->old.choice, *now = c->now.choice;
-	int rc = 0;
-
-	if (old->ops != &frag_policy_pytorch || now->ops != &frag_policy_pytorch
-	    || same_params(old, now))
-		return 0;
-	crossed[0] = *old;
-	if (old->param[VERSION] != now->param[VERSION]) {
-		rc = keep_known_settings(&crossed[0], old, now->param[VERSION], quiet, err);
-		c->as_version = &crossed[0];
-	}
-	crossed[1] = *now;
-	if (!same_params(&crossed[0], now))
-		c->as_both = &crossed[1];
-	return rc;
-}
-
 /* Closes the two recordings and what was found of them. */
 static void compared_fini(struct frag_changes *c)
 {
@@ -117,6 +58,7 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	int rc;
 
 	c->found.stop = frag_interrupted;
+	c->found.log = (struct frag_log){ .warn = frag_warn, .ctx = &reading->quiet };
 	/* tags are what is compared */
 	reading->stacks = FRAG_STACKS_PYTHON;
 	rc = frag_taped_read(c->q.taped, paths, 2, &c->q.run, as_recorded, reading, err);
@@ -129,7 +71,6 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	if (!rc && sides[0]->trace->device_count != sides[1]->trace->device_count)
 		frag_warn(&reading->quiet, "OLD and NEW have different numbers of devices: those of one"
 			  " side only are not compared");
-	rc = rc ? rc : cross(&c->found, c->crossed, reading->quiet, err);
 	return rc ? rc : frag_change_find(&c->found, err);
 }
 

@@ -3,7 +3,7 @@
 #define CMD_DIFF_TRACES_H
 
 #include "cmd/frame.h"
-#include "cmd/rank_folder.h"
+#include "ranks/rank_folder.h"
 #include "search/trace_change.h"
 
 /* The question of such a comparison. */
@@ -11,7 +11,6 @@ struct frag_changes {
 	struct frag_question q; /* at most one policy; its traces are the two that are shown */
 	struct frag_rank_folder old, now;
 	struct frag_change_pair *pairs;         /* of their files */
-	struct frag_choice crossed[2];
 	struct frag_change_found found;
 };
 extern const struct frag_question_ops frag_changes_ops;

@@ -3,14 +3,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answers/answers.h"
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
-#include "cmd/rank_folder.h"
+#include "ranks/rank_folder.h"
 #include "documents/documents.h"
 #include "events/recording_info.h"
 #include "messages/finder.h"
@@ -88,99 +87,43 @@ static int explain_check(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : set_moment(e, err);
 }
 
-/* What a snapshot has recorded: an OOM, and the highest peak of its devices. */
-struct recorded {
-	bool readable, oom;
-	uint64_t peak;          /* reserved bytes */
-};
-
-static void no_warning(void *ctx, const char *message)
-{
-	(void)ctx;
-	(void)message;
-}
-
-/* Reads it; one that cannot be read is skipped with a warning. */
-static int look_at_snapshot(struct recorded *out, const char *path, bool *quiet,
-			    struct frag_error *err)
-{
-	const struct frag_trace_options options = {
-		.stacks = FRAG_STACKS_NONE, .sized = true, .log = { .warn = no_warning },
-	};
-	const struct frag_snapshot *s;
-	struct frag_recorded figures;
-	char warning[sizeof(err->message) + 20];
-	struct frag_trace *trace;
-	int rc = frag_or_interrupted(frag_trace_open(&trace, path, &options, err), err);
-
-	*out = (struct recorded){ .readable = !rc };
-	if (rc == -FRAG_ETRACE) {
-		snprintf(warning, sizeof(warning), "%s: skipped", err->message);
-		frag_warn(quiet, warning);
-	}
-	if (rc)
-		return rc == -FRAG_ETRACE ? 0 : rc;
-	s = frag_trace_snapshot(trace);
-	for (uint32_t i = 0; s && i < s->device_count; i++) {
-		frag_snapshot_recorded(s, i, &figures);
-		out->oom |= s->devices[i].oom_count > 0;
-		if (figures.peak_reserved > out->peak)
-			out->peak = figures.peak_reserved;
-	}
-	frag_trace_close(trace);
-	return 0;
-}
-
 /* Writes the file that was picked, and why, for the answer. */
-static void explain_set_picked(struct explain *e, uint32_t best, const struct recorded *r,
-			       uint32_t readable, uint32_t ooms)
+static void explain_set_picked(struct explain *e, const struct frag_picked *p)
 {
 	struct frag_words w = FRAG_WORDS(e->picked);
 
-	frag_add(&w, "%.300s", e->folder.paths[best]);
+	frag_add(&w, "%.300s", e->folder.paths[p->at]);
 	if (e->folder.named)
-		frag_add(&w, ", rank %" PRIu64, e->folder.ranks[best]);
-	if (readable == 1)
-		frag_add(&w, ": the only snapshot, %s a recorded OOM", ooms ? "with" : "without");
-	else if (ooms == 1)
-		frag_add(&w, ": of %u snapshots the only one with a recorded OOM", readable);
-	else if (ooms)
+		frag_add(&w, ", rank %" PRIu64, e->folder.ranks[p->at]);
+	if (p->readable == 1)
+		frag_add(&w, ": the only snapshot, %s a recorded OOM", p->ooms ? "with" : "without");
+	else if (p->ooms == 1)
+		frag_add(&w, ": of %u snapshots the only one with a recorded OOM", p->readable);
+	else if (p->ooms)
 		frag_add(&w, ": of %u snapshots with a recorded OOM the highest peak, %s reserved",
-			 ooms, SIZE(r->peak));
+			 p->ooms, SIZE(p->peak));
 	else
 		frag_add(&w, ": no OOM is recorded; of %u snapshots the highest peak, %s reserved",
-			 readable, SIZE(r->peak));
+			 p->readable, SIZE(p->peak));
 	if (*e->folder.note)
 		frag_add(&w, "; %s", e->folder.note);
 }
 
-/* Of a folder, the snapshot of the rank that failed: with an OOM, then with the highest peak. */
+/* Takes of a folder the snapshot of the rank that failed. */
 static int explain_pick(struct explain *e, struct frag_error *err)
 {
-	struct frag_rank_folder *f = &e->folder;
-	struct recorded best = { .readable = false }, now;
-	uint32_t at = 0, readable = 0, ooms = 0;
-	int rc = frag_rank_folder_read(f, e->q.paths[0], true, err);
+	struct frag_picked picked;
+	int rc = frag_rank_folder_read(&e->folder, e->q.paths[0], true, err);
 
-	for (uint32_t i = 0; i < f->count && !rc; i++) {
-		rc = look_at_snapshot(&now, f->paths[i], &e->q.run.quiet, err);
-		if (rc || !now.readable)
-			continue;
-		readable++;
-		ooms += now.oom;
-		if (!best.readable || now.oom > best.oom
-		    || (now.oom == best.oom && now.peak > best.peak)) {
-			best = now;
-			at = i;
-		}
-	}
-	if (rc)
-		return rc;
-	if (!readable)
+	rc = rc ? rc : frag_rank_folder_pick(&picked, &e->folder, FRAG_WARN_LOG(&e->q.run.quiet),
+					     frag_interrupted, err);
+	if (!rc && !picked.readable)
 		return frag_fail(err, FRAG_ETRACE, "%s: no snapshot in this folder can be read",
 				 e->q.paths[0]);
-	explain_set_picked(e, at, &best, readable, ooms);
-	e->file = f->paths[at];
+	if (rc)
+		return rc;
+	explain_set_picked(e, &picked);
+	e->file = e->folder.paths[picked.at];
 	return 0;
 }
 
@@ -429,12 +372,6 @@ static int explain_report(struct explained *e, struct frag_error *err)
 	return json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
-/* White space, and no file: a text that was pasted as an argument. */
-static bool is_text(const char *path)
-{
-	return strpbrk(path, " \n") && access(path, F_OK) != 0;
-}
-
 /* Reads all of them. If none has a message, the error names the last. */
 static int explain_read_messages(struct explained *e, char *const *texts, uint32_t count,
 				 struct frag_error *err)
@@ -446,10 +383,7 @@ static int explain_read_messages(struct explained *e, char *const *texts, uint32
 
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		log.path = texts[i];
-		log.text = is_text(log.path) ? log.path : NULL;
 		rc = frag_message_log_read(&log, err);
-		if (log.text)
-			log.path = "the text";
 	}
 	return rc || e->groups.messages ? rc : none(&log, err);
 }
@@ -550,61 +484,13 @@ static int explain_messages(const struct explain *explain, const struct frag_arg
 	return frag_or_interrupted(rc, err);
 }
 
-#define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
-
-/*
- * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
- * snapshots begin with a bracket or a byte that is no text; a log contains the words.
- */
-static bool is_message(const char *path)
-{
-	static const char *const words[] = {
-		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
-		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks",
-		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
-		"failed to allocate", "Failed to allocate", "requires more system memory",
-		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
-		"FAILURE maximum pool size", "Out of GPU memory", "To serve at least one request",
-		NULL,
-	};
-	char *text = NULL;
-	size_t length = 0;
-	bool found = false;
-	struct stat st;
-	FILE *f;
-
-	if (is_text(path))
-		return true;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	f = fopen(path, "re");
-	text = f ? malloc(SNIFFED + 1) : NULL;
-	if (text)
-		length = fread(text, 1, SNIFFED, f);
-	if (length && !memchr(text, '\0', length)) {
-		/* vLLM's lines begin with "(EngineCore pid=316)" */
-		const bool log = !strchr("{(\037\200", text[0])
-				 || (length > 1 && text[0] == '(' && text[1] >= 'A'
-				     && text[1] <= 'Z');
-
-		text[length] = '\0';
-		for (int i = 0; log && words[i] && !found; i++)
-			found = strstr(text, words[i]);
-		found |= strstr(text, "allocated_bytes.all.current") != NULL;
-	}
-	if (f)
-		fclose(f);
-	free(text);
-	return found;
-}
-
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct explain *e = own;
 	bool messages = args->count > 0;
 
 	for (uint32_t i = 0; i < args->count && messages; i++)
-		messages = is_message(args->words[i]);
+		messages = frag_is_message(args->words[i]);
 	if (e->message || messages)
 		return explain_messages(e, args, err);
 	if (args->count != 1)

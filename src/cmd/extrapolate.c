@@ -10,7 +10,7 @@
 #include "cmd/frame.h"
 #include "cmd/transform_trace.h"
 #include "answers/answers.h"
-#include "transform/meta.h"
+#include "transform/recordings.h"
 
 struct extrapolate {
 	struct frag_question q;
@@ -112,13 +112,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
 	  .words = paths, FRAG_CALL(add_condition) },
-	FRAG_FORMAT_ROW,
-	FRAG_HTML_ROW,
-	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
-	FRAG_TOP_ROW(FRAG_TOP_HELP),
-	FRAG_SIMULATION_ROWS,
-	FRAG_TIME_ROW,
-	FRAG_SEARCH_THREADS_ROW,
+	FRAG_CHANGED_ROWS,
 	{ 0 },
 };
 
@@ -217,7 +211,8 @@ static int begin_trace(struct extrapolate *e, struct frag_error *err)
 
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = e->taped[i].trace;
-	rc = frag_mark_head(&head, &mark, traces, e->count, false, e->q.run.quiet, err);
+	rc = frag_mark_head(&head, &mark, traces, e->count, false,
+			    FRAG_WARN_LOG(&e->q.run.quiet), err);
 	rc = rc ? rc : frag_grown_begin(e->sink, &e->recordings, e->at[0], head.meta, err);
 	free(mark);
 	return rc;

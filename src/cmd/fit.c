@@ -9,7 +9,6 @@
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/model.h"
-#include "search/fit_together.h"
 #include "answers/answers.h"
 
 #define OFFSET_MAX 8999999999999999.0   /* below 2^53 */
@@ -19,7 +18,6 @@ struct fit {
 	struct frag_fit_bounds bounds;
 	bool map, headroom, together;
 	double offset;          /* NAN: every one */
-	int64_t **clocks;               /* of each trace, or NULL: not all have times */
 	struct frag_fits fits;
 	struct frag_model model;
 };
@@ -46,11 +44,7 @@ static const struct frag_opt opts[] = {
 								  " -100") },
 	FRAG_MODEL_ROWS(struct fit, "of --model: training steps (3)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
-	FRAG_TOP_ROW(FRAG_TOP_HELP),
-	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW,
-	FRAG_TIME_ROW,
-	FRAG_SEARCH_THREADS_ROW,
+	FRAG_SEARCH_ROWS,
 	{ 0 },
 };
 
@@ -69,72 +63,6 @@ static const struct frag_refusal refusals[] = {
 	{ 0 },
 };
 
-/* Is it one device that the traces were recorded on? */
-static int check_one_device(const struct frag_question *q, struct frag_error *err)
-{
-	const struct frag_device_figures *first = q->sources[0].devices;
-
-	for (uint32_t i = 0; i < q->count; i++) {
-		const struct frag_device_figures *d = q->sources[i].devices;
-
-		if (q->traces[i]->device_count > 1)
-			return frag_fail(err, FRAG_EUSAGE, "--together: %s has %u devices, and is"
-					 " to have one; fragsim slice --device selects it",
-					 frag_input_name(q->paths[i]), q->traces[i]->device_count);
-		if (d->granularity != first->granularity || d->other != first->other
-		    || d->small_max != first->small_max)
-			return frag_fail(err, FRAG_EUSAGE, "--together: %s and %s are of devices"
-					 " with another granularity or other memory in use:"
-					 " --granularity and --other-bytes set these for all",
-					 frag_input_name(q->paths[0]), frag_input_name(q->paths[i]));
-	}
-	return 0;
-}
-
-/* Recorded times are the clock where all traces have them. */
-static int make_clocks(struct fit *fit, struct frag_error *err)
-{
-	const struct frag_question *q = &fit->q;
-	bool timed = true;
-	int rc = 0;
-
-	fit->clocks = calloc(q->count, sizeof(int64_t *));
-	if (!fit->clocks)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < q->count && !rc && timed; i++) {
-		rc = frag_together_clock(&fit->clocks[i], q->sources[i].tape, err);
-		timed = fit->clocks[i];
-	}
-	fit->fits.clocks = timed ? (const int64_t *const *)fit->clocks : NULL;
-	return rc;
-}
-
-/* The offset in ticks of the clock: no more than the program before it takes. */
-static int take_offset(struct fit *fit, struct frag_error *err)
-{
-	struct frag_question *q = &fit->q;
-	const double ticks = fit->offset * (fit->fits.clocks ? 1000 : 1);
-
-	fit->fits.offset = llround(ticks);
-	if ((double)fit->fits.offset != ticks && !fit->fits.clocks)
-		return frag_fail(err, FRAG_EUSAGE, "--offset %g: a whole number of steps is"
-				 " required, as the traces have no times", fit->offset);
-	for (uint32_t i = 0; i + 1 < q->count; i++) {
-		const uint32_t before = ticks < 0 ? i + 1 : i;
-		const uint64_t events = frag_tape_event(q->sources[before].tape, UINT64_MAX);
-		/* one tick after the last event it is over */
-		const double end = !events ? 0 : !fit->fits.clocks ? (double)events
-				   : (double)fit->clocks[before][events - 1] + 1;
-
-		if (fabs(ticks) > end)
-			return frag_fail(err, FRAG_EUSAGE, "--offset %.16g: %s has %.16g %s",
-					 fit->offset, frag_input_name(q->paths[before]),
-					 fit->fits.clocks ? floor(end / 1000) : end,
-					 fit->fits.clocks ? "microseconds" : "steps");
-	}
-	return 0;
-}
-
 static int fit_search(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
@@ -149,16 +77,13 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 			    .hurry = frag_time_is_short },
 		.headroom_total = fit->headroom ? q->run.total : 0,
 		.together = fit->together,
-		.every_offset = isnan(fit->offset),
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,
 		.progress = frag_question_progress,
 		.ctx = q,
 	};
-	rc = fit->together ? check_one_device(q, err) : 0;
-	rc = rc || !fit->together ? rc : make_clocks(fit, err);
-	rc = rc || isnan(fit->offset) ? rc : take_offset(fit, err);
+	rc = fit->together ? frag_fits_together(&fit->fits, fit->offset, err) : 0;
 	return rc ? rc : frag_fits_run(&fit->fits, err);
 }
 
@@ -318,12 +243,7 @@ static int fit_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 static void fit_fini(void *own)
 {
-	struct fit *fit = own;
-
-	frag_fits_fini(&fit->fits);
-	for (uint32_t i = 0; fit->clocks && i < fit->q.count; i++)
-		free(fit->clocks[i]);
-	free(fit->clocks);
+	frag_fits_fini(&((struct fit *)own)->fits);
 }
 
 const struct frag_cmd frag_cmd_fit = {

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/parse.h"
 
 static bool same_inode(const struct stat *a, const struct stat *b)
@@ -412,21 +413,6 @@ static void printed_fini(struct frag_answer_output *p)
 
 /* Commands -------------------------------------------------------------------- */
 
-char *frag_put_shell_word(char *p, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=:,./@%";
-	const bool quoted = !*word || word[strspn(word, plain)];
-
-	p = stpcpy(p, quoted ? "'" : "");
-	for (const char *c = word; *c; c++)
-		if (*c == '\'')
-			p = stpcpy(p, "'\\''");
-		else
-			*p++ = *c;
-	return stpcpy(p, quoted ? "'" : "");
-}
-
 /*
  * The command and its words, before the options are read, which moves them. Files have no folders:
  * the line stands on pages that are sent to others. NULL: out of memory.
@@ -615,10 +601,7 @@ static int question_read_traces(struct frag_question *q, struct frag_error *err)
 			     err);
 	for (uint32_t i = 0; i < q->count && !rc; i++) {
 		q->traces[i] = frag_trace_info(q->taped[i].trace);
-		q->sources[i] = (struct frag_fit_source){
-			.tape = q->taped[i].tape, .choices = q->taped[i].choices,
-			.devices = q->taped[i].devices.figures,
-		};
+		q->sources[i] = frag_taped_source(&q->taped[i], q->taped[i].tape);
 	}
 	return rc;
 }

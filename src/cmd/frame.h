@@ -130,9 +130,6 @@ bool frag_question_is_read(const struct frag_question *q);
 /* For the progress of a search; q is the question. */
 void frag_question_progress(void *q, uint32_t done, uint32_t count);
 
-/* The word as a shell needs it, quoted where it must be; returns its end. */
-char *frag_put_shell_word(char *p, const char *word);
-
 /* Rows of a table of options: how an answer is printed; */
 #define FRAG_FORMAT_ROW                                                                        \
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)",                         \
@@ -159,6 +156,15 @@ char *frag_put_shell_word(char *p, const char *word);
 	  "write it to a file too, .txt, .md, .json or .csv; repeatable",                      \
 	  FRAG_CALL(frag_question_set_output) },                                               \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
+/* Of what searches: fit and tune; what-if and extrapolate, whose -o is the trace. */
+#define FRAG_SEARCH_ROWS                                                                       \
+	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_ANSWER_ROWS, FRAG_HTML_ROW, FRAG_TIME_ROW,           \
+	FRAG_SEARCH_THREADS_ROW
+#define FRAG_CHANGED_ROWS                                                                      \
+	FRAG_FORMAT_ROW, FRAG_HTML_ROW,                                                        \
+	FRAG_JSON_ROW("write it as JSON (- is standard output)"),                              \
+	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_SIMULATION_ROWS, FRAG_TIME_ROW,                      \
+	FRAG_SEARCH_THREADS_ROW
 frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output,
 	frag_question_set_top;
 

@@ -5,37 +5,8 @@
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "policy/configure_events.h"
-
-#define FRAG_SETTINGS_MAX 4096
-
-struct frag_release {
-	uint32_t minor;         /* 2.minor: the rules to simulate; 0: unknown */
-	uint32_t least, most;   /* the releases that the file allows, where minor is not 0 */
-	char why[160];
-};
-
-#define FRAG_RELEASE_ROOM 32
-
-/* "2.8"; "2.9 to 2.14" where the file allows several releases; "" where it is unknown. */
-const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM]);
-
-/*
- * Finds the release: the file names it; else the names of its settings allow a range, which the
- * order of equal blocks in its log can narrow. minor is the newest of the range. -FRAG_ENOMEM
- */
-int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
-		      struct frag_error *err);
-
-/* pytorch as of 2.minor; 0: the newest. */
-int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_error *err);
-
-/* The same under the settings of the recording. */
-int frag_choose_release(struct frag_choice *choice, const struct frag_trace *trace, uint32_t minor,
-			char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
-			struct frag_error *err);
-
-/* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
-int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
+#include "search/fit_all.h"
+#include "verify/release.h"
 
 /* pytorch with the recorded settings, if the trace has them, and with `more` (may be NULL). */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
@@ -76,6 +47,14 @@ struct frag_taped_reading {
 };
 /* As an answer without tags needs it, or a page with them. */
 struct frag_taped_reading frag_taped_reading(const struct frag_run_options *o);
+
+/* The trace, or a change of it on another tape, to be fitted. */
+static inline struct frag_fit_source frag_taped_source(const struct frag_loaded_trace *t,
+						       const struct frag_tape *tape)
+{
+	return (struct frag_fit_source){ .tape = tape, .choices = t->choices,
+					 .devices = t->devices.figures };
+}
 
 /* Fills all except the tape. The trace borrows the reading until it is closed. */
 int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,

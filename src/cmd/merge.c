@@ -3,6 +3,7 @@
 
 #include "cmd/transform_trace.h"
 #include "transform/merge_traces.h"
+#include "verify/release.h"
 
 struct merge_merge {
 	struct frag_rewrite rewrite;
@@ -49,8 +50,8 @@ static int merge_merge(struct merge_merge *m, char **paths, struct frag_error *e
 		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
 		traces[i] = ranks->ranks[i].trace;
 	}
-	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, ranks->count, false, r->quiet,
-				      err);
+	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, ranks->count, false,
+				      FRAG_WARN_LOG(&r->quiet), err);
 	free(traces);
 	rc = rc ? rc : frag_ranks_begin(ranks, err);
 	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, m, err);

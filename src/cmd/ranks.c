@@ -7,7 +7,7 @@
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"
-#include "cmd/rank_folder.h"
+#include "ranks/rank_folder.h"
 #include "answers/answers.h"
 
 #define NOTE_ROOM 1000

@@ -7,6 +7,7 @@
 #include "fragsim/engine.h"
 #include "compare/condition.h"
 #include "documents/documents.h"
+#include "search/settings_grid.h"
 #include "answers/row_writer.h"
 #include "answers/report.h"
 
@@ -149,17 +150,8 @@ uint64_t frag_run_card_context(const struct frag_run_options *run);
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err);
 
-/* The grids by the names that users give them, ended by NULL. */
-extern const char *const frag_grid_words[];
-
-/* Is it the name of a grid, and not of a file? */
-bool frag_grid_is_named(const char *name);
-
-/*
- * The choices become those of the grid, PyTorch's defaults first, and behind them what was given.
- * Each setting is there once. -FRAG_EUSAGE, naming the line of a file; -FRAG_ENOMEM
- */
-int frag_grid_choices(struct frag_run_options *run, const char *name, struct frag_error *err);
+/* The choices become those of the grid, and behind them what was given. As frag_grid_choices() */
+int frag_run_grid(struct frag_run_options *run, const char *name, struct frag_error *err);
 
 /* Conditions on the values of one command. */
 struct frag_conditions {

@@ -99,7 +99,7 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 	s->head = *frag_trace_info(t->trace);
 	/* what is written has the same default policy; notes have been said of the policy already */
 	rc = rc ? rc : frag_mark_head(&s->head, &s->mark, (const struct frag_trace *[]){ t->trace },
-				      1, false, true, err);
+				      1, false, &(const struct frag_log){ .warn = NULL }, err);
 	if (rc)
 		return rc;
 	s->head.devices = t->devices.figures;

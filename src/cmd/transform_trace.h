@@ -56,15 +56,7 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
 		      void *ctx, struct frag_error *err);
 
-/*
- * Gives the head of a trace that is written a `meta`, unless it has one: the recorder, the settings
- * that PyTorch's allocator had, and with `end` the failed request that the recording ended with,
- * where it did. Of several, the first one's recorder, and the settings where all have the same.
- * *mark: its text, the caller's to free; NULL where one of them is no recording under PyTorch.
- * -FRAG_ENOMEM
- */
-int frag_mark_head(struct frag_trace_info *head, char **mark,
-		   const struct frag_trace *const *traces, uint32_t count, bool end, bool quiet,
-		   struct frag_error *err);
+/* frag_warn() as a log; quiet is borrowed */
+#define FRAG_WARN_LOG(silent) (&(const struct frag_log){ .warn = frag_warn, .ctx = (silent) })
 
 #endif

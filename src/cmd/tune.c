@@ -61,11 +61,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
 	  FRAG_LIST(struct tune, tests) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
-	FRAG_TOP_ROW(FRAG_TOP_HELP),
-	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW,
-	FRAG_TIME_ROW,
-	FRAG_SEARCH_THREADS_ROW,
+	FRAG_SEARCH_ROWS,
 	{ 0 },
 };
 
@@ -116,7 +112,7 @@ static int tune_check(struct frag_question *q, struct frag_error *err)
 static int tune_choose(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
-	const int rc = frag_grid_choices(&q->run, t->grid_name, err);
+	const int rc = frag_run_grid(&q->run, t->grid_name, err);
 
 	return rc ? rc : name_candidates(t, err);
 }

@@ -17,9 +17,7 @@
 
 struct what_if {
 	struct frag_question q;
-	struct frag_what_if_change *changes;
-	char **texts;                   /* of each, as it was given */
-	uint32_t count, capacity, text_capacity;
+	struct frag_what_if changes;
 	struct frag_loaded_trace taped;        /* unchanged */
 	struct frag_tape_writer *as_it_is;      /* during reading; NULL: no simulation */
 	struct frag_trace *changed;
@@ -33,148 +31,35 @@ static const char *const paths[] = { "smallest", "reliable", "reserved", NULL };
 
 static const char *const life_words[] = { "short", "long", NULL };
 
-/* The last change is called by this word too. */
-static int add_word(struct what_if *w, const char *dashes, const char *word,
-		    struct frag_error *err)
-{
-	char **text = &w->texts[w->count - 1];
-	const size_t old = *text ? strlen(*text) : 0;
-	char *more = realloc(*text, old + 4 * strlen(word) + 8), *p;
-
-	if (!more)
-		return frag_fail_nomem(err);
-	*text = more;
-	p = stpcpy(stpcpy(more + old, old ? " " : ""), dashes);
-	frag_put_shell_word(p, word);
-	return 0;
-}
-
-static int add_words(struct what_if *w, const char *name, const char *value,
-		     struct frag_error *err)
-{
-	const int rc = add_word(w, "--", name, err);
-
-	return rc || !value ? rc : add_word(w, "", value, err);
-}
-
-/* One change more, and the words that it was given with. */
-static int what_if_add_change(struct what_if *w, const struct frag_what_if_change *change,
-			      const char *name, const char *value, struct frag_error *err)
-{
-	if (!FRAG_GROW(w->changes, w->capacity, w->count)
-	    || !FRAG_GROW(w->texts, w->text_capacity, w->count))
-		return frag_fail_nomem(err);
-	w->texts[w->count] = NULL;
-	w->changes[w->count++] = *change;
-	return add_words(w, name, value, err);
-}
-
-/* Narrows the --scale right before the option, which does so once. */
-static int narrow(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
+/* A change, or more of the last one: the row's min is its kind. */
+static int add_change(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	struct what_if *w = at;
-	struct frag_what_if_change *c = w->count ? &w->changes[w->count - 1] : NULL;
-	const char which = *o->name;
-	uint64_t bytes = 0;
-	int word = 0, rc = which == 'l'   ? frag_option_word(&word, o->name, value, o->words, err)
-			   : which == 'm' ? frag_option_size(&bytes, o->name, value, 1, err) : 0;
+	uint64_t number = 0;
+	int word = 0, rc = 0;
 
-	if (rc)
-		return rc;
-	if (!c || c->kind != FRAG_CHANGE_SCALE)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--%s %.60s: it is for a --scale right before it, and"
-				 " %s is none",
-				 o->name, value, c ? w->texts[w->count - 1] : "there");
-	if (which == 't' ? c->glob != NULL
-	    : which == 'l' ? c->life != FRAG_LIVES_ANY : c->min_bytes != 0)
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already",
-				 o->name, value);
-	rc = add_words(w, o->name, value, err);
-	if (which == 't')
-		c->glob = value;
-	else if (which == 'l')
-		c->life = word ? FRAG_LIVES_LONG : FRAG_LIVES_SHORT;
-	else
-		c->min_bytes = bytes;
-	return rc;
-}
-
-/* The next value of the last change, which the option before it began. */
-static int add_value(struct what_if *w, const char *value, struct frag_error *err)
-{
-	struct frag_what_if_change *c = &w->changes[w->count - 1];
-
-	if (c->kind == FRAG_CHANGE_SET)
-		c->setting = value;
-	else
-		*(c->mark ? &c->until : &c->mark) = value;
-	return add_word(w, "", value, err);
-}
-
-/* Does the last change wait for a value? A mark or a setting is no empty word. */
-static bool is_begun(const struct what_if *w, enum frag_change_kind kind)
-{
-	const struct frag_what_if_change *c = w->count ? &w->changes[w->count - 1] : NULL;
-
-	return c && c->kind == kind && ((kind == FRAG_CHANGE_SET && !c->setting)
-					|| (kind == FRAG_CHANGE_PARK && !c->until));
-}
-
-/* Adds a change of the kind in the row's min. */
-static int add_change(void *at, const struct frag_opt *o, const char *value,
-		      struct frag_error *err)
-{
-	struct frag_what_if_change c = { .kind = (enum frag_change_kind)o->min,
-					 .numerator = 1, .denominator = 1 };
-	int rc = 0;
-
-	switch (c.kind) {
-	case FRAG_CHANGE_SCALE:
-		rc = frag_change_factor(&c, value, err);
-		break;
-	case FRAG_CHANGE_SPLIT:
-	case FRAG_CHANGE_PREALLOCATE:
-		rc = frag_option_size(&c.bytes, o->name, value, 1, err);
-		break;
-	case FRAG_CHANGE_SHARD:
-		c.life = FRAG_LIVES_LONG;
-		rc = frag_option_count(&c.denominator, o->name, value, 1, SHARDS_MAX, err);
-		break;
-	case FRAG_CHANGE_ISOLATE:
-		rc = frag_change_isolation(&c, value, err);
-		break;
-	case FRAG_CHANGE_EMPTY_CACHE:
-		c.mark = strcmp(value, "every-iteration") == 0 ? NULL : value;
-		break;
-	case FRAG_CHANGE_WARMUP:
-	case FRAG_CHANGE_SET:
-	case FRAG_CHANGE_DROP:
-	case FRAG_CHANGE_PARK:
-		if (is_begun(at, c.kind))
-			return add_value(at, value, err);
-		*(c.kind == FRAG_CHANGE_DROP || c.kind == FRAG_CHANGE_PARK ? &c.glob : &c.mark) =
-			value;
-		break;
-	case FRAG_CHANGE_HOIST:
-	case FRAG_CHANGE_KINDS:
-		break;
-	}
-	return rc ? rc : what_if_add_change(at, &c, o->name, value, err);
+	if (o->words)
+		rc = frag_option_word(&word, o->name, value, o->words, err);
+	else if (o->arg && strcmp(o->arg, "SIZE") == 0)
+		rc = frag_option_size(&number, o->name, value, 1, err);
+	else if (o->max)
+		rc = frag_option_count(&number, o->name, value, 1, o->max, err);
+	return rc ? rc : frag_what_if_add(&w->changes, (enum frag_change_kind)o->min, o->name, value,
+					  o->words ? (uint64_t)word : number, err);
 }
 
 #define CHANGE(which) .min = FRAG_CHANGE_##which, FRAG_CALL(add_change)
 
 static const struct frag_opt opts[] = {
 	{ 0, "scale", "F", "all sizes times F, rounded up: 0.5, 2, 1/3", CHANGE(SCALE) },
-	{ 0, "tag", "GLOB", "of the --scale before it: only blocks with such a tag",
-	  FRAG_CALL(narrow) },
+	{ 0, "tag", "GLOB", "of the --scale before it: only blocks with such a tag", CHANGE(TAG) },
 	{ 0, "life", "WHAT", "of the --scale before it: only short or long", .words = life_words,
-	  FRAG_CALL(narrow) },
+	  CHANGE(LIFE) },
 	{ 0, "min-bytes", "SIZE", "of the --scale before it: only blocks from this size on",
-	  FRAG_CALL(narrow) },
+	  CHANGE(MIN_BYTES) },
 	{ 0, "split", "SIZE", "larger blocks are pieces of SIZE, and a remainder", CHANGE(SPLIT) },
-	{ 0, "shard", "K", "long-lived blocks are a K-th: one rank of K", CHANGE(SHARD) },
+	{ 0, "shard", "K", "long-lived blocks are a K-th: one rank of K",
+	  .max = SHARDS_MAX, CHANGE(SHARD) },
 	{ 0, "isolate", "HOW", "by=life, by=tag, by=tag:GLOB, by=size:SIZE: separate pools",
 	  CHANGE(ISOLATE) },
 	{ 0, "hoist", NULL, "long-lived blocks are allocated first", CHANGE(HOIST) },
@@ -192,13 +77,7 @@ static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)"),
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
-	FRAG_FORMAT_ROW,
-	FRAG_HTML_ROW,
-	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
-	FRAG_TOP_ROW(FRAG_TOP_HELP),
-	FRAG_SIMULATION_ROWS,
-	FRAG_TIME_ROW,
-	FRAG_SEARCH_THREADS_ROW,
+	FRAG_CHANGED_ROWS,
 	{ 0 },
 };
 
@@ -211,31 +90,22 @@ static const struct frag_refusal refusals[] = {
 	{ 0 },
 };
 
-static bool asks_iterations(const struct what_if *w)
-{
-	for (uint32_t i = 0; i < w->count; i++)
-		if (w->changes[i].kind == FRAG_CHANGE_EMPTY_CACHE && !w->changes[i].mark)
-			return true;
-	return false;
-}
-
 static int what_if_check(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
 	int rc;
 
-	for (uint32_t i = 0; i < w->count; i++) {
+	for (uint32_t i = 0; i < w->changes.count; i++) {
 		struct frag_choice choice;
 
-		w->changes[i].text = w->texts[i];
-		if (w->changes[i].kind != FRAG_CHANGE_SET)
+		if (w->changes.list[i].kind != FRAG_CHANGE_SET)
 			continue;
 		rc = frag_choice_parse(&choice, "pytorch", err);
-		rc = rc ? rc : frag_choice_settings(&choice, w->changes[i].setting, err);
+		rc = rc ? rc : frag_choice_settings(&choice, w->changes.list[i].setting, err);
 		if (rc)
 			return rc;
 	}
-	if (asks_iterations(w) && strcmp(q->paths[0], "-") == 0)
+	if (frag_what_if_has_iterations(&w->changes) && strcmp(q->paths[0], "-") == 0)
 		return frag_usage(q->cmd, "--empty-cache every-iteration reads the trace twice, and"
 				  " standard input can be read only once", err);
 	return 0;
@@ -271,14 +141,14 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
 	struct frag_changed_options o = {
-		.changes = w->changes,
-		.count = w->count,
+		.changes = w->changes.list,
+		.count = w->changes.count,
 		.batch = keep_batch,
 		.stop = frag_interrupted,
 		.ctx = w,
 		.log = { .warn = frag_taped_warn, .ctx = &q->reading },
 	};
-	int rc = asks_iterations(w) ? find_iterations(w, err) : 0;
+	int rc = frag_what_if_has_iterations(&w->changes) ? find_iterations(w, err) : 0;
 
 	if (rc)
 		return rc;
@@ -297,10 +167,11 @@ static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_er
 	const struct frag_trace *trace = w->taped.trace;
 	struct frag_trace_info head = *frag_trace_info(trace);
 	char *mark, *meta = NULL;
-	int rc = frag_mark_head(&head, &mark, &trace, 1, false, w->q.run.quiet, err);
+	int rc = frag_mark_head(&head, &mark, &trace, 1, false, FRAG_WARN_LOG(&w->q.run.quiet),
+				err);
 
 	if (!rc) {
-		meta = frag_changed_meta(w->changes, w->count, head.meta);
+		meta = frag_changed_meta(w->changes.list, w->changes.count, head.meta);
 		rc = meta ? 0 : frag_fail_nomem(err);
 	}
 	if (!rc) {
@@ -364,10 +235,8 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 			return frag_fail_nomem(err);
 	}
 	for (uint32_t i = 0; i < 2; i++)
-		w->sources[i] = (struct frag_fit_source){
-			.tape = i ? w->tape : w->plain ? w->plain : w->taped.tape,
-			.choices = w->taped.choices, .devices = w->taped.devices.figures,
-		};
+		w->sources[i] = frag_taped_source(&w->taped, i ? w->tape : w->plain ? w->plain
+								      : w->taped.tape);
 	w->fits = (struct frag_fits){
 		.sources = w->sources,
 		.source_count = 2,
@@ -424,8 +293,8 @@ static int what_if_print(struct frag_question *q, struct frag_error *err)
 	const struct frag_what_if_answer answer = {
 		.trace = frag_trace_info(w->taped.trace),
 		.events = frag_trace_info(w->changed)->events,
-		.changes = (const char *const *)w->texts,
-		.change_count = w->count,
+		.changes = (const char *const *)w->changes.texts,
+		.change_count = w->changes.count,
 		.fits = &w->fits,
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
@@ -462,10 +331,7 @@ static void what_if_fini(void *own)
 	frag_tape_del(w->tape);
 	frag_trace_close(w->changed);
 	frag_taped_close(&w->taped, 1);
-	for (uint32_t i = 0; i < w->count; i++)
-		free(w->texts[i]);
-	free(w->texts);
-	free(w->changes);
+	frag_what_if_fini(&w->changes);
 	frag_iterations_fini(&w->iterations);
 }
 

@@ -1,8 +1,11 @@
 /* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
 #include "messages/finder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array_grow.h"
 #include "input/input.h"
@@ -728,17 +731,26 @@ static int log_read_all(struct frag_message_log *log, struct frag_input *in, str
 	return frag_finder_end(f);
 }
 
+/* White space, and no file: a text that was pasted as an argument. */
+static bool finder_is_text(const char *path)
+{
+	return strpbrk(path, " \n") && access(path, F_OK) != 0;
+}
+
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 {
 	struct frag_finder *f = frag_finder_new(log->found, log->ctx);
+	const bool text = finder_is_text(log->path);
 	struct frag_input in;
 	int rc;
 
 	if (!f)
 		return frag_fail_nomem(err);
-	rc = log->text ? frag_finder_feed(f, log->text, strlen(log->text))
-		       : frag_input_open(&in, log->path, err);
-	if (!rc && log->text) {
+	rc = text ? frag_finder_feed(f, log->path, strlen(log->path))
+		  : frag_input_open(&in, log->path, err);
+	if (text)
+		log->path = "the text";
+	if (!rc && text) {
 		rc = frag_finder_end(f);
 	} else if (!rc) {
 		rc = log_read_all(log, &in, f, err);
@@ -747,4 +759,48 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 	log->bare = frag_finder_bare(f, &log->bare_line);
 	frag_finder_del(f);
 	return rc;
+}
+
+#define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
+
+bool frag_is_message(const char *path)
+{
+	static const char *const words[] = {
+		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
+		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks",
+		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
+		"failed to allocate", "Failed to allocate", "requires more system memory",
+		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
+		"FAILURE maximum pool size", "Out of GPU memory", "To serve at least one request",
+		NULL,
+	};
+	char *text = NULL;
+	size_t length = 0;
+	bool found = false;
+	struct stat st;
+	FILE *f;
+
+	if (finder_is_text(path))
+		return true;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "re");
+	text = f ? malloc(SNIFFED + 1) : NULL;
+	if (text)
+		length = fread(text, 1, SNIFFED, f);
+	if (length && !memchr(text, '\0', length)) {
+		/* vLLM's lines begin with "(EngineCore pid=316)" */
+		const bool log = !strchr("{(\037\200", text[0])
+				 || (length > 1 && text[0] == '(' && text[1] >= 'A'
+				     && text[1] <= 'Z');
+
+		text[length] = '\0';
+		for (int i = 0; log && words[i] && !found; i++)
+			found = strstr(text, words[i]);
+		found |= strstr(text, "allocated_bytes.all.current") != NULL;
+	}
+	if (f)
+		fclose(f);
+	free(text);
+	return found;
 }

@@ -57,13 +57,18 @@ void frag_message_groups_fini(struct frag_message_groups *groups);
  * *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED, -FRAG_ENOMEM
  */
 struct frag_message_log {
-	const char *path;
-	const char *text;       /* instead of what is in the file; NULL: none */
+	const char *path;       /* or a text: white space, and no file; then it becomes "the text" */
 	bool (*stop)(void *ctx);
 	int (*found)(void *ctx, const struct frag_message *m);
 	void *ctx;
 	uint64_t bare, bare_line;
 };
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
+
+/*
+ * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
+ * snapshots begin with a bracket or a byte that is no text; a log contains the words.
+ */
+bool frag_is_message(const char *path);
 
 #endif

@@ -1,11 +1,13 @@
 /* configure_events.c - what the configure events of a trace make of the settings of policies. */
 #include "policy/configure_events.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy/param.h"
+#include "policy/pytorch_settings.h"
 
 bool frag_configured_init(struct frag_configured *c, const struct frag_choice *choices,
 			  uint32_t count)
@@ -80,4 +82,24 @@ bool frag_choice_keys(const struct frag_choice *choice, char *buf, size_t size)
 		before = ",";
 	}
 	return used < size;
+}
+
+int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_error *err)
+{
+	char name[32] = "pytorch";
+
+	if (minor && minor != NEWEST_VERSION)
+		snprintf(name, sizeof(name), "pytorch:version=2.%" PRIu32, minor);
+	return frag_choice_parse(choice, name, err);
+}
+
+int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err)
+{
+	char text[sizeof(choice->text)];
+
+	if (!frag_choice_keys(choice, text, sizeof(text)))
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--alloc-conf: spelt out as keys, the settings are more"
+				 " than %zu characters", sizeof(text) - 1);
+	return frag_choice_parse(choice, text, err);
 }

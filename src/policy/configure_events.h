@@ -41,4 +41,10 @@ char *frag_conf_text(const struct frag_choice *choice, char *buf, size_t size);
 /* NAME:key=value,... of those that are not plain. False where it does not fit. */
 bool frag_choice_keys(const struct frag_choice *choice, char *buf, size_t size);
 
+/* pytorch as of 2.minor; 0: the newest. */
+int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_error *err);
+
+/* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
+int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
+
 #endif

@@ -6,7 +6,6 @@
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "events/tape.h"
-#include "search/fit_together.h"
 
 #define NONE UINT64_MAX
 /* Sizes are below it. */
@@ -408,7 +407,7 @@ static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
 	struct frag_fitted *joint = &f->joint[index];
 	struct frag_fit_case *programs = calloc(f->source_count, sizeof(*programs));
 	struct frag_together t = {
-		.programs = programs, .count = f->source_count, .clocks = f->clocks,
+		.programs = programs, .count = f->source_count, .clocks = (const int64_t *const *)f->clocks,
 		.every = f->every_offset, .offset = f->offset,
 	};
 	struct frag_fit_bounds bounds = f->bounds;
@@ -501,6 +500,9 @@ void frag_fits_fini(struct frag_fits *f)
 	frag_smallreq_fini(&f->smalls);
 	for (uint32_t i = 0; i < f->part_count; i++)
 		frag_tape_del(f->parts[i]);
+	for (uint32_t i = 0; f->clocks && i < f->source_count; i++)
+		free(f->clocks[i]);
+	free(f->clocks);
 	free(f->parts);
 	free(f->fitted);
 	free(f->joint);

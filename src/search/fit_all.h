@@ -106,11 +106,11 @@ struct frag_fits {
 	bool separate;                  /* skip the capacities that fit all sources */
 	/*
 	 * joint ones run at the same time: with this offset, or at every one. Each source has one
-	 * device that is not the host's. clocks: see struct frag_together; borrowed
+	 * device that is not the host's. frag_fits_together() sets all but the first
 	 */
 	bool together, every_offset;
 	int64_t offset;
-	const int64_t *const *clocks;
+	int64_t **clocks;               /* see struct frag_together; owned */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);
@@ -130,5 +130,40 @@ struct frag_fits {
  */
 int frag_fits_run(struct frag_fits *fits, struct frag_error *err);
 void frag_fits_fini(struct frag_fits *fits);
+
+/*
+ * The smallest device on which several programs run at the same time.
+ *
+ * Each program has its own context and its own allocator; memory of the others is in use by other
+ * processes. So a refused request releases the cache of that program only. A program keeps its
+ * memory after its last event. The programs run on one clock, and each next one begins a number of
+ * ticks, the offset, after the one before it; of events at the same time those of the first program
+ * come first.
+ *
+ * Programs affect each other by calls of the device alone. So a run is the same, event for event,
+ * for all offsets that leave these calls in their order, and every offset of two programs can be
+ * simulated. Where no request is refused, the order does not matter: the sum of the memory that
+ * each program reserves alone is enough whatever they do.
+ */
+struct frag_together {
+	const struct frag_fit_case *programs;   /* borrowed; of one granularity and other memory */
+	/* of each program: when its events happen, rising; NULL: at 0, 1, 2 */
+	const int64_t *const *clocks;
+	uint32_t count;
+	bool every;                     /* every offset; of three programs and more only bounds */
+	/* the only one; or a result: the last that fails below the smallest device */
+	int64_t offset;
+};
+
+/*
+ * Before frag_fits_run(): the clocks of the sources, recorded times where all have them, and the
+ * offset: steps, or with recorded times microseconds; NAN: every one. -FRAG_EUSAGE: the sources
+ * are not of one device, or the offset is more than a program takes; -FRAG_ENOMEM
+ */
+int frag_fits_together(struct frag_fits *fits, double offset, struct frag_error *err);
+
+/* Fills in *fit, as frag_fit_walk() does; `reliable` is proven also after an interruption. */
+int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
+		      const struct frag_fit_bounds *bounds, struct frag_error *err);
 
 #endif

@@ -1,10 +1,11 @@
 /* fit_together.c - several programs on one device, at one offset or at every one. */
-#include "search/fit_together.h"
+#include "search/fit_all.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/array_grow.h"
+#include "base/atomic_file.h"
 #include "engine/engine.h"
 #include "events/tape.h"
 
@@ -393,7 +394,11 @@ int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
 	return rc;
 }
 
-int frag_together_clock(int64_t **out, const struct frag_tape *tape, struct frag_error *err)
+/*
+ * When the events of a tape happen: recorded nanoseconds since the first one, never backwards.
+ * *out is owned by the caller, and NULL where an event has no time.
+ */
+static int make_clock(int64_t **out, const struct frag_tape *tape, struct frag_error *err)
 {
 	struct frag_tape_reader *r = frag_tape_reader_new(tape);
 	int64_t *clock = malloc(((size_t)frag_tape_event(tape, UINT64_MAX) + 1) * sizeof(*clock));
@@ -422,4 +427,77 @@ int frag_together_clock(int64_t **out, const struct frag_tape *tape, struct frag
 	}
 	free(clock);
 	return timed ? frag_fail_nomem(err) : 0;
+}
+
+/* Is it one device that the traces were recorded on? */
+static int check_one_device(const struct frag_fits *f, struct frag_error *err)
+{
+	const struct frag_device_figures *first = f->sources[0].devices;
+	const char *path = frag_tape_info(f->sources[0].tape)->path;
+
+	for (uint32_t i = 0; i < f->source_count; i++) {
+		const struct frag_trace_info *info = frag_tape_info(f->sources[i].tape);
+		const struct frag_device_figures *d = f->sources[i].devices;
+
+		if (info->device_count > 1)
+			return frag_fail(err, FRAG_EUSAGE, "--together: %s has %u devices, and is"
+					 " to have one; fragsim slice --device selects it",
+					 frag_input_name(info->path), info->device_count);
+		if (d->granularity != first->granularity || d->other != first->other
+		    || d->small_max != first->small_max)
+			return frag_fail(err, FRAG_EUSAGE, "--together: %s and %s are of devices"
+					 " with another granularity or other memory in use:"
+					 " --granularity and --other-bytes set these for all",
+					 frag_input_name(path), frag_input_name(info->path));
+	}
+	return 0;
+}
+
+/* Takes no offset that is longer than the program before it. */
+static int check_offset(const struct frag_fits *f, double offset, double ticks,
+			struct frag_error *err)
+{
+	if ((double)f->offset != ticks && !f->clocks)
+		return frag_fail(err, FRAG_EUSAGE, "--offset %g: a whole number of steps is"
+				 " required, as the traces have no times", offset);
+	for (uint32_t i = 0; i + 1 < f->source_count; i++) {
+		const uint32_t before = ticks < 0 ? i + 1 : i;
+		const struct frag_tape *tape = f->sources[before].tape;
+		const uint64_t events = frag_tape_event(tape, UINT64_MAX);
+		/* one tick after the last event it is over */
+		const double end = !events ? 0 : !f->clocks ? (double)events
+				   : (double)f->clocks[before][events - 1] + 1;
+
+		if (fabs(ticks) > end)
+			return frag_fail(err, FRAG_EUSAGE, "--offset %.16g: %s has %.16g %s",
+					 offset, frag_input_name(frag_tape_info(tape)->path),
+					 f->clocks ? floor(end / 1000) : end,
+					 f->clocks ? "microseconds" : "steps");
+	}
+	return 0;
+}
+
+int frag_fits_together(struct frag_fits *f, double offset, struct frag_error *err)
+{
+	bool timed = true;
+	int rc = check_one_device(f, err);
+
+	f->every_offset = isnan(offset);
+	f->clocks = rc ? NULL : calloc(f->source_count, sizeof(*f->clocks));
+	if (!rc && !f->clocks)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < f->source_count && !rc && timed; i++) {
+		rc = make_clock(&f->clocks[i], f->sources[i].tape, err);
+		timed = f->clocks[i];
+	}
+	for (uint32_t i = 0; !rc && !timed && i < f->source_count; i++)
+		free(f->clocks[i]);
+	if (!rc && !timed) {
+		free(f->clocks);
+		f->clocks = NULL;
+	}
+	if (rc || f->every_offset)
+		return rc;
+	f->offset = llround(f->clocks ? offset * 1000 : offset);
+	return check_offset(f, offset, f->clocks ? offset * 1000 : offset, err);
 }

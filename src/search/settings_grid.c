@@ -1,13 +1,15 @@
 /* settings_grid.c - settings of PyTorch's allocator that are worth a try. */
 #include "search/settings_grid.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "policy/configure_events.h"
 
-const char *const frag_grid_names[] = { "default", "short", NULL };
+const char *const frag_grid_words[] = { "pytorch", "short", NULL };
 
 /* MiB; 0: the default. Segments are never larger than what may be split. */
 static const uint32_t splits[] = { 0, 20, 32, 64, 128, 256, 512 };
@@ -138,3 +140,107 @@ const char *const frag_fixes[FRAG_FIXES] = {
 	"max_split_size_mb:64",
 	"roundup_power2_divisions:8",
 };
+
+bool frag_grid_is_named(const char *name)
+{
+	return strcmp(name, "default") == 0 || strcmp(name, frag_grid_words[0]) == 0
+	       || strcmp(name, frag_grid_words[1]) == 0;
+}
+
+/* The choices of a grid, while they are collected. */
+struct grid_choices {
+	struct frag_choice **list;
+	uint32_t *count, *capacity;
+	const char *name;
+};
+
+#define LINES_MAX 10000         /* of a grid's file */
+
+/* A candidate: pytorch with these settings. where: of a line of a file, for a message. */
+static int add_setting(struct grid_choices *g, const char *line, const char *where,
+		       struct frag_error *err)
+{
+	struct frag_choice *choice;
+	struct frag_error why;
+	int rc;
+
+	if (!FRAG_GROW(*g->list, *g->capacity, *g->count))
+		return frag_fail_nomem(err);
+	choice = &(*g->list)[*g->count];
+	rc = frag_choice_parse(choice, "pytorch", err);
+	if (!rc && frag_choice_settings(choice, line, &why))
+		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
+	rc = rc ? rc : frag_choice_expand_settings(choice, err);
+	for (uint32_t i = 0; i < *g->count && !rc; i++)
+		if ((*g->list)[i].ops == choice->ops
+		    && memcmp((*g->list)[i].param, choice->param, sizeof(choice->param)) == 0)
+			return 0;       /* that one has been there */
+	*g->count += !rc;
+	return rc;
+}
+
+/* A line without its end, blanks around it and what a # begins. */
+static char *trim(char *line)
+{
+	char *end = line + strcspn(line, "#\n");
+
+	while (end > line && strchr(" \t\r", end[-1]))
+		end--;
+	*end = '\0';
+	return line + strspn(line, " \t");
+}
+
+/* By errno. */
+static int no_grid(const char *name, const char *words, struct frag_error *err)
+{
+	if (errno == ENOMEM)
+		return frag_fail_nomem(err);
+	return frag_fail(err, FRAG_EUSAGE, "--grid %.300s:%s %s", name, words, strerror(errno));
+}
+
+/* A setting a line. */
+static int read_grid(struct grid_choices *g, struct frag_error *err)
+{
+	FILE *f = fopen(g->name, "re");
+	char *line = NULL, where[400];
+	size_t room = 0;
+	uint32_t number = 0;
+	int rc = 0;
+
+	if (!f)
+		return no_grid(g->name, " neither \"short\" nor \"default\", and no file that can be"
+			       " read:", err);
+	while (!rc && getline(&line, &room, f) >= 0) {
+		const char *text = trim(line);
+
+		if (++number > LINES_MAX)
+			rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: more than %d lines",
+				       g->name, LINES_MAX);
+		snprintf(where, sizeof(where), "--grid %.300s, line %u: ", g->name, number);
+		if (!rc && *text)
+			rc = add_setting(g, text, where, err);
+	}
+	if (!rc && !feof(f))
+		rc = no_grid(g->name, "", err);
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
+		      const char *name, struct frag_error *err)
+{
+	struct grid_choices g = { .list = choices, .count = count, .capacity = capacity,
+				  .name = name };
+	struct frag_grid grid = { .count = 0 };
+	int rc = add_setting(&g, "", "", err);
+
+	if (!rc && !frag_grid_is_named(name))
+		rc = read_grid(&g, err);
+	else if (!rc && !frag_grid_init(&grid, name))
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < grid.count && !rc; i++)
+		rc = add_setting(&g, grid.lines[i], "", err);
+	frag_grid_fini(&grid);
+	return rc;
+}

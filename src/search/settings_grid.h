@@ -15,7 +15,11 @@ struct frag_grid {
 	uint32_t count, capacity;
 };
 
-extern const char *const frag_grid_names[];     /* "default", "short", ended by NULL */
+/* The grids by the names that users give them, ended by NULL; "pytorch" is also "default". */
+extern const char *const frag_grid_words[];
+
+/* Is it the name of a grid, and not of a file? */
+bool frag_grid_is_named(const char *name);
 
 /* The few settings that are tried in addition to a run, the most successful one first. */
 #define FRAG_FIXES 6
@@ -29,5 +33,13 @@ bool frag_grid_init(struct frag_grid *grid, const char *name);
 /* One line more, copied; false also where it is longer than a grid takes. */
 bool frag_grid_add(struct frag_grid *grid, const char *line);
 void frag_grid_fini(struct frag_grid *grid);
+
+/*
+ * Stores pytorch under each setting of the grid of that name, or of the lines of the file of that
+ * name, as choices in an array that grows: the defaults come first, as they win where nothing is
+ * better, and each setting is there once. -FRAG_EUSAGE, naming the line of a file; -FRAG_ENOMEM
+ */
+int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
+		      const char *name, struct frag_error *err);
 
 #endif

@@ -8,6 +8,10 @@
 #include "base/hash.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
+#include "trace/reader.h"
+#include "policy/configure_events.h"
+#include "policy/policies.h"
+#include "policy/pytorch_settings.h"
 #include "search/settings_grid.h"
 
 /*
@@ -717,10 +721,61 @@ static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 	return rc;
 }
 
+/* Gives the choice those of OLD's settings that the version knows. */
+static int keep_known_settings(struct frag_choice *out, const struct frag_choice *from,
+			       uint64_t version, const struct frag_log *log,
+			       struct frag_error *err)
+{
+	char text[FRAG_CONF_ROOM];
+	int rc = frag_choose_version(out, (uint32_t)version, err);
+
+	frag_conf_text(from, text, sizeof(text));
+	for (char *one = text, *next; *one && !rc; one = next) {
+		const size_t length = frag_setting_length(one);
+		struct frag_choice more = *out;
+		struct frag_error unknown;
+
+		next = one + length + (one[length] == ',');
+		one[length] = '\0';
+		if (frag_choice_settings(&more, one, &unknown) == 0)
+			*out = more;
+		else
+			frag_note(log, "OLD's setting %.100s is omitted: PyTorch 2.%u does not know"
+				  " it", one, (unsigned)version);
+	}
+	return rc;
+}
+
+static bool same_params(const struct frag_choice *a, const struct frag_choice *b)
+{
+	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
+}
+
+/* OLD under NEW's version, and under its settings too; only where that is another run. */
+static int cross(struct frag_change_found *c, struct frag_error *err)
+{
+	const struct frag_choice *old = c->old.choice, *now = c->now.choice;
+	int rc = 0;
+
+	if (old->ops != &frag_policy_pytorch || now->ops != &frag_policy_pytorch
+	    || same_params(old, now))
+		return 0;
+	c->crossed[0] = *old;
+	if (old->param[VERSION] != now->param[VERSION]) {
+		rc = keep_known_settings(&c->crossed[0], old, now->param[VERSION], &c->log, err);
+		c->as_version = &c->crossed[0];
+	}
+	c->crossed[1] = *now;
+	if (!same_params(&c->crossed[0], now))
+		c->as_both = &c->crossed[1];
+	return rc;
+}
+
 int frag_change_find(struct frag_change_found *c, struct frag_error *err)
 {
-	int rc = change_find_device(c, err);
+	int rc = cross(c, err);
 
+	rc = rc ? rc : change_find_device(c, err);
 	rc = rc ? rc : change_find_parts(c, err);
 	rc = rc ? rc : change_find_peak_step(&c->old, c->device, err);
 	rc = rc ? rc : change_find_peak_step(&c->now, c->device, err);

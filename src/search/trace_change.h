@@ -82,8 +82,10 @@ struct frag_change_pair {
 
 struct frag_change_found {
 	struct frag_change_side old, now;
+	struct frag_log log;            /* of settings that NEW's version does not know */
 	/* OLD under NEW's version, and under its settings too; NULL: its own run is the same */
 	const struct frag_choice *as_version, *as_both;
+	struct frag_choice crossed[2];  /* these two */
 	uint32_t device;                /* ordinal: of those of both, the one that changes most */
 	int64_t reserved;               /* the whole change, in bytes */
 	int64_t parts[FRAG_PARTS];
@@ -109,7 +111,7 @@ struct frag_change_found {
 };
 
 /*
- * The sides, as_version and as_both are given. -FRAG_ENOMEM, -FRAG_EINTERRUPTED, or why a policy
+ * The sides are given. -FRAG_ENOMEM, -FRAG_EINTERRUPTED, or why a policy
  * cannot be simulated. Released with fini, also where this fails.
  */
 int frag_change_find(struct frag_change_found *change, struct frag_error *err);

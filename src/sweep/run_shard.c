@@ -430,8 +430,8 @@ int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
 int frag_source_open(struct frag_source *s, const char *path,
 		     const struct frag_source_reading *r, struct frag_error *err)
 {
-	const struct frag_trace_options options = {
-		.sized = r->sized, .log = r->log,
+	struct frag_trace_options options = {
+		.sized = true, .log = r->log,
 		.configured = frag_configured_next, .configured_ctx = &s->configured,
 	};
 	const struct frag_tape_options tape = {
@@ -439,6 +439,9 @@ int frag_source_open(struct frag_source *s, const char *path,
 	};
 	int rc;
 
+	/* every run has its own capacity */
+	for (uint32_t i = 0; i < r->manifest->total_count; i++)
+		options.sized &= r->manifest->total[i] != UINT64_MAX;
 	*s = (struct frag_source){ .trace = NULL };
 	if (!frag_configured_init(&s->configured, r->choices, r->choice_count))
 		return frag_fail_nomem(err);
@@ -483,7 +486,7 @@ static int check_source(const struct frag_manifest_trace *is, const struct frag_
 static int need_source(struct batch *b, uint32_t trace, struct frag_error *err)
 {
 	struct frag_source *source = &b->o->sources[trace];
-	const struct frag_manifest_trace *is = &b->o->manifest->trace[trace];
+	const struct frag_manifest_trace *is = &b->o->reading.manifest->trace[trace];
 	int rc = 0;
 
 	pthread_mutex_lock(&b->states[trace].lock);
@@ -513,7 +516,7 @@ static int run_shard_simulate(const struct batch *b, const struct frag_manifest_
 {
 	const struct frag_tape *tape = b->o->sources[run->trace].tape;
 	const struct frag_trace_info *info = frag_tape_info(tape);
-	const uint64_t total = b->o->manifest->total[run->total];
+	const uint64_t total = b->o->reading.manifest->total[run->total];
 	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_devices devices;
 	struct frag_sim_options options = { .level = FRAG_LEVEL_ALL };
@@ -526,7 +529,7 @@ static int run_shard_simulate(const struct batch *b, const struct frag_manifest_
 	options.devices = devices.figures;
 	if (!rc && !reader)
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_on_tape(sim, &b->o->choices[run->policy], tape, &options, err);
+	rc = rc ? rc : frag_sim_on_tape(sim, &b->o->reading.choices[run->policy], tape, &options, err);
 	rc = rc ? rc : frag_sim_play(*sim, reader, UINT64_MAX, err);
 	frag_devices_fini(&devices);
 	frag_tape_reader_del(reader);
@@ -565,7 +568,7 @@ static int run_shard_keep_runs(struct frag_run_set *set, const struct frag_manif
 static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run *run,
 		     struct frag_sim *sim, struct frag_error *err)
 {
-	const struct frag_manifest *m = b->o->manifest;
+	const struct frag_manifest *m = b->o->reading.manifest;
 	struct frag_run_set set = { .count = 0 };
 	char *line = NULL;
 	size_t length = 0;
@@ -582,7 +585,7 @@ static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run
 /* Messages about a trace or a file contain its path; messages about a policy do not. */
 static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 {
-	const struct frag_manifest_run run = frag_manifest_run(b->o->manifest, k);
+	const struct frag_manifest_run run = frag_manifest_run(b->o->reading.manifest, k);
 	struct frag_sim *sim = NULL;
 	struct frag_error why = { .code = 0 };
 	int rc = need_source(b, run.trace, err);
@@ -594,8 +597,8 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 		rc = frag_fail(err, (enum frag_error_code) - rc,
 			       "run %" PRIu32 " (%.300s under %.300s):"
 			       " %.400s",
-			       k, b->o->manifest->trace[run.trace].path,
-			       b->o->manifest->policy[run.policy], why.message);
+			       k, b->o->reading.manifest->trace[run.trace].path,
+			       b->o->reading.manifest->policy[run.policy], why.message);
 	rc = rc ? rc : write_run(b, k, &run, sim, err);
 	frag_sim_del(sim);
 	leave_source(b, run.trace, rc == 0);
@@ -632,7 +635,7 @@ static uint32_t *order_traces(const struct frag_manifest *m)
 /* Traces that are in memory and have no run to be done are released now. */
 static void fill_queue(struct batch *b, const uint32_t *order)
 {
-	const struct frag_manifest *m = b->o->manifest;
+	const struct frag_manifest *m = b->o->reading.manifest;
 	const uint32_t each = m->policy_count * m->total_count;
 
 	for (uint32_t i = 0; i < m->trace_count; i++) {
@@ -652,7 +655,7 @@ static void fill_queue(struct batch *b, const uint32_t *order)
 /* Queues the runs trace by trace, and simulates them on all threads. */
 int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struct frag_error *err)
 {
-	const struct frag_manifest *m = o->manifest;
+	const struct frag_manifest *m = o->reading.manifest;
 	struct batch b = { .o = o };
 	struct frag_tasks tasks = {
 		.threads = o->threads,

@@ -90,9 +90,9 @@ int frag_shard_close(struct frag_shard_file *f, struct frag_error *err);
 
 /* A trace of a sweep in memory, with the policies that it is for. */
 struct frag_source_reading {
-	const struct frag_choice *choices;      /* a configure must be fit for all of them */
+	const struct frag_manifest *manifest;
+	const struct frag_choice *choices;      /* its policies: a configure must be fit for all */
 	uint32_t choice_count;
-	bool sized;                             /* every run has its own capacity */
 	struct frag_log log;
 	bool (*stop)(void *ctx);                /* optional */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
@@ -111,10 +111,9 @@ int frag_source_open(struct frag_source *s, const char *path,
 void frag_source_close(struct frag_source *s);          /* a zeroed one is fine */
 
 struct frag_batch_options {
-	const struct frag_manifest *manifest;
-	const struct frag_choice *choices;      /* the manifest's policies */
 	struct frag_source *sources;            /* one a trace, zeroed where it is not read yet */
-	struct frag_source_reading reading;     /* of the sources; stop() precedes each run too */
+	struct frag_source_reading reading;     /* of the sources, and what is simulated; stop()
+						 * precedes each run too */
 	const bool *wanted;                     /* one a run */
 	struct frag_shard_file *out;
 	uint32_t threads;                       /* 0: one a processor */
@@ -145,5 +144,33 @@ extern const char *const frag_shard_words[];    /* those that stand for one, end
  * modulo N. -FRAG_EUSAGE
  */
 int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_error *err);
+
+/* What is simulated, and the traces that are in memory. */
+struct frag_sweep_plan {
+	struct frag_manifest manifest;
+	struct frag_source *sources;    /* one a trace, zeroed where it is not in memory */
+};
+
+/*
+ * Reads the traces, as `reading` says, and keeps those that 1 GiB holds. Of equal choices the
+ * first one stays; *choice_count becomes that of the policies. No totals: the capacity is the
+ * trace's. -FRAG_EUSAGE: a path is standard input, or is there twice; frag_sweep_plan_fini() is
+ * needed also on failure.
+ */
+int frag_sweep_plan_make(struct frag_sweep_plan *plan, char *const *paths, uint32_t path_count,
+			 struct frag_choice *choices, uint32_t *choice_count,
+			 const uint64_t *totals, uint32_t total_count,
+			 const struct frag_source_reading *reading, struct frag_error *err);
+/* The manifest from its file. -FRAG_ETRACE */
+int frag_sweep_plan_read(struct frag_sweep_plan *plan, const char *path, struct frag_error *err);
+void frag_sweep_plan_fini(struct frag_sweep_plan *plan);
+
+/*
+ * Marks the runs of a shard that are not in the folder yet, where it resumes; wanted has one
+ * element a run. *mine: the runs of the shard; *before: those of them that are done.
+ */
+int frag_shard_choose_runs(const struct frag_shard *shard, const struct frag_manifest *m,
+			   const char *folder, bool resume, bool *wanted, uint32_t *mine,
+			   uint32_t *before, struct frag_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/atomic_file.h"
-#include "transform/meta.h"
+#include "transform/recordings.h"
 #include "transform/stage.h"
 
 #define GIVEN 4096              /* records at once, about */
@@ -426,7 +426,8 @@ static bool read_number(const char *text, bool point, uint64_t *value,
 	return digits && text[-1] != '.';
 }
 
-int frag_change_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err)
+/* The value of --scale: a decimal or a fraction, 0.5 or 1/3, above 0. */
+static int read_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err)
 {
 	const char *end;
 	uint64_t one;
@@ -463,7 +464,8 @@ static int read_limits(struct frag_what_if_change *c, const char *value, const c
 	}
 }
 
-int frag_change_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err)
+/* The value of --isolate. */
+static int read_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err)
 {
 	if (strcmp(value, "by=life") == 0) {
 		c->by = FRAG_BY_LIFE;
@@ -479,4 +481,137 @@ int frag_change_isolation(struct frag_what_if_change *c, const char *value, stru
 				 " by=size:SIZE is required", value);
 	c->by = FRAG_BY_SIZE;
 	return read_limits(c, value, value + 8, err);
+}
+
+/* The last change is called by this word too. */
+static int add_word(struct frag_what_if *w, const char *dashes, const char *word,
+		    struct frag_error *err)
+{
+	char **text = &w->texts[w->count - 1];
+	const size_t old = *text ? strlen(*text) : 0;
+	char *more = realloc(*text, old + 4 * strlen(word) + 8);
+
+	if (!more)
+		return frag_fail_nomem(err);
+	w->list[w->count - 1].text = *text = more;
+	frag_put_shell_word(stpcpy(stpcpy(more + old, old ? " " : ""), dashes), word);
+	return 0;
+}
+
+static int add_words(struct frag_what_if *w, const char *name, const char *value,
+		     struct frag_error *err)
+{
+	const int rc = add_word(w, "--", name, err);
+
+	return rc || !value ? rc : add_word(w, "", value, err);
+}
+
+/* Narrows the --scale right before the option, which does so once. */
+static int narrow(struct frag_what_if *w, enum frag_change_kind kind, const char *name,
+		  const char *value, uint64_t number, struct frag_error *err)
+{
+	struct frag_what_if_change *c = w->count ? &w->list[w->count - 1] : NULL;
+
+	if (!c || c->kind != FRAG_CHANGE_SCALE)
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for a --scale right before it,"
+				 " and %s is none", name, value, c ? c->text : "there");
+	if (kind == FRAG_CHANGE_TAG ? c->glob != NULL
+	    : kind == FRAG_CHANGE_LIFE ? c->life != FRAG_LIVES_ANY : c->min_bytes != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already", name,
+				 value);
+	if (kind == FRAG_CHANGE_TAG)
+		c->glob = value;
+	else if (kind == FRAG_CHANGE_LIFE)
+		c->life = number ? FRAG_LIVES_LONG : FRAG_LIVES_SHORT;
+	else
+		c->min_bytes = number;
+	return add_words(w, name, value, err);
+}
+
+/* Which value the change waits for; NULL: none. A mark or a setting is no empty word. */
+static const char **missing_value(struct frag_what_if_change *c)
+{
+	if (c->kind == FRAG_CHANGE_SET && !c->setting)
+		return &c->setting;
+	if (c->kind != FRAG_CHANGE_PARK)
+		return NULL;
+	return !c->mark ? &c->mark : !c->until ? &c->until : NULL;
+}
+
+static int read_change(struct frag_what_if_change *c, const char *value, uint64_t number,
+		       struct frag_error *err)
+{
+	switch (c->kind) {
+	case FRAG_CHANGE_SCALE:
+		return read_factor(c, value, err);
+	case FRAG_CHANGE_ISOLATE:
+		return read_isolation(c, value, err);
+	case FRAG_CHANGE_SHARD:
+		c->life = FRAG_LIVES_LONG;
+		c->denominator = number;
+		break;
+	case FRAG_CHANGE_EMPTY_CACHE:
+		c->mark = strcmp(value, "every-iteration") == 0 ? NULL : value;
+		break;
+	case FRAG_CHANGE_DROP:
+	case FRAG_CHANGE_PARK:
+		c->glob = value;
+		break;
+	case FRAG_CHANGE_WARMUP:
+	case FRAG_CHANGE_SET:
+		c->mark = value;
+		break;
+	case FRAG_CHANGE_SPLIT:
+	case FRAG_CHANGE_PREALLOCATE:
+		c->bytes = number;
+		break;
+	case FRAG_CHANGE_HOIST:
+	case FRAG_CHANGE_KINDS:
+	case FRAG_CHANGE_TAG:
+	case FRAG_CHANGE_LIFE:
+	case FRAG_CHANGE_MIN_BYTES:
+		break;
+	}
+	return 0;
+}
+
+int frag_what_if_add(struct frag_what_if *w, enum frag_change_kind kind, const char *name,
+		     const char *value, uint64_t number, struct frag_error *err)
+{
+	struct frag_what_if_change *last = w->count ? &w->list[w->count - 1] : NULL;
+	struct frag_what_if_change c = { .kind = kind, .numerator = 1, .denominator = 1 };
+	const char **missing = last && last->kind == kind ? missing_value(last) : NULL;
+	int rc;
+
+	if (kind > FRAG_CHANGE_KINDS)
+		return narrow(w, kind, name, value, number, err);
+	if (missing) {
+		*missing = value;
+		return add_word(w, "", value, err);
+	}
+	rc = read_change(&c, value, number, err);
+	if (!rc && (!FRAG_GROW(w->list, w->capacity, w->count)
+		    || !FRAG_GROW(w->texts, w->text_capacity, w->count)))
+		rc = frag_fail_nomem(err);
+	if (rc)
+		return rc;
+	w->texts[w->count] = NULL;
+	w->list[w->count++] = c;
+	return add_words(w, name, value, err);
+}
+
+bool frag_what_if_has_iterations(const struct frag_what_if *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->list[i].kind == FRAG_CHANGE_EMPTY_CACHE && !w->list[i].mark)
+			return true;
+	return false;
+}
+
+void frag_what_if_fini(struct frag_what_if *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		free(w->texts[i]);
+	free(w->texts);
+	free(w->list);
 }

@@ -26,7 +26,9 @@ enum frag_change_kind {
 	FRAG_CHANGE_EMPTY_CACHE,
 	FRAG_CHANGE_SET,
 	FRAG_CHANGE_PARK,
-	FRAG_CHANGE_KINDS
+	FRAG_CHANGE_KINDS,
+	/* narrow the scale before it */
+	FRAG_CHANGE_TAG, FRAG_CHANGE_LIFE, FRAG_CHANGE_MIN_BYTES
 };
 
 enum frag_change_life { FRAG_LIVES_ANY, FRAG_LIVES_SHORT, FRAG_LIVES_LONG };
@@ -51,13 +53,26 @@ struct frag_what_if_change {
 	const char *glob;               /* scale, isolate, drop, park: of tags; NULL: any */
 	enum frag_change_life life;     /* scale */
 	uint64_t min_bytes;             /* scale */
-	const char *text;               /* the caller's: as a message names it */
+	const char *text;               /* borrowed: as a message names it */
 };
 
-/* Parses the value of --scale: a decimal or a fraction, 0.5 or 1/3, above 0. -FRAG_EUSAGE */
-int frag_change_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err);
-/* Parses the value of --isolate. -FRAG_EUSAGE */
-int frag_change_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err);
+/* The changes, as a command line has them. */
+struct frag_what_if {
+	struct frag_what_if_change *list;
+	char **texts;                   /* of each, as it was given */
+	uint32_t count, capacity, text_capacity;
+};
+
+/*
+ * Adds what the option `name` with this value says: a change, the next value of the last change, or
+ * what narrows it. value is borrowed; NULL: there is none. number: of a kind whose value is a size
+ * or a count, or 1 for long lives. -FRAG_EUSAGE, -FRAG_ENOMEM
+ */
+int frag_what_if_add(struct frag_what_if *w, enum frag_change_kind kind, const char *name,
+		     const char *value, uint64_t number, struct frag_error *err);
+/* Does one of them happen where an iteration begins? */
+bool frag_what_if_has_iterations(const struct frag_what_if *w);
+void frag_what_if_fini(struct frag_what_if *w);
 
 struct frag_changed_options {
 	const struct frag_what_if_change *changes;      /* borrowed, as long as the trace lives */

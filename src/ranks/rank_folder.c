@@ -1,5 +1,5 @@
 /* rank_folder.c - finds the recordings of a folder, as frameworks name files and folders. */
-#include "cmd/rank_folder.h"
+#include "ranks/rank_folder.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,6 +12,7 @@
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
+#include "events/recording_info.h"
 #include "ranks/compare_ranks.h"
 #include "snapshot/snapshot.h"
 
@@ -30,10 +31,11 @@ struct file_list {
 	uint32_t count, capacity;
 };
 
+/* What is of interest in a folder. */
+enum { SNAPSHOTS, OTHERS /* recordings by their endings */, RANKS, ITERATIONS /* folders */, KINDS };
+
 struct folder_content {
-	struct file_list snapshots;
-	struct file_list others;        /* recordings by their endings */
-	struct file_list ranks, iterations;     /* folders */
+	struct file_list of[KINDS];
 };
 
 bool frag_is_folder(const char *path)
@@ -52,10 +54,8 @@ static void file_list_fini(struct file_list *l)
 
 static void folder_content_fini(struct folder_content *c)
 {
-	file_list_fini(&c->snapshots);
-	file_list_fini(&c->others);
-	file_list_fini(&c->ranks);
-	file_list_fini(&c->iterations);
+	for (int i = 0; i < KINDS; i++)
+		file_list_fini(&c->of[i]);
 }
 
 /* Takes the path over, also where it fails. */
@@ -112,19 +112,18 @@ static bool is_iteration(const char *name)
 static int folder_content_add(struct folder_content *c, char *path, struct frag_error *err)
 {
 	const char *name = frag_file_name(path);
-	struct file_list *to = NULL;
+	int kind = KINDS;
 	struct stat about;
 	uint64_t rank;
 
 	if (stat(path, &about))
 		about.st_mode = 0;      /* a link that leads nowhere */
 	if (S_ISDIR(about.st_mode))
-		to = is_iteration(name) ? &c->iterations
-		     : frag_rank_number(name, &rank) ? &c->ranks : NULL;
+		kind = is_iteration(name) ? ITERATIONS : frag_rank_number(name, &rank) ? RANKS : KINDS;
 	else if (S_ISREG(about.st_mode))
-		to = frag_snapshot_is_file(path) ? &c->snapshots : is_recording(name) ? &c->others : NULL;
-	if (to)
-		return file_list_add(to, path, err);
+		kind = frag_snapshot_is_file(path) ? SNAPSHOTS : is_recording(name) ? OTHERS : KINDS;
+	if (kind < KINDS)
+		return file_list_add(&c->of[kind], path, err);
 	free(path);
 	return 0;
 }
@@ -149,12 +148,6 @@ static int by_version(const void *a, const void *b)
 	return (unsigned char)*x - (unsigned char)*y;
 }
 
-static void file_list_sort(struct file_list *l)
-{
-	if (l->count)
-		qsort(l->at, l->count, sizeof(*l->at), by_version);
-}
-
 /* Reads one folder, without those in it; its lists are sorted. */
 static int folder_content_read(struct folder_content *c, const char *path, struct frag_error *err)
 {
@@ -172,10 +165,9 @@ static int folder_content_read(struct folder_content *c, const char *path, struc
 		rc = inside ? folder_content_add(c, inside, err) : frag_fail_nomem(err);
 	}
 	closedir(dir);
-	file_list_sort(&c->snapshots);
-	file_list_sort(&c->others);
-	file_list_sort(&c->ranks);
-	file_list_sort(&c->iterations);
+	for (int i = 0; i < KINDS; i++)
+		if (c->of[i].count)
+			qsort(c->of[i].at, c->of[i].count, sizeof(*c->of[i].at), by_version);
 	return rc;
 }
 
@@ -198,19 +190,20 @@ static int file_list_move(struct file_list *to, struct file_list *from, struct f
 static int find_snapshots(struct file_list *out, struct file_list *others, const char *path,
 			  unsigned depth, char note[FRAG_FOLDER_NOTE], struct frag_error *err)
 {
-	struct folder_content c = { .snapshots = { .count = 0 } };
+	struct folder_content c = { .of[0].count = 0 };
+	const struct file_list *ranks = &c.of[RANKS], *iterations = &c.of[ITERATIONS];
 	int rc = folder_content_read(&c, path, err);
 
-	rc = rc ? rc : file_list_move(out, &c.snapshots, err);
+	rc = rc ? rc : file_list_move(out, &c.of[SNAPSHOTS], err);
 	if (!rc && others)
-		rc = file_list_move(others, &c.others, err);
-	for (uint32_t i = 0; i < c.ranks.count && !rc && !c.snapshots.count && depth; i++)
-		rc = find_snapshots(out, NULL, c.ranks.at[i], 0, note, err);
-	for (uint32_t i = c.iterations.count; i && !rc && !out->count && depth; i--) {
-		rc = find_snapshots(out, NULL, c.iterations.at[i - 1], depth - 1, note, err);
+		rc = file_list_move(others, &c.of[OTHERS], err);
+	for (uint32_t i = 0; i < ranks->count && !rc && !c.of[SNAPSHOTS].count && depth; i++)
+		rc = find_snapshots(out, NULL, ranks->at[i], 0, note, err);
+	for (uint32_t i = iterations->count; i && !rc && !out->count && depth; i--) {
+		rc = find_snapshots(out, NULL, iterations->at[i - 1], depth - 1, note, err);
 		if (!rc && out->count)
 			snprintf(note, FRAG_FOLDER_NOTE, "%.200s, the last of %u iterations",
-				 c.iterations.at[i - 1], c.iterations.count);
+				 iterations->at[i - 1], iterations->count);
 	}
 	folder_content_fini(&c);
 	return rc;
@@ -300,4 +293,69 @@ void frag_rank_folder_fini(struct frag_rank_folder *f)
 	free(f->paths);
 	free(f->ranks);
 	*f = (struct frag_rank_folder){ .count = 0 };
+}
+
+/* What a snapshot has recorded: an OOM, and the highest peak of its devices. */
+struct recorded {
+	bool readable, oom;
+	uint64_t peak;          /* reserved bytes */
+};
+
+static void no_warning(void *ctx, const char *message)
+{
+	(void)ctx;
+	(void)message;
+}
+
+/* Reads it; one that cannot be read is skipped with a warning. */
+static int look_at_snapshot(struct recorded *out, const char *path, const struct frag_log *log,
+			    struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.stacks = FRAG_STACKS_NONE, .sized = true, .log = { .warn = no_warning },
+	};
+	const struct frag_snapshot *s;
+	struct frag_recorded figures;
+	struct frag_trace *trace;
+	const int rc = frag_trace_open(&trace, path, &options, err);
+
+	*out = (struct recorded){ .readable = !rc };
+	if (rc == -FRAG_ETRACE)
+		frag_note(log, "%s: skipped", err->message);
+	if (rc)
+		return rc == -FRAG_ETRACE ? 0 : rc;
+	s = frag_trace_snapshot(trace);
+	for (uint32_t i = 0; s && i < s->device_count; i++) {
+		frag_snapshot_recorded(s, i, &figures);
+		out->oom |= s->devices[i].oom_count > 0;
+		if (figures.peak_reserved > out->peak)
+			out->peak = figures.peak_reserved;
+	}
+	frag_trace_close(trace);
+	return 0;
+}
+
+int frag_rank_folder_pick(struct frag_picked *p, const struct frag_rank_folder *f,
+			  const struct frag_log *log, bool (*stop)(void *ctx),
+			  struct frag_error *err)
+{
+	struct recorded best = { .readable = false }, now = best;
+	int rc = 0;
+
+	*p = (struct frag_picked){ .readable = 0 };
+	for (uint32_t i = 0; i < f->count && !rc; i++) {
+		rc = stop(NULL) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted")
+				: look_at_snapshot(&now, f->paths[i], log, err);
+		if (rc || !now.readable)
+			continue;
+		p->readable++;
+		p->ooms += now.oom;
+		if (!best.readable || now.oom > best.oom
+		    || (now.oom == best.oom && now.peak > best.peak)) {
+			best = now;
+			p->at = i;
+		}
+	}
+	p->peak = best.peak;
+	return rc;
 }

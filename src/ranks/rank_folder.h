@@ -1,11 +1,12 @@
 /* rank_folder.h - the recordings of a folder: a file for each rank of a distributed job. */
-#ifndef CMD_RANK_FOLDER_H
-#define CMD_RANK_FOLDER_H
+#ifndef RANKS_RANK_FOLDER_H
+#define RANKS_RANK_FOLDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "fragsim/error.h"
+#include "fragsim/trace.h"
 
 #define FRAG_FOLDER_NOTE 400
 
@@ -33,6 +34,17 @@ int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool sna
  * numbers in their names.
  */
 void frag_rank_folder_keep_last(struct frag_rank_folder *f);
+
+/* The snapshot of the rank that failed: one with an OOM, then the highest peak. */
+struct frag_picked {
+	uint32_t at;            /* which file */
+	uint32_t readable, ooms;        /* snapshots; 0 readable ones: there is none */
+	uint64_t peak;          /* reserved bytes */
+};
+/* stop(NULL): true ends it, with -FRAG_EINTERRUPTED. What cannot be read is skipped with a note. */
+int frag_rank_folder_pick(struct frag_picked *picked, const struct frag_rank_folder *f,
+			  const struct frag_log *log, bool (*stop)(void *ctx),
+			  struct frag_error *err);
 void frag_rank_folder_fini(struct frag_rank_folder *f);         /* a zeroed one is valid */
 
 #endif

@@ -1,0 +1,320 @@
+/* release.c - the release of PyTorch, and the settings, that a trace was recorded under. */
+#include "verify/release.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "events/recording_info.h"
+#include "policy/configure_events.h"
+#include "policy/pytorch_settings.h"
+#include "trace/reader.h"
+#include "verify/verifier.h"
+
+#define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
+#define BY_CREATION 12          /* the only release that takes the oldest of equal blocks */
+
+/* Those of a header, which were understood when it was written; or not, where a person did. */
+static int header_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const char *conf = frag_trace_alloc_conf(trace);
+	const struct frag_choice plain = *choice;
+
+	if (!conf || !*conf || strlen(conf) >= FRAG_SETTINGS_MAX)
+		return 0;
+	if (frag_choice_settings(choice, conf, err)) {
+		*choice = plain;
+		frag_note(log, "the settings in the trace's \"meta\" are not understood (%.900s);"
+			  " those of PyTorch's defaults are taken", err->message);
+		return 0;
+	}
+	memcpy(text, conf, strlen(conf) + 1);
+	return 0;
+}
+
+/*
+ * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
+ * string, or, after a note, its separate values if the string cannot be parsed; or the settings
+ * of the header. Stores the settings in text, "" for none.
+ */
+static int recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			     char text[FRAG_SETTINGS_MAX], const struct frag_log *log, struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+
+	*text = '\0';
+	if (!s)
+		return header_settings(choice, trace, text, log, err);
+	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MAX)) {
+		if (frag_choice_settings(choice, text, err) == 0)
+			return 0;
+		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
+			  " recorded with them are used", err->message);
+	}
+	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MAX);
+	return *text ? frag_choice_settings(choice, text, err) : 0;
+}
+
+int frag_choose_release(struct frag_choice *choice, const struct frag_trace *trace, uint32_t minor,
+			char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			struct frag_error *err)
+{
+	int rc = frag_choose_version(choice, minor, err);
+
+	return rc ? rc : recorded_settings(choice, trace, text, log, err);
+}
+
+const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM])
+{
+	*buf = '\0';
+	if (release->minor && release->least == release->most)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32, release->minor);
+	else if (release->minor)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32 " to 2.%" PRIu32, release->least,
+			 release->most);
+	return buf;
+}
+
+static void set_release(struct frag_release *out, uint32_t least, uint32_t most)
+{
+	out->minor = out->most = most;
+	out->least = least;
+}
+
+/* "2.8.0+cu128" in one of the members that say a version. */
+static bool said(struct frag_release *out, const struct frag_snapshot *s)
+{
+	char text[64], shown[FRAG_PRINTABLE_ROOM];
+	uint64_t minor;
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++) {
+		if (!strstr(frag_snapshot_version_names[i], "torch")
+		    || !frag_snapshot_version(s, i, text, sizeof(text))
+		    || !frag_pytorch_parse_version(text, strlen(text), &minor))
+			continue;
+		set_release(out, (uint32_t)minor, (uint32_t)minor);
+		snprintf(out->why, sizeof(out->why), "its %s is %.60s",
+			 frag_snapshot_version_names[i], frag_printable(shown, text));
+		return true;
+	}
+	return false;
+}
+
+/* The "meta" of a trace that fragsim wrote names the release, or a range. */
+static void kept(struct frag_release *out, const struct frag_trace *trace)
+{
+	static const char to[] = " to ";
+	const char *text = frag_trace_pytorch(trace), *range = text ? strstr(text, to) : NULL;
+	uint64_t least, most;
+
+	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
+							     : strlen(text), &least))
+		return;
+	most = least;
+	if (range && !frag_pytorch_parse_version(range + strlen(to), strlen(range + strlen(to)),
+						 &most))
+		return;
+	if (most < least)
+		return;
+	set_release(out, (uint32_t)least, (uint32_t)most);
+	snprintf(out->why, sizeof(out->why), "its \"meta\" says");
+}
+
+/* What fragsim wrote itself: its settings have the names of no release. */
+static bool is_ours(const struct frag_snapshot *s)
+{
+	char text[64];
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
+		if (strcmp(frag_snapshot_version_names[i], "fragsim") == 0)
+			return frag_snapshot_version(s, i, text, sizeof(text));
+	return false;
+}
+
+/* Does the history contain an address for at least one allocation? */
+static bool has_places(const struct frag_snapshot *s)
+{
+	uint64_t allocs = 0, homeless = 0;
+
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		allocs += s->devices[i].alloc_count;
+		homeless += s->devices[i].homeless;
+	}
+	return allocs > homeless;
+}
+
+/* How many decisions differ under the rules of a release. */
+static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t minor,
+		       struct frag_error *err)
+{
+	const struct frag_log silent = { .warn = NULL };
+	char text[FRAG_SETTINGS_MAX];
+	struct frag_verdict verdict;
+	struct frag_choice choice;
+	int rc = frag_choose_release(&choice, trace, minor, text, &silent, err);
+
+	rc = rc ? rc : frag_verify(&verdict, trace, &choice, minor > BY_ADDRESS, 0, err);
+	*count = rc ? UINT64_MAX : verdict.difference_count;
+	return rc == -FRAG_ENOMEM ? rc : 0;
+}
+
+/*
+ * Only a log that contradicts the newest rules is evidence: then an older order must explain
+ * nearly all of it.
+ */
+static int look_at_log(struct frag_release *out, const struct frag_trace *trace, uint32_t least,
+		       uint32_t most, struct frag_error *err)
+{
+	static const char *const orders[] = {
+		"its log shows that of equal blocks the one at the lower address came first",
+		"its log shows that of equal blocks the one created first came first",
+	};
+	const enum frag_stacks stacks = frag_trace_snapshot(trace)->stacks;
+	uint64_t newest, older;
+	int rc = differences(&newest, trace, most, err);
+
+	frag_trace_reread(trace, stacks);
+	for (uint32_t minor = BY_ADDRESS; !rc && newest && minor <= BY_CREATION; minor++) {
+		if (minor < least || minor > most)
+			continue;
+		rc = differences(&older, trace, minor, err);
+		frag_trace_reread(trace, stacks);
+		if (rc || older > newest / 8)
+			continue;
+		set_release(out, minor == BY_ADDRESS ? least : minor, minor);
+		snprintf(out->why, sizeof(out->why), "%s", orders[minor - BY_ADDRESS]);
+		return 0;
+	}
+	return rc;
+}
+
+int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
+		      struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	uint32_t least = OLDEST_VERSION, most = NEWEST_VERSION;
+	const char *why;
+
+	*out = (struct frag_release){ .minor = 0 };
+	if (!s)
+		kept(out, trace);
+	if (!s || said(out, s) || is_ours(s))
+		return 0;
+	if (frag_snapshot_releases(s, &least, &most, &why)) {
+		set_release(out, least, most);
+		snprintf(out->why, sizeof(out->why), "%s", why);
+	}
+	if (most <= BY_ADDRESS || least > BY_CREATION || !has_places(s))
+		return 0;
+	return look_at_log(out, trace, least, most, err);
+}
+
+/* {"recorder":"...","pytorch":"2.8","alloc_conf":"...","ends_at_oom":{...}} */
+static char *put_mark(const struct frag_trace *trace, const struct frag_release *release,
+		      const char *conf, bool end)
+{
+	const char *recorder = frag_trace_recorder(trace);
+	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
+	char *meta = malloc(room), *p;
+	char version[FRAG_RELEASE_ROOM];
+	uint64_t step, size;
+
+	if (!meta)
+		return NULL;
+	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recorder);
+	if (release->minor)
+		p += snprintf(p, 60, ",\"pytorch\":\"%s\"", frag_release_text(release, version));
+	if (*conf) {
+		p = memcpy(p, ",\"alloc_conf\":", 14);
+		p = frag_put_json(p + 14, conf, strlen(conf));
+	}
+	if (end && frag_trace_recorded_end(trace, &step, &size))
+		p += snprintf(p, 100,
+			      ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}", step,
+			      size);
+	memcpy(p, "}", 2);
+	return meta;
+}
+
+/* A snapshot whose records were read already is not read again: its release is unknown. */
+static int find_unread_release(struct frag_release *release, const struct frag_trace *trace,
+			struct frag_error *err)
+{
+	*release = (struct frag_release){ .minor = 0 };
+	if (frag_trace_snapshot(trace) && !frag_trace_is_unread(trace))
+		return 0;
+	return frag_find_release(release, trace, err);
+}
+
+/* Finds the releases that all traces allow; prints a note if there is none. */
+static int find_common_release(struct frag_release *common, const struct frag_trace *const *traces,
+			       uint32_t count, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_release one;
+	int rc = find_unread_release(common, traces[0], err);
+
+	for (uint32_t i = 1; i < count && !rc && common->minor; i++) {
+		rc = find_unread_release(&one, traces[i], err);
+		if (rc || !one.minor) {
+			common->minor = 0;
+			break;
+		}
+		common->least = one.least > common->least ? one.least : common->least;
+		common->minor = common->most = one.most < common->most ? one.most : common->most;
+		if (common->least <= common->most)
+			continue;
+		frag_note(log, "the traces were recorded with different releases of PyTorch: by"
+			  " default the written one runs under the newest rules");
+		common->minor = 0;
+	}
+	return rc;
+}
+
+static int find_settings(const struct frag_trace *trace, uint32_t minor,
+			 char conf[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			 struct frag_error *err)
+{
+	struct frag_choice choice;
+
+	*conf = '\0';
+	return frag_choose_release(&choice, trace, minor, conf, log, err);
+}
+
+/* Traces that differ in their release or settings have neither in common; notes say so. */
+int frag_mark_head(struct frag_trace_info *head, char **mark,
+		   const struct frag_trace *const *traces, uint32_t count, bool end,
+		   const struct frag_log *log, struct frag_error *err)
+{
+	char conf[FRAG_SETTINGS_MAX], other[FRAG_SETTINGS_MAX];
+	struct frag_release release;
+	bool recorded = !head->meta.text;
+	int rc;
+
+	*mark = NULL;
+	for (uint32_t i = 0; i < count; i++)
+		recorded = recorded && frag_trace_recorder(traces[i]);
+	if (!recorded)
+		return 0;
+	rc = find_common_release(&release, traces, count, log, err);
+	rc = rc ? rc : find_settings(traces[0], release.minor, conf, log, err);
+	for (uint32_t i = 1; i < count && !rc; i++) {
+		rc = find_settings(traces[i], release.minor, other, log, err);
+		if (rc || strcmp(conf, other) == 0)
+			continue;
+		frag_note(log, "the traces were recorded under different settings: by default the"
+			  " written one runs under those of PyTorch");
+		*conf = '\0';
+		break;
+	}
+	if (rc)
+		return rc;
+	*mark = put_mark(traces[0], &release, conf, end);
+	if (!*mark)
+		return frag_fail_nomem(err);
+	head->meta = (struct frag_text){ .text = *mark, .length = (uint32_t)strlen(*mark) };
+	return 0;
+}
