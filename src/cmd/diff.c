@@ -380,11 +380,6 @@ static int diff_open(struct frag_question *q, struct frag_error *err)
 	return frag_outfile_open(&d->updated, d->baseline, err);
 }
 
-static int compare_files(struct frag_question *q, struct frag_error *err)
-{
-	return frag_comparison_files(&((struct diff *)q)->comparison, err);
-}
-
 /* One trace under all policies, as it was compared. */
 static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 {
@@ -494,17 +489,6 @@ static const struct frag_question_ops now = {
 	.print = diff_print,
 };
 
-/* Two files of results are compared, nothing is simulated. */
-static const struct frag_question_ops of_files = {
-	.input = "the result",
-	.reads = true,
-	.check = diff_check,
-	.choose = diff_choose,
-	.open = diff_open,
-	.search = compare_files,
-	.print = diff_print,
-};
-
 static void diff_init(void *own)
 {
 	struct frag_run_options *run = own;
@@ -512,16 +496,26 @@ static void diff_init(void *own)
 	run->has_base = true;
 }
 
+/* Two files of results, without a policy or a baseline, are compared without a simulation. */
+static int compare_files(struct frag_question *q, struct frag_error *err)
+{
+	return frag_comparison_files(&((struct diff *)q)->comparison, err);
+}
+
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	const struct diff *d = own;
 	const bool change = is_change(d, args);
-	struct frag_question_ops changes = frag_changes_ops;
+	struct frag_question_ops ops = change ? frag_changes_ops : now;
 	const int rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
 
-	changes.check = changes_check;
-	return rc ? rc : frag_question_run(own, change ? &changes : simulates(d) ? &now : &of_files,
-					   args, err);
+	if (change) {
+		ops.check = changes_check;
+	} else if (!simulates(d)) {
+		ops.input = "the result";
+		ops.search = compare_files;
+	}
+	return rc ? rc : frag_question_run(own, &ops, args, err);
 }
 
 /* Each part can be released as it was initialized, whatever failed. */

@@ -30,28 +30,18 @@ static void name_choice(struct frag_choice *choice, const struct frag_release *r
 		snprintf(choice->label, sizeof(choice->label), "%.250s", settings);
 }
 
-/* The release's rules under these settings; an unknown release has the newest rules. */
-static int choose_settings_of(struct frag_choice *choice, const struct frag_release *release,
-			      const char *settings, struct frag_error *err)
-{
-	int rc = frag_choose_version(choice, release->minor, err);
-
-	rc = rc ? rc : frag_choice_settings(choice, settings, err);
-	if (!rc)
-		name_choice(choice, release, settings);
-	return rc;
-}
-
-/* Keeps the choice where the release refuses the settings. */
+/* The release's rules under these settings; keeps the choice where the release refuses them. */
 static int follow_one(struct frag_choice *choice, const struct frag_release *release,
 		      const char *settings, struct frag_error *err)
 {
 	struct frag_choice own, spelt;
 	struct frag_error unused;
-	int rc = choose_settings_of(&own, release, settings, err);
+	int rc = frag_choose_version(&own, release->minor, err);
 
+	rc = rc ? rc : frag_choice_settings(&own, settings, err);
 	if (rc)
 		return rc;
+	name_choice(&own, release, settings);
 	spelt = own;
 	if (!frag_choice_expand_settings(&spelt, &unused))
 		memcpy(own.text, spelt.text, sizeof(own.text));
@@ -129,35 +119,24 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 
 /*
  * The devices of a run: those that the trace suggests, the profile's in their place, and what
- * options say above both. frag_devices_fini() releases them, also where this fails.
+ * options say above both. Their capacities are 0 where these are searched for.
  */
-static int run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
-		       struct frag_devices *devices, struct frag_error *err)
-{
-	const struct frag_trace_info *info = frag_trace_info(trace);
-	int rc = frag_devices_copy(devices, info->devices, info->device_count, err);
-
-	if (!rc && run->profile_path)
-		rc = frag_devices_replace_all(devices, &run->profile.figures, err);
-	if (rc)
-		return rc;
-	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
-	frag_devices_assume_context(devices, frag_run_card_context(run));
-	/* the device sizes of a trace itself are simulated without a check */
-	if ((run->total & run->context & run->other) == UINT64_MAX)
-		return 0;
-	return frag_devices_have_room(devices, err);
-}
-
-/* Where the capacity is searched for, all else is the trace's, a profile's or an option's. */
 static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
 				    bool capacity, struct frag_error *err)
 {
-	struct frag_run_options plain = *o;
-	int rc;
+	const struct frag_trace_info *info = frag_trace_info(t->trace);
+	const uint64_t total = capacity ? o->total : 0;
+	int rc = frag_devices_copy(&t->devices, info->devices, info->device_count, err);
 
-	plain.total = capacity ? o->total : 0;
-	rc = run_devices(&plain, t->trace, &t->devices, err);
+	if (!rc && o->profile_path)
+		rc = frag_devices_replace_all(&t->devices, &o->profile.figures, err);
+	if (rc)
+		return rc;
+	frag_devices_override(&t->devices, total, o->context, o->other, o->granularity);
+	frag_devices_assume_context(&t->devices, frag_run_card_context(o));
+	/* the device sizes of a trace itself are simulated without a check */
+	if ((total & o->context & o->other) != UINT64_MAX)
+		rc = frag_devices_have_room(&t->devices, err);
 	for (uint32_t d = 0; d < t->devices.count && !capacity; d++)
 		t->devices.figures[d].total = 0;
 	return rc;

@@ -225,38 +225,28 @@ static void name_old(int fd)
  */
 static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_error *err)
 {
-	const bool there = access(path, F_OK) == 0;
-	char part[PATH_MAX];
 	struct stat st;
-	int fd;
+	int fd, rc = 0;
 
 	unsetenv("FRAGSIM_RECORD_OLD");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return frag_fail(err, FRAG_EOUTPUT, "%s: not a regular file", path);
-	/* the name itself stays free until the first event */
-	snprintf(part, sizeof(part), there ? "%s" : "%s.%d.part", path, (int)getpid());
-	fd = open(part, O_WRONLY | (there ? 0 : O_CREAT) | O_CLOEXEC, 0666);
-	if (fd < 0 || !realpath(part, whole)) {
-		const int error = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(error));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) {
+		/* the name itself stays free until the first event */
+		if (errno == ENOENT && whole_name(path, whole) == 0 && try_folder(whole) == 0)
+			return 0;
+		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
 	}
-	if (there && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-		close(fd);
-		return frag_fail(err, FRAG_EOUTPUT, "%s: another recording is writing this file;"
-				 " give another name: -o FILE", path);
-	}
-	if (there)
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		rc = frag_fail(err, FRAG_EOUTPUT, "%s: another recording is writing this file;"
+			       " give another name: -o FILE", path);
+	else if (!realpath(path, whole))
+		rc = frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
+	else
 		name_old(fd);
 	close(fd);
-	if (there)
-		return 0;
-	if (unlink(whole) != 0)
-		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
-	whole[strlen(whole) - (strlen(part) - strlen(path))] = '\0';
-	return 0;
+	return rc;
 }
 
 static int prepare_library(const struct record *r, struct frag_error *err)

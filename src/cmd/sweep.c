@@ -130,7 +130,7 @@ static int make_manifest(struct sweep *s, const char *path, struct frag_error *e
 					    &run->choice_count, s->totals, s->total_count,
 					    &s->reading, err);
 	frag_progress_end(&s->progress);
-	/* what there is to warn of has been seen */
+	/* each warning was printed by now */
 	s->reading.log.warn = NULL;
 	return rc ? rc : put_manifest(s, path, err);
 }

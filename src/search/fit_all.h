@@ -106,7 +106,7 @@ struct frag_fits {
 	bool separate;                  /* skip the capacities that fit all sources */
 	/*
 	 * joint ones run at the same time: with this offset, or at every one. Each source has one
-	 * device that is not the host's. frag_fits_together() sets all but the first
+	 * device that is not the host's. frag_fits_together() sets all except the first
 	 */
 	bool together, every_offset;
 	int64_t offset;
