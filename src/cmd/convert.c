@@ -172,6 +172,10 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+static const struct frag_refusal refusals[] = {
+	{ "complete -", "--complete reads IN twice, and standard input can be read only once" }, { 0 },
+};
+
 /* The format that the ending of OUT names, if a run has that format. */
 static void find_run_form(struct convert *c, const char *path)
 {
@@ -201,9 +205,6 @@ static int convert_exec(void *own, struct frag_args *args, struct frag_error *er
 		rc = c->form ? 0 : frag_rewrite_find_form(&c->rewrite, to, err);
 		if (!rc && (c->form || strcmp(c->rewrite.form->name, "fsb") != 0))
 			rc = frag_usage(args->cmd, "--complete is for the form fsb", err);
-		if (!rc && strcmp(from, "-") == 0)
-			rc = frag_usage(args->cmd, "--complete reads IN twice, and standard input"
-					" can be read only once", err);
 		if (rc)
 			return rc;
 	}
@@ -231,6 +232,7 @@ const struct frag_cmd frag_cmd_convert = {
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,
+	.refusals = refusals,
 	.needs = FRAG_NEEDS_IN_OUT | FRAG_NEEDS_RUN,
 	.size = sizeof(struct convert),
 	.exec = convert_exec,

@@ -17,7 +17,6 @@ struct extrapolate {
 	uint32_t *at, at_count, at_capacity;
 	uint64_t up_to, step, runs;
 	bool largest;
-	struct frag_conditions of_reaches;      /* those of the question are of points */
 	/* the recordings */
 	char *paths[FRAG_RECORDINGS_MAX];
 	uint32_t numbers[FRAG_RECORDINGS_MAX], count;
@@ -71,29 +70,11 @@ static int add_numbers(void *own, const struct frag_opt *o, const char *value,
 	}
 }
 
-/* Of each number of --at, and then, from REACH_PATHS on, of --largest. */
-#define REACH_PATHS 5
-static const char *const paths[] = {
+/* Of each number of --at, and then, from REACH on, of --largest. */
+enum { SMALLEST, RELIABLE, RESERVED, REQUESTED, UNEXPLAINED, REACH, REACH_ALL, PATHS };
+static const char *const paths[PATHS + 1] = {
 	"smallest", "reliable", "reserved", "requested", "unexplained", "largest", "all", NULL,
 };
-
-static bool is_of_reach(const char *path)
-{
-	return strcmp(path, paths[REACH_PATHS]) == 0 || strcmp(path, paths[REACH_PATHS + 1]) == 0;
-}
-
-static int add_condition(void *own, const struct frag_opt *o, const char *text,
-			 struct frag_error *err)
-{
-	struct extrapolate *e = own;
-	struct frag_conditions *of_points = &e->q.conditions;
-	int rc = frag_conditions_add(of_points, text, o->words, err);
-
-	if (rc || !is_of_reach(of_points->of[of_points->count - 1].path))
-		return rc;
-	of_points->count--;
-	return frag_conditions_add(&e->of_reaches, text, o->words, err);
-}
 
 static const struct frag_opt opts[] = {
 	{ 0, "at", "NUMBERS", "numbers to extrapolate to, as 8,16,32: batch sizes, lengths; repeatable",
@@ -109,9 +90,8 @@ static const struct frag_opt opts[] = {
 	FRAG_TRACE_ROWS("write the trace at the number of --at"),
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)"),
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
-	{ 0, "fail-if", "CONDITION",
-	  "exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
-	  .words = paths, FRAG_CALL(add_condition) },
+	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
+			 paths),
 	FRAG_CHANGED_ROWS,
 	{ 0 },
 };
@@ -148,12 +128,15 @@ static int add_recording(struct extrapolate *e, const char *operand, struct frag
 
 static int check_conditions(const struct extrapolate *e, struct frag_error *err)
 {
-	if (e->q.conditions.count && !e->at_count)
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s' requires --at NUMBERS: at"
-				 " which?", e->q.conditions.of[0].text);
-	if (e->of_reaches.count && !e->largest)
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s' requires --largest",
-				 e->of_reaches.of[0].text);
+	for (uint32_t i = 0; i < e->q.conditions.count; i++) {
+		const struct frag_condition *c = &e->q.conditions.of[i];
+		const bool of_reach = strcmp(c->path, paths[REACH]) == 0
+				      || strcmp(c->path, paths[REACH_ALL]) == 0;
+
+		if (!(of_reach ? e->largest : e->at_count > 0))
+			return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s' requires %s", c->text,
+					 of_reach ? "--largest" : "--at NUMBERS: at which?");
+	}
 	return 0;
 }
 
@@ -279,7 +262,7 @@ static double number_or_none(uint32_t number)
 	return number == FRAG_NO_NUMBER ? -INFINITY : (double)number;
 }
 
-/* Conditions on points, and then those on numbers: each has its part of the paths. */
+/* Conditions on points, and then those on numbers. */
 static void judge_conditions(const struct extrapolate *e)
 {
 	const struct frag_extrapolation *x = &e->found;
@@ -289,11 +272,12 @@ static void judge_conditions(const struct extrapolate *e)
 		const struct frag_fitted *one = &x->fits.fitted[i];
 		const uint64_t smallest = one->fit.smallest == UINT64_MAX ? one->fit.at_most
 									  : one->fit.smallest;
-		const double values[REACH_PATHS] = {
+		const double values[PATHS] = {
 			frag_bytes_or_none(smallest), frag_bytes_or_none(one->fit.reliable),
 			one->unlimited.fits ? frag_bytes_or_none(one->unlimited.peak_reserved)
 						: INFINITY,
 			(double)one->unlimited.peak_requested, (double)x->unexplained[one->source],
+			NAN, NAN,
 		};
 
 		snprintf(who, sizeof(who), "at %" PRIu32 ", %s, device %" PRIu32,
@@ -302,10 +286,11 @@ static void judge_conditions(const struct extrapolate *e)
 		frag_conditions_judge(&e->q.conditions, paths, values, who, e->q.status);
 	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
-		const double values[] = { number_or_none(x->reaches[i].largest),
-					  number_or_none(x->reaches[i].reliable) };
+		const double values[PATHS] = { NAN, NAN, NAN, NAN, NAN,
+					       number_or_none(x->reaches[i].largest),
+					       number_or_none(x->reaches[i].reliable) };
 
-		frag_conditions_judge(&e->of_reaches, paths + REACH_PATHS, values,
+		frag_conditions_judge(&e->q.conditions, paths, values,
 				      frag_choice_label(&x->choices[i]), e->q.status);
 	}
 }
@@ -378,7 +363,6 @@ static void extrapolate_fini(void *own)
 	for (uint32_t i = 0; i < e->count; i++)
 		free(e->paths[i]);
 	free(e->at);
-	frag_conditions_fini(&e->of_reaches);
 }
 
 const struct frag_cmd frag_cmd_extrapolate = {

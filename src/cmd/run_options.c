@@ -146,7 +146,7 @@ void frag_conditions_judge(const struct frag_conditions *w, const char *const *p
 
 		while (strcmp(paths[at], w->of[i].path) != 0)
 			at++;
-		if (!frag_condition_true(&w->of[i], values[at], &found))
+		if (isnan(values[at]) || !frag_condition_true(&w->of[i], values[at], &found))
 			continue;
 		frag_print_message("%s: %s", who, found.line);
 		*status = 1;

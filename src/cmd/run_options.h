@@ -167,7 +167,8 @@ frag_set_option frag_conditions_set;
 void frag_conditions_fini(struct frag_conditions *conditions);
 
 /*
- * values: one a path of `paths`, ended by NULL; INFINITY: there is none, however large. *status
+ * values: one a path of `paths`, ended by NULL; INFINITY: there is none, however large;
+ * NAN: conditions on it are of something else. *status
  * becomes 1 where a condition holds, and each such is a line on standard error that who begins.
  */
 void frag_conditions_judge(const struct frag_conditions *conditions, const char *const *paths,

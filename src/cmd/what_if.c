@@ -183,18 +183,6 @@ static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_er
 	return rc;
 }
 
-static int one_batch(const struct frag_batch *batch, struct frag_sink *sink,
-		     struct frag_tape_writer *tape, struct frag_error *err)
-{
-	int rc = tape ? frag_tape_write(tape, batch, err) : 0;
-
-	for (uint32_t i = 0; sink && i < batch->count && !rc; i++)
-		rc = sink->ops->event(sink, &batch->records[i], &batch->events[i], err);
-	if (!rc && frag_interrupted(NULL))
-		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
-}
-
 /* Reads the trace once: onto two tapes, if the answer is printed, and into the sink. */
 static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct frag_error *err)
 {
@@ -210,8 +198,10 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 	}
 	do {
 		rc = rc ? rc : frag_trace_next(w->changed, &batch, err);
-		if (!rc && batch.count)
-			rc = one_batch(&batch, sink, tape, err);
+		if (!rc && tape)
+			rc = frag_tape_write(tape, &batch, err);
+		if (!rc && sink)
+			rc = frag_rewrite_batch(&q->rewrite, &batch, sink, err);
 	} while (!rc && batch.count);
 	if (!rc && tape) {
 		w->taped.tape = frag_tape_finish(w->as_it_is);
