@@ -120,8 +120,9 @@ struct frag_misplaced_option {
  *   -             an operand is standard input
  * and ! in front of any of them negates it.
  */
+#define FRAG_WHEN_ROOM 160
 struct frag_refusal {
-	const char *when;       /* NULL ends the table */
+	const char *when;       /* shorter than FRAG_WHEN_ROOM; NULL ends the table */
 	/* the message; %s: the option of the last term that was given; = in front: no usage line */
 	const char *words;
 };
@@ -184,8 +185,6 @@ struct frag_cmd {
 int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		     struct frag_error *err);
 
-/* Was the option given? An old name counts as the new one. */
-bool frag_given(const struct frag_args *args, const char *name);
 /* -FRAG_EUSAGE: one of the refusals holds; NULL: there are none. */
 int frag_refuse_options(const struct frag_args *args, const struct frag_refusal *refusals,
 		struct frag_error *err);

@@ -87,27 +87,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/*
- * A single policy without a baseline has no changes. Refuses conditions on changes, and --gate
- * unless another condition can be judged.
- */
-static int check_single(const struct diff *d, struct frag_error *err)
-{
-	const struct frag_run_options *run = &d->changes.q.run;
-	bool judged = false;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < run->condition_count && !rc; i++) {
-		if (run->conditions[i].of_gate)
-			continue;
-		rc = frag_condition_absolute(&run->conditions[i], err);
-		judged = true;
-	}
-	return rc || !d->gate || judged ? rc
-		: frag_usage(d->changes.q.cmd, "--gate has nothing to compare: one policy and no baseline;"
-			     " add --baseline FILE or a second --policy", err);
-}
-
 /* A condition other than those of --gate. */
 static bool has_own_condition(const struct diff *d)
 {
@@ -117,6 +96,23 @@ static bool has_own_condition(const struct diff *d)
 		if (!run->conditions[i].of_gate)
 			return true;
 	return false;
+}
+
+/*
+ * A single policy without a baseline has no changes. Refuses conditions on changes, and --gate
+ * unless another condition can be judged.
+ */
+static int check_single(const struct diff *d, struct frag_error *err)
+{
+	const struct frag_run_options *run = &d->changes.q.run;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < run->condition_count && !rc; i++)
+		if (!run->conditions[i].of_gate)
+			rc = frag_condition_absolute(&run->conditions[i], err);
+	return rc || !d->gate || has_own_condition(d) ? rc
+		: frag_usage(d->changes.q.cmd, "--gate has nothing to compare: one policy and no baseline;"
+			     " add --baseline FILE or a second --policy", err);
 }
 
 /*

@@ -184,89 +184,78 @@ static int note_given(struct frag_args *args, const struct frag_opt *o, struct f
 	return 0;
 }
 
-static bool given(const struct frag_args *args, const char *name, size_t length)
+/* Was the option given? An old name counts as the new one. */
+static bool given(const struct frag_args *args, const char *name)
 {
 	for (uint32_t i = 0; i < args->given_count; i++) {
 		const struct frag_opt *o = args->given[i];
 		const char *is = *o->help == '=' ? o->help + strlen("=--") : o->name;
 
-		if (o->kind == FRAG_OPT_TOTAL)
-			is = "device";
-		if (frag_is_word(name, length, is))
+		if (strcmp(name, o->kind == FRAG_OPT_TOTAL ? "device" : is) == 0)
 			return true;
 	}
 	return false;
 }
 
-bool frag_given(const struct frag_args *args, const char *name)
-{
-	return given(args, name, strlen(name));
-}
-
-/* Has the option of the name this value? */
-static bool has_value(const struct frag_args *args, const char *name, size_t length,
-		      const char *value, size_t value_length)
+/* Has the option this value? */
+static bool has_value(const struct frag_args *args, const char *name, const char *value)
 {
 	for (const struct frag_opt *o = args->cmd->opts; o->name; o++) {
 		const void *at = (const char *)args->own + o->at;
-		const char *text = o->kind == FRAG_OPT_TOTAL ? *(const uint64_t *)at ? "1" : "0"
-								 : *(const char *const *)at;
+		const char *text;
 
-		if (frag_is_word(name, length, o->name))
-			return text && frag_is_word(value, value_length, text);
+		if (strcmp(name, o->name) != 0)
+			continue;
+		if (o->kind == FRAG_OPT_TOTAL)
+			return *(const uint64_t *)at == 0;
+		text = *(const char *const *)at;
+		return text && strcmp(text, value) == 0;
 	}
 	return false;
 }
 
-/* Does it hold of the command line? */
-static bool alternative_holds(const struct frag_args *args, const char *word, size_t length)
+static bool alternative_holds(const struct frag_args *args, char *word)
 {
-	const char *equals = memchr(word, '=', length);
+	char *value = strchr(word, '=');
 	bool standard = false;
 
-	if (equals)
-		return has_value(args, word, (size_t)(equals - word), equals + 1,
-				 length - (size_t)(equals + 1 - word));
+	if (value) {
+		*value = '\0';
+		return has_value(args, word, value + 1);
+	}
+	if (strncmp(word, "TRACE", strlen("TRACE")) == 0)
+		return args->count >= (word[5] ? (uint32_t)(word[5] - '0') : 1);
 	for (uint32_t i = 0; i < args->count; i++)
 		standard = standard || strcmp(args->words[i], "-") == 0;
-	if (frag_is_word(word, length, "-"))
-		return standard;
-	if (strncmp(word, "TRACE", strlen("TRACE")) == 0)
-		return args->count >= (length > strlen("TRACE") ? (uint32_t)(word[5] - '0') : 1);
-	return given(args, word, length);
+	return strcmp(word, "-") == 0 ? standard : given(args, word);
 }
 
-/* *term moves behind it; name becomes the option that was given. */
-static bool term_holds(const struct frag_args *args, const char **term, char name[32])
+/* *name becomes the alternative that holds, where it is one that was given. */
+static bool term_holds(const struct frag_args *args, char *term, const char **name)
 {
-	bool found = false;
-
-	for (const char *word = *term;; word++) {
-		const size_t length = strcspn(word, "| ");
+	for (char *word; (word = strsep(&term, "|")) != NULL;) {
 		const bool negated = *word == '!';
-		const bool holds = alternative_holds(args, word + negated, length - negated);
 
-		if (holds && !negated && !found)
-			snprintf(name, 32, "%.*s", (int)length, word);
-		found = found || holds != negated;
-		word += length;
-		*term = word + (*word == ' ');
-		if (*word != '|')
-			return found;
+		if (alternative_holds(args, word + negated) == negated)
+			continue;
+		*name = negated ? *name : word;
+		return true;
 	}
+	return false;
 }
 
-int frag_refuse_options(const struct frag_args *args, const struct frag_refusal *r, struct frag_error *err)
+int frag_refuse_options(const struct frag_args *args, const struct frag_refusal *r,
+			struct frag_error *err)
 {
-	char words[300], name[32] = "";
-
 	for (; r && r->when; r++) {
-		const char *term = r->when, *message = r->words + (*r->words == '=');
+		char when[FRAG_WHEN_ROOM], words[300], *terms = when, *term;
+		const char *name = "", *message = r->words + (*r->words == '=');
 		const char *at = strstr(message, "%s");
 		bool holds = true;
 
-		while (*term && holds)
-			holds = term_holds(args, &term, name);
+		snprintf(when, sizeof(when), "%s", r->when);
+		while (holds && (term = strsep(&terms, " ")) != NULL)
+			holds = term_holds(args, term, &name);
 		if (!holds)
 			continue;
 		snprintf(words, sizeof(words), "%.*s%s%s", at ? (int)(at - message) : 0, message,
