@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "answers/answers.h"
 #include "base/atomic_file.h"
 
 const char *const frag_change_paths[] = {

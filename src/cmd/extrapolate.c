@@ -8,7 +8,6 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "cmd/frame.h"
-#include "cmd/transform_trace.h"
 #include "answers/answers.h"
 #include "transform/recordings.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/format.h"
-#include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/model.h"
 #include "answers/answers.h"

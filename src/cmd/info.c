@@ -1,5 +1,4 @@
 /* info.c - fragsim info: what a trace is. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "cmd/command.h"

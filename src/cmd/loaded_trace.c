@@ -1,12 +1,10 @@
 /* loaded_trace.c - a trace in memory, with the policies and devices that simulate it. */
 #include "cmd/loaded_trace.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "cmd/progress.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"

@@ -2,8 +2,6 @@
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
-#include "cmd/answer_page.h"
-#include "cmd/loaded_trace.h"
 #include "cmd/frame.h"
 #include "search/diagnose_run.h"
 

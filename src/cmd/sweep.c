@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 #include "cmd/model.h"
 #include "cmd/run_options.h"
-#include "documents/manifest.h"
 #include "base/array_grow.h"
-#include "policy/configure_events.h"
 
 struct sweep {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */

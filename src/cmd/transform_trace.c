@@ -1,13 +1,11 @@
 /* transform_trace.c - commands that read a trace and write one. */
 #include "cmd/transform_trace.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
-#include "base/format.h"
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
 #include "trace/reader.h"

@@ -1,10 +1,8 @@
 /* tune.c - fragsim tune: the settings of PyTorch's allocator that suit a trace. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array_grow.h"
 #include "base/format.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"

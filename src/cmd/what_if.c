@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "events/tape.h"

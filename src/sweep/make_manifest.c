@@ -1,7 +1,6 @@
 /* make_manifest.c - the manifest of a sweep from its traces, which are read once for it. */
 #include "sweep/run_shard.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
