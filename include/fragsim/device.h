@@ -11,6 +11,9 @@
 
 #include "fragsim/error.h"
 
+/* The kind of a device whose allocator served a program under PyTorch. */
+enum frag_accelerator { FRAG_CUDA, FRAG_HIP, FRAG_XPU, FRAG_NPU };
+
 typedef uint64_t frag_addr;     /* opaque: what the device calls a segment */
 
 /* What a device has. A trace suggests it, a profile or options may replace it, a run has it. */

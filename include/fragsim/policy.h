@@ -250,7 +250,8 @@ struct frag_choice {
 	const struct frag_policy_ops *ops;
 	uint64_t param[FRAG_PARAMS_MAX];
 	char text[512];         /* as it was written */
-	char label[256];        /* the settings string that it was given; "": none */
+	char label[255];        /* the settings string that it was given; "": none */
+	uint8_t accelerator;    /* enum frag_accelerator: whose words advice has */
 };
 
 /* The label in reports: its allocator settings, else its text. */

@@ -166,7 +166,8 @@ static void change_print_reasons(const struct frag_change_found *c,
 				 const struct frag_text_style *to)
 {
 	if (c->undone) {
-		frag_put_row(to, "set", "PYTORCH_CUDA_ALLOC_CONF=%s", CONF(&c->undo));
+		frag_put_row(to, "set", "%s=%s", frag_device_words(&c->undo)->variable,
+			     CONF(&c->undo));
 		frag_put_row(to, "", "NEW then reserves %s (simulated)", SIZE(c->undo_reserved));
 	}
 	if (c->pairs)

@@ -379,7 +379,7 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 				 SIZE(a->fix.reserved));
 		else if (r->trace->ends_at_oom)
 			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
-		frag_put_setting(&r->to, CONF(&a->fix.choice), note);
+		frag_put_setting(&r->to, &a->fix.choice, CONF(&a->fix.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
 			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");

@@ -344,7 +344,7 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 			    phrase(fits, found ? best : 0, one), other ? ", " : "",
 			    other ? phrase(fits, 0, usual) : "");
 	if (other && *CONF(choice))
-		frag_put_setting(to, CONF(choice), "");
+		frag_put_setting(to, choice, CONF(choice), "");
 	if (a->interrupted)
 		frag_put_stopped(to, a->time_up);
 }

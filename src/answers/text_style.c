@@ -60,10 +60,11 @@ void frag_put_evidence(const struct frag_text_style *to, const struct frag_choic
 		     *more ? "; " : "", more);
 }
 
-void frag_put_setting(const struct frag_text_style *to, const char *conf, const char *note)
+void frag_put_setting(const struct frag_text_style *to, const struct frag_choice *choice,
+		      const char *conf, const char *note)
 {
-	fprintf(to->f, "  %-10s%sPYTORCH_CUDA_ALLOC_CONF=%s%s%s\n", "set", frag_ink(to, INK_BOLD),
-		conf, frag_ink(to, INK_PLAIN), note);
+	fprintf(to->f, "  %-10s%s%s=%s%s%s\n", "set", frag_ink(to, INK_BOLD),
+		frag_device_words(choice)->variable, conf, frag_ink(to, INK_PLAIN), note);
 }
 
 void frag_put_name(const char *name, int width, int indent, FILE *f)

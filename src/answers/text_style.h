@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/format.h"
+#include "policy/evidence.h"
 #include "fragsim/policy.h"
 
 /* Where it goes: on a terminal words are wrapped, and may have colours. */
@@ -54,8 +55,9 @@ void frag_put_row(const struct frag_text_style *to, const char *label, const cha
 void frag_put_evidence(const struct frag_text_style *to, const struct frag_choice *choice,
 		       const char *more);
 
-/* The row of a setting to copy, which is never wrapped, and what is said of it. */
-void frag_put_setting(const struct frag_text_style *to, const char *conf, const char *note);
+/* The row of a setting to copy, for the choice's device; it is never wrapped. note: about it. */
+void frag_put_setting(const struct frag_text_style *to, const struct frag_choice *choice,
+		      const char *conf, const char *note);
 
 /*
  * The first column of a table, of that width; a longer name has a separate line. indent: columns

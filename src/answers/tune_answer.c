@@ -3,8 +3,17 @@
 
 #define TUNE_ROWS 10
 
-#define CODE_LINE "torch.cuda.empty_cache() after each iteration"
-#define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
+#define CODE_ROOM 64
+
+/* A line of code for the device of the traces. */
+static const char *code_line(const struct frag_tune *t, char buf[CODE_ROOM])
+{
+	snprintf(buf, CODE_ROOM, "%s.empty_cache() after each iteration",
+		 frag_device_words(&t->sources[0].choices[0])->module);
+	return buf;
+}
+#define CODE_LINE(t) code_line((t), (char[CODE_ROOM]){ 0 })
+
 #define NAME_MIN 8
 #define FIGURES 58              /* columns after the name */
 #define GAIN_ROOM (2 * FRAG_NUMBER_ROOM + 32)
@@ -232,7 +241,7 @@ static void print_code(const struct frag_tune_answer *a, const struct frag_point
 		return;
 	if (fits)
 		snprintf(calls, sizeof(calls), " instead of %" PRIu64, usual->at.calls);
-	frag_put_row(to, "code", CODE_LINE ": needs %s%s%s%s%s%s, %" PRIu64 " driver calls%s",
+	frag_put_row(to, "code", "%s: needs %s%s%s%s%s%s, %" PRIu64 " driver calls%s", CODE_LINE(t),
 		     CAPACITY(code->smallest), reliable ? "" : " (",
 		     reliable ? "" : CAPACITY(code->reliable), reliable ? "" : " reliably)",
 		     fits ? " instead of " : "", fits ? CAPACITY(usual->smallest) : "",
@@ -248,7 +257,7 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 	const bool copied = p->choice && is_setting(t, p->choice);
 
 	if (copied)
-		frag_put_setting(to, t->texts[p->choice], "");
+		frag_put_setting(to, &t->sources[0].choices[p->choice], t->texts[p->choice], "");
 	if (!t->total && p->reliable != p->smallest && p->reliable != UINT64_MAX)
 		frag_put_row(to, "reliable", "%s device: some between the two fail",
 			     CAPACITY(p->reliable));
@@ -508,10 +517,10 @@ static void tune_fill(struct frag_table *t, const void *what)
 	for (uint32_t i = 0; i < count; i++)
 		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i], NULL);
 	if (t->csv ? tune->code.choice != UINT32_MAX : frag_tune_code_is_better(tune, &tune->without))
-		tune_put_row(t, tune, &tune->code, CODE_LINE);
+		tune_put_row(t, tune, &tune->code, CODE_LINE(tune));
 }
 
-#define ENV "PYTORCH_ALLOC_CONF="
+#define ENV "PYTORCH_ALLOC_CONF"        /* which not every release of torch_npu reads */
 
 /* What to set for a point; null where that is nothing. */
 static void put_env(struct frag_node_ref in, const char *key, const struct frag_tune *t,
@@ -521,7 +530,7 @@ static void put_env(struct frag_node_ref in, const char *key, const struct frag_
 	char env[FRAG_CONF_ROOM + 64];
 
 	if (set)
-		snprintf(env, sizeof(env), "%s%s", name, t->texts[p->choice]);
+		snprintf(env, sizeof(env), "%s=%s", name, t->texts[p->choice]);
 	frag_json_text(in, key, set ? env : NULL);
 }
 
@@ -559,7 +568,7 @@ static void put_code(struct frag_node_ref root, const struct frag_tune *t)
 
 	if (!o.node)
 		return;
-	frag_json_text(o, "line", CODE_LINE);
+	frag_json_text(o, "line", CODE_LINE(t));
 	frag_json_bool(o, "better", frag_tune_code_is_better(t, &t->best));
 	put_point(o, "with", t, &t->code);
 	put_point(o, "without", t, &t->without_code);
@@ -590,6 +599,8 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	const struct frag_tune_answer *a = what;
 	const struct frag_tune *t = a->tune;
 	const bool newer = t->newer.choice != UINT32_MAX;
+	const bool npu = t->sources[0].choices[0].accelerator == FRAG_NPU;
+	const char *variable = frag_device_words(&t->sources[0].choices[0])->variable;
 	struct frag_node_ref list;
 	char since[16];
 	uint32_t shown;
@@ -618,9 +629,9 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	put_point(root, "best", t, &t->best);
 	put_point(root, "best_without_expandable", t, &t->without);
 	put_point(root, "default", t, &t->points[0]);
-	put_env(root, "env", t, ENV, &t->best);
+	put_env(root, "env", t, npu ? variable : ENV, &t->best);
 	put_point(root, "recommended", t, &t->simple);
-	put_env(root, "recommended_env", t, CUDA_ENV, &t->simple);
+	put_env(root, "recommended_env", t, variable, &t->simple);
 	put_point(root, "best_newer", t, &t->newer);
 	snprintf(since, sizeof(since), "2.%" PRIu32, newer ? t->since[t->newer.choice] : 0);
 	frag_json_text(root, "newer_pytorch", newer ? since : NULL);

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "cmd/frame.h"
+#include "policy/evidence.h"
 #include "cmd/progress.h"
 #include "events/tape.h"
 #include "iterations/iterations.h"
@@ -196,6 +197,10 @@ static int sort_candidates(struct tune *t, struct frag_error *err)
 	for (uint32_t i = 0; i < q->run.grid_count;) {
 		const uint32_t since = accepted_since(t->texts[i], oldest);
 
+		if (named && !frag_device_has_settings(&q->taped[0].choices[i], t->texts[i])) {
+			drop_candidate(t, i);
+			continue;
+		}
 		if (known && since > oldest && !named)
 			return frag_fail(err, FRAG_EUSAGE, "--grid %.300s: %.600s: PyTorch 2.%u,"
 					 " which recorded the trace, refuses it; 2.%u is the first"

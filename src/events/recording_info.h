@@ -41,6 +41,9 @@ const char *frag_trace_recorder(const struct frag_trace *trace);
  */
 const char *frag_trace_alloc_conf(const struct frag_trace *trace);
 
+/* The device of the program, as a snapshot shows it, or the name of the recorder. */
+enum frag_accelerator frag_trace_accelerator(const struct frag_trace *trace);
+
 /* The release of PyTorch, likewise. */
 const char *frag_trace_pytorch(const struct frag_trace *trace);
 

@@ -224,8 +224,9 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 #define SNAPSHOT "torch.cuda.memory"
 #define PROFILER "torch.profiler"
 #define GENERATED "fragsim gen"  /* a scenario of ours, as PyTorch programs request */
-static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT,
-					 PROFILER, GENERATED };
+static const char of_npu[] = "torch.npu.memory", of_xpu[] = "torch.xpu.memory";
+static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT, of_npu,
+					 of_xpu, PROFILER, GENERATED };
 
 /* The text of a member; NULL where it is none. */
 static const char *text_member(struct frag_node_ref object, const char *key)
@@ -861,11 +862,18 @@ const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t devic
 
 const char *frag_trace_recorder(const struct frag_trace *trace)
 {
-	if (trace->recorder)
-		return trace->recorder;
-	if (!trace->info.pytorch)
-		return NULL;
-	return frag_trace_snapshot(trace) ? SNAPSHOT : PROFILER;
+	if (trace->recorder || !frag_trace_snapshot(trace))
+		return trace->recorder ? trace->recorder : trace->info.pytorch ? PROFILER : NULL;
+	return frag_trace_accelerator(trace) == FRAG_NPU ? of_npu
+	       : frag_trace_accelerator(trace) == FRAG_XPU ? of_xpu : SNAPSHOT;
+}
+
+enum frag_accelerator frag_trace_accelerator(const struct frag_trace *trace)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+
+	return s ? frag_snapshot_accelerator(s) : trace->recorder == of_npu ? FRAG_NPU
+	       : trace->recorder == of_xpu ? FRAG_XPU : FRAG_CUDA;
 }
 
 const char *frag_trace_alloc_conf(const struct frag_trace *trace)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "policy/evidence.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/watch.h"
@@ -88,6 +89,9 @@ int frag_choice_settings(struct frag_choice *choice, const char *text, struct fr
 	if (!choice->ops->settings)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s reads no settings string",
 				 choice->ops->name);
+	if (!frag_device_has_settings(choice, text))
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: the allocator of the device does not"
+				 " have %.300s", choice->ops->name, text);
 	if (!choice->ops->settings(choice->param, text, strlen(text), err))
 		return 0;
 	snprintf(reason, sizeof(reason), "%.400s", err ? err->message : "");

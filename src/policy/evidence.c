@@ -22,6 +22,57 @@ static const struct {
 	{ "tlsf", "exact on a naive model of its rules, and that on TLSF 3.1" },
 };
 
+/*
+ * Each device's words and settings. The manual of torch_npu 6.0 to 7.3 lists the settings there;
+ * its expandable segments exclude the others. The snapshots of XPU list its settings. HIP compiles
+ * the allocator of CUDA.
+ */
+static const struct {
+	struct frag_device_words words;
+	const char *name;               /* NULL: it is CUDA's */
+	const char *settings[5];        /* NULL first: all */
+	bool alone;                     /* expandable segments exclude other settings */
+} devices[] = {
+	[FRAG_CUDA] = { { "PYTORCH_CUDA_ALLOC_CONF", "torch.cuda" }, NULL, { NULL }, false },
+	[FRAG_HIP] = { { "PYTORCH_HIP_ALLOC_CONF", "torch.cuda" }, "HIP", { NULL }, false },
+	[FRAG_XPU] = { { "PYTORCH_ALLOC_CONF", "torch.xpu" }, "XPU",
+		       { "expandable_segments", "max_split_size_mb", "garbage_collection_threshold",
+			 "roundup_power2_divisions", NULL }, false },
+	[FRAG_NPU] = { { "PYTORCH_NPU_ALLOC_CONF", "torch.npu" }, "torch_npu",
+		       { "expandable_segments", "max_split_size_mb", "garbage_collection_threshold",
+			 NULL }, true },
+};
+
+const struct frag_device_words *frag_device_words(const struct frag_choice *choice)
+{
+	return &devices[choice->accelerator].words;
+}
+
+/* A list of values in brackets has commas too, but no letters. */
+bool frag_device_has_settings(const struct frag_choice *choice, const char *conf)
+{
+	const char *const *known = devices[choice->accelerator].settings;
+	bool expandable = false;
+	uint32_t count = 0;
+
+	while (*known && *conf) {
+		const size_t length = strcspn(conf, ":");
+		uint32_t i = 0;
+
+		while (known[i] && (strncmp(conf, known[i], length) != 0 || known[i][length]))
+			i++;
+		if (!known[i])
+			return false;
+		count++;
+		expandable |= strncmp(conf, "expandable_segments:True", 24) == 0;
+		do
+			conf += strcspn(conf, ",") + 1;
+		while (conf[-1] && (*conf < 'a' || *conf > 'z'));
+		conf -= !conf[-1];
+	}
+	return !(devices[choice->accelerator].alone && expandable && count > 1);
+}
+
 const char *frag_unknown_order(const struct frag_choice *choice)
 {
 	if (choice->ops == &frag_policy_cupy)
@@ -64,6 +115,9 @@ const char *frag_evidence_text(const struct frag_choice *choice, const char *ord
 			snprintf(buf, FRAG_EVIDENCE_ROOM, "%s", compared[i].text);
 	if (choice->ops == &frag_policy_pytorch)
 		put_pytorch(choice, buf);
+	if (devices[choice->accelerator].name)
+		snprintf(buf + strlen(buf), FRAG_EVIDENCE_ROOM - strlen(buf), " for CUDA; not compared"
+			 " with the allocator of %s", devices[choice->accelerator].name);
 	if (unknown)
 		snprintf(buf + strlen(buf), FRAG_EVIDENCE_ROOM - strlen(buf), "; %s %s", unknown,
 			 order ? order : choice->ops == &frag_policy_cupy

@@ -13,6 +13,17 @@
 const char *frag_evidence_text(const struct frag_choice *choice, const char *order,
 			       char buf[FRAG_EVIDENCE_ROOM]);
 
+/* The words of a device, for advice. */
+struct frag_device_words {
+	const char *variable;   /* of the environment, for allocator settings */
+	const char *module;     /* with empty_cache() */
+};
+
+const struct frag_device_words *frag_device_words(const struct frag_choice *choice);
+
+/* Does the allocator of the choice's device have all of these settings, and together? */
+bool frag_device_has_settings(const struct frag_choice *choice, const char *conf);
+
 /* What decides between equal blocks, where it is in no trace; NULL: nothing does. */
 const char *frag_unknown_order(const struct frag_choice *choice);
 

@@ -225,6 +225,9 @@ enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames);
 /* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: out of memory. */
 uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 
+/* The device that it was recorded on: CUDA, unless the file shows another. */
+enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s);
+
 /* The settings string that it was recorded under; false where there is none. */
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
 /* The same put together from the values that the allocator had; "" for none. */

@@ -52,10 +52,54 @@ bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs)
 	return frag_value_u64(ring(s, "trace_alloc_lost"), allocs) && *allocs;
 }
 
+/* The name of the settings string, as each device's allocator writes it. */
+static const char *const conf_names[] = {
+	[FRAG_NPU] = "PYTORCH_NPU_ALLOC_CONF", [FRAG_XPU] = "PYTORCH_ALLOC_CONF",
+	[FRAG_HIP] = "PYTORCH_HIP_ALLOC_CONF", [FRAG_CUDA] = "PYTORCH_CUDA_ALLOC_CONF",
+};
+
+/* Is a frame below this folder? */
+static bool has_frame_below(const struct frag_snapshot *s, const char *folder)
+{
+	const size_t length = strlen(folder);
+
+	for (uint32_t i = 0; i < s->values.count; i++) {
+		const struct frag_value *v = &s->values.table[i];
+
+		for (uint32_t k = 0; v->kind == FRAG_STRING && k + length <= v->length; k++)
+			if (v->as.text[k] == '/' && memcmp(v->as.text + k, folder, length) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Its settings name it, or the build of PyTorch; torch_npu writes neither, but it is in stacks. */
+enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s)
+{
+	char version[64];
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++) {
+		if (!strstr(frag_snapshot_version_names[i], "torch")
+		    || !frag_snapshot_version(s, i, version, sizeof(version)))
+			continue;
+		if (strstr(version, "+rocm"))
+			return FRAG_HIP;
+		if (strstr(version, "+xpu"))
+			return FRAG_XPU;
+	}
+	for (int i = FRAG_CUDA; i <= FRAG_NPU; i++)
+		if (setting(s, conf_names[i]))
+			return (enum frag_accelerator)i;
+	return !frag_snapshot_has_settings(s) && has_frame_below(s, "/torch_npu/") ? FRAG_NPU
+										    : FRAG_CUDA;
+}
+
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
 {
-	const struct frag_value *text = setting(s, "PYTORCH_CUDA_ALLOC_CONF");
+	const struct frag_value *text = NULL;
 
+	for (int i = FRAG_CUDA; i <= FRAG_NPU && !text; i++)
+		text = setting(s, conf_names[i]);
 	if (!frag_is(text, FRAG_STRING) || !text->length || text->length >= size)
 		return false;
 	memcpy(buf, text->as.text, text->length);

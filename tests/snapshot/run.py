@@ -701,6 +701,54 @@ def flattened(value):
             else flattened(part) for key, part in value.items()}
 
 
+def other_devices():
+    """Advice in the words of the device; all else is as of a twin on CUDA."""
+    with gzip.open(os.path.join(CORPUS, "oom_fragmentation.pickle.gz")) as f:
+        value = pickle.load(f)
+    del value["allocator_settings"]
+
+    def under(folder):
+        wrap = {"name": "wrap", "line": 12, "filename": f"/usr/lib/python3/dist-packages/{folder}/a.py"}
+        return {**value, "device_traces": [[{**e, "frames": [wrap, *e["frames"]]} if "frames" in e else e
+                                            for e in log] for log in value["device_traces"]]}
+
+    said = "exact on the released binary"
+    for device, variable, module, other, twin in (
+            ("HIP", "PYTORCH_HIP_ALLOC_CONF", "torch.cuda", {**value, "torch_version": "2.12.1+rocm7.0"},
+             {**value, "torch_version": "2.12.1+cu130"}),
+            ("XPU", "PYTORCH_ALLOC_CONF", "torch.xpu",
+             {**value, "allocator_settings": {"PYTORCH_ALLOC_CONF": ""}}, value),
+            ("XPU", "PYTORCH_ALLOC_CONF", "torch.xpu", {**value, "torch_version": "2.12.1+xpu"},
+             {**value, "torch_version": "2.12.1+cu130"}),
+            ("torch_npu", "PYTORCH_NPU_ALLOC_CONF", "torch.npu", flattened(under("torch_npu")),
+             under("torch_gpu"))):
+        for args in (("run", "-p", "pytorch"), ("fit",), ("explain", "-v"), ("leaks",)):
+            if args[0] == "explain" and device == "torch_npu":
+                continue            # one setting less is simulated
+            ours, theirs = (call(*args, data=pickle.dumps(x)) for x in (other, twin))
+            wanted = [x if isinstance(x, int) else
+                      x.replace("PYTORCH_CUDA_ALLOC_CONF", variable).replace("torch.cuda.e", module + ".e")
+                      .replace(said, f"{said} for CUDA; not compared with the allocator of {device}")
+                      for x in theirs]
+            same(f"{device}: {args[0]} in its words", list(ours), wanted)
+        call("info", data=pickle.dumps(other))
+        call("convert", "-q", NAME, name=NAME + ".ndjson")
+        rc, out, err = call("run", "--device-bytes", "1300MiB", name=NAME + ".ndjson")
+        ok(f"{variable}=" in out or device == "HIP", f"{device}: of a trace made from it", out, err)
+        rc, out, err = call("tune", "--grid", "short", "--json", "-", data=pickle.dumps(other))
+        found = json.loads(out)
+        conf = [x["alloc_conf"] for x in found["points"]]
+        lacking = [x for x in conf for word in ("large_segment", "fraction", *(
+            ("roundup", "True,", ",expandable") if device == "torch_npu" else ())) if word in x]
+        same(f"{device}: no setting that it lacks", [len(conf) > 1, lacking],
+             [True, lacking if device == "HIP" else []], conf)
+        if found["code"]:
+            same(f"{device}: its code", found["code"]["line"],
+                 f"{module}.empty_cache() after each iteration")
+        if found["recommended_env"]:
+            same(f"{device}: its variable", found["recommended_env"].split("=")[0], variable)
+
+
 def string_frames():
     """A snapshot whose frames are strings is its twin with dicts, in every answer."""
     for name in ("gpt_checkpoint", "oom_fragmentation", "two_streams"):
@@ -752,7 +800,8 @@ def scrambled():
 
 
 for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, complete_files,
-             malicious, string_frames, cut_short, scrambled):
+             malicious, string_frames, other_devices,
+             cut_short, scrambled):
     part()
 FOLDER.cleanup()
 sys.exit(TAP.finish())
