@@ -19,13 +19,13 @@ const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *
 	return buf;
 }
 
-int frag_plan_refuse(const struct frag_plan *plan, const struct frag_buffer *b, const char *what,
+int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
 		     struct frag_error *err)
 {
-	char id[FRAG_PLAN_ID_ROOM];
+	char text[FRAG_PLAN_ID_ROOM];
 
-	return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from step %" PRIu64 ", %s", plan->path,
-			 frag_plan_id(id, &b->id), b->birth, what);
+	return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from %" PRIu64 ", %s", path,
+			 frag_plan_id(text, id), from, what);
 }
 
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
@@ -336,7 +336,8 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	if (!arena.base || !s->from)
 		return frag_fail_nomem(err);
 	if (unused < plan->count)
-		return frag_plan_refuse(plan, &plan->buffers[unused],
+		return frag_plan_refuse(plan->path, &plan->buffers[unused].id,
+					plan->buffers[unused].birth,
 					"has gaps that leave nothing of its lifetime", err);
 	s->lower = frag_max(s->bound, s->fixed_end);
 	if (s->constrained && s->count && aligned_bound(s, err))
@@ -388,15 +389,15 @@ static int address_space_by_offset(const void *one, const void *other)
 }
 
 /* In the order of offsets: a run is above all earlier ones that it overlaps in time. */
-int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint32_t *one,
-		       uint32_t *other, struct frag_error *err)
+int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
+		     const uint64_t *offset, const char *path, struct frag_error *err)
 {
 	struct placed_run *placed = malloc(((size_t)s->run_at[s->count] + 1) * sizeof(*placed));
+	char texts[2][FRAG_PLAN_ID_ROOM];
 	struct frag_tops tops;
 	uint32_t count = 0, k;
 	int rc = frag_tops_init(&tops, s->times, err);
 
-	*one = *other = s->count;
 	if (!rc && !placed)
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count && !rc; i++)
@@ -411,12 +412,21 @@ int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint3
 			break;
 		frag_tops_put(&tops, run->from, run->to, placed[k].offset + s->size[placed[k].item]);
 	}
-	for (uint32_t i = 0; i < k && k < count; i++)
+	for (uint32_t i = 0; i < k && k < count && !rc; i++) {
+		const uint32_t one = (uint32_t)frag_min(placed[i].item, placed[k].item);
+		const uint32_t other = (uint32_t)frag_max(placed[i].item, placed[k].item);
+		const struct frag_buffer *a = &plan->buffers[s->buffer[one]];
+		const struct frag_buffer *b = &plan->buffers[s->buffer[other]];
+
 		if (placed[i].offset + s->size[placed[i].item] > placed[k].offset
-		    && frag_space_meet(s, placed[i].item, placed[k].item)) {
-			*one = (uint32_t)frag_min(placed[i].item, placed[k].item);
-			*other = (uint32_t)frag_max(placed[i].item, placed[k].item);
-		}
+		    && frag_space_meet(s, one, other))
+			rc = frag_fail(err, FRAG_ETRACE, "%s: buffers %s, from step %" PRIu64 " at %"
+				       PRIu64 " to %" PRIu64 ", and %s, from step %" PRIu64 " at %"
+				       PRIu64 " to %" PRIu64 ", overlap", path,
+				       frag_plan_id(texts[0], &a->id), a->birth, offset[one],
+				       offset[one] + a->size, frag_plan_id(texts[1], &b->id), b->birth,
+				       offset[other], offset[other] + b->size);
+	}
 	frag_tops_fini(&tops);
 	free(placed);
 	return rc;

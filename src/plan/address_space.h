@@ -45,8 +45,8 @@ struct frag_space {
 /* An id for messages. Returns buf. */
 #define FRAG_PLAN_ID_ROOM 120
 const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *id);
-/* -FRAG_ETRACE with the path of the trace, the buffer and what is wrong with it. */
-int frag_plan_refuse(const struct frag_plan *plan, const struct frag_buffer *b, const char *what,
+/* -FRAG_ETRACE with a path, a buffer by its id and first step, and what is wrong with it. */
+int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
 		     struct frag_error *err);
 
 /* Are two items in use at the same time? Their lives share a section. */
@@ -103,12 +103,9 @@ uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to);
 void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t end);
 
 /*
- * Do two items that overlap in time share a byte at these offsets? Where they do, *one and *other
- * are such, else both are the count. Items at UINT64_MAX are omitted. -FRAG_ENOMEM
+ * -FRAG_ETRACE with the path and two buffers that overlap in time and share a byte at these offsets,
+ * by item; UINT64_MAX: it is not placed. -FRAG_ENOMEM
  */
-int frag_space_overlap(const struct frag_space *s, const uint64_t *offset, uint32_t *one,
-		       uint32_t *other, struct frag_error *err);
-/* -FRAG_ETRACE with the path and the buffers where they do. -FRAG_ENOMEM */
 int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 		     const uint64_t *offset, const char *path, struct frag_error *err);
 

@@ -141,12 +141,6 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 /* Sets the heights of a placed plan and its spaces, and its bounds. */
 void frag_plan_measure(struct frag_plan *plan);
 /*
- * Sets the bounds of the spaces, then measures. -FRAG_ETRACE with the path and two buffers that
- * overlap in time and share a byte; -FRAG_ENOMEM
- */
-int frag_plan_verify(struct frag_plan *plan, const char *path, struct frag_error *err);
-
-/*
  * The bytes that a device must have for its spaces, its pools side by side: of the device that
  * needs the most.
  */

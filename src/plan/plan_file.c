@@ -282,13 +282,9 @@ static uint32_t plan_take_buffer_of(const struct taker *t, const struct frag_pla
 	return t->file->csv && met == 1 ? only : t->plan->count;
 }
 
-static int refuse(struct taker *t, const char *what, const struct frag_handle *id, uint64_t step)
+static int refuse(const struct taker *t, const char *what, const struct frag_plan_row *row)
 {
-	char buf[FRAG_PLAN_ID_ROOM];
-
-	return frag_fail(t->err, FRAG_ETRACE, "%s: buffer %s, from %s %" PRIu64 ", %s",
-			 t->file->path, frag_plan_id(buf, id), t->file->csv ? "time" : "step", step,
-			 what);
+	return frag_plan_refuse(t->file->path, &row->id, row->step, what, t->err);
 }
 
 static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
@@ -300,41 +296,46 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 	if (!row->size)
 		return 0;
 	if (i == t->plan->count)
-		return refuse(t, "is not one of the trace", &row->id, row->step);
+		return refuse(t, "is not one of the trace", row);
 	if (t->file->csv && !row->placed)
-		return refuse(t, "has no offset", &row->id, row->step);
+		return refuse(t, "has no offset", row);
 	if (t->taken[i])
-		return refuse(t, "is specified more than once", &row->id, row->step);
+		return refuse(t, "is specified more than once", row);
 	if (row->size < b->requested)
-		return refuse(t, "is smaller than what the trace requests", &row->id, row->step);
+		return refuse(t, "is smaller than what the trace requests", row);
 	if (!t->file->csv && row->end != b->end)
-		return refuse(t, "ends at another step of the trace", &row->id, row->step);
+		return refuse(t, "ends at another step of the trace", row);
 	if (!t->file->csv && row->device != t->plan->spaces[b->space].device)
-		return refuse(t, "is on another device of the trace", &row->id, row->step);
+		return refuse(t, "is on another device of the trace", row);
 	if (b->fixed && b->offset != row->offset)
-		return refuse(t, "is not at its fixed offset", &row->id, row->step);
+		return refuse(t, "is not at its fixed offset", row);
 	if (b->align > 1 && row->offset % b->align)
-		return refuse(t, "is not at a multiple of its alignment", &row->id, row->step);
+		return refuse(t, "is not at a multiple of its alignment", row);
 	t->taken[i] = true;
 	b->size = row->size;
 	b->offset = row->offset;
 	return 0;
 }
 
-/* Every buffer has its row. */
-static int plan_take_check_all(struct taker *t)
+/* Sets the bounds of the spaces, and checks each for overlap. */
+static int check_spaces(const struct taker *t)
 {
-	const struct frag_plan *plan = t->plan;
-	char buf[FRAG_PLAN_ID_ROOM];
+	struct frag_plan *plan = t->plan;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < plan->count && !rc; i++)
-		if (!t->taken[i])
-			rc = frag_fail(t->err, FRAG_ETRACE,
-				       "%s: buffer %s of the trace, from step %" PRIu64
-				       ", is missing",
-				       t->file->path, frag_plan_id(buf, &plan->buffers[i].id),
-				       plan->buffers[i].birth);
+	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
+		struct frag_space s;
+
+		rc = frag_space_init(&s, plan, i, t->err);
+		for (uint32_t k = 0; k < s.count && !rc; k++)
+			s.offset[k] = plan->buffers[s.buffer[k]].offset;
+		rc = rc ? rc : frag_space_check(&s, plan, s.offset, t->file->path, t->err);
+		plan->spaces[i].bound = s.bound;
+		plan->spaces[i].lower = s.lower;
+		plan->spaces[i].peak_step = s.peak_step;
+		plan->spaces[i].found_by = t->file->path;
+		frag_space_fini(&s);
+	}
 	return rc;
 }
 
@@ -353,11 +354,14 @@ int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struc
 			rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		rc = plan_take_take_row(&t, &f->rows[i]);
-	rc = rc ? rc : plan_take_check_all(&t);
-	rc = rc ? rc : frag_plan_verify(plan, f->path, err);
+	for (uint32_t i = 0; i < plan->count && !rc; i++)
+		if (!t.taken[i])
+			rc = frag_plan_refuse(f->path, &plan->buffers[i].id, plan->buffers[i].birth,
+					      "of the trace is missing", err);
+	rc = rc ? rc : check_spaces(&t);
+	if (!rc)
+		frag_plan_measure(plan);
 	frag_map_fini(&t.by_id);
 	free(t.taken);
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		plan->spaces[i].found_by = f->path;
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/parallel.h"
 #include "plan/placers.h"
@@ -25,15 +26,17 @@ struct planner {
 	bool stopped;                   /* `stop` of the effort returned true */
 };
 
-struct height_try {
-	const struct planner *p;
-	struct frag_canonical of[FRAG_CANONICAL_ORDERS];
-	atomic_uint decided;            /* the first order that found or refuted, or their count */
+struct height_try;
+
+struct order_try {
+	struct frag_canonical search;
+	struct height_try *at;
 };
 
-struct order_stop {
-	struct height_try *t;
-	uint32_t order;
+struct height_try {
+	const struct planner *p;
+	struct order_try of[FRAG_CANONICAL_ORDERS];
+	atomic_uint decided;            /* the first order that found or refuted, or their count */
 };
 
 static bool planner_poll(const struct planner *p)
@@ -46,21 +49,20 @@ static bool planner_poll(const struct planner *p)
 /* An earlier order has decided, or the caller ended the search. */
 static bool order_is_over(void *ctx)
 {
-	const struct order_stop *s = ctx;
+	const struct order_try *o = ctx;
 
-	return atomic_load(&s->t->decided) < s->order || planner_poll(s->t->p);
+	return atomic_load(&o->at->decided) < o->search.order || planner_poll(o->at->p);
 }
 
 static int try_order(void *ctx, uint32_t order, struct frag_error *err)
 {
 	struct height_try *t = ctx;
-	struct frag_canonical *c = &t->of[order];
-	struct order_stop over = { t, order };
-	const struct frag_plan_stop stop = { order_is_over, &over };
+	struct frag_canonical *c = &t->of[order].search;
+	const struct frag_plan_stop stop = { order_is_over, &t->of[order] };
 	unsigned int first;
 	int rc;
 
-	if (order_is_over(&over))
+	if (order_is_over(&t->of[order]))
 		return 0;
 	c->stop = &stop;
 	rc = frag_canonical_search(c, err);
@@ -105,29 +107,32 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 
 	FRAG_ASSERT(height >= p->told->lower && height < p->height);
 	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS; i++) {
-		t.of[i] = (struct frag_canonical){
+		t.of[i].at = &t;
+		t.of[i].search = (struct frag_canonical){
 			.space = &p->space, .capacity = height, .order = i, .nodes_max = nodes,
 			.looks_max = p->looks_left >> (i + 1),
 			.result = FRAG_CANONICAL_LIMIT,
 			.offset = malloc(((size_t)p->space.count + 1) * sizeof(uint64_t)),
 		};
-		if (!t.of[i].offset)
+		if (!t.of[i].search.offset)
 			rc = frag_fail_nomem(err);
 	}
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
 	decided = atomic_load(&t.decided);
 	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS && i <= decided; i++) {
-		looks += t.of[i].looks;
-		p->told->search.nodes += t.of[i].nodes;
+		looks += t.of[i].search.looks;
+		p->told->search.nodes += t.of[i].search.nodes;
 	}
 	p->told->search.heights++;
 	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
 	p->stopped = p->stopped || planner_poll(p);
 	*result = FRAG_CANONICAL_LIMIT;
 	if (!rc && decided < FRAG_CANONICAL_ORDERS)
-		*result = t.of[decided].result;
+		*result = t.of[decided].search.result;
 	if (*result == FRAG_CANONICAL_FOUND) {
-		keep(p, t.of[decided].offset, height_of(&p->space, t.of[decided].offset));
+		const uint64_t *offset = t.of[decided].search.offset;
+
+		keep(p, offset, height_of(&p->space, offset));
 		FRAG_ASSERT(p->height <= height);
 		p->told->found_by = "the search";
 	}
@@ -137,7 +142,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		p->told->lower = height + p->space.unit;
 	}
 	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS; i++)
-		free(t.of[i].offset);
+		free(t.of[i].search.offset);
 	return rc;
 }
 
@@ -147,42 +152,31 @@ static bool is_done(const struct planner *p)
 }
 
 /*
- * Halves the distance between what is impossible, or was not found with this limit, and the best;
- * where a limit ended a search, no further than an eighth of the distance.
+ * Searches at the goal, and then halves the distance between what is impossible, or was not found,
+ * and the best; where a limit ended a search, no further than an eighth of the distance. Each round
+ * has more placements than the last one.
  */
-static int bisect(struct planner *p, uint64_t low, bool limited, uint64_t nodes,
-		  struct frag_error *err)
-{
-	const uint64_t close = (p->height - low) / 8, unit = p->space.unit;
-	enum frag_canonical_result result;
-	int rc = 0;
-
-	while (!rc && low < p->height && p->looks_left && !is_done(p)
-	       && !(limited && p->height - low <= close)) {
-		const uint64_t height = low + (p->height - low) / unit / 2 * unit;
-
-		rc = try_height(p, height, nodes, &result, err);
-		limited = limited || result == FRAG_CANONICAL_LIMIT;
-		if (result != FRAG_CANONICAL_FOUND)
-			low = height + unit;
-	}
-	return rc;
-}
-
-/* Searches at the goal and between it and the best, with more placements in each round. */
 static int search(struct planner *p, struct frag_error *err)
 {
+	const uint64_t unit = p->space.unit;
 	int rc = frag_space_list(&p->space, err);
 
 	for (uint64_t nodes = 2 * (uint64_t)p->space.count + 1000;
 	     !rc && p->looks_left && !is_done(p); nodes *= 2) {
-		const uint64_t target = p->told->lower > p->goal ? p->told->lower : p->goal;
-		enum frag_canonical_result result;
+		uint64_t low = frag_max(p->told->lower, p->goal), height = low, close = 0;
+		enum frag_canonical_result result = FRAG_CANONICAL_LIMIT;
+		bool first = true, limited = false;
 
-		rc = try_height(p, target, 4 * nodes, &result, err);
-		if (!rc && p->looks_left && !is_done(p))
-			rc = bisect(p, target + p->space.unit, result == FRAG_CANONICAL_LIMIT,
-				    nodes, err);
+		while (!rc && low < p->height && p->looks_left && !is_done(p)
+		       && !(limited && p->height - low <= close)) {
+			rc = try_height(p, height, first ? 4 * nodes : nodes, &result, err);
+			limited = limited || result == FRAG_CANONICAL_LIMIT;
+			if (result != FRAG_CANONICAL_FOUND)
+				low = height + unit;
+			close = first ? (p->height - low) / 8 : close;
+			height = low + (p->height - low) / unit / 2 * unit;
+			first = false;
+		}
 	}
 	return rc;
 }
@@ -313,7 +307,6 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 		      struct frag_error *err)
 {
 	struct planner p = { .told = &plan->spaces[at], .effort = effort, .height = UINT64_MAX };
-	uint32_t one, other;
 	int rc = frag_space_init(&p.space, plan, at, err);
 
 	rc = rc ? rc : frag_space_check(&p.space, plan, p.space.fixed, plan->path, err);
@@ -321,12 +314,12 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 	if (!rc && !p.best)
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : place(&p, err);
-	rc = rc ? rc : frag_space_overlap(&p.space, p.best, &one, &other, err);
+	rc = rc ? rc : frag_space_check(&p.space, plan, p.best, plan->path, err);
+	if (rc == -FRAG_ETRACE && p.height != UINT64_MAX)
+		FRAG_BUG("two buffers of a plan share a byte");
 	for (uint32_t i = 0; i < p.space.count && !rc; i++)
 		plan->buffers[p.space.buffer[i]].offset = p.best[i];
 	if (!rc) {
-		if (one != p.space.count)
-			FRAG_BUG("two buffers of a plan share a byte");
 		p.told->height = p.height;
 		p.told->peak_step = p.space.peak_step;
 		plan->complete = plan->complete && (p.height <= p.told->lower || p.height <= p.goal);

@@ -9,8 +9,8 @@
  * The best item lives where most bytes live, and of these items it is the longest. Other orders
  * count those bytes coarsely, or compare life times size: none is the lowest for all inputs.
  *
- * Items are the leaves of a tree, sorted by the interleaved bits of both ends of their lives, so
- * that a node has items of similar lives. A node knows the bounds of these and its best item.
+ * Items are the leaves of a tree, in the order in which their lives begin. A node knows the first and
+ * the last end of these and its best item.
  */
 #include "plan/placers.h"
 
@@ -20,7 +20,7 @@
 #include "base/bug.h"
 
 #define NEVER UINT64_MAX
-#define FEW 96                          /* items to read without the tree */
+#define FEW 128                         /* items to read one after the other */
 #define STEPS_POLL 4096                 /* between calls of `stop` */
 
 const char *const frag_skyline_names[FRAG_SKYLINE_ORDERS] = {
@@ -36,7 +36,7 @@ static const struct {
 };
 
 struct box {
-	uint32_t from_min, from_max, to_min, to_max;
+	uint32_t to_min, to_max;
 	uint32_t best;                  /* the highest rank of a waiting item; 0: none waits */
 };
 
@@ -46,7 +46,6 @@ struct skyline {
 	uint32_t leaves, sections;      /* of the tree of items, and of that of sections */
 	struct box *box;
 	uint32_t *item;                 /* by rank, from 1 */
-	uint32_t *leaf, *rank;          /* by item; the rank is 0 if the item is placed */
 	uint32_t *next, *before;        /* by first section of a plateau: both adjacent ones */
 	uint64_t *lowest;               /* tree over sections: the lowest plateau */
 	int64_t *most, *added;          /* the same: most waiting bytes; what children lack of that */
@@ -67,15 +66,6 @@ static int skyline_by_key(const void *one, const void *other)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
-static uint64_t spread_bits(uint64_t x)
-{
-	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
-	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x << 2) & UINT64_C(0x3333333333333333);
-	return (x | x << 1) & UINT64_C(0x5555555555555555);
-}
-
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -86,11 +76,12 @@ static uint32_t most_of(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static struct box join_boxes(struct box a, struct box b)
+static void join_boxes(struct skyline *w, uint32_t node)
 {
-	return (struct box){
-		least_of(a.from_min, b.from_min), most_of(a.from_max, b.from_max),
-		least_of(a.to_min, b.to_min), most_of(a.to_max, b.to_max), most_of(a.best, b.best),
+	const struct box *a = &w->box[2 * node], *b = a + 1;
+
+	w->box[node] = (struct box){
+		least_of(a->to_min, b->to_min), most_of(a->to_max, b->to_max), most_of(a->best, b->best),
 	};
 }
 
@@ -99,8 +90,7 @@ static bool plant(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
 	const uint32_t levels = orders[w->own->order].levels;
-	struct skyline_key *keys = malloc(2 * ((size_t)s->count + 1) * sizeof(*keys));
-	struct skyline_key *codes = keys + s->count + 1;
+	struct skyline_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 
 	for (uint32_t i = 0; keys && i < s->count; i++) {
 		const uint64_t length = s->to[i] - s->from[i];
@@ -109,52 +99,50 @@ static bool plant(struct skyline *w)
 		keys[i] = (struct skyline_key){ { s->contention[i] / part, length, s->size[i] }, i };
 		if (orders[w->own->order].area)
 			keys[i].of[1] *= s->size[i] / s->unit;
-		codes[i] = (struct skyline_key){
-			{ spread_bits(s->from[i]) << 1 | spread_bits(s->to[i]), 0, 0 }, i,
-		};
 	}
-	if (keys && s->count) {
+	if (keys && s->count)
 		qsort(keys, s->count, sizeof(*keys), skyline_by_key);
-		qsort(codes, s->count, sizeof(*codes), skyline_by_key);
-	}
-	for (uint32_t k = 0; keys && k < s->count; k++)
-		w->leaf[codes[k].item] = w->leaves + k;
 	for (uint32_t k = 0; keys && k < s->count; k++) {
 		const uint32_t i = keys[k].item, rank = s->count - k;
 
 		w->item[rank] = i;
-		w->rank[i] = rank;
-		w->box[w->leaf[i]] = (struct box){
-			s->from[i], s->from[i], s->to[i], s->to[i], rank,
-		};
+		w->box[w->leaves + i] = (struct box){ s->to[i], s->to[i], rank };
 	}
 	for (uint32_t n = w->leaves; keys && n-- > 1;)
-		w->box[n] = join_boxes(w->box[2 * n], w->box[2 * n + 1]);
+		join_boxes(w, n);
 	free(keys);
 	return keys;
 }
 
-/* Lives within [from, to) that contain the sections first and last. */
+/* Items [begin, end) whose lives end after the section `last`, and at `to` or before. */
 struct lives {
-	uint32_t from, to, first, last;
+	uint32_t begin, end, last, to;
 };
 
-/* The highest rank above `best` of a waiting item with such a life; else `best`. */
-static uint32_t best_within(struct skyline *w, uint32_t node, const struct lives *l, uint32_t best)
+/* The highest rank above `best` of such an item that waits; else `best`. */
+static uint32_t best_within(struct skyline *w, uint32_t node, uint32_t base, uint32_t width,
+			    const struct lives *l, uint32_t best)
 {
 	const struct box *b = &w->box[node];
-	uint32_t first;
+	uint32_t right;
 
-	w->own->looks++;
-	if (b->best <= best || b->from_max < l->from || b->to_min > l->to
-	    || b->from_min > l->first || b->to_max <= l->last)
+	w->own->looks += width <= FEW ? 8 : 1;
+	if (b->best <= best || base >= l->end || base + width <= l->begin || b->to_min > l->to
+	    || b->to_max <= l->last)
 		return best;
-	if (node >= w->leaves || (b->from_min >= l->from && b->to_max <= l->to
-				  && b->from_max <= l->first && b->to_min > l->last))
+	if (base >= l->begin && base + width <= l->end && b->to_max <= l->to && b->to_min > l->last)
 		return b->best;
-	first = 2 * node + (w->box[2 * node].best < w->box[2 * node + 1].best);
-	best = best_within(w, first, l, best);
-	return best_within(w, first ^ 1, l, best);
+	if (width <= FEW) {
+		b = &w->box[w->leaves];
+		for (uint32_t i = most_of(base, l->begin); i < base + width && i < l->end; i++)
+			if (b[i].best > best && b[i].to_max <= l->to && b[i].to_max > l->last)
+				best = b[i].best;
+		return best;
+	}
+	width /= 2;
+	right = w->box[2 * node].best < w->box[2 * node + 1].best;
+	best = best_within(w, 2 * node + right, base + right * width, width, l, best);
+	return best_within(w, 2 * node + !right, base + !right * width, width, l, best);
 }
 
 /* Adds bytes to what waits in the sections of an item. */
@@ -209,46 +197,32 @@ static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint3
 
 static void take_leaf(struct skyline *w, uint32_t item)
 {
-	FRAG_ASSERT(w->rank[item]);
-	w->rank[item] = 0;
-	w->box[w->leaf[item]].best = 0;
-	for (uint32_t n = w->leaf[item] / 2; n; n /= 2)
+	uint32_t n = w->leaves + item;
+
+	FRAG_ASSERT(w->box[n].best);
+	w->box[n].best = 0;
+	while (n /= 2)
 		w->box[n].best = most_of(w->box[2 * n].best, w->box[2 * n + 1].best);
-}
-
-/* The same where few items begin in [from, to): reads them one after the other. */
-static uint32_t best_of_few(struct skyline *w, const struct lives *l)
-{
-	uint32_t best = 0;
-
-	for (uint32_t i = w->s->first_from[l->from]; i < w->s->first_from[l->to]; i++)
-		if (w->rank[i] > best && w->s->to[i] <= l->to && w->s->from[i] <= l->first
-		    && w->s->to[i] > l->last)
-			best = w->rank[i];
-	w->own->looks += 1 + (w->s->first_from[l->to] - w->s->first_from[l->from]) / 8;
-	return best;
-}
-
-static uint32_t best_life(struct skyline *w, const struct lives *l)
-{
-	return w->s->first_from[l->to] - w->s->first_from[l->from] <= FEW ? best_of_few(w, l)
-								    : best_within(w, 1, l, 0);
 }
 
 /* The item that a plateau takes, by rank; 0: none fits. */
 static uint32_t best_for(struct skyline *w, uint32_t from, uint32_t to)
 {
+	const struct frag_space *s = w->s;
+	struct lives l = { s->first_from[from], s->first_from[to], from, to };
 	struct fullest full = { from, to, from, -1 };
-	const uint32_t any = best_life(w, &(struct lives){ from, to, to, from });
+	const uint32_t any = best_within(w, 1, 0, w->leaves, &l, 0);
 	uint32_t best;
 
 	if (!any || to - from == 1)
 		return any;
 	find_fullest(w, 1, 0, w->sections, 0, &full);
 	FRAG_ASSERT(full.section >= from && full.section < to);
-	if (w->s->from[w->item[any]] <= full.section && w->s->to[w->item[any]] > full.section)
+	if (s->from[w->item[any]] <= full.section && s->to[w->item[any]] > full.section)
 		return any;
-	best = best_life(w, &(struct lives){ from, to, full.section, full.section });
+	l.end = s->first_from[full.section + 1];
+	l.last = full.section;
+	best = best_within(w, 1, 0, w->leaves, &l, 0);
 	return best ? best : any;
 }
 
@@ -349,8 +323,6 @@ static void skyline_lay_out(struct skyline *w, struct frag_arena *a)
 
 	w->box = frag_arena_take(a, 2 * (size_t)w->leaves, sizeof(*w->box));
 	w->item = frag_arena_take(a, items, sizeof(*w->item));
-	w->leaf = frag_arena_take(a, items, sizeof(*w->leaf));
-	w->rank = frag_arena_take(a, items, sizeof(*w->rank));
 	w->next = frag_arena_take(a, times, sizeof(*w->next));
 	w->before = frag_arena_take(a, times, sizeof(*w->before));
 	w->most = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->most));

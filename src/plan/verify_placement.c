@@ -1,11 +1,6 @@
-/*
- * verify_placement.c - checks that no two buffers of a placement overlap in time and address,
- * and measures it.
- */
-#include <inttypes.h>
-
+/* verify_placement.c - the heights of a placed plan, by space, device and page. */
 #include "base/bug.h"
-#include "plan/address_space.h"
+#include "plan/plan.h"
 
 void frag_plan_measure(struct frag_plan *plan)
 {
@@ -26,48 +21,6 @@ void frag_plan_measure(struct frag_plan *plan)
 		plan->lower = s->lower > plan->lower ? s->lower : plan->lower;
 		plan->bound = s->bound > plan->bound ? s->bound : plan->bound;
 	}
-}
-
-int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
-		     const uint64_t *offset, const char *path, struct frag_error *err)
-{
-	char one_id[FRAG_PLAN_ID_ROOM], other_id[FRAG_PLAN_ID_ROOM];
-	const struct frag_buffer *a, *b;
-	uint32_t one, other;
-	const int rc = frag_space_overlap(s, offset, &one, &other, err);
-
-	if (rc || one == s->count)
-		return rc;
-	a = &plan->buffers[s->buffer[one]];
-	b = &plan->buffers[s->buffer[other]];
-	return frag_fail(err, FRAG_ETRACE,
-			 "%s: buffers %s, from step %" PRIu64 " at %" PRIu64 " to %" PRIu64
-			 ", and %s, from step %" PRIu64 " at %" PRIu64 " to %" PRIu64 ", overlap",
-			 path, frag_plan_id(one_id, &a->id), a->birth, offset[one],
-			 offset[one] + a->size, frag_plan_id(other_id, &b->id), b->birth,
-			 offset[other], offset[other] + b->size);
-}
-
-/* Measures, of spaces that are not placed too, and checks each space for overlap. */
-int frag_plan_verify(struct frag_plan *plan, const char *path, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
-		struct frag_space s;
-
-		rc = frag_space_init(&s, plan, i, err);
-		for (uint32_t k = 0; k < s.count && !rc; k++)
-			s.offset[k] = plan->buffers[s.buffer[k]].offset;
-		rc = rc ? rc : frag_space_check(&s, plan, s.offset, path, err);
-		plan->spaces[i].bound = s.bound;
-		plan->spaces[i].lower = s.lower;
-		plan->spaces[i].peak_step = s.peak_step;
-		frag_space_fini(&s);
-	}
-	if (!rc)
-		frag_plan_measure(plan);
-	return rc;
 }
 
 struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
