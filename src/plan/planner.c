@@ -214,7 +214,9 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 	FRAG_ASSERT(first + count <= FRAG_SKYLINE_ORDERS);
 	for (uint32_t i = 0; i < count; i++)
 		of[i] = (struct frag_skyline){
-			.space = &p->space, .order = first + i, .stop = p->effort->stop,
+			.space = &p->space, .order = first + i,
+			/* the first one always ends: there is no other plan of a million items */
+			.stop = first ? p->effort->stop : NULL,
 			.offset = offsets + (size_t)i * p->space.count,
 		};
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
