@@ -75,6 +75,57 @@ static enum speaker speaker_of(const struct frag_message *m)
 	return wordings[m->wording].speaker;
 }
 
+#define RECORD_MODULE(module) \
+	"torch." module ".memory._record_memory_history() before the first allocation, torch." module \
+	".memory._dump_snapshot(\"mine.pickle\") at the error; fragsim explain mine.pickle"
+
+/* Advice has the words of CUDA; on other devices these are for them. NULL: the same. */
+static const struct {
+	const char *cuda, *others[FRAG_NPU + 1];
+} device_words[] = {
+	{ "PYTORCH_CUDA_ALLOC_CONF", { [FRAG_HIP] = "PYTORCH_HIP_ALLOC_CONF",
+				       [FRAG_XPU] = "PYTORCH_ALLOC_CONF",
+				       [FRAG_NPU] = "PYTORCH_NPU_ALLOC_CONF" } },
+	{ record_torch, { [FRAG_XPU] = RECORD_MODULE("xpu"), [FRAG_NPU] = RECORD_MODULE("npu") } },
+	{ record_old_torch, { [FRAG_NPU] = RECORD_MODULE("npu") } },
+	{ "torch.cuda.", { [FRAG_XPU] = "torch.xpu.", [FRAG_NPU] = "torch.npu." } },
+	{ "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+	  { [FRAG_HIP] = "rocm-smi --showpids", [FRAG_XPU] = "xpu-smi ps",
+	    [FRAG_NPU] = "npu-smi info" } },
+	{ "nvidia-smi -l 1", { [FRAG_HIP] = "rocm-smi --showpids", [FRAG_XPU] = "xpu-smi ps",
+			       [FRAG_NPU] = "npu-smi info" } },
+	{ "a CUDA context of about 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and CUDA graphs use",
+	  { [FRAG_HIP] = "its own context; libraries and graphs use",
+	    [FRAG_XPU] = "its own context; libraries and graphs use",
+	    [FRAG_NPU] = "its own context; libraries and graphs use" } },
+};
+
+#define ADVICE_ROOM 600
+
+static const char *in_device_words(const struct frag_message *m, const char *text,
+				   struct frag_words *w)
+{
+	while (m->accelerator != FRAG_CUDA && *text) {
+		const char *other = NULL;
+
+		for (size_t i = 0; i < sizeof(device_words) / sizeof(device_words[0]) && !other; i++) {
+			const size_t length = strlen(device_words[i].cuda);
+
+			other = strncmp(text, device_words[i].cuda, length) == 0
+				? device_words[i].others[m->accelerator] : NULL;
+			text += other ? length : 0;
+		}
+		if (other)
+			frag_add(w, "%s", other);
+		else
+			frag_add(w, "%c", *text++);
+	}
+	return w->used ? w->text : text;
+}
+
+/* The advice for the message's device, valid until the end of the enclosing block. */
+#define FOR_DEVICE(m, text) in_device_words(m, text, &(struct frag_words)WORDS(ADVICE_ROOM))
+
 /* NULL: none. */
 static const char *recording_of(const struct frag_message *m)
 {
@@ -89,7 +140,9 @@ static const char *recording_of(const struct frag_message *m)
 /* The label precedes the first command. */
 static void put_commands(const struct frag_message *m, const char *label, int width, FILE *f)
 {
-	for (const char *line = recording_of(m), *end; line && *line; label = "") {
+	const char *all = recording_of(m);
+
+	for (const char *line = all ? FOR_DEVICE(m, all) : "", *end; *line; label = "") {
 		end = line + strcspn(line, "\n");
 		fprintf(f, "  %-*s%.*s\n", width, label, (int)(end - line), line);
 		line = end + (*end == '\n');
@@ -103,7 +156,7 @@ struct advice {
 
 static void say(const struct advice *a, const char *text)
 {
-	frag_put_wrapped(a->to, "  - ", text);
+	frag_put_wrapped(a->to, "  - ", FOR_DEVICE(a->m, text));
 }
 
 /* Sentences; a line to paste, which is never wrapped, begins with a tab. NULL ends them. */
@@ -111,7 +164,7 @@ static void say_all(const struct advice *a, const char *const *lines)
 {
 	for (; *lines; lines++)
 		if (**lines == '\t')
-			fprintf(a->to->f, "      %s\n", *lines + 1);
+			fprintf(a->to->f, "      %s\n", FOR_DEVICE(a->m, *lines + 1));
 		else
 			say(a, *lines);
 }
@@ -162,6 +215,12 @@ static const char *const old_expandable[] = {
 	"\texport PYTORCH_ALLOC_CONF=expandable_segments:True",
 	"where PyTorch is not of the latest, by the older name:",
 	"\texport PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", NULL,
+}, *const xpu_expandable[] = {
+	"let segments grow in place; set this before the program starts:",
+	"\texport PYTORCH_ALLOC_CONF=expandable_segments:True", NULL,
+}, *const npu_split[] = {
+	"keep large blocks whole; set this before the program starts:",
+	"\texport PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:512", NULL,
 }, *const snapshot[] = {
 	"only a snapshot shows the tags of live memory and the blocking blocks. PyTorch 2.1"
 	" or later, before the first allocation:",
@@ -256,10 +315,10 @@ static void fragmentation(const struct advice *a)
 {
 	switch (speaker_of(a->m)) {
 	case TORCH:
-		say_all(a, expandable);
+		say_all(a, a->m->accelerator == FRAG_XPU ? xpu_expandable : expandable);
 		break;
 	case OLD_TORCH:
-		say_all(a, old_expandable);
+		say_all(a, a->m->accelerator == FRAG_NPU ? npu_split : old_expandable);
 		break;
 	case BFC:
 		say_all(a, bfc_pieces);
@@ -388,7 +447,9 @@ static void print_figures(const struct frag_message *m, FILE *f)
 		{ "allocated", &m->allocated, pools },
 		{ "unallocated", split ? &m->unallocated : NULL,
 		  "reserved by the allocator, in no live block" },
-		{ "outside", &m->outside, "CUDA context, libraries, other processes" },
+		{ "outside", &m->outside, m->accelerator == FRAG_CUDA
+		  ? "CUDA context, libraries, other processes"
+		  : "context, libraries, other processes" },
 		{ "limit", &m->said[FRAG_SAID_ALLOWED], frag_message_is_budget(m)
 		  ? "that the server divides"
 		  : "that the program set itself (set_per_process_memory_fraction)" },
@@ -645,12 +706,12 @@ static void print_block(const struct frag_message_group *group, const struct fra
 
 	if (setting)
 		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD),
-			setting, frag_ink(to, INK_PLAIN));
+			FOR_DEVICE(m, setting), frag_ink(to, INK_PLAIN));
 	else
 		frag_put_row(to, served ? "or" : "next", "%s%s",
 			     frag_message_is_budget(m) && m->verdict != FRAG_SHORT_CAPACITY
 			     && m->verdict != FRAG_SHORT_OUTSIDE ? limit_step(m) : "",
-			     step_of(m));
+			     FOR_DEVICE(m, step_of(m)));
 	print_device_row(m, to);
 	print_parts(m, to);
 	if (m->allocated.there && m->wording != FRAG_WORDING_VLLM_START)
@@ -672,7 +733,8 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (group->count > 1)
 		frag_add(&w, ", %" PRIu64 " times", group->count);
 	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
-		     frag_wording_text(m->wording), w.text);
+		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wording_text(m->wording),
+		     w.text);
 }
 
 /* above: the line of the message whose advice is this one's, too; 0: there is none. */

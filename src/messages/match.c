@@ -675,6 +675,10 @@ static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag
 static bool read_torch(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		       size_t *end)
 {
+	static const char *const devices[] = {
+		[FRAG_HIP] = "HIPoutofmemory.", [FRAG_XPU] = "XPUoutofmemory.",
+		[FRAG_NPU] = "NPUoutofmemory.",
+	};
 	struct frag_cursor c = frag_cursor_at(in, at);
 	struct frag_message_value size;
 	int pieces;
@@ -683,6 +687,9 @@ static bool read_torch(const struct frag_stripped_text *in, size_t at, struct fr
 		return false;
 	frag_message_note(m, FRAG_SAID_ASKED, size);
 	*end = c.at;
+	for (int i = FRAG_HIP; i <= FRAG_NPU; i++)
+		if (ends_with(in, at, devices[i]))
+			m->accelerator = (enum frag_accelerator)i;
 	if (read_mps(in, at, m))
 		return true;
 	pieces = read_pieces(&c, torch_pieces, m);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/oom_verdict.h"
+#include "fragsim/device.h"
 
 /* Which program speaks, named by the first version of PyTorch that said it so. */
 enum frag_wording {
@@ -94,6 +95,7 @@ struct frag_message {
 	enum frag_wording wording;
 	uint64_t line;                  /* of the text, from 1 on */
 	uint32_t gpu;                   /* or FRAG_NO_GPU */
+	enum frag_accelerator accelerator;      /* of a message of PyTorch */
 	struct frag_message_value said[FRAG_SAID_ALL];
 	struct frag_free_chunks chunks;
 	const char *pool;               /* RMM's memory resource, static; NULL: none is named */

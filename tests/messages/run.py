@@ -501,6 +501,49 @@ def check_large(folder: Path) -> None:
                and out.stdout)
 
 
+# The words of public threads, the last two with sizes of our own: message, setting, module, and
+# what must not stand in the answer.
+DEVICES = {
+    'sgl-project/sglang#29838': (
+        'torch.OutOfMemoryError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB '
+        'total capacity; 56.05 GiB already allocated; 56.05 GiB current active; 5.04 MiB free; '
+        '58.39 GiB reserved in total by PyTorch).If reserved memory is >> allocated memory try '
+        'setting max_split_size_mb to avoid fragmentation.',
+        'PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:512', 'torch.npu.', ('CUDA', 'nvidia', 'cuda')),
+    'pytorch/pytorch#175431': (
+        'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 7 has a total '
+        'capacity of 287.98 GiB of which 203.49 GiB is free. Of the allocated memory 68.63 GiB is '
+        'allocated by PyTorch, and 14.93 GiB is reserved by PyTorch but unallocated.',
+        None, 'torch.cuda.', ('CUDA', 'nvidia')),
+    'c10/xpu/XPUCachingAllocator.cpp': (
+        'torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total '
+        'capacity of 15.91 GiB of which 1.00 GiB is free. Of the allocated memory 12.00 GiB is '
+        'allocated by PyTorch, and 1.50 GiB is reserved by PyTorch but unallocated. Please use '
+        '`empty_cache` to release all unoccupied cached memory.',
+        'PYTORCH_ALLOC_CONF=expandable_segments:True', 'torch.xpu.', ('CUDA', 'nvidia', 'cuda')),
+    'huggingface/autotrain-advanced#737': (
+        'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 124.00 MiB. GPU 0 has a '
+        'total capacity of 19.94 GiB of which 0.00 MiB is free. Of the allocated memory 19.00 GiB '
+        'is allocated by PyTorch, and 165.29 MiB is reserved by PyTorch but unallocated.',
+        'PYTORCH_HIP_ALLOC_CONF=expandable_segments:True', 'torch.cuda.', ('CUDA', 'nvidia')),
+}
+
+
+def check_devices() -> None:
+    """Advice is in the words of the device that the message names."""
+    for source, (message, setting, module, others) in DEVICES.items():
+        done = explain(message.encode(), '-v', env={'PATH': '/usr/bin', 'LC_ALL': 'C'})
+        out = done.stdout.decode()
+        lines = [x.split()[1] for x in out.splitlines() if x.startswith('  set ')]
+        TAP.result(f'the words of the device, {source}', done.returncode,
+                   lines != [setting] * bool(setting) and lines, module not in out and out,
+                   [x for x in others if x in out])
+        # and of CUDA the same message has the others
+        twin = explain(message.replace(message[24:].split()[0], 'CUDA').encode(), '-v')
+        TAP.result(f'the words of CUDA, {source}', b'torch.cuda' not in twin.stdout
+                   and b'record --torch' not in twin.stdout and twin.stdout)
+
+
 def main(argv: list[str]) -> int:
     global PROGRAM
     if len(argv) != 2:
@@ -516,6 +559,7 @@ def main(argv: list[str]) -> int:
     check_logs()
     check_joined()
     check_own()
+    check_devices()
     with tempfile.TemporaryDirectory() as folder:
         check_nothing(Path(folder))
         check_outputs(Path(folder))
