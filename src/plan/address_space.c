@@ -7,25 +7,15 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/format.h"
-
-const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *id)
-{
-	if (id->text)
-		frag_format_printable(buf, FRAG_PLAN_ID_ROOM, "\"%.*s\"",
-				      (int)(id->number < 60 ? id->number : 60), id->text);
-	else
-		frag_format_printable(buf, FRAG_PLAN_ID_ROOM, "%" PRIu64, id->number);
-	return buf;
-}
+#include "events/id_map.h"
 
 int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
 		     struct frag_error *err)
 {
-	char text[FRAG_PLAN_ID_ROOM];
+	char text[FRAG_ID_ROOM];
 
 	return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from %" PRIu64 ", %s", path,
-			 frag_plan_id(text, id), from, what);
+			 frag_show_id(id, text), from, what);
 }
 
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
@@ -54,26 +44,50 @@ static void add_run(struct change *out, size_t *count, uint64_t from, uint64_t t
 	out[(*count)++] = (struct change){ to, buffer, false };
 }
 
-/* All changes of a plan in order, owned by the caller; NULL: out of memory (host). */
-static struct change *changes_of(const struct frag_plan *plan, size_t *count)
+/*
+ * All changes of a space in order, each of an item, and these in the order of their first ones. The
+ * caller's; NULL: out of memory (host). *unused: a buffer without any, if there is one.
+ */
+static struct change *changes_of(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
+				 size_t *count, uint32_t *unused)
 {
 	const size_t most = 2 * ((size_t)plan->count + plan->gap_count);
 	const struct frag_plan_gap *gap = plan->gaps, *end = gap + plan->gap_count;
 	struct change *out = malloc((most + 1) * sizeof(*out));
+	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
 
 	*count = 0;
 	for (uint32_t i = 0; out && i < plan->count; i++) {
 		uint64_t from = plan->buffers[i].birth * plan->scale;
+		const size_t before = *count;
 
 		for (; gap < end && gap->buffer == i; gap++) {
 			add_run(out, count, from, gap->from, i);
 			from = frag_max(from, gap->to);
 		}
 		add_run(out, count, from, plan->buffers[i].end * plan->scale, i);
+		if (plan->buffers[i].space != space)
+			*count = before;
+		else if (*count == before)
+			*unused = i;
 	}
-	FRAG_ASSERT(gap == end && *count <= most);
+	FRAG_ASSERT(*count <= most);
 	if (*count)
 		qsort(out, *count, sizeof(*out), address_space_in_order);
+	for (size_t i = 0; item_of && i < *count; i++) {
+		uint32_t *item = &item_of[out[i].buffer];
+
+		if (!*item) {
+			s->buffer[s->count++] = out[i].buffer;
+			*item = s->count;
+		}
+		out[i].buffer = *item - 1;
+	}
+	if (!item_of) {
+		free(out);
+		out = NULL;
+	}
+	free(item_of);
 	return out;
 }
 
@@ -111,27 +125,6 @@ static void lay_out(struct frag_space *s, struct frag_arena *a, uint32_t runs)
 	s->fixed = frag_arena_take(a, items, sizeof(*s->fixed));
 	s->hint = frag_arena_take(a, items, sizeof(*s->hint));
 	s->buffer = frag_arena_take(a, items, sizeof(*s->buffer));
-}
-
-/* Keeps the changes of one space, with items in the order of their first ones. */
-static void number_items(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
-			 struct change *changes, size_t *count, uint32_t *item_of)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < *count; i++) {
-		const uint32_t b = changes[i].buffer;
-
-		if (plan->buffers[b].space != space)
-			continue;
-		if (!item_of[b]) {
-			s->buffer[s->count++] = b;
-			item_of[b] = s->count;
-		}
-		changes[kept] = changes[i];
-		changes[kept++].buffer = item_of[b] - 1;
-	}
-	*count = kept;
 }
 
 /* An allocation after a free begins the next section. Sets runs, lives and the bound. */
@@ -246,7 +239,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Sets the sizes, alignments, fixed offsets and hints of the items, and the unit. */
+/* Sets the sizes, alignments, fixed offsets and hints of the items, the unit, and the highest fixed end. */
 static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 {
 	bool timed = false;
@@ -269,10 +262,9 @@ static void take_buffers(struct frag_space *s, const struct frag_plan *plan)
 			s->unit = common_divisor(s->unit, b->align);
 		if (!b->fixed)
 			continue;
+		s->has_fixed = true;
 		s->unit = common_divisor(s->unit, b->offset);
-		s->fixed_count++;
-		if (b->offset + b->size > s->fixed_end)
-			s->fixed_end = b->offset + b->size;
+		s->lower = frag_max(s->lower, b->offset + b->size);
 	}
 }
 
@@ -313,34 +305,30 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 {
 	const uint32_t items = plan->spaces[space].count;
 	struct frag_arena measure = { .used = 0 }, arena = measure;
-	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
-	size_t count = 0;
-	struct change *changes = changes_of(plan, &count);
+	struct change *changes;
+	size_t count;
 	uint32_t unused = plan->count;
 
 	*s = (struct frag_space){ .count = items };
 	lay_out(s, &measure, items + plan->gap_count);
 	s->memory = arena.base = calloc(measure.used, 1);
-	if (item_of && changes && arena.base) {
+	if (arena.base)
 		lay_out(s, &arena, items + plan->gap_count);
-		s->count = 0;
-		number_items(s, plan, space, changes, &count, item_of);
-		take_buffers(s, plan);
-		take_times(s, plan, changes, count);
-	}
-	for (uint32_t i = 0; i < plan->count && s->count < items && s->from; i++)
-		if (plan->buffers[i].space == space && !item_of[i])
-			unused = i;
-	free(item_of);
-	free(changes);
-	if (!arena.base || !s->from)
+	s->count = 0;
+	if (!arena.base)
 		return frag_fail_nomem(err);
+	changes = changes_of(s, plan, space, &count, &unused);
+	if (!changes)
+		return frag_fail_nomem(err);
+	take_buffers(s, plan);
+	take_times(s, plan, changes, count);
+	free(changes);
 	if (unused < plan->count)
 		return frag_plan_refuse(plan->path, &plan->buffers[unused].id,
 					plan->buffers[unused].birth,
 					"has gaps that leave nothing of its lifetime", err);
-	s->lower = frag_max(s->bound, s->fixed_end);
-	if (s->constrained && s->count && aligned_bound(s, err))
+	s->lower = frag_max(s->lower, s->bound);
+	if (s->constrained && aligned_bound(s, err))
 		return -FRAG_ENOMEM;
 	return sum_contention(s, err);
 }
@@ -393,7 +381,7 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 		     const uint64_t *offset, const char *path, struct frag_error *err)
 {
 	struct placed_run *placed = malloc(((size_t)s->run_at[s->count] + 1) * sizeof(*placed));
-	char texts[2][FRAG_PLAN_ID_ROOM];
+	char texts[2][FRAG_ID_ROOM];
 	struct frag_tops tops;
 	uint32_t count = 0, k;
 	int rc = frag_tops_init(&tops, s->times, err);
@@ -423,8 +411,8 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 			rc = frag_fail(err, FRAG_ETRACE, "%s: buffers %s, from step %" PRIu64 " at %"
 				       PRIu64 " to %" PRIu64 ", and %s, from step %" PRIu64 " at %"
 				       PRIu64 " to %" PRIu64 ", overlap", path,
-				       frag_plan_id(texts[0], &a->id), a->birth, offset[one],
-				       offset[one] + a->size, frag_plan_id(texts[1], &b->id), b->birth,
+				       frag_show_id(&a->id, texts[0]), a->birth, offset[one],
+				       offset[one] + a->size, frag_show_id(&b->id, texts[1]), b->birth,
 				       offset[other], offset[other] + b->size);
 	}
 	frag_tops_fini(&tops);

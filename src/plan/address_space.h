@@ -1,5 +1,5 @@
 /*
- * address_space.h - the buffers of one address space as arrays of numbers.
+ * address_space.h - the buffers of one address space as arrays of numbers, and what places them.
  *
  * Time is counted in sections: runs of allocations without a free between them. Two buffers
  * overlap in time if they share a section, because all buffers of a section are allocated at its
@@ -26,15 +26,15 @@ struct frag_space {
 	struct frag_space_run *runs;
 	uint32_t *first_from;           /* by section: the first item that begins there or later */
 	double *life;                   /* by item: in times of the trace, or steps */
-	uint64_t *size, *offset;        /* by item */
+	uint64_t *size;                 /* by item */
+	uint64_t *offset;               /* by item; set by whoever places them */
 	uint64_t *contention;           /* by item: the peak of live bytes during its life */
 	uint64_t *live;                 /* by section */
 	uint64_t *align, *fixed;        /* by item: at least 1; its offset, or UINT64_MAX */
 	uint64_t *hint;                 /* by item: the offset to try first, or UINT64_MAX */
 	uint32_t *buffer;               /* by item: of the plan */
-	uint32_t fixed_count;
-	uint64_t fixed_end;             /* the highest end of a fixed item */
-	bool constrained, gapped, hinted;       /* an item is fixed or aligned; has a gap; a hint */
+	bool has_fixed, gapped, hinted; /* an item is fixed; has a gap; a hint */
+	bool constrained;               /* an item is fixed or aligned */
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
@@ -42,9 +42,6 @@ struct frag_space {
 	void *memory;                   /* of all other arrays */
 };
 
-/* An id for messages. Returns buf. */
-#define FRAG_PLAN_ID_ROOM 120
-const char *frag_plan_id(char buf[FRAG_PLAN_ID_ROOM], const struct frag_handle *id);
 /* -FRAG_ETRACE with a path, a buffer by its id and first step, and what is wrong with it. */
 int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
 		     struct frag_error *err);
@@ -108,5 +105,44 @@ void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t 
  */
 int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 		     const uint64_t *offset, const char *path, struct frag_error *err);
+
+/* The items placed by one order, without a search, in a time for very many of them. */
+struct frag_placing {
+	const struct frag_space *space; /* borrowed */
+	uint32_t order;                 /* which item is the best; below FRAG_SKYLINES */
+	const struct frag_plan_stop *stop;      /* called from the thread of the placement */
+	uint64_t *offset;               /* by item, owned by the caller */
+	uint64_t looks;                 /* list entries that were inspected */
+	bool stopped;                   /* `stop` ended it, and some items are not placed */
+};
+#define FRAG_SKYLINES 6
+extern const char *const frag_skyline_names[FRAG_SKYLINES];
+
+/* In the order of offsets, on top of fixed items. Returns -FRAG_ENOMEM */
+int frag_skyline_place(struct frag_placing *w, struct frag_error *err);
+/* The most contended and longest items first, each at the lowest gap. Returns -FRAG_ENOMEM */
+int frag_first_fit_place(struct frag_placing *w, struct frag_error *err);
+
+#define FRAG_CANONICAL_ORDERS 6 /* in which items of equal offset are tried */
+
+enum frag_canonical_result { FRAG_CANONICAL_FOUND, FRAG_CANONICAL_NONE, FRAG_CANONICAL_LIMIT };
+
+/*
+ * Items within a capacity, in the order of their offsets, each on top of the items below it. Every
+ * placement can be lowered into one of this form, so an exhausted search is a proof.
+ */
+struct frag_canonical {
+	const struct frag_space *space; /* borrowed */
+	uint64_t capacity;
+	uint32_t order;                 /* below FRAG_CANONICAL_ORDERS */
+	uint64_t nodes_max, looks_max;  /* limits of the work, which is counted, not timed */
+	const struct frag_plan_stop *stop;      /* called from the thread of the search */
+	uint64_t *offset;               /* by item, owned by the caller; set where FOUND */
+	enum frag_canonical_result result;
+	uint64_t nodes, looks;          /* placements tried; list entries looked at */
+};
+
+/* Returns -FRAG_ENOMEM on out of memory (host). */
+int frag_canonical_search(struct frag_canonical *c, struct frag_error *err);
 
 #endif

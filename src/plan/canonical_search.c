@@ -8,7 +8,7 @@
  * above its floor, the lowest minimum of its waiting items. Where no waiting item crosses a
  * boundary between sections, both sides are searched separately, each with its own ranks.
  */
-#include "plan/placers.h"
+#include "plan/address_space.h"
 
 #include <stdlib.h>
 #include <string.h>

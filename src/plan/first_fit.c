@@ -9,7 +9,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "plan/placers.h"
+#include "plan/address_space.h"
 
 #define ITEMS_POLL 256                  /* between calls of `stop` */
 
@@ -23,12 +23,12 @@ struct extent {
 };
 
 struct first_fit {
-	struct frag_space *s;
+	struct frag_placing *own;
+	const struct frag_space *s;
 	uint32_t leaves;
 	uint32_t *reach;                /* tree over items: the last end of placed ones; 0: none */
 	struct extent *met;             /* of the items that overlap one in time */
 	uint32_t met_count;
-	uint64_t looks;
 };
 
 static int first_fit_by_key(const void *one, const void *other)
@@ -56,12 +56,13 @@ static uint32_t allocations_during(const struct frag_space *s, uint32_t item)
 static void meet(struct first_fit *w, uint32_t node, uint32_t base, uint32_t width, uint32_t item)
 {
 	const struct frag_space *s = w->s;
+	const uint64_t *offset = w->own->offset;
 
-	w->looks++;
+	w->own->looks++;
 	while (w->reach[node] > s->from[item] && base < s->count && s->from[base] < s->to[item]) {
 		if (width == 1) {
 			w->met[w->met_count++] = (struct extent){
-				s->offset[base], s->offset[base] + s->size[base],
+				offset[base], offset[base] + s->size[base],
 			};
 			return;
 		}
@@ -103,7 +104,7 @@ static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
 			top = frag_space_offset(w->s, item, lowest.to);
 		w->met[0] = w->met[left - 1];
 		sift(w->met, 0, left - 1);
-		w->looks++;
+		w->own->looks++;
 	}
 	return top;
 }
@@ -118,18 +119,20 @@ static bool is_free(const struct first_fit *w, uint32_t item, uint64_t hint)
 	return good;
 }
 
-static void put(struct first_fit *w, uint32_t item)
+static void put(struct first_fit *w, uint32_t item, uint64_t offset)
 {
 	const uint32_t end = w->s->to[item];
 
+	FRAG_ASSERT(offset % w->s->align[item] == 0);
+	w->own->offset[item] = offset;
 	for (uint32_t n = w->leaves + item; n && w->reach[n] < end; n /= 2)
 		w->reach[n] = end;
 }
 
-int frag_first_fit(struct frag_space *s, const struct frag_plan_stop *stop, uint64_t *height,
-		   uint64_t *looks, struct frag_error *err)
+int frag_first_fit_place(struct frag_placing *own, struct frag_error *err)
 {
-	struct first_fit w = { .s = s, .leaves = 1 };
+	const struct frag_space *s = own->space;
+	struct first_fit w = { .own = own, .s = s, .leaves = 1 };
 	struct first_fit_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 	bool good;
 
@@ -138,35 +141,27 @@ int frag_first_fit(struct frag_space *s, const struct frag_plan_stop *stop, uint
 	w.reach = calloc(2 * (size_t)w.leaves, sizeof(*w.reach));
 	w.met = malloc(((size_t)s->count + 1) * sizeof(*w.met));
 	good = keys && w.reach && w.met;
-	*height = s->fixed_end;
 	for (uint32_t i = 0; good && i < s->count; i++) {
 		keys[i] = (struct first_fit_key){
 			s->contention[i], s->size[i], allocations_during(s, i), i,
 		};
-		if (s->fixed[i] == UINT64_MAX)
-			continue;
-		s->offset[i] = s->fixed[i];
-		put(&w, i);
+		if (s->fixed[i] != UINT64_MAX)
+			put(&w, i, s->fixed[i]);
 	}
 	if (good && s->count)
 		qsort(keys, s->count, sizeof(*keys), first_fit_by_key);
-	for (uint32_t k = 0; good && k < s->count && *height != UINT64_MAX; k++) {
+	for (uint32_t k = 0; good && k < s->count && !own->stopped; k++) {
 		const uint32_t i = keys[k].item;
 
 		if (s->fixed[i] != UINT64_MAX)
 			continue;
 		w.met_count = 0;
 		meet(&w, 1, 0, w.leaves, i);
-		w.looks += w.met_count;
-		s->offset[i] = is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i);
-		FRAG_ASSERT(s->offset[i] % s->align[i] == 0);
-		put(&w, i);
-		if (s->offset[i] + s->size[i] > *height)
-			*height = s->offset[i] + s->size[i];
-		if (k % ITEMS_POLL == ITEMS_POLL - 1 && stop && stop->stop(stop->ctx))
-			*height = UINT64_MAX;
+		own->looks += w.met_count;
+		put(&w, i, is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i));
+		own->stopped = k % ITEMS_POLL == ITEMS_POLL - 1 && own->stop
+			       && own->stop->stop(own->stop->ctx);
 	}
-	*looks += w.looks;
 	free(keys);
 	free(w.reach);
 	free(w.met);

@@ -9,9 +9,11 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/parallel.h"
-#include "plan/placers.h"
+#include "plan/address_space.h"
 
 #define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
+
+#define FIRST_FIT FRAG_SKYLINES /* the order after these */
 
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
 
@@ -19,8 +21,7 @@ struct planner {
 	struct frag_space space;
 	struct frag_space_plan *told;
 	const struct frag_plan_effort *effort;
-	uint64_t *best;                 /* offsets of the lowest placement so far, by item */
-	uint64_t height;                /* its height */
+	uint64_t height;                /* of the lowest placement so far, which the space has */
 	uint64_t goal;                  /* the search ends at this height or below it */
 	uint64_t looks_left;            /* the budget: list entries to be read */
 	bool stopped;                   /* `stop` of the effort returned true */
@@ -73,11 +74,13 @@ static int try_order(void *ctx, uint32_t order, struct frag_error *err)
 	return rc;
 }
 
-static void keep(struct planner *p, const uint64_t *offset, uint64_t height)
+/* The lowest placement so far. */
+static void keep(struct planner *p, const uint64_t *offset, uint64_t height, const char *found_by)
 {
 	FRAG_ASSERT(height < p->height && height >= p->told->lower);
 	p->height = height;
-	memcpy(p->best, offset, p->space.count * sizeof(*p->best));
+	p->told->found_by = found_by;
+	memcpy(p->space.offset, offset, p->space.count * sizeof(*offset));
 }
 
 static uint64_t height_of(const struct frag_space *s, const uint64_t *offset)
@@ -85,8 +88,13 @@ static uint64_t height_of(const struct frag_space *s, const uint64_t *offset)
 	uint64_t height = 0;
 
 	for (uint32_t i = 0; i < s->count; i++)
-		height = offset[i] + s->size[i] > height ? offset[i] + s->size[i] : height;
+		height = frag_max(height, offset[i] + s->size[i]);
 	return height;
+}
+
+static void spend(struct planner *p, uint64_t looks)
+{
+	p->looks_left -= frag_min(looks, p->looks_left);
 }
 
 /*
@@ -124,7 +132,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		p->told->search.nodes += t.of[i].search.nodes;
 	}
 	p->told->search.heights++;
-	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
+	spend(p, looks);
 	p->stopped = p->stopped || planner_poll(p);
 	*result = FRAG_CANONICAL_LIMIT;
 	if (!rc && decided < FRAG_CANONICAL_ORDERS)
@@ -132,9 +140,8 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 	if (*result == FRAG_CANONICAL_FOUND) {
 		const uint64_t *offset = t.of[decided].search.offset;
 
-		keep(p, offset, height_of(&p->space, offset));
+		keep(p, offset, height_of(&p->space, offset), "the search");
 		FRAG_ASSERT(p->height <= height);
-		p->told->found_by = "the search";
 	}
 	if (*result == FRAG_CANONICAL_NONE) {
 		FRAG_ASSERT(height < p->height);
@@ -181,39 +188,27 @@ static int search(struct planner *p, struct frag_error *err)
 	return rc;
 }
 
-/* Notes an order's height, and keeps its placement if it is the lowest so far. */
-static void planner_tell(struct planner *p, const char *order, const uint64_t *offset,
-			 uint64_t height)
+static int place_one(void *ctx, uint32_t index, struct frag_error *err)
 {
-	FRAG_ASSERT(p->told->try_count < FRAG_PLAN_TRIES && height >= p->told->lower);
-	p->told->tries[p->told->try_count++] = (struct frag_plan_try){ order, height };
-	if (height >= p->height)
-		return;
-	p->told->found_by = order;
-	keep(p, offset, height);
+	struct frag_placing *of = ctx;
+
+	return of[index].order == FIRST_FIT ? frag_first_fit_place(&of[index], err)
+					    : frag_skyline_place(&of[index], err);
 }
 
-static int planner_skyline(void *ctx, uint32_t index, struct frag_error *err)
+/* Places by some orders side by side, and keeps the lowest placement. */
+static int place_by(struct planner *p, uint32_t first, uint32_t count, struct frag_error *err)
 {
-	struct frag_skyline *of = ctx;
-
-	return frag_skyline_place(&of[index], err);
-}
-
-/* Places by the skyline orders from `first` on, side by side. */
-static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
-			    uint64_t *looks, struct frag_error *err)
-{
-	struct frag_skyline of[FRAG_SKYLINE_ORDERS];
+	struct frag_placing of[FRAG_SKYLINES];
 	const struct frag_tasks tasks = {
-		.count = count, .threads = p->effort->threads, .task = planner_skyline, .ctx = of,
+		.count = count, .threads = p->effort->threads, .task = place_one, .ctx = of,
 	};
 	uint64_t *offsets = malloc(((size_t)count * p->space.count + 1) * sizeof(*offsets));
 	int rc = offsets ? 0 : frag_fail_nomem(err);
 
-	FRAG_ASSERT(first + count <= FRAG_SKYLINE_ORDERS);
+	FRAG_ASSERT(count <= FRAG_SKYLINES && p->told->try_count + count <= FRAG_PLAN_TRIES);
 	for (uint32_t i = 0; i < count; i++)
-		of[i] = (struct frag_skyline){
+		of[i] = (struct frag_placing){
 			.space = &p->space, .order = first + i,
 			/* the first one always ends: there is no other plan of a million items */
 			.stop = first ? p->effort->stop : NULL,
@@ -221,48 +216,18 @@ static int place_by_skyline(struct planner *p, uint32_t first, uint32_t count,
 		};
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		*looks += of[i].looks;
-		p->stopped = p->stopped || of[i].height == UINT64_MAX;
-		planner_tell(p, frag_skyline_names[first + i], of[i].offset, of[i].height);
+		const char *name = first + i < FRAG_SKYLINES ? frag_skyline_names[first + i]
+				   : p->space.hinted ? "hints" : "contention, life";
+		const uint64_t height = of[i].stopped ? UINT64_MAX
+						      : height_of(&p->space, of[i].offset);
+
+		spend(p, of[i].looks);
+		p->stopped = p->stopped || of[i].stopped;
+		p->told->tries[p->told->try_count++] = (struct frag_plan_try){ name, height };
+		if (height < p->height)
+			keep(p, of[i].offset, height, name);
 	}
-	p->looks_left -= *looks < p->looks_left ? *looks : p->looks_left;
 	free(offsets);
-	return rc;
-}
-
-/* Each item on top of all earlier ones: a plan where the clock ended all others. */
-static int place_on_top(struct planner *p, struct frag_error *err)
-{
-	struct frag_space *s = &p->space;
-	struct frag_tops tops;
-	int rc = frag_tops_init(&tops, s->times, err);
-
-	for (uint32_t k = 0; k < 2 * s->count && !rc; k++) {
-		const uint32_t i = k % s->count;
-
-		/* fixed ones first */
-		if ((s->fixed[i] != UINT64_MAX) != (k < s->count))
-			continue;
-		s->offset[i] = k < s->count ? s->fixed[i] : frag_space_offset(
-			s, i, frag_tops_of(&tops, s->from[i], s->to[i]));
-		frag_tops_put(&tops, s->from[i], s->to[i], s->offset[i] + s->size[i]);
-	}
-	frag_tops_fini(&tops);
-	if (!rc)
-		planner_tell(p, "on top", s->offset, height_of(s, s->offset));
-	return rc;
-}
-
-static int place_by_contention(struct planner *p, struct frag_error *err)
-{
-	uint64_t height = UINT64_MAX, looks = 0;
-	const int rc = frag_first_fit(&p->space, p->effort->stop, &height, &looks, err);
-
-	p->looks_left -= looks < p->looks_left ? looks : p->looks_left;
-	p->stopped = p->stopped || height == UINT64_MAX;
-	if (!rc)
-		planner_tell(p, p->space.hinted ? "hints" : "contention, life",
-			     p->space.offset, height);
 	return rc;
 }
 
@@ -273,31 +238,27 @@ static int place_by_contention(struct planner *p, struct frag_error *err)
 static int place(struct planner *p, struct frag_error *err)
 {
 	const struct frag_space *s = &p->space;
-	uint64_t spans = 0, looks = 0;
-	uint32_t orders = FRAG_SKYLINE_ORDERS - 1;
+	uint64_t spans = 0, looks, orders = FRAG_SKYLINES - 1;
 	int rc = 0;
 
 	p->told->bound = s->bound;
 	p->told->lower = s->lower;
-	p->goal = p->effort->goal > p->told->lower ? p->effort->goal : p->told->lower;
+	p->goal = frag_max(p->effort->goal, s->lower);
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
 	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
 	if (s->hinted)
-		rc = place_by_contention(p, err);
-	if (!rc && !is_done(p) && !s->fixed_count)
-		rc = place_by_skyline(p, 0, 1, &looks, err);
-	if (looks && p->looks_left / 2 / looks < orders)
-		orders = (uint32_t)(p->looks_left / 2 / looks);
-	looks = 0;
+		rc = place_by(p, FIRST_FIT, 1, err);
+	looks = p->looks_left;
+	if (!rc && (p->height == UINT64_MAX || !is_done(p)))
+		rc = place_by(p, 0, 1, err);
+	looks -= p->looks_left;
+	orders = looks ? frag_min(orders, p->looks_left / 2 / looks) : 0;
 	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
-	if (!rc && !is_done(p) && !s->hinted
-	    && (p->height == UINT64_MAX || spans / s->times * s->count < p->looks_left / 2))
-		rc = place_by_contention(p, err);
-	if (!rc && p->height == UINT64_MAX)
-		rc = place_on_top(p, err);
-	if (!rc && !is_done(p) && orders && !s->fixed_count && s->count > ITEMS_SEARCHED)
-		rc = place_by_skyline(p, 1, orders, &looks, err);
+	if (!rc && !is_done(p) && !s->hinted && spans / s->times * s->count < p->looks_left / 2)
+		rc = place_by(p, FIRST_FIT, 1, err);
+	if (!rc && !is_done(p) && orders && !s->has_fixed && s->count > ITEMS_SEARCHED)
+		rc = place_by(p, 1, (uint32_t)orders, err);
 	/* the search lists the items of each section: at most 90 MB with the usual budget */
 	if (!rc && !is_done(p) && 64 * spans < p->looks_left)
 		rc = search(p, err);
@@ -312,22 +273,18 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 	int rc = frag_space_init(&p.space, plan, at, err);
 
 	rc = rc ? rc : frag_space_check(&p.space, plan, p.space.fixed, plan->path, err);
-	p.best = malloc(((size_t)p.space.count + 1) * sizeof(*p.best));
-	if (!rc && !p.best)
-		rc = frag_fail_nomem(err);
 	rc = rc ? rc : place(&p, err);
-	rc = rc ? rc : frag_space_check(&p.space, plan, p.best, plan->path, err);
+	rc = rc ? rc : frag_space_check(&p.space, plan, p.space.offset, plan->path, err);
 	if (rc == -FRAG_ETRACE && p.height != UINT64_MAX)
 		FRAG_BUG("two buffers of a plan share a byte");
 	for (uint32_t i = 0; i < p.space.count && !rc; i++)
-		plan->buffers[p.space.buffer[i]].offset = p.best[i];
+		plan->buffers[p.space.buffer[i]].offset = p.space.offset[i];
 	if (!rc) {
 		p.told->height = p.height;
 		p.told->peak_step = p.space.peak_step;
 		plan->complete = plan->complete && (p.height <= p.told->lower || p.height <= p.goal);
 		plan->stopped = plan->stopped || p.stopped;
 	}
-	free(p.best);
 	frag_space_fini(&p.space);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * skyline.c - a placement of very many items in the order of their offsets, without a search.
  *
- * The skyline is the top of all placed items by section, as plateaus of equal height. The lowest
+ * The skyline, at first of fixed items, is the top of all placed items by section, as plateaus of equal height. The lowest
  * plateau takes the best item whose life is within the plateau, if possible one that lives in the
  * section of the plateau where most bytes wait. Empty bytes in other sections cost nothing. If no
  * item fits, the plateau rises to the lower one of both adjacent plateaus.
@@ -12,18 +12,19 @@
  * Items are the leaves of a tree, in the order in which their lives begin. A node knows the first and
  * the last end of these and its best item.
  */
-#include "plan/placers.h"
+#include "plan/address_space.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 
 #define NEVER UINT64_MAX
 #define FEW 128                         /* items to read one after the other */
 #define STEPS_POLL 4096                 /* between calls of `stop` */
 
-const char *const frag_skyline_names[FRAG_SKYLINE_ORDERS] = {
+const char *const frag_skyline_names[FRAG_SKYLINES] = {
 	"skyline", "skyline, 20 levels", "skyline, area",
 	"skyline, 8 levels", "skyline, 50 levels", "skyline, 20 levels, area",
 };
@@ -31,7 +32,7 @@ const char *const frag_skyline_names[FRAG_SKYLINE_ORDERS] = {
 static const struct {
 	uint32_t levels;                /* of the contention; 0: exact */
 	bool area;
-} orders[FRAG_SKYLINE_ORDERS] = {
+} orders[FRAG_SKYLINES] = {
 	{ 0, false }, { 20, false }, { 0, true }, { 8, false }, { 50, false }, { 20, true },
 };
 
@@ -41,7 +42,7 @@ struct box {
 };
 
 struct skyline {
-	struct frag_skyline *own;
+	struct frag_placing *own;
 	const struct frag_space *s;
 	uint32_t leaves, sections;      /* of the tree of items, and of that of sections */
 	struct box *box;
@@ -238,8 +239,7 @@ static void set_plateau(struct skyline *w, uint32_t section, uint64_t height)
 
 	w->lowest[n] = height;
 	for (n /= 2; n; n /= 2)
-		w->lowest[n] = w->lowest[2 * n] < w->lowest[2 * n + 1] ? w->lowest[2 * n]
-								       : w->lowest[2 * n + 1];
+		w->lowest[n] = frag_min(w->lowest[2 * n], w->lowest[2 * n + 1]);
 }
 
 static void link_plateaus(struct skyline *w, uint32_t a, uint32_t b)
@@ -286,7 +286,7 @@ static bool build_on(struct skyline *w)
 	const struct frag_space *s = w->s;
 	const uint64_t base = w->lowest[1];
 	uint32_t at = 1, to, rank, item;
-	uint64_t offset, top;
+	uint64_t offset;
 
 	while (at < w->sections)
 		at = 2 * at + (w->lowest[2 * at] != base);
@@ -298,7 +298,7 @@ static bool build_on(struct skyline *w)
 		const uint64_t right = to < s->times ? height_at(w, to) : NEVER;
 
 		FRAG_ASSERT(left != NEVER || right != NEVER);
-		raise_plateau(w, at, left < right ? left : right);
+		raise_plateau(w, at, frag_min(left, right));
 		return false;
 	}
 	item = w->item[rank];
@@ -310,10 +310,8 @@ static bool build_on(struct skyline *w)
 	if (s->to[item] < to)
 		cut_plateau(w, s->from[item], s->to[item]);
 	offset = w->own->offset[item] = frag_space_offset(s, item, base);
-	top = offset + s->size[item];
 	FRAG_ASSERT(offset >= base && offset % s->align[item] == 0);
-	w->own->height = top > w->own->height ? top : w->own->height;
-	raise_plateau(w, s->from[item], top);
+	raise_plateau(w, s->from[item], offset + s->size[item]);
 	return true;
 }
 
@@ -330,37 +328,57 @@ static void skyline_lay_out(struct skyline *w, struct frag_arena *a)
 	w->lowest = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->lowest));
 }
 
-int frag_skyline_place(struct frag_skyline *own, struct frag_error *err)
+/* Fixed items are placed, all others wait. Their number; UINT32_MAX: out of memory (host). */
+static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
+{
+	const struct frag_space *s = w->s;
+	struct frag_tops tops;
+	uint32_t fixed = 0;
+
+	if (!plant(w) || frag_tops_init(&tops, s->times, err))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (s->fixed[i] == UINT64_MAX) {
+			add_waiting(w, i, (int64_t)s->size[i]);
+			continue;
+		}
+		take_leaf(w, i);
+		w->own->offset[i] = s->fixed[i];
+		frag_tops_put(&tops, s->from[i], s->to[i], s->fixed[i] + s->size[i]);
+		fixed++;
+	}
+	memset(w->lowest, 0xff, 2 * (size_t)w->sections * sizeof(*w->lowest));
+	for (uint32_t t = 0; t < s->times; t++) {
+		link_plateaus(w, t, t + 1);
+		raise_plateau(w, t, frag_tops_of(&tops, t, t + 1));
+	}
+	frag_tops_fini(&tops);
+	return fixed;
+}
+
+int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 {
 	const struct frag_space *s = own->space;
 	struct skyline w = { .own = own, .s = s, .leaves = 1, .sections = 1 };
 	struct frag_arena measure = { .used = 0 }, arena = measure;
-	bool good;
+	uint32_t placed = UINT32_MAX;
 
-	FRAG_ASSERT(own->order < FRAG_SKYLINE_ORDERS && !s->fixed_count);
-	own->height = own->looks = 0;
+	FRAG_ASSERT(own->order < FRAG_SKYLINES);
 	while (w.leaves < s->count)
 		w.leaves *= 2;
 	while (w.sections < s->times)
 		w.sections *= 2;
 	skyline_lay_out(&w, &measure);
 	arena.base = calloc(measure.used, 1);
-	skyline_lay_out(&w, &arena);
-	good = arena.base && plant(&w);
-	if (good) {
-		memset(w.lowest, 0xff, 2 * (size_t)w.sections * sizeof(*w.lowest));
-		link_plateaus(&w, 0, s->times);
-		set_plateau(&w, 0, 0);
-		for (uint32_t i = 0; i < s->count; i++)
-			add_waiting(&w, i, (int64_t)s->size[i]);
+	if (arena.base) {
+		skyline_lay_out(&w, &arena);
+		placed = begin_skyline(&w, err);
 	}
-	for (uint32_t placed = 0, steps = 1; good && placed < s->count; steps++) {
+	for (uint32_t steps = 1; placed < s->count && !own->stopped; steps++) {
 		placed += build_on(&w);
-		if (steps % STEPS_POLL == 0 && own->stop && own->stop->stop(own->stop->ctx)) {
-			own->height = UINT64_MAX;
-			break;
-		}
+		own->stopped = steps % STEPS_POLL == 0 && own->stop
+			       && own->stop->stop(own->stop->ctx);
 	}
 	free(arena.base);
-	return good ? 0 : frag_fail_nomem(err);
+	return placed == UINT32_MAX ? frag_fail_nomem(err) : 0;
 }
