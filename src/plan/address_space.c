@@ -91,6 +91,16 @@ static struct change *changes_of(struct frag_space *s, const struct frag_plan *p
 	return out;
 }
 
+int frag_space_by_key(const void *one, const void *other)
+{
+	const struct frag_space_key *a = one, *b = other;
+
+	for (uint32_t i = 0; i < 3; i++)
+		if (a->of[i] != b->of[i])
+			return a->of[i] > b->of[i] ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
 bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b)
 {
 	uint32_t i = s->run_at[a], k = s->run_at[b];

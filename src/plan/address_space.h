@@ -46,6 +46,13 @@ struct frag_space {
 int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
 		     struct frag_error *err);
 
+/* An item and what it is sorted by, the highest first, with qsort(). */
+struct frag_space_key {
+	uint64_t of[3];
+	uint32_t item;
+};
+int frag_space_by_key(const void *one, const void *other);
+
 /* Are two items in use at the same time? Their lives share a section. */
 bool frag_space_meet(const struct frag_space *s, uint32_t a, uint32_t b);
 

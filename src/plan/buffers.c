@@ -27,59 +27,28 @@ static bool plan_is_mark(const struct frag_event *ev, const char *name)
 }
 
 /*
- * The space of a device's pool, which may be a new one; UINT32_MAX: out of memory. Spaces are few,
- * and mostly the last one is meant.
+ * The space of a device's pool, which may be a new one, in its order among those of the buffers
+ * before `count`; UINT32_MAX: out of memory.
  */
 static uint32_t plan_space_of(struct frag_plan *plan, const struct frag_tape *tape,
-			      uint32_t device, uint32_t pool)
+			      const struct frag_buffer *b, uint32_t count)
 {
-	struct frag_space_plan *s;
+	struct frag_space_plan *s = plan->spaces;
+	uint32_t at;
 
-	for (uint32_t i = plan->space_count; i > 0; i--)
-		if (plan->spaces[i - 1].device == device && plan->spaces[i - 1].pool == pool)
-			return i - 1;
+	FRAG_COUNT_WHILE(at, plan->space_count,
+			 frag_order_two(s[at].device, b->device, s[at].pool, b->pool) < 0);
+	if (at < plan->space_count && s[at].device == b->device && s[at].pool == b->pool)
+		return at;
 	if (!FRAG_GROW(plan->spaces, plan->space_capacity, plan->space_count))
 		return UINT32_MAX;
-	s = &plan->spaces[plan->space_count];
-	*s = (struct frag_space_plan){ .device = device, .pool = pool };
-	s->pool_name = frag_pool_json(tape, pool);
-	return s->pool_name ? plan->space_count++ : UINT32_MAX;
-}
-
-static int buffers_by_device(const void *one, const void *other)
-{
-	const struct frag_space_plan *a = one, *b = other;
-
-	return frag_order_two(a->device, b->device, a->pool, b->pool);
-}
-
-/* At the end: spaces without buffers go, and the others are put in order. -FRAG_ENOMEM */
-static int plan_order_spaces(struct frag_plan *plan, struct frag_error *err)
-{
-	uint32_t *now = calloc((size_t)plan->space_count + 1, sizeof(*now)), kept = 0;
-
-	if (!now)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		plan->spaces[i].try_count = i;
-	if (plan->space_count)
-		qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), buffers_by_device);
-	for (uint32_t i = 0; i < plan->space_count; i++) {
-		struct frag_space_plan s = plan->spaces[i];
-
-		if (!s.count) {
-			free(s.pool_name);
-			continue;
-		}
-		now[s.try_count] = kept;
-		s.try_count = 0;
-		plan->spaces[kept++] = s;
-	}
-	plan->space_count = kept;
-	for (uint32_t i = 0; i < plan->count; i++)
-		plan->buffers[i].space = now[plan->buffers[i].space];
-	free(now);
-	return 0;
+	s = &plan->spaces[at];
+	memmove(s + 1, s, (plan->space_count++ - at) * sizeof(*s));
+	for (uint32_t i = 0; i < count; i++)
+		plan->buffers[i].space += plan->buffers[i].space >= at;
+	*s = (struct frag_space_plan){ .device = b->device, .pool = b->pool };
+	s->pool_name = frag_pool_json(tape, b->pool);
+	return s->pool_name ? at : UINT32_MAX;
 }
 
 /* A block that is live. */
@@ -117,7 +86,7 @@ static uint64_t rounded(const struct frag_plan *plan, uint64_t bytes)
 	return rest ? bytes + (plan->align - rest) : bytes;
 }
 
-/* A new buffer of a device's pool, with nothing but its space; NULL: out of memory. */
+/* A new buffer of a device's pool, with nothing else; NULL: out of memory. */
 static struct frag_buffer *buffers_add(struct taking *t, const struct frag_event *ev)
 {
 	struct frag_plan *plan = t->plan;
@@ -126,8 +95,8 @@ static struct frag_buffer *buffers_add(struct taking *t, const struct frag_event
 	if (!FRAG_GROW(plan->buffers, plan->capacity, plan->count))
 		return NULL;
 	b = &plan->buffers[plan->count++];
-	*b = (struct frag_buffer){ .space = plan_space_of(plan, t->tape, ev->device, ev->pool) };
-	return b->space == UINT32_MAX ? NULL : b;
+	*b = (struct frag_buffer){ .device = ev->device, .pool = ev->pool };
+	return b;
 }
 
 /* The buffer of the device's k-th request in this period, a new one where no earlier one had k. */
@@ -157,7 +126,7 @@ static bool buffers_take(struct taking *t, const struct frag_event *ev)
 	if (!b || !FRAG_EXTEND(t->held, t->held_capacity, t->held_count, ev->slot))
 		return false;
 	FRAG_ASSERT(!t->held[ev->slot].buffer);
-	if (t->plan->spaces[b->space].pool != ev->pool)
+	if (b->pool != ev->pool)
 		return true;
 	if (!t->devices) {
 		b->birth = ev->step;
@@ -187,7 +156,7 @@ static void buffers_end(struct taking *t, uint32_t slot)
 	if (!t->devices)
 		b->end = t->last;
 	else if (t->held[slot].period == plan->periods)
-		b->end = frag_max(b->end, t->devices[plan->spaces[b->space].device].now);
+		b->end = frag_max(b->end, t->devices[b->device].now);
 	else
 		b->carried = true;
 }
@@ -253,7 +222,7 @@ static int slots_by_birth(const void *one, const void *other)
  * slot that another period carries over is there all the time. Only now are requests of 0 bytes
  * removed.
  */
-static void buffers_settle(struct taking *t)
+static int buffers_settle(struct taking *t, struct frag_error *err)
 {
 	struct frag_plan *plan = t->plan;
 	uint32_t kept = 0;
@@ -267,7 +236,7 @@ static void buffers_settle(struct taking *t)
 
 		if (t->devices) {
 			b.birth = b.carried ? 0 : b.birth;
-			b.end = b.carried ? t->devices[plan->spaces[b.space].device].known : b.end;
+			b.end = b.carried ? t->devices[b.device].known : b.end;
 			b.carried = false;
 			b.life = 0;
 		} else {
@@ -278,12 +247,16 @@ static void buffers_settle(struct taking *t)
 		}
 		if (!b.size || b.birth >= b.end)
 			continue;
+		b.space = plan_space_of(plan, t->tape, &b, kept);
+		if (b.space == UINT32_MAX)
+			return frag_fail_nomem(err);
 		plan->spaces[b.space].count++;
 		plan->buffers[kept++] = b;
 	}
 	plan->count = kept;
 	if (kept && t->devices)
 		qsort(plan->buffers, kept, sizeof(*plan->buffers), slots_by_birth);
+	return 0;
 }
 
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
@@ -303,13 +276,12 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : buffers_take_all(&t, err);
 	plan->content = frag_tape_info(tape)->content;
-	if (!rc)
-		buffers_settle(&t);
+	rc = rc ? rc : buffers_settle(&t, err);
 	for (uint32_t d = 0; t.devices && d < t.device_count; d++)
 		free(t.devices[d].buffers);
 	free(t.devices);
 	free(t.held);
-	return rc ? rc : plan_order_spaces(plan, err);
+	return rc;
 }
 
 static int buffers_gaps_order(const void *one, const void *other)

@@ -13,11 +13,6 @@
 
 #define ITEMS_POLL 256                  /* between calls of `stop` */
 
-struct first_fit_key {
-	uint64_t contention, size;
-	uint32_t life, item;            /* life: allocations during it */
-};
-
 struct extent {
 	uint64_t from, to;              /* bytes */
 };
@@ -30,27 +25,6 @@ struct first_fit {
 	struct extent *met;             /* of the items that overlap one in time */
 	uint32_t met_count;
 };
-
-static int first_fit_by_key(const void *one, const void *other)
-{
-	const struct first_fit_key *a = one, *b = other;
-
-	if (a->contention != b->contention)
-		return a->contention > b->contention ? -1 : 1;
-	if (a->life != b->life)
-		return a->life > b->life ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static uint32_t allocations_during(const struct frag_space *s, uint32_t item)
-{
-	uint32_t i;
-
-	FRAG_COUNT_WHILE(i, s->count, i <= item || s->from[i] < s->to[item]);
-	return i - item;
-}
 
 /* Collects the placed items of a subtree that are allocated within an item's life. */
 static void meet(struct first_fit *w, uint32_t node, uint32_t base, uint32_t width, uint32_t item)
@@ -133,7 +107,7 @@ int frag_first_fit_place(struct frag_placing *own, struct frag_error *err)
 {
 	const struct frag_space *s = own->space;
 	struct first_fit w = { .own = own, .s = s, .leaves = 1 };
-	struct first_fit_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
+	struct frag_space_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 	bool good;
 
 	while (w.leaves < s->count)
@@ -142,14 +116,14 @@ int frag_first_fit_place(struct frag_placing *own, struct frag_error *err)
 	w.met = malloc(((size_t)s->count + 1) * sizeof(*w.met));
 	good = keys && w.reach && w.met;
 	for (uint32_t i = 0; good && i < s->count; i++) {
-		keys[i] = (struct first_fit_key){
-			s->contention[i], s->size[i], allocations_during(s, i), i,
-		};
+		const uint64_t allocations = s->first_from[s->to[i]] - i;
+
+		keys[i] = (struct frag_space_key){ { s->contention[i], allocations, s->size[i] }, i };
 		if (s->fixed[i] != UINT64_MAX)
 			put(&w, i, s->fixed[i]);
 	}
 	if (good && s->count)
-		qsort(keys, s->count, sizeof(*keys), first_fit_by_key);
+		qsort(keys, s->count, sizeof(*keys), frag_space_by_key);
 	for (uint32_t k = 0; good && k < s->count && !own->stopped; k++) {
 		const uint32_t i = keys[k].item;
 

@@ -1,10 +1,10 @@
 /*
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
- * The order of the files, each using those before it: address_space (the numbers of one space,
- * and its overlaps), verify_placement, buffers (of a trace, or
- * of many periods of one), first_fit, skyline, canonical_search (a placement within a capacity, or the proof
- * that there is none), planner (all of these in turn), plan_file (reads and checks a plan).
+ * The order of the files, each using those before it: address_space (the numbers of one space, and
+ * its overlaps), buffers (of a trace, or of many periods of one), first_fit, skyline,
+ * canonical_search (a placement within a capacity, or the proof that there is none), planner (all
+ * of these in turn, and heights), plan_file (reads and checks a plan).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -25,7 +25,8 @@ struct frag_buffer {
 	uint64_t align;                 /* the offset is a multiple of it; 0: any */
 	double life;                    /* in times of the trace; 0 where it has none */
 	struct frag_handle id;          /* text is borrowed from the tape */
-	uint32_t space;                 /* of the plan's */
+	uint32_t device, pool;          /* pool: dense */
+	uint32_t space;                 /* theirs, of the plan's */
 	uint64_t hint;                  /* the offset to try first */
 	bool fixed, hinted;             /* its offset is given; its hint */
 	bool carried;                   /* it was allocated before the interval began */

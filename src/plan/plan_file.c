@@ -7,34 +7,9 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/bug.h"
-#include "base/format.h"
 #include "base/hash.h"
-#include "base/atomic_file.h"
 #include "base/parse.h"
 #include "events/id_map.h"
-#include "input/json_scan.h"
-
-static const char *name_of(const struct frag_plan_file *f)
-{
-	return f->path ? f->path : "plan";
-}
-
-/* -FRAG_ETRACE with the line and the column of a byte of the text. */
-static int plan_file_bad(const struct frag_plan_file *f, const char *at, struct frag_error *err,
-			 const char *what)
-{
-	const char *line = f->text;
-	uint64_t number = 1;
-
-	for (const char *p = f->text; p < at; p++)
-		if (*p == '\n') {
-			number++;
-			line = p + 1;
-		}
-	return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ":%" PRIu64 ": %s", name_of(f), number,
-			 (uint64_t)(at - line) + 1, what);
-}
 
 static struct frag_plan_row *add_row(struct frag_plan_file *f)
 {
@@ -63,57 +38,49 @@ static bool take_name(const struct frag_value *value, struct frag_handle *out)
 static int take_json_row(struct frag_plan_file *f, const struct frag_value *buffer,
 			 struct frag_layouts *layouts, struct frag_error *err)
 {
+	enum { STEP, END, SIZE, OFFSET, DEVICE, ID, POOL, CARRIED };
 	struct frag_plan_row *row = add_row(f);
-	const struct frag_value *members[FRAG_MEMBERS_MAX], *carried;
-	uint64_t device = 0, *const numbers[] = {
-		&row->step, &row->end, &row->size, &row->offset, &device,
-	};
-	const char *wrong = NULL, *must = "an integer from 0 to 2^53-1";
+	const struct frag_value *members[FRAG_MEMBERS_MAX];
+	struct frag_handle of[CARRIED];
+	const char *wrong = NULL, *must = NULL;
 
 	if (!row)
 		return frag_fail_nomem(err);
 	frag_dict_members(&f->values, buffer, layouts, members);
-	for (uint32_t i = 0; i < 5 && !wrong; i++)
-		if (!take_number(members[i], FRAG_SIZE_LIMIT, numbers[i]))
+	for (uint32_t i = 0; i < CARRIED && !wrong; i++)
+		if (!take_name(members[i], &of[i]) || (i < ID && of[i].text)) {
 			wrong = layouts->names[i];
-	for (uint32_t i = 5; i < 7 && !wrong; i++)
-		if (!take_name(members[i], i == 5 ? &row->id : &row->pool)) {
-			wrong = layouts->names[i];
-			must = "a string, or an integer from 0 to 2^53-1";
+			must = i < ID ? "an integer from 0 to 2^53-1"
+				      : "a string, or an integer from 0 to 2^53-1";
 		}
-	carried = members[7];
-	row->carried = frag_is(carried, FRAG_TRUTH) && carried->as.magnitude;
-	row->device = (uint32_t)device;
-	if (!wrong && device > INT32_MAX) {
+	if (!wrong && of[DEVICE].number > INT32_MAX) {
 		wrong = "device";
 		must = "at most 2^31-1";
-	} else if (!wrong && (!row->size || row->end <= row->step)) {
-		wrong = row->size ? "end" : "size";
-		must = row->size ? "larger than step" : "at least 1";
-	} else if (!wrong && row->offset + row->size >= FRAG_SIZE_LIMIT) {
+	} else if (!wrong && (!of[SIZE].number || of[END].number <= of[STEP].number)) {
+		wrong = of[SIZE].number ? "end" : "size";
+		must = of[SIZE].number ? "larger than step" : "at least 1";
+	} else if (!wrong && of[OFFSET].number + of[SIZE].number >= FRAG_SIZE_LIMIT) {
 		wrong = "offset";
 		must = "less than 2^53 - size";
 	}
-	return wrong ? frag_fail(err, FRAG_ETRACE, "%s: buffers[%" PRIu32 "]: \"%s\" must be %s",
-				 name_of(f), f->count - 1, wrong, must) : 0;
-}
-
-static int take_json_rows(struct frag_plan_file *f, const struct frag_value *buffers,
-			  struct frag_error *err)
-{
-	static const char *const names[] = { "step", "end", "size", "offset", "device", "id", "pool",
-					     "carried" };
-	struct frag_layouts layouts = { .names = names, .count = 8 };
-	int rc = 0;
-
-	for (uint32_t i = 0; i < frag_list_count(buffers) && !rc; i++)
-		rc = take_json_row(f, frag_list_at(&f->values, buffers, i), &layouts, err);
-	return rc;
+	if (wrong)
+		return frag_fail(err, FRAG_ETRACE, "%s: buffers[%" PRIu32 "]: \"%s\" must be %s",
+				 f->path, f->count - 1, wrong, must);
+	*row = (struct frag_plan_row){
+		.id = of[ID], .pool = of[POOL], .step = of[STEP].number, .end = of[END].number,
+		.size = of[SIZE].number, .offset = of[OFFSET].number,
+		.device = (uint32_t)of[DEVICE].number,
+		.carried = frag_is(members[CARRIED], FRAG_TRUTH) && members[CARRIED]->as.magnitude,
+	};
+	return 0;
 }
 
 /* The content of a trace is 16 digits, as a result has them. */
 static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error *err)
 {
+	static const char *const names[] = { "step", "end", "size", "offset", "device", "id", "pool",
+					     "carried" };
+	struct frag_layouts layouts = { .names = names, .count = 8 };
 	struct frag_value root = { .kind = FRAG_NULL };
 	const struct frag_value *buffers, *content, *height;
 	const char *wrong = NULL;
@@ -122,7 +89,7 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 	int rc;
 
 	frag_values_init(&f->values, length, UINT64_MAX);
-	rc = frag_value_json_read(&f->values, &root, f->text, length, name_of(f), err);
+	rc = frag_value_json_read(&f->values, &root, f->text, length, f->path, err);
 	if (rc)
 		return rc;
 	buffers = frag_dict_get(&f->values, &root, "buffers");
@@ -140,19 +107,21 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 			     || strspn(content->as.text, "0123456789abcdef") < 16))
 		wrong = "the content of a trace is required, 16 digits";
 	if (wrong)
-		return frag_fail(err, FRAG_ETRACE, "%s: %s", name_of(f), wrong);
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", f->path, wrong);
 	if (content) {
 		memcpy(digits, content->as.text, 16);
 		f->content = strtoull(digits, NULL, 16);
 	}
-	return take_json_rows(f, buffers, err);
+	for (uint32_t i = 0; i < frag_list_count(buffers) && !rc; i++)
+		rc = take_json_row(f, frag_list_at(&f->values, buffers, i), &layouts, err);
+	return rc;
 }
 
 /* The rows of minimalloc's CSV as the reader of traces has them: by time, and there as in the file. */
 static int parse_csv(struct frag_plan_file *f, size_t length, struct frag_error *err)
 {
 	struct frag_input in = {
-		.path = strdup(name_of(f)), .buf = f->text, .end = length, .eof = true,
+		.path = strdup(f->path), .buf = f->text, .end = length, .eof = true,
 	};
 	struct frag_reading reading = { .ops = NULL };
 	const struct frag_log no_log = { .warn = NULL };
@@ -189,7 +158,7 @@ static int plan_file_parse(struct frag_plan_file *f, size_t length, struct frag_
 	const size_t blank = strspn(f->text, " \t\r\n");
 
 	if (!length)
-		return plan_file_bad(f, f->text, err, "the file is empty");
+		return frag_fail(err, FRAG_ETRACE, "%s:1:1: the file is empty", f->path);
 	if (f->text[blank] >= 'a' && f->text[blank] <= 'z')
 		return parse_csv(f, length, err);
 	return parse_json(f, length, err);
@@ -217,11 +186,10 @@ int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_
 	if (rc)
 		return rc;
 	rc = frag_input_fill(&in, 0, err);
-	if (rc < 0) {
+	if (rc < 0)
 		frag_input_close(&in);
-		return rc;
-	}
-	rc = frag_whole_read(&whole, &in, err);
+	else
+		rc = frag_whole_read(&whole, &in, err);
 	if (rc)
 		return rc;
 	f->text = whole.bytes;
@@ -255,13 +223,6 @@ static uint64_t hash_of(const struct taker *t, const struct frag_handle *id)
 			: frag_hash_mix(id->number + 1);
 }
 
-static bool plan_take_same(const struct frag_handle *a, const struct frag_handle *b)
-{
-	if (!a->text != !b->text || a->number != b->number)
-		return false;
-	return !a->text || memcmp(a->text, b->text, (size_t)a->number) == 0;
-}
-
 /*
  * The buffer of a row: of that id and that allocation step. A CSV may have other times: then an id
  * that only one buffer has is enough. The count: there is none.
@@ -272,7 +233,7 @@ static uint32_t plan_take_buffer_of(const struct taker *t, const struct frag_pla
 	uint32_t at = frag_map_home(&t->by_id, key), i, only = t->plan->count, met = 0;
 
 	while ((i = frag_map_next(&t->by_id, key, &at)) != FRAG_MAP_NONE) {
-		if (!plan_take_same(&t->plan->buffers[i].id, &row->id))
+		if (!frag_same_handle(&t->plan->buffers[i].id, &row->id))
 			continue;
 		if (t->plan->buffers[i].birth == row->step)
 			return i;

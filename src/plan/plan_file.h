@@ -20,7 +20,7 @@ struct frag_plan_row {
 };
 
 struct frag_plan_file {
-	const char *path;               /* for messages; NULL: they are to have none */
+	const char *path;               /* for messages; borrowed */
 	char *text;                     /* all bytes, and some zeros; its own */
 	struct frag_values values;      /* of a JSON: strings with escapes */
 	struct frag_plan_row *rows;     /* in the order of the file; of a CSV by time */

@@ -27,8 +27,6 @@ struct planner {
 	bool stopped;                   /* `stop` of the effort returned true */
 };
 
-struct height_try;
-
 struct order_try {
 	struct frag_canonical search;
 	struct height_try *at;
@@ -109,9 +107,10 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		.count = FRAG_CANONICAL_ORDERS, .threads = p->effort->threads, .task = try_order,
 		.ctx = &t,
 	};
-	uint64_t looks = 0;
+	const size_t count = p->space.count;
+	uint64_t looks = 0, *offsets = malloc((FRAG_CANONICAL_ORDERS * count + 1) * sizeof(*offsets));
 	uint32_t decided;
-	int rc = 0;
+	int rc = offsets ? 0 : frag_fail_nomem(err);
 
 	FRAG_ASSERT(height >= p->told->lower && height < p->height);
 	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS; i++) {
@@ -119,11 +118,8 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		t.of[i].search = (struct frag_canonical){
 			.space = &p->space, .capacity = height, .order = i, .nodes_max = nodes,
 			.looks_max = p->looks_left >> (i + 1),
-			.result = FRAG_CANONICAL_LIMIT,
-			.offset = malloc(((size_t)p->space.count + 1) * sizeof(uint64_t)),
+			.result = FRAG_CANONICAL_LIMIT, .offset = offsets + i * count,
 		};
-		if (!t.of[i].search.offset)
-			rc = frag_fail_nomem(err);
 	}
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
 	decided = atomic_load(&t.decided);
@@ -144,12 +140,10 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 		FRAG_ASSERT(p->height <= height);
 	}
 	if (*result == FRAG_CANONICAL_NONE) {
-		FRAG_ASSERT(height < p->height);
 		p->told->search.proofs++;
 		p->told->lower = height + p->space.unit;
 	}
-	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS; i++)
-		free(t.of[i].search.offset);
+	free(offsets);
 	return rc;
 }
 
@@ -287,6 +281,62 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 	}
 	frag_space_fini(&p.space);
 	return rc;
+}
+
+void frag_plan_measure(struct frag_plan *plan)
+{
+	plan->height = plan->lower = plan->bound = 0;
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		plan->spaces[i].height = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct frag_buffer *b = &plan->buffers[i];
+		uint64_t *height = &plan->spaces[b->space].height;
+
+		*height = frag_max(*height, b->offset + b->size);
+	}
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		const struct frag_space_plan *s = &plan->spaces[i];
+
+		plan->height = frag_max(plan->height, s->height);
+		plan->lower = frag_max(plan->lower, s->lower);
+		plan->bound = frag_max(plan->bound, s->bound);
+	}
+}
+
+struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
+{
+	struct frag_plan_needs most = { .bound = 0 }, device = most;
+
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		const struct frag_space_plan *s = &plan->spaces[i];
+
+		if (!i || s->device != plan->spaces[i - 1].device)
+			device = (struct frag_plan_needs){ .bound = 0 };
+		device.bound += s->lower;
+		device.height += s->height;
+		most.bound = frag_max(most.bound, device.bound);
+		most.height = frag_max(most.height, device.height);
+	}
+	return most;
+}
+
+uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page)
+{
+	uint64_t sum = 0, rest;
+
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		if (plan->spaces[i].device != device)
+			continue;
+		rest = page ? plan->spaces[i].height % page : 0;
+		sum += plan->spaces[i].height + (rest ? page - rest : 0);
+	}
+	return sum;
+}
+
+double frag_plan_gap_pct(uint64_t bound, uint64_t height)
+{
+	FRAG_ASSERT(height >= bound);
+	return bound ? 100.0 * ((double)(height - bound) / (double)bound) : 0;
 }
 
 /* The budget of a space is its part of the items: what one leaves, no other one takes. */

@@ -52,21 +52,6 @@ struct skyline {
 	int64_t *most, *added;          /* the same: most waiting bytes; what children lack of that */
 };
 
-struct skyline_key {
-	uint64_t of[3];                 /* the highest first */
-	uint32_t item;
-};
-
-static int skyline_by_key(const void *one, const void *other)
-{
-	const struct skyline_key *a = one, *b = other;
-
-	for (uint32_t i = 0; i < 3; i++)
-		if (a->of[i] != b->of[i])
-			return a->of[i] > b->of[i] ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -91,18 +76,18 @@ static bool plant(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
 	const uint32_t levels = orders[w->own->order].levels;
-	struct skyline_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
+	struct frag_space_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 
 	for (uint32_t i = 0; keys && i < s->count; i++) {
 		const uint64_t length = s->to[i] - s->from[i];
 		const uint64_t part = levels ? s->bound / levels + 1 : 1;
 
-		keys[i] = (struct skyline_key){ { s->contention[i] / part, length, s->size[i] }, i };
+		keys[i] = (struct frag_space_key){ { s->contention[i] / part, length, s->size[i] }, i };
 		if (orders[w->own->order].area)
 			keys[i].of[1] *= s->size[i] / s->unit;
 	}
 	if (keys && s->count)
-		qsort(keys, s->count, sizeof(*keys), skyline_by_key);
+		qsort(keys, s->count, sizeof(*keys), frag_space_by_key);
 	for (uint32_t k = 0; keys && k < s->count; k++) {
 		const uint32_t i = keys[k].item, rank = s->count - k;
 

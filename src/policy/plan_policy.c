@@ -142,7 +142,7 @@ static int plan_load(const struct frag_file *file, void **bytes, uint64_t *lengt
 		     struct frag_error *err)
 {
 	struct frag_plan_file f;
-	int rc = frag_plan_file_parse(&f, NULL, file->bytes, file->length, err);
+	int rc = frag_plan_file_parse(&f, "plan", file->bytes, file->length, err);
 
 	for (uint32_t i = 1; !rc && i < f.count; i++)
 		if (f.rows[i].step < f.rows[i - 1].step)
