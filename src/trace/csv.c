@@ -455,7 +455,8 @@ static int read_gaps(struct minimalloc *m, struct frag_text field, int64_t lower
 		     struct frag_error *err)
 {
 	struct frag_constraints *c = &m->buffered->constraints;
-	const char *p = field.text, *end = p + field.length;
+	const char *p = field.text;      /* NULL: there is no such column */
+	const char *end = p ? p + field.length : NULL;
 
 	while (p < end) {
 		const size_t length = strcspn(p, " ,\r\n"), low = strcspn(p, "-");
