@@ -166,7 +166,7 @@ static void change_print_reasons(const struct frag_change_found *c,
 				 const struct frag_text_style *to)
 {
 	if (c->undone) {
-		frag_put_row(to, "set", "%s=%s", frag_device_words(&c->undo)->variable,
+		frag_put_row(to, "set", "%s=%s", frag_device_words(c->undo.accelerator)->variable,
 			     CONF(&c->undo));
 		frag_put_row(to, "", "NEW then reserves %s (simulated)", SIZE(c->undo_reserved));
 	}

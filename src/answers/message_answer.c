@@ -15,6 +15,9 @@ enum speaker { TORCH, OLD_TORCH, ASYNC, MPS, BFC, RMM, OTHER, VLLM, SGLANG, LLAM
 
 /* How to learn more than a message tells: the commands, one a line. */
 static const char record_torch[] = RECORD_TORCH "python train.py; fragsim explain mine.pickle";
+static const char record_snapshot[] =
+	"torch.cuda.memory._record_memory_history() before the first allocation, "
+	"torch.cuda.memory._dump_snapshot(\"mine.pickle\") at the error; fragsim explain mine.pickle";
 static const char record_old_torch[] = "with PyTorch 2.1 or later: " RECORD_TORCH "python train.py";
 static const char record_bfc[] =
 	/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
@@ -75,20 +78,10 @@ static enum speaker speaker_of(const struct frag_message *m)
 	return wordings[m->wording].speaker;
 }
 
-#define RECORD_MODULE(module) \
-	"torch." module ".memory._record_memory_history() before the first allocation, torch." module \
-	".memory._dump_snapshot(\"mine.pickle\") at the error; fragsim explain mine.pickle"
-
-/* Advice has the words of CUDA; on other devices these are for them. NULL: the same. */
+/* Of its advice for CUDA, what other devices have instead of the variable and the module. */
 static const struct {
 	const char *cuda, *others[FRAG_NPU + 1];
-} device_words[] = {
-	{ "PYTORCH_CUDA_ALLOC_CONF", { [FRAG_HIP] = "PYTORCH_HIP_ALLOC_CONF",
-				       [FRAG_XPU] = "PYTORCH_ALLOC_CONF",
-				       [FRAG_NPU] = "PYTORCH_NPU_ALLOC_CONF" } },
-	{ record_torch, { [FRAG_XPU] = RECORD_MODULE("xpu"), [FRAG_NPU] = RECORD_MODULE("npu") } },
-	{ record_old_torch, { [FRAG_NPU] = RECORD_MODULE("npu") } },
-	{ "torch.cuda.", { [FRAG_XPU] = "torch.xpu.", [FRAG_NPU] = "torch.npu." } },
+} device_tools[] = {
 	{ "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
 	  { [FRAG_HIP] = "rocm-smi --showpids", [FRAG_XPU] = "xpu-smi ps",
 	    [FRAG_NPU] = "npu-smi info" } },
@@ -100,28 +93,40 @@ static const struct {
 	    [FRAG_NPU] = "its own context; libraries and graphs use" } },
 };
 
-#define ADVICE_ROOM 600
+/* Adds `other` where the text begins with `cuda`, and moves it on. */
+static bool replace_word(struct frag_words *w, const char **text, const char *cuda, const char *other)
+{
+	const size_t length = strlen(cuda);
+
+	if (strncmp(*text, cuda, length) != 0)
+		return false;
+	*text += length;
+	frag_add(w, "%s", other);
+	return true;
+}
 
 static const char *in_device_words(const struct frag_message *m, const char *text,
 				   struct frag_words *w)
 {
-	while (m->accelerator != FRAG_CUDA && *text) {
-		const char *other = NULL;
+	const struct frag_device_words *cuda = frag_device_words(FRAG_CUDA);
+	const struct frag_device_words *own = frag_device_words(m->accelerator);
 
-		for (size_t i = 0; i < sizeof(device_words) / sizeof(device_words[0]) && !other; i++) {
-			const size_t length = strlen(device_words[i].cuda);
+	if (m->accelerator == FRAG_CUDA)
+		return text;
+	while (*text) {
+		bool replaced = replace_word(w, &text, cuda->variable, own->variable)
+				|| replace_word(w, &text, cuda->module, own->module);
 
-			other = strncmp(text, device_words[i].cuda, length) == 0
-				? device_words[i].others[m->accelerator] : NULL;
-			text += other ? length : 0;
-		}
-		if (other)
-			frag_add(w, "%s", other);
-		else
+		for (size_t i = 0; i < sizeof(device_tools) / sizeof(device_tools[0]) && !replaced; i++)
+			replaced = replace_word(w, &text, device_tools[i].cuda,
+						device_tools[i].others[m->accelerator]);
+		if (!replaced)
 			frag_add(w, "%c", *text++);
 	}
-	return w->used ? w->text : text;
+	return w->text;
 }
+
+#define ADVICE_ROOM 600
 
 /* The advice for the message's device, valid until the end of the enclosing block. */
 #define FOR_DEVICE(m, text) in_device_words(m, text, &(struct frag_words)WORDS(ADVICE_ROOM))
@@ -134,6 +139,9 @@ static const char *recording_of(const struct frag_message *m)
 		return record_vllm_log;
 	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
 		return record_llama_log;
+	/* fragsim record is for CUDA's interface, which HIP has, too */
+	if (m->accelerator == FRAG_XPU || m->accelerator == FRAG_NPU)
+		return record_snapshot;
 	return wordings[m->wording].record;
 }
 

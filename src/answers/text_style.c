@@ -64,7 +64,7 @@ void frag_put_setting(const struct frag_text_style *to, const struct frag_choice
 		      const char *conf, const char *note)
 {
 	fprintf(to->f, "  %-10s%s%s=%s%s%s\n", "set", frag_ink(to, INK_BOLD),
-		frag_device_words(choice)->variable, conf, frag_ink(to, INK_PLAIN), note);
+		frag_device_words(choice->accelerator)->variable, conf, frag_ink(to, INK_PLAIN), note);
 }
 
 void frag_put_name(const char *name, int width, int indent, FILE *f)

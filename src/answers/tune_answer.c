@@ -9,7 +9,7 @@
 static const char *code_line(const struct frag_tune *t, char buf[CODE_ROOM])
 {
 	snprintf(buf, CODE_ROOM, "%s.empty_cache() after each iteration",
-		 frag_device_words(&t->sources[0].choices[0])->module);
+		 frag_device_words(t->sources[0].choices[0].accelerator)->module);
 	return buf;
 }
 #define CODE_LINE(t) code_line((t), (char[CODE_ROOM]){ 0 })
@@ -600,7 +600,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	const struct frag_tune *t = a->tune;
 	const bool newer = t->newer.choice != UINT32_MAX;
 	const bool npu = t->sources[0].choices[0].accelerator == FRAG_NPU;
-	const char *variable = frag_device_words(&t->sources[0].choices[0])->variable;
+	const char *variable = frag_device_words(t->sources[0].choices[0].accelerator)->variable;
 	struct frag_node_ref list;
 	char since[16];
 	uint32_t shown;

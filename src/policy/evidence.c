@@ -43,9 +43,9 @@ static const struct {
 			 NULL }, true },
 };
 
-const struct frag_device_words *frag_device_words(const struct frag_choice *choice)
+const struct frag_device_words *frag_device_words(enum frag_accelerator device)
 {
-	return &devices[choice->accelerator].words;
+	return &devices[device].words;
 }
 
 /* A list of values in brackets has commas too, but no letters. */

@@ -19,7 +19,7 @@ struct frag_device_words {
 	const char *module;     /* with empty_cache() */
 };
 
-const struct frag_device_words *frag_device_words(const struct frag_choice *choice);
+const struct frag_device_words *frag_device_words(enum frag_accelerator device);
 
 /* Does the allocator of the choice's device have all of these settings, and together? */
 bool frag_device_has_settings(const struct frag_choice *choice, const char *conf);
