@@ -91,7 +91,7 @@ static void put_difference(const struct frag_difference *d, uint32_t number,
  * Private pools are listed apart, as their decisions do not count: see
  * fragsim-verify(1).
  */
-void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *trace,
+void frag_report_verdict(const struct frag_verification *v, const struct frag_trace *trace,
 			 const char *settings, FILE *f)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);

@@ -7,7 +7,7 @@
 #include "verify/verifier.h"
 
 /* The scores, then the first differences with the log around them. */
-void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *trace,
+void frag_report_verdict(const struct frag_verification *v, const struct frag_trace *trace,
 			 const char *settings, FILE *f);
 
 #endif

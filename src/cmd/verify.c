@@ -48,7 +48,7 @@ static int verify_choose(struct verify_options *o, const struct frag_trace *trac
 
 /* The rules of a release. */
 static int compare_with(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
-			enum ties ties, char *settings, struct frag_verdict *verdict,
+			enum ties ties, char *settings, struct frag_verification *verdict,
 			struct frag_error *err)
 {
 	struct frag_choice choice;
@@ -64,12 +64,12 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
  * file seldom names the release. Without --ties, the rule with the fewest differences is kept.
  */
 static int verify_compare(struct verify_options *o, const struct frag_trace *trace, char *settings,
-			  struct frag_verdict *verdict, struct frag_error *err)
+			  struct frag_verification *verdict, struct frag_error *err)
 {
 	static const enum ties later[] = { TIES_AGE, TIES_CREATION };
 	enum ties ties = o->ties == TIES_AUTO ? TIES_ADDRESS : (enum ties)o->ties;
 	struct frag_release release;
-	struct frag_verdict other;
+	struct frag_verification other;
 	int rc = frag_find_release(&release, trace, err);
 	uint32_t minor = release.minor == 12 ? 0 : release.minor;
 
@@ -97,7 +97,7 @@ static int verify_exec(void *own, struct frag_args *args, struct frag_error *err
 		.log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
 	char settings[FRAG_SETTINGS_MAX];
-	struct frag_verdict verdict;
+	struct frag_verification verdict;
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, args->words[0], &options, err);
 

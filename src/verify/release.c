@@ -153,7 +153,7 @@ static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t
 {
 	const struct frag_log silent = { .warn = NULL };
 	char text[FRAG_SETTINGS_MAX];
-	struct frag_verdict verdict;
+	struct frag_verification verdict;
 	struct frag_choice choice;
 	int rc = frag_choose_release(&choice, trace, minor, text, &silent, err);
 

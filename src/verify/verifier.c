@@ -21,7 +21,7 @@
 struct logged_device {
 	const struct frag_snapshot *snapshot;
 	struct frag_engine *engine;
-	struct frag_verdict *verdict;
+	struct frag_verification *verdict;
 	/* where segments compare by address: all of the log's, rising, each once */
 	const uint64_t *addresses;
 	uint32_t address_count;
@@ -61,7 +61,7 @@ static bool logged_device_is_release(const struct frag_logged_call *c)
 static void logged_judge(struct logged_device *l, const struct frag_difference *d, bool agree,
 		       bool apart)
 {
-	struct frag_verdict *v = l->verdict;
+	struct frag_verification *v = l->verdict;
 	struct frag_match_count *score = apart ? &v->apart[d->decision] : &v->score[d->decision];
 
 	score->agree += agree;
@@ -379,7 +379,7 @@ struct verify {
 	uint64_t total;                         /* bytes of each device; 0: not known */
 	struct order hint;                      /* the text of the first difference, if any */
 	bool hinted;
-	struct frag_verdict *out;
+	struct frag_verification *out;
 };
 
 static int verifier_by_value(const void *a, const void *b)
@@ -678,7 +678,7 @@ static bool place_ages(struct verify *v)
 static int run_by_age(struct verify *v, const struct frag_trace *trace,
 		      const struct frag_choice *choice, struct frag_error *err)
 {
-	struct frag_verdict best;
+	struct frag_verification best;
 	uint64_t steps = 0;
 	int rc;
 
@@ -693,7 +693,7 @@ static int run_by_age(struct verify *v, const struct frag_trace *trace,
 		v->orders[v->order_count++] = v->hint;
 		if (!place_ages(v))
 			break;
-		*v->out = (struct frag_verdict){ .by_age = true, .guessed = v->order_count };
+		*v->out = (struct frag_verification){ .by_age = true, .guessed = v->order_count };
 		rc = run_once(v, trace, choice, err);
 		if (rc || !v->out->difference_count
 		    || v->out->differences[0].step > best.differences[0].step)
@@ -705,7 +705,7 @@ static int run_by_age(struct verify *v, const struct frag_trace *trace,
 	return rc;
 }
 
-int frag_verify(struct frag_verdict *out, const struct frag_trace *trace,
+int frag_verify(struct frag_verification *out, const struct frag_trace *trace,
 		const struct frag_choice *choice, bool by_age, uint64_t total,
 		struct frag_error *err)
 {
@@ -715,7 +715,7 @@ int frag_verify(struct frag_verdict *out, const struct frag_trace *trace,
 	const char *path = frag_input_name(frag_trace_info(trace)->path);
 	int rc;
 
-	*out = (struct frag_verdict){ .by_age = by_age };
+	*out = (struct frag_verification){ .by_age = by_age };
 	if (!v.snapshot && strcmp(frag_trace_info(trace)->form, "fsb") == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: only the events of a snapshot; to keep all of"
 				 " it: fragsim convert --complete SNAPSHOT OUT.fsb", path);

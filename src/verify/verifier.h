@@ -32,7 +32,7 @@ struct frag_difference {
 };
 #define FRAG_DIFFERENCES_MAX 10
 
-struct frag_verdict {
+struct frag_verification {
 	struct frag_match_count score[FRAG_DECISIONS];        /* of the default pool */
 	struct frag_match_count apart[FRAG_DECISIONS];        /* of private pools */
 	struct frag_difference differences[FRAG_DIFFERENCES_MAX];
@@ -51,7 +51,7 @@ struct frag_verdict {
  * that far.
  * -FRAG_ETRACE where there is nothing to compare.
  */
-int frag_verify(struct frag_verdict *out, const struct frag_trace *trace,
+int frag_verify(struct frag_verification *out, const struct frag_trace *trace,
 		const struct frag_choice *choice, bool by_age, uint64_t total,
 		struct frag_error *err);
 

@@ -72,7 +72,7 @@ static void verify(const char *path, bool by_age)
 {
 	struct frag_trace *trace = open_trace(path, 0);
 	struct frag_error err = { .code = 0 };
-	struct frag_verdict verdict;
+	struct frag_verification verdict;
 	struct frag_choice choice;
 	int rc;
 
