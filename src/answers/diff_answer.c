@@ -30,9 +30,11 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 	char text[FRAG_NUMBER_ROOM];
 	double value;
 
-	if (!frag_figure_value(figure, &run->result, &value) || (figure->of_peaks && !whole))
+	/* what is made of peaks says nothing where those are cut */
+	if (!frag_figure_value(figure, &run->result, &value)
+	    || (figure->of_peaks && figure->value && !whole))
 		return memcpy(buf, "-", sizeof("-"));
-	if (whole || !frag_figure_is_of_peaks(figure))
+	if (whole || !figure->of_peaks)
 		return frag_figure_text(buf, figure->unit, value);
 	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", frag_figure_text(text, figure->unit, value));
 	return buf;
@@ -264,7 +266,7 @@ static void put_value(struct frag_table *t, enum frag_unit unit, bool there, dou
 /* Numbers only: a peak that was cut is none, and left out, with what is made of it. */
 static bool is_whole(const struct frag_figure *figure, const struct frag_run *run)
 {
-	return run && (run->result.status == FRAG_RUN_OK || !frag_figure_is_of_peaks(figure));
+	return run && (run->result.status == FRAG_RUN_OK || !figure->of_peaks);
 }
 
 /* Does a list of all metrics have a line for this one? */

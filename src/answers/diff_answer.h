@@ -7,7 +7,7 @@
 
 #include "answers/table.h"
 #include "base/format.h"
-#include "compare/regression_gate.h"
+#include "compare/condition.h"
 #include "fragsim/error.h"
 
 struct frag_diff {

@@ -6,7 +6,6 @@
 #include "answers/answers.h"
 #include "answers/diff_answer.h"
 #include "cmd/diff_traces.h"
-#include "compare/policy_matrix.h"
 #include "documents/documents.h"
 #include "fragsim/version.h"
 
@@ -495,7 +494,12 @@ static void diff_init(void *own)
 /* Two files of results, without a policy or a baseline, are compared without a simulation. */
 static int compare_files(struct frag_question *q, struct frag_error *err)
 {
-	return frag_comparison_files(&((struct diff *)q)->comparison, err);
+	struct frag_comparison *c = &((struct diff *)q)->comparison;
+	int rc = frag_comparison_begin(c, c->now.count, err);
+
+	for (uint32_t i = 0; i < c->now.count && !rc; i++)
+		rc = frag_comparison_trace(c, i, &c->now.trace[i], err);
+	return rc ? rc : frag_comparison_end(c, true, err);
 }
 
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)

@@ -1,7 +1,12 @@
-/* compare.c - compares runs with other runs: the groups, and the result of each policy. */
+/*
+ * compare.c - compares runs with other runs: which belong together, the groups, what differs in
+ * the conditions, and the result of each policy.
+ */
 #include "compare/compare.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +14,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/atomic_file.h"
-#include "compare/runs.h"
+#include "base/hash.h"
 #include "metrics/metric.h"
 
 /* How far the peak is above the lower bound, in percent of the lower bound. */
@@ -35,12 +40,13 @@ static double device_calls(const struct frag_result *r)
 #define UNIT_BYTES FRAG_BYTES
 #define UNIT_COUNT FRAG_NUMBER
 #define ENTRY_APART(name, of)
-#define ENTRY_FIGURE(name, of) { .path = "peak." #name, .unit = UNIT_##of },
+#define ENTRY_FIGURE(name, of) { .path = "peak." #name, .unit = UNIT_##of, .of_peaks = true },
 #define ENTRY(name, unit, since, peak, pool, rows, diff, text) ENTRY_##diff(name, unit)
 
 const struct frag_figure frag_figures[FRAG_FIGURES] = {
-	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true },
-	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES },
+	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true,
+				 .of_peaks = true },
+	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES, .of_peaks = true },
 	[FRAG_OVER_BOUND] = { .path = "over_bound", .unit = FRAG_POINTS, .of_peaks = true,
 			      .value = over_bound },
 	[FRAG_EFFICIENCY] = { .path = "efficiency", .unit = FRAG_POINTS, .more_is_better = true,
@@ -77,16 +83,6 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 	return true;
 }
 
-static bool is_unread(const struct frag_figure *figure, const struct frag_result *result)
-{
-	return result && frag_result_unread(result, figure->path);
-}
-
-bool frag_figure_is_of_peaks(const struct frag_figure *figure)
-{
-	return figure->of_peaks || strncmp(figure->path, "peak.", strlen("peak.")) == 0;
-}
-
 bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result)
 {
 	return base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK;
@@ -104,22 +100,23 @@ bool frag_results_comparable(const struct frag_result *base, const struct frag_r
  * A metric that both runs lack is unchanged. A metric that only one run has is changed, neither
  * better nor worse. A metric that an older file does not contain is not compared.
  */
-static struct frag_change figure_change(const struct frag_figure *figure,
-					const struct frag_result *base,
-					const struct frag_result *result)
+struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)
 {
+	const struct frag_result *base = pair->base ? &pair->base->result : NULL;
+	const struct frag_result *result = pair->run ? &pair->run->result : NULL;
 	struct frag_change c = { .verdict = FRAG_SAME };
 
 	c.has_base = frag_figure_value(figure, base, &c.base);
 	c.has_value = frag_figure_value(figure, result, &c.value);
 	if (!c.has_base || !c.has_value) {
-		c.verdict = c.has_base == c.has_value || is_unread(figure, base)
-			    || is_unread(figure, result) ? FRAG_SAME : FRAG_CHANGED;
+		c.verdict = c.has_base == c.has_value
+			    || (base && frag_result_unread(base, figure->path))
+			    || (result && frag_result_unread(result, figure->path))
+			    ? FRAG_SAME : FRAG_CHANGED;
 		return c;
 	}
-	c.compared = figure->of_end || (frag_figure_is_of_peaks(figure)
-					? frag_peaks_comparable(base, result)
-					: frag_results_comparable(base, result));
+	c.compared = figure->of_end || (figure->of_peaks ? frag_peaks_comparable(base, result)
+							: frag_results_comparable(base, result));
 	if (!c.compared) {
 		c.verdict = c.base == c.value ? FRAG_SAME : FRAG_CHANGED;
 		return c;
@@ -141,24 +138,80 @@ const char *frag_verdict_name(enum frag_verdict verdict)
 	return names[verdict];
 }
 
-struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)
+static int name_order(const struct frag_name *a, const struct frag_name *b)
 {
-	return figure_change(figure, pair->base ? &pair->base->result : NULL,
-			     pair->run ? &pair->run->result : NULL);
+	int order = (a->device > b->device) - (a->device < b->device);
+
+	order = order ? order : strcmp(a->text, b->text);
+	return order ? order : strcmp(a->more, b->more);
 }
 
-const char *frag_group_path(const struct frag_group *group)
+static int by_name(const void *a, const void *b)
 {
-	FRAG_ASSERT(group->runs || group->base);
-	return frag_input_name(group->runs ? group->runs->path : group->base->path);
+	const struct frag_name *x = a, *y = b;
+	const int order = name_order(x, y);
+
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+bool frag_lookup_init(struct frag_lookup *l, uint32_t max)
+{
+	l->count = 0;
+	l->name = malloc(((size_t)max + 1) * sizeof(*l->name));
+	return l->name != NULL;
+}
+
+void frag_lookup_fini(struct frag_lookup *l)
+{
+	free(l->name);
+}
+
+void frag_lookup_sort(struct frag_lookup *l)
+{
+	qsort(l->name, l->count, sizeof(*l->name), by_name);
+}
+
+/* Where the name is, with its index, or would be. */
+static uint32_t name_index_place_of(const struct frag_lookup *l, const struct frag_name *name,
+				    uint32_t index)
+{
+	struct frag_name wanted = *name;
+	uint32_t low;
+
+	wanted.index = index;
+	FRAG_COUNT_WHILE(low, l->count, by_name(&l->name[low], &wanted) < 0);
+	return low;
+}
+
+uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone)
+{
+	const uint32_t at = name_index_place_of(l, name, 0);
+
+	if (at == l->count || name_order(&l->name[at], name) != 0)
+		return UINT32_MAX;
+	if (alone)
+		*alone = at + 1 == l->count || name_order(&l->name[at + 1], name) != 0;
+	return l->name[at].index;
+}
+
+uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name)
+{
+	return name_index_place_of(l, name, name->index) - name_index_place_of(l, name, 0);
+}
+
+uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
+			    uint32_t rank)
+{
+	const uint32_t first = name_index_place_of(l, name, 0),
+		       end = name_index_place_of(l, name, UINT32_MAX);
+
+	if (first == end)
+		return UINT32_MAX;
+	return l->name[rank < end - first ? first + rank : end - 1].index;
 }
 
 /* The traces of a set by any of their names; `device` is the kind of name. */
 enum trace_key { TRACE_BY_PATH, TRACE_BY_CONTENT, TRACE_BY_FILE_NAME, TRACE_KEYS };
-struct frag_trace_list {
-	struct frag_run_set *set;
-	struct frag_lookup names;
-};
 
 /* The runs of a trace likewise: as the policy is written, by its keys, or as any on its device. */
 enum run_key { RUN_BY_POLICY, RUN_BY_KEYS, RUN_BY_DEVICE, RUN_KEYS };
@@ -177,24 +230,23 @@ static struct frag_name trace_name(const struct frag_runs *runs, enum trace_key 
 }
 
 /* False: out of memory. The names are released in either case. */
-static bool traces_list(struct frag_trace_list *list, struct frag_run_set *set)
+static bool traces_list(struct frag_lookup *l, const struct frag_run_set *set)
 {
-	list->set = set;
-	if (!frag_lookup_init(&list->names, TRACE_KEYS * set->count))
+	if (!frag_lookup_init(l, TRACE_KEYS * set->count))
 		return false;
 	for (uint32_t i = 0; i < TRACE_KEYS * set->count; i++) {
 		struct frag_name name = trace_name(&set->trace[i / TRACE_KEYS], i % TRACE_KEYS);
 
 		name.index = i / TRACE_KEYS;
 		if (name.text)
-			list->names.name[list->names.count++] = name;
+			l->name[l->count++] = name;
 	}
-	frag_lookup_sort(&list->names);
+	frag_lookup_sort(l);
 	return true;
 }
 
-/* The trace that is this one: by path, else content, else file name. NULL: none. */
-static struct frag_runs *find_trace(const struct frag_trace_list *list, const struct frag_runs *like)
+/* The trace of the base that is this one: by path, else content, else file name. NULL: none. */
+static struct frag_runs *find_trace(const struct frag_comparison *c, const struct frag_runs *like)
 {
 	for (uint32_t kind = 0; kind < TRACE_KEYS; kind++) {
 		const struct frag_name name = trace_name(like, kind);
@@ -203,10 +255,10 @@ static struct frag_runs *find_trace(const struct frag_trace_list *list, const st
 
 		if (!name.text)
 			continue;
-		i = frag_lookup_find(&list->names, &name,
+		i = frag_lookup_find(&c->base_names, &name,
 				     kind == TRACE_BY_FILE_NAME ? &alone : NULL);
 		if (i != UINT32_MAX && alone)
-			return &list->set->trace[i];
+			return &c->base.trace[i];
 	}
 	return NULL;
 }
@@ -284,6 +336,150 @@ static struct frag_run *find_run(const struct run_list *list, const struct run_l
 	return &runs->run[i];
 }
 
+/* What differs in the conditions, a line each; *text NULL: nothing. False: out of memory. */
+static bool differences_end(struct frag_memory *l, char **text)
+{
+	*text = NULL;
+	if (!frag_memory_close(l))
+		return false;
+	if (l->size)
+		*text = l->text;
+	else
+		free(l->text);
+	return true;
+}
+
+/* Lists the metrics that a set lacks because its file is older than the metrics. */
+static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
+{
+	const char *before = NULL;
+
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
+		if (!k->figure || !(set->unread & frag_metric_bit(k)))
+			continue;
+		if (!before)
+			fprintf(l->f, "%s is older than", SHOWN(set->path));
+		fprintf(l->f, "%s peak.%s", before ? before : "", k->name);
+		before = ",";
+	}
+	if (before)
+		fputs(": not compared\n", l->f);
+}
+
+static bool describe_tools(char **text, const struct frag_run_set *base,
+			   const struct frag_run_set *now)
+{
+	struct frag_memory l;
+
+	if (!frag_memory_open(&l))
+		return false;
+	if (strcmp(base->version, now->version) != 0)
+		fprintf(l.f, "fragsim %s, before %s\n", SHOWN(now->version), SHOWN(base->version));
+	describe_unread(&l, base);
+	describe_unread(&l, now);
+	return differences_end(&l, text);
+}
+
+static void describe_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+{
+	if (base != now)
+		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
+}
+
+static bool describe_traces(char **text, const struct frag_runs *base,
+			    const struct frag_runs *now)
+{
+	struct frag_memory l;
+
+	if (!frag_memory_open(&l))
+		return false;
+	if (strcmp(base->content, now->content) != 0)
+		fprintf(l.f, "the trace itself: content %s, before %s\n",
+			SHOWN(now->content), SHOWN(base->content));
+	describe_count(&l, "events", base->events, now->events);
+	describe_count(&l, "allocs", base->allocs, now->allocs);
+	describe_count(&l, "frees", base->frees, now->frees);
+	if (!now->complete || !base->complete)
+		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
+			? "both" : now->complete ? "the base" : "the new one");
+	return differences_end(&l, text);
+}
+
+static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+{
+	if (base != now)
+		fprintf(l->f, "device %s: %" PRIu64 " (%s), before %" PRIu64 " (%s)\n", what, now,
+			SIZE(now), base, SIZE(base));
+}
+
+/* The first `length` bytes of a text, escaped for a line. */
+#define PART(text, length) \
+	differences_part((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text), (length))
+static const char *differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
+					  size_t length)
+{
+	frag_format_printable(buf, FRAG_PRINTABLE_ROOM, "%.*s", (int)length, text);
+	return buf;
+}
+
+/* Every key of `keys` that has another value, or none, in `other`. */
+static void describe_params(struct frag_memory *l, const char *keys, const char *other,
+			    bool keys_are_new)
+{
+	for (const char *p = keys; *p;) {
+		size_t key = strcspn(p, "="), mine, theirs = 0;
+		const char *value = frag_params_find(keys, p, key, &mine);
+		const char *there = frag_params_find(other, p, key, &theirs);
+
+		if (!value)
+			return;
+		if (keys_are_new && !there)
+			fprintf(l->f, "policy key %s: %s, before there was none\n", PART(p, key),
+				PART(value, mine));
+		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
+			fprintf(l->f, "policy key %s: %s, before %s\n", PART(p, key),
+				PART(value, mine), PART(there, theirs));
+		else if (!keys_are_new && !there)
+			fprintf(l->f, "policy key %s: there is none, before %s\n", PART(p, key),
+				PART(value, mine));
+		p = value + mine;
+		p += *p == ',';
+	}
+}
+
+/*
+ * Keys are gone through from both sides: once for those that are new or differ,
+ * once for those that only the base has.
+ */
+static bool describe_runs(char **text, const struct frag_run *base, const struct frag_run *now)
+{
+	const struct frag_result *a = &base->result, *b = &now->result;
+	struct frag_memory l;
+
+	if (!frag_memory_open(&l))
+		return false;
+	if (strcmp(base->name, now->name) != 0) {
+		fprintf(l.f, "policy: %s, before %s\n", SHOWN(now->policy), SHOWN(base->policy));
+	} else {
+		describe_params(&l, now->params, base->params, true);
+		describe_params(&l, base->params, now->params, false);
+	}
+	describe_size(&l, "total", a->total, b->total);
+	describe_size(&l, "context", a->context, b->context);
+	describe_size(&l, "other processes", a->other, b->other);
+	describe_size(&l, "granularity", a->granularity, b->granularity);
+	describe_size(&l, "small requests", a->small_max, b->small_max);
+	describe_size(&l, "granularity of small requests", a->small_granularity,
+		      b->small_granularity);
+	if (a->modelled.there != b->modelled.there)
+		fprintf(l.f, "time in the driver: %s\n",
+			b->modelled.there ? "modelled, before not" : "not modelled, before it was");
+	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
+		fprintf(l.f, "interrupted: %s\n", a->status != b->status
+			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");
+	return differences_end(&l, text);
+}
+
 static enum frag_verdict verdicts_join(enum frag_verdict a, enum frag_verdict b)
 {
 	if (a == b || b == FRAG_SAME)
@@ -294,13 +490,13 @@ static enum frag_verdict verdicts_join(enum frag_verdict a, enum frag_verdict b)
 }
 
 /* Metrics that decide give better or worse; other metrics that differ give changed. */
-static enum frag_verdict verdict_of_runs(const struct frag_result *base,
-					      const struct frag_result *run)
+static enum frag_verdict verdict_of_pair(const struct frag_pair *pair)
 {
-	enum frag_verdict verdict = base->status == run->status ? FRAG_SAME : FRAG_CHANGED;
+	enum frag_verdict verdict = pair->base->result.status == pair->run->result.status
+				    ? FRAG_SAME : FRAG_CHANGED;
 
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
-		struct frag_change c = figure_change(&frag_figures[i], base, run);
+		struct frag_change c = frag_pair_change(&frag_figures[i], pair);
 
 		if (c.verdict != FRAG_SAME)
 			verdict = verdicts_join(verdict, frag_figures[i].decides ? c.verdict
@@ -394,24 +590,10 @@ static void compare_timelines(struct frag_pair *pair)
 	}
 }
 
-/* Verdict and places of a pair whose two runs are there. */
-static void pair_compare(struct frag_pair *pair, bool same_trace)
-{
-	FRAG_ASSERT(pair->run && pair->base);
-	pair->verdict = verdict_of_runs(&pair->base->result, &pair->run->result);
-	if (!same_trace)
-		return;
-	compare_marks(pair);
-	if (pair->base->timeline.count && pair->run->timeline.count
-	    && pair->first.kind == FRAG_WHERE_NOWHERE)
-		compare_timelines(pair);
-}
-
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err)
 {
 	c->group = calloc((size_t)traces + c->base.count + 1, sizeof(*c->group));
-	c->base_list = calloc(1, sizeof(*c->base_list));
-	if (!c->group || !c->base_list || !traces_list(c->base_list, &c->base))
+	if (!c->group || !traces_list(&c->base_names, &c->base))
 		return frag_fail_nomem(err);
 	c->count = traces;
 	return 0;
@@ -425,14 +607,20 @@ static bool on_many_devices(const struct frag_runs *runs)
 	return false;
 }
 
+/* Verdict, places and conditions of a pair whose two runs are there. */
 static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct frag_pair *pair)
 {
-	const bool same_trace = c->policies || strcmp(g->runs->content, g->base->content) == 0;
-
-	pair_compare(pair, same_trace);
+	FRAG_ASSERT(pair->run && pair->base);
+	pair->verdict = verdict_of_pair(pair);
+	if (c->policies || strcmp(g->runs->content, g->base->content) == 0) {
+		compare_marks(pair);
+		if (pair->base->timeline.count && pair->run->timeline.count
+		    && pair->first.kind == FRAG_WHERE_NOWHERE)
+			compare_timelines(pair);
+	}
 	if (c->policies && pair->run->diverged.kind != FRAG_WHERE_NOWHERE)
 		pair->first = pair->run->diverged;
-	return c->policies || frag_describe_runs(&pair->conditions, pair->base, pair->run);
+	return c->policies || describe_runs(&pair->conditions, pair->base, pair->run);
 }
 
 /* What run i is compared with: the first on its device, or its counterpart. */
@@ -486,13 +674,13 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 	FRAG_ASSERT(index < c->count && !g->pair);
 	g->runs = runs;
 	g->many_devices = on_many_devices(runs);
-	g->base = c->policies ? NULL : find_trace(c->base_list, runs);
+	g->base = c->policies ? NULL : find_trace(c, runs);
 	/* the contents of a partly read trace are not comparable */
 	g->changed = g->base && g->base->complete && runs->complete
 		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
-	good = g->pair && (!g->base || frag_describe_traces(&g->conditions, g->base, runs))
+	good = g->pair && (!g->base || describe_traces(&g->conditions, g->base, runs))
 	       && runs_list(&now, runs) && (!g->base || runs_list(&base, g->base))
 	       && make_pairs(c, g, &now, &base);
 	frag_lookup_fini(&now.names);
@@ -502,15 +690,6 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 	for (uint32_t i = 0; i < runs->count; i++)
 		run_drop_marks(&runs->run[i]);
 	return 0;
-}
-
-int frag_comparison_files(struct frag_comparison *c, struct frag_error *err)
-{
-	int rc = frag_comparison_begin(c, c->now.count, err);
-
-	for (uint32_t i = 0; i < c->now.count && !rc; i++)
-		rc = frag_comparison_trace(c, i, &c->now.trace[i], err);
-	return rc ? rc : frag_comparison_end(c, true, err);
 }
 
 /* The runs of the base that no pair has. False: out of memory. */
@@ -575,7 +754,7 @@ int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct fra
 	drop_empty(c);
 	if (c->policies)
 		return 0;
-	if (!frag_describe_tools(&c->conditions, &c->base, &c->now))
+	if (!describe_tools(&c->conditions, &c->base, &c->now))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < c->count && with_missing; i++)
 		if (!add_missing_runs(&c->group[i]))
@@ -593,9 +772,7 @@ void frag_comparison_fini(struct frag_comparison *c)
 	}
 	free(c->group);
 	free(c->conditions);
-	if (c->base_list)
-		frag_lookup_fini(&c->base_list->names);
-	free(c->base_list);
+	frag_lookup_fini(&c->base_names);
 	frag_run_set_fini(&c->now);
 	frag_run_set_fini(&c->base);
 }
@@ -628,7 +805,6 @@ static void stand(struct frag_policy_summary *s, const struct frag_group *g,
 	const struct frag_result *base = pair->base ? &pair->base->result : r;
 	double ratio;
 
-	s->run = s->run ? s->run : pair->run;
 	s->runs++;
 	s->survived += r->status == FRAG_RUN_OK;
 	if (r->status != FRAG_RUN_OK || base->status != FRAG_RUN_OK || !r->peak.reserved
@@ -658,88 +834,62 @@ static void finish(struct frag_policy_summary *s)
 	s->fi_device /= s->ratios;
 }
 
-static bool stands(const struct frag_comparison *c, const struct frag_pair *pair)
+/* By the hash of a policy's text: the place of its summary. */
+struct standings {
+	struct frag_map places;
+	struct frag_policy_summary *list;
+	uint32_t count, capacity;
+};
+
+/* The summary of the run's policy, a new one at the end of the list; NULL: out of memory. */
+static struct frag_policy_summary *summary_of(struct standings *s, const struct frag_run *run)
 {
-	return pair->run && (c->policies || pair->base);
+	const uint64_t key = frag_hash_text(run->policy, strlen(run->policy), s->places.seed);
+	uint32_t at = frag_map_home(&s->places, key), i;
+
+	while ((i = frag_map_next(&s->places, key, &at)) != FRAG_MAP_NONE)
+		if (strcmp(s->list[i].run->policy, run->policy) == 0)
+			return &s->list[i];
+	if (!FRAG_GROW(s->list, s->capacity, s->count)
+	    || !frag_map_add(&s->places, key, s->count))
+		return NULL;
+	s->list[s->count] = (struct frag_policy_summary){ .run = run };
+	return &s->list[s->count++];
 }
 
-/* The policies of all runs that are compared, in their order. False: out of memory. */
-static bool compare_list_policies(const struct frag_comparison *c, struct frag_lookup *l)
+static bool gather_standings(struct standings *s, const struct frag_comparison *c)
 {
-	uint32_t max = 0;
-
-	for (uint32_t i = 0; i < c->count; i++)
-		max += c->group[i].count;
-	if (!frag_lookup_init(l, max))
-		return false;
-	for (uint32_t i = 0; i < c->count; i++) {
-		for (uint32_t k = 0; k < c->group[i].count; k++) {
-			const struct frag_pair *pair = &c->group[i].pair[k];
-
-			if (!stands(c, pair))
-				continue;
-			l->name[l->count] = (struct frag_name){
-				.text = pair->run->policy, .more = "", .index = l->count,
-			};
-			l->count++;
-		}
-	}
-	frag_lookup_sort(l);
-	return true;
-}
-
-/* place[i]: of the policy that the i-th of the runs that are compared is the first of. */
-static uint32_t compare_gather(const struct frag_comparison *c, const struct frag_lookup *l,
-			       struct frag_policy_summary *list, uint32_t *place)
-{
-	uint32_t count = 0, at = 0;
-
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct frag_group *g = &c->group[i];
 
 		for (uint32_t k = 0; k < g->count; k++) {
-			struct frag_name name = { .more = "" };
-			uint32_t first;
+			const struct frag_pair *pair = &g->pair[k];
+			struct frag_policy_summary *summary;
 
-			if (!stands(c, &g->pair[k]))
+			if (!pair->run || !(c->policies || pair->base))
 				continue;
-			name.text = g->pair[k].run->policy;
-			first = frag_lookup_find(l, &name, NULL);
-			if (first == at++) {
-				place[first] = count;
-				list[count++] = (struct frag_policy_summary){ .run = NULL };
-			}
-			stand(&list[place[first]], g, &g->pair[k]);
+			summary = summary_of(s, pair->run);
+			if (!summary)
+				return false;
+			stand(summary, g, pair);
 		}
 	}
-	return count;
+	return true;
 }
 
-/*
- * Policies are found by halving a sorted list; the place of a policy is kept at
- * the number of its first run, so no search goes over all standings.
- */
 struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
 						      uint32_t *count)
 {
-	struct frag_lookup l = { .name = NULL };
-	struct frag_policy_summary *list = NULL;
-	uint32_t *place = NULL;
+	struct standings s = { .count = 0 };
+	bool good = frag_map_init(&s.places, frag_hash_seed())
+		    && FRAG_GROW(s.list, s.capacity, s.count) && gather_standings(&s, c);
 
-	*count = 0;
-	if (compare_list_policies(c, &l)) {
-		list = malloc(((size_t)l.count + 1) * sizeof(*list));
-		place = malloc(((size_t)l.count + 1) * sizeof(*place));
-	}
-	if (list && place) {
-		*count = compare_gather(c, &l, list, place);
-	} else {
-		free(list);
-		list = NULL;
-	}
+	*count = good ? s.count : 0;
 	for (uint32_t i = 0; i < *count; i++)
-		finish(&list[i]);
-	free(place);
-	frag_lookup_fini(&l);
-	return list;
+		finish(&s.list[i]);
+	frag_map_fini(&s.places);
+	if (good)
+		return s.list;
+	free(s.list);
+	return NULL;
 }

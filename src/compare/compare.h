@@ -28,7 +28,7 @@ struct frag_figure {
 	bool decides; /* a pair's verdict follows from these, `any` of fragsim-run(1), Conditions */
 	bool of_end;            /* how a run ended: compared whether it finished or not */
 	bool optional;          /* omitted if neither run has it, except on request */
-	bool of_peaks;          /* made of peaks: says nothing where those are cut */
+	bool of_peaks;          /* a peak, or made of peaks: known of a run that finished only */
 	/* NULL: the value at the path */
 	double (*value)(const struct frag_result *result);
 };
@@ -55,9 +55,6 @@ extern const struct frag_figure frag_figures[FRAG_FIGURES];
  */
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result);
 bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result);
-
-/* Is it a peak, or made of peaks? Those are known of a run that finished only. */
-bool frag_figure_is_of_peaks(const struct frag_figure *figure);
 
 /* The value in the precision of the output: percentages with four decimals. False: no value. */
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
@@ -99,8 +96,40 @@ struct frag_group {
 	char *conditions;               /* as above, of the trace */
 };
 
-/* The trace's name for a message; the base's where there is no other. */
-const char *frag_group_path(const struct frag_group *group);
+/*
+ * Which of many things has a name, found by halving a sorted list. Equal names are those that are equal in
+ * all except the index.
+ */
+struct frag_name {
+	uint32_t device;
+	const char *text, *more;        /* borrowed; never NULL */
+	uint32_t index;                 /* of the thing */
+};
+
+struct frag_lookup {
+	struct frag_name *name;
+	uint32_t count;
+};
+
+/* Allocates `max` names; the caller adds them at name[count++], in any order. False on failure. */
+bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
+void frag_lookup_fini(struct frag_lookup *l);
+
+/* After the last name, before the first question. */
+void frag_lookup_sort(struct frag_lookup *l);
+
+/*
+ * The smallest index with this name; name's own index does not matter. UINT32_MAX: not found.
+ * *alone, optional: exactly one index has the name.
+ */
+uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone);
+
+/* How many things of this name have an index below the name's own. */
+uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name);
+
+/* The index of the one of that rank, or of the last; UINT32_MAX: none has this name. */
+uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
+			    uint32_t rank);
 
 struct frag_comparison {
 	bool policies;                  /* the first policy is the base of the others */
@@ -109,7 +138,7 @@ struct frag_comparison {
 	uint32_t count;
 	char *conditions;               /* as above, of the tool */
 	bool interrupted;
-	struct frag_trace_list *base_list;      /* its own */
+	struct frag_lookup base_names;  /* of the traces of the base */
 };
 
 /*
@@ -119,9 +148,6 @@ struct frag_comparison {
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err);
 int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag_runs *runs,
 			  struct frag_error *err);
-
-/* Both sets are whole: compares every trace of `now` with its counterpart in `base`. */
-int frag_comparison_files(struct frag_comparison *c, struct frag_error *err);
 
 /* After the last trace: traces and runs that only the base has, and the tool. */
 int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err);

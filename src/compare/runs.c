@@ -1,4 +1,4 @@
-/* runs.c - runs to be compared: made from results, found by name, described, and released. */
+/* runs.c - runs to be compared: made from results, or by simulating every policy on every trace. */
 #include "compare/runs.h"
 
 #include <inttypes.h>
@@ -9,8 +9,11 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/atomic_file.h"
+#include "base/parallel.h"
+#include "engine/engine.h"
+#include "fragsim/version.h"
 #include "metrics/metric.h"
+#include "policy/configure_events.h"
 #include "policy/param.h"
 
 /*
@@ -44,7 +47,7 @@ static void runs_halve(struct frag_timeline *c)
  * Each interval covers `width` steps. When all intervals are used, adjacent pairs are merged and
  * the width doubles, so the size is fixed for any number of steps.
  */
-void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
+static void timeline_add(struct frag_timeline *c, const struct frag_step *step)
 {
 	struct frag_stretch *last;
 
@@ -271,217 +274,418 @@ void frag_run_set_fini(struct frag_run_set *set)
 	*set = (struct frag_run_set){ .count = 0 };
 }
 
-static int name_order(const struct frag_name *a, const struct frag_name *b)
-{
-	int order = (a->device > b->device) - (a->device < b->device);
+/*
+ * Where simulations of one trace, side by side, stop being the same.
+ *
+ * Each is watched while it takes a batch; when all have taken it, they are
+ * compared with the first, step by step. What is kept for it never exceeds a
+ * batch, and a run that has diverged is watched no more.
+ */
+struct seen {
+	const struct frag_event *event; /* valid until the next batch */
+	uint64_t reserved, allocated;
+	enum frag_step_status status;
+};
 
-	order = order ? order : strcmp(a->text, b->text);
-	return order ? order : strcmp(a->more, b->more);
+/* A simulation on a device. */
+struct watch {
+	struct seen *seen;      /* of the steps of this batch */
+	uint32_t count, capacity;
+	bool diverged;
+	struct frag_divergence_point where;
+	struct frag_timeline timeline;
+};
+
+struct frag_divergence {
+	uint32_t count, devices;
+	struct watch *watches;  /* simulation by simulation, device by device */
+	char (*mark)[128];      /* the last one on each device */
+};
+
+static void divergence_del(struct frag_divergence *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; p->watches && i < (size_t)p->count * p->devices; i++)
+		free(p->watches[i].seen);
+	free(p->watches);
+	free(p->mark);
+	free(p);
 }
 
-static int by_name(const void *a, const void *b)
+static struct frag_divergence *divergence_new(uint32_t count, uint32_t devices)
 {
-	const struct frag_name *x = a, *y = b;
-	const int order = name_order(x, y);
+	struct frag_divergence *p = calloc(1, sizeof(*p));
 
-	return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-bool frag_lookup_init(struct frag_lookup *l, uint32_t max)
-{
-	l->count = 0;
-	l->name = malloc(((size_t)max + 1) * sizeof(*l->name));
-	return l->name != NULL;
-}
-
-void frag_lookup_fini(struct frag_lookup *l)
-{
-	free(l->name);
-}
-
-void frag_lookup_sort(struct frag_lookup *l)
-{
-	qsort(l->name, l->count, sizeof(*l->name), by_name);
-}
-
-/* Where the name is, with its index, or would be. */
-static uint32_t name_index_place_of(const struct frag_lookup *l, const struct frag_name *name,
-				    uint32_t index)
-{
-	struct frag_name wanted = *name;
-	uint32_t low;
-
-	wanted.index = index;
-	FRAG_COUNT_WHILE(low, l->count, by_name(&l->name[low], &wanted) < 0);
-	return low;
-}
-
-uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone)
-{
-	const uint32_t at = name_index_place_of(l, name, 0);
-
-	if (at == l->count || name_order(&l->name[at], name) != 0)
-		return UINT32_MAX;
-	if (alone)
-		*alone = at + 1 == l->count || name_order(&l->name[at + 1], name) != 0;
-	return l->name[at].index;
-}
-
-uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name)
-{
-	return name_index_place_of(l, name, name->index) - name_index_place_of(l, name, 0);
-}
-
-uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
-			    uint32_t rank)
-{
-	const uint32_t first = name_index_place_of(l, name, 0),
-		       end = name_index_place_of(l, name, UINT32_MAX);
-
-	if (first == end)
-		return UINT32_MAX;
-	return l->name[rank < end - first ? first + rank : end - 1].index;
-}
-
-/* NULL where there are none. */
-static bool setup_differences_end(struct frag_memory *l, char **text)
-{
-	*text = NULL;
-	if (!frag_memory_close(l))
-		return false;
-	if (l->size)
-		*text = l->text;
-	else
-		free(l->text);
-	return true;
-}
-
-/* Lists the metrics that a set lacks because its file is older than the metrics. */
-static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
-{
-	const char *before = NULL;
-
-	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
-		if (!k->figure || !(set->unread & frag_metric_bit(k)))
-			continue;
-		if (!before)
-			fprintf(l->f, "%s is older than", SHOWN(set->path));
-		fprintf(l->f, "%s peak.%s", before ? before : "", k->name);
-		before = ",";
+	if (!p)
+		return NULL;
+	p->count = count;
+	p->devices = devices;
+	p->watches = calloc((size_t)count * devices + 1, sizeof(*p->watches));
+	p->mark = calloc((size_t)devices + 1, sizeof(*p->mark));
+	if (!p->watches || !p->mark) {
+		divergence_del(p);
+		return NULL;
 	}
-	if (before)
-		fputs(": not compared\n", l->f);
+	/* a single one has none to be compared with */
+	for (uint32_t d = 0; count == 1 && d < devices; d++)
+		p->watches[d].diverged = true;
+	return p;
 }
 
-bool frag_describe_tools(char **text, const struct frag_run_set *base,
-			 const struct frag_run_set *now)
+static struct watch *watch_of(const struct frag_divergence *p, uint32_t i, uint32_t device)
 {
-	struct frag_memory l;
-
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->version, now->version) != 0)
-		fprintf(l.f, "fragsim %s, before %s\n", SHOWN(now->version), SHOWN(base->version));
-	describe_unread(&l, base);
-	describe_unread(&l, now);
-	return setup_differences_end(&l, text);
+	FRAG_ASSERT(i < p->count && device < p->devices);
+	return &p->watches[(size_t)i * p->devices + device];
 }
 
-static void describe_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+static int observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
-	if (base != now)
-		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
+	struct watch *watch = (struct watch *)ctx + step->device;
+
+	timeline_add(&watch->timeline, step);
+	if (watch->diverged)
+		return 0;
+	if (!FRAG_GROW(watch->seen, watch->capacity, watch->count))
+		return frag_fail_nomem(err);
+	watch->seen[watch->count++] = (struct seen){
+		.event = step->event, .reserved = step->metrics->reserved,
+		.allocated = step->metrics->allocated, .status = step->status,
+	};
+	return 0;
 }
 
-bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
+/* Copies a name, which is any text, cut to `size`. */
+static void where_name(char *to, size_t size, const char *text, size_t length)
 {
-	struct frag_memory l;
+	char json[6 * 192 + 3];
+	const size_t max = size - 1 < 192 ? size - 1 : 192;
 
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->content, now->content) != 0)
-		fprintf(l.f, "the trace itself: content %s, before %s\n",
-			SHOWN(now->content), SHOWN(base->content));
-	describe_count(&l, "events", base->events, now->events);
-	describe_count(&l, "allocs", base->allocs, now->allocs);
-	describe_count(&l, "frees", base->frees, now->frees);
-	if (!now->complete || !base->complete)
-		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
-			? "both" : now->complete ? "the base" : "the new one");
-	return setup_differences_end(&l, text);
+	*frag_put_json(json, text, length < max ? length : max) = '\0';
+	frag_where_json_name(to, size, json);
 }
 
-static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+/* "alloc of 4096 bytes, id 7" */
+static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 {
-	if (base != now)
-		fprintf(l->f, "device %s: %" PRIu64 " (%s), before %" PRIu64 " (%s)\n", what, now,
-			SIZE(now), base, SIZE(base));
-}
+	char name[64];
+	int used = snprintf(buf, size, "%s", frag_op_name((enum frag_op)ev->op));
 
-/* The first `length` bytes of a text, escaped for a line. */
-#define PART(text, length) \
-	setup_differences_part((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text), (length))
-static const char *setup_differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
-					  size_t length)
-{
-	frag_format_printable(buf, FRAG_PRINTABLE_ROOM, "%.*s", (int)length, text);
-	return buf;
-}
-
-/* Every key of `keys` that has another value, or none, in `other`. */
-static void describe_params(struct frag_memory *l, const char *keys, const char *other,
-			    bool keys_are_new)
-{
-	for (const char *p = keys; *p;) {
-		size_t key = strcspn(p, "="), mine, theirs = 0;
-		const char *value = frag_params_find(keys, p, key, &mine);
-		const char *there = frag_params_find(other, p, key, &theirs);
-
-		if (!value)
-			return;
-		if (keys_are_new && !there)
-			fprintf(l->f, "policy key %s: %s, before there was none\n", PART(p, key),
-				PART(value, mine));
-		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %s: %s, before %s\n", PART(p, key),
-				PART(value, mine), PART(there, theirs));
-		else if (!keys_are_new && !there)
-			fprintf(l->f, "policy key %s: there is none, before %s\n", PART(p, key),
-				PART(value, mine));
-		p = value + mine;
-		p += *p == ',';
+	if (ev->op == FRAG_OP_ALLOC)
+		used += snprintf(buf + used, size - (size_t)used, " of %" PRIu64 " byte%s",
+				 ev->bytes, frag_s(ev->bytes));
+	if (!(ev->members & FRAG_HAS_ID))
+		return;
+	if (ev->id.text) {
+		where_name(name, sizeof(name), ev->id.text, (size_t)ev->id.number);
+		snprintf(buf + used, size - (size_t)used, ", id '%s'", name);
+	} else {
+		snprintf(buf + used, size - (size_t)used, ", id %" PRIu64, ev->id.number);
 	}
+}
+
+static void divergence_part(struct watch *watch, const struct watch *first, uint32_t at,
+			    const char *mark)
+{
+	const struct seen *a = &first->seen[at], *b = &watch->seen[at];
+
+	watch->diverged = true;
+	watch->where = (struct frag_divergence_point){
+		.kind = FRAG_WHERE_STEP, .step = b->event->step, .last = b->event->step,
+		.base_reserved = a->reserved, .base_allocated = a->allocated,
+		.reserved = b->reserved, .allocated = b->allocated,
+	};
+	snprintf(watch->where.mark, sizeof(watch->where.mark), "%s", mark);
+	describe_event(watch->where.event, sizeof(watch->where.event), b->event);
 }
 
 /*
- * Keys are gone through from both sides: once for those that are new or differ,
- * once for those that only the base has.
+ * A simulation that stopped early has fewer steps: it is compared as far as it
+ * went. A mark is noted after its own step, so places name the one before them.
  */
-bool frag_describe_runs(char **text, const struct frag_run *base, const struct frag_run *now)
+static void compare_device(struct frag_divergence *p, uint32_t device)
 {
-	const struct frag_result *a = &base->result, *b = &now->result;
-	struct frag_memory l;
+	struct watch *first = watch_of(p, 0, device);
 
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->name, now->name) != 0) {
-		fprintf(l.f, "policy: %s, before %s\n", SHOWN(now->policy), SHOWN(base->policy));
-	} else {
-		describe_params(&l, now->params, base->params, true);
-		describe_params(&l, base->params, now->params, false);
+	for (uint32_t at = 0; at < first->count; at++) {
+		const struct frag_event *ev = first->seen[at].event;
+
+		for (uint32_t i = 1; i < p->count; i++) {
+			struct watch *watch = watch_of(p, i, device);
+
+			/* as many steps as the first has, until they diverge */
+			if (!watch->diverged && at < watch->count
+			    && (first->seen[at].reserved != watch->seen[at].reserved
+				|| first->seen[at].allocated != watch->seen[at].allocated
+				|| first->seen[at].status != watch->seen[at].status))
+				divergence_part(watch, first, at, p->mark[device]);
+		}
+		if (ev->op == FRAG_OP_MARK)
+			where_name(p->mark[device], sizeof(p->mark[device]), ev->text.text,
+					ev->text.length);
 	}
-	describe_size(&l, "total", a->total, b->total);
-	describe_size(&l, "context", a->context, b->context);
-	describe_size(&l, "other processes", a->other, b->other);
-	describe_size(&l, "granularity", a->granularity, b->granularity);
-	describe_size(&l, "small requests", a->small_max, b->small_max);
-	describe_size(&l, "granularity of small requests", a->small_granularity,
-		      b->small_granularity);
-	if (a->modelled.there != b->modelled.there)
-		fprintf(l.f, "time in the driver: %s\n",
-			b->modelled.there ? "modelled, before not" : "not modelled, before it was");
-	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
-		fprintf(l.f, "interrupted: %s\n", a->status != b->status
-			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");
-	return setup_differences_end(&l, text);
+	for (uint32_t i = 0; i < p->count; i++)
+		watch_of(p, i, device)->count = 0;
+}
+
+/* When all the others have diverged, the first needs no watching either. */
+static void rest(struct frag_divergence *p, uint32_t device)
+{
+	bool all = true;
+
+	for (uint32_t i = 1; i < p->count; i++)
+		all &= watch_of(p, i, device)->diverged;
+	watch_of(p, 0, device)->diverged = all;
+}
+
+/* After each batch. */
+static void divergence_compare(void *ctx)
+{
+	struct frag_divergence *p = ctx;
+
+	for (uint32_t d = 0; d < p->devices; d++) {
+		compare_device(p, d);
+		rest(p, d);
+	}
+}
+
+/* The simulations of one trace, and their state. */
+struct job {
+	const struct frag_sweep *sweep;
+	struct frag_runs *runs;
+	uint32_t threads;
+	struct frag_trace *trace;
+	struct frag_configured configured;
+	struct frag_devices devices;
+	struct frag_sim **sims;
+	uint32_t sim_count;
+	struct frag_divergence *divergence;
+	char *warnings;                 /* one a line; NULL: none */
+};
+
+static void sweep_gather_warning(void *ctx, const char *message)
+{
+	struct job *job = ctx;
+	const char *line = SHOWN(message);
+	size_t old = job->warnings ? strlen(job->warnings) : 0;
+	char *more = realloc(job->warnings, old + strlen(line) + 2);
+
+	if (!more)
+		return;
+	snprintf(more + old, strlen(line) + 2, "%s\n", line);
+	job->warnings = more;
+}
+
+static bool job_stops(void *ctx)
+{
+	const struct job *job = ctx;
+
+	return job->sweep->stop && job->sweep->stop(job->sweep->ctx);
+}
+
+/* What the trace suggests, a profile in its place, and options above both. */
+static int sweep_set_devices(struct job *job, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	int rc = frag_devices_copy(&job->devices, info->devices, info->device_count, err);
+
+	if (!rc && s->like)
+		rc = frag_devices_replace_all(&job->devices, s->like, err);
+	if (rc)
+		return rc;
+	frag_devices_override(&job->devices, s->total, s->context, s->other, s->granularity);
+	frag_devices_assume_context(&job->devices, s->card_context);
+	if ((s->total & s->context & s->other) == UINT64_MAX)
+		return 0;
+	return frag_devices_have_room(&job->devices, err);
+}
+
+/*
+ * What is made until a failure stays in the job, and close_job() ends it. A trace
+ * whose opening was interrupted reports that, whatever its reader made of it.
+ */
+static int open_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_options options = {
+		.lenient = s->lenient,
+		.sized = s->total != UINT64_MAX || s->like,
+		.log = { .warn = sweep_gather_warning, .ctx = job },
+		.configured = frag_configured_next,
+		.configured_ctx = &job->configured,
+	};
+	struct frag_sim_options sim = s->sim;
+	int rc;
+
+	if (!frag_configured_init(&job->configured, s->choices, s->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
+	if (rc && job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc)
+		rc = sweep_set_devices(job, err);
+	if (rc)
+		return rc;
+	sim.devices = job->devices.figures;
+	job->sims = calloc(s->choice_count, sizeof(*job->sims));
+	job->divergence = divergence_new(s->choice_count,
+					      frag_trace_info(job->trace)->device_count);
+	if (!job->sims || !job->divergence)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
+		const struct frag_observer observer = {
+			.step = observe, .ctx = watch_of(job->divergence, i, 0),
+		};
+
+		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
+		if (!rc) {
+			job->sim_count++;
+			rc = frag_sim_observe(job->sims[i], &observer);
+		}
+	}
+	return rc;
+}
+
+/*
+ * Copies the metrics, as the simulations are freed with their trace: memory does not grow with
+ * the number of simulated traces.
+ */
+static int sweep_keep_runs(struct job *job, bool interrupted, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	struct frag_runs *runs = job->runs;
+	char content[17];
+
+	snprintf(content, sizeof(content), "%016" PRIx64, info->content);
+	runs->content = strdup(content);
+	runs->events = info->events;
+	runs->allocs = info->allocs;
+	runs->frees = info->frees;
+	runs->complete = info->whole;
+	if (!runs->content)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < job->sim_count; i++) {
+		uint32_t devices;
+		const struct frag_result *results = frag_sim_results(job->sims[i], interrupted,
+								     &devices);
+
+		for (uint32_t d = 0; d < devices; d++) {
+			struct frag_run *run = frag_runs_add(runs);
+
+			if (!run || !frag_run_keep(run, &results[d]))
+				return frag_fail_nomem(err);
+			run->diverged = watch_of(job->divergence, i, d)->where;
+			run->timeline = watch_of(job->divergence, i, d)->timeline;
+		}
+	}
+	return 0;
+}
+
+static void close_job(struct job *job)
+{
+	for (uint32_t i = 0; i < job->sim_count; i++)
+		frag_sim_del(job->sims[i]);
+	free(job->sims);
+	divergence_del(job->divergence);
+	frag_devices_fini(&job->devices);
+	frag_trace_close(job->trace);
+	frag_configured_fini(&job->configured);
+}
+
+/*
+ * After an interruption the results so far are kept, and the interruption is
+ * returned behind them.
+ */
+static int do_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_worker_options workers = {
+		.threads = job->threads, .stop = job_stops, .ctx = job,
+	};
+	int rc, interrupted = 0;
+
+	if (job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = open_job(job, index, err);
+	rc = rc ? rc : frag_workers_in_step(job->sims, job->sim_count, job->trace, &workers,
+					    divergence_compare, job->divergence, err);
+	if (rc == -FRAG_EINTERRUPTED)
+		interrupted = rc;
+	else if (rc)
+		return rc;
+	/* a pipe without a reader ends without a report of its last batch */
+	divergence_compare(job->divergence);
+	rc = sweep_keep_runs(job, interrupted != 0, err);
+	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
+	return rc ? rc : interrupted;
+}
+
+static int sweep_work(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct job *job = (struct job *)ctx + index;
+	const int rc = do_job(job, index, err);
+
+	close_job(job);
+	return rc;
+}
+
+static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
+{
+	for (char *line = job->warnings; line && *line;) {
+		char *end = strchr(line, '\n');
+
+		*end = '\0';
+		if (s->log.warn)
+			s->log.warn(s->log.ctx, line);
+		line = end + 1;
+	}
+	free(job->warnings);
+}
+
+static int sweep_prepare(const struct frag_sweep *s, struct frag_run_set *set,
+				 struct job *jobs, uint32_t threads)
+{
+	set->version = strdup(FRAG_VERSION);
+	if (!set->version)
+		return -1;
+	for (uint32_t i = 0; i < s->trace_count; i++) {
+		struct frag_runs *runs = frag_run_set_add(set);
+
+		if (!runs || !(runs->path = strdup(s->traces[i])))
+			return -1;
+	}
+	for (uint32_t i = 0; i < s->trace_count; i++)
+		jobs[i] = (struct job){ .sweep = s, .runs = &set->trace[i], .threads = threads };
+	return 0;
+}
+
+/*
+ * One worker a trace, up to the number of processors; the remaining processors work on the
+ * policies within each trace. Warnings are printed in the order of the traces.
+ */
+int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
+{
+	const uint32_t threads = frag_tasks_threads(s->threads);
+	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
+	struct job *jobs = calloc((size_t)s->trace_count + 1, sizeof(*jobs));
+	const struct frag_tasks tasks = {
+		.count = s->trace_count,
+		.threads = threads,
+		.task = sweep_work,
+		.progress = s->progress,
+		.progress_ctx = s->ctx,
+		.ctx = jobs,
+	};
+	int rc;
+
+	FRAG_ASSERT(!set->count);
+	if (!jobs || sweep_prepare(s, set, jobs, used ? threads / used : 1))
+		rc = frag_fail_nomem(err);
+	else
+		rc = frag_tasks_run(&tasks, err);
+	for (uint32_t i = 0; i < s->trace_count && jobs; i++)
+		sweep_report_warnings(s, &jobs[i]);
+	free(jobs);
+	return rc;
 }

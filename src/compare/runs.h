@@ -1,6 +1,6 @@
 /*
- * runs.h - runs to be compared, wherever they came from: simulated now, or read
- * from a file. Everything here owns what it points to.
+ * runs.h - runs to be compared, wherever they came from: read from a file, or simulated now,
+ * every policy on every trace. Everything here owns what it points to.
  */
 #ifndef COMPARE_RUNS_H
 #define COMPARE_RUNS_H
@@ -27,8 +27,6 @@ struct frag_timeline {
 	uint32_t count;                 /* 0: not known */
 	struct frag_stretch stretch[FRAG_TIMELINE_MAX];
 };
-
-void frag_timeline_add(struct frag_timeline *timeline, const struct frag_step *step);
 
 /* Merges adjacent intervals until each covers at least `width` steps. */
 void frag_timeline_widen(struct frag_timeline *timeline, uint64_t width);
@@ -107,8 +105,10 @@ void frag_run_round(struct frag_run *run);
 
 void frag_run_set_fini(struct frag_run_set *set);
 
-/* The parameters of a policy as text: "align=512,segment=2097152". */
-/* Every key with its value; the caller's to free. NULL where the host is out of memory. */
+/*
+ * The parameters of a policy as text, every key with its value: "align=512,segment=2097152"; the
+ * caller's to free. NULL where the host is out of memory.
+ */
 char *frag_params_text(const struct frag_choice *choice);
 
 /*
@@ -119,44 +119,36 @@ const char *frag_params_find(const char *params, const char *key, size_t key_len
 			     size_t *length);
 
 /*
- * Which of many things has a name, found by halving a sorted list. Equal names are those that are equal in
- * all except the index.
+ * Every policy on every trace, on all processors. A trace is read once for all its policies.
+ * Several traces are simulated in parallel. The output is in the order of the traces; of a
+ * finished trace only the metrics are kept.
  */
-struct frag_name {
-	uint32_t device;
-	const char *text, *more;        /* borrowed; never NULL */
-	uint32_t index;                 /* of the thing */
+struct frag_sweep {
+	const char *const *traces;
+	uint32_t trace_count;
+	const struct frag_choice *choices;
+	uint32_t choice_count;
+	struct frag_sim_options sim;
+	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
+	uint64_t card_context;  /* where the trace has none */
+	const struct frag_device_figures *like; /* all devices are; NULL: the traces' */
+	bool lenient;
+	uint32_t threads;               /* 0: one a processor */
+	struct frag_log log;            /* warnings, in the order of the traces, at the end */
+	bool (*stop)(void *ctx);
+	/* optional: from any thread, one at once */
+	void (*progress)(void *ctx, uint32_t done, uint32_t count);
+	/* from any thread, several at once: trace `index` is done; 0 or -FRAG_E... */
+	int (*done)(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err);
+	void *ctx;
 };
-
-struct frag_lookup {
-	struct frag_name *name;
-	uint32_t count;
-};
-
-/* Allocates `max` names; the caller adds them at name[count++], in any order. False on failure. */
-bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
-void frag_lookup_fini(struct frag_lookup *l);
-
-/* After the last name, before the first question. */
-void frag_lookup_sort(struct frag_lookup *l);
 
 /*
- * The smallest index with this name; name's own index does not matter. UINT32_MAX: not found.
- * *alone, optional: exactly one index has the name.
+ * Fills set->trace, one for each trace (without runs where an interruption came
+ * first). Of several failures the first trace's is reported. -FRAG_EINTERRUPTED:
+ * what is there is good.
  */
-uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone);
-
-/* How many things of this name have an index below the name's own. */
-uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name);
-
-/* The index of the one of that rank, or of the last; UINT32_MAX: none has this name. */
-uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
-			    uint32_t rank);
-
-/* What differs in the conditions, a line each; *text NULL: nothing. False: out of memory. */
-bool frag_describe_tools(char **text, const struct frag_run_set *base,
-			 const struct frag_run_set *now);
-bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now);
-bool frag_describe_runs(char **text, const struct frag_run *base, const struct frag_run *now);
+int frag_sweep_run(const struct frag_sweep *sweep, struct frag_run_set *set,
+		   struct frag_error *err);
 
 #endif

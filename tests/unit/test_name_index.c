@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "compare/runs.h"
+#include "compare/compare.h"
 
 #define NAMES 300
 
