@@ -1,42 +1,35 @@
 /* sweep.c - fragsim sweep: every policy and capacity on every trace, on many machines. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/format.h"
-#include "cmd/progress.h"
 #include "answers/answers.h"
-#include "sweep/run_shard.h"
-#include <errno.h>
-#include <sys/stat.h>
-#include "cmd/model.h"
-#include "cmd/run_options.h"
 #include "base/array_grow.h"
+#include "base/format.h"
+#include "cmd/model.h"
+#include "cmd/progress.h"
+#include "cmd/run_options.h"
+#include "sweep/run_shard.h"
 
 struct sweep {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */
 	const char *grid;               /* or, before it is made, the given ones and this */
 	uint64_t *totals;               /* of --device-bytes */
 	uint32_t total_count, total_capacity;
-	const char *folder;
-	char **paths;                   /* of the traces; none: the manifest is there */
-	uint32_t path_count;
 	struct frag_sweep_plan plan;
-	struct frag_source_reading reading;     /* of the traces, here and later */
 	const struct frag_trace_info *shown;    /* the trace that is read */
 	struct frag_progress progress;
-	struct frag_shard shard;
-	const char *shard_text;         /* NULL: there is one */
+	struct frag_shard_run shard;
 	const char *merge;
 	uint64_t tasks;                 /* 0: not given */
 	int script;                     /* of --plan; -1: none */
-	bool resume;
 };
 
-#define MANIFEST "manifest.json"
 #define TOTALS_MAX 1000
 
 static int add_total(struct sweep *s, const char *text, struct frag_error *err)
@@ -73,36 +66,23 @@ static int set_totals(void *at, const struct frag_opt *o, const char *value,
 	return rc;
 }
 
-static int print_manifest(void *ctx, struct frag_outfile *out, struct frag_error *err)
-{
-	const struct frag_manifest *m = ctx;
-	FILE *f = frag_outfile_stream(out);
-	int rc = 0;
-
-	if (f) {
-		rc = frag_manifest_print(m, f, err);
-		frag_outfile_stream_end(out, f);
-	}
-	return rc ? rc : frag_outfile_status(out, err);
-}
-
 /* Of several tasks that begin at the same time one creates the manifest; all others compare. */
-static int put_manifest(struct sweep *s, const char *path, struct frag_error *err)
+static int put_manifest(struct frag_sweep_plan *p, struct frag_error *err)
 {
 	struct frag_manifest there = { .runs = 0 };
 	int rc = 0;
 
-	if (mkdir(s->folder, 0777) != 0 && errno != EEXIST)
-		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", s->folder, strerror(errno));
-	if (access(path, F_OK) != 0) {
-		rc = frag_write_file(path, true, print_manifest, &s->plan.manifest, err);
-		if (!rc || access(path, F_OK) != 0)
+	if (mkdir(p->folder, 0777) != 0 && errno != EEXIST)
+		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", p->folder, strerror(errno));
+	if (access(p->path, F_OK) != 0) {
+		rc = frag_write_file(p->path, true, frag_manifest_write, &p->manifest, err);
+		if (!rc || access(p->path, F_OK) != 0)
 			return rc;
 	}
-	rc = frag_manifest_read(&there, path, err);
-	if (!rc && there.id != s->plan.manifest.id)
+	rc = frag_manifest_read(&there, p->path, err);
+	if (!rc && there.id != p->manifest.id)
 		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
-			       " policies or capacities: use another folder", path);
+			       " policies or capacities: use another folder", p->path);
 	frag_manifest_fini(&there);
 	return rc;
 }
@@ -117,43 +97,37 @@ static void sweep_show(void *ctx, const struct frag_trace_info *info)
 	frag_progress_show(&s->progress, info);
 }
 
-/* The manifest of the given traces, policies and capacities; one that is there must be the same. */
-static int make_manifest(struct sweep *s, const char *path, struct frag_error *err)
+/*
+ * The manifest of the given traces, policies and capacities, or the one in the folder: what is
+ * simulated is what the manifest says, whoever made it.
+ */
+static int sweep_prepare(struct sweep *s, const struct frag_args *args, struct frag_error *err)
 {
 	struct frag_run_options *run = &s->run;
-	int rc = s->grid ? frag_run_grid(run, s->grid, err) : 0;
+	struct frag_sweep_plan *p = &s->plan;
+	int rc = args->count && s->grid ? frag_run_grid(run, s->grid, err) : 0;
 
-	frag_progress_begin(&s->progress, !run->quiet);
-	rc = rc ? rc : frag_sweep_plan_make(&s->plan, s->paths, s->path_count, run->choices,
-					    &run->choice_count, s->totals, s->total_count,
-					    &s->reading, err);
-	frag_progress_end(&s->progress);
-	/* each warning was printed by now */
-	s->reading.log.warn = NULL;
-	return rc ? rc : put_manifest(s, path, err);
-}
-
-/* What is simulated is what the manifest says, whoever made it. */
-static int sweep_prepare(struct sweep *s, struct frag_error *err)
-{
-	const struct frag_manifest *m = &s->plan.manifest;
-	char *path = frag_sweep_path(s->folder, MANIFEST);
-	int rc = path ? 0 : frag_fail_nomem(err);
-
-	s->reading = (struct frag_source_reading){
-		.manifest = m, .log = { .warn = frag_warn, .ctx = &s->run.quiet }, .stop = frag_interrupted,
-		.progress = sweep_show, .ctx = s,
-	};
-	if (!rc && s->path_count) {
-		rc = make_manifest(s, path, err);
-	} else if (!rc) {
-		rc = frag_sweep_plan_read(&s->plan, path, err);
-		for (uint32_t i = 0; i < m->policy_count && !rc; i++)
-			rc = frag_run_add_policy(&s->run, NULL, m->policy[i], err);
+	p->log = (struct frag_log){ .warn = frag_warn, .ctx = &run->quiet };
+	p->stop = frag_interrupted;
+	p->progress = sweep_show;
+	p->ctx = s;
+	if (rc)
+		return rc;
+	p->choices = run->choices;
+	p->choice_count = run->choice_count;
+	if (args->count) {
+		frag_progress_begin(&s->progress, !run->quiet);
+		rc = frag_sweep_plan_make(p, args->words, args->count, s->totals, s->total_count,
+					  err);
+		frag_progress_end(&s->progress);
+		run->choice_count = p->choice_count;
+		return rc ? rc : put_manifest(p, err);
 	}
-	s->reading.choices = s->run.choices;
-	s->reading.choice_count = s->run.choice_count;
-	free(path);
+	rc = frag_sweep_plan_read(p, err);
+	for (uint32_t i = 0; i < p->manifest.policy_count && !rc; i++)
+		rc = frag_run_add_policy(run, NULL, p->manifest.policy[i], err);
+	p->choices = run->choices;
+	p->choice_count = run->choice_count;
 	return rc;
 }
 
@@ -165,8 +139,7 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 	struct sweep *s = at;
 
 	(void)o;
-	s->shard_text = value;
-	return frag_shard_parse(&s->shard, value, err);
+	return frag_shard_parse(&s->shard.shard, value, err);
 }
 
 static const struct frag_opt opts[] = {
@@ -176,10 +149,10 @@ static const struct frag_opt opts[] = {
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
 	  FRAG_CALL(set_totals) },
 	{ 'o', "output", "DIR", "the folder of manifest and runs",
-	  FRAG_TEXT(struct sweep, folder) },
+	  FRAG_TEXT(struct sweep, plan.folder) },
 	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
 	  .words = frag_shard_words, FRAG_CALL(set_shard) },
-	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, resume) },
+	{ 0, "resume", NULL, "go on with what is there", FRAG_FLAG(struct sweep, shard.resume) },
 	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson",
 	  FRAG_TEXT(struct sweep, merge) },
 	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel, kubernetes",
@@ -219,7 +192,7 @@ static int print_plan(struct sweep *s, struct frag_error *err)
 	char program[PATH_MAX], work[PATH_MAX];
 	const struct frag_sweep_script script = {
 		.program = frag_program_path(program) ? program : "fragsim", .work = getcwd(work, sizeof(work)),
-		.folder = s->folder, .runs = s->plan.manifest.runs,
+		.folder = s->plan.folder, .runs = s->plan.manifest.runs,
 		.tasks = task_count(s, USUAL_TASKS),
 	};
 
@@ -237,61 +210,23 @@ static void show_runs(void *ctx, uint32_t done, uint32_t count)
 }
 
 /* Simulates the runs of this shard that are not done yet, and prints how many there are. */
-static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const char *path,
-			  struct frag_error *err)
+static int simulate_shard(struct sweep *s, struct frag_error *err)
 {
-	uint32_t mine = 0, before = 0, finished = 0;
-	bool *wanted = calloc((size_t)s->plan.manifest.runs + 1, sizeof(*wanted));
-	struct frag_batch_options options = {
-		.sources = s->plan.sources,
-		.reading = s->reading, .wanted = wanted, .out = out,
-		.threads = s->run.threads, .done = show_runs, .ctx = s,
-	};
-	int rc = wanted ? frag_shard_choose_runs(&s->shard, &s->plan.manifest, s->folder, s->resume,
-						 wanted, &mine, &before, err) : frag_fail_nomem(err);
+	struct frag_shard_run *run = &s->shard;
+	int rc;
 
-	if (!rc && s->resume)
-		rc = frag_shard_cut_torn(out, err);
-	/* one line shows how far it is, and it counts runs */
-	options.reading.progress = NULL;
-	if (!rc) {
-		frag_progress_begin(&s->progress, !s->run.quiet);
-		rc = frag_batch_run(&options, &finished, err);
-		frag_progress_end(&s->progress);
-	}
-	if ((!rc || rc == -FRAG_EINTERRUPTED) && !s->run.quiet)
+	if (run->shard.from && !s->run.quiet)
+		frag_print_message("shard %" PRIu32 " of %" PRIu32 ", as %s says", run->shard.index,
+				   run->shard.count, run->shard.from);
+	run->threads = s->run.threads;
+	run->done = show_runs;
+	frag_progress_begin(&s->progress, !s->run.quiet);
+	rc = frag_shard_run(run, &s->plan, err);
+	frag_progress_end(&s->progress);
+	if (run->ended && !s->run.quiet)
 		printf("%s: %" PRIu32 " of %" PRIu32 " run%s: %" PRIu32 " now, %" PRIu32
-		       " before\n", path, before + finished, mine, frag_s(mine), finished, before);
-	free(wanted);
-	return rc;
-}
-
-/* The manifest says all: from here on it is the same whether it was made or read. */
-static int run_shard(struct sweep *s, struct frag_error *err)
-{
-	struct frag_shard_file out;
-	struct frag_error closing;
-	char name[80], *path;
-	int rc, closed;
-
-	snprintf(name, sizeof(name), FRAG_SHARD_BEGIN "%" PRIu32 "-of-%" PRIu32 FRAG_SHARD_END,
-		 s->shard.index, s->shard.count);
-	path = frag_sweep_path(s->folder, name);
-	if (!path)
-		return frag_fail_nomem(err);
-	if (s->shard.from && !s->run.quiet)
-		frag_print_message("shard %" PRIu32 " of %" PRIu32 ", as %s says", s->shard.index,
-				   s->shard.count, s->shard.from);
-	rc = frag_shard_open(&out, path, s->resume, err);
-	if (!rc) {
-		rc = sweep_simulate(s, &out, path, err);
-		closed = frag_shard_close(&out, &closing);
-		if (closed && (!rc || rc == -FRAG_EINTERRUPTED)) {
-			*err = closing;
-			rc = closed;
-		}
-	}
-	free(path);
+		       " before\n", run->path, run->before + run->finished, run->mine,
+		       frag_s(run->mine), run->finished, run->before);
 	return rc ? rc : frag_flush_stdout(err);
 }
 
@@ -316,13 +251,11 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 {
 	struct frag_collection c = { .count = 0 };
 	struct frag_manifest *m = &s->plan.manifest;
-	char *path = frag_sweep_path(s->merge, "manifest.json");
-	int rc = path ? frag_manifest_read(m, path, err) : frag_fail_nomem(err);
+	char *path = frag_sweep_path(s->merge, MERGED);
+	int rc = path ? 0 : frag_fail_nomem(err);
 
-	free(path);
-	path = frag_sweep_path(s->merge, MERGED);
-	if (!rc && !path)
-		rc = frag_fail_nomem(err);
+	s->plan.folder = s->merge;
+	rc = rc ? rc : frag_sweep_plan_read(&s->plan, err);
 	rc = rc ? rc : frag_collection_read(&c, m, s->merge, err);
 	if (!rc && c.count < m->runs) {
 		*status = 1;
@@ -342,7 +275,7 @@ static void sweep_init(void *own)
 {
 	struct sweep *s = own;
 
-	s->shard.count = 1;
+	s->shard.shard.count = 1;
 	s->script = -1;
 }
 
@@ -351,14 +284,12 @@ static int sweep_exec(void *own, struct frag_args *args, struct frag_error *err)
 	struct sweep *s = own;
 	int rc;
 
-	s->paths = args->words;
-	s->path_count = args->count;
 	if (s->merge)
 		return merge(s, args->status, err);
-	rc = sweep_prepare(s, err);
+	rc = sweep_prepare(s, args, err);
 	if (rc)
 		return rc;
-	return s->script >= 0 ? print_plan(s, err) : run_shard(s, err);
+	return s->script >= 0 ? print_plan(s, err) : simulate_shard(s, err);
 }
 
 static void sweep_fini(void *own)
@@ -366,6 +297,7 @@ static void sweep_fini(void *own)
 	struct sweep *s = own;
 
 	free(s->totals);
+	free(s->shard.path);
 	frag_sweep_plan_fini(&s->plan);
 }
 

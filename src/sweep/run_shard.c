@@ -19,15 +19,8 @@
 #include "documents/documents.h"
 #include "fragsim/engine.h"
 
-char *frag_sweep_path(const char *folder, const char *name)
-{
-	const size_t size = strlen(folder) + strlen(name) + 2;
-	char *path = malloc(size);
-
-	if (path)
-		snprintf(path, size, "%s/%s", folder, name);
-	return path;
-}
+#define SHARD_BEGIN "shard-"
+#define SHARD_END ".ndjson"
 
 /* By errno: what cannot be read, or what there is out of memory for. */
 static int fail_read(const char *path, struct frag_error *err)
@@ -117,10 +110,10 @@ static int shard_results_read_file(struct frag_collection *c, char *path, struct
 
 static int is_shard(const struct dirent *e)
 {
-	const size_t length = strlen(e->d_name), end = sizeof(FRAG_SHARD_END) - 1;
+	const size_t length = strlen(e->d_name), end = sizeof(SHARD_END) - 1;
 
-	return strncmp(e->d_name, FRAG_SHARD_BEGIN, sizeof(FRAG_SHARD_BEGIN) - 1) == 0
-	       && length > end && strcmp(e->d_name + length - end, FRAG_SHARD_END) == 0;
+	return strncmp(e->d_name, SHARD_BEGIN, sizeof(SHARD_BEGIN) - 1) == 0
+	       && length > end && strcmp(e->d_name + length - end, SHARD_END) == 0;
 }
 
 static int shard_results_by_bytes(const struct dirent **a, const struct dirent **b)
@@ -247,7 +240,18 @@ char *frag_collection_missing(const struct frag_collection *c, uint32_t tasks)
 
 #define SYNC_SECONDS 4          /* a sync takes its time, too: five are promised */
 
-static int shard_file_fail(const struct frag_shard_file *f, int number, struct frag_error *err)
+/* The writer holds a lock on the file. */
+struct shard_file {
+	const char *path;       /* borrowed */
+	int fd;
+	pthread_t syncing;
+	pthread_mutex_t lock;
+	pthread_cond_t ending;
+	bool has_thread, ends, fresh;   /* fresh: something is not on the disk */
+	int failed;             /* errno of a sync */
+};
+
+static int shard_file_fail(const struct shard_file *f, int number, struct frag_error *err)
 {
 	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
 }
@@ -255,7 +259,7 @@ static int shard_file_fail(const struct frag_shard_file *f, int number, struct f
 /* A separate thread syncs the lines, as a run can take longer than a line may stay unsynced. */
 static void *sync_now_and_then(void *arg)
 {
-	struct frag_shard_file *f = arg;
+	struct shard_file *f = arg;
 	struct timespec until;
 	int number;
 
@@ -280,7 +284,7 @@ static void *sync_now_and_then(void *arg)
  * On a file system without locks this succeeds. A lock of fcntl() would be lost when the reader of
  * the completed runs closes the file.
  */
-static int take_lock(const struct frag_shard_file *f, struct frag_error *err)
+static int take_lock(const struct shard_file *f, struct frag_error *err)
 {
 	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
@@ -288,7 +292,7 @@ static int take_lock(const struct frag_shard_file *f, struct frag_error *err)
 }
 
 /* *end: behind the last line end before `size`. Returns 0 or errno. */
-static int shard_file_find_end(const struct frag_shard_file *f, off_t size, off_t *end)
+static int shard_file_find_end(const struct shard_file *f, off_t size, off_t *end)
 {
 	char block[4096];
 
@@ -308,7 +312,11 @@ static int shard_file_find_end(const struct frag_shard_file *f, off_t size, off_
 	return 0;
 }
 
-int frag_shard_cut_torn(struct frag_shard_file *f, struct frag_error *err)
+/*
+ * Removes a torn last line, after all lines before it were read as runs. -FRAG_ETRACE where the
+ * last line does not begin as one of a run.
+ */
+static int shard_cut_torn(struct shard_file *f, struct frag_error *err)
 {
 	char begin[sizeof(FRAG_RUN_LINE_BEGIN) - 1];
 	struct stat now;
@@ -328,7 +336,7 @@ int frag_shard_cut_torn(struct frag_shard_file *f, struct frag_error *err)
 	return n >= 0 && ftruncate(f->fd, end) == 0 ? 0 : shard_file_fail(f, errno, err);
 }
 
-static int shard_file_begin(struct frag_shard_file *f, bool resume, struct frag_error *err)
+static int shard_file_begin(struct shard_file *f, bool resume, struct frag_error *err)
 {
 	struct stat now;
 	int rc = take_lock(f, err);
@@ -345,12 +353,12 @@ static int shard_file_begin(struct frag_shard_file *f, bool resume, struct frag_
 	return 0;
 }
 
-int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,
-		    struct frag_error *err)
+/* Not resume: the file must be empty, or not exist. */
+static int shard_open(struct shard_file *f, const char *path, bool resume, struct frag_error *err)
 {
 	int rc;
 
-	*f = (struct frag_shard_file){ .path = path };
+	*f = (struct shard_file){ .path = path };
 	f->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (f->fd < 0)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: cannot be written: %s", path,
@@ -366,7 +374,7 @@ int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,
 	return 0;
 }
 
-static int shard_file_append(struct frag_shard_file *f, const char *line, size_t length)
+static int shard_file_append(struct shard_file *f, const char *line, size_t length)
 {
 	const off_t before = lseek(f->fd, 0, SEEK_END);
 	size_t done = 0;
@@ -389,7 +397,7 @@ static int shard_file_append(struct frag_shard_file *f, const char *line, size_t
 }
 
 /* From any thread. Of a failure nothing is left. -FRAG_EOUTPUT */
-static int shard_append(struct frag_shard_file *f, const char *line, size_t length,
+static int shard_append(struct shard_file *f, const char *line, size_t length,
 			struct frag_error *err)
 {
 	int number;
@@ -405,7 +413,8 @@ static int shard_append(struct frag_shard_file *f, const char *line, size_t leng
 	return number ? shard_file_fail(f, number, err) : 0;
 }
 
-int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
+/* All is on the disk, or -FRAG_EOUTPUT. */
+static int shard_close(struct shard_file *f, struct frag_error *err)
 {
 	int number;
 
@@ -427,37 +436,10 @@ int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
 
 /* The runs ------------------------------------------------------------------- */
 
-int frag_source_open(struct frag_source *s, const char *path,
-		     const struct frag_source_reading *r, struct frag_error *err)
-{
-	struct frag_trace_options options = {
-		.sized = true, .log = r->log,
-		.configured = frag_configured_next, .configured_ctx = &s->configured,
-	};
-	const struct frag_tape_options tape = {
-		.stop = r->stop, .progress = r->progress, .ctx = r->ctx,
-	};
-	int rc;
-
-	/* every run has its own capacity */
-	for (uint32_t i = 0; i < r->manifest->total_count; i++)
-		options.sized &= r->manifest->total[i] != UINT64_MAX;
-	*s = (struct frag_source){ .trace = NULL };
-	if (!frag_configured_init(&s->configured, r->choices, r->choice_count))
-		return frag_fail_nomem(err);
-	rc = frag_trace_open(&s->trace, path, &options, err);
-	if (rc && r->stop && r->stop(r->ctx))
-		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc ? rc : frag_tape_new(&s->tape, s->trace, &tape, err);
-}
-
-void frag_source_close(struct frag_source *s)
-{
-	frag_tape_del(s->tape);
-	frag_trace_close(s->trace);
-	frag_configured_fini(&s->configured);
-	*s = (struct frag_source){ .trace = NULL };
-}
+/* What run k is made of: indexes. */
+struct manifest_run {
+	uint32_t trace, policy, total;
+};
 
 /* Of a trace: how many of its runs are still to be done, and how many were. */
 struct state {
@@ -466,8 +448,10 @@ struct state {
 };
 
 struct batch {
-	const struct frag_batch_options *o;
-	struct state *states;
+	struct frag_sweep_plan *p;
+	struct frag_shard_run *o;
+	struct shard_file out;
+	struct state *states;           /* one a trace */
 	uint32_t *queue;                /* runs, in the order in which they are begun */
 	uint32_t count;
 };
@@ -485,18 +469,17 @@ static int check_source(const struct frag_manifest_trace *is, const struct frag_
 /* The first thread reads the trace; the others wait for it. */
 static int need_source(struct batch *b, uint32_t trace, struct frag_error *err)
 {
-	struct frag_source *source = &b->o->sources[trace];
-	const struct frag_manifest_trace *is = &b->o->reading.manifest->trace[trace];
+	struct frag_source *source = &b->p->sources[trace];
 	int rc = 0;
 
 	pthread_mutex_lock(&b->states[trace].lock);
 	if (!source->tape) {
-		rc = frag_source_open(source, is->path, &b->o->reading, err);
+		rc = frag_source_open(b->p, trace, err);
 		if (rc)
 			frag_source_close(source);
 	}
 	if (!rc)
-		rc = check_source(is, frag_tape_info(source->tape), err);
+		rc = check_source(&b->p->manifest.trace[trace], frag_tape_info(source->tape), err);
 	pthread_mutex_unlock(&b->states[trace].lock);
 	return rc;
 }
@@ -506,17 +489,17 @@ static void leave_source(struct batch *b, uint32_t trace, bool done)
 	pthread_mutex_lock(&b->states[trace].lock);
 	b->states[trace].done += done;
 	if (--b->states[trace].left == 0)
-		frag_source_close(&b->o->sources[trace]);
+		frag_source_close(&b->p->sources[trace]);
 	pthread_mutex_unlock(&b->states[trace].lock);
 }
 
 /* Simulates one run of the manifest on the tape of its trace. */
-static int run_shard_simulate(const struct batch *b, const struct frag_manifest_run *run,
+static int run_shard_simulate(const struct batch *b, const struct manifest_run *run,
 			      struct frag_sim **sim, struct frag_error *err)
 {
-	const struct frag_tape *tape = b->o->sources[run->trace].tape;
+	const struct frag_tape *tape = b->p->sources[run->trace].tape;
 	const struct frag_trace_info *info = frag_tape_info(tape);
-	const uint64_t total = b->o->reading.manifest->total[run->total];
+	const uint64_t total = b->p->manifest.total[run->total];
 	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_devices devices;
 	struct frag_sim_options options = { .level = FRAG_LEVEL_ALL };
@@ -529,7 +512,7 @@ static int run_shard_simulate(const struct batch *b, const struct frag_manifest_
 	options.devices = devices.figures;
 	if (!rc && !reader)
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_on_tape(sim, &b->o->reading.choices[run->policy], tape, &options, err);
+	rc = rc ? rc : frag_sim_on_tape(sim, &b->p->choices[run->policy], tape, &options, err);
 	rc = rc ? rc : frag_sim_play(*sim, reader, UINT64_MAX, err);
 	frag_devices_fini(&devices);
 	frag_tape_reader_del(reader);
@@ -565,10 +548,10 @@ static int run_shard_keep_runs(struct frag_run_set *set, const struct frag_manif
 	return 0;
 }
 
-static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run *run,
+static int write_run(struct batch *b, uint32_t k, const struct manifest_run *run,
 		     struct frag_sim *sim, struct frag_error *err)
 {
-	const struct frag_manifest *m = b->o->reading.manifest;
+	const struct frag_manifest *m = &b->p->manifest;
 	struct frag_run_set set = { .count = 0 };
 	char *line = NULL;
 	size_t length = 0;
@@ -576,7 +559,7 @@ static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run
 
 	rc = rc ? rc : frag_run_line_write(&set.trace[0], k, m->id, m->policy[run->policy],
 					   m->total[run->total], &line, &length, err);
-	rc = rc ? rc : shard_append(b->o->out, line, length, err);
+	rc = rc ? rc : shard_append(&b->out, line, length, err);
 	free(line);
 	frag_run_set_fini(&set);
 	return rc;
@@ -585,7 +568,11 @@ static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run
 /* Messages about a trace or a file contain its path; messages about a policy do not. */
 static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 {
-	const struct frag_manifest_run run = frag_manifest_run(b->o->reading.manifest, k);
+	const struct frag_manifest *m = &b->p->manifest;
+	const struct manifest_run run = {
+		.trace = k / m->total_count / m->policy_count,
+		.policy = k / m->total_count % m->policy_count, .total = k % m->total_count,
+	};
 	struct frag_sim *sim = NULL;
 	struct frag_error why = { .code = 0 };
 	int rc = need_source(b, run.trace, err);
@@ -594,11 +581,9 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 		return rc;
 	rc = run_shard_simulate(b, &run, &sim, &why);
 	if (rc)
-		rc = frag_fail(err, (enum frag_error_code) - rc,
-			       "run %" PRIu32 " (%.300s under %.300s):"
-			       " %.400s",
-			       k, b->o->reading.manifest->trace[run.trace].path,
-			       b->o->reading.manifest->policy[run.policy], why.message);
+		rc = frag_fail(err, (enum frag_error_code) - rc, "run %" PRIu32 " (%.300s under"
+			       " %.300s): %.400s", k, m->trace[run.trace].path,
+			       m->policy[run.policy], why.message);
 	rc = rc ? rc : write_run(b, k, &run, sim, err);
 	frag_sim_del(sim);
 	leave_source(b, run.trace, rc == 0);
@@ -608,9 +593,8 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 static int run_shard_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct batch *b = ctx;
-	const struct frag_source_reading *r = &b->o->reading;
 
-	if (r->stop && r->stop(r->ctx))
+	if (b->p->stop && b->p->stop(b->p->ctx))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	return do_run(b, b->queue[index], err);
 }
@@ -632,62 +616,95 @@ static uint32_t *order_traces(const struct frag_manifest *m)
 	return order;
 }
 
-/* Traces that are in memory and have no run to be done are released now. */
-static void fill_queue(struct batch *b, const uint32_t *order)
+/*
+ * The runs of the shard that are not there yet, trace by trace. Traces that are in memory and have
+ * no such run are released now.
+ */
+static void fill_queue(struct batch *b, const uint32_t *order, const struct frag_collection *there)
 {
-	const struct frag_manifest *m = b->o->reading.manifest;
+	const struct frag_manifest *m = &b->p->manifest;
 	const uint32_t each = m->policy_count * m->total_count;
 
 	for (uint32_t i = 0; i < m->trace_count; i++) {
 		const uint32_t first = order[i] * each;
 
 		for (uint32_t k = first; k < first + each; k++) {
-			if (!b->o->wanted[k])
+			if (k % b->o->shard.count != b->o->shard.index)
 				continue;
+			b->o->mine++;
+			if (there->run && there->run[k].length) {
+				b->o->before++;
+				continue;
+			}
 			b->queue[b->count++] = k;
 			b->states[order[i]].left++;
 		}
 		if (!b->states[order[i]].left)
-			frag_source_close(&b->o->sources[order[i]]);
+			frag_source_close(&b->p->sources[order[i]]);
 	}
 }
 
-/* Queues the runs trace by trace, and simulates them on all threads. */
-int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struct frag_error *err)
+/* Queues the runs, and simulates them on all threads. */
+static int run_queue(struct batch *b, const struct frag_collection *there, struct frag_error *err)
 {
-	const struct frag_manifest *m = o->reading.manifest;
-	struct batch b = { .o = o };
+	const struct frag_manifest *m = &b->p->manifest;
 	struct frag_tasks tasks = {
-		.threads = o->threads,
-		.task = run_shard_work,
-		.progress = o->done,
-		.progress_ctx = o->ctx,
-		.ctx = &b,
+		.threads = b->o->threads, .task = run_shard_work, .progress = b->o->done,
+		.progress_ctx = b->p->ctx, .ctx = b,
 	};
 	uint32_t *order = order_traces(m);
-	int rc;
+	int rc = 0;
 
-	*finished = 0;
-	b.states = calloc((size_t)m->trace_count + 1, sizeof(*b.states));
-	b.queue = calloc((size_t)m->runs + 1, sizeof(*b.queue));
-	if (!order || !b.states || !b.queue) {
+	b->states = calloc((size_t)m->trace_count + 1, sizeof(*b->states));
+	b->queue = calloc((size_t)m->runs + 1, sizeof(*b->queue));
+	if (!order || !b->states || !b->queue)
 		rc = frag_fail_nomem(err);
-		goto out;
+	for (uint32_t i = 0; i < m->trace_count && !rc; i++)
+		pthread_mutex_init(&b->states[i].lock, NULL);
+	if (!rc) {
+		fill_queue(b, order, there);
+		tasks.count = b->count;
+		rc = frag_tasks_run(&tasks, err);
+		for (uint32_t i = 0; i < m->trace_count; i++) {
+			b->o->finished += b->states[i].done;
+			pthread_mutex_destroy(&b->states[i].lock);
+		}
 	}
-	for (uint32_t i = 0; i < m->trace_count; i++)
-		pthread_mutex_init(&b.states[i].lock, NULL);
-	fill_queue(&b, order);
-	tasks.count = b.count;
-	rc = frag_tasks_run(&tasks, err);
-	for (uint32_t i = 0; i < m->trace_count; i++) {
-		*finished += b.states[i].done;
-		pthread_mutex_destroy(&b.states[i].lock);
-	}
-out:
 	free(order);
-	free(b.states);
-	free(b.queue);
+	free(b->states);
+	free(b->queue);
 	return rc;
+}
+
+/* A run that another shard has completed is not simulated again. */
+int frag_shard_run(struct frag_shard_run *o, struct frag_sweep_plan *p, struct frag_error *err)
+{
+	struct frag_collection there = { .count = 0 };
+	struct batch b = { .o = o, .p = p };
+	struct frag_error closing;
+	char name[80];
+	int rc, closed;
+
+	snprintf(name, sizeof(name), SHARD_BEGIN "%" PRIu32 "-of-%" PRIu32 SHARD_END,
+		 o->shard.index, o->shard.count);
+	o->path = frag_sweep_path(p->folder, name);
+	rc = o->path ? shard_open(&b.out, o->path, o->resume, err) : frag_fail_nomem(err);
+	if (rc)
+		return rc;
+	if (o->resume) {
+		rc = frag_collection_read(&there, &p->manifest, p->folder, err);
+		rc = rc ? rc : shard_cut_torn(&b.out, err);
+	}
+	/* one line shows how far it is, and it counts runs */
+	p->progress = NULL;
+	rc = rc ? rc : run_queue(&b, &there, err);
+	o->ended = !rc || rc == -FRAG_EINTERRUPTED;
+	frag_collection_fini(&there);
+	closed = shard_close(&b.out, &closing);
+	if (!closed || !o->ended)
+		return rc;
+	*err = closing;
+	return closed;
 }
 
 /* Which shard a task of an array is, as its scheduler says ---------------------- */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "documents/manifest.h"
+#include "sweep/manifest.h"
 #include "documents/documents.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* manifest.c - what a sweep simulates, written and read. */
-#include "documents/manifest.h"
+/* manifest.c - what a sweep simulates: made of traces that are read once for it, written, read. */
+#include "sweep/manifest.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,13 +7,16 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "fragsim/version.h"
 #include "input/json_scan.h"
 
-int frag_manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t policies,
-		       uint32_t totals, struct frag_error *err)
+#define MANIFEST "manifest.json"
+#define KEEP_MAX ((uint64_t)1 << 30)    /* bytes of traces in memory for the runs */
+
+/* Allocates zeroed entries. -FRAG_EUSAGE: the runs are too many */
+static int manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t policies,
+			 uint32_t totals, struct frag_error *err)
 {
 	const uint64_t pairs = (uint64_t)policies * totals;
 
@@ -59,11 +62,10 @@ static void manifest_put_trace(struct frag_node_ref in, const struct frag_manife
 	frag_json_rows(o, count_rows, trace);
 }
 
-int frag_manifest_print(const struct frag_manifest *m, FILE *f, struct frag_error *err)
+static struct frag_json manifest_document(const struct frag_manifest *m)
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-sweep"), list;
-	int rc;
 
 	frag_document_tool(root);
 	frag_json_u64(root, "runs", m->runs);
@@ -76,26 +78,35 @@ int frag_manifest_print(const struct frag_manifest *m, FILE *f, struct frag_erro
 	list = frag_json_array(root, "device_bytes");
 	for (uint32_t i = 0; i < m->total_count; i++)
 		frag_json_u64_or_null(list, NULL, m->total[i] != UINT64_MAX, m->total[i]);
-	rc = frag_json_print(&doc, f, err);
+	return doc;
+}
+
+int frag_manifest_write(void *manifest, struct frag_outfile *out, struct frag_error *err)
+{
+	struct frag_json doc = manifest_document(manifest);
+	const int rc = frag_json_write(&doc, out, err);
+
 	frag_json_end(&doc);
 	return rc;
 }
 
-int frag_manifest_number(struct frag_manifest *m, struct frag_error *err)
+/* After the last of it is filled in. -FRAG_EUSAGE where a path is no text */
+static int manifest_number(struct frag_manifest *m, struct frag_error *err)
 {
 	struct frag_memory memory;
+	struct frag_json doc;
 	int rc;
 
 	for (uint32_t i = 0; i < m->trace_count; i++)
 		if (!frag_utf8_is((const unsigned char *)m->trace[i].path,
 				  strlen(m->trace[i].path)))
-			return frag_fail(err, FRAG_EUSAGE,
-					 "%s: a manifest is text, and this name is"
-					 " no UTF-8",
-					 m->trace[i].path);
+			return frag_fail(err, FRAG_EUSAGE, "%s: a manifest is text, and this name is"
+					 " no UTF-8", m->trace[i].path);
 	if (!frag_memory_open(&memory))
 		return frag_fail_nomem(err);
-	rc = frag_manifest_print(m, memory.f, err);
+	doc = manifest_document(m);
+	rc = frag_json_print(&doc, memory.f, err);
+	frag_json_end(&doc);
 	if (!frag_memory_close(&memory) && !rc)
 		rc = frag_fail_nomem(err);
 	if (!rc)
@@ -203,7 +214,7 @@ static void read_manifest(struct frag_members *r, const struct frag_at *root,
 	policies = manifest_take_list(r, root, "policies", &n[1]);
 	totals = manifest_take_list(r, root, "device_bytes", &n[2]);
 	if (!r->rc)
-		r->rc = frag_manifest_init(m, n[0], n[1], n[2], r->err);
+		r->rc = manifest_init(m, n[0], n[1], n[2], r->err);
 	if (!r->rc)
 		read_lists(r, m, &traces, &policies, &totals);
 	if (!r->rc && runs != m->runs)
@@ -226,7 +237,7 @@ int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_er
 		read_manifest(&r, &root, m);
 	frag_json_end(&doc);
 	if (!r.rc)
-		r.rc = frag_manifest_number(m, err);
+		r.rc = manifest_number(m, err);
 	/* what would be wrong usage of who makes one is bad input here */
 	if (r.rc == -FRAG_EUSAGE)
 		r.rc = frag_fail(err, FRAG_ETRACE,
@@ -234,4 +245,160 @@ int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_er
 				 " a name that is no text",
 				 r.path);
 	return r.rc;
+}
+
+char *frag_sweep_path(const char *folder, const char *name)
+{
+	const size_t size = strlen(folder) + strlen(name) + 2;
+	char *path = malloc(size);
+
+	if (path)
+		snprintf(path, size, "%s/%s", folder, name);
+	return path;
+}
+
+int frag_source_open(struct frag_sweep_plan *p, uint32_t trace, struct frag_error *err)
+{
+	struct frag_source *s = &p->sources[trace];
+	struct frag_trace_options options = {
+		.sized = true, .log = p->log,
+		.configured = frag_configured_next, .configured_ctx = &s->configured,
+	};
+	const struct frag_tape_options tape = {
+		.stop = p->stop, .progress = p->progress, .ctx = p->ctx,
+	};
+	int rc;
+
+	/* every run has its own capacity */
+	for (uint32_t i = 0; i < p->manifest.total_count; i++)
+		options.sized &= p->manifest.total[i] != UINT64_MAX;
+	if (!frag_configured_init(&s->configured, p->choices, p->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&s->trace, p->manifest.trace[trace].path, &options, err);
+	if (rc && p->stop && p->stop(p->ctx))
+		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc ? rc : frag_tape_new(&s->tape, s->trace, &tape, err);
+}
+
+void frag_source_close(struct frag_source *s)
+{
+	frag_tape_del(s->tape);
+	frag_trace_close(s->trace);
+	frag_configured_fini(&s->configured);
+	*s = (struct frag_source){ .trace = NULL };
+}
+
+/* Reads one trace; its worker reads it again if all traces together need too much memory. */
+static int manifest_add_trace(struct frag_sweep_plan *p, uint32_t i, const char *path,
+			      uint64_t *kept, struct frag_error *err)
+{
+	struct frag_manifest_trace *to = &p->manifest.trace[i];
+	struct frag_source *source = &p->sources[i];
+	const struct frag_trace_info *info;
+	int rc;
+
+	to->path = strdup(path);
+	if (!to->path)
+		return frag_fail_nomem(err);
+	rc = frag_source_open(p, i, err);
+	if (rc)
+		return rc;
+	info = frag_tape_info(source->tape);
+	to->content = info->content;
+	to->events = info->events;
+	to->allocs = info->allocs;
+	to->frees = info->frees;
+	*kept += frag_tape_bytes(source->tape);
+	if (*kept > KEEP_MAX) {
+		*kept -= frag_tape_bytes(source->tape);
+		frag_source_close(source);
+	}
+	return 0;
+}
+
+/* A manifest names no input that could not be opened again. */
+static int check_paths(char *const *paths, uint32_t count, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(paths[i], "-") == 0)
+			return frag_fail(err, FRAG_EUSAGE, "standard input cannot be a trace of a"
+					 " sweep, which reads it again");
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(paths[k], paths[i]) == 0)
+				return frag_fail(err, FRAG_EUSAGE, "%s: specified more than once",
+						 paths[i]);
+	}
+	return 0;
+}
+
+/* Names the policies by all of their keys, where these are not too long. */
+static int name_policies(struct frag_sweep_plan *p, struct frag_error *err)
+{
+	const uint32_t count = p->choice_count;
+	struct frag_choice *choices = p->choices;
+	struct frag_manifest *m = &p->manifest;
+	char text[sizeof(choices->text)];
+	uint32_t kept = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t k = 0;
+
+		if (!frag_choice_keys(&choices[i], text, sizeof(text)))
+			memcpy(text, choices[i].text, sizeof(text));
+		while (!rc && k < kept && strcmp(m->policy[k], text) != 0)
+			k++;
+		if (rc || k < kept) {
+			frag_choice_fini(&choices[i]);
+			continue;
+		}
+		choices[kept] = choices[i];
+		m->policy[kept] = strdup(text);
+		rc = m->policy[kept++] ? 0 : frag_fail_nomem(err);
+	}
+	m->runs = m->runs / count * kept;
+	m->policy_count = p->choice_count = kept;
+	return rc;
+}
+
+int frag_sweep_plan_make(struct frag_sweep_plan *p, char *const *paths, uint32_t path_count,
+			 const uint64_t *totals, uint32_t total_count, struct frag_error *err)
+{
+	uint64_t kept = 0;
+	int rc = check_paths(paths, path_count, err);
+
+	rc = rc ? rc : manifest_init(&p->manifest, path_count, p->choice_count,
+				     total_count ? total_count : 1, err);
+	rc = rc ? rc : name_policies(p, err);
+	if (rc)
+		return rc;
+	p->manifest.total[0] = UINT64_MAX;
+	if (total_count)
+		memcpy(p->manifest.total, totals, total_count * sizeof(*totals));
+	p->path = frag_sweep_path(p->folder, MANIFEST);
+	p->sources = calloc((size_t)path_count + 1, sizeof(*p->sources));
+	rc = p->path && p->sources ? 0 : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < path_count && !rc; i++)
+		rc = manifest_add_trace(p, i, paths[i], &kept, err);
+	p->log.warn = NULL;
+	return rc ? rc : manifest_number(&p->manifest, err);
+}
+
+int frag_sweep_plan_read(struct frag_sweep_plan *p, struct frag_error *err)
+{
+	int rc;
+
+	p->path = frag_sweep_path(p->folder, MANIFEST);
+	rc = p->path ? frag_manifest_read(&p->manifest, p->path, err) : frag_fail_nomem(err);
+	p->sources = calloc((size_t)p->manifest.trace_count + 1, sizeof(*p->sources));
+	return rc || p->sources ? rc : frag_fail_nomem(err);
+}
+
+void frag_sweep_plan_fini(struct frag_sweep_plan *p)
+{
+	for (uint32_t i = 0; p->sources && i < p->manifest.trace_count; i++)
+		frag_source_close(&p->sources[i]);
+	free(p->sources);
+	free(p->path);
+	frag_manifest_fini(&p->manifest);
 }
