@@ -115,9 +115,9 @@ static int compare_folders(struct frag_changes *c, struct frag_error *err)
 {
 	struct frag_change_pair *pairs;
 	uint32_t count = 0, worst = 0;
-	int rc = frag_rank_folder_read(&c->old, c->q.paths[0], false, err);
+	int rc = frag_rank_folder_read(&c->old, c->q.paths[0], FRAG_FOLDER_ALL, err);
 
-	rc = rc ? rc : frag_rank_folder_read(&c->now, c->q.paths[1], false, err);
+	rc = rc ? rc : frag_rank_folder_read(&c->now, c->q.paths[1], FRAG_FOLDER_ALL, err);
 	rc = rc ? rc : pair_files(&c->pairs, &count, &c->old, &c->now, c->q.run.quiet, err);
 	pairs = c->pairs;
 	for (uint32_t i = 0; i < count && !rc; i++) {

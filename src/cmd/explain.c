@@ -113,7 +113,7 @@ static void explain_set_picked(struct explain *e, const struct frag_picked *p)
 static int explain_pick(struct explain *e, struct frag_error *err)
 {
 	struct frag_picked picked;
-	int rc = frag_rank_folder_read(&e->folder, e->q.paths[0], true, err);
+	int rc = frag_rank_folder_read(&e->folder, e->q.paths[0], FRAG_FOLDER_SNAPSHOTS, err);
 
 	rc = rc ? rc : frag_rank_folder_pick(&picked, &e->folder, FRAG_WARN_LOG(&e->q.run.quiet),
 					     frag_interrupted, err);

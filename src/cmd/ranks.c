@@ -13,26 +13,17 @@
 #define NOTE_ROOM 1000
 #define WARNED_MAX 8            /* ranks whose warnings are shown */
 
-/* What is kept of one file. */
-struct source {
-	struct frag_ranked *rows;
-	uint32_t count;
-	char *warnings;         /* one a line; NULL: none */
-};
-
 struct ranks {
 	struct frag_question q;
-	uint64_t floor;
 	bool all, named;
-	struct frag_owners owners;
-	struct source *sources;
+	char **warnings;                /* one a file, as are the next: lines; NULL: none */
 	struct frag_trace_info *traces;
 	struct frag_choice *choices;
 	uint64_t *numbers;
 	struct frag_ranking ranking;
-	struct frag_rank_folder *folders;       /* one an operand; those of files stay zeroed */
-	uint32_t operands;
-	const char **paths;             /* of all operands, with the files of folders */
+	struct frag_rank_folder *folders;       /* those among the operands */
+	uint32_t folder_count;
+	struct frag_texts paths;        /* of all operands, with the files of folders */
 	char note[NOTE_ROOM];           /* of the folders, for the answer */
 };
 
@@ -46,7 +37,7 @@ static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...] (by each trace)"),
 	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, of all ranks"),
 	{ 0, "floor", "SIZE", "no difference below it stands out (1 % of the median)",
-	  FRAG_SIZE(struct ranks, floor, 0), .usual = UINT64_MAX },
+	  FRAG_SIZE(struct ranks, ranking.floor, 0), .usual = UINT64_MAX },
 	FRAG_TOP_ROW("tags that are shown of a rank that stands out, or all (5; JSON: as 12 KiB hold)"),
 	{ 0, "all", NULL, "show every rank, however many there are", FRAG_FLAG(struct ranks, all) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'oom > 0'; repeatable", paths),
@@ -59,26 +50,25 @@ static const struct frag_opt opts[] = {
 /* Side by side with others: they are shown at the end, in the order of the ranks. */
 static void gather_warning(void *ctx, const char *message)
 {
-	struct source *s = ctx;
+	char **warnings = ctx;
 	char shown[FRAG_PRINTABLE_ROOM];
 	const char *line = frag_printable(shown, message);
-	const size_t old = s->warnings ? strlen(s->warnings) : 0;
-	char *more = realloc(s->warnings, old + strlen(line) + 2);
+	const size_t old = *warnings ? strlen(*warnings) : 0;
+	char *more = realloc(*warnings, old + strlen(line) + 2);
 
 	if (!more)
 		return;
 	snprintf(more + old, strlen(line) + 2, "%s\n", line);
-	s->warnings = more;
+	*warnings = more;
 }
 
 static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 		   struct frag_error *err)
 {
-	const struct frag_log log = { .warn = gather_warning, .ctx = &r->sources[i] };
+	const struct frag_log log = { .warn = gather_warning, .ctx = &r->warnings[i] };
 	struct frag_taped_reading reading = { .log = &log, .capacity = true };
 	struct frag_rank_work work = {
-		.choice = &r->choices[i], .source = i, .owners = &r->owners,
-		.stop = frag_interrupted,
+		.choice = &r->choices[i], .source = i, .stop = frag_interrupted,
 	};
 	int rc = frag_taped_load(t, r->q.paths[i], &r->q.run, frag_usual_policy, &reading, err);
 
@@ -87,7 +77,7 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 	r->choices[i] = t->choices[0];
 	work.tape = t->tape;
 	work.devices = t->devices.figures;
-	rc = frag_ranked_run(&r->sources[i].rows, &r->sources[i].count, &work, err);
+	rc = frag_ranking_add(&r->ranking, &work, err);
 	r->traces[i] = *frag_trace_info(t->trace);
 	/* what would go with the trace */
 	r->traces[i].path = r->q.paths[i];
@@ -115,7 +105,7 @@ static void report_warnings(struct ranks *r)
 	uint32_t warned = 0;
 
 	for (uint32_t i = 0; i < r->q.count; i++) {
-		const char *line = r->sources[i].warnings;
+		const char *line = r->warnings[i];
 
 		if (!line || warned++ >= WARNED_MAX)
 			continue;
@@ -128,37 +118,6 @@ static void report_warnings(struct ranks *r)
 			"warning: there are warnings of %u more ranks, as run has them of"
 			" each",
 			warned - WARNED_MAX);
-}
-
-static int by_number(const void *one, const void *other)
-{
-	const struct frag_ranked *a = one, *b = other;
-
-	return frag_order_two(a->number, b->number, a->device, b->device);
-}
-
-/* The rows of all, in order; they are the ranking's from here on. */
-static int gather_rows(struct ranks *r, struct frag_error *err)
-{
-	struct frag_ranking *k = &r->ranking;
-	size_t all = 0;
-
-	for (uint32_t i = 0; i < r->q.count; i++)
-		all += r->sources[i].count;
-	k->rows = calloc(all + 1, sizeof(*k->rows));
-	if (!k->rows)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < r->q.count; i++) {
-		memcpy(k->rows + k->count, r->sources[i].rows,
-		       r->sources[i].count * sizeof(*k->rows));
-		k->count += r->sources[i].count;
-		r->sources[i].count = 0;
-	}
-	for (uint32_t i = 0; i < k->count; i++)
-		k->rows[i].number = r->numbers[k->rows[i].source];
-	qsort(k->rows, k->count, sizeof(*k->rows), by_number);
-	k->floor = r->floor;
-	return 0;
 }
 
 static int ranks_search(struct frag_question *q, struct frag_error *err)
@@ -177,8 +136,7 @@ static int ranks_search(struct frag_question *q, struct frag_error *err)
 	rc = frag_tasks_run(&tasks, err);
 	frag_progress_end(&q->progress);
 	report_warnings(r);
-	rc = rc ? rc : gather_rows(r, err);
-	return rc ? rc : frag_ranking_compare(&r->ranking, &r->owners, err);
+	return rc ? rc : frag_ranking_compare(&r->ranking, r->numbers, err);
 }
 
 /* A condition that holds is a no. */
@@ -197,51 +155,43 @@ static void ranks_judge(const struct ranks *r)
 	frag_conditions_judge(&r->q.conditions, paths, values, who, r->q.status);
 }
 
-/* Reads the folders among the operands, and names what of them is read. */
-static int read_folders(struct ranks *r, struct frag_error *err)
+static int add_path(struct ranks *r, const char *path, struct frag_error *err)
 {
-	struct frag_words w = FRAG_WORDS(r->note);
-	int rc = 0;
-
-	r->operands = r->q.count;
-	r->folders = calloc(r->operands, sizeof(*r->folders));
-	if (!r->folders)
+	if (!FRAG_GROW(r->paths.at, r->paths.capacity, r->paths.count))
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < r->operands && !rc; i++) {
-		struct frag_rank_folder *f = &r->folders[i];
-
-		if (!frag_is_folder(r->q.paths[i]))
-			continue;
-		rc = frag_rank_folder_read(f, r->q.paths[i], false, err);
-		if (rc)
-			break;
-		frag_rank_folder_keep_last(f);
-		frag_add_item(&w, "; ", "%u file%s of %.200s%s%s", f->count, frag_s(f->count),
-			      r->q.paths[i], *f->note ? ": " : "", f->note);
-		r->q.count += f->count - 1;
-	}
-	return rc;
+	r->paths.at[r->paths.count++] = path;
+	return 0;
 }
 
-/* The files of folders take the place of the folders. */
+/* The files of folders take the place of the folders, and the answer names what is read of them. */
 static int expand_folders(struct ranks *r, struct frag_error *err)
 {
-	int rc = read_folders(r, err);
-	uint32_t at = 0;
+	struct frag_words w = FRAG_WORDS(r->note);
+	struct frag_question *q = &r->q;
+	int rc = 0;
 
-	if (rc || !*r->note)
-		return rc;
-	r->paths = calloc(r->q.count, sizeof(*r->paths));
-	if (!r->paths)
+	r->folders = calloc(q->count, sizeof(*r->folders));
+	if (!r->folders)
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < r->operands; i++) {
-		if (!r->folders[i].count)
-			r->paths[at++] = r->q.paths[i];
-		for (uint32_t k = 0; k < r->folders[i].count; k++)
-			r->paths[at++] = r->folders[i].paths[k];
+	for (uint32_t i = 0; i < q->count && !rc; i++) {
+		struct frag_rank_folder *f = &r->folders[r->folder_count];
+
+		if (!frag_is_folder(q->paths[i])) {
+			rc = add_path(r, q->paths[i], err);
+			continue;
+		}
+		r->folder_count++;
+		rc = frag_rank_folder_read(f, q->paths[i], FRAG_FOLDER_LAST, err);
+		if (rc)
+			return rc;
+		frag_add_item(&w, "; ", "%u file%s of %.200s%s%s", f->count, frag_s(f->count),
+			      q->paths[i], *f->note ? ": " : "", f->note);
+		for (uint32_t k = 0; k < f->count && !rc; k++)
+			rc = add_path(r, f->paths[k], err);
 	}
-	r->q.paths = r->paths;
-	return frag_question_check_files(&r->q, err);
+	q->paths = r->paths.at;
+	q->count = r->paths.count;
+	return rc || !r->folder_count ? rc : frag_question_check_files(q, err);
 }
 
 static int ranks_open(struct frag_question *q, struct frag_error *err)
@@ -251,11 +201,12 @@ static int ranks_open(struct frag_question *q, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	r->sources = calloc(q->count, sizeof(*r->sources));
+	r->warnings = calloc(q->count, sizeof(*r->warnings));
 	r->traces = calloc(q->count, sizeof(*r->traces));
 	r->choices = calloc(q->count, sizeof(*r->choices));
 	r->numbers = calloc(q->count, sizeof(*r->numbers));
-	if (!r->sources || !r->traces || !r->choices || !r->numbers || !frag_owners_init(&r->owners))
+	if (!frag_ranking_init(&r->ranking) || !r->warnings || !r->traces || !r->choices
+	    || !r->numbers)
 		return frag_fail_nomem(err);
 	r->named = frag_rank_numbers(q->paths, q->count, r->numbers);
 	return 0;
@@ -299,22 +250,17 @@ static void ranks_fini(void *own)
 {
 	struct ranks *r = own;
 
-	for (uint32_t i = 0; r->sources && i < r->q.count; i++) {
-		for (uint32_t k = 0; k < r->sources[i].count; k++)
-			frag_ranked_fini(&r->sources[i].rows[k]);
-		free(r->sources[i].rows);
-		free(r->sources[i].warnings);
-	}
-	for (uint32_t i = 0; r->folders && i < r->operands; i++)
+	for (uint32_t i = 0; r->warnings && i < r->q.count; i++)
+		free(r->warnings[i]);
+	for (uint32_t i = 0; i < r->folder_count; i++)
 		frag_rank_folder_fini(&r->folders[i]);
 	free(r->folders);
-	free(r->paths);
-	free(r->sources);
+	free(r->paths.at);
+	free(r->warnings);
 	free(r->traces);
 	free(r->choices);
 	free(r->numbers);
 	frag_ranking_fini(&r->ranking);
-	frag_owners_fini(&r->owners);
 }
 
 const struct frag_cmd frag_cmd_ranks = {

@@ -4,31 +4,23 @@
  */
 #include "ranks/compare_ranks.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/array_grow.h"
 #include "live_blocks/live_blocks.h"
 
-bool frag_owners_init(struct frag_owners *owners)
+bool frag_ranking_init(struct frag_ranking *r)
 {
-	*owners = (struct frag_owners){ .count = 0 };
-	if (!frag_map_init(&owners->at, frag_hash_seed()))
+	if (!frag_map_init(&r->owner_at, frag_hash_seed()))
 		return false;
-	pthread_mutex_init(&owners->lock, NULL);
+	pthread_mutex_init(&r->lock, NULL);
+	r->ready = true;
 	return true;
 }
 
-void frag_owners_fini(struct frag_owners *owners)
-{
-	for (uint32_t i = 0; i < owners->count; i++)
-		free(owners->list[i].tag);
-	free(owners->list);
-	frag_map_fini(&owners->at);
-	pthread_mutex_destroy(&owners->lock);
-}
+#define NO_OWNER UINT32_MAX
+#define HELD_MAX 1000           /* tags of a row: all others have less than a thousandth each */
 
 /* By text, then by size: an order that threads do not change. */
 static int owner_order(const struct frag_owner *a, const struct frag_owner *b)
@@ -40,44 +32,43 @@ static int owner_order(const struct frag_owner *a, const struct frag_owner *b)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static uint32_t tag_numbers_find(const struct frag_owners *owners, const struct frag_owner *one,
+static uint32_t tag_numbers_find(const struct frag_ranking *r, const struct frag_owner *one,
 				 uint64_t key)
 {
-	uint32_t at = frag_map_home(&owners->at, key), number;
+	uint32_t at = frag_map_home(&r->owner_at, key), number;
 
 	do
-		number = frag_map_next(&owners->at, key, &at);
-	while (number != FRAG_MAP_NONE && owner_order(&owners->list[number], one) != 0);
+		number = frag_map_next(&r->owner_at, key, &at);
+	while (number != FRAG_MAP_NONE && owner_order(&r->owners[number], one) != 0);
 	return number;
 }
 
-static uint32_t tag_numbers_add(struct frag_owners *owners, const struct frag_owner *one,
-				uint64_t key)
+static uint32_t tag_numbers_add(struct frag_ranking *r, const struct frag_owner *one, uint64_t key)
 {
-	if (!FRAG_GROW(owners->list, owners->capacity, owners->count)
-	    || !frag_map_add(&owners->at, key, owners->count))
-		return FRAG_NO_OWNER;
-	owners->list[owners->count] = *one;
-	return owners->count++;
+	if (!FRAG_GROW(r->owners, r->owner_capacity, r->owner_count)
+	    || !frag_map_add(&r->owner_at, key, r->owner_count))
+		return NO_OWNER;
+	r->owners[r->owner_count] = *one;
+	return r->owner_count++;
 }
 
 /*
  * Its number, from any thread. The tag is theirs from here on, also where this fails; NULL: of
- * blocks of this size without one. FRAG_NO_OWNER: out of memory.
+ * blocks of this size without one. NO_OWNER: out of memory.
  */
-static uint32_t owners_number(struct frag_owners *owners, char *tag, uint64_t size)
+static uint32_t owners_number(struct frag_ranking *r, char *tag, uint64_t size)
 {
 	const struct frag_owner one = { .tag = tag, .size = tag ? 0 : size };
-	const uint64_t key = tag ? frag_hash_text(tag, strlen(tag), owners->at.seed) : size;
+	const uint64_t key = tag ? frag_hash_text(tag, strlen(tag), r->owner_at.seed) : size;
 	uint32_t number;
 
-	pthread_mutex_lock(&owners->lock);
-	number = tag_numbers_find(owners, &one, key);
+	pthread_mutex_lock(&r->lock);
+	number = tag_numbers_find(r, &one, key);
 	if (number == FRAG_MAP_NONE) {
-		number = tag_numbers_add(owners, &one, key);
-		tag = number == FRAG_NO_OWNER ? tag : NULL;
+		number = tag_numbers_add(r, &one, key);
+		tag = number == NO_OWNER ? tag : NULL;
 	}
-	pthread_mutex_unlock(&owners->lock);
+	pthread_mutex_unlock(&r->lock);
 	free(tag);
 	return number;
 }
@@ -179,9 +170,9 @@ static int compare_ranks_by_owner(const void *one, const void *other)
 
 /* What is kept of the sums. False: out of memory. */
 static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
-			  const struct frag_symbols *symbols, struct frag_owners *owners)
+			  const struct frag_symbols *symbols, struct frag_ranking *r)
 {
-	const uint32_t count = s->count < FRAG_HELD_MAX ? s->count : FRAG_HELD_MAX;
+	const uint32_t count = s->count < HELD_MAX ? s->count : HELD_MAX;
 	char *tag;
 
 	if (!count)
@@ -194,8 +185,8 @@ static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 		if (!frag_tag_json(symbols, s->of[i].tag, &tag))
 			return false;
 		to->bytes = s->of[i].bytes;
-		to->owner = owners_number(owners, tag, s->of[i].size);
-		if (to->owner == FRAG_NO_OWNER)
+		to->owner = owners_number(r, tag, s->of[i].size);
+		if (to->owner == NO_OWNER)
 			return false;
 		row->held_count = i + 1;
 	}
@@ -205,7 +196,7 @@ static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 }
 
 static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
-			struct frag_owners *owners, struct frag_error *err)
+			struct frag_ranking *r, struct frag_error *err)
 {
 	struct frag_block_groups groups;
 	bool good = frag_block_groups_init(&groups);
@@ -213,7 +204,7 @@ static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
 	if (good) {
 		frag_sim_walk(sim, row->device, &groups, rank_run_add_live);
 		good = !groups.failed
-		       && rank_run_keep(row, &groups, frag_sim_symbols(sim), owners);
+		       && rank_run_keep(row, &groups, frag_sim_symbols(sim), r);
 	}
 	frag_block_groups_fini(&groups);
 	return good ? 0 : frag_fail_nomem(err);
@@ -224,13 +215,6 @@ static int by_peak(const void *one, const void *other)
 	const struct frag_ranked *a = one, *b = other;
 
 	return a->peak_step < b->peak_step ? -1 : a->peak_step > b->peak_step;
-}
-
-static int rank_run_by_device(const void *one, const void *other)
-{
-	const struct frag_ranked *a = one, *b = other;
-
-	return a->device < b->device ? -1 : a->device > b->device;
 }
 
 /* Sets the tag of the failed request; a segment from before the first event has none. */
@@ -250,8 +234,8 @@ static int name_oom(struct frag_ranked *row, struct frag_tape_reader *reader,
 }
 
 /* The same run again, from one device's peak to the next one's. */
-static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag_rank_work *w,
-		     struct frag_error *err)
+static int find_held(struct frag_ranking *r, struct frag_ranked *rows, uint32_t count,
+		     const struct frag_rank_work *w, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(w->tape);
 	struct frag_sim *sim = NULL;
@@ -262,40 +246,50 @@ static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = rank_run_play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1,
 				   err);
-		rc = rc ? rc : find_holders(&rows[i], sim, w->owners, err);
+		rc = rc ? rc : find_holders(&rows[i], sim, r, err);
 	}
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = name_oom(&rows[i], reader, w->tape, err);
-	qsort(rows, count, sizeof(*rows), rank_run_by_device);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
 }
 
-int frag_ranked_run(struct frag_ranked **rows, uint32_t *count, const struct frag_rank_work *work,
-		    struct frag_error *err)
-{
-	int rc;
-
-	*rows = NULL;
-	*count = 0;
-	rc = find_figures(rows, count, work, err);
-	rc = rc ? rc : find_held(*rows, *count, work, err);
-	if (!rc)
-		return 0;
-	for (uint32_t i = 0; i < *count; i++)
-		frag_ranked_fini(&(*rows)[i]);
-	free(*rows);
-	*rows = NULL;
-	*count = 0;
-	return rc;
-}
-
-void frag_ranked_fini(struct frag_ranked *row)
+static void ranked_fini(struct frag_ranked *row)
 {
 	free(row->oom_tag);
 	free(row->held);
 	free(row->from_median.list);
+}
+
+/* Takes over the rows, from any thread. */
+static int add_rows(struct frag_ranking *r, const struct frag_ranked *rows, uint32_t count,
+		    struct frag_error *err)
+{
+	bool good;
+
+	pthread_mutex_lock(&r->lock);
+	good = frag_grow(&r->rows, &r->capacity, (uint64_t)r->count + count, sizeof(*r->rows));
+	if (good)
+		memcpy(r->rows + r->count, rows, count * sizeof(*rows));
+	r->count += good ? count : 0;
+	pthread_mutex_unlock(&r->lock);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+int frag_ranking_add(struct frag_ranking *r, const struct frag_rank_work *work,
+		     struct frag_error *err)
+{
+	struct frag_ranked *rows = NULL;
+	uint32_t count = 0;
+	int rc = find_figures(&rows, &count, work, err);
+
+	rc = rc ? rc : find_held(r, rows, count, work, err);
+	rc = rc ? rc : add_rows(r, rows, count, err);
+	for (uint32_t i = 0; rc && i < count; i++)
+		ranked_fini(&rows[i]);
+	free(rows);
+	return rc;
 }
 
 const char *const frag_rank_figure_names[FRAG_RANK_FIGURES] = {
@@ -483,7 +477,7 @@ static int by_difference(const void *one, const void *other)
 
 /* Owner by owner through both, which are in the same order. */
 static int find_differences(struct frag_rank_differences *out, const struct frag_ranked *row,
-			    const struct usual *usual, const struct frag_owners *owners,
+			    const struct usual *usual, const struct frag_ranking *r,
 			    struct frag_error *err)
 {
 	struct frag_rank_difference *list = calloc((size_t)row->held_count + usual->count + 1,
@@ -496,7 +490,7 @@ static int find_differences(struct frag_rank_differences *out, const struct frag
 		const uint32_t has = i < row->held_count ? row->held[i].owner : UINT32_MAX;
 		const uint32_t other = k < usual->count ? usual->list[k].owner : UINT32_MAX;
 		struct frag_rank_difference d = {
-			.owner = &owners->list[has < other ? has : other],
+			.owner = &r->owners[has < other ? has : other],
 		};
 
 		if (has <= other)
@@ -514,38 +508,45 @@ static int find_differences(struct frag_rank_differences *out, const struct frag
 }
 
 /* Where none stands out there may yet be stages, or two halves, that hold other things. */
-static int explain_spread(struct frag_ranking *r, const struct frag_owners *owners,
-			  struct frag_error *err)
+static int explain_spread(struct frag_ranking *r, struct frag_error *err)
 {
 	const struct frag_ranked *lowest = &r->rows[r->lowest];
 	const struct usual other = { .list = lowest->held, .count = lowest->held_count };
 
 	if (r->most[FRAG_RANK_RESERVED] - r->least[FRAG_RANK_RESERVED] <= r->floor)
 		return 0;
-	return find_differences(&r->between, &r->rows[r->highest], &other, owners, err);
+	return find_differences(&r->between, &r->rows[r->highest], &other, r, err);
 }
 
-static int explain_apart(struct frag_ranking *r, const struct frag_owners *owners,
-		   struct frag_error *err)
+static int explain_apart(struct frag_ranking *r, struct frag_error *err)
 {
 	struct usual usual = { .count = 0 };
 	int rc = find_usual(&usual, r, err);
 
 	for (uint32_t i = 0; i < r->count && !rc; i++)
 		if (r->rows[i].apart || r->rows[i].apart_oom)
-			rc = find_differences(&r->rows[i].from_median, &r->rows[i], &usual, owners,
-					      err);
+			rc = find_differences(&r->rows[i].from_median, &r->rows[i], &usual, r, err);
 	free(usual.list);
 	return rc;
 }
 
-int frag_ranking_compare(struct frag_ranking *r, const struct frag_owners *owners,
-			 struct frag_error *err)
+static int by_number(const void *one, const void *other)
+{
+	const struct frag_ranked *a = one, *b = other;
+
+	return frag_order_two(a->number, b->number, a->device, b->device);
+}
+
+/* Each number is one source's, so the order does not depend on the threads that added the rows. */
+int frag_ranking_compare(struct frag_ranking *r, const uint64_t *numbers, struct frag_error *err)
 {
 	uint64_t *values = malloc(((size_t)r->count + 1) * sizeof(*values));
 
 	if (!values)
 		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < r->count; i++)
+		r->rows[i].number = numbers[r->rows[i].source];
+	qsort(r->rows, r->count, sizeof(*r->rows), by_number);
 	choose_compared(r);
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		compare_ranks_measure(r, (enum frag_rank_figure)k, values);
@@ -553,15 +554,22 @@ int frag_ranking_compare(struct frag_ranking *r, const struct frag_owners *owner
 	set_limits(r);
 	compare_ranks_judge(r);
 	find_extremes(r);
-	return r->apart ? explain_apart(r, owners, err) : explain_spread(r, owners, err);
+	return r->apart ? explain_apart(r, err) : explain_spread(r, err);
 }
 
 void frag_ranking_fini(struct frag_ranking *r)
 {
 	for (uint32_t i = 0; i < r->count; i++)
-		frag_ranked_fini(&r->rows[i]);
+		ranked_fini(&r->rows[i]);
 	free(r->rows);
 	free(r->between.list);
+	for (uint32_t i = 0; i < r->owner_count; i++)
+		free(r->owners[i].tag);
+	free(r->owners);
+	if (r->ready) {
+		frag_map_fini(&r->owner_at);
+		pthread_mutex_destroy(&r->lock);
+	}
 }
 
 uint64_t frag_ranking_most(const struct frag_ranking *r, int figure)
@@ -572,118 +580,4 @@ uint64_t frag_ranking_most(const struct frag_ranking *r, int figure)
 		if (r->rows[i].figure[figure] > most)
 			most = r->rows[i].figure[figure];
 	return most;
-}
-
-#define DIGITS_MAX 15
-
-/* The number that *text begins with, which moves behind it. False: none, or too large a one. */
-static bool rank_numbers_take_number(const char **text, uint64_t *number)
-{
-	const size_t n = strspn(*text, "0123456789");
-
-	*number = 0;
-	for (size_t i = 0; i < n && n <= DIGITS_MAX; i++)
-		*number = 10 * *number + (uint64_t)((*text)[i] - '0');
-	*text += n;
-	return n && n <= DIGITS_MAX;
-}
-
-bool frag_rank_number(const char *name, uint64_t *number)
-{
-	bool found = false;
-	uint64_t n;
-
-	for (const char *p = name; *p; p++) {
-		const char *digits = p + 4;
-
-		if (strncasecmp(p, "rank", 4) != 0)
-			continue;
-		digits += *digits && strchr("_-.= ", *digits);
-		if (!rank_numbers_take_number(&digits, &n))
-			continue;
-		*number = n;
-		found = true;
-	}
-	return found;
-}
-
-/* The place among the numbers of a name at which it differs from another one. */
-struct difference {
-	uint32_t at;
-	uint64_t one, other;
-	uint32_t count;
-};
-
-/* False: they differ in more than numbers. */
-static bool find_difference(const char *one, const char *other, struct difference *d)
-{
-	uint32_t at = 0;
-	uint64_t a, b;
-
-	d->count = 0;
-	while (*one && *other) {
-		if (isdigit((unsigned char)*one) && isdigit((unsigned char)*other)) {
-			if (!rank_numbers_take_number(&one, &a)
-			    || !rank_numbers_take_number(&other, &b))
-				return false;
-			if (a != b) {
-				d->count++;
-				d->at = at;
-				d->one = a;
-				d->other = b;
-			}
-			at++;
-		} else if (*one++ != *other++) {
-			return false;
-		}
-	}
-	return *one == *other;
-}
-
-/* Of "snap-2.pickle" and "snap-10.pickle" 2 and 10. */
-static bool numbers_that_differ(const char *const *names, uint32_t count, uint64_t *numbers)
-{
-	struct difference d;
-	uint32_t at = 0;
-
-	for (uint32_t i = 1; i < count; i++) {
-		if (!find_difference(names[0], names[i], &d) || d.count != 1
-		    || (i > 1 && d.at != at))
-			return false;
-		at = d.at;
-		numbers[0] = d.one;
-		numbers[i] = d.other;
-	}
-	return count > 1;
-}
-
-/* Are the numbers all different? Returns false on out of memory. */
-static bool are_different(const uint64_t *numbers, uint32_t count)
-{
-	uint64_t *sorted = malloc((size_t)count * sizeof(*sorted));
-	bool different = sorted != NULL;
-
-	if (!sorted)
-		return false;
-	memcpy(sorted, numbers, (size_t)count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_ranks_by_value);
-	for (uint32_t i = 1; i < count && different; i++)
-		different = sorted[i] != sorted[i - 1];
-	free(sorted);
-	return different;
-}
-
-bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers)
-{
-	uint32_t named = 0;
-
-	while (named < count && frag_rank_number(names[named], &numbers[named]))
-		named++;
-	if (named == count && are_different(numbers, count))
-		return true;
-	if (numbers_that_differ(names, count, numbers) && are_different(numbers, count))
-		return true;
-	for (uint32_t i = 0; i < count; i++)
-		numbers[i] = i;
-	return false;
 }

@@ -16,37 +16,13 @@
 #include "fragsim/engine.h"
 
 /*
- * One rank of a distributed job: the run of its trace, and the top tags at its peak.
- *
- * A run keeps its metrics, and the top tags of each device. The trace and the simulation are freed
- * after it, so memory does not grow with the number of ranks.
- */
-
-/*
- * The tags of many traces: each tag once, with a number.
- *
- * Tags of different traces are equal if their texts are. Blocks without a tag are distinguished by
- * the requested size. Numbers depend on the order of the threads, so no output may use them.
+ * A tag of many traces. Tags of different traces are equal if their texts are. Blocks without a
+ * tag are distinguished by the requested size.
  */
 struct frag_owner {
 	char *tag;              /* as JSON text with its quotes; NULL: none, but a size */
 	uint64_t size;
 };
-
-struct frag_owners {
-	struct frag_owner *list;
-	uint32_t count, capacity;
-	struct frag_map at;     /* hash -> number */
-	pthread_mutex_t lock;
-};
-
-#define FRAG_NO_OWNER UINT32_MAX
-
-/* False: out of memory, and there is nothing to release. */
-bool frag_owners_init(struct frag_owners *owners);
-void frag_owners_fini(struct frag_owners *owners);
-
-#define FRAG_HELD_MAX 1000      /* tags of a row: all others have less than a thousandth each */
 
 /* What an owner has: bytes of live blocks, as the allocator rounds them. */
 struct frag_rank_share {
@@ -74,7 +50,7 @@ enum frag_rank_figure {
 
 /* A rank on one device. */
 struct frag_ranked {
-	uint64_t number;        /* of the rank: the caller's to set */
+	uint64_t number;        /* of the rank */
 	uint32_t source;        /* which of the files */
 	uint32_t device;        /* ordinal in it */
 	uint64_t total, context;        /* of the device; total of 0: no capacity */
@@ -98,19 +74,9 @@ struct frag_rank_work {
 	const struct frag_choice *choice;
 	const struct frag_device_figures *devices;
 	uint32_t source;
-	struct frag_owners *owners;
 	bool (*stop)(void *ctx);        /* optional */
 	void *ctx;
 };
-
-/*
- * A row for each device on which something is allocated, and for the first one where that is
- * none; both are released with frag_ranked_fini() and free(). -FRAG_ENOMEM, -FRAG_EINTERRUPTED,
- * or what a simulation returns; nothing is left then.
- */
-int frag_ranked_run(struct frag_ranked **rows, uint32_t *count, const struct frag_rank_work *work,
-		    struct frag_error *err);
-void frag_ranked_fini(struct frag_ranked *row);
 
 #define FRAG_RANK_SPREADS 5             /* times the median distance */
 #define FRAG_RANK_FLOOR_PART 100        /* of the median of reserved, where no floor is given */
@@ -119,8 +85,14 @@ void frag_ranked_fini(struct frag_ranked *row);
 
 struct frag_ranking {
 	uint64_t floor;                 /* bytes; UINT64_MAX: not given. Set in any case */
-	struct frag_ranked *rows;       /* by number, then by device */
-	uint32_t count;
+	struct frag_ranked *rows;       /* once they are compared, by number, then by device */
+	uint32_t count, capacity;
+	/* each tag of all traces once; places depend on the threads, so no output may use them */
+	struct frag_owner *owners;
+	uint32_t owner_count, owner_capacity;
+	struct frag_map owner_at;       /* hash -> place */
+	pthread_mutex_t lock;
+	bool ready;                     /* both of them are initialized */
 	/* the result */
 	uint32_t compared, apart;       /* rows */
 	uint32_t ooms;                  /* rows that ran out of memory */
@@ -135,18 +107,20 @@ struct frag_ranking {
 	struct frag_rank_differences between;
 };
 
+/* False: out of memory. frag_ranking_fini() is needed in any case. */
+bool frag_ranking_init(struct frag_ranking *ranking);
+
 /*
- * The numbers of ranks by their names: the number after the last "rank" of each, or else the one
- * number in which the names differ. False if a name has no such number or two are equal: then the
- * numbers are the indexes.
+ * Runs one trace, from any thread, and adds a row for each device on which something is allocated,
+ * or for the first one where that is none. A row has the metrics of the run and the top tags at its
+ * peak, so memory does not grow with the traces. -FRAG_ENOMEM, -FRAG_EINTERRUPTED, or what a
+ * simulation returns.
  */
-bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers);
+int frag_ranking_add(struct frag_ranking *ranking, const struct frag_rank_work *work,
+		     struct frag_error *err);
 
-/* The number after the last "rank" of a name: 3 of "out/rank-03/trace.gz". False: none. */
-bool frag_rank_number(const char *name, uint64_t *number);
-
-/* Compares the rows, which are there. -FRAG_ENOMEM */
-int frag_ranking_compare(struct frag_ranking *ranking, const struct frag_owners *owners,
+/* Compares the rows. numbers: of the ranks, one a source. -FRAG_ENOMEM */
+int frag_ranking_compare(struct frag_ranking *ranking, const uint64_t *numbers,
 			 struct frag_error *err);
 void frag_ranking_fini(struct frag_ranking *ranking);   /* one that is zeroed is fine */
 

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
 #include "events/recording_info.h"
-#include "ranks/compare_ranks.h"
 #include "snapshot/snapshot.h"
 
 #define DEPTH 2                 /* folders below one: iterations, and their ranks */
@@ -25,6 +25,128 @@ static const char *const endings[] = {
 
 /* What the name of a folder of one iteration begins with, before its number. */
 static const char *const iteration_names[] = { "iteration", "global_step", "step", NULL };
+
+#define DIGITS_MAX 15
+
+/* The number that *text begins with, which moves behind it. False: none, or too large a one. */
+static bool rank_numbers_take_number(const char **text, uint64_t *number)
+{
+	const size_t n = strspn(*text, "0123456789");
+
+	*number = 0;
+	for (size_t i = 0; i < n && n <= DIGITS_MAX; i++)
+		*number = 10 * *number + (uint64_t)((*text)[i] - '0');
+	*text += n;
+	return n && n <= DIGITS_MAX;
+}
+
+/* The number after the last "rank" of a name: 3 of "out/rank-03/trace.gz". False: none. */
+static bool rank_number(const char *name, uint64_t *number)
+{
+	bool found = false;
+	uint64_t n;
+
+	for (const char *p = name; *p; p++) {
+		const char *digits = p + 4;
+
+		if (strncasecmp(p, "rank", 4) != 0)
+			continue;
+		digits += *digits && strchr("_-.= ", *digits);
+		if (!rank_numbers_take_number(&digits, &n))
+			continue;
+		*number = n;
+		found = true;
+	}
+	return found;
+}
+
+/* The place among the numbers of a name at which it differs from another one. */
+struct difference {
+	uint32_t at;
+	uint64_t one, other;
+	uint32_t count;
+};
+
+/* False: they differ in more than numbers. */
+static bool find_difference(const char *one, const char *other, struct difference *d)
+{
+	uint32_t at = 0;
+	uint64_t a, b;
+
+	d->count = 0;
+	while (*one && *other) {
+		if (isdigit((unsigned char)*one) && isdigit((unsigned char)*other)) {
+			if (!rank_numbers_take_number(&one, &a)
+			    || !rank_numbers_take_number(&other, &b))
+				return false;
+			if (a != b) {
+				d->count++;
+				d->at = at;
+				d->one = a;
+				d->other = b;
+			}
+			at++;
+		} else if (*one++ != *other++) {
+			return false;
+		}
+	}
+	return *one == *other;
+}
+
+/* Of "snap-2.pickle" and "snap-10.pickle" 2 and 10. */
+static bool numbers_that_differ(const char *const *names, uint32_t count, uint64_t *numbers)
+{
+	struct difference d;
+	uint32_t at = 0;
+
+	for (uint32_t i = 1; i < count; i++) {
+		if (!find_difference(names[0], names[i], &d) || d.count != 1
+		    || (i > 1 && d.at != at))
+			return false;
+		at = d.at;
+		numbers[0] = d.one;
+		numbers[i] = d.other;
+	}
+	return count > 1;
+}
+
+static int by_value(const void *one, const void *other)
+{
+	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Are the numbers all different? Returns false on out of memory. */
+static bool are_different(const uint64_t *numbers, uint32_t count)
+{
+	uint64_t *sorted = malloc((size_t)count * sizeof(*sorted));
+	bool different = sorted != NULL;
+
+	if (!sorted)
+		return false;
+	memcpy(sorted, numbers, (size_t)count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_value);
+	for (uint32_t i = 1; i < count && different; i++)
+		different = sorted[i] != sorted[i - 1];
+	free(sorted);
+	return different;
+}
+
+bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers)
+{
+	uint32_t named = 0;
+
+	while (named < count && rank_number(names[named], &numbers[named]))
+		named++;
+	if (named == count && are_different(numbers, count))
+		return true;
+	if (numbers_that_differ(names, count, numbers) && are_different(numbers, count))
+		return true;
+	for (uint32_t i = 0; i < count; i++)
+		numbers[i] = i;
+	return false;
+}
 
 struct file_list {
 	char **at;
@@ -119,7 +241,7 @@ static int folder_content_add(struct folder_content *c, char *path, struct frag_
 	if (stat(path, &about))
 		about.st_mode = 0;      /* a link that leads nowhere */
 	if (S_ISDIR(about.st_mode))
-		kind = is_iteration(name) ? ITERATIONS : frag_rank_number(name, &rank) ? RANKS : KINDS;
+		kind = is_iteration(name) ? ITERATIONS : rank_number(name, &rank) ? RANKS : KINDS;
 	else if (S_ISREG(about.st_mode))
 		kind = frag_snapshot_is_file(path) ? SNAPSHOTS : is_recording(name) ? OTHERS : KINDS;
 	if (kind < KINDS)
@@ -224,45 +346,23 @@ static void sort_by_rank(struct frag_rank_folder *f)
 		}
 }
 
-int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool snapshots_only,
-			  struct frag_error *err)
-{
-	struct file_list found = { .count = 0 }, others = { .count = 0 };
-	int rc;
-
-	*f = (struct frag_rank_folder){ .count = 0 };
-	rc = find_snapshots(&found, &others, path, DEPTH, f->note, err);
-	if (!rc && !found.count && !snapshots_only)
-		rc = file_list_move(&found, &others, err);
-	file_list_fini(&others);
-	f->paths = found.at;
-	f->count = found.count;
-	if (!rc && !f->count)
-		return frag_fail(err, FRAG_ETRACE, "%s: no %s in this folder (%s)", path,
-				 snapshots_only ? "snapshot" : "recording", snapshots_only
-				 ? "a pickle, as torch.cuda.memory._dump_snapshot() writes it"
-				 : "*.pickle, *.ndjson, *.json or *.fsb, or those compressed");
-	f->ranks = rc ? NULL : calloc(f->count, sizeof(*f->ranks));
-	if (!f->ranks)
-		return rc ? rc : frag_fail_nomem(err);
-	f->named = frag_rank_numbers((const char *const *)f->paths, f->count, f->ranks);
-	sort_by_rank(f);
-	return 0;
-}
-
 static bool is_of_oom(const char *path)
 {
 	return strstr(frag_file_name(path), "oom") != NULL;
 }
 
-void frag_rank_folder_keep_last(struct frag_rank_folder *f)
+/*
+ * Keeps one file of each rank: of those of an OOM, else of all, the last one in the order of the
+ * numbers in their names.
+ */
+static void keep_last(struct frag_rank_folder *f)
 {
 	const uint32_t all = f->count;
 	const size_t used = strlen(f->note);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < all; i++)
-		if (f->named || !frag_rank_number(f->paths[i], &f->ranks[i]))
+		if (f->named || !rank_number(f->paths[i], &f->ranks[i]))
 			return;
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t k = 0;
@@ -284,6 +384,35 @@ void frag_rank_folder_keep_last(struct frag_rank_folder *f)
 	sort_by_rank(f);
 	snprintf(f->note + used, FRAG_FOLDER_NOTE - used, "%s%u other file%s of the same ranks omitted",
 		 used ? "; " : "", all - kept, frag_s(all - kept));
+}
+
+int frag_rank_folder_read(struct frag_rank_folder *f, const char *path,
+			  enum frag_folder_files which, struct frag_error *err)
+{
+	const bool snapshots_only = which == FRAG_FOLDER_SNAPSHOTS;
+	struct file_list found = { .count = 0 }, others = { .count = 0 };
+	int rc;
+
+	*f = (struct frag_rank_folder){ .count = 0 };
+	rc = find_snapshots(&found, &others, path, DEPTH, f->note, err);
+	if (!rc && !found.count && !snapshots_only)
+		rc = file_list_move(&found, &others, err);
+	file_list_fini(&others);
+	f->paths = found.at;
+	f->count = found.count;
+	if (!rc && !f->count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no %s in this folder (%s)", path,
+				 snapshots_only ? "snapshot" : "recording", snapshots_only
+				 ? "a pickle, as torch.cuda.memory._dump_snapshot() writes it"
+				 : "*.pickle, *.ndjson, *.json or *.fsb, or those compressed");
+	f->ranks = rc ? NULL : calloc(f->count, sizeof(*f->ranks));
+	if (!f->ranks)
+		return rc ? rc : frag_fail_nomem(err);
+	f->named = frag_rank_numbers((const char *const *)f->paths, f->count, f->ranks);
+	sort_by_rank(f);
+	if (which == FRAG_FOLDER_LAST)
+		keep_last(f);
+	return 0;
 }
 
 void frag_rank_folder_fini(struct frag_rank_folder *f)

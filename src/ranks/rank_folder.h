@@ -27,13 +27,19 @@ bool frag_is_folder(const char *path);
  * only snapshots are allowed. -FRAG_ETRACE where there are none. frag_rank_folder_fini() is needed
  * also on failure.
  */
-int frag_rank_folder_read(struct frag_rank_folder *f, const char *path, bool snapshots_only,
-			  struct frag_error *err);
+enum frag_folder_files {
+	FRAG_FOLDER_ALL,
+	FRAG_FOLDER_LAST,       /* one of each rank: of those of an OOM, else of all, the last */
+	FRAG_FOLDER_SNAPSHOTS,
+};
+int frag_rank_folder_read(struct frag_rank_folder *f, const char *path,
+			  enum frag_folder_files which, struct frag_error *err);
 /*
- * Keeps one file of each rank: of those of an OOM, else of all, the last one in the order of the
- * numbers in their names.
+ * The numbers of ranks by their names: the number after the last "rank" of each, or else the one
+ * number in which the names differ. False if a name has no such number or two are equal: then the
+ * numbers are the indexes.
  */
-void frag_rank_folder_keep_last(struct frag_rank_folder *f);
+bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers);
 
 /* The snapshot of the rank that failed: one with an OOM, then the highest peak. */
 struct frag_picked {
