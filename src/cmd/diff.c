@@ -18,7 +18,6 @@ struct diff {
 	const char **traces;            /* of the baseline, where no operand is one */
 	struct frag_comparison comparison;
 	struct frag_gate judged;
-	struct frag_outfile updated;    /* the new baseline */
 };
 
 #define NEEDS_POLICIES "--smallest is for policies that are compared now (-p)"
@@ -69,10 +68,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct diff, new_traces) },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_CALL(add_condition) },
-	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)",
-	  FRAG_CALL(frag_question_set_format) },
-	{ 'o', "output", "FILE", "write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv;"
-	  " repeatable", FRAG_CALL(frag_question_set_output) },
+	FRAG_FORMAT_ROW("text, markdown, json, junit, github or csv (text)"),
+	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv; repeatable"),
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_HTML_ROW,
@@ -254,18 +251,6 @@ static void warn(void *ctx, const char *message)
 	frag_warn(&d->changes.q.run.quiet, message);
 }
 
-/* The trace again, which has warned before. Close it also where this fails. */
-static int read_again(const struct diff *d, const char *path, bool capacity,
-		      struct frag_loaded_trace *taped, struct frag_error *err)
-{
-	const struct frag_run_options *run = &d->changes.q.run;
-	struct frag_taped_reading reading = frag_taped_reading(run);
-
-	reading.quiet = true;
-	reading.capacity = capacity;
-	return frag_taped_read(taped, &path, 1, run, NULL, &reading, err);
-}
-
 /* Of each run of the trace, which is read again without its warnings. */
 static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
@@ -278,9 +263,8 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 		.threads = d->changes.q.count > 1 ? 1 : run->threads, .separate = true,
 		.stop = frag_interrupted,
 	};
-	int rc;
+	int rc = frag_question_read_again(&d->changes.q, index, NULL, false, &taped, err);
 
-	rc = read_again(d, d->changes.q.paths[index], false, &taped, err);
 	if (!rc) {
 		source = frag_taped_source(&taped, taped.tape);
 		rc = frag_fits_run(&fits, err);
@@ -353,7 +337,7 @@ static int read_baseline(struct diff *d, struct frag_error *err)
 	return d->comparison.base.path && d->comparison.base.version ? 0 : frag_fail_nomem(err);
 }
 
-/* Reads what there is before anything long begins, and opens the new baseline. */
+/* Reads what there is before anything long begins. */
 static int diff_open(struct frag_question *q, struct frag_error *err)
 {
 	struct diff *d = (struct diff *)q;
@@ -369,39 +353,21 @@ static int diff_open(struct frag_question *q, struct frag_error *err)
 		return 0;
 	rc = read_baseline(d, err);
 	rc = rc ? rc : complete(d, &c->base, err);
-	if (rc || !d->update)
-		return rc;
-	frag_register_partial_file(&d->updated);
-	return frag_outfile_open(&d->updated, d->baseline, err);
-}
-
-/* One trace under all policies, as it was compared. */
-static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
-{
-	const struct frag_run_options *run = &d->changes.q.run;
-	struct frag_loaded_trace taped = { .choice_count = 0 };
-	struct frag_redrawn x = { .sim_count = 0 };
-	int rc;
-
-	rc = read_again(d, path, true, &taped, err);
-	rc = rc ? rc : frag_redrawn_begin(&x, &taped, err);
-	x.sim = &run->sim;
-	for (uint32_t i = 0; i < taped.choice_count && !rc; i++)
-		rc = frag_redrawn_run(&x, &taped.choices[i], taped.devices.figures, err);
-	rc = rc ? rc : frag_redrawn_end(&x, &d->changes.q.redraw, err);
-	frag_redrawn_fini(&x);
-	frag_taped_close(&taped, 1);
+	if (d->update)
+		q->extra_path = d->baseline;
 	return rc;
 }
 
-/* Reads and simulates the compared traces again: a comparison keeps their metrics only. */
-static int draw(struct diff *d, struct frag_error *err)
+/* A trace under all policies, as it was compared: a comparison keeps their metrics only. */
+static int diff_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+		     struct frag_error *err)
 {
-	const struct frag_question *q = &d->changes.q;
-	int rc = frag_redraw_room(&d->changes.q.redraw, q->count, err);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < q->count && !rc; i++)
-		rc = draw_trace(d, q->paths[i], err);
+	(void)source;
+	x->sim = &q->run.sim;
+	for (uint32_t i = 0; i < x->taped->choice_count && !rc; i++)
+		rc = frag_redrawn_run(x, &x->taped->choices[i], x->taped->devices.figures, err);
 	return rc;
 }
 
@@ -422,15 +388,15 @@ static void report_broken(const struct diff *d)
 /* What is simulated now becomes the baseline, which is committed with the answer. */
 static int write_baseline(struct diff *d, struct frag_error *err)
 {
-	FILE *f = frag_outfile_stream(&d->updated);
+	struct frag_outfile *out = &d->changes.q.extra;
+	FILE *f = frag_outfile_stream(out);
 	int rc;
 
 	if (!f)
-		return frag_outfile_status(&d->updated, err);
+		return frag_outfile_status(out, err);
 	rc = frag_baseline_write(&d->comparison.now, f, err);
-	frag_outfile_stream_end(&d->updated, f);
-	d->changes.q.printed.beside = &d->updated;
-	return rc ? rc : frag_outfile_finish(&d->updated, err);
+	frag_outfile_stream_end(out, f);
+	return rc ? rc : frag_outfile_finish(out, err);
 }
 
 /*
@@ -460,9 +426,9 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 		rc = frag_gate_judge(&d->judged, c, err);
 	}
 	q->redraw.bad = d->judged.count > 0;
-	if (!rc && q->run.html && !c->interrupted)
-		rc = draw(d, err);
-	if (!rc && diff.updated)
+	if (!diff.updated)
+		q->printed.beside = NULL;
+	else if (!rc)
 		rc = write_baseline(d, err);
 	rc = rc ? rc : frag_question_answer(q, &diff, err);
 	free(standings);
@@ -481,6 +447,7 @@ static const struct frag_question_ops now = {
 	.choose = diff_choose,
 	.open = diff_open,
 	.search = simulate,
+	.draw = diff_draw,
 	.print = diff_print,
 };
 
@@ -523,7 +490,6 @@ static void diff_fini(void *own)
 {
 	struct diff *d = own;
 
-	frag_outfile_abandon(&d->updated);
 	frag_gate_fini(&d->judged);
 	frag_comparison_fini(&d->comparison);
 	frag_changes_fini(&d->changes);

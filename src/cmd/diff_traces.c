@@ -159,22 +159,21 @@ static int changes_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 				err);
 }
 
-/* The answer in all its forms, and what conditions say of it. */
 static int changes_print(struct frag_question *q, struct frag_error *err)
 {
-	struct frag_changes *c = (struct frag_changes *)q;
-	double values[2 * FRAG_PARTS + 1] = { (double)c->found.reserved };
-	int rc;
-
-	/* each part has two names */
-	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
-		values[i + 1] = (double)c->found.parts[i % FRAG_PARTS];
 	q->redraw.beside = true;
-	rc = frag_question_answer(q, &c->found, err);
-	if (!rc)
-		frag_conditions_judge(&q->conditions, frag_change_paths, values,
-				      c->found.now.trace->path, q->status);
-	return rc;
+	return frag_question_answer(q, &((struct frag_changes *)q)->found, err);
+}
+
+/* Each part has two names. */
+static void changes_judge(struct frag_question *q)
+{
+	const struct frag_change_found *found = &((struct frag_changes *)q)->found;
+	double values[2 * FRAG_PARTS + 1] = { (double)found->reserved };
+
+	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
+		values[i + 1] = (double)found->parts[i % FRAG_PARTS];
+	frag_question_judge(q, values, "%s", found->now.trace->path);
 }
 
 const struct frag_question_ops frag_changes_ops = {
@@ -184,6 +183,7 @@ const struct frag_question_ops frag_changes_ops = {
 	.search = changes_search,
 	.draw = changes_draw,
 	.print = changes_print,
+	.judge = changes_judge,
 };
 
 void frag_changes_fini(struct frag_changes *c)

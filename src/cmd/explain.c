@@ -1,6 +1,5 @@
 /* explain.c - fragsim explain: why memory ran out, and what to do. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,11 +27,9 @@ struct explain {
 	bool message;
 	const char *at;                 /* NULL: oom */
 	uint64_t moves, block_cost;
-	const char *folded_path;        /* NULL: none */
 	const char *beside;             /* a database of Nsight Systems; NULL: none */
 	struct frag_buffered *allocations;      /* of it */
 	struct frag_outside *outside;   /* one a moment */
-	struct frag_outfile folded;
 	struct frag_explanation found;
 	struct frag_diagnosis drawn;    /* the parts of it that the page shows */
 	const char *counted;            /* what the progress shows; NULL: nothing so far */
@@ -80,7 +77,7 @@ static int explain_check(struct frag_question *q, struct frag_error *err)
 	int rc = 0;
 
 	q->reading.capacity = true;
-	q->reading.stacks = e->folded_path ? FRAG_STACKS_ALL
+	q->reading.stacks = q->extra_path ? FRAG_STACKS_ALL
 			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
 	if (q->run.json)
 		rc = frag_question_set_json(q, NULL, q->run.json, err);
@@ -127,38 +124,32 @@ static int explain_pick(struct explain *e, struct frag_error *err)
 	return 0;
 }
 
-/* The file of the stacks is opened before the trace is read. */
+/* The trace of a folder is known once the folder is read. */
 static int explain_open(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *e = (struct explain *)q;
 	int rc;
 
-	if (frag_is_folder(q->paths[0])) {
-		rc = explain_pick(e, err);
-		q->paths = rc ? q->paths : &e->file;
-		rc = rc ? rc : frag_question_check_files(q, err);
-		if (rc)
-			return rc;
-	}
-	if (!e->folded_path)
+	if (!frag_is_folder(q->paths[0]))
 		return 0;
-	q->printed.beside = &e->folded;
-	return frag_outfile_open(&e->folded, e->folded_path, err);
+	rc = explain_pick(e, err);
+	q->paths = rc ? q->paths : &e->file;
+	return rc ? rc : frag_question_check_files(q, err);
 }
 
 /* A line a stack, of all moments: "outer;inner bytes". */
 static int write_folded(struct explain *w, struct frag_error *err)
 {
-	FILE *f = frag_outfile_stream(&w->folded);
+	FILE *f = frag_outfile_stream(&w->q.extra);
 
 	if (!f)
-		return frag_outfile_status(&w->folded, err);
+		return frag_outfile_status(&w->q.extra, err);
 	for (uint32_t i = 0; i < w->found.count; i++)
 		for (uint32_t k = 0; k < w->found.moments[i].folded_count; k++)
 			fprintf(f, "%s %" PRIu64 "\n", w->found.moments[i].folded[k].line,
 				w->found.moments[i].folded[k].bytes);
-	frag_outfile_stream_end(&w->folded, f);
-	return frag_outfile_finish(&w->folded, err);
+	frag_outfile_stream_end(&w->q.extra, f);
+	return frag_outfile_finish(&w->q.extra, err);
 }
 
 static void explain_show(void *ctx, const char *what, uint32_t done, uint32_t count)
@@ -230,7 +221,7 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 	x->devices = q->taped->devices.figures;
 	x->moves = (uint32_t)w->moves;
 	x->block_cost = w->block_cost;
-	x->folded = w->folded_path != NULL;
+	x->folded = q->extra_path != NULL;
 	x->threads = w->q.run.threads;
 	x->stop = frag_time_is_up;
 	x->progress = explain_show;
@@ -276,19 +267,18 @@ static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_
 		: frag_redrawn_run(x, &e->drawn.fix.choice, devices, err);
 }
 
-static void explain_judge(const struct explain *w)
+static void explain_judge(struct frag_question *q)
 {
-	char who[PATH_MAX + 40];
+	const struct frag_explanation *x = &((struct explain *)q)->found;
 
-	for (uint32_t i = 0; i < w->found.count; i++) {
-		const struct frag_explained *m = &w->found.moments[i];
+	for (uint32_t i = 0; i < x->count; i++) {
+		const struct frag_explained *m = &x->moments[i];
 		const bool oom = m->kind == FRAG_MOMENT_OOM;
 		const double values[] = { oom, (double)m->live, (double)m->free,
 					  (double)m->non_releasable,
 					  oom ? (double)m->missing : 0 };
 
-		snprintf(who, sizeof(who), "%s, device %u", w->q.paths[0], m->device);
-		frag_conditions_judge(&w->q.conditions, paths, values, who, w->q.status);
+		frag_question_judge(q, values, "%s, device %u", q->paths[0], m->device);
 	}
 }
 
@@ -305,12 +295,9 @@ static int explain_print(struct frag_question *q, struct frag_error *err)
 		.beside = w->beside,
 		.outside = w->outside,
 	};
-	int rc = w->folded_path ? write_folded(w, err) : 0;
+	const int rc = q->extra_path ? write_folded(w, err) : 0;
 
-	rc = rc ? rc : frag_question_answer(q, &answer, err);
-	if (!rc)
-		explain_judge(w);
-	return rc;
+	return rc ? rc : frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -322,6 +309,7 @@ static const struct frag_question_ops question = {
 	.search = explain_search,
 	.draw = explain_draw,
 	.print = explain_print,
+	.judge = explain_judge,
 };
 
 /* The out-of-memory messages of texts and logs. */
@@ -413,7 +401,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "block-cost", "SIZE", "cost of each block of a move, in addition to its bytes (4MiB)",
 	  FRAG_SIZE(struct explain, block_cost, 0), .usual = FRAG_BLOCK_COST },
 	{ 0, "folded", "FILE", "write memory by tag as folded stacks, for flame graphs",
-	  FRAG_OUTPUT(struct explain, folded_path) },
+	  FRAG_OUTPUT(struct explain, q.extra_path) },
 	{ 0, "beside", "FILE", "memory outside PyTorch, by an SQLite export of Nsight Systems",
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
@@ -506,7 +494,6 @@ static void explain_fini(void *own)
 	for (uint32_t i = 0; i < e->found.count && e->outside; i++)
 		frag_outside_fini(&e->outside[i]);
 	frag_explanation_fini(&e->found);
-	frag_outfile_abandon(&e->folded);
 	frag_rank_folder_fini(&e->folder);
 	free(e->outside);
 	frag_buffered_del(e->allocations);

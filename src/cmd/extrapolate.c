@@ -261,11 +261,13 @@ static double number_or_none(uint32_t number)
 	return number == FRAG_NO_NUMBER ? -INFINITY : (double)number;
 }
 
-/* Conditions on points, and then those on numbers. */
-static void judge_conditions(const struct extrapolate *e)
+/*
+ * Conditions on points, and then those on numbers. Status 1: a policy fits no device, or not the
+ * given one, or no number at all.
+ */
+static void extrapolate_judge(struct frag_question *q)
 {
-	const struct frag_extrapolation *x = &e->found;
-	char who[sizeof(x->choices->text) + 80];
+	const struct frag_extrapolation *x = &((struct extrapolate *)q)->found;
 
 	for (uint32_t i = 0; i < x->fits.count; i++) {
 		const struct frag_fitted *one = &x->fits.fitted[i];
@@ -279,37 +281,21 @@ static void judge_conditions(const struct extrapolate *e)
 			NAN, NAN,
 		};
 
-		snprintf(who, sizeof(who), "at %" PRIu32 ", %s, device %" PRIu32,
-			 x->at[one->source], frag_choice_label(&x->choices[one->choice]),
-			 one->device);
-		frag_conditions_judge(&e->q.conditions, paths, values, who, e->q.status);
+		frag_question_judge(q, values, "at %" PRIu32 ", %s, device %" PRIu32,
+				    x->at[one->source], frag_choice_label(&x->choices[one->choice]),
+				    one->device);
+		if (smallest == UINT64_MAX || (x->total && one->fit.headroom == UINT64_MAX))
+			*q->status = 1;
 	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
 		const double values[PATHS] = { NAN, NAN, NAN, NAN, NAN,
 					       number_or_none(x->reaches[i].largest),
 					       number_or_none(x->reaches[i].reliable) };
 
-		frag_conditions_judge(&e->q.conditions, paths, values,
-				      frag_choice_label(&x->choices[i]), e->q.status);
-	}
-}
-
-/* Status 1: a policy fits no device, or not the given one, or no number at all. */
-static void extrapolate_judge(const struct extrapolate *e)
-{
-	const struct frag_extrapolation *x = &e->found;
-
-	for (uint32_t i = 0; i < x->fits.count; i++) {
-		const struct frag_fit *fit = &x->fits.fitted[i].fit;
-
-		if ((fit->smallest == UINT64_MAX && fit->at_most == UINT64_MAX)
-		    || (x->total && fit->headroom == UINT64_MAX))
-			*e->q.status = 1;
-	}
-	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		frag_question_judge(q, values, "%s", frag_choice_label(&x->choices[i]));
 		if (x->reaches[i].largest == FRAG_NO_NUMBER)
-			*e->q.status = 1;
-	judge_conditions(e);
+			*q->status = 1;
+	}
 }
 
 static int extrapolate_print(struct frag_question *q, struct frag_error *err)
@@ -320,14 +306,10 @@ static int extrapolate_print(struct frag_question *q, struct frag_error *err)
 		.traces = traces, .found = &e->found, .time_up = q->time_up,
 		.interrupted = q->interrupted,
 	};
-	int rc;
 
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = frag_trace_info(e->taped[i].trace);
-	rc = frag_question_answer(q, &answer, err);
-	if (!rc && (!q->interrupted || q->time_up))
-		extrapolate_judge(e);
-	return rc;
+	return frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -337,6 +319,7 @@ static const struct frag_question_ops question = {
 	.read = extrapolate_read,
 	.search = extrapolate_search,
 	.print = extrapolate_print,
+	.judge = extrapolate_judge,
 };
 
 static int extrapolate_exec(void *own, struct frag_args *args, struct frag_error *err)

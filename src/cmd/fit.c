@@ -1,11 +1,9 @@
 /* fit.c - fragsim fit: finds the smallest device that a trace fits. */
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/format.h"
 #include "cmd/frame.h"
 #include "cmd/model.h"
 #include "answers/answers.h"
@@ -90,22 +88,28 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
  * A policy without a device that is known to fit is a no, and so is a condition that holds. A value
  * that the search did not find counts as the highest possible value.
  */
-static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int *status)
+static void fit_judge(struct frag_question *q)
 {
-	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
-	char who[PATH_MAX + sizeof(choice->text) + 40];
-	const double values[] = {
-		frag_bytes_or_none(one->fit.smallest == UINT64_MAX ? one->fit.at_most
-								   : one->fit.smallest),
-		frag_bytes_or_none(one->fit.reliable), (double)one->fit.runs,
-	};
+	const struct fit *fit = (struct fit *)q;
+	const struct frag_fits *fits = &fit->fits;
+	const uint32_t count = fit->together ? fits->joint_count : fits->count;
 
-	snprintf(who, sizeof(who), "%s, %s, device %u",
-		 fit->together ? "together" : fit->q.paths[one->source],
-		 frag_choice_label(choice), one->device);
-	frag_conditions_judge(&fit->q.conditions, paths, values, who, status);
-	if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
-		*status = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_fitted *one = fit->together ? &fits->joint[i] : &fits->fitted[i];
+		const uint64_t smallest = one->fit.smallest == UINT64_MAX ? one->fit.at_most
+									  : one->fit.smallest;
+		const double values[] = { frag_bytes_or_none(smallest),
+					  frag_bytes_or_none(one->fit.reliable),
+					  (double)one->fit.runs };
+
+		frag_question_judge(q, values, "%s, %s, device %u",
+				    fit->together ? "together" : q->paths[one->source],
+				    frag_choice_label(&fits->sources[one->source]
+							       .choices[one->choice]),
+				    one->device);
+		if (smallest == UINT64_MAX)
+			*q->status = 1;
+	}
 }
 
 /* Sets the smallest size that fits the policy; false: one of the devices has none. */
@@ -156,13 +160,8 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
-	const struct frag_fits *fits = &fit->fits;
-	const uint32_t count = fit->together ? fits->joint_count : fits->count;
-	const int rc = frag_question_answer(q, &answer, err);
 
-	for (uint32_t i = 0; i < count && !rc && (!q->interrupted || q->time_up); i++)
-		fit_judge(fit, fit->together ? &fits->joint[i] : &fits->fitted[i], q->status);
-	return rc;
+	return frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -171,6 +170,7 @@ static const struct frag_question_ops question = {
 	.search = fit_search,
 	.draw = fit_draw,
 	.print = fit_print,
+	.judge = fit_judge,
 };
 
 /* Records the model at a batch size into a nameless file, and sets its path. */

@@ -1,12 +1,16 @@
 /* frame.c - what all commands do alike: options, files, answers, the steps of those that search. */
 #include "cmd/frame.h"
 
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/bug.h"
 #include "base/format.h"
@@ -411,6 +415,50 @@ static void printed_fini(struct frag_answer_output *p)
 	frag_register_partial_file(NULL);
 }
 
+/* Conditions ------------------------------------------------------------------ */
+
+int frag_conditions_add(struct frag_conditions *w, const char *text, const char *const *paths,
+			struct frag_error *err)
+{
+	if (!FRAG_GROW(w->of, w->capacity, w->count))
+		return frag_fail_nomem(err);
+	w->paths = paths;
+	return frag_condition_among(&w->of[w->count++], text, paths, err);
+}
+
+int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
+			struct frag_error *err)
+{
+	return frag_conditions_add(at, value, o->words, err);
+}
+
+double frag_bytes_or_none(uint64_t bytes)
+{
+	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
+}
+
+void frag_question_judge(const struct frag_question *q, const double *values, const char *who, ...)
+{
+	char name[PATH_MAX + 40];
+	struct frag_finding found;
+	va_list args;
+
+	va_start(args, who);
+	frag_vsnprintf(name, sizeof(name), who, args);
+	va_end(args);
+	for (uint32_t i = 0; i < q->conditions.count; i++) {
+		const struct frag_condition *c = &q->conditions.of[i];
+		uint32_t at = 0;
+
+		while (strcmp(q->conditions.paths[at], c->path) != 0)
+			at++;
+		if (isnan(values[at]) || !frag_condition_true(c, values[at], &found))
+			continue;
+		frag_print_message("%s: %s", name, found.line);
+		*q->status = 1;
+	}
+}
+
 /* Commands -------------------------------------------------------------------- */
 
 /*
@@ -473,7 +521,8 @@ static void question_fini(struct frag_question *q)
 {
 	printed_fini(&q->printed);
 	frag_redraw_fini(&q->redraw);
-	frag_conditions_fini(&q->conditions);
+	frag_outfile_abandon(&q->extra);
+	free(q->conditions.of);
 	frag_taped_close(q->taped, q->count);
 	free(q->taped);
 	free(q->sources);
@@ -606,14 +655,28 @@ static int question_read_traces(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
+int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usual *usual,
+			     bool capacity, struct frag_loaded_trace *taped, struct frag_error *err)
+{
+	struct frag_taped_reading reading = frag_taped_reading(&q->run);
+
+	reading.quiet = true;
+	reading.capacity = capacity;
+	return frag_taped_read(taped, &q->paths[i], 1, &q->run, usual, &reading, err);
+}
+
+/* Traces that the search read itself are read again. */
 static int question_draw(struct frag_question *q, uint32_t source, struct frag_error *err)
 {
-	struct frag_redrawn x;
-	int rc = frag_redrawn_begin(&x, &q->taped[source], err);
+	struct frag_loaded_trace again = { .choice_count = 0 };
+	struct frag_redrawn x = { .sim_count = 0 };
+	int rc = q->taped ? 0 : frag_question_read_again(q, source, NULL, true, &again, err);
 
+	rc = rc ? rc : frag_redrawn_begin(&x, q->taped ? &q->taped[source] : &again, err);
 	rc = rc ? rc : q->ops->draw(q, &x, source, err);
 	rc = rc ? rc : frag_redrawn_end(&x, &q->redraw, err);
 	frag_redrawn_fini(&x);
+	frag_taped_close(&again, 1);
 	return rc;
 }
 
@@ -644,6 +707,8 @@ static int question_search(struct frag_question *q, struct frag_error *err)
 	if (interrupted && (interrupted != -FRAG_EINTERRUPTED || (q->ops->whole && !q->time_up)))
 		return interrupted;
 	rc = q->ops->print(q, err);
+	if (!rc && q->ops->judge && (!interrupted || q->time_up))
+		q->ops->judge(q);
 	return rc || q->time_up ? rc : interrupted;
 }
 
@@ -696,6 +761,11 @@ int frag_question_run(struct frag_question *q, const struct frag_question_ops *o
 	rc = question_check(q, err);
 	rc = rc ? rc : frag_run_read_profile(&q->run, err);
 	rc = rc || !ops->open ? rc : ops->open(q, err);
+	if (!rc && q->extra_path) {
+		frag_register_partial_file(&q->extra);
+		q->printed.beside = &q->extra;
+		rc = frag_outfile_open(&q->extra, q->extra_path, err);
+	}
 	rc = rc ? rc : printed_open(&q->printed, err);
 	if (rc || !q->out)
 		return rc ? rc : question_read_and_search(q, NULL, err);

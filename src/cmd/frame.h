@@ -64,6 +64,22 @@ struct frag_answer_output {
 int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
 			struct frag_error *err);
 
+/* The conditions of --fail-if, on the values of one command. */
+struct frag_conditions {
+	struct frag_condition *of;
+	uint32_t count, capacity;
+	const char *const *paths;       /* what they may be about, ended by NULL */
+};
+
+/* -FRAG_EUSAGE, -FRAG_ENOMEM; all have the same paths. */
+int frag_conditions_add(struct frag_conditions *conditions, const char *text,
+			const char *const *paths, struct frag_error *err);
+/* The same of a row: at is the conditions, words the paths. */
+frag_set_option frag_conditions_set;
+
+/* As a value that is judged: INFINITY for UINT64_MAX. */
+double frag_bytes_or_none(uint64_t bytes);
+
 /* The first member of a command's options. */
 struct frag_question {
 	struct frag_run_options run;    /* the first member, as the rows of a run require */
@@ -71,6 +87,8 @@ struct frag_question {
 	struct frag_conditions conditions;      /* of --fail-if */
 	struct frag_rewrite rewrite;    /* the format of the trace that is written to */
 	const char *out;                /* this file; NULL: none is */
+	const char *extra_path;         /* of a further output, which `print` writes; NULL: none */
+	struct frag_outfile extra;      /* opened after `open`, committed with the answer */
 	const struct frag_question_ops *ops;
 	const struct frag_cmd *cmd;
 	struct frag_answer_page redraw;      /* of the page, where there is --html */
@@ -112,6 +130,8 @@ struct frag_question_ops {
 		    struct frag_error *err);
 	/* prints the answer, by frag_question_answer(), and sets *status */
 	int (*print)(struct frag_question *q, struct frag_error *err);
+	/* then, unless a signal ended the search, judges the conditions */
+	void (*judge)(struct frag_question *q);
 };
 
 /* The inputs and outputs again, once the traces are others than the operands. -FRAG_EUSAGE */
@@ -121,8 +141,21 @@ int frag_question_check_files(struct frag_question *q, struct frag_error *err);
 int frag_question_run(struct frag_question *q, const struct frag_question_ops *ops,
 		      const struct frag_args *args, struct frag_error *err);
 
+/* Reads a trace a second time, without its warnings. Close it also where this fails. */
+int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usual *usual,
+			     bool capacity, struct frag_loaded_trace *taped,
+			     struct frag_error *err);
+
 /* Prints the answer in each format that the options name. */
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err);
+
+/*
+ * Judges the conditions by the values, one a path; INFINITY: there is none, however large; NAN:
+ * conditions on it are of something else. *status becomes 1 where a condition holds, and each such
+ * is a line on standard error that begins with `who`.
+ */
+void frag_question_judge(const struct frag_question *q, const double *values, const char *who, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Does anything read the answer, or is a trace all that is written? */
 bool frag_question_is_read(const struct frag_question *q);
@@ -131,9 +164,10 @@ bool frag_question_is_read(const struct frag_question *q);
 void frag_question_progress(void *q, uint32_t done, uint32_t count);
 
 /* Rows of a table of options: how an answer is printed; */
-#define FRAG_FORMAT_ROW                                                                        \
-	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)",                         \
-	  FRAG_CALL(frag_question_set_format) }
+#define FRAG_FORMAT_ROW(help) { 0, "format", "FORMAT", help, FRAG_CALL(frag_question_set_format) }
+#define FRAG_FORMAT_HELP "text, markdown, json or csv (text)"
+#define FRAG_OUTPUT_ROW(help)                                                                  \
+	{ 'o', "output", "FILE", help, FRAG_CALL(frag_question_set_output) }
 #define FRAG_TOP_ROW(help) { 0, "top", "N", help, FRAG_CALL(frag_question_set_top) }
 #define FRAG_TOP_HELP "rows of each list in JSON and Markdown, or all (as 12 KiB hold)"
 #define FRAG_JSON_ROW(help) { 0, "json", "FILE", help, FRAG_CALL(frag_question_set_json) }
@@ -151,17 +185,15 @@ void frag_question_progress(void *q, uint32_t done, uint32_t count);
 	FRAG_COLOR_ROW, FRAG_QUIET_ROW("no text, warnings or progress"), FRAG_LENIENT_ROW(0),  \
 	FRAG_PROFILE_ROW, FRAG_DEVICE_ROWS(0)
 #define FRAG_ANSWER_ROWS                                                                       \
-	FRAG_FORMAT_ROW,                                                                       \
-	{ 'o', "output", "FILE",                                                               \
-	  "write it to a file too, .txt, .md, .json or .csv; repeatable",                      \
-	  FRAG_CALL(frag_question_set_output) },                                               \
+	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),                                                     \
+	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json or .csv; repeatable"),       \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
 /* Of what searches: fit and tune; what-if and extrapolate, whose -o is the trace. */
 #define FRAG_SEARCH_ROWS                                                                       \
 	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_ANSWER_ROWS, FRAG_HTML_ROW, FRAG_TIME_ROW,           \
 	FRAG_SEARCH_THREADS_ROW
 #define FRAG_CHANGED_ROWS                                                                      \
-	FRAG_FORMAT_ROW, FRAG_HTML_ROW,                                                        \
+	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP), FRAG_HTML_ROW,                              \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),                              \
 	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_SIMULATION_ROWS, FRAG_TIME_ROW,                      \
 	FRAG_SEARCH_THREADS_ROW

@@ -1,6 +1,4 @@
 /* leaks.c - fragsim leaks: lists the memory that each iteration leaves allocated, by tag. */
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "answers/answers.h"
@@ -57,22 +55,20 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
-static void leaks_judge(const struct leaks *l)
+static void leaks_judge(struct frag_question *q)
 {
-	const char *path = l->q.paths[0];
-	char who[PATH_MAX + 40];
+	const struct leaks *l = (struct leaks *)q;
 
-	if (!l->found.iterations.mark && !l->inferred && l->q.conditions.count) {
+	if (!l->found.iterations.mark && !l->inferred && q->conditions.count) {
 		frag_print_message("%s: --fail-if is not judged: no mark shows the iterations;"
-				   " add marks, or --inferred", path);
+				   " add marks, or --inferred", q->paths[0]);
 		return;
 	}
-	for (uint32_t d = 0; d < l->q.taped->devices.count; d++) {
+	for (uint32_t d = 0; d < q->taped->devices.count; d++) {
 		const double values[] = { (double)l->found.devices[d].leak,
 					  l->found.devices[d].growth };
 
-		snprintf(who, sizeof(who), "%s, device %u", path, d);
-		frag_conditions_judge(&l->q.conditions, paths, values, who, l->q.status);
+		frag_question_judge(q, values, "%s, device %u", q->paths[0], d);
 	}
 }
 
@@ -83,13 +79,9 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = q->traces[0],
 		.devices = q->taped->devices.figures,
 	};
-	int rc;
 
 	q->redraw.bad = l->found.leak_count > 0;
-	rc = frag_question_answer(q, &answer, err);
-	if (!rc)
-		leaks_judge(l);
-	return rc;
+	return frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -97,6 +89,7 @@ static const struct frag_question_ops question = {
 	.check = leaks_check,
 	.search = leaks_search,
 	.print = leaks_print,
+	.judge = leaks_judge,
 };
 
 static void leaks_fini(void *own)

@@ -8,13 +8,12 @@
 
 struct planning {
 	struct frag_question q;
-	const char *out_path, *check_path;
+	const char *check_path;
 	struct frag_stretch_marks marks;
 	uint64_t align, capacity;       /* capacity UINT64_MAX: not given */
 	double until;                   /* the end of a search, a time of the clock */
 	bool slots;
 	bool alone, timed;              /* timed: the clock ended the policies */
-	struct frag_outfile out;
 	struct frag_fits fits;
 	struct frag_plan plan;
 };
@@ -51,7 +50,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "time", "TIME", "budget of all searches: 30s, 500ms, 5m (10s)",
 	  FRAG_SECONDS(struct planning, q.run.seconds), .usual = 10 },
 	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
-	  FRAG_OUTPUT(struct planning, out_path) },
+	  FRAG_OUTPUT(struct planning, q.extra_path) },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none",
 	  FRAG_INPUT(struct planning, check_path, "an input") },
 	FRAG_POLICY_ROW(0, "a policy to compare with the plan, NAME[:key=value,...]; repeatable"
@@ -59,7 +58,7 @@ static const struct frag_opt opts[] = {
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	{ 0, "alone", NULL, "the plan only, without policies", FRAG_FLAG(struct planning, alone) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'height > 24GiB'; repeatable", paths),
-	FRAG_FORMAT_ROW,
+	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),
 	FRAG_HTML_ROW,
 	FRAG_JSON_ROW("write the answer as JSON (- is standard output)"),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
@@ -79,18 +78,6 @@ static const struct frag_refusal refusals[] = {
 				       " window as a trace" },
 	{ 0 },
 };
-
-/* The file of the plan is opened before the trace is read. */
-static int plan_open(struct frag_question *q, struct frag_error *err)
-{
-	struct planning *p = (struct planning *)q;
-
-	if (!p->out_path)
-		return 0;
-	frag_register_partial_file(&p->out);
-	q->printed.beside = &p->out;
-	return frag_outfile_open(&p->out, p->out_path, err);
-}
 
 static bool enough(void *ctx)
 {
@@ -156,17 +143,18 @@ static int look_beside(struct planning *p, struct frag_error *err)
 
 static int write_plan(struct planning *p, struct frag_error *err)
 {
-	const size_t length = p->out_path ? strlen(p->out_path) : 0;
-	const bool csv = length >= 4 && strcmp(p->out_path + length - 4, ".csv") == 0;
+	const char *path = p->q.extra_path;
+	const size_t length = path ? strlen(path) : 0;
+	const bool csv = length >= 4 && strcmp(path + length - 4, ".csv") == 0;
 
-	if (!p->out_path)
+	if (!path)
 		return 0;
 	if (csv && p->plan.space_count > 1)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "%s: a CSV describes one device and one pool, and"
-				 " this trace has %u; write JSON, to a name without .csv",
-				 p->out_path, p->plan.space_count);
-	return csv ? frag_plan_csv(&p->plan, &p->out, err) : frag_plan_json(&p->plan, &p->out, err);
+		return frag_fail(err, FRAG_EUSAGE, "%s: a CSV describes one device and one pool, and"
+				 " this trace has %u; write JSON, to a name without .csv", path,
+				 p->plan.space_count);
+	return csv ? frag_plan_csv(&p->plan, &p->q.extra, err)
+		   : frag_plan_json(&p->plan, &p->q.extra, err);
 }
 
 /* The policies on a device without a limit. */
@@ -211,9 +199,8 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 	needs = frag_plan_needs(&p->plan);
 	if (p->capacity != UINT64_MAX && needs.height > p->capacity)
 		*q->status = 1;
-	frag_conditions_judge(&q->conditions, paths,
-			      (double[]){ (double)needs.height, (double)needs.bound },
-			      q->paths[0], q->status);
+	frag_question_judge(q, (double[]){ (double)needs.height, (double)needs.bound }, "%s",
+			    q->paths[0]);
 	return 0;
 }
 
@@ -221,7 +208,6 @@ static const struct frag_question_ops question = {
 	.unit = "policies",
 	.input = "an input",
 	.usual = frag_usual_three,
-	.open = plan_open,
 	.search = plan_search,
 	.print = plan_print,
 };
@@ -230,7 +216,6 @@ static void plan_fini(void *own)
 {
 	struct planning *p = own;
 
-	frag_outfile_abandon(&p->out);
 	frag_plan_fini(&p->plan);
 	frag_fits_fini(&p->fits);
 }

@@ -140,19 +140,17 @@ static int ranks_search(struct frag_question *q, struct frag_error *err)
 }
 
 /* A condition that holds is a no. */
-static void ranks_judge(const struct ranks *r)
+static void ranks_judge(struct frag_question *q)
 {
-	const struct frag_ranking *k = &r->ranking;
+	const struct frag_ranking *k = &((struct ranks *)q)->ranking;
 	double values[] = {
 		[FRAG_RANK_FIGURES] = k->ooms, k->apart,
 		(double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]),
 	};
-	char who[40];
 
 	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
 		values[i] = (double)frag_ranking_most(k, i);
-	snprintf(who, sizeof(who), "%u rank%s", r->q.count, frag_s(r->q.count));
-	frag_conditions_judge(&r->q.conditions, paths, values, who, r->q.status);
+	frag_question_judge(q, values, "%u rank%s", q->count, frag_s(q->count));
 }
 
 static int add_path(struct ranks *r, const char *path, struct frag_error *err)
@@ -226,13 +224,9 @@ static int ranks_print(struct frag_question *q, struct frag_error *err)
 		.top = frag_question_top(q, 5),
 		.folders = r->note,
 	};
-	int rc;
 
 	q->redraw.bad = r->ranking.ooms || r->ranking.apart;
-	rc = frag_question_answer(q, &answer, err);
-	if (!rc)
-		ranks_judge(r);
-	return rc;
+	return frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -244,6 +238,7 @@ static const struct frag_question_ops question = {
 	.open = ranks_open,
 	.search = ranks_search,
 	.print = ranks_print,
+	.judge = ranks_judge,
 };
 
 static void ranks_fini(void *own)

@@ -1,7 +1,6 @@
 /* run_options.c - the options of fragsim run, and what others have of them. */
 #include "cmd/run_options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,48 +109,6 @@ const char *const frag_stacks_words[] = {
 };
 const char *const frag_result_formats[] = { "text", "json", NULL };
 static const char *const summary_words[] = { "pytorch", NULL };
-
-int frag_conditions_add(struct frag_conditions *w, const char *text,
-			const char *const *paths, struct frag_error *err)
-{
-	if (!FRAG_GROW(w->of, w->capacity, w->count))
-		return frag_fail_nomem(err);
-	return frag_condition_among(&w->of[w->count++], text, paths, err);
-}
-
-int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	return frag_conditions_add(at, value, o->words, err);
-}
-
-void frag_conditions_fini(struct frag_conditions *w)
-{
-	free(w->of);
-	*w = (struct frag_conditions){ .count = 0 };
-}
-
-double frag_bytes_or_none(uint64_t bytes)
-{
-	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
-}
-
-void frag_conditions_judge(const struct frag_conditions *w, const char *const *paths,
-			   const double *values, const char *who, int *status)
-{
-	struct frag_finding found;
-
-	for (uint32_t i = 0; i < w->count; i++) {
-		uint32_t at = 0;
-
-		while (strcmp(paths[at], w->of[i].path) != 0)
-			at++;
-		if (isnan(values[at]) || !frag_condition_true(&w->of[i], values[at], &found))
-			continue;
-		frag_print_message("%s: %s", who, found.line);
-		*status = 1;
-	}
-}
 
 int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
 			 struct frag_error *err)

@@ -153,28 +153,4 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 /* The choices become those of the grid, and behind them what was given. As frag_grid_choices() */
 int frag_run_grid(struct frag_run_options *run, const char *name, struct frag_error *err);
 
-/* Conditions on the values of one command. */
-struct frag_conditions {
-	struct frag_condition *of;
-	uint32_t count, capacity;
-};
-
-/* paths: what they may be about, ended by NULL. -FRAG_EUSAGE, -FRAG_ENOMEM */
-int frag_conditions_add(struct frag_conditions *conditions, const char *text,
-			const char *const *paths, struct frag_error *err);
-/* The same of a row: at is the conditions, words the paths. */
-frag_set_option frag_conditions_set;
-void frag_conditions_fini(struct frag_conditions *conditions);
-
-/*
- * values: one a path of `paths`, ended by NULL; INFINITY: there is none, however large;
- * NAN: conditions on it are of something else. *status
- * becomes 1 where a condition holds, and each such is a line on standard error that who begins.
- */
-void frag_conditions_judge(const struct frag_conditions *conditions, const char *const *paths,
-			   const double *values, const char *who, int *status);
-
-/* As such a value: INFINITY for UINT64_MAX. */
-double frag_bytes_or_none(uint64_t bytes);
-
 #endif

@@ -320,8 +320,7 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 			*q->status = 1;
 	rc = frag_question_answer(q, &answer, err);
 	if (!rc && t->tune.best.choice != UINT32_MAX)
-		frag_conditions_judge(&q->conditions, paths, values, "the recommended setting",
-				      q->status);
+		frag_question_judge(q, values, "the recommended setting");
 	return rc;
 }
 

@@ -1,6 +1,5 @@
 /* what_if.c - fragsim what-if: what a change of the program would bring. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,13 +112,10 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 /* The first events of the iterations. */
 static int find_iterations(struct what_if *w, struct frag_error *err)
 {
-	struct frag_taped_reading reading = frag_taped_reading(&w->q.run);
 	struct frag_loaded_trace taped = { .trace = NULL };
-	int rc;
-
 	/* the second reading has the warnings */
-	reading.quiet = true;
-	rc = frag_taped_read(&taped, w->q.paths, 1, &w->q.run, frag_usual_settings, &reading, err);
+	int rc = frag_question_read_again(&w->q, 0, frag_usual_settings, false, &taped, err);
+
 	rc = rc ? rc : frag_iterations_begin(&w->iterations, taped.tape, err);
 	if (!rc && !w->iterations.count)
 		rc = frag_fail(err, FRAG_EUSAGE, "--empty-cache every-iteration: %s has no"
@@ -257,11 +253,13 @@ static int what_if_draw(struct what_if *w, struct frag_error *err)
 }
 
 /* Conditions are about the changed trace, the second half of the fits. */
-static void what_if_judge(const struct what_if *w)
+static void what_if_judge(struct frag_question *q)
 {
-	for (uint32_t i = w->fits.count / 2; i < w->fits.count; i++) {
-		const struct frag_fitted *one = &w->fits.fitted[i];
-		char who[80], name[FRAG_FIT_NAME_ROOM];
+	const struct frag_fits *fits = &((struct what_if *)q)->fits;
+	char name[FRAG_FIT_NAME_ROOM];
+
+	for (uint32_t i = 0; i < fits->count; i++) {
+		const struct frag_fitted *one = &fits->fitted[i];
 		const double values[] = {
 			frag_bytes_or_none(one->fit.smallest),
 			frag_bytes_or_none(one->fit.reliable),
@@ -269,16 +267,18 @@ static void what_if_judge(const struct what_if *w)
 					    : INFINITY,
 		};
 
-		snprintf(who, sizeof(who), "%.60s", frag_fit_name(&w->fits, one, name));
-		frag_conditions_judge(&w->q.conditions, paths, values, who, w->q.status);
+		if (i >= fits->count / 2)
+			frag_question_judge(q, values, "%.60s", frag_fit_name(fits, one, name));
+		/* a policy fits no device */
+		if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
+			*q->status = 1;
 	}
 }
 
-/* Draws and prints the answer, then judges it, unless a signal ended the search. */
+/* Draws and prints the answer. */
 static int what_if_print(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
-	const bool cut_short = q->interrupted && !q->time_up;
 	const struct frag_what_if_answer answer = {
 		.trace = frag_trace_info(w->taped.trace),
 		.events = frag_trace_info(w->changed)->events,
@@ -288,18 +288,10 @@ static int what_if_print(struct frag_question *q, struct frag_error *err)
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
-	int rc = q->redraw.path && !cut_short ? what_if_draw(w, err) : 0;
+	const bool drawn = q->redraw.path && (!q->interrupted || q->time_up);
+	const int rc = drawn ? what_if_draw(w, err) : 0;
 
-	rc = rc ? rc : frag_question_answer(q, &answer, err);
-	if (rc || cut_short)
-		return rc;
-	/* status 1: a policy fits no device */
-	for (uint32_t i = 0; i < w->fits.count; i++)
-		if (w->fits.fitted[i].fit.smallest == UINT64_MAX
-		    && w->fits.fitted[i].fit.at_most == UINT64_MAX)
-			*q->status = 1;
-	what_if_judge(w);
-	return 0;
+	return rc ? rc : frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {
@@ -309,6 +301,7 @@ static const struct frag_question_ops question = {
 	.read = what_if_read,
 	.search = what_if_search,
 	.print = what_if_print,
+	.judge = what_if_judge,
 };
 
 static void what_if_fini(void *own)
