@@ -7,11 +7,10 @@
 #define CMD_FRAME_H
 
 #include "answers/table.h"
-#include "cmd/answer_page.h"
 #include "cmd/command.h"
 #include "cmd/run_options.h"
 #include "cmd/progress.h"
-#include "cmd/loaded_trace.h"
+#include "cmd/session.h"
 #include "cmd/transform_trace.h"
 
 #define FRAG_PRINTED_MAX 12
