@@ -239,8 +239,6 @@ static void change_fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_table_rows csv_rows = { csv_columns, change_fill };
-
 /* Members that are null where there is nothing: the first difference, and the setting. */
 static void change_put_first(struct frag_node_ref root, const struct frag_change_found *c)
 {
@@ -321,9 +319,7 @@ static void change_print_markdown(const void *what, const struct frag_text_style
 }
 
 const struct frag_format *const frag_change_formats[] = {
-	FRAG_TEXT_FORM(change_print), &(const struct frag_format){ .name = "csv", .rows = &csv_rows },
-	&(const struct frag_format){
-		.name = "json", .format = "fragsim-change", .document = change_document,
-	},
-	&(const struct frag_format){ .name = "markdown", .text = change_print_markdown }, NULL
+	FRAG_TEXT_FORM("text", change_print), FRAG_ROWS_FORM("csv", csv_columns, change_fill),
+	FRAG_JSON_FORM("change", change_document),
+	FRAG_TEXT_FORM("markdown", change_print_markdown), NULL,
 };

@@ -325,8 +325,6 @@ static void diff_fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_table_rows rows = { columns, diff_fill };
-
 /* The JSON document, see fragsim-diff(1) ---------------------------------------- */
 
 static void json_put_value(struct frag_node_ref in, const char *key, enum frag_unit unit, bool there,
@@ -512,9 +510,6 @@ static void diff_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_diff_formats[] = {
-	&frag_diff_text, &(const struct frag_format){ .name = "csv", .rows = &rows },
-	&frag_diff_github, &(const struct frag_format){
-		.name = "json", .format = "fragsim-comparison", .document = diff_document,
-	},
-	&frag_diff_junit, &frag_diff_markdown, NULL,
+	&frag_diff_text, FRAG_ROWS_FORM("csv", columns, diff_fill), &frag_diff_github,
+	FRAG_JSON_FORM("comparison", diff_document), &frag_diff_junit, &frag_diff_markdown, NULL,
 };

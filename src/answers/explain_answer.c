@@ -709,8 +709,5 @@ static void explain_print(const void *what, const struct frag_text_style *to)
 }
 
 const struct frag_format *const frag_explain_formats[] = {
-	FRAG_TEXT_FORM(explain_print),
-	&(const struct frag_format){
-		.name = "json", .format = "fragsim-explain", .document = explain_document,
-	}, NULL,
+	FRAG_TEXT_FORM("text", explain_print), FRAG_JSON_FORM("explain", explain_document), NULL,
 };

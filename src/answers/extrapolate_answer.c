@@ -570,14 +570,8 @@ static void extrapolate_document(struct frag_node_ref root, const void *what)
 		json_put_reach(list, x, i);
 }
 
-static const struct frag_table_rows rows = { columns, fill_csv };
-
 const struct frag_format *const frag_extrapolate_formats[] = {
-	FRAG_TEXT_FORM(extrapolate_print),
-	&(const struct frag_format){ .name = "csv", .rows = &rows },
-	&(const struct frag_format){
-		.name = "json", .format = "fragsim-extrapolate", .document = extrapolate_document,
-	},
-	&(const struct frag_format){ .name = "markdown", .text = print_markdown },
-	NULL,
+	FRAG_TEXT_FORM("text", extrapolate_print), FRAG_ROWS_FORM("csv", columns, fill_csv),
+	FRAG_JSON_FORM("extrapolate", extrapolate_document),
+	FRAG_TEXT_FORM("markdown", print_markdown), NULL,
 };

@@ -781,8 +781,6 @@ static void fit_document(struct frag_node_ref root, const void *what)
 	put_extras(root, answer);
 }
 
-static const struct frag_table_rows rows = { columns, fit_fill };
-
 const struct frag_format *const frag_fit_formats[] = {
-	FRAG_TEXT_FORM(fit_print), FRAG_ANSWER_FORMS("fit", fit_document, &rows),
+	FRAG_TEXT_FORM("text", fit_print), FRAG_ANSWER_FORMS("fit", fit_document, columns, fit_fill),
 };

@@ -176,8 +176,6 @@ static void leaks_document(struct frag_node_ref root, const void *what)
 	FRAG_JSON_LIST(root, "leaks", leak_rows, leaks->leaks, leaks->leak_count);
 }
 
-static const struct frag_table_rows rows = { columns, leaks_fill };
-
 const struct frag_format *const frag_leaks_formats[] = {
-	FRAG_TEXT_FORM(leaks_print), FRAG_ANSWER_FORMS("leaks", leaks_document, &rows),
+	FRAG_TEXT_FORM("text", leaks_print), FRAG_ANSWER_FORMS("leaks", leaks_document, columns, leaks_fill),
 };

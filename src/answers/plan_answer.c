@@ -441,8 +441,6 @@ static void placement_document(struct frag_node_ref root, const void *what)
 	}
 }
 
-static const struct frag_table_rows rows = { columns, plan_fill };
-
 const struct frag_format *const frag_plan_formats[] = {
-	FRAG_TEXT_FORM(plan_print), FRAG_ANSWER_FORMS("placement", placement_document, &rows),
+	FRAG_TEXT_FORM("text", plan_print), FRAG_ANSWER_FORMS("placement", placement_document, columns, plan_fill),
 };

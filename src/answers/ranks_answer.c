@@ -424,8 +424,6 @@ static void ranks_document(struct frag_node_ref root, const void *what)
 		frag_json_u64(o, frag_rank_figure_names[k], frag_ranking_most(r, k));
 }
 
-static const struct frag_table_rows rows = { columns, ranks_fill };
-
 const struct frag_format *const frag_ranks_formats[] = {
-	FRAG_TEXT_FORM(ranks_print), FRAG_ANSWER_FORMS("ranks", ranks_document, &rows),
+	FRAG_TEXT_FORM("text", ranks_print), FRAG_ANSWER_FORMS("ranks", ranks_document, columns, ranks_fill),
 };

@@ -225,8 +225,8 @@ static int format_print_whole(const struct frag_format *format, const void *what
 		format->text(what, &to);
 		return 0;
 	}
-	frag_table_begin(&table, format->rows->columns, *format->name == 'c', f);
-	format->rows->fill(&table, what);
+	frag_table_begin(&table, format->columns, *format->name == 'c', f);
+	format->fill(&table, what);
 	return 0;
 }
 

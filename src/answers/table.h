@@ -13,7 +13,8 @@
 /* Text of a Markdown cell: characters that are markup are escaped. */
 void frag_markdown_text(FILE *f, const char *text);
 
-struct frag_table_rows;
+struct frag_column;
+struct frag_table;
 
 struct frag_format {
 	const char *name;
@@ -26,20 +27,20 @@ struct frag_format {
 	/* or else it is made from one of these: its document, or its rows */
 	void (*document)(struct frag_node_ref root, const void *what);
 	const char *format;     /* of the document */
-	const struct frag_table_rows *rows;
+	const struct frag_column *columns;      /* of the rows, ended by one without names */
+	void (*fill)(struct frag_table *table, const void *what);
 };
 
-#define FRAG_TEXT_FORM(print) &(const struct frag_format){ .name = "text", .text = (print) }
+#define FRAG_TEXT_FORM(as, print) &(const struct frag_format){ .name = (as), .text = (print) }
+#define FRAG_ROWS_FORM(as, of, put) \
+	&(const struct frag_format){ .name = (as), .columns = (of), .fill = (put) }
+#define FRAG_JSON_FORM(kind, put) \
+	&(const struct frag_format){ .name = "json", .format = "fragsim-" kind, .document = (put) }
 
-/* What all answers have for programs and pages: the ends of their tables of formats. */
-#define FRAG_ANSWER_FORMS(kind, put, its_rows) \
-	FRAG_ANSWER_FORMS_APART(kind, put, its_rows, its_rows)
-#define FRAG_ANSWER_FORMS_APART(kind, put, csv_rows, its_rows)            \
-	&(const struct frag_format){ .name = "csv", .rows = (csv_rows) }, \
-		&(const struct frag_format){ .name = "json",              \
-					     .format = "fragsim-" kind,   \
-					     .document = (put) },         \
-		&(const struct frag_format){ .name = "markdown", .rows = (its_rows) }, NULL
+/* What most answers have for programs and pages: the end of their table of formats. */
+#define FRAG_ANSWER_FORMS(kind, put, of, rows)                             \
+	FRAG_ROWS_FORM("csv", of, rows), FRAG_JSON_FORM(kind, put),        \
+		FRAG_ROWS_FORM("markdown", of, rows), NULL
 
 /* Prints it to f, however it is made; the stream of the style is not used. -FRAG_ENOMEM */
 int frag_format_print(const struct frag_format *format, const void *what,
@@ -63,11 +64,6 @@ struct frag_table {
 	const struct frag_column *columns, *at;
 	FILE *f;
 	bool csv;
-};
-
-struct frag_table_rows {
-	const struct frag_column *columns;      /* ended by one without names */
-	void (*fill)(struct frag_table *table, const void *what);
 };
 
 /* The next cell of the row; the last one ends it. NULL, or not there: "-", and nothing in CSV. */

@@ -640,8 +640,6 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	frag_document_evidence(root, t->sources[0].choices);
 }
 
-static const struct frag_table_rows rows = { columns, tune_fill };
-
 const struct frag_format *const frag_tune_formats[] = {
-	FRAG_TEXT_FORM(tune_print), FRAG_ANSWER_FORMS("tune", tune_document, &rows),
+	FRAG_TEXT_FORM("text", tune_print), FRAG_ANSWER_FORMS("tune", tune_document, columns, tune_fill),
 };

@@ -200,10 +200,8 @@ static void what_if_document(struct frag_node_ref root, const void *what)
 	put_source(root, "changed", answer, 1, answer->events);
 }
 
-static const struct frag_table_rows csv_rows = { columns, fill_csv };
-static const struct frag_table_rows rows = { shown, fill_markdown };
-
 const struct frag_format *const frag_what_if_formats[] = {
-	FRAG_TEXT_FORM(what_if_print),
-	FRAG_ANSWER_FORMS_APART("what-if", what_if_document, &csv_rows, &rows),
+	FRAG_TEXT_FORM("text", what_if_print), FRAG_ROWS_FORM("csv", columns, fill_csv),
+	FRAG_JSON_FORM("what-if", what_if_document),
+	FRAG_ROWS_FORM("markdown", shown, fill_markdown), NULL,
 };
