@@ -112,6 +112,187 @@ bool frag_window_find(const struct frag_heap *h, const struct frag_failed_reques
 	return s.any && s.best.live;
 }
 
+static int by_tag(const void *a, const void *b)
+{
+	const struct frag_block_group *x = a, *y = b;
+
+	return frag_order_two(x->tag, y->tag, x->stack, y->stack);
+}
+
+/* By tag, then by stack; after that none can be found or added. */
+static void sort_groups(struct frag_block_groups *g)
+{
+	if (g->count)
+		qsort(g->of, g->count, sizeof(*g->of), by_tag);
+}
+
+static int tags_by_bytes(const void *a, const void *b)
+{
+	const struct frag_block_group *x = a, *y = b;
+
+	return frag_order_two(y->bytes, x->bytes, x->oldest, y->oldest);
+}
+
+/* Sums up the groups, which are sorted by tag, to one for each tag. */
+static uint32_t sum_tags(const struct frag_block_group *from, uint32_t count,
+			 struct frag_block_group *to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_block_group *last = n ? &to[n - 1] : NULL;
+
+		if (!last || last->tag != from[i].tag) {
+			to[n++] = from[i];
+			continue;
+		}
+		last->bytes += from[i].bytes;
+		last->blocks += from[i].blocks;
+		if (from[i].oldest < last->oldest)
+			last->oldest = from[i].oldest;
+	}
+	return n;
+}
+
+/* Sets the largest stacks of a tag. */
+static bool name_stacks(struct frag_tag_usage *holder, struct frag_block_group *stacks,
+			uint32_t count, const struct frag_symbols *symbols)
+{
+	qsort(stacks, count, sizeof(*stacks), tags_by_bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
+
+		holder->all_stacks += stacks[i].stack != 0;
+		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MAX)
+			continue;
+		*to = (struct frag_holder_stack){
+			.frames = frag_frames_json(symbols, stacks[i].stack),
+			.bytes = stacks[i].bytes,
+			.blocks = stacks[i].blocks,
+			.oldest = stacks[i].oldest,
+		};
+		if (!to->frames)
+			return false;
+		holder->stack_count++;
+	}
+	return true;
+}
+
+/* Sets one tag, whose groups are among these, which are sorted by tag. */
+static int name_tag(struct frag_tag_usage *to, const struct frag_block_group *tag,
+		    struct frag_block_group *stacks, uint32_t count,
+		    const struct frag_symbols *symbols)
+{
+	uint32_t first = 0, end;
+
+	*to = (struct frag_tag_usage){
+		.bytes = tag->bytes, .blocks = tag->blocks, .oldest = tag->oldest,
+	};
+	while (stacks[first].tag != tag->tag)
+		first++;
+	for (end = first; end < count && stacks[end].tag == tag->tag;)
+		end++;
+	if (!name_stacks(to, stacks + first, end - first, symbols))
+		return -FRAG_ENOMEM;
+	return frag_tag_json(symbols, tag->tag, &to->tag) ? 0 : -FRAG_ENOMEM;
+}
+
+static int name_tags(struct frag_block_groups *g, const struct frag_symbols *symbols,
+		     struct frag_tag_usage *to, uint32_t *count)
+{
+	struct frag_block_group *tags = malloc(((size_t)g->count + 1) * sizeof(*tags));
+	uint32_t tag_count;
+	int rc = 0;
+
+	if (!tags)
+		return -FRAG_ENOMEM;
+	sort_groups(g);
+	tag_count = sum_tags(g->of, g->count, tags);
+	if (tag_count)
+		qsort(tags, tag_count, sizeof(*tags), tags_by_bytes);
+	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MAX && !rc; i++) {
+		rc = name_tag(&to[i], &tags[i], g->of, g->count, symbols);
+		*count = i + 1;
+	}
+	free(tags);
+	return rc;
+}
+
+struct top_tags {
+	struct frag_block_groups groups;
+	const struct frag_block_window *within; /* NULL: all blocks */
+};
+
+static void add_live(void *ctx, const struct frag_live *live)
+{
+	struct top_tags *top = ctx;
+	const struct frag_block_window *w = top->within;
+	const struct frag_block_view *b = &live->block;
+
+	if (!w || (b->segment == w->segment && b->offset >= w->offset
+		   && b->offset - w->offset < w->bytes))
+		frag_block_groups_add(&top->groups, live->tag, live->stack, 0, b->bytes,
+				      live->birth);
+}
+
+/*
+ * The tags that have most live bytes on a device as the simulation is now, at most
+ * FRAG_HOLDERS_MAX, of all blocks or of those that begin in the window. The owner of the array
+ * releases the tags, also where this fails. -FRAG_ENOMEM
+ */
+static int find_top_tags(const struct frag_sim *sim, uint32_t device,
+			 const struct frag_block_window *within, struct frag_tag_usage *tags,
+			 uint32_t *count)
+{
+	struct top_tags top = { .within = within };
+	int rc = -FRAG_ENOMEM;
+
+	if (frag_block_groups_init(&top.groups)) {
+		frag_sim_walk(sim, device, &top, add_live);
+		if (!top.groups.failed)
+			rc = name_tags(&top.groups, frag_sim_symbols(sim), tags, count);
+	}
+	frag_block_groups_fini(&top.groups);
+	return rc;
+}
+
+/* Who has each block of a device. */
+struct sight {
+	const struct frag_sim *sim;
+	struct frag_state_owner *owners;        /* by the handle of the block */
+	uint32_t capacity, count;
+	bool failed;            /* out of memory */
+};
+
+static void note_owner(void *ctx, const struct frag_live *live)
+{
+	struct sight *s = ctx;
+	const frag_block at = frag_sim_block(s->sim, live->slot);
+
+	s->failed = s->failed || !FRAG_EXTEND(s->owners, s->capacity, s->count, at);
+	if (!s->failed)
+		s->owners[at] = (struct frag_state_owner){
+			.birth = live->birth, .tag = live->tag, .stack = live->stack,
+			.slot = live->slot + 1,
+		};
+}
+
+int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err)
+{
+	struct sight s = { .sim = sim };
+	int rc = -FRAG_ENOMEM;
+
+	*memory = (struct frag_memory_state){ .segment_count = 0 };
+	/* without a block there is still one owner, which has none */
+	if (frag_grow(&s.owners, &s.capacity, 1, sizeof(*s.owners)))
+		frag_sim_walk(sim, device, &s, note_owner);
+	if (s.owners && !s.failed)
+		rc = frag_memory_state_init(memory, frag_sim_heap(sim, device), s.owners, s.count);
+	free(s.owners);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
 /* Live blocks next to free memory: of one tag, or of the place that a group counts as its stack. */
 struct mooring {
 	uint64_t bytes;
@@ -125,12 +306,10 @@ struct place {
 };
 
 struct survey {
-	const struct frag_sim *sim;
-	uint32_t device;
-	uint32_t *tag_of;               /* by block */
+	struct sight sight;
 	struct frag_block_groups groups;        /* of moorings: by tag, and as the stack the place */
 	struct place *places;
-	uint32_t tag_of_count, tag_of_capacity, place_count, place_capacity;
+	uint32_t place_count, place_capacity;
 	/* the segment that is walked through */
 	struct frag_segment_view segment;
 	frag_block block;               /* that comes next */
@@ -141,16 +320,6 @@ struct survey {
 	bool ranges;                    /* a place is in one */
 	bool failed;                    /* out of memory */
 };
-
-static void note_tag(void *ctx, const struct frag_live *live)
-{
-	struct survey *s = ctx;
-	const frag_block at = frag_sim_block(s->sim, live->slot);
-
-	s->failed = s->failed || !FRAG_EXTEND(s->tag_of, s->tag_of_capacity, s->tag_of_count, at);
-	if (!s->failed)
-		s->tag_of[at] = live->tag;
-}
 
 /* A block may have been counted for another place: then it is in this one without bytes. */
 static void add_mooring(struct survey *s, struct mooring m)
@@ -232,7 +401,7 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 		/* a pending block that has been waited for, but not yet freed, has no tag */
 		m = (struct mooring){
 			.bytes = b->bytes, .blocks = b->bytes > 0,
-			.tag = at < s->tag_of_count ? s->tag_of[at] : 0,
+			.tag = at < s->sight.count ? s->sight.owners[at].tag : 0,
 		};
 		if (seg->page)
 			end_gap(s, &m);
@@ -302,18 +471,19 @@ static int keep_blocking(struct frag_device_state *state, const struct frag_symb
 	return 0;
 }
 
-static int find_blocking(struct frag_device_state *state, struct survey *s)
+static int find_blocking(struct frag_device_state *state, struct survey *s, uint32_t device)
 {
+	const struct frag_sim *sim = s->sight.sim;
 	struct share *shares;
 	int rc;
 
-	frag_sim_walk(s->sim, s->device, s, note_tag);
-	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, device_state_visit);
+	frag_sim_walk(sim, device, &s->sight, note_owner);
+	frag_heap_walk(frag_sim_heap(sim, device), s, device_state_visit);
 	device_state_end_segment(s);
-	shares = s->failed ? NULL : malloc(((size_t)s->groups.count + 1) * sizeof(*shares));
+	shares = s->failed || s->sight.failed ? NULL : malloc(((size_t)s->groups.count + 1) * sizeof(*shares));
 	if (!shares)
 		return -FRAG_ENOMEM;
-	frag_block_groups_sort(&s->groups);
+	sort_groups(&s->groups);
 	for (uint32_t i = 0; i < s->groups.count; i++)
 		s->places[s->groups.of[i].stack].tags++;
 	for (uint32_t i = 0; i < s->place_count; i++)
@@ -322,7 +492,7 @@ static int find_blocking(struct frag_device_state *state, struct survey *s)
 			state->non_releasable += s->places[i].non_releasable;
 		}
 	state->ranges = s->ranges;
-	rc = keep_blocking(state, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
+	rc = keep_blocking(state, frag_sim_symbols(sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;
 }
@@ -330,14 +500,14 @@ static int find_blocking(struct frag_device_state *state, struct survey *s)
 int frag_device_state_init(struct frag_device_state *state, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err)
 {
-	struct survey s = { .sim = sim, .device = device };
+	struct survey s = { .sight.sim = sim };
 	int rc;
 
 	*state = (struct frag_device_state){ .holder_count = 0 };
 	s.failed = !frag_block_groups_init(&s.groups);
-	rc = frag_top_tags_find(sim, device, NULL, state->holders, &state->holder_count);
-	rc = rc ? rc : find_blocking(state, &s);
-	free(s.tag_of);
+	rc = find_top_tags(sim, device, NULL, state->holders, &state->holder_count);
+	rc = rc ? rc : find_blocking(state, &s, device);
+	free(s.sight.owners);
 	frag_block_groups_fini(&s.groups);
 	free(s.places);
 	return rc ? frag_fail_nomem(err) : 0;
@@ -349,42 +519,6 @@ void frag_device_state_fini(struct frag_device_state *state)
 	for (uint32_t i = 0; i < state->pin_count; i++)
 		free(state->blocking[i].tag);
 	*state = (struct frag_device_state){ .holder_count = 0 };
-}
-
-struct sight {
-	const struct frag_sim *sim;
-	struct frag_state_owner *owners;        /* by the handle of the block */
-	uint32_t capacity, count;
-	bool failed;            /* out of memory */
-};
-
-static void note_owner(void *ctx, const struct frag_live *live)
-{
-	struct sight *s = ctx;
-	const frag_block at = frag_sim_block(s->sim, live->slot);
-
-	s->failed = s->failed || !FRAG_EXTEND(s->owners, s->capacity, s->count, at);
-	if (!s->failed)
-		s->owners[at] = (struct frag_state_owner){
-			.birth = live->birth, .tag = live->tag, .stack = live->stack,
-			.slot = live->slot + 1,
-		};
-}
-
-int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,
-			   uint32_t device, struct frag_error *err)
-{
-	struct sight s = { .sim = sim };
-	int rc = -FRAG_ENOMEM;
-
-	*memory = (struct frag_memory_state){ .segment_count = 0 };
-	/* without a block there is still one owner, which has none */
-	if (frag_grow(&s.owners, &s.capacity, 1, sizeof(*s.owners)))
-		frag_sim_walk(sim, device, &s, note_owner);
-	if (s.owners && !s.failed)
-		rc = frag_memory_state_init(memory, frag_sim_heap(sim, device), s.owners, s.count);
-	free(s.owners);
-	return rc ? frag_fail_nomem(err) : 0;
 }
 
 uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
@@ -414,7 +548,6 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
-	struct frag_block_range range;
 	struct frag_block_window w;
 	const int rc = frag_sim_seek(sim, ev, &sought);
 
@@ -427,17 +560,13 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
 		.whole = w.whole,
 	};
-	range = (struct frag_block_range){
-		.segment = w.segment, .offset = w.offset, .bytes = w.bytes,
-	};
-	return frag_top_tags_find(sim, device, &range, oom->hole.holders,
-				  &oom->hole.holder_count);
+	return find_top_tags(sim, device, &w, oom->hole.holders, &oom->hole.holder_count);
 }
 
 static int oom_explain(void *ctx, const struct frag_sim *sim, uint32_t device,
 		       const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
 {
-	int rc = frag_top_tags_find(sim, device, NULL, oom->holders, &oom->holder_count);
+	int rc = find_top_tags(sim, device, NULL, oom->holders, &oom->holder_count);
 
 	(void)ctx;
 	if (!rc && ev && oom->fragmentation && !oom->metrics.opaque)

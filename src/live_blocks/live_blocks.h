@@ -39,24 +39,6 @@ uint32_t frag_block_groups_find(struct frag_block_groups *groups, uint32_t tag, 
 void frag_block_groups_add(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
 			   uint64_t size, uint64_t bytes, uint64_t birth);
 
-/* By tag, then by stack; after that none can be found or added. */
-void frag_block_groups_sort(struct frag_block_groups *groups);
-
-/* Bytes of a segment. */
-struct frag_block_range {
-	uint32_t segment;
-	uint64_t offset, bytes;
-};
-
-/*
- * The tags that have most live bytes on a device as the simulation is now, at most
- * FRAG_HOLDERS_MAX, of all blocks or of those that begin in the range. The owner of the array
- * releases the tags, also where this fails. -FRAG_ENOMEM
- */
-int frag_top_tags_find(const struct frag_sim *sim, uint32_t device,
-		       const struct frag_block_range *range, struct frag_tag_usage *tags,
-		       uint32_t *count);
-
 /* A tag as JSON text with its quotes. False: out of memory. *out is NULL where there is none. */
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);
 
