@@ -230,24 +230,10 @@ static void print_pytorch(const struct frag_result *run, FILE *f)
 	print_rule('=', f);
 }
 
-uint32_t frag_device_count(const struct frag_report *r)
-{
-	uint32_t count = 1;
-
-	while (count < r->run_count && r->runs[count].result->device == count)
-		count++;
-	return count;
-}
-
-bool frag_many_devices(const struct frag_report *r)
-{
-	return frag_device_count(r) > 1;
-}
-
 const char *frag_report_name(const struct frag_report *r, const struct frag_result *run,
 			     char buf[FRAG_RUN_NAME_ROOM])
 {
-	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, frag_many_devices(r) ? "%s @%u" : "%s",
+	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, r->trace->device_count > 1 ? "%s @%u" : "%s",
 			      frag_choice_label(&run->choice), run->device);
 	return buf;
 }
@@ -256,11 +242,8 @@ int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 {
 	size_t longest = 0;
 
-	for (uint32_t i = 0; i < r->run_count; i++) {
-		const size_t n = strlen(REPORT_NAME(r, r->runs[i].result));
-
-		longest = n > longest ? n : longest;
-	}
+	for (uint32_t i = 0; i < r->run_count; i++)
+		frag_note_longest(&longest, REPORT_NAME(r, r->runs[i].result));
 	return frag_name_column(longest, min, figures, r->to.columns);
 }
 
@@ -346,9 +329,7 @@ static void print_pair(const char *what, uint64_t predicted, uint64_t measured,
 
 static const char *oom_text(char buf[FRAG_NUMBER_ROOM], bool there, uint64_t step)
 {
-	snprintf(buf, FRAG_NUMBER_ROOM, "none");
-	if (there)
-		snprintf(buf, FRAG_NUMBER_ROOM, "step %" PRIu64, step);
+	snprintf(buf, FRAG_NUMBER_ROOM, there ? "step %" PRIu64 : "none", step);
 	return buf;
 }
 
@@ -461,7 +442,6 @@ static void print_measured(const struct frag_result *run, FILE *f)
 #define RUNS_WITH_CHART 4
 #define FIGURES 69              /* columns of a table after the name */
 
-/* The first column of a row. */
 static void as_text_put_name(const struct frag_report *r, uint32_t run, int width)
 {
 	frag_put_name(REPORT_NAME(r, r->runs[run].result), width, 0, r->to.f);
@@ -609,7 +589,7 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 }
 
 /* Peaks, indices and counts of each run, its timeline over the steps, and its worst marks. */
-static void frag_report_tables(const struct frag_report *r)
+static void print_tables(const struct frag_report *r)
 {
 	const int width = frag_name_width(r, strlen("index, %"), FIGURES);
 
@@ -681,11 +661,10 @@ void frag_report_device(const struct frag_result *d, const char *indent, FILE *f
 /* The runs whose device cannot hold the initial state of the recording. */
 static void print_beginnings(const struct frag_report *r)
 {
-	const uint32_t devices = frag_device_count(r);
 	char text[FRAG_BEGINNING_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		if (frag_beginning_text(r->runs[i].result, i < devices, text))
+		if (frag_beginning_text(r->runs[i].result, i < r->trace->device_count, text))
 			frag_put_wrapped(&r->to, "  ", SHOWN(text));
 }
 
@@ -765,13 +744,13 @@ void frag_report_text(const struct frag_report *r)
 		print_trace(r);
 	print_default(r);
 	/* the devices are those of the first policy's runs */
-	for (uint32_t i = 0; r->verbose && i < frag_device_count(r); i++)
+	for (uint32_t i = 0; r->verbose && i < r->trace->device_count; i++)
 		frag_report_device(r->runs[i].result, "  ", r->to.f);
 	print_beginnings(r);
 	frag_print_settings(r);
 	frag_print_details(r);
 	if (r->verbose)
-		frag_report_tables(r);
+		print_tables(r);
 	print_modelled(r);
 	print_compaction(r);
 	print_planned(r);

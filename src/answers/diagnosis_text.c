@@ -201,11 +201,8 @@ static int status_width(const struct frag_report *r)
 {
 	size_t width = strlen("result");
 
-	for (uint32_t i = 0; i < r->run_count; i++) {
-		const size_t n = strlen(status_word(r->runs[i].result));
-
-		width = n > width ? n : width;
-	}
+	for (uint32_t i = 0; i < r->run_count; i++)
+		frag_note_longest(&width, status_word(r->runs[i].result));
 	return (int)width;
 }
 
@@ -500,7 +497,7 @@ static void add_devices(const struct frag_report *r, const struct outcome *o, st
 /* Of many policies: how many fit, and which of those needs least. */
 static void print_head_of_all(const struct frag_report *r)
 {
-	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
+	const uint32_t devices = r->trace->device_count, policies = r->run_count / devices;
 	struct frag_words w = WORDS(FRAG_RUN_NAME_ROOM + 256);
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
 	uint32_t failed = 0, cut = 0, first = 0;
@@ -558,7 +555,7 @@ static void print_cut_short(const struct frag_report *r, const struct frag_resul
 static bool shares_needs(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
 {
-	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
+	return r->run_count > 1 && r->trace->device_count == 1 && frag_diagnosis_exceeds_capacity(a, run);
 }
 
 /* What the rules were compared with; the driver's own pool is no policy of ours. */
@@ -608,7 +605,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 /* What several policies have in common that all failed: nothing helps, or a setting would. */
 static void print_reasons_of_all(const struct frag_report *r)
 {
-	for (uint32_t i = 0; i < r->run_count && !frag_many_devices(r); i++) {
+	for (uint32_t i = 0; i < r->run_count && r->trace->device_count == 1; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
 
@@ -691,14 +688,14 @@ static void print_fix_row(const struct frag_report *r, uint32_t i, int width)
 
 	if (!new_fix(r, i, conf))
 		return;
-	snprintf(name, sizeof(name), frag_many_devices(r) ? "%s @%u" : "%s", conf,
+	snprintf(name, sizeof(name), r->trace->device_count > 1 ? "%s @%u" : "%s", conf,
 		 r->runs[i].result->device);
 	print_setting(r, "fits", name, width, fix->requested, fix->reserved);
 }
 
 static size_t longest_fix(const struct frag_report *r)
 {
-	const size_t device = frag_many_devices(r) ? strlen(" @0") : 0;
+	const size_t device = r->trace->device_count > 1 ? strlen(" @0") : 0;
 	size_t most = strlen("setting");
 	char conf[FRAG_CONF_ROOM];
 

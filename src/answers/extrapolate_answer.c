@@ -12,16 +12,10 @@ static int name_width(const struct frag_extrapolation *x, const struct frag_text
 {
 	size_t width = 0;
 
-	for (uint32_t i = 0; i < x->fits.count; i++) {
-		const size_t n = strlen(FIT_NAME(&x->fits, &x->fits.fitted[i]));
-
-		width = n > width ? n : width;
-	}
-	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
-		const size_t n = strlen(frag_choice_label(&x->choices[i]));
-
-		width = n > width ? n : width;
-	}
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		frag_note_longest(&width, FIT_NAME(&x->fits, &x->fits.fitted[i]));
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		frag_note_longest(&width, frag_choice_label(&x->choices[i]));
 	return frag_name_column(width, NAME_MIN, FIGURES, to->columns);
 }
 
@@ -77,13 +71,6 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 		frag_put_row(to, "doubt", "%s", DOUBT);
 }
 
-static const char *setting_words(const struct frag_choice *choice)
-{
-	const char *label = frag_choice_label(choice);
-
-	return strcmp(label, "default") == 0 ? "the default settings" : label;
-}
-
 /* The highest of the trace's devices; UINT64_MAX: one of them has none, or was not searched. */
 static uint64_t smallest_at(const struct frag_extrapolation *x, uint32_t at, uint32_t choice,
 			    bool *fits)
@@ -125,10 +112,10 @@ static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
 		frag_add(&w, "no device is known to fit");
 	else
 		frag_add(&w, "smallest device %s with %.200s", CAPACITY(least),
-			 setting_words(&x->choices[best]));
+			 frag_setting_words(&x->choices[best]));
 	if (least != UINT64_MAX && best)
 		frag_add(&w, ", %s with %.200s", CAPACITY(smallest_at(x, at, 0, &fits)),
-			 setting_words(&x->choices[0]));
+			 frag_setting_words(&x->choices[0]));
 	frag_put_wrapped(to, "", w.text);
 }
 
@@ -150,7 +137,7 @@ static void extrapolate_print_verdict(const struct frag_extrapolation *x,
 			 DEVICE(x->total));
 	else if (r)
 		snprintf(text, sizeof(text), "LARGEST NUMBER: %" PRIu32 " on %s with %.300s",
-			 r[best].largest, DEVICE(x->total), setting_words(&x->choices[best]));
+			 r[best].largest, DEVICE(x->total), frag_setting_words(&x->choices[best]));
 	if (r)
 		frag_put_wrapped(to, "", text);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)

@@ -74,11 +74,9 @@ static int name_width(const struct frag_fit_answer *a, const struct frag_text_st
 {
 	size_t width = 0;
 
-	for (uint32_t i = 0; i < a->fits->count; i++) {
-		const size_t n = strlen(FIT_NAME(a->fits, &a->fits->fitted[i]));
-
-		width = n > width && is_shown(a, &a->fits->fitted[i]) ? n : width;
-	}
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		if (is_shown(a, &a->fits->fitted[i]))
+			frag_note_longest(&width, FIT_NAME(a->fits, &a->fits->fitted[i]));
 	return frag_name_column(width, NAME_MIN, FIGURES, to->columns);
 }
 
@@ -310,7 +308,6 @@ static uint32_t find_best(const struct frag_fit_answer *a)
 static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRASE_ROOM])
 {
 	const struct need need = need_of(fits, choice);
-	const char *label = frag_choice_label(&fits->sources[0].choices[choice]);
 	char bytes[80] = "none", reliable[80] = "";
 
 	if (need.known && need.smallest != NONE) {
@@ -324,8 +321,7 @@ static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRA
 		snprintf(bytes, sizeof(bytes), "none found");
 	}
 	frag_format_printable(out, PHRASE_ROOM, "%s with %s%s", bytes,
-			      strcmp(label, "default") == 0 ? "the default settings" : label,
-			      reliable);
+			      frag_setting_words(&fits->sources[0].choices[choice]), reliable);
 	return out;
 }
 

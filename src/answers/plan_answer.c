@@ -193,8 +193,7 @@ static void plan_print_table(const struct frag_plan_answer *a, const struct frag
 
 	for (uint32_t i = 0; i < count; i++) {
 		plan_row_look(a, i, &row);
-		if (strlen(row.name) > longest)
-			longest = strlen(row.name);
+		frag_note_longest(&longest, row.name);
 	}
 	width = frag_name_column(longest, NAME_MIN, FIGURES, to->columns);
 	fprintf(to->f, "\n%-*s  %13s  %11s  %12s  %11s\n", width, "setting", "peak reserved",

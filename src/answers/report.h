@@ -48,7 +48,7 @@ struct frag_report_run {
 
 struct frag_report {
 	const struct frag_trace_info *trace;
-	const struct frag_report_run *runs;
+	const struct frag_report_run *runs;     /* policy by policy, device by device */
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool verbose;           /* with the tables after the diagnosis */
@@ -90,10 +90,6 @@ int frag_report_info_json(const struct frag_survey *survey, const struct frag_tr
 			  struct frag_outfile *out, struct frag_error *err);
 
 /* Rows of the report ---------------------------------------------------------- */
-
-/* How many the trace has; runs go policy by policy, and there device by device. */
-uint32_t frag_device_count(const struct frag_report *r);
-bool frag_many_devices(const struct frag_report *r);
 
 #define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
 /* The name of a run among several; in buf. */

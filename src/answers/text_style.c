@@ -1,11 +1,8 @@
 /* text_style.c - text for people, in lines that fit the terminal. */
 #include "answers/text_style.h"
 
-#include <string.h>
-
-#include "base/format.h"
 #include "device/known_cards.h"
-#include "policy/evidence.h"
+#include "policy/configure_events.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
@@ -114,6 +111,13 @@ void frag_put_context(const struct frag_text_style *to, uint64_t total, uint64_t
 			     SIZE(context), basis);
 	else if (fits && total && !context)
 		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
+}
+
+const char *frag_setting_words(const struct frag_choice *choice)
+{
+	const char *label = frag_choice_label(choice);
+
+	return strcmp(label, "default") == 0 ? "the default settings" : label;
 }
 
 void frag_put_stopped(const struct frag_text_style *to, bool time_up)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "policy/evidence.h"
@@ -64,7 +65,14 @@ void frag_put_setting(const struct frag_text_style *to, const struct frag_choice
  * on the left of the name.
  */
 void frag_put_name(const char *name, int width, int indent, FILE *f);
-/* Its width: that of the longest name, from min to what the terminal leaves of its other columns. */
+/* Remembers the length of the longest name; then its width: that length, from min to what the
+ * terminal leaves of its other columns. */
+static inline void frag_note_longest(size_t *longest, const char *name)
+{
+	const size_t n = strlen(name);
+
+	*longest = n > *longest ? n : *longest;
+}
 int frag_name_column(size_t longest, size_t min, size_t others, int columns);
 
 #define FRAG_OWNER_ROOM 200
@@ -83,6 +91,9 @@ void frag_put_capacity(uint64_t bytes, FILE *f);
  * where the program fits, that none is counted.
  */
 void frag_put_context(const struct frag_text_style *to, uint64_t total, uint64_t context, bool fits);
+
+/* "the default settings", or what the choice is called. */
+const char *frag_setting_words(const struct frag_choice *choice);
 
 /* The row of an answer that its time (--time), or else a signal, has cut short. */
 void frag_put_stopped(const struct frag_text_style *to, bool time_up);

@@ -411,11 +411,8 @@ static void tune_print_table(const struct frag_tune *t, const struct frag_text_s
 	size_t longest = 0;
 	int width;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const size_t n = strlen(tune_name_of(t, rows[i].choice));
-
-		longest = n > longest ? n : longest;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		frag_note_longest(&longest, tune_name_of(t, rows[i].choice));
 	width = frag_name_column(longest, NAME_MIN, FIGURES, to->columns);
 	fprintf(to->f, "\nresult  %-*s%s  %12s  %7s\n", width, "setting",
 		t->total ? "" : "     smallest     reliable", "driver calls", "retries");
