@@ -271,8 +271,7 @@ uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint
 bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRAG_BEGINNING_ROOM])
 {
 	const struct frag_beginning *b = &run->beginning;
-	const uint64_t taken = run->context + run->other;
-	const uint64_t room = run->total > taken ? run->total - taken : 0;
+	const uint64_t room = frag_usable_bytes(run);
 	const bool full = b->segments > room && run->total;
 
 	if (run->total && b->live > room) {

@@ -29,7 +29,7 @@ struct pack {
 	bool failed;            /* out of memory */
 };
 
-static unsigned char *page_pack_room(struct pack *pack, uint64_t n)
+static unsigned char *pack_room(struct pack *pack, uint64_t n)
 {
 	if (pack->failed || !frag_grow(&pack->bytes, &pack->capacity, pack->used + n + 1, 1)) {
 		pack->failed = true;
@@ -44,8 +44,7 @@ static uint64_t fold(uint64_t value, uint64_t before)
 	return value >= before ? 2 * (value - before) : 2 * (before - value) - 1;
 }
 
-static void page_pack_put_place(struct frag_node_ref in, const char *name, const uint64_t *facts,
-				int count)
+static void put_place(struct frag_node_ref in, const char *name, const uint64_t *facts, int count)
 {
 	struct frag_node_ref list = frag_json_array(in, name);
 
@@ -76,32 +75,18 @@ static void pack_column(struct pack *pack, struct frag_node_ref in, const char *
 	}
 	while (planes < 8 && largest >> (8 * planes))
 		planes++;
-	page_pack_put_place(in, name,
-			    (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
-	p = page_pack_room(pack, planes * count);
+	put_place(in, name, (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
+	p = pack_room(pack, planes * count);
 	for (uint64_t k = 0; p && k < planes; k++)
 		for (uint32_t i = 0; i < count; i++)
 			*p++ = (unsigned char)(values[i] >> (8 * k));
 	pack->used += p ? (uint32_t)(planes * count) : 0;
 }
 
-/* Adds unchanged bytes: [offset, length]. */
-static void pack_bytes(struct pack *pack, struct frag_node_ref in, const char *name,
-		     const void *bytes, uint32_t length)
-{
-	unsigned char *p = page_pack_room(pack, length);
-
-	page_pack_put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
-	if (!p)
-		return;
-	memcpy(p, bytes, length);
-	pack->used += length;
-}
-
-static void page_pack_take(void *ctx, const char *bytes, size_t n)
+static void pack_take(void *ctx, const char *bytes, size_t n)
 {
 	struct pack *to = ctx;
-	unsigned char *p = page_pack_room(to, n);
+	unsigned char *p = pack_room(to, n);
 
 	if (!p)
 		return;
@@ -109,10 +94,12 @@ static void page_pack_take(void *ctx, const char *bytes, size_t n)
 	to->used += (uint32_t)n;
 }
 
-/* Text that is gathered for that. */
-static void pack_text(struct pack *pack, const char *text)
+/* Adds unchanged bytes: [offset, length]. */
+static void pack_bytes(struct pack *pack, struct frag_node_ref in, const char *name,
+		       const void *bytes, uint32_t length)
 {
-	page_pack_take(pack, text, strlen(text));
+	put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
+	pack_take(pack, bytes, length);
 }
 
 /* The bytes as base64 in the quotes of JSON. Returns NULL on out of memory. */
@@ -150,7 +137,7 @@ static char *pack_base64(const struct pack *pack, size_t *length)
 	char *text = NULL;
 
 	if (packer
-	    && frag_packer_put(packer, pack->bytes, pack->used, true, page_pack_take, &packed)
+	    && frag_packer_put(packer, pack->bytes, pack->used, true, pack_take, &packed)
 	    && !packed.failed)
 		text = encode(&packed);
 	*length = ((size_t)packed.used + 2) / 3 * 4;
@@ -178,8 +165,8 @@ struct scratch {
 };
 
 /* The minimum or the maximum of a metric in `count` buckets. */
-static uint64_t page_facts_extreme(const struct frag_line *line, uint32_t first, uint32_t count,
-				   int metric, bool most)
+static uint64_t extreme(const struct frag_line *line, uint32_t first, uint32_t count, int metric,
+			bool most)
 {
 	uint64_t value = most ? 0 : UINT64_MAX;
 
@@ -193,7 +180,7 @@ static uint64_t page_facts_extreme(const struct frag_line *line, uint32_t first,
 }
 
 /* Adjacent buckets are merged until there are at most `max`. */
-static void page_facts_put_line(struct scratch *s, const struct frag_line *line, uint32_t max)
+static void put_timeline(struct scratch *s, const struct frag_line *line, uint32_t max)
 {
 	static const char *const names[][2] = {
 		[FRAG_LINE_RESERVED] = { "reserved_least", "reserved_most" },
@@ -208,31 +195,25 @@ static void page_facts_put_line(struct scratch *s, const struct frag_line *line,
 	frag_json_u64(s->in, "shift", line->shift + coarser);
 	for (int k = 0; k < 2 * FRAG_LINE_FIGURES; k++) {
 		for (uint32_t i = 0; i < count; i++)
-			s->values[i] = page_facts_extreme(line, i << coarser, 1U << coarser, k / 2,
-							  k % 2);
+			s->values[i] = extreme(line, i << coarser, 1U << coarser, k / 2, k % 2);
 		pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, count, true);
 	}
 }
 
 static void put_window(struct scratch *s, const struct frag_window_line *w)
 {
-	static const char *const names[] = {
-		[FRAG_LINE_RESERVED] = "reserved", [FRAG_LINE_ALLOCATED] = "allocated",
-		[FRAG_LINE_REQUESTED] = "requested", [FRAG_LINE_NON_RELEASABLE] = "non_releasable",
+	static const char *const names[FRAG_LINE_FIGURES + 1] = {
+		"step", "reserved", "allocated", "requested", "non_releasable",
 	};
 
-	for (uint32_t i = 0; i < w->count; i++)
-		s->values[i] = w->step[i].step;
-	pack_column(s->pack, s->in, "step", s->values, w->count, true);
-	for (int k = 0; k < FRAG_LINE_FIGURES; k++) {
+	for (int k = 0; k <= FRAG_LINE_FIGURES; k++) {
 		for (uint32_t i = 0; i < w->count; i++)
-			s->values[i] = w->step[i].at[k];
+			s->values[i] = k ? w->step[i].at[k - 1] : w->step[i].step;
 		pack_column(s->pack, s->in, names[k], s->values, w->count, true);
 	}
 }
 
-static uint64_t page_facts_value_of(const struct frag_areas *areas, const struct frag_area *a,
-				    int column)
+static uint64_t area_value(const struct frag_areas *areas, const struct frag_area *a, int column)
 {
 	switch (column) {
 	case 0:
@@ -256,7 +237,7 @@ static void put_areas(struct scratch *s, const struct frag_areas *areas)
 
 	for (int k = 0; k < 6; k++) {
 		for (uint32_t i = 0; i < areas->count; i++)
-			s->values[i] = page_facts_value_of(areas, &areas->area[i], k);
+			s->values[i] = area_value(areas, &areas->area[i], k);
 		pack_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
 	}
 }
@@ -290,7 +271,7 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 	const uint32_t columns = FRAG_RASTER_COLUMNS >> s->coarse;
 	const double whole = (double)(UINT64_C(1) << (areas->column_shift + s->coarse))
 			     * (double)(UINT64_C(1) << (areas->row_shift + s->coarse));
-	struct frag_node_ref list, o, outer = s->in;
+	struct frag_node_ref list, o;
 	unsigned char *cells = malloc((size_t)FRAG_RASTER_COLUMNS * 2 * FRAG_RASTER_ROWS);
 
 	frag_json_u64(s->in, "dropped", areas->dropped);
@@ -313,15 +294,13 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 		o = frag_json_object(list, NULL);
 		frag_json_u64(o, "base", lane->base);
 		frag_json_u64(o, "rows", rows);
-		s->in = o;
 		pack_bytes(s->pack, o, "cells", cells, rows * columns);
-		s->in = outer;
 	}
 	free(cells);
 }
 
-static void page_facts_put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
-				  const struct frag_page_moment *m)
+static void put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
+		       const struct frag_page_moment *m)
 {
 	static const char *const names[] = { "share", "held", "blocks" };
 	const struct frag_node_ref outer = s->in;
@@ -345,25 +324,25 @@ static void put_moments(struct scratch *s, const struct frag_page_device *d)
 {
 	struct frag_node_ref list = frag_json_array(s->in, "moments");
 
-	page_facts_put_moment(s, list, "peak", &d->peak);
+	put_moment(s, list, "peak", &d->peak);
 	for (uint32_t i = 0; i < d->oom_count; i++)
-		page_facts_put_moment(s, list, "oom", &d->ooms[i]);
+		put_moment(s, list, "oom", &d->ooms[i]);
 	if (d->has_look)
-		page_facts_put_moment(s, list, "look", &d->look);
+		put_moment(s, list, "look", &d->look);
 	if (d->non_releasable)
-		page_facts_put_moment(s, list, "worst", &d->worst);
+		put_moment(s, list, "worst", &d->worst);
 }
 
-/* Of many marks the first and the last: the number of the one that is shown at place i. */
-static uint32_t mark_at(const struct frag_result *run, uint32_t i)
+/* Of many marks the first and the last: the one that is shown at place i. */
+static const struct frag_mark *mark_at(const struct frag_result *run, uint32_t i)
 {
-	if (run->mark_count <= MARKS_SHOWN || i < MARKS_SHOWN / 2)
-		return i;
-	return run->mark_count - MARKS_SHOWN + i;
+	const bool first = run->mark_count <= MARKS_SHOWN || i < MARKS_SHOWN / 2;
+
+	return &run->marks[first ? i : run->mark_count - MARKS_SHOWN + i];
 }
 
 /* The JSON text of a name, cut short where it is long: at an escape's beginning, never in it. */
-static void page_facts_put_name(struct frag_node_ref list, const char *name)
+static void put_mark_name(struct frag_node_ref list, const char *name)
 {
 	char text[FRAG_TAG_TEXT + 8];
 	size_t used = 0;
@@ -392,10 +371,10 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 
 	frag_json_u64(s->in, "marks", run->mark_count);
 	for (uint32_t i = 0; i < count; i++)
-		page_facts_put_name(list, run->marks[mark_at(run, i)].name);
+		put_mark_name(list, mark_at(run, i)->name);
 	for (int k = 0; k < 5; k++) {
 		for (uint32_t i = 0; i < count; i++) {
-			const struct frag_mark *m = &run->marks[mark_at(run, i)];
+			const struct frag_mark *m = mark_at(run, i);
 			const uint64_t values[] = {
 				m->step, m->metrics.reserved, m->metrics.allocated,
 				m->metrics.requested, frag_hundredths(m->metrics.fi_device),
@@ -407,7 +386,7 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 	}
 }
 
-static void page_facts_put_ooms(struct frag_node_ref in, const struct frag_result *run)
+static void put_run_ooms(struct frag_node_ref in, const struct frag_result *run)
 {
 	static const struct frag_json_row rows[] = {
 		ROW(oom, step), ROW(oom, size), ROW(oom, tried), ROW(oom, fragmentation),
@@ -425,7 +404,7 @@ static void page_facts_put_ooms(struct frag_node_ref in, const struct frag_resul
 	}
 }
 
-static void page_facts_put_figures(struct frag_node_ref in, const struct frag_result *run)
+static void put_run_figures(struct frag_node_ref in, const struct frag_result *run)
 {
 	static const struct frag_json_row rows[] = {
 		ROW(result, granularity), ROW(result, steps), ROW(result, peak_step),
@@ -451,24 +430,23 @@ static const struct frag_json_row lane_rows[] = {
 };
 
 /* What a timeline shows. */
-static struct frag_node_ref page_facts_begin_run(struct scratch *s, struct frag_node_ref list,
-						 const struct frag_result *run,
-						 const struct frag_page_device *d,
-						 uint32_t buckets)
+static struct frag_node_ref begin_run(struct scratch *s, struct frag_node_ref list,
+				      const struct frag_result *run,
+				      const struct frag_page_device *d, uint32_t buckets)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	page_facts_put_figures(o, run);
+	put_run_figures(o, run);
 	frag_json_u64(o, "end", d->end);
 	s->in = frag_json_object(o, "line");
-	page_facts_put_line(s, &d->line, buckets);
+	put_timeline(s, &d->line, buckets);
 	return o;
 }
 
-static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
-			       const struct frag_result *run, const struct frag_page_device *d)
+static void put_whole_run(struct scratch *s, struct frag_node_ref list,
+			  const struct frag_result *run, const struct frag_page_device *d)
 {
-	struct frag_node_ref o = page_facts_begin_run(s, list, run, d, FRAG_LINE_MAX);
+	struct frag_node_ref o = begin_run(s, list, run, d, FRAG_LINE_MAX);
 
 	frag_json_u64(o, "live_step", d->live_step);
 	frag_json_u64(o, "height", d->height);
@@ -482,23 +460,23 @@ static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
 	s->in = o;
 	put_moments(s, d);
 	put_marks(s, run);
-	page_facts_put_ooms(o, run);
+	put_run_ooms(o, run);
 }
 
 /* The run with the fix: its timeline, for a comparison with the run that fails. */
-static void page_facts_put_cured(struct scratch *s, struct frag_node_ref root,
-				 const struct frag_page_trace *t)
+static void put_cured(struct scratch *s, struct frag_node_ref root,
+		      const struct frag_page_trace *t)
 {
 	struct frag_node_ref list = frag_json_array(root, "cured");
 
 	for (uint32_t i = 0; t->cured && i < t->cured->device_count; i++)
-		frag_json_text(page_facts_begin_run(s, list, &t->cured_runs[i],
-						    &t->cured->devices[i], CURED_BUCKETS),
+		frag_json_text(begin_run(s, list, &t->cured_runs[i], &t->cured->devices[i],
+					 CURED_BUCKETS),
 			       "setting", CONF(&t->cured_runs[i].choice));
 }
 
 /* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
-static struct frag_text page_tag_text(const struct frag_page_tags *t, uint32_t tag)
+static struct frag_text shown_tag(const struct frag_page_tags *t, uint32_t tag)
 {
 	struct frag_text text = { .text = NULL };
 	const struct frag_tag *of;
@@ -526,7 +504,7 @@ static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 		return;
 	}
 	for (uint32_t i = 0; i < who->count; i++) {
-		const struct frag_text tag = page_tag_text(who, i);
+		const struct frag_text tag = shown_tag(who, i);
 
 		p = frag_put_json(p, tag.text ? tag.text : "", tag.length);
 		*p++ = '\n';
@@ -536,8 +514,8 @@ static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 }
 
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
-static void page_facts_put_stacks(struct scratch *s, const struct frag_page_tags *who,
-				  const struct frag_symbols *symbols)
+static void put_who_stacks(struct scratch *s, const struct frag_page_tags *who,
+			   const struct frag_symbols *symbols)
 {
 	struct pack lines = { .used = 0 };
 	char *frames;
@@ -547,13 +525,13 @@ static void page_facts_put_stacks(struct scratch *s, const struct frag_page_tags
 					      : NULL;
 		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
 			*p++ = '\t';
-		pack_text(&lines, frames ? frames : "");
-		pack_text(&lines, "\n");
+		if (frames)
+			pack_take(&lines, frames, strlen(frames));
+		pack_take(&lines, "\n", 1);
 		free(frames);
 	}
 	s->pack->failed |= lines.failed;
-	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
-			lines.used);
+	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "", lines.used);
 	free(lines.bytes);
 }
 
@@ -565,7 +543,7 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 	for (uint32_t i = 0; i < page->who.shares.count; i++)
 		s->values[i] = page->who.shares.of[i].tag;
 	pack_column(s->pack, s->in, "share_tag", s->values, page->who.shares.count, false);
-	page_facts_put_stacks(s, &page->who, symbols);
+	put_who_stacks(s, &page->who, symbols);
 }
 
 static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
@@ -644,11 +622,11 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	runs = frag_json_array(root, "runs");
 	who = frag_json_array(root, "who");
 	for (uint32_t i = 0; i < t->report->run_count && !pack.failed; i++)
-		page_facts_put_run(&s, runs, t->report->runs[i].result,
-				   &t->pages[i / devices].devices[i % devices]);
+		put_whole_run(&s, runs, t->report->runs[i].result,
+			      &t->pages[i / devices].devices[i % devices]);
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
-	page_facts_put_cured(&s, root, t);
+	put_cured(&s, root, t);
 	if (t->look != UINT64_MAX)
 		frag_json_u64(root, "look", t->look);
 	if (t->fits)

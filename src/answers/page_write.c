@@ -108,8 +108,7 @@ static void put_axis(const struct panel *p, const struct frag_result *run, uint6
 		     uint64_t end)
 {
 	const int bottom = SVG_HEIGHT - BOTTOM;
-	const uint64_t room = run->total > run->context + run->other
-			      ? run->total - run->context - run->other : 0;
+	const uint64_t room = frag_usable_bytes(run);
 
 	fprintf(p->f, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP,
 		bottom, SVG_WIDTH - RIGHT);
@@ -135,26 +134,11 @@ static void put_legend(const struct panel *p)
 			SVG_HEIGHT - 8, figures[i].name);
 }
 
-/* The head of a picture of that many panels. */
-static void svg_begin(uint32_t panels, FILE *f)
-{
-	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu32 "\""
-		" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-		SVG_WIDTH, panels * SVG_HEIGHT);
-}
-
-static void svg_end(FILE *f)
-{
-	fputs("</svg>\n", f);
-}
-
 /* Scaled to the peak; a device far above it is a text. */
 static void svg_panel(const struct frag_result *run, const struct frag_page_device *d,
-		    const char *name, uint32_t number, FILE *f)
+		    uint32_t number, FILE *f)
 {
-	const uint64_t room = run->total > run->context + run->other
-			      ? run->total - run->context - run->other : 0;
+	const uint64_t room = frag_usable_bytes(run);
 	const uint64_t peak = run->peak.reserved ? run->peak.reserved : 1;
 	const bool near = room > peak && (double)room < TEXT_FAR * (double)peak;
 	const uint64_t top = near ? room : peak;
@@ -166,10 +150,6 @@ static void svg_panel(const struct frag_result *run, const struct frag_page_devi
 
 	fprintf(f, "<g transform=\"translate(0 %" PRIu32 ")\">\n<text x=\"%d\" y=\"20\""
 		" font-weight=\"bold\">", number * SVG_HEIGHT, LEFT);
-	if (name) {
-		put_markup(name, strlen(name), f);
-		fputs(", ", f);
-	}
 	put_markup(run->choice.text, strlen(run->choice.text), f);
 	if (room)
 		fprintf(f, ", device %" PRIu32 ", %s usable", run->device,
@@ -222,7 +202,7 @@ static void print_proof(const struct frag_report *r)
 		       r->trace->path);
 }
 
-static void page_write_print_verdict(const struct frag_report *report, FILE *f)
+static void print_section_verdict(const struct frag_report *report, FILE *f)
 {
 	struct frag_report r = *report;
 
@@ -236,14 +216,14 @@ static void page_write_print_verdict(const struct frag_report *report, FILE *f)
 }
 
 /* One of the numbers that the answer rests on, and what it counts. */
-static void page_write_put_number(uint64_t bytes, const char *what, FILE *f)
+static void put_fact(uint64_t bytes, const char *what, FILE *f)
 {
 	fprintf(f, "<p><b>%s</b> %s</p>", SIZE(bytes), what);
 }
 
 /* Of a failure: the request, the memory that there was, and the size that fits. */
-static void page_write_put_failed(const struct frag_page_trace *t, const struct frag_result *run,
-				  const struct frag_diagnosis *a, FILE *f)
+static void put_failed(const struct frag_page_trace *t, const struct frag_result *run,
+		       const struct frag_diagnosis *a, FILE *f)
 {
 	const struct frag_oom *oom = &run->ooms[0];
 	const int64_t left = oom->metrics.device_free;
@@ -252,32 +232,30 @@ static void page_write_put_failed(const struct frag_page_trace *t, const struct 
 	char of[80];
 
 	snprintf(of, sizeof(of), "requested, rounded up to %s", SIZE(oom->tried));
-	page_write_put_number(oom->size, strcmp(SIZE(oom->size), SIZE(oom->tried)) ? of : "requested",
-			      f);
+	put_fact(oom->size, strcmp(SIZE(oom->size), SIZE(oom->tried)) ? of : "requested", f);
 	snprintf(of, sizeof(of), "largest contiguous block, of %s free", SIZE(free));
 	if (cause == FRAG_CAUSE_FRAGMENTATION)
-		page_write_put_number(frag_oom_piece(oom), of, f);
+		put_fact(frag_oom_piece(oom), of, f);
 	else if (cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
-		page_write_put_number(oom->limit, "allowed by the program's own limit", f);
+		put_fact(oom->limit, "allowed by the program's own limit", f);
 	else if (frag_diagnosis_exceeds_capacity(a, run) || cause == FRAG_CAUSE_TOO_LARGE)
-		page_write_put_number(frag_usable_bytes(run), "usable", f);
+		put_fact(frag_usable_bytes(run), "usable", f);
 	else
-		page_write_put_number(free, "free in total", f);
+		put_fact(free, "free in total", f);
 	if (t->cured)
-		page_write_put_number(t->cured_runs->peak.reserved, "peak reserved with the setting",
-				      f);
+		put_fact(t->cured_runs->peak.reserved, "peak reserved with the setting", f);
 	else if (cause == FRAG_CAUSE_LIMIT)
-		page_write_put_number(device, "free on the device", f);
+		put_fact(device, "free on the device", f);
 	else if (a && a->smallest)
-		page_write_put_number(a->reliable ? a->reliable : a->smallest,
+		put_fact(a->reliable ? a->reliable : a->smallest,
 				      "smallest device that fits", f);
 	else if (a && a->requested)
-		page_write_put_number(frag_diagnosis_lower_bound(a, run),
+		put_fact(frag_diagnosis_lower_bound(a, run),
 				      "lower bound: no smaller device fits", f);
 }
 
 /* The settings that were simulated in vain. */
-static void page_write_put_tried(const struct frag_result *run, FILE *f)
+static void put_vain_settings(const struct frag_result *run, FILE *f)
 {
 	const char *between = "<div class=\"row\">  set       none fits of ";
 	struct frag_error unused;
@@ -295,7 +273,7 @@ static void page_write_put_tried(const struct frag_result *run, FILE *f)
 }
 
 /* The three numbers of a single run; after an OOM, those of the first one. */
-static void page_write_put_numbers(const struct frag_page_trace *t, FILE *f)
+static void put_main_facts(const struct frag_page_trace *t, FILE *f)
 {
 	const struct frag_result *run = t->report->runs[0].result;
 	const struct frag_diagnosis *a = t->report->answers;
@@ -307,19 +285,19 @@ static void page_write_put_numbers(const struct frag_page_trace *t, FILE *f)
 		return;
 	fputs("<div class=\"numbers\">", f);
 	if (run->oom_count) {
-		page_write_put_failed(t, run, a, f);
+		put_failed(t, run, a, f);
 	} else {
 		snprintf(what, sizeof(what), "peak reserved, of %s usable",
 			 SIZE(frag_usable_bytes(run)));
-		page_write_put_number(run->peak.reserved, run->total ? what : "peak reserved", f);
-		page_write_put_number(run->peak.requested, "peak requested", f);
+		put_fact(run->peak.reserved, run->total ? what : "peak reserved", f);
+		put_fact(run->peak.requested, "peak requested", f);
 		frag_snprintf(what, sizeof(what), "overhead, %.1f %%",
 			      100 * (double)lost / (double)(run->peak.requested ? run->peak.requested : 1));
-		page_write_put_number(lost, what, f);
+		put_fact(lost, what, f);
 	}
 	fputs("</div>", f);
 	if (run->oom_count && a && a->fixes && !a->fix.found)
-		page_write_put_tried(run, f);
+		put_vain_settings(run, f);
 }
 
 static void print_panels(const struct frag_page_trace *t, FILE *f)
@@ -328,8 +306,7 @@ static void print_panels(const struct frag_page_trace *t, FILE *f)
 	const uint32_t devices = r->trace->device_count;
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		svg_panel(r->runs[i].result, &t->pages[i / devices].devices[i % devices], NULL,
-			       i, f);
+		svg_panel(r->runs[i].result, &t->pages[i / devices].devices[i % devices], i, f);
 }
 
 /* Writes the parts of a section to memory: sections are sorted before they are printed. */
@@ -346,9 +323,9 @@ int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *
 	if (s->path && frag_memory_open(&facts) && frag_memory_open(&numbers)
 	    && frag_memory_open(&verdict) && frag_memory_open(&panels)) {
 		rc = frag_page_facts(t, facts.f, err);
-		page_write_put_numbers(t, numbers.f);
+		put_main_facts(t, numbers.f);
 		if (!t->silent)
-			page_write_print_verdict(t->report, verdict.f);
+			print_section_verdict(t->report, verdict.f);
 		print_panels(t, panels.f);
 	}
 	s->facts = end_text(&facts);
@@ -444,7 +421,7 @@ static bool is_row(const char *line, size_t length)
 }
 
 /* A wrapped line is indented to its text; a line of a table is never wrapped. */
-static void page_write_put_line(const char *line, size_t length, bool row, FILE *f)
+static void put_markup_line(const char *line, size_t length, bool row, FILE *f)
 {
 	fputs(row ? "<div class=\"row\">" : "", f);
 	put_markup(line, length, f);
@@ -452,7 +429,7 @@ static void page_write_put_line(const char *line, size_t length, bool row, FILE 
 }
 
 /* The setting is what is copied, of "  set       PYTORCH_CUDA_ALLOC_CONF=... (simulated: fits)". */
-static void page_write_put_setting(const char *line, size_t length, FILE *f)
+static void put_copied_setting(const char *line, size_t length, FILE *f)
 {
 	const size_t label = 12, setting = strcspn(line + label, " \n");
 
@@ -482,9 +459,9 @@ static void put_lines(const char *text, FILE *f)
 			fputs(row ? "</pre>" : "<pre>", f);
 		in_table = !row;
 		if (row && strncmp(line, "  set       PYTORCH_", 20) == 0)
-			page_write_put_setting(line, length, f);
+			put_copied_setting(line, length, f);
 		else
-			page_write_put_line(line, length, row, f);
+			put_markup_line(line, length, row, f);
 	}
 	fputs(in_table ? "</pre>" : "", f);
 }
@@ -502,18 +479,18 @@ static void put_verdict(const char *class, const char *path, const char *numbers
 		put_markup(name, strlen(name), f);
 		fputs("<br>", f);
 	}
-	page_write_put_line(text, length, false, f);
+	put_markup_line(text, length, false, f);
 	fprintf(f, "</h2>%s", numbers);
 	put_lines(text + length + (text[length] != '\0'), f);
 	fputs("</section>\n", f);
 }
 
-static uint32_t page_write_path_count(const struct writing *w)
+static uint32_t path_count(const struct writing *w)
 {
 	return w->answer ? w->answer->path_count : w->count;
 }
 
-static const char *page_write_path(const struct writing *w, uint32_t i)
+static const char *path_at(const struct writing *w, uint32_t i)
 {
 	return w->answer ? w->answer->paths[i] : w->sections[i].path;
 }
@@ -521,8 +498,8 @@ static const char *page_write_path(const struct writing *w, uint32_t i)
 /* Leaves only the names of the files in the text: a page is sent to others. */
 static void drop_folders(char *text, const struct writing *w)
 {
-	for (uint32_t i = 0; i < page_write_path_count(w); i++) {
-		const char *path = page_write_path(w, i), *name = frag_file_name(path);
+	for (uint32_t i = 0; i < path_count(w); i++) {
+		const char *path = path_at(w, i), *name = frag_file_name(path);
 		const size_t folders = (size_t)(name - path);
 
 		for (char *at = text; folders && (at = strstr(at, path)) != NULL;)
@@ -552,41 +529,37 @@ static void put_svg(const struct writing *w, FILE *f)
 
 	for (uint32_t i = 0; i < w->count; i++)
 		panels += w->sections[i].panel_count;
-	svg_begin(panels, f);
+	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu32 "\""
+		" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		SVG_WIDTH, panels * SVG_HEIGHT);
 	for (uint32_t i = 0; i < w->count; i++) {
 		fprintf(f, "<g transform=\"translate(0 %u)\">\n", at * SVG_HEIGHT);
 		fputs(w->sections[i].panels, f);
 		fputs("</g>\n", f);
 		at += w->sections[i].panel_count;
 	}
-	svg_end(f);
+	fputs("</svg>\n", f);
 }
 
 static void put_title(const struct writing *w, FILE *f)
 {
-	const uint32_t count = page_write_path_count(w);
-	const char *name = count ? frag_file_name(page_write_path(w, 0)) : "report";
+	const uint32_t count = path_count(w);
+	const char *name = count ? frag_file_name(path_at(w, 0)) : "report";
 
 	put_markup(name, strlen(name), f);
 	if (count > 1)
 		fprintf(f, " and %u more", count - 1);
 }
 
-static void put_style(const struct writing *w, FILE *f)
-{
-	(void)w;
-	fputs(frag_page_css, f);
-}
-
-static void put_script(const struct writing *w, FILE *f)
-{
-	(void)w;
-	fputs(frag_page_js, f);
-}
-
-static const struct { const char *name; void (*put)(const struct writing *w, FILE *f); } parts[] = {
-	{ "title", put_title }, { "style", put_style }, { "verdict", put_verdicts }, { "picture", put_svg },
-	{ "facts", put_facts }, { "script", put_script },
+/* A part is a text, or else a function writes it. */
+static const struct {
+	const char *name, *text;
+	void (*put)(const struct writing *w, FILE *f);
+} parts[] = {
+	{ "title", NULL, put_title }, { "style", frag_page_css, NULL },
+	{ "verdict", NULL, put_verdicts }, { "picture", NULL, put_svg },
+	{ "facts", NULL, put_facts }, { "script", frag_page_js, NULL },
 };
 
 /* A part of the template is named as {{name}}. */
@@ -596,9 +569,13 @@ static void put_page(const struct writing *w, FILE *f)
 
 	for (; (mark = strstr(p, "{{")) != NULL; p = strstr(mark, "}}") + 2) {
 		fwrite(p, 1, (size_t)(mark - p), f);
-		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-			if (strncmp(mark + 2, parts[i].name, strlen(parts[i].name)) == 0)
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+			if (strncmp(mark + 2, parts[i].name, strlen(parts[i].name)) != 0)
+				continue;
+			fputs(parts[i].text ? parts[i].text : "", f);
+			if (parts[i].put)
 				parts[i].put(w, f);
+		}
 	}
 	fputs(p, f);
 }
@@ -622,25 +599,15 @@ int frag_page_write(struct frag_page_section *sections, uint32_t count, const ch
 		    struct frag_outfile *out, struct frag_error *err)
 {
 	FILE *f = frag_outfile_stream(out);
-	int rc;
-
-	if (!f)
-		return frag_outfile_status(out, err);
-	rc = frag_page_print(sections, count, command, NULL, f, err);
-	frag_outfile_stream_end(out, f);
-	return rc ? rc : frag_outfile_status(out, err);
-}
-
-int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,
-			struct frag_outfile *out, struct frag_error *err)
-{
-	const struct writing w = { .sections = sections, .count = count };
-	FILE *f = frag_outfile_stream(out);
+	int rc = 0;
 
 	if (!f)
 		return frag_outfile_status(out, err);
 	qsort(sections, count, sizeof(*sections), by_badness);
-	put_svg(&w, f);
+	if (command)
+		rc = frag_page_print(sections, count, command, NULL, f, err);
+	else
+		put_svg(&(struct writing){ .sections = sections, .count = count }, f);
 	frag_outfile_stream_end(out, f);
-	return frag_outfile_status(out, err);
+	return rc ? rc : frag_outfile_status(out, err);
 }

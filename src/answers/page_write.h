@@ -57,10 +57,8 @@ struct frag_page_answer {
  */
 int frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
 		    const struct frag_page_answer *answer, FILE *f, struct frag_error *err);
-/* The same to a file, without an answer. */
+/* The same to a file, without an answer. command NULL: its picture alone, as SVG. */
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err);
-int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,
-			struct frag_outfile *out, struct frag_error *err);
 
 #endif

@@ -57,10 +57,7 @@ static int write_file(struct reporting *r, struct frag_outfile *f, const char *p
 	if (!path)
 		return 0;
 	rc = frag_outfile_open(f, path, err);
-	if (!rc && f == &r->page)
-		rc = frag_page_write(r->sections, r->section_count, command, f, err);
-	else if (!rc)
-		rc = frag_page_write_svg(r->sections, r->section_count, f, err);
+	rc = rc ? rc : frag_page_write(r->sections, r->section_count, command, f, err);
 	return rc ? rc : frag_outfile_finish(f, err);
 }
 
@@ -78,7 +75,7 @@ static int report_exec(void *own, struct frag_args *args, struct frag_error *err
 	r->options.report = false;
 	rc = rc ? rc : do_traces(r, args, err);
 	rc = rc ? rc : write_file(r, &r->page, r->html, args->line, err);
-	rc = rc ? rc : write_file(r, &r->picture, r->svg, args->line, err);
+	rc = rc ? rc : write_file(r, &r->picture, r->svg, NULL, err);
 	return rc ? rc : frag_outfile_commit_all(files, 2, err);
 }
 
