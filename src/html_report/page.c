@@ -105,18 +105,11 @@ static void window_take(struct frag_window_line *to, const struct frag_window_li
 		to->step[to->count++] = ring->step[i % FRAG_PAGE_STEPS_MAX];
 }
 
-static bool page_tags_make(struct frag_page_tags *t, uint32_t tag)
-{
-	if (!FRAG_EXTEND(t->of, t->capacity, t->count, tag))
-		return false;
-	return true;
-}
-
 static bool page_tags_init(struct frag_page_tags *t, const struct frag_symbols *symbols)
 {
 	t->symbols = symbols;
 	return frag_tags_init(&t->texts, frag_hash_seed()) && frag_block_groups_init(&t->shares)
-	       && page_tags_make(t, FRAG_TAG_OTHERS);
+	       && FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS);
 }
 
 /* Does a live block of this tag prove that the trace's number still means it? */
@@ -145,7 +138,7 @@ static uint32_t page_tag_of(struct frag_page_tags *t, uint32_t number)
 		frag_tags_sweep(&t->texts);
 		tag = FRAG_TAG_OTHERS;
 	}
-	if (!page_tags_make(t, tag))
+	if (!FRAG_EXTEND(t->of, t->capacity, t->count, tag))
 		return UINT32_MAX;
 	t->by_number[number] = tag + 1;
 	t->of[tag].number = number;
@@ -248,38 +241,9 @@ void frag_page_fini(struct frag_page *page)
 	free(page->ready.at);
 }
 
-/* Context of a callback for an ended part of a segment. */
-struct ending {
-	struct frag_page_device *d;
-	uint64_t step;
-};
-
-static int end_piece(void *ctx, const struct frag_layout_place *place,
-		     const struct frag_layout_piece *piece)
-{
-	const struct ending *e = ctx;
-	const struct frag_area area = {
-		.birth = piece->birth, .freed = e->step, .end = e->step,
-		.y = place->y + piece->offset, .bytes = piece->bytes, .lane = place->lane,
-		.who = place->ordinal,
-	};
-
-	return frag_areas_add(&e->d->segments, &area);
-}
-
-static int page_release(struct frag_page_device *d, struct frag_layout_place *place, uint64_t step)
-{
-	struct ending e = { d, step };
-	int rc = frag_layout_unmap(place, 0, UINT64_MAX, &e, end_piece);
-
-	frag_layout_remove(&d->layout, place);
-	return rc;
-}
-
 static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
 {
 	struct frag_layout_place *place = frag_layout_find(&d->layout, call->ordinal);
-	struct ending e = { d, step };
 
 	switch (call->kind) {
 	case FRAG_CALL_NEW:
@@ -289,13 +253,13 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 	case FRAG_CALL_MAP:
 		return place ? frag_layout_map(place, call->offset, call->bytes, step) : 0;
 	case FRAG_CALL_UNMAP:
-		return place ? frag_layout_unmap(place, call->offset, call->bytes, &e, end_piece)
-			     : 0;
+		return place ? frag_layout_unmap(place, call->offset, call->bytes, step,
+						 &d->segments) : 0;
 	case FRAG_CALL_RELEASE:
 	case FRAG_CALL_RELEASE_RANGE:
 		break;
 	}
-	return place ? page_release(d, place, step) : 0;
+	return place ? frag_layout_remove(&d->layout, place, step, &d->segments) : 0;
 }
 
 /* Segments that exist since before the first step. */
@@ -499,6 +463,10 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 	return rc;
 }
 
+/*
+ * A policy may end what is pending before the trace does, or after: it is searched for where the
+ * heap has not as many bytes of it as are known here.
+ */
 RARE static int end_some(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step, uint64_t pending)
 {
@@ -509,30 +477,6 @@ RARE static int end_some(struct frag_page *page, struct frag_page_device *d,
 	if (!rc && pending != d->pending)
 		rc = end_of_list(page, &page->waiting, step);
 	return rc;
-}
-
-/*
- * A policy may end what is pending before the trace does, or after: it is searched for where the
- * heap has not as many bytes of it as are known here.
- */
-static int end_pending(struct frag_page *page, struct frag_page_device *d,
-		       const struct frag_step *step)
-{
-	const uint64_t pending = step->metrics->active - step->metrics->allocated;
-
-	return step->event->ended_count || pending != d->pending
-		? end_some(page, d, step, pending) : 0;
-}
-
-static int do_event(struct frag_page *page, const struct frag_step *step)
-{
-	const struct frag_event *ev = step->event;
-
-	if (ev->op == FRAG_OP_ALLOC)
-		return page_begin_block(page, step);
-	if (ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
-		return free_block(page, ev);
-	return 0;
 }
 
 /* Takes what is around a moment, once there is as much behind as there is before it. */
@@ -700,12 +644,18 @@ int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error
 {
 	struct frag_page *page = ctx;
 	struct frag_page_device *d = &page->devices[step->device];
+	const struct frag_event *ev = step->event;
+	const uint64_t pending = step->metrics->active - step->metrics->allocated;
 	int rc = 0;
 
 	if (!d->begun || step->call_count)
 		rc = do_calls(page, d, step);
-	rc = rc ? rc : do_event(page, step);
-	rc = rc ? rc : end_pending(page, d, step);
+	if (!rc && ev->op == FRAG_OP_ALLOC)
+		rc = page_begin_block(page, step);
+	else if (!rc && ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
+		rc = free_block(page, ev);
+	if (!rc && (ev->ended_count || pending != d->pending))
+		rc = end_some(page, d, step, pending);
 	rc = rc ? rc : note_step(page, d, step);
 	return rc ? frag_fail_nomem(err) : 0;
 }
@@ -714,12 +664,10 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < d->layout.place_count && !rc; i++) {
-		struct ending e = { d, d->end };
-
+	for (uint32_t i = 0; i < d->layout.place_count && !rc; i++)
 		if (d->layout.places[i].used)
-			rc = frag_layout_unmap(&d->layout.places[i], 0, UINT64_MAX, &e, end_piece);
-	}
+			rc = frag_layout_unmap(&d->layout.places[i], 0, UINT64_MAX, d->end,
+					       &d->segments);
 	page_take_windows(d, true);
 	line_fill(&d->line);
 	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);

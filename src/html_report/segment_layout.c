@@ -366,21 +366,6 @@ struct frag_layout_place *frag_layout_look_up(struct frag_segment_layout *f, uin
 	return &f->places[i];
 }
 
-/* Its pieces have ended before. */
-void frag_layout_remove(struct frag_segment_layout *f, struct frag_layout_place *place)
-{
-	const uint32_t i = (uint32_t)(place - f->places);
-
-	frag_map_remove(&f->by_ordinal, place->ordinal, i);
-	if (place->lane)
-		f->taken[place->lane] = false;
-	else if (place->block != FRAG_NO_BLOCK)
-		(void)frag_heap_give(f->heap, place->block, NULL);
-	place->used = false;
-	place->ordinal = f->unused;
-	f->unused = i;
-}
-
 /* The number of pieces that end at or before the offset. */
 static uint32_t pieces_before(const struct frag_layout_place *place, uint64_t offset)
 {
@@ -405,8 +390,8 @@ int frag_layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t b
 }
 
 /* Of one that is cut in its middle, what is left on both sides stays as old as it was. */
-int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, void *ctx,
-		      frag_piece_fn *ended)
+int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
+		      uint64_t step, struct frag_areas *areas)
 {
 	const uint64_t end = offset + bytes;
 	uint32_t i = pieces_before(place, offset), gone = i;
@@ -416,16 +401,18 @@ int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t
 	if (gone == place->piece_count)
 		return 0;
 	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
-		struct frag_layout_piece p = place->pieces[i];
-		const uint64_t p_end = p.offset + p.bytes;
+		const struct frag_layout_piece p = place->pieces[i];
+		const uint64_t p_end = p.offset + p.bytes, from = p.offset > offset ? p.offset : offset;
 
 		if (p.offset < offset)
 			before = (struct frag_layout_piece){ p.offset, offset - p.offset, p.birth };
 		if (p_end > end)
 			after = (struct frag_layout_piece){ end, p_end - end, p.birth };
-		p.bytes = (p_end < end ? p_end : end) - (p.offset > offset ? p.offset : offset);
-		p.offset = p.offset > offset ? p.offset : offset;
-		rc = ended(ctx, place, &p);
+		rc = frag_areas_add(areas, &(struct frag_area){
+			.birth = p.birth, .freed = step, .end = step, .y = place->y + from,
+			.bytes = (p_end < end ? p_end : end) - from, .lane = place->lane,
+			.who = place->ordinal,
+		});
 	}
 	memmove(&place->pieces[gone], &place->pieces[i],
 		(place->piece_count - i) * sizeof(*place->pieces));
@@ -434,5 +421,22 @@ int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t
 		rc = frag_layout_map(place, before.offset, before.bytes, before.birth);
 	if (!rc && after.bytes)
 		rc = frag_layout_map(place, after.offset, after.bytes, after.birth);
+	return rc;
+}
+
+int frag_layout_remove(struct frag_segment_layout *f, struct frag_layout_place *place, uint64_t step,
+		       struct frag_areas *areas)
+{
+	const uint32_t i = (uint32_t)(place - f->places);
+	const int rc = frag_layout_unmap(place, 0, UINT64_MAX, step, areas);
+
+	frag_map_remove(&f->by_ordinal, place->ordinal, i);
+	if (place->lane)
+		f->taken[place->lane] = false;
+	else if (place->block != FRAG_NO_BLOCK)
+		(void)frag_heap_give(f->heap, place->block, NULL);
+	place->used = false;
+	place->ordinal = f->unused;
+	f->unused = i;
 	return rc;
 }

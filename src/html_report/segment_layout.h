@@ -116,14 +116,13 @@ static inline struct frag_layout_place *frag_layout_find(struct frag_segment_lay
 		       ? &layout->places[i]
 		       : frag_layout_look_up(layout, ordinal);
 }
-void frag_layout_remove(struct frag_segment_layout *layout, struct frag_layout_place *place);
-
-/* Pages of an expandable segment. `ended` is called for the pages mapped since its first step. */
+/* Pages of an expandable segment. Those that end with this step become areas. */
 int frag_layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
 		    uint64_t step);
-typedef int frag_piece_fn(void *ctx, const struct frag_layout_place *place,
-			  const struct frag_layout_piece *piece);
-int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, void *ctx,
-		      frag_piece_fn *ended);
+int frag_layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
+		      uint64_t step, struct frag_areas *areas);
+/* All of a segment ends so, which is removed also after a failure. */
+int frag_layout_remove(struct frag_segment_layout *layout, struct frag_layout_place *place,
+		       uint64_t step, struct frag_areas *areas);
 
 #endif
