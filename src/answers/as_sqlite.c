@@ -28,7 +28,6 @@ static void as_sqlite_fini(struct frag_export *x)
 #include <string.h>
 
 #include "answers/append.h"
-#include "answers/row_writer.h"
 #include "base/array_grow.h"
 #include "fragsim/version.h"
 #include "metrics/metric.h"
@@ -173,11 +172,13 @@ static int as_sqlite_make_steps(struct frag_export *x, struct frag_error *err)
 
 	sqlite3_str_appendall(create, "CREATE TABLE steps(step INTEGER, device INTEGER");
 	sqlite3_str_appendall(insert, "INSERT INTO steps VALUES(?,?");
-	for (uint32_t i = FRAG_COLUMN_METRICS; i < FRAG_COLUMN_ALL; i++) {
-		if (frag_column_metric(i)->requested)
+	for (uint32_t i = 0; i < FRAG_METRIC_ALL; i++) {
+		const struct frag_metric *metric = &frag_metric_table()[i];
+
+		if (metric->requested)
 			continue;
-		sqlite3_str_appendf(create, ", \"%w\" %s", frag_column_name(i),
-				    frag_column_metric(i)->unit == FRAG_METRIC_PERCENT ? "REAL" : "INTEGER");
+		sqlite3_str_appendf(create, ", \"%w\" %s", metric->name,
+				    metric->unit == FRAG_METRIC_PERCENT ? "REAL" : "INTEGER");
 		sqlite3_str_appendall(insert, ",?");
 	}
 	sqlite3_str_appendall(create, ", PRIMARY KEY(step, device)) WITHOUT ROWID");
@@ -370,8 +371,8 @@ static int as_sqlite_metrics(struct frag_export *x, const struct frag_step *step
 	sqlite3_clear_bindings(q);
 	sqlite3_bind_int64(q, 1, (sqlite3_int64)step->event->step);
 	sqlite3_bind_int64(q, 2, step->device);
-	for (uint32_t i = FRAG_COLUMN_METRICS; i < FRAG_COLUMN_ALL; i++) {
-		const struct frag_metric *metric = frag_column_metric(i);
+	for (uint32_t i = 0; i < FRAG_METRIC_ALL; i++) {
+		const struct frag_metric *metric = &frag_metric_table()[i];
 		const union frag_metric_value value = frag_metric_get(step->metrics, metric);
 
 		if (metric->requested)

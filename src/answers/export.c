@@ -6,33 +6,25 @@
 #include "base/parse.h"
 #include "policy/param.h"
 
-static const struct frag_export_ops *const forms[] = {
-	&frag_export_snapshot,
-	&frag_export_perfetto,
-	&frag_export_sqlite,
-	NULL,
+const struct frag_export_ops *const frag_exports[] = {
+	&frag_export_snapshot, &frag_export_perfetto, &frag_export_sqlite, NULL,
 };
-
-const struct frag_export_ops *const *frag_exports(void)
-{
-	return forms;
-}
 
 const struct frag_export_ops *frag_export_named(const char *name)
 {
-	for (uint32_t i = 0; forms[i]; i++)
-		if (strcmp(forms[i]->name, name) == 0)
-			return forms[i];
+	for (uint32_t i = 0; frag_exports[i]; i++)
+		if (strcmp(frag_exports[i]->name, name) == 0)
+			return frag_exports[i];
 	return NULL;
 }
 
 const struct frag_export_ops *frag_export_ending(const char *path, size_t length)
 {
-	for (uint32_t i = 0; forms[i]; i++) {
-		size_t n = forms[i]->ending ? strlen(forms[i]->ending) : 0;
+	for (uint32_t i = 0; frag_exports[i]; i++) {
+		size_t n = frag_exports[i]->ending ? strlen(frag_exports[i]->ending) : 0;
 
-		if (n && length > n && memcmp(path + length - n, forms[i]->ending, n) == 0)
-			return forms[i];
+		if (n && length > n && memcmp(path + length - n, frag_exports[i]->ending, n) == 0)
+			return frag_exports[i];
 	}
 	return NULL;
 }

@@ -41,7 +41,7 @@ struct frag_export_ops {
 extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto, frag_export_sqlite;
 
 /* All forms, ended by NULL. */
-const struct frag_export_ops *const *frag_exports(void);
+extern const struct frag_export_ops *const frag_exports[];
 
 /* By name; by a file's name without .gz and .zst. NULL: there is none. */
 const struct frag_export_ops *frag_export_named(const char *name);

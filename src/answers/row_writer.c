@@ -13,31 +13,23 @@
 #include "base/parse.h"
 #include "metrics/metric.h"
 
-static const struct {
-	const char *name, *text;
-} of_step[FRAG_COLUMN_METRICS] = {
-	[FRAG_COLUMN_STEP] = { "step", "number of the event" },
-	[FRAG_COLUMN_T] = { "t", "time of the event" },
-	[FRAG_COLUMN_DEVICE] = { "device", "ordinal of the device" },
-	[FRAG_COLUMN_OP] = { "op", "what the event does" },
-	[FRAG_COLUMN_ID] = { "id", "block of the event" },
-	[FRAG_COLUMN_SIZE] = { "size", "bytes requested" },
-	[FRAG_COLUMN_STATUS] = { "status", "ok, oom or skipped" },
-};
-
-const struct frag_metric *frag_column_metric(uint32_t i)
+struct frag_row_column frag_row_column(uint32_t i)
 {
-	return i < FRAG_COLUMN_METRICS ? NULL : &frag_metric_table()[i - FRAG_COLUMN_METRICS];
-}
+	static const struct frag_row_column of_step[FRAG_COLUMN_METRICS] = {
+		[FRAG_COLUMN_STEP] = { "step", "number of the event", NULL },
+		[FRAG_COLUMN_T] = { "t", "time of the event", NULL },
+		[FRAG_COLUMN_DEVICE] = { "device", "ordinal of the device", NULL },
+		[FRAG_COLUMN_OP] = { "op", "what the event does", NULL },
+		[FRAG_COLUMN_ID] = { "id", "block of the event", NULL },
+		[FRAG_COLUMN_SIZE] = { "size", "bytes requested", NULL },
+		[FRAG_COLUMN_STATUS] = { "status", "ok, oom or skipped", NULL },
+	};
+	const struct frag_metric *m;
 
-const char *frag_column_name(uint32_t i)
-{
-	return i < FRAG_COLUMN_METRICS ? of_step[i].name : frag_column_metric(i)->name;
-}
-
-const char *frag_column_text(uint32_t i)
-{
-	return i < FRAG_COLUMN_METRICS ? of_step[i].text : frag_column_metric(i)->text;
+	if (i < FRAG_COLUMN_METRICS)
+		return of_step[i];
+	m = &frag_metric_table()[i - FRAG_COLUMN_METRICS];
+	return (struct frag_row_column){ m->name, m->text, m };
 }
 
 /* The columns in the order of their numbers, with or without the optional ones. */
@@ -46,7 +38,7 @@ static struct frag_columns columns_in_order(bool requested)
 	struct frag_columns columns = { .count = 0 };
 
 	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++)
-		if (requested || i < FRAG_COLUMN_METRICS || !frag_column_metric(i)->requested)
+		if (requested || i < FRAG_COLUMN_METRICS || !frag_row_column(i).metric->requested)
 			columns.at[columns.count++] = (uint8_t)i;
 	return columns;
 }
@@ -64,7 +56,7 @@ static int columns_add(struct frag_columns *columns, const char *word, size_t le
 	char hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++) {
-		const char *name = frag_column_name(i);
+		const char *name = frag_row_column(i).name;
 
 		frag_near_offer(&near, name);
 		if (strlen(name) != length || memcmp(name, word, length) != 0)
@@ -129,12 +121,12 @@ static void add_cell(struct frag_rows *rows, uint8_t column)
 	int length;
 
 	cell->column = column;
-	cell->metric = frag_column_metric(column);
+	cell->metric = frag_row_column(column).metric;
 	if (rows->form == FRAG_ROWS_CSV)
 		length = snprintf(cell->before, sizeof(cell->before), "%s", comma);
 	else
 		length = snprintf(cell->before, sizeof(cell->before), "%s\"%s\":", comma,
-				  frag_column_name(column));
+				  frag_row_column(column).name);
 	FRAG_ASSERT(length >= 0 && (size_t)length < sizeof(cell->before));
 	cell->before_length = (uint8_t)length;
 }
@@ -166,11 +158,6 @@ bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_
 	return true;
 }
 
-void frag_rows_keep_ids(struct frag_rows *rows)
-{
-	rows->follows = true;
-}
-
 void frag_rows_fini(struct frag_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->id_count; i++)
@@ -190,7 +177,7 @@ void frag_steps_header(struct frag_outfile *out, const struct frag_columns *colu
 	if (policy)
 		frag_outfile_write(out, "policy,", 7);
 	for (uint32_t i = 0; i < columns->count; i++) {
-		const char *name = frag_column_name(columns->at[i]);
+		const char *name = frag_row_column(columns->at[i]).name;
 
 		frag_outfile_write(out, name, strlen(name));
 		frag_outfile_write(out, i + 1 < columns->count ? "," : "\n", 1);
@@ -237,7 +224,8 @@ static char *put_nothing(char *p, bool json)
 }
 
 /* A column about the step itself; a missing value is null in NDJSON and empty in CSV. */
-static char *put_of_step(char *p, const struct frag_step *step, enum frag_row_column column, bool json)
+static char *put_of_step(char *p, const struct frag_step *step, enum frag_row_column_number column,
+			 bool json)
 {
 	const struct frag_event *ev = step->event;
 
@@ -289,7 +277,7 @@ static char *put_cell(char *p, const struct frag_row_cell *cell, const struct fr
 	p += cell->before_length;
 	if (cell->metric)
 		return steps_put_metric(p, step->metrics, cell->metric, json);
-	return put_of_step(p, step, (enum frag_row_column)cell->column, json);
+	return put_of_step(p, step, (enum frag_row_column_number)cell->column, json);
 }
 
 static char *steps_put_row(char *p, const struct frag_rows *rows, const struct frag_step *step)
@@ -327,9 +315,8 @@ static char *placements_put_call(char *p, const struct frag_call *c)
 		return frag_put_u64(p, c->ordinal);
 	*p++ = '{';
 	p = put_member(p, "segment", c->ordinal);
-	if (c->kind == FRAG_CALL_MAP || c->kind == FRAG_CALL_UNMAP) {
+	if (c->kind == FRAG_CALL_MAP || c->kind == FRAG_CALL_UNMAP)
 		p = put_member(PUT(p, ","), "offset", c->offset);
-	}
 	p = put_member(PUT(p, ","), "bytes", c->bytes);
 	if (c->kind == FRAG_CALL_NEW_RANGE)
 		p = PUT(p, ",\"expandable\":true");
@@ -349,11 +336,8 @@ static char *put_calls(char *p, const struct frag_step *step, const char *name,
 		if (c->kind != a && c->kind != b)
 			continue;
 		*p++ = ',';
-		if (!any) {
-			*p++ = '"';
-			p = put_word(p, name);
-			p = PUT(p, "\":[");
-		}
+		if (!any)
+			p = PUT(put_word(PUT(p, "\""), name), "\":[");
 		any = true;
 		p = placements_put_call(p, c);
 	}
@@ -422,14 +406,12 @@ static char *placements_put_line(char *p, const struct frag_rows *rows,
 	*p++ = '{';
 	p = put_bytes(p, rows->prefix, rows->prefix_length);
 	p = put_member(p, "step", ev->step);
-	if (rows->many_devices) {
+	if (rows->many_devices)
 		p = put_member(PUT(p, ","), "device", step->device);
-	}
 	p = put_word(PUT(p, ",\"op\":\""), frag_op_name((enum frag_op)ev->op));
 	*p++ = '"';
-	if (shows_id(ev)) {
+	if (shows_id(ev))
 		p = put_handle_json(PUT(p, ",\"id\":"), &ev->id);
-	}
 	p = placements_put_place(p, step);
 	p = put_moves(p, rows, step);
 	p = put_calls(p, step, "new", FRAG_CALL_NEW, FRAG_CALL_NEW_RANGE);

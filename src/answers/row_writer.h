@@ -10,7 +10,7 @@
 #include "fragsim/metrics.h"
 
 /* Columns about the step itself; the metrics follow, by their number in the table. */
-enum frag_row_column {
+enum frag_row_column_number {
 	FRAG_COLUMN_STEP, FRAG_COLUMN_T, FRAG_COLUMN_DEVICE, FRAG_COLUMN_OP, FRAG_COLUMN_ID,
 	FRAG_COLUMN_SIZE, FRAG_COLUMN_STATUS, FRAG_COLUMN_METRICS,
 	FRAG_COLUMN_ALL = FRAG_COLUMN_METRICS + FRAG_METRIC_ALL,
@@ -18,7 +18,7 @@ enum frag_row_column {
 
 /* Those of a file, in their order, none of them twice. */
 struct frag_columns {
-	uint8_t at[FRAG_COLUMN_ALL];    /* enum frag_row_column, or a metric after it */
+	uint8_t at[FRAG_COLUMN_ALL];    /* their numbers */
 	uint32_t count;
 };
 
@@ -28,12 +28,13 @@ struct frag_columns frag_columns_usual(void);
 /* "NAME,..." or "all". -FRAG_EUSAGE */
 int frag_columns_parse(struct frag_columns *columns, const char *text, struct frag_error *err);
 
-/* Of column i, below FRAG_COLUMN_ALL. */
-const char *frag_column_name(uint32_t i);
-/* A few words of what it is. */
-const char *frag_column_text(uint32_t i);
-/* NULL: it is one of the step's own. */
-const struct frag_metric *frag_column_metric(uint32_t i);
+struct frag_row_column {
+	const char *name, *text;                /* text: a few words of what it is */
+	const struct frag_metric *metric;       /* NULL: it is one of the step's own */
+};
+
+/* Column i, below FRAG_COLUMN_ALL. */
+struct frag_row_column frag_row_column(uint32_t i);
 
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
 
@@ -60,7 +61,8 @@ struct frag_rows {
 	uint32_t cell_count;
 	char *prefix;                   /* the policy's column or member; may be empty */
 	size_t prefix_length;
-	bool follows;                   /* the policy moves blocks: each slot's id is kept */
+	bool follows;                   /* of placements: the policy moves blocks, so each slot's id
+					 * is kept; set it after init */
 	char **ids;                     /* as JSON, by slot */
 	uint32_t id_count, id_capacity;
 };
@@ -71,8 +73,6 @@ struct frag_rows {
  */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
 		    const struct frag_columns *columns, const char *policy, bool many_devices);
-/* Of placements: the policy moves blocks, so their ids are kept. */
-void frag_rows_keep_ids(struct frag_rows *rows);
 void frag_rows_fini(struct frag_rows *rows);
 
 /* The first line of a CSV of steps. */

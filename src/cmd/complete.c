@@ -144,9 +144,12 @@ static void offer_columns(const struct place *at)
 
 	if (!comma)
 		offer(&last, "all", "", "every column there is");
-	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++)
-		if (!given(at->typed, (size_t)(last.typed - at->typed), frag_column_name(i), ','))
-			offer(&last, frag_column_name(i), "", frag_column_text(i));
+	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++) {
+		const struct frag_row_column column = frag_row_column(i);
+
+		if (!given(at->typed, (size_t)(last.typed - at->typed), column.name, ','))
+			offer(&last, column.name, "", column.text);
+	}
 	puts(":open");
 }
 
@@ -161,7 +164,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 			 const struct frag_opt *o)
 {
 	const struct frag_sink_ops *const *forms = frag_sinks();
-	const struct frag_export_ops *const *runs = frag_exports();
+	const struct frag_export_ops *const *runs = frag_exports;
 	const char *arg = o->arg;
 
 	if (strcmp(arg, "CONDITION") != 0)

@@ -122,8 +122,8 @@ struct convert {
 
 static void list_run_forms(struct frag_name_list *names)
 {
-	for (uint32_t i = 0; frag_exports()[i]; i++)
-		frag_listed_add(names, frag_exports()[i]->name);
+	for (uint32_t i = 0; frag_exports[i]; i++)
+		frag_listed_add(names, frag_exports[i]->name);
 }
 
 static int no_form(const char *value, struct frag_error *err)

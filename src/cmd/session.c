@@ -287,8 +287,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 					   count > 1 ? of->choices[i]->text : NULL,
 					   of->device_count > 1))
 			rc = frag_fail_nomem(err);
-		if (frag_compact_is(of->choices[i]->ops))
-			frag_rows_keep_ids(&s->rows[i]);
+		s->rows[i].follows = frag_compact_is(of->choices[i]->ops);
 		if (!rc)
 			rc = frag_sim_observe(of->sims[i], &observer);
 	}

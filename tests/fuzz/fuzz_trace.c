@@ -133,7 +133,7 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many)
 	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
 	     policy, NULL);
-	frag_rows_keep_ids(&w->places);
+	w->places.follows = true;
 	observe(w, frag_steps_observe, &w->csv);
 	observe(w, frag_steps_observe, &w->ndjson);
 	observe(w, frag_placements_observe, &w->places);
