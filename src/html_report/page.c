@@ -13,7 +13,7 @@
 struct frag_page_block {
 	struct frag_area area;  /* without bytes: there is none; who: its share */
 	uint32_t device;
-	uint32_t waits;         /* where the last one of this slot that waits is */
+	uint32_t waits;         /* where the last one of this slot that waits is, plus 1 */
 };
 
 /* One that is freed and waits for a stream. */
@@ -207,6 +207,194 @@ static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uin
 	return true;
 }
 
+#define HEIGHT (UINT64_C(1) << 61)      /* of all segments together; others are at its foot */
+
+/* The one segment of a heap whose free blocks are sorted by address: a find is a first fit. */
+static int layout_init(struct frag_segment_layout *f)
+{
+	struct frag_error err;
+	frag_block all;
+	int rc = frag_device_open(&f->device, &frag_device_simulated, 0, 0, 0, 1, &err);
+
+	if (rc)
+		return rc;
+	f->heap = frag_heap_new(&f->device, &frag_index_address);
+	if (!f->heap || !frag_map_init(&f->by_ordinal, frag_hash_seed()))
+		return -FRAG_ENOMEM;
+	rc = frag_heap_list(f->heap, 0, 0, &f->list);
+	f->unused = UINT32_MAX;
+	f->lanes = 1;
+	return rc ? rc : frag_heap_grow(f->heap, f->list, HEIGHT, &all);
+}
+
+static void layout_fini(struct frag_segment_layout *f)
+{
+	for (uint32_t i = 0; i < f->place_count; i++)
+		free(f->places[i].pieces);
+	free(f->places);
+	free(f->taken);
+	frag_map_fini(&f->by_ordinal);
+	if (f->heap) {
+		frag_heap_del(f->heap);
+		frag_device_close(&f->device);
+	}
+}
+
+/* The lowest lane that no range is in. */
+static bool find_lane(struct frag_segment_layout *f, uint32_t *out)
+{
+	uint32_t lane = 1;
+
+	while (lane < f->lanes && f->taken[lane])
+		lane++;
+	*out = lane;
+	if (!FRAG_GROW(f->taken, f->lane_capacity, lane))
+		return false;
+	f->taken[lane] = true;
+	if (lane == f->lanes)
+		f->lanes++;
+	return true;
+}
+
+static struct frag_layout_place *new_place(struct frag_segment_layout *f, uint32_t ordinal)
+{
+	uint32_t i = f->unused;
+
+	if (i == UINT32_MAX) {
+		if (!FRAG_GROW(f->places, f->place_capacity, f->place_count))
+			return NULL;
+		i = f->place_count++;
+		f->places[i] = (struct frag_layout_place){ .used = false };
+	} else {
+		f->unused = f->places[i].ordinal;
+	}
+	if (!frag_map_add(&f->by_ordinal, ordinal, i))
+		return NULL;
+	f->places[i].ordinal = ordinal;
+	f->places[i].used = true;
+	return &f->places[i];
+}
+
+/* The number of pieces that end at or before the offset. */
+static uint32_t pieces_before(const struct frag_layout_place *place, uint64_t offset)
+{
+	uint32_t low;
+
+	FRAG_COUNT_WHILE(low, place->piece_count,
+				 place->pieces[low].offset + place->pieces[low].bytes <= offset);
+	return low;
+}
+
+static int layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
+{
+	const uint32_t at = pieces_before(place, offset);
+
+	if (!FRAG_GROW(place->pieces, place->piece_capacity, place->piece_count))
+		return -FRAG_ENOMEM;
+	memmove(&place->pieces[at + 1], &place->pieces[at],
+		(place->piece_count - at) * sizeof(*place->pieces));
+	place->piece_count++;
+	place->pieces[at] = (struct frag_layout_piece){ offset, bytes, step };
+	return 0;
+}
+
+/* A segment, or an expandable one without mapped pages. */
+static int layout_add(struct frag_segment_layout *f, uint32_t ordinal, uint64_t bytes, bool range,
+		      uint64_t step)
+{
+	struct frag_layout_place *place = new_place(f, ordinal);
+	int rc = 0;
+
+	if (!place)
+		return -FRAG_ENOMEM;
+	place->lane = 0;
+	place->y = 0;
+	place->piece_count = 0;
+	if (range)
+		return find_lane(f, &place->lane) ? 0 : -FRAG_ENOMEM;
+	place->block = frag_heap_find(f->heap, f->list, bytes);
+	if (place->block != FRAG_NO_BLOCK) {
+		rc = frag_heap_take(f->heap, &place->block, bytes, bytes);
+		place->y = frag_heap_look(f->heap, place->block).offset;
+	}
+	return rc ? rc : layout_map(place, 0, bytes, step);
+}
+
+static struct frag_layout_place *layout_look_up(struct frag_segment_layout *f, uint32_t ordinal)
+{
+	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
+
+	if (i == FRAG_MAP_NONE)
+		return NULL;
+	f->recent[ordinal % FRAG_LAYOUT_RECENT] = i;
+	return &f->places[i];
+}
+
+/* The place of one that is there, or NULL; most blocks go where others went a moment ago. */
+static inline struct frag_layout_place *layout_find(struct frag_segment_layout *f, uint32_t ordinal)
+{
+	const uint32_t i = f->recent[ordinal % FRAG_LAYOUT_RECENT];
+
+	return i < f->place_count && f->places[i].ordinal == ordinal && f->places[i].used
+		       ? &f->places[i] : layout_look_up(f, ordinal);
+}
+
+/*
+ * Pages that are unmapped become areas. Of a piece that is cut in its middle, what is left on both
+ * sides stays as old as it was.
+ */
+static int layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
+			uint64_t step, struct frag_areas *areas)
+{
+	const uint64_t end = offset + bytes;
+	uint32_t i = pieces_before(place, offset), gone = i;
+	struct frag_layout_piece before = { .bytes = 0 }, after = { .bytes = 0 };
+	int rc = 0;
+
+	if (gone == place->piece_count)
+		return 0;
+	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
+		const struct frag_layout_piece p = place->pieces[i];
+		const uint64_t p_end = p.offset + p.bytes, from = p.offset > offset ? p.offset : offset;
+
+		if (p.offset < offset)
+			before = (struct frag_layout_piece){ p.offset, offset - p.offset, p.birth };
+		if (p_end > end)
+			after = (struct frag_layout_piece){ end, p_end - end, p.birth };
+		rc = frag_areas_add(areas, &(struct frag_area){
+			.birth = p.birth, .freed = step, .end = step, .y = place->y + from,
+			.bytes = (p_end < end ? p_end : end) - from, .lane = place->lane,
+			.who = place->ordinal,
+		});
+	}
+	memmove(&place->pieces[gone], &place->pieces[i],
+		(place->piece_count - i) * sizeof(*place->pieces));
+	place->piece_count -= i - gone;
+	if (!rc && before.bytes)
+		rc = layout_map(place, before.offset, before.bytes, before.birth);
+	if (!rc && after.bytes)
+		rc = layout_map(place, after.offset, after.bytes, after.birth);
+	return rc;
+}
+
+/* All of a segment ends so, which is removed also after a failure. */
+static int layout_remove(struct frag_segment_layout *f, struct frag_layout_place *place,
+			 uint64_t step, struct frag_areas *areas)
+{
+	const uint32_t i = (uint32_t)(place - f->places);
+	const int rc = layout_unmap(place, 0, UINT64_MAX, step, areas);
+
+	frag_map_remove(&f->by_ordinal, place->ordinal, i);
+	if (place->lane)
+		f->taken[place->lane] = false;
+	else if (place->block != FRAG_NO_BLOCK)
+		(void)frag_heap_give(f->heap, place->block, NULL);
+	place->used = false;
+	place->ordinal = f->unused;
+	f->unused = i;
+	return rc;
+}
+
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
 		   struct frag_error *err)
 {
@@ -218,7 +406,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 	if (!page_tags_init(&page->who, frag_sim_symbols(sim)))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
-		if (frag_layout_init(&page->devices[i].layout))
+		if (layout_init(&page->devices[i].layout))
 			return frag_fail_nomem(err);
 	return 0;
 }
@@ -226,7 +414,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 void frag_page_fini(struct frag_page *page)
 {
 	for (uint32_t i = 0; i < page->device_count; i++) {
-		frag_layout_fini(&page->devices[i].layout);
+		layout_fini(&page->devices[i].layout);
 		frag_areas_fini(&page->devices[i].blocks);
 		frag_areas_fini(&page->devices[i].segments);
 		free(page->devices[i].sums);
@@ -243,23 +431,23 @@ void frag_page_fini(struct frag_page *page)
 
 static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
 {
-	struct frag_layout_place *place = frag_layout_find(&d->layout, call->ordinal);
+	struct frag_layout_place *place = layout_find(&d->layout, call->ordinal);
 
 	switch (call->kind) {
 	case FRAG_CALL_NEW:
 	case FRAG_CALL_NEW_RANGE:
-		return place ? 0 : frag_layout_add(&d->layout, call->ordinal, call->bytes,
-						   call->kind == FRAG_CALL_NEW_RANGE, step);
+		return place ? 0 : layout_add(&d->layout, call->ordinal, call->bytes,
+					      call->kind == FRAG_CALL_NEW_RANGE, step);
 	case FRAG_CALL_MAP:
-		return place ? frag_layout_map(place, call->offset, call->bytes, step) : 0;
+		return place ? layout_map(place, call->offset, call->bytes, step) : 0;
 	case FRAG_CALL_UNMAP:
-		return place ? frag_layout_unmap(place, call->offset, call->bytes, step,
-						 &d->segments) : 0;
+		return place ? layout_unmap(place, call->offset, call->bytes, step,
+					    &d->segments) : 0;
 	case FRAG_CALL_RELEASE:
 	case FRAG_CALL_RELEASE_RANGE:
 		break;
 	}
-	return place ? frag_layout_remove(&d->layout, place, step, &d->segments) : 0;
+	return place ? layout_remove(&d->layout, place, step, &d->segments) : 0;
 }
 
 /* Segments that exist since before the first step. */
@@ -285,10 +473,10 @@ static void page_begin_segment(struct beginning *b, const struct frag_segment_vi
 	b->place = NULL;
 	if (is_new(b->step, seg->ordinal))
 		return;
-	b->rc = frag_layout_add(&b->d->layout, seg->ordinal, seg->bytes, seg->page != 0,
-				b->step->event->step);
+	b->rc = layout_add(&b->d->layout, seg->ordinal, seg->bytes, seg->page != 0,
+			   b->step->event->step);
 	if (!b->rc && seg->page)
-		b->place = frag_layout_find(&b->d->layout, seg->ordinal);
+		b->place = layout_find(&b->d->layout, seg->ordinal);
 }
 
 static void page_visit(void *ctx, const struct frag_segment_view *seg,
@@ -301,7 +489,7 @@ static void page_visit(void *ctx, const struct frag_segment_view *seg,
 	if (!blk)
 		page_begin_segment(b, seg);
 	else if (b->place && blk->state != FRAG_UNMAPPED)
-		b->rc = frag_layout_map(b->place, blk->offset, blk->bytes, b->step->event->step);
+		b->rc = layout_map(b->place, blk->offset, blk->bytes, b->step->event->step);
 }
 
 /* What was mapped in this very step is seen in the heap, and comes as a call too. */
@@ -313,31 +501,23 @@ static bool has_map(const struct frag_step *step)
 	return false;
 }
 
-static int page_begin(struct frag_page *page, struct frag_page_device *d,
-		      const struct frag_step *step, bool *done)
-{
-	struct beginning b = { .d = d, .step = step };
-
-	d->begun = true;
-	*done = has_map(step);
-	frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, page_visit);
-	return b.rc;
-}
-
 RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step)
 {
-	bool done = false;
-	int rc = d->begun ? 0 : page_begin(page, d, step, &done);
+	struct beginning b = { .d = d, .step = step };
+	const bool done = !d->begun && has_map(step);
 
-	for (uint32_t i = 0; i < step->call_count && !rc; i++) {
+	if (!d->begun)
+		frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, page_visit);
+	d->begun = true;
+	for (uint32_t i = 0; i < step->call_count && !b.rc; i++) {
 		const struct frag_call *call = &step->calls[i];
 		const bool old = done && !is_new(step, call->ordinal);
 
 		if (!old || (call->kind != FRAG_CALL_MAP && call->kind != FRAG_CALL_UNMAP))
-			rc = do_call(d, call, step->event->step);
+			b.rc = do_call(d, call, step->event->step);
 	}
-	return rc;
+	return b.rc;
 }
 
 static inline int page_end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
@@ -352,27 +532,18 @@ static inline int page_end_block(struct frag_page *page, struct frag_page_block 
 	return frag_areas_add(&d->blocks, &b->area);
 }
 
-/* Grows the array to contain the slot. */
-RARE static bool page_make_live(struct frag_page *page, uint32_t slot)
-{
-	if (!FRAG_GROW(page->live, page->live_capacity, slot))
-		return false;
-	while (page->live_count <= slot)
-		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
-	return true;
-}
-
 static int page_begin_block(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_layout_place *place;
 	struct frag_page_block *b;
 
-	if (ev->slot >= page->live_count && !page_make_live(page, ev->slot))
+	if (ev->slot >= page->live_count
+	    && !FRAG_EXTEND(page->live, page->live_capacity, page->live_count, ev->slot))
 		return -FRAG_ENOMEM;
 	b = &page->live[ev->slot];
 	b->area.bytes = 0;
-	place = frag_layout_find(&page->devices[step->device].layout, step->segment);
+	place = layout_find(&page->devices[step->device].layout, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
 	b->area.birth = ev->step;
@@ -399,7 +570,7 @@ RARE static int defer_block(struct frag_page *page, const struct frag_page_block
 		.block = *b, .handle = frag_sim_block(page->sim, ev->slot), .slot = ev->slot,
 	};
 
-	page->live[ev->slot].waits = page->waiting.count;
+	page->live[ev->slot].waits = page->waiting.count + 1;
 	page->devices[b->device].pending += b->area.bytes;
 	return page_push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
 }
@@ -412,7 +583,7 @@ static int note_ended(struct frag_page *page, const struct frag_step *step)
 
 	for (uint32_t i = 0; i < ev->ended_count; i++) {
 		const uint32_t slot = ev->ended[i].slot;
-		const uint32_t at = slot < page->live_count ? page->live[slot].waits : UINT32_MAX;
+		const uint32_t at = (slot < page->live_count ? page->live[slot].waits : 0) - 1;
 
 		if (at >= w->count || w->at[at].slot != slot
 		    || w->at[at].block.device != step->device)
@@ -420,7 +591,7 @@ static int note_ended(struct frag_page *page, const struct frag_step *step)
 		if (!page_push(&page->ready, &w->at[at]))
 			return -FRAG_ENOMEM;
 		w->at[at] = w->at[--w->count];
-		page->live[w->at[at].slot].waits = at;
+		page->live[w->at[at].slot].waits = at + 1;
 	}
 	return 0;
 }
@@ -452,7 +623,7 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 		if (rc || p.block.device != step->device
 		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
 			if (list == &page->waiting)
-				page->live[p.slot].waits = kept;
+				page->live[p.slot].waits = kept + 1;
 			list->at[kept++] = p;
 			continue;
 		}
@@ -666,8 +837,8 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 
 	for (uint32_t i = 0; i < d->layout.place_count && !rc; i++)
 		if (d->layout.places[i].used)
-			rc = frag_layout_unmap(&d->layout.places[i], 0, UINT64_MAX, d->end,
-					       &d->segments);
+			rc = layout_unmap(&d->layout.places[i], 0, UINT64_MAX, d->end,
+					  &d->segments);
 	page_take_windows(d, true);
 	line_fill(&d->line);
 	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
@@ -705,21 +876,9 @@ int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err)
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-/* What is still pending at the end. */
-static int end_all(struct frag_page *page, const struct frag_page_waits *list)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < list->count && !rc; i++) {
-		struct frag_page_block *b = &list->at[i].block;
-
-		rc = page_end_block(page, b, page->devices[b->device].end);
-	}
-	return rc;
-}
-
 int frag_page_end(struct frag_page *page, struct frag_error *err)
 {
+	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };
 	int rc = 0;
 
 	for (uint32_t i = 0; i < page->device_count && !rc; i++)
@@ -731,7 +890,11 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 		if (b->area.bytes)
 			rc = page_end_block(page, b, b->area.freed);
 	}
-	rc = rc ? rc : end_all(page, &page->waiting);
-	rc = rc ? rc : end_all(page, &page->ready);
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < lists[k]->count && !rc; i++) {
+			struct frag_page_block *b = &lists[k]->at[i].block;
+
+			rc = page_end_block(page, b, page->devices[b->device].end);
+		}
 	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
 }

@@ -8,8 +8,10 @@
 #ifndef HTML_REPORT_PAGE_H
 #define HTML_REPORT_PAGE_H
 
+#include "base/hash.h"
 #include "fragsim/engine.h"
-#include "html_report/segment_layout.h"
+#include "fragsim/heap.h"
+#include "html_report/areas.h"
 #include "live_blocks/live_blocks.h"
 #include "trace/name_tables.h"
 
@@ -96,6 +98,42 @@ struct frag_page_moment {
 	struct frag_page_share shares[FRAG_PAGE_HOLDERS_MAX];   /* the largest first */
 	uint32_t share_count;
 	uint64_t rest_bytes, rest_blocks;       /* of the omitted ones */
+};
+
+/*
+ * Where a segment is on the map: the lowest place that is free as long as it lives. Segments are
+ * stacked first fit. An expandable segment reserves more addresses than it maps, so it has a
+ * separate lane, as wide as the part that is ever mapped; lanes are stacked at the end, when their
+ * widths are known.
+ */
+
+/* Pages of a range that are mapped, or all of a segment. */
+struct frag_layout_piece {
+	uint64_t offset, bytes, birth;
+};
+
+struct frag_layout_place {
+	uint32_t ordinal, lane;         /* lane 0: stacked segments */
+	uint64_t y;                     /* in its lane */
+	frag_block block;               /* of the heap that stacks; lane 0 */
+	struct frag_layout_piece *pieces;      /* by offset */
+	uint32_t piece_count, piece_capacity;
+	bool used;
+};
+
+#define FRAG_LAYOUT_RECENT 64
+
+/* One without segments is zeroed. */
+struct frag_segment_layout {
+	struct frag_device device;      /* unlimited: what stacks is a heap on it, first fit */
+	struct frag_heap *heap;
+	frag_list list;
+	struct frag_map by_ordinal;     /* -> place */
+	uint32_t recent[FRAG_LAYOUT_RECENT]; /* by ordinal, of all that share one the last: place */
+	struct frag_layout_place *places;
+	uint32_t place_count, place_capacity, unused;
+	bool *taken;                    /* by lane: there is a range in it */
+	uint32_t lanes, lane_capacity;
 };
 
 /* One device of a run. */
