@@ -256,7 +256,7 @@ static int find_top_tags(const struct frag_sim *sim, uint32_t device,
 	return rc;
 }
 
-/* Who has each block of a device. */
+/* The owner of each block of a device. */
 struct sight {
 	const struct frag_sim *sim;
 	struct frag_state_owner *owners;        /* by the handle of the block */
