@@ -15,8 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(argv: list[str]) -> int:
-    table = (ROOT / 'src/cmd/main.c').read_text(encoding='utf-8')
-    commands = [x.replace('_', '-') for x in re.findall(r'^\t&frag_cmd_(\w+),$', table, re.M)]
+    table = (ROOT / 'src/cmd/command.h').read_text(encoding='utf-8')
+    commands = [x.replace('_', '-') for x in re.findall(r'(?<=\bX\()\w+(?=\) |\)$)', table, re.M)
+                if x != 'name']
     sources = {x.stem: x for x in (*ROOT.glob('src/*/*.h'), *ROOT.glob('include/*/*.h'),
                                    *ROOT.glob('src/*/*.c'))}
     found: dict[str, set] = defaultdict(set)

@@ -192,34 +192,16 @@ int frag_refuse_options(const struct frag_args *args, const struct frag_refusal 
 /* The name of the last option that was given, unless it is one of these; NULL: there is none. */
 const char *frag_last_given(const struct frag_args *args, const char *const *except);
 
-extern const struct frag_cmd frag_cmd_anonymize;
-extern const struct frag_cmd frag_cmd_cards;
-extern const struct frag_cmd frag_cmd_complete;
-extern const struct frag_cmd frag_cmd_convert;
-extern const struct frag_cmd frag_cmd_diff;
-extern const struct frag_cmd frag_cmd_explain;
-extern const struct frag_cmd frag_cmd_extrapolate;
-extern const struct frag_cmd frag_cmd_fit;
-extern const struct frag_cmd frag_cmd_gen;
-extern const struct frag_cmd frag_cmd_help;
-extern const struct frag_cmd frag_cmd_info;
-extern const struct frag_cmd frag_cmd_leaks;
-extern const struct frag_cmd frag_cmd_merge;
-extern const struct frag_cmd frag_cmd_plan;
-extern const struct frag_cmd frag_cmd_policies;
-extern const struct frag_cmd frag_cmd_ranks;
-extern const struct frag_cmd frag_cmd_record;
-extern const struct frag_cmd frag_cmd_replay;
-extern const struct frag_cmd frag_cmd_report;
-extern const struct frag_cmd frag_cmd_run;
-extern const struct frag_cmd frag_cmd_shrink;
-extern const struct frag_cmd frag_cmd_slice;
-extern const struct frag_cmd frag_cmd_sweep;
-extern const struct frag_cmd frag_cmd_tune;
-extern const struct frag_cmd frag_cmd_verify;
-extern const struct frag_cmd frag_cmd_what_if;
+/* All commands, in the order of `fragsim -h`: along the path of a user, then all others. */
+#define FRAG_COMMANDS(X)                                                                       \
+	X(explain) X(record) X(run) X(fit) X(tune) X(extrapolate) X(what_if) X(leaks) X(ranks) \
+	X(report) X(diff) X(convert) X(merge) X(slice) X(shrink) X(anonymize) X(gen) X(info)   \
+	X(policies) X(cards) X(plan) X(sweep) X(verify) X(replay) X(complete) X(help)
+#define X(name) extern const struct frag_cmd frag_cmd_##name;
+FRAG_COMMANDS(X)
+#undef X
 
-/* All of them, sorted by name, ended by NULL. */
+/* The same, ended by NULL. */
 extern const struct frag_cmd *const frag_commands[];
 
 /* The command of that name; NULL and -FRAG_EUSAGE in err where there is none. */

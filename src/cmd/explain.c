@@ -457,10 +457,7 @@ static int explain_messages(const struct explain *explain, const struct frag_arg
 	frag_files_read(&files, (const char *const *)args->words, args->count, "the message");
 	frag_files_write(&files, run->json);
 	rc = frag_files_check(&files, args->cmd, err);
-	if (!rc && run->json) {
-		frag_register_partial_file(&e.json);
-		rc = frag_outfile_open(&e.json, run->json, err);
-	}
+	rc = rc ? rc : frag_open_guarded(&e.json, run->json, err);
 	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
 				   " line");

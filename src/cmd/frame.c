@@ -344,8 +344,7 @@ static int printed_open(struct frag_answer_output *p, struct frag_error *err)
 			return no_ending(path, err);
 		if (!p->outputs[i].format)
 			p->outputs[i].format = p->format ? p->format : p->formats[0];
-		frag_register_partial_file(&p->outputs[i].file);
-		rc = frag_outfile_open(&p->outputs[i].file, p->outputs[i].path, err);
+		rc = frag_open_guarded(&p->outputs[i].file, path, err);
 	}
 	return rc;
 }
@@ -761,11 +760,8 @@ int frag_question_run(struct frag_question *q, const struct frag_question_ops *o
 	rc = question_check(q, err);
 	rc = rc ? rc : frag_run_read_profile(&q->run, err);
 	rc = rc || !ops->open ? rc : ops->open(q, err);
-	if (!rc && q->extra_path) {
-		frag_register_partial_file(&q->extra);
-		q->printed.beside = &q->extra;
-		rc = frag_outfile_open(&q->extra, q->extra_path, err);
-	}
+	rc = rc ? rc : frag_open_guarded(&q->extra, q->extra_path, err);
+	q->printed.beside = q->extra_path ? &q->extra : NULL;
 	rc = rc ? rc : printed_open(&q->printed, err);
 	if (rc || !q->out)
 		return rc ? rc : question_read_and_search(q, NULL, err);

@@ -154,35 +154,10 @@ void frag_watch_plugins(void)
 	frag_plugin_set_watch(&watch);
 }
 
-/* In the order of `fragsim -h`: along the path of a user, then all others. */
 const struct frag_cmd *const frag_commands[] = {
-	&frag_cmd_explain,
-	&frag_cmd_record,
-	&frag_cmd_run,
-	&frag_cmd_fit,
-	&frag_cmd_tune,
-	&frag_cmd_extrapolate,
-	&frag_cmd_what_if,
-	&frag_cmd_leaks,
-	&frag_cmd_ranks,
-	&frag_cmd_report,
-	&frag_cmd_diff,
-	&frag_cmd_convert,
-	&frag_cmd_merge,
-	&frag_cmd_slice,
-	&frag_cmd_shrink,
-	&frag_cmd_anonymize,
-	&frag_cmd_gen,
-	&frag_cmd_info,
-	&frag_cmd_policies,
-	&frag_cmd_cards,
-	&frag_cmd_plan,
-	&frag_cmd_sweep,
-	&frag_cmd_verify,
-	&frag_cmd_replay,
-	&frag_cmd_complete,
-	&frag_cmd_help,
-	NULL,
+#define X(name) &frag_cmd_##name,
+	FRAG_COMMANDS(X) NULL,
+#undef X
 };
 
 const char *const frag_job_names[FRAG_JOBS] = {

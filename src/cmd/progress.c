@@ -77,15 +77,21 @@ void frag_catch_signals(void)
 	sigaction(SIGXFSZ, &act, NULL);
 }
 
+int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err)
+{
+	if (!path)
+		return 0;
+	frag_register_partial_file(f);
+	return frag_outfile_open(f, path, err);
+}
+
 int frag_write_file(const char *path, bool only_new,
 		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
 		    void *ctx, struct frag_error *err)
 {
 	struct frag_outfile out = { .fd = -1 };
-	int rc;
+	int rc = frag_open_guarded(&out, path, err);
 
-	frag_register_partial_file(&out);
-	rc = frag_outfile_open(&out, path, err);
 	out.only_new = only_new;
 	rc = rc ? rc : write(ctx, &out, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);

@@ -25,6 +25,9 @@ int frag_or_interrupted(int rc, struct frag_error *err);
 /* Not to be left half written by a second signal, from its opening on; NULL forgets all. */
 void frag_register_partial_file(const struct frag_outfile *f);
 
+/* Opens it so; a path that is NULL is none. */
+int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err);
+
 /* Removes what there is of these so far; a signal handler may do so. */
 void frag_remove_partial_files(void);
 

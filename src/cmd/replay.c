@@ -71,19 +71,12 @@ static int set_probe(void *at, const struct frag_opt *o, const char *value, stru
 			 "required", value);
 }
 
-static int add_allocator(void *at, const struct frag_opt *o, const char *value,
-			 struct frag_error *err)
-{
-	(void)o;
-	return frag_run_add_allocator(at, value, err);
-}
-
 static const struct frag_opt opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
 	  FRAG_CALL(add_gpu) },
 	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
 	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
-	  FRAG_CALL(add_allocator) },
+	  FRAG_CALL(frag_run_add_allocator) },
 	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)",
 	  FRAG_SIZE(struct replay, limit, 0), .usual = UINT64_MAX },

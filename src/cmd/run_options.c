@@ -71,14 +71,16 @@ int frag_run_add_policy(void *at, const struct frag_opt *o, const char *text,
 	return choice ? frag_choice_parse(choice, text, err) : frag_fail_nomem(err);
 }
 
-int frag_run_add_allocator(struct frag_run_options *run, const char *text, struct frag_error *err)
+int frag_run_add_allocator(void *at, const struct frag_opt *o, const char *text,
+			   struct frag_error *err)
 {
 	struct frag_choice *choice;
 
+	(void)o;
 	if (!is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--allocator %.60s: there is only " POOL ", the "
 				 "driver's own pool; policies are for --policy", text);
-	choice = next_choice(run);
+	choice = next_choice(at);
 	return choice ? frag_choice_of(choice, &frag_replay_pool, text, err) : frag_fail_nomem(err);
 }
 

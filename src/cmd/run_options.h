@@ -116,9 +116,12 @@ struct frag_run_options {
 			"capacity of each device (0: unlimited)", UINT64_MAX),                 \
 	FRAG_OTHERS_ROWS(base)
 
-/* What these rows call; at is the options of a run. For policies and conditions o may be NULL. */
-frag_set_option frag_run_add_policy, frag_run_add_condition, frag_run_set_columns,
-	frag_run_set_format, frag_run_set_output;
+/*
+ * What these rows call; at is the options of a run. For policies and conditions o may be NULL. The
+ * allocator is the driver's own pool, after the policies that were given so far; for a replay.
+ */
+frag_set_option frag_run_add_policy, frag_run_add_allocator, frag_run_add_condition,
+	frag_run_set_columns, frag_run_set_format, frag_run_set_output;
 extern const char *const frag_on_oom_words[], *const frag_stacks_words[];
 extern const char *const frag_result_formats[];
 
@@ -129,10 +132,6 @@ extern const struct frag_misplaced_option frag_run_foreign[];
 
 void frag_run_options_init(struct frag_run_options *run);
 void frag_run_options_fini(struct frag_run_options *run);
-
-/* The driver's own pool, after the policies that were given so far; for a replay. */
-int frag_run_add_allocator(struct frag_run_options *run, const char *text,
-			   struct frag_error *err);
 
 /*
  * Replaces each policy that reads such settings by one run for each --alloc-conf.

@@ -273,8 +273,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 	s->rows = calloc(count, sizeof(*s->rows));
 	if (!s->spools || !s->rows)
 		return frag_fail_nomem(err);
-	frag_register_partial_file(&s->file);
-	rc = frag_outfile_open(&s->file, s->path, err);
+	rc = frag_open_guarded(&s->file, s->path, err);
 	rc = rc ? rc : frag_outfile_pack(&s->file, frag_packing_of(s->path, &length), err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
@@ -294,14 +293,6 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 	return rc;
 }
 
-static int open_document(struct frag_outfile *f, const char *path, struct frag_error *err)
-{
-	if (!path)
-		return 0;
-	frag_register_partial_file(f);
-	return frag_outfile_open(f, path, err);
-}
-
 int frag_session_open(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_run_options *o = s->options;
@@ -312,9 +303,9 @@ int frag_session_open(struct frag_session *s, struct frag_error *err)
 	if (!rc && o->steps && s->steps.form == FRAG_ROWS_CSV)
 		frag_steps_header(&s->steps.file, s->steps.columns, s->sim_count > 1);
 	rc = rc ? rc : open_stream(&s->placements, s, frag_placements_observe, err);
-	rc = rc ? rc : open_document(&s->json, o->json, err);
-	rc = rc ? rc : open_document(&s->html, o->html, err);
-	return rc ? rc : open_document(&s->profile, o->write_profile, err);
+	rc = rc ? rc : frag_open_guarded(&s->json, o->json, err);
+	rc = rc ? rc : frag_open_guarded(&s->html, o->html, err);
+	return rc ? rc : frag_open_guarded(&s->profile, o->write_profile, err);
 }
 
 /* Brings the policies' rows together. */

@@ -458,12 +458,6 @@ static void put_measured(struct frag_node_ref run, const struct frag_result *r)
 		FRAG_JSON_LIST(run, "probes", probe_rows, r->probes->probe, r->probes->kept);
 }
 
-/* Bytes: the peak of reserved memory above the peak of requested memory; 0 if it is not above. */
-static uint64_t result_overhead(const struct frag_result *r)
-{
-	return r->peak.reserved > r->peak.requested ? r->peak.reserved - r->peak.requested : 0;
-}
-
 /* The members that a result and a baseline have in common, in the order of each. */
 static void put_run(struct frag_node_ref run, const struct frag_result *r, bool baseline)
 {
@@ -488,7 +482,8 @@ static void put_run(struct frag_node_ref run, const struct frag_result *r, bool 
 						      frag_metric_distribution_of(r, k));
 	if (!baseline) {
 		frag_json_u64(run, "lower_bound", r->lower_bound);
-		frag_json_u64(run, "overhead_bytes", result_overhead(r));
+		frag_json_u64(run, "overhead_bytes", r->peak.reserved > r->peak.requested
+			      ? r->peak.reserved - r->peak.requested : 0);
 	}
 	put_counters(run, r, baseline);
 }
@@ -704,18 +699,10 @@ int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t man
 }
 
 /* Exactly 16 digits. */
-static const char *take_digits(const char *p, uint64_t *value)
+static bool take_digits(const char *p, uint64_t *value)
 {
-	*value = 0;
-	for (int i = 0; i < DIGITS; i++, p++) {
-		if (*p >= '0' && *p <= '9')
-			*value = *value << 4 | (uint64_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			*value = *value << 4 | (uint64_t)(*p - 'a' + 10);
-		else
-			return NULL;
-	}
-	return p;
+	*value = strtoull(p, NULL, 16);
+	return strspn(p, "0123456789abcdef") == DIGITS;
 }
 
 bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t length)

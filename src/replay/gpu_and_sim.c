@@ -31,15 +31,6 @@ static int pool_free(struct frag_policy *p, frag_block b)
 	return rc ? rc : frag_heap_release(p->heap, b);
 }
 
-static struct frag_gpu_pool_options frag_replay_pool_options(const struct frag_choice *choice)
-{
-	return (struct frag_gpu_pool_options){
-		.threshold = choice->param[THRESHOLD], .events = choice->param[EVENTS] != 0,
-		.opportunistic = choice->param[OPPORTUNISTIC] != 0,
-		.internal = choice->param[INTERNAL] != 0,
-	};
-}
-
 static const struct frag_param_spec params[] = {
 	[THRESHOLD] = {
 		.name = "release_threshold", .type = FRAG_PARAM_SIZE, .fallback = 0,
@@ -264,7 +255,11 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 	r->device_count = frag_trace_info(trace)->device_count;
 	r->pooled = choice->ops == &frag_replay_pool;
 	if (r->pooled)
-		r->pool = frag_replay_pool_options(choice);
+		r->pool = (struct frag_gpu_pool_options){
+			.threshold = choice->param[THRESHOLD], .events = choice->param[EVENTS] != 0,
+			.opportunistic = choice->param[OPPORTUNISTIC] != 0,
+			.internal = choice->param[INTERNAL] != 0,
+		};
 	rc = gpu_and_sim_set_devices(r, err);
 	rc = rc ? rc : gpu_and_sim_make(r, choice, err);
 	if (rc) {
@@ -472,11 +467,6 @@ static void stop_looking(struct frag_replay *r)
 		frag_gpu_watch(r->gpus[d], NULL, NULL);
 }
 
-static uint64_t used_at_max(const struct frag_result *result)
-{
-	return result->peak.process_used - result->context;
-}
-
 /*
  * The context was on the GPU before the first measurement, so it is no part of
  * what the run used.
@@ -489,7 +479,7 @@ static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 		return;
 	p->reserved_predicted = twin->peak.reserved;
 	p->reserved_measured = real->peak.reserved;
-	p->used_predicted = used_at_max(twin);
+	p->used_predicted = twin->peak.process_used - twin->context;
 	p->used_measured = m->free_first - m->free_min;
 	p->free_predicted = (int64_t)(m->free_first - p->used_predicted);
 	p->free_measured = (int64_t)m->free_min;

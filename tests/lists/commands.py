@@ -14,18 +14,17 @@ def check(tap: Tap) -> None:
     listed = re.findall(r'^  ([\w-]+)  ', words, re.M)
     listed += re.search(r'^Also: (.*?)^\'', words, re.M | re.S)[1].split()
     table = [x.replace('_', '-') for x in
-             re.findall(r'^\t&frag_cmd_(\w+),$', tree.text('src/cmd/main.c'), re.M)]
+             re.findall(r'(?<=\bX\()\w+(?=\) |\)$)', tree.text('src/cmd/command.h'), re.M)
+             if x != 'name']
     section = tree.Section(TITLE)
     for x in found:
         word = x.name.replace('-', '_')
         section.need(x.symbol == f'frag_cmd_{word}' and x.file == f'src/cmd/{word}.c', x.file,
                      f'{x.symbol} is the command {x.name}: file and table have its name', 1)
-        section.need(f'extern const struct frag_cmd {x.symbol};' in tree.text('src/cmd/command.h'),
-                     'src/cmd/command.h', f'{x.symbol} of {x.file} is not declared', 2)
-        section.need(x.name in listed, 'src/cmd/main.c',
-                     f'frag_commands[] does not have {x.symbol} of {x.file}', 2)
-    section.need(table == listed, 'src/cmd/main.c',
-                 f'frag_commands[] is not what help lists, in its order: {table}', 2)
+        section.need(x.name in listed, 'src/cmd/command.h',
+                     f'FRAG_COMMANDS does not have {x.symbol} of {x.file}', 2)
+    section.need(table == listed, 'src/cmd/command.h',
+                 f'FRAG_COMMANDS is not what help lists, in its order: {table}', 2)
     tap.result('commands: each table of src/cmd is declared and listed', section.take(),
                len(found) < 10 and f'only {len(found)} tables were found')
 
