@@ -32,15 +32,6 @@ bool frag_are_traces(const char *old, const char *now)
 	return !may_have_runs(old) && !may_have_runs(now);
 }
 
-/* A `usual`: PyTorch's allocator as it was recorded. */
-static int as_recorded(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		       const struct frag_trace *trace, const struct frag_log *log,
-		       struct frag_error *err)
-{
-	*count = 1;
-	return frag_choose_pytorch(&choices[0], trace, NULL, log, err);
-}
-
 /* Closes the two recordings and what was found of them. */
 static void compared_fini(struct frag_changes *c)
 {
@@ -60,7 +51,7 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	c->found.log = (struct frag_log){ .warn = frag_warn, .ctx = &reading->quiet };
 	/* tags are what is compared */
 	reading->stacks = FRAG_STACKS_PYTHON;
-	rc = frag_taped_read(c->q.taped, paths, 2, &c->q.run, as_recorded, reading, err);
+	rc = frag_taped_read(c->q.taped, paths, 2, &c->q.run, frag_usual_recorded, reading, err);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		sides[i]->trace = frag_trace_info(c->q.taped[i].trace);
 		sides[i]->tape = c->q.taped[i].tape;

@@ -376,18 +376,6 @@ static int explain_read_messages(struct explained *e, char *const *texts, uint32
 	return rc || e->groups.messages ? rc : none(&log, err);
 }
 
-static int set_output(void *at, const struct frag_opt *o, const char *value,
-		      struct frag_error *err)
-{
-	struct explain *e = at;
-	int rc = frag_run_set_output(&e->q.run, o, value, err);
-
-	if (!rc && e->q.run.steps)
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
-				 " .json, .html", value);
-	return rc;
-}
-
 static const struct frag_opt opts[] = {
 	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
 	  FRAG_FLAG(struct explain, message) },
@@ -405,9 +393,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "beside", "FILE", "memory outside PyTorch, by an SQLite export of Nsight Systems",
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
-	FRAG_RESULT_FORMAT_ROW,
-	{ 'o', "output", "FILE", "write the answer to a file, .json or .html; repeatable",
-	  FRAG_CALL(set_output) },
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_RUN_TEXT(0, json) },
 	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
@@ -469,6 +455,11 @@ static int explain_messages(const struct explain *explain, const struct frag_arg
 	return frag_or_interrupted(rc, err);
 }
 
+static void explain_init(void *own)
+{
+	((struct frag_run_options *)own)->has_no_steps = true;
+}
+
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct explain *e = own;
@@ -505,6 +496,7 @@ const struct frag_cmd frag_cmd_explain = {
 	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_explain_formats,
 	.size = sizeof(struct explain),
+	.init = explain_init,
 	.exec = explain_exec,
 	.fini = explain_fini,
 };

@@ -249,7 +249,7 @@ int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
 		run->json = name.path;
 	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
 		run->html = name.path;
-	else if (*name.format && strcmp(name.format, "csv") != 0)
+	else if (run->has_no_steps || (*name.format && strcmp(name.format, "csv") != 0))
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
 				 " .json%s", value, run->has_no_page ? "" : ", .html");
 	else

@@ -75,9 +75,12 @@ static int follow_release(struct frag_choice *choices, const struct frag_run_opt
 	return rc;
 }
 
-/* Settings that are too long to be spelt out are in force, and in the result, all the same. */
-int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
-			const char *more, const struct frag_log *log, struct frag_error *err)
+/*
+ * pytorch with the recorded settings, if the trace has them, and with `more` (may be NULL).
+ * Settings that are too long to be spelt out are in force, and in the result, all the same.
+ */
+static int choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			  const char *more, const struct frag_log *log, struct frag_error *err)
 {
 	struct frag_release release;
 	int rc = frag_find_release(&release, trace, err);
@@ -185,26 +188,19 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 	return rc;
 }
 
-int frag_taped_load(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
-		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
-{
-	const struct frag_tape_options tape = {
-		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = reading,
-	};
-	int rc = frag_taped_open(t, path, o, usual, reading, err);
-
-	return rc ? rc : frag_tape_new(&t->tape, t->trace, &tape, err);
-}
-
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
 		    const struct frag_run_options *o, frag_usual *usual,
 		    struct frag_taped_reading *reading, struct frag_error *err)
 {
+	const struct frag_tape_options tape = {
+		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = reading,
+	};
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		frag_progress_begin(&reading->progress, !reading->quiet);
-		rc = frag_taped_load(&traces[i], paths[i], o, usual, reading, err);
+		rc = frag_taped_open(&traces[i], paths[i], o, usual, reading, err);
+		rc = rc ? rc : frag_tape_new(&traces[i].tape, traces[i].trace, &tape, err);
 		frag_progress_end(&reading->progress);
 	}
 	return rc;
@@ -228,7 +224,7 @@ static int choose_setting(struct frag_choice *choice, const char *more,
 			  struct frag_error *err)
 {
 	char conf[FRAG_CONF_ROOM];
-	const int rc = frag_choose_pytorch(choice, trace, more, log, err);
+	const int rc = choose_pytorch(choice, trace, more, log, err);
 
 	if (rc || *choice->label)
 		return rc;
@@ -256,13 +252,21 @@ int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *co
 	return rc;
 }
 
+int frag_usual_recorded(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+			const struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err)
+{
+	*count = 1;
+	return choose_pytorch(&choices[0], trace, NULL, log, err);
+}
+
 int frag_usual_policy(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 		      const struct frag_trace *trace, const struct frag_log *log,
 		      struct frag_error *err)
 {
-	*count = 1;
 	if (frag_trace_info(trace)->pytorch)
-		return frag_choose_pytorch(&choices[0], trace, NULL, log, err);
+		return frag_usual_recorded(choices, count, trace, log, err);
+	*count = 1;
 	return frag_choice_parse(&choices[0], FOR_OTHERS, err);
 }
 

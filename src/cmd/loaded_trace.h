@@ -8,10 +8,6 @@
 #include "search/fit_all.h"
 #include "verify/release.h"
 
-/* pytorch with the recorded settings, if the trace has them, and with `more` (may be NULL). */
-int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
-			const char *more, const struct frag_log *log, struct frag_error *err);
-
 struct frag_loaded_trace {
 	struct frag_trace *trace;
 	struct frag_configured configured;
@@ -32,10 +28,11 @@ typedef int frag_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *cou
 		       struct frag_error *err);
 
 /*
- * Each is a `usual`: PyTorch's allocator as it was recorded for what PyTorch recorded, bestfit for
- * others; pytorch twice, as it was recorded and with expandable segments; the same and bestfit.
+ * Each is a `usual`: PyTorch's allocator as it was recorded; the same for what PyTorch recorded,
+ * bestfit for others; pytorch twice, as it was recorded and with expandable segments; the same and
+ * bestfit.
  */
-frag_usual frag_usual_policy, frag_usual_settings, frag_usual_three;
+frag_usual frag_usual_recorded, frag_usual_policy, frag_usual_settings, frag_usual_three;
 
 /* What to load of a trace, and the state of progress and warnings. */
 struct frag_taped_reading {
@@ -63,11 +60,8 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 void frag_taped_show(void *ctx, const struct frag_trace_info *info);
 void frag_taped_warn(void *ctx, const char *message);
 
-/* The same with the tape: reads the trace to its end. */
-int frag_taped_load(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
-		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
 /*
- * Several, with progress on standard error. A `configure` must be fit for all of the policies.
+ * Several with their tapes: reads the traces to their ends, with progress on standard error. A `configure` must be fit for all of the policies.
  * What is there after a failure must be closed too.
  */
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,

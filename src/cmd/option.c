@@ -462,12 +462,9 @@ const char *const frag_color_words[] = {
 
 int frag_set_color(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
-	int i = FRAG_COLOR_AUTO, rc = frag_option_word(&i, "color", value, frag_color_words, err);
-
 	(void)at;
 	(void)o;
-	frag_terminal_set_color((enum frag_color)i);
-	return rc;
+	return frag_option_word(&frag_color, "color", value, frag_color_words, err);
 }
 
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,

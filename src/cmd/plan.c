@@ -11,7 +11,6 @@ struct planning {
 	const char *check_path;
 	struct frag_stretch_marks marks;
 	uint64_t align, capacity;       /* capacity UINT64_MAX: not given */
-	double until;                   /* the end of a search, a time of the clock */
 	bool slots;
 	bool alone, timed;              /* timed: the clock ended the policies */
 	struct frag_fits fits;
@@ -79,20 +78,18 @@ static const struct frag_refusal refusals[] = {
 	{ 0 },
 };
 
-static bool enough(void *ctx)
+/* The policies have the other half of the time, and what is left of this one. */
+static bool half_enough(void *ctx)
 {
-	const struct planning *p = ctx;
-
-	return frag_seconds() >= p->until || frag_interrupted(NULL);
+	return frag_time_is_short(ctx) || frag_interrupted(ctx);
 }
 
 /* Found, or taken from the file that is to be checked. */
 static int plan_place(struct planning *p, struct frag_error *err)
 {
-	const double begun = frag_seconds();
-	const double all = p->q.run.seconds, seconds = p->alone ? all : all / 2;
+	const double seconds = p->alone ? p->q.run.seconds : p->q.run.seconds / 2;
 	const double looks = seconds * (double)FRAG_PLAN_LOOKS_PER_SECOND;
-	const struct frag_plan_stop stop = { .stop = enough, .ctx = p };
+	const struct frag_plan_stop stop = { .stop = p->alone ? frag_time_is_up : half_enough };
 	const struct frag_plan_effort effort = {
 		.looks = looks < 1e18 ? (uint64_t)looks : UINT64_C(1000000000000000000),
 		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .threads = p->q.run.threads,
@@ -110,15 +107,11 @@ static int plan_place(struct planning *p, struct frag_error *err)
 	if (rc)
 		return rc;
 	if (!p->check_path) {
-		/* the policies have the other half, and what is left of this one */
-		p->until = begun + seconds;
 		rc = frag_plan_place(&p->plan, &effort, err);
-		p->until = begun + all;
 		if (!rc && p->slots)
 			frag_plan_slots_by_request(&p->plan);
 		return rc;
 	}
-	p->until = begun + all;
 	rc = frag_plan_file_read(&file, p->check_path, err);
 	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);
 	frag_plan_file_fini(&file);
@@ -133,11 +126,11 @@ static int look_beside(struct planning *p, struct frag_error *err)
 	p->fits = (struct frag_fits){
 		.sources = p->q.sources, .source_count = 1,
 		.choice_count = p->q.taped->choice_count, .unlimited = true,
-		.threads = p->q.run.threads, .stop = enough,
+		.threads = p->q.run.threads, .stop = frag_time_is_up,
 		.progress = frag_question_progress, .ctx = p,
 	};
 	rc = frag_fits_run(&p->fits, err);
-	p->timed = rc == -FRAG_EINTERRUPTED && !frag_interrupted(NULL);
+	p->timed = frag_time_ended(rc);
 	return p->timed ? 0 : rc;
 }
 

@@ -120,20 +120,15 @@ int frag_terminal_columns(int fd)
 }
 
 /* Of the process, as the environment is that it goes before. */
-static enum frag_color said = FRAG_COLOR_AUTO;
-
-void frag_terminal_set_color(enum frag_color color)
-{
-	said = color;
-}
+int frag_color = FRAG_COLOR_AUTO;
 
 bool frag_terminal_colour(int columns)
 {
 	const char *never = getenv("NO_COLOR"), *always = getenv("CLICOLOR_FORCE");
 	const char *terminal = getenv("TERM");
 
-	if (said != FRAG_COLOR_AUTO)
-		return said == FRAG_COLOR_ALWAYS;
+	if (frag_color != FRAG_COLOR_AUTO)
+		return frag_color == FRAG_COLOR_ALWAYS;
 	if (never && *never)
 		return false;
 	if (always && *always && strcmp(always, "0") != 0)
@@ -141,7 +136,8 @@ bool frag_terminal_colour(int columns)
 	return columns && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-double frag_seconds(void)
+/* Of a clock that is never set back. */
+static double seconds_now(void)
 {
 	struct timespec t;
 
@@ -152,12 +148,12 @@ double frag_seconds(void)
 void frag_progress_begin(struct frag_progress *p, bool wanted)
 {
 	*p = (struct frag_progress){ .wanted = wanted && isatty(STDERR_FILENO) };
-	p->begun = p->last = p->part = frag_seconds();
+	p->begun = p->last = p->part = seconds_now();
 }
 
 void frag_progress_part(struct frag_progress *p)
 {
-	p->part = p->wanted ? frag_seconds() : 0;
+	p->part = p->wanted ? seconds_now() : 0;
 }
 
 /* 42 s, 6 min 9 s, 2 h 5 min */
@@ -213,7 +209,7 @@ static void put_bar(char *buf, int cells, double part)
 
 static bool is_due(struct frag_progress *p, double *elapsed)
 {
-	const double t = p->wanted ? frag_seconds() : 0;
+	const double t = p->wanted ? seconds_now() : 0;
 
 	if (!p->wanted || t - p->begun < PATIENCE || t - p->last < INTERVAL)
 		return false;
@@ -274,24 +270,24 @@ void frag_progress_end(struct frag_progress *p)
 	p->shown = 0;
 }
 
-/* Of the search that runs, by frag_seconds(); 0: none has begun. */
+/* Of the search that runs, by seconds_now(); 0: none has begun. */
 static double begun, until;
 
 void frag_time_begin(double seconds)
 {
-	begun = frag_seconds();
+	begun = seconds_now();
 	until = begun + seconds;
 }
 
 bool frag_time_is_up(void *ctx)
 {
-	return frag_interrupted(ctx) || (begun > 0 && frag_seconds() >= until);
+	return frag_interrupted(ctx) || (begun > 0 && seconds_now() >= until);
 }
 
 bool frag_time_is_short(void *ctx)
 {
 	(void)ctx;
-	return begun > 0 && frag_seconds() >= begun + (until - begun) / 2;
+	return begun > 0 && seconds_now() >= begun + (until - begun) / 2;
 }
 
 bool frag_time_ended(int rc)

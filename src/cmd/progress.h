@@ -47,9 +47,6 @@ struct frag_progress {
 	double part;            /* likewise: when what is counted now began */
 };
 
-/* Of a clock that is never set back. */
-double frag_seconds(void);
-
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
 /* The same for `count` things ("traces"), `done` of them complete. */
@@ -83,7 +80,7 @@ int frag_terminal_columns(int fd);
 
 /* What --color said; AUTO at first. */
 enum frag_color { FRAG_COLOR_AUTO, FRAG_COLOR_ALWAYS, FRAG_COLOR_NEVER };
-void frag_terminal_set_color(enum frag_color color);
+extern int frag_color;
 
 /*
  * Does a terminal of `columns` columns get colour? --color decides; without it the environment

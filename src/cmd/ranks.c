@@ -66,11 +66,12 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 		   struct frag_error *err)
 {
 	const struct frag_log log = { .warn = gather_warning, .ctx = &r->warnings[i] };
-	struct frag_taped_reading reading = { .log = &log, .capacity = true };
+	/* the progress is that of all ranks */
+	struct frag_taped_reading reading = { .log = &log, .capacity = true, .quiet = true };
 	struct frag_rank_work work = {
 		.choice = &r->choices[i], .source = i, .stop = frag_interrupted,
 	};
-	int rc = frag_taped_load(t, r->q.paths[i], &r->q.run, frag_usual_policy, &reading, err);
+	int rc = frag_taped_read(t, &r->q.paths[i], 1, &r->q.run, frag_usual_policy, &reading, err);
 
 	if (rc)
 		return rc;

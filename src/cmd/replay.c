@@ -211,10 +211,7 @@ static int repeat(struct replay *r, uint32_t i, struct frag_error *err)
 
 		rc = open_turn(r, &again, i, false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);
-		if (!rc) {
-			frag_replay_retire(again.replay, false);
-			rc = frag_replay_join(r->turn[i].replay, again.replay, err);
-		}
+		rc = rc ? rc : frag_replay_join(r->turn[i].replay, again.replay, err);
 		close_turn(&again);
 	}
 	return rc;
@@ -284,7 +281,6 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	rc = turns_end(r, rc, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->sim_count))
 		return rc;
-	frag_session_collect(s, true);
 	done = frag_session_report(s, r->turn[0].traced.trace, status, err);
 	return done ? done : rc;
 }

@@ -32,7 +32,8 @@ struct frag_run_options {
 	struct frag_texts settings;     /* of PyTorch's allocator, as --alloc-conf gave them */
 	int stacks;             /* of enum frag_stacks; -1: not given */
 	bool quiet, lenient;
-	bool has_no_page;       /* the command has no --html */
+	bool has_no_page;       /* the command has no --html, or */
+	bool has_no_steps;      /* no --steps */
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the table of values, too, below the answers */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */

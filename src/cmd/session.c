@@ -412,10 +412,10 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct 
 }
 
 /*
- * Results are taken from the simulations once, so that files, report and exit
+ * Results are taken from the simulations once, after their ends, so that files, report and exit
  * status agree.
  */
-void frag_session_collect(struct frag_session *s, bool interrupted)
+static void session_collect(struct frag_session *s, bool interrupted)
 {
 	s->run_count = report_runs(s->runs, s->sims, s->sim_count, interrupted);
 	for (uint32_t i = 0; i < s->run_count; i++)
@@ -501,6 +501,8 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	};
 	int rc;
 
+	if (!s->run_count)
+		session_collect(s, true);
 	report.run_count = s->run_count;
 	report_cut_marks(s);
 	report_beginnings(s);
@@ -732,7 +734,7 @@ int frag_session_simulate(struct frag_session *s, const char *path, struct frag_
 	drawn = drawing_end(&s->drawing, err);
 	if (drawn)
 		return drawn;
-	frag_session_collect(s, rc != 0);
+	session_collect(s, rc != 0);
 	s->cut_short = rc != 0;
 	rc = rc ? rc : search_answers(s, err);
 	if ((rc && rc != -FRAG_EINTERRUPTED) || !s->draws)

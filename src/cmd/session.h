@@ -74,10 +74,7 @@ int frag_session_open(struct frag_session *s, struct frag_error *err);
  */
 int frag_session_simulate(struct frag_session *s, const char *path, struct frag_error *err);
 
-/* Collects the results of the simulations, which are over. */
-void frag_session_collect(struct frag_session *s, bool interrupted);
-
-/* After frag_session_collect(): writes and prints all, and sets *status. */
+/* After the ends of the simulations: writes and prints all, and sets *status. */
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace,
 			int *status, struct frag_error *err);
 

@@ -541,9 +541,10 @@ static void join_prediction(struct frag_prediction *to, const struct frag_predic
 	to->steps = steps;
 }
 
-int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, struct frag_error *err)
+int frag_replay_join(struct frag_replay *to, struct frag_replay *from, struct frag_error *err)
 {
-	FRAG_ASSERT(to->retired && from->retired && to->device_count == from->device_count);
+	FRAG_ASSERT(to->retired && to->device_count == from->device_count);
+	frag_replay_retire(from, false);
 	for (uint32_t d = 0; d < to->device_count; d++) {
 		if (!frag_driver_costs_merge(&to->measures[d].costs, &from->measures[d].costs))
 			return frag_fail_nomem(err);

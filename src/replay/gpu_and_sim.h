@@ -46,9 +46,8 @@ int frag_replay_run(struct frag_replay *r, struct frag_error *err);
 /* Releases all GPU memory; the results remain. */
 void frag_replay_retire(struct frag_replay *r, bool interrupted);
 
-/* A further replay of the same, retired too: its costs and findings join those of `to`. */
-int frag_replay_join(struct frag_replay *to, const struct frag_replay *from,
-		     struct frag_error *err);
+/* Retires a further replay of the same: its costs and findings join those of `to`, retired before. */
+int frag_replay_join(struct frag_replay *to, struct frag_replay *from, struct frag_error *err);
 
 /* NULL is fine. One that is not retired must go before its GPUs are closed. */
 void frag_replay_del(struct frag_replay *r);
