@@ -122,7 +122,7 @@ struct frag_placing {
 	uint64_t looks;                 /* list entries that were inspected */
 	bool stopped;                   /* `stop` ended it, and some items are not placed */
 };
-#define FRAG_SKYLINES 6
+#define FRAG_SKYLINES 16
 extern const char *const frag_skyline_names[FRAG_SKYLINES];
 
 /* In the order of offsets, on top of fixed items. Returns -FRAG_ENOMEM */

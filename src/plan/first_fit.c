@@ -47,38 +47,26 @@ static void meet(struct first_fit *w, uint32_t node, uint32_t base, uint32_t wid
 	}
 }
 
-/* Restores the order of a heap, the lowest first, below one element. */
-static void sift(struct extent *of, uint32_t at, uint32_t count)
+static int first_fit_in_order(const void *one, const void *other)
 {
-	const struct extent x = of[at];
+	const struct extent *a = one, *b = other;
 
-	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-		child += child + 1 < count && of[child + 1].from < of[child].from;
-		if (of[child].from >= x.from)
-			break;
-		of[at] = of[child];
-	}
-	of[at] = x;
+	return frag_order_two(a->from, b->from, a->to, b->to);
 }
 
-/* The lowest gap between the items that it overlaps. A heap, as most gaps are found early. */
+/* The lowest gap between the items that it overlaps. */
 static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
 {
 	const uint64_t bytes = w->s->size[item];
 	uint64_t top = frag_space_offset(w->s, item, 0);
 
-	for (uint32_t i = w->met_count / 2; i-- > 0;)
-		sift(w->met, i, w->met_count);
-	for (uint32_t left = w->met_count; left; left--) {
-		const struct extent lowest = w->met[0];
-
-		if (lowest.from >= top && lowest.from - top >= bytes)
+	qsort(w->met, w->met_count, sizeof(*w->met), first_fit_in_order);
+	w->own->looks += 2 * (uint64_t)w->met_count;
+	for (uint32_t i = 0; i < w->met_count; i++) {
+		if (w->met[i].from >= top && w->met[i].from - top >= bytes)
 			break;
-		if (lowest.to > top)
-			top = frag_space_offset(w->s, item, lowest.to);
-		w->met[0] = w->met[left - 1];
-		sift(w->met, 0, left - 1);
-		w->own->looks++;
+		if (w->met[i].to > top)
+			top = frag_space_offset(w->s, item, w->met[i].to);
 	}
 	return top;
 }

@@ -43,7 +43,7 @@ struct frag_plan_try {
 	const char *order;              /* "skyline", ... */
 	uint64_t height;                /* UINT64_MAX: the clock ended it */
 };
-#define FRAG_PLAN_TRIES 8
+#define FRAG_PLAN_TRIES 18
 
 /* The search after the orders. */
 struct frag_plan_search {

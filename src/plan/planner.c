@@ -12,8 +12,8 @@
 #include "plan/address_space.h"
 
 #define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
-
 #define FIRST_FIT FRAG_SKYLINES /* the order after these */
+#define SIDE_BY_SIDE 5          /* placements in memory at once */
 
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
 
@@ -193,14 +193,14 @@ static int place_one(void *ctx, uint32_t index, struct frag_error *err)
 /* Places by some orders side by side, and keeps the lowest placement. */
 static int place_by(struct planner *p, uint32_t first, uint32_t count, struct frag_error *err)
 {
-	struct frag_placing of[FRAG_SKYLINES];
+	struct frag_placing of[SIDE_BY_SIDE];
 	const struct frag_tasks tasks = {
 		.count = count, .threads = p->effort->threads, .task = place_one, .ctx = of,
 	};
 	uint64_t *offsets = malloc(((size_t)count * p->space.count + 1) * sizeof(*offsets));
 	int rc = offsets ? 0 : frag_fail_nomem(err);
 
-	FRAG_ASSERT(count <= FRAG_SKYLINES && p->told->try_count + count <= FRAG_PLAN_TRIES);
+	FRAG_ASSERT(count <= SIDE_BY_SIDE && p->told->try_count + count <= FRAG_PLAN_TRIES);
 	for (uint32_t i = 0; i < count; i++)
 		of[i] = (struct frag_placing){
 			.space = &p->space, .order = first + i,
@@ -227,12 +227,13 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 
 /*
  * Places the items by one order and another, and searches: what the budget has time for. The other
- * skylines have half of it, each as much as the first.
+ * skylines have half of it, and all where there are too many items to search, each as much as the
+ * first.
  */
 static int place(struct planner *p, struct frag_error *err)
 {
 	const struct frag_space *s = &p->space;
-	uint64_t spans = 0, looks, orders = FRAG_SKYLINES - 1;
+	uint64_t spans = 0, looks, orders;
 	int rc = 0;
 
 	p->told->bound = s->bound;
@@ -247,12 +248,13 @@ static int place(struct planner *p, struct frag_error *err)
 	if (!rc && (p->height == UINT64_MAX || !is_done(p)))
 		rc = place_by(p, 0, 1, err);
 	looks -= p->looks_left;
-	orders = looks ? frag_min(orders, p->looks_left / 2 / looks) : 0;
+	orders = p->looks_left / (64 * spans < p->looks_left ? 2 : 1) / (looks + 1) + 1;
+	orders = s->has_fixed || s->count <= ITEMS_SEARCHED ? 0 : frag_min(orders, FRAG_SKYLINES);
+	for (uint64_t k = 1; !rc && !is_done(p) && k < orders; k += SIDE_BY_SIDE)
+		rc = place_by(p, (uint32_t)k, (uint32_t)frag_min(orders - k, SIDE_BY_SIDE), err);
 	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
 	if (!rc && !is_done(p) && !s->hinted && spans / s->times * s->count < p->looks_left / 2)
 		rc = place_by(p, FIRST_FIT, 1, err);
-	if (!rc && !is_done(p) && orders && !s->has_fixed && s->count > ITEMS_SEARCHED)
-		rc = place_by(p, 1, (uint32_t)orders, err);
 	/* the search lists the items of each section: at most 90 MB with the usual budget */
 	if (!rc && !is_done(p) && 64 * spans < p->looks_left)
 		rc = search(p, err);

@@ -1,16 +1,18 @@
 /*
  * skyline.c - a placement of very many items in the order of their offsets, without a search.
  *
- * The skyline, at first of fixed items, is the top of all placed items by section, as plateaus of equal height. The lowest
- * plateau takes the best item whose life is within the plateau, if possible one that lives in the
- * section of the plateau where most bytes wait. Empty bytes in other sections cost nothing. If no
- * item fits, the plateau rises to the lower one of both adjacent plateaus.
+ * The skyline, at first of fixed items, is the top of all placed items by section, as plateaus of
+ * equal height. A plateau below both adjacent ones takes the best item whose life is within it, if
+ * possible one that lives in its section where most bytes wait. Empty bytes in other sections cost
+ * nothing. If no item fits, the plateau rises to the lower one of the adjacent plateaus. Which of
+ * such plateaus is first changes nothing, so it is one near the last, which the caches still have.
  *
  * The best item lives where most bytes live, and of these items it is the longest. Other orders
  * count those bytes coarsely, or compare life times size: none is the lowest for all inputs.
  *
- * Items are the leaves of a tree, in the order in which their lives begin. A node knows the first and
- * the last end of these and its best item.
+ * Items are in blocks, in the order in which their lives begin. Blocks are the leaves of a tree, whose
+ * nodes know the first and the last end of their items, and the best one that waits. A block lists
+ * those that wait, the best one first, so its first one that fits is its best.
  */
 #include "plan/address_space.h"
 
@@ -21,61 +23,50 @@
 #include "base/bug.h"
 
 #define NEVER UINT64_MAX
-#define FEW 128                         /* items to read one after the other */
+#define BLOCK 128                       /* items */
 #define STEPS_POLL 4096                 /* between calls of `stop` */
 
 const char *const frag_skyline_names[FRAG_SKYLINES] = {
-	"skyline", "skyline, 20 levels", "skyline, area",
-	"skyline, 8 levels", "skyline, 50 levels", "skyline, 20 levels, area",
+	"skyline", "skyline, 20 levels", "skyline, area", "skyline, 8 levels", "skyline, 50 levels",
+	"skyline, 20 levels, area", "skyline, 7 levels", "skyline, 70 levels", "skyline, 30 levels",
+	"skyline, 13 levels", "skyline, 100 levels", "skyline, 5 levels", "skyline, 120 levels",
+	"skyline, 40 levels", "skyline, 10 levels", "skyline, 150 levels",
 };
 
-static const struct {
-	uint32_t levels;                /* of the contention; 0: exact */
-	bool area;
-} orders[FRAG_SKYLINES] = {
-	{ 0, false }, { 20, false }, { 0, true }, { 8, false }, { 50, false }, { 20, true },
+/* The levels of the contention; 0: exact. */
+static const uint32_t levels_of[FRAG_SKYLINES] = {
+	0, 20, 0, 8, 50, 20, 7, 70, 30, 13, 100, 5, 120, 40, 10, 150,
 };
+static const bool by_area[FRAG_SKYLINES] = { [2] = true, [5] = true };
 
 struct box {
 	uint32_t to_min, to_max;
 	uint32_t best;                  /* the highest rank of a waiting item; 0: none waits */
 };
 
+/* An item that waits. */
+struct waiter {
+	uint32_t from, to, rank;
+};
+
 struct skyline {
 	struct frag_placing *own;
 	const struct frag_space *s;
-	uint32_t leaves, sections;      /* of the tree of items, and of that of sections */
+	uint32_t blocks, sections;      /* leaves of the tree of blocks, and of that of sections */
 	struct box *box;
+	struct waiter *waiters;         /* BLOCK of each block, the highest rank first */
+	uint32_t *waiting;              /* by block: how many of them */
 	uint32_t *item;                 /* by rank, from 1 */
 	uint32_t *next, *before;        /* by first section of a plateau: both adjacent ones */
-	uint64_t *lowest;               /* tree over sections: the lowest plateau */
-	int64_t *most, *added;          /* the same: most waiting bytes; what children lack of that */
+	uint64_t *height;               /* the same: of that plateau */
+	int64_t *most, *added;          /* tree over sections: most waiting bytes; what children lack */
 };
 
-static uint32_t least_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint32_t most_of(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-static void join_boxes(struct skyline *w, uint32_t node)
-{
-	const struct box *a = &w->box[2 * node], *b = a + 1;
-
-	w->box[node] = (struct box){
-		least_of(a->to_min, b->to_min), most_of(a->to_max, b->to_max), most_of(a->best, b->best),
-	};
-}
-
-/* Puts the items into their leaves, each with its rank. */
-static bool plant(struct skyline *w)
+/* Ranks the items, and puts them into their blocks. */
+static bool rank_items(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
-	const uint32_t levels = orders[w->own->order].levels;
+	const uint32_t order = w->own->order, levels = levels_of[order];
 	struct frag_space_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 
 	for (uint32_t i = 0; keys && i < s->count; i++) {
@@ -83,52 +74,81 @@ static bool plant(struct skyline *w)
 		const uint64_t part = levels ? s->bound / levels + 1 : 1;
 
 		keys[i] = (struct frag_space_key){ { s->contention[i] / part, length, s->size[i] }, i };
-		if (orders[w->own->order].area)
+		if (by_area[order])
 			keys[i].of[1] *= s->size[i] / s->unit;
 	}
 	if (keys && s->count)
 		qsort(keys, s->count, sizeof(*keys), frag_space_by_key);
 	for (uint32_t k = 0; keys && k < s->count; k++) {
-		const uint32_t i = keys[k].item, rank = s->count - k;
+		const uint32_t i = keys[k].item, rank = s->count - k, n = i / BLOCK;
+		struct box *box = &w->box[w->blocks + n];
 
+		if (!w->waiting[n])
+			*box = (struct box){ s->to[i], s->to[i], rank };
+		box->to_min = (uint32_t)frag_min(box->to_min, s->to[i]);
+		box->to_max = (uint32_t)frag_max(box->to_max, s->to[i]);
 		w->item[rank] = i;
-		w->box[w->leaves + i] = (struct box){ s->to[i], s->to[i], rank };
+		w->waiters[n * BLOCK + w->waiting[n]++] = (struct waiter){ s->from[i], s->to[i], rank };
 	}
-	for (uint32_t n = w->leaves; keys && n-- > 1;)
-		join_boxes(w, n);
+	for (uint32_t n = w->blocks; keys && n-- > 1;) {
+		const struct box *a = &w->box[2 * n], *b = a + 1;
+
+		w->box[n].to_min = (uint32_t)frag_min(a->to_min, b->to_min);
+		w->box[n].to_max = (uint32_t)frag_max(a->to_max, b->to_max);
+		w->box[n].best = (uint32_t)frag_max(a->best, b->best);
+	}
 	free(keys);
 	return keys;
 }
 
-/* Items [begin, end) whose lives end after the section `last`, and at `to` or before. */
+/* Items whose lives begin in the sections [from, until), and end after `last`, at most at `to`. */
 struct lives {
-	uint32_t begin, end, last, to;
+	uint32_t from, until, last, to;
+	uint32_t begin, end;            /* these items, half open */
 };
 
-/* The highest rank above `best` of such an item that waits; else `best`. */
+/* The highest rank above `best` of such an item that waits in these blocks; else `best`. */
 static uint32_t best_within(struct skyline *w, uint32_t node, uint32_t base, uint32_t width,
 			    const struct lives *l, uint32_t best)
 {
 	const struct box *b = &w->box[node];
 	uint32_t right;
 
-	w->own->looks += width <= FEW ? 8 : 1;
+	w->own->looks += 2;
 	if (b->best <= best || base >= l->end || base + width <= l->begin || b->to_min > l->to
 	    || b->to_max <= l->last)
 		return best;
 	if (base >= l->begin && base + width <= l->end && b->to_max <= l->to && b->to_min > l->last)
 		return b->best;
-	if (width <= FEW) {
-		b = &w->box[w->leaves];
-		for (uint32_t i = most_of(base, l->begin); i < base + width && i < l->end; i++)
-			if (b[i].best > best && b[i].to_max <= l->to && b[i].to_max > l->last)
-				best = b[i].best;
-		return best;
+	if (width == BLOCK) {
+		const struct waiter *i = &w->waiters[base], *end = i + w->waiting[base / BLOCK];
+
+		while (i < end && i->rank > best
+		       && (i->from < l->from || i->from >= l->until || i->to <= l->last || i->to > l->to))
+			i++;
+		w->own->looks += (uint64_t)(i - &w->waiters[base]) / 4;
+		return i < end && i->rank > best ? i->rank : best;
 	}
 	width /= 2;
 	right = w->box[2 * node].best < w->box[2 * node + 1].best;
 	best = best_within(w, 2 * node + right, base + right * width, width, l, best);
 	return best_within(w, 2 * node + !right, base + !right * width, width, l, best);
+}
+
+/* The same for all items; 0: none fits. */
+static uint32_t best_of(struct skyline *w, struct lives l)
+{
+	uint32_t a, b, width = BLOCK;
+
+	l.begin = w->s->first_from[l.from];
+	l.end = w->s->first_from[l.until];
+	if (l.begin == l.end)
+		return 0;
+	for (a = w->blocks + l.begin / BLOCK, b = w->blocks + (l.end - 1) / BLOCK; a != b; width *= 2) {
+		a /= 2;
+		b /= 2;
+	}
+	return best_within(w, a, (a * (width / BLOCK) - w->blocks) * BLOCK, width, &l, 0);
 }
 
 /* Adds bytes to what waits in the sections of an item. */
@@ -166,7 +186,7 @@ static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint3
 {
 	uint32_t right;
 
-	w->own->looks++;
+	w->own->looks += 2;
 	if (begin >= f->to || begin + width <= f->from || w->most[node] + above <= f->bytes)
 		return;
 	if (width == 1) {
@@ -181,50 +201,44 @@ static void find_fullest(struct skyline *w, uint32_t node, uint32_t begin, uint3
 	find_fullest(w, 2 * node + !right, begin + !right * width, width, above, f);
 }
 
-static void take_leaf(struct skyline *w, uint32_t item)
+/* An item waits no longer. */
+static void take_item(struct skyline *w, uint32_t rank)
 {
-	uint32_t n = w->leaves + item;
+	const uint32_t block = w->item[rank] / BLOCK;
+	struct waiter *all = &w->waiters[block * BLOCK], *at = all, *end = all + w->waiting[block];
 
-	FRAG_ASSERT(w->box[n].best);
-	w->box[n].best = 0;
-	while (n /= 2)
-		w->box[n].best = most_of(w->box[2 * n].best, w->box[2 * n + 1].best);
+	while (at < end && at->rank != rank)
+		at++;
+	FRAG_ASSERT(at < end);
+	memmove(at, at + 1, (size_t)(end - at - 1) * sizeof(*at));
+	w->box[w->blocks + block].best = --w->waiting[block] ? all->rank : 0;
+	for (uint32_t n = (w->blocks + block) / 2; n && w->box[n].best == rank; n /= 2)
+		w->box[n].best = (uint32_t)frag_max(w->box[2 * n].best, w->box[2 * n + 1].best);
 }
 
 /* The item that a plateau takes, by rank; 0: none fits. */
 static uint32_t best_for(struct skyline *w, uint32_t from, uint32_t to)
 {
 	const struct frag_space *s = w->s;
-	struct lives l = { s->first_from[from], s->first_from[to], from, to };
-	struct fullest full = { from, to, from, -1 };
-	const uint32_t any = best_within(w, 1, 0, w->leaves, &l, 0);
-	uint32_t best;
+	struct lives l = { .from = from, .until = to, .last = from, .to = to };
+	struct fullest full = { from, to, from, INT64_MIN };
+	const uint32_t any = best_of(w, l);
+	uint32_t best, a = from + w->sections, b = to - 1 + w->sections, width = 1;
 
 	if (!any || to - from == 1)
 		return any;
-	find_fullest(w, 1, 0, w->sections, 0, &full);
+	for (; a != b; width *= 2) {
+		a /= 2;
+		b /= 2;
+	}
+	find_fullest(w, a, a * width - w->sections, width, 0, &full);
 	FRAG_ASSERT(full.section >= from && full.section < to);
 	if (s->from[w->item[any]] <= full.section && s->to[w->item[any]] > full.section)
 		return any;
-	l.end = s->first_from[full.section + 1];
+	l.until = full.section + 1;
 	l.last = full.section;
-	best = best_within(w, 1, 0, w->leaves, &l, 0);
+	best = best_of(w, l);
 	return best ? best : any;
-}
-
-static uint64_t height_at(const struct skyline *w, uint32_t section)
-{
-	return w->lowest[w->sections + section];
-}
-
-/* NEVER: no plateau begins there. */
-static void set_plateau(struct skyline *w, uint32_t section, uint64_t height)
-{
-	uint32_t n = w->sections + section;
-
-	w->lowest[n] = height;
-	for (n /= 2; n; n /= 2)
-		w->lowest[n] = frag_min(w->lowest[2 * n], w->lowest[2 * n + 1]);
 }
 
 static void link_plateaus(struct skyline *w, uint32_t a, uint32_t b)
@@ -242,61 +256,58 @@ static void cut_plateau(struct skyline *w, uint32_t at, uint32_t section)
 	FRAG_ASSERT(at < section && section < after);
 	link_plateaus(w, at, section);
 	link_plateaus(w, section, after);
-	set_plateau(w, section, height_at(w, at));
+	w->height[section] = w->height[at];
 }
 
-/* Merges a plateau with the next one if both are equally high. */
-static void join_plateaus(struct skyline *w, uint32_t at)
+/* Sets the height of a plateau and merges it with adjacent ones of that height. Its new begin. */
+static uint32_t raise_plateau(struct skyline *w, uint32_t at, uint64_t height)
 {
-	const uint32_t other = w->next[at];
+	const uint32_t after = w->next[at];
 
-	if (other >= w->s->times || height_at(w, at) != height_at(w, other))
-		return;
-	set_plateau(w, other, NEVER);
-	link_plateaus(w, at, w->next[other]);
+	w->height[at] = height;
+	if (after < w->s->times && w->height[after] == height)
+		link_plateaus(w, at, w->next[after]);
+	if (!at || w->height[w->before[at]] != height)
+		return at;
+	link_plateaus(w, w->before[at], w->next[at]);
+	return w->before[at];
 }
 
-/* Sets the height of a plateau, and merges it with adjacent ones of that height. */
-static void raise_plateau(struct skyline *w, uint32_t at, uint64_t height)
-{
-	set_plateau(w, at, height);
-	join_plateaus(w, at);
-	if (at)
-		join_plateaus(w, w->before[at]);
-}
-
-/* Places the best item of the lowest plateau, or raises that plateau. True: it placed one. */
-static bool build_on(struct skyline *w)
+/*
+ * Places the best item of a plateau near *at below both adjacent ones, or raises it; sets *at to it.
+ * True: it placed one.
+ */
+static bool build_on(struct skyline *w, uint32_t *at)
 {
 	const struct frag_space *s = w->s;
-	const uint64_t base = w->lowest[1];
-	uint32_t at = 1, to, rank, item;
-	uint64_t offset;
+	uint32_t here = *at, to, rank, item;
+	uint64_t left, right, offset;
 
-	while (at < w->sections)
-		at = 2 * at + (w->lowest[2 * at] != base);
-	at -= w->sections;
-	to = w->next[at];
-	rank = best_for(w, at, to);
+	for (;;) {
+		to = w->next[here];
+		left = here ? w->height[w->before[here]] : NEVER;
+		right = to < s->times ? w->height[to] : NEVER;
+		if (left >= w->height[here] && right >= w->height[here])
+			break;
+		here = left < w->height[here] ? w->before[here] : to;
+	}
+	rank = best_for(w, here, to);
 	if (!rank) {
-		const uint64_t left = at ? height_at(w, w->before[at]) : NEVER;
-		const uint64_t right = to < s->times ? height_at(w, to) : NEVER;
-
 		FRAG_ASSERT(left != NEVER || right != NEVER);
-		raise_plateau(w, at, frag_min(left, right));
+		*at = raise_plateau(w, here, frag_min(left, right));
 		return false;
 	}
 	item = w->item[rank];
-	FRAG_ASSERT(s->from[item] >= at && s->to[item] <= to);
-	take_leaf(w, item);
+	FRAG_ASSERT(s->from[item] >= here && s->to[item] <= to);
+	take_item(w, rank);
 	add_waiting(w, item, -(int64_t)s->size[item]);
-	if (s->from[item] > at)
-		cut_plateau(w, at, s->from[item]);
+	if (s->from[item] > here)
+		cut_plateau(w, here, s->from[item]);
 	if (s->to[item] < to)
 		cut_plateau(w, s->from[item], s->to[item]);
-	offset = w->own->offset[item] = frag_space_offset(s, item, base);
-	FRAG_ASSERT(offset >= base && offset % s->align[item] == 0);
-	raise_plateau(w, s->from[item], offset + s->size[item]);
+	offset = w->own->offset[item] = frag_space_offset(s, item, w->height[here]);
+	FRAG_ASSERT(offset >= w->height[here] && offset % s->align[item] == 0);
+	*at = raise_plateau(w, s->from[item], offset + s->size[item]);
 	return true;
 }
 
@@ -304,13 +315,15 @@ static void skyline_lay_out(struct skyline *w, struct frag_arena *a)
 {
 	const size_t items = (size_t)w->s->count + 1, times = (size_t)w->s->times + 1;
 
-	w->box = frag_arena_take(a, 2 * (size_t)w->leaves, sizeof(*w->box));
+	w->box = frag_arena_take(a, 2 * (size_t)w->blocks, sizeof(*w->box));
+	w->waiters = frag_arena_take(a, (size_t)w->blocks * BLOCK, sizeof(*w->waiters));
+	w->waiting = frag_arena_take(a, w->blocks, sizeof(*w->waiting));
 	w->item = frag_arena_take(a, items, sizeof(*w->item));
 	w->next = frag_arena_take(a, times, sizeof(*w->next));
 	w->before = frag_arena_take(a, times, sizeof(*w->before));
 	w->most = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->most));
 	w->added = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->added));
-	w->lowest = frag_arena_take(a, 2 * (size_t)w->sections, sizeof(*w->lowest));
+	w->height = frag_arena_take(a, times, sizeof(*w->height));
 }
 
 /* Fixed items are placed, all others wait. Their number; UINT32_MAX: out of memory (host). */
@@ -320,23 +333,26 @@ static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 	struct frag_tops tops;
 	uint32_t fixed = 0;
 
-	if (!plant(w) || frag_tops_init(&tops, s->times, err))
+	if (!rank_items(w) || frag_tops_init(&tops, s->times, err))
 		return UINT32_MAX;
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t rank = 1; rank <= s->count; rank++) {
+		const uint32_t i = w->item[rank];
+
 		if (s->fixed[i] == UINT64_MAX) {
 			add_waiting(w, i, (int64_t)s->size[i]);
 			continue;
 		}
-		take_leaf(w, i);
+		take_item(w, rank);
 		w->own->offset[i] = s->fixed[i];
 		frag_tops_put(&tops, s->from[i], s->to[i], s->fixed[i] + s->size[i]);
 		fixed++;
 	}
-	memset(w->lowest, 0xff, 2 * (size_t)w->sections * sizeof(*w->lowest));
 	for (uint32_t t = 0; t < s->times; t++) {
 		link_plateaus(w, t, t + 1);
-		raise_plateau(w, t, frag_tops_of(&tops, t, t + 1));
+		w->height[t] = NEVER;
 	}
+	for (uint32_t t = 0; t < s->times; t++)
+		raise_plateau(w, t, fixed ? frag_tops_of(&tops, t, t + 1) : 0);
 	frag_tops_fini(&tops);
 	return fixed;
 }
@@ -344,13 +360,13 @@ static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 {
 	const struct frag_space *s = own->space;
-	struct skyline w = { .own = own, .s = s, .leaves = 1, .sections = 1 };
+	struct skyline w = { .own = own, .s = s, .blocks = 1, .sections = 1 };
 	struct frag_arena measure = { .used = 0 }, arena = measure;
-	uint32_t placed = UINT32_MAX;
+	uint32_t placed = UINT32_MAX, at = 0;
 
 	FRAG_ASSERT(own->order < FRAG_SKYLINES);
-	while (w.leaves < s->count)
-		w.leaves *= 2;
+	while (w.blocks * (uint64_t)BLOCK < s->count)
+		w.blocks *= 2;
 	while (w.sections < s->times)
 		w.sections *= 2;
 	skyline_lay_out(&w, &measure);
@@ -360,7 +376,7 @@ int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 		placed = begin_skyline(&w, err);
 	}
 	for (uint32_t steps = 1; placed < s->count && !own->stopped; steps++) {
-		placed += build_on(&w);
+		placed += build_on(&w, &at);
 		own->stopped = steps % STEPS_POLL == 0 && own->stop
 			       && own->stop->stop(own->stop->ctx);
 	}

@@ -608,8 +608,10 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 	for (uint32_t i = 0; i < c->gap_count; i++)
 		c->gaps[i].step = m->rows[c->gaps[i].step].step;
 	c->of = m->rows;
-	c->count = m->row_count;
 	m->rows = NULL;
+	for (uint32_t i = 0; i < m->row_count; i++)
+		if (c->of[i].align > 1 || c->of[i].hinted || c->of[i].fixed)
+			c->of[c->count++] = c->of[i];
 	if (m->aligned)
 		frag_note(log,
 			  "%s: only fragsim plan uses the alignments of %" PRIu64 " buffers",

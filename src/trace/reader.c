@@ -334,7 +334,8 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	*out = (struct frag_reading){
 		.ops = h->sites ? &buffered_with_stacks : &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
-		.constraints = h->constraints.count || h->constraints.by ? &h->constraints : NULL,
+		.constraints = h->constraints.count || h->constraints.gap_count || h->constraints.by
+			       ? &h->constraints : NULL,
 	};
 	return 0;
 }
