@@ -610,8 +610,7 @@ static int resolve_afford(struct frag_trace *t, const struct frag_record *rec,
 	if (bytes < LONG_TEXT && t->lives.count <= t->lives_afforded)
 		return 0;
 	t->long_text += bytes < LONG_TEXT ? 0 : bytes;
-	if (t->source->amount)
-		t->source->amount(t->state, &read, &total);
+	frag_trace_amount(t, &read, &total);
 	read = read > total ? read : total;
 	max = frag_kept_max(read);
 	if (t->long_text > max || t->lives.count > (max - t->long_text) / BYTES_A_LIFE)

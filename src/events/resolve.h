@@ -69,6 +69,15 @@ struct frag_trace {
 	uint32_t kind_count;
 };
 
+/* How much was read, and how much there is, in bytes; of a source that does not say it *read stays. */
+static inline void frag_trace_amount(const struct frag_trace *t, uint64_t *read, uint64_t *total)
+{
+	if (t->input)
+		frag_input_amount(t->input, read, total);
+	else if (t->source->amount)
+		t->source->amount(t->state, read, total);
+}
+
 /* How streams are ordered among themselves: by number, strings after all numbers. */
 static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_t stream)
 {

@@ -478,8 +478,7 @@ bool frag_trace_is_stream(const struct frag_trace *t)
 {
 	uint64_t read = 0, total = 0;
 
-	if (t->source->amount)
-		t->source->amount(t->state, &read, &total);
+	frag_trace_amount(t, &read, &total);
 	return total == 0;
 }
 
@@ -658,8 +657,7 @@ static int read_batch(struct frag_trace *t, struct frag_batch *batch, struct fra
 		}
 	}
 	finish_ended(t, count);
-	if (t->source->amount)
-		t->source->amount(t->state, &t->info.bytes, &t->info.total_bytes);
+	frag_trace_amount(t, &t->info.bytes, &t->info.total_bytes);
 	*batch = (struct frag_batch){ .events = t->events, .count = count,
 				       .records = t->records, .stacks = t->stacks };
 	return 0;

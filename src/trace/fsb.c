@@ -7,9 +7,11 @@
 #include "trace/fsb.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
@@ -19,126 +21,23 @@
 #include "input/json_scan.h"
 #include "trace/record_scan.h"
 
-#define META_SLACK 16
+/* After a payload: bytes that may be read, and mean nothing. */
+#define SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
 
-/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
-static uint64_t fsb_take(struct frag_fsb_cursor *c)
-{
-	uint64_t value = 0;
-
-	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
-		value |= (uint64_t)(*c->p & 0x7f) << shift;
-		if (*c->p++ < 0x80)
-			return value;
-	}
-	c->p = c->end + 1;
-	return 0;
-}
-
-/* Are there n bytes more, and are they text? */
-static bool fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n)
-{
-	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && frag_utf8_is(c->p, n);
-}
-
-/* A length, one more than it is, or 0 for no text; then the text. */
-static bool take_optional(struct frag_fsb_cursor *c, char **out, uint64_t *length, bool *nomem)
-{
-	uint64_t n = fsb_take(c);
-
-	*out = NULL;
-	*length = n - (n != 0);
-	if (n == 0)
-		return true;
-	if (!fsb_has_text(c, n - 1))
-		return false;
-	*out = calloc((size_t)n + META_SLACK, 1);
-	*nomem = !*out;
-	if (*out)
-		memcpy(*out, c->p, (size_t)n - 1);
-	c->p += n - 1;
-	return *out != NULL;
-}
-
-static bool fsb_header_take_size(struct frag_fsb_cursor *c, uint64_t *out)
-{
-	*out = fsb_take(c);
-	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
-}
-
-static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c, bool *nomem)
-{
-	struct frag_device_figures *d;
-	uint64_t length;
-
-	*nomem = !FRAG_GROW(h->devices, h->device_capacity, h->device_count);
-	if (*nomem)
-		return false;
-	d = &h->devices[h->device_count++];
-	*d = (struct frag_device_figures){ .name = NULL };
-	return take_optional(c, &d->name, &length, nomem)
-	       && (!d->name || strlen(d->name) == length) && fsb_header_take_size(c, &d->total)
-	       && fsb_header_take_size(c, &d->context) && fsb_header_take_size(c, &d->other)
-	       && fsb_header_take_size(c, &d->granularity) && d->granularity != 0;
-}
-
-/* A JSON object; it is printed unchanged, so it must be one. */
-static bool good_meta(const char *meta, uint64_t length)
-{
-	struct frag_scan scan = { .end = meta + length };
-
-	return *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
-}
-
-/*
- * Reads to the end or to the first error, and judges once. The caller frees the members of h in
- * either case.
- */
-static int fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h, struct frag_error *err)
-{
-	struct frag_fsb_cursor c;
-	uint64_t version, devices, length = 0;
-	uint32_t kind, bytes;
-	bool good = true, nomem = false;
-	int rc = frag_fsb_next(b, &kind, &bytes, err);
-
-	if (rc < 0)
-		return rc;
-	c = (struct frag_fsb_cursor){ .p = b->payload, .end = b->payload + bytes };
-	if (kind != FRAG_FSB_HEADER)
-		return frag_fsb_damaged(b, err, "the header is expected here");
-	version = fsb_take(&c);
-	if (version != FRAG_FSB_VERSION)
-		return frag_fsb_damaged(b, err,
-					"version %" PRIu64 ", but this fragsim reads version %d",
-					version, FRAG_FSB_VERSION);
-	devices = fsb_take(&c);
-	if (devices == 0 || devices > FRAG_DEVICES_MAX)
-		return frag_fsb_damaged(b, err, "%" PRIu64 " devices, not 1 to %d", devices,
-			       FRAG_DEVICES_MAX);
-	for (uint64_t i = 0; i < devices && good; i++)
-		good = take_device(h, &c, &nomem);
-	good = good && take_optional(&c, &h->meta, &length, &nomem)
-	       && (!h->meta || good_meta(h->meta, length));
-	h->meta_length = (uint32_t)length;
-	if (nomem)
-		return frag_fail_nomem(err);
-	if (!good || c.p != c.end)
-		return frag_fsb_damaged(b, err, "a header that is not well-formed");
-	return 0;
-}
+/* What is left of a payload; p is past end where more was read than there is. */
+struct cursor {
+	const unsigned char *p, *end;
+};
 
 #define TEXTS_MAX (8 * FRAG_FSB_EVENTS_MAX)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
 	       | FRAG_HAS_TAG)
-#define OTHER_MEMBERS (~(uint32_t)FRAG_HAS_WRITTEN)
 
 /* The members that all events of a shape share, as the initial record. */
 struct shape {
 	struct frag_record rec;
 	uint64_t last_id;
 	uint64_t has_size, has_tag;     /* masks, for plain ones */
-	bool has_time;
 	uint8_t time, texts;
 	bool plain;
 };
@@ -156,7 +55,15 @@ struct column {
 };
 
 struct fsb {
-	struct frag_fsb_blocks blocks;
+	struct frag_input in;
+	size_t at;              /* the window is used up to here */
+	uint64_t block_at;      /* byte of the block that is being read */
+	uint32_t block;         /* its number */
+	uint32_t block_count;   /* read so far */
+	unsigned char *payload;
+	uint32_t payload_capacity;
+	bool snapshot;          /* its blocks are unpacked too; else they are passed over */
+	ZSTD_DCtx *zstd;
 	bool ended;
 	struct frag_header header;
 	struct frag_text *texts;        /* a NUL follows each */
@@ -171,6 +78,291 @@ struct fsb {
 	int64_t last_time;
 	uint64_t all_events;
 };
+
+/* Takes the input over, also on failure, which is a lack of memory. */
+static int fsb_init(struct fsb *f, struct frag_input *in, struct frag_error *err)
+{
+	*f = (struct fsb){ .in = *in };
+	f->in.by_byte = true;
+	f->zstd = ZSTD_createDCtx();
+	return f->zstd ? 0 : frag_fail_nomem(err);
+}
+
+/* -FRAG_ETRACE with the block's number and place. */
+__attribute__((format(printf, 3, 4)))
+static int damaged_block(const struct fsb *f, struct frag_error *err, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	frag_vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return frag_fail(err, FRAG_ETRACE, "%s: block %u at byte %" PRIu64 ": %s", f->in.path,
+			 f->block, f->block_at, text);
+}
+
+/* The next `n` bytes of the file, in the window: 1; 0 at the end of the file. */
+static int fsb_need(struct fsb *f, size_t n, struct frag_error *err)
+{
+	while (f->in.end - f->at < n && !f->in.eof) {
+		int rc = frag_input_fill(&f->in, f->at, err);
+
+		f->at = 0;
+		if (rc < 0)
+			return rc;
+	}
+	return f->in.end - f->at >= n;
+}
+
+static int fsb_unpack(struct fsb *f, const unsigned char *packed, uint32_t packed_bytes,
+		      uint32_t bytes, struct frag_error *err)
+{
+	size_t n;
+
+	if (!f->payload || f->payload_capacity < bytes) {
+		free(f->payload);
+		f->payload_capacity = bytes;
+		f->payload = calloc((size_t)bytes + SLACK, 1);
+		if (!f->payload)
+			return frag_fail_nomem(err);
+	}
+	n = ZSTD_decompressDCtx(f->zstd, f->payload, bytes, packed, packed_bytes);
+	if (ZSTD_isError(n))
+		return damaged_block(f, err, "zstd: %s", ZSTD_getErrorName(n));
+	if (n != bytes)
+		return damaged_block(f, err, "%zu bytes unpacked, %u announced", n, bytes);
+	return 0;
+}
+
+/*
+ * The next block of a known kind; its payload, as a cursor, stays until the next call. Checks
+ * number and checksum before the kind: only a complete block of an unknown kind may be skipped.
+ * Each need() may move the window, so the head is computed again.
+ */
+static int next_block(struct fsb *f, uint32_t *kind, struct cursor *payload,
+		      struct frag_error *err)
+{
+	FRAG_ASSERT(f->zstd && f->at <= f->in.end);
+	for (;;) {
+		const unsigned char *head;
+		uint32_t bytes, packed;
+		int rc = fsb_need(f, FRAG_FSB_HEAD_LENGTH, err);
+
+		f->block_at = f->in.before + f->at;
+		f->block = f->block_count++;
+		if (rc <= 0)
+			return rc < 0 ? rc : damaged_block(f, err, "truncated: the file ends here");
+		head = (const unsigned char *)f->in.buf + f->at;
+		*kind = frag_load32(head);
+		bytes = frag_load32(head + 8);
+		packed = frag_load32(head + 12);
+		if (frag_load32(head + 4) != f->block)
+			return damaged_block(f, err, "it is numbered %u", frag_load32(head + 4));
+		if (bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
+			return damaged_block(f, err, "%u bytes, packed %u: more than a block may"
+					     " have", bytes, packed);
+		rc = fsb_need(f, FRAG_FSB_HEAD_LENGTH + (size_t)packed, err);
+		if (rc <= 0)
+			return rc ? rc : damaged_block(f, err, "truncated: the file ends inside it");
+		head = (const unsigned char *)f->in.buf + f->at;
+		f->at += FRAG_FSB_HEAD_LENGTH + (size_t)packed;
+		if (frag_load32(head + 16)
+		    != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
+			return damaged_block(f, err, "its checksum does not agree");
+		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
+		    && *kind != FRAG_FSB_STACKS && !(f->snapshot && *kind == FRAG_FSB_SNAPSHOT)) {
+			if (*kind & FRAG_FSB_OPTIONAL)
+				continue;
+			return damaged_block(f, err, "of a kind, %#x, that this version does not"
+					     " know", *kind);
+		}
+		rc = fsb_unpack(f, head + FRAG_FSB_HEAD_LENGTH, packed, bytes, err);
+		*payload = (struct cursor){ .p = f->payload, .end = f->payload + bytes };
+		return rc;
+	}
+}
+
+/* The first bytes of the file. -FRAG_ETRACE where they are not what they should be. */
+static int fsb_magic(struct fsb *f, struct frag_error *err)
+{
+	int rc = fsb_need(f, FRAG_FSB_MAGIC_LENGTH, err);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || memcmp(f->in.buf, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH) != 0)
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte 0: not the first bytes of a binary trace", f->in.path);
+	f->at = FRAG_FSB_MAGIC_LENGTH;
+	return 0;
+}
+
+/* Appends the payloads of the snapshot's blocks, up to the header. */
+static int fsb_join_snapshot(struct fsb *f, char **text, uint64_t *length, uint64_t *capacity,
+			     struct frag_error *err)
+{
+	struct cursor payload;
+	uint32_t kind;
+	int rc = fsb_magic(f, err);
+
+	rc = rc ? rc : next_block(f, &kind, &payload, err);
+	while (!rc && kind == FRAG_FSB_SNAPSHOT) {
+		const size_t bytes = (size_t)(payload.end - payload.p);
+		char *more = *text;
+
+		rc = frag_input_afford(&f->in, *length + bytes, err);
+		if (!rc && (!more || *length + bytes > *capacity)) {
+			*capacity = 2 * (*length + bytes);
+			more = realloc(*text, (size_t)*capacity + FRAG_WINDOW_SLACK);
+			rc = more ? 0 : frag_fail_nomem(err);
+		}
+		if (rc)
+			return rc;
+		*text = more;
+		memcpy(more + *length, payload.p, bytes);
+		*length += bytes;
+		rc = next_block(f, &kind, &payload, err);
+	}
+	return rc || *length ? rc : damaged_block(f, err, "a snapshot of no bytes");
+}
+
+/* The caller owns the input again, with another window, and all else is freed. */
+int frag_fsb_take_snapshot(struct frag_input *in, struct frag_error *err)
+{
+	const size_t head = FRAG_FSB_MAGIC_LENGTH + sizeof(uint32_t);
+	uint64_t length = 0, capacity = 0;
+	char *text = NULL;
+	struct fsb f;
+	int rc = 1;
+
+	while (in->end < head && rc == 1)
+		rc = frag_input_fill(in, 0, err);
+	if (rc < 0 || in->end < head || memcmp(in->buf, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH) != 0
+	    || frag_load32(in->buf + FRAG_FSB_MAGIC_LENGTH) != FRAG_FSB_SNAPSHOT)
+		return rc < 0 ? rc : 0;
+	rc = fsb_init(&f, in, err);
+	f.snapshot = true;
+	rc = rc ? rc : fsb_join_snapshot(&f, &text, &length, &capacity, err);
+	*in = f.in;
+	in->by_byte = false;
+	if (rc) {
+		free(text);
+	} else {
+		memset(text + length, 0, FRAG_WINDOW_SLACK);
+		free(in->buf);
+		*in = (struct frag_input){
+			.path = in->path, .buf = text, .end = (size_t)length,
+			.capacity = (size_t)capacity, .eof = true, .unpacker = in->unpacker,
+		};
+	}
+	ZSTD_freeDCtx(f.zstd);
+	free(f.payload);
+	return rc ? rc : 1;
+}
+
+/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
+static uint64_t fsb_take(struct cursor *c)
+{
+	uint64_t value = 0;
+
+	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
+		value |= (uint64_t)(*c->p & 0x7f) << shift;
+		if (*c->p++ < 0x80)
+			return value;
+	}
+	c->p = c->end + 1;
+	return 0;
+}
+
+/* Are there n bytes more, and are they text? */
+static bool fsb_has_text(const struct cursor *c, uint64_t n)
+{
+	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && frag_utf8_is(c->p, n);
+}
+
+/* A length, one more than it is, or 0 for no text; then the text. */
+static bool take_optional(struct cursor *c, char **out, uint64_t *length, bool *nomem)
+{
+	uint64_t n = fsb_take(c);
+
+	*out = NULL;
+	*length = n - (n != 0);
+	if (n == 0)
+		return true;
+	if (!fsb_has_text(c, n - 1))
+		return false;
+	*out = calloc((size_t)n + FRAG_WINDOW_SLACK, 1);
+	*nomem = !*out;
+	if (*out)
+		memcpy(*out, c->p, (size_t)n - 1);
+	c->p += n - 1;
+	return *out != NULL;
+}
+
+static bool take_device(struct frag_header *h, struct cursor *c, bool *nomem)
+{
+	struct frag_device_figures *d;
+	uint64_t length;
+	bool good;
+
+	*nomem = !FRAG_GROW(h->devices, h->device_capacity, h->device_count);
+	if (*nomem)
+		return false;
+	d = &h->devices[h->device_count++];
+	*d = (struct frag_device_figures){ .name = NULL };
+	good = take_optional(c, &d->name, &length, nomem) && (!d->name || strlen(d->name) == length);
+	for (uint32_t i = 0; i < 4 && good; i++) {
+		uint64_t *const sizes[] = { &d->total, &d->context, &d->other, &d->granularity };
+
+		*sizes[i] = fsb_take(c);
+		good = c->p <= c->end && *sizes[i] < FRAG_SIZE_LIMIT;
+	}
+	return good && d->granularity != 0;
+}
+
+/*
+ * The first bytes and the header, which is read to its end or to the first error, and judged once.
+ * Its members are freed with f.
+ */
+static int fsb_begin(struct fsb *f, struct frag_error *err)
+{
+	struct frag_header *h = &f->header;
+	struct frag_scan scan = { .scratch = NULL };
+	struct cursor c;
+	uint64_t version, devices, length = 0;
+	uint32_t kind;
+	bool good = true, nomem = false;
+	int rc;
+
+	f->at = f->block_count = 0;
+	rc = fsb_magic(f, err);
+	rc = rc ? rc : next_block(f, &kind, &c, err);
+	if (rc)
+		return rc;
+	if (kind != FRAG_FSB_HEADER)
+		return damaged_block(f, err, "the header is expected here");
+	version = fsb_take(&c);
+	if (version != FRAG_FSB_VERSION)
+		return damaged_block(f, err, "version %" PRIu64 ", but this fragsim reads version"
+				     " %d", version, FRAG_FSB_VERSION);
+	devices = fsb_take(&c);
+	if (devices == 0 || devices > FRAG_DEVICES_MAX)
+		return damaged_block(f, err, "%" PRIu64 " devices, not 1 to %d", devices,
+				     FRAG_DEVICES_MAX);
+	for (uint64_t i = 0; i < devices && good; i++)
+		good = take_device(h, &c, &nomem);
+	good = good && take_optional(&c, &h->meta, &length, &nomem);
+	if (good && h->meta) {          /* a JSON object; it is printed unchanged, so it must be one */
+		scan.end = h->meta + length;
+		good = *h->meta == '{' && frag_scan_skip(&scan, h->meta, 2) == scan.end;
+	}
+	h->meta_length = (uint32_t)length;
+	if (nomem)
+		return frag_fail_nomem(err);
+	if (!good || c.p != c.end)
+		return damaged_block(f, err, "a header that is not well-formed");
+	return 0;
+}
 
 /* The next integer of a column. */
 static inline uint64_t fsb_look(const struct column *c)
@@ -195,41 +387,16 @@ static bool take_double(struct column *c, double *out)
 	return *out - *out == 0;
 }
 
-/* The next block; its payload as a cursor. */
-static int next_block(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
-		      struct frag_error *err)
-{
-	uint32_t bytes;
-	int rc = frag_fsb_next(&f->blocks, kind, &bytes, err);
-
-	if (!rc)
-		*payload = (struct frag_fsb_cursor){ .p = f->blocks.payload,
-					    .end = f->blocks.payload + bytes };
-	return rc;
-}
-
-/* Memory for a block's texts, n bytes of them and a NUL after each; scans look ahead. */
-static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
-{
-	struct arena *a = malloc(sizeof(*a) + (size_t)(n + count) + FRAG_WINDOW_SLACK);
-
-	if (!a)
-		return NULL;
-	a->next = f->arenas;
-	f->arenas = a;
-	return a->bytes;
-}
-
 /* This block's new texts: their lengths, then their bytes. */
-static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
+static int fsb_read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
 {
 	uint64_t count = fsb_take(c), sum = 0;
 	struct frag_text *texts;
+	struct arena *a;
 	char *to;
 
 	if (c->p > c->end || count > TEXTS_MAX)
-		return frag_fsb_damaged(&f->blocks, err,
-					"%" PRIu64 " texts, more than a block may have", count);
+		return damaged_block(f, err, "%" PRIu64 " texts, more than a block may have", count);
 	/* one more: number 0 is read, if not used, where there are no texts */
 	if (!frag_grow(&f->texts, &f->text_capacity, f->text_count + count + 1, sizeof(*f->texts)))
 		return frag_fail_nomem(err);
@@ -240,16 +407,20 @@ static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_
 
 		sum += n;
 		if (c->p > c->end || n > FRAG_FSB_BLOCK_MAX || sum > (uint64_t)(c->end - c->p))
-			return frag_fsb_damaged(&f->blocks, err, "texts longer than the block");
+			return damaged_block(f, err, "texts longer than the block");
 		texts[i] = (struct frag_text){ .length = (uint32_t)n };
 	}
-	to = count ? new_arena(f, sum, count) : NULL;
-	if (count && !to)
+	if (!count)
+		return 0;
+	a = malloc(sizeof(*a) + (size_t)(sum + count) + FRAG_WINDOW_SLACK);     /* scans look ahead */
+	if (!a)
 		return frag_fail_nomem(err);
+	a->next = f->arenas;
+	f->arenas = a;
+	to = a->bytes;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!fsb_has_text(c, texts[i].length))
-			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8",
-						f->text_count);
+			return damaged_block(f, err, "text %u is no UTF-8", f->text_count);
 		texts[i].text = memcpy(to, c->p, texts[i].length);
 		to[texts[i].length] = '\0';
 		to += texts[i].length + 1;
@@ -276,17 +447,15 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
  * All fields are taken before any is judged: one that is cut off leaves the cursor
  * after its end. A shape that passes needs no checks when events use it.
  */
-static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
+static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
 {
-	uint64_t op = fsb_take(c), members = fsb_take(c), time = fsb_take(c),
-		 texts = fsb_take(c);
-	uint64_t pending = fsb_take(c), stream = fsb_take(c), pool = fsb_take(c),
-		 device = fsb_take(c);
+	uint64_t op = fsb_take(c), members = fsb_take(c), time = fsb_take(c), texts = fsb_take(c);
+	uint64_t pending = fsb_take(c), stream = fsb_take(c), pool = fsb_take(c);
+	uint64_t device = fsb_take(c);
 
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
 		.has_size = members & FRAG_HAS_SIZE ? UINT64_MAX : 0,
-		.has_time = members & FRAG_HAS_T,
 		.has_tag = members & FRAG_HAS_TAG ? UINT64_MAX : 0,
 		.plain = members & FRAG_HAS_ID && !(members & ~(uint64_t)PLAIN)
 			 && !(texts & FRAG_FSB_TEXT_ID) && time <= FRAG_FSB_DECIMAL,
@@ -295,8 +464,8 @@ static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *s
 		.members = (uint32_t)members, .op = (enum frag_op)op, .pending = pending != 0,
 		.device = device,
 	};
-	return c->p <= c->end && op < FRAG_OPS && members >> 32 == 0
-	       && !(members & OTHER_MEMBERS) && members & FRAG_HAS_OP && time <= FRAG_FSB_TEXT
+	return c->p <= c->end && op < FRAG_OPS && members & FRAG_HAS_OP
+	       && !(members & ~(uint64_t)FRAG_HAS_WRITTEN) && time <= FRAG_FSB_TEXT
 	       && (time != FRAG_FSB_NO_TIME) == ((members & FRAG_HAS_T) != 0) && texts < 16
 	       && (members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) || !(texts & FRAG_FSB_TEXT_VALUE))
 	       && pending < 2 && device < FRAG_SIZE_LIMIT
@@ -307,19 +476,18 @@ static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *s
 	       && set_handle(f, texts & FRAG_FSB_TEXT_POOL, pool, &shape->rec.pool);
 }
 
-static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
+static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
 {
 	uint64_t count = fsb_take(c);
 
 	if (c->p > c->end || count > FRAG_FSB_EVENTS_MAX)
-		return frag_fsb_damaged(&f->blocks, err,
-					"%" PRIu64 " shapes, more than a block may have", count);
+		return damaged_block(f, err, "%" PRIu64 " shapes, more than a block may have", count);
 	if (!frag_grow(&f->shapes, &f->shape_capacity, f->shape_count + count, sizeof(*f->shapes)))
 		return frag_fail_nomem(err);
 	for (; count; count--, f->shape_count++)
 		if (!take_shape(f, c, &f->shapes[f->shape_count]))
-			return frag_fsb_damaged(&f->blocks, err, "shape %u is not well-formed",
-						f->shape_count);
+			return damaged_block(f, err, "shape %u is not well-formed",
+					     f->shape_count);
 	return 0;
 }
 
@@ -327,7 +495,7 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
  * The lengths of all columns add up to what is left of the payload, so they cannot
  * overlap. That a column ends where its events do is seen in end_events().
  */
-static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
+static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
 {
 	uint64_t digits = fsb_take(c), first = fsb_take(c), lengths[FRAG_FSB_COLUMNS],
 		 sum = 0;
@@ -337,15 +505,13 @@ static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 
 		lengths[i] = fsb_take(c);
 		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
-			return frag_fsb_damaged(&f->blocks, err,
-						"a column that is not well-formed");
+			return damaged_block(f, err, "a column that is not well-formed");
 		f->columns[i].width = (uint32_t)width;
 		f->columns[i].mask = width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
 		sum += lengths[i];
 	}
 	if (digits > FRAG_FSB_DIGITS_MAX || sum != (uint64_t)(c->end - c->p))
-		return frag_fsb_damaged(&f->blocks, err,
-					"columns that are not as long as the block");
+		return damaged_block(f, err, "columns that are not as long as the block");
 	f->unit = frag_fsb_tens[digits];
 	f->last_time = frag_unzigzag(first);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
@@ -356,58 +522,33 @@ static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 	return 0;
 }
 
-static int begin_events(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
-{
-	uint64_t events = fsb_take(c);
-	int rc;
-
-	if (c->p > c->end || events > FRAG_FSB_EVENTS_MAX)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events, more than a block"
-					" may have", events);
-	rc = fsb_read_texts(f, c, err);
-	rc = rc ? rc : read_shapes(f, c, err);
-	rc = rc ? rc : read_columns(f, c, err);
-	f->left = f->events = rc ? 0 : (uint32_t)events;
-	f->all_events += f->events;
-	return rc;
-}
-
 /* After the last event of a block each column has been used up. */
 static int end_events(struct fsb *f, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		if (f->columns[i].p != f->columns[i].end)
-			return frag_fsb_damaged(&f->blocks, err,
-						"column %u is longer than its events", i);
+			return damaged_block(f, err, "column %u is longer than its events", i);
 	if (f->stacks.at != f->stacks.count)
-		return frag_fsb_damaged(&f->blocks, err, "stacks of more allocs than it has");
+		return damaged_block(f, err, "stacks of more allocs than it has");
 	f->stacks.at = f->stacks.count = 0;
 	return 0;
 }
 
-/* Stacks precede their events. */
-static int fsb_read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
-			   struct frag_error *err)
-{
-	int rc = frag_fsb_stacks_read(&f->stacks, &f->blocks, payload->p,
-				      (uint32_t)(payload->end - payload->p), err);
-
-	rc = rc ? rc : next_block(f, kind, payload, err);
-	if (!rc && *kind != FRAG_FSB_EVENTS)
-		rc = frag_fsb_damaged(&f->blocks, err, "events are expected after their stacks");
-	return rc;
-}
-
-static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
+/* The number of all events; nothing may follow. */
+static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
 {
 	uint64_t events = fsb_take(c);
+	int rc;
 
 	if (events != f->all_events || c->p != c->end)
-		return frag_fsb_damaged(&f->blocks, err,
-					"%" PRIu64 " event%s in all, but there were %" PRIu64,
-					events, frag_s(events), f->all_events);
+		return damaged_block(f, err, "%" PRIu64 " event%s in all, but there were %"
+				     PRIu64, events, frag_s(events), f->all_events);
 	f->ended = true;
-	return frag_fsb_finish(&f->blocks, err);
+	rc = fsb_need(f, 1, err);
+	if (rc <= 0)
+		return rc;
+	return frag_fail(err, FRAG_ETRACE, "%s: byte %" PRIu64 ": bytes after the last block",
+			 f->in.path, f->in.before + f->at);
 }
 
 /*
@@ -417,8 +558,10 @@ static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error 
 static int fsb_refill(void *state, struct frag_error *err)
 {
 	struct fsb *f = state;
-	struct frag_fsb_cursor payload = { .p = NULL };
+	struct cursor payload = { .p = NULL };
 	uint32_t kind = 0;
+	uint64_t events;
+	const char *why;
 	int rc;
 
 	if (f->ended)
@@ -426,16 +569,33 @@ static int fsb_refill(void *state, struct frag_error *err)
 	rc = f->events ? end_events(f, err) : 0;
 	f->events = 0;
 	rc = rc ? rc : next_block(f, &kind, &payload, err);
-	if (!rc && kind == FRAG_FSB_STACKS)
-		rc = fsb_read_stacks(f, &kind, &payload, err);
+	if (!rc && kind == FRAG_FSB_STACKS) {
+		rc = frag_fsb_stacks_read(&f->stacks, payload.p,
+					  (uint32_t)(payload.end - payload.p), &why);
+		if (rc)
+			return rc == -FRAG_ENOMEM ? frag_fail_nomem(err)
+						  : damaged_block(f, err, "%s", why);
+		rc = next_block(f, &kind, &payload, err);
+		if (!rc && kind != FRAG_FSB_EVENTS)
+			rc = damaged_block(f, err, "events are expected after their stacks");
+	}
 	if (rc)
 		return rc;
 	if (kind == FRAG_FSB_END)
 		return end_file(f, &payload, err);
 	if (kind != FRAG_FSB_EVENTS)
-		return frag_fsb_damaged(&f->blocks, err, "a second header");
-	rc = begin_events(f, &payload, err);
-	return rc ? rc : 1;
+		return damaged_block(f, err, "a second header");
+	events = fsb_take(&payload);
+	if (payload.p > payload.end || events > FRAG_FSB_EVENTS_MAX)
+		return damaged_block(f, err, "%" PRIu64 " events, more than a block may have", events);
+	rc = fsb_read_texts(f, &payload, err);
+	rc = rc ? rc : read_shapes(f, &payload, err);
+	rc = rc ? rc : read_columns(f, &payload, err);
+	if (rc)
+		return rc;
+	f->left = f->events = (uint32_t)events;
+	f->all_events += events;
+	return 1;
 }
 
 static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record *rec)
@@ -485,25 +645,29 @@ static bool fsb_take_text(struct fsb *f, struct frag_text *out)
 	return true;
 }
 
-static bool take_id(struct fsb *f, struct shape *shape, struct frag_record *rec)
-{
-	shape->last_id += (uint64_t)frag_unzigzag(take_value(&f->columns[FRAG_FSB_IDS]));
-	return set_handle(f, shape->texts & FRAG_FSB_TEXT_ID, shape->last_id, &rec->id);
-}
-
 /* Any event. Members that a record lacks are not set: clearing all of them is slow. */
-static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_record *rec)
+static bool take_any(struct fsb *f, struct frag_record *rec)
 {
-	uint32_t has = shape->rec.members;
+	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
+	struct shape *shape;
+	uint32_t has;
 
+	if (number >= f->shape_count)
+		return false;
+	shape = &f->shapes[number];
+	has = shape->rec.members;
 	*rec = shape->rec;
 	if (rec->op == FRAG_OP_SET_FRACTION
 	    && !take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->fraction))
 		return false;
 	if (shape->texts & FRAG_FSB_TEXT_VALUE && !fsb_take_text(f, &rec->text))
 		return false;
-	if (has & FRAG_HAS_ID && !take_id(f, shape, rec))
-		return false;
+	if (has & FRAG_HAS_ID) {
+		shape->last_id +=
+			(uint64_t)frag_unzigzag(take_value(&f->columns[FRAG_FSB_IDS]));
+		if (!set_handle(f, shape->texts & FRAG_FSB_TEXT_ID, shape->last_id, &rec->id))
+			return false;
+	}
 	if (has & FRAG_HAS_SIZE) {
 		rec->size = take_value(&f->columns[FRAG_FSB_SIZES]);
 		if (rec->size >= FRAG_SIZE_LIMIT)
@@ -558,7 +722,7 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max
 		rec->t_text = (struct frag_text){ .text = NULL };
 		rec->tag = f->texts[tag];
 		rec->at = f->events - f->left + n + 1;
-		if (shape->has_time) {
+		if (shape->rec.members & FRAG_HAS_T) {
 			time = fsb_add_change(time, take_value(&times));
 			rec->t = unit == 1 ? (double)time : (double)time / unit;
 		}
@@ -570,13 +734,6 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max
 	f->columns[FRAG_FSB_TEXTS] = texts;
 	f->last_time = time;
 	return n;
-}
-
-static bool take_any(struct fsb *f, struct frag_record *rec)
-{
-	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
-
-	return number < f->shape_count && fsb_take_event(f, &f->shapes[number], rec);
 }
 
 /* Allocs have the numbers of their stacks, in their order. */
@@ -607,8 +764,8 @@ static int fsb_many(void *state, struct frag_record *recs, uint32_t max, uint32_
 
 		if (given == 0) {
 			if (!take_any(f, &recs[*count]))
-				return frag_fsb_damaged(&f->blocks, err, "event %u of it is not"
-							" well-formed", f->events - f->left + 1);
+				return damaged_block(f, err, "event %u of it is not well-formed",
+						     f->events - f->left + 1);
 			recs[*count].at = f->events - f->left + 1;
 			given = 1;
 		}
@@ -631,8 +788,7 @@ static void fsb_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct fsb *f = state;
 
-	snprintf(buf, size, "%s: block %u, event %" PRIu64 " of it", f->blocks.in.path,
-		 f->blocks.block, at);
+	snprintf(buf, size, "%s: block %u, event %" PRIu64 " of it", f->in.path, f->block, at);
 }
 
 static void fsb_forget(struct fsb *f)
@@ -646,24 +802,18 @@ static void fsb_forget(struct fsb *f)
 	f->text_count = f->shape_count = 0;
 }
 
-static int fsb_begin(struct fsb *f, struct frag_error *err)
-{
-	int rc = frag_fsb_begin(&f->blocks, err);
-
-	if (rc)
-		return rc;
-	return fsb_read_header(&f->blocks, &f->header, err);
-}
-
 static bool fsb_rewind(void *state)
 {
 	struct fsb *f = state;
 	struct frag_error ignored;
 
-	if (!f->blocks.in.rewindable || !frag_input_rewind(&f->blocks.in))
+	if (!f->in.rewindable || !frag_input_rewind(&f->in))
 		return false;
 	fsb_forget(f);
-	frag_fsb_stacks_rewind(&f->stacks);
+	/* callers may still read the stacks of earlier events, so the table stays */
+	f->stacks.texts_in = f->stacks.frames_in = f->stacks.stacks_in = 0;
+	f->stacks.at = f->stacks.count = 0;
+	f->stacks.wanted = false;
 	frag_header_fini(&f->header);
 	f->left = f->events = 0;
 	f->all_events = 0;
@@ -671,25 +821,14 @@ static bool fsb_rewind(void *state)
 	return fsb_begin(f, &ignored) == 0;
 }
 
-static void fsb_amount(void *state, uint64_t *read, uint64_t *total)
-{
-	const struct fsb *f = state;
-
-	frag_input_amount(&f->blocks.in, read, total);
-}
-
 static void fsb_select_stacks(void *state, enum frag_stacks stacks)
 {
-	struct fsb *f = state;
-
-	f->stacks.wanted = stacks == FRAG_STACKS_ALL;
+	((struct fsb *)state)->stacks.wanted = stacks == FRAG_STACKS_ALL;
 }
 
 static void fsb_frame(void *state, uint64_t *at, struct frag_frame *frame)
 {
-	const struct fsb *f = state;
-
-	frag_stacks_at(&f->stacks.table, at, frame);
+	frag_stacks_at(&((const struct fsb *)state)->stacks.table, at, frame);
 }
 
 static void fsb_close(void *state)
@@ -699,7 +838,9 @@ static void fsb_close(void *state)
 	fsb_forget(f);
 	frag_fsb_stacks_fini(&f->stacks);
 	frag_header_fini(&f->header);
-	frag_fsb_blocks_fini(&f->blocks);
+	frag_input_close(&f->in);
+	ZSTD_freeDCtx(f->zstd);
+	free(f->payload);
 	free(f->texts);
 	free(f->shapes);
 	free(f);
@@ -714,7 +855,6 @@ static const struct frag_source_ops fsb_source = {
 	.rewind = fsb_rewind,
 	.select_stacks = fsb_select_stacks,
 	.frame = fsb_frame,
-	.amount = fsb_amount,
 	.close = fsb_close,
 };
 
@@ -733,13 +873,14 @@ static int fsb_open(struct frag_reading *out, struct frag_input *in, const struc
 		frag_input_close(in);
 		return frag_fail_nomem(err);
 	}
-	rc = frag_fsb_blocks_init(&f->blocks, in) ? fsb_begin(f, err) : frag_fail_nomem(err);
+	rc = fsb_init(f, in, err);
+	rc = rc ? rc : fsb_begin(f, err);
 	if (rc) {
 		fsb_close(f);
 		return rc;
 	}
 	*out = (struct frag_reading){
-		.ops = &fsb_source, .state = f, .input = &f->blocks.in, .form = out->form,
+		.ops = &fsb_source, .state = f, .input = &f->in, .form = out->form,
 		.devices = f->header.devices, .device_count = f->header.device_count,
 		.meta = { .text = f->header.meta, .length = f->header.meta_length },
 	};

@@ -1,13 +1,11 @@
-/* fsb_write.c - writes the fsb format. */
+/* fsb_write.c - writes the fsb format, and the stacks of its allocs. */
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "base/format.h"
 #include "base/array_grow.h"
 #include "trace/fsb.h"
-#include "trace/name_tables.h"
 
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
 #define ZSTD_SNAPSHOT_LEVEL 12  /* half of level 1, at 20 MB/s */
@@ -48,6 +46,16 @@ struct pending_time {
 	uint8_t digits;
 };
 
+/* The stacks of the allocs: numbers in the file are those of the table. */
+struct stacks {
+	struct frag_stack_table table;  /* count 0: there is none yet */
+	struct frag_map known;          /* the source's number -> ours */
+	uint32_t *of;                   /* of each alloc of the block to come; 0: none */
+	uint32_t count, capacity;
+	uint32_t texts_out, frames_out, stacks_out;     /* those before are in the file */
+	bool any;                       /* an alloc of this block has one */
+};
+
 struct fsb {
 	struct frag_sink *sink;
 	struct frag_handles texts;
@@ -56,7 +64,7 @@ struct fsb {
 	uint32_t shape_count, shape_capacity, shapes_out;
 	struct frag_map shape_map;
 	struct column columns[FRAG_FSB_COLUMNS];
-	struct frag_fsb_stacks stacks;
+	struct stacks stacks;
 	struct pending_time *times;
 	uint32_t time_count, time_capacity;
 	uint32_t digits;        /* most digits after the point among this block's times */
@@ -67,6 +75,10 @@ struct fsb {
 	uint32_t block;         /* number of the next one */
 	struct bytes payload, packed;
 	ZSTD_CCtx *zstd;
+};
+
+const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 };
 
 static char *fsb_write_room(struct bytes *b, size_t n)
@@ -115,7 +127,7 @@ static void add_double(struct column *c, double value)
 }
 
 /* Packs the payload and writes it out as one block. */
-static int put_block_at(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
+static int fsb_write_put_block(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
 {
 	uint32_t head[FRAG_FSB_HEAD_LENGTH / sizeof(uint32_t)];
 	size_t n;
@@ -142,11 +154,6 @@ static int put_block_at(struct fsb *f, uint32_t kind, int level, struct frag_err
 	return frag_outfile_status(f->sink->out, err);
 }
 
-static int fsb_write_put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
-{
-	return put_block_at(f, kind, ZSTD_LEVEL, err);
-}
-
 static void fsb_fini(struct frag_sink *s)
 {
 	struct fsb *f = s->state;
@@ -155,7 +162,9 @@ static void fsb_fini(struct frag_sink *s)
 		return;
 	frag_handles_fini(&f->texts);
 	frag_map_fini(&f->shape_map);
-	frag_fsb_stacks_fini(&f->stacks);
+	frag_stacks_fini(&f->stacks.table);
+	frag_map_fini(&f->stacks.known);
+	free(f->stacks.of);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		free(f->columns[i].values);
 	free(f->shapes);
@@ -166,10 +175,6 @@ static void fsb_fini(struct frag_sink *s)
 	free(f);
 }
 
-/*
- * The table of texts begins with the null handle, which is no text: numbers in the
- * file count from after it.
- */
 /* The bytes of the file, unpacked, in blocks; of a complete file the snapshot that it has. */
 static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *err)
 {
@@ -187,12 +192,16 @@ static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *
 		fsb_write_put_bytes(&f->payload, in.buf, n);
 		rc = frag_input_fill(&in, n, err);
 		if (rc >= 0 && (n == room || !in.end || f->payload.failed))
-			rc = put_block_at(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
+			rc = fsb_write_put_block(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
 	}
 	frag_input_close(&in);
 	return rc < 0 ? rc : 0;
 }
 
+/*
+ * The table of texts begins with the null handle, which is no text: numbers in the
+ * file count from after it.
+ */
 static int fsb_write_fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
 			       struct frag_error *err)
 {
@@ -230,7 +239,7 @@ static int fsb_write_fsb_begin(struct frag_sink *s, const struct frag_trace_info
 	}
 	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
 	fsb_write_put_bytes(b, info->meta.text, info->meta.length);
-	return fsb_write_put_block(f, FRAG_FSB_HEADER, err);
+	return fsb_write_put_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
 }
 
 /* The number of a text; texts are numbered from 0 in the order of their first use. */
@@ -467,17 +476,101 @@ static void put_column(struct bytes *b, struct column *c)
 	c->bits = 0;
 }
 
+/* Stores the source's stack, from the outermost frame, in this table. */
+static uint32_t copy_stack(struct stacks *s, const struct frag_symbols *symbols,
+			   uint64_t at)
+{
+	uint32_t frames[FRAG_FRAMES_MAX], count = 0, stack = 0;
+	struct frag_frame frame;
+
+	while (count < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
+		/* larger than the last line of any file */
+		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
+		frames[count] = frag_stacks_frame(&s->table, &frame);
+		if (!frames[count++])
+			return 0;
+	}
+	while (count) {
+		stack = frag_stacks_push(&s->table, frames[--count], stack);
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
+/* What these numbers and all after them take in a file. */
+static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32_t frame,
+			 uint32_t stack)
+{
+	size_t bytes = (size_t)(t->frame_count - frame) * 3 * FRAG_FSB_CELL
+		       + (size_t)(t->count - stack) * 2 * FRAG_FSB_CELL;
+
+	for (; text < t->texts.count; text++)
+		bytes += FRAG_FSB_CELL + (size_t)frag_handle_at(&t->texts, text)->number;
+	return bytes;
+}
+
+static char *put_cell(char *p, uint32_t value)
+{
+	return (char *)memcpy(p, &value, FRAG_FSB_CELL) + FRAG_FSB_CELL;
+}
+
+/*
+ * The columns in the order of frag_fsb_stacks_read(), each with what is new since
+ * the last block; allocs alone begin at 0 in every block.
+ */
+static void put_stacks_at(struct stacks *s, char *p)
+{
+	const struct frag_stack_table *t = &s->table;
+	const uint32_t texts = t->texts.count;
+
+	p = put_cell(p, texts - s->texts_out);
+	p = put_cell(p, t->frame_count - s->frames_out);
+	p = put_cell(p, t->count - s->stacks_out);
+	p = put_cell(p, s->count);
+	for (uint32_t i = s->texts_out; i < texts; i++)
+		p = put_cell(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put_cell(p, frag_stacks_frame_at(t, i)->file);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put_cell(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put_cell(p, frag_stacks_frame_at(t, i)->name);
+	for (uint32_t i = s->stacks_out; i < t->count; i++)
+		p = put_cell(p, frag_stacks_stack_at(t, i)->frame);
+	for (uint32_t i = s->stacks_out; i < t->count; i++) {
+		const uint32_t below = frag_stacks_stack_at(t, i)->below;
+
+		p = put_cell(p, below ? i - below : 0);
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		p = put_cell(p, s->of[i]);
+	for (uint32_t i = s->texts_out; i < texts; i++) {
+		const struct frag_handle *text = frag_handle_at(&t->texts, i);
+
+		memcpy(p, text->text, (size_t)text->number);
+		p += text->number;
+	}
+	s->texts_out = texts;
+	s->frames_out = t->frame_count;
+	s->stacks_out = t->count;
+	s->count = 0;
+	s->any = false;
+}
+
 /* The stacks of the events to come. */
 static int fsb_write_put_stacks(struct fsb *f, struct frag_error *err)
 {
-	const size_t size = frag_fsb_stacks_size(&f->stacks);
+	const struct stacks *s = &f->stacks;
+	const size_t size = bytes_from(&s->table, s->texts_out, s->frames_out, s->stacks_out)
+			    + (4 + (size_t)s->count) * FRAG_FSB_CELL;   /* the counts before all */
 	char *p = fsb_write_room(&f->payload, size);
 
 	if (!p)
 		return frag_fail_nomem(err);
-	frag_fsb_stacks_put(&f->stacks, p);
+	put_stacks_at(&f->stacks, p);
 	f->payload.length += (uint32_t)size;
-	return fsb_write_put_block(f, FRAG_FSB_STACKS, err);
+	return fsb_write_put_block(f, FRAG_FSB_STACKS, ZSTD_LEVEL, err);
 }
 
 /*
@@ -514,16 +607,44 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	f->events = f->time_count = f->digits = 0;
 	f->text_bytes = 0;
 	f->largest = 0;
-	return fsb_write_put_block(f, FRAG_FSB_EVENTS, err);
+	return fsb_write_put_block(f, FRAG_FSB_EVENTS, ZSTD_LEVEL, err);
 }
 
+static bool stacks_begin(struct stacks *s)
+{
+	s->texts_out = s->frames_out = s->stacks_out = 1;
+	return frag_stacks_init(&s->table, frag_hash_seed())
+	       && frag_map_init(&s->known, frag_hash_seed());
+}
+
+/*
+ * A stack is copied at its first alloc and known by its number from then on. What
+ * it will take in the file counts towards the size of the block.
+ */
 static bool note_stack(struct fsb *f, const struct frag_record *rec)
 {
 	const uint32_t stack = rec->members & FRAG_HAS_STACK ? rec->stack : 0;
+	struct stacks *s = &f->stacks;
+	uint32_t number = 0;
 
 	if (rec->op != FRAG_OP_ALLOC || !f->sink->symbols)
 		return true;
-	return frag_fsb_stacks_note(&f->stacks, f->sink->symbols, stack, &f->text_bytes);
+	if ((!s->table.count && !stacks_begin(s)) || !FRAG_GROW(s->of, s->capacity, s->count))
+		return false;
+	if (stack)
+		number = frag_map_get(&s->known, stack);
+	if (number == FRAG_MAP_NONE) {
+		const struct frag_stack_table *t = &s->table;
+		const uint32_t texts = t->texts.count, frames = t->frame_count, stacks = t->count;
+
+		number = copy_stack(s, f->sink->symbols, stack);
+		if (!number || !frag_map_add(&s->known, stack, number))
+			return false;
+		f->text_bytes += bytes_from(t, texts, frames, stacks);
+	}
+	s->any = s->any || number;
+	s->of[s->count++] = number;
+	return true;
 }
 
 static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
@@ -546,7 +667,7 @@ static int fsb_end(struct frag_sink *s, struct frag_error *err)
 	int rc = f->events ? put_events(f, err) : 0;
 
 	put_varint(&f->payload, f->all_events);
-	return rc ? rc : fsb_write_put_block(f, FRAG_FSB_END, err);
+	return rc ? rc : fsb_write_put_block(f, FRAG_FSB_END, ZSTD_LEVEL, err);
 }
 
 const struct frag_sink_ops frag_sink_fsb = {

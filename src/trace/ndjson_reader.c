@@ -469,13 +469,6 @@ static bool native_rewind(void *state)
 	return ndjson_reader_begin(n, &ignored) == 0;
 }
 
-static void native_amount(void *state, uint64_t *read, uint64_t *total)
-{
-	const struct native *n = state;
-
-	frag_input_amount(&n->doc.in, read, total);
-}
-
 static void native_close(void *state)
 {
 	struct native *n = state;
@@ -493,7 +486,6 @@ static const struct frag_source_ops native_source = {
 	.many = native_many,
 	.where = native_where,
 	.rewind = native_rewind,
-	.amount = native_amount,
 	.close = native_close,
 };
 
