@@ -17,6 +17,7 @@
 
 #define FRAG_NO_POOL UINT32_MAX
 #define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)  /* small pools have no others */
+#define FRAG_SMALL_REQUEST (UINT64_C(1) << 20)  /* and none larger */
 
 enum frag_action {
 	FRAG_ACT_ALLOC,
@@ -154,7 +155,10 @@ struct frag_snapshot {
 	struct frag_snap_device *devices;
 	uint32_t device_count;
 	struct frag_device_figures *figures;
-	struct { uint64_t a, b; } *pools;       /* 0 is the default */
+	struct {
+		uint64_t a, b;
+		struct frag_handle name;        /* of the trace: "a_b" */
+	} *pools;                       /* 0 is the default */
 	uint32_t pool_count, pool_capacity;
 	struct frag_text *notes;
 	uint32_t note_count, note_capacity;
@@ -178,52 +182,44 @@ struct frag_snapshot {
 	bool has_history, has_times, has_blocks;
 	bool sized;             /* the devices' capacity is given, not taken from the recording */
 	bool with_host;         /* pinned host memory is the last device, where there is any */
-	const struct frag_log *log_to;
+	struct frag_host_memory host;   /* the file's data of it, whether or not that is a device */
 	struct frag_error *err;
 };
 
-/* From the root value: logs, last states, pools. -FRAG_ETRACE */
+/* From the root value: logs, last states, pools, pinned host memory. -FRAG_ETRACE */
 int frag_snapshot_load(struct frag_snapshot *s);
-/* The file's data of pinned host memory, whether or not that is a device. */
-int frag_snapshot_host(const struct frag_snapshot *s, struct frag_host_memory *out);
 /* Does a segment of this many bytes belong to the large pool? */
 bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
-/* From the last state to the first, and what each event of the log means. */
-int frag_snapshot_rewind(struct frag_snapshot *s);
-/* The pool of the last state's segment at this address; 0 where there is none. */
-uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr);
-/* What the trace calls the pool. Its text is NULL where it is 0, or out of memory. */
-struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t pool);
-/* Segments of the first state with their blocks, as the engine can begin with them. */
-int frag_snapshot_begin(struct frag_snapshot *s);
-/* The records. */
-int frag_snapshot_plan(struct frag_snapshot *s);
-/* The order of the segments by address; after the plan. */
-int frag_snapshot_order(struct frag_snapshot *s);
-
-/* A line of the plan's records that keeps its order: a device's, or the remarks. */
-struct frag_plan_line {
-	uint32_t at, end;
-};
-
 /*
- * Merges the lines by time, annotations first and then one list for each device, after the
- * blocks that existed before. Of equal times the first list wins. False: out of memory.
+ * From the last state to the first, and what each event of the log means; then segments of the
+ * first state with their blocks, as the engine can begin with them.
  */
-bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
+int frag_snapshot_rewind(struct frag_snapshot *s);
+/* The records, and the order of the segments by address. */
+int frag_snapshot_plan(struct frag_snapshot *s);
+/* When it happened, in microseconds; only where the log has times. */
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p);
 
 /*
- * Returns the tag for a stack: the innermost frame of the program, and the functions of other
- * packages that it called; then the note, if it fits. text is NULL where nothing is known.
+ * Describes the stack of a request in its record, and in the tag the note, if it fits: the
+ * innermost frame of the program, and the functions of other packages that it called; the part of
+ * the program; and the number of the whole stack in the table. `room` may get the tag.
  */
 #define FRAG_TAG_ROOM 1064
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
-				char room[FRAG_TAG_ROOM], struct frag_text *tag);
+				char room[FRAG_TAG_ROOM], struct frag_record *rec);
 
-/* Which part of the program a list of frames belongs to; after frag_snapshot_tag() of it. */
-enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames);
-/* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: out of memory. */
-uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
+/* In rising order of how much the origin reveals about the program. */
+enum frag_origin {
+	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
+	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */
+	FRAG_ORIGIN_PYTHON,     /* of Python itself, or record_torch.py */
+	FRAG_ORIGIN_PACKAGE,    /* of another package */
+	FRAG_ORIGIN_PROGRAM,
+};
+
+/* Whose code a frame of a stack is in; the rule is in fragsim-formats(5). */
+enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
 
 /* The device that it was recorded on: CUDA, unless the file shows another. */
 enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s);

@@ -1,16 +1,19 @@
 /* snapshot_load.c - reads a snapshot's contents from its values. */
+#include "snapshot/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
-#include "snapshot/snapshot.h"
-#include "trace/reader.h"
+#include "base/bug.h"
+#include "base/hash.h"
 
 #define DEVICES_MAX 1024
+#define POOL_NAME 48            /* bytes: two numbers */
 #define ADDRESS_MAX (UINT64_MAX >> 1)
 #define SIZE_HIGHEST (UINT64_C(1) << 53)
-#define SMALL_REQUEST (UINT64_C(1) << 20)
 /* The most memory for an event or block: the log, the rewound state, the plan. */
 #define MADE_OF_ONE (2 * (sizeof(struct frag_logged) + sizeof(struct frag_live_block)          \
 			  + sizeof(struct frag_snapshot_plan)))
@@ -91,11 +94,13 @@ struct load {
 	const struct frag_value *actions[FRAG_ACT_OTHER];       /* that were last seen */
 };
 
-/* The number of a pool by its pair; 0 for the default. */
+/* The number of a pool by its pair, which is PyTorch's own word for it; 0 for the default. */
 static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_value *pair,
 				   uint32_t *out)
 {
+	struct frag_handle *name;
 	uint64_t a, b;
+	char *text;
 
 	*out = FRAG_NO_POOL;
 	if (!frag_value_u64(frag_list_at(&s->values, pair, 0), &a)
@@ -110,10 +115,14 @@ static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_va
 	if (s->pool_count >= 65536)     /* each is searched for among all */
 		return frag_fail(s->err, FRAG_ETRACE, "%s: more than 65536 memory pools",
 				 s->whole.path);
-	if (!FRAG_GROW(s->pools, s->pool_capacity, s->pool_count))
+	if (!FRAG_GROW(s->pools, s->pool_capacity, s->pool_count)
+	    || frag_values_text(&s->values, POOL_NAME, &text) != FRAG_ADDED)
 		return frag_fail_nomem(s->err);
 	s->pools[s->pool_count].a = a;
 	s->pools[s->pool_count].b = b;
+	name = &s->pools[s->pool_count].name;
+	name->text = text;
+	name->number = (uint64_t)snprintf(text, POOL_NAME, "%" PRIu64 "_%" PRIu64, a, b);
 	*out = s->pool_count++;
 	return 0;
 }
@@ -199,7 +208,7 @@ static int read_block(struct load *load, const struct place *at,
 
 bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes)
 {
-	return d->host ? bytes > SMALL_REQUEST : bytes != FRAG_SMALL_SEGMENT;
+	return d->host ? bytes > FRAG_SMALL_REQUEST : bytes != FRAG_SMALL_SEGMENT;
 }
 
 /*
@@ -448,6 +457,116 @@ static int read_host(struct load *load)
 }
 
 /*
+ * Pinned host memory, as totals. The log is read backwards: a block that was allocated and not
+ * freed must exist at the end; where it does not, the last state is corrected.
+ */
+struct host_walk {
+	const struct frag_snapshot *s;
+	struct frag_map live;           /* addresses of the blocks at the moment */
+	uint64_t now;                   /* their bytes */
+	struct frag_host_memory host;
+};
+
+static uint64_t host_size_of(const struct frag_snapshot *s, const struct frag_value *dict)
+{
+	uint64_t size;
+
+	return frag_value_u64(frag_dict_get(&s->values, dict, "size"), &size)
+	       && size <= SIZE_HIGHEST ? size : 0;
+}
+
+/* A file may claim anything. */
+static void host_add(uint64_t *to, uint64_t much)
+{
+	*to = much > UINT64_MAX - *to ? UINT64_MAX : *to + much;
+}
+
+/* The block is there at the moment; one that is already is no other. */
+static bool host_enter(struct host_walk *w, uint64_t addr, uint64_t size)
+{
+	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE)
+		return true;
+	host_add(&w->now, size);
+	w->host.peak_bytes = w->now > w->host.peak_bytes ? w->now : w->host.peak_bytes;
+	return frag_map_add(&w->live, addr, 0);
+}
+
+/* Walks backwards past the allocation of a block. */
+static void host_leave(struct host_walk *w, uint64_t addr, uint64_t size)
+{
+	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE) {
+		frag_map_remove(&w->live, addr, 0);
+		w->now -= size < w->now ? size : w->now;
+		return;
+	}
+	host_add(&w->host.live_bytes, size);
+	host_add(&w->host.peak_bytes, size);
+	w->host.live++;
+}
+
+/* Blocks that are allocated at the end. A list that is in many places is not read as often. */
+static bool enter_end(struct host_walk *w)
+{
+	const struct frag_values *v = &w->s->values;
+	const struct frag_value *segments = frag_dict_get(v, &w->s->root, "host_segments");
+	uint64_t left = v->cells, addr;
+
+	for (uint32_t i = 0; i < frag_list_count(segments); i++) {
+		const struct frag_value *segment = frag_list_at(v, segments, i);
+		const struct frag_value *blocks = frag_dict_get(v, segment, "blocks");
+
+		for (uint32_t k = 0; k < frag_list_count(blocks) && left; k++, left--) {
+			const struct frag_value *block = frag_list_at(v, blocks, k);
+
+			if (!frag_text_is(frag_dict_get(v, block, "state"), "active_allocated")
+			    || !frag_value_u64(frag_dict_get(v, block, "address"), &addr))
+				continue;
+			if (!host_enter(w, addr, host_size_of(w->s, block)))
+				return false;
+		}
+	}
+	w->host.live_bytes = w->now;
+	w->host.live = w->live.count;
+	return true;
+}
+
+/*
+ * Backwards an alloc ends a block and a free begins one, so the bytes in use reach their peak
+ * although the first state is unknown.
+ */
+static bool walk_back(struct host_walk *w)
+{
+	const struct frag_values *v = &w->s->values;
+	const struct frag_value *log = frag_dict_get(v, &w->s->root, "host_traces");
+	bool good = true;
+
+	w->host.events = frag_list_count(log);
+	for (uint32_t i = frag_list_count(log); i-- > 0 && good;) {
+		const struct frag_value *event = frag_list_at(v, log, i);
+		const struct frag_value *action = frag_dict_get(v, event, "action");
+		uint64_t addr;
+
+		if (!frag_value_u64(frag_dict_get(v, event, "addr"), &addr))
+			continue;
+		if (frag_text_is(action, "alloc"))
+			host_leave(w, addr, host_size_of(w->s, event));
+		else if (frag_text_is(action, "free_requested"))
+			good = host_enter(w, addr, host_size_of(w->s, event));
+	}
+	return good;
+}
+
+static int sum_host(struct frag_snapshot *s)
+{
+	struct host_walk w = { .s = s };
+	bool good = frag_map_init(&w.live, frag_hash_seed()) && enter_end(&w) && walk_back(&w);
+
+	frag_map_fini(&w.live);
+	s->host = w.host;
+	return good ? 0 : frag_fail_nomem(s->err);
+}
+
+/*
  * Devices come into being as segments and logs name them, one at least, so that
  * annotations have all of them before they are read. Pinned host memory is last:
  * its ordinal is the first that no device has.
@@ -473,10 +592,9 @@ int frag_snapshot_load(struct frag_snapshot *s)
 				 " nor \"device_traces\" is in it",
 				 s->whole.path);
 	s->has_times = true;
-	s->pool_count = 0;
 	if (!FRAG_GROW(s->pools, s->pool_capacity, 0))
 		return frag_fail_nomem(s->err);
-	s->pools[0].a = s->pools[0].b = 0;
+	memset(&s->pools[0], 0, sizeof(s->pools[0]));
 	s->pool_count = 1;
 	for (uint32_t i = 0; i < frag_list_count(segments) && !rc; i++) {
 		const struct place at = { .list = "segments", .i = i };
@@ -495,5 +613,5 @@ int frag_snapshot_load(struct frag_snapshot *s)
 		for (uint32_t e = 0; e < s->devices[i].log_count; e++)
 			s->has_history = s->has_history
 				|| s->devices[i].log[e].action <= FRAG_ACT_SEGMENT_UNMAP;
-	return rc;
+	return rc ? rc : sum_host(s);
 }

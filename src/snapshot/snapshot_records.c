@@ -5,19 +5,18 @@
  * A device call is an outcome, not a request, so none becomes a record. Where the log releases
  * memory although no request forced it, the program had emptied the cache; that is a record.
  */
+#include "snapshot/snapshot.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
+#include "base/bug.h"
 #include "base/hash.h"
-#include "snapshot/snapshot.h"
-#include "trace/reader.h"
 
 #define BLOCK_UNIT 512
 #define SMALL_ENDS (2 * FRAG_SMALL_SEGMENT)
 #define LARGE_ENDS (UINT64_C(40) << 20)
-#define SMALL_REQUEST (UINT64_C(1) << 20)
 
 /* A device's log on its way forward. */
 struct walk {
@@ -235,14 +234,17 @@ static bool snapshot_records_obtain(struct walk *w, uint32_t i)
 {
 	struct frag_snap_device *d = w->d;
 	struct frag_logged *e = &d->log[i];
-	uint32_t above = frag_spans_from(&w->spans, e->addr), span;
+	uint32_t above = frag_spans_from(&w->spans, e->addr), span, at;
 
 	if (above != FRAG_NO_SPAN && w->spans.spans[above].start < e->addr + e->size)
 		return true;
 	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return false;
-	if (e->pool == FRAG_NO_POOL)
-		e->pool = frag_snapshot_end_pool(d, e->addr);
+	if (e->pool == FRAG_NO_POOL) {  /* an old log: the last state has it */
+		FRAG_COUNT_WHILE(at, d->end_count, d->end_regions[at].addr < e->addr);
+		e->pool = at < d->end_count && d->end_regions[at].addr == e->addr
+				  ? d->end_regions[at].pool : 0;
+	}
 	d->regions[d->region_count] = (struct frag_region){
 		.addr = e->addr,
 		.bytes = e->size,
@@ -300,7 +302,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 			const struct frag_logged *request)
 {
 	uint64_t need = (request->size + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
-	bool large = need > SMALL_REQUEST;
+	bool large = need > FRAG_SMALL_REQUEST;
 
 	for (; i < next; i++) {
 		const struct frag_logged *e = &d->log[i];
@@ -622,6 +624,126 @@ static bool plan_remarks(struct frag_snapshot *s)
 }
 
 /*
+ * Blocks of the first state are older than any time of the log, so they have its
+ * first.
+ */
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
+{
+	const struct frag_snap_device *d = &s->devices[p->device];
+
+	FRAG_ASSERT(s->has_times && p->device < s->device_count);
+	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
+		return s->first_time;
+	if (p->kind == FRAG_PLAN_REMARK)
+		return s->remarks[p->index].t;
+	return d->log[p->index].t;
+}
+
+/* Records of the plan that keep their order: a device's, or the remarks. */
+struct line {
+	uint32_t at, end;
+};
+
+/* The line whose next record is the earliest, the first of equals; NULL: all are done. */
+static struct line *earliest(const struct frag_snapshot *s, struct line *lines,
+				       uint32_t count)
+{
+	struct line *best = NULL;
+	double t = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		double own;
+
+		if (lines[i].at == lines[i].end)
+			continue;
+		own = s->has_times ? frag_snapshot_time(s, &s->plan[lines[i].at]) : 0;
+		if (best && own >= t)
+			continue;
+		best = &lines[i];
+		t = own;
+	}
+	return best;
+}
+
+/*
+ * Merges the lines by time, annotations first and then one list for each device, after the
+ * blocks that existed before. Of equal times the first list wins. False: out of memory.
+ */
+static bool merge_lines(struct frag_snapshot *s, struct line *lines, uint32_t count)
+{
+	struct frag_snapshot_plan *merged;
+	struct line *line;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (lines[i].end - lines[i].at == s->plan_count)        /* there is only one */
+			return true;
+	merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
+	if (!merged)
+		return false;
+	for (uint32_t i = 0; i < s->device_count; i++)
+		while (lines[i + 1].at < s->devices[i].plan_initial)
+			merged[used++] = s->plan[lines[i + 1].at++];
+	while ((line = earliest(s, lines, count)) != NULL)
+		merged[used++] = s->plan[line->at++];
+	free(s->plan);
+	s->plan = merged;
+	s->plan_capacity = s->plan_count + 1;
+	return true;
+}
+
+/* A segment: where it was, and as which it came. */
+struct arrival {
+	uint64_t address;
+	uint32_t number;
+};
+
+static int by_arrival_address(const void *a, const void *b)
+{
+	const struct arrival *x = a, *y = b;
+
+	return frag_order_two(x->address, y->address, x->number, y->number);
+}
+
+static uint32_t find_arrivals(const struct frag_snap_device *d, struct arrival *all)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->initial_count; i++)
+		all[n++].address = d->initial[i].address;
+	for (uint32_t i = 0; i < d->call_count; i++)
+		if (d->calls[i].action == FRAG_ACT_SEGMENT_ALLOC)
+			all[n++].address = d->calls[i].addr;
+	for (uint32_t i = 0; i < n; i++)
+		all[i].number = i;
+	return n;
+}
+
+/* Of expandable segments the log has only the pages, so there is none. */
+static int order_segments(struct frag_snapshot *s)
+{
+	for (struct frag_snap_device *d = s->devices; d < s->devices + s->device_count; d++) {
+		const size_t most = (size_t)d->initial_count + d->call_count + 1;
+		struct arrival *all;
+
+		if (d->any_map)
+			continue;
+		all = calloc(most, sizeof(*all));
+		d->order = calloc(most, sizeof(*d->order));
+		if (all && d->order) {
+			d->order_count = find_arrivals(d, all);
+			qsort(all, d->order_count, sizeof(*all), by_arrival_address);
+		}
+		for (uint32_t i = 0; i < d->order_count; i++)
+			d->order[all[i].number] = i;
+		free(all);
+		if (!all || !d->order)
+			return frag_fail_nomem(s->err);
+	}
+	return 0;
+}
+
+/*
  * Each device's records keep the order of its log, as blocks depend on it; times
  * only interleave the devices and the annotations. One counter gives the ids of
  * all devices, as a trace knows a block by its id alone.
@@ -629,7 +751,7 @@ static bool plan_remarks(struct frag_snapshot *s)
 int frag_snapshot_plan(struct frag_snapshot *s)
 {
 	uint64_t seed = frag_hash_seed();
-	struct frag_plan_line *lines = calloc((size_t)s->device_count + 1, sizeof(*lines));
+	struct line *lines = calloc((size_t)s->device_count + 1, sizeof(*lines));
 	uint32_t next_id = 0;
 	bool good = lines != NULL;
 
@@ -651,7 +773,7 @@ int frag_snapshot_plan(struct frag_snapshot *s)
 		good = walk_device(s, i, &next_id, seed);
 		lines[i + 1].end = s->plan_count;
 	}
-	good = good && frag_snapshot_merge(s, lines);
+	good = good && merge_lines(s, lines, s->device_count + 1);
 	free(lines);
-	return good ? 0 : frag_fail_nomem(s->err);
+	return good ? order_segments(s) : frag_fail_nomem(s->err);
 }

@@ -6,8 +6,6 @@
  * contradict the others are counted as lost: the ring buffer was full, or actions were not
  * recorded.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -429,15 +427,6 @@ static bool keep_end(struct frag_snap_device *d)
 	return true;
 }
 
-uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr)
-{
-	const struct frag_region key = { .addr = addr };
-	const struct frag_region *found = d->end_count
-		? bsearch(&key, d->end_regions, d->end_count, sizeof(key), by_start) : NULL;
-
-	return found ? found->pool : 0;
-}
-
 /*
  * Enters the last state into the map and the spans, then undoes the log from its end. Regions
  * are added again, so overlapping ones are dropped; the array is overwritten while it is read,
@@ -493,17 +482,6 @@ static bool rewind_device(struct frag_snap_device *d, bool pools, uint64_t seed)
 	return good;
 }
 
-int frag_snapshot_rewind(struct frag_snapshot *s)
-{
-	uint64_t seed = frag_hash_seed();
-
-	FRAG_ASSERT(s->err && s->device_count && !s->initial && !s->plan);
-	for (uint32_t i = 0; i < s->device_count; i++)
-		if (!rewind_device(&s->devices[i], s->pool_count > 1, seed))
-			return frag_fail_nomem(s->err);
-	return 0;
-}
-
 /*
  * The first state as segments with blocks at known places.
  *
@@ -514,7 +492,6 @@ int frag_snapshot_rewind(struct frag_snapshot *s)
 
 #define RANGES_MAX 512          /* each event is searched for among them */
 #define RANGE_BYTES_MAX (UINT64_C(1) << 50)
-#define SMALL_REQUEST (UINT64_C(1) << 20)
 #define NOWHERE UINT32_MAX
 
 /* An address of a range whose kind is known. */
@@ -566,11 +543,11 @@ static bool gather_hints(struct begin *b)
 		    && !add_hint(b, d->regions[i].addr, d->regions[i].large))
 			return false;
 	for (uint32_t i = 0; i < d->first_live_count; i++)
-		if (!add_hint(b, d->first_live[i].addr, d->first_live[i].requested > SMALL_REQUEST))
+		if (!add_hint(b, d->first_live[i].addr, d->first_live[i].requested > FRAG_SMALL_REQUEST))
 			return false;
 	for (uint32_t i = 0; i < d->log_count; i++)
 		if (d->log[i].role == FRAG_ROLE_ALLOC
-		    && !add_hint(b, d->log[i].addr, d->log[i].size > SMALL_REQUEST))
+		    && !add_hint(b, d->log[i].addr, d->log[i].size > FRAG_SMALL_REQUEST))
 			return false;
 	if (b->hint_count)
 		qsort(b->hints, b->hint_count, sizeof(*b->hints), by_addr);
@@ -641,23 +618,6 @@ static void measure_ranges(struct begin *b)
 	}
 }
 
-/* Names for the trace: PyTorch's own words for a pool are its two numbers. */
-struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t pool)
-{
-	struct frag_handle h = { .number = 0 };
-	char *text;
-
-	FRAG_ASSERT(pool < s->pool_count);
-	if (pool == 0)
-		return h;
-	if (frag_values_text(&s->values, 48, &text) == FRAG_ADDED) {
-		h.number = (uint64_t)snprintf(text, 48, "%" PRIu64 "_%" PRIu64, s->pools[pool].a,
-					      s->pools[pool].b);
-		h.text = text;
-	}
-	return h;
-}
-
 static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 {
 	struct frag_snap_device *d = b->d;
@@ -666,7 +626,7 @@ static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 		return NOWHERE;
 	d->initial[d->initial_count] = (struct frag_initial){
 		.device = b->device, .stream_name.number = r->stream,
-		.pool_name = frag_snapshot_pool_handle(b->s, r->pool), .bytes = r->bytes,
+		.pool_name = b->s->pools[r->pool].name, .bytes = r->bytes,
 		.large = r->large, .range = r->range, .address = r->addr,
 	};
 	return d->initial_count++;
@@ -812,12 +772,11 @@ static int join_devices(struct frag_snapshot *s)
 	return 0;
 }
 
-int frag_snapshot_begin(struct frag_snapshot *s)
+static int make_initial(struct frag_snapshot *s)
 {
 	struct begin *b = calloc(1, sizeof(*b));
 	bool good = b != NULL;
 
-	FRAG_ASSERT(s->err && s->device_count && !s->initial && !s->plan);
 	for (uint32_t i = 0; i < s->device_count && good; i++) {
 		b->s = s;
 		b->d = &s->devices[i];
@@ -832,53 +791,13 @@ int frag_snapshot_begin(struct frag_snapshot *s)
 	return good ? join_devices(s) : frag_fail_nomem(s->err);
 }
 
-/* A segment: where it was, and as which it came. */
-struct arrival {
-	uint64_t address;
-	uint32_t number;
-};
-
-static int initial_segments_by_address(const void *a, const void *b)
+int frag_snapshot_rewind(struct frag_snapshot *s)
 {
-	const struct arrival *x = a, *y = b;
+	uint64_t seed = frag_hash_seed();
 
-	return frag_order_two(x->address, y->address, x->number, y->number);
-}
-
-static uint32_t find_arrivals(const struct frag_snap_device *d, struct arrival *all)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < d->initial_count; i++)
-		all[n++].address = d->initial[i].address;
-	for (uint32_t i = 0; i < d->call_count; i++)
-		if (d->calls[i].action == FRAG_ACT_SEGMENT_ALLOC)
-			all[n++].address = d->calls[i].addr;
-	for (uint32_t i = 0; i < n; i++)
-		all[i].number = i;
-	return n;
-}
-
-/* Of expandable segments the log has only the pages, so there is none. */
-int frag_snapshot_order(struct frag_snapshot *s)
-{
-	for (struct frag_snap_device *d = s->devices; d < s->devices + s->device_count; d++) {
-		const size_t most = (size_t)d->initial_count + d->call_count + 1;
-		struct arrival *all;
-
-		if (d->any_map)
-			continue;
-		all = calloc(most, sizeof(*all));
-		d->order = calloc(most, sizeof(*d->order));
-		if (all && d->order) {
-			d->order_count = find_arrivals(d, all);
-			qsort(all, d->order_count, sizeof(*all), initial_segments_by_address);
-		}
-		for (uint32_t i = 0; i < d->order_count; i++)
-			d->order[all[i].number] = i;
-		free(all);
-		if (!all || !d->order)
+	FRAG_ASSERT(s->err && s->device_count && !s->initial && !s->plan);
+	for (uint32_t i = 0; i < s->device_count; i++)
+		if (!rewind_device(&s->devices[i], s->pool_count > 1, seed))
 			return frag_fail_nomem(s->err);
-	}
-	return 0;
+	return make_initial(s);
 }

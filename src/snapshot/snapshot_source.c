@@ -1,7 +1,4 @@
-/*
- * snapshot_source.c - merges the records of all devices and the annotations into one order, and
- * returns them as a source.
- */
+/* snapshot_source.c - the records of a snapshot as a source; opening one of each of its formats. */
 #include "snapshot/snapshot.h"
 
 #include <inttypes.h>
@@ -12,83 +9,6 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "input/value_tree.h"
-
-/*
- * Blocks of the first state are older than any time of the log, so they have its
- * first.
- */
-static double snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
-{
-	const struct frag_snap_device *d = &s->devices[p->device];
-
-	FRAG_ASSERT(s->has_times && p->device < s->device_count);
-	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
-		return s->first_time;
-	if (p->kind == FRAG_PLAN_REMARK)
-		return s->remarks[p->index].t;
-	return d->log[p->index].t;
-}
-
-/* The line whose next record is the earliest, the first of equals; NULL: all are done. */
-static struct frag_plan_line *earliest(const struct frag_snapshot *s, struct frag_plan_line *lines,
-				       uint32_t count)
-{
-	struct frag_plan_line *best = NULL;
-	double t = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		double own;
-
-		if (lines[i].at == lines[i].end)
-			continue;
-		own = s->has_times ? snapshot_time(s, &s->plan[lines[i].at]) : 0;
-		if (best && own >= t)
-			continue;
-		best = &lines[i];
-		t = own;
-	}
-	return best;
-}
-
-static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_line *lines,
-			uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (lines[i].end - lines[i].at == s->plan_count)
-			return true;
-	return false;
-}
-
-/* Blocks that were there first, then all records by their times. */
-static bool snapshot_merge_merge(struct frag_snapshot *s, struct frag_plan_line *lines,
-				 uint32_t count)
-{
-	struct frag_snapshot_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
-	struct frag_plan_line *line;
-	uint32_t used = 0;
-
-	if (!merged)
-		return false;
-	for (uint32_t i = 0; i < s->device_count; i++) {
-		struct frag_plan_line *l = &lines[i + 1];
-
-		while (l->at < s->devices[i].plan_initial)
-			merged[used++] = s->plan[l->at++];
-	}
-	while ((line = earliest(s, lines, count)) != NULL)
-		merged[used++] = s->plan[line->at++];
-	free(s->plan);
-	s->plan = merged;
-	s->plan_capacity = s->plan_count + 1;
-	return true;
-}
-
-bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines)
-{
-	const uint32_t count = s->device_count + 1;
-
-	return is_one_line(s, lines, count) || snapshot_merge_merge(s, lines, count);
-}
 
 #define SETTINGS_ROOM 4096
 #define STRETCH 1024
@@ -103,7 +23,6 @@ struct source {
 	uint32_t at, last;              /* of the plan: the next record, and the one given */
 	uint32_t stretch_end;
 	bool whole;                     /* the end was reached */
-	struct frag_handle *pools;
 	char t_text[STRETCH][FRAG_NUMBER_ROOM];
 	char tag_text[STRETCH][FRAG_TAG_ROOM];
 };
@@ -147,24 +66,9 @@ static void snapshot_source_put_alloc(struct source *src, struct frag_record *re
 	put_stream(rec, stream);
 	if (pool && pool != FRAG_NO_POOL) {
 		rec->members |= FRAG_HAS_POOL;
-		rec->pool = src->pools[pool];
+		rec->pool = src->s.pools[pool].name;
 	}
 	snapshot_source_put_device(src, rec, p);
-}
-
-static enum frag_add snapshot_source_put_tag(struct source *src, struct frag_record *rec,
-					     uint32_t frames, uint32_t note)
-{
-	enum frag_add rc = frag_snapshot_tag(&src->s, frames, note,
-					     src->tag_text[src->last % STRETCH], &rec->tag);
-
-	if (rec->tag.text)
-		rec->members |= FRAG_HAS_TAG;
-	rec->members |= (uint32_t)frag_snapshot_maker(&src->s, frames) << FRAG_MAKER_SHIFT;
-	rec->stack = frag_snapshot_stack(&src->s, frames);
-	if (rec->stack)
-		rec->members |= FRAG_HAS_STACK;
-	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
 }
 
 static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
@@ -175,7 +79,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	enum frag_add rc;
 
 	snapshot_source_put_alloc(src, rec, p, h->requested, h->stream, h->pool);
-	rc = snapshot_source_put_tag(src, rec, h->frames, 0);
+	rc = frag_snapshot_tag(&src->s, h->frames, 0, src->tag_text[src->last % STRETCH], rec);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
 		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
@@ -243,7 +147,8 @@ static enum frag_add put_logged(struct source *src, struct frag_record *rec,
 	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
 
 	snapshot_source_put_alloc(src, rec, p, e->size, e->stream, e->pool);
-	return snapshot_source_put_tag(src, rec, e->frames, e->note);
+	return frag_snapshot_tag(&src->s, e->frames, e->note, src->tag_text[src->last % STRETCH],
+				 rec);
 }
 
 static void snapshot_source_put_time(struct source *src, struct frag_record *rec,
@@ -253,7 +158,7 @@ static void snapshot_source_put_time(struct source *src, struct frag_record *rec
 
 	if (!src->s.has_times || !src->s.has_history)
 		return;
-	rec->t = snapshot_time(&src->s, p);
+	rec->t = frag_snapshot_time(&src->s, p);
 	rec->members |= FRAG_HAS_T;
 	rec->t_text.text = text;
 	rec->t_text.length = (uint32_t)((rec->t < 0x1p64 ? frag_put_u64(text, (uint64_t)rec->t)
@@ -310,7 +215,7 @@ static int snapshot_source_source_next(void *state, struct frag_record *rec, con
 		rec->op = FRAG_OP_RELEASE_POOL;
 		rec->members = FRAG_HAS_OP | FRAG_HAS_POOL;
 		snapshot_source_put_device(src, rec, p);
-		rec->pool = src->pools[src->s.devices[p->device].log[p->index].pool];
+		rec->pool = src->s.pools[src->s.devices[p->device].log[p->index].pool].name;
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
@@ -427,7 +332,6 @@ static void source_close(void *state)
 	frag_stacks_fini(&s->table);
 	free(s->plan);
 	free(s->initial);
-	free(src->pools);
 	frag_values_fini(&s->values);
 	frag_whole_fini(&s->whole);
 	free(src);
@@ -468,21 +372,6 @@ const struct frag_source_ops *frag_snapshot_again(void *state)
 {
 	source_rewind(state);
 	return &borrowed_source;
-}
-
-static int name_pools(struct source *src)
-{
-	struct frag_snapshot *s = &src->s;
-
-	src->pools = calloc(s->pool_count, sizeof(*src->pools));
-	if (!src->pools)
-		return frag_fail_nomem(s->err);
-	for (uint32_t i = 1; i < s->pool_count; i++) {
-		src->pools[i] = frag_snapshot_pool_handle(s, i);
-		if (!src->pools[i].text)
-			return frag_fail_nomem(s->err);
-	}
-	return 0;
 }
 
 /* A failed request in the log gives the capacity of the device. */
@@ -596,19 +485,6 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 			  " run begins with");
 }
 
-static int snapshot_source_make(struct source *src)
-{
-	struct frag_snapshot *s = &src->s;
-	int rc = frag_snapshot_load(s);
-
-	rc = rc ? rc : name_pools(src);
-	rc = rc ? rc : frag_snapshot_rewind(s);
-	rc = rc ? rc : frag_snapshot_begin(s);
-	rc = rc ? rc : frag_snapshot_plan(s);
-	rc = rc ? rc : frag_snapshot_order(s);
-	return rc ? rc : make_figures(s);
-}
-
 /* The last request of all devices, where it failed. */
 static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_reading *out)
 {
@@ -635,7 +511,6 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 		       const struct frag_log *log, take_fn *take, struct frag_error *err)
 {
 	struct source *src = calloc(1, sizeof(*src));
-	struct frag_host_memory host;
 	struct frag_snapshot *s;
 	int rc;
 
@@ -648,8 +523,10 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	s->with_host = out->with_host;
 	s->sized = out->sized;
 	rc = take(s, in, err);
-	rc = rc ? rc : snapshot_source_make(src);
-	rc = rc ? rc : frag_snapshot_host(s, &host);
+	rc = rc ? rc : frag_snapshot_load(s);
+	rc = rc ? rc : frag_snapshot_rewind(s);
+	rc = rc ? rc : frag_snapshot_plan(s);
+	rc = rc ? rc : make_figures(s);
 	if (rc) {
 		source_close(src);
 		return rc;
@@ -662,7 +539,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 		.form = out->form,
 		.devices = s->figures,
 		.device_count = s->device_count,
-		.host = host,
+		.host = s->host,
 		.pytorch = true,
 	};
 	snapshot_source_find_end(s, out);

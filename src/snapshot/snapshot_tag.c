@@ -1,17 +1,192 @@
-/* snapshot_tag.c - describes a stack trace, in one line and in full. */
+/*
+ * snapshot_tag.c - describes a stack trace, in one line and in full; and whose code a frame is in,
+ * and which part of the program it implies (fragsim-formats(5), fragsim-explain(1)).
+ */
+#include "snapshot/snapshot.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "snapshot/snapshot.h"
-#include "trace/name_tables.h"
 
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
 _Static_assert(4 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag is long enough");
+
+static bool frames_begins(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text, with, n) == 0;
+}
+
+static bool is_python(struct frag_text file, uint64_t line)
+{
+	if (!file.text || line == 0)
+		return false;
+	return (file.length > 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0)
+	       || (frames_begins(file, "<") && !frames_begins(file, "<frozen")
+		   && !frames_begins(file, "<eval_with_key"));
+}
+
+static bool is_one_of(struct frag_text folder, const char *const *names)
+{
+	return names[frag_text_among(folder, names)] != NULL;
+}
+
+/*
+ * By the folders of its path: one of PyTorch decides, wherever it is. Python's own modules
+ * are in lib/python3.12, or where its path was cut in python3.12; packages in a folder below.
+ */
+enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
+{
+	static const char *const torch[] = { "torch", "functorch", "torchgen", "triton", NULL };
+	static const char *const packages[] = { "site-packages", "dist-packages", NULL };
+	static const char *const libraries[] = { "lib", "lib64", NULL };
+	enum frag_origin origin = FRAG_ORIGIN_PROGRAM;
+	struct frag_text folder = { .text = NULL };
+	const char *p = file.text, *slash;
+
+	if (!is_python(file, line))
+		return FRAG_ORIGIN_NATIVE;
+	while ((slash = memchr(p, '/', (size_t)(file.text + file.length - p))) != NULL) {
+		const struct frag_text above = folder;
+
+		folder = (struct frag_text){ .text = p, .length = (uint32_t)(slash - p) };
+		if (is_one_of(folder, torch))
+			return FRAG_ORIGIN_TORCH;
+		if (is_one_of(folder, packages))
+			origin = FRAG_ORIGIN_PACKAGE;
+		else if (origin == FRAG_ORIGIN_PROGRAM && frames_begins(folder, "python3")
+			 && (!above.text || is_one_of(above, libraries)))
+			origin = FRAG_ORIGIN_PYTHON;
+		p = slash + 1;
+	}
+	folder = (struct frag_text){ p, (uint32_t)(file.text + file.length - p) };
+	if (frag_text_equals(folder, "record_torch.py"))
+		origin = FRAG_ORIGIN_PYTHON;
+	return origin;
+}
+
+static bool frames_has(struct frag_text text, const char *part)
+{
+	const size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= text.length; i++)
+		if (memcmp(text.text + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+static bool frames_ends(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text + text.length - n, with, n) == 0;
+}
+
+/* Python functions of any file that construct, move or load modules; */
+static const char *const setup_names[] = {
+	"_apply", "reset_parameters", "initialize_parameters", "_init_weights", "to_empty",
+	"__deepcopy__", "deepcopy", "from_pretrained", "_load_from_state_dict", NULL,
+};
+/* that run the engine of autograd, or are run by it; */
+static const char *const backward_names[] = {
+	"backward", "_make_grads", "_engine_run_backward", NULL,
+};
+/* and that call a module. */
+static const char *const forward_names[] = {
+	"forward", "_call_impl", "_wrapped_call_impl", NULL,
+};
+
+static bool is_optimizer_file(struct frag_text file)
+{
+	const char *slash;
+
+	if (frames_has(file, "/optim/"))
+		return true;
+	while ((slash = memchr(file.text, '/', file.length)) != NULL) {
+		file.length -= (uint32_t)(slash + 1 - file.text);
+		file.text = slash + 1;
+	}
+	return frames_has(file, "optimizer");
+}
+
+/* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
+static struct frag_text autograd_node(struct frag_text name)
+{
+	static const char before[] = "torch::autograd::generated::";
+	const size_t n = sizeof(before) - 1;
+
+	for (size_t i = 0; i + n < name.length; i++) {
+		size_t end = i + n;
+
+		if (memcmp(name.text + i, before, n) != 0)
+			continue;
+		while (end < name.length && name.text[end] != ':' && name.text[end] != '(')
+			end++;
+		return (struct frag_text){ .text = name.text + i + n,
+					   .length = (uint32_t)(end - i - n) };
+	}
+	return (struct frag_text){ .text = "", .length = 0 };
+}
+
+/*
+ * The part of the program that a single frame implies: SETUP, FORWARD, BACKWARD, OPTIMIZER;
+ * UNKNOWN leaves the decision to its caller. The most specific rules come first.
+ */
+static enum frag_maker maker_of_frame(const struct frag_frame *f)
+{
+	const struct frag_text none = { .text = "", .length = 0 };
+	const struct frag_text name = f->name.text ? f->name : none;
+	const bool modules = f->file.text && frames_has(f->file, "/nn/modules/");
+
+	if (!is_python(f->file, f->line))
+		return frames_has(name, "torch::autograd::Engine")
+		       || frames_has(name, "python::PythonEngine")
+		       || autograd_node(name).length
+			? FRAG_MAKER_BACKWARD : FRAG_MAKER_UNKNOWN;
+	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__")))
+		return FRAG_MAKER_SETUP;
+	if (frames_ends(name, "load_state_dict"))
+		return is_optimizer_file(f->file) ? FRAG_MAKER_OPTIMIZER : FRAG_MAKER_SETUP;
+	if (is_optimizer_file(f->file))
+		return frames_ends(name, "zero_grad") ? FRAG_MAKER_UNKNOWN : FRAG_MAKER_OPTIMIZER;
+	if (is_one_of(name, backward_names))
+		return FRAG_MAKER_BACKWARD;
+	/* module.py moves and loads modules, too, by functions without a name */
+	if (is_one_of(name, forward_names) || frames_ends(f->file, "/nn/functional.py")
+	    || (modules && !frames_ends(f->file, "/module.py")))
+		return FRAG_MAKER_FORWARD;
+	/* recomputation in checkpointing: the inner forward frames decide */
+	if (frames_ends(f->file, "/utils/checkpoint.py")
+	    && (frames_ends(name, "unpack_hook") || frames_ends(name, "recompute_fn")))
+		return FRAG_MAKER_RECOMPUTE;
+	return FRAG_MAKER_UNKNOWN;
+}
+
+/* Does a frame of native code only unwind, allocate or dispatch? */
+static bool is_plumbing(struct frag_text name)
+{
+	static const char *const parts[] = {
+		"torch::unwind", "CapturedTraceback", "gather_with", "CachingAllocator",
+		"StorageImpl", "Dispatcher", "redispatch", "callUnboxed", "wrap_kernel_functor",
+		"raw_alloc", "detail::empty", "empty_generic", "empty_cuda", "empty_strided",
+		"empty_memory_format", "empty_like", "_empty_affine", "malloc", "pthread", "clone3",
+		"execute_native_thread_routine", "__libc", "TensorMaker", "resize_bytes", NULL,
+	};
+
+	if (!name.length || frames_begins(name, "??") || frames_begins(name, "_start")
+	    || frames_begins(name, "clone"))
+		return true;
+	for (uint32_t i = 0; parts[i]; i++)
+		if (frames_has(name, parts[i]))
+			return true;
+	return false;
+}
 
 static struct frag_text snapshot_tag_text_of(const struct frag_value *text)
 {
@@ -122,12 +297,6 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
 	return (enum frag_origin)(*known - 1);
 }
 
-static struct frag_text snapshot_tag_name_at(struct frag_snapshot *s, const struct frag_value *list,
-					     uint32_t i)
-{
-	return frame_at(s, list, i).name;
-}
-
 /*
  * Of native frames alone: the node of autograd, or the first that does more than allocate. Their
  * lines are offsets in a library.
@@ -136,11 +305,11 @@ static struct frag_frame find_native(struct frag_snapshot *s, const struct frag_
 				uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (frag_frame_autograd_node(snapshot_tag_name_at(s, list, i)).length)
-			return (struct frag_frame){ .name = snapshot_tag_name_at(s, list, i) };
+		if (autograd_node(frame_at(s, list, i).name).length)
+			return (struct frag_frame){ .name = frame_at(s, list, i).name };
 	for (uint32_t i = 0; i < count; i++)
-		if (!frag_frame_is_plumbing(snapshot_tag_name_at(s, list, i)))
-			return (struct frag_frame){ .name = snapshot_tag_name_at(s, list, i) };
+		if (!is_plumbing(frame_at(s, list, i).name))
+			return (struct frag_frame){ .name = frame_at(s, list, i).name };
 	return (struct frag_frame){ .line = 0 };
 }
 
@@ -173,7 +342,6 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
  */
 static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
-	static const char begins[] = "_make_grads";
 	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
 	bool native = true;
 
@@ -186,19 +354,15 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 		if (!*known) {
 			const struct frag_frame frame = frame_at(s, list, i);
 
-			*known = (uint8_t)(1 + frag_frame_maker(&frame));
+			*known = (uint8_t)(1 + maker_of_frame(&frame));
 		}
 		here = (enum frag_maker)(*known - 1);
 		if (maker == FRAG_MAKER_FORWARD
 		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE))
 			return FRAG_MAKER_RECOMPUTE;
-		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD) {
-			const struct frag_text name = snapshot_tag_name_at(s, list, i);
-
-			if (name.length == sizeof(begins) - 1
-			    && memcmp(name.text, begins, name.length) == 0)
-				return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
-		}
+		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD
+		    && frag_text_equals(frame_at(s, list, i).name, "_make_grads"))
+			return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
 		if (maker == FRAG_MAKER_UNKNOWN)
 			maker = here;
 	}
@@ -206,6 +370,7 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 	return (uint8_t)(native ? maker | IS_NATIVE : maker);
 }
 
+/* Without memory for the tables it is unknown. */
 static uint8_t snapshot_tag_maker(struct frag_snapshot *s, uint32_t frames)
 {
 	const size_t count = (size_t)s->values.count + 1;
@@ -224,12 +389,6 @@ static uint8_t snapshot_tag_maker(struct frag_snapshot *s, uint32_t frames)
 	return (uint8_t)(s->maker_of[frames] - 1);
 }
 
-/* Without memory for the tables it is unknown. */
-enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames)
-{
-	return (enum frag_maker)(snapshot_tag_maker(s, frames) & ~(BEGINS_BACKWARD | IS_NATIVE));
-}
-
 /* The stack's tag, for as long as the snapshot is there. */
 static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *list,
 			    uint32_t count, struct frag_text *out)
@@ -239,7 +398,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
 	const struct frag_text node =
 		top.frame.file.text ? (struct frag_text){ .length = 0 }
-				    : frag_frame_autograd_node(top.frame.name);
+				    : autograd_node(top.frame.name);
 	enum frag_add rc;
 
 	if (node.length && node.length < FRAME_MAX) {
@@ -292,8 +451,8 @@ static void snapshot_tag_name_pass(struct frag_snapshot *s, uint32_t frames, cha
 }
 
 /* Thousands of events share a stack, so the tag of each list of frames is made once and kept. */
-enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
-				char room[FRAG_TAG_ROOM], struct frag_text *tag)
+static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
+			      char room[FRAG_TAG_ROOM], struct frag_text *tag)
 {
 	enum frag_add rc = FRAG_ADDED;
 	char *at = room;
@@ -355,9 +514,9 @@ static bool begin_table(struct frag_snapshot *s)
 /*
  * Adds frames from the outermost on, so that stacks with common callers share them. The memory
  * of new entries is counted: a small file of lists that share their items could fill the
- * memory.
+ * memory. 0: none, or too much of it; UINT32_MAX: out of memory.
  */
-uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
+static uint32_t snapshot_tag_stack(struct frag_snapshot *s, uint32_t frames)
 {
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
 	uint32_t count = frag_list_count(list), stack = 0;
@@ -379,4 +538,19 @@ uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
 			return 0;
 	}
 	return s->stack_of[frames] = stack;
+}
+
+enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
+				char room[FRAG_TAG_ROOM], struct frag_record *rec)
+{
+	enum frag_add rc = make_tag(s, frames, note, room, &rec->tag);
+	const uint32_t maker = snapshot_tag_maker(s, frames) & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE);
+
+	if (rec->tag.text)
+		rec->members |= FRAG_HAS_TAG;
+	rec->members |= maker << FRAG_MAKER_SHIFT;
+	rec->stack = snapshot_tag_stack(s, frames);
+	if (rec->stack)
+		rec->members |= FRAG_HAS_STACK;
+	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
 }

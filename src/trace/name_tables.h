@@ -150,32 +150,4 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 /* The frame at *at, which becomes the stack below; as frag_source_ops.frame. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame);
 
-/*
- * Whose code a frame of a stack is in.
- *
- * The rule is in fragsim-formats(5).
- */
-/* In rising order of how much the origin reveals about the program. */
-enum frag_origin {
-	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
-	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */
-	FRAG_ORIGIN_PYTHON,     /* of Python itself, or record_torch.py */
-	FRAG_ORIGIN_PACKAGE,    /* of another package */
-	FRAG_ORIGIN_PROGRAM,
-};
-
-enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
-
-/*
- * The part of the program that a single frame implies: SETUP, FORWARD, BACKWARD, OPTIMIZER;
- * UNKNOWN leaves the decision to its caller. fragsim-explain(1) has the rule.
- */
-enum frag_maker frag_frame_maker(const struct frag_frame *frame);
-
-/* Does a frame of native code only unwind, allocate or dispatch? */
-bool frag_frame_is_plumbing(struct frag_text name);
-
-/* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
-struct frag_text frag_frame_autograd_node(struct frag_text name);
-
 #endif
