@@ -181,7 +181,7 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 	rc = frag_or_interrupted(rc, err);
 	rc = rc ? rc : loaded_trace_choose(t, o, usual, &options.log, err);
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
-		t->choices[i].accelerator = (uint8_t)frag_trace_accelerator(t->trace);
+		t->choices[i].accelerator = (uint8_t)frag_trace_recording(t->trace).accelerator;
 	rc = rc ? rc : loaded_trace_set_devices(t, o, reading->capacity, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);

@@ -95,7 +95,7 @@ static int plan_place(struct planning *p, struct frag_error *err)
 		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .threads = p->q.run.threads,
 		.stop = &stop,
 	};
-	const struct frag_constraints *given = frag_trace_constraints(p->q.taped->tape);
+	const struct frag_constraints *given = frag_trace_recording(p->q.taped->trace).constraints;
 	struct frag_plan_file file;
 	int rc;
 

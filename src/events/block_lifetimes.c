@@ -228,7 +228,7 @@ static inline void block_lifetimes_leave(struct frag_lives *l, struct frag_found
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 {
 	FRAG_ASSERT(devices);
-	*l = (struct frag_lives){ .unused = NONE, .unused_cell = NONE };
+	*l = (struct frag_lives){ .unused = NONE, .unused_cell = NONE, .devices = devices };
 	l->busy = malloc(devices * sizeof(*l->busy));
 	for (uint32_t d = 0; l->busy && d < devices; d++)
 		l->busy[d] = NONE;
@@ -475,7 +475,7 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 	return true;
 }
 
-/* Empties one queue. The slots are unchanged until frag_lives_order() recycles them. */
+/* Empties one queue. The slots are unchanged until block_lifetimes_order() recycles them. */
 static bool block_lifetimes_drain(struct frag_lives *l, uint32_t q, uint64_t step)
 {
 	struct frag_queue *queue = &l->queues[q];
@@ -499,20 +499,6 @@ static bool block_lifetimes_drain(struct frag_lives *l, uint32_t q, uint64_t ste
 	return true;
 }
 
-bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step)
-{
-	uint32_t q;
-
-	if (stream == FRAG_ALL) {
-		while (l->busy[device] != NONE)
-			if (!block_lifetimes_drain(l, l->busy[device], step))
-				return false;
-		return true;
-	}
-	q = frag_map_get(&l->queue_of, pair(device, stream));
-	return q == FRAG_MAP_NONE || l->queues[q].head == NONE || block_lifetimes_drain(l, q, step);
-}
-
 struct turn {
 	uint64_t freed;
 	struct frag_ended ended;
@@ -526,33 +512,48 @@ static int block_lifetimes_by_free(const void *a, const void *b)
 }
 
 /*
- * A sync ends blocks queue by queue, but they become reusable in the order of
- * their frees (fragsim-trace(5)). A step frees one block at most, so the order has
+ * What a sync ended, from ended[first] on. It ends blocks queue by queue, but they become reusable
+ * in the order of their frees (fragsim-trace(5)). A step frees one block at most, so the order has
  * no ties. Slots are recycled only here, as a block may wait in several queues.
  */
-bool frag_lives_order(struct frag_lives *l, uint32_t first)
+static bool block_lifetimes_order(struct frag_lives *l, uint32_t first)
 {
-	uint32_t count = l->ended_count - first;
-	struct turn *turns;
+	const uint32_t count = l->ended_count - first;
+	struct turn *turns = count > 1 ? malloc(count * sizeof(*turns)) : NULL;
 
 	FRAG_ASSERT(first <= l->ended_count);
-	if (count == 1)
-		recycle(l, l->ended[first].slot);
-	if (count <= 1)
-		return true;
-	turns = malloc(count * sizeof(*turns));
-	if (!turns)
+	if (count > 1 && !turns)
 		return false;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && turns; i++)
 		turns[i] = (struct turn){
 			.freed = l->lives[l->ended[first + i].slot].freed,
 			.ended = l->ended[first + i],
 		};
-	qsort(turns, count, sizeof(*turns), block_lifetimes_by_free);
+	if (turns)
+		qsort(turns, count, sizeof(*turns), block_lifetimes_by_free);
 	for (uint32_t i = 0; i < count; i++) {
-		l->ended[first + i] = turns[i].ended;
-		recycle(l, turns[i].ended.slot);
+		if (turns)
+			l->ended[first + i] = turns[i].ended;
+		recycle(l, l->ended[first + i].slot);
 	}
 	free(turns);
 	return true;
+}
+
+bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step)
+{
+	const uint32_t first = l->ended_count, last = device == FRAG_ALL ? l->devices - 1 : device;
+
+	for (uint32_t d = device == FRAG_ALL ? 0 : device; d <= last; d++) {
+		uint32_t q;
+
+		while (stream == FRAG_ALL && l->busy[d] != NONE)
+			if (!block_lifetimes_drain(l, l->busy[d], step))
+				return false;
+		q = frag_map_get(&l->queue_of, pair(d, stream));
+		if (q != FRAG_MAP_NONE && l->queues[q].head != NONE
+		    && !block_lifetimes_drain(l, q, step))
+			return false;
+	}
+	return block_lifetimes_order(l, first);
 }

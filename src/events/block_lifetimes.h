@@ -61,7 +61,7 @@ struct frag_lives {
 	struct frag_queue *queues;
 	uint32_t queue_count, queue_capacity;
 	struct frag_map queue_of;       /* (device, stream) -> queue */
-	uint32_t *busy;                 /* by device: first queue that is not empty */
+	uint32_t *busy, devices;        /* by device: first queue that is not empty */
 	struct frag_ended *ended;       /* of this batch */
 	uint32_t ended_count, ended_capacity;
 };
@@ -168,13 +168,10 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 /* The `complete` of the announced one; what ends by it is appended to l->ended. Likewise. */
 bool frag_lives_complete(struct frag_lives *l, struct frag_found found);
 
-/* A stream of a device, or with FRAG_ALL all of them, is done. Likewise. */
-bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step);
-
 /*
- * Puts what a sync ended, from l->ended[first] on, in the order of their free,
- * and lets their slots go. False: out of memory.
+ * A stream of a device, or with FRAG_ALL all of either, is done. What ends by it is appended to
+ * l->ended, in the order of the frees. Likewise.
  */
-bool frag_lives_order(struct frag_lives *l, uint32_t first);
+bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step);
 
 #endif

@@ -308,17 +308,6 @@ static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* ended points nowhere yet: the array may still move. trace.c sets it. */
-static int resolve_ends(struct frag_trace *t, struct frag_event *ev, uint32_t first,
-			struct frag_error *err)
-{
-	FRAG_ASSERT(first <= t->lives.ended_count);
-	if (!frag_lives_order(&t->lives, first))
-		return frag_fail_nomem(err);
-	ev->ended_count = t->lives.ended_count - first;
-	return 0;
-}
-
 static int resolve_complete(struct frag_trace *t, const struct frag_record *rec,
 			    struct frag_event *ev, const char **kind, struct frag_error *err)
 {
@@ -347,22 +336,21 @@ static int resolve_record_stream(struct frag_trace *t, const struct frag_record 
 	return frag_lives_record(&t->lives, ev->slot, ev->stream) ? 0 : frag_fail_nomem(err);
 }
 
+/* `ended` points nowhere yet: the array may still move. trace.c sets it. */
 static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 			struct frag_event *ev, const char **kind, struct frag_error *err)
 {
-	uint32_t first = t->lives.ended_count, d, last;
+	const uint32_t first = t->lives.ended_count;
 	int rc = resolve_find_device(t, rec, &ev->device, kind, err);
 
 	ev->stream = FRAG_ALL;
 	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
 	if (rc)
 		return rc;
-	d = ev->device == FRAG_ALL ? 0 : ev->device;
-	last = ev->device == FRAG_ALL ? t->info.device_count - 1 : ev->device;
-	for (; d <= last; d++)
-		if (!frag_lives_sync(&t->lives, d, ev->stream, t->step))
-			return frag_fail_nomem(err);
-	return resolve_ends(t, ev, first, err);
+	if (!frag_lives_sync(&t->lives, ev->device, ev->stream, t->step))
+		return frag_fail_nomem(err);
+	ev->ended_count = t->lives.ended_count - first;
+	return 0;
 }
 
 /* A pool other than 0, of the first device where none is named. */
@@ -659,11 +647,6 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 	note_content(t, rec, ev);
 	t->info.events++;
 	return 0;
-}
-
-const struct frag_constraints *frag_trace_constraints(const struct frag_tape *tape)
-{
-	return tape->trace->constraints;
 }
 
 char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)

@@ -69,7 +69,7 @@ struct frag_trace {
 	uint32_t kind_count;
 };
 
-/* How much was read, and how much there is, in bytes; of a source that does not say it *read stays. */
+/* Bytes read, and in all; of a source that does not say it, *read stays. */
 static inline void frag_trace_amount(const struct frag_trace *t, uint64_t *read, uint64_t *total)
 {
 	if (t->input)

@@ -840,14 +840,6 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 			       s->device_count, NULL, err);
 }
 
-void frag_trace_reread(const struct frag_trace *trace, enum frag_stacks stacks)
-{
-	const struct frag_source_ops *ops = frag_snapshot_again(trace->state);
-
-	if (ops->select_stacks)
-		ops->select_stacks(trace->state, stacks);
-}
-
 const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
 				  uint32_t *count)
 {
@@ -858,40 +850,24 @@ const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t devic
 	return known ? s->devices[device].order : NULL;
 }
 
-const char *frag_trace_recorder(const struct frag_trace *trace)
+struct frag_recording_info frag_trace_recording(const struct frag_trace *t)
 {
-	if (trace->recorder || !frag_trace_snapshot(trace))
-		return trace->recorder ? trace->recorder : trace->info.pytorch ? PROFILER : NULL;
-	return frag_trace_accelerator(trace) == FRAG_NPU ? of_npu
-	       : frag_trace_accelerator(trace) == FRAG_XPU ? of_xpu : SNAPSHOT;
-}
+	const struct frag_snapshot *s = frag_trace_snapshot(t);
+	const bool shown = t->info.ends_at_oom;
+	struct frag_recording_info r = {
+		.recorder = t->recorder, .alloc_conf = t->alloc_conf, .pytorch = t->pytorch,
+		.unread = t->step == 0, .ended = shown || t->end.said,
+		.end_step = shown ? t->info.oom_step : t->end.step,
+		.end_bytes = shown ? t->info.oom_bytes : t->end.bytes,
+		.constraints = t->constraints,
+		.accelerator = s ? frag_snapshot_accelerator(s) : t->recorder == of_npu ? FRAG_NPU
+			       : t->recorder == of_xpu ? FRAG_XPU : FRAG_CUDA,
+	};
 
-enum frag_accelerator frag_trace_accelerator(const struct frag_trace *trace)
-{
-	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-
-	return s ? frag_snapshot_accelerator(s) : trace->recorder == of_npu ? FRAG_NPU
-	       : trace->recorder == of_xpu ? FRAG_XPU : FRAG_CUDA;
-}
-
-const char *frag_trace_alloc_conf(const struct frag_trace *trace)
-{
-	return trace->alloc_conf;
-}
-
-const char *frag_trace_pytorch(const struct frag_trace *trace)
-{
-	return trace->pytorch;
-}
-
-bool frag_trace_is_unread(const struct frag_trace *trace)
-{
-	return trace->step == 0;
-}
-
-bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size)
-{
-	*step = trace->info.ends_at_oom ? trace->info.oom_step : trace->end.step;
-	*size = trace->info.ends_at_oom ? trace->info.oom_bytes : trace->end.bytes;
-	return trace->info.ends_at_oom || trace->end.said;
+	if (s)
+		r.recorder = r.accelerator == FRAG_NPU ? of_npu
+			     : r.accelerator == FRAG_XPU ? of_xpu : SNAPSHOT;
+	else if (!r.recorder && t->info.pytorch)
+		r.recorder = PROFILER;
+	return r;
 }

@@ -350,6 +350,12 @@ static const struct frag_source_ops snapshot_source = {
 	.close = source_close,
 };
 
+/* Leaves the state to the trace that owns it, at its first record. */
+static void source_return(void *state)
+{
+	source_rewind(state);
+}
+
 /* The same, where it is the property of another trace. */
 static const struct frag_source_ops borrowed_source = {
 	.form = "PyTorch snapshot",
@@ -359,6 +365,7 @@ static const struct frag_source_ops borrowed_source = {
 	.rewind = source_rewind,
 	.initial = source_initial,
 	.amount = source_amount,
+	.close = source_return,
 };
 
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state)

@@ -21,7 +21,7 @@ static int header_settings(struct frag_choice *choice, const struct frag_trace *
 			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
 			   struct frag_error *err)
 {
-	const char *conf = frag_trace_alloc_conf(trace);
+	const char *conf = frag_trace_recording(trace).alloc_conf;
 	const struct frag_choice plain = *choice;
 
 	if (!conf || !*conf || strlen(conf) >= FRAG_SETTINGS_MAX)
@@ -108,7 +108,8 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 static void kept(struct frag_release *out, const struct frag_trace *trace)
 {
 	static const char to[] = " to ";
-	const char *text = frag_trace_pytorch(trace), *range = text ? strstr(text, to) : NULL;
+	const char *text = frag_trace_recording(trace).pytorch;
+	const char *range = text ? strstr(text, to) : NULL;
 	uint64_t least, most;
 
 	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
@@ -173,16 +174,13 @@ static int look_at_log(struct frag_release *out, const struct frag_trace *trace,
 		"its log shows that of equal blocks the one at the lower address came first",
 		"its log shows that of equal blocks the one created first came first",
 	};
-	const enum frag_stacks stacks = frag_trace_snapshot(trace)->stacks;
 	uint64_t newest, older;
 	int rc = differences(&newest, trace, most, err);
 
-	frag_trace_reread(trace, stacks);
 	for (uint32_t minor = BY_ADDRESS; !rc && newest && minor <= BY_CREATION; minor++) {
 		if (minor < least || minor > most)
 			continue;
 		rc = differences(&older, trace, minor, err);
-		frag_trace_reread(trace, stacks);
 		if (rc || older > newest / 8)
 			continue;
 		set_release(out, minor == BY_ADDRESS ? least : minor, minor);
@@ -217,25 +215,24 @@ int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
 static char *put_mark(const struct frag_trace *trace, const struct frag_release *release,
 		      const char *conf, bool end)
 {
-	const char *recorder = frag_trace_recorder(trace);
-	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
+	const struct frag_recording_info recording = frag_trace_recording(trace);
+	const size_t room = 6 * strlen(conf) + strlen(recording.recorder) + 200;
 	char *meta = malloc(room), *p;
 	char version[FRAG_RELEASE_ROOM];
-	uint64_t step, size;
 
 	if (!meta)
 		return NULL;
-	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recorder);
+	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recording.recorder);
 	if (release->minor)
 		p += snprintf(p, 60, ",\"pytorch\":\"%s\"", frag_release_text(release, version));
 	if (*conf) {
 		p = memcpy(p, ",\"alloc_conf\":", 14);
 		p = frag_put_json(p + 14, conf, strlen(conf));
 	}
-	if (end && frag_trace_recorded_end(trace, &step, &size))
+	if (end && recording.ended)
 		p += snprintf(p, 100,
-			      ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}", step,
-			      size);
+			      ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}",
+			      recording.end_step, recording.end_bytes);
 	memcpy(p, "}", 2);
 	return meta;
 }
@@ -245,7 +242,7 @@ static int find_unread_release(struct frag_release *release, const struct frag_t
 			struct frag_error *err)
 {
 	*release = (struct frag_release){ .minor = 0 };
-	if (frag_trace_snapshot(trace) && !frag_trace_is_unread(trace))
+	if (frag_trace_snapshot(trace) && !frag_trace_recording(trace).unread)
 		return 0;
 	return frag_find_release(release, trace, err);
 }
@@ -296,7 +293,7 @@ int frag_mark_head(struct frag_trace_info *head, char **mark,
 
 	*mark = NULL;
 	for (uint32_t i = 0; i < count; i++)
-		recorded = recorded && frag_trace_recorder(traces[i]);
+		recorded = recorded && frag_trace_recording(traces[i]).recorder;
 	if (!recorded)
 		return 0;
 	rc = find_common_release(&release, traces, count, log, err);
