@@ -126,26 +126,12 @@ static int report_missing(struct frag_trace *t, const struct frag_record *rec, u
 		      frag_op_name(rec->op), names[i].name);
 }
 
-static inline int resolve_need(struct frag_trace *t, const struct frag_record *rec,
-			       uint32_t members, const char **kind, struct frag_error *err)
+static int no_device(struct frag_trace *t, const struct frag_record *rec, const char **kind,
+		     struct frag_error *err)
 {
-	const uint32_t missing = members & ~rec->members;
-
-	return missing ? report_missing(t, rec, missing, kind, err) : 0;
-}
-
-/* The explicit device, checked; *device is left alone where none is given. */
-static int resolve_find_device(struct frag_trace *t, const struct frag_record *rec,
-			       uint32_t *device, const char **kind, struct frag_error *err)
-{
-	if (!(rec->members & FRAG_HAS_DEVICE))
-		return 0;
-	if (rec->device >= t->info.device_count)
-		return flawed(t, rec, kind, "a device that does not exist", err,
-			      "device %" PRIu64 " does not exist: the trace has %u (0 to %u)",
-			      rec->device, t->info.device_count, t->info.device_count - 1);
-	*device = (uint32_t)rec->device;
-	return 0;
+	return flawed(t, rec, kind, "a device that does not exist", err,
+		      "device %" PRIu64 " does not exist: the trace has %u (0 to %u)",
+		      rec->device, t->info.device_count, t->info.device_count - 1);
 }
 
 static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint32_t *stream,
@@ -193,12 +179,8 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 {
 	struct frag_found found;
 	struct frag_life *life;
-	int rc = resolve_need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
+	int rc;
 
-	ev->device = 0;
-	rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
-	if (rc)
-		return rc;
 	if (rec->size >= FRAG_SIZE_LIMIT)
 		return flawed(t, rec, kind, "a value out of range", err,
 			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
@@ -246,14 +228,14 @@ static int no_block(struct frag_trace *t, const struct frag_record *rec, const c
 		      frag_show_id(&rec->id, id));
 }
 
-static int other_device(struct frag_trace *t, const struct frag_record *rec, uint32_t given,
-			uint32_t its, const char **kind, struct frag_error *err)
+static int other_device(struct frag_trace *t, const struct frag_record *rec, uint32_t its,
+			const char **kind, struct frag_error *err)
 {
 	char id[FRAG_ID_ROOM];
 
 	return flawed(t, rec, kind, "a block of another device", err,
 		      "%s of id %s on device %u, but it was allocated on device %u",
-		      frag_op_name(rec->op), frag_show_id(&rec->id, id), given, its);
+		      frag_op_name(rec->op), frag_show_id(&rec->id, id), (uint32_t)rec->device, its);
 }
 
 /* The live block that the event names, on its own device. */
@@ -261,12 +243,6 @@ __attribute__((always_inline)) static inline int resolve_find_live(
 	struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 	struct frag_found *found, const char **kind, struct frag_error *err)
 {
-	uint32_t device = FRAG_ALL;
-	int rc = resolve_need(t, rec, FRAG_HAS_ID, kind, err);
-
-	rc = rc ? rc : resolve_find_device(t, rec, &device, kind, err);
-	if (rc)
-		return rc;
 	if (rec->op == FRAG_OP_COMPLETE)
 		*found = frag_lives_announced(&t->lives, &rec->id);
 	else
@@ -275,33 +251,27 @@ __attribute__((always_inline)) static inline int resolve_find_live(
 	if (ev->slot == NO_SLOT)
 		return no_block(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
-	if (device != FRAG_ALL && device != ev->device)
-		return other_device(t, rec, device, ev->device, kind, err);
+	if (rec->members & FRAG_HAS_DEVICE && rec->device != ev->device)
+		return other_device(t, rec, ev->device, kind, err);
 	return 0;
 }
 
 /* The tag of a block that ends may go, once this batch has been consumed. */
-static int leave_tag(struct frag_trace *t, uint32_t tag, struct frag_error *err)
-{
-	FRAG_ASSERT(tag < t->tags.count);
-	if (!tag)
-		return 0;
-	if (!FRAG_GROW(t->left, t->left_capacity, t->left_count))
-		return frag_fail_nomem(err);
-	t->left[t->left_count++] = tag;
-	return 0;
-}
-
 static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
 			struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	bool pending = rec->members & FRAG_HAS_PENDING && rec->pending;
 	struct frag_found found;
+	uint32_t tag;
 	int rc = resolve_find_live(t, rec, ev, &found, kind, err);
 
-	rc = rc ? rc : leave_tag(t, t->lives.lives[ev->slot].tag, err);
 	if (rc)
 		return rc;
+	tag = t->lives.lives[ev->slot].tag;
+	if (tag && !FRAG_GROW(t->left, t->left_capacity, t->left_count))
+		return frag_fail_nomem(err);
+	if (tag)
+		t->left[t->left_count++] = tag;
 	if (!frag_lives_free(&t->lives, found, t->step, pending, &ev->waits))
 		return frag_fail_nomem(err);
 	t->info.frees++;
@@ -327,9 +297,8 @@ static int resolve_record_stream(struct frag_trace *t, const struct frag_record 
 				 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	struct frag_found found;
-	int rc = resolve_need(t, rec, FRAG_HAS_ID | FRAG_HAS_STREAM, kind, err);
+	int rc = resolve_find_live(t, rec, ev, &found, kind, err);
 
-	rc = rc ? rc : resolve_find_live(t, rec, ev, &found, kind, err);
 	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
 	if (rc)
 		return rc;
@@ -338,13 +307,13 @@ static int resolve_record_stream(struct frag_trace *t, const struct frag_record 
 
 /* `ended` points nowhere yet: the array may still move. trace.c sets it. */
 static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
-			struct frag_event *ev, const char **kind, struct frag_error *err)
+			struct frag_event *ev, struct frag_error *err)
 {
 	const uint32_t first = t->lives.ended_count;
-	int rc = resolve_find_device(t, rec, &ev->device, kind, err);
+	int rc;
 
 	ev->stream = FRAG_ALL;
-	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
+	rc = find_stream(t, rec, &ev->stream, err);
 	if (rc)
 		return rc;
 	if (!frag_lives_sync(&t->lives, ev->device, ev->stream, t->step))
@@ -353,16 +322,10 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* A pool other than 0, of the first device where none is named. */
+/* A pool other than 0. */
 static int resolve_find_pool(struct frag_trace *t, const struct frag_record *rec,
 			     struct frag_event *ev, const char **kind, struct frag_error *err)
 {
-	int rc = resolve_need(t, rec, FRAG_HAS_POOL, kind, err);
-
-	ev->device = 0;
-	rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
-	if (rc)
-		return rc;
 	if (!rec->pool.text && !rec->pool.number)
 		return flawed(t, rec, kind, "a value out of range", err,
 			      "%s: pool 0 is the program's own, which is never %s",
@@ -418,7 +381,6 @@ static int resolve_context(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* Whose device exists, so that nothing else can be wrong with it. */
 static int resolve_configure(struct frag_trace *t, const struct frag_record *rec,
 			     struct frag_event *ev, const char **kind, struct frag_error *err)
 {
@@ -440,13 +402,35 @@ static int resolve_configure(struct frag_trace *t, const struct frag_record *rec
 
 /*
  * What an operation must have, and its names as indexes. Whatever is wrong with a
- * record ends here, so no consumer of events looks for it again.
+ * record ends here, so no consumer of events looks for it again. Of an operation that
+ * concerns one device, that is device 0 where none is named.
  */
 static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		      const char **kind, struct frag_error *err)
 {
-	int rc;
+	static const uint32_t needs[FRAG_OPS] = {
+		[FRAG_OP_ALLOC] = FRAG_HAS_ID | FRAG_HAS_SIZE, [FRAG_OP_FREE] = FRAG_HAS_ID,
+		[FRAG_OP_COMPLETE] = FRAG_HAS_ID, [FRAG_OP_MARK] = FRAG_HAS_NAME,
+		[FRAG_OP_RECORD_STREAM] = FRAG_HAS_ID | FRAG_HAS_STREAM,
+		[FRAG_OP_SET_FRACTION] = FRAG_HAS_VALUE, [FRAG_OP_CONFIGURE] = FRAG_HAS_VALUE,
+		[FRAG_OP_RELEASE_POOL] = FRAG_HAS_POOL, [FRAG_OP_BEGIN_POOL] = FRAG_HAS_POOL,
+		[FRAG_OP_END_POOL] = FRAG_HAS_POOL,
+	};
 
+	if ((unsigned)rec->op >= FRAG_OPS)
+		return flawed(t, rec, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
+	if (needs[rec->op] & ~rec->members)
+		return report_missing(t, rec, needs[rec->op] & ~rec->members, kind, err);
+	if (rec->op == FRAG_OP_SET_FRACTION && !(rec->fraction >= 0 && rec->fraction <= 1))
+		return flawed(t, rec, kind, "a value out of range", err,
+			      "set_fraction: value %g is not from 0 to 1", rec->fraction);
+	if (rec->members & FRAG_HAS_DEVICE) {
+		if (rec->device >= t->info.device_count)
+			return no_device(t, rec, kind, err);
+		ev->device = (uint32_t)rec->device;
+	} else if (rec->op == FRAG_OP_ALLOC || needs[rec->op] == FRAG_HAS_POOL) {
+		ev->device = 0;
+	}
 	switch (rec->op) {
 	case FRAG_OP_ALLOC:
 		return resolve_alloc(t, rec, ev, kind, err);
@@ -457,36 +441,26 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	case FRAG_OP_RECORD_STREAM:
 		return resolve_record_stream(t, rec, ev, kind, err);
 	case FRAG_OP_SYNC:
-		return resolve_sync(t, rec, ev, kind, err);
+		return resolve_sync(t, rec, ev, err);
 	case FRAG_OP_RELEASE_POOL:
 		return resolve_release_pool(t, rec, ev, kind, err);
 	case FRAG_OP_BEGIN_POOL:
 	case FRAG_OP_END_POOL:
 		return resolve_context(t, rec, ev, kind, err);
 	case FRAG_OP_SET_FRACTION:
-		rc = resolve_need(t, rec, FRAG_HAS_VALUE, kind, err);
-		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))
-			rc = flawed(t, rec, kind, "a value out of range", err,
-				    "set_fraction: value %g is not from 0 to 1", rec->fraction);
 		ev->fraction = rec->fraction;
-		break;
+		return 0;
 	case FRAG_OP_CONFIGURE:
-		rc = resolve_need(t, rec, FRAG_HAS_VALUE, kind, err);
 		ev->text = rec->text;
-		rc = rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
-		return rc ? rc : resolve_configure(t, rec, ev, kind, err);
+		return resolve_configure(t, rec, ev, kind, err);
 	case FRAG_OP_MARK:
-		rc = resolve_need(t, rec, FRAG_HAS_NAME, kind, err);
 		ev->text = rec->text;
-		break;
+		return 0;
 	case FRAG_OP_EMPTY_CACHE:
-		rc = 0;
-		break;
 	case FRAG_OPS:
 	default:
-		return flawed(t, rec, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
+		return 0;
 	}
-	return rc ? rc : resolve_find_device(t, rec, &ev->device, kind, err);
 }
 
 static void warn_time(struct frag_trace *t, const struct frag_record *rec)

@@ -507,52 +507,7 @@ static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_
 	}
 }
 
-/* Takes the input over; the members needed later go to s->whole. */
-typedef int take_fn(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err);
-
-/*
- * The input is taken over also where this fails. err is the caller's of this call
- * alone, so the source does not keep it.
- */
-static int open_source(struct frag_reading *out, struct frag_input *in,
-		       const struct frag_log *log, take_fn *take, struct frag_error *err)
-{
-	struct source *src = calloc(1, sizeof(*src));
-	struct frag_snapshot *s;
-	int rc;
-
-	if (!src) {
-		frag_input_close(in);
-		return frag_fail_nomem(err);
-	}
-	s = &src->s;
-	s->err = err;
-	s->with_host = out->with_host;
-	s->sized = out->sized;
-	rc = take(s, in, err);
-	rc = rc ? rc : frag_snapshot_load(s);
-	rc = rc ? rc : frag_snapshot_rewind(s);
-	rc = rc ? rc : frag_snapshot_plan(s);
-	rc = rc ? rc : make_figures(s);
-	if (rc) {
-		source_close(src);
-		return rc;
-	}
-	s->err = NULL;
-	note_all(s, log);
-	*out = (struct frag_reading){
-		.ops = &snapshot_source,
-		.state = src,
-		.form = out->form,
-		.devices = s->figures,
-		.device_count = s->device_count,
-		.host = s->host,
-		.pytorch = true,
-	};
-	snapshot_source_find_end(s, out);
-	return 0;
-}
-
+/* Each takes the input over; the members needed later go to s->whole. */
 static int take_pickle(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
 {
 	int rc = frag_pickle_stream(&s->values, &s->root, in, err);
@@ -589,24 +544,6 @@ static int take_json(struct frag_snapshot *s, struct frag_input *in, struct frag
 					      err);
 }
 
-static int open_pickle(struct frag_reading *out, struct frag_input *in,
-		       const struct frag_log *log, struct frag_error *err)
-{
-	return open_source(out, in, log, take_pickle, err);
-}
-
-static int open_page(struct frag_reading *out, struct frag_input *in,
-		     const struct frag_log *log, struct frag_error *err)
-{
-	return open_source(out, in, log, take_page, err);
-}
-
-static int open_json(struct frag_reading *out, struct frag_input *in,
-		     const struct frag_log *log, struct frag_error *err)
-{
-	return open_source(out, in, log, take_json, err);
-}
-
 static enum frag_sniff sniff_pickle(const char *bytes, size_t length)
 {
 	if (length < 2)
@@ -636,6 +573,52 @@ static enum frag_sniff sniff_json(const char *bytes, size_t length)
 
 	return answer != FRAG_SNIFF_NO ? answer
 		: frag_sniff_json(bytes, length, true, ours_in_array, theirs);
+}
+
+/*
+ * The input is taken over also where this fails. err is the caller's of this call
+ * alone, so the source does not keep it.
+ */
+static int open_source(struct frag_reading *out, struct frag_input *in,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	struct source *src = calloc(1, sizeof(*src));
+	struct frag_snapshot *s;
+	int rc;
+
+	if (!src) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	s = &src->s;
+	s->err = err;
+	s->with_host = out->with_host;
+	s->sized = out->sized;
+	/* whichever of the three readers it was that knew the first bytes */
+	rc = sniff_pickle(in->buf, in->end) == FRAG_SNIFF_YES ? take_pickle(s, in, err)
+	     : sniff_page(in->buf, in->end) == FRAG_SNIFF_YES ? take_page(s, in, err)
+							      : take_json(s, in, err);
+	rc = rc ? rc : frag_snapshot_load(s);
+	rc = rc ? rc : frag_snapshot_rewind(s);
+	rc = rc ? rc : frag_snapshot_plan(s);
+	rc = rc ? rc : make_figures(s);
+	if (rc) {
+		source_close(src);
+		return rc;
+	}
+	s->err = NULL;
+	note_all(s, log);
+	*out = (struct frag_reading){
+		.ops = &snapshot_source,
+		.state = src,
+		.form = out->form,
+		.devices = s->figures,
+		.device_count = s->device_count,
+		.host = s->host,
+		.pytorch = true,
+	};
+	snapshot_source_find_end(s, out);
+	return 0;
 }
 
 #define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
@@ -672,19 +655,19 @@ const struct frag_reader frag_reader_pickle = {
 	.name = "PyTorch snapshot, pickle",
 	.summary = "what torch.cuda.memory._dump_snapshot() writes",
 	.sniff = sniff_pickle,
-	.open = open_pickle,
+	.open = open_source,
 };
 
 const struct frag_reader frag_reader_snapshot_json = {
 	.name = "PyTorch snapshot, JSON",
 	.summary = "the same as JSON",
 	.sniff = sniff_json,
-	.open = open_json,
+	.open = open_source,
 };
 
 const struct frag_reader frag_reader_snapshot_page = {
 	.name = "PyTorch snapshot, web page",
 	.summary = "the same in the page of PyTorch's own viewer",
 	.sniff = sniff_page,
-	.open = open_page,
+	.open = open_source,
 };

@@ -595,9 +595,9 @@ static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const
 			continue;
 		total = m->is_free ? m->allocated + m->bytes
 		      : m->allocated > m->bytes ? m->allocated - m->bytes : 0;
-		for (uint32_t i = 0; i < addresses->before_count; i++)
-			early += addresses->before[i].device == device ? addresses->before[i].size
-								       : 0;
+		for (uint32_t i = 0; i < addresses->count; i++)
+			if (addresses->entries[i].before && addresses->entries[i].device == device)
+				early += addresses->entries[i].address;
 		if (total <= early || total >> 53)
 			continue;
 		frag_note(log,

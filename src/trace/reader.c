@@ -171,19 +171,6 @@ int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input 
 	return frag_input_afford(in, h->count * sizeof(*h->rows) + h->text_bytes + more, err);
 }
 
-/* Inserts `more` zeroed rows before the first. False: out of memory. */
-static bool buffered_before(struct frag_buffered *h, uint32_t more)
-{
-	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + more, sizeof(*h->rows)))
-		return false;
-	if (more) {
-		memmove(h->rows + more, h->rows, h->count * sizeof(*h->rows));
-		memset(h->rows, 0, more * sizeof(*h->rows));
-	}
-	h->count += more;
-	return true;
-}
-
 /* All that there is, once. */
 static int buffered_refill(void *state, struct frag_error *err)
 {
@@ -298,16 +285,6 @@ static const struct frag_source_ops buffered_source = {
 	.next = buffered_next,
 	.where = buffered_where,
 	.rewind = buffered_rewind,
-	.amount = buffered_amount,
-	.close = buffered_close,
-};
-
-static const struct frag_source_ops buffered_with_stacks = {
-	.form = "buffered",
-	.refill = buffered_refill,
-	.next = buffered_next,
-	.where = buffered_where,
-	.rewind = buffered_rewind,
 	.select_stacks = buffered_select_stacks,
 	.frame = buffered_frame,
 	.amount = buffered_amount,
@@ -332,7 +309,7 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	for (uint32_t i = 0; i < device_count; i++)
 		h->devices[i].granularity = DEFAULT_GRANULARITY;
 	*out = (struct frag_reading){
-		.ops = h->sites ? &buffered_with_stacks : &buffered_source, .state = h, .form = out->form,
+		.ops = &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
 		.constraints = h->constraints.count || h->constraints.gap_count || h->constraints.by
 			       ? &h->constraints : NULL,
@@ -344,7 +321,7 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 
 bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered)
 {
-	*l = (struct frag_address_map){ .buffered = buffered, .unused = NONE, .nowhere = NONE };
+	*l = (struct frag_address_map){ .buffered = buffered, .nowhere = NONE };
 	return frag_map_init(&l->live, frag_hash_seed());
 }
 
@@ -352,7 +329,6 @@ void frag_address_map_fini(struct frag_address_map *l)
 {
 	frag_map_fini(&l->live);
 	free(l->entries);
-	free(l->before);
 }
 
 /* The live entry of an address of a device, or NONE. */
@@ -365,29 +341,6 @@ static uint32_t address_map_find(const struct frag_address_map *l, uint64_t addr
 		if (l->entries[i].device == device)
 			return i;
 	return NONE;
-}
-
-/* Likewise of those without an address; *link is what points to it. */
-static uint32_t *find_nowhere(struct frag_address_map *l, uint32_t device)
-{
-	uint32_t *link = &l->nowhere;
-
-	while (*link != NONE && l->entries[*link].device != device)
-		link = &l->entries[*link].next;
-	return link;
-}
-
-static uint32_t new_entry(struct frag_address_map *l)
-{
-	uint32_t i = l->unused;
-
-	if (i != NONE) {
-		l->unused = l->entries[i].next;
-		return i;
-	}
-	if (!FRAG_GROW(l->entries, l->capacity, l->count))
-		return NONE;
-	return l->count++;
 }
 
 static bool address_map_add_row(struct frag_address_map *l, const struct frag_row *like,
@@ -405,12 +358,12 @@ static bool address_map_add_row(struct frag_address_map *l, const struct frag_ro
 	return true;
 }
 
-static void address_map_drop(struct frag_address_map *l, uint32_t i)
+/* A free that the log has, or lacks: the id is that of the entry. */
+static bool end_entry(struct frag_address_map *l, uint32_t i, const struct frag_row *row)
 {
 	FRAG_ASSERT(i < l->count);
 	frag_map_remove(&l->live, l->entries[i].address, i);
-	l->entries[i].next = l->unused;
-	l->unused = i;
+	return address_map_add_row(l, row, FRAG_OP_FREE, i);
 }
 
 /*
@@ -422,32 +375,28 @@ bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 {
 	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
 
-	if (i != NONE) {
-		l->missing++;
-		if (!address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id))
-			return false;
-		address_map_drop(l, i);
-	}
-	i = new_entry(l);
-	if (i == NONE)
+	l->missing += i != NONE;
+	if (i != NONE && !end_entry(l, i, row))
 		return false;
-	l->entries[i] = (struct frag_address_map_entry){
-		.address = address, .device = row->device, .id = l->next_id++, .next = l->nowhere,
+	if (!FRAG_GROW(l->entries, l->capacity, l->count)
+	    || (address && !frag_map_add(&l->live, address, l->count)))
+		return false;
+	l->entries[l->count] = (struct frag_address_map_entry){
+		.address = address, .device = row->device, .next = l->nowhere,
 	};
 	if (!address)
-		l->nowhere = i;
-	else if (!frag_map_add(&l->live, address, i))
-		return false;
-	return address_map_add_row(l, row, FRAG_OP_ALLOC, l->entries[i].id);
+		l->nowhere = l->count;
+	return address_map_add_row(l, row, FRAG_OP_ALLOC, l->count++);
 }
 
 bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
 {
-	if (!FRAG_GROW(l->before, l->before_capacity, l->before_count))
+	if (!FRAG_GROW(l->entries, l->capacity, l->count))
 		return false;
-	l->before[l->before_count++] = (struct frag_address_map_before){
-		.id = l->next_id++, .size = bytes, .device = device,
+	l->entries[l->count++] = (struct frag_address_map_entry){
+		.address = bytes, .device = device, .before = true,
 	};
+	l->before++;
 	return true;
 }
 
@@ -459,30 +408,25 @@ bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64
  */
 bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const struct frag_row *row)
 {
-	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
+	uint32_t *link = &l->nowhere, i;
 
 	if (!address) {
-		uint32_t *link = find_nowhere(l, row->device);
-
+		while (*link != NONE && l->entries[*link].device != row->device)
+			link = &l->entries[*link].next;
 		i = *link;
 		if (i == NONE) {
 			l->ignored++;
 			return true;
 		}
 		*link = l->entries[i].next;
-		l->entries[i].next = l->unused;
-		l->unused = i;
-		return address_map_add_row(l, row, FRAG_OP_FREE, l->entries[i].id);
+		return address_map_add_row(l, row, FRAG_OP_FREE, i);
 	}
-	if (i != NONE) {
-		uint64_t id = l->entries[i].id;
-
-		address_map_drop(l, i);
-		return address_map_add_row(l, row, FRAG_OP_FREE, id);
-	}
+	i = address_map_find(l, address, row->device);
+	if (i != NONE)
+		return end_entry(l, i, row);
 	l->early++;
 	l->early_bytes += row->size;
-	return address_map_add_row(l, row, FRAG_OP_FREE, l->next_id)
+	return address_map_add_row(l, row, FRAG_OP_FREE, l->count)
 	       && frag_address_map_before(l, row->device, row->size);
 }
 
@@ -493,19 +437,23 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log)
 {
 	struct frag_buffered *h = l->buffered;
+	const struct frag_row first = h->count ? h->rows[0] : (struct frag_row){ .members = 0 };
+	struct frag_row *row;
 
-	struct frag_row first = { .members = 0 };
-
-	if (h->count)
-		first = h->rows[0];
-	if (!buffered_before(h, l->before_count))
+	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + l->before, sizeof(*h->rows)))
 		return false;
-	for (uint32_t i = 0; i < l->before_count; i++)
-		h->rows[i] = (struct frag_row){
-			.op = FRAG_OP_ALLOC, .id = l->before[i].id, .size = l->before[i].size,
-			.device = (uint16_t)l->before[i].device, .t = first.t, .place = first.place,
-			.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
-		};
+	if (l->before)
+		memmove(h->rows + l->before, h->rows, h->count * sizeof(*h->rows));
+	h->count += l->before;
+	row = h->rows;
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->entries[i].before)
+			*row++ = (struct frag_row){
+				.op = FRAG_OP_ALLOC, .id = i, .size = l->entries[i].address,
+				.device = (uint16_t)l->entries[i].device, .t = first.t,
+				.place = first.place,
+				.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
+			};
 	if (l->early)
 		frag_note(log,
 			  "%s: %" PRIu64 " free%s, %" PRIu64 " byte%s in all, of what was allocated"

@@ -205,27 +205,21 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 int frag_nsys_allocations(struct frag_buffered **out, const char *path, const struct frag_log *log,
 			  struct frag_error *err);
 
+/* An allocation, by its id. */
 struct frag_address_map_entry {
-	uint64_t address;
-	uint64_t id;
+	uint64_t address;       /* of one from before the log: its bytes */
 	uint32_t device;
-	uint32_t next;          /* unused entries; live ones of no address */
-};
-
-struct frag_address_map_before {
-	uint64_t id, size;
-	uint32_t device;
+	uint32_t next;          /* of live ones of no address */
+	bool before;
 };
 
 struct frag_address_map {
 	struct frag_buffered *buffered; /* where the rows go; borrowed */
 	struct frag_map live;           /* address -> entry */
 	struct frag_address_map_entry *entries;
-	uint32_t count, capacity, unused;
+	uint32_t count, capacity;
 	uint32_t nowhere;               /* live blocks of address 0, a list */
-	uint64_t next_id;
-	struct frag_address_map_before *before;
-	uint32_t before_count, before_capacity;
+	uint32_t before;                /* allocations from before the log */
 	uint64_t early;         /* frees of what was allocated before the log */
 	uint64_t early_bytes;
 	uint64_t missing;       /* frees that the log does not have */
