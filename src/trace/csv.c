@@ -123,6 +123,15 @@ static const char *csv_show(struct frag_text field, char buf[48])
 	return buf;
 }
 
+static int csv_wanted(struct csv_file *f, struct frag_text field, const char *wanted,
+		      struct frag_error *err)
+{
+	char shown[48];
+
+	return csv_bad(f, field.text, err, "%s is required, not \"%s\"", wanted,
+		       csv_show(field, shown));
+}
+
 /* Reading RMM -------------------------------------------------------------- */
 
 enum { RMM_THREAD, RMM_TIME, RMM_ACTION, RMM_POINTER, RMM_SIZE, RMM_STREAM, RMM_FIELDS };
@@ -197,32 +206,6 @@ static double rmm_time_of(struct rmm *r, int64_t micros)
 	return (double)(micros - r->first);
 }
 
-static bool add_failure(struct rmm *r, struct frag_row row)
-{
-	char name[64] = "out of memory, ";
-	char *end = frag_put_u64(name + strlen(name), row.size);
-	struct frag_row *new;
-
-	memcpy(end, " bytes", 7);
-	row.op = FRAG_OP_MARK;
-	row.text = frag_buffered_text(r->buffered, (struct frag_text){
-		.text = name, .length = (uint32_t)strlen(name),
-	});
-	row.members = FRAG_ROW_T;
-	new = row.text ? frag_buffered_add(r->buffered) : NULL;
-	if (new)
-		*new = row;
-	return new != NULL;
-}
-
-static int rmm_bad(struct rmm *r, struct frag_text field, const char *wanted, struct frag_error *err)
-{
-	char shown[48];
-
-	return csv_bad(&r->file, field.text, err, "%s is required, not \"%s\"", wanted,
-				csv_show(field, shown));
-}
-
 /*
  * Fields are checked in the order of the line, so that the message is about the
  * first that is wrong.
@@ -241,15 +224,15 @@ static int rmm_read_row(struct rmm *r, struct frag_text line, struct frag_error 
 		return csv_bad(&r->file, line.text, err, "%u fields where 6 are required ("
 					FRAG_RMM_HEADER ")", count);
 	if (!frag_parse_count(f[RMM_THREAD].text, f[RMM_THREAD].length, &thread))
-		return rmm_bad(r, f[RMM_THREAD], "a thread's number", err);
+		return csv_wanted(&r->file, f[RMM_THREAD], "a thread's number", err);
 	if (!parse_time(f[RMM_TIME], &micros))
-		return rmm_bad(r, f[RMM_TIME], "a time (HH:MM:SS.ffffff)", err);
+		return csv_wanted(&r->file, f[RMM_TIME], "a time (HH:MM:SS.ffffff)", err);
 	if (!parse_pointer(f[RMM_POINTER], &pointer))
-		return rmm_bad(r, f[RMM_POINTER], "a pointer in hexadecimal digits", err);
+		return csv_wanted(&r->file, f[RMM_POINTER], "a pointer in hexadecimal digits", err);
 	if (!frag_parse_count(f[RMM_SIZE].text, f[RMM_SIZE].length, &row.size))
-		return rmm_bad(r, f[RMM_SIZE], "a size from 0 to 2^53-1", err);
+		return csv_wanted(&r->file, f[RMM_SIZE], "a size from 0 to 2^53-1", err);
 	if (!parse_pointer(f[RMM_STREAM], &row.stream) || row.stream >= FRAG_SIZE_LIMIT)
-		return rmm_bad(r, f[RMM_STREAM], "a stream in hexadecimal digits, below 2^53", err);
+		return csv_wanted(&r->file, f[RMM_STREAM], "a stream in hexadecimal digits, below 2^53", err);
 	if (row.stream == 1)    /* cudaStreamLegacy is the null stream's other name */
 		row.stream = 0;
 	rc = frag_buffered_afford(r->buffered, &r->file.in,
@@ -257,14 +240,17 @@ static int rmm_read_row(struct rmm *r, struct frag_text line, struct frag_error 
 	if (rc)
 		return rc;
 	row.t = rmm_time_of(r, micros);
-	if (frag_text_equals(f[RMM_ACTION], "allocate"))
+	if (frag_text_equals(f[RMM_ACTION], "allocate")) {
 		good = frag_address_map_alloc(&r->addresses, pointer, &row);
-	else if (frag_text_equals(f[RMM_ACTION], "free"))
+	} else if (frag_text_equals(f[RMM_ACTION], "free")) {
 		good = frag_address_map_free(&r->addresses, pointer, &row);
-	else if (frag_text_equals(f[RMM_ACTION], "allocate failure"))
-		good = add_failure(r, row);
-	else
-		return rmm_bad(r, f[RMM_ACTION], "\"allocate\", \"free\" or \"allocate failure\"", err);
+	} else if (frag_text_equals(f[RMM_ACTION], "allocate failure")) {
+		row.members = FRAG_ROW_T;
+		good = frag_buffered_add_oom(r->buffered, &row);
+	} else {
+		return csv_wanted(&r->file, f[RMM_ACTION],
+				  "\"allocate\", \"free\" or \"allocate failure\"", err);
+	}
 	return good ? 0 : frag_fail_nomem(err);
 }
 
@@ -437,15 +423,6 @@ static bool read_id(struct minimalloc *m, struct frag_text field, struct moment 
 	return out->id != 0;
 }
 
-static int minimalloc_bad(struct minimalloc *m, struct frag_text field, const char *wanted,
-			  struct frag_error *err)
-{
-	char shown[48];
-
-	return csv_bad(&m->file, field.text, err, "%s is required, not \"%s\"", wanted,
-		       csv_show(field, shown));
-}
-
 /*
  * Gaps are "3-5 8-9", half open as lifetimes. One with a window, "3-5@0:64", in which the buffer
  * keeps a part of its bytes, is omitted: the buffer then keeps all. Of a gap that begins before
@@ -496,11 +473,11 @@ static int read_constraint(struct minimalloc *m, const struct frag_text *by, str
 	*c = (struct frag_constraint){ .fixed = by[OFFSET].length };
 	if (by[ALIGNMENT].length
 	    && !frag_parse_count(by[ALIGNMENT].text, by[ALIGNMENT].length, &c->align))
-		return minimalloc_bad(m, by[ALIGNMENT], "an alignment from 0 to 2^53-1", err);
+		return csv_wanted(&m->file, by[ALIGNMENT], "an alignment from 0 to 2^53-1", err);
 	if (c->fixed && !frag_parse_count(by[OFFSET].text, by[OFFSET].length, &c->offset))
-		return minimalloc_bad(m, by[OFFSET], "an offset from 0 to 2^53-1", err);
+		return csv_wanted(&m->file, by[OFFSET], "an offset from 0 to 2^53-1", err);
 	if (by[HINT].length && !csv_integer(by[HINT], &hint))
-		return minimalloc_bad(m, by[HINT], "a hint, an integer below 2^53,", err);
+		return csv_wanted(&m->file, by[HINT], "a hint, an integer below 2^53,", err);
 	if (c->align > 1 && c->offset % c->align)
 		return csv_bad(&m->file, by[OFFSET].text, err,
 			       "the offset of \"%s\" is no multiple of its alignment",
@@ -538,13 +515,13 @@ static int minimalloc_read_row(struct minimalloc *m, struct frag_text line, stru
 					csv_show(by[ID], shown));
 	for (uint32_t c = LOWER; c <= UPPER; c++)
 		if (!csv_integer(by[c], c == LOWER ? &lower : &upper))
-			return minimalloc_bad(m, by[c], "a time, an integer below 2^53,", err);
+			return csv_wanted(&m->file, by[c], "a time, an integer below 2^53,", err);
 	upper += m->inclusive;
 	if (upper < lower)
 		return csv_bad(&m->file, by[UPPER].text, err, "the end, %" PRId64
 					", is before the beginning, %" PRId64, upper, lower);
 	if (!frag_parse_count(by[SIZE].text, by[SIZE].length, &like.size))
-		return minimalloc_bad(m, by[SIZE], "a size from 0 to 2^53-1", err);
+		return csv_wanted(&m->file, by[SIZE], "a size from 0 to 2^53-1", err);
 	rc = frag_buffered_afford(m->buffered, &m->file.in,
 				  m->count * (sizeof(*m->moments) + sizeof(struct frag_row)
 					      + sizeof(*m->rows)), err);

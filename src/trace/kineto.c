@@ -19,12 +19,12 @@
 #include "input/json_scan.h"
 #include "trace/record_scan.h"
 
-enum frag_kineto_kind {
-	FRAG_KINETO_OTHER,
-	FRAG_KINETO_MEMORY,             /* "[memory]" */
-	FRAG_KINETO_OOM,                /* "[OutOfMemory]" */
-	FRAG_KINETO_OP,                 /* an operator, from t to t + duration */
-	FRAG_KINETO_ANNOTATION,         /* a named range of the program: a step of training */
+enum kineto_kind {
+	KINETO_OTHER,
+	KINETO_MEMORY,             /* "[memory]" */
+	KINETO_OOM,                /* "[OutOfMemory]" */
+	KINETO_OP,                 /* an operator, from t to t + duration */
+	KINETO_ANNOTATION,         /* a named range of the program: a step of training */
 };
 
 /* What is kept of an event. */
@@ -37,7 +37,7 @@ struct moment {
 	uint32_t text;          /* name of a mark; tag */
 	uint16_t device;        /* ordinal; 0 for the CPU */
 	uint8_t  type;          /* c10::DeviceType; 0 is the CPU */
-	uint8_t  kind;          /* enum frag_kineto_kind */
+	uint8_t  kind;          /* enum kineto_kind */
 	bool     is_free, has_allocated;
 };
 
@@ -46,8 +46,6 @@ struct kineto_event {
 	struct frag_text name;
 	double duration;
 };
-
-#define FRAG_KINETO_DEVICES_MAX 1024
 
 /* The members of args that count: those before ARG_ALLOCATED are required. */
 enum { ARG_BYTES, ARG_ADDR, ARG_TYPE, ARG_DEVICE, ARG_ALLOCATED, ARGS };
@@ -98,7 +96,7 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 		ev->m.type = (uint8_t)value;
 		break;
 	case ARG_DEVICE:
-		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MAX)
+		if ((negative && value != 1) || value >= FRAG_DEVICES_MAX)
 			return frag_document_mistyped(d, p, "Device Id", "-1, or a number below 1024");
 		ev->m.device = negative ? 0 : (uint16_t)value;
 		break;
@@ -140,7 +138,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	if (!p)
 		return NULL;
 	for (uint32_t i = 0; i < ARG_ALLOCATED; i++)
-		if (!(seen & 1U << i) && (i != ARG_ADDR || ev->m.kind != FRAG_KINETO_OOM))
+		if (!(seen & 1U << i) && (i != ARG_ADDR || ev->m.kind != KINETO_OOM))
 			return frag_document_wrong(d, begin, "member \"%s\" of a memory event is"
 						   " missing", arg_names[i]);
 	return p;
@@ -149,7 +147,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 /* The members of an event except its args. */
 struct outside {
 	struct frag_text name, category, phase;
-	const char *args, *name_at;
+	const char *args;
 	bool has_t;
 };
 
@@ -184,10 +182,9 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 					   const char *p, struct frag_text name, uint32_t depth,
 					   struct outside *o, struct kineto_event *ev)
 {
-	struct frag_text *text = frag_text_equals(name, "name")  ? &o->name
+	struct frag_text *text = frag_text_equals(name, "name") ? &o->name
 				 : frag_text_equals(name, "cat") ? &o->category
-				 : frag_text_equals(name, "ph")  ? &o->phase
-							  : NULL;
+				 : frag_text_equals(name, "ph") ? &o->phase : NULL;
 	const char *q;
 
 	if (text && *p == '"')
@@ -205,26 +202,31 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 	return frag_scan_skip(s, p, depth + 1);
 }
 
-static enum frag_kineto_kind kind_of(const struct outside *o)
+static enum kineto_kind kind_of(const struct outside *o)
 {
-	if (!o->name.text || !o->phase.text)
-		return FRAG_KINETO_OTHER;
-	if (frag_text_equals(o->phase, "i"))
-		return frag_text_equals(o->name, "[memory]")	     ? FRAG_KINETO_MEMORY
-		       : frag_text_equals(o->name, "[OutOfMemory]") ? FRAG_KINETO_OOM
-							     : FRAG_KINETO_OTHER;
-	if (!frag_text_equals(o->phase, "X") || !o->category.text)
-		return FRAG_KINETO_OTHER;
-	return frag_text_equals(o->category, "cpu_op")		   ? FRAG_KINETO_OP
-	       : frag_text_equals(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION
-							   : FRAG_KINETO_OTHER;
+	static const struct {
+		const char *phase, *name, *category;    /* NULL: any */
+		enum kineto_kind kind;
+	} kinds[] = {
+		{ "i", "[memory]", NULL, KINETO_MEMORY },
+		{ "i", "[OutOfMemory]", NULL, KINETO_OOM },
+		{ "X", NULL, "cpu_op", KINETO_OP },
+		{ "X", NULL, "user_annotation", KINETO_ANNOTATION },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && o->name.text; i++)
+		if (frag_text_equals(o->phase, kinds[i].phase)
+		    && (!kinds[i].name || frag_text_equals(o->name, kinds[i].name))
+		    && (!kinds[i].category || frag_text_equals(o->category, kinds[i].category)))
+			return kinds[i].kind;
+	return KINETO_OTHER;
 }
 
 /*
  * The kind is known when all members are. Then the args of a memory event are
  * scanned, the only ones that matter.
  */
-static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s, const char *begin,
+static const char *kineto_scan(struct frag_document *d, struct frag_scan *s, const char *begin,
 			     uint32_t depth, struct kineto_event *ev)
 {
 	struct outside o = { .args = NULL };
@@ -232,7 +234,7 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 	char *scratch = s->scratch;
 	bool end;
 
-	*ev = (struct kineto_event){ .m.kind = FRAG_KINETO_OTHER };
+	*ev = (struct kineto_event){ .m.kind = KINETO_OTHER };
 	if (*p != '{')
 		return p == s->end
 			       ? frag_scan_bad(s, p, "")
@@ -251,9 +253,9 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 		return NULL;
 	ev->m.kind = (uint8_t)kind_of(&o);
 	ev->name = o.name;
-	if (ev->m.kind != FRAG_KINETO_OTHER && !o.has_t)
+	if (ev->m.kind != KINETO_OTHER && !o.has_t)
 		return frag_document_wrong(d, begin, "member \"ts\" is missing");
-	if (ev->m.kind == FRAG_KINETO_MEMORY || ev->m.kind == FRAG_KINETO_OOM) {
+	if (ev->m.kind == KINETO_MEMORY || ev->m.kind == KINETO_OOM) {
 		if (!o.args)
 			return frag_document_wrong(d, begin, "member \"args\" of a memory event is"
 						   " missing");
@@ -354,32 +356,10 @@ static const char *scan_element(void *ctx, struct frag_scan *s, const char *p)
 	if (!p)
 		return NULL;
 	k->event_at = (size_t)(p - k->doc.in.buf);
-	p = frag_kineto_scan(&k->doc, s, p, k->bare ? 2 : 3, &k->event);
+	p = kineto_scan(&k->doc, s, p, k->bare ? 2 : 3, &k->event);
 	k->has_event = p != NULL;
 	k->begun = k->begun || p;
 	return p;
-}
-
-static bool keep_op(struct kineto *k, uint32_t text)
-{
-	const struct kineto_event *ev = &k->event;
-
-	if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
-		return false;
-	k->ops[k->op_count++] = (struct operator){
-		.begin = ev->m.t, .end = ev->m.t + ev->duration, .thread = ev->m.thread,
-		.text = text,
-	};
-	return true;
-}
-
-/* The moments become rows. */
-static int kineto_afford(const struct kineto *k, struct frag_error *err)
-{
-	const uint64_t a_moment = sizeof(*k->moments) + sizeof(struct frag_row);
-
-	return frag_buffered_afford(k->buffered, &k->doc.in, k->moment_count * a_moment
-				    + k->op_count * sizeof(*k->ops), err);
 }
 
 /*
@@ -389,16 +369,23 @@ static int kineto_afford(const struct kineto *k, struct frag_error *err)
 static bool kineto_keep(struct kineto *k)
 {
 	struct moment *m = &k->event.m;
-	bool named = m->kind == FRAG_KINETO_OP || m->kind == FRAG_KINETO_ANNOTATION;
+	bool named = m->kind == KINETO_OP || m->kind == KINETO_ANNOTATION;
 
 	m->text = named ? frag_buffered_text(k->buffered, k->event.name) : 0;
 	m->place = k->doc.in.before + k->event_at;
 	if (named && !m->text)
 		return false;
-	if (m->kind == FRAG_KINETO_OP)
-		return keep_op(k, m->text);
+	if (m->kind == KINETO_OP) {
+		if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
+			return false;
+		k->ops[k->op_count++] = (struct operator){
+			.begin = m->t, .end = m->t + k->event.duration, .thread = m->thread,
+			.text = m->text,
+		};
+		return true;
+	}
 	/* zero bytes are neither a block nor the end of one */
-	if (m->kind == FRAG_KINETO_MEMORY && m->bytes == 0)
+	if (m->kind == KINETO_MEMORY && m->bytes == 0)
 		return true;
 	if (!FRAG_GROW(k->moments, k->moment_capacity, k->moment_count))
 		return false;
@@ -408,14 +395,17 @@ static bool kineto_keep(struct kineto *k)
 
 static int kineto_read_document(struct kineto *k, struct frag_error *err)
 {
+	/* moments become rows */
+	const uint64_t a_moment = sizeof(*k->moments) + sizeof(struct frag_row);
 	int rc = frag_document_part(&k->doc, scan_begin, k, err);
 
 	while (!rc && !k->ended) {
 		rc = frag_document_part(&k->doc, k->in_events ? scan_element : kineto_scan_member,
 					k, err);
-		if (!rc && k->has_event && k->event.m.kind != FRAG_KINETO_OTHER && !kineto_keep(k))
+		if (!rc && k->has_event && k->event.m.kind != KINETO_OTHER && !kineto_keep(k))
 			rc = frag_fail_nomem(err);
-		rc = rc ? rc : kineto_afford(k, err);
+		rc = rc ? rc : frag_buffered_afford(k->buffered, &k->doc.in, k->moment_count * a_moment
+						    + k->op_count * sizeof(*k->ops), err);
 		k->has_event = false;
 	}
 	rc = rc ? rc : frag_document_end(&k->doc, "document", err);
@@ -508,7 +498,7 @@ static struct devices find_devices(const struct kineto *k)
 	uint64_t of_type[256] = { 0 };
 
 	for (uint32_t i = 0; i < k->moment_count; i++)
-		if (k->moments[i].kind != FRAG_KINETO_ANNOTATION)
+		if (k->moments[i].kind != KINETO_ANNOTATION)
 			of_type[k->moments[i].type]++;
 	for (uint32_t type = 1; type < 256; type++)
 		if (of_type[type] > (d.type ? of_type[d.type] : 0))
@@ -518,37 +508,10 @@ static struct devices find_devices(const struct kineto *k)
 	for (uint32_t type = 1; type < 256; type++)
 		d.other_events += type != d.type ? of_type[type] : 0;
 	for (uint32_t i = 0; i < k->moment_count; i++)
-		if (k->moments[i].kind != FRAG_KINETO_ANNOTATION && k->moments[i].type == d.type
+		if (k->moments[i].kind != KINETO_ANNOTATION && k->moments[i].type == d.type
 		    && k->moments[i].device >= d.count)
 			d.count = k->moments[i].device + 1U;
 	return d;
-}
-
-/*
- * The text is interned before the row is added, so that a lack of memory leaves no
- * empty row after.
- */
-static bool kineto_add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
-{
-	struct frag_row *new;
-	char name[64] = "out of memory, ";
-	char *end;
-
-	if (m->kind == FRAG_KINETO_OOM) {
-		end = frag_put_u64(name + strlen(name), m->bytes);
-		memcpy(end, " bytes", 7);
-		row.text = frag_buffered_text(k->buffered, (struct frag_text){
-			.text = name, .length = (uint32_t)strlen(name),
-		});
-		if (!row.text)
-			return false;
-	}
-	new = frag_buffered_add(k->buffered);
-	if (!new)
-		return false;
-	row.op = FRAG_OP_MARK;
-	*new = row;
-	return true;
 }
 
 static bool kineto_add_row(struct kineto *k, struct frag_address_map *addresses,
@@ -557,16 +520,21 @@ static bool kineto_add_row(struct kineto *k, struct frag_address_map *addresses,
 	struct frag_row row = {
 		.t = m->t, .size = m->bytes, .place = m->place, .text = m->text,
 		.device = m->device, .members = FRAG_ROW_T,
-	};
+	}, *mark;
 
-	if (m->kind == FRAG_KINETO_ANNOTATION)
-		return kineto_add_mark(k, m, row);
+	if (m->kind == KINETO_ANNOTATION) {
+		mark = frag_buffered_add(k->buffered);
+		row.op = FRAG_OP_MARK;
+		if (mark)
+			*mark = row;
+		return mark != NULL;
+	}
 	if (m->type != d->type)
 		return true;
 	if (d->count > 1)
 		row.members |= FRAG_ROW_DEVICE;
-	if (m->kind == FRAG_KINETO_OOM)
-		return kineto_add_mark(k, m, row);
+	if (m->kind == KINETO_OOM)
+		return frag_buffered_add_oom(k->buffered, &row);
 	return m->is_free ? frag_address_map_free(addresses, m->address, &row)
 			  : frag_address_map_alloc(addresses, m->address, &row);
 }
@@ -574,7 +542,7 @@ static bool kineto_add_row(struct kineto *k, struct frag_address_map *addresses,
 static const struct moment *kineto_first_of(const struct kineto *k, uint32_t type, uint32_t device)
 {
 	for (uint32_t i = 0; i < k->moment_count; i++)
-		if (k->moments[i].kind == FRAG_KINETO_MEMORY && k->moments[i].type == type
+		if (k->moments[i].kind == KINETO_MEMORY && k->moments[i].type == type
 		    && k->moments[i].device == device)
 			return &k->moments[i];
 	return NULL;
@@ -650,22 +618,11 @@ static bool kineto_make_rows(struct kineto *k, uint32_t *device_count, const str
 	return good;
 }
 
-static void kineto_fini(struct kineto *k)
-{
-	frag_document_fini(&k->doc);
-	frag_buffered_del(k->buffered);
-	free(k->moments);
-	free(k->ops);
-}
-
-/*
- * The source owns the buffers once it is opened; buffers still in k are freed here.
- */
+/* The source owns the rows once it is opened, also where that fails. */
 static int kineto_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		       struct frag_error *err)
 {
 	struct kineto k = { .bare = false };
-	struct frag_buffered *buffered;
 	uint32_t device_count = 1;
 	int rc = frag_document_init(&k.doc, in, err);
 
@@ -680,13 +637,14 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 			       "%s: memory events are missing: the profile was recorded without"
 			       " profile_memory=True",
 			       k.doc.in.path);
-	if (!rc) {
-		buffered = k.buffered;
-		k.buffered = NULL;
-		rc = frag_buffered_open(out, buffered, device_count, &k.doc.in, err);
-		out->pytorch = true;
-	}
-	kineto_fini(&k);
+	if (rc)
+		frag_buffered_del(k.buffered);
+	else
+		rc = frag_buffered_open(out, k.buffered, device_count, &k.doc.in, err);
+	out->pytorch = true;
+	frag_document_fini(&k.doc);
+	free(k.moments);
+	free(k.ops);
 	return rc;
 }
 

@@ -300,10 +300,8 @@ static const char *nsys_text(sqlite3_stmt *row, int column)
 	return (const char *)sqlite3_column_text(row, column);
 }
 
-static struct frag_text nsys_text_of(sqlite3_stmt *row, int column)
+static struct frag_text nsys_text_of(const char *text)
 {
-	const char *text = nsys_text(row, column);
-
 	return (struct frag_text){ .text = text, .length = text ? (uint32_t)strlen(text) : 0 };
 }
 
@@ -348,6 +346,18 @@ static int begin_range(struct nsys *n, struct frag_error *err)
 	return 0;
 }
 
+/* The next range of the query; after the last it is gone. */
+static int next_range(struct nsys *n, struct frag_error *err)
+{
+	const int rc = nsys_step(n, n->ranges, err);
+
+	if (rc == 0) {
+		sqlite3_finalize(n->ranges);
+		n->ranges = NULL;
+	}
+	return rc > 0 ? 0 : rc;
+}
+
 /* *text: the innermost range that is open on the thread at this time; NULL: none. */
 static int find_range(struct nsys *n, uint64_t tid, int64_t time, const char **text,
 		      struct frag_error *err)
@@ -357,12 +367,7 @@ static int find_range(struct nsys *n, uint64_t tid, int64_t time, const char **t
 
 	while (n->ranges && !rc && sqlite3_column_int64(n->ranges, 0) <= time) {
 		rc = begin_range(n, err);
-		rc = rc ? rc : nsys_step(n, n->ranges, err);
-		if (rc == 0) {
-			sqlite3_finalize(n->ranges);
-			n->ranges = NULL;
-		}
-		rc = rc > 0 ? 0 : rc;
+		rc = rc ? rc : next_range(n, err);
 	}
 	thread = rc ? NULL : nsys_thread(n, tid);
 	*text = NULL;
@@ -400,9 +405,8 @@ static int read_frames(struct nsys *n, int64_t chain, uint32_t *stack, uint32_t 
 	sqlite3_bind_int64(n->frames, 1, chain);
 	while (count < FRAG_FRAMES_MAX && (rc = nsys_step(n, n->frames, err)) == 1) {
 		const char *name = nsys_text(n->frames, 0), *module = nsys_text(n->frames, 1);
-		struct frag_frame frame = {
-			.name = { name, name ? (uint32_t)strlen(name) : 0 },
-			.file = { module, module ? (uint32_t)strlen(module) : 0 },
+		const struct frag_frame frame = {
+			.name = nsys_text_of(name), .file = nsys_text_of(module),
 		};
 		char text[NSYS_TAG_ROOM];
 
@@ -413,7 +417,7 @@ static int read_frames(struct nsys *n, int64_t chain, uint32_t *stack, uint32_t 
 			continue;
 		snprintf(text, sizeof(text), module ? "%s (%s)" : "%s", name,
 			 module ? frag_file_name(module) : "");
-		*caller = frag_buffered_text(n->rows, (struct frag_text){ text, (uint32_t)strlen(text) });
+		*caller = frag_buffered_text(n->rows, nsys_text_of(text));
 	}
 	sqlite3_reset(n->frames);
 	while (count && rc >= 0) {
@@ -446,7 +450,7 @@ static int find_chain(struct nsys *n, int64_t chain, uint32_t *call, struct frag
  */
 static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, struct frag_error *err)
 {
-	struct frag_text name = nsys_text_of(row, NAME);
+	struct frag_text name = nsys_text_of(nsys_text(row, NAME));
 	const bool named = name.length;
 	const char *range = NULL;
 	char text[NSYS_TAG_ROOM];
@@ -454,7 +458,7 @@ static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, s
 	int rc = 0;
 
 	if (!named)
-		name = nsys_text_of(row, CALL);
+		name = nsys_text_of(nsys_text(row, CALL));
 	if (sqlite3_column_type(row, CHAIN) == SQLITE_INTEGER) {
 		rc = find_chain(n, sqlite3_column_int64(row, CHAIN), &call, err);
 		if (rc)
@@ -471,7 +475,7 @@ static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, s
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)name.length, name.length ? name.text : "",
 		 name.length && range ? " | " : "", range ? range : "");
 	if (*text)
-		tag = frag_buffered_text(n->rows, (struct frag_text){ text, (uint32_t)strlen(text) });
+		tag = frag_buffered_text(n->rows, nsys_text_of(text));
 	return frag_buffered_site(n->rows, tag, stack, &out->text) ? 0 : frag_fail_nomem(err);
 }
 
@@ -593,35 +597,24 @@ static int add_event(struct nsys *n, sqlite3_stmt *row, struct frag_error *err)
 	return good ? rc : frag_fail_nomem(err);
 }
 
-static int afford(const struct nsys *n, struct frag_error *err)
-{
-	const uint64_t kept = n->rows->count * sizeof(*n->rows->rows) + n->rows->text_bytes;
-
-	return kept <= frag_kept_max(n->bytes) ? 0 : frag_kept_too_much(n->path, n->bytes, err);
-}
-
 /* Steps through the events, and through the NVTX ranges up to the time of each. */
 static int read_events(struct nsys *n, struct frag_error *err)
 {
 	sqlite3_stmt *events = NULL;
+	uint64_t kept;
 	int rc = prepare_events(n, &events, err);
 
 	rc = rc ? rc : prepare_ranges(n, err);
 	rc = rc ? rc : nsys_prepare(n, &n->frames, sqlite3_mprintf(
 		"SELECT s.value, m.value FROM frames AS f LEFT JOIN strings AS s ON s.id = f.symbol"
 		" LEFT JOIN strings AS m ON m.id = f.module WHERE f.id = ?1 ORDER BY f.depth"), err);
-	if (!rc && n->ranges) {
-		rc = nsys_step(n, n->ranges, err);
-		if (rc == 0) {
-			sqlite3_finalize(n->ranges);
-			n->ranges = NULL;
-		}
-		rc = rc > 0 ? 0 : rc;
-	}
+	if (!rc && n->ranges)
+		rc = next_range(n, err);
 	while (!rc && (rc = nsys_step(n, events, err)) == 1) {
 		rc = add_event(n, events, err);
-		if (!rc && n->rows->count % 4096 == 0)
-			rc = afford(n, err);
+		kept = n->rows->count * sizeof(*n->rows->rows) + n->rows->text_bytes;
+		if (!rc && n->rows->count % 4096 == 0 && kept > frag_kept_max(n->bytes))
+			rc = frag_kept_too_much(n->path, n->bytes, err);
 	}
 	sqlite3_finalize(events);
 	return rc;

@@ -140,6 +140,23 @@ struct frag_row *frag_buffered_add(struct frag_buffered *h)
 	return row;
 }
 
+/* The text comes before the row, so that a lack of memory leaves no row without it. */
+bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *like)
+{
+	char name[64] = "out of memory, ";
+	struct frag_row *row, copy = *like;
+
+	memcpy(frag_put_u64(name + strlen(name), like->size), " bytes", 7);
+	copy.op = FRAG_OP_MARK;
+	copy.text = frag_buffered_text(h, (struct frag_text){
+		.text = name, .length = (uint32_t)strlen(name),
+	});
+	row = copy.text ? frag_buffered_add(h) : NULL;
+	if (row)
+		*row = copy;
+	return row != NULL;
+}
+
 uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
 {
 	uint32_t before = h->texts.count, i = frag_handles_intern_text(&h->texts, text);

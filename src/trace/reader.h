@@ -180,6 +180,9 @@ void frag_buffered_del(struct frag_buffered *h);
 /* A new row, zeroed, at the end; NULL where the host is out of memory. It may move at the next. */
 struct frag_row *frag_buffered_add(struct frag_buffered *h);
 
+/* A mark for a request of row->size bytes that failed. False: out of memory. */
+bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *row);
+
 /* The same text has the same number. 0 where the host is out of memory. */
 uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 
