@@ -689,7 +689,7 @@ bool frag_trace_unpack_in_thread(struct frag_trace *t)
 void frag_trace_abandon(struct frag_trace *t)
 {
 	if (t->input)
-		frag_input_abandon(t->input);
+		frag_unpacker_abandon(t->input->unpacker);
 }
 
 bool frag_kept_init(struct frag_owned_batch *k, const struct frag_trace *t)

@@ -29,6 +29,29 @@
 
 enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
 
+#define PIECES 4
+#define PIECE_BYTES ((size_t)128 << 10)
+
+struct piece {
+	char bytes[PIECE_BYTES];
+	size_t length;          /* 0 and no rc: the end of the file */
+	uint64_t read;          /* of the file then */
+	int rc;
+	struct frag_error err;
+};
+
+/* A thread that unpacks some pieces ahead of the reader. */
+struct ahead {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t filled, used;
+	uint64_t filled_count, used_count;      /* pieces so far */
+	bool quit;
+	size_t at;              /* bytes that are taken of the piece that is read */
+	uint64_t read;          /* of the file, for the pieces that were begun to be read */
+	struct piece pieces[PIECES];
+};
+
 struct frag_unpacker {
 	int fd;
 	int abandoned[2];       /* a pipe that ends the wait once it has a byte; -1: none */
@@ -42,6 +65,7 @@ struct frag_unpacker {
 	bool inside;            /* a member or frame has begun and not ended */
 	bool eof;
 	bool torn_allowed;
+	struct ahead *ahead;    /* NULL: none */
 	bool have_z;
 	z_stream z;
 	ZSTD_DStream *zstd;
@@ -78,10 +102,38 @@ int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, stru
 	return 0;
 }
 
+static struct piece *piece_at(struct ahead *a, uint64_t i)
+{
+	return &a->pieces[i % PIECES];
+}
+
+static void free_ahead(struct frag_unpacker *u)
+{
+	pthread_cond_destroy(&u->ahead->used);
+	pthread_cond_destroy(&u->ahead->filled);
+	pthread_mutex_destroy(&u->ahead->lock);
+	free(u->ahead);
+	u->ahead = NULL;
+}
+
+/* Ends the thread and drops the bytes that it read ahead. */
+static void end_ahead(struct frag_unpacker *u)
+{
+	if (!u->ahead)
+		return;
+	pthread_mutex_lock(&u->ahead->lock);
+	u->ahead->quit = true;
+	pthread_cond_signal(&u->ahead->used);
+	pthread_mutex_unlock(&u->ahead->lock);
+	pthread_join(u->ahead->thread, NULL);
+	free_ahead(u);
+}
+
 void frag_unpacker_del(struct frag_unpacker *u)
 {
 	if (!u)
 		return;
+	end_ahead(u);
 	if (u->have_z)
 		inflateEnd(&u->z);
 	ZSTD_freeDStream(u->zstd);
@@ -121,6 +173,7 @@ void frag_unpacker_abandon(struct frag_unpacker *u)
 
 bool frag_unpacker_rewind(struct frag_unpacker *u)
 {
+	end_ahead(u);
 	if (u->start < 0 || lseek(u->fd, u->start, SEEK_SET) < 0)
 		return false;
 	u->at = u->end = 0;
@@ -132,7 +185,7 @@ bool frag_unpacker_rewind(struct frag_unpacker *u)
 
 void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total)
 {
-	*read = u->read - (u->end - u->at);
+	*read = u->ahead ? u->ahead->read : u->read - (u->end - u->at);
 	*total = u->total;
 }
 
@@ -298,10 +351,9 @@ void frag_unpacker_allow_torn(struct frag_unpacker *u)
  * left, or with none to come, means that the stream is damaged. The longest magic
  * has 4 bytes.
  */
-int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
-		       struct frag_error *err)
+static int unpack(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		  struct frag_error *err)
 {
-	FRAG_ASSERT(room > 0);
 	*got = 0;
 	while (*got == 0) {
 		size_t before;
@@ -333,36 +385,8 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 	return 0;
 }
 
-#define PIECES 4
-#define PIECE_BYTES ((size_t)128 << 10)
-
-struct piece {
-	char bytes[PIECE_BYTES];
-	size_t length;          /* 0 and no rc: the end of the file */
-	uint64_t read, total;   /* the unpacker's amount then */
-	int rc;
-	struct frag_error err;
-};
-
-struct frag_unpack_ahead {
-	struct frag_unpacker *unpacker;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t filled, used;
-	uint64_t filled_count, used_count;      /* pieces so far */
-	bool quit;
-	size_t at;              /* bytes that are taken of the piece that is read */
-	uint64_t read, total;   /* of the pieces that were begun to be read */
-	struct piece pieces[PIECES];
-};
-
-static struct piece *piece_at(struct frag_unpack_ahead *a, uint64_t i)
-{
-	return &a->pieces[i % PIECES];
-}
-
 /* False: the reader has stopped. */
-static bool unpack_wait_for_room(struct frag_unpack_ahead *a)
+static bool unpack_wait_for_room(struct ahead *a)
 {
 	bool more;
 
@@ -374,84 +398,55 @@ static bool unpack_wait_for_room(struct frag_unpack_ahead *a)
 	return more;
 }
 
-static void hand_over(struct frag_unpack_ahead *a)
+static void *unpack_pieces(void *unpacker)
 {
-	pthread_mutex_lock(&a->lock);
-	a->filled_count++;
-	pthread_cond_signal(&a->filled);
-	pthread_mutex_unlock(&a->lock);
-}
-
-static void *unpack_unpack(void *ahead)
-{
-	struct frag_unpack_ahead *a = ahead;
+	struct frag_unpacker *u = unpacker;
+	struct ahead *a = u->ahead;
 	bool more = true;
 
 	for (uint64_t i = 0; more && unpack_wait_for_room(a); i++) {
 		struct piece *p = piece_at(a, i);
 
-		p->rc = frag_unpacker_read(a->unpacker, p->bytes, PIECE_BYTES, &p->length, &p->err);
-		frag_unpacker_amount(a->unpacker, &p->read, &p->total);
+		p->rc = unpack(u, p->bytes, PIECE_BYTES, &p->length, &p->err);
+		p->read = u->read - (u->end - u->at);
 		more = !p->rc && p->length;
-		hand_over(a);
+		pthread_mutex_lock(&a->lock);
+		a->filled_count++;
+		pthread_cond_signal(&a->filled);
+		pthread_mutex_unlock(&a->lock);
 	}
 	return NULL;
 }
 
-/* The thread starts at once; on failure the unpacker is unchanged. */
-struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u)
+bool frag_unpacker_ahead(struct frag_unpacker *u)
 {
-	struct frag_unpack_ahead *a = malloc(sizeof(*a));
+	struct ahead *a = u->ahead ? NULL : calloc(1, sizeof(*a));
 
 	FRAG_ASSERT(frag_unpacker_rewindable(u));
 	if (!a)
-		return NULL;
-	a->unpacker = u;
-	a->filled_count = a->used_count = 0;
-	a->quit = false;
-	a->at = 0;
-	frag_unpacker_amount(u, &a->read, &a->total);
+		return false;
+	frag_unpacker_amount(u, &a->read, &(uint64_t){ 0 });
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->filled, NULL);
 	pthread_cond_init(&a->used, NULL);
-	if (pthread_create(&a->thread, NULL, unpack_unpack, a) == 0)
-		return a;
-	pthread_cond_destroy(&a->used);
-	pthread_cond_destroy(&a->filled);
-	pthread_mutex_destroy(&a->lock);
-	free(a);
-	return NULL;
+	u->ahead = a;
+	if (pthread_create(&a->thread, NULL, unpack_pieces, u) == 0)
+		return true;
+	free_ahead(u);
+	return false;
 }
 
-static struct piece *wait_for_piece(struct frag_unpack_ahead *a)
+/* The last piece, of the end or of an error, stays: it can be asked for again. */
+static int take_piece(struct ahead *a, char *to, size_t room, size_t *got, struct frag_error *err)
 {
+	struct piece *p = piece_at(a, a->used_count);   /* only the reader changes used_count */
+
 	pthread_mutex_lock(&a->lock);
 	while (a->filled_count == a->used_count)
 		pthread_cond_wait(&a->filled, &a->lock);
 	pthread_mutex_unlock(&a->lock);
-	/* only the reader changes used_count */
-	return piece_at(a, a->used_count);
-}
-
-static void unpack_ahead_give_back(struct frag_unpack_ahead *a)
-{
-	a->at = 0;
-	pthread_mutex_lock(&a->lock);
-	a->used_count++;
-	pthread_cond_signal(&a->used);
-	pthread_mutex_unlock(&a->lock);
-}
-
-/* The last piece, of the end or of an error, stays: it can be asked for again. */
-int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, size_t *got,
-			   struct frag_error *err)
-{
-	struct piece *p = wait_for_piece(a);
-
-	FRAG_ASSERT(room > 0);
-	*got = 0;
 	a->read = p->read;
-	a->total = p->total;
+	*got = 0;
 	if (p->rc)
 		return frag_fail(err, (enum frag_error_code)-p->rc, "%s", p->err.message);
 	if (!p->length)
@@ -459,30 +454,21 @@ int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, s
 	*got = p->length - a->at < room ? p->length - a->at : room;
 	memcpy(to, p->bytes + a->at, *got);
 	a->at += *got;
-	if (a->at == p->length)
-		unpack_ahead_give_back(a);
+	if (a->at < p->length)
+		return 0;
+	a->at = 0;
+	pthread_mutex_lock(&a->lock);
+	a->used_count++;
+	pthread_cond_signal(&a->used);
+	pthread_mutex_unlock(&a->lock);
 	return 0;
 }
 
-void frag_unpack_ahead_amount(const struct frag_unpack_ahead *a, uint64_t *read, uint64_t *total)
+int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		       struct frag_error *err)
 {
-	*read = a->read;
-	*total = a->total;
-}
-
-void frag_unpack_ahead_del(struct frag_unpack_ahead *a)
-{
-	if (!a)
-		return;
-	pthread_mutex_lock(&a->lock);
-	a->quit = true;
-	pthread_cond_signal(&a->used);
-	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL);
-	pthread_cond_destroy(&a->used);
-	pthread_cond_destroy(&a->filled);
-	pthread_mutex_destroy(&a->lock);
-	free(a);
+	FRAG_ASSERT(room > 0);
+	return u->ahead ? take_piece(u->ahead, to, room, got, err) : unpack(u, to, room, got, err);
 }
 
 /* The window. */
@@ -520,7 +506,6 @@ int frag_input_open(struct frag_input *in, const char *path, struct frag_error *
 
 void frag_input_close(struct frag_input *in)
 {
-	frag_unpack_ahead_del(in->ahead);
 	frag_unpacker_del(in->unpacker);
 	free(in->path);
 	free(in->buf);
@@ -607,23 +592,9 @@ static int input_widen(struct frag_input *in, struct frag_error *err)
 
 bool frag_input_hurry(struct frag_input *in)
 {
-	if (in->rewindable && !in->ahead && frag_unpacker_packed(in->unpacker))
-		in->ahead = frag_unpack_ahead_new(in->unpacker);
+	if (in->rewindable && frag_unpacker_packed(in->unpacker))
+		frag_unpacker_ahead(in->unpacker);
 	return frag_unpacker_abandonable(in->unpacker);
-}
-
-void frag_input_abandon(struct frag_input *in)
-{
-	frag_unpacker_abandon(in->unpacker);
-}
-
-static int read_bytes(struct frag_input *in, size_t *got, struct frag_error *err)
-{
-	char *to = in->buf + in->end;
-	const size_t room = in->capacity - in->end;
-
-	return in->ahead ? frag_unpack_ahead_read(in->ahead, to, room, got, err)
-			 : frag_unpacker_read(in->unpacker, to, room, got, err);
 }
 
 /*
@@ -641,7 +612,8 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 	if (in->end == in->capacity && !in->eof)
 		rc = input_widen(in, err);
 	while (!rc && !in->eof && in->end < in->capacity) {
-		rc = read_bytes(in, &got, err);
+		rc = frag_unpacker_read(in->unpacker, in->buf + in->end, in->capacity - in->end,
+					&got, err);
 		in->eof = !rc && got == 0;
 		in->end += got;
 		/* of a pipe, the available bytes suffice */
@@ -654,8 +626,6 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 
 bool frag_input_rewind(struct frag_input *in)
 {
-	frag_unpack_ahead_del(in->ahead);
-	in->ahead = NULL;
 	if (!frag_unpacker_rewind(in->unpacker))
 		return false;
 	in->end = 0;
@@ -669,9 +639,7 @@ bool frag_input_rewind(struct frag_input *in)
 
 void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total)
 {
-	if (in->ahead)
-		frag_unpack_ahead_amount(in->ahead, read, total);
-	else if (in->unpacker)
+	if (in->unpacker)
 		frag_unpacker_amount(in->unpacker, read, total);
 	else
 		*read = *total = in->end;

@@ -18,7 +18,6 @@
 #define FRAG_INPUT_WINDOW_MAX ((size_t)64 << 20)      /* longest thing that must be seen whole */
 #define FRAG_WINDOW_SLACK 16
 
-struct frag_unpack_ahead;
 struct frag_unpacker;
 
 struct frag_input {
@@ -34,7 +33,6 @@ struct frag_input {
 	bool     rewindable;
 	bool     by_byte;       /* lines are not counted, because no caller requests a place */
 	struct frag_unpacker *unpacker; /* NULL: all bytes are in the window */
-	struct frag_unpack_ahead *ahead;        /* unpacks in a thread; NULL: none */
 };
 
 int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
@@ -51,7 +49,6 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
  * and any thread may end the wait for a pipe. False: neither is possible.
  */
 bool frag_input_hurry(struct frag_input *in);
-void frag_input_abandon(struct frag_input *in);
 
 /* Back to the first byte; the window is empty afterwards. False where it cannot be. */
 bool frag_input_rewind(struct frag_input *in);
@@ -134,20 +131,10 @@ bool frag_unpacker_rewindable(const struct frag_unpacker *u);
 void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total);
 
 /*
- * Unpacks a compressed file in a separate thread, some parts ahead of the reader.
- *
- * The borrowed unpacker belongs to the thread until the thread is stopped; it must read a file,
- * because a thread that waits for a pipe cannot be woken. NULL: out of memory, or no thread
- * could be started; the caller can then continue without a thread.
+ * Unpacks the file in a separate thread from here on, some parts ahead of the reader, up to a
+ * rewind; it must be a file, because a thread that waits for a pipe cannot be woken. False: one
+ * does so already, or could not be started; reading goes on without.
  */
-struct frag_unpack_ahead *frag_unpack_ahead_new(struct frag_unpacker *u);
-
-/* As frag_unpacker_read() and frag_unpacker_amount(), of what has been taken from here. */
-int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, size_t *got,
-			   struct frag_error *err);
-void frag_unpack_ahead_amount(const struct frag_unpack_ahead *a, uint64_t *read, uint64_t *total);
-
-/* Ends the thread and drops the bytes that it read ahead. NULL is fine. */
-void frag_unpack_ahead_del(struct frag_unpack_ahead *a);
+bool frag_unpacker_ahead(struct frag_unpacker *u);
 
 #endif

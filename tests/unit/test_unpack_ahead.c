@@ -43,28 +43,22 @@ static int read_all(const char *path, bool ahead, char *to, size_t max, size_t r
 		    uint64_t *amount, struct frag_error *err)
 {
 	struct frag_unpacker *u = unpacker_of(path);
-	struct frag_unpack_ahead *a = ahead ? frag_unpack_ahead_new(u) : NULL;
 	uint64_t total;
 	size_t got = 1;
 	int rc = 0;
 
-	assert_true(!ahead || a);
+	assert_true(!ahead || frag_unpacker_ahead(u));
 	for (*n = 0; !rc && got; *n += got) {
 		size_t left = max + 1 - *n, now = room < left ? room : left;
 
-		rc = a ? frag_unpack_ahead_read(a, to + *n, now, &got, err)
-		       : frag_unpacker_read(u, to + *n, now, &got, err);
+		rc = frag_unpacker_read(u, to + *n, now, &got, err);
 		got = rc ? 0 : got;
 		assert_true(got <= now && *n + got <= max);
 	}
 	/* asked once more, it says the same */
-	if (a)
-		assert_int_equal(frag_unpack_ahead_read(a, to, 1, &got, NULL), rc);
-	if (a)
-		frag_unpack_ahead_amount(a, amount, &total);
-	else
-		frag_unpacker_amount(u, amount, &total);
-	frag_unpack_ahead_del(a);
+	if (ahead)
+		assert_int_equal(frag_unpacker_read(u, to, 1, &got, NULL), rc);
+	frag_unpacker_amount(u, amount, &total);
 	frag_unpacker_del(u);
 	return rc;
 }
@@ -154,7 +148,7 @@ static void test_left_early(void **state)
 		assert_int_equal(frag_input_open(&in, path, NULL), 0);
 		assert_int_equal(frag_input_fill(&in, 0, NULL), 1);
 		assert_true(frag_input_hurry(&in));
-		assert_non_null(in.ahead);
+		assert_false(frag_unpacker_ahead(in.unpacker));         /* already */
 		for (uint32_t i = 0; i < reads && in.before + in.end < LONG; i++) {
 			used = in.end - 7;
 			assert_int_equal(frag_input_fill(&in, used, NULL), 1);
