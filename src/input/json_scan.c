@@ -73,21 +73,12 @@ static int32_t hex4(const char *p)
 
 static char *put_utf8(char *to, uint32_t code)
 {
-	if (code < 0x80) {
-		*to++ = (char)code;
-	} else if (code < 0x800) {
-		*to++ = (char)(0xc0 | code >> 6);
-		*to++ = (char)(0x80 | (code & 0x3f));
-	} else if (code < 0x10000) {
-		*to++ = (char)(0xe0 | code >> 12);
-		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (code & 0x3f));
-	} else {
-		*to++ = (char)(0xf0 | code >> 18);
-		*to++ = (char)(0x80 | (code >> 12 & 0x3f));
-		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (code & 0x3f));
-	}
+	static const uint32_t first[] = { 0, 0xc0, 0xe0, 0xf0 };
+	const int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+
+	*to++ = (char)(first[more] | code >> 6 * more);
+	for (int i = more; i-- > 0;)
+		*to++ = (char)(0x80 | (code >> 6 * i & 0x3f));
 	return to;
 }
 

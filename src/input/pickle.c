@@ -9,6 +9,7 @@
 #include "input/value_tree.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,7 @@ static uint32_t pickle_mark_depth(const struct pickle *p)
 }
 
 /* n bytes, the lowest first. */
-static uint64_t pickle_little(const struct pickle *p, const unsigned char *bytes,
-					  size_t n)
+static uint64_t pickle_little(const struct pickle *p, const unsigned char *bytes, size_t n)
 {
 	uint64_t value = 0;
 
@@ -133,16 +133,17 @@ static int truncated(const struct pickle *p)
 
 static int pickle_refuse(const struct pickle *p)
 {
+	char text[140];
+
+	snprintf(text, sizeof(text), "0x%02x is no opcode of a pickle", *p->op);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (refused[i].opcode == *p->op)
-			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": opcode %s %s",
-					 p->what, pickle_place(p), refused[i].name,
-					 refused[i].runs
-					 ? "could name a class or call a function: a snapshot has"
-					   " only data, and nothing of this file was run"
-					 : "is in no snapshot");
-	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": 0x%02x is no opcode of a"
-			 " pickle", p->what, pickle_place(p), *p->op);
+			snprintf(text, sizeof(text), "opcode %s %s", refused[i].name,
+				 refused[i].runs
+				 ? "could name a class or call a function: a snapshot has"
+				   " only data, and nothing of this file was run"
+				 : "is in no snapshot");
+	return pickle_bad(p, text);
 }
 
 /* Moves the window on, the opcode first in it; 0 also where the file has no more. */
@@ -301,6 +302,7 @@ static int pickle_read_text(struct pickle *p, size_t prefix)
 	const unsigned char *bytes = pickle_take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
 	uint64_t length = bytes ? pickle_little(p, bytes, prefix) : 0;
+	char *copy;
 	int rc;
 
 	if (!bytes)
@@ -313,10 +315,12 @@ static int pickle_read_text(struct pickle *p, size_t prefix)
 	if (length > UINT32_MAX)
 		return pickle_bad(p, "a string of more than 4 GiB");
 	value.length = (uint32_t)length;
-	rc = pickle_added(p, frag_values_keep(p->values, p->at, value.length,
-						   &value.as.text));
+	rc = pickle_added(p, frag_values_text(p->values, value.length, &copy));
+	if (rc)
+		return rc;
+	value.as.text = memcpy(copy, p->at, value.length);
 	p->at += length;
-	return rc ? rc : pickle_push(p, &value);
+	return pickle_push(p, &value);
 }
 
 /* That the file has as many bytes is seen at its end. */
@@ -484,7 +488,8 @@ static int pickle_step(struct pickle *p)
 	}
 }
 
-static int pickle_begin(struct pickle *p)
+/* p->op is set before the window moves, as that keeps everything from the opcode on. */
+static int pickle_run(struct pickle *p, struct frag_value *root)
 {
 	int rc;
 
@@ -493,15 +498,7 @@ static int pickle_begin(struct pickle *p)
 	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
 		return pickle_bad(p, "no pickle of a protocol from 2 to 5");
 	p->at += 2;
-	rc = pickle_added(p, frag_values_widen(p->values));
-	return rc ? rc : pickle_make_room(p, &p->stack, &p->capacity, 1);
-}
-
-/* p->op is set before the window moves, as that keeps everything from the opcode on. */
-static int pickle_run(struct pickle *p, struct frag_value *root)
-{
-	int rc = pickle_begin(p);
-
+	rc = pickle_make_room(p, &p->stack, &p->capacity, 1);
 	while (!rc) {
 		p->op = p->at;
 		if (p->end - p->at < FRAG_PICKLE_OPCODE_MAX)
@@ -524,24 +521,16 @@ static int pickle_run(struct pickle *p, struct frag_value *root)
 }
 
 /* Skips the bytes after the object; the end of a compressed file shows whether it is complete. */
-static int skip_rest(struct pickle *p)
+static int pickle_read_all(struct pickle *p, struct frag_value *root)
 {
-	int rc = 0;
+	int rc = pickle_run(p, root);
 
 	while (!rc && p->in && !p->in->eof) {
 		p->op = p->at = p->end;
 		rc = move_window(p);
 	}
 	if (!rc && p->frames_end > p->before + (uint64_t)(p->end - p->begin))
-		return truncated(p);
-	return rc;
-}
-
-static int pickle_read_all(struct pickle *p, struct frag_value *root)
-{
-	int rc = pickle_run(p, root);
-
-	rc = rc ? rc : skip_rest(p);
+		rc = truncated(p);
 	free(p->stack);
 	free(p->memo);
 	return rc;

@@ -171,7 +171,7 @@ static bool is_shape(const struct frag_shape *shape, const uint32_t *items, uint
 	return i == shape->count;
 }
 
-/* Keys that are strings and few may be a shape. */
+/* Keys that are strings may be a shape. */
 static bool make_shape(const struct frag_values *v, struct frag_shape *shape,
 		       const uint32_t *items, uint32_t count)
 {
@@ -330,17 +330,6 @@ enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **ou
 	cells = value_tree_room(v, count);
 	*out = cells;
 	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
-}
-
-enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
-			       const char **out)
-{
-	char *text;
-	enum frag_add rc = frag_values_text(v, length, &text);
-
-	if (rc == FRAG_ADDED)
-		*out = memcpy(text, bytes, length);
-	return rc;
 }
 
 bool frag_text_is(const struct frag_value *value, const char *text)

@@ -92,10 +92,7 @@ static inline enum frag_add frag_values_new(struct frag_values *v, const struct 
 /* Adds items to a box; of a dict, keys and values in turn. */
 enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_t *items,
 			      uint32_t count);
-/* Bytes of the file that are kept. */
-enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
-			       const char **out);
-/* Space for text that is not part of the file. */
+/* Space for text that is kept. */
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out);
 /* Books memory that the reader itself takes. */
 bool frag_values_take(struct frag_values *v, uint64_t bytes);
