@@ -693,7 +693,13 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 	s->state = calloc(1, sizeof(struct csv));
 	if (!s->state)
 		return frag_fail_nomem(err);
-	frag_sink_count_lost_header(s, info);
+	for (uint32_t i = 0; i < info->device_count; i++) {
+		const struct frag_device_figures *d = &info->devices[i];
+
+		s->lost[FRAG_LOSS_DEVICES] += (uint64_t)(d->name != NULL) + (d->total != 0)
+			+ (d->context != 0) + (d->other != 0) + (d->granularity != FRAG_GRANULARITY);
+	}
+	s->lost[FRAG_LOSS_META] += info->meta.text != NULL;
 	frag_outfile_write(s->out, header, strlen(header));
 	return frag_outfile_status(s->out, err);
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -35,11 +34,6 @@ static char *put_handle(char *p, const char *before, const struct frag_handle *h
 static char *writer_put_text(char *p, const char *before, struct frag_text text)
 {
 	return frag_put_json(writer_put_word(p, before), text.text, text.length);
-}
-
-static char *put_double(char *p, const char *before, double value)
-{
-	return frag_put_double(writer_put_word(p, before), value);
 }
 
 static void writer_put_device(struct frag_outfile *out, const struct frag_device_figures *d)
@@ -80,11 +74,6 @@ static void put_devices(struct frag_writer *w, const struct frag_device_figures 
 	writer_put(w, count > 1 ? "]" : "");
 }
 
-static bool all_defaults(const struct frag_device_figures *d)
-{
-	return !d->name && !d->total && !d->context && !d->other && d->granularity == FRAG_GRANULARITY;
-}
-
 /*
  * Values equal to the defaults are not written, so a trace without a device does not gain one.
  */
@@ -92,9 +81,12 @@ void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool obj
 		       const struct frag_device_figures *devices, uint32_t device_count,
 		       struct frag_text meta, const char *source)
 {
+	const struct frag_device_figures *d = devices;
+
 	*w = (struct frag_writer){ .out = out, .object = object };
 	writer_put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
-	if (device_count > 1 || (device_count && !all_defaults(devices)))
+	if (device_count > 1 || (device_count && (d->name || d->total || d->context || d->other
+						  || d->granularity != FRAG_GRANULARITY)))
 		put_devices(w, devices, device_count);
 	if (meta.text) {
 		writer_put(w, ",\"meta\":");
@@ -159,7 +151,8 @@ static char *writer_put_words(char *p, const struct frag_record *rec)
 	uint32_t has = rec->members;
 
 	if (has & FRAG_HAS_VALUE)
-		p = rec->op == FRAG_OP_SET_FRACTION ? put_double(p, ",\"value\":", rec->fraction)
+		p = rec->op == FRAG_OP_SET_FRACTION ? frag_put_double(writer_put_word(p, ",\"value\":"),
+								      rec->fraction)
 						    : writer_put_text(p, ",\"value\":", rec->text);
 	if (has & FRAG_HAS_NAME)
 		p = writer_put_text(p, ",\"name\":", rec->text);
@@ -168,7 +161,7 @@ static char *writer_put_words(char *p, const struct frag_record *rec)
 		memcpy(p, rec->t_text.text, rec->t_text.length);
 		p += rec->t_text.length;
 	} else if (has & FRAG_HAS_T) {
-		p = put_double(p, ",\"t\":", rec->t);
+		p = frag_put_double(writer_put_word(p, ",\"t\":"), rec->t);
 	}
 	if (has & FRAG_HAS_TAG)
 		p = writer_put_text(p, ",\"tag\":", rec->tag);
@@ -205,12 +198,7 @@ void frag_writer_end(struct frag_writer *w)
 static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		      struct frag_error *err)
 {
-	struct frag_writer *w = malloc(sizeof(*w));
-
-	if (!w)
-		return frag_fail_nomem(err);
-	s->state = w;
-	frag_writer_begin(w, s->out, strcmp(s->ops->name, "object") == 0, info->devices,
+	frag_writer_begin(&s->writer, s->out, strcmp(s->ops->name, "object") == 0, info->devices,
 			  info->device_count, info->meta, NULL);
 	return frag_outfile_status(s->out, err);
 }
@@ -220,19 +208,14 @@ static int json_event(struct frag_sink *s, const struct frag_record *rec,
 {
 	(void)ev;
 	s->lost[FRAG_LOSS_STACKS] += (rec->members & FRAG_HAS_STACK) != 0;
-	frag_writer_event(s->state, rec);
+	frag_writer_event(&s->writer, rec);
 	return frag_outfile_status(s->out, err);
 }
 
 static int json_end(struct frag_sink *s, struct frag_error *err)
 {
-	frag_writer_end(s->state);
+	frag_writer_end(&s->writer);
 	return frag_outfile_status(s->out, err);
-}
-
-static void json_fini(struct frag_sink *s)
-{
-	free(s->state);
 }
 
 static const struct frag_sink_ops lines = {
@@ -243,7 +226,6 @@ static const struct frag_sink_ops lines = {
 	.begin = json_begin,
 	.event = json_event,
 	.end = json_end,
-	.fini = json_fini,
 };
 
 static const struct frag_sink_ops object = {
@@ -254,7 +236,6 @@ static const struct frag_sink_ops object = {
 	.begin = json_begin,
 	.event = json_event,
 	.end = json_end,
-	.fini = json_fini,
 };
 
 static const struct frag_sink_ops *const sinks[] = {
@@ -316,15 +297,4 @@ void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size)
 						 used ? ", " : "", s->lost[i],
 						 words[i][s->lost[i] != 1]);
 	}
-}
-
-void frag_sink_count_lost_header(struct frag_sink *s, const struct frag_trace_info *info)
-{
-	for (uint32_t i = 0; i < info->device_count; i++) {
-		const struct frag_device_figures *d = &info->devices[i];
-
-		s->lost[FRAG_LOSS_DEVICES] += (uint64_t)(d->name != NULL) + (d->total != 0)
-			+ (d->context != 0) + (d->other != 0) + (d->granularity != FRAG_GRANULARITY);
-	}
-	s->lost[FRAG_LOSS_META] += info->meta.text != NULL;
 }

@@ -32,12 +32,23 @@ enum frag_loss {
 	FRAG_LOSS_COUNT
 };
 
+/*
+ * Writes fragsim's own formats: NDJSON or a JSON object. Records go out as they come; nothing of
+ * them is kept. A failed write sticks in the file: frag_outfile_status() returns it.
+ */
+struct frag_writer {
+	struct frag_outfile *out;       /* borrowed */
+	bool object;
+	uint64_t events;        /* written so far */
+};
+
 struct frag_sink {
 	const struct frag_sink_ops *ops;
 	struct frag_outfile *out;       /* borrowed */
 	const struct frag_symbols *symbols;     /* for stacks of records; NULL: they name none */
 	const char *snapshot;           /* a file that fsb keeps whole; NULL: none */
 	void *state;
+	struct frag_writer writer;      /* of JSON */
 	uint64_t lost[FRAG_LOSS_COUNT];
 };
 
@@ -64,19 +75,6 @@ const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length);
 
 /* What was lost, in one line; empty where nothing was. */
 void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size);
-
-/* Counts the data of the trace and of a record that a format of plain allocations cannot store. */
-void frag_sink_count_lost_header(struct frag_sink *s, const struct frag_trace_info *info);
-
-/*
- * Writes fragsim's own formats: NDJSON or a JSON object. Records go out as they come; nothing of
- * them is kept. A failed write sticks in the file: frag_outfile_status() returns it.
- */
-struct frag_writer {
-	struct frag_outfile *out;       /* borrowed */
-	bool object;
-	uint64_t events;        /* written so far */
-};
 
 /*
  * Writes the header. meta, a JSON object, is copied unchanged; without one, `source` names the
