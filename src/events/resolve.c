@@ -90,9 +90,14 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 {
 	char shown[FRAG_ID_ROOM], past[64], where[512] = "";
 	struct frag_handle id = rec->id;
-	char *copy = id.text ? malloc((size_t)id.number + 1) : NULL;
+	char *copy;
 	int rc;
 
+	if (rec->op == FRAG_OP_COMPLETE)
+		return flawed(t, rec, kind, "a complete of an id that is not pending", err,
+			      "complete of id %s, but no block of that id is pending on one",
+			      frag_show_id(&rec->id, shown));
+	copy = id.text ? malloc((size_t)id.number + 1) : NULL;
 	*kind = "an id that is not live";
 	if (id.text && !copy)
 		return frag_fail_nomem(err);
@@ -126,14 +131,6 @@ static int report_missing(struct frag_trace *t, const struct frag_record *rec, u
 		      frag_op_name(rec->op), names[i].name);
 }
 
-static int no_device(struct frag_trace *t, const struct frag_record *rec, const char **kind,
-		     struct frag_error *err)
-{
-	return flawed(t, rec, kind, "a device that does not exist", err,
-		      "device %" PRIu64 " does not exist: the trace has %u (0 to %u)",
-		      rec->device, t->info.device_count, t->info.device_count - 1);
-}
-
 static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint32_t *stream,
 		       struct frag_error *err)
 {
@@ -141,27 +138,6 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 		return 0;
 	*stream = frag_handles_index(&t->streams, &rec->stream);
 	return *stream == UINT32_MAX ? frag_fail_nomem(err) : 0;
-}
-
-static int live_already(struct frag_trace *t, const struct frag_record *rec, uint32_t slot,
-			const char **kind, struct frag_error *err)
-{
-	char id[FRAG_ID_ROOM];
-
-	return flawed(t, rec, kind, "an alloc of a live id", err,
-		      "alloc of id %s, which is live since step %" PRIu64,
-		      frag_show_id(&rec->id, id), t->lives.lives[slot].birth);
-}
-
-/* The program was done with the pool. */
-static int released_already(struct frag_trace *t, const struct frag_record *rec,
-			    const char **kind, struct frag_error *err)
-{
-	char id[FRAG_ID_ROOM], pool[FRAG_ID_ROOM];
-
-	return flawed(t, rec, kind, "an alloc into a released pool", err,
-		      "alloc of id %s into pool %s, which was released", frag_show_id(&rec->id, id),
-		      frag_show_id(&rec->pool, pool));
 }
 
 /* A pool is a device's own. */
@@ -177,6 +153,7 @@ static uint64_t pool_key(uint32_t device, uint32_t pool)
 static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
+	char id[FRAG_ID_ROOM], pool[FRAG_ID_ROOM];
 	struct frag_found found;
 	struct frag_life *life;
 	int rc;
@@ -186,13 +163,17 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
 	found = frag_lives_find(&t->lives, &rec->id);
 	if (found.slot != NO_SLOT)
-		return live_already(t, rec, found.slot, kind, err);
+		return flawed(t, rec, kind, "an alloc of a live id", err,
+			      "alloc of id %s, which is live since step %" PRIu64,
+			      frag_show_id(&rec->id, id), t->lives.lives[found.slot].birth);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL) {
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
 		if (t->released.count && frag_map_get(&t->released, pool_key(ev->device, ev->pool))
 						 != FRAG_MAP_NONE)
-			return released_already(t, rec, kind, err);
+			return flawed(t, rec, kind, "an alloc into a released pool", err,
+				      "alloc of id %s into pool %s, which was released",
+				      frag_show_id(&rec->id, id), frag_show_id(&rec->pool, pool));
 	}
 	if (rec->members & FRAG_HAS_TAG)
 		ev->tag = frag_tags_acquire(&t->tags, rec->tag);
@@ -215,44 +196,26 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* Of an operation on an id without a block. */
-static int no_block(struct frag_trace *t, const struct frag_record *rec, const char **kind,
-		    struct frag_error *err)
-{
-	char id[FRAG_ID_ROOM];
-
-	if (rec->op != FRAG_OP_COMPLETE)
-		return not_live(t, rec, kind, err);
-	return flawed(t, rec, kind, "a complete of an id that is not pending", err,
-		      "complete of id %s, but no block of that id is pending on one",
-		      frag_show_id(&rec->id, id));
-}
-
-static int other_device(struct frag_trace *t, const struct frag_record *rec, uint32_t its,
-			const char **kind, struct frag_error *err)
-{
-	char id[FRAG_ID_ROOM];
-
-	return flawed(t, rec, kind, "a block of another device", err,
-		      "%s of id %s on device %u, but it was allocated on device %u",
-		      frag_op_name(rec->op), frag_show_id(&rec->id, id), (uint32_t)rec->device, its);
-}
-
 /* The live block that the event names, on its own device. */
 __attribute__((always_inline)) static inline int resolve_find_live(
 	struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 	struct frag_found *found, const char **kind, struct frag_error *err)
 {
+	char id[FRAG_ID_ROOM];
+
 	if (rec->op == FRAG_OP_COMPLETE)
 		*found = frag_lives_announced(&t->lives, &rec->id);
 	else
 		*found = frag_lives_find(&t->lives, &rec->id);
 	ev->slot = found->slot;
 	if (ev->slot == NO_SLOT)
-		return no_block(t, rec, kind, err);
+		return not_live(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
 	if (rec->members & FRAG_HAS_DEVICE && rec->device != ev->device)
-		return other_device(t, rec, ev->device, kind, err);
+		return flawed(t, rec, kind, "a block of another device", err,
+			      "%s of id %s on device %" PRIu64 ", but it was allocated on device %u",
+			      frag_op_name(rec->op), frag_show_id(&rec->id, id), rec->device,
+			      ev->device);
 	return 0;
 }
 
@@ -426,7 +389,10 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 			      "set_fraction: value %g is not from 0 to 1", rec->fraction);
 	if (rec->members & FRAG_HAS_DEVICE) {
 		if (rec->device >= t->info.device_count)
-			return no_device(t, rec, kind, err);
+			return flawed(t, rec, kind, "a device that does not exist", err,
+				      "device %" PRIu64 " does not exist: the trace has %u (0 to"
+				      " %u)", rec->device, t->info.device_count,
+				      t->info.device_count - 1);
 		ev->device = (uint32_t)rec->device;
 	} else if (rec->op == FRAG_OP_ALLOC || needs[rec->op] == FRAG_HAS_POOL) {
 		ev->device = 0;
@@ -465,14 +431,10 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 
 static void warn_time(struct frag_trace *t, const struct frag_record *rec)
 {
-	char message[640];
-
 	t->warned_t = true;
-	frag_snprintf(message, sizeof(message), "%.400s: time runs backwards at step %"
-		      PRIu64 " (t %g after %g); the order in the file is what counts",
-		      frag_input_name(t->info.path), t->step, rec->t, t->last_t);
-	if (t->options.log.warn)
-		t->options.log.warn(t->options.log.ctx, message);
+	frag_note(&t->options.log, "%.400s: time runs backwards at step %" PRIu64 " (t %g after"
+		  " %g); the order in the file is what counts",
+		  frag_input_name(t->info.path), t->step, rec->t, t->last_t);
 }
 
 static inline void resolve_note_time(struct frag_trace *t, const struct frag_record *rec)

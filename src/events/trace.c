@@ -29,13 +29,6 @@ static bool own_stacks_init(struct frag_own_stacks *s, uint64_t seed)
 	return s->frames != NULL;
 }
 
-static void own_stacks_fini(struct frag_own_stacks *s)
-{
-	frag_stacks_fini(&s->table);
-	frag_map_fini(&s->number);
-	free(s->frames);
-}
-
 /* What is left of a stack makes no difference between packages and Python's own modules. */
 static enum frag_origin origin_of(const struct frag_frame *f)
 {
@@ -455,7 +448,9 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->events);
 	free(t->records);
 	free(t->stacks);
-	own_stacks_fini(&t->own);
+	frag_stacks_fini(&t->own.table);
+	frag_map_fini(&t->own.number);
+	free(t->own.frames);
 	free(t->meta);
 	free(t->alloc_conf);
 	free(t->pytorch);
@@ -489,14 +484,10 @@ const struct frag_symbols *frag_trace_symbols(const struct frag_trace *t)
 
 static void report_left_out(struct frag_trace *t)
 {
-	char message[640];
-
-	for (uint32_t i = 0; i < t->kind_count && t->options.log.warn; i++) {
-		snprintf(message, sizeof(message),
-			 "left out %" PRIu64 " event%s: %s; the first: %s", t->kinds[i].count,
-			 t->kinds[i].count == 1 ? "" : "s", t->kinds[i].kind, t->kinds[i].first);
-		t->options.log.warn(t->options.log.ctx, message);
-	}
+	for (uint32_t i = 0; i < t->kind_count; i++)
+		frag_note(&t->options.log, "left out %" PRIu64 " event%s: %s; the first: %s",
+			  t->kinds[i].count, frag_s(t->kinds[i].count), t->kinds[i].kind,
+			  t->kinds[i].first);
 	t->kind_count = 0;      /* once, however often the end is read */
 }
 
@@ -570,15 +561,6 @@ static int finish_record(struct frag_trace *t, int rc, const char *kind, struct 
 	return rc;
 }
 
-/* The record tells the program's own frames. */
-static bool own_stack(struct frag_trace *t, struct frag_record *rec)
-{
-	if (!(rec->members & FRAG_HAS_STACK) || !rec->stack)
-		return true;
-	rec->stack = own_stacks_number(&t->own, rec->stack, t->source, t->state);
-	return rec->stack != 0;
-}
-
 /*
  * Fills the batch from the source's present buffer; *count grows. Ids may be anywhere in a table
  * larger than the caches: a few records are decoded ahead, so that their entries come while
@@ -598,8 +580,12 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 		for (uint32_t i = 0; i < n; i++) {
 			const char *kind = NULL;
 
-			if (t->own.frames && !own_stack(t, &ahead[i]))
-				return frag_fail_nomem(err);
+			if (t->own.frames && ahead[i].members & FRAG_HAS_STACK && ahead[i].stack) {
+				ahead[i].stack = own_stacks_number(&t->own, ahead[i].stack,
+								   t->source, t->state);
+				if (!ahead[i].stack)
+					return frag_fail_nomem(err);
+			}
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];
@@ -749,11 +735,6 @@ static void keep_warning(void *kept, const char *message)
 	k->warning_bytes += length;
 }
 
-static size_t read_ahead_text_bytes(const struct frag_event *ev)
-{
-	return (ev->id.text ? (size_t)ev->id.number : 0) + ev->text.length + ev->t_text.length;
-}
-
 static char *move_text(const char **text, size_t length, char *to)
 {
 	if (!*text)
@@ -771,7 +752,8 @@ static bool keep_texts(struct frag_owned_batch *k)
 	char *to;
 
 	for (uint32_t i = 0; i < k->batch.count; i++)
-		bytes += read_ahead_text_bytes(&events[i]);
+		bytes += (events[i].id.text ? (size_t)events[i].id.number : 0)
+			 + events[i].text.length + events[i].t_text.length;
 	if (bytes > k->text_room) {
 		free(k->texts);
 		k->texts = malloc(bytes);
