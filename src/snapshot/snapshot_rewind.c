@@ -183,46 +183,21 @@ static bool is_done_at_once(const struct frag_snap_device *d, uint32_t i)
 	       && d->log[i + 1].addr == d->log[i].addr;
 }
 
+/* By the action alone: a free is pending until a later event shows that it was completed. */
+static const uint8_t plain_roles[FRAG_ACT_OTHER + 1] = {
+	[FRAG_ACT_ALLOC] = FRAG_ROLE_ALLOC,
+	[FRAG_ACT_FREE_REQUESTED] = FRAG_ROLE_DEFER,
+	[FRAG_ACT_FREE_COMPLETED] = FRAG_ROLE_COMPLETE,
+	[FRAG_ACT_SEGMENT_ALLOC] = FRAG_ROLE_CALL, [FRAG_ACT_SEGMENT_FREE] = FRAG_ROLE_CALL,
+	[FRAG_ACT_SEGMENT_MAP] = FRAG_ROLE_CALL, [FRAG_ACT_SEGMENT_UNMAP] = FRAG_ROLE_CALL,
+	[FRAG_ACT_OOM] = FRAG_ROLE_OOM,
+	[FRAG_ACT_SNAPSHOT] = FRAG_ROLE_MARK, [FRAG_ACT_ANNOTATE] = FRAG_ROLE_MARK,
+};
+
 /*
- * Uses the action alone: a free is pending until a later event shows that it was completed.
+ * Pairs each free that the program requested with the one that completed it. A free without a
+ * complete has ended, except the blocks that are pending in the last state.
  */
-static enum frag_role plain_role(uint8_t action)
-{
-	switch ((enum frag_action)action) {
-	case FRAG_ACT_ALLOC:
-		return FRAG_ROLE_ALLOC;
-	case FRAG_ACT_FREE_REQUESTED:
-		return FRAG_ROLE_DEFER;
-	case FRAG_ACT_FREE_COMPLETED:
-		return FRAG_ROLE_COMPLETE;
-	case FRAG_ACT_SEGMENT_ALLOC:
-	case FRAG_ACT_SEGMENT_FREE:
-	case FRAG_ACT_SEGMENT_MAP:
-	case FRAG_ACT_SEGMENT_UNMAP:
-		return FRAG_ROLE_CALL;
-	case FRAG_ACT_OOM:
-		return FRAG_ROLE_OOM;
-	case FRAG_ACT_SNAPSHOT:
-	case FRAG_ACT_ANNOTATE:
-		return FRAG_ROLE_MARK;
-	case FRAG_ACT_OTHER:
-		break;
-	}
-	return FRAG_ROLE_NONE;
-}
-
-/* A free without a complete has ended, except the blocks that are pending in the last state. */
-static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
-{
-	for (uint32_t i = 0; i < d->first_live_count; i++)
-		if (d->first_live[i].pending)
-			snapshot_rewind_forget(open, d->first_live[i].addr);
-	for (uint32_t i = 0; i < d->log_count; i++)
-		if (d->log[i].role == FRAG_ROLE_DEFER && frag_map_get(open, d->log[i].addr) == i)
-			d->log[i].role = FRAG_ROLE_FREE;
-}
-
-/* Pairs each free that the program requested with the one that completed it. */
 static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 {
 	bool requested = false;
@@ -231,7 +206,7 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 		struct frag_logged *e = &d->log[i];
 		uint32_t at;
 
-		e->role = (uint8_t)plain_role(e->action);
+		e->role = plain_roles[e->action];
 		at = e->role < FRAG_ROLE_CALL ? frag_map_get(open, e->addr) : FRAG_MAP_NONE;
 		if (e->role == FRAG_ROLE_ALLOC && at != FRAG_MAP_NONE) {
 			d->log[at].role = FRAG_ROLE_FREE;
@@ -253,7 +228,12 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 	for (uint32_t i = 0; i < d->log_count && !requested; i++)
 		if (d->log[i].role == FRAG_ROLE_COMPLETE)
 			d->log[i].role = FRAG_ROLE_FREE;
-	end_deferred(d, open);
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (d->first_live[i].pending)
+			snapshot_rewind_forget(open, d->first_live[i].addr);
+	for (uint32_t i = 0; i < d->log_count; i++)
+		if (d->log[i].role == FRAG_ROLE_DEFER && frag_map_get(open, d->log[i].addr) == i)
+			d->log[i].role = FRAG_ROLE_FREE;
 	return true;
 }
 
@@ -276,9 +256,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		.addr = e->addr, .requested = e->size, .stream = e->stream, .pool = e->pool,
 		.pending = pending,
 	};
-	if (at != FRAG_MAP_NONE)
-		return snapshot_rewind_put(live, e->addr, d->first_live_count++);
-	return frag_map_add(live, e->addr, d->first_live_count++);
+	return snapshot_rewind_put(live, e->addr, d->first_live_count++);
 }
 
 static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
@@ -379,11 +357,12 @@ static bool keep_regions(struct frag_snap_device *d, const struct frag_spans *sp
 	return true;
 }
 
-static int snapshot_rewind_by_address(const void *a, const void *b)
+/* Of blocks, regions and hints: the address is their first member. */
+static int by_address(const void *a, const void *b)
 {
-	const struct frag_live_block *x = a, *y = b;
+	const uint64_t *x = a, *y = b;
 
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
+	return *x < *y ? -1 : *x > *y;
 }
 
 static void keep_first_live(struct frag_snap_device *d)
@@ -395,7 +374,7 @@ static void keep_first_live(struct frag_snap_device *d)
 			d->first_live[count++] = d->first_live[i];
 	d->first_live_count = 0;
 	if (count)
-		qsort(d->first_live, count, sizeof(*d->first_live), snapshot_rewind_by_address);
+		qsort(d->first_live, count, sizeof(*d->first_live), by_address);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i && d->first_live[i].addr == d->first_live[i - 1].addr)
 			d->lost++;
@@ -404,26 +383,15 @@ static void keep_first_live(struct frag_snap_device *d)
 	}
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct frag_region *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Old logs do not name pools; the last state does. */
 static bool keep_end(struct frag_snap_device *d)
 {
-	size_t bytes = (size_t)d->region_count * sizeof(*d->regions);
-
-	if (!bytes)
-		return true;
-	d->end_regions = malloc(bytes);
-	if (!d->end_regions)
-		return false;
-	memcpy(d->end_regions, d->regions, bytes);
+	d->end_regions = d->regions;
 	d->end_count = d->region_count;
-	qsort(d->end_regions, d->end_count, sizeof(*d->end_regions), by_start);
+	if (!frag_array_copy(&d->end_regions, d->end_count, 0, sizeof(*d->regions)))
+		return false;
+	if (d->end_count)
+		qsort(d->end_regions, d->end_count, sizeof(*d->end_regions), by_address);
 	return true;
 }
 
@@ -518,19 +486,9 @@ struct begin {
 	uint32_t *initial_of;           /* one for each region */
 };
 
-static int by_addr(const void *a, const void *b)
+static void add_hint(struct begin *b, uint64_t addr, bool large)
 {
-	const struct hint *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static bool add_hint(struct begin *b, uint64_t addr, bool large)
-{
-	if (!FRAG_GROW(b->hints, b->hint_capacity, b->hint_count))
-		return false;
 	b->hints[b->hint_count++] = (struct hint){ .addr = addr, .large = large };
-	return true;
 }
 
 /* Requests show what kind of range they landed in. */
@@ -538,19 +496,19 @@ static bool gather_hints(struct begin *b)
 {
 	const struct frag_snap_device *d = b->d;
 
+	if (!frag_grow(&b->hints, &b->hint_capacity,
+		       (uint64_t)d->region_count + d->first_live_count + d->log_count + 1,
+		       sizeof(*b->hints)))
+		return false;
 	for (uint32_t i = 0; i < d->region_count; i++)
-		if (d->regions[i].range && d->regions[i].known
-		    && !add_hint(b, d->regions[i].addr, d->regions[i].large))
-			return false;
+		if (d->regions[i].range && d->regions[i].known)
+			add_hint(b, d->regions[i].addr, d->regions[i].large);
 	for (uint32_t i = 0; i < d->first_live_count; i++)
-		if (!add_hint(b, d->first_live[i].addr, d->first_live[i].requested > FRAG_SMALL_REQUEST))
-			return false;
+		add_hint(b, d->first_live[i].addr, d->first_live[i].requested > FRAG_SMALL_REQUEST);
 	for (uint32_t i = 0; i < d->log_count; i++)
-		if (d->log[i].role == FRAG_ROLE_ALLOC
-		    && !add_hint(b, d->log[i].addr, d->log[i].size > FRAG_SMALL_REQUEST))
-			return false;
-	if (b->hint_count)
-		qsort(b->hints, b->hint_count, sizeof(*b->hints), by_addr);
+		if (d->log[i].role == FRAG_ROLE_ALLOC)
+			add_hint(b, d->log[i].addr, d->log[i].size > FRAG_SMALL_REQUEST);
+	qsort(b->hints, b->hint_count, sizeof(*b->hints), by_address);
 	return true;
 }
 
@@ -591,8 +549,8 @@ static void widen_range(struct begin *b, uint64_t addr, uint64_t bytes, uint64_t
 
 	if (!r)
 		return;
-	r->first = addr < r->first ? addr : r->first;
-	r->end = addr + bytes > r->end ? addr + bytes : r->end;
+	r->first = frag_min(addr, r->first);
+	r->end = frag_max(addr + bytes, r->end);
 }
 
 /* Computes the extent of each range from all data in the file. */
@@ -751,13 +709,25 @@ static bool initial_segments_begin_device(struct begin *b)
 }
 
 /* The segments of all devices in one array; places count in it. */
-static int join_devices(struct frag_snapshot *s)
+static int make_initial(struct frag_snapshot *s)
 {
+	struct begin *b = calloc(1, sizeof(*b));
+	bool good = b != NULL;
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < s->device_count; i++)
-		count += s->devices[i].initial_count;
-	s->initial = calloc((size_t)count + 1, sizeof(*s->initial));
+	for (uint32_t i = 0; i < s->device_count && good; i++) {
+		b->s = s;
+		b->d = &s->devices[i];
+		b->device = i;
+		b->hint_count = b->range_count = 0;
+		good = initial_segments_begin_device(b);
+		free(b->initial_of);
+		count += b->d->initial_count;
+	}
+	if (b)
+		free(b->hints);
+	free(b);
+	s->initial = good ? calloc((size_t)count + 1, sizeof(*s->initial)) : NULL;
 	if (!s->initial)
 		return frag_fail_nomem(s->err);
 	for (uint32_t i = 0; i < s->device_count; i++) {
@@ -770,25 +740,6 @@ static int join_devices(struct frag_snapshot *s)
 			s->initial[s->initial_count++] = d->initial[k];
 	}
 	return 0;
-}
-
-static int make_initial(struct frag_snapshot *s)
-{
-	struct begin *b = calloc(1, sizeof(*b));
-	bool good = b != NULL;
-
-	for (uint32_t i = 0; i < s->device_count && good; i++) {
-		b->s = s;
-		b->d = &s->devices[i];
-		b->device = i;
-		b->hint_count = b->range_count = 0;
-		good = initial_segments_begin_device(b);
-		free(b->initial_of);
-	}
-	if (b)
-		free(b->hints);
-	free(b);
-	return good ? join_devices(s) : frag_fail_nomem(s->err);
 }
 
 int frag_snapshot_rewind(struct frag_snapshot *s)
