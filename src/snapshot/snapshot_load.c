@@ -25,8 +25,7 @@ struct place {
 	bool two;
 };
 
-static int snapshot_load_bad(const struct frag_snapshot *s, const struct place *at,
-			     const char *text)
+static int bad_element(const struct frag_snapshot *s, const struct place *at, const char *text)
 {
 	if (at->two)
 		return frag_fail(s->err, FRAG_ETRACE, "%s: %s[%u][%u]: %s", s->whole.path, at->list,
@@ -39,14 +38,13 @@ static int snapshot_load_bad(const struct frag_snapshot *s, const struct place *
  * A list that is in many places would be read as often: no snapshot does that.
  * An event that does counts as often as what is made of it.
  */
-static int snapshot_load_see(struct frag_snapshot *s, const struct place *at)
+static int see(struct frag_snapshot *s, const struct place *at)
 {
 	if (!frag_values_take(&s->values, MADE_OF_ONE) && s->values.file)
 		return frag_kept_too_much(s->whole.path, s->values.file, s->err);
 	if (s->seen++ < s->values.cells + 1)
 		return 0;
-	return snapshot_load_bad(
-		s, at, "more events and blocks than the file has values: a list is shared");
+	return bad_element(s, at, "more events and blocks than the file has values: a list is shared");
 }
 
 static int need_u64(const struct frag_snapshot *s, const struct place *at,
@@ -58,7 +56,7 @@ static int need_u64(const struct frag_snapshot *s, const struct place *at,
 		return 0;
 	snprintf(text, sizeof(text), "member \"%s\" %s", name,
 		 !value ? "is missing" : "is not an integer in its range");
-	return snapshot_load_bad(s, at, text);
+	return bad_element(s, at, text);
 }
 
 static uint64_t maybe_u64(const struct frag_value *value)
@@ -95,7 +93,7 @@ struct load {
 };
 
 /* The number of a pool by its pair, which is PyTorch's own word for it; 0 for the default. */
-static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_value *pair,
+static int load_pool(struct frag_snapshot *s, const struct frag_value *pair,
 				   uint32_t *out)
 {
 	struct frag_handle *name;
@@ -128,13 +126,13 @@ static int snapshot_load_find_pool(struct frag_snapshot *s, const struct frag_va
 }
 
 /* The device of this ordinal, made where it is new. */
-static int snapshot_load_find_device(struct frag_snapshot *s, const struct place *at,
+static int load_device(struct frag_snapshot *s, const struct place *at,
 				     uint64_t ordinal, struct frag_snap_device **out)
 {
 	struct frag_snap_device *devices;
 
 	if (ordinal >= DEVICES_MAX)
-		return snapshot_load_bad(s, at, "a device ordinal of 1024 or more");
+		return bad_element(s, at, "a device ordinal of 1024 or more");
 	if (ordinal >= s->device_count) {
 		devices = realloc(s->devices, (size_t)(ordinal + 1) * sizeof(*devices));
 		if (!devices)
@@ -148,18 +146,6 @@ static int snapshot_load_find_device(struct frag_snapshot *s, const struct place
 	return 0;
 }
 
-/* Before 2.1 what was requested, and where from, was in the block's history. */
-static void read_old_block(const struct frag_snapshot *s, const struct frag_value *history,
-			   struct frag_live_block *h)
-{
-	const struct frag_value *last = frag_list_at(&s->values, history, 0);
-
-	if (!h->requested)
-		h->requested = maybe_u64(frag_dict_get(&s->values, last, "real_size"));
-	if (!h->frames)
-		h->frames = frames_of(s, frag_dict_get(&s->values, last, "frames"));
-}
-
 /*
  * Blocks rise by address and never overlap: *addr is the end of the previous one. A block
  * without an address, as in older versions, starts there. Only blocks in use are kept; the gaps
@@ -170,10 +156,10 @@ static int read_block(struct load *load, const struct place *at,
 		      const struct frag_region *region, uint64_t *addr)
 {
 	struct frag_snapshot *s = load->s;
-	const struct frag_value *m[BLOCK_MEMBERS], *state;
+	const struct frag_value *m[BLOCK_MEMBERS], *state, *old;
 	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
 	uint64_t end = region->addr + region->bytes;
-	int rc = snapshot_load_see(s, at);
+	int rc = see(s, at);
 
 	frag_dict_members(&s->values, dict, &load->blocks, m);
 	state = m[BLOCK_STATE];
@@ -183,20 +169,25 @@ static int read_block(struct load *load, const struct place *at,
 	if (!frag_value_u64(m[BLOCK_ADDRESS], &h.addr))
 		h.addr = *addr;
 	if (h.addr < *addr || h.addr > end || h.bytes > end - h.addr || h.bytes == 0)
-		return snapshot_load_bad(
-			s, at, "a block is outside its segment, or overlaps the one before it");
+		return bad_element(s, at, "a block is outside its segment, or overlaps the one"
+				   " before it");
 	*addr = h.addr + h.bytes;
 	if (frag_text_is(state, "inactive"))
 		return 0;
 	h.pending = frag_text_is(state, "active_pending_free")
 		    || frag_text_is(state, "active_awaiting_free");
 	if (!h.pending && !frag_text_is(state, "active_allocated"))
-		return snapshot_load_bad(s, at,
+		return bad_element(s, at,
 					 "a block's \"state\" is none of active_allocated,"
 					 " active_pending_free and inactive");
+	/* before 2.1 what was requested, and where from, was in the block's history */
+	old = frag_list_at(&s->values, m[BLOCK_HISTORY], 0);
 	h.requested = maybe_u64(m[BLOCK_REQUESTED]);
+	if (!h.requested)
+		h.requested = maybe_u64(frag_dict_get(&s->values, old, "real_size"));
 	h.frames = frames_of(s, m[BLOCK_FRAMES]);
-	read_old_block(s, m[BLOCK_HISTORY], &h);
+	if (!h.frames)
+		h.frames = frames_of(s, frag_dict_get(&s->values, old, "frames"));
 	if (h.requested == 0 || h.requested > h.bytes)
 		h.requested = h.bytes;
 	if (!FRAG_GROW(d->first_live, d->first_live_capacity, d->first_live_count))
@@ -226,21 +217,18 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	struct frag_region r = { .range = false };
 	struct frag_snap_device *d;
 	uint64_t addr;
-	int rc = snapshot_load_see(s, at);
+	int rc = see(s, at);
 
 	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "address"), "address",
 				ADDRESS_MAX, &r.addr);
-	rc = rc ? rc
-		: need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"), "total_size",
-			   SIZE_HIGHEST, &r.bytes);
-	rc = rc ? rc : snapshot_load_find_device(s, at, ordinal, &d);
-	rc = rc ? rc
-		: snapshot_load_find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"),
-					  &r.pool);
+	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"), "total_size",
+				SIZE_HIGHEST, &r.bytes);
+	rc = rc ? rc : load_device(s, at, ordinal, &d);
+	rc = rc ? rc : load_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
 	if (rc)
 		return rc;
 	if (r.bytes == 0)
-		return snapshot_load_bad(s, at, "a segment of no bytes");
+		return bad_element(s, at, "a segment of no bytes");
 	r.pool = r.pool == FRAG_NO_POOL ? 0 : r.pool;
 	r.stream = maybe_u64(frag_dict_get(&s->values, dict, "stream"));
 	r.known = frag_is(type, FRAG_STRING) && !d->host;       /* the host's are all "small" */
@@ -263,17 +251,8 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 const char *frag_action_name(enum frag_action action)
 {
 	static const char *const names[] = {
-		[FRAG_ACT_ALLOC] = "alloc",
-		[FRAG_ACT_FREE_REQUESTED] = "free_requested",
-		[FRAG_ACT_FREE_COMPLETED] = "free_completed",
-		[FRAG_ACT_SEGMENT_ALLOC] = "segment_alloc",
-		[FRAG_ACT_SEGMENT_FREE] = "segment_free",
-		[FRAG_ACT_SEGMENT_MAP] = "segment_map",
-		[FRAG_ACT_SEGMENT_UNMAP] = "segment_unmap",
-		[FRAG_ACT_OOM] = "oom",
-		[FRAG_ACT_SNAPSHOT] = "snapshot",
-		[FRAG_ACT_ANNOTATE] = "annotate",
-		[FRAG_ACT_OTHER] = "other",
+		"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
+		"segment_map", "segment_unmap", "oom", "snapshot", "annotate", "other",
 	};
 
 	FRAG_ASSERT((unsigned)action <= FRAG_ACT_OTHER);
@@ -315,20 +294,20 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
  * of an address. Unknown actions are omitted, because a newer PyTorch may add some. One event
  * without a time removes the times of all, because records are merged by time.
  */
-static int snapshot_load_read_event(struct load *load, const struct place *at,
+static int read_event(struct load *load, const struct place *at,
 				    const struct frag_value *dict, struct frag_snap_device *d)
 {
 	struct frag_snapshot *s = load->s;
 	const struct frag_value *m[EVENT_MEMBERS];
 	struct frag_logged e = { .frames = 0 };
 	uint64_t t;
-	int rc = snapshot_load_see(s, at);
+	int rc = see(s, at);
 
 	if (rc)
 		return rc;
 	frag_dict_members(&s->values, dict, &load->events, m);
 	if (!m[EVENT_ACTION])
-		return snapshot_load_bad(s, at, "no event: member \"action\" is missing");
+		return bad_element(s, at, "no event: member \"action\" is missing");
 	e.action = find_action(load, m[EVENT_ACTION]);
 	if (e.action == FRAG_ACT_OTHER)
 		return 0;
@@ -339,9 +318,7 @@ static int snapshot_load_read_event(struct load *load, const struct place *at,
 		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MAX, &e.addr);
 	if (!rc && e.action == FRAG_ACT_ANNOTATE && !e.addr)
 		return 0;       /* of no block: a mark, which is an external annotation too */
-	rc = rc ? rc
-		: snapshot_load_find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL],
-					  &e.pool);
+	rc = rc ? rc : load_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
 	rc = rc ? rc : read_note(s, m[EVENT_NOTE], m[EVENT_CATEGORY], &e.note);
 	if (rc)
 		return rc;
@@ -379,24 +356,12 @@ static int read_log(struct load *load, struct place *at, const struct frag_value
 	struct frag_snapshot *s = load->s;
 	uint32_t count = frag_list_count(log), *i = at->two ? &at->j : &at->i;
 	struct frag_snap_device *d = NULL;
-	int rc = count ? snapshot_load_find_device(s, at, ordinal, &d) : 0;
+	int rc = count ? load_device(s, at, ordinal, &d) : 0;
 
 	if (!rc && count && !expect(s, d, count))
 		rc = frag_fail_nomem(s->err);
 	for (*i = 0; *i < count && !rc; ++*i)
-		rc = snapshot_load_read_event(load, at, frag_list_at(&s->values, log, *i), d);
-	return rc;
-}
-
-static int snapshot_load_read_traces(struct load *load, const struct frag_value *traces)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < frag_list_count(traces) && !rc; i++) {
-		struct place at = { .list = "device_traces", .i = i, .two = true };
-
-		rc = read_log(load, &at, frag_list_at(&load->s->values, traces, i), i);
-	}
+		rc = read_event(load, at, frag_list_at(&s->values, log, *i), d);
 	return rc;
 }
 
@@ -413,12 +378,10 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 		struct frag_annotation r = {
 			.t = (double)maybe_u64(frag_dict_get(&s->values, dict, "time_us")),
 			.device = (uint32_t)maybe_u64(frag_dict_get(&s->values, dict, "device")),
-			.stage = frag_text_is(stage, "START") ? 1
-				 : frag_text_is(stage, "END") ? 2
-							      : 0,
+			.stage = frag_text_is(stage, "START") ? 1 : frag_text_is(stage, "END") ? 2 : 0,
 		};
 		struct place at = { .list = "external_annotations", .i = i };
-		int rc = snapshot_load_see(s, &at);
+		int rc = see(s, &at);
 
 		if (rc)
 			return rc;
@@ -446,7 +409,7 @@ static int read_host(struct load *load)
 
 	if (!frag_list_count(segments) && !frag_list_count(log))
 		return 0;
-	rc = snapshot_load_find_device(s, &at, ordinal, &d);
+	rc = load_device(s, &at, ordinal, &d);
 	if (rc)
 		return rc;
 	d->host = true;
@@ -478,7 +441,7 @@ static uint64_t host_size_of(const struct frag_snapshot *s, const struct frag_va
 /* A file may claim anything. */
 static void host_add(uint64_t *to, uint64_t much)
 {
-	*to = much > UINT64_MAX - *to ? UINT64_MAX : *to + much;
+	*to += frag_min(much, UINT64_MAX - *to);
 }
 
 /* The block is there at the moment; one that is already is no other. */
@@ -487,7 +450,7 @@ static bool host_enter(struct host_walk *w, uint64_t addr, uint64_t size)
 	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE)
 		return true;
 	host_add(&w->now, size);
-	w->host.peak_bytes = w->now > w->host.peak_bytes ? w->now : w->host.peak_bytes;
+	w->host.peak_bytes = frag_max(w->host.peak_bytes, w->now);
 	return frag_map_add(&w->live, addr, 0);
 }
 
@@ -496,7 +459,7 @@ static void host_leave(struct host_walk *w, uint64_t addr, uint64_t size)
 {
 	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE) {
 		frag_map_remove(&w->live, addr, 0);
-		w->now -= size < w->now ? size : w->now;
+		w->now -= frag_min(size, w->now);
 		return;
 	}
 	host_add(&w->host.live_bytes, size);
@@ -575,7 +538,6 @@ int frag_snapshot_load(struct frag_snapshot *s)
 {
 	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "segments");
 	const struct frag_value *traces = frag_dict_get(&s->values, &s->root, "device_traces");
-	static const struct place first = { .list = "segments" };
 	struct load load = {
 		.s = s, .blocks = { .names = block_members, .count = BLOCK_MEMBERS },
 		.events = { .names = event_members, .count = EVENT_MEMBERS },
@@ -587,10 +549,8 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	if (s->root.kind == FRAG_LIST)          /* what torch.cuda.memory_snapshot() returns */
 		segments = &s->root;
 	if (!frag_is(segments, FRAG_LIST) && !frag_is(traces, FRAG_LIST))
-		return frag_fail(s->err, FRAG_ETRACE,
-				 "%s: no snapshot of PyTorch: neither \"segments\""
-				 " nor \"device_traces\" is in it",
-				 s->whole.path);
+		return frag_fail(s->err, FRAG_ETRACE, "%s: no snapshot of PyTorch: neither"
+				 " \"segments\" nor \"device_traces\" is in it", s->whole.path);
 	s->has_times = true;
 	if (!FRAG_GROW(s->pools, s->pool_capacity, 0))
 		return frag_fail_nomem(s->err);
@@ -598,14 +558,17 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	s->pool_count = 1;
 	for (uint32_t i = 0; i < frag_list_count(segments) && !rc; i++) {
 		const struct place at = { .list = "segments", .i = i };
-
 		const struct frag_value *segment = frag_list_at(&s->values, segments, i);
 
 		rc = read_segment(&load, &at, segment,
 				  maybe_u64(frag_dict_get(&s->values, segment, "device")));
 	}
-	rc = rc ? rc : snapshot_load_read_traces(&load, traces);
-	rc = rc ? rc : snapshot_load_find_device(s, &first, 0, &d);
+	for (uint32_t i = 0; i < frag_list_count(traces) && !rc; i++) {
+		struct place at = { .list = "device_traces", .i = i, .two = true };
+
+		rc = read_log(&load, &at, frag_list_at(&s->values, traces, i), i);
+	}
+	rc = rc ? rc : load_device(s, &(struct place){ .list = "segments" }, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
 	if (!rc && s->with_host)
 		rc = read_host(&load);

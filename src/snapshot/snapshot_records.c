@@ -42,8 +42,7 @@ struct walk {
 	uint32_t *next_id;
 };
 
-static bool snapshot_records_add(struct walk *w, enum frag_plan_kind kind, uint32_t index,
-				 uint32_t id)
+static bool add_record(struct walk *w, enum frag_plan_kind kind, uint32_t index, uint32_t id)
 {
 	struct frag_snapshot *s = w->s;
 
@@ -66,7 +65,7 @@ static bool begin_life(struct walk *w, uint64_t addr, struct life **out)
 	return true;
 }
 
-static bool snapshot_records_is_plain(const struct walk *w, uint32_t span)
+static bool is_plain(const struct walk *w, uint32_t span)
 {
 	const struct frag_region *r = &w->d->regions[w->spans.spans[span].what];
 
@@ -83,9 +82,9 @@ static void count_block(struct walk *w, uint64_t addr, bool more)
 		return;
 	k = &w->spans.spans[span];
 	if (more) {
-		w->idle -= k->live++ == 0 && snapshot_records_is_plain(w, span);
+		w->idle -= k->live++ == 0 && is_plain(w, span);
 	} else if (k->live) {
-		w->idle += --k->live == 0 && snapshot_records_is_plain(w, span);
+		w->idle += --k->live == 0 && is_plain(w, span);
 	}
 }
 
@@ -99,7 +98,7 @@ static void end_life(struct walk *w, uint64_t addr, uint32_t at)
 }
 
 /* The event's pool, by the segment where it does not say it itself. */
-static void snapshot_records_find_pool(struct walk *w, struct frag_logged *e)
+static void find_event_pool(struct walk *w, struct frag_logged *e)
 {
 	uint32_t span;
 
@@ -163,23 +162,20 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 	struct life *life;
 
 	if (at != FRAG_MAP_NONE) { /* its free is not in the log */
-		if (!w->lives[at].pending
-		    && !snapshot_records_add(w, FRAG_PLAN_FREE, i, w->lives[at].id))
-			return false;
-		if (w->lives[at].pending
-		    && !snapshot_records_add(w, FRAG_PLAN_COMPLETE, i, w->lives[at].id))
+		if (!add_record(w, w->lives[at].pending ? FRAG_PLAN_COMPLETE : FRAG_PLAN_FREE, i,
+				w->lives[at].id))
 			return false;
 		end_life(w, e->addr, at);
 		w->completes = 0;
 		w->d->lost++;
 	}
-	snapshot_records_find_pool(w, e);
+	find_event_pool(w, e);
 	learn_size(w, e->addr);
 	w->d->alloc_count++;
 	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
 	count_block(w, e->addr, true);
 	if (!begin_life(w, e->addr, &life)
-	    || !snapshot_records_add(w, FRAG_PLAN_ALLOC, i, life->id))
+	    || !add_record(w, FRAG_PLAN_ALLOC, i, life->id))
 		return false;
 	put_behind(w, 1);
 	return true;
@@ -201,11 +197,8 @@ static bool walk_free(struct walk *w, uint32_t i)
 		return true;
 	}
 	life = &w->lives[at];
-	if (!snapshot_records_add(w,
-				  deferred	  ? FRAG_PLAN_DEFER
-				  : life->pending ? FRAG_PLAN_COMPLETE
-						  : FRAG_PLAN_FREE,
-				  i, life->id))
+	if (!add_record(w, deferred ? FRAG_PLAN_DEFER : life->pending ? FRAG_PLAN_COMPLETE
+			   : FRAG_PLAN_FREE, i, life->id))
 		return false;
 	if (!deferred)
 		end_life(w, e->addr, at);
@@ -230,7 +223,7 @@ static bool note_call(struct walk *w, uint32_t i)
 }
 
 /* The segment joins those that are there. */
-static bool snapshot_records_obtain(struct walk *w, uint32_t i)
+static bool obtain(struct walk *w, uint32_t i)
 {
 	struct frag_snap_device *d = w->d;
 	struct frag_logged *e = &d->log[i];
@@ -246,23 +239,19 @@ static bool snapshot_records_obtain(struct walk *w, uint32_t i)
 				  ? d->end_regions[at].pool : 0;
 	}
 	d->regions[d->region_count] = (struct frag_region){
-		.addr = e->addr,
-		.bytes = e->size,
-		.stream = e->stream,
-		.pool = e->pool,
+		.addr = e->addr, .bytes = e->size, .stream = e->stream, .pool = e->pool,
 		.range = e->action == FRAG_ACT_SEGMENT_MAP,
 	};
 	span = frag_spans_add(&w->spans, e->addr, e->addr + e->size, d->region_count++);
 	if (span == FRAG_NO_SPAN)
 		return false;
-	w->idle += snapshot_records_is_plain(w, span);
+	w->idle += is_plain(w, span);
 	w->reserved += e->size;
-	if (w->reserved > w->max_reserved)
-		w->max_reserved = w->reserved;
+	w->max_reserved = frag_max(w->max_reserved, w->reserved);
 	return true;
 }
 
-static bool snapshot_records_give_back(struct walk *w, uint32_t i)
+static bool give_back(struct walk *w, uint32_t i)
 {
 	const struct frag_logged *e = &w->d->log[i];
 	uint32_t span = frag_spans_at(&w->spans, e->addr);
@@ -274,14 +263,14 @@ static bool snapshot_records_give_back(struct walk *w, uint32_t i)
 		if (!frag_spans_cut(&w->spans, e->addr, e->addr + e->size, &taken))
 			return false;
 	} else {
-		w->idle -= w->spans.spans[span].live == 0 && snapshot_records_is_plain(w, span);
+		w->idle -= w->spans.spans[span].live == 0 && is_plain(w, span);
 		frag_spans_remove(&w->spans, span);
 	}
-	w->reserved -= taken < w->reserved ? taken : w->reserved;
+	w->reserved -= frag_min(taken, w->reserved);
 	return true;
 }
 
-static bool snapshot_records_is_release(const struct frag_logged *e)
+static bool is_release(const struct frag_logged *e)
 {
 	return e->role == FRAG_ROLE_CALL && (e->action == FRAG_ACT_SEGMENT_FREE
 					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
@@ -291,7 +280,7 @@ static bool snapshot_records_is_release(const struct frag_logged *e)
 static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
 {
 	while (i < d->log_count
-	       && (snapshot_records_is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
+	       && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
 		   || (completes && d->log[i].role == FRAG_ROLE_COMPLETE)))
 		i++;
 	return i;
@@ -310,7 +299,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 		uint64_t ends = e->action == FRAG_ACT_SEGMENT_UNMAP ? large ? LARGE_ENDS
 									    : SMALL_ENDS : 0;
 
-		if (snapshot_records_is_release(e) && e->size + ends >= need
+		if (is_release(e) && e->size + ends >= need
 		    && e->stream == request->stream
 		    && (ends || frag_snapshot_is_large(d, e->size) == large))
 			return true;
@@ -345,11 +334,11 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 	for (uint32_t k = i; k < next; k++) {
 		uint32_t span = frag_spans_at(&w->spans, d->log[k].addr);
 
-		if (!snapshot_records_is_release(&d->log[k]))
+		if (!is_release(&d->log[k]))
 			continue;
 		if (d->log[k].action == FRAG_ACT_SEGMENT_UNMAP)
 			plain = w->idle;
-		else if (span != FRAG_NO_SPAN && snapshot_records_is_plain(w, span)
+		else if (span != FRAG_NO_SPAN && is_plain(w, span)
 			 && plain < w->idle)
 			plain++;
 	}
@@ -392,7 +381,7 @@ static bool let_go(struct walk *w, uint32_t i)
 	if (!pool || pool == FRAG_NO_POOL || w->last_use[pool] > i)
 		return true;
 	w->last_use[pool] = UINT32_MAX; /* once */
-	if (!snapshot_records_add(w, FRAG_PLAN_RELEASE_POOL, i, 0))
+	if (!add_record(w, FRAG_PLAN_RELEASE_POOL, i, 0))
 		return false;
 	w->let_go++;
 	first = w->s->plan + w->s->plan_count - 1 - w->completes;
@@ -418,16 +407,16 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	bool forced = w->gained || request == w->forced_by || was_forced(w, first, max_reserved);
 
 	for (uint32_t k = first; k < next; k++) {
-		if (!snapshot_records_is_release(&w->d->log[k]))
+		if (!is_release(&w->d->log[k]))
 			continue;
-		snapshot_records_find_pool(w, &w->d->log[k]);
+		find_event_pool(w, &w->d->log[k]);
 		if (!let_go(w, k))
 			return false;
 	}
 	for (; *i < next; (*i)++) {
-		if (!snapshot_records_is_release(&w->d->log[*i]))
+		if (!is_release(&w->d->log[*i]))
 			continue;
-		if (!note_call(w, *i) || !snapshot_records_give_back(w, *i))
+		if (!note_call(w, *i) || !give_back(w, *i))
 			return false;
 	}
 	(*i)--;
@@ -435,7 +424,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 		w->forced_by = request;
 	w->d->forced = w->d->forced || forced;
 	w->waited = forced && w->pending == 0;
-	return forced || snapshot_records_add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
+	return forced || add_record(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
 
 /*
@@ -452,12 +441,10 @@ static bool walk_oom(struct walk *w, uint32_t i)
 
 	if (e->addr && (!w->d->capacity || capacity < w->d->capacity))
 		w->d->capacity = capacity;
-	w->d->oom_count++;
-	if (w->d->oom_count == 1)
+	if (w->d->oom_count++ == 0)
 		w->d->first_oom = i;
-	if (!snapshot_records_add(w, FRAG_PLAN_OOM, i, id))
-		return false;
-	if (records > 1 && !snapshot_records_add(w, FRAG_PLAN_OOM_FREE, i, id))
+	if (!add_record(w, FRAG_PLAN_OOM, i, id)
+	    || (records > 1 && !add_record(w, FRAG_PLAN_OOM_FREE, i, id)))
 		return false;
 	w->waited = w->pending == 0;
 	put_behind(w, records);
@@ -472,7 +459,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 {
 	const struct frag_logged *e = &w->d->log[*i];
 
-	if (e->role == FRAG_ROLE_CALL && !snapshot_records_is_release(e))
+	if (e->role == FRAG_ROLE_CALL && !is_release(e))
 		w->gained = true;
 	else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_OOM)
 		w->gained = false;
@@ -484,13 +471,13 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	case FRAG_ROLE_COMPLETE:
 		return walk_free(w, *i);
 	case FRAG_ROLE_CALL:
-		if (snapshot_records_is_release(e))
+		if (is_release(e))
 			return walk_release(w, i, max_reserved);
-		return snapshot_records_obtain(w, *i) && note_call(w, *i);
+		return obtain(w, *i) && note_call(w, *i);
 	case FRAG_ROLE_OOM:
 		return walk_oom(w, *i);
 	case FRAG_ROLE_MARK:
-		return snapshot_records_add(w, FRAG_PLAN_MARK, *i, 0);
+		return add_record(w, FRAG_PLAN_MARK, *i, 0);
 	case FRAG_ROLE_NONE:
 		break;
 	}
@@ -508,7 +495,7 @@ static bool walk_first_live(struct walk *w)
 
 		if (span == FRAG_NO_SPAN)
 			return false;
-		w->idle += snapshot_records_is_plain(w, span);
+		w->idle += is_plain(w, span);
 		w->reserved += r->bytes;
 	}
 	w->max_reserved = w->reserved;
@@ -517,18 +504,14 @@ static bool walk_first_live(struct walk *w)
 
 		count_block(w, d->first_live[i].addr, true);
 		if (!begin_life(w, d->first_live[i].addr, &life)
-		    || !snapshot_records_add(w, FRAG_PLAN_INITIAL, i, life->id))
+		    || !add_record(w, FRAG_PLAN_INITIAL, i, life->id))
 			return false;
 		life->pending = d->first_live[i].pending;
 		w->pending += life->pending;
 	}
-	for (uint32_t i = 0; i < d->first_live_count; i++) {
-		uint32_t at = frag_map_get(&w->live, d->first_live[i].addr);
-
-		if (d->first_live[i].pending
-		    && !snapshot_records_add(w, FRAG_PLAN_INITIAL_FREE, i, w->lives[at].id))
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (w->lives[i].pending && !add_record(w, FRAG_PLAN_INITIAL_FREE, i, w->lives[i].id))
 			return false;
-	}
 	return true;
 }
 
@@ -545,24 +528,10 @@ static uint64_t find_most_reserved(const struct frag_snap_device *d)
 
 		if (e->role != FRAG_ROLE_CALL)
 			continue;
-		if (snapshot_records_is_release(e))
-			now -= e->size < now ? e->size : now;
-		else
-			now += e->size;
-		max = now > max ? now : max;
+		now = is_release(e) ? now - frag_min(e->size, now) : now + e->size;
+		max = frag_max(max, now);
 	}
 	return max;
-}
-
-/* The log's last request, where that is one that failed. */
-static uint32_t find_last_oom(const struct frag_snap_device *d)
-{
-	uint32_t i = d->log_count;
-
-	while (i > 0 && d->log[i - 1].role != FRAG_ROLE_ALLOC
-	       && d->log[i - 1].role != FRAG_ROLE_OOM)
-		i--;
-	return i > 0 && d->log[i - 1].role == FRAG_ROLE_OOM ? i - 1 : UINT32_MAX;
 }
 
 /*
@@ -576,7 +545,11 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	uint64_t max_reserved = find_most_reserved(w.d);
 	bool good;
 
-	w.d->last_oom = find_last_oom(w.d);
+	/* the log's last request, where that is one that failed */
+	w.d->last_oom = UINT32_MAX;
+	for (uint32_t i = 0; i < w.d->log_count; i++)
+		if (w.d->log[i].role == FRAG_ROLE_ALLOC || w.d->log[i].role == FRAG_ROLE_OOM)
+			w.d->last_oom = w.d->log[i].role == FRAG_ROLE_OOM ? i : UINT32_MAX;
 	frag_spans_init(&w.spans, seed);
 	good = frag_map_init(&w.live, seed) && find_last_uses(&w) && walk_first_live(&w);
 	w.d->plan_initial = s->plan_count;
@@ -598,7 +571,7 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	return good;
 }
 
-static int snapshot_records_by_time(const void *a, const void *b)
+static int remarks_by_time(const void *a, const void *b)
 {
 	const struct frag_annotation *x = a, *y = b;
 
@@ -613,11 +586,11 @@ static bool plan_remarks(struct frag_snapshot *s)
 	struct walk w = { .s = s, .d = &s->devices[0] };
 
 	if (s->remark_count)
-		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), snapshot_records_by_time);
+		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), remarks_by_time);
 	for (uint32_t i = 0; i < s->remark_count; i++) {
 		w.device = s->remarks[i].device;
 		w.d = &s->devices[w.device];
-		if (!snapshot_records_add(&w, FRAG_PLAN_REMARK, i, 0))
+		if (!add_record(&w, FRAG_PLAN_REMARK, i, 0))
 			return false;
 	}
 	return true;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
 
@@ -92,17 +93,23 @@ enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s)
 										    : FRAG_CUDA;
 }
 
+/* False: it is no text, or an empty one, or too long. */
+static bool copy_text(const struct frag_value *text, char *buf, size_t size)
+{
+	if (!frag_is(text, FRAG_STRING) || !text->length || text->length >= size)
+		return false;
+	memcpy(buf, text->as.text, text->length);
+	buf[text->length] = '\0';
+	return true;
+}
+
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
 {
 	const struct frag_value *text = NULL;
 
 	for (int i = FRAG_CUDA; i <= FRAG_NPU && !text; i++)
 		text = setting(s, conf_names[i]);
-	if (!frag_is(text, FRAG_STRING) || !text->length || text->length >= size)
-		return false;
-	memcpy(buf, text->as.text, text->length);
-	buf[text->length] = '\0';
-	return true;
+	return copy_text(text, buf, size);
 }
 
 static void snapshot_settings_put(char *buf, size_t size, const char *item)
@@ -196,11 +203,8 @@ static uint64_t rounded(uint64_t bytes)
 /* A log with contradictions may take away more than there was. */
 static void change(uint64_t *now, uint64_t bytes, bool more, uint64_t *peak)
 {
-	if (more)
-		*now += bytes;
-	else
-		*now -= bytes < *now ? bytes : *now;
-	*peak = *now > *peak ? *now : *peak;
+	*now = more ? *now + bytes : *now - frag_min(bytes, *now);
+	*peak = frag_max(*peak, *now);
 }
 
 /* Follows both totals through the log; the end is that of the last state, not of the log. */
@@ -228,10 +232,8 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 			change(&allocated, rounded(e->size), e->role == FRAG_ROLE_ALLOC,
 			       &out->peak_allocated);
 	}
-	if (out->peak_reserved < d->end_reserved)
-		out->peak_reserved = d->end_reserved;
-	if (out->peak_allocated < d->end_allocated)
-		out->peak_allocated = d->end_allocated;
+	out->peak_reserved = frag_max(out->peak_reserved, d->end_reserved);
+	out->peak_allocated = frag_max(out->peak_allocated, d->end_allocated);
 }
 
 const char *const frag_snapshot_version_names[] = {
@@ -241,17 +243,10 @@ const char *const frag_snapshot_version_names[] = {
 bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *buf, size_t size)
 {
 	const char *name = frag_snapshot_version_names[which];
-	const struct frag_value *settings = frag_dict_get(&s->values, &s->root,
-							  "allocator_settings");
 	const struct frag_value *value = frag_dict_get(&s->values, &s->root, name);
 
 	/* fragsim's own snapshots have a dict among the settings */
 	if (!frag_is(value, FRAG_STRING))
-		value = frag_dict_get(&s->values, frag_dict_get(&s->values, settings, name),
-				      "version");
-	if (!frag_is(value, FRAG_STRING) || !value->length || value->length >= size)
-		return false;
-	memcpy(buf, value->as.text, value->length);
-	buf[value->length] = '\0';
-	return true;
+		value = frag_dict_get(&s->values, setting(s, name), "version");
+	return copy_text(value, buf, size);
 }
