@@ -57,9 +57,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct segment *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+	return frag_order_two(x->addr, y->addr, x->bytes, y->bytes);
 }
 
 static bool outside_add(struct search *f, uint64_t addr, uint64_t bytes)
@@ -260,9 +258,7 @@ static int by_bytes(const void *a, const void *b)
 {
 	const struct frag_outside_tag *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->tag.length < y->tag.length ? -1 : x->tag.length > y->tag.length;
+	return frag_order_two(y->bytes, x->bytes, x->tag.length, y->tag.length);
 }
 
 /* Groups what is live and no segment, by its tag. */

@@ -27,7 +27,7 @@ struct source {
 	char tag_text[STRETCH][FRAG_TAG_ROOM];
 };
 
-static int snapshot_source_source_refill(void *state, struct frag_error *err)
+static int source_refill(void *state, struct frag_error *err)
 {
 	struct source *src = state;
 	uint32_t left = src->s.plan_count - src->at;
@@ -37,18 +37,9 @@ static int snapshot_source_source_refill(void *state, struct frag_error *err)
 	return left > 0;
 }
 
-static void put_stream(struct frag_record *rec, uint64_t stream)
-{
-	if (!stream)
-		return;
-	rec->members |= FRAG_HAS_STREAM;
-	/* a handle is a pointer; one too large for an integer of a trace is cut */
-	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
-}
-
 /* A device is named only where there are several. */
-static void snapshot_source_put_device(struct source *src, struct frag_record *rec,
-				       const struct frag_snapshot_plan *p)
+static void put_device(struct source *src, struct frag_record *rec,
+		       const struct frag_snapshot_plan *p)
 {
 	if (src->s.device_count > 1) {
 		rec->members |= FRAG_HAS_DEVICE;
@@ -56,19 +47,23 @@ static void snapshot_source_put_device(struct source *src, struct frag_record *r
 	}
 }
 
-static void snapshot_source_put_alloc(struct source *src, struct frag_record *rec,
-				      const struct frag_snapshot_plan *p, uint64_t size,
-				      uint64_t stream, uint32_t pool)
+static void put_alloc(struct source *src, struct frag_record *rec,
+		      const struct frag_snapshot_plan *p, uint64_t size, uint64_t stream,
+		      uint32_t pool)
 {
 	rec->op = FRAG_OP_ALLOC;
 	rec->members |= FRAG_HAS_SIZE;
 	rec->size = size;
-	put_stream(rec, stream);
+	if (stream) {
+		rec->members |= FRAG_HAS_STREAM;
+		/* a handle is a pointer; one too large for an integer of a trace is cut */
+		rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
+	}
 	if (pool && pool != FRAG_NO_POOL) {
 		rec->members |= FRAG_HAS_POOL;
 		rec->pool = src->s.pools[pool].name;
 	}
-	snapshot_source_put_device(src, rec, p);
+	put_device(src, rec, p);
 }
 
 static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
@@ -78,7 +73,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	const struct frag_live_block *h = &d->first_live[p->index];
 	enum frag_add rc;
 
-	snapshot_source_put_alloc(src, rec, p, h->requested, h->stream, h->pool);
+	put_alloc(src, rec, p, h->requested, h->stream, h->pool);
 	rc = frag_snapshot_tag(&src->s, h->frames, 0, src->tag_text[src->last % STRETCH], rec);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
@@ -113,8 +108,8 @@ static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation
 }
 
 /* Named by the annotation, by the note of its event, or by the action; cut to NAME_MAX. */
-static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_record *rec,
-					      const struct frag_snapshot_plan *p)
+static enum frag_add put_mark(struct source *src, struct frag_record *rec,
+			      const struct frag_snapshot_plan *p)
 {
 	struct frag_snapshot *s = &src->s;
 	const struct frag_logged *e;
@@ -132,27 +127,16 @@ static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_re
 			name = e->note ? s->notes[e->note - 1]
 				       : (struct frag_text){ "annotate", 8 };
 	}
-	if (name.length > max)
-		name.length = max;
+	name.length = name.length > max ? max : name.length;
 	rec->op = FRAG_OP_MARK;
 	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
 	rec->text = name;
-	snapshot_source_put_device(src, rec, p);
+	put_device(src, rec, p);
 	return rc;
 }
 
-static enum frag_add put_logged(struct source *src, struct frag_record *rec,
-				const struct frag_snapshot_plan *p)
-{
-	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
-
-	snapshot_source_put_alloc(src, rec, p, e->size, e->stream, e->pool);
-	return frag_snapshot_tag(&src->s, e->frames, e->note, src->tag_text[src->last % STRETCH],
-				 rec);
-}
-
-static void snapshot_source_put_time(struct source *src, struct frag_record *rec,
-				     const struct frag_snapshot_plan *p)
+static void put_time(struct source *src, struct frag_record *rec,
+		     const struct frag_snapshot_plan *p)
 {
 	char *text = src->t_text[src->last % STRETCH];
 
@@ -170,12 +154,13 @@ static void snapshot_source_put_time(struct source *src, struct frag_record *rec
  * ran out of memory are ordinary allocs; a device is named only where there are
  * several.
  */
-static int snapshot_source_source_next(void *state, struct frag_record *rec, const char **kind,
-				       struct frag_error *err)
+static int source_next(void *state, struct frag_record *rec, const char **kind,
+		       struct frag_error *err)
 {
 	struct source *src = state;
 	enum frag_add added = FRAG_ADDED;
 	const struct frag_snapshot_plan *p;
+	const struct frag_logged *e;
 
 	FRAG_ASSERT(src->at <= src->stretch_end && src->stretch_end <= src->s.plan_count);
 	(void)kind;
@@ -192,7 +177,10 @@ static int snapshot_source_source_next(void *state, struct frag_record *rec, con
 		break;
 	case FRAG_PLAN_ALLOC:
 	case FRAG_PLAN_OOM:
-		added = put_logged(src, rec, p);
+		e = &src->s.devices[p->device].log[p->index];
+		put_alloc(src, rec, p, e->size, e->stream, e->pool);
+		added = frag_snapshot_tag(&src->s, e->frames, e->note,
+					  src->tag_text[src->last % STRETCH], rec);
 		break;
 	case FRAG_PLAN_DEFER:
 	case FRAG_PLAN_INITIAL_FREE:
@@ -209,20 +197,20 @@ static int snapshot_source_source_next(void *state, struct frag_record *rec, con
 	case FRAG_PLAN_EMPTY_CACHE:
 		rec->op = FRAG_OP_EMPTY_CACHE;
 		rec->members = FRAG_HAS_OP;
-		snapshot_source_put_device(src, rec, p);
+		put_device(src, rec, p);
 		break;
 	case FRAG_PLAN_RELEASE_POOL:
 		rec->op = FRAG_OP_RELEASE_POOL;
 		rec->members = FRAG_HAS_OP | FRAG_HAS_POOL;
-		snapshot_source_put_device(src, rec, p);
+		put_device(src, rec, p);
 		rec->pool = src->s.pools[src->s.devices[p->device].log[p->index].pool].name;
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
-		added = snapshot_source_put_mark(src, rec, p);
+		added = put_mark(src, rec, p);
 		break;
 	}
-	snapshot_source_put_time(src, rec, p);
+	put_time(src, rec, p);
 	if (added == FRAG_ADD_TOO_MUCH)
 		return frag_fail(err, FRAG_ETRACE, "%s: more text than a snapshot of this size"
 				 " has", src->s.whole.path);
@@ -275,16 +263,12 @@ static struct frag_initial *source_initial(void *state, uint32_t *count)
 
 static void source_select_stacks(void *state, enum frag_stacks stacks)
 {
-	struct source *src = state;
-
-	src->s.stacks = stacks;
+	((struct source *)state)->s.stacks = stacks;
 }
 
 static void source_frame(void *state, uint64_t *at, struct frag_frame *frame)
 {
-	const struct source *src = state;
-
-	frag_stacks_at(&src->s.table, at, frame);
+	frag_stacks_at(&((const struct source *)state)->s.table, at, frame);
 }
 
 static void source_amount(void *state, uint64_t *read, uint64_t *total)
@@ -297,27 +281,25 @@ static void source_amount(void *state, uint64_t *read, uint64_t *total)
 	*read = (uint64_t)((double)src->s.whole.read * ((double)src->at / (double)of));
 }
 
-static void device_fini(struct frag_snap_device *d)
-{
-	free(d->log);
-	free(d->first_live);
-	free(d->regions);
-	free(d->calls);
-	free(d->initial);
-	free(d->places);
-	free(d->runs);
-	free(d->order);
-	free(d->end_regions);
-}
-
 /* Also ends a source after a failed start: members not yet set are NULL. */
 static void source_close(void *state)
 {
 	struct source *src = state;
 	struct frag_snapshot *s = &src->s;
 
-	for (uint32_t i = 0; i < s->device_count; i++)
-		device_fini(&s->devices[i]);
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		struct frag_snap_device *d = &s->devices[i];
+
+		free(d->log);
+		free(d->first_live);
+		free(d->regions);
+		free(d->calls);
+		free(d->initial);
+		free(d->places);
+		free(d->runs);
+		free(d->order);
+		free(d->end_regions);
+	}
 	free(s->devices);
 	free(s->figures);
 	free(s->pools);
@@ -339,8 +321,8 @@ static void source_close(void *state)
 
 static const struct frag_source_ops snapshot_source = {
 	.form = "PyTorch snapshot",
-	.refill = snapshot_source_source_refill,
-	.next = snapshot_source_source_next,
+	.refill = source_refill,
+	.next = source_next,
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,
@@ -359,8 +341,8 @@ static void source_return(void *state)
 /* The same, where it is the property of another trace. */
 static const struct frag_source_ops borrowed_source = {
 	.form = "PyTorch snapshot",
-	.refill = snapshot_source_source_refill,
-	.next = snapshot_source_source_next,
+	.refill = source_refill,
+	.next = source_next,
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,
@@ -415,10 +397,8 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 	char taken[128] = "";
 
 	if (d->first_live_count && d->log_count && s->has_history)
-		frag_note(log,
-			  "device %u: the history begins in mid-run: %u segment%s of %s with %u"
-			  " live block%s %s allocated before it%s",
-			  i, d->start_count, frag_s(d->start_count),
+		frag_note(log, "device %u: the history begins in mid-run: %u segment%s of %s with %u"
+			  " live block%s %s allocated before it%s", i, d->start_count, frag_s(d->start_count),
 			  SIZE(d->start_bytes), d->first_live_count, frag_s(d->first_live_count),
 			  d->start_count == 1 ? "was" : "were",
 			  !noted && looks_full(d->log_count)
@@ -493,7 +473,7 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 }
 
 /* The last request of all devices, where it failed. */
-static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_reading *out)
+static void find_end(const struct frag_snapshot *s, struct frag_reading *out)
 {
 	for (uint32_t i = 0; i < s->plan_count; i++) {
 		const struct frag_snapshot_plan *p = &s->plan[i];
@@ -519,29 +499,24 @@ static int take_pickle(struct frag_snapshot *s, struct frag_input *in, struct fr
 	return rc;
 }
 
-static int take_page(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
+/* A page of the viewer, or JSON: all of it in memory. */
+static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
+		      struct frag_error *err)
 {
 	struct frag_whole *w = &s->whole;
 	int rc = frag_whole_read(w, in, err);
 
-	rc = rc ? rc : frag_whole_unwrap(w, err);
+	if (!rc && page)
+		rc = frag_whole_unwrap(w, err);
 	frag_values_init(&s->values, w->length, 0);
 	frag_values_allow(&s->values, w->length, w->read);
+	if (!page)
+		return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length,
+						      w->path, err);
 	rc = rc ? rc : frag_pickle_read(&s->values, &s->root, w->bytes, w->length, w->path, err);
 	free(w->bytes);
 	w->bytes = NULL;
 	return rc;
-}
-
-static int take_json(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
-{
-	struct frag_whole *w = &s->whole;
-	int rc = frag_whole_read(w, in, err);
-
-	frag_values_init(&s->values, w->length, 0);
-	frag_values_allow(&s->values, w->length, w->read);
-	return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length, w->path,
-					      err);
 }
 
 static enum frag_sniff sniff_pickle(const char *bytes, size_t length)
@@ -596,8 +571,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	s->sized = out->sized;
 	/* whichever of the three readers it was that knew the first bytes */
 	rc = sniff_pickle(in->buf, in->end) == FRAG_SNIFF_YES ? take_pickle(s, in, err)
-	     : sniff_page(in->buf, in->end) == FRAG_SNIFF_YES ? take_page(s, in, err)
-							      : take_json(s, in, err);
+	     : take_whole(s, in, sniff_page(in->buf, in->end) == FRAG_SNIFF_YES, err);
 	rc = rc ? rc : frag_snapshot_load(s);
 	rc = rc ? rc : frag_snapshot_rewind(s);
 	rc = rc ? rc : frag_snapshot_plan(s);
@@ -617,7 +591,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 		.host = s->host,
 		.pytorch = true,
 	};
-	snapshot_source_find_end(s, out);
+	find_end(s, out);
 	return 0;
 }
 

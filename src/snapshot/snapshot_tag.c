@@ -102,17 +102,21 @@ static const char *const forward_names[] = {
 	"forward", "_call_impl", "_wrapped_call_impl", NULL,
 };
 
+/* After the last slash, but for one at the end. */
+static struct frag_text file_name(struct frag_text path)
+{
+	uint32_t at = path.length ? path.length - 1 : 0;
+
+	while (at && path.text[at - 1] != '/')
+		at--;
+	return (struct frag_text){ .text = path.text ? path.text + at : "",
+				   .length = path.length - at };
+}
+
 static bool is_optimizer_file(struct frag_text file)
 {
-	const char *slash;
-
-	if (frames_has(file, "/optim/"))
-		return true;
-	while ((slash = memchr(file.text, '/', file.length)) != NULL) {
-		file.length -= (uint32_t)(slash + 1 - file.text);
-		file.text = slash + 1;
-	}
-	return frames_has(file, "optimizer");
+	return frames_has(file, "/optim/")
+	       || (frames_has(file_name(file), "optimizer") && !frames_ends(file, "/"));
 }
 
 /* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
@@ -188,7 +192,7 @@ static bool is_plumbing(struct frag_text name)
 	return false;
 }
 
-static struct frag_text snapshot_tag_text_of(const struct frag_value *text)
+static struct frag_text text_of(const struct frag_value *text)
 {
 	return frag_is(text, FRAG_STRING)
 		       ? (struct frag_text){ .text = text->as.text, .length = text->length }
@@ -228,12 +232,12 @@ static struct frag_frame frame_at(struct frag_snapshot *s, const struct frag_val
 	struct frag_frame f;
 
 	if (frag_is(frame, FRAG_STRING))
-		return parse_frame(snapshot_tag_text_of(frame));
+		return parse_frame(text_of(frame));
 	s->frame_layouts.names = names;
 	s->frame_layouts.count = 3;
 	frag_dict_members(&s->values, frame, &s->frame_layouts, member);
-	f = (struct frag_frame){ .file = snapshot_tag_text_of(member[0]),
-				 .name = snapshot_tag_text_of(member[1]) };
+	f = (struct frag_frame){ .file = text_of(member[0]),
+				 .name = text_of(member[1]) };
 	if (!frag_value_u64(member[2], &f.line))
 		f.line = 0;
 	return f;
@@ -250,22 +254,14 @@ static size_t cut(const char *text, size_t length, size_t max)
 }
 
 /* "model.py:42 forward", cut to FRAME_MAX. */
-static size_t snapshot_tag_put_frame(char *to, const struct frag_frame *f)
+static size_t put_frame(char *to, const struct frag_frame *f)
 {
-	const char *file = f->file.text ? f->file.text : "";
-	size_t file_length = f->file.length, length, used = 0;
+	const struct frag_text file = file_name(f->file);
+	size_t length, used = 0;
 
-	while ((length = file_length) > 0) {
-		const char *slash = memchr(file, '/', length);
-
-		if (!slash || slash + 1 == file + length)
-			break;
-		file_length -= (size_t)(slash + 1 - file);
-		file = slash + 1;
-	}
 	if (f->line) {
-		used = cut(file, file_length, FRAME_MAX / 2);
-		memcpy(to, file, used);
+		used = cut(file.text, file.length, FRAME_MAX / 2);
+		memcpy(to, file.text, used);
 		to[used++] = ':';
 		used = (size_t)(frag_put_u64(to + used, f->line) - to);
 		to[used++] = ' ';
@@ -371,7 +367,7 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 }
 
 /* Without memory for the tables it is unknown. */
-static uint8_t snapshot_tag_maker(struct frag_snapshot *s, uint32_t frames)
+static uint8_t maker_of(struct frag_snapshot *s, uint32_t frames)
 {
 	const size_t count = (size_t)s->values.count + 1;
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
@@ -395,7 +391,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 {
 	char text[2 * FRAME_MAX + 64], *copy;
 	const struct top top = find_top(s, list, count);
-	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
+	uint32_t length = (uint32_t)put_frame(text, &top.frame);
 	const struct frag_text node =
 		top.frame.file.text ? (struct frag_text){ .length = 0 }
 				    : autograd_node(top.frame.name);
@@ -408,7 +404,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	if (length && top.callee.file.text) {
 		memcpy(text + length, " > ", 3);
 		length += 3;
-		length += (uint32_t)snapshot_tag_put_frame(text + length, &top.callee);
+		length += (uint32_t)put_frame(text + length, &top.callee);
 	}
 	if (!length)
 		return FRAG_ADDED;
@@ -418,7 +414,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	return rc;
 }
 
-static void snapshot_tag_append(char **at, const char *before, struct frag_text text, size_t max,
+static void append(char **at, const char *before, struct frag_text text, size_t max,
 				const char *behind)
 {
 	const size_t length = cut(text.text, text.length, max);
@@ -433,11 +429,11 @@ static void snapshot_tag_append(char **at, const char *before, struct frag_text 
  * Their requests belong to the backward pass that the program began last, up to its next other
  * request; an optimizer may run within the pass.
  */
-static void snapshot_tag_name_pass(struct frag_snapshot *s, uint32_t frames, char **at,
+static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at,
 				   struct frag_text *tag)
 {
 	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
-	const uint8_t maker = snapshot_tag_maker(s, frames);
+	const uint8_t maker = maker_of(s, frames);
 
 	if (maker & BEGINS_BACKWARD) {
 		s->backward = *tag;
@@ -445,8 +441,8 @@ static void snapshot_tag_name_pass(struct frag_snapshot *s, uint32_t frames, cha
 		   || maker == FRAG_MAKER_SETUP) {
 		s->backward.text = NULL;
 	} else if (s->backward.text && (!frames || maker == (FRAG_MAKER_BACKWARD | IS_NATIVE))) {
-		snapshot_tag_append(at, "", tag->text ? *tag : autograd, FRAME_MAX, "");
-		snapshot_tag_append(at, " < ", s->backward, 2 * FRAME_MAX + 32, "");
+		append(at, "", tag->text ? *tag : autograd, FRAME_MAX, "");
+		append(at, " < ", s->backward, 2 * FRAME_MAX + 32, "");
 	}
 }
 
@@ -474,11 +470,11 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 			rc = top_of(s, list, frag_list_count(list), &s->tags[frames]);
 		*tag = s->tags[frames];
 	}
-	snapshot_tag_name_pass(s, frames, &at, tag);
+	name_pass(s, frames, &at, tag);
 	if (note && at == room && tag->text)
-		snapshot_tag_append(&at, "", *tag, 2 * FRAME_MAX + 32, "");
+		append(&at, "", *tag, 2 * FRAME_MAX + 32, "");
 	if (note)
-		snapshot_tag_append(&at, at == room ? "" : " {", s->notes[note - 1], FRAME_MAX,
+		append(&at, at == room ? "" : " {", s->notes[note - 1], FRAME_MAX,
 				    at == room ? "" : "}");
 	if (at > room)
 		*tag = (struct frag_text){ .text = room, .length = (uint32_t)(at - room) };
@@ -516,7 +512,7 @@ static bool begin_table(struct frag_snapshot *s)
  * of new entries is counted: a small file of lists that share their items could fill the
  * memory. 0: none, or too much of it; UINT32_MAX: out of memory.
  */
-static uint32_t snapshot_tag_stack(struct frag_snapshot *s, uint32_t frames)
+static uint32_t stack_of(struct frag_snapshot *s, uint32_t frames)
 {
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
 	uint32_t count = frag_list_count(list), stack = 0;
@@ -544,12 +540,12 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 				char room[FRAG_TAG_ROOM], struct frag_record *rec)
 {
 	enum frag_add rc = make_tag(s, frames, note, room, &rec->tag);
-	const uint32_t maker = snapshot_tag_maker(s, frames) & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE);
+	const uint32_t maker = maker_of(s, frames) & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE);
 
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
 	rec->members |= maker << FRAG_MAKER_SHIFT;
-	rec->stack = snapshot_tag_stack(s, frames);
+	rec->stack = stack_of(s, frames);
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
 	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
