@@ -34,12 +34,6 @@ static bool ids_init(struct frag_ids *ids, uint64_t seed)
 	return ids->entries != NULL;
 }
 
-static void ids_fini(struct frag_ids *ids)
-{
-	free(ids->entries);
-	ids->entries = NULL;
-}
-
 const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM])
 {
 	if (id->text) {
@@ -66,12 +60,12 @@ static void id_map_place(struct frag_ids *ids, struct frag_id_entry entry)
 	ids->entries[at] = entry;
 }
 
-static bool id_map_widen(struct frag_ids *ids)
+bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot)
 {
-	const struct frag_id_entry *old = ids->entries;
+	struct frag_id_entry *old = ids->entries, *entries;
 	const uint64_t size = (uint64_t)ids->mask + 1;
-	struct frag_id_entry *entries = size > UINT32_MAX / 2 ? NULL : new_entries(size * 2);
 
+	entries = size > UINT32_MAX / 2 ? NULL : new_entries(size * 2);
 	if (!entries)
 		return false;
 	ids->mask = (uint32_t)(size * 2 - 1);
@@ -79,17 +73,8 @@ static bool id_map_widen(struct frag_ids *ids)
 	for (uint64_t i = 0; i < size; i++)
 		if (old[i].slot != NO_SLOT)
 			id_map_place(ids, old[i]);
-	free((void *)(uintptr_t)old);
-	return true;
-}
-
-bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot)
-{
-	const struct frag_id_entry entry = { .hash = found.hash, .slot = slot };
-
-	if (!id_map_widen(ids))
-		return false;
-	id_map_place(ids, entry);
+	free(old);
+	id_map_place(ids, (struct frag_id_entry){ .hash = found.hash, .slot = slot });
 	ids->count++;
 	return true;
 }
@@ -252,8 +237,8 @@ void frag_lives_fini(struct frag_lives *l)
 	free(l->queues);
 	free(l->busy);
 	free(l->ended);
-	ids_fini(&l->live);
-	ids_fini(&l->announced);
+	free(l->live.entries);
+	free(l->announced.entries);
 	frag_map_fini(&l->recorded);
 	frag_map_fini(&l->queue_of);
 	*l = (struct frag_lives){ .lives = NULL };
@@ -267,20 +252,12 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 			  struct frag_found found)
 {
 	uint32_t slot = l->unused;
-	char *text = NULL;
+	char *text = id->text ? malloc((size_t)id->number + 1) : NULL;
 
-	if (id->text) {
-		text = malloc((size_t)id->number + 1);
-		if (!text)
-			return NO_SLOT;
+	if (text)
 		memcpy(text, id->text, (size_t)id->number);
-	}
-	if (slot == NONE
-	    && !FRAG_GROW(l->lives, l->capacity, l->count)) {
-		free(text);
-		return NO_SLOT;
-	}
-	if (!block_lifetimes_enter(l, id, found, slot == NONE ? l->count : slot)) {
+	if ((id->text && !text) || (slot == NONE && !FRAG_GROW(l->lives, l->capacity, l->count))
+	    || !block_lifetimes_enter(l, id, found, slot == NONE ? l->count : slot)) {
 		free(text);
 		return NO_SLOT;
 	}
@@ -321,13 +298,6 @@ static uint32_t new_cell(struct frag_lives *l, uint32_t what)
 	}
 	l->cells[c] = (struct frag_life_cell){ .what = what, .next = NONE };
 	return c;
-}
-
-static void drop_cell(struct frag_lives *l, uint32_t c)
-{
-	FRAG_ASSERT(c < l->cell_count);
-	l->cells[c].next = l->unused_cell;
-	l->unused_cell = c;
 }
 
 static uint64_t pair(uint32_t a, uint32_t b)
@@ -488,7 +458,8 @@ static bool block_lifetimes_drain(struct frag_lives *l, uint32_t q, uint64_t ste
 		if (--life->waits == 0 && !block_lifetimes_end(l, l->cells[c].what))
 			return false;
 		queue->head = l->cells[c].next;
-		drop_cell(l, c);
+		l->cells[c].next = l->unused_cell;
+		l->unused_cell = c;
 	}
 	if (queue->prev_busy == NONE)
 		l->busy[queue->device] = queue->next_busy;

@@ -221,28 +221,14 @@ static void tape_trim(void *array, uint32_t count, size_t size)
 		memcpy(array, &less, sizeof(less));
 }
 
-static void trim_all(struct frag_tape *t)
-{
-	FRAG_ASSERT(t->count <= t->capacity);
-	tape_trim(&t->events, t->count, sizeof(*t->events));
-	tape_trim(&t->ids, t->alloc_count, sizeof(*t->ids));
-	tape_trim(&t->times, t->times ? t->count : 0, sizeof(*t->times));
-	tape_trim(&t->ended, t->ended_count, sizeof(*t->ended));
-	tape_trim(&t->texts, t->text_bytes, 1);
-}
-
 static struct frag_text tape_tag_text(const void *of, uint32_t tag)
 {
-	const struct frag_tape *t = of;
-
-	return frag_tag_text(&t->tags, tag);
+	return frag_tag_text(&((const struct frag_tape *)of)->tags, tag);
 }
 
 static bool tape_stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 {
-	const struct frag_tape *t = of;
-
-	return frag_symbols_frame(frag_trace_symbols(t->trace), at, frame);
+	return frag_symbols_frame(frag_trace_symbols(((const struct frag_tape *)of)->trace), at, frame);
 }
 
 static struct frag_tape *tape_make(const struct frag_trace *trace)
@@ -305,9 +291,14 @@ struct frag_tape *frag_tape_finish(struct frag_tape_writer *w)
 {
 	struct frag_tape *tape = w->tape;
 
-	if (tape)
-		trim_all(tape);
 	w->tape = NULL;
+	if (!tape)
+		return NULL;
+	tape_trim(&tape->events, tape->count, sizeof(*tape->events));
+	tape_trim(&tape->ids, tape->alloc_count, sizeof(*tape->ids));
+	tape_trim(&tape->times, tape->times ? tape->count : 0, sizeof(*tape->times));
+	tape_trim(&tape->ended, tape->ended_count, sizeof(*tape->ended));
+	tape_trim(&tape->texts, tape->text_bytes, 1);
 	return tape;
 }
 
@@ -405,26 +396,11 @@ uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 	return event < end ? event : end;
 }
 
-/* The value of an alloc's word is its bytes; those of others are the numbers of allocs. */
-static void tape_resize(struct frag_tape *t, const uint32_t *which, const uint64_t *sizes)
-{
-	const uint64_t rest = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
-	const uint64_t op = (UINT64_C(1) << FRAG_TAPE_OP_BITS) - 1;
-	uint32_t alloc = 0;
-
-	FRAG_ASSERT(t->resized);
-	for (uint32_t i = 0; i < t->count; i++) {
-		uint64_t *word = &t->events[i].word;
-
-		if ((*word & op) == FRAG_OP_ALLOC)
-			*word = (*word & rest) | sizes[which[alloc++]] << FRAG_TAPE_VALUE_SHIFT;
-	}
-}
-
 /* Copies the events and changes their sizes; all else is shared with `from`. */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes)
 {
+	const uint64_t rest = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
 	const size_t bytes = from->count * sizeof(*from->events);
 	struct frag_tape *t = malloc(sizeof(*t));
 
@@ -444,8 +420,11 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 	}
 	if (bytes)
 		memcpy(t->events, from->events, bytes);
-	if (which)
-		tape_resize(t, which, sizes);
+	/* the value of an alloc's word is its bytes; those of others are the numbers of allocs */
+	for (uint32_t i = 0, alloc = 0; i < t->count && which; i++)
+		if (frag_tape_is_alloc(&t->events[i]))
+			t->events[i].word = (t->events[i].word & rest)
+					    | sizes[which[alloc++]] << FRAG_TAPE_VALUE_SHIFT;
 	return t;
 }
 
@@ -465,15 +444,6 @@ void frag_tape_reader_del(struct frag_tape_reader *r)
 	free(r);
 }
 
-/* The first rare event at or after the place. */
-static uint32_t find_rare(const struct frag_tape *t, uint32_t event)
-{
-	uint32_t low;
-
-	FRAG_COUNT_WHILE(low, t->rare_count, t->rare[low].event < event);
-	return low;
-}
-
 static void take_gap(struct frag_tape_reader *r)
 {
 	const struct frag_tape_gap *gap = &r->tape->gaps[r->next_gap++];
@@ -489,7 +459,7 @@ void frag_tape_seek(struct frag_tape_reader *r, uint64_t event)
 	uint32_t i = to / FRAG_TAPE_STRIDE * FRAG_TAPE_STRIDE;
 
 	r->next = to;
-	r->next_rare = find_rare(t, to);
+	FRAG_COUNT_WHILE(r->next_rare, t->rare_count, t->rare[r->next_rare].event < to);
 	r->next_alloc = i < t->count ? t->allocs_before[i / FRAG_TAPE_STRIDE] : t->alloc_count;
 	for (; i < to; i++)
 		r->next_alloc += frag_tape_is_alloc(&t->events[i]);

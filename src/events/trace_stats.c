@@ -28,17 +28,12 @@ void frag_survey_fini(struct frag_survey *s)
 	free(s->seen);
 }
 
-/* 0 for 0, else one more than the place of the highest bit. */
-static uint32_t bin_of(uint64_t value)
-{
-	return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
-}
-
+/* Bin 0 is for 0, others by the place of the highest bit. */
 static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
 {
-	uint32_t bin = bin_of(value);
+	uint64_t bin = value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
 
-	bin = bin < FRAG_SURVEY_BINS ? bin : FRAG_SURVEY_BINS - 1;
+	bin = frag_min(bin, FRAG_SURVEY_BINS - 1);
 	bins[bin].count++;
 	bins[bin].bytes += bytes;
 }
@@ -46,10 +41,8 @@ static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
 /* Counts a stream (1) or a pool (2) the first time that it is seen. */
 static bool trace_stats_see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *sum)
 {
-	if (!frag_grow(&s->seen, &s->seen_capacity, (uint64_t)index + 1, 1))
+	if (!FRAG_EXTEND(s->seen, s->seen_capacity, s->seen_count, index))
 		return false;
-	for (; s->seen_count <= index; s->seen_count++)
-		s->seen[s->seen_count] = 0;
 	*sum += !(s->seen[index] & what);
 	s->seen[index] |= what;
 	return true;

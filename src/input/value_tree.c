@@ -82,7 +82,7 @@ static struct frag_chunk *new_chunk(size_t cells)
 }
 
 /* Allocates `count` cells; a group too large for the current chunk gets its own chunk. */
-static uint32_t *value_tree_room(struct frag_values *v, size_t count)
+static uint32_t *take_cells(struct frag_values *v, size_t count)
 {
 	struct frag_chunk *c = v->chunks;
 
@@ -154,8 +154,7 @@ enum frag_add frag_values_widen(struct frag_values *v)
 }
 
 /* The shape of a dict, or NULL. */
-static const struct frag_shape *value_tree_shape_of(const struct frag_values *v,
-						    const struct frag_value *dict)
+static const struct frag_shape *shape_of(const struct frag_values *v, const struct frag_value *dict)
 {
 	return dict->shared ? &v->shapes[dict->as.items[-BOX_FIRST]] : NULL;
 }
@@ -185,7 +184,7 @@ static bool make_shape(const struct frag_values *v, struct frag_shape *shape,
 }
 
 /* The shape of these keys and values, made where it is new; FRAG_SHAPES: there is none. */
-static uint32_t value_tree_find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
+static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
 {
 	const uint32_t home = (items[0] + items[count - 2]) * 31 + count;
 
@@ -206,8 +205,7 @@ static uint32_t value_tree_find_shape(struct frag_values *v, const uint32_t *ite
 /* Stores the items in the order of the file. */
 static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
 {
-	const struct frag_shape *shape =
-		box->kind == FRAG_DICT ? value_tree_shape_of(v, box) : NULL;
+	const struct frag_shape *shape = box->kind == FRAG_DICT ? shape_of(v, box) : NULL;
 
 	if (!shape) {
 		if (box->length)
@@ -221,7 +219,7 @@ static void copy_items(const struct frag_values *v, uint32_t *to, const struct f
 }
 
 /* At first just what is requested: most boxes are filled at once. */
-static enum frag_add value_tree_widen(struct frag_values *v, struct frag_value *box, uint64_t need)
+static enum frag_add widen_box(struct frag_values *v, struct frag_value *box, uint64_t need)
 {
 	uint64_t had = box->length && !box->shared ? box->as.items[-BOX_FIRST] : 0;
 	uint64_t size = had ? had * 2 : need;
@@ -233,7 +231,7 @@ static enum frag_add value_tree_widen(struct frag_values *v, struct frag_value *
 		size = need;
 	if (size >= UINT32_MAX || !frag_values_take(v, (size + BOX_FIRST) * sizeof(*items)))
 		return FRAG_ADD_TOO_MUCH;
-	items = value_tree_room(v, (size_t)size + BOX_FIRST);
+	items = take_cells(v, (size_t)size + BOX_FIRST);
 	if (!items)
 		return FRAG_ADD_NOMEM;
 	*items = (uint32_t)size;
@@ -260,8 +258,8 @@ static inline uint8_t depth_with(const struct frag_values *v, uint8_t depth,
  * Values alone are copied, with the shape's number in the cell before them: the
  * keys are in the shape. The length counts both, as for any dict.
  */
-static enum frag_add value_tree_fill(struct frag_values *v, uint32_t to, uint32_t shape,
-				     const uint32_t *items, uint32_t count)
+static enum frag_add fill_dict(struct frag_values *v, uint32_t to, uint32_t shape,
+			       const uint32_t *items, uint32_t count)
 {
 	struct frag_value *dict = &v->table[to];
 	uint8_t depth = depth_with(v, dict->depth, items + 1, count - 1, 2);
@@ -273,7 +271,7 @@ static enum frag_add value_tree_fill(struct frag_values *v, uint32_t to, uint32_
 		return FRAG_ADD_TOO_DEEP;
 	if (!frag_values_take(v, (count / 2 + BOX_FIRST) * sizeof(*cells)))
 		return FRAG_ADD_TOO_MUCH;
-	cells = value_tree_room(v, count / 2 + BOX_FIRST);
+	cells = take_cells(v, count / 2 + BOX_FIRST);
 	if (!cells)
 		return FRAG_ADD_NOMEM;
 	*cells++ = shape;
@@ -304,13 +302,13 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	if (!count)
 		return FRAG_ADDED;
 	if (box->kind == FRAG_DICT && !box->length)
-		shape = value_tree_find_shape(v, items, count);
+		shape = find_shape(v, items, count);
 	if (shape != FRAG_SHAPES)
-		return value_tree_fill(v, to, shape, items, count);
+		return fill_dict(v, to, shape, items, count);
 	depth = depth_with(v, box->depth, items, count, 1);
 	if (depth > FRAG_VALUES_DEEP)
 		return FRAG_ADD_TOO_DEEP;
-	rc = value_tree_widen(v, box, (uint64_t)box->length + count);
+	rc = widen_box(v, box, (uint64_t)box->length + count);
 	if (rc != FRAG_ADDED)
 		return rc;
 	memcpy(box->as.items + box->length, items, count * sizeof(*items));
@@ -327,7 +325,7 @@ enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **ou
 
 	if (!frag_values_take(v, count * sizeof(uint32_t)))
 		return FRAG_ADD_TOO_MUCH;
-	cells = value_tree_room(v, count);
+	cells = take_cells(v, count);
 	*out = cells;
 	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
 }
@@ -356,7 +354,7 @@ const struct frag_value *frag_dict_get(const struct frag_values *v, const struct
 
 	if (!dict || dict->kind != FRAG_DICT)
 		return NULL;
-	shape = value_tree_shape_of(v, dict);
+	shape = shape_of(v, dict);
 	at = shape ? find_key(v, shape->keys, shape->count, 1, name)
 		   : find_key(v, dict->as.items, dict->length / 2, 2, name);
 	if (at == UINT32_MAX)
@@ -364,19 +362,10 @@ const struct frag_value *frag_dict_get(const struct frag_values *v, const struct
 	return &v->table[dict->as.items[shape ? at : at * 2 + 1]];
 }
 
-static void learn_layout(const struct frag_values *v, const struct frag_shape *shape,
-			 const struct frag_layouts *layouts, struct frag_layout *l)
-{
-	l->known = true;
-	for (uint32_t i = 0; i < layouts->count; i++)
-		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
-}
-
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out)
 {
-	const struct frag_shape *shape =
-		frag_is(dict, FRAG_DICT) ? value_tree_shape_of(v, dict) : NULL;
+	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
 	struct frag_layout *l;
 
 	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MAX);
@@ -386,8 +375,9 @@ void frag_dict_members(const struct frag_values *v, const struct frag_value *dic
 		return;
 	}
 	l = &layouts->layouts[shape - v->shapes];
-	if (!l->known)
-		learn_layout(v, shape, layouts, l);
+	for (uint32_t i = 0; i < layouts->count && !l->known; i++)
+		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
+	l->known = true;
 	for (uint32_t i = 0; i < layouts->count; i++)
 		out[i] = l->at[i] != UINT8_MAX ? &v->table[dict->as.items[l->at[i]]] : NULL;
 }
@@ -424,7 +414,7 @@ static const char *value_json_fail(struct reader *r, enum frag_add rc, const cha
 	return NULL;
 }
 
-static const char *value_tree_push_number(struct reader *r, uint32_t number, const char *p)
+static const char *push_number(struct reader *r, uint32_t number, const char *p)
 {
 	if (!FRAG_GROW(r->stack, r->capacity, r->count))
 		return value_json_fail(r, FRAG_ADD_NOMEM, p);
@@ -439,14 +429,14 @@ static const char *value_json_push(struct reader *r, const struct frag_value *va
 
 	if (rc != FRAG_ADDED)
 		return value_json_fail(r, rc, p);
-	return value_tree_push_number(r, number, p);
+	return push_number(r, number, p);
 }
 
 /*
  * Text without escapes is borrowed from the document. With escapes it was made in
  * the scratch, which the next string overwrites, so it is copied.
  */
-static const char *value_tree_read_text(struct reader *r, const char *p, struct frag_value *out)
+static const char *read_text(struct reader *r, const char *p, struct frag_value *out)
 {
 	struct frag_text text;
 	enum frag_add rc;
@@ -473,7 +463,7 @@ static const char *value_tree_read_text(struct reader *r, const char *p, struct 
  * The quick path knows integers below 2^53 without sign. A real that is a whole
  * number, -5 or 1e3, is an integer too, as in a pickle.
  */
-static const char *value_tree_read_number(struct reader *r, const char *p, struct frag_value *out)
+static const char *read_number(struct reader *r, const char *p, struct frag_value *out)
 {
 	double real;
 	const char *end;
@@ -495,15 +485,6 @@ static const char *value_tree_read_number(struct reader *r, const char *p, struc
 	return end;
 }
 
-static const char *read_word(struct reader *r, const char *p, struct frag_value *out)
-{
-	const char *end = frag_scan_skip(&r->scan, p, 1);
-
-	*out = (struct frag_value){ .kind = *p == 'n' ? FRAG_NULL : FRAG_TRUTH,
-				    .as.magnitude = *p == 't' };
-	return end;
-}
-
 /* Reads a value and pushes it. As values nest, so do the calls: 64 at most. */
 static const char *read_value(struct reader *r, const char *p, uint32_t depth);
 
@@ -514,7 +495,7 @@ static const char *read_key(struct reader *r, const char *p)
 
 	if (*p != '"')
 		return frag_scan_bad(&r->scan, p, "a member's name is expected here");
-	p = value_tree_read_text(r, p + 1, &key);
+	p = read_text(r, p + 1, &key);
 	p = p ? frag_scan_space(&r->scan, p) : NULL;
 	if (p && *p != ':')
 		return frag_scan_bad(&r->scan, p, "a colon is expected here");
@@ -557,7 +538,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	r->count = ground;
 	if (rc != FRAG_ADDED)
 		return value_json_fail(r, rc, p);
-	return value_tree_push_number(r, box, p + 1);
+	return push_number(r, box, p + 1);
 }
 
 /*
@@ -572,15 +553,17 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 	case '[':
 		return read_box(r, p, depth);
 	case '"':
-		p = value_tree_read_text(r, p + 1, &value);
+		p = read_text(r, p + 1, &value);
 		break;
 	case 't':
 	case 'f':
 	case 'n':
-		p = read_word(r, p, &value);
+		value = (struct frag_value){ .kind = *p == 'n' ? FRAG_NULL : FRAG_TRUTH,
+					     .as.magnitude = *p == 't' };
+		p = frag_scan_skip(&r->scan, p, 1);
 		break;
 	default:
-		p = value_tree_read_number(r, p, &value);
+		p = read_number(r, p, &value);
 	}
 	return p ? value_json_push(r, &value, p) : NULL;
 }

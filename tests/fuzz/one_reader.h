@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "events/resolve.h"
 #include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,6 +49,7 @@ static int read_all(struct frag_reading *r, struct frag_error *err)
 
 	if (rc)
 		return rc;
+	trace->input = r->input;
 	do {
 		rc = frag_trace_next(trace, &batch, err);
 		for (uint32_t i = 0; !rc && batch.stacks && i < batch.count; i++)
