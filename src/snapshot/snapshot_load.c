@@ -93,8 +93,7 @@ struct load {
 };
 
 /* The number of a pool by its pair, which is PyTorch's own word for it; 0 for the default. */
-static int load_pool(struct frag_snapshot *s, const struct frag_value *pair,
-				   uint32_t *out)
+static int load_pool(struct frag_snapshot *s, const struct frag_value *pair, uint32_t *out)
 {
 	struct frag_handle *name;
 	uint64_t a, b;
@@ -127,7 +126,7 @@ static int load_pool(struct frag_snapshot *s, const struct frag_value *pair,
 
 /* The device of this ordinal, made where it is new. */
 static int load_device(struct frag_snapshot *s, const struct place *at,
-				     uint64_t ordinal, struct frag_snap_device **out)
+		       uint64_t ordinal, struct frag_snap_device **out)
 {
 	struct frag_snap_device *devices;
 
@@ -178,8 +177,8 @@ static int read_block(struct load *load, const struct place *at,
 		    || frag_text_is(state, "active_awaiting_free");
 	if (!h.pending && !frag_text_is(state, "active_allocated"))
 		return bad_element(s, at,
-					 "a block's \"state\" is none of active_allocated,"
-					 " active_pending_free and inactive");
+				   "a block's \"state\" is none of active_allocated,"
+				   " active_pending_free and inactive");
 	/* before 2.1 what was requested, and where from, was in the block's history */
 	old = frag_list_at(&s->values, m[BLOCK_HISTORY], 0);
 	h.requested = maybe_u64(m[BLOCK_REQUESTED]);
@@ -295,7 +294,7 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
  * without a time removes the times of all, because records are merged by time.
  */
 static int read_event(struct load *load, const struct place *at,
-				    const struct frag_value *dict, struct frag_snap_device *d)
+		      const struct frag_value *dict, struct frag_snap_device *d)
 {
 	struct frag_snapshot *s = load->s;
 	const struct frag_value *m[EVENT_MEMBERS];

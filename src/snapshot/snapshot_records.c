@@ -618,8 +618,7 @@ struct line {
 };
 
 /* The line whose next record is the earliest, the first of equals; NULL: all are done. */
-static struct line *earliest(const struct frag_snapshot *s, struct line *lines,
-				       uint32_t count)
+static struct line *earliest(const struct frag_snapshot *s, struct line *lines, uint32_t count)
 {
 	struct line *best = NULL;
 	double t = 0;

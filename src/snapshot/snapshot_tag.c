@@ -415,7 +415,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 }
 
 static void append(char **at, const char *before, struct frag_text text, size_t max,
-				const char *behind)
+		   const char *behind)
 {
 	const size_t length = cut(text.text, text.length, max);
 
@@ -429,8 +429,7 @@ static void append(char **at, const char *before, struct frag_text text, size_t 
  * Their requests belong to the backward pass that the program began last, up to its next other
  * request; an optimizer may run within the pass.
  */
-static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at,
-				   struct frag_text *tag)
+static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at, struct frag_text *tag)
 {
 	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
 	const uint8_t maker = maker_of(s, frames);
@@ -475,7 +474,7 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 		append(&at, "", *tag, 2 * FRAME_MAX + 32, "");
 	if (note)
 		append(&at, at == room ? "" : " {", s->notes[note - 1], FRAME_MAX,
-				    at == room ? "" : "}");
+		       at == room ? "" : "}");
 	if (at > room)
 		*tag = (struct frag_text){ .text = room, .length = (uint32_t)(at - room) };
 	return rc;

@@ -73,7 +73,7 @@ static int csv_next_line(struct csv_file *f, struct frag_text *line, struct frag
 /* -FRAG_ETRACE with "PATH:LINE:COLUMN: ..."; at is within the line given last. */
 __attribute__((format(printf, 4, 5)))
 static int csv_bad(struct csv_file *f, const char *at, struct frag_error *err,
-		     const char *format, ...)
+		   const char *format, ...)
 {
 	char text[400];
 	va_list args;
@@ -222,7 +222,7 @@ static int rmm_read_row(struct rmm *r, struct frag_text line, struct frag_error 
 
 	if (count != RMM_FIELDS)
 		return csv_bad(&r->file, line.text, err, "%u fields where 6 are required ("
-					FRAG_RMM_HEADER ")", count);
+			       FRAG_RMM_HEADER ")", count);
 	if (!frag_parse_count(f[RMM_THREAD].text, f[RMM_THREAD].length, &thread))
 		return csv_wanted(&r->file, f[RMM_THREAD], "a thread's number", err);
 	if (!parse_time(f[RMM_TIME], &micros))
@@ -265,7 +265,7 @@ static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_erro
 
 	if (rc == 1 && !frag_text_equals(line, FRAG_RMM_HEADER))
 		return csv_bad(&r->file, line.text, err, "the header " FRAG_RMM_HEADER
-					" is expected here");
+			       " is expected here");
 	while (rc == 1) {
 		rc = csv_next_line(&r->file, &line, err);
 		if (rc == 1 && line.length) {
@@ -380,23 +380,23 @@ static int read_header(struct minimalloc *m, struct frag_error *err)
 
 		if (name == NAMES)
 			return csv_bad(&m->file, fields[i].text, err,
-						"unknown column \"%s\"",
-						csv_show(fields[i], shown));
+				       "unknown column \"%s\"",
+				       csv_show(fields[i], shown));
 		m->column[i] = names[name].column;
 		if (seen & 1U << m->column[i])
 			return csv_bad(&m->file, fields[i].text, err,
-						"column \"%s\" is specified more than once",
-						csv_show(fields[i], shown));
+				       "column \"%s\" is specified more than once",
+				       csv_show(fields[i], shown));
 		seen |= 1U << m->column[i];
 		m->inclusive = m->inclusive || strcmp(names[name].name, "end") == 0;
 	}
 	if (m->fields > COLUMNS)
 		return csv_bad(&m->file, line.text, err, "%u columns, but there are 8 at"
-					" most", m->fields);
+			       " most", m->fields);
 	for (uint32_t i = 0; i < REQUIRED; i++)
 		if (!(seen & 1U << i))
 			return csv_bad(&m->file, line.text, err,
-						"column \"%s\" is missing", required[i]);
+				       "column \"%s\" is missing", required[i]);
 	m->placed = seen & 1U << OFFSET;
 	return 0;
 }
@@ -505,21 +505,21 @@ static int minimalloc_read_row(struct minimalloc *m, struct frag_text line, stru
 
 	if (count != m->fields)
 		return csv_bad(&m->file, line.text, err, "%u fields, but %u columns",
-					count, m->fields);
+			       count, m->fields);
 	for (uint32_t i = 0; i < count; i++)
 		by[m->column[i]] = f[i];
 	if (by[ID].length == 0)
 		return csv_bad(&m->file, by[ID].text, err, "an empty id");
 	if (!csv_is_text(by[ID]))
 		return csv_bad(&m->file, by[ID].text, err, "an id that is no text: \"%s\"",
-					csv_show(by[ID], shown));
+			       csv_show(by[ID], shown));
 	for (uint32_t c = LOWER; c <= UPPER; c++)
 		if (!csv_integer(by[c], c == LOWER ? &lower : &upper))
 			return csv_wanted(&m->file, by[c], "a time, an integer below 2^53,", err);
 	upper += m->inclusive;
 	if (upper < lower)
 		return csv_bad(&m->file, by[UPPER].text, err, "the end, %" PRId64
-					", is before the beginning, %" PRId64, upper, lower);
+			       ", is before the beginning, %" PRId64, upper, lower);
 	if (!frag_parse_count(by[SIZE].text, by[SIZE].length, &like.size))
 		return csv_wanted(&m->file, by[SIZE], "a size from 0 to 2^53-1", err);
 	rc = frag_buffered_afford(m->buffered, &m->file.in,
@@ -731,7 +731,7 @@ static void lose(struct frag_sink *s, const struct frag_record *rec, bool stream
 }
 
 /* The block of the event's slot, a new one for an alloc. NULL: out of memory. */
-static struct block *csv_sinks_block_of(struct csv *c, const struct frag_event *ev)
+static struct block *csv_block_of(struct csv *c, const struct frag_event *ev)
 {
 	FRAG_ASSERT(ev->op == FRAG_OP_ALLOC || ev->slot < c->count);
 	if (ev->op != FRAG_OP_ALLOC)
@@ -770,7 +770,7 @@ static int rmm_event(struct frag_sink *s, const struct frag_record *rec,
 	lose(s, rec, true, timed && whole);
 	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
 		return 0;
-	b = csv_sinks_block_of(c, ev);
+	b = csv_block_of(c, ev);
 	p = b ? frag_outfile_room(s->out, 256) : NULL;
 	if (!b)
 		return frag_fail_nomem(err);
@@ -799,8 +799,8 @@ static int minimalloc_begin(struct frag_sink *s, const struct frag_trace_info *i
 	return csv_begin(s, info, "id,lower,upper,size\n", err);
 }
 
-static int csv_sinks_put_buffer(struct frag_sink *s, const struct block *b, uint64_t end,
-				struct frag_error *err)
+static int put_buffer(struct frag_sink *s, const struct block *b, uint64_t end,
+		      struct frag_error *err)
 {
 	const uint64_t numbers[] = { b->number, b->begin, end, b->size };
 	char *p = frag_outfile_room(s->out, 128);
@@ -826,12 +826,12 @@ static int minimalloc_event(struct frag_sink *s, const struct frag_record *rec,
 	lose(s, rec, false, false);
 	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
 		return 0;
-	b = csv_sinks_block_of(c, ev);
+	b = csv_block_of(c, ev);
 	if (!b)
 		return frag_fail_nomem(err);
 	if (ev->op == FRAG_OP_ALLOC)
 		return 0;
-	rc = csv_sinks_put_buffer(s, b, ev->step, err);
+	rc = put_buffer(s, b, ev->step, err);
 	b->begin = UINT64_MAX;
 	return rc;
 }
@@ -844,7 +844,7 @@ static int minimalloc_end(struct frag_sink *s, struct frag_error *err)
 
 	for (uint32_t i = 0; i < c->count && !rc; i++)
 		if (c->blocks[i].begin != UINT64_MAX)
-			rc = csv_sinks_put_buffer(s, &c->blocks[i], c->step, err);
+			rc = put_buffer(s, &c->blocks[i], c->step, err);
 	return rc ? rc : frag_outfile_status(s->out, err);
 }
 

@@ -81,7 +81,7 @@ const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 };
 
-static char *fsb_write_room(struct bytes *b, size_t n)
+static char *room_of(struct bytes *b, size_t n)
 {
 	b->failed = b->failed || !frag_grow(&b->bytes, &b->capacity, (uint64_t)b->length + n, 1);
 	return b->failed ? NULL : b->bytes + b->length;
@@ -89,7 +89,7 @@ static char *fsb_write_room(struct bytes *b, size_t n)
 
 static void put_varint(struct bytes *b, uint64_t value)
 {
-	char *p = fsb_write_room(b, 10);
+	char *p = room_of(b, 10);
 
 	if (!p)
 		return;
@@ -99,9 +99,9 @@ static void put_varint(struct bytes *b, uint64_t value)
 	b->length = (uint32_t)(p - b->bytes);
 }
 
-static void fsb_write_put_bytes(struct bytes *b, const void *bytes, size_t n)
+static void put_bytes(struct bytes *b, const void *bytes, size_t n)
 {
-	char *p = n ? fsb_write_room(b, n) : NULL;
+	char *p = n ? room_of(b, n) : NULL;
 
 	if (!p)
 		return;
@@ -109,7 +109,7 @@ static void fsb_write_put_bytes(struct bytes *b, const void *bytes, size_t n)
 	b->length += (uint32_t)n;
 }
 
-static void fsb_write_add(struct column *c, uint64_t value)
+static void add_value(struct column *c, uint64_t value)
 {
 	c->failed = c->failed || !FRAG_GROW(c->values, c->capacity, c->count);
 	if (c->failed)
@@ -123,11 +123,11 @@ static void add_double(struct column *c, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	fsb_write_add(c, bits);
+	add_value(c, bits);
 }
 
 /* Packs the payload and writes it out as one block. */
-static int fsb_write_put_block(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
+static int put_block(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
 {
 	uint32_t head[FRAG_FSB_HEAD_LENGTH / sizeof(uint32_t)];
 	size_t n;
@@ -137,7 +137,7 @@ static int fsb_write_put_block(struct fsb *f, uint32_t kind, int level, struct f
 				 "an event of %u bytes is too large for the form fsb",
 				 f->payload.length);
 	f->packed.length = 0;
-	if (f->payload.failed || !fsb_write_room(&f->packed, ZSTD_compressBound(f->payload.length)))
+	if (f->payload.failed || !room_of(&f->packed, ZSTD_compressBound(f->payload.length)))
 		return frag_fail_nomem(err);
 	n = ZSTD_compressCCtx(f->zstd, f->packed.bytes, f->packed.capacity, f->payload.bytes,
 			      f->payload.length, level);
@@ -189,10 +189,10 @@ static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *
 		const size_t room = FRAG_FSB_SNAPSHOT_MAX - f->payload.length;
 		const size_t n = in.end < room ? in.end : room;
 
-		fsb_write_put_bytes(&f->payload, in.buf, n);
+		put_bytes(&f->payload, in.buf, n);
 		rc = frag_input_fill(&in, n, err);
 		if (rc >= 0 && (n == room || !in.end || f->payload.failed))
-			rc = fsb_write_put_block(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
+			rc = put_block(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
 	}
 	frag_input_close(&in);
 	return rc < 0 ? rc : 0;
@@ -202,8 +202,8 @@ static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *
  * The table of texts begins with the null handle, which is no text: numbers in the
  * file count from after it.
  */
-static int fsb_write_fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
-			       struct frag_error *err)
+static int fsb_begin_file(struct frag_sink *s, const struct frag_trace_info *info,
+			  struct frag_error *err)
 {
 	struct fsb *f = calloc(1, sizeof(*f));
 	struct bytes *b;
@@ -231,19 +231,19 @@ static int fsb_write_fsb_begin(struct frag_sink *s, const struct frag_trace_info
 		size_t name = d->name ? strlen(d->name) : 0;
 
 		put_varint(b, d->name ? name + 1 : 0);
-		fsb_write_put_bytes(b, d->name, name);
+		put_bytes(b, d->name, name);
 		put_varint(b, d->total);
 		put_varint(b, d->context);
 		put_varint(b, d->other);
 		put_varint(b, d->granularity);
 	}
 	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
-	fsb_write_put_bytes(b, info->meta.text, info->meta.length);
-	return fsb_write_put_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
+	put_bytes(b, info->meta.text, info->meta.length);
+	return put_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
 }
 
 /* The number of a text; texts are numbered from 0 in the order of their first use. */
-static bool fsb_write_text_number(struct fsb *f, const char *text, uint64_t length, uint64_t *out)
+static bool text_number(struct fsb *f, const char *text, uint64_t length, uint64_t *out)
 {
 	const struct frag_handle handle = { .text = text, .number = length };
 	uint32_t before = f->texts.count, i = frag_handles_intern(&f->texts, &handle);
@@ -260,12 +260,11 @@ static bool handle_number(struct fsb *f, const struct frag_handle *h, uint8_t bi
 	if (!h->text)
 		return true;
 	*bits |= bit;
-	return fsb_write_text_number(f, h->text, h->number, out);
+	return text_number(f, h->text, h->number, out);
 }
 
 /* Is the time's text the one that it would be given without it? */
-static bool usual_text(const struct frag_record *rec, char text[FRAG_NUMBER_ROOM],
-		       size_t *length)
+static bool usual_text(const struct frag_record *rec, char text[FRAG_NUMBER_ROOM], size_t *length)
 {
 	*length = (size_t)(frag_put_double(text, rec->t) - text);
 	return !rec->t_text.text || (rec->t_text.length == *length
@@ -305,7 +304,7 @@ static bool decimal(const struct fsb *f, double t, const char *text, size_t leng
 }
 
 /* Puts the time off, or writes it in full. */
-static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
+static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
 {
 	char usual[FRAG_NUMBER_ROOM];
 	struct pending_time time;
@@ -330,14 +329,14 @@ static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uin
 	add_double(&f->columns[FRAG_FSB_DOUBLES], rec->t);
 	if (*kind == FRAG_FSB_DOUBLE)
 		return true;
-	if (!fsb_write_text_number(f, rec->t_text.text, rec->t_text.length, &text))
+	if (!text_number(f, rec->t_text.text, rec->t_text.length, &text))
 		return false;
-	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], text);
+	add_value(&f->columns[FRAG_FSB_TEXTS], text);
 	return true;
 }
 
 /* The record's shape, a new one where there is none; UINT32_MAX: out of memory. */
-static uint32_t fsb_write_find_shape(struct fsb *f, const struct shape_key *key)
+static uint32_t find_shape_of(struct fsb *f, const struct shape_key *key)
 {
 	uint64_t hash = frag_hash_text((const char *)key, sizeof(*key), f->shape_map.seed);
 	uint32_t at = frag_map_home(&f->shape_map, hash), i;
@@ -352,19 +351,13 @@ static uint32_t fsb_write_find_shape(struct fsb *f, const struct shape_key *key)
 	return f->shape_count++;
 }
 
-/* Of a configure or a mark. */
-static bool has_text(const struct frag_record *rec)
-{
-	return rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) && rec->text.text;
-}
-
-static bool fsb_write_put_text(struct fsb *f, struct frag_text text)
+static bool put_text(struct fsb *f, struct frag_text text)
 {
 	uint64_t number;
 
-	if (!fsb_write_text_number(f, text.text, text.length, &number))
+	if (!text_number(f, text.text, text.length, &number))
 		return false;
-	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], number);
+	add_value(&f->columns[FRAG_FSB_TEXTS], number);
 	return true;
 }
 
@@ -373,7 +366,7 @@ static bool fsb_write_put_text(struct fsb *f, struct frag_text text)
  * them: of doubles the fraction, then the time; of texts the value, the time, then
  * the tag.
  */
-static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
+static bool put_event(struct fsb *f, const struct frag_record *rec)
 {
 	struct shape_key key;
 	uint64_t id = 0;
@@ -387,10 +380,11 @@ static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
 	key.device = rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
 	if (rec->op == FRAG_OP_SET_FRACTION)
 		add_double(&f->columns[FRAG_FSB_DOUBLES], rec->fraction);
-	key.texts = has_text(rec) ? FRAG_FSB_TEXT_VALUE : 0;
-	if (key.texts && !fsb_write_put_text(f, rec->text))
+	if (rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) && rec->text.text)  /* configure, mark */
+		key.texts = FRAG_FSB_TEXT_VALUE;
+	if (key.texts && !put_text(f, rec->text))
 		return false;
-	if (!fsb_write_put_time(f, rec, &key.time))
+	if (!put_time(f, rec, &key.time))
 		return false;
 	if ((rec->members & FRAG_HAS_STREAM
 	     && !handle_number(f, &rec->stream, FRAG_FSB_TEXT_STREAM, &key.texts, &key.stream))
@@ -399,19 +393,19 @@ static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
 	    || (rec->members & FRAG_HAS_ID
 		&& !handle_number(f, &rec->id, FRAG_FSB_TEXT_ID, &key.texts, &id)))
 		return false;
-	index = fsb_write_find_shape(f, &key);
+	index = find_shape_of(f, &key);
 	if (index == UINT32_MAX)
 		return false;
 	shape = &f->shapes[index];
-	fsb_write_add(&f->columns[FRAG_FSB_SHAPES], index);
+	add_value(&f->columns[FRAG_FSB_SHAPES], index);
 	if (rec->members & FRAG_HAS_ID) {
-		fsb_write_add(&f->columns[FRAG_FSB_IDS],
-			      frag_zigzag((int64_t)(id - shape->last_id)));
+		add_value(&f->columns[FRAG_FSB_IDS],
+			  frag_zigzag((int64_t)(id - shape->last_id)));
 		shape->last_id = id;
 	}
 	if (rec->members & FRAG_HAS_SIZE)
-		fsb_write_add(&f->columns[FRAG_FSB_SIZES], rec->size);
-	return !(rec->members & FRAG_HAS_TAG) || fsb_write_put_text(f, rec->tag);
+		add_value(&f->columns[FRAG_FSB_SIZES], rec->size);
+	return !(rec->members & FRAG_HAS_TAG) || put_text(f, rec->tag);
 }
 
 /* Converts times to differences, now that the unit is known, and returns the first time. */
@@ -426,7 +420,7 @@ static int64_t put_times(struct fsb *f)
 			value *= 10;
 		if (i == 0)
 			first = last = value;
-		fsb_write_add(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
+		add_value(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
 		last = value;
 	}
 	return first;
@@ -440,14 +434,11 @@ static void put_shapes(struct fsb *f)
 	for (; f->shapes_out < f->shape_count; f->shapes_out++) {
 		const struct shape_key *k = &f->shapes[f->shapes_out].key;
 
-		put_varint(b, k->op);
-		put_varint(b, k->members);
-		put_varint(b, k->time);
-		put_varint(b, k->texts);
-		put_varint(b, k->pending);
-		put_varint(b, k->stream);
-		put_varint(b, k->pool);
-		put_varint(b, k->device);
+		const uint64_t fields[] = { k->op, k->members, k->time, k->texts, k->pending,
+					    k->stream, k->pool, k->device };
+
+		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+			put_varint(b, fields[i]);
 	}
 }
 
@@ -456,16 +447,10 @@ static uint32_t width_of(const struct column *c)
 	return c->bits ? (71 - (uint32_t)__builtin_clzll(c->bits)) / 8 : 0;
 }
 
-static void put_column_head(struct bytes *b, const struct column *c)
-{
-	put_varint(b, width_of(c));
-	put_varint(b, (uint64_t)c->count * width_of(c));
-}
-
 static void put_column(struct bytes *b, struct column *c)
 {
 	uint32_t width = width_of(c);
-	char *p = fsb_write_room(b, (size_t)c->count * width);
+	char *p = room_of(b, (size_t)c->count * width);
 
 	b->failed = b->failed || c->failed;
 	for (uint32_t i = 0; i < c->count && p; i++)
@@ -477,8 +462,7 @@ static void put_column(struct bytes *b, struct column *c)
 }
 
 /* Stores the source's stack, from the outermost frame, in this table. */
-static uint32_t copy_stack(struct stacks *s, const struct frag_symbols *symbols,
-			   uint64_t at)
+static uint32_t copy_stack(struct stacks *s, const struct frag_symbols *symbols, uint64_t at)
 {
 	uint32_t frames[FRAG_FRAMES_MAX], count = 0, stack = 0;
 	struct frag_frame frame;
@@ -559,18 +543,18 @@ static void put_stacks_at(struct stacks *s, char *p)
 }
 
 /* The stacks of the events to come. */
-static int fsb_write_put_stacks(struct fsb *f, struct frag_error *err)
+static int put_stacks(struct fsb *f, struct frag_error *err)
 {
 	const struct stacks *s = &f->stacks;
 	const size_t size = bytes_from(&s->table, s->texts_out, s->frames_out, s->stacks_out)
 			    + (4 + (size_t)s->count) * FRAG_FSB_CELL;   /* the counts before all */
-	char *p = fsb_write_room(&f->payload, size);
+	char *p = room_of(&f->payload, size);
 
 	if (!p)
 		return frag_fail_nomem(err);
 	put_stacks_at(&f->stacks, p);
 	f->payload.length += (uint32_t)size;
-	return fsb_write_put_block(f, FRAG_FSB_STACKS, ZSTD_LEVEL, err);
+	return put_block(f, FRAG_FSB_STACKS, ZSTD_LEVEL, err);
 }
 
 /*
@@ -583,7 +567,7 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	struct bytes *b = &f->payload;
 	uint32_t texts = f->texts.count;
 	int64_t first_time;
-	int rc = f->stacks.any ? fsb_write_put_stacks(f, err) : 0;
+	int rc = f->stacks.any ? put_stacks(f, err) : 0;
 
 	if (rc)
 		return rc;
@@ -594,20 +578,22 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	for (uint32_t i = f->texts_out; i < texts; i++)
 		put_varint(b, frag_handle_at(&f->texts, i)->number);
 	for (; f->texts_out < texts; f->texts_out++)
-		fsb_write_put_bytes(b, frag_handle_at(&f->texts, f->texts_out)->text,
-				    (size_t)frag_handle_at(&f->texts, f->texts_out)->number);
+		put_bytes(b, frag_handle_at(&f->texts, f->texts_out)->text,
+			  (size_t)frag_handle_at(&f->texts, f->texts_out)->number);
 	put_shapes(f);
 	put_varint(b, f->digits);
 	put_varint(b, frag_zigzag(first_time));
-	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
-		put_column_head(b, &f->columns[i]);
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
+		put_varint(b, width_of(&f->columns[i]));
+		put_varint(b, (uint64_t)f->columns[i].count * width_of(&f->columns[i]));
+	}
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		put_column(b, &f->columns[i]);
 	f->all_events += f->events;
 	f->events = f->time_count = f->digits = 0;
 	f->text_bytes = 0;
 	f->largest = 0;
-	return fsb_write_put_block(f, FRAG_FSB_EVENTS, ZSTD_LEVEL, err);
+	return put_block(f, FRAG_FSB_EVENTS, ZSTD_LEVEL, err);
 }
 
 static bool stacks_begin(struct stacks *s)
@@ -653,7 +639,7 @@ static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
 	struct fsb *f = s->state;
 
 	(void)ev;
-	if (!fsb_write_put_event(f, rec) || !note_stack(f, rec))
+	if (!put_event(f, rec) || !note_stack(f, rec))
 		return frag_fail_nomem(err);
 	f->events++;
 	if (f->events < FRAG_FSB_EVENTS_MAX && f->text_bytes < TEXT_BYTES_MAX)
@@ -667,7 +653,7 @@ static int fsb_end(struct frag_sink *s, struct frag_error *err)
 	int rc = f->events ? put_events(f, err) : 0;
 
 	put_varint(&f->payload, f->all_events);
-	return rc ? rc : fsb_write_put_block(f, FRAG_FSB_END, ZSTD_LEVEL, err);
+	return rc ? rc : put_block(f, FRAG_FSB_END, ZSTD_LEVEL, err);
 }
 
 const struct frag_sink_ops frag_sink_fsb = {
@@ -675,7 +661,7 @@ const struct frag_sink_ops frag_sink_fsb = {
 	.summary = "fragsim's binary format",
 	.ending = ".fsb",
 	.lossless = true,
-	.begin = fsb_write_fsb_begin,
+	.begin = fsb_begin_file,
 	.event = fsb_event,
 	.end = fsb_end,
 	.fini = fsb_fini,

@@ -108,7 +108,7 @@ struct hlo {
 	uint64_t align;
 };
 
-/* The first error counts. Returns false. */
+/* The first error counts. Returns false; likewise: */
 static bool hlo_bad(struct hlo *h, const char *at, const char *what)
 {
 	if (!h->rc)
@@ -450,25 +450,12 @@ static bool read_assignment(struct hlo *h, struct wire w)
 	return !h->rc;
 }
 
-/* OpMetadata */
-static bool read_metadata(struct hlo *h, struct wire w, struct hlo_instruction *of)
-{
-	struct wire_field f;
-
-	while (wire_next(h, &w, &f)) {
-		of->op_name = f.key == BYTES(2) ? f.bytes : of->op_name;
-		of->file = f.key == BYTES(3) ? f.bytes : of->file;
-		of->line = f.key == INT(4) ? f.value : of->line;
-		of->frame = f.key == INT(15) ? f.value : of->frame;
-	}
-	return !h->rc;
-}
-
 /* HloInstructionProto; those that define no buffer are passed over. */
 static bool read_instruction(struct hlo *h, struct wire w)
 {
 	struct wire_field f;
 	struct wire name = { NULL, NULL }, metadata = { NULL, NULL };
+	struct hlo_instruction *of;
 	uint64_t id = 0;
 	uint32_t i;
 
@@ -480,8 +467,15 @@ static bool read_instruction(struct hlo *h, struct wire w)
 	i = h->rc ? NONE : frag_map_get(&h->instruction_map, id);
 	if (i == NONE)
 		return !h->rc;
-	h->instructions[i].name = name;
-	return read_metadata(h, metadata, &h->instructions[i]);
+	of = &h->instructions[i];
+	of->name = name;
+	while (wire_next(h, &metadata, &f)) {   /* OpMetadata */
+		of->op_name = f.key == BYTES(2) ? f.bytes : of->op_name;
+		of->file = f.key == BYTES(3) ? f.bytes : of->file;
+		of->line = f.key == INT(4) ? f.value : of->line;
+		of->frame = f.key == INT(15) ? f.value : of->frame;
+	}
+	return !h->rc;
 }
 
 /* StackFrameIndexProto.FileLocation */
@@ -675,8 +669,7 @@ static int hlo_by_place(const void *one, const void *other)
 {
 	const struct hlo_buffer *a = one, *b = other;
 
-	return a->allocation != b->allocation ? (a->allocation < b->allocation ? -1 : 1)
-					      : a->offset < b->offset ? -1 : a->offset > b->offset;
+	return frag_order_two(a->allocation, b->allocation, a->offset, b->offset);
 }
 
 /* Buffers of a heap that no event has are there all the time; where they overlap, as one block. */

@@ -14,6 +14,9 @@
 
 enum form { LINES, OBJECT };
 
+#define ALL_BEFORE (FRAG_HEADER_FORMAT | FRAG_HEADER_VERSION)
+#define ANY_DEVICE (FRAG_HEADER_DEVICE | FRAG_HEADER_DEVICES)
+
 struct native {
 	struct frag_document doc;       /* its step: records given so far, flawed ones too */
 	struct frag_header header;
@@ -169,30 +172,21 @@ static int check_header(struct native *n, const char *at, struct frag_error *err
 	return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
 }
 
-#define ALL_BEFORE (FRAG_HEADER_FORMAT | FRAG_HEADER_VERSION)
-#define ANY_DEVICE (FRAG_HEADER_DEVICE | FRAG_HEADER_DEVICES)
-
-/* Is all there that may be needed before the first event? */
-static bool has_all(const struct native *n)
-{
-	uint32_t members = n->header.members;
-
-	return (members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE
-	       && (members & FRAG_HEADER_META || !n->any_meta || !n->doc.in.rewindable);
-}
-
 /* JSON object: the next byte is after the bracket of `events`. */
 static int begin_object(struct native *n, struct frag_error *err)
 {
+	const uint32_t members = n->header.members;
 	struct frag_header whole;
 	int rc;
 
 	n->form = OBJECT;
-	if (has_all(n))
+	/* all is there that may be needed before the first event */
+	if ((members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE
+	    && (members & FRAG_HEADER_META || !n->any_meta || !n->doc.in.rewindable))
 		return check_header(n, here(n), err);
 	if (!n->doc.in.rewindable) {
 		n->open_header = true;
-		if ((n->header.members & ALL_BEFORE) != ALL_BEFORE)
+		if ((members & ALL_BEFORE) != ALL_BEFORE)
 			return frag_document_bad(&n->doc, here(n) - 1,
 						 "\"events\" precedes \"format\" or \"version\","
 						 " which only a file that can be read twice may do",
@@ -373,18 +367,6 @@ static inline const char *ndjson_reader_end_line(struct native *n, const char *p
 	return frag_scan_bad(&n->doc.scan, p, "bytes after the event on its line");
 }
 
-/* The input ends within the last line, as after a killed program: the line can be omitted. */
-static int torn_line(struct native *n, const char **kind, struct frag_error *err)
-{
-	const int rc = frag_document_go_on(&n->doc, err);
-
-	if (rc == -FRAG_ETRACE) {
-		*kind = "a torn last line";
-		n->doc.at = n->doc.in.end;
-	}
-	return rc;
-}
-
 /*
  * A scan that the window cut is no error: the event is left where it begins, and
  * the next window starts with it.
@@ -411,10 +393,17 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	if (p && n->form == LINES)
 		p = ndjson_reader_end_line(n, p);
 	if (!p) {
-		if (s->fail != FRAG_SCAN_BAD && n->doc.in.eof && n->form == LINES)
-			return torn_line(n, kind, err);
-		if (s->fail == FRAG_SCAN_BAD || n->doc.in.eof)
-			return frag_document_go_on(&n->doc, err);
+		if (s->fail == FRAG_SCAN_BAD || n->doc.in.eof) {
+			const bool torn = s->fail != FRAG_SCAN_BAD && n->form == LINES;
+
+			rc = frag_document_go_on(&n->doc, err);
+			/* as after a killed program: the line can be omitted */
+			if (torn && rc == -FRAG_ETRACE) {
+				*kind = "a torn last line";
+				n->doc.at = n->doc.in.end;
+			}
+			return rc;
+		}
 		s->fail = FRAG_SCAN_FINE;       /* the next window begins with this event */
 		return 0;
 	}

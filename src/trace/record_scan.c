@@ -212,9 +212,8 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
  * Inlined with a constant member for the usual ones, so that the switch costs
  * nothing there.
  */
-ALWAYS static inline const char *record_scan_scan_member(struct frag_scan *s, const char *p,
-							 uint32_t member, struct frag_record *rec,
-							 struct flaws *flaws)
+ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
+					     struct frag_record *rec, struct flaws *flaws)
 {
 	switch ((enum frag_member)member) {
 	case FRAG_HAS_OP:
@@ -257,11 +256,6 @@ static inline const char *scan_colon(struct frag_scan *s, const char *p)
 	return frag_scan_space(s, p + 1);
 }
 
-static uint32_t bit_index(uint32_t bit)
-{
-	return (uint32_t)__builtin_ctz(bit);
-}
-
 /*
  * Reports one error. A repeated member comes first, because it is open which of the two counts;
  * then the op, which decides which members matter.
@@ -287,7 +281,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 			 frag_excerpt(s, flaws->at[0], value));
 		return;
 	}
-	at = bit_index(flaws->repeated ? flaws->repeated : mistyped);
+	at = (uint32_t)__builtin_ctz(flaws->repeated ? flaws->repeated : mistyped);
 	flaw->at = flaws->at[at];
 	flaw->kind = flaws->repeated ? "a repeated member" : "a mistyped member";
 	if (flaws->repeated)
@@ -323,7 +317,7 @@ static void record_scan_judge(const struct frag_scan *s, const struct frag_recor
 		char value[64];
 
 		flaw->kind = "a value out of range";
-		flaw->at = flaws->at[bit_index(FRAG_HAS_VALUE)];
+		flaw->at = flaws->at[(uint32_t)__builtin_ctz(FRAG_HAS_VALUE)];
 		snprintf(flaw->text, sizeof(flaw->text),
 			 "set_fraction: value %s is not from 0 to 1",
 			 frag_excerpt(s, flaw->at, value));
@@ -340,20 +334,20 @@ ALWAYS static inline const char *scan_rest(struct frag_scan *s, const char *p, u
 		return NULL;
 	if ((rec->members | flaws->mistyped) & member) {
 		flaws->repeated |= member;
-		flaws->at[bit_index(member)] = value;
+		flaws->at[(uint32_t)__builtin_ctz(member)] = value;
 		return frag_scan_skip(s, value, depth + 1);
 	}
-	p = record_scan_scan_member(s, value, member, rec, flaws);
+	p = scan_member(s, value, member, rec, flaws);
 	if (p) {
 		rec->members |= member;
 		if (member & (FRAG_HAS_OP | FRAG_HAS_VALUE))
-			flaws->at[bit_index(member)] = value;
+			flaws->at[(uint32_t)__builtin_ctz(member)] = value;
 		return p;
 	}
 	if (s->fail != FRAG_SCAN_FINE)
 		return NULL;
 	flaws->mistyped |= member;
-	flaws->at[bit_index(member)] = value;
+	flaws->at[(uint32_t)__builtin_ctz(member)] = value;
 	return frag_scan_skip(s, value, depth + 1);
 }
 
@@ -450,7 +444,6 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 #define AFTER(p, literal) ((p) + sizeof(literal) - 1)
 
 /* The loop over lines is the hottest of all; with calls in it, it takes a quarter more. */
-#define FAST_SCAN_ALWAYS __attribute__((always_inline))
 
 /* Below 10^15, and no zeros before it. */
 static inline const char *integer(const char *p, uint64_t *out)
@@ -505,8 +498,8 @@ static inline const char *text(const char *p, struct frag_text *out)
 }
 
 /* Members that may follow, in any order, each once. */
-FAST_SCAN_ALWAYS static inline const char *others(const char *p, const char *end, uint32_t members,
-				 struct frag_record *rec)
+ALWAYS static inline const char *others(const char *p, const char *end, uint32_t members,
+					struct frag_record *rec)
 {
 	uint32_t member;
 
@@ -535,8 +528,7 @@ FAST_SCAN_ALWAYS static inline const char *others(const char *p, const char *end
 	return p ? p + 1 : NULL;
 }
 
-FAST_SCAN_ALWAYS static inline const char *record_scan_scan(const char *p, const char *end,
-							    struct frag_record *rec)
+ALWAYS static inline const char *scan_usual(const char *p, const char *end, struct frag_record *rec)
 {
 	uint32_t members = FRAG_HAS_OP | FRAG_HAS_ID;
 
@@ -559,7 +551,7 @@ FAST_SCAN_ALWAYS static inline const char *record_scan_scan(const char *p, const
 
 const char *frag_fast_scan_event(const char *p, const char *end, struct frag_record *rec)
 {
-	return record_scan_scan(p, end, rec);
+	return scan_usual(p, end, rec);
 }
 
 uint32_t frag_usual_lines(const char *window, size_t *at, const char *end,
@@ -569,7 +561,7 @@ uint32_t frag_usual_lines(const char *window, size_t *at, const char *end,
 	uint32_t n = 0;
 
 	for (; n < max; n++) {
-		const char *after = record_scan_scan(p, end, &recs[n]);
+		const char *after = scan_usual(p, end, &recs[n]);
 
 		if (!after || *after != '\n')
 			break;
@@ -595,14 +587,11 @@ void frag_header_fini(struct frag_header *h)
 static const char *mistyped_size(struct frag_document *d, const char *at, const char *name)
 {
 	char advice[SCAN_ADVICE_ROOM];
-	size_t used;
 
 	frag_document_mistyped(d, at, name, "a size from 0 to 2^53-1");
-	if (d->wrong_at != at)
-		return NULL;
-	used = strlen(d->wrong);
-	snprintf(d->wrong + used, sizeof(d->wrong) - used, "%s",
-		 scan_size_advice(&d->scan, at, advice));
+	if (d->wrong_at == at)
+		strncat(d->wrong, scan_size_advice(&d->scan, at, advice),
+			sizeof(d->wrong) - strlen(d->wrong) - 1);
 	return NULL;
 }
 
@@ -773,17 +762,6 @@ static const char *header_scan_member(struct frag_header *h, struct frag_documen
 	}
 }
 
-/* enum frag_header_member, or 0 */
-static uint32_t member_of(struct frag_text name)
-{
-	static const char *const names[] = {
-		"format", "version", "device", "devices", "meta", "events", "op", NULL,
-	};
-	const uint32_t i = frag_text_among(name, names);
-
-	return names[i] ? 1U << i : 0;
-}
-
 /*
  * Notes that the header has this member, whose name is at p. Except unknown members and `op`, each
  * may occur once, and one of device and devices. Returns p, or NULL.
@@ -801,6 +779,9 @@ static const char *header_note_member(struct frag_header *h, struct frag_documen
 
 const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p)
 {
+	static const char *const names[] = {
+		"format", "version", "device", "devices", "meta", "events", "op", NULL,
+	};
 	struct frag_scan *s = &d->scan;
 	bool end = false;
 
@@ -810,7 +791,8 @@ const char *frag_header_scan(struct frag_header *h, struct frag_document *d, con
 	while (p && !end) {
 		struct frag_text name;
 		const char *value = frag_scan_name(s, p, &name);
-		const uint32_t member = value ? member_of(name) : 0;
+		const uint32_t i = value ? frag_text_among(name, names) : 0;
+		const uint32_t member = value && names[i] ? 1U << i : 0;    /* frag_header_member */
 		const bool stored = value && (!h->names_only
 					      || (member == FRAG_HEADER_EVENTS && *value == '['));
 
