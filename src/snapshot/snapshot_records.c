@@ -13,6 +13,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/hash.h"
+#include "snapshot/address_ranges.h"
 
 #define BLOCK_UNIT 512
 #define SMALL_ENDS (2 * FRAG_SMALL_SEGMENT)

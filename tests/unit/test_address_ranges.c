@@ -1,7 +1,7 @@
 /* test_address_ranges.c - runs of addresses, against a map that has a byte for each. */
 #include <string.h>
 
-#include "snapshot/snapshot.h"
+#include "snapshot/address_ranges.h"
 #include "support/random.h"
 #include "support/unit.h"
 
