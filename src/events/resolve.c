@@ -55,6 +55,21 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 			 *where ? where : t->info.path, t->step, text);
 }
 
+/* The same of a block: "OP of id ID", and the rest. Its buffers are no matter of the hot path. */
+__attribute__((format(printf, 6, 7), noinline))
+static int flawed_block(struct frag_trace *t, const struct frag_record *rec, const char **kind,
+			const char *what, struct frag_error *err, const char *format, ...)
+{
+	char id[FRAG_ID_ROOM], rest[400];
+	va_list args;
+
+	va_start(args, format);
+	frag_vsnprintf(rest, sizeof(rest), format, args);
+	va_end(args);
+	return flawed(t, rec, kind, what, err, "%s of id %s%s", frag_op_name(rec->op),
+		      frag_show_id(&rec->id, id), rest);
+}
+
 /*
  * Describes the history of an id that is not live, by reading the input again from its start:
  * the trace keeps no record of freed ids.
@@ -94,9 +109,8 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 	int rc;
 
 	if (rec->op == FRAG_OP_COMPLETE)
-		return flawed(t, rec, kind, "a complete of an id that is not pending", err,
-			      "complete of id %s, but no block of that id is pending on one",
-			      frag_show_id(&rec->id, shown));
+		return flawed_block(t, rec, kind, "a complete of an id that is not pending", err,
+				    ", but no block of that id is pending on one");
 	copy = id.text ? malloc((size_t)id.number + 1) : NULL;
 	*kind = "an id that is not live";
 	if (id.text && !copy)
@@ -140,6 +154,16 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 	return *stream == UINT32_MAX ? frag_fail_nomem(err) : 0;
 }
 
+/* The program was done with the pool. */
+static int released_already(struct frag_trace *t, const struct frag_record *rec,
+			    const char **kind, struct frag_error *err)
+{
+	char pool[FRAG_ID_ROOM];
+
+	return flawed_block(t, rec, kind, "an alloc into a released pool", err,
+			    " into pool %s, which was released", frag_show_id(&rec->pool, pool));
+}
+
 /* A pool is a device's own. */
 static uint64_t pool_key(uint32_t device, uint32_t pool)
 {
@@ -153,7 +177,6 @@ static uint64_t pool_key(uint32_t device, uint32_t pool)
 static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
-	char id[FRAG_ID_ROOM], pool[FRAG_ID_ROOM];
 	struct frag_found found;
 	struct frag_life *life;
 	int rc;
@@ -163,17 +186,15 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
 	found = frag_lives_find(&t->lives, &rec->id);
 	if (found.slot != NO_SLOT)
-		return flawed(t, rec, kind, "an alloc of a live id", err,
-			      "alloc of id %s, which is live since step %" PRIu64,
-			      frag_show_id(&rec->id, id), t->lives.lives[found.slot].birth);
+		return flawed_block(t, rec, kind, "an alloc of a live id", err,
+				    ", which is live since step %" PRIu64,
+				    t->lives.lives[found.slot].birth);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL) {
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
 		if (t->released.count && frag_map_get(&t->released, pool_key(ev->device, ev->pool))
 						 != FRAG_MAP_NONE)
-			return flawed(t, rec, kind, "an alloc into a released pool", err,
-				      "alloc of id %s into pool %s, which was released",
-				      frag_show_id(&rec->id, id), frag_show_id(&rec->pool, pool));
+			return released_already(t, rec, kind, err);
 	}
 	if (rec->members & FRAG_HAS_TAG)
 		ev->tag = frag_tags_acquire(&t->tags, rec->tag);
@@ -201,8 +222,6 @@ __attribute__((always_inline)) static inline int resolve_find_live(
 	struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 	struct frag_found *found, const char **kind, struct frag_error *err)
 {
-	char id[FRAG_ID_ROOM];
-
 	if (rec->op == FRAG_OP_COMPLETE)
 		*found = frag_lives_announced(&t->lives, &rec->id);
 	else
@@ -212,10 +231,9 @@ __attribute__((always_inline)) static inline int resolve_find_live(
 		return not_live(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
 	if (rec->members & FRAG_HAS_DEVICE && rec->device != ev->device)
-		return flawed(t, rec, kind, "a block of another device", err,
-			      "%s of id %s on device %" PRIu64 ", but it was allocated on device %u",
-			      frag_op_name(rec->op), frag_show_id(&rec->id, id), rec->device,
-			      ev->device);
+		return flawed_block(t, rec, kind, "a block of another device", err,
+				    " on device %" PRIu64 ", but it was allocated on device %u",
+				    rec->device, ev->device);
 	return 0;
 }
 
