@@ -55,7 +55,7 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 			 *where ? where : t->info.path, t->step, text);
 }
 
-/* The same of a block: "OP of id ID", and the rest. Its buffers are no matter of the hot path. */
+/* The same of a block, whose id comes first. Its buffers are no matter of the hot path. */
 __attribute__((format(printf, 6, 7), noinline))
 static int flawed_block(struct frag_trace *t, const struct frag_record *rec, const char **kind,
 			const char *what, struct frag_error *err, const char *format, ...)

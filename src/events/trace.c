@@ -30,7 +30,7 @@ static bool own_stacks_init(struct frag_own_stacks *s, uint64_t seed)
 }
 
 /* What is left of a stack makes no difference between packages and Python's own modules. */
-static enum frag_origin origin_of(const struct frag_frame *f)
+static enum frag_origin origin_of_frame(const struct frag_frame *f)
 {
 	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
 
@@ -50,7 +50,7 @@ static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 		enum frag_origin origin;
 
 		source->frame(state, &at, f);
-		origin = origin_of(f);
+		origin = origin_of_frame(f);
 		*best = origin > *best ? origin : *best;
 	}
 	return count;
@@ -72,7 +72,7 @@ static uint32_t own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
 		const struct frag_frame *f = &s->frames[i];
 		uint32_t frame;
 
-		if (origin_of(f) != best)
+		if (origin_of_frame(f) != best)
 			continue;
 		frame = frag_stacks_frame(&s->table, f);
 		own = frame ? frag_stacks_push(&s->table, frame, own) : 0;

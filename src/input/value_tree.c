@@ -463,7 +463,7 @@ static const char *read_text(struct reader *r, const char *p, struct frag_value 
  * The quick path knows integers below 2^53 without sign. A real that is a whole
  * number, -5 or 1e3, is an integer too, as in a pickle.
  */
-static const char *read_number(struct reader *r, const char *p, struct frag_value *out)
+static const char *scan_numeral(struct reader *r, const char *p, struct frag_value *out)
 {
 	double real;
 	const char *end;
@@ -563,7 +563,7 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 		p = frag_scan_skip(&r->scan, p, 1);
 		break;
 	default:
-		p = read_number(r, p, &value);
+		p = scan_numeral(r, p, &value);
 	}
 	return p ? value_json_push(r, &value, p) : NULL;
 }

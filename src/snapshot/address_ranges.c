@@ -26,8 +26,8 @@ static uint64_t rank(const struct frag_spans *s, uint32_t span)
 }
 
 /* Parts the tree into what starts below addr and what does not. */
-static void part(struct frag_spans *s, uint32_t tree, uint64_t addr, uint32_t *below,
-				uint32_t *rest)
+static void part_tree(struct frag_spans *s, uint32_t tree, uint64_t addr, uint32_t *below,
+		      uint32_t *rest)
 {
 	while (tree != NONE) {
 		struct frag_span *t = &s->spans[tree];
@@ -46,7 +46,7 @@ static void part(struct frag_spans *s, uint32_t tree, uint64_t addr, uint32_t *b
 }
 
 /* Joins two trees, all of the first below all of the second. */
-static uint32_t join(struct frag_spans *s, uint32_t below, uint32_t above)
+static uint32_t join_trees(struct frag_spans *s, uint32_t below, uint32_t above)
 {
 	uint32_t root = NONE, *at = &root;
 
@@ -80,8 +80,8 @@ uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint
 	s->spans[span] = (struct frag_span){
 		.start = start, .end = end, .what = what, .lower = NONE, .upper = NONE,
 	};
-	part(s, s->root, start, &below, &rest);
-	s->root = join(s, join(s, below, span), rest);
+	part_tree(s, s->root, start, &below, &rest);
+	s->root = join_trees(s, join_trees(s, below, span), rest);
 	return span;
 }
 
@@ -123,7 +123,7 @@ void frag_spans_remove(struct frag_spans *s, uint32_t span)
 	while (*at != span)
 		at = s->spans[span].start < s->spans[*at].start ? &s->spans[*at].lower
 								 : &s->spans[*at].upper;
-	*at = join(s, s->spans[span].lower, s->spans[span].upper);
+	*at = join_trees(s, s->spans[span].lower, s->spans[span].upper);
 	s->spans[span].end = s->spans[span].start;      /* holds nothing any more */
 	s->spans[span].lower = s->unused;
 	s->unused = span;

@@ -48,7 +48,7 @@ struct search {
 	uint32_t seen_count, seen_capacity;
 };
 
-static bool is_whole(const struct frag_logged_call *call)
+static bool is_whole_segment(const struct frag_logged_call *call)
 {
 	return call->action == FRAG_ACT_SEGMENT_ALLOC || call->action == FRAG_ACT_SEGMENT_FREE;
 }
@@ -87,7 +87,7 @@ static bool gather_segments(struct search *f, struct frag_outside *out)
 	for (uint32_t i = 0; i < d->start_count && good; i++)
 		good = d->regions[i].range || outside_add(f, d->regions[i].addr, d->regions[i].bytes);
 	for (uint32_t i = 0; i < d->call_count && good; i++)
-		good = !is_whole(&d->calls[i]) || outside_add(f, d->calls[i].addr, d->calls[i].bytes);
+		good = !is_whole_segment(&d->calls[i]) || outside_add(f, d->calls[i].addr, d->calls[i].bytes);
 	if (f->segment_count)
 		qsort(f->segments, f->segment_count, sizeof(*f->segments), by_place);
 	for (uint32_t i = 0; i < f->segment_count; i++)
@@ -102,8 +102,8 @@ static bool gather_segments(struct search *f, struct frag_outside *out)
 	for (uint32_t i = 0; i < f->calls && good; i++) {
 		const struct frag_logged_call *call = &d->calls[i];
 
-		out->expandable |= !is_whole(call);
-		if (!is_whole(call))
+		out->expandable |= !is_whole_segment(call);
+		if (!is_whole_segment(call))
 			continue;
 		segment_of(f, call->addr, call->bytes)->wanted = call->action == FRAG_ACT_SEGMENT_ALLOC;
 		good = FRAG_GROW(f->whole, f->whole_capacity, f->whole_count);
@@ -139,7 +139,7 @@ static uint64_t outside_owner(const struct search *f, const struct frag_row *row
 }
 
 /* The process and device with most allocations that are segments of the moment. */
-static bool find_owner(struct search *f, uint32_t *matches)
+static bool find_process(struct search *f, uint32_t *matches)
 {
 	const struct frag_buffered *h = f->events;
 	struct frag_map index;
@@ -343,7 +343,7 @@ static void find_unknown(const struct search *f, struct frag_outside *out)
 }
 
 /* The last record of the device's log at this step or before: its calls, its event. */
-static void set_moment(struct search *f, const struct frag_snapshot *s, uint32_t device, uint64_t step)
+static void pick_moment(struct search *f, const struct frag_snapshot *s, uint32_t device, uint64_t step)
 {
 	uint32_t i = step < s->plan_count ? (uint32_t)step + 1 : s->plan_count;
 
@@ -366,8 +366,8 @@ int frag_outside_find(struct frag_outside *out, const struct frag_snapshot *s, u
 	bool good;
 
 	*out = (struct frag_outside){ .segments = 0 };
-	set_moment(&f, s, device, step);
-	good = gather_segments(&f, out) && gather_allocations(&f) && find_owner(&f, &matches)
+	pick_moment(&f, s, device, step);
+	good = gather_segments(&f, out) && gather_allocations(&f) && find_process(&f, &matches)
 	       && (!matches || find_moment(&f, &row, &out->matched, &run));
 	if (good && row != NONE) {
 		const double time = find_time(&f, row, run);

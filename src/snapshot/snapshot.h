@@ -203,7 +203,7 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snaps
 /*
  * Describes the stack of a request in its record, and in the tag the note, if it fits: the
  * innermost frame of the program, and the functions of other packages that it called; the part of
- * the program; and the number of the whole stack in the table. `room` may get the tag.
+ * the program; and the number of the whole stack in the table. The tag may be in the buffer.
  */
 #define FRAG_TAG_ROOM 1064
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,

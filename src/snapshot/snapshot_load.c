@@ -293,7 +293,7 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
  * of an address. Unknown actions are omitted, because a newer PyTorch may add some. One event
  * without a time removes the times of all, because records are merged by time.
  */
-static int read_event(struct load *load, const struct place *at,
+static int load_event(struct load *load, const struct place *at,
 		      const struct frag_value *dict, struct frag_snap_device *d)
 {
 	struct frag_snapshot *s = load->s;
@@ -360,7 +360,7 @@ static int read_log(struct load *load, struct place *at, const struct frag_value
 	if (!rc && count && !expect(s, d, count))
 		rc = frag_fail_nomem(s->err);
 	for (*i = 0; *i < count && !rc; ++*i)
-		rc = read_event(load, at, frag_list_at(&s->values, log, *i), d);
+		rc = load_event(load, at, frag_list_at(&s->values, log, *i), d);
 	return rc;
 }
 

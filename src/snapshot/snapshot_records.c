@@ -209,7 +209,7 @@ static bool walk_free(struct walk *w, uint32_t i)
 	return true;
 }
 
-static bool note_call(struct walk *w, uint32_t i)
+static bool log_call(struct walk *w, uint32_t i)
 {
 	struct frag_snap_device *d = w->d;
 	const struct frag_logged *e = &d->log[i];
@@ -417,7 +417,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
 			continue;
-		if (!note_call(w, *i) || !give_back(w, *i))
+		if (!log_call(w, *i) || !give_back(w, *i))
 			return false;
 	}
 	(*i)--;
@@ -474,7 +474,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	case FRAG_ROLE_CALL:
 		if (is_release(e))
 			return walk_release(w, i, max_reserved);
-		return obtain(w, *i) && note_call(w, *i);
+		return obtain(w, *i) && log_call(w, *i);
 	case FRAG_ROLE_OOM:
 		return walk_oom(w, *i);
 	case FRAG_ROLE_MARK:

@@ -38,8 +38,8 @@ static int source_refill(void *state, struct frag_error *err)
 }
 
 /* A device is named only where there are several. */
-static void put_device(struct source *src, struct frag_record *rec,
-		       const struct frag_snapshot_plan *p)
+static void set_record_device(struct source *src, struct frag_record *rec,
+			      const struct frag_snapshot_plan *p)
 {
 	if (src->s.device_count > 1) {
 		rec->members |= FRAG_HAS_DEVICE;
@@ -63,7 +63,7 @@ static void put_alloc(struct source *src, struct frag_record *rec,
 		rec->members |= FRAG_HAS_POOL;
 		rec->pool = src->s.pools[pool].name;
 	}
-	put_device(src, rec, p);
+	set_record_device(src, rec, p);
 }
 
 static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
@@ -108,8 +108,8 @@ static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation
 }
 
 /* Named by the annotation, by the note of its event, or by the action; cut to NAME_MAX. */
-static enum frag_add put_mark(struct source *src, struct frag_record *rec,
-			      const struct frag_snapshot_plan *p)
+static enum frag_add set_record_mark(struct source *src, struct frag_record *rec,
+				     const struct frag_snapshot_plan *p)
 {
 	struct frag_snapshot *s = &src->s;
 	const struct frag_logged *e;
@@ -131,12 +131,12 @@ static enum frag_add put_mark(struct source *src, struct frag_record *rec,
 	rec->op = FRAG_OP_MARK;
 	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
 	rec->text = name;
-	put_device(src, rec, p);
+	set_record_device(src, rec, p);
 	return rc;
 }
 
-static void put_time(struct source *src, struct frag_record *rec,
-		     const struct frag_snapshot_plan *p)
+static void set_record_time(struct source *src, struct frag_record *rec,
+			    const struct frag_snapshot_plan *p)
 {
 	char *text = src->t_text[src->last % STRETCH];
 
@@ -197,20 +197,20 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 	case FRAG_PLAN_EMPTY_CACHE:
 		rec->op = FRAG_OP_EMPTY_CACHE;
 		rec->members = FRAG_HAS_OP;
-		put_device(src, rec, p);
+		set_record_device(src, rec, p);
 		break;
 	case FRAG_PLAN_RELEASE_POOL:
 		rec->op = FRAG_OP_RELEASE_POOL;
 		rec->members = FRAG_HAS_OP | FRAG_HAS_POOL;
-		put_device(src, rec, p);
+		set_record_device(src, rec, p);
 		rec->pool = src->s.pools[src->s.devices[p->device].log[p->index].pool].name;
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
-		added = put_mark(src, rec, p);
+		added = set_record_mark(src, rec, p);
 		break;
 	}
-	put_time(src, rec, p);
+	set_record_time(src, rec, p);
 	if (added == FRAG_ADD_TOO_MUCH)
 		return frag_fail(err, FRAG_ETRACE, "%s: more text than a snapshot of this size"
 				 " has", src->s.whole.path);

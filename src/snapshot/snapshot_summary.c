@@ -195,7 +195,7 @@ bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint
 
 #define BLOCK_UNIT 512
 
-static uint64_t rounded(uint64_t bytes)
+static uint64_t round_request(uint64_t bytes)
 {
 	return (bytes + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
 }
@@ -216,7 +216,7 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 
 	FRAG_ASSERT(device < s->device_count);
 	for (uint32_t i = 0; i < d->first_live_count; i++)
-		allocated += d->first_live[i].pending ? 0 : rounded(d->first_live[i].requested);
+		allocated += d->first_live[i].pending ? 0 : round_request(d->first_live[i].requested);
 	*out = (struct frag_recorded){
 		.peak_reserved = reserved, .end_reserved = d->end_reserved,
 		.peak_allocated = allocated, .end_allocated = d->end_allocated,
@@ -229,7 +229,7 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 			       || e->action == FRAG_ACT_SEGMENT_MAP, &out->peak_reserved);
 		else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_FREE
 			 || e->role == FRAG_ROLE_DEFER)
-			change(&allocated, rounded(e->size), e->role == FRAG_ROLE_ALLOC,
+			change(&allocated, round_request(e->size), e->role == FRAG_ROLE_ALLOC,
 			       &out->peak_allocated);
 	}
 	out->peak_reserved = frag_max(out->peak_reserved, d->end_reserved);

@@ -102,7 +102,7 @@ static const char *const forward_names[] = {
 	"forward", "_call_impl", "_wrapped_call_impl", NULL,
 };
 
-/* After the last slash, but for one at the end. */
+/* After the last slash, except one at the end. */
 static struct frag_text file_name(struct frag_text path)
 {
 	uint32_t at = path.length ? path.length - 1 : 0;
@@ -254,7 +254,7 @@ static size_t cut(const char *text, size_t length, size_t max)
 }
 
 /* "model.py:42 forward", cut to FRAME_MAX. */
-static size_t put_frame(char *to, const struct frag_frame *f)
+static size_t write_frame(char *to, const struct frag_frame *f)
 {
 	const struct frag_text file = file_name(f->file);
 	size_t length, used = 0;
@@ -298,7 +298,7 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
  * lines are offsets in a library.
  */
 static struct frag_frame find_native(struct frag_snapshot *s, const struct frag_value *list,
-				uint32_t count)
+				     uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (autograd_node(frame_at(s, list, i).name).length)
@@ -391,7 +391,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 {
 	char text[2 * FRAME_MAX + 64], *copy;
 	const struct top top = find_top(s, list, count);
-	uint32_t length = (uint32_t)put_frame(text, &top.frame);
+	uint32_t length = (uint32_t)write_frame(text, &top.frame);
 	const struct frag_text node =
 		top.frame.file.text ? (struct frag_text){ .length = 0 }
 				    : autograd_node(top.frame.name);
@@ -404,7 +404,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	if (length && top.callee.file.text) {
 		memcpy(text + length, " > ", 3);
 		length += 3;
-		length += (uint32_t)put_frame(text + length, &top.callee);
+		length += (uint32_t)write_frame(text + length, &top.callee);
 	}
 	if (!length)
 		return FRAG_ADDED;

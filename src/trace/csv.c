@@ -799,8 +799,8 @@ static int minimalloc_begin(struct frag_sink *s, const struct frag_trace_info *i
 	return csv_begin(s, info, "id,lower,upper,size\n", err);
 }
 
-static int put_buffer(struct frag_sink *s, const struct block *b, uint64_t end,
-		      struct frag_error *err)
+static int csv_put_buffer(struct frag_sink *s, const struct block *b, uint64_t end,
+			  struct frag_error *err)
 {
 	const uint64_t numbers[] = { b->number, b->begin, end, b->size };
 	char *p = frag_outfile_room(s->out, 128);
@@ -831,7 +831,7 @@ static int minimalloc_event(struct frag_sink *s, const struct frag_record *rec,
 		return frag_fail_nomem(err);
 	if (ev->op == FRAG_OP_ALLOC)
 		return 0;
-	rc = put_buffer(s, b, ev->step, err);
+	rc = csv_put_buffer(s, b, ev->step, err);
 	b->begin = UINT64_MAX;
 	return rc;
 }
@@ -844,7 +844,7 @@ static int minimalloc_end(struct frag_sink *s, struct frag_error *err)
 
 	for (uint32_t i = 0; i < c->count && !rc; i++)
 		if (c->blocks[i].begin != UINT64_MAX)
-			rc = put_buffer(s, &c->blocks[i], c->step, err);
+			rc = csv_put_buffer(s, &c->blocks[i], c->step, err);
 	return rc ? rc : frag_outfile_status(s->out, err);
 }
 

@@ -109,7 +109,7 @@ static void put_bytes(struct bytes *b, const void *bytes, size_t n)
 	b->length += (uint32_t)n;
 }
 
-static void add_value(struct column *c, uint64_t value)
+static void to_column(struct column *c, uint64_t value)
 {
 	c->failed = c->failed || !FRAG_GROW(c->values, c->capacity, c->count);
 	if (c->failed)
@@ -123,11 +123,11 @@ static void add_double(struct column *c, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	add_value(c, bits);
+	to_column(c, bits);
 }
 
 /* Packs the payload and writes it out as one block. */
-static int put_block(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
+static int write_block(struct fsb *f, uint32_t kind, int level, struct frag_error *err)
 {
 	uint32_t head[FRAG_FSB_HEAD_LENGTH / sizeof(uint32_t)];
 	size_t n;
@@ -192,7 +192,7 @@ static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *
 		put_bytes(&f->payload, in.buf, n);
 		rc = frag_input_fill(&in, n, err);
 		if (rc >= 0 && (n == room || !in.end || f->payload.failed))
-			rc = put_block(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
+			rc = write_block(f, FRAG_FSB_SNAPSHOT, ZSTD_SNAPSHOT_LEVEL, err);
 	}
 	frag_input_close(&in);
 	return rc < 0 ? rc : 0;
@@ -239,7 +239,7 @@ static int fsb_begin_file(struct frag_sink *s, const struct frag_trace_info *inf
 	}
 	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
 	put_bytes(b, info->meta.text, info->meta.length);
-	return put_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
+	return write_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
 }
 
 /* The number of a text; texts are numbered from 0 in the order of their first use. */
@@ -304,7 +304,7 @@ static bool decimal(const struct fsb *f, double t, const char *text, size_t leng
 }
 
 /* Puts the time off, or writes it in full. */
-static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
+static bool write_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
 {
 	char usual[FRAG_NUMBER_ROOM];
 	struct pending_time time;
@@ -331,7 +331,7 @@ static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind
 		return true;
 	if (!text_number(f, rec->t_text.text, rec->t_text.length, &text))
 		return false;
-	add_value(&f->columns[FRAG_FSB_TEXTS], text);
+	to_column(&f->columns[FRAG_FSB_TEXTS], text);
 	return true;
 }
 
@@ -351,13 +351,13 @@ static uint32_t find_shape_of(struct fsb *f, const struct shape_key *key)
 	return f->shape_count++;
 }
 
-static bool put_text(struct fsb *f, struct frag_text text)
+static bool write_text(struct fsb *f, struct frag_text text)
 {
 	uint64_t number;
 
 	if (!text_number(f, text.text, text.length, &number))
 		return false;
-	add_value(&f->columns[FRAG_FSB_TEXTS], number);
+	to_column(&f->columns[FRAG_FSB_TEXTS], number);
 	return true;
 }
 
@@ -382,9 +382,9 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 		add_double(&f->columns[FRAG_FSB_DOUBLES], rec->fraction);
 	if (rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) && rec->text.text)  /* configure, mark */
 		key.texts = FRAG_FSB_TEXT_VALUE;
-	if (key.texts && !put_text(f, rec->text))
+	if (key.texts && !write_text(f, rec->text))
 		return false;
-	if (!put_time(f, rec, &key.time))
+	if (!write_time(f, rec, &key.time))
 		return false;
 	if ((rec->members & FRAG_HAS_STREAM
 	     && !handle_number(f, &rec->stream, FRAG_FSB_TEXT_STREAM, &key.texts, &key.stream))
@@ -397,15 +397,15 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 	if (index == UINT32_MAX)
 		return false;
 	shape = &f->shapes[index];
-	add_value(&f->columns[FRAG_FSB_SHAPES], index);
+	to_column(&f->columns[FRAG_FSB_SHAPES], index);
 	if (rec->members & FRAG_HAS_ID) {
-		add_value(&f->columns[FRAG_FSB_IDS],
+		to_column(&f->columns[FRAG_FSB_IDS],
 			  frag_zigzag((int64_t)(id - shape->last_id)));
 		shape->last_id = id;
 	}
 	if (rec->members & FRAG_HAS_SIZE)
-		add_value(&f->columns[FRAG_FSB_SIZES], rec->size);
-	return !(rec->members & FRAG_HAS_TAG) || put_text(f, rec->tag);
+		to_column(&f->columns[FRAG_FSB_SIZES], rec->size);
+	return !(rec->members & FRAG_HAS_TAG) || write_text(f, rec->tag);
 }
 
 /* Converts times to differences, now that the unit is known, and returns the first time. */
@@ -420,7 +420,7 @@ static int64_t put_times(struct fsb *f)
 			value *= 10;
 		if (i == 0)
 			first = last = value;
-		add_value(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
+		to_column(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
 		last = value;
 	}
 	return first;
@@ -494,7 +494,7 @@ static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32
 	return bytes;
 }
 
-static char *put_cell(char *p, uint32_t value)
+static char *store_cell(char *p, uint32_t value)
 {
 	return (char *)memcpy(p, &value, FRAG_FSB_CELL) + FRAG_FSB_CELL;
 }
@@ -508,27 +508,27 @@ static void put_stacks_at(struct stacks *s, char *p)
 	const struct frag_stack_table *t = &s->table;
 	const uint32_t texts = t->texts.count;
 
-	p = put_cell(p, texts - s->texts_out);
-	p = put_cell(p, t->frame_count - s->frames_out);
-	p = put_cell(p, t->count - s->stacks_out);
-	p = put_cell(p, s->count);
+	p = store_cell(p, texts - s->texts_out);
+	p = store_cell(p, t->frame_count - s->frames_out);
+	p = store_cell(p, t->count - s->stacks_out);
+	p = store_cell(p, s->count);
 	for (uint32_t i = s->texts_out; i < texts; i++)
-		p = put_cell(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
+		p = store_cell(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put_cell(p, frag_stacks_frame_at(t, i)->file);
+		p = store_cell(p, frag_stacks_frame_at(t, i)->file);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put_cell(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
+		p = store_cell(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put_cell(p, frag_stacks_frame_at(t, i)->name);
+		p = store_cell(p, frag_stacks_frame_at(t, i)->name);
 	for (uint32_t i = s->stacks_out; i < t->count; i++)
-		p = put_cell(p, frag_stacks_stack_at(t, i)->frame);
+		p = store_cell(p, frag_stacks_stack_at(t, i)->frame);
 	for (uint32_t i = s->stacks_out; i < t->count; i++) {
 		const uint32_t below = frag_stacks_stack_at(t, i)->below;
 
-		p = put_cell(p, below ? i - below : 0);
+		p = store_cell(p, below ? i - below : 0);
 	}
 	for (uint32_t i = 0; i < s->count; i++)
-		p = put_cell(p, s->of[i]);
+		p = store_cell(p, s->of[i]);
 	for (uint32_t i = s->texts_out; i < texts; i++) {
 		const struct frag_handle *text = frag_handle_at(&t->texts, i);
 
@@ -554,7 +554,7 @@ static int put_stacks(struct fsb *f, struct frag_error *err)
 		return frag_fail_nomem(err);
 	put_stacks_at(&f->stacks, p);
 	f->payload.length += (uint32_t)size;
-	return put_block(f, FRAG_FSB_STACKS, ZSTD_LEVEL, err);
+	return write_block(f, FRAG_FSB_STACKS, ZSTD_LEVEL, err);
 }
 
 /*
@@ -593,7 +593,7 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	f->events = f->time_count = f->digits = 0;
 	f->text_bytes = 0;
 	f->largest = 0;
-	return put_block(f, FRAG_FSB_EVENTS, ZSTD_LEVEL, err);
+	return write_block(f, FRAG_FSB_EVENTS, ZSTD_LEVEL, err);
 }
 
 static bool stacks_begin(struct stacks *s)
@@ -653,7 +653,7 @@ static int fsb_end(struct frag_sink *s, struct frag_error *err)
 	int rc = f->events ? put_events(f, err) : 0;
 
 	put_varint(&f->payload, f->all_events);
-	return rc ? rc : put_block(f, FRAG_FSB_END, ZSTD_LEVEL, err);
+	return rc ? rc : write_block(f, FRAG_FSB_END, ZSTD_LEVEL, err);
 }
 
 const struct frag_sink_ops frag_sink_fsb = {
