@@ -10,7 +10,6 @@
 #include "engine/fast_path.h"
 #include "events/id_map.h"
 #include "heap/relocate.h"
-#include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
 {

@@ -105,7 +105,7 @@ HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 
 	h->totals.free -= e.size;
 	h->totals.holes--;
-	frag_index_remove(&h->index, s->list, &e);
+	frag_index_remove(&h->index, s->list, &e, e.size);
 	h->blocks[b].state = FRAG_DETACHED;
 }
 
@@ -117,7 +117,7 @@ HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 	h->totals.free += e.size;
 	h->totals.holes++;
 	h->blocks[b].state = FRAG_FREE;
-	frag_index_insert(&h->index, s->list, &e);
+	frag_index_insert(&h->index, s->list, &e, e.size);
 }
 
 /* Cuts a free block in two: one part stays free, the other, detached, is returned. */
@@ -156,7 +156,7 @@ HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t 
 		was = plain_entry(h, next);
 		merge_records(h, b, next);
 		if (lower)
-			frag_index_remove(&h->index, s->list, &was);
+			frag_index_remove(&h->index, s->list, &was, was.size);
 	}
 	if (lower) {
 		was = plain_entry(h, prev);
@@ -169,7 +169,7 @@ HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t 
 	if (lower | upper)
 		frag_index_replace(&h->index, s->list, &was, &e);
 	else
-		frag_index_insert(&h->index, s->list, &e);
+		frag_index_insert(&h->index, s->list, &e, e.size);
 	return b;
 }
 

@@ -39,7 +39,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	if (!exact)
 		e = frag_index_find(&h->index, list, size);
 	else if (h->index.order == FRAG_BY_SIZE)
-		e = frag_index_lower_bound(&h->index, list, &key);
+		e = frag_index_near(&h->index, list, &key, false);
 	else
 		e = frag_index_find_from(&h->index, list, size, &key);
 	if (!e || e->size < key.size || (exact && e->block != at))

@@ -42,16 +42,8 @@ bool frag_free_set_storage_copy(struct frag_free_set_storage *all);
 /* Arrays for two insertions, and for four removals that make a tree an array again. */
 #define FRAG_SPARE_ARRAYS 6
 
-/* Reserves n more arrays. Returns false on out of memory. */
-bool frag_free_array_widen(struct frag_free_set_storage *all, uint64_t n);
-
 /* Makes sure that the next two insertions cannot fail for lack of memory. */
-static inline bool frag_free_set_storage_reserve(struct frag_free_set_storage *all)
-{
-	return frag_nodes_reserve(&all->nodes)
-	       && (all->used + FRAG_SPARE_ARRAYS <= all->capacity
-		   || frag_free_array_widen(all, FRAG_SPARE_ARRAYS));
-}
+bool frag_free_set_storage_reserve(struct frag_free_set_storage *all);
 
 static inline uint32_t frag_free_array_take(struct frag_free_set_storage *all)
 {
@@ -148,7 +140,7 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 	if (set->count > FRAG_FREE_ARRAY_MAX) {
 		const struct frag_entry key = { .size = bytes };
 
-		return frag_tree_lower_bound(&all->nodes, set->at, FRAG_BY_SIZE, &key);
+		return frag_tree_near(&all->nodes, set->at, FRAG_BY_SIZE, &key, false);
 	}
 	if (set->count == 0)
 		return NULL;
@@ -166,22 +158,9 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 	return best->size >= bytes ? best : NULL;
 }
 
-/* The first entry of all, the last of all; NULL if none. */
-static inline const struct frag_entry *frag_free_set_first(const struct frag_free_set_storage *all,
-							const struct frag_free_set *set)
-{
-	return frag_free_set_fit(all, set, 0);
-}
-
-const struct frag_entry *frag_free_set_last(const struct frag_free_set_storage *all,
-					 const struct frag_free_set *set);
-
-/* The first entry at or after the key, the last before it; NULL if none. */
-const struct frag_entry *frag_free_set_lower_bound(const struct frag_free_set_storage *all,
-						const struct frag_free_set *set,
-						const struct frag_entry *key);
-const struct frag_entry *frag_free_set_before(const struct frag_free_set_storage *all,
-					   const struct frag_free_set *set,
-					   const struct frag_entry *key);
+/* The first entry at or after the key, or the last before it; NULL if none. */
+const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *all,
+					    const struct frag_free_set *set,
+					    const struct frag_entry *key, bool before);
 
 #endif

@@ -1,9 +1,162 @@
-/* heap.c - the heap as a whole: its begin and end, its steps, and what a policy notes in it. */
+/*
+ * heap.c - the heap as a whole: its tables, its copies, and what a policy notes in it; and why a
+ * verb was refused.
+ */
 #include "fragsim/heap.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "heap/heap_inline.h"
+
+/* Tables ------------------------------------------------------------------ */
+
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+		    uint64_t offset, uint64_t bytes)
+{
+	FRAG_ASSERT(h->call_count < h->call_capacity);
+	h->calls[h->call_count++] = (struct frag_call){
+		.kind = kind,
+		.ordinal = s->ordinal,
+		.list = s->list,
+		.offset = offset,
+		.bytes = bytes,
+	};
+}
+
+void frag_note_step_peaks(struct frag_heap *h)
+{
+	if (h->totals.reserved > h->totals.step_peak_reserved)
+		h->totals.step_peak_reserved = h->totals.reserved;
+	if (h->totals.segments > h->totals.step_peak_segments)
+		h->totals.step_peak_segments = h->totals.segments;
+	if (h->dev->used > h->totals.step_peak_used)
+		h->totals.step_peak_used = h->dev->used;
+}
+
+void frag_gap_insert(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_gap_entry(h, b);
+
+	FRAG_ASSERT(h->segments[h->blocks[b].segment].list < h->gaps.count);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
+	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e, e.size);
+}
+
+void frag_gap_remove(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_gap_entry(h, b);
+
+	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
+	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e, e.size);
+}
+
+void frag_idle_enter(struct frag_heap *h, uint32_t s)
+{
+	if (h->segments[s].page || h->segments[s].kept)
+		return;
+	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == NONE
+		    && h->idle_count < h->idle_capacity);
+	h->segments[s].idle_at = h->idle_count;
+	h->idle[h->idle_count++] = s;   /* the array has an entry for every segment */
+	h->totals.releasable += h->segments[s].bytes;
+}
+
+void frag_idle_leave(struct frag_heap *h, uint32_t s)
+{
+	uint32_t at = h->segments[s].idle_at;
+	uint32_t last;
+
+	if (at == NONE)
+		return;
+	FRAG_ASSERT(at < h->idle_count && h->idle[at] == s);
+	last = h->idle[--h->idle_count];
+	h->idle[at] = last;
+	h->segments[last].idle_at = at;
+	h->segments[s].idle_at = NONE;
+	h->totals.releasable -= h->segments[s].bytes;
+}
+
+/*
+ * Lists and keys that the policy defines. The heap calls the policy once, when a block becomes
+ * free or has changed, and stores list and key with the block. So the block is found again even if
+ * the policy would return others then. Every number names a list, and every number is a key.
+ */
+void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
+{
+	h->sorter = *by;
+	h->sorted = by->which || by->key || h->index.order == FRAG_BY_KEY;
+}
+
+/* No verb creates more than two free blocks. */
+bool frag_sorted_room(struct frag_heap *h)
+{
+	FRAG_ASSERT(h->sorted);
+	return !h->sorter.which || frag_index_reserve_lists(&h->index, 2);
+}
+
+void frag_sorted_insert(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_sorter *by = &h->sorter;
+	const struct frag_block_view view = frag_look(h, b);
+	const struct frag_segment_view segment = frag_look_segment(h, view.segment);
+	struct block *k = &h->blocks[b];
+	struct frag_entry e;
+
+	FRAG_ASSERT(h->sorted);
+	k->list = !by->which ? segment.list
+		: frag_index_list(&h->index, segment.pool,
+				  by->which(by->state, by->param, &segment, &view));
+	k->key = by->key ? by->key(by->state, by->param, &segment, &view) : 0;
+	FRAG_ASSERT(k->list < h->index.count);
+	e = frag_sorted_entry(h, b);
+	frag_index_insert(&h->index, k->list, &e, frag_fit_size(&h->segments[k->segment], k));
+}
+
+void frag_sorted_remove(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_sorted_entry(h, b);
+	const struct block *k = &h->blocks[b];
+
+	FRAG_ASSERT(k->state == FRAG_FREE && k->list < h->index.count);
+	frag_index_remove(&h->index, k->list, &e, frag_fit_size(&h->segments[k->segment], k));
+}
+
+/* Creation, copies, deletion ------------------------------------------------ */
+
+/* The end of the memory that begins with block b; *next is the unmapped block after it. */
+static uint64_t mapped_end(const struct frag_heap *h, uint32_t b, uint32_t *next)
+{
+	uint64_t end = h->blocks[b].offset;
+
+	for (; b != NONE && h->blocks[b].state != FRAG_UNMAPPED; b = h->blocks[b].next)
+		end += h->blocks[b].bytes;
+	*next = b;
+	return end;
+}
+
+static void close_range(struct frag_heap *h, uint32_t s)
+{
+	const struct segment *g = &h->segments[s];
+	uint32_t b = g->first;
+	uint64_t cost;
+
+	FRAG_ASSERT(g->in_use && g->page);
+	while (b != NONE) {
+		uint64_t offset = h->blocks[b].offset;
+		uint32_t next;
+		uint64_t end = mapped_end(h, b, &next);
+
+		if (end > offset)
+			h->dev->ops->unmap(h->dev, g->addr, offset, end - offset, g->page,
+					   &cost);
+		b = next != NONE ? h->blocks[next].next : NONE;
+	}
+	h->dev->ops->unreserve(h->dev, g->addr, g->bytes, &cost);
+}
 
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index)
 {
@@ -23,7 +176,6 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 	return h;
 }
 
-/* Releases all segments to the device, then the tables. NULL is allowed. */
 void frag_heap_del(struct frag_heap *h)
 {
 	uint64_t cost;
@@ -32,7 +184,7 @@ void frag_heap_del(struct frag_heap *h)
 		return;
 	for (uint32_t s = 0; s < h->segment_count; s++) {
 		if (h->segments[s].in_use && h->segments[s].page)
-			frag_range_close(h, s);
+			close_range(h, s);
 		else if (h->segments[s].in_use)
 			h->dev->ops->release(h->dev, h->segments[s].addr, h->segments[s].bytes,
 					     &cost);
@@ -47,6 +199,51 @@ void frag_heap_del(struct frag_heap *h)
 	free(h->moved);
 	free(h);
 }
+
+/*
+ * Unused capacity is not copied: arrays grow again when they need to. The exception is the idle
+ * list, which keeps an entry for each segment, because becoming idle must not fail.
+ */
+static bool own_tables(struct frag_heap *h)
+{
+	bool good = frag_array_copy(&h->blocks, h->block_count, 0, sizeof(*h->blocks));
+
+	good &= frag_array_copy(&h->segments, h->segment_count, 0, sizeof(*h->segments));
+	good &= frag_array_copy(&h->idle, h->idle_count, h->segment_count - h->idle_count,
+				sizeof(*h->idle));
+	good &= frag_array_copy(&h->pending, h->pending_count, 0, sizeof(*h->pending));
+	good &= frag_array_copy(&h->calls, h->call_count, 0, sizeof(*h->calls));
+	good &= frag_array_copy(&h->moved, h->moved_count, 0, sizeof(*h->moved));
+	h->block_capacity = h->block_count;
+	h->segment_capacity = h->idle_capacity = h->segment_count;
+	h->pending_capacity = h->pending_count;
+	h->call_capacity = h->call_count;
+	h->moved_capacity = h->moved_count;
+	return good;
+}
+
+struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev)
+{
+	struct frag_heap *h = malloc(sizeof(*h));
+	bool good;
+
+	FRAG_ASSERT(dev != from->dev);
+	FRAG_ASSERT(from->ready_count <= from->pending_count);
+	if (!h)
+		return NULL;
+	*h = *from;
+	h->dev = dev;
+	good = own_tables(h);
+	good &= frag_index_copy(&h->index);
+	good &= frag_index_copy(&h->gaps);
+	if (good)
+		return h;
+	h->segment_count = 0;   /* nothing of it is the device's */
+	frag_heap_del(h);
+	return NULL;
+}
+
+/* What a policy or the engine notes ----------------------------------------- */
 
 void frag_heap_by_address(struct frag_heap *h)
 {
@@ -126,4 +323,70 @@ void frag_heap_count_retry(struct frag_heap *h)
 void frag_heap_tried(struct frag_heap *h, uint64_t bytes)
 {
 	h->totals.tried = bytes;
+}
+
+/* Refusals ------------------------------------------------------------------ */
+
+/* The rule, after what has been written; all of that fits, as names of verbs are short. */
+__attribute__((format(printf, 3, 0)))
+static void add_rule(struct frag_heap *h, int used, const char *rule, va_list args)
+{
+	FRAG_ASSERT(used > 0 && (size_t)used < sizeof(h->refusal));
+	frag_vsnprintf(h->refusal + used, sizeof(h->refusal) - (size_t)used, rule, args);
+}
+
+int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
+{
+	int used = snprintf(h->refusal, sizeof(h->refusal), "%s: ", verb);
+	va_list args;
+
+	va_start(args, rule);
+	add_rule(h, used, rule, args);
+	va_end(args);
+	return -FRAG_EPOLICY;
+}
+
+/* What the handle is where it is no block; NULL: it is one. */
+static const char *refusal_fault_of(const struct frag_heap *h, frag_block b)
+{
+	if (b == FRAG_NO_BLOCK)
+		return "FRAG_NO_BLOCK is no block";
+	if (!exists(h, b))
+		return "there never was such a block";
+	/* the record of a block that has ended */
+	return h->blocks[b].bytes ? NULL : "it was merged into another one, or released";
+}
+
+static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
+{
+	static const char *const states[] = {
+		[FRAG_FREE] = "free", [FRAG_ALLOCATED] = "allocated", [FRAG_PENDING] = "pending",
+		[FRAG_UNMAPPED] = "unmapped", [FRAG_DETACHED] = "detached",
+	};
+	const struct block *k = &h->blocks[b];
+
+	FRAG_ASSERT(exists(h, b));
+	return snprintf(h->refusal, sizeof(h->refusal), "%s: block %" PRIu32 " (segment %" PRIu32
+			", offset %" PRIu64 ", %" PRIu64 " bytes, %s) ", verb, b,
+			h->segments[k->segment].ordinal, k->offset, k->bytes, states[k->state]);
+}
+
+int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
+{
+	const char *fault = refusal_fault_of(h, b);
+	va_list args;
+
+	if (b == FRAG_NO_BLOCK)
+		return frag_refuse(h, verb, "%s", fault);
+	if (fault)
+		return frag_refuse(h, verb, "block %" PRIu32 ": %s", b, fault);
+	va_start(args, rule);
+	add_rule(h, refusal_describe(h, verb, b), rule, args);
+	va_end(args);
+	return -FRAG_EPOLICY;
+}
+
+const char *frag_refusal(const struct frag_heap *h)
+{
+	return h->refusal;
 }

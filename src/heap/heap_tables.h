@@ -1,10 +1,8 @@
 /*
  * heap_tables.h - the heap's own tables, for the files of this module only.
  *
- * The order of the files, each using those listed earlier: tree, free_set and index (the free
- * lists), refusal, heap_tables, queries, policy_lists (lists and keys that the policy defines),
- * block and slab (verbs on blocks), range (memory pages), segment, release_cached (returns
- * memory to the device), heap (creation and deletion), copy, relocate, check.
+ * The order of the files, each using those listed earlier: index (the free lists), heap (tables,
+ * creation, copies, refusals), queries, block and segment (the verbs), relocate, check.
  */
 #ifndef HEAP_HEAP_TABLES_H
 #define HEAP_HEAP_TABLES_H
@@ -14,7 +12,6 @@
 #include "fragsim/heap.h"
 #include "heap/index.h"
 #include "heap/relocate.h"
-#include "heap/refusal.h"
 #include "heap/tie_break.h"
 
 #define NONE UINT32_MAX
@@ -78,7 +75,7 @@ struct frag_heap {
 	uint32_t next_ordinal;
 	uint64_t refused;       /* bytes that the device refused last */
 	struct frag_sorter sorter;
-	bool sorted;            /* the policy chooses lists and keys of blocks: policy_lists.c */
+	bool sorted;            /* the policy chooses lists and keys of blocks */
 	bool keeps_all;         /* no segment is ever released */
 	bool checked;           /* every verb validates its arguments */
 	bool by_address;        /* segments compare by the device's addresses */
@@ -170,7 +167,6 @@ static inline void frag_release_record(struct frag_heap *h, uint32_t b)
 /*
  * For policies that sort: reserves memory for the lists that a verb may need; inserts a free
  * block into the list that the policy chooses, or removes it, without updating the totals.
- * policy_lists.c
  */
 bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_insert(struct frag_heap *h, uint32_t b);
@@ -269,7 +265,7 @@ static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);
 
-		frag_index_insert(&h->index, s->list, &e);
+		frag_index_insert(&h->index, s->list, &e, e.size);
 	}
 }
 
@@ -283,17 +279,34 @@ static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);
 
-		frag_index_remove(&h->index, s->list, &e);
+		frag_index_remove(&h->index, s->list, &e, e.size);
 	}
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
+/*
+ * Why a verb was refused, for the one line that a user sees. The verb that refuses writes the
+ * reason here, once; the engine adds policy and step. The next step clears it, so a policy may go
+ * on after a refusal.
+ */
+/* Notes that the verb (or hook) broke a rule, as "verb: rule". Returns -FRAG_EPOLICY. */
+int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
+	__attribute__((cold, format(printf, 3, 4)));
+
+/*
+ * The same with the block that it was about, as "verb: block 12 (segment 3, offset
+ * 4096, 1024 bytes, free) rule". Where that handle is no block, that is the rule.
+ */
+int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
+	__attribute__((cold, format(printf, 4, 5)));
+
+/* The last refusal of this step; "" where there was none. */
+const char *frag_refusal(const struct frag_heap *h);
+
 /* block.c: cuts a block in two; the upper half takes over state and user bits. */
 uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
-/* range.c: releases an expandable segment with all its blocks, when the heap is deleted. */
-void frag_range_close(struct frag_heap *h, uint32_t s);
 /* block.c: merges two adjacent blocks, neither of them listed; the lower record stays. */
 void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);
 

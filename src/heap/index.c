@@ -1,11 +1,605 @@
-/* index.c - the free lists, and the largest free block over all of them. */
+/*
+ * index.c - the free lists: trees, sets of free blocks, and the bins of long lists; and the
+ * largest free block over all lists.
+ */
 #include "heap/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
+
+/* Trees ------------------------------------------------------------------- */
+
+/* Inlined into each caller, so that the compiler resolves the order there. */
+#define HOT static inline __attribute__((always_inline))
+
+struct step {
+	uint32_t node;
+	uint32_t at;
+};
+
+struct path {
+	struct step steps[FRAG_TREE_HEIGHT];
+	uint32_t depth;
+};
+
+static bool widen_nodes(struct frag_nodes *pool, uint64_t n)
+{
+	return frag_grow(&pool->nodes, &pool->capacity, pool->used + n, sizeof(*pool->nodes));
+}
+
+bool frag_nodes_reserve(struct frag_nodes *pool)
+{
+	return widen_nodes(pool, FRAG_SPARE_NODES);
+}
+
+bool frag_nodes_init(struct frag_nodes *pool)
+{
+	*pool = (struct frag_nodes){ .used = 1 };
+	return frag_nodes_reserve(pool);
+}
+
+void frag_nodes_fini(struct frag_nodes *pool)
+{
+	free(pool->nodes);
+	pool->nodes = NULL;
+}
+
+static uint32_t take_node(struct frag_nodes *pool, bool leaf)
+{
+	uint32_t n = pool->unused;
+
+	if (n) {
+		pool->unused = pool->nodes[n].child[0];
+	} else {
+		pool->reserved = false;
+		n = pool->used++;
+	}
+	FRAG_ASSERT(n < pool->capacity);
+	pool->nodes[n].count = 0;
+	pool->nodes[n].leaf = leaf;
+	return n;
+}
+
+static void drop_node(struct frag_nodes *pool, uint32_t n)
+{
+	FRAG_ASSERT(n && n < pool->used);
+	pool->nodes[n].child[0] = pool->unused;
+	pool->unused = n;
+}
+
+/* How many of the node's entries come before the key. */
+static inline uint32_t rank_of(const struct frag_node *n, const struct frag_entry *key,
+			       enum frag_order order)
+{
+	uint32_t i = 0;
+
+	while (i < n->count && frag_before(&n->low[i], key, order))
+		i++;
+	return i;
+}
+
+/*
+ * The child in which the key belongs: the last one that does not begin after it. The scan starts
+ * at the front, because usually the first of many equal blocks is found and allocated.
+ */
+static inline uint32_t child_for(const struct frag_node *n, const struct frag_entry *key,
+				 enum frag_order order)
+{
+	uint32_t i = 1;
+
+	while (i < n->count && !frag_before(key, &n->low[i], order))
+		i++;
+	return i - 1;
+}
+
+/* Not by size: the largest size at or below the node's entry i. */
+static inline uint64_t tree_size_at(const struct frag_node *n, uint32_t i, enum frag_order order)
+{
+	return n->leaf && order == FRAG_BY_ADDRESS ? n->low[i].size : n->largest[i];
+}
+
+static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < n->count; i++) {
+		uint64_t size = tree_size_at(n, i, order);
+
+		if (size > largest)
+			largest = size;
+	}
+	return largest;
+}
+
+/* Updates the parent's entry `at` from its child. */
+HOT void tree_describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+		       enum frag_order order)
+{
+	const struct frag_node *child = &pool->nodes[parent->child[at]];
+
+	parent->low[at] = child->low[0];
+	if (order != FRAG_BY_SIZE)
+		parent->largest[at] = largest_in(child, order);
+}
+
+HOT void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
+{
+	for (uint32_t d = path->depth; d-- > 0;)
+		tree_describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
+}
+
+/* Walks down to the leaf for the key; the path holds the inner nodes passed. */
+HOT uint32_t descend(const struct frag_nodes *pool, frag_root root, const struct frag_entry *key,
+		     enum frag_order order, struct path *path)
+{
+	uint32_t n = root;
+
+	path->depth = 0;
+	while (!pool->nodes[n].leaf) {
+		uint32_t at = child_for(&pool->nodes[n], key, order);
+
+		path->steps[path->depth++] = (struct step){ .node = n, .at = at };
+		n = pool->nodes[n].child[at];
+	}
+	return n;
+}
+
+/* Does the node use `largest`? Inner nodes always keep it in step with their children. */
+static inline bool has_sizes(const struct frag_node *n, enum frag_order order)
+{
+	return !n->leaf || order == FRAG_BY_KEY;
+}
+
+static void open_gap(struct frag_node *n, uint32_t at, enum frag_order order)
+{
+	uint32_t rest = n->count - at;
+
+	FRAG_ASSERT(at <= n->count && n->count < FRAG_FANOUT);
+	memmove(&n->low[at + 1], &n->low[at], rest * sizeof(n->low[0]));
+	if (has_sizes(n, order))
+		memmove(&n->largest[at + 1], &n->largest[at], rest * sizeof(n->largest[0]));
+	if (!n->leaf)
+		memmove(&n->child[at + 1], &n->child[at], rest * sizeof(n->child[0]));
+	n->count++;
+}
+
+static void close_gap(struct frag_node *n, uint32_t at, enum frag_order order)
+{
+	uint32_t rest = --n->count - at;
+
+	FRAG_ASSERT(at <= n->count);
+	memmove(&n->low[at], &n->low[at + 1], rest * sizeof(n->low[0]));
+	if (has_sizes(n, order))
+		memmove(&n->largest[at], &n->largest[at + 1], rest * sizeof(n->largest[0]));
+	if (!n->leaf)
+		memmove(&n->child[at], &n->child[at + 1], rest * sizeof(n->child[0]));
+}
+
+/* Moves count entries of a node to the end of another. */
+static void tree_append(struct frag_node *to, const struct frag_node *from, uint32_t at,
+			uint32_t count, enum frag_order order)
+{
+	FRAG_ASSERT(to->leaf == from->leaf && to->count + count <= FRAG_FANOUT);
+	memcpy(&to->low[to->count], &from->low[at], count * sizeof(to->low[0]));
+	if (has_sizes(to, order))
+		memcpy(&to->largest[to->count], &from->largest[at],
+		       count * sizeof(to->largest[0]));
+	if (!to->leaf)
+		memcpy(&to->child[to->count], &from->child[at], count * sizeof(to->child[0]));
+	to->count += count;
+}
+
+/* Splits a full node in two; the upper half is returned. */
+static uint32_t split_node(struct frag_nodes *pool, uint32_t n, enum frag_order order)
+{
+	uint32_t upper = take_node(pool, pool->nodes[n].leaf);
+
+	tree_append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2, order);
+	pool->nodes[n].count = FRAG_FANOUT / 2;
+	return upper;
+}
+
+/* Inserts `upper` to the right of the child that the path's last step leads to. */
+static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      struct path *path, uint32_t lower, uint32_t upper)
+{
+	while (upper) {
+		struct step *s;
+		uint32_t above = 0;
+
+		if (path->depth == 0) {
+			*root = take_node(pool, false);
+			pool->nodes[*root].count = 2;
+			pool->nodes[*root].child[0] = lower;
+			pool->nodes[*root].child[1] = upper;
+			tree_describe(pool, &pool->nodes[*root], 0, order);
+			tree_describe(pool, &pool->nodes[*root], 1, order);
+			return;
+		}
+		s = &path->steps[--path->depth];
+		tree_describe(pool, &pool->nodes[s->node], s->at, order);
+		if (pool->nodes[s->node].count == FRAG_FANOUT) {
+			above = split_node(pool, s->node, order);
+			lower = s->node;
+			if (s->at >= FRAG_FANOUT / 2) {
+				s->node = above;
+				s->at -= FRAG_FANOUT / 2;
+			}
+		}
+		open_gap(&pool->nodes[s->node], s->at + 1, order);
+		pool->nodes[s->node].child[s->at + 1] = upper;
+		tree_describe(pool, &pool->nodes[s->node], s->at + 1, order);
+		upper = above;
+	}
+}
+
+/* Inserts an entry into a leaf that is not full, in order. Returns its index. */
+HOT uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
+			    const struct frag_entry *e, uint64_t bytes)
+{
+	const uint32_t at = rank_of(leaf, e, order);
+
+	open_gap(leaf, at, order);
+	leaf->low[at] = *e;
+	if (order == FRAG_BY_KEY)
+		leaf->largest[at] = bytes;
+	return at;
+}
+
+/* The same where the leaf at the path's end is full: it is split. */
+__attribute__((noinline))
+static void insert_splitting(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			     struct path *path, uint32_t leaf, const struct frag_entry *e,
+			     uint64_t bytes)
+{
+	const uint32_t upper = split_node(pool, leaf, order);
+	const bool below = frag_before(e, &pool->nodes[upper].low[0], order);
+
+	insert_in_leaf(&pool->nodes[below ? leaf : upper], order, e, bytes);
+	add_child(pool, root, order, path, leaf, upper);
+	describe_path(pool, path, order);
+}
+
+/* bytes: by key, the size of the entry. */
+HOT void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		const struct frag_entry *e, uint64_t bytes)
+{
+	struct path path;
+	const uint32_t leaf = descend(pool, *root, e, order, &path);
+
+	if (pool->nodes[leaf].count == FRAG_FANOUT)
+		insert_splitting(pool, root, order, &path, leaf, e, bytes);
+	else if (insert_in_leaf(&pool->nodes[leaf], order, e, bytes) == 0 || order != FRAG_BY_SIZE)
+		describe_path(pool, &path, order);
+}
+
+/* Each order has its own copy of the code. */
+void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e, uint64_t bytes)
+{
+	if (!*root)
+		*root = take_node(pool, true);
+	switch (order) {
+	case FRAG_BY_SIZE:
+		insert(pool, root, FRAG_BY_SIZE, e, bytes);
+		break;
+	case FRAG_BY_ADDRESS:
+		insert(pool, root, FRAG_BY_ADDRESS, e, bytes);
+		break;
+	case FRAG_BY_KEY:
+		insert(pool, root, FRAG_BY_KEY, e, bytes);
+		break;
+	}
+}
+
+/* Merges child `at` of a node with a sibling where both fit well into one. */
+static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum frag_order order)
+{
+	struct frag_node *parent = &pool->nodes[n];
+	uint32_t left, right;
+
+	if (parent->count < 2)
+		return;
+	left = at + 1 < parent->count ? at : at - 1;
+	right = left + 1;
+	if (pool->nodes[parent->child[left]].count + pool->nodes[parent->child[right]].count
+	    > FRAG_FANOUT * 3 / 4)
+		return;
+	tree_append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
+		    pool->nodes[parent->child[right]].count, order);
+	drop_node(pool, parent->child[right]);
+	close_gap(parent, right, order);
+	tree_describe(pool, parent, left, order);
+}
+
+/* After a removal from node n: merges nodes that are nearly empty, upwards, and lowers the root. */
+__attribute__((noinline)) static void mend_path(struct frag_nodes *pool, frag_root *root,
+						enum frag_order order, struct path *path,
+						uint32_t n, bool renew)
+{
+	while (path->depth > 0 && (renew || pool->nodes[n].count <= FRAG_FANOUT / 4)) {
+		struct step s = path->steps[--path->depth];
+
+		if (pool->nodes[n].count == 0) {
+			drop_node(pool, n);
+			close_gap(&pool->nodes[s.node], s.at, order);
+			renew = true;
+		} else {
+			tree_describe(pool, &pool->nodes[s.node], s.at, order);
+			if (pool->nodes[n].count <= FRAG_FANOUT / 4)
+				merge_child(pool, s.node, s.at, order);
+		}
+		n = s.node;
+	}
+	while (*root && pool->nodes[*root].count <= !pool->nodes[*root].leaf) {
+		uint32_t old = *root;
+
+		*root = pool->nodes[old].leaf || !pool->nodes[old].count
+			? 0 : pool->nodes[old].child[0];
+		drop_node(pool, old);
+	}
+}
+
+HOT void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		     const struct frag_entry *e)
+{
+	struct path path;
+	const uint32_t n = descend(pool, *root, e, order, &path);
+	struct frag_node *leaf = &pool->nodes[n];
+	uint32_t at = 0;
+
+	/* the entry exists, so its block number identifies it, at less cost than its key */
+	while (leaf->low[at].block != e->block)
+		at++;
+	FRAG_ASSERT(at < leaf->count);
+	close_gap(leaf, at, order);
+	if (order != FRAG_BY_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
+		mend_path(pool, root, order, &path, n, order != FRAG_BY_SIZE || at == 0);
+}
+
+void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e)
+{
+	if (order == FRAG_BY_SIZE)
+		remove_from(pool, root, FRAG_BY_SIZE, e);
+	else
+		remove_from(pool, root, order, e);
+}
+
+/* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
+static struct frag_entry *flatten(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
+{
+	const struct frag_node *n = &pool->nodes[root];
+
+	FRAG_ASSERT(root);
+	if (n->leaf) {
+		memcpy(out, n->low, n->count * sizeof(n->low[0]));
+		out += n->count;
+	} else {
+		for (uint32_t i = 0; i < n->count; i++)
+			out = flatten(pool, n->child[i], out);
+	}
+	drop_node(pool, root);
+	return out;
+}
+
+/*
+ * By address: the block has another size now, and maybe another address, with no third block
+ * between the two.
+ */
+static void tree_replace(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,
+			 const struct frag_entry *now)
+{
+	struct path path;
+	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
+
+	FRAG_ASSERT(root);
+	pool->nodes[leaf].low[rank_of(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
+	describe_path(pool, &path, FRAG_BY_ADDRESS);
+}
+
+/* On the way down, `next` is the first entry that the subtree taken does not hold. */
+const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root root,
+					enum frag_order order, const struct frag_entry *key,
+					bool before)
+{
+	const struct frag_entry *next = NULL;
+	const struct frag_node *n;
+	uint32_t at;
+
+	if (!root)
+		return NULL;
+	for (n = &pool->nodes[root]; !n->leaf; n = &pool->nodes[n->child[at]]) {
+		at = rank_of(n, key, order);
+		if (at < n->count)
+			next = &n->low[at];
+		at = at ? at - 1 : 0;
+	}
+	at = rank_of(n, key, order);
+	if (before)
+		return at ? &n->low[at - 1] : NULL;
+	return at < n->count ? &n->low[at] : next;
+}
+
+/* The first entry below n, from child or entry `at` on, that is large enough. */
+HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const struct frag_node *n,
+				       enum frag_order order, uint32_t at, uint64_t bytes)
+{
+	for (;;) {
+		while (at < n->count && tree_size_at(n, at, order) < bytes)
+			at++;
+		if (at == n->count)
+			return NULL;
+		if (n->leaf)
+			return &n->low[at];
+		n = &pool->nodes[n->child[at]];
+		at = 0;
+	}
+}
+
+HOT const struct frag_entry *tree_fit(const struct frag_nodes *pool, frag_root root,
+				      enum frag_order order, const struct frag_entry *from,
+				      uint64_t bytes)
+{
+	const struct frag_entry *found;
+	struct path path;
+	uint32_t leaf;
+
+	if (!root)
+		return NULL;
+	leaf = descend(pool, root, from, order, &path);
+	found = fit_below(pool, &pool->nodes[leaf], order,
+			  rank_of(&pool->nodes[leaf], from, order), bytes);
+	while (!found && path.depth > 0) {
+		const struct step *s = &path.steps[--path.depth];
+
+		found = fit_below(pool, &pool->nodes[s->node], order, s->at + 1, bytes);
+	}
+	return found;
+}
+
+const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
+				       enum frag_order order, const struct frag_entry *from,
+				       uint64_t bytes)
+{
+	return order == FRAG_BY_KEY ? tree_fit(pool, root, FRAG_BY_KEY, from, bytes)
+				    : tree_fit(pool, root, FRAG_BY_ADDRESS, from, bytes);
+}
+
+const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,
+					    enum frag_order order, uint64_t bytes)
+{
+	const struct frag_node *n = root ? &pool->nodes[root] : NULL;
+
+	while (n) {
+		uint32_t at = n->count;
+
+		while (at > 0 && tree_size_at(n, at - 1, order) < bytes)
+			at--;
+		if (at == 0)
+			return NULL;
+		if (n->leaf)
+			return &n->low[at - 1];
+		n = &pool->nodes[n->child[at - 1]];
+	}
+	return NULL;
+}
+
+uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root, enum frag_order order)
+{
+	return root ? largest_in(&pool->nodes[root], order) : 0;
+}
+
+/* Sets of free blocks ------------------------------------------------------ */
+
+/*
+ * A tree with this number of entries becomes an array again. The number is well below
+ * FRAG_FREE_ARRAY_MAX, so that a set does not alternate between the two.
+ */
+#define ARRAY_AGAIN (FRAG_FREE_ARRAY_MAX / 2)
+
+/* Two arrays that become trees take fewer nodes than two insertions into the tallest trees. */
+_Static_assert(FRAG_FREE_ARRAY_MAX <= FRAG_FANOUT, "a tree of one entry more takes three nodes");
+
+/* After every entry, in any order. */
+static const struct frag_entry beyond_all = {
+	.size = UINT64_MAX, .offset = UINT64_MAX, .ordinal = UINT32_MAX,
+};
+
+bool frag_free_set_storage_init(struct frag_free_set_storage *all)
+{
+	*all = (struct frag_free_set_storage){ .used = 1 };
+	return frag_nodes_init(&all->nodes);
+}
+
+void frag_free_set_storage_fini(struct frag_free_set_storage *all)
+{
+	free(all->arrays);
+	frag_nodes_fini(&all->nodes);
+}
+
+bool frag_free_set_storage_copy(struct frag_free_set_storage *all)
+{
+	bool good = frag_array_copy(&all->nodes.nodes, all->nodes.used, FRAG_SPARE_NODES,
+				    sizeof(*all->nodes.nodes));
+
+	all->nodes.capacity = all->nodes.used + FRAG_SPARE_NODES;
+	if (!all->arrays)
+		return good;
+	all->capacity = all->used + FRAG_SPARE_ARRAYS;
+	return good & frag_array_copy(&all->arrays, all->used, FRAG_SPARE_ARRAYS, sizeof(*all->arrays));
+}
+
+static bool widen_arrays(struct frag_free_set_storage *all, uint64_t n)
+{
+	return frag_grow(&all->arrays, &all->capacity, all->used + n, sizeof(*all->arrays));
+}
+
+bool frag_free_set_storage_reserve(struct frag_free_set_storage *all)
+{
+	return frag_nodes_reserve(&all->nodes) && widen_arrays(all, FRAG_SPARE_ARRAYS);
+}
+
+/* Makes a full array a tree, so that the set can grow. */
+static void array_to_tree(struct frag_free_set_storage *all, struct frag_free_set *set)
+{
+	const struct frag_free_array *array = &all->arrays[set->at];
+	frag_root root = 0;
+
+	FRAG_ASSERT(!(set->count & FRAG_FREE_SET_TREE) && set->count);
+	for (uint32_t i = 0; i < set->count; i++)
+		frag_tree_insert(&all->nodes, &root, FRAG_BY_SIZE, &array->entry[i], 0);
+	frag_free_array_drop(all, set->at);
+	set->at = root;
+	set->count |= FRAG_FREE_SET_TREE;
+}
+
+void frag_free_set_insert_long(struct frag_free_set_storage *all, struct frag_free_set *set,
+			       const struct frag_entry *e)
+{
+	if (!(set->count & FRAG_FREE_SET_TREE))
+		array_to_tree(all, set);
+	frag_tree_insert(&all->nodes, &set->at, FRAG_BY_SIZE, e, 0);
+	set->count++;
+}
+
+void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_free_set *set,
+			       const struct frag_entry *e)
+{
+	uint32_t array;
+
+	FRAG_ASSERT(set->count & FRAG_FREE_SET_TREE && set->at);
+	frag_tree_remove(&all->nodes, &set->at, FRAG_BY_SIZE, e);
+	if (--set->count > (FRAG_FREE_SET_TREE | ARRAY_AGAIN))
+		return;
+	array = frag_free_array_take(all);
+	flatten(&all->nodes, set->at, all->arrays[array].entry);
+	set->at = array;
+	set->count = ARRAY_AGAIN;
+}
+
+const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *all,
+					    const struct frag_free_set *set,
+					    const struct frag_entry *key, bool before)
+{
+	const struct frag_entry *best = NULL, *e, *end;
+
+	if (set->count > FRAG_FREE_ARRAY_MAX)
+		return frag_tree_near(&all->nodes, set->at, FRAG_BY_SIZE, key, before);
+	if (set->count == 0)
+		return NULL;
+	e = all->arrays[set->at].entry;
+	for (end = e + set->count; e < end; e++)
+		if (frag_before(e, key, FRAG_BY_SIZE) == before
+		    && (!best || frag_before(e, best, FRAG_BY_SIZE) != before))
+			best = e;
+	return best;
+}
+
+/* Free lists --------------------------------------------------------------- */
 
 _Static_assert(FRAG_SPREAD_ABOVE <= FRAG_FREE_ARRAY_MAX, "what spreads is no tree");
 
@@ -15,7 +609,7 @@ static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 	uint32_t word = bin / 64, at = word / 64;
 	uint64_t rest = bins->full[word] & ((UINT64_C(1) << bin % 64) - 1);
 
-	FRAG_ASSERT(bin < 64 * 64 * FRAG_SUMMARIES);
+	FRAG_ASSERT(bin <= FRAG_BINS);
 	if (rest)
 		return word * 64 + frag_highest_bit(rest);
 	rest = bins->summary[at] & ((UINT64_C(1) << word % 64) - 1);
@@ -138,27 +732,19 @@ void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t larges
 /* By size: the last entry of a list; NULL if none. */
 static const struct frag_entry *last_of(const struct frag_index *x, const struct frag_free_list *l)
 {
-	const struct frag_bins *bins = l->bins;
+	const uint32_t bin = l->bins ? last_full(l->bins, FRAG_BINS) : FRAG_NO_BIN;
 
-	if (!bins)
-		return frag_free_set_last(&x->storage, &l->set);
-	for (uint32_t at = FRAG_SUMMARIES; at-- > 0;) {
-		uint32_t word;
-
-		if (!bins->summary[at])
-			continue;
-		word = at * 64 + frag_highest_bit(bins->summary[at]);
-		return frag_free_set_last(
-			&x->storage, &bins->set[word * 64 + frag_highest_bit(bins->full[word])]);
-	}
-	return NULL;
+	if (l->bins && bin == FRAG_NO_BIN)
+		return NULL;
+	return frag_free_set_near(&x->storage, l->bins ? &l->bins->set[bin] : &l->set, &beyond_all,
+				  true);
 }
 
-uint64_t frag_index_measure_largest(const struct frag_index *x, const struct frag_free_list *l)
+void frag_index_measure_largest(struct frag_index *x, uint32_t list)
 {
-	const struct frag_entry *last = last_of(x, l);
+	const struct frag_entry *last = last_of(x, &x->lists[list]);
 
-	return last ? last->size : 0;
+	frag_index_set_largest(x, list, last ? last->size : 0);
 }
 
 /*
@@ -168,8 +754,8 @@ uint64_t frag_index_measure_largest(const struct frag_index *x, const struct fra
  */
 static struct frag_bins *new_bins(struct frag_index *x, uint32_t count)
 {
-	return frag_free_array_widen(&x->storage, UINT64_C(2) * count + FRAG_SPARE_ARRAYS)
-	       && frag_nodes_widen(&x->storage.nodes, count / 4 + FRAG_SPARE_NODES)
+	return widen_arrays(&x->storage, UINT64_C(2) * count + FRAG_SPARE_ARRAYS)
+	       && widen_nodes(&x->storage.nodes, count / 4 + FRAG_SPARE_NODES)
 		? calloc(1, sizeof(struct frag_bins)) : NULL;
 }
 
@@ -182,7 +768,7 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 	if (!bins)
 		return;
 	while (l->set.count) {
-		const struct frag_entry e = *frag_free_set_first(&x->storage, &l->set);
+		const struct frag_entry e = *frag_free_set_fit(&x->storage, &l->set, 0);
 
 		frag_free_set_remove(&x->storage, &l->set, &e);
 		frag_bins_insert(&x->storage, bins, frag_bin_of(e.size), &e);
@@ -201,25 +787,27 @@ static void renew_largest(struct frag_index *x, uint32_t list)
 		frag_index_set_largest(x, list, largest);
 }
 
-void frag_index_insert_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e)
+void frag_index_insert_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			       uint64_t bytes)
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && e->size > 0);
-	frag_tree_insert(&x->storage.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE && bytes > 0);
+	frag_tree_insert(&x->storage.nodes, &l->root, x->order, e, bytes);
 	l->count++;
-	if (e->size > l->largest)
-		frag_index_set_largest(x, list, e->size);
+	if (bytes > l->largest)
+		frag_index_set_largest(x, list, bytes);
 }
 
-void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e)
+void frag_index_remove_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			       uint64_t bytes)
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
-	frag_tree_remove(&x->storage.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	FRAG_ASSERT(list < x->count && l->count > 0 && bytes <= l->largest);
+	frag_tree_remove(&x->storage.nodes, &l->root, x->order, e);
 	l->count--;
-	if (e->size == l->largest)
+	if (bytes == l->largest)
 		renew_largest(x, list);
 }
 
@@ -227,42 +815,8 @@ void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now)
 {
 	FRAG_ASSERT(list < x->count);
-	frag_tree_resize(&x->storage.nodes, x->lists[list].root, old, now);
+	tree_replace(&x->storage.nodes, x->lists[list].root, old, now);
 	renew_largest(x, list);
-}
-
-void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e,
-			     uint64_t bytes)
-{
-	struct frag_free_list *l = &x->lists[list];
-
-	FRAG_ASSERT(list < x->count && x->order == FRAG_BY_KEY);
-	frag_tree_insert_keyed(&x->storage.nodes, &l->root, e, bytes);
-	l->count++;
-	if (bytes > l->largest)
-		frag_index_set_largest(x, list, bytes);
-}
-
-void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e)
-{
-	struct frag_free_list *l = &x->lists[list];
-
-	FRAG_ASSERT(x->order == FRAG_BY_KEY && l->count > 0);
-	frag_tree_remove_below(&x->storage.nodes, &l->root, FRAG_BY_KEY, e);
-	l->count--;
-	renew_largest(x, list);
-}
-
-const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uint32_t list,
-						 uint64_t bytes)
-{
-	const struct frag_free_list *l = &x->lists[list];
-	static const struct frag_entry first = { .size = 0 };
-
-	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
-	if (bytes > l->largest)
-		return NULL;
-	return frag_tree_fit(&x->storage.nodes, l->root, x->order, &first, bytes);
 }
 
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -278,27 +832,8 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	return last_of(x, l);
 }
 
-const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint32_t list,
-						const struct frag_entry *key)
-{
-	const struct frag_free_list *l = &x->lists[list];
-	const struct frag_entry *found;
-	uint32_t bin;
-
-	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_lower_bound(&x->storage.nodes, l->root, x->order, key);
-	if (!l->bins)
-		return frag_free_set_lower_bound(&x->storage, &l->set, key);
-	bin = frag_bin_of(key->size);
-	found = frag_free_set_lower_bound(&x->storage, &l->bins->set[bin], key);
-	if (found)
-		return found;
-	bin = frag_next_full(l->bins, bin);
-	return bin != FRAG_NO_BIN ? frag_free_set_first(&x->storage, &l->bins->set[bin]) : NULL;
-}
-
-const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
-					   const struct frag_entry *key)
+const struct frag_entry *frag_index_near(const struct frag_index *x, uint32_t list,
+					 const struct frag_entry *key, bool before)
 {
 	const struct frag_free_list *l = &x->lists[list];
 	const struct frag_entry *found;
@@ -306,26 +841,28 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 
 	FRAG_ASSERT(list < x->count);
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_before(&x->storage.nodes, l->root, x->order, key);
+		return frag_tree_near(&x->storage.nodes, l->root, x->order, key, before);
 	if (!l->bins)
-		return frag_free_set_before(&x->storage, &l->set, key);
+		return frag_free_set_near(&x->storage, &l->set, key, before);
 	bin = frag_bin_of(key->size);
-	found = frag_free_set_before(&x->storage, &l->bins->set[bin], key);
+	found = frag_free_set_near(&x->storage, &l->bins->set[bin], key, before);
 	if (found)
 		return found;
-	bin = last_full(l->bins, bin);
-	return bin != FRAG_NO_BIN ? frag_free_set_last(&x->storage, &l->bins->set[bin]) : NULL;
+	bin = before ? last_full(l->bins, bin) : frag_next_full(l->bins, bin);
+	return bin == FRAG_NO_BIN ? NULL
+	       : frag_free_set_near(&x->storage, &l->bins->set[bin], key, before);
 }
 
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes, const struct frag_entry *from)
 {
+	static const struct frag_entry first = { .size = 0 };
 	const struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
-	return bytes > l->largest
-		       ? NULL
-		       : frag_tree_fit(&x->storage.nodes, l->root, x->order, from, bytes);
+	if (bytes > l->largest)
+		return NULL;
+	return frag_tree_fit(&x->storage.nodes, l->root, x->order, from ? from : &first, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };

@@ -35,7 +35,7 @@ struct frag_index_ops {
 
 struct frag_bins {
 	uint64_t summary[FRAG_SUMMARIES];       /* words of `full` that are not 0 */
-	uint64_t full[FRAG_BIN_WORDS];          /* bins that are not empty */
+	uint64_t full[FRAG_BIN_WORDS + 1];      /* bins that are not empty; the last word is 0 */
 	struct frag_free_set set[FRAG_BINS];
 };
 
@@ -90,29 +90,24 @@ static inline bool frag_index_reserve(struct frag_index *x)
 /* The same for n lists that are new. */
 bool frag_index_reserve_lists(struct frag_index *x, uint32_t n);
 
+/* By address and by key; the entry has this size. */
+void frag_index_insert_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			       uint64_t bytes);
+void frag_index_remove_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			       uint64_t bytes);
 /* By address. An entry becomes another one, with no third between the two. */
-void frag_index_insert_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e);
-void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now);
-/* By key; the entry has this size. */
-void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e,
-			     uint64_t bytes);
-void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 
 /* In the list's order, the last that holds bytes. */
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes);
 
-/* In the list's order: the first at or after the key, the last before it. */
-const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint32_t list,
-						const struct frag_entry *key);
-const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
-					   const struct frag_entry *key);
+/* In the list's order: the first at or after the key, or the last before it. */
+const struct frag_entry *frag_index_near(const struct frag_index *x, uint32_t list,
+					 const struct frag_entry *key, bool before);
 
-/* By address or key: the first that holds bytes; likewise at or after `from`. */
-const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uint32_t list,
-						 uint64_t bytes);
+/* By address or key: the first that holds bytes, of those at or after `from`; NULL: of all. */
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes, const struct frag_entry *from);
 
@@ -125,8 +120,8 @@ static inline uint64_t frag_index_largest(const struct frag_index *x)
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l);
 /* The size of the list's largest entry is another one now. */
 void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t largest);
-/* By size: what the largest entry of a list is, which is the last. */
-uint64_t frag_index_measure_largest(const struct frag_index *x, const struct frag_free_list *l);
+/* By size: the same, found as the size of its last entry. */
+void frag_index_measure_largest(struct frag_index *x, uint32_t list);
 
 static inline uint32_t frag_highest_bit(uint64_t x)
 {
@@ -218,7 +213,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 	else
 		frag_free_set_remove(&x->storage, &l->set, e);
 	if (e->size == l->largest)
-		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
+		frag_index_measure_largest(x, list);
 }
 
 /* Puts `now` in the place of `old`, often in the same bin or set, and keeps `largest` true. */
@@ -246,31 +241,31 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 	if (now->size > l->largest)
 		frag_index_set_largest(x, list, now->size);
 	else if (old->size == l->largest && now->size < old->size)
-		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
+		frag_index_measure_largest(x, list);
 }
 
-/* insert and remove: by size and by address. */
+/* bytes: by key, the size of the entry; else e->size. */
 __attribute__((always_inline))
 static inline void frag_index_insert(struct frag_index *x, uint32_t list,
-				     const struct frag_entry *e)
+				     const struct frag_entry *e, uint64_t bytes)
 {
 	if (x->order == FRAG_BY_SIZE)
 		frag_index_insert_by_size(x, list, e);
 	else
-		frag_index_insert_by_address(x, list, e);
+		frag_index_insert_in_tree(x, list, e, bytes);
 }
 
 __attribute__((always_inline))
 static inline void frag_index_remove(struct frag_index *x, uint32_t list,
-				     const struct frag_entry *e)
+				     const struct frag_entry *e, uint64_t bytes)
 {
 	if (x->order == FRAG_BY_SIZE)
 		frag_index_remove_by_size(x, list, e);
 	else
-		frag_index_remove_by_address(x, list, e);
+		frag_index_remove_in_tree(x, list, e, bytes);
 }
 
-/* Likewise: an entry becomes another one, with no third between the two in the order of address. */
+/* By size or address: an entry becomes another one, with no third between the two in the order of address. */
 __attribute__((always_inline))
 static inline void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)
@@ -298,7 +293,7 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 	if (found)
 		return found;
 	bin = frag_next_full(l->bins, bin);
-	return bin == FRAG_NO_BIN ? NULL : frag_free_set_first(&x->storage, &l->bins->set[bin]);
+	return bin == FRAG_NO_BIN ? NULL : frag_free_set_fit(&x->storage, &l->bins->set[bin], 0);
 }
 
 /* In the list's order: the first that holds bytes. */
@@ -306,7 +301,7 @@ static inline const struct frag_entry *frag_index_find(const struct frag_index *
 						       uint64_t bytes)
 {
 	return x->order == FRAG_BY_SIZE ? frag_index_find_by_size(x, list, bytes)
-					: frag_index_find_in_tree(x, list, bytes);
+					: frag_index_find_from(x, list, bytes, NULL);
 }
 
 #endif

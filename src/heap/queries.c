@@ -182,7 +182,7 @@ frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
 	key.offset++;
-	return queries_block_of(frag_index_lower_bound(&h->index, list, &key));
+	return queries_block_of(frag_index_near(&h->index, list, &key, false));
 }
 
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
@@ -192,7 +192,7 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 
 	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
-	return queries_block_of(frag_index_before(&h->index, list, &key));
+	return queries_block_of(frag_index_near(&h->index, list, &key, true));
 }
 
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
@@ -213,7 +213,7 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 
 	if (list >= h->index.count || h->index.order != FRAG_BY_SIZE)
 		return FRAG_NO_BLOCK;
-	return queries_block_of(frag_index_before(&h->index, list, &key));
+	return queries_block_of(frag_index_near(&h->index, list, &key, true));
 }
 
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)
@@ -226,7 +226,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 		key = frag_gap_entry(h, b);
 		key.offset++;
 	}
-	return queries_block_of(frag_index_lower_bound(&h->gaps, list, &key));
+	return queries_block_of(frag_index_near(&h->gaps, list, &key, false));
 }
 
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i)

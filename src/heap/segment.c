@@ -1,7 +1,10 @@
-/* segment.c - whole segments: reserved, cached, and released. */
+/*
+ * segment.c - verbs on whole segments: reserved, carved into slabs, mapped page by page, cached,
+ * and released.
+ */
 #include <inttypes.h>
+#include <stdlib.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
 #include "heap/heap_tables.h"
@@ -190,4 +193,374 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	frag_release_record(h, whole);
 	drop_segment(h, s);
 	return 0;
+}
+
+/* Slabs -------------------------------------------------------------------- */
+
+/*
+ * Free slots next to each other are kept as one run, so that carving a slab of a million slots
+ * costs no more than one of two; the lists know a run under the size of its slots. The tail after
+ * the last slot is in no list: it is unmapped to policies, and waste in the totals.
+ */
+#define NO_LIST "there is no list %" PRIu32 " of pool %" PRIu32
+
+/* Does the list exist, for the pool of this segment? */
+static bool suits(const struct frag_heap *h, frag_list list, const struct segment *s)
+{
+	FRAG_ASSERT(s->in_use);
+	return list < h->index.count && h->index.lists[list].pool == s->pool;
+}
+
+/* Divides a free segment into slots of one size: all its blocks are multiples of it from now on. */
+int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,
+		    frag_block *out)
+{
+	struct segment *s;
+	uint64_t slots;
+
+	if (!exists(h, whole) || h->blocks[whole].state != FRAG_FREE)
+		return frag_refuse_block(h, __func__, whole, "is not free");
+	s = &h->segments[h->blocks[whole].segment];
+	if (h->blocks[whole].bytes != s->bytes || s->page || s->slot_size)
+		return frag_refuse_block(h, __func__, whole, "is no segment that is in one piece");
+	if (slot_size == 0 || slot_size > s->bytes)
+		return frag_refuse_block(h, __func__, whole, "has no slots of %" PRIu64 " bytes",
+					 slot_size);
+	if (!suits(h, list, s))
+		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
+	if (!frag_room(h, 1))
+		return -FRAG_ENOMEM;
+	frag_list_remove(h, whole);
+	slots = s->bytes / slot_size * slot_size;
+	if (slots < s->bytes)
+		h->blocks[frag_block_cut(h, whole, slots)].state = FRAG_UNMAPPED;
+	s->slot_size = slot_size;
+	s->list = list;
+	frag_list_insert(h, whole);
+	*out = whole;
+	return 0;
+}
+
+/* Joins the slots of an empty slab, and its tail, into one free block. */
+int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
+{
+	struct segment *s;
+	uint32_t b;
+
+	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].slot_size)
+		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab",
+				   seg);
+	s = &h->segments[seg];
+	if (!suits(h, list, s))
+		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
+	b = s->first;
+	if (h->blocks[b].state != FRAG_FREE
+	    || h->blocks[b].bytes != s->bytes / s->slot_size * s->slot_size)
+		return frag_refuse_block(h, __func__, b, "is not all of its slab, and free");
+	if (!frag_room(h, 0))
+		return -FRAG_ENOMEM;
+	frag_list_remove(h, b);
+	if (h->blocks[b].next != NONE)
+		frag_block_merge(h, b, h->blocks[b].next);
+	s->slot_size = 0;
+	s->list = list;
+	frag_list_insert(h, b);
+	return 0;
+}
+
+/* Expandable segments -------------------------------------------------------- */
+
+/*
+ * An expandable segment is tiled by blocks as every segment is; unmapped blocks have no memory.
+ * Free blocks are never adjacent, nor are unmapped ones.
+ */
+#define NO_PAGES "has no whole pages that are %" PRIu64 " bytes at offset %" PRIu64
+
+/* Does [offset, offset + bytes) consist of whole pages inside block b? */
+static bool covers(const struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes)
+{
+	const struct block *k = &h->blocks[b];
+	uint64_t page = h->segments[k->segment].page;
+
+	return page && bytes && offset % page == 0 && bytes % page == 0 && offset >= k->offset
+	       && bytes <= k->bytes && offset - k->offset <= k->bytes - bytes;
+}
+
+/* Cuts b, which is in no list, so that one piece is just [offset, offset + bytes). */
+static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64_t bytes)
+{
+	FRAG_ASSERT(covers(h, b, offset, bytes));
+	if (offset > h->blocks[b].offset)
+		b = frag_block_cut(h, b, offset - h->blocks[b].offset);
+	if (bytes < h->blocks[b].bytes)
+		frag_block_cut(h, b, bytes);
+	return b;
+}
+
+static bool range_is(const struct frag_heap *h, uint32_t b, enum frag_state state)
+{
+	return exists(h, b) && h->blocks[b].state == state;
+}
+
+/* Merges b with adjacent blocks in this state, which are removed from their list first. */
+static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
+		     void (*list_remove)(struct frag_heap *h, uint32_t b))
+{
+	const uint32_t next = h->blocks[b].next, prev = h->blocks[b].prev;
+
+	if (range_is(h, next, state)) {
+		list_remove(h, next);
+		frag_block_merge(h, b, next);
+	}
+	if (!range_is(h, prev, state))
+		return b;
+	list_remove(h, prev);
+	h->blocks[prev].order = h->blocks[b].order;
+	frag_block_merge(h, prev, b);
+	return prev;
+}
+
+/* Cuts the pages out of the unmapped block, then merges them with adjacent free blocks. */
+int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
+		  frag_block *out)
+{
+	struct segment *s;
+	uint32_t b, n;
+	uint64_t cost;
+	int rc;
+
+	if (!range_is(h, unmapped, FRAG_UNMAPPED))
+		return frag_refuse_block(h, __func__, unmapped, "is not unmapped");
+	if (!covers(h, unmapped, offset, bytes))
+		return frag_refuse_block(h, __func__, unmapped, NO_PAGES, bytes, offset);
+	s = &h->segments[h->blocks[unmapped].segment];
+	if (!frag_room(h, 2))
+		return -FRAG_ENOMEM;
+	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
+	if (rc) {
+		h->totals.tried = h->refused = bytes;
+		return rc;
+	}
+	frag_gap_remove(h, unmapped);
+	b = isolate(h, unmapped, offset, bytes);
+	n = h->blocks[b].next;
+	if (range_is(h, n, FRAG_UNMAPPED)) {
+		frag_renew(h, n);
+		frag_gap_insert(h, n);
+	}
+	if (b != unmapped)
+		frag_gap_insert(h, unmapped);
+	h->blocks[b].state = FRAG_DETACHED;
+	s->mapped += bytes;
+	FRAG_ASSERT(s->mapped <= s->bytes);
+	h->totals.reserved += bytes;
+	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
+	frag_note_step_peaks(h);
+	*out = join(h, b, FRAG_FREE, frag_list_remove);
+	frag_list_insert(h, *out);
+	return 0;
+}
+
+/* Cuts the pages out of the free block, then merges them with adjacent unmapped blocks. */
+int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
+		    frag_block *out)
+{
+	struct segment *s;
+	uint32_t lower = b;
+	bool rest;
+	uint64_t cost;
+	int rc;
+
+	if (!range_is(h, b, FRAG_FREE))
+		return frag_refuse_block(h, __func__, b, "is not free");
+	if (!covers(h, b, offset, bytes))
+		return frag_refuse_block(h, __func__, b, NO_PAGES, bytes, offset);
+	s = &h->segments[h->blocks[b].segment];
+	if (s->kept)
+		return frag_refuse_block(h, __func__, b, "is of a segment that is kept");
+	rest = offset + bytes < h->blocks[b].offset + h->blocks[b].bytes;
+	if (!frag_room(h, 2))
+		return -FRAG_ENOMEM;
+	rc = h->dev->ops->unmap(h->dev, s->addr, offset, bytes, s->page, &cost);
+	if (rc)
+		return rc;
+	frag_list_remove(h, b);
+	b = isolate(h, b, offset, bytes);
+	if (lower != b) {
+		frag_renew(h, lower);
+		frag_list_insert(h, lower);
+	}
+	if (rest) {
+		frag_renew(h, h->blocks[b].next);
+		frag_list_insert(h, h->blocks[b].next);
+	}
+	h->blocks[b].state = FRAG_UNMAPPED;
+	FRAG_ASSERT(s->mapped >= bytes && h->totals.reserved >= bytes);
+	s->mapped -= bytes;
+	h->totals.reserved -= bytes;
+	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
+	*out = join(h, b, FRAG_UNMAPPED, frag_gap_remove);
+	frag_gap_insert(h, *out);
+	return 0;
+}
+
+/* The unmapped end of a range, which is in no list, goes. */
+static void drop_end(struct frag_heap *h, uint32_t b)
+{
+	FRAG_ASSERT(h->blocks[b].prev != NONE && h->blocks[b].next == NONE);
+	h->blocks[h->blocks[b].prev].next = NONE;
+	frag_release_record(h, b);
+}
+
+static void range_resize(struct frag_heap *h, struct segment *s, uint32_t last, uint64_t bytes)
+{
+	const struct block *k = &h->blocks[last];
+
+	if (bytes == s->bytes)
+		return;
+	FRAG_ASSERT(k->state == FRAG_UNMAPPED && bytes >= k->offset && bytes);
+	frag_gap_remove(h, last);
+	s->bytes = bytes;
+	h->blocks[last].bytes = bytes - k->offset;
+	if (k->bytes)
+		frag_gap_insert(h, last);
+	else
+		drop_end(h, last);
+}
+
+void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized)
+{
+	for (uint32_t i = 0; i < h->segment_count; i++) {
+		struct segment *s = &h->segments[i];
+		uint32_t last = s->first;
+		uint64_t end;
+
+		if (!s->in_use || !s->page)
+			continue;
+		while (h->blocks[last].next != NONE)
+			last = h->blocks[last].next;
+		end = range_is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
+		range_resize(h, s, last, resized(ctx, s->page, s->bytes, end));
+	}
+}
+
+/* Cached memory -------------------------------------------------------------- */
+
+/* A free block whose segment, or whole pages, can be released. */
+struct cached {
+	uint64_t rank[FRAG_RANKS];
+	uint64_t offset;
+	uint32_t ordinal;
+	uint32_t block;
+};
+
+struct cached_list {
+	struct cached *blocks;
+	uint32_t count, capacity;
+	frag_rank_fn *rank;
+	void *ctx;
+};
+
+static int cached_by_rank(const void *a, const void *b)
+{
+	const struct cached *x = a, *y = b;
+
+	for (uint32_t i = 0; i < FRAG_RANKS; i++)
+		if (x->rank[i] != y->rank[i])
+			return x->rank[i] < y->rank[i] ? -1 : 1;
+	return frag_order_two(x->ordinal, y->ordinal, x->offset, y->offset);
+}
+
+static bool cached_by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
+				      uint64_t rank[FRAG_RANKS])
+{
+	(void)h;
+	(void)b;
+	(void)ctx;
+	(void)rank;
+	return true;
+}
+
+static bool cached_add(const struct frag_heap *h, struct cached_list *t, uint32_t b)
+{
+	struct cached block = {
+		.offset = h->blocks[b].offset, .block = b,
+		.ordinal = h->blocks[b].order,
+	};
+
+	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	if (!t->rank(h, b, t->ctx, block.rank))
+		return true;
+	if (!FRAG_GROW(t->blocks, t->capacity, t->count))
+		return false;
+	t->blocks[t->count++] = block;
+	return true;
+}
+
+static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+
+	FRAG_ASSERT(k->state == FRAG_FREE);
+	return s->page && !s->kept && frag_whole_pages(s, k->offset, k->bytes);
+}
+
+/* Only blocks of a page or more can hold a whole one. */
+static bool cached_add_pages(const struct frag_heap *h, struct cached_list *t, uint32_t list)
+{
+	const struct frag_entry key = {
+		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
+	};
+	const struct frag_entry *e = frag_index_near(&h->index, list, &key, false);
+	uint32_t b = e ? e->block : NONE;
+
+	for (; b != NONE; b = frag_heap_after(h, b))
+		if (has_whole_pages(h, b) && !cached_add(h, t, b))
+			return false;
+	return true;
+}
+
+/* Unmaps the whole pages of b; a range without mapped pages is then released. */
+static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+	uint64_t first = (k->offset + s->page - 1) / s->page * s->page;
+	int rc = frag_heap_unmap(h, b, first, frag_whole_pages(s, k->offset, k->bytes), &b);
+
+	if (!rc && h->blocks[b].prev == NONE && h->blocks[b].next == NONE)
+		rc = frag_heap_release(h, b);
+	return rc;
+}
+
+/* Lists idle segments and whole free pages, sorts them by rank, and releases them in that order. */
+int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
+{
+	struct cached_list t = { .rank = rank, .ctx = ctx };
+	/* free blocks of a range are in its own list, or wherever the policy sorts them */
+	const uint32_t lists = h->sorted && h->gaps.count ? h->index.count : h->gaps.count;
+	bool room = true;
+	int rc = 0;
+
+	FRAG_ASSERT(rank);
+	for (uint32_t i = 0; i < h->idle_count && room; i++)
+		room = cached_add(h, &t, h->segments[h->idle[i]].first);
+	for (uint32_t i = 0; i < lists && room; i++)
+		room = cached_add_pages(h, &t, i);
+	if (!room)
+		rc = -FRAG_ENOMEM;
+	if (t.count > 1)
+		qsort(t.blocks, t.count, sizeof(*t.blocks), cached_by_rank);
+	for (uint32_t i = 0; i < t.count && !rc; i++)
+		rc = h->segments[h->blocks[t.blocks[i].block].segment].page
+			? unmap_whole_pages(h, t.blocks[i].block)
+			: frag_heap_release(h, t.blocks[i].block);
+	free(t.blocks);
+	return rc;
+}
+
+int frag_heap_release_idle(struct frag_heap *h)
+{
+	return frag_heap_release_unused(h, cached_by_ordinal, NULL);
 }

@@ -6,7 +6,7 @@
  * descent finds the first block of at least n bytes. All operations are O(log n).
  *
  * By key, an entry stores the key in the place of the size, and the leaf stores the size
- * separately: no order pays for members that it does not need.
+ * separately: no order pays for members that it does not need. index.c has the functions.
  */
 #ifndef HEAP_TREE_H
 #define HEAP_TREE_H
@@ -52,21 +52,11 @@ void frag_nodes_fini(struct frag_nodes *pool);
 #define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
 #define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
 
-/* Reserves n more nodes. Returns false on out of memory. */
-bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
-
 /*
  * Makes sure that the next two insertions will find the nodes that they need, so
- * that insertion itself cannot fail.
+ * that insertion itself cannot fail. False: out of memory.
  */
-static inline bool frag_nodes_reserve(struct frag_nodes *pool)
-{
-	return pool->used + FRAG_SPARE_NODES <= pool->capacity
-	       || frag_nodes_widen(pool, FRAG_SPARE_NODES);
-}
-
-uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf);
-void frag_nodes_drop(struct frag_nodes *pool, uint32_t n);
+bool frag_nodes_reserve(struct frag_nodes *pool);
 
 static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
@@ -78,91 +68,17 @@ static inline bool frag_before(const struct frag_entry *a, const struct frag_ent
 	return a->offset < b->offset;
 }
 
-/* How many of the node's entries come before the key. */
-static inline uint32_t frag_node_rank(const struct frag_node *n, const struct frag_entry *key,
-				      enum frag_order order)
-{
-	uint32_t i = 0;
+/* bytes: by key, the size of the entry. */
+void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e, uint64_t bytes);
+/* The entry must be there. */
+void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e);
 
-	while (i < n->count && frag_before(&n->low[i], key, order))
-		i++;
-	return i;
-}
-
-/* For a tree that is more than one leaf, or whose leaf is full. */
-void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			    const struct frag_entry *e);
-void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			    const struct frag_entry *e);
-
-/* By key; the entry has this size. Its removal is frag_tree_remove_below(). */
-void frag_tree_insert_keyed(struct frag_nodes *pool, frag_root *root, const struct frag_entry *e,
-			    uint64_t bytes);
-
-/*
- * By size and by address. Most trees are one leaf, and most changes are done with it
- * here, without a call.
- */
-static inline void frag_tree_insert(struct frag_nodes *pool, frag_root *root,
-				    enum frag_order order, const struct frag_entry *e)
-{
-	struct frag_node *top;
-	uint32_t i;
-
-	if (!*root)
-		*root = frag_nodes_take(pool, true);
-	top = &pool->nodes[*root];
-	if (!top->leaf || top->count == FRAG_FANOUT) {
-		frag_tree_insert_below(pool, root, order, e);
-		return;
-	}
-	for (i = top->count++; i > 0 && frag_before(e, &top->low[i - 1], order); i--)
-		top->low[i] = top->low[i - 1];
-	top->low[i] = *e;
-}
-
-/* By size and by address. The entry must be there. */
-static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
-				    enum frag_order order, const struct frag_entry *e)
-{
-	struct frag_node *top = &pool->nodes[*root];
-	uint32_t i;
-
-	if (!top->leaf) {
-		frag_tree_remove_below(pool, root, order, e);
-		return;
-	}
-	if (top->count == 1) {
-		frag_nodes_drop(pool, *root);
-		*root = 0;
-		return;
-	}
-	i = frag_node_rank(top, e, order);
-	for (top->count--; i < top->count; i++)
-		top->low[i] = top->low[i + 1];
-}
-
-/* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
-struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root,
-				     struct frag_entry *out);
-
-/*
- * By address: the block has another size now, and maybe another address, with no
- * third block between the two.
- */
-void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,
-		      const struct frag_entry *now);
-
-/* The first entry at or after the key, in the tree's order; NULL if none. */
-const struct frag_entry *frag_tree_lower_bound(const struct frag_nodes *pool, frag_root root,
-					       enum frag_order order, const struct frag_entry *key);
-
-/* The last entry before the key, in the tree's order; NULL if none. */
-const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_root root,
-					  enum frag_order order, const struct frag_entry *key);
-
-const struct frag_entry *frag_tree_first(const struct frag_nodes *pool, frag_root root);
-const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root root);
+/* In the tree's order the first entry at or after the key, or the last before it; NULL if none. */
+const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root root,
+					enum frag_order order, const struct frag_entry *key,
+					bool before);
 
 /* By address or key: the first at or after `from` with size >= bytes. */
 const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,

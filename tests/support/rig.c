@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "heap/refusal.h"
+#include "heap/heap_tables.h"
 #include "support/faulty_device.h"
 
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,

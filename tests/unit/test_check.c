@@ -126,17 +126,17 @@ static void unlisted(struct scene *s)
 {
 	struct frag_entry e = entry(s, s->idle);
 
-	frag_index_remove(&s->h->index, s->list, &e);
+	frag_index_remove(&s->h->index, s->list, &e, e.size);
 }
 
 static void higher_listed(struct scene *s)
 {
 	struct frag_entry e = entry(s, s->idle);
 
-	frag_index_remove(&s->h->index, s->list, &e);
+	frag_index_remove(&s->h->index, s->list, &e, e.size);
 	e.offset += 1;
 	e.ordinal -= 1;
-	frag_index_insert(&s->h->index, s->list, &e);
+	frag_index_insert(&s->h->index, s->list, &e, e.size);
 	segment(s, s->idle)->order -= 1;
 	block(s, s->idle)->order -= 1;
 }
@@ -152,16 +152,16 @@ static void listed_twice(struct scene *s)
 
 	e.size--;
 	e.block = s->live;      /* which has no place in any list */
-	frag_index_insert(&s->h->index, s->list, &e);
+	frag_index_insert(&s->h->index, s->list, &e, e.size);
 }
 
 static void listed_larger(struct scene *s)
 {
 	struct frag_entry e = entry(s, s->idle);
 
-	frag_index_remove(&s->h->index, s->list, &e);
+	frag_index_remove(&s->h->index, s->list, &e, e.size);
 	e.size++;
-	frag_index_insert(&s->h->index, s->list, &e);
+	frag_index_insert(&s->h->index, s->list, &e, e.size);
 }
 
 static void pool(struct scene *s) { segment(s, s->live)->pool = 1; }
@@ -176,7 +176,7 @@ static void gap_twice(struct scene *s)
 	struct frag_entry e = entry(s, s->hole);
 
 	e.offset++;
-	frag_index_insert(&s->h->gaps, s->list, &e);
+	frag_index_insert(&s->h->gaps, s->list, &e, e.size);
 }
 
 static void not_pending(struct scene *s) { block(s, s->pending)->pending_at = 1; }
@@ -297,9 +297,9 @@ static void test_by_address(void **state)
 	assert_int_equal(frag_heap_grow(h, list, 512, &b), 0);
 	assert_int_equal(frag_heap_check(h, &err), 0);
 	e = (struct frag_entry){ .size = 512, .block = b };
-	frag_index_remove(&h->index, list, &e);
+	frag_index_remove(&h->index, list, &e, e.size);
 	e.offset = 1;
-	frag_index_insert(&h->index, list, &e);
+	frag_index_insert(&h->index, list, &e, e.size);
 	assert_int_equal(frag_heap_check(h, &err), -FRAG_ECHECK);
 	assert_non_null(strstr(err.message, "its list does not find"));
 	frag_heap_del(h);

@@ -65,13 +65,13 @@ static void ask(struct fixture *f, uint64_t sizes)
 	const struct frag_entry *first = naive(f, &low, false);
 
 	expect(frag_free_set_fit(&f->shared, &f->set, key.size), naive(f, &fits, false));
-	expect(frag_free_set_lower_bound(&f->shared, &f->set, &key), naive(f, &key, false));
-	expect(frag_free_set_before(&f->shared, &f->set, &key), naive(f, &key, true));
+	expect(frag_free_set_near(&f->shared, &f->set, &key, false), naive(f, &key, false));
+	expect(frag_free_set_near(&f->shared, &f->set, &key, true), naive(f, &key, true));
 	assert_int_equal(f->set.count == 0, first == NULL);
 	if (!first)
 		return;
-	expect(frag_free_set_first(&f->shared, &f->set), first);
-	expect(frag_free_set_last(&f->shared, &f->set), naive(f, &high, true));
+	expect(frag_free_set_fit(&f->shared, &f->set, 0), first);
+	expect(frag_free_set_near(&f->shared, &f->set, &high, true), naive(f, &high, true));
 }
 
 static struct frag_entry made(struct fixture *f, uint32_t b, uint64_t sizes)

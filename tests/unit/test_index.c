@@ -128,11 +128,7 @@ static void insert(struct fixture *f, uint32_t bits)
 		return;
 	f->count++;
 	assert_true(frag_index_reserve(&f->index));
-	if (f->index.order == FRAG_BY_KEY)
-		frag_index_insert_keyed(&f->index, row->list, &row->entry,
-					bytes_of(f, &row->entry));
-	else
-		frag_index_insert(&f->index, row->list, &row->entry);
+	frag_index_insert(&f->index, row->list, &row->entry, bytes_of(f, &row->entry));
 }
 
 static void remove_any(struct fixture *f)
@@ -142,10 +138,8 @@ static void remove_any(struct fixture *f)
 	if (!f->count)
 		return;
 	i = (uint32_t)random_below(&f->random, f->count);
-	if (f->index.order == FRAG_BY_KEY)
-		frag_index_remove_keyed(&f->index, f->rows[i].list, &f->rows[i].entry);
-	else
-		frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry);
+	frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry,
+			  bytes_of(f, &f->rows[i].entry));
 	f->spare[--f->count] = f->rows[i].entry.block;
 	f->rows[i] = f->rows[f->count];
 }
@@ -176,7 +170,7 @@ static void ask(struct fixture *f, uint32_t bits)
 	assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	expect_entry(frag_index_find_last(&f->index, list, bytes),
 		     naive(f, list, bytes, NULL, true));
-	expect_entry(frag_index_lower_bound(&f->index, list, &from),
+	expect_entry(frag_index_near(&f->index, list, &from, false),
 		     naive(f, list, 0, &from, false));
 	if (f->index.order != FRAG_BY_SIZE)
 		expect_entry(frag_index_find_from(&f->index, list, bytes, &from),
@@ -275,7 +269,7 @@ static void find_borders(uint32_t parts)
 	for (uint32_t i = 0; i < n; i++) {
 		f->rows[i].entry = (struct frag_entry){ .size = sizes[i], .offset = i, .block = i };
 		assert_true(frag_index_reserve(&f->index));
-		frag_index_insert(&f->index, 0, &f->rows[i].entry);
+		frag_index_insert(&f->index, 0, &f->rows[i].entry, sizes[i]);
 		f->count++;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -348,12 +342,13 @@ static void test_largest_over_many_lists(void **state)
 		f->rows[i] = (struct row){ .entry = e, .list = i };
 		f->count++;
 		assert_true(frag_index_reserve(&f->index));
-		frag_index_insert(&f->index, i, &e);
+		frag_index_insert(&f->index, i, &e, e.size);
 		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	}
 	while (f->count) {
 		f->count--;
-		frag_index_remove(&f->index, f->rows[f->count].list, &f->rows[f->count].entry);
+		frag_index_remove(&f->index, f->rows[f->count].list, &f->rows[f->count].entry,
+				  f->rows[f->count].entry.size);
 		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	}
 	end(f);
@@ -371,7 +366,7 @@ static void test_many_equal_sizes(void **state)
 					.block = i };
 
 		assert_true(frag_index_reserve(&index));
-		frag_index_insert(&index, 0, &e);
+		frag_index_insert(&index, 0, &e, e.size);
 		assert_int_equal(frag_index_find(&index, 0, 1)->block, i);
 		assert_null(frag_index_find(&index, 0, 513));
 	}
@@ -379,7 +374,7 @@ static void test_many_equal_sizes(void **state)
 		struct frag_entry e = *frag_index_find(&index, 0, 512);
 
 		assert_int_equal(e.block, i);
-		frag_index_remove(&index, 0, &e);
+		frag_index_remove(&index, 0, &e, e.size);
 	}
 	assert_null(frag_index_find(&index, 0, 0));
 	frag_index_fini(&index);

@@ -1,7 +1,7 @@
 /* test_refusal.c - what a verb that was refused says: itself, the block, and the rule. */
 #include <string.h>
 
-#include "heap/refusal.h"
+#include "heap/heap_tables.h"
 #include "support/rig.h"
 
 #define SEGMENT 4096

@@ -142,10 +142,7 @@ static void insert(struct fixture *f, uint64_t few)
 	if (f->model.count == MAX || model_has_address(&f->model, &e))
 		return;
 	assert_true(frag_nodes_reserve(&f->nodes));
-	if (f->model.order == FRAG_BY_KEY)
-		frag_tree_insert_keyed(&f->nodes, &f->root, &e, bytes_of(&f->model, &e));
-	else
-		frag_tree_insert(&f->nodes, &f->root, f->model.order, &e);
+	frag_tree_insert(&f->nodes, &f->root, f->model.order, &e, bytes_of(&f->model, &e));
 	model_insert(&f->model, &e);
 }
 
@@ -153,10 +150,7 @@ static void remove_at(struct fixture *f, uint32_t at)
 {
 	struct frag_entry e = f->model.entries[at];
 
-	if (f->model.order == FRAG_BY_KEY)
-		frag_tree_remove_below(&f->nodes, &f->root, FRAG_BY_KEY, &e);
-	else
-		frag_tree_remove(&f->nodes, &f->root, f->model.order, &e);
+	frag_tree_remove(&f->nodes, &f->root, f->model.order, &e);
 	model_remove(&f->model, at);
 }
 
@@ -176,6 +170,17 @@ static void expect_entry(const struct frag_entry *got, const struct frag_entry *
 	assert_true(same(got, want));
 }
 
+static const struct frag_entry *near(const struct fixture *f, const struct frag_entry *key,
+				     bool before)
+{
+	return frag_tree_near(&f->nodes, f->root, f->model.order, key, before);
+}
+
+/* The one before all and the one after all lead to the first entry and to the last. */
+static const struct frag_entry lowest, highest = {
+	.size = UINT64_MAX, .offset = UINT64_MAX, .ordinal = UINT32_MAX,
+};
+
 static void ask(struct fixture *f, uint64_t few)
 {
 	struct model *m = &f->model;
@@ -183,13 +188,10 @@ static void ask(struct fixture *f, uint64_t few)
 	uint32_t at = model_place(m, &key);
 	uint64_t bytes;
 
-	expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
-		     at < m->count ? &m->entries[at] : NULL);
-	expect_entry(frag_tree_first(&f->nodes, f->root), m->count ? &m->entries[0] : NULL);
-	expect_entry(frag_tree_last(&f->nodes, f->root),
-		     m->count ? &m->entries[m->count - 1] : NULL);
-	expect_entry(frag_tree_before(&f->nodes, f->root, m->order, &key),
-		     at ? &m->entries[at - 1] : NULL);
+	expect_entry(near(f, &key, false), at < m->count ? &m->entries[at] : NULL);
+	expect_entry(near(f, &lowest, false), m->count ? &m->entries[0] : NULL);
+	expect_entry(near(f, &highest, true), m->count ? &m->entries[m->count - 1] : NULL);
+	expect_entry(near(f, &key, true), at ? &m->entries[at - 1] : NULL);
 	if (m->order == FRAG_BY_SIZE)
 		return;
 	bytes = bytes_of(m, &key);
@@ -208,10 +210,9 @@ static void expect_all(struct fixture *f)
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct frag_entry key = m->entries[i];
 
-		expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
-			     &m->entries[i]);
+		expect_entry(near(f, &key, false), &m->entries[i]);
 		key.offset++;
-		expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
+		expect_entry(near(f, &key, false),
 			     i + 1 < m->count ? &m->entries[i + 1] : NULL);
 	}
 }
@@ -285,9 +286,9 @@ static void test_empty(void **state)
 	const struct frag_entry key = { .size = 0 };
 
 	(void)state;
-	assert_null(frag_tree_first(&f->nodes, f->root));
-	assert_null(frag_tree_last(&f->nodes, f->root));
-	assert_null(frag_tree_lower_bound(&f->nodes, f->root, FRAG_BY_SIZE, &key));
+	assert_null(near(f, &key, false));
+	assert_null(near(f, &highest, true));
+	assert_null(frag_tree_near(&f->nodes, f->root, FRAG_BY_SIZE, &key, false));
 	assert_null(frag_tree_fit(&f->nodes, f->root, FRAG_BY_ADDRESS, &key, 0));
 	assert_null(frag_tree_fit_last(&f->nodes, f->root, FRAG_BY_KEY, 0));
 	assert_int_equal(frag_tree_largest(&f->nodes, f->root, FRAG_BY_ADDRESS), 0);
@@ -307,7 +308,7 @@ static void insert_equals(struct frag_nodes *nodes, frag_root *root, uint32_t n,
 		struct frag_entry e = equal_entry((uint32_t)(i * step % n));
 
 		assert_true(frag_nodes_reserve(nodes));
-		frag_tree_insert(nodes, root, FRAG_BY_SIZE, &e);
+		frag_tree_insert(nodes, root, FRAG_BY_SIZE, &e, 0);
 	}
 }
 
@@ -324,7 +325,7 @@ static void test_equal_sizes(void **state)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frag_entry want = equal_entry(i);
 
-		expect_entry(frag_tree_lower_bound(&nodes, root, FRAG_BY_SIZE, &key), &want);
+		expect_entry(frag_tree_near(&nodes, root, FRAG_BY_SIZE, &key, false), &want);
 		frag_tree_remove(&nodes, &root, FRAG_BY_SIZE, &want);
 	}
 	assert_int_equal(root, 0);
