@@ -16,7 +16,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "fragsim/version.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"

@@ -6,7 +6,7 @@
 
 #include "metrics/driver_latency.h"
 #include "metrics/fragmentation.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "base/bug.h"
 
 /*

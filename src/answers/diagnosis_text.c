@@ -6,7 +6,7 @@
 
 #include "base/array_grow.h"
 #include "documents/documents.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 #define HOLDERS_SHOWN 2         /* of those that are known, unless all is */
 #define HOLE_ROOM 256

@@ -14,7 +14,7 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "live_blocks/live_blocks.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "answers/parts.h"
 
 /*

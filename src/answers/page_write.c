@@ -14,7 +14,7 @@
 #include "base/format.h"
 #include "base/atomic_file.h"
 #include "fragsim/version.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 #include <page_files.inc>
 

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "base/atomic_file.h"
 #include "documents/document_head.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "search/fit_all.h"
 
 #define FRAG_FIT_NAME_ROOM 600

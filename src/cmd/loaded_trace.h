@@ -4,7 +4,7 @@
 
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "search/fit_all.h"
 #include "verify/release.h"
 

@@ -9,7 +9,7 @@
 #include "cmd/run_options.h"
 #include "cmd/session.h"
 #include "device/gpu.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/policies.h"
 #include "replay/gpu_and_sim.h"
 

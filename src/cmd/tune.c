@@ -9,7 +9,7 @@
 #include "cmd/progress.h"
 #include "events/tape.h"
 #include "iterations/iterations.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/pytorch_settings.h"
 #include "answers/answers.h"
 

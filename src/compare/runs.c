@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "fragsim/version.h"
 #include "metrics/metric.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/param.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "input/json_scan.h"
 #include "metrics/driver_latency.h"
 #include "metrics/metric.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 const struct frag_json_row frag_result_device_rows[] = {
 	ROW_AS("total_bytes", result, total), ROW_AS("context_bytes", result, context),

@@ -11,12 +11,6 @@ uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const ch
 			 size_t length);
 
 /*
- * Does the key take this value? A key of type FRAG_PARAM_OWN: does it have functions that read
- * values? A key for a file: is the value none?
- */
-bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
-
-/*
  * Parses the value of key i; a file or a name is owned by the caller, and freed with
  * frag_param_drop(). param: the values of the other keys; the value of the key that the spec
  * names for this must be set. -FRAG_EUSAGE with policy, key and what is expected; -FRAG_ETRACE,

@@ -11,25 +11,190 @@
  * Named after what was measured on the shipped binary: fragsim-policies(7).
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
-#include "policy/pytorch_total.h"
 #include "policy/small_pool.h"
 
 #define SMALL_MAX MIB
 #define EXACT_FROM (10 * MIB)
 #define EXACT_UNIT (2 * MIB)
+#define MIN_REST 512            /* of a small or expandable block that is split */
+#define LARGE_REST MIB          /* of a large one: the remainder must be larger */
 
-/* A request on its way down the ladder. */
-struct want {
-	const struct frag_request *rq;
-	frag_list list;
-	uint64_t need;          /* rounded */
-	uint64_t segment;       /* bytes of a new segment for it */
-	bool large;
-};
+/* Counts a call of the device; mapping memory into a range is no new segment. */
+static void stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
+		       bool oversize)
+{
+	switch (call->kind) {
+	case FRAG_CALL_NEW:
+		frag_gauge_raise(&stats->segment, large, 1);
+		if (oversize)
+			frag_plain_raise(&stats->oversize_segments);
+		/* fall through */
+	case FRAG_CALL_MAP:
+		frag_gauge_raise(&stats->reserved_bytes, large, call->bytes);
+		stats->num_device_alloc++;
+		break;
+	case FRAG_CALL_RELEASE:
+		frag_gauge_lower(&stats->segment, large, 1);
+		stats->oversize_segments.current -= oversize;
+		/* fall through */
+	case FRAG_CALL_UNMAP:
+		frag_gauge_lower(&stats->reserved_bytes, large, call->bytes);
+		stats->num_device_free++;
+		break;
+	case FRAG_CALL_NEW_RANGE:
+	case FRAG_CALL_RELEASE_RANGE:
+		break;
+	}
+}
+
+/* Makes `last` the lists that serve such requests. */
+static int find_lists(struct frag_policy *p, const struct frag_request *rq)
+{
+	struct pytorch *t = p->state;
+	int rc = 0;
+
+	t->last.known = false;
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i, &t->last.list[i]);
+		if (!rc)
+			frag_heap_set_list_user(p->heap, t->last.list[i], rq->stream_order);
+	}
+	t->last.stream = rq->stream;
+	t->last.pool = rq->pool;
+	t->last.known = !rc;
+	return rc;
+}
+
+/* The free list that serves such requests. */
+static inline int list_for(struct frag_policy *p, const struct frag_request *rq, bool large,
+			   frag_list *out)
+{
+	const struct pytorch *t = p->state;
+	int rc = 0;
+
+	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool)
+		rc = find_lists(p, rq);
+	*out = t->last.list[large];
+	return rc;
+}
+
+static inline bool is_large(const struct frag_heap *h, frag_list list)
+{
+	return frag_look_list(h, list).which & 1;
+}
+
+static inline bool is_oversize(const struct pytorch *t, uint64_t bytes)
+{
+	return bytes >= t->max_split;
+}
+
+/* Is a remainder of this size split off as a free block? */
+static bool splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)
+{
+	if (!large || t->set[EXPANDABLE_SEGMENTS])
+		return rest >= MIN_REST;
+	return rest > LARGE_REST && need < t->max_split;
+}
+
+/* The device calls of this step so far. */
+static uint32_t count_calls(const struct frag_policy *p)
+{
+	uint32_t count;
+
+	frag_heap_calls(p->heap, &count);
+	return count;
+}
+
+/* Counts the device calls of this step in the statistics, from the first on. */
+static void count_new_calls(struct frag_policy *p, uint32_t first)
+{
+	struct pytorch *t = p->state;
+	uint32_t count;
+	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
+
+	for (uint32_t i = first; i < count; i++)
+		stats_call(&t->stats, &calls[i], is_large(p->heap, calls[i].list),
+			   is_oversize(t, calls[i].bytes));
+}
+
+/*
+ * The limit and the threshold rise with the device's total. Each decision compares one with a
+ * number of bytes, and so depends on one comparison of the total: a run is the same for a known
+ * range of totals. An unlimited device has no limit.
+ */
+static bool is_within(const struct frag_policy *p, frag_pytorch_figure_fn *figure, uint64_t bytes)
+{
+	return frag_pytorch_total_reaches(p, figure, 0, bytes) || !frag_heap_total_figure(p->heap);
+}
+
+/* To the nearest byte: the one product that PyTorch does not cut off; up to 2.12 it did. */
+static uint64_t limit_under(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	(void)page;
+	if (t->set[VERSION] <= 12)
+		return (uint64_t)(t->fraction * (double)total);
+	return (uint64_t)llround(t->fraction * (double)total);
+}
+
+static uint64_t limit_at_first(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	(void)page;
+	return (uint64_t)(frag_pytorch_real(t->set[FRACTION]) * (double)total);
+}
+
+static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	return (uint64_t)(t->threshold * (double)limit_under(p, total, page));
+}
+
+/* May `bytes` be reserved under the fraction now in force? */
+static bool may_reserve(const struct frag_policy *p, uint64_t bytes)
+{
+	const struct pytorch *t = p->state;
+
+	return !t->limited || is_within(p, limit_under, bytes);
+}
+
+/* The same by the fraction of the settings, whatever set_fraction said since? */
+static bool may_at_first(const struct frag_policy *p, uint64_t bytes)
+{
+	return is_within(p, limit_at_first, bytes);
+}
+
+/* Are `bytes` reserved bytes below the threshold of the garbage collection? */
+static bool may_keep(const struct frag_policy *p, uint64_t bytes)
+{
+	return is_within(p, threshold, bytes);
+}
+
+/* An unlimited device never collects, one with any limit does. */
+static bool collects(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+
+	if (!t->limited || t->threshold <= 0)
+		return false;
+	return frag_heap_total_figure(p->heap) || frag_heap_total(p->heap);
+}
+
+static uint64_t pytorch_limit(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+	const uint64_t total = frag_heap_total_figure(p->heap);
+
+	return total && t->limited ? limit_under(p, total, 0) : UINT64_MAX;
+}
 
 static void derive(struct pytorch *t)
 {
@@ -75,8 +240,8 @@ static int pytorch_give(struct frag_policy *p, frag_block b)
 	const struct frag_segment_view s = frag_look_segment(p->heap, was.segment);
 	struct frag_block_view now;
 	struct frag_stat_free freed = {
-		.large = frag_pytorch_is_large(p->heap, s.list), .range = s.page != 0,
-		.oversize = frag_pytorch_is_oversize(t, was.bytes),
+		.large = is_large(p->heap, s.list), .range = s.page != 0,
+		.oversize = is_oversize(t, was.bytes),
 	};
 	int rc;
 
@@ -98,9 +263,9 @@ static void pytorch_deferred(struct frag_policy *p, frag_block b)
 	struct pytorch *t = p->state;
 	struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_stat_free freed = {
-		.large = frag_pytorch_is_large(p->heap,
+		.large = is_large(p->heap,
 					       frag_heap_look_segment(p->heap, k.segment).list),
-		.oversize = frag_pytorch_is_oversize(t, k.bytes),
+		.oversize = is_oversize(t, k.bytes),
 	};
 
 	frag_stats_freed(&t->stats, &freed, k.bytes);
@@ -121,72 +286,17 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	return rc;
 }
 
-/* As much as a block could become: with the unmapped addresses after it. */
-struct reach {
-	uint64_t own, bytes;    /* without them, and with */
-	uint64_t end;           /* at a range's end: where that begins */
-	uint64_t page;
-	bool at_end;            /* the range's length, which the total decides, counts */
-};
-
-static struct reach reach_of(const struct frag_policy *p, frag_block b)
-{
-	const struct frag_block_view k = frag_heap_look(p->heap, b);
-	struct reach reach = { .own = k.bytes, .bytes = k.bytes };
-	struct frag_block_view next;
-
-	if (k.next == FRAG_NO_BLOCK || !frag_pytorch_in_range(p->heap, b))
-		return reach;
-	next = frag_heap_look(p->heap, k.next);
-	if (next.state != FRAG_UNMAPPED)
-		return reach;
-	reach.bytes += next.bytes;
-	reach.end = next.offset;
-	reach.page = frag_heap_page(p->heap, b);
-	reach.at_end = frag_pytorch_is_end(p, k.next);
-	return reach;
-}
-
-/* Could the first become less than the second, which is no larger without growth? */
-static bool is_less(const struct frag_policy *p, frag_block first, frag_block second)
-{
-	const struct reach a = reach_of(p, first), b = reach_of(p, second);
-
-	if (a.at_end && b.at_end && a.page != b.page)
-		frag_pytorch_pin_total(p);
-	/* the length of the one at the end decides, with the known bytes of both */
-	if (b.at_end && !a.at_end)
-		return frag_pytorch_range_reaches(p, b.page, a.bytes - b.own + b.end + 1);
-	if (a.at_end && !b.at_end)
-		return b.bytes > a.own
-		       && !frag_pytorch_range_reaches(p, a.page, b.bytes - a.own + a.end);
-	return a.bytes < b.bytes;
-}
-
-/* Holes between blocks are better than the end that can grow. */
-static frag_block prefer_hole(const struct frag_policy *p, frag_block b)
-{
-	while (frag_pytorch_in_range(p->heap, b)) {
-		frag_block next = frag_heap_after(p->heap, b);
-
-		if (next == FRAG_NO_BLOCK || !is_less(p, next, b))
-			break;
-		b = next;
-	}
-	return b;
-}
-
-static frag_block pytorch_find(struct frag_policy *p, const struct want *w)
+static frag_block pytorch_find(struct frag_policy *p, const struct frag_pytorch_params *w)
 {
 	struct pytorch *t = p->state;
 	frag_block b;
 	uint64_t bytes;
 
-	if (frag_pytorch_collects(p) && w->large && w->rq->pool == 0)
+	if (collects(p) && w->large && w->rq->pool == 0)
 		t->searches++;
 	b = frag_find(p->heap, w->list, w->need);
 	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
-		b = prefer_hole(p, b);
+		b = frag_pytorch_prefer_hole(p, b);
 	else
 		while (b != FRAG_NO_BLOCK && frag_pytorch_in_range(p->heap, b))
 			b = frag_heap_after(p->heap, b);
@@ -198,96 +308,6 @@ static frag_block pytorch_find(struct frag_policy *p, const struct want *w)
 	return b;
 }
 
-/* Do the free and unmapped blocks from `start` on total `need` bytes? */
-static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need)
-{
-	const uint64_t offset = frag_heap_look(p->heap, start).offset;
-	uint64_t bytes = 0;
-
-	for (frag_block b = start; b != FRAG_NO_BLOCK && bytes < need;) {
-		const struct frag_block_view k = frag_heap_look(p->heap, b);
-
-		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
-			break;
-		if (frag_pytorch_is_end(p, b))
-			return frag_pytorch_range_reaches(p, frag_heap_page(p->heap, b),
-							  offset + need);
-		bytes += k.bytes;
-		b = k.next;
-	}
-	return bytes >= need;
-}
-
-/* The lowest place of the list's ranges where the request could grow; or none. */
-static frag_block pytorch_find_growth(const struct frag_policy *p, const struct want *w)
-{
-	const struct frag_heap *h = p->heap;
-	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);
-
-	for (; u != FRAG_NO_BLOCK; u = frag_heap_find_unmapped(h, w->list, u)) {
-		frag_block prev = frag_heap_look(h, u).prev;
-		frag_block start = u;
-
-		if (prev != FRAG_NO_BLOCK && frag_heap_look(h, prev).state == FRAG_FREE)
-			start = prev;
-		if (has_run(p, start, w->need))
-			return start;
-	}
-	return FRAG_NO_BLOCK;
-}
-
-static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
-{
-	const struct pytorch *t = p->state;
-	uint64_t bytes = frag_pytorch_range_bytes(p, page);
-	int rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
-
-	if (rc || frag_pytorch_range_reaches(p, page, w->need))
-		return rc;
-	/* up to 2.14 the range stays where it is, empty */
-	if (t->set[VERSION] >= 15)
-		rc = frag_heap_release(p->heap, *out);
-	return rc ? rc : -FRAG_EDEVMEM;
-}
-
-/* Maps what is missing, as much as `bytes` of block u needs. */
-static int pytorch_map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, uint64_t page,
-			     frag_block *out)
-{
-	struct frag_block_view k = frag_heap_look(h, u);
-
-	return frag_heap_map(h, u, k.offset, frag_round_up(bytes < k.bytes ? bytes : k.bytes, page),
-			     out);
-}
-
-/* Pages that a failed growth has mapped stay, as free memory. */
-static int grow_range(struct frag_policy *p, const struct want *w, frag_block *out)
-{
-	const struct pytorch *t = p->state;
-	uint64_t page = w->large ? t->large_segment : SMALL_SEGMENT;
-	frag_block b = pytorch_find_growth(p, w);
-	struct frag_block_view k;
-	int rc = 0;
-
-	if (b == FRAG_NO_BLOCK)
-		rc = new_range(p, w, page, &b);
-	if (rc)
-		return rc;
-	page = frag_heap_page(p->heap, b);
-	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
-		rc = pytorch_map_pages(p->heap, b, w->need, page, &b);
-	while (!rc) {
-		k = frag_heap_look(p->heap, b);
-		if (k.bytes >= w->need)
-			break;
-		rc = pytorch_map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
-	}
-	frag_pytorch_note_mapped(p, b);
-	frag_heap_set_user(p->heap, b, t->searches);
-	*out = b;
-	return rc;
-}
-
 /* Up to 2.4, private pools have none. */
 static bool uses_ranges(const struct pytorch *t, const struct frag_request *rq)
 {
@@ -295,18 +315,18 @@ static bool uses_ranges(const struct pytorch *t, const struct frag_request *rq)
 }
 
 /* One try to get memory from the device. */
-static int try_device(struct frag_policy *p, const struct want *w, frag_block *out)
+static int try_device(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_totals(p->heap)->reserved + w->segment;
-	const bool may = frag_pytorch_may_reserve(p, reserved);
+	const bool may = may_reserve(p, reserved);
 	int rc;
 
-	t->rejected = t->set[THROW] && may && !frag_pytorch_may_at_first(p, reserved);
+	t->rejected = t->set[THROW] && may && !may_at_first(p, reserved);
 	if (t->rejected || !may)
 		rc = -FRAG_EDEVMEM;
 	else if (uses_ranges(t, w->rq))
-		rc = grow_range(p, w, out);
+		rc = frag_pytorch_grow_range(p, w, out);
 	else
 		rc = frag_heap_grow(p->heap, w->list, w->segment, out);
 	if (rc == -FRAG_EDEVMEM)
@@ -347,7 +367,7 @@ static int spare_range(struct frag_policy *p, frag_block b)
  * Only under max_split_size: releases one block of the stream that is large
  * enough, or several oversize ones, the largest first. *enough: try again.
  */
-static int release_oversize(struct frag_policy *p, const struct want *w, bool *enough)
+static int release_oversize(struct frag_policy *p, const struct frag_pytorch_params *w, bool *enough)
 {
 	const struct pytorch *t = p->state;
 	uint64_t bytes = w->need > t->max_split ? w->need : t->max_split;
@@ -388,7 +408,7 @@ static void rank_block(const struct frag_heap *h, const struct frag_block_view *
 {
 	struct frag_list_view list = frag_heap_look_list(h, s->list);
 	uint64_t pool =
-		(uint64_t)list.pool * 2 + (frag_pytorch_is_large(h, s->list) == (list.pool != 0));
+		(uint64_t)list.pool * 2 + (is_large(h, s->list) == (list.pool != 0));
 
 	rank[0] = pool * 2 + (s->page != 0);
 	rank[1] = list.user;
@@ -433,7 +453,7 @@ struct sweep {
 
 static bool is_swept(const struct frag_heap *h, const struct frag_segment_view *s)
 {
-	return s->pool == 0 && frag_pytorch_is_large(h, s->list);
+	return s->pool == 0 && is_large(h, s->list);
 }
 
 /* A range that is one free block counts in the mean age, though it is never released here. */
@@ -475,11 +495,11 @@ static int pytorch_collect(struct frag_policy *p)
 	uint64_t before = 0;
 	int rc;
 
-	if (frag_pytorch_may_keep(p, reserved))
+	if (may_keep(p, reserved))
 		return 0;
 	rc = frag_heap_release_unused(p->heap, count_age, &sweep);
 	while (!rc && sweep.count && sweep.bytes < reserved
-	       && !frag_pytorch_may_keep(p, reserved - sweep.bytes)) {
+	       && !may_keep(p, reserved - sweep.bytes)) {
 		before = sweep.bytes;
 		sweep.age = (double)sweep.ages / (double)sweep.count;
 		rc = frag_heap_release_unused(p->heap, rank_old, &sweep);
@@ -493,17 +513,20 @@ static int pytorch_collect(struct frag_policy *p)
  * While a pool's context is open, for a graph capture, no event is polled and nothing is flushed.
  * Up to 2.12 that holds for each request of a private pool, too.
  */
-static bool is_apart(const struct pytorch *t, const struct frag_request *rq)
+static bool is_capturing(const struct pytorch *t, const struct frag_request *rq)
 {
-	return t->contexts || (rq->pool && t->set[VERSION] <= 12);
+	return t->open_pools || (rq->pool && t->set[VERSION] <= 12);
 }
 
-/* The ladder of a request that no free block serves. */
-static int pytorch_climb(struct frag_policy *p, const struct want *w, frag_block *out)
+/*
+ * What is tried for a request that no cached block holds: collect old blocks, reserve, release
+ * oversize blocks, flush the cache.
+ */
+static int pytorch_reserve(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
-	int rc = frag_pytorch_collects(p) ? pytorch_collect(p) : 0;
+	int rc = collects(p) ? pytorch_collect(p) : 0;
 
 	rc = rc ? rc : try_device(p, w, out);
 	if (rc != -FRAG_EDEVMEM || t->rejected)
@@ -516,7 +539,7 @@ static int pytorch_climb(struct frag_policy *p, const struct want *w, frag_block
 		if (rc != -FRAG_EDEVMEM || t->rejected)
 			return rc;
 	}
-	if (is_apart(t, w->rq)) {
+	if (is_capturing(t, w->rq)) {
 		t->stats.num_ooms++;
 		return -FRAG_EDEVMEM;
 	}
@@ -530,12 +553,12 @@ static int pytorch_climb(struct frag_policy *p, const struct want *w, frag_block
 	return rc;
 }
 
-static int pytorch_obtain(struct frag_policy *p, const struct want *w, frag_block *out)
+static int pytorch_obtain(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
 {
-	uint32_t first = frag_pytorch_calls(p);
-	int rc = pytorch_climb(p, w, out);
+	uint32_t first = count_calls(p);
+	int rc = pytorch_reserve(p, w, out);
 
-	frag_pytorch_count_splits(p, first);
+	count_new_calls(p, first);
 	return rc;
 }
 
@@ -550,14 +573,14 @@ static uint64_t segment_for(const struct pytorch *t, uint64_t need)
 static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct pytorch *t = p->state;
-	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
+	struct frag_pytorch_params w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
 	struct frag_stat_alloc found;
 	struct frag_block_view k;
-	int rc = is_apart(t, rq) ? 0 : poll_streams(p, rq->tick);
+	int rc = is_capturing(t, rq) ? 0 : poll_streams(p, rq->tick);
 
 	w.large = w.need > SMALL_MAX;
 	w.segment = segment_for(t, w.need);
-	rc = rc ? rc : frag_pytorch_list(p, rq, w.large, &w.list);
+	rc = rc ? rc : list_for(p, rq, w.large, &w.list);
 	if (rc)
 		return rc;
 	*out = pytorch_find(p, &w);
@@ -571,7 +594,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		.range = frag_pytorch_in_range(p->heap, *out),
 		.requested = rq->bytes,
 		.found = k.bytes,
-		.taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need
+		.taken = splits(t, w.large, w.need, k.bytes - w.need) ? w.need
 										   : k.bytes,
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
@@ -583,7 +606,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		if (t->by_creation)
 			frag_renew_block(p->heap, *out);
 	}
-	found.oversize = frag_pytorch_is_oversize(t, found.taken);
+	found.oversize = is_oversize(t, found.taken);
 	frag_stats_alloc(&t->stats, &found);
 	return 0;
 }
@@ -598,21 +621,88 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 	return frag_heap_ready(p->heap, b);
 }
 
+/* Reserves a segment that the trace begins with, unless the fraction forbids it. */
+static int pytorch_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
+				 frag_block *out)
+{
+	const struct frag_request rq = {
+		.stream = seg->stream, .pool = seg->pool, .stream_order = seg->stream_order,
+	};
+	uint32_t first = count_calls(p);
+	uint64_t bytes = seg->range ? 0 : seg->bytes;
+	frag_list list;
+	int rc = list_for(p, &rq, seg->large, &list);
+
+	for (uint32_t i = 0; i < seg->run_count; i++)
+		bytes += seg->runs[i].bytes;
+	if (!rc && !may_reserve(p, frag_heap_totals(p->heap)->reserved + bytes)) {
+		frag_heap_tried(p->heap, bytes);
+		rc = -FRAG_EDEVMEM;
+	}
+	if (!rc && seg->range)
+		rc = frag_pytorch_restore_range(p, seg, list, out);
+	else if (!rc)
+		rc = frag_heap_grow(p->heap, list, seg->bytes, out);
+	count_new_calls(p, first);
+	return rc;
+}
+
+/* Allocates a block at its recorded place, as large as PyTorch would have left it. */
+static int pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
+			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
+			       frag_block *out)
+{
+	struct pytorch *t = p->state;
+	const struct frag_block_view k = frag_heap_look(p->heap, hole);
+	const bool large = is_large(p->heap,
+			frag_heap_look_segment(p->heap, k.segment).list);
+	uint64_t need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
+	uint64_t end = k.offset + k.bytes, taken;
+	struct frag_stat_alloc found;
+	int rc;
+
+	*out = FRAG_NO_BLOCK;
+	if (room > end - offset)
+		room = end - offset;
+	taken = bytes ? bytes : need;
+	if (taken > room || (!bytes && !splits(t, large, need, room - taken)))
+		taken = room;
+	if (taken < rq->bytes)
+		return 0;
+	found = (struct frag_stat_alloc){
+		.large = large,
+		.range = frag_pytorch_in_range(p->heap, hole),
+		.requested = rq->bytes,
+		.found = k.bytes,
+		.taken = taken,
+		.oversize = is_oversize(t, taken),
+		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
+		.apart = offset > k.offset && offset + taken < end,
+	};
+	rc = frag_cut_below(p->heap, &hole, offset);
+	rc = rc ? rc : frag_heap_take(p->heap, &hole, rq->bytes, taken);
+	if (rc)
+		return rc;
+	frag_stats_alloc(&t->stats, &found);
+	*out = hole;
+	return 0;
+}
+
 /* Acts on an event other than alloc and free: cache, fraction, settings, and pools. */
 static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
 {
 	struct pytorch *t = p->state;
 	const uint64_t reserve = t->set[RESERVE];
-	uint32_t first = frag_pytorch_calls(p);
+	uint32_t first = count_calls(p);
 	int rc = 0;
 
 	(void)handled;
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
-		if (t->contexts)
+		if (t->open_pools)
 			break;
 		rc = pytorch_flush(p, n->tick);
-		frag_pytorch_count_splits(p, first);
+		count_new_calls(p, first);
 		break;
 	case FRAG_NOTICE_SET_FRACTION:
 		t->fraction = n->fraction;
@@ -622,23 +712,70 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		rc = frag_pytorch_settings(t->set, n->text, n->length, p->err);
 		/* ranges that are there keep the length that they were given */
 		if (t->set[RESERVE] != reserve)
-			frag_pytorch_pin_total(p);
+			frag_heap_total(p->heap);
 		derive(t);
 		break;
 	case FRAG_NOTICE_RELEASE_POOL:
 		frag_heap_pool_done(p->heap, n->pool);
 		break;
 	case FRAG_NOTICE_BEGIN_POOL:
-		t->contexts++;
+		t->open_pools++;
 		break;
 	case FRAG_NOTICE_END_POOL:
-		t->contexts--;
+		t->open_pools--;
 		break;
 	case FRAG_NOTICE_SYNC:
 	case FRAG_NOTICE_MARK:
 		break;
 	}
 	return rc;
+}
+
+/* What is too much stays the most. */
+static uint64_t clamp(frag_sum sum)
+{
+	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+}
+
+/* All that rose and is there no more has been freed; there may be less than nothing. */
+static struct frag_stat stat_of(int64_t current, int64_t peak, frag_sum risen)
+{
+	return (struct frag_stat){
+		.current = current, .peak = (uint64_t)peak, .allocated = clamp(risen),
+		.freed = clamp(current < 0 ? risen + (0 - (uint64_t)current)
+					   : risen - (uint64_t)current),
+	};
+}
+
+/* risen: of the statistic that rises as this one does. */
+static struct frag_pool_stat show_pools(const struct frag_pytorch_stat *g, const frag_sum risen[2])
+{
+	return (struct frag_pool_stat){
+		.all = stat_of(
+			(int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]), g->peak_all,
+			risen[0] + risen[1]),
+		.large = stat_of(g->current[1], g->peak[1], risen[1]),
+		.small = stat_of(g->current[0], g->peak[0], risen[0]),
+	};
+}
+
+const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats)
+{
+	struct frag_memory_stats *to = &stats->shown;
+
+#define X(name) to->name = show_pools(&stats->name, stats->name.risen);
+	FRAG_POOL_STATS(X)
+#undef X
+	to->active = show_pools(&stats->active, stats->allocation.risen);
+	to->active_bytes = show_pools(&stats->active_bytes, stats->allocated_bytes.risen);
+#define X(name) \
+	to->name = stat_of(stats->name.current, stats->name.peak, stats->name.risen);
+	FRAG_PLAIN_STATS(X)
+#undef X
+#define X(name) to->name = stats->name;
+	FRAG_STAT_COUNTS(X)
+#undef X
+	return to;
 }
 
 static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p)
@@ -654,7 +791,7 @@ static int pytorch_seek(struct frag_policy *p, const struct frag_request *rq,
 	const struct pytorch *t = p->state;
 
 	out->bytes = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
-	return frag_pytorch_list(p, rq, out->bytes > SMALL_MAX, &out->list);
+	return list_for(p, rq, out->bytes > SMALL_MAX, &out->list);
 }
 
 const struct frag_policy_ops frag_policy_pytorch = {
@@ -666,15 +803,15 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.check = frag_pytorch_check,
 	.settings = frag_pytorch_settings,
 	.init = pytorch_init,
-	.restore_segment = frag_pytorch_restore_segment,
-	.restore_block = frag_pytorch_restore_block,
+	.restore_segment = pytorch_restore_segment,
+	.restore_block = pytorch_restore_block,
 	.alloc = pytorch_alloc,
 	.free = pytorch_give,
 	.deferred = pytorch_deferred,
 	.ended = pytorch_ended,
 	.notice = pytorch_notice,
 	.stats = pytorch_stats,
-	.limit = frag_pytorch_limit,
+	.limit = pytorch_limit,
 	.range_bytes = frag_pytorch_range_resized,
 	.seek = pytorch_seek,
 };

@@ -1,4 +1,4 @@
-/* pytorch.h - the state of PyTorch's allocator, and the rules of pytorch_rules.c. */
+/* pytorch.h - the state of PyTorch's allocator, and its expandable segments. */
 #ifndef POLICY_PYTORCH_H
 #define POLICY_PYTORCH_H
 
@@ -17,7 +17,7 @@ struct pytorch {
 	double   fraction;      /* of the total, that may be reserved ... */
 	bool     limited;       /* ... if this is set; later than 2.9, 1 is no limit */
 	bool     by_creation;   /* of equal blocks the one that was created first, in 2.12 */
-	uint32_t contexts;      /* of pools, that are open */
+	uint32_t open_pools;    /* contexts of pools that are open */
 	uint64_t polled;        /* step of the last poll for finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */
@@ -29,49 +29,39 @@ struct pytorch {
 	} last;                 /* lists looked up last */
 };
 
-/* Makes `last` the lists that serve such requests. */
-int frag_pytorch_find_lists(struct frag_policy *p, const struct frag_request *rq);
-
-/* The free list that serves such requests. */
-static inline int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq,
-				    bool large, frag_list *out)
-{
-	const struct pytorch *t = p->state;
-	int rc = 0;
-
-	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool)
-		rc = frag_pytorch_find_lists(p, rq);
-	*out = t->last.list[large];
-	return rc;
-}
-
-static inline bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
-{
-	return frag_look_list(h, list).which & 1;
-}
-
 static inline bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
 {
 	return frag_page(h, b) != 0;
 }
 
-static inline bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
-{
-	return bytes >= t->max_split;
-}
+/* A request, and what it needs. */
+struct frag_pytorch_params {
+	const struct frag_request *rq;
+	frag_list list;         /* where it is searched for */
+	uint64_t need;          /* rounded */
+	uint64_t segment;       /* bytes of a new segment for it */
+	bool large;
+};
 
-/* Is a remainder of this size split off as a free block? */
-bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
+/* A value that rises with the device's total; and whether it reaches `bytes`. */
+typedef uint64_t frag_pytorch_figure_fn(const struct frag_policy *p, uint64_t total,
+					uint64_t page);
+bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure_fn *figure,
+				uint64_t page, uint64_t bytes);
 
-/* The step's device calls so far; and counts those from the first on. */
-uint32_t frag_pytorch_calls(const struct frag_policy *p);
-void frag_pytorch_count_splits(struct frag_policy *p, uint32_t first);
+/* Of the free blocks from b on, one between blocks rather than at an end that can grow. */
+frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b);
 
-/* As in frag_policy_ops. */
-int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
-				 frag_block *out);
-int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
-			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
-			       frag_block *out);
+/* Maps pages for the request, in a new expandable segment where none has room. */
+int frag_pytorch_grow_range(struct frag_policy *p, const struct frag_pytorch_params *w,
+			    frag_block *out);
+
+/* An expandable segment that the trace begins with. */
+int frag_pytorch_restore_range(struct frag_policy *p, const struct frag_restored_segment *seg,
+			       frag_list list, frag_block *out);
+
+/* The hook range_bytes: a length that the total decided follows the new total. */
+uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+				    uint64_t end, uint64_t was);
 
 #endif

@@ -59,9 +59,6 @@ struct frag_pytorch_stats {
 /* The same in PyTorch's words: stats->shown. */
 const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats);
 
-void frag_stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
-		     bool oversize);
-
 /* Sums are of unsigned numbers, as what overflows wraps. */
 static inline void frag_gauge_lift(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 const char *const frag_grid_words[] = { "pytorch", "short", NULL };
 

@@ -9,7 +9,7 @@
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "trace/reader.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "search/settings_grid.h"

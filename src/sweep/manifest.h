@@ -12,7 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "fragsim/trace.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 struct frag_manifest_trace {
 	char *path;             /* as it was given */

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "events/recording_info.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/pytorch_settings.h"
 #include "trace/reader.h"
 #include "verify/verifier.h"

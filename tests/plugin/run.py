@@ -31,8 +31,8 @@ SOURCES = {             # of a policy, and what it takes besides; compact needs 
     'bestfit': ['anyfit'], 'firstfit': ['anyfit'], 'nextfit': ['anyfit'], 'worstfit': ['anyfit'],
     'bfc': ['bfc', 'pytorch_settings', '../base/parse', '../base/format'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'tlsf': ['tlsf'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_restore', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
-                'pytorch_total', '../base/parse', '../base/format'],
+    'pytorch': ['pytorch', 'pytorch_expandable', 'pytorch_settings', '../base/parse',
+                '../base/format'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',

@@ -1,12 +1,12 @@
 /*
- * configure_events.h - what the configure events of a trace make of the settings of policies.
+ * choice.h - the settings of a choice as text, and what configure events of a trace make of them.
  *
  * A settings string that a policy cannot read is bad input, and found where the
  * trace is read: there its place is known. Whether it can be read depends on the
  * settings before it, so they are kept here as each policy keeps its own.
  */
-#ifndef POLICY_CONFIGURE_EVENTS_H
-#define POLICY_CONFIGURE_EVENTS_H
+#ifndef POLICY_CHOICE_H
+#define POLICY_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
