@@ -401,7 +401,7 @@ static void tree_replace(struct frag_nodes *pool, frag_root root, const struct f
 	describe_path(pool, &path, FRAG_BY_ADDRESS);
 }
 
-/* On the way down, `next` is the first entry that the subtree taken does not hold. */
+/* While it descends, `next` is the first entry that the subtree taken does not hold. */
 const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root root,
 					enum frag_order order, const struct frag_entry *key,
 					bool before)

@@ -52,7 +52,7 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 /* Of the free blocks from b on, one between blocks rather than at an end that can grow. */
 frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b);
 
-/* Maps pages for the request, in a new expandable segment where none has room. */
+/* Maps pages for the request, in a new expandable segment where none is long enough. */
 int frag_pytorch_grow_range(struct frag_policy *p, const struct frag_pytorch_params *w,
 			    frag_block *out);
 
