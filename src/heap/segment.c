@@ -271,8 +271,8 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 /* Expandable segments -------------------------------------------------------- */
 
 /*
- * An expandable segment is tiled by blocks as every segment is; an unmapped one is address space alone.
- * Free blocks are never adjacent, nor are unmapped ones.
+ * An expandable segment is tiled by blocks as every segment is; an unmapped one is address space
+ * alone. Free blocks are never adjacent, nor are unmapped ones.
  */
 #define NO_PAGES "has no whole pages that are %" PRIu64 " bytes at offset %" PRIu64
 

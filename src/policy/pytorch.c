@@ -286,7 +286,7 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	return rc;
 }
 
-static frag_block pytorch_find(struct frag_policy *p, const struct frag_pytorch_params *w)
+static frag_block pytorch_find(struct frag_policy *p, const struct alloc_params *w)
 {
 	struct pytorch *t = p->state;
 	frag_block b;
@@ -315,7 +315,7 @@ static bool uses_ranges(const struct pytorch *t, const struct frag_request *rq)
 }
 
 /* One try to get memory from the device. */
-static int try_device(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
+static int try_device(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_totals(p->heap)->reserved + w->segment;
@@ -367,7 +367,7 @@ static int spare_range(struct frag_policy *p, frag_block b)
  * Only under max_split_size: releases one block of the stream that is large
  * enough, or several oversize ones, the largest first. *enough: try again.
  */
-static int release_oversize(struct frag_policy *p, const struct frag_pytorch_params *w, bool *enough)
+static int release_oversize(struct frag_policy *p, const struct alloc_params *w, bool *enough)
 {
 	const struct pytorch *t = p->state;
 	uint64_t bytes = w->need > t->max_split ? w->need : t->max_split;
@@ -522,7 +522,7 @@ static bool is_capturing(const struct pytorch *t, const struct frag_request *rq)
  * What is tried for a request that no cached block holds: collect old blocks, reserve, release
  * oversize blocks, flush the cache.
  */
-static int pytorch_reserve(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
+static int pytorch_reserve(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
@@ -553,7 +553,7 @@ static int pytorch_reserve(struct frag_policy *p, const struct frag_pytorch_para
 	return rc;
 }
 
-static int pytorch_obtain(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
+static int pytorch_obtain(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	uint32_t first = count_calls(p);
 	int rc = pytorch_reserve(p, w, out);
@@ -573,7 +573,7 @@ static uint64_t segment_for(const struct pytorch *t, uint64_t need)
 static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct pytorch *t = p->state;
-	struct frag_pytorch_params w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
+	struct alloc_params w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
 	struct frag_stat_alloc found;
 	struct frag_block_view k;
 	int rc = is_capturing(t, rq) ? 0 : poll_streams(p, rq->tick);

@@ -35,7 +35,7 @@ static inline bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b
 }
 
 /* A request, and what it needs. */
-struct frag_pytorch_params {
+struct alloc_params {
 	const struct frag_request *rq;
 	frag_list list;         /* where it is searched for */
 	uint64_t need;          /* rounded */
@@ -53,7 +53,7 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b);
 
 /* Maps pages for the request, in a new expandable segment where none is long enough. */
-int frag_pytorch_grow_range(struct frag_policy *p, const struct frag_pytorch_params *w,
+int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
 			    frag_block *out);
 
 /* An expandable segment that the trace begins with. */

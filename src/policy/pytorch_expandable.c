@@ -179,7 +179,7 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 }
 
 /* The lowest place of the list's ranges where the request could grow; or none. */
-static frag_block pytorch_find_growth(const struct frag_policy *p, const struct frag_pytorch_params *w)
+static frag_block pytorch_find_growth(const struct frag_policy *p, const struct alloc_params *w)
 {
 	const struct frag_heap *h = p->heap;
 	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);
@@ -196,7 +196,7 @@ static frag_block pytorch_find_growth(const struct frag_policy *p, const struct 
 	return FRAG_NO_BLOCK;
 }
 
-static int new_range(struct frag_policy *p, const struct frag_pytorch_params *w, uint64_t page, frag_block *out)
+static int new_range(struct frag_policy *p, const struct alloc_params *w, uint64_t page, frag_block *out)
 {
 	const struct pytorch *t = p->state;
 	uint64_t bytes = range_bytes(p, page);
@@ -221,7 +221,7 @@ static int pytorch_map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, 
 }
 
 /* Pages that a failed growth has mapped stay, as free memory. */
-int frag_pytorch_grow_range(struct frag_policy *p, const struct frag_pytorch_params *w, frag_block *out)
+int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	const struct pytorch *t = p->state;
 	uint64_t page = w->large ? t->large_segment : SMALL_SEGMENT;
