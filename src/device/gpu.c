@@ -1,4 +1,7 @@
-/* gpu.c - a GPU as a device: the work of its streams, segments, and ranges with their pages. */
+/*
+ * gpu.c - a GPU as a device: the work of its streams, segments, ranges with their pages, and the
+ * driver's own pool.
+ */
 #include "device/gpu_state.h"
 
 #include <inttypes.h>
@@ -11,7 +14,8 @@
 #include "base/format.h"
 #include "device/cuda.h"
 
-uint64_t frag_gpu_now(void)
+/* Nanoseconds of a monotonic clock. */
+static uint64_t gpu_now(void)
 {
 	struct timespec t;
 
@@ -51,8 +55,9 @@ int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *
 					"cudaMemGetInfo");
 }
 
-int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
-		    uint64_t counted, uint64_t cost_ns, bool refused)
+/* Calls the watching function, if any; only then is free memory queried. */
+static int gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
+		      uint64_t counted, uint64_t cost_ns, bool refused)
 {
 	struct frag_gpu *g = dev->ctx;
 	struct frag_gpu_call call = {
@@ -72,7 +77,8 @@ int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t b
 	return rc;
 }
 
-uint32_t frag_gpu_new_piece(struct frag_gpu *g)
+/* A place in the table of pieces; FRAG_NO_PIECE: out of memory. */
+static uint32_t new_piece(struct frag_gpu *g)
 {
 	uint32_t i = g->unused;
 
@@ -94,13 +100,41 @@ void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 	g->unused = i;
 }
 
+int frag_gpu_alloc(struct frag_gpu *g, const struct frag_gpu_stream *on, uint64_t bytes,
+		   uint32_t *piece, uint64_t *cost_ns, struct frag_error *err)
+{
+	const uint32_t i = new_piece(g);
+	const uint64_t begin = gpu_now();
+	uint64_t at;
+	int e;
+
+	if (i == FRAG_NO_PIECE)
+		return -FRAG_ENOMEM;
+	e = on ? frag_cuda.async_alloc(bytes, on->stream, &at) : frag_cuda.alloc(bytes, &at);
+	*cost_ns = gpu_now() - begin;
+	if (!e) {
+		g->pieces[i] = (struct frag_gpu_range){
+			.at = at, .bytes = bytes, .pooled = on != NULL, .stream = on ? on->index : 0,
+		};
+		*piece = i;
+		return 0;
+	}
+	frag_gpu_drop_piece(g, i);
+	if (e != FRAG_CUDA_NO_MEMORY)
+		return frag_gpu_check(g, e, err, "%s of %" PRIu64 " bytes",
+				      on ? "cudaMallocAsync" : "cudaMalloc", bytes);
+	/* not to be found again by the next call that asks */
+	frag_cuda.clear();
+	return -FRAG_EDEVMEM;
+}
+
 /* Streams: events, fills, copies ----------------------------------------- */
 
 /*
- * Streams are made when they are first used; stream 0 is the default stream, which CUDA has
- * already.
+ * The trace's stream on this GPU. Streams are made when they are first used; stream 0 is the
+ * default stream, which CUDA has already.
  */
-int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err)
+static int gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err)
 {
 	int rc = frag_gpu_use(g, err);
 
@@ -119,6 +153,25 @@ int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag
 	}
 	*out = g->streams[stream];
 	return rc;
+}
+
+/* The pool's current statistics, where there is a pool: a wait may have changed what it holds. */
+static int gpu_pool_look(struct frag_gpu *g, struct frag_error *err)
+{
+	struct frag_device_pool *b = &g->pool_totals;
+	int e;
+
+	if (!g->pool)
+		return 0;
+	e = frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_RESERVED, &b->reserved);
+	e = e ? e : frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_USED, &b->used);
+	if (e)
+		return frag_gpu_check(g, e, err, "cudaMemPoolGetAttribute");
+	if (b->reserved > b->peak_reserved)
+		b->peak_reserved = b->reserved;
+	if (g->pool_user)
+		g->pool_user->used = b->reserved;
+	return 0;
 }
 
 /* An event that no block waits for. */
@@ -143,7 +196,7 @@ static int idle_event(struct frag_gpu *g, uint32_t *event, struct frag_error *er
 int frag_gpu_mark(struct frag_gpu *g, uint32_t stream, uint32_t *event, struct frag_error *err)
 {
 	void *on;
-	int rc = frag_gpu_stream(g, stream, &on, err);
+	int rc = gpu_stream(g, stream, &on, err);
 
 	rc = rc ? rc : idle_event(g, event, err);
 	if (rc)
@@ -162,7 +215,7 @@ int frag_gpu_wait(struct frag_gpu *g, uint32_t event, struct frag_error *err)
 	rc = rc ? rc : frag_gpu_check(g, frag_cuda.event_wait(g->events[event]), err,
 				      "cudaEventSynchronize");
 	g->idle_events[g->idle_count++] = event;
-	return rc ? rc : frag_gpu_pool_look(g, err);
+	return rc ? rc : gpu_pool_look(g, err);
 }
 
 int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
@@ -179,14 +232,14 @@ int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
 	rc = all ? frag_gpu_check(g, frag_cuda.wait(), err, "cudaDeviceSynchronize")
 		 : frag_gpu_check(g, frag_cuda.stream_wait(stream ? g->streams[stream] : NULL), err,
 				  "cudaStreamSynchronize");
-	return rc ? rc : frag_gpu_pool_look(g, err);
+	return rc ? rc : gpu_pool_look(g, err);
 }
 
 int frag_gpu_fill(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
 		  uint64_t bytes, uint32_t word, struct frag_error *err)
 {
 	void *on;
-	int rc = frag_gpu_stream(g, stream, &on, err);
+	int rc = gpu_stream(g, stream, &on, err);
 
 	return rc ? rc : frag_gpu_check(g, frag_cuda.fill(on, g->pieces[addr].at + offset, word,
 							  bytes / sizeof(word)), err,
@@ -197,7 +250,7 @@ int frag_gpu_fetch(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t
 		   uint64_t bytes, void *to, struct frag_error *err)
 {
 	void *on;
-	int rc = frag_gpu_stream(g, stream, &on, err);
+	int rc = gpu_stream(g, stream, &on, err);
 
 	return rc ? rc : frag_gpu_check(g, frag_cuda.fetch(on, g->pieces[addr].at + offset, to,
 							   bytes), err, "cudaMemcpyAsync");
@@ -205,34 +258,18 @@ int frag_gpu_fetch(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t
 
 /* Segments --------------------------------------------------------------- */
 
-/* Queries the GPU; *cost_ns is the duration of the query. */
 static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, frag_addr *addr,
 		      uint64_t *cost_ns)
 {
-	struct frag_gpu *g = dev->ctx;
-	uint32_t i = frag_gpu_new_piece(g);
-	uint64_t at, begin;
-	int e, rc;
+	uint32_t i = 0;
+	int rc = frag_gpu_alloc(dev->ctx, NULL, bytes, &i, cost_ns, dev->err), noted;
 
-	if (i == FRAG_NO_PIECE)
-		return -FRAG_ENOMEM;
-	begin = frag_gpu_now();
-	e = frag_cuda.alloc(bytes, &at);
-	*cost_ns = frag_gpu_now() - begin;
-	if (!e) {
-		g->pieces[i].at = at;
-		g->pieces[i].bytes = bytes;
-		*addr = i;
-		/* if this fails, no caller has the piece, and close releases it */
-		return frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, false);
-	}
-	frag_gpu_drop_piece(g, i);
-	if (e != FRAG_CUDA_NO_MEMORY)
-		return frag_gpu_check(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
-	/* not to be found again by the next call that asks */
-	frag_cuda.clear();
-	rc = frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, true);
-	return rc ? rc : -FRAG_EDEVMEM;
+	*addr = i;
+	if (rc && rc != -FRAG_EDEVMEM)
+		return rc;
+	/* if this fails, no caller has the piece, and close releases it */
+	noted = gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, rc != 0);
+	return noted ? noted : rc;
 }
 
 /*
@@ -312,16 +349,16 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		rc = frag_gpu_free_bytes(g, &before, dev->err);
 	if (rc)
 		return rc;
-	begin = frag_gpu_now();
+	begin = gpu_now();
 	e = frag_cuda.free(g->pieces[addr].at);
-	*cost_ns = frag_gpu_now() - begin;
+	*cost_ns = gpu_now() - begin;
 	if (e)
 		return frag_gpu_check(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
 	if (dev->small_max)
 		rc = note_packing(dev, before, (int64_t)(dev->used - used));
-	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
+	return rc ? rc : gpu_notify(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
 }
 
 /* Ranges ----------------------------------------------------------------- */
@@ -341,7 +378,7 @@ static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 		return rc;
 	if (!g->figures.page)
 		return frag_gpu_check(g, FRAG_CUDA_NOT_SUPPORTED, dev->err, "an expandable range");
-	i = frag_gpu_new_piece(g);
+	i = new_piece(g);
 	if (i == FRAG_NO_PIECE)
 		return -FRAG_ENOMEM;
 	e = frag_cuda.reserve(bytes, &at);
@@ -444,14 +481,14 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 	rc = rc ? rc : frag_device_simulated.map(dev, addr, offset, bytes, page, &nothing);
 	if (rc)
 		return rc;
-	begin = frag_gpu_now();
+	begin = gpu_now();
 	e = gpu_map_pages(g, p, offset, bytes);
-	*cost_ns = frag_gpu_now() - begin;
+	*cost_ns = gpu_now() - begin;
 	if (e && e != FRAG_CUDA_NO_MEMORY)
 		rc = frag_gpu_check(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);
 	else if (e)
 		frag_cuda.clear();
-	rc = rc ? rc : frag_gpu_notify(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
+	rc = rc ? rc : gpu_notify(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
 	if (rc && !e)
 		frag_gpu_unmap_pages(p, offset, bytes);
 	if (rc || e)
@@ -477,13 +514,13 @@ static int gpu_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, u
 	rc = frag_gpu_check(g, frag_cuda.wait(), dev->err, "cudaDeviceSynchronize");
 	if (rc)
 		return rc;
-	begin = frag_gpu_now();
+	begin = gpu_now();
 	e = frag_gpu_unmap_pages(&g->pieces[addr], offset, bytes);
-	*cost_ns = frag_gpu_now() - begin;
+	*cost_ns = gpu_now() - begin;
 	if (e)
 		return frag_gpu_check(g, e, dev->err, "unmapping %" PRIu64 " bytes", bytes);
 	frag_device_simulated.unmap(dev, addr, offset, bytes, page, &nothing);
-	return frag_gpu_notify(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
+	return gpu_notify(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
 }
 
 const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *g)
@@ -509,4 +546,176 @@ const struct frag_device_ops frag_device_gpu = {
 	.unreserve = gpu_unreserve,
 	.map = gpu_map,
 	.unmap = gpu_unmap,
+};
+
+/* The driver's own pool: cudaMallocAsync and cudaFreeAsync ---------------------- */
+
+/*
+ * Each segment is what the pool answers to one request, on the stream that asks. The pool chooses
+ * what it keeps, and where; it reports how much it has reserved, and how much of that is used.
+ */
+static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
+		  struct frag_error *err)
+{
+	static const enum frag_cuda_pool_value what[] = {
+		FRAG_CUDA_POOL_THRESHOLD, FRAG_CUDA_POOL_EVENTS, FRAG_CUDA_POOL_OPPORTUNISTIC,
+		FRAG_CUDA_POOL_INTERNAL,
+	};
+	const uint64_t values[] = { o->threshold, o->events, o->opportunistic, o->internal };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]) && !rc; i++)
+		rc = frag_gpu_check(g, frag_cuda.pool_set(g->pool, what[i], values[i]), err,
+				    "cudaMemPoolSetAttribute");
+	return rc ? rc : gpu_pool_look(g, err);
+}
+
+/* The pool is one of our own, with a bound, as the default pool of a device has none. */
+int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_pool_options *o,
+		       struct frag_error *err)
+{
+	int rc;
+
+	if (!frag_cuda.pool_new)
+		return frag_fail(err, FRAG_EDEVICE,
+				 "this fragsim was built with a CUDA before 12.2, "
+				 "where a pool of the driver has no bound: build it with a newer"
+				 " one");
+	rc = frag_gpu_use(g, err);
+	if (rc)
+		return rc;
+	rc = frag_gpu_check(g, frag_cuda.pool_new(g->ordinal, max, &g->pool), err,
+			    "making a pool of the driver");
+	if (rc) {
+		g->pool = NULL;
+		return rc;
+	}
+	g->pool_totals = (struct frag_device_pool){ .reserved = 0 };
+	return set_up(g, o, err);
+}
+
+/* Releases memory that has no owner, because a call failed after its allocation. */
+static int free_lost(struct frag_gpu *g)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < g->piece_count && !e; i++) {
+		const struct frag_gpu_range *p = &g->pieces[i];
+
+		if (!p->pooled)
+			continue;
+		e = frag_cuda.async_free(p->at, p->stream ? g->streams[p->stream] : NULL);
+		if (!e)
+			frag_gpu_drop_piece(g, i);
+	}
+	return e;
+}
+
+int frag_gpu_pool_close(struct frag_gpu *g, struct frag_error *err)
+{
+	int rc, e;
+
+	g->pool_user = NULL;
+	if (!g->pool)
+		return 0;
+	rc = frag_gpu_use(g, err);
+	if (rc)
+		return rc;
+	e = free_lost(g);
+	/* freed memory is free only when its stream has come so far */
+	e = e ? e : frag_cuda.wait();
+	e = e ? e : frag_cuda.pool_del(g->pool);
+	if (e)
+		return frag_gpu_check(g, e, err, "giving a pool of the driver back");
+	g->pool = NULL;
+	return 0;
+}
+
+void frag_gpu_pool_on(struct frag_gpu *g, uint32_t stream)
+{
+	g->pool_stream = stream;
+}
+
+int frag_gpu_pool_trim(struct frag_gpu *g, struct frag_error *err)
+{
+	int rc;
+
+	if (!g->pool)
+		return 0;
+	rc = frag_gpu_sync(g, UINT32_MAX, err);
+	rc = rc ? rc : frag_gpu_check(g, frag_cuda.pool_trim(g->pool), err, "cudaMemPoolTrimTo");
+	return rc ? rc : gpu_pool_look(g, err);
+}
+
+static void pool_ready(struct frag_device *dev)
+{
+	struct frag_gpu *g = dev->ctx;
+
+	dev->pool = &g->pool_totals;
+}
+
+/* Used memory stays below the limit, however the pool treats its bound. */
+static bool may_take(const struct frag_device *dev, uint64_t bytes)
+{
+	const uint64_t used = dev->pool->used;
+	uint64_t max = dev->total - dev->context - dev->other;
+
+	max = dev->limit < max ? dev->limit : max;
+	return used <= max && bytes <= max - used;
+}
+
+static int pool_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			uint64_t *cost_ns)
+{
+	struct frag_gpu *g = dev->ctx;
+	struct frag_gpu_stream on = { .index = g->pool_stream };
+	uint32_t i = 0;
+	int rc, noted;
+
+	*cost_ns = 0;
+	/* of several devices on this GPU, one after the other, it is this one's turn */
+	g->pool_user = dev;
+	if (!may_take(dev, bytes))
+		return -FRAG_EDEVMEM;
+	rc = gpu_stream(g, on.index, &on.stream, dev->err);
+	rc = rc ? rc : frag_gpu_alloc(g, &on, bytes, &i, cost_ns, dev->err);
+	*addr = i;
+	noted = rc ? 0 : gpu_pool_look(g, dev->err);
+	if (noted || (rc && rc != -FRAG_EDEVMEM))
+		return noted ? noted : rc;
+	noted = gpu_notify(dev, FRAG_GPU_MALLOC_ASYNC, bytes, 0, *cost_ns, rc != 0);
+	return noted ? noted : rc;
+}
+
+/*
+ * The memory returns to the pool in the order of its stream, without waiting. The pool's
+ * statistics show afterwards whether the pool released any to the device.
+ */
+static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes, uint64_t *cost_ns)
+{
+	struct frag_gpu *g = dev->ctx;
+	uint64_t begin;
+	void *on;
+	int rc = gpu_stream(g, g->pieces[addr].stream, &on, dev->err), e;
+
+	*cost_ns = 0;
+	/* a deleted heap releases again any block whose release failed after the call */
+	if (rc || !g->pieces[addr].bytes)
+		return rc;
+	begin = gpu_now();
+	e = frag_cuda.async_free(g->pieces[addr].at, on);
+	*cost_ns = gpu_now() - begin;
+	if (e)
+		return frag_gpu_check(g, e, dev->err, "cudaFreeAsync of %" PRIu64 " bytes", bytes);
+	frag_gpu_drop_piece(g, (uint32_t)addr);
+	rc = gpu_pool_look(g, dev->err);
+	return rc ? rc : gpu_notify(dev, FRAG_GPU_FREE_ASYNC, bytes, 0, *cost_ns, false);
+}
+
+const struct frag_device_ops frag_device_gpu_pool = {
+	.name = "gpu-pool",
+	.summary = "the driver's own pool on a GPU of this machine",
+	.ready = pool_ready,
+	.acquire = pool_acquire,
+	.release = pool_release,
 };

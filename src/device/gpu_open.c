@@ -33,24 +33,15 @@ struct loan {
 static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, bool *refused,
 		      struct frag_error *err)
 {
-	uint32_t i = frag_gpu_new_piece(g);
-	uint64_t at;
-	int e;
+	uint64_t cost;
+	uint32_t i;
+	int rc = frag_gpu_alloc(g, NULL, bytes, &i, &cost, err);
 
-	if (i == FRAG_NO_PIECE)
-		return frag_fail_nomem(err);
-	e = frag_cuda.alloc(bytes, &at);
-	if (!e) {
-		g->pieces[i].at = loan->at[loan->count] = at;
-		g->pieces[i].bytes = bytes;
-		loan->piece[loan->count++] = i;
-		return 0;
-	}
-	frag_gpu_drop_piece(g, i);
-	*refused = e == FRAG_CUDA_NO_MEMORY;
-	if (!*refused)
-		return frag_gpu_check(g, e, err, "cudaMalloc of %" PRIu64 " bytes", bytes);
-	frag_cuda.clear();
+	*refused = rc == -FRAG_EDEVMEM;
+	if (rc)
+		return *refused ? 0 : rc == -FRAG_ENOMEM ? frag_fail_nomem(err) : rc;
+	loan->at[loan->count] = g->pieces[i].at;
+	loan->piece[loan->count++] = i;
 	return 0;
 }
 

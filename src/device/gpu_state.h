@@ -1,6 +1,4 @@
-/*
- * gpu_state.h - what the files of gpu.h share: a GPU, and all that is taken of it.
- */
+/* gpu_state.h - a GPU, and all that is taken of it: for gpu.c and gpu_open.c. */
 #ifndef DEVICE_GPU_STATE_H
 #define DEVICE_GPU_STATE_H
 
@@ -41,9 +39,6 @@ struct frag_gpu {
 	struct frag_error said;         /* the first call that failed */
 };
 
-/* Nanoseconds of a monotonic clock. */
-uint64_t frag_gpu_now(void);
-
 /*
  * What CUDA answered to the call, as a result: 0, or -FRAG_EDEVICE. The message of the first failed
  * call is recorded, for close.
@@ -54,22 +49,22 @@ int frag_gpu_check(struct frag_gpu *g, int code, struct frag_error *err, const c
 /* Makes it the GPU that calls are about. */
 int frag_gpu_use(struct frag_gpu *g, struct frag_error *err);
 
-/* A place in the table of pieces; FRAG_NO_PIECE: out of memory. */
-uint32_t frag_gpu_new_piece(struct frag_gpu *g);
+/* A stream of the trace, and CUDA's name for it. */
+struct frag_gpu_stream {
+	uint32_t index;
+	void *stream;
+};
+
+/*
+ * A segment of cudaMalloc, or of the pool on that stream, at *piece in the table. -FRAG_EDEVMEM
+ * where the GPU refuses; *cost_ns is what the call took.
+ */
+int frag_gpu_alloc(struct frag_gpu *g, const struct frag_gpu_stream *on, uint64_t bytes,
+		   uint32_t *piece, uint64_t *cost_ns, struct frag_error *err);
 void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
 
 /* Gives the mapped pages of the run back; the first failure, and goes on. */
 int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t bytes);
-
-/* The trace's stream on this GPU, made at its first use. */
-int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
-
-/* Calls the watching function, if any; only then is free memory queried. */
-int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
-		    uint64_t counted, uint64_t cost_ns, bool refused);
-
-/* Asks the pool again, where there is one: a wait may have changed what it holds. */
-int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);
 
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
 
