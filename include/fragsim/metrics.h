@@ -245,17 +245,7 @@ struct frag_compaction {
 };
 #define FRAG_COMPACTION(X) X(moves) X(blocks) X(bytes)
 
-/* How a policy that follows a plan came along with it. */
-struct frag_planned {
-	bool there;                     /* else there was no plan, and nothing is set */
-	uint64_t hits;                  /* requests that were placed as planned */
-	uint64_t misses;                /* all others; each counts for one of: */
-	uint64_t too_large;             /* larger than its buffer */
-	uint64_t other_pool;            /* its buffer is for another pool */
-	uint64_t not_free;              /* its place was not, or its segment was refused */
-	uint64_t beyond;                /* the plan has no more buffers */
-	uint64_t before;                /* the first mark that begins a period */
-};
+/* Of struct frag_planned in policy.h. */
 #define FRAG_PLANNED(X)                                                        \
 	X(hits) X(misses) X(too_large) X(other_pool) X(not_free) X(beyond) X(before)
 

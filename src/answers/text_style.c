@@ -2,7 +2,7 @@
 #include "answers/text_style.h"
 
 #include "device/known_cards.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 
 #define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */

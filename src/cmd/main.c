@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include "base/format.h"
-#include "policy/watch.h"
+#include "policy/policies.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

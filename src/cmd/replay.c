@@ -264,7 +264,7 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	int rc, done;
 
 	for (uint32_t i = 0; i < o->choice_count; i++)
-		if (frag_compact_is(o->choices[i].ops))
+		if (o->choices[i].ops == &frag_policy_compact)
 			return frag_fail(err, FRAG_EUSAGE, "policy compact moves live blocks, which"
 					 " replay does not: a GPU would have to copy what the"
 					 " program has there; fragsim run simulates it");

@@ -286,7 +286,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 					   count > 1 ? of->choices[i]->text : NULL,
 					   of->device_count > 1))
 			rc = frag_fail_nomem(err);
-		s->rows[i].follows = frag_compact_is(of->choices[i]->ops);
+		s->rows[i].follows = of->choices[i]->ops == &frag_policy_compact;
 		if (!rc)
 			rc = frag_sim_observe(of->sims[i], &observer);
 	}

@@ -3,7 +3,7 @@
 #define ENGINE_SIM_H
 
 #include "engine/engine.h"
-#include "policy/watch.h"
+#include "policy/policies.h"
 
 struct frag_sim {
 	struct frag_choice choice;

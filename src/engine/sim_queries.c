@@ -11,20 +11,6 @@ static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bo
 	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
 }
 
-static struct frag_planned planned_by(const struct frag_policy *p)
-{
-	const struct frag_followed *f = frag_plan_followed(p);
-
-	if (!f)
-		return (struct frag_planned){ .there = false };
-	return (struct frag_planned){
-		.there = true, .hits = f->hits, .too_large = f->too_large,
-		.other_pool = f->other_pool, .not_free = f->not_free, .beyond = f->beyond,
-		.before = f->before, .misses = f->too_large + f->other_pool + f->not_free
-					       + f->beyond + f->before,
-	};
-}
-
 struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
 				    const struct frag_totals **totals)
 {
@@ -63,10 +49,10 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.unmeasured_calls = e->device.model_unknown,
 		};
 		r->compaction = (struct frag_compaction){
-			.there = frag_compact_is(r->choice.ops), .moves = moves.moves,
+			.there = r->choice.ops == &frag_policy_compact, .moves = moves.moves,
 			.blocks = moves.blocks, .bytes = moves.bytes,
 		};
-		r->planned = planned_by(&e->policy);
+		r->planned = *frag_plan_followed(&e->policy);
 		r->min_capacity = e->device.min_capacity;
 		r->end_capacity = e->device.end_capacity;
 		r->calls = e->device.calls;

@@ -48,11 +48,6 @@ static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct
 	return frag_list_for(p->heap, rq->pool, 0, &out->list);
 }
 
-static int fit_free(struct frag_policy *p, frag_block b)
-{
-	return frag_give(p->heap, b, NULL);
-}
-
 static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)
 {
 	return frag_find(p->heap, list, need);
@@ -112,7 +107,7 @@ const struct frag_policy_ops frag_policy_bestfit = {
 	.index = &frag_index_size,
 	.init = fit_init,
 	.alloc = first_alloc,
-	.free = fit_free,
+	.free = frag_policy_give,
 	.seek = fit_seek,
 };
 
@@ -123,7 +118,7 @@ const struct frag_policy_ops frag_policy_firstfit = {
 	.index = &frag_index_address,
 	.init = fit_init,
 	.alloc = first_alloc,
-	.free = fit_free,
+	.free = frag_policy_give,
 	.seek = fit_seek,
 };
 
@@ -135,7 +130,7 @@ const struct frag_policy_ops frag_policy_nextfit = {
 	.state_size = sizeof(struct rover),
 	.init = fit_init,
 	.alloc = next_alloc,
-	.free = fit_free,
+	.free = frag_policy_give,
 	.seek = fit_seek,
 };
 
@@ -146,6 +141,6 @@ const struct frag_policy_ops frag_policy_worstfit = {
 	.index = &frag_index_size,
 	.init = fit_init,
 	.alloc = worst_alloc,
-	.free = fit_free,
+	.free = frag_policy_give,
 	.seek = fit_seek,
 };

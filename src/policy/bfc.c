@@ -176,11 +176,6 @@ static int bfc_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 	return frag_take(p->heap, out, rq->bytes, need);
 }
 
-static int bfc_free(struct frag_policy *p, frag_block b)
-{
-	return frag_give(p->heap, b, NULL);
-}
-
 /* A program has no way to ask TensorFlow's pool for memory back. */
 static enum frag_releases bfc_releases(const uint64_t *param)
 {
@@ -209,7 +204,7 @@ const struct frag_policy_ops frag_policy_bfc = {
 	.releases = bfc_releases,
 	.init = bfc_init,
 	.alloc = bfc_alloc,
-	.free = bfc_free,
+	.free = frag_policy_give,
 	.limit = bfc_limit,
 	.limit_key = "memory_limit",
 	.seek = bfc_seek,

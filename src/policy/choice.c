@@ -14,7 +14,6 @@
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
-#include "policy/watch.h"
 
 /* "align, segment, ...": the names of a table, for a message. */
 static const char *list_keys(const struct frag_policy_ops *ops, char *buf, size_t size)

@@ -70,11 +70,6 @@ static const struct frag_param_spec compact_params[] = {
 	{ 0 },
 };
 
-bool frag_compact_is(const struct frag_policy_ops *ops)
-{
-	return ops == &frag_policy_compact;
-}
-
 static const struct base *base_of(const struct frag_policy *p)
 {
 	return &bases[p->param[OVER]];

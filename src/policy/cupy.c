@@ -57,11 +57,6 @@ static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 	return rc ? rc : frag_take(p->heap, out, rq->bytes, need);
 }
 
-static int cupy_free(struct frag_policy *p, frag_block b)
-{
-	return frag_give(p->heap, b, NULL);
-}
-
 static int cupy_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
@@ -74,6 +69,6 @@ const struct frag_policy_ops frag_policy_cupy = {
 	.params = cupy_params,
 	.index = &frag_index_size,
 	.alloc = cupy_alloc,
-	.free = cupy_free,
+	.free = frag_policy_give,
 	.seek = cupy_seek,
 };

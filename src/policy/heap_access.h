@@ -8,6 +8,7 @@
 #ifndef POLICY_HEAP_ACCESS_H
 #define POLICY_HEAP_ACCESS_H
 
+#include "fragsim/policy.h"
 #include "heap/tie_break.h"
 
 #ifdef FRAG_AS_PLUGIN
@@ -37,6 +38,12 @@
 #define frag_renew_block frag_heap_renew
 #define frag_order_ready frag_heap_order_ready
 #endif
+
+/* The hook free of a policy that merges a freed block with adjacent free ones at once. */
+static inline int frag_policy_give(struct frag_policy *p, frag_block b)
+{
+	return frag_give(p->heap, b, NULL);
+}
 
 /* Splits the part of the hole below the offset off as a free block. */
 static inline int frag_cut_below(struct frag_heap *heap, frag_block *hole, uint64_t offset)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/parse.h"
 #include "plan/plan_file.h"
 #include "policy/heap_access.h"
@@ -20,11 +21,9 @@ enum { LIST_FIT, LIST_PLAN };
 #define SEGMENT (UINT64_C(2) << 20)
 #define OF_PLAN 1               /* what segments of the plan are marked with */
 
-/* What is made of the file, in one piece: this, spaces, places. */
-struct plan_space {
-	uint64_t height;
-	uint32_t device;
-	bool first;             /* of the pool 0, which has a segment from before the first step */
+/* What is made of the file, in one piece: this, places, spaces. */
+struct plan_table {
+	uint32_t place_count, space_count;
 };
 
 struct plan_place {
@@ -32,24 +31,27 @@ struct plan_place {
 	uint32_t space, device;
 };
 
-struct plan_table {
-	uint32_t space_count, place_count;
+struct plan_space {
+	uint64_t height;
+	uint32_t device;
+	bool first;             /* of the pool 0, which has a segment from before the first step */
+	uint32_t row;           /* the first one in it */
 };
 
 struct following {
-	struct frag_followed count;
+	struct frag_planned count;
 	uint32_t next;          /* place */
 	bool begun;             /* a mark that the key period names was met */
 };
 
-static struct plan_space *spaces_of(const struct plan_table *t)
-{
-	return (struct plan_space *)(uintptr_t)(t + 1);
-}
-
 static struct plan_place *places_of(const struct plan_table *t)
 {
-	return (struct plan_place *)(uintptr_t)(spaces_of(t) + t->space_count);
+	return (struct plan_place *)(uintptr_t)(t + 1);
+}
+
+static struct plan_space *spaces_of(const struct plan_table *t)
+{
+	return (struct plan_space *)(uintptr_t)(places_of(t) + t->place_count);
 }
 
 static const struct plan_table *table_of(const struct frag_policy *p)
@@ -65,77 +67,55 @@ static bool same_pool(const struct frag_handle *a, const struct frag_handle *b)
 	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
 }
 
-/* The space of each row, by number: spaces are few. They are counted. */
-static uint32_t number_spaces(const struct frag_plan_file *f, uint32_t *space_of, uint32_t *first)
+/* The number of the space of row i: one of the few that are known, or a new one. */
+static uint32_t number_of_space(struct plan_table *t, const struct frag_plan_file *f, uint32_t i)
 {
-	uint32_t count = 0, k;
+	const struct frag_plan_row *row = &f->rows[i];
+	struct plan_space *spaces = spaces_of(t);
+	uint32_t k = 0;
 
-	for (uint32_t i = 0; i < f->count; i++) {
-		const struct frag_plan_row *row = &f->rows[i];
-
-		for (k = 0; k < count; k++)
-			if (f->rows[first[k]].device == row->device
-			    && same_pool(&f->rows[first[k]].pool, &row->pool))
-				break;
-		if (k == count)
-			first[count++] = i;
-		space_of[i] = k;
-	}
-	return count;
+	while (k < t->space_count
+	       && !(spaces[k].device == row->device
+		    && same_pool(&f->rows[spaces[k].row].pool, &row->pool)))
+		k++;
+	if (k == t->space_count)
+		spaces[t->space_count++] = (struct plan_space){
+			.device = row->device, .first = !row->pool.text && !row->pool.number,
+			.row = i,
+		};
+	return k;
 }
 
-/* Fills the table with the places of the plan, and the height of each address space. */
-static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const uint32_t *space_of,
-		    const uint32_t *first)
+/*
+ * Fills the table with the places of the plan, and the height of each space. A block from before
+ * the period is no request of it, but its place is kept.
+ */
+static int make_table(const struct frag_plan_file *f, void **bytes, uint64_t *length,
+		      struct frag_error *err)
 {
-	struct plan_space *spaces = spaces_of(t);
-	struct plan_place *places = places_of(t);
+	struct plan_table *t;
+	uint32_t n = 0;
 
-	for (uint32_t k = 0; k < t->space_count; k++) {
-		const struct frag_plan_row *row = &f->rows[first[k]];
-
-		spaces[k] = (struct plan_space){
-			.device = row->device, .first = !row->pool.text && !row->pool.number,
-		};
-	}
+	*length = sizeof(*t)
+		  + f->count * (sizeof(struct plan_place) + sizeof(struct plan_space));
+	*bytes = t = calloc(1, *length);
+	if (!t)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < f->count; i++)
+		t->place_count += !f->rows[i].carried;
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct frag_plan_row *row = &f->rows[i];
-		struct plan_space *s = &spaces[space_of[i]];
+		const uint32_t k = number_of_space(t, f, i);
+		struct plan_space *s = &spaces_of(t)[k];
 
-		if (row->offset + row->size > s->height)
-			s->height = row->offset + row->size;
-		/*
-		 * a block from before the period is no request of it, but its place is kept
-		 */
+		s->height = frag_max(s->height, row->offset + row->size);
 		if (!row->carried)
-			places[t->place_count++] = (struct plan_place){
-				.size = row->size, .offset = row->offset, .space = space_of[i],
+			places_of(t)[n++] = (struct plan_place){
+				.size = row->size, .offset = row->offset, .space = k,
 				.device = row->device,
 			};
 	}
-}
-
-static int plan_policy_digest(const struct frag_plan_file *f, void **bytes, uint64_t *length,
-			      struct frag_error *err)
-{
-	uint32_t *space_of = malloc(((size_t)f->count + 1) * sizeof(*space_of));
-	uint32_t *first = malloc(((size_t)f->count + 1) * sizeof(*first));
-	struct plan_table *t = NULL;
-	uint32_t count = 0;
-
-	if (space_of && first) {
-		count = number_spaces(f, space_of, first);
-		*length = sizeof(*t) + count * sizeof(struct plan_space)
-			  + f->count * sizeof(struct plan_place);
-		*bytes = t = calloc(1, *length);
-	}
-	if (t) {
-		t->space_count = count;
-		fill_in(t, f, space_of, first);
-	}
-	free(space_of);
-	free(first);
-	return t ? 0 : frag_fail_nomem(err);
+	return 0;
 }
 
 static int plan_load(const struct frag_file *file, void **bytes, uint64_t *length,
@@ -147,7 +127,7 @@ static int plan_load(const struct frag_file *file, void **bytes, uint64_t *lengt
 	for (uint32_t i = 1; !rc && i < f.count; i++)
 		if (f.rows[i].step < f.rows[i - 1].step)
 			rc = frag_fail(err, FRAG_ETRACE, "its buffers are not by step");
-	rc = rc ? rc : plan_policy_digest(&f, bytes, length, err);
+	rc = rc ? rc : make_table(&f, bytes, length, err);
 	frag_plan_file_fini(&f);
 	return rc;
 }
@@ -179,6 +159,7 @@ static int plan_init(struct frag_policy *p)
 	frag_list list;
 	int rc = 0;
 
+	((struct following *)p->state)->count.there = t != NULL;
 	for (uint32_t k = 0; t && k < t->space_count && !rc; k++) {
 		const struct plan_space *s = &spaces_of(t)[k];
 
@@ -192,6 +173,14 @@ static int plan_init(struct frag_policy *p)
 	return rc;
 }
 
+/* Counts a request that is not placed as planned, and why. */
+static int missed(struct following *at, uint64_t *why)
+{
+	at->count.misses++;
+	++*why;
+	return 0;
+}
+
 /* The place of the next request on this device; NULL: the plan has none, and that is counted. */
 static const struct plan_place *next_place(struct frag_policy *p)
 {
@@ -200,7 +189,7 @@ static const struct plan_place *next_place(struct frag_policy *p)
 	const struct plan_place *place;
 
 	if (p->param[PERIOD] && !at->begun) {
-		at->count.before++;
+		missed(at, &at->count.before);
 		return NULL;
 	}
 	while (t && at->next < t->place_count) {
@@ -208,7 +197,7 @@ static const struct plan_place *next_place(struct frag_policy *p)
 		if (place->device == p->device)
 			return place;
 	}
-	at->count.beyond++;
+	missed(at, &at->count.beyond);
 	return NULL;
 }
 
@@ -217,49 +206,41 @@ static const struct plan_place *next_place(struct frag_policy *p)
  * and that is counted.
  * Segments of pools other than 0 are obtained when they are first needed; a refused one is none.
  */
-static int plan_policy_take_place(struct frag_policy *p, const struct frag_request *rq,
-				  const struct plan_place *place, frag_block *out)
+static int take_place(struct frag_policy *p, const struct frag_request *rq,
+		      const struct plan_place *place, frag_block *out)
 {
 	const struct plan_space *s = &spaces_of(table_of(p))[place->space];
-	struct frag_followed *count = &((struct following *)p->state)->count;
+	struct following *at = p->state;
 	frag_list list;
 	frag_block b;
 	int rc;
 
-	if (rq->bytes > place->size) {
-		count->too_large++;
-		return 0;
-	}
+	if (rq->bytes > place->size)
+		return missed(at, &at->count.too_large);
 	rc = frag_list_for(p->heap, rq->pool, LIST_PLAN, &list);
 	if (!rc && !frag_look_list(p->heap, list).user && !s->first && rq->pool) {
 		rc = obtain_space(p, list, s->height);
-		if (rc == -FRAG_EDEVMEM) {
-			count->not_free++;
-			return 0;
-		}
+		if (rc == -FRAG_EDEVMEM)
+			return missed(at, &at->count.not_free);
 		if (!rc)
 			frag_heap_set_list_user(p->heap, list, place->space + UINT64_C(1));
 	}
 	if (rc)
 		return rc;
-	if (frag_look_list(p->heap, list).user != place->space + UINT64_C(1)) {
-		count->other_pool++;
-		return 0;
-	}
+	if (frag_look_list(p->heap, list).user != place->space + UINT64_C(1))
+		return missed(at, &at->count.other_pool);
 	b = frag_heap_find_key(p->heap, list, place->size, place->offset + place->size);
-	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset) {
-		count->not_free++;
-		return 0;
-	}
+	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset)
+		return missed(at, &at->count.not_free);
 	rc = frag_cut_below(p->heap, &b, place->offset);
 	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
 	*out = rc ? FRAG_NO_BLOCK : b;
-	count->hits += !rc;
+	at->count.hits += !rc;
 	return rc;
 }
 
 /* As bestfit with its defaults does it. */
-static int plan_policy_fit(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+static int fit_instead(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, ALIGN);
 	uint64_t found;
@@ -284,13 +265,8 @@ static int plan_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 
 	*out = FRAG_NO_BLOCK;
 	if (place)
-		rc = plan_policy_take_place(p, rq, place, out);
-	return rc || *out != FRAG_NO_BLOCK ? rc : plan_policy_fit(p, rq, out);
-}
-
-static int plan_free(struct frag_policy *p, frag_block b)
-{
-	return frag_give(p->heap, b, NULL);
+		rc = take_place(p, rq, place, out);
+	return rc || *out != FRAG_NO_BLOCK ? rc : fit_instead(p, rq, out);
 }
 
 /* A period begins with the plan's first buffer; all else is left to the default. */
@@ -325,11 +301,11 @@ static const struct frag_param_spec plan_params[] = {
 	{ 0 },
 };
 
-const struct frag_followed *frag_plan_followed(const struct frag_policy *p)
+const struct frag_planned *frag_plan_followed(const struct frag_policy *p)
 {
-	if (p->ops != &frag_policy_plan || !table_of(p))
-		return NULL;
-	return &((const struct following *)p->state)->count;
+	static const struct frag_planned none = { .there = false };
+
+	return p->ops == &frag_policy_plan ? &((const struct following *)p->state)->count : &none;
 }
 
 const struct frag_policy_ops frag_policy_plan = {
@@ -341,7 +317,7 @@ const struct frag_policy_ops frag_policy_plan = {
 	.state_size = sizeof(struct following),
 	.init = plan_init,
 	.alloc = plan_alloc,
-	.free = plan_free,
+	.free = frag_policy_give,
 	.notice = plan_notice,
 	.seek = plan_seek,
 };

@@ -19,7 +19,6 @@
 #endif
 
 #include "policy/policies.h"
-#include "policy/watch.h"
 
 struct plugin {
 	struct plugin *next;

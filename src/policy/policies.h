@@ -51,19 +51,28 @@ static inline size_t frag_setting_length(const char *text)
 	return n;
 }
 
-/* Which policy it is that moves blocks, for whoever shows that or cannot follow it. */
-bool frag_compact_is(const struct frag_policy_ops *ops);
+/* How a run came along with its plan; `there` is false under another policy, or without a plan. */
+const struct frag_planned *frag_plan_followed(const struct frag_policy *p);
 
-/* How a run under the policy plan came along with its plan, for whoever shows that. */
-/* Numbers of requests; each request is counted once. */
-struct frag_followed {
-	uint64_t hits;          /* that went where the plan says */
-	uint64_t too_large, other_pool, not_free;       /* that could not */
-	uint64_t beyond;        /* for which the plan had no buffer any more */
-	uint64_t before;        /* before the first mark that the key period names */
+/*
+ * Which plug-in a thread runs, and at which step, for a program that reports crashes: the code of
+ * a plug-in is native, and takes the process with it where it fails. The library catches no
+ * signals.
+ */
+struct frag_plugin_watch {
+	/* This thread runs the plug-in. *step is the step it is at; NULL: there is none yet. */
+	void (*begin)(const char *name, const uint64_t *step);
+	void (*end)(void);
 };
 
-/* NULL: it is another policy, or has no plan. */
-const struct frag_followed *frag_plan_followed(const struct frag_policy *p);
+/* Before the first plug-in is loaded. */
+void frag_plugin_set_watch(const struct frag_plugin_watch *watch);
+
+/* Is that the table of a plug-in? */
+bool frag_is_plugin(const struct frag_policy_ops *ops);
+
+/* Around whatever calls a plug-in; not nested. Both borrowed until the end. */
+void frag_plugin_begin(const char *name, const uint64_t *step);
+void frag_plugin_end(void);
 
 #endif
