@@ -285,10 +285,7 @@ int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_req
 static inline int run_alloc(struct frag_engine *e, const struct frag_event *ev,
 			    struct frag_slot *slot, struct frag_step *step)
 {
-	const struct frag_request rq = {
-		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
-		.stream_order = ev->stream_order,
-	};
+	const struct frag_request rq = frag_request_of(ev);
 	const uint32_t blocks_before = e->totals->blocks;
 	int rc = 0;
 
@@ -418,9 +415,8 @@ void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 	step->metrics = &e->metrics.now;
 }
 
-/* Runs events other than alloc and free, which have their own functions. */
-__attribute__((noinline))
 /* Runs every event but alloc and free: ends of waits, and notices to the policy. */
+__attribute__((noinline))
 static int run_other(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step)
 {

@@ -1,6 +1,6 @@
 /*
  * fast_path.h - the fast way for plain allocs and frees, inlined into the loops that drive an
- * engine: tape_player.c for the records of a tape, small_requests.c for timelines.
+ * engine: sim.c for the records of a tape and for batches, small_requests.c for timelines.
  *
  * The reference is frag_engine_step() in engine.c, which takes every event and shares the checks
  * here. Where the two differ, the fast way is wrong (tests/property/fits.c compares them).
@@ -9,7 +9,6 @@
 #define ENGINE_FAST_PATH_H
 
 #include "engine/engine.h"
-#include "engine/sim.h"
 #include "events/tape.h"
 #include "heap/heap_inline.h"
 #include "metrics/run_metrics.h"
@@ -44,6 +43,14 @@ static inline int frag_check_answer(const struct frag_engine *e, const struct fr
 	    || h->segments[h->blocks[b].segment].pool != rq->pool)
 		return frag_engine_refuse_answer(e, rq, b);
 	return frag_check_blocks(e, "alloc", blocks_before + 1);
+}
+
+static inline struct frag_request frag_request_of(const struct frag_event *ev)
+{
+	return (struct frag_request){
+		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+		.stream_order = ev->stream_order,
+	};
 }
 
 /* Sets the slot of a new block, member by member: a compound literal would be cleared first. */

@@ -1,15 +1,12 @@
-/* sim_queries.c - the queries of a simulation: its results, and the slots of its blocks. */
-#include "engine/sim.h"
+/*
+ * sim_queries.c - the queries of a simulation: its results, the slots of its blocks, and the other
+ * totals under which it would have been the same.
+ */
+#include "base/bug.h"
+#include "engine/fast_path.h"
+#include "heap/heap_inline.h"
 #include "heap/relocate.h"
 #include "policy/policies.h"
-#include "base/bug.h"
-
-static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
-{
-	if (interrupted && !sim->engines[d].stopped)
-		return FRAG_RUN_INTERRUPTED;
-	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
-}
 
 struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
 				    const struct frag_totals **totals)
@@ -57,7 +54,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->end_capacity = e->device.end_capacity;
 		r->calls = e->device.calls;
 		r->refused = e->device.refused;
-		r->status = status_of(sim, d, interrupted);
+		r->status = interrupted && !e->stopped ? FRAG_RUN_INTERRUPTED
+			    : e->counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;
 		r->counts.segment_frees = b->segment_frees;
@@ -123,10 +121,7 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 		  struct frag_sought *out)
 {
 	struct frag_policy *p = &sim->engines[ev->device].policy;
-	const struct frag_request rq = {
-		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
-		.stream_order = ev->stream_order,
-	};
+	const struct frag_request rq = frag_request_of(ev);
 	int rc;
 
 	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
@@ -143,37 +138,88 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 	return rc;
 }
 
-/* Of slot i, if it holds a block of the device. */
-static bool sim_queries_find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
-				  struct frag_live *out)
-{
-	const struct frag_slot *slot = &sim->slots[i];
-	const struct frag_heap *heap = sim->engines[device].policy.heap;
-
-	FRAG_ASSERT(i < sim->slot_count);
-	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
-	    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
-		return false;
-	*out = (struct frag_live){
-		.block = frag_heap_look(heap, slot->block), .slot = i, .tag = slot->tag,
-		.stack = slot->stack, .birth = slot->birth, .pending = slot->pending,
-	};
-	return true;
-}
-
 void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 		   void (*visit)(void *ctx, const struct frag_live *live))
 {
-	struct frag_live live;
+	const struct frag_heap *heap = sim->engines[device].policy.heap;
 
 	FRAG_ASSERT(device < sim->device_count);
-	for (uint32_t i = 0; i < sim->slot_count; i++)
-		if (sim_queries_find_live(sim, device, i, &live))
-			visit(ctx, &live);
+	for (uint32_t i = 0; i < sim->slot_count; i++) {
+		const struct frag_slot *slot = &sim->slots[i];
+		struct frag_live live = {
+			.slot = i, .tag = slot->tag, .stack = slot->stack, .birth = slot->birth,
+			.pending = slot->pending,
+		};
+
+		if (slot->block >= SLOT_FIRST_STATE || slot->device != device
+		    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
+			continue;
+		live.block = frag_heap_look(heap, slot->block);
+		visit(ctx, &live);
+	}
 }
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
 {
 	FRAG_ASSERT(slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE);
 	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
+}
+
+/* Another total ------------------------------------------------------------ */
+
+/* What a live block takes in a heap: its record, and its share of segments and lists. */
+#define BLOCK_BYTES 128
+
+/* A policy, and the total that its ranges were made under. */
+struct former {
+	const struct frag_policy *policy;
+	uint64_t total;
+};
+
+static uint64_t resized(void *ctx, uint64_t page, uint64_t bytes, uint64_t end)
+{
+	const struct former *former = ctx;
+
+	return former->policy->ops->range_bytes(former->policy, page, bytes, end, former->total);
+}
+
+bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
+{
+	struct frag_engine *e = &sim->engines[device];
+	struct former former = { .policy = &e->policy, .total = e->device.total };
+
+	FRAG_ASSERT(device < sim->device_count);
+	if (!total || total < e->device.min_capacity || total >= e->device.end_capacity
+	    || sim->options.level != FRAG_LEVEL_SURVIVE || sim->plugged || sim->retired
+	    || e->device.ops != &frag_device_simulated)
+		return false;
+	e->device.total = sim->devices.figures[device].total = total;
+	frag_device_limit(&e->device, e->device.fraction);
+	if (e->policy.ops->range_bytes)
+		frag_heap_resize_ranges(e->policy.heap, &former, resized);
+	return true;
+}
+
+void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *min_capacity,
+		       uint64_t *end_capacity)
+{
+	FRAG_ASSERT(device < sim->device_count && !sim->retired);
+	*min_capacity = sim->engines[device].device.min_capacity;
+	*end_capacity = sim->engines[device].device.end_capacity;
+}
+
+/* A long free list has bins, which are the larger part of a small heap. */
+uint64_t frag_sim_bytes(const struct frag_sim *sim)
+{
+	uint64_t bytes = sizeof(*sim) + sim->slot_count * sizeof(*sim->slots);
+
+	for (uint32_t d = 0; d < sim->device_count; d++) {
+		const struct frag_index *x = &sim->engines[d].policy.heap->index;
+
+		bytes += sizeof(*sim->engines)
+			 + (uint64_t)sim->engines[d].totals->blocks * BLOCK_BYTES;
+		for (uint32_t i = 0; i < x->count; i++)
+			bytes += x->lists[i].bins ? sizeof(*x->lists[i].bins) : 0;
+	}
+	return bytes;
 }

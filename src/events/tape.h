@@ -2,7 +2,7 @@
  * tape.h - the events of a trace in memory, in a compact format.
  *
  * For the files of this module, and for readers of single members of events:
- * engine/tape_player.c, and the module iterations.
+ * engine/sim.c, and the module iterations.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
  * times. Values that many events share (tag, stack, device, stream, pool, and the members that

@@ -87,12 +87,6 @@ static inline uint64_t frag_largest(const struct frag_heap *h)
 	return frag_index_largest(&h->index);
 }
 
-/* From now on every verb validates its arguments, for every caller. */
-static inline void frag_check_verbs(struct frag_heap *h)
-{
-	h->checked = true;
-}
-
 /* Device calls of this step so far. */
 static inline uint32_t frag_call_count(const struct frag_heap *h)
 {

@@ -196,7 +196,8 @@ static frag_block pytorch_find_growth(const struct frag_policy *p, const struct 
 	return FRAG_NO_BLOCK;
 }
 
-static int new_range(struct frag_policy *p, const struct alloc_params *w, uint64_t page, frag_block *out)
+static int new_range(struct frag_policy *p, const struct alloc_params *w, uint64_t page,
+		     frag_block *out)
 {
 	const struct pytorch *t = p->state;
 	uint64_t bytes = range_bytes(p, page);
