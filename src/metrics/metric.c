@@ -16,29 +16,8 @@ double frag_metric_number(const struct frag_metrics *m, const struct frag_metric
 {
 	const union frag_metric_value value = frag_metric_get(m, metric);
 
-	switch (metric->unit) {
-	case FRAG_METRIC_BYTES:
-	case FRAG_METRIC_COUNT:
-		return (double)value.u;
-	case FRAG_METRIC_SIGNED:
-		return (double)value.i;
-	case FRAG_METRIC_PERCENT:
-		break;
-	}
-	return value.d;
-}
-
-struct frag_distribution *frag_metric_distribution(struct frag_result *result,
-						   const struct frag_metric *metric)
-{
-	return (struct frag_distribution *)(void *)((char *)result + metric->distribution);
-}
-
-const struct frag_distribution *frag_metric_distribution_of(const struct frag_result *result,
-							    const struct frag_metric *metric)
-{
-	return (const struct frag_distribution *)(const void *)((const char *)result
-								+ metric->distribution);
+	return metric->unit == FRAG_METRIC_PERCENT ? value.d
+	       : metric->unit == FRAG_METRIC_SIGNED ? (double)value.i : (double)value.u;
 }
 
 /* What the words of the table stand for. */
@@ -87,22 +66,21 @@ const char *frag_run_status_name(enum frag_run_status status)
 	return names[status];
 }
 
-static char *result_copy_text(const char *text, bool *good)
+/* Replaces a borrowed text by a copy. */
+static void own_text(char **text, bool *good)
 {
-	char *copy = text ? strdup(text) : NULL;
+	char *copy = *text ? strdup(*text) : NULL;
 
-	*good = *good && !copy == !text;
-	return copy;
+	*good = *good && !copy == !*text;
+	*text = copy;
 }
 
 static void own_holders(struct frag_tag_usage *holders, uint32_t count, bool *good)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct frag_tag_usage *holder = &holders[i];
-
-		holder->tag = result_copy_text(holder->tag, good);
-		for (uint32_t k = 0; k < holder->stack_count; k++)
-			holder->stacks[k].frames = result_copy_text(holder->stacks[k].frames, good);
+		own_text(&holders[i].tag, good);
+		for (uint32_t k = 0; k < holders[i].stack_count; k++)
+			own_text(&holders[i].stacks[k].frames, good);
 	}
 }
 
@@ -112,7 +90,7 @@ bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from)
 	bool good = true;
 
 	*to = *from;
-	to->id = result_copy_text(from->id, &good);
+	own_text(&to->id, &good);
 	own_holders(to->holders, to->holder_count, &good);
 	own_holders(to->hole.holders, to->hole.holder_count, &good);
 	return good;
@@ -123,7 +101,7 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
 	bool good = true;
 
 	*to = *from;
-	to->name = result_copy_text(from->name, &good);
+	own_text(&to->name, &good);
 	return good;
 }
 

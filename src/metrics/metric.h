@@ -45,10 +45,17 @@ static inline bool is_known(const struct frag_metrics *m, const struct frag_metr
 double frag_metric_number(const struct frag_metrics *m, const struct frag_metric *metric);
 
 /* Of a percentage: how it was distributed over the steps. */
-struct frag_distribution *frag_metric_distribution(struct frag_result *result,
-						   const struct frag_metric *metric);
-const struct frag_distribution *frag_metric_distribution_of(const struct frag_result *result,
-							    const struct frag_metric *metric);
+static inline struct frag_distribution *frag_metric_distribution(struct frag_result *result,
+								 const struct frag_metric *metric)
+{
+	return (struct frag_distribution *)(void *)((char *)result + metric->distribution);
+}
+
+static inline const struct frag_distribution *
+frag_metric_distribution_of(const struct frag_result *result, const struct frag_metric *metric)
+{
+	return (const void *)((const char *)result + metric->distribution);
+}
 
 /* Finds a metric by its name of `length` characters; NULL: none. */
 const struct frag_metric *frag_metric_find(const char *name, size_t length);

@@ -3,7 +3,8 @@
  *
  * Steps wait, as the bytes that their percentages are made of, until there are 64 of them, and are
  * then divided and counted together, two series at once in one register. Each series still adds
- * its values in the order of the steps, so its sums are those of a plain loop.
+ * its values in the order of the steps, so its sums are those of a plain loop. run_metrics.c has
+ * the functions.
  */
 #ifndef METRICS_PERCENT_SERIES_H
 #define METRICS_PERCENT_SERIES_H

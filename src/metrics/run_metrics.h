@@ -26,11 +26,7 @@ void frag_run_metrics_fini(struct frag_run_metrics *metrics);
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			    const struct frag_device *dev);
 
-/* The trace's step has ended, at time *t (microseconds; NULL where the trace has none). */
-void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
-			   const struct frag_device *dev, uint64_t step, const double *t);
-
-/* For keep.h: peaks that a step raises; a step in a pool of the device's own. */
+/* For frag_run_metrics_keep(): peaks that a step raises; a step in a pool of the device's own. */
 void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			    const struct frag_device *dev, uint64_t step);
 void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,
@@ -44,11 +40,9 @@ void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_h
 void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result);
 
 /*
- * What a run keeps of a step, without a call where that is little.
+ * What a run keeps of a step, without a call where that is little: nothing is written but what is
+ * the highest yet, and the bytes that percentages are made of.
  *
- * Nothing is written but what is the highest yet, and the bytes that percentages are made of.
- */
-/*
  * How each of the table's bytes and counts is read: X(name, value), from totals b, heap and device
  * dev, in three parts. The first may change with every step, as may the second, of what is more in
  * one sum than in another: D(name, one, other). The third cannot change without a call of the
@@ -114,7 +108,10 @@ static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap
 	sums->reserved = b->reserved;
 }
 
-/* frag_run_metrics_step(), of a level that may be a constant. */
+/*
+ * The trace's step has ended, at time *t (microseconds; NULL where the trace has none). level: that
+ * of the metrics, as a constant where the caller can.
+ */
 __attribute__((always_inline))
 static inline void frag_run_metrics_keep(struct frag_run_metrics *metrics,
 					 const struct frag_heap *heap,

@@ -145,7 +145,8 @@ static void expect_same(const struct frag_metrics *got, const struct frag_metric
 /* Ends a step: the run metrics's metrics are just those of the walk. */
 static void finish_step(struct fixture *f, double t)
 {
-	frag_run_metrics_step(&f->metrics, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
+	frag_run_metrics_keep(&f->metrics, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t,
+			      f->metrics.level);
 	frag_run_metrics_look(&f->metrics, f->rig.heap, &f->rig.dev);
 	f->want = count(f);
 	expect_same(&f->metrics.now, &f->want, true);
@@ -344,9 +345,9 @@ static void test_within_a_step(void **state)
 	open_metrics(&f, 0);
 	frag_heap_step(f.rig.heap);
 	assert_int_equal(frag_heap_release(f.rig.heap, rig_grow(&f.rig, 3 * SEGMENT)), 0);
-	frag_run_metrics_step(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL);
+	frag_run_metrics_keep(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL, f.metrics.level);
 	frag_heap_step(f.rig.heap);
-	frag_run_metrics_step(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL);
+	frag_run_metrics_keep(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL, f.metrics.level);
 	frag_run_metrics_result(&f.metrics, &r);
 	assert_int_equal(r.peak.reserved, 3 * SEGMENT);
 	assert_int_equal(r.peak.segments, 1);
