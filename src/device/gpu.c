@@ -12,7 +12,6 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
-#include "device/cuda.h"
 
 /* Nanoseconds of a monotonic clock. */
 static uint64_t gpu_now(void)
@@ -40,11 +39,6 @@ int frag_gpu_check(struct frag_gpu *g, int code, struct frag_error *err, const c
 	if (!g->said.code)
 		g->said = now;
 	return frag_fail(err, FRAG_EDEVICE, "%s", now.message);
-}
-
-int frag_gpu_use(struct frag_gpu *g, struct frag_error *err)
-{
-	return frag_gpu_check(g, frag_cuda.use(g->ordinal), err, "cudaSetDevice");
 }
 
 int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *err)
@@ -91,13 +85,6 @@ static uint32_t new_piece(struct frag_gpu *g)
 	}
 	g->pieces[i] = (struct frag_gpu_range){ .bytes = 0 };
 	return i;
-}
-
-void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
-{
-	free(g->pieces[i].mapped);
-	g->pieces[i] = (struct frag_gpu_range){ .next = g->unused };
-	g->unused = i;
 }
 
 int frag_gpu_alloc(struct frag_gpu *g, const struct frag_gpu_stream *on, uint64_t bytes,

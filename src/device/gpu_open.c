@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/cuda.h"
 
 #define LOANS_MAX 3
 #define MIN_GRANULARITY 512

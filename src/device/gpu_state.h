@@ -2,6 +2,9 @@
 #ifndef DEVICE_GPU_STATE_H
 #define DEVICE_GPU_STATE_H
 
+#include <stdlib.h>
+
+#include "device/cuda.h"
 #include "device/gpu.h"
 
 #define FRAG_NO_PIECE UINT32_MAX
@@ -47,7 +50,10 @@ int frag_gpu_check(struct frag_gpu *g, int code, struct frag_error *err, const c
 	__attribute__((format(printf, 4, 5)));
 
 /* Makes it the GPU that calls are about. */
-int frag_gpu_use(struct frag_gpu *g, struct frag_error *err);
+static inline int frag_gpu_use(struct frag_gpu *g, struct frag_error *err)
+{
+	return frag_gpu_check(g, frag_cuda.use(g->ordinal), err, "cudaSetDevice");
+}
 
 /* A stream of the trace, and CUDA's name for it. */
 struct frag_gpu_stream {
@@ -61,7 +67,12 @@ struct frag_gpu_stream {
  */
 int frag_gpu_alloc(struct frag_gpu *g, const struct frag_gpu_stream *on, uint64_t bytes,
 		   uint32_t *piece, uint64_t *cost_ns, struct frag_error *err);
-void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
+static inline void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
+{
+	free(g->pieces[i].mapped);
+	g->pieces[i] = (struct frag_gpu_range){ .next = g->unused };
+	g->unused = i;
+}
 
 /* Gives the mapped pages of the run back; the first failure, and goes on. */
 int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t bytes);

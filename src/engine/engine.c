@@ -390,12 +390,6 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	return rc;
 }
 
-void frag_engine_count_step(struct frag_engine *e, const struct frag_event *ev)
-{
-	frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, ev->step,
-			      ev->members & FRAG_HAS_T ? &ev->t : NULL, e->metrics.level);
-}
-
 void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 			  struct frag_step *step)
 {
@@ -491,6 +485,6 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	if (rc)
 		return frag_engine_fail(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
-	frag_engine_count_step(e, ev);
+	frag_count_step(e, ev);
 	return 0;
 }

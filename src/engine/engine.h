@@ -78,9 +78,6 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 			  struct frag_step *step);
 
-/* Adds a step to the metrics: one that has run, or that did nothing because its pool was refused. */
-void frag_engine_count_step(struct frag_engine *e, const struct frag_event *ev);
-
 /* The message of a step's failure with rc, as a hook or the heap returned it. */
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err);

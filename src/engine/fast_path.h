@@ -129,6 +129,13 @@ static inline int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
 	return frag_free_live(e, b);
 }
 
+/* Adds a step to the metrics: one that has run, or did nothing because its pool was refused. */
+static inline void frag_count_step(struct frag_engine *e, const struct frag_event *ev)
+{
+	frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, ev->step,
+			      ev->members & FRAG_HAS_T ? &ev->t : NULL, e->metrics.level);
+}
+
 /*
  * Calls frag_begin_step() only if the previous step called the device, or a verb was refused:
  * otherwise there is nothing to reset. Only for a device whose state changes by calls of the

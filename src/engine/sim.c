@@ -456,7 +456,7 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 	FRAG_ASSERT(sim->engines[d].refused);
 	step->status = FRAG_STEP_OOM;
 	step->placed = false;
-	frag_engine_count_step(&sim->engines[d], step->event);
+	frag_count_step(&sim->engines[d], step->event);
 	return notify(sim, d, step, err);
 }
 

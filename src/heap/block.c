@@ -9,16 +9,6 @@
 
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
-uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
-{
-	return split_record(h, b, keep);
-}
-
-void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper)
-{
-	merge_records(h, lower, upper);
-}
-
 int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
@@ -172,7 +162,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 					 slot_size, keep);
 	if (!frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
-	frag_list_insert(h, frag_block_cut(h, b, keep));
+	frag_list_insert(h, split_record(h, b, keep));
 	h->totals.splits++;
 	return 0;
 }

@@ -2,7 +2,7 @@
  * heap_tables.h - the heap's own tables, for the files of this module only.
  *
  * The order of the files, each using those listed earlier: index (the free lists), heap (tables,
- * creation, copies, refusals), queries, block and segment (the verbs), relocate, check.
+ * creation, copies, refusals), queries, segment and block (the verbs), relocate, check.
  */
 #ifndef HEAP_HEAP_TABLES_H
 #define HEAP_HEAP_TABLES_H
@@ -193,10 +193,6 @@ static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 			    sizeof(*h->calls));
 }
 
-void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
-		    uint64_t offset, uint64_t bytes);
-void frag_note_step_peaks(struct frag_heap *h);
-
 /* Insert an unmapped block of a range into the gaps of its list, and remove it. */
 void frag_gap_insert(struct frag_heap *h, uint32_t b);
 void frag_gap_remove(struct frag_heap *h, uint32_t b);
@@ -283,6 +279,7 @@ static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 	}
 }
 
+/* A segment has no live blocks any more, or has one again. */
 void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
@@ -304,10 +301,5 @@ int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const
 
 /* The last refusal of this step; "" where there was none. */
 const char *frag_refusal(const struct frag_heap *h);
-
-/* block.c: cuts a block in two; the upper half takes over state and user bits. */
-uint32_t frag_block_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
-/* block.c: merges two adjacent blocks, neither of them listed; the lower record stays. */
-void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);
 
 #endif

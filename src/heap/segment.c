@@ -7,7 +7,60 @@
 
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
-#include "heap/heap_tables.h"
+#include "heap/block_inline.h"
+
+/* Idle segments, and device calls ---------------------------------------------- */
+
+void frag_idle_enter(struct frag_heap *h, uint32_t s)
+{
+	if (h->segments[s].page || h->segments[s].kept)
+		return;
+	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == NONE
+		    && h->idle_count < h->idle_capacity);
+	h->segments[s].idle_at = h->idle_count;
+	h->idle[h->idle_count++] = s;   /* the array has an entry for every segment */
+	h->totals.releasable += h->segments[s].bytes;
+}
+
+void frag_idle_leave(struct frag_heap *h, uint32_t s)
+{
+	uint32_t at = h->segments[s].idle_at;
+	uint32_t last;
+
+	if (at == NONE)
+		return;
+	FRAG_ASSERT(at < h->idle_count && h->idle[at] == s);
+	last = h->idle[--h->idle_count];
+	h->idle[at] = last;
+	h->segments[last].idle_at = at;
+	h->segments[s].idle_at = NONE;
+	h->totals.releasable -= h->segments[s].bytes;
+}
+
+static void note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+		      uint64_t offset, uint64_t bytes)
+{
+	FRAG_ASSERT(h->call_count < h->call_capacity);
+	h->calls[h->call_count++] = (struct frag_call){
+		.kind = kind,
+		.ordinal = s->ordinal,
+		.list = s->list,
+		.offset = offset,
+		.bytes = bytes,
+	};
+}
+
+static void note_step_peaks(struct frag_heap *h)
+{
+	if (h->totals.reserved > h->totals.step_peak_reserved)
+		h->totals.step_peak_reserved = h->totals.reserved;
+	if (h->totals.segments > h->totals.step_peak_segments)
+		h->totals.step_peak_segments = h->totals.segments;
+	if (h->dev->used > h->totals.step_peak_used)
+		h->totals.step_peak_used = h->dev->used;
+}
+
+/* Segments ------------------------------------------------------------------ */
 
 /*
  * Returns a segment record, with an entry reserved in the idle list; NONE where the host is out
@@ -66,7 +119,7 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 	h->totals.segments++;
 	h->totals.segment_allocs++;
 	h->totals.reserved += g->mapped;
-	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
+	note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
 		frag_gap_insert(h, b);
 		if (page < h->min_page || h->min_page == 0)
@@ -75,7 +128,7 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 		frag_list_insert(h, b);
 		frag_idle_enter(h, s);
 	}
-	frag_note_step_peaks(h);
+	note_step_peaks(h);
 	return b;
 }
 
@@ -184,12 +237,12 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	else
 		frag_list_remove(h, whole);
 	if (h->blocks[whole].next != NONE)
-		frag_block_merge(h, whole, h->blocks[whole].next);     /* a slab's tail */
+		merge_records(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
 	h->totals.segments--;
 	h->totals.segment_frees++;
 	h->totals.reserved -= g->mapped;
-	frag_note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
+	note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
 	frag_release_record(h, whole);
 	drop_segment(h, s);
 	return 0;
@@ -233,7 +286,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	frag_list_remove(h, whole);
 	slots = s->bytes / slot_size * slot_size;
 	if (slots < s->bytes)
-		h->blocks[frag_block_cut(h, whole, slots)].state = FRAG_UNMAPPED;
+		h->blocks[split_record(h, whole, slots)].state = FRAG_UNMAPPED;
 	s->slot_size = slot_size;
 	s->list = list;
 	frag_list_insert(h, whole);
@@ -261,7 +314,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 		return -FRAG_ENOMEM;
 	frag_list_remove(h, b);
 	if (h->blocks[b].next != NONE)
-		frag_block_merge(h, b, h->blocks[b].next);
+		merge_records(h, b, h->blocks[b].next);
 	s->slot_size = 0;
 	s->list = list;
 	frag_list_insert(h, b);
@@ -291,9 +344,9 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 {
 	FRAG_ASSERT(covers(h, b, offset, bytes));
 	if (offset > h->blocks[b].offset)
-		b = frag_block_cut(h, b, offset - h->blocks[b].offset);
+		b = split_record(h, b, offset - h->blocks[b].offset);
 	if (bytes < h->blocks[b].bytes)
-		frag_block_cut(h, b, bytes);
+		split_record(h, b, bytes);
 	return b;
 }
 
@@ -310,13 +363,13 @@ static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
 
 	if (range_is(h, next, state)) {
 		list_remove(h, next);
-		frag_block_merge(h, b, next);
+		merge_records(h, b, next);
 	}
 	if (!range_is(h, prev, state))
 		return b;
 	list_remove(h, prev);
 	h->blocks[prev].order = h->blocks[b].order;
-	frag_block_merge(h, prev, b);
+	merge_records(h, prev, b);
 	return prev;
 }
 
@@ -354,8 +407,8 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	s->mapped += bytes;
 	FRAG_ASSERT(s->mapped <= s->bytes);
 	h->totals.reserved += bytes;
-	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
-	frag_note_step_peaks(h);
+	note_call(h, FRAG_CALL_MAP, s, offset, bytes);
+	note_step_peaks(h);
 	*out = join(h, b, FRAG_FREE, frag_list_remove);
 	frag_list_insert(h, *out);
 	return 0;
@@ -398,7 +451,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	FRAG_ASSERT(s->mapped >= bytes && h->totals.reserved >= bytes);
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
-	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
+	note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	*out = join(h, b, FRAG_UNMAPPED, frag_gap_remove);
 	frag_gap_insert(h, *out);
 	return 0;
@@ -471,16 +524,6 @@ static int cached_by_rank(const void *a, const void *b)
 	return frag_order_two(x->ordinal, y->ordinal, x->offset, y->offset);
 }
 
-static bool cached_by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
-				      uint64_t rank[FRAG_RANKS])
-{
-	(void)h;
-	(void)b;
-	(void)ctx;
-	(void)rank;
-	return true;
-}
-
 static bool cached_add(const struct frag_heap *h, struct cached_list *t, uint32_t b)
 {
 	struct cached block = {
@@ -489,7 +532,7 @@ static bool cached_add(const struct frag_heap *h, struct cached_list *t, uint32_
 	};
 
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
-	if (!t->rank(h, b, t->ctx, block.rank))
+	if (t->rank && !t->rank(h, b, t->ctx, block.rank))
 		return true;
 	if (!FRAG_GROW(t->blocks, t->capacity, t->count))
 		return false;
@@ -534,8 +577,11 @@ static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
 	return rc;
 }
 
-/* Lists idle segments and whole free pages, sorts them by rank, and releases them in that order. */
-int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
+/*
+ * Lists idle segments and whole free pages, sorts them by rank, and releases them in that order.
+ * rank NULL: by address.
+ */
+static int release_cached(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 {
 	struct cached_list t = { .rank = rank, .ctx = ctx };
 	/* free blocks of a range are in its own list, or wherever the policy sorts them */
@@ -543,7 +589,6 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	bool room = true;
 	int rc = 0;
 
-	FRAG_ASSERT(rank);
 	for (uint32_t i = 0; i < h->idle_count && room; i++)
 		room = cached_add(h, &t, h->segments[h->idle[i]].first);
 	for (uint32_t i = 0; i < lists && room; i++)
@@ -560,7 +605,13 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	return rc;
 }
 
+int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
+{
+	FRAG_ASSERT(rank);
+	return release_cached(h, rank, ctx);
+}
+
 int frag_heap_release_idle(struct frag_heap *h)
 {
-	return frag_heap_release_unused(h, cached_by_ordinal, NULL);
+	return release_cached(h, NULL, NULL);
 }

@@ -11,16 +11,10 @@ uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const ch
 			 size_t length);
 
 /*
- * Parses the value of key i; a file or a name is owned by the caller, and freed with
- * frag_param_drop(). param: the values of the other keys; the value of the key that the spec
- * names for this must be set. -FRAG_EUSAGE with policy, key and what is expected; -FRAG_ETRACE,
- * -FRAG_ENOMEM
+ * Does the key take this value? A key of type FRAG_PARAM_OWN: does it have functions that read
+ * values? A key for a file: is the value none?
  */
-int frag_param_parse(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
-		     const char *text, size_t length, struct frag_error *err);
-
-/* Releases the file or name that a value owns, and sets it to none; other values own nothing. */
-void frag_param_drop(const struct frag_param_spec *spec, uint64_t *value);
+bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
 
 /* Formats a value for the command line, sizes in bytes. Returns buf. */
 const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
