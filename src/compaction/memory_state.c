@@ -6,7 +6,7 @@
 
 #include "base/array_grow.h"
 
-struct painter {
+struct copier {
 	struct frag_memory_state *memory;
 	const struct frag_state_owner *owners;
 	uint32_t owner_count;
@@ -14,14 +14,13 @@ struct painter {
 	bool failed;            /* out of memory */
 };
 
-static void memory_state_add_segment(struct painter *p, const struct frag_segment_view *s)
+static void memory_state_add_segment(struct copier *p, const struct frag_segment_view *s)
 {
 	struct frag_memory_state *memory = p->memory;
 
-	if (!FRAG_GROW(memory->segments, memory->segment_capacity, memory->segment_count)) {
-		p->failed = true;
+	p->failed = !FRAG_GROW(memory->segments, memory->segment_capacity, memory->segment_count);
+	if (p->failed)
 		return;
-	}
 	memory->segments[memory->segment_count++] = (struct frag_state_segment){
 		.bytes = s->mapped, .page = s->page, .slot_size = s->slot_size,
 		.first = memory->block_count, .ordinal = s->ordinal, .pool = s->pool,
@@ -39,16 +38,15 @@ static uint64_t held_back(const struct frag_block_view *b, uint64_t page)
 }
 
 /* Copies a block to the last segment, and adds it to the totals of that segment. */
-static void add_block(struct painter *p, const struct frag_block_view *b, frag_block at)
+static void add_block(struct copier *p, const struct frag_block_view *b, frag_block at)
 {
 	struct frag_memory_state *memory = p->memory;
 	struct frag_state_segment *s = &memory->segments[memory->segment_count - 1];
 	struct frag_state_block *to;
 
-	if (!FRAG_GROW(memory->blocks, memory->block_capacity, memory->block_count)) {
-		p->failed = true;
+	p->failed = !FRAG_GROW(memory->blocks, memory->block_capacity, memory->block_count);
+	if (p->failed)
 		return;
-	}
 	to = &memory->blocks[memory->block_count++];
 	*to = (struct frag_state_block){
 		.offset = b->offset, .bytes = b->bytes, .slot = FRAG_NO_SLOT,
@@ -78,7 +76,7 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 static void memory_state_visit(void *ctx, const struct frag_segment_view *s,
 			       const struct frag_block_view *b)
 {
-	struct painter *p = ctx;
+	struct copier *p = ctx;
 	const frag_block at = p->next;
 
 	p->next = b ? b->next : s->first;
@@ -135,7 +133,7 @@ static bool memory_state_settle(struct frag_memory_state *memory)
 int frag_memory_state_init(struct frag_memory_state *memory, const struct frag_heap *heap,
 			   const struct frag_state_owner *owners, uint32_t count)
 {
-	struct painter p = { .memory = memory, .owners = owners, .owner_count = count };
+	struct copier p = { .memory = memory, .owners = owners, .owner_count = count };
 
 	*memory = (struct frag_memory_state){ .segment_count = 0 };
 	frag_heap_walk(heap, &p, memory_state_visit);

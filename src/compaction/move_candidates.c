@@ -4,46 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/array_grow.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/bug.h"
 #include "base/format.h"
 
-struct frag_cover_item {
+/* Steps of the search for a cover: enough for about a hundred segments, within milliseconds. */
+#define COVER_STEPS 300000
+
+struct cover_item {
 	uint64_t cost, gain;    /* gain is not 0 */
-	uint32_t number;        /* the caller's own */
+	uint32_t unit;
 };
 
-/* Steps of the search: enough for about a hundred segments, within milliseconds. */
-#define FRAG_COVER_NODES 300000
-
-struct min_cost_cover_search {
-	const struct frag_cover_item *items;
+/* A search for the items that together gain enough at the minimum cost. */
+struct cover {
+	struct cover_item *items;
 	uint32_t count;
 	uint64_t best_cost;
 	uint32_t *best, *current;       /* indexes of items */
-	uint32_t best_count;
-	uint32_t nodes;
+	uint32_t best_count, steps;
 };
 
 static int by_ratio(const void *a, const void *b)
 {
-	const struct frag_cover_item *x = a, *y = b;
+	const struct cover_item *x = a, *y = b;
 	const frag_wide p = (frag_wide)x->gain * y->cost, q = (frag_wide)y->gain * x->cost;
 
 	if (p != q)
 		return p > q ? -1 : 1;
-	return frag_order_two(x->cost, y->cost, x->number, y->number);
+	return frag_order_two(x->cost, y->cost, x->unit, y->unit);
 }
 
 /* Minimum cost of the items from i on, if parts of an item counted; UINT64_MAX: not enough. */
-static uint64_t bound(const struct min_cost_cover_search *s, uint32_t i, uint64_t rest)
+static uint64_t bound(const struct cover *c, uint32_t i, uint64_t rest)
 {
 	uint64_t cost = 0;
 
-	for (; i < s->count; i++) {
-		const struct frag_cover_item *item = &s->items[i];
+	for (; i < c->count; i++) {
+		const struct cover_item *item = &c->items[i];
 
 		if (item->gain >= rest)
 			return cost + (uint64_t)((frag_wide)item->cost * rest / item->gain);
@@ -53,65 +51,42 @@ static uint64_t bound(const struct min_cost_cover_search *s, uint32_t i, uint64_
 	return rest ? UINT64_MAX : cost;
 }
 
-static void move_candidates_keep(struct min_cost_cover_search *s, uint32_t depth, uint64_t cost)
-{
-	for (uint32_t i = 0; i < depth; i++)
-		s->best[i] = s->current[i];
-	s->best_count = depth;
-	s->best_cost = cost;
-}
-
-/* No recursion, as there may be thousands: current is what is taken, and the way back. */
-static void branch(struct min_cost_cover_search *s, uint64_t need)
+/*
+ * Branch and bound over subsets of the items, which it puts in order; it ends after COVER_STEPS
+ * with the best so far. No recursion, as there may be thousands of items: current is what is taken,
+ * and the way back.
+ */
+static void find_cheapest(struct cover *c, uint64_t need)
 {
 	uint64_t cost = 0, gain = 0;
 	uint32_t depth = 0, i = 0;
 
-	for (;;) {
+	if (c->count)
+		qsort(c->items, c->count, sizeof(*c->items), by_ratio);
+	for (c->best_cost = UINT64_MAX;;) {
 		const uint64_t rest = need > gain ? need - gain : 0;
-		const uint64_t more = rest ? bound(s, i, rest) : 0;
+		const uint64_t more = rest ? bound(c, i, rest) : 0;
 
-		s->nodes++;
-		if (!rest && cost < s->best_cost)
-			move_candidates_keep(s, depth, cost);
-		if (rest && s->nodes < FRAG_COVER_NODES && more != UINT64_MAX
-		    && cost + more < s->best_cost) {
-			s->current[depth++] = i;
-			cost += s->items[i].cost;
-			gain += s->items[i++].gain;
+		c->steps++;
+		if (!rest && cost < c->best_cost) {
+			memcpy(c->best, c->current, depth * sizeof(*c->best));
+			c->best_count = depth;
+			c->best_cost = cost;
+		}
+		if (rest && c->steps < COVER_STEPS && more != UINT64_MAX
+		    && cost + more < c->best_cost) {
+			c->current[depth++] = i;
+			cost += c->items[i].cost;
+			gain += c->items[i++].gain;
 			continue;
 		}
-		if (!depth || s->nodes >= FRAG_COVER_NODES)
+		if (!depth || c->steps >= COVER_STEPS)
 			return;
 		/* without the one that was taken last */
-		i = s->current[--depth];
-		cost -= s->items[i].cost;
-		gain -= s->items[i++].gain;
+		i = c->current[--depth];
+		cost -= c->items[i].cost;
+		gain -= c->items[i++].gain;
 	}
-}
-
-/*
- * Branch and bound over subsets: stores in chosen, of length twice `count`, the *chosen_count
- * items that together gain `need` at the minimum cost; reorders the items. *exact: no subset is
- * cheaper; else the search ended after FRAG_COVER_NODES steps. False: all items are not enough.
- */
-static bool frag_cover_find(struct frag_cover_item *items, uint32_t count, uint64_t need,
-		     uint32_t *chosen, uint32_t *chosen_count, bool *exact)
-{
-	struct min_cost_cover_search s = {
-		.items = items, .count = count, .best_cost = UINT64_MAX, .best = chosen,
-		.current = chosen + count,
-	};
-
-	if (count)
-		qsort(items, count, sizeof(*items), by_ratio);
-	if (need)
-		branch(&s, need);
-	for (uint32_t i = 0; i < s.best_count; i++)
-		chosen[i] = items[chosen[i]].number;
-	*chosen_count = s.best_count;
-	*exact = s.nodes < FRAG_COVER_NODES;
-	return s.best_count > 0;
 }
 
 /* Blocks of the memory state, from `first` up to but excluding `end`. */
@@ -145,7 +120,7 @@ struct search {
 	bool failed;            /* out of memory */
 };
 
-static bool move_candidates_add_run(struct search *s, struct run run)
+static bool add_run(struct search *s, struct run run)
 {
 	if (!FRAG_GROW(s->runs, s->run_capacity, s->run_count)) {
 		s->failed = true;
@@ -182,7 +157,7 @@ static void add_single(struct search *s, struct run run)
 {
 	const uint32_t at = s->run_count;
 
-	if (move_candidates_add_run(s, run))
+	if (add_run(s, run))
 		add_option(s, at);
 }
 
@@ -244,7 +219,7 @@ static struct unit *add_unit(struct search *s, struct unit unit)
 	return &s->units[s->unit_count++];
 }
 
-static void move_candidates_add_segment(struct search *s, const struct frag_state_segment *seg)
+static void add_segment(struct search *s, const struct frag_state_segment *seg)
 {
 	if (seg->kept || !seg->live_blocks || seg->fixed)
 		return;
@@ -256,7 +231,7 @@ static void move_candidates_add_segment(struct search *s, const struct frag_stat
 }
 
 /* Of a block the bytes on a page. */
-static uint64_t move_candidates_overlap(const struct frag_state_block *b, uint64_t page,
+static uint64_t overlap(const struct frag_state_block *b, uint64_t page,
 					uint64_t bytes)
 {
 	const uint64_t from = b->offset > page ? b->offset : page;
@@ -282,7 +257,7 @@ static void add_to_page(struct search *s, const struct frag_state_segment *seg, 
 		return;
 	u->run.end = k + 1;
 	if (b->state == FRAG_FREE)
-		u->gain[BY_FREE] += move_candidates_overlap(b, page, seg->page);
+		u->gain[BY_FREE] += overlap(b, page, seg->page);
 	else
 		u->cost += b->bytes + s->shortage->block_cost;
 	u->gain[BY_ALL] = seg->page;
@@ -324,7 +299,7 @@ static void find_page_windows(struct search *s, uint32_t first, int count)
 	}
 }
 
-static void move_candidates_add_pages(struct search *s, const struct frag_state_segment *seg)
+static void add_pages(struct search *s, const struct frag_state_segment *seg)
 {
 	const uint32_t first = s->unit_count;
 	uint64_t last = UINT64_MAX;
@@ -353,16 +328,16 @@ static int by_first(const void *a, const void *b)
 	return frag_order_two(x->first, y->first, x->end, y->end);
 }
 
-/* The runs of these units as one candidate; pages may share a block. */
-static void add_cover(struct search *s, const uint32_t *chosen, uint32_t count)
+/* The runs of the best units as one candidate; pages may share a block. */
+static void add_cover(struct search *s, const struct cover *c)
 {
 	const uint32_t at = s->run_count;
 	uint32_t n = at;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (!move_candidates_add_run(s, s->units[chosen[i]].run))
+	for (uint32_t i = 0; i < c->best_count; i++)
+		if (!add_run(s, s->units[c->items[c->best[i]].unit].run))
 			return;
-	qsort(s->runs + at, count, sizeof(*s->runs), by_first);
+	qsort(s->runs + at, c->best_count, sizeof(*s->runs), by_first);
 	for (uint32_t i = at; i < s->run_count; i++) {
 		const struct run run = s->runs[i];
 
@@ -378,23 +353,24 @@ static void add_cover(struct search *s, const uint32_t *chosen, uint32_t count)
 
 static void find_cover(struct search *s, int count)
 {
-	struct frag_cover_item *items = malloc(((size_t)s->unit_count + 1) * sizeof(*items));
-	uint32_t *chosen = malloc(((size_t)s->unit_count * 2 + 1) * sizeof(*chosen));
-	uint32_t n = 0, chosen_count;
-	bool exact;
+	struct cover c = { .items = malloc(((size_t)s->unit_count + 1) * sizeof(*c.items)) };
 
-	s->failed = s->failed || !items || !chosen;
+	c.best = malloc(((size_t)s->unit_count * 2 + 1) * sizeof(*c.best));
+	s->failed = s->failed || !c.items || !c.best;
 	for (uint32_t i = 0; i < s->unit_count && !s->failed; i++)
 		if (s->units[i].gain[count])
-			items[n++] = (struct frag_cover_item){
+			c.items[c.count++] = (struct cover_item){
 				.cost = s->units[i].cost, .gain = s->units[i].gain[count],
-				.number = i,
+				.unit = i,
 			};
-	if (!s->failed && frag_cover_find(items, n, s->shortage->missing, chosen, &chosen_count,
-					  &exact))
-		add_cover(s, chosen, chosen_count);
-	free(items);
-	free(chosen);
+	if (!s->failed) {
+		c.current = c.best + c.count;
+		find_cheapest(&c, s->shortage->missing);
+	}
+	if (c.best_count)
+		add_cover(s, &c);
+	free(c.items);
+	free(c.best);
 }
 
 static void find_evacuations(struct search *s)
@@ -405,9 +381,9 @@ static void find_evacuations(struct search *s)
 		const struct frag_state_segment *seg = &s->memory->segments[i];
 
 		if (seg->page)
-			move_candidates_add_pages(s, seg);
+			add_pages(s, seg);
 		else
-			move_candidates_add_segment(s, seg);
+			add_segment(s, seg);
 	}
 	for (uint32_t i = 0; i < s->unit_count && !s->failed; i++)
 		if (s->units[i].gain[BY_ALL] >= missing)
@@ -420,11 +396,9 @@ static int by_cost(const void *a, const void *b)
 {
 	const struct option *x = a, *y = b;
 
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return frag_order_two(x->first, y->first, x->at, y->at);
+	return x->cost != y->cost || x->bytes != y->bytes
+		       ? frag_order_two(x->cost, y->cost, x->bytes, y->bytes)
+		       : frag_order_two(x->first, y->first, x->at, y->at);
 }
 
 struct sized {
@@ -432,20 +406,18 @@ struct sized {
 	uint32_t block;
 };
 
-static int move_candidates_by_size(const void *a, const void *b)
+static int largest_first(const void *a, const void *b)
 {
 	const struct sized *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->block < y->block ? -1 : 1;
+	return frag_order_two(y->bytes, x->bytes, x->block, y->block);
 }
 
 /* Takes the blocks in the order of their relocation. */
 static void put_in_order(struct frag_move_candidate *to, struct sized *sized)
 {
 	if (to->count)
-		qsort(sized, to->count, sizeof(*sized), move_candidates_by_size);
+		qsort(sized, to->count, sizeof(*sized), largest_first);
 	for (uint32_t i = 0; i < to->count; i++)
 		to->blocks[i] = sized[i].block;
 }
@@ -487,13 +459,6 @@ int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
 	return sized && to->blocks ? 0 : -FRAG_ENOMEM;
 }
 
-static bool move_candidates_is_same(const struct frag_move_candidate *a,
-				    const struct frag_move_candidate *b)
-{
-	return a->count == b->count
-	       && memcmp(a->blocks, b->blocks, a->count * sizeof(*a->blocks)) == 0;
-}
-
 /* The cheapest of the options; several ways may lead to the same blocks. */
 static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 {
@@ -511,7 +476,9 @@ static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 		/* equals are adjacent blocks, as they cost the same */
 		for (uint32_t k = out->count - 1;
 		     k-- > 0 && !known && out->candidates[k].cost == to->cost;)
-			known = move_candidates_is_same(&out->candidates[k], to);
+			known = to->count == out->candidates[k].count
+				&& memcmp(to->blocks, out->candidates[k].blocks,
+					  to->count * sizeof(*to->blocks)) == 0;
 		if (known) {
 			free(to->blocks);
 			*to = (struct frag_move_candidate){ .count = 0 };

@@ -10,14 +10,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "base/parallel.h"
 #include <time.h>
-#include "events/read_ahead.h"
-#include "fragsim/engine.h"
-#include "base/bug.h"
 
-struct frag_consumer {
+#include "base/bug.h"
+#include "base/parallel.h"
+#include "events/read_ahead.h"
+
+struct consumer {
 	struct frag_sim *sim;           /* NULL: the tape */
 	uint64_t next;                  /* batch */
 	uint64_t stopped;               /* batch in which the simulation stopped; or FRAG_NEVER */
@@ -27,16 +26,21 @@ struct frag_consumer {
 };
 
 /* Why there is no batch from `end` on. Of two reasons at the same place the first counts. */
-enum frag_ending {
-	FRAG_ENDING_FAILED,     /* a consumer has, in the last one */
-	FRAG_ENDING_STOPPED,    /* all simulations have; no other consumer needs more of the
+enum ending {
+	END_FAILED,     /* a consumer has, in the last one */
+	END_STOPPED,    /* all simulations have; no other consumer needs more of the
 				 * stream */
-	FRAG_ENDING_READ,       /* the trace's end, an error in it, an interruption */
+	END_READ,       /* the trace's end, an error in it, an interruption */
 };
 
-struct frag_batch_queue {
+struct workers {
 	struct frag_trace *trace;
-	struct frag_tape_writer *tape;
+	const struct frag_worker_options *options;
+	uint32_t threads;               /* that may be used, the caller's among them */
+	bool decided;                   /* whether to use them */
+	pthread_t *others;
+	uint32_t started;
+	uint64_t told;                  /* the number of batches at the last progress report */
 	bool stream;                    /* a read may block until the producer writes */
 	void (*between)(void *ctx);     /* see engine/engine.h; NULL: not called */
 	void *ctx;
@@ -46,13 +50,13 @@ struct frag_batch_queue {
 	uint32_t idle;                  /* threads that wait for more */
 	bool caller_waits, quit;
 
-	struct frag_consumer *consumers;        /* the tape first, if there is one */
+	struct consumer *consumers;        /* the tape first, if there is one */
 	uint32_t count;
 	struct frag_owned_batch *kept;         /* the places; NULL: there is one, the trace's own */
 	uint32_t places;
 	struct frag_batch own;
 	uint64_t made, consumed, end;   /* numbers of batches; end: FRAG_NEVER at first */
-	enum frag_ending ending;
+	enum ending ending;
 	bool reading, read_out;         /* a thread is reading; there is nothing more to read */
 	int rc;                         /* of the reader, with err */
 	struct frag_error err;
@@ -61,9 +65,8 @@ struct frag_batch_queue {
 	bool telling;                   /* the caller is, of batch `warned` */
 };
 
-/* All that follows is called with the lock held; it is released meanwhile. */
-
-#define PLACES 8
+#define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
+#define PLACES 8                /* batches that are read ahead */
 #ifdef __APPLE__
 #define WAIT_CLOCK CLOCK_REALTIME
 #else
@@ -71,19 +74,13 @@ struct frag_batch_queue {
 #endif
 #define PATIENCE_NS 100000000   /* then the caller checks again whether to stop */
 
-/* Prepares a queue with one consumer per simulation, the tape writer first if there is one. */
-static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims,
-			      uint32_t count, struct frag_trace *trace,
-			      struct frag_tape_writer *tape, struct frag_error *err)
+/* One consumer per simulation, after the tape writer if there is one. */
+static int workers_init(struct workers *h, struct frag_sim *const *sims, uint32_t count,
+			struct frag_error *err)
 {
-	const uint32_t first = tape ? 1 : 0;
+	const uint32_t first = h->options->tape ? 1 : 0;
 	pthread_condattr_t clock;
 
-	*h = (struct frag_batch_queue){
-		.trace = trace, .tape = tape, .places = 1, .count = first + count,
-		.end = FRAG_NEVER, .ending = FRAG_ENDING_READ,
-		.stream = frag_trace_is_stream(trace),
-	};
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_condattr_init(&clock);
 #ifndef __APPLE__       /* macOS has only the clock of the day here */
@@ -92,20 +89,20 @@ static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const
 	pthread_cond_init(&h->more, NULL);
 	pthread_cond_init(&h->room, &clock);
 	pthread_condattr_destroy(&clock);
+	h->count = first + count;
 	h->consumers = calloc((size_t)h->count + 1, sizeof(*h->consumers));
 	if (!h->consumers)
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < h->count; i++) {
-		struct frag_consumer *c = &h->consumers[i];
-
-		c->sim = i < first ? NULL : sims[i - first];
-		c->stopped = c->failed = FRAG_NEVER;
-	}
+	for (uint32_t i = 0; i < h->count; i++)
+		h->consumers[i] = (struct consumer){
+			.sim = i < first ? NULL : sims[i - first],
+			.stopped = FRAG_NEVER, .failed = FRAG_NEVER,
+		};
 	return 0;
 }
 
-/* The same backwards, before anything was made. */
-static void frag_handover_narrow(struct frag_batch_queue *h)
+/* Back to one place, the trace's own. */
+static void drop_places(struct workers *h)
 {
 	for (uint32_t i = 0; h->kept && i < h->places; i++)
 		frag_kept_fini(&h->kept[i]);
@@ -114,18 +111,21 @@ static void frag_handover_narrow(struct frag_batch_queue *h)
 	h->places = 1;
 }
 
-static void frag_handover_fini(struct frag_batch_queue *h)
+static void workers_fini(struct workers *h)
 {
 	FRAG_ASSERT(!h->reading);
-	frag_handover_narrow(h);
+	drop_places(h);
 	free(h->consumers);
 	pthread_cond_destroy(&h->room);
 	pthread_cond_destroy(&h->more);
 	pthread_mutex_destroy(&h->lock);
 }
 
-/* The numbers go on: with nothing under way, any place is as good for the next batch. */
-static bool frag_batch_queue_enable_read_ahead(struct frag_batch_queue *h)
+/*
+ * Has batches read ahead. The numbers go on: with nothing under way, any place is as good for the
+ * next batch.
+ */
+static bool read_ahead(struct workers *h)
 {
 	bool good = true;
 
@@ -139,30 +139,30 @@ static bool frag_batch_queue_enable_read_ahead(struct frag_batch_queue *h)
 		good = frag_kept_init(&h->kept[h->places], h->trace);
 	h->warned = h->made;
 	if (!good)
-		frag_handover_narrow(h);
+		drop_places(h);
 	return good;
 }
 
-static struct frag_owned_batch *workers_place_of(const struct frag_batch_queue *h, uint64_t batch)
+static struct frag_owned_batch *place_of(const struct workers *h, uint64_t batch)
 {
 	FRAG_ASSERT(h->kept);
 	return &h->kept[batch % h->places];
 }
 
 /* Returns false if the run already ends earlier. Interrupts a thread that waits for a stream. */
-static bool set_end(struct frag_batch_queue *h, uint64_t end, enum frag_ending why)
+static bool set_end(struct workers *h, uint64_t end, enum ending why)
 {
 	if (end > h->end || (end == h->end && why >= h->ending))
 		return false;
 	h->end = end;
 	h->ending = why;
-	if (h->reading && why != FRAG_ENDING_READ)
+	if (h->reading && why != END_READ)
 		frag_trace_abandon(h->trace);
 	return true;
 }
 
 /* Batches below this one may be taken. */
-static uint64_t workers_limit(const struct frag_batch_queue *h)
+static uint64_t end_of_work(const struct workers *h)
 {
 	return h->made < h->end ? h->made : h->end;
 }
@@ -171,18 +171,18 @@ static uint64_t workers_limit(const struct frag_batch_queue *h)
  * With a `between` callback, no consumer begins a batch before all have finished the previous
  * one.
  */
-static bool can_go_on(const struct frag_batch_queue *h, const struct frag_consumer *c)
+static bool can_go_on(const struct workers *h, const struct consumer *c)
 {
-	return !c->busy && c->next < workers_limit(h) && (!h->between || c->next == h->consumed);
+	return !c->busy && c->next < end_of_work(h) && (!h->between || c->next == h->consumed);
 }
 
 /* The consumer that is the furthest behind. */
-static struct frag_consumer *find_work(const struct frag_batch_queue *h)
+static struct consumer *find_work(const struct workers *h)
 {
-	struct frag_consumer *found = NULL;
+	struct consumer *found = NULL;
 
 	for (uint32_t i = 0; i < h->count; i++) {
-		struct frag_consumer *c = &h->consumers[i];
+		struct consumer *c = &h->consumers[i];
 
 		if (can_go_on(h, c) && (!found || c->next < found->next))
 			found = c;
@@ -191,33 +191,33 @@ static struct frag_consumer *find_work(const struct frag_batch_queue *h)
 }
 
 /* Have all consumed all? */
-static bool frag_handover_is_over(const struct frag_batch_queue *h)
+static bool is_over(const struct workers *h)
 {
 	return h->consumed >= h->end;
 }
 
 /* Is a place free, more to read, and no thread reading? */
-static bool frag_handover_can_read(const struct frag_batch_queue *h)
+static bool can_read(const struct workers *h)
 {
 	return !h->reading && !h->read_out && h->made < h->end
 	       && h->made - h->shown < h->places;
 }
 
 /* Is there a batch whose warnings can be told, as all have had the one before it? */
-static bool can_tell(const struct frag_batch_queue *h)
+static bool can_tell(const struct workers *h)
 {
-	return h->kept && !h->telling && h->warned < workers_limit(h) && h->warned <= h->consumed;
+	return h->kept && !h->telling && h->warned < end_of_work(h) && h->warned <= h->consumed;
 }
 
 /* A caller that has waited is woken when half of the places are free, not for each. */
-static bool caller_has_cause(const struct frag_batch_queue *h)
+static bool caller_has_cause(const struct workers *h)
 {
-	return frag_handover_is_over(h) || find_work(h) || can_tell(h)
-	       || (frag_handover_can_read(h) && h->made - h->shown <= h->places / 2);
+	return is_over(h) || find_work(h) || can_tell(h)
+	       || (can_read(h) && h->made - h->shown <= h->places / 2);
 }
 
 /* So is a thread that sleeps, where more is sure to come. */
-static bool worth_waking(const struct frag_batch_queue *h, const struct frag_consumer *c)
+static bool worth_waking(const struct workers *h, const struct consumer *c)
 {
 	const bool more = h->kept && !h->stream && !h->between && !h->read_out;
 
@@ -228,7 +228,7 @@ static bool worth_waking(const struct frag_batch_queue *h, const struct frag_con
  * Wakes as many threads as there is work for, less `own`, the work that the calling thread does
  * itself.
  */
-static void wake(struct frag_batch_queue *h, uint32_t own)
+static void wake(struct workers *h, uint32_t own)
 {
 	uint32_t work = 0;
 
@@ -240,7 +240,7 @@ static void wake(struct frag_batch_queue *h, uint32_t own)
 		pthread_cond_signal(&h->room);
 }
 
-static bool all_had(const struct frag_batch_queue *h, uint64_t batch)
+static bool all_had(const struct workers *h, uint64_t batch)
 {
 	for (uint32_t i = 0; i < h->count; i++)
 		if (h->consumers[i].next <= batch)
@@ -248,7 +248,7 @@ static bool all_had(const struct frag_batch_queue *h, uint64_t batch)
 	return true;
 }
 
-static bool all_stopped_in(const struct frag_batch_queue *h, uint64_t batch)
+static bool all_stopped_in(const struct workers *h, uint64_t batch)
 {
 	for (uint32_t i = 0; i < h->count; i++)
 		if (h->consumers[i].stopped > batch)
@@ -260,27 +260,27 @@ static bool all_stopped_in(const struct frag_batch_queue *h, uint64_t batch)
  * What all have had is shown, and its place is free: as far as there are no warnings, which are
  * the caller's to tell.
  */
-static void workers_settle(struct frag_batch_queue *h)
+static void workers_settle(struct workers *h)
 {
 	uint64_t to = h->consumed;
 
 	FRAG_ASSERT(h->shown <= h->consumed && h->consumed <= h->made);
-	while (can_tell(h) && !workers_place_of(h, h->warned)->warnings)
+	while (can_tell(h) && !place_of(h, h->warned)->warnings)
 		h->warned++;
 	if (h->kept && h->warned < to)
 		to = h->warned;
 	if (h->kept && to > h->shown)
-		frag_trace_show(h->trace, workers_place_of(h, to - 1));
+		frag_trace_show(h->trace, place_of(h, to - 1));
 	h->shown = to;
 }
 
 /* Called by the caller's thread: prints the warnings of the batches that are due. */
-static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
+static void print_warnings(struct workers *h)
 {
 	for (workers_settle(h); can_tell(h); workers_settle(h)) {
 		h->telling = true;
 		pthread_mutex_unlock(&h->lock);
-		frag_trace_warn(h->trace, workers_place_of(h, h->warned));
+		frag_trace_warn(h->trace, place_of(h, h->warned));
 		pthread_mutex_lock(&h->lock);
 		h->telling = false;
 		h->warned++;
@@ -291,10 +291,10 @@ static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
  * Counts the batches that all consumers have finished. Only one thread at once can be between
  * two batches, as no consumer begins one meanwhile.
  */
-static void workers_advance(struct frag_batch_queue *h)
+static void workers_advance(struct workers *h)
 {
-	while (h->consumed < workers_limit(h) && all_had(h, h->consumed)) {
-		const bool failed = h->ending == FRAG_ENDING_FAILED && h->end == h->consumed + 1;
+	while (h->consumed < end_of_work(h) && all_had(h, h->consumed)) {
+		const bool failed = h->ending == END_FAILED && h->end == h->consumed + 1;
 
 		if (h->between && !failed) {
 			pthread_mutex_unlock(&h->lock);
@@ -302,30 +302,30 @@ static void workers_advance(struct frag_batch_queue *h)
 			pthread_mutex_lock(&h->lock);
 		}
 		h->consumed++;
-		if (h->stream && !h->tape && !failed && all_stopped_in(h, h->consumed - 1))
-			set_end(h, h->consumed, FRAG_ENDING_STOPPED);
+		if (h->stream && !h->options->tape && !failed && all_stopped_in(h, h->consumed - 1))
+			set_end(h, h->consumed, END_STOPPED);
 	}
 	workers_settle(h);
 }
 
 /* One batch through one consumer; false where there is none that could go on. */
-static bool frag_handover_work(struct frag_batch_queue *h)
+static bool consume(struct workers *h)
 {
-	struct frag_consumer *c = find_work(h);
+	struct consumer *c = find_work(h);
 	const struct frag_batch *batch;
 	bool stopped = false;
 	int rc;
 
 	if (!c)
 		return false;
-	batch = h->kept ? &workers_place_of(h, c->next)->batch : &h->own;
+	batch = h->kept ? &place_of(h, c->next)->batch : &h->own;
 	c->busy = true;
 	pthread_mutex_unlock(&h->lock);
 	if (c->sim) {
 		rc = frag_sim_feed(c->sim, batch, &c->err);
 		stopped = frag_sim_stopped(c->sim);
 	} else {
-		rc = frag_tape_write(h->tape, batch, &c->err);
+		rc = frag_tape_write(h->options->tape, batch, &c->err);
 	}
 	pthread_mutex_lock(&h->lock);
 	c->busy = false;
@@ -333,7 +333,7 @@ static bool frag_handover_work(struct frag_batch_queue *h)
 		c->stopped = c->next;
 	if (rc) {
 		c->failed = c->next;
-		set_end(h, c->next + 1, FRAG_ENDING_FAILED);
+		set_end(h, c->next + 1, END_FAILED);
 	}
 	c->next++;
 	workers_advance(h);
@@ -345,17 +345,17 @@ static bool frag_handover_work(struct frag_batch_queue *h)
  * Drops the batches of a file that were read ahead and that no consumer has begun: no output
  * shows that they were read. Batches from a producer are not dropped.
  */
-static void frag_handover_interrupt(struct frag_batch_queue *h)
+static void interrupt_run(struct workers *h)
 {
 	uint64_t begun = h->stream || !h->kept ? h->made : 0;
 
 	for (uint32_t i = 0; i < h->count; i++) {
-		const struct frag_consumer *c = &h->consumers[i];
+		const struct consumer *c = &h->consumers[i];
 		const uint64_t to = c->next + c->busy;
 
 		begun = to > begun ? to : begun;
 	}
-	if (set_end(h, begun, FRAG_ENDING_READ))
+	if (set_end(h, begun, END_READ))
 		h->rc = frag_fail(&h->err, FRAG_EINTERRUPTED, "interrupted");
 }
 
@@ -363,9 +363,9 @@ static void frag_handover_interrupt(struct frag_batch_queue *h)
  * An empty batch is handed over too, as an empty trace still has its end passed to the
  * simulations. Ctrl-C ends the writer of a pipe too: where that broke off says nothing.
  */
-static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ctx), void *ctx)
+static void read_batch(struct workers *h, bool (*stop)(void *ctx), void *ctx)
 {
-	struct frag_owned_batch *k = h->kept ? workers_place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
 	struct frag_error *err = k ? &k->err : &h->err;
 	bool last, stopped;
 	int rc;
@@ -386,12 +386,12 @@ static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ct
 	h->reading = false;
 	h->read_out = last;
 	if (stopped) {
-		frag_handover_interrupt(h);
+		interrupt_run(h);
 		return;
 	}
 	h->made += rc == 0;
 	workers_settle(h);
-	if (last && set_end(h, h->made, FRAG_ENDING_READ)) {
+	if (last && set_end(h, h->made, END_READ)) {
 		h->rc = rc;
 		if (rc)
 			h->err = *err;
@@ -400,7 +400,7 @@ static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ct
 }
 
 /* The caller waits until there is something for it to do, or for 0.1 s where it is impatient. */
-static void frag_handover_wait(struct frag_batch_queue *h, bool impatient)
+static void wait_for_cause(struct workers *h, bool impatient)
 {
 	struct timespec until;
 
@@ -418,9 +418,9 @@ static void frag_handover_wait(struct frag_batch_queue *h, bool impatient)
 }
 
 /* A batch that could not be read has had its warnings too, and its part of the trace. */
-static void show_broken(struct frag_batch_queue *h)
+static void show_broken(struct workers *h)
 {
-	struct frag_owned_batch *k = h->kept ? workers_place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
 
 	if (!k || !h->rc || !k->rc || h->end != h->made)
 		return;
@@ -429,13 +429,13 @@ static void show_broken(struct frag_batch_queue *h)
 }
 
 /* Returns the outcome of the run, after its end, when no other thread is left. */
-static int frag_handover_outcome(struct frag_batch_queue *h, struct frag_error *err)
+static int outcome_of(struct workers *h, struct frag_error *err)
 {
-	FRAG_ASSERT(frag_handover_is_over(h));
-	if (h->ending == FRAG_ENDING_STOPPED)
+	FRAG_ASSERT(is_over(h));
+	if (h->ending == END_STOPPED)
 		return 0;
-	for (uint32_t i = 0; i < h->count && h->ending == FRAG_ENDING_FAILED; i++) {
-		const struct frag_consumer *c = &h->consumers[i];
+	for (uint32_t i = 0; i < h->count && h->ending == END_FAILED; i++) {
+		const struct consumer *c = &h->consumers[i];
 
 		if (c->failed == h->end - 1)
 			return frag_fail(err, (enum frag_error_code)-c->err.code, "%s",
@@ -447,29 +447,16 @@ static int frag_handover_outcome(struct frag_batch_queue *h, struct frag_error *
 	return h->rc;
 }
 
-#define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
-
-struct workers {
-	struct frag_batch_queue handover;
-	const struct frag_worker_options *options;
-	uint32_t sims;
-	uint32_t threads;       /* that may be used, the caller's among them */
-	bool decided;           /* whether to use them */
-	pthread_t *others;
-	uint32_t started;
-	uint64_t told;          /* the number of batches at the last progress report */
-};
-
 static void *work(void *arg)
 {
-	struct frag_batch_queue *h = arg;
+	struct workers *h = arg;
 
 	pthread_mutex_lock(&h->lock);
 	while (!h->quit) {
-		if (frag_handover_work(h))
+		if (consume(h))
 			continue;
-		if (h->kept && !h->stream && frag_handover_can_read(h)) {
-			frag_handover_read(h, NULL, NULL);
+		if (h->kept && !h->stream && can_read(h)) {
+			read_batch(h, NULL, NULL);
 			continue;
 		}
 		h->idle++;
@@ -484,90 +471,81 @@ static void *work(void *arg)
  * More threads than can work at once are of no use: one a consumer, and one that reads if it can
  * do so meanwhile. Where none can be had, the caller does it all, in turns.
  */
-static void start_threads(struct workers *w)
+static void start_threads(struct workers *h)
 {
-	struct frag_batch_queue *h = &w->handover;
-	const uint32_t most = h->count + (frag_batch_queue_enable_read_ahead(h) ? 1 : 0);
-	const uint32_t threads = w->threads < most ? w->threads : most;
+	const uint32_t most = h->count + (read_ahead(h) ? 1 : 0);
+	const uint32_t threads = h->threads < most ? h->threads : most;
 
-	w->others = calloc(threads, sizeof(*w->others));
-	while (w->others && w->started + 1 < threads
-	       && pthread_create(&w->others[w->started], NULL, work, h) == 0)
-		w->started++;
-	if (!w->started)
-		frag_handover_narrow(h);
+	h->others = calloc(threads, sizeof(*h->others));
+	while (h->others && h->started + 1 < threads
+	       && pthread_create(&h->others[h->started], NULL, work, h) == 0)
+		h->started++;
+	if (!h->started)
+		drop_places(h);
 }
 
-static void stop_threads(struct workers *w)
+static void stop_threads(struct workers *h)
 {
-	pthread_mutex_lock(&w->handover.lock);
-	w->handover.quit = true;
-	pthread_cond_broadcast(&w->handover.more);
-	pthread_mutex_unlock(&w->handover.lock);
-	for (uint32_t i = 0; i < w->started; i++)
-		pthread_join(w->others[i], NULL);
-	free(w->others);
+	pthread_mutex_lock(&h->lock);
+	h->quit = true;
+	pthread_cond_broadcast(&h->more);
+	pthread_mutex_unlock(&h->lock);
+	for (uint32_t i = 0; i < h->started; i++)
+		pthread_join(h->others[i], NULL);
+	free(h->others);
 }
 
 /*
  * Starts threads once enough events have been simulated to pay for them, and no batch is under
  * way.
  */
-static void decide(struct workers *w)
+static void decide(struct workers *h)
 {
-	const struct frag_batch_queue *h = &w->handover;
+	const uint32_t sims = h->count - (h->options->tape != NULL);
 
-	if (w->decided || h->shown != h->made || !h->made
-	    || frag_trace_info(h->trace)->events * w->sims < WORTH_THREADS)
+	if (h->decided || h->shown != h->made || !h->made
+	    || frag_trace_info(h->trace)->events * sims < WORTH_THREADS)
 		return;
-	w->decided = true;
-	start_threads(w);
+	h->decided = true;
+	start_threads(h);
 }
 
 /* Another thread may read meanwhile, so the trace's info is copied. */
-static void workers_report(struct workers *w)
+static void workers_report(struct workers *h)
 {
-	struct frag_batch_queue *h = &w->handover;
 	struct frag_trace_info info;
 
-	if (!w->options->progress || h->shown == w->told || frag_handover_is_over(h))
+	if (!h->options->progress || h->shown == h->told || is_over(h))
 		return;
-	w->told = h->shown;
+	h->told = h->shown;
 	info = *frag_trace_info(h->trace);
 	pthread_mutex_unlock(&h->lock);
-	w->options->progress(w->options->ctx, &info);
+	h->options->progress(h->options->ctx, &info);
 	pthread_mutex_lock(&h->lock);
 }
 
-static bool stops(const struct workers *w)
+static bool stops(const struct workers *h)
 {
-	return w->options->stop && w->options->stop(w->options->ctx);
+	return h->options->stop && h->options->stop(h->options->ctx);
 }
 
 /* The loop of the caller's thread: it reads first, because the other threads need its batches. */
-static void read_and_work(struct workers *w)
+static void read_and_work(struct workers *h)
 {
-	struct frag_batch_queue *h = &w->handover;
-
 	pthread_mutex_lock(&h->lock);
-	while (!frag_handover_is_over(h)) {
-		frag_batch_queue_print_warnings(h);
-		workers_report(w);
-		decide(w);
-		if (stops(w))
-			frag_handover_interrupt(h);
-		if (frag_handover_can_read(h))
-			frag_handover_read(h, w->options->stop, w->options->ctx);
-		else if (!frag_handover_work(h) && !frag_handover_is_over(h))
-			frag_handover_wait(h, w->options->stop != NULL);
+	while (!is_over(h)) {
+		print_warnings(h);
+		workers_report(h);
+		decide(h);
+		if (stops(h))
+			interrupt_run(h);
+		if (can_read(h))
+			read_batch(h, h->options->stop, h->options->ctx);
+		else if (!consume(h) && !is_over(h))
+			wait_for_cause(h, h->options->stop != NULL);
 	}
-	frag_batch_queue_print_warnings(h);
+	print_warnings(h);
 	pthread_mutex_unlock(&h->lock);
-}
-
-static uint32_t thread_count(const struct frag_worker_options *options)
-{
-	return options->threads ? options->threads : frag_processors();
 }
 
 int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
@@ -575,19 +553,21 @@ int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct fr
 			 void *ctx, struct frag_error *err)
 {
 	static const struct frag_worker_options plain = { .threads = 0 };
-	struct workers w = { .options = options ? options : &plain, .sims = count };
-	int rc = frag_handover_init(&w.handover, sims, count, trace, w.options->tape, err);
+	struct workers h = {
+		.trace = trace, .options = options ? options : &plain, .between = between,
+		.ctx = ctx, .stream = frag_trace_is_stream(trace), .places = 1, .end = FRAG_NEVER,
+		.ending = END_READ,
+	};
+	int rc = workers_init(&h, sims, count, err);
 
-	w.handover.between = between;
-	w.handover.ctx = ctx;
-	w.threads = thread_count(w.options);
-	w.decided = w.threads < 2;
+	h.threads = h.options->threads ? h.options->threads : frag_processors();
+	h.decided = h.threads < 2;
 	if (!rc) {
-		read_and_work(&w);
-		stop_threads(&w);
-		rc = frag_handover_outcome(&w.handover, err);
+		read_and_work(&h);
+		stop_threads(&h);
+		rc = outcome_of(&h, err);
 	}
-	frag_handover_fini(&w.handover);
+	workers_fini(&h);
 	return rc;
 }
 
