@@ -1,9 +1,4 @@
-/*
- * heap_tables.h - the heap's own tables, for the files of this module only.
- *
- * The order of the files, each using those listed earlier: index (the free lists), heap (tables,
- * creation, copies, refusals), queries, segment and block (the verbs), relocate, check.
- */
+/* heap_tables.h - the heap's own tables, for the files of this module only. */
 #ifndef HEAP_HEAP_TABLES_H
 #define HEAP_HEAP_TABLES_H
 

@@ -12,13 +12,12 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "plan/plan_file.h"
+#include "policy/fit_keys.h"
 #include "policy/heap_access.h"
 #include "policy/policies.h"
 
 enum { FILE_KEY, PERIOD };
-enum { LIST_FIT, LIST_PLAN };
-#define ALIGN UINT64_C(512)
-#define SEGMENT (UINT64_C(2) << 20)
+#define LIST_PLAN 1             /* a pool's list of its space; 0 is that of bestfit */
 #define OF_PLAN 1               /* what segments of the plan are marked with */
 
 /* What is made of the file, in one piece: this, places, spaces. */
@@ -239,34 +238,28 @@ static int take_place(struct frag_policy *p, const struct frag_request *rq,
 	return rc;
 }
 
-/* As bestfit with its defaults does it. */
-static int fit_instead(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+/* bestfit with its defaults, on the same heap. */
+static struct frag_policy bestfit_of(const struct frag_policy *p)
 {
-	const uint64_t need = frag_round_up_pow2(rq->bytes, ALIGN);
-	uint64_t found;
-	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, LIST_FIT, &list);
+	static const uint64_t defaults[FIT_KEYS] = {
+		[ALIGN] = 512, [SEGMENT] = 2 << 20, [MIN_SPLIT] = 512, [RELEASE] = true,
+	};
 
-	if (rc)
-		return rc;
-	*out = frag_find(p->heap, list, need);
-	if (*out == FRAG_NO_BLOCK)
-		rc = frag_policy_obtain(p, list, frag_round_up(need, SEGMENT), true, out);
-	if (rc)
-		return rc;
-	found = frag_look(p->heap, *out).bytes;
-	return frag_take(p->heap, out, rq->bytes, found - need < ALIGN ? found : need);
+	return (struct frag_policy){
+		.ops = &frag_policy_bestfit, .heap = p->heap, .param = defaults, .err = p->err,
+	};
 }
 
 static int plan_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	const struct plan_place *place = next_place(p);
+	struct frag_policy bestfit = bestfit_of(p);
 	int rc = 0;
 
 	*out = FRAG_NO_BLOCK;
 	if (place)
 		rc = take_place(p, rq, place, out);
-	return rc || *out != FRAG_NO_BLOCK ? rc : fit_instead(p, rq, out);
+	return rc || *out != FRAG_NO_BLOCK ? rc : frag_policy_bestfit.alloc(&bestfit, rq, out);
 }
 
 /* A period begins with the plan's first buffer; all else is left to the default. */
@@ -285,8 +278,9 @@ static int plan_notice(struct frag_policy *p, const struct frag_notice *n, bool 
 
 static int plan_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
-	out->bytes = frag_round_up_pow2(rq->bytes, ALIGN);
-	return frag_list_for(p->heap, rq->pool, LIST_FIT, &out->list);
+	struct frag_policy bestfit = bestfit_of(p);
+
+	return frag_policy_bestfit.seek(&bestfit, rq, out);
 }
 
 static const struct frag_param_spec plan_params[] = {

@@ -1,9 +1,6 @@
 /*
  * policies.h - the tables that policy.c lists, and declarations that several files of this
  * module share.
- *
- * The order of the files, each using those before it: obtain, the policies, param (keys),
- * policy (the list of all, and what a table must have), plugin, choice (a name and its keys).
  */
 #ifndef POLICY_POLICIES_H
 #define POLICY_POLICIES_H

@@ -119,12 +119,12 @@ void frag_pytorch_print_reserve(uint64_t value, char *buf, size_t size)
 		snprintf(buf + strlen(buf), size - strlen(buf), "G");
 }
 
-static bool pytorch_settings_power_of_two(uint64_t x)
+static bool is_power_of_two(uint64_t x)
 {
 	return x && !(x & (x - 1));
 }
 
-static uint32_t pytorch_settings_log2_of(uint64_t x)
+static uint32_t log2_of(uint64_t x)
 {
 	return 63 - (uint32_t)__builtin_clzll(x);
 }
@@ -146,9 +146,9 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 	uint64_t n;
 
 	if (!frag_parse_count(text, length, &n)
-	    || (n == 0 ? !may_be_0 : !pytorch_settings_power_of_two(n)))
+	    || (n == 0 ? !may_be_0 : !is_power_of_two(n)))
 		return false;
-	*code = n ? pytorch_settings_log2_of(n) : 0;
+	*code = n ? log2_of(n) : 0;
 	return *code <= MAX_DIVISIONS_LOG2;
 }
 
@@ -176,9 +176,9 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 			from--;
 		to = INTERVALS;
 	} else {
-		if (!frag_parse_count(text, key, &mb) || !pytorch_settings_power_of_two(mb))
+		if (!frag_parse_count(text, key, &mb) || !is_power_of_two(mb))
 			return false;
-		from = pytorch_settings_log2_of(mb) < INTERVALS ? pytorch_settings_log2_of(mb)
+		from = log2_of(mb) < INTERVALS ? log2_of(mb)
 								: INTERVALS - 1;
 		to = from + 1;
 		if (*next == 0)
@@ -323,16 +323,14 @@ int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
 
 static bool is_bool(const char *value, size_t length)
 {
-	return (length == 4 && memcmp(value, "True", 4) == 0)
-	       || (length == 5 && memcmp(value, "False", 5) == 0);
+	return frag_is_word(value, length, "True") || frag_is_word(value, length, "False");
 }
 
 static bool is_thread_count(const char *value, size_t length)
 {
 	uint64_t count;
 
-	return frag_parse_count(value, length, &count) && count && count <= 128
-	       && (count & (count - 1)) == 0;
+	return frag_parse_count(value, length, &count) && count <= 128 && is_power_of_two(count);
 }
 
 static bool is_count(const char *value, size_t length)
@@ -371,7 +369,7 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 	int shown = (int)(length < 64 ? length : 64);
 	char hint[FRAG_HINT_ROOM];
 
-	if (length == strlen("block_size") && memcmp(key, "block_size", length) == 0)
+	if (frag_is_word(key, length, "block_size"))
 		return frag_fail(err, FRAG_EUSAGE, "PyTorch never had a setting \"block_size\", "
 				 "whatever articles say; max_split_size_mb may be meant");
 	for (uint32_t i = 0; i < VERSION; i++)
@@ -379,7 +377,7 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 	frag_near_offer(&near, "backend");
 	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++)
 		frag_near_offer(&near, no_effect[i].name);
-	if (length == strlen("version") && memcmp(key, "version", length) == 0)
+	if (frag_is_word(key, length, "version"))
 		return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"version\"; the version"
 				 " is a key of the policy: pytorch:version=2.8");
 	return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"%.*s\";%s", shown, key,
@@ -389,9 +387,9 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 
 static int set_backend(const char *value, size_t length, struct frag_error *err)
 {
-	if (length == strlen("native") && memcmp(value, "native", length) == 0)
+	if (frag_is_word(value, length, "native"))
 		return 0;
-	if (length == strlen("cudaMallocAsync") && memcmp(value, "cudaMallocAsync", length) == 0)
+	if (frag_is_word(value, length, "cudaMallocAsync"))
 		return frag_fail(err, FRAG_EUSAGE, "backend:cudaMallocAsync is the driver's own "
 				 "allocator, which no policy simulates");
 	return frag_fail(err, FRAG_EUSAGE, "backend:%.*s is neither native nor cudaMallocAsync",
@@ -414,8 +412,8 @@ static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t len
 }
 
 /* One KEY:VALUE; *given collects a bit a key. */
-static int pytorch_settings_set_one(uint64_t *param, uint32_t *given, const char *text,
-				    size_t length, struct frag_error *err)
+static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t length,
+		   struct frag_error *err)
 {
 	const char *colon = memchr(text, ':', length);
 	size_t key = colon ? (size_t)(colon - text) : length;
@@ -428,8 +426,7 @@ static int pytorch_settings_set_one(uint64_t *param, uint32_t *given, const char
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++) {
 		const struct frag_param_spec *spec = &frag_pytorch_params[i];
 
-		if (i == VERSION || strlen(spec->name) != key
-		    || memcmp(spec->name, text, key) != 0)
+		if (i == VERSION || !frag_is_word(text, key, spec->name))
 			continue;
 		if (param[VERSION] < since[i])
 			return unknown_to(param[VERSION], "", spec->name, key, since[i], err);
@@ -445,10 +442,10 @@ static int pytorch_settings_set_one(uint64_t *param, uint32_t *given, const char
 				 (int)(n < 64 ? n : 64), value,
 				 spec->type == FRAG_PARAM_BOOL ? "True or False" : spec->expects);
 	}
-	if (key == strlen("backend") && memcmp(text, "backend", key) == 0)
+	if (frag_is_word(text, key, "backend"))
 		return set_backend(value, n, err);
 	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++) {
-		if (strlen(no_effect[i].name) != key || memcmp(no_effect[i].name, text, key) != 0)
+		if (!frag_is_word(text, key, no_effect[i].name))
 			continue;
 		if (param[VERSION] < no_effect[i].since)
 			return unknown_to(param[VERSION], "", text, key, no_effect[i].since, err);
@@ -484,7 +481,7 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 	for (size_t at = 0; buf[at] && !rc;) {
 		size_t item = frag_setting_length(buf + at);
 
-		rc = item ? pytorch_settings_set_one(now, &given, buf + at, item, err)
+		rc = item ? set_one(now, &given, buf + at, item, err)
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}
@@ -509,7 +506,7 @@ uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup)
 		return UNIT;
 	if (roundup == UNROUNDED)
 		return bytes;
-	log2 = pytorch_settings_log2_of(bytes);
+	log2 = log2_of(bytes);
 	interval = log2 < 20 ? 0 : log2 - 20 < INTERVALS ? log2 - 20 : INTERVALS - 1;
 	code = roundup >> 4 * interval & 15;
 	if (code == ONE && roundup != UINT64_MAX)
