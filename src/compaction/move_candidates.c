@@ -161,14 +161,6 @@ static void add_single(struct search *s, struct run run)
 		add_option(s, at);
 }
 
-/* Is it on the list where the request is searched for? Slots of slabs never become one block. */
-static bool is_sought(const struct search *s, const struct frag_state_segment *seg)
-{
-	if (seg->slot_size || seg->pool != s->shortage->pool)
-		return false;
-	return s->shortage->list == FRAG_NO_LIST || seg->list == s->shortage->list;
-}
-
 /* Addresses of a range without memory get it from the device, if that has it. */
 static bool can_map(const struct search *s, const struct frag_state_segment *seg,
 		    struct run run, uint64_t span, uint64_t unmapped)
@@ -495,9 +487,14 @@ int frag_move_candidates_find(struct frag_move_candidates *out,
 	struct search s = { .memory = memory, .shortage = shortage };
 
 	*out = (struct frag_move_candidates){ .count = 0 };
-	for (uint32_t i = 0; i < memory->segment_count && !s.failed; i++)
-		if (is_sought(&s, &memory->segments[i]))
-			find_windows(&s, &memory->segments[i]);
+	for (uint32_t i = 0; i < memory->segment_count && !s.failed; i++) {
+		const struct frag_state_segment *seg = &memory->segments[i];
+
+		/* slots of slabs never become one block */
+		if (!seg->slot_size && seg->pool == shortage->pool
+		    && (shortage->list == FRAG_NO_LIST || seg->list == shortage->list))
+			find_windows(&s, seg);
+	}
 	if (shortage->missing && !s.failed)
 		find_evacuations(&s);
 	s.failed = s.failed || !keep_cheapest(&s, out);

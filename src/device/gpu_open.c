@@ -45,8 +45,8 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 }
 
 /* A failure in between leaves the values found so far. */
-static int gpu_measure_give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
-				 struct frag_error *err)
+static int give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
+		     struct frag_error *err)
 {
 	int rc = 0;
 
@@ -74,7 +74,7 @@ static int borrow(struct frag_gpu *g, uint64_t bytes, uint32_t wanted, struct lo
 	if (rc)
 		return rc;
 	loan->taken = before > after ? before - after : 0;
-	return gpu_measure_give_back(g, bytes, loan, err);
+	return give_back(g, bytes, loan, err);
 }
 
 static bool is_power(uint64_t n)
@@ -150,15 +150,14 @@ static int gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err)
 }
 
 /* Does the GPU grant a segment of this many bytes? */
-static int gpu_measure_try_one(struct frag_gpu *g, uint64_t bytes, bool *good,
-			       struct frag_error *err)
+static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_error *err)
 {
 	struct loan loan = { .count = 0 };
 	bool refused;
 	int rc = borrow_one(g, bytes, &loan, &refused, err);
 
 	*good = loan.count > 0;
-	return rc ? rc : gpu_measure_give_back(g, bytes, &loan, err);
+	return rc ? rc : give_back(g, bytes, &loan, err);
 }
 
 /*
@@ -175,7 +174,7 @@ int frag_gpu_probe(struct frag_gpu *g, uint64_t max, uint64_t *largest, struct f
 	while (!rc && given + 1 < refused) {
 		bool good;
 
-		rc = gpu_measure_try_one(g, at * unit, &good, err);
+		rc = try_one(g, at * unit, &good, err);
 		if (good)
 			given = at;
 		else
@@ -337,8 +336,6 @@ static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct gpu_probe *p
 	return gpu_measure(g, max, err);
 }
 
-/* Releases all memory that is still in the table, whatever failed before. */
-
 static bool free_piece(struct frag_gpu_range *p)
 {
 	if (!p->range)
@@ -348,8 +345,11 @@ static bool free_piece(struct frag_gpu_range *p)
 	return frag_cuda.unreserve(p->at, p->bytes) == 0;
 }
 
-/* Everything; where even that fails the context goes as a whole. */
-static void gpu_open_give_back(struct frag_gpu *g)
+/*
+ * Releases all memory that is still in the table, whatever failed before; where even that fails,
+ * the context as a whole.
+ */
+static void release_all(struct frag_gpu *g)
 {
 	bool good = frag_cuda.use(g->ordinal) == 0;
 
@@ -373,15 +373,6 @@ static void gpu_open_give_back(struct frag_gpu *g)
 	frag_cuda.clear();
 	frag_cuda.use(g->ordinal);
 	frag_cuda.reset();
-}
-
-static void del_gpu(struct frag_gpu *g)
-{
-	free(g->pieces);
-	free(g->streams);
-	free(g->events);
-	free(g->idle_events);
-	free(g);
 }
 
 /*
@@ -428,10 +419,16 @@ int frag_gpu_close(struct frag_gpu **gpus, uint32_t count, struct frag_error *er
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		gpu_open_give_back(gpus[i]);
-		if (gpus[i]->said.code && !rc)
-			rc = frag_fail(err, FRAG_EDEVICE, "%s", gpus[i]->said.message);
-		del_gpu(gpus[i]);
+		struct frag_gpu *g = gpus[i];
+
+		release_all(g);
+		if (g->said.code && !rc)
+			rc = frag_fail(err, FRAG_EDEVICE, "%s", g->said.message);
+		free(g->pieces);
+		free(g->streams);
+		free(g->events);
+		free(g->idle_events);
+		free(g);
 	}
 	return rc;
 }

@@ -117,35 +117,32 @@ static const char *when(const struct frag_event *ev, uint32_t device, char *buf,
 	return buf;
 }
 
-/* Reports why the policy failed: its own message, or the heap's refusal. */
-static int explain_policy(const struct frag_engine *e, int rc, const char *at,
-			  struct frag_error *err)
+/*
+ * A code from policy or heap, with a message: the policy's own, or the heap's refusal. ev as in
+ * when().
+ */
+__attribute__((cold)) static int engine_explain(const struct frag_engine *e,
+						const struct frag_event *ev, uint32_t device,
+						int rc, struct frag_error *err)
 {
+	const bool said = e->policy_error.code == rc;
 	const char *refusal = frag_refusal(e->policy.heap);
+	char buf[FRAG_ID_ROOM + 100];
+	const char *at = when(ev, device, buf, sizeof(buf));
 
-	if (e->policy_error.code == rc)
+	if (rc == -FRAG_EDEVICE && said)
+		return frag_fail(err, FRAG_EDEVICE, "%s", e->policy_error.message);
+	if (rc == -FRAG_EDEVICE)
+		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
+	if (rc == -FRAG_ENOMEM && !said)
+		return frag_fail_nomem(err);
+	if (said)
 		return frag_fail(err, (enum frag_error_code)-rc, "policy %.300s: %s: %.400s",
 				 e->name, at, e->policy_error.message);
 	if (rc == -FRAG_EPOLICY && *refusal)
 		return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: %s", e->name, at, refusal);
 	return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: answered with code %d, which means"
 			 " nothing here", e->name, at, rc);
-}
-
-/* A code from policy or heap, with a message: it is a failure here. ev as in when(). */
-__attribute__((cold)) static int engine_explain(const struct frag_engine *e,
-						const struct frag_event *ev, uint32_t device,
-						int rc, struct frag_error *err)
-{
-	char at[FRAG_ID_ROOM + 100];
-
-	if (rc == -FRAG_EDEVICE && e->policy_error.code == rc)
-		return frag_fail(err, FRAG_EDEVICE, "%s", e->policy_error.message);
-	if (rc == -FRAG_EDEVICE)
-		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
-	if (rc == -FRAG_ENOMEM && e->policy_error.code != rc)
-		return frag_fail_nomem(err);
-	return explain_policy(e, rc, when(ev, device, at, sizeof(at)), err);
 }
 
 int frag_engine_begin(struct frag_engine *e, struct frag_error *err)

@@ -524,11 +524,6 @@ static void workers_report(struct workers *h)
 	pthread_mutex_lock(&h->lock);
 }
 
-static bool stops(const struct workers *h)
-{
-	return h->options->stop && h->options->stop(h->options->ctx);
-}
-
 /* The loop of the caller's thread: it reads first, because the other threads need its batches. */
 static void read_and_work(struct workers *h)
 {
@@ -537,7 +532,7 @@ static void read_and_work(struct workers *h)
 		print_warnings(h);
 		workers_report(h);
 		decide(h);
-		if (stops(h))
+		if (h->options->stop && h->options->stop(h->options->ctx))
 			interrupt_run(h);
 		if (can_read(h))
 			read_batch(h, h->options->stop, h->options->ctx);

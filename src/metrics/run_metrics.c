@@ -238,16 +238,11 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
  */
 void frag_percent_batch_x2(struct frag_series *s, const double *weight)
 {
-	if (weight) {
-		if (!add_half(s, 0, weight, true, true))
-			add_half(s, 0, weight, true, false);
-		if (!add_half(s, 1, weight, true, true))
-			add_half(s, 1, weight, true, false);
-	} else {
-		if (!add_half(s, 0, weight, false, true))
-			add_half(s, 0, weight, false, false);
-		if (!add_half(s, 1, weight, false, true))
-			add_half(s, 1, weight, false, false);
+	for (int half = 0; half < 2; half++) {
+		if (weight && !add_half(s, half, weight, true, true))
+			add_half(s, half, weight, true, false);
+		if (!weight && !add_half(s, half, weight, false, true))
+			add_half(s, half, weight, false, false);
 	}
 }
 
@@ -351,16 +346,6 @@ static void by_four(struct frag_series *s, const double *weight)
 	if (!(weight ? add_four(s, weight, true) : add_four(s, weight, false)))
 		frag_percent_batch_x2(s, weight);
 }
-
-static void (*percent_series_counter(void))(struct frag_series *s, const double *weight)
-{
-	return __builtin_cpu_supports("avx2") ? by_four : frag_percent_batch_x2;
-}
-#else
-static void (*percent_series_counter(void))(struct frag_series *s, const double *weight)
-{
-	return frag_percent_batch_x2;
-}
 #endif
 
 #define IS_BYTES 0
@@ -383,7 +368,11 @@ struct frag_series *frag_series_new(void)
 		s->max[i] = (frag_pair){ -INFINITY, -INFINITY };
 	}
 	s->last_t = INFINITY;   /* nothing lasted until the first step */
-	s->count = percent_series_counter();
+	s->count = frag_percent_batch_x2;
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		s->count = by_four;
+#endif
 	return s;
 }
 
@@ -631,17 +620,10 @@ void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struc
 		};
 }
 
-static struct frag_distribution distribution(const struct frag_run_metrics *metrics, uint32_t i)
-{
-	if (!metrics->steps || !metrics->series)
-		return (struct frag_distribution){ .steps = 0 };
-	return frag_series_describe(metrics->series, (int)i, metrics->steps);
-}
-
 /* A metric that the run could not measure has a distribution without steps. */
 void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result)
 {
-	uint32_t series = 0;
+	int series = 0;
 
 	if (metrics->series)
 		frag_series_flush(metrics->series);
@@ -659,9 +641,10 @@ void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
 		if (k->unit != FRAG_METRIC_PERCENT)
 			continue;
-		*frag_metric_distribution(result, k) = distribution(metrics, series++);
-		if (!frag_metric_known(&metrics->now, k))
-			*frag_metric_distribution(result, k) =
-				(struct frag_distribution){ .steps = 0 };
+		*frag_metric_distribution(result, k) =
+			metrics->steps && metrics->series && frag_metric_known(&metrics->now, k)
+			? frag_series_describe(metrics->series, series, metrics->steps)
+			: (struct frag_distribution){ .steps = 0 };
+		series++;
 	}
 }

@@ -353,15 +353,6 @@ static int parse_keys(struct frag_choice *choice, bool beside, struct frag_error
 	return rc;
 }
 
-/* The keys of a choice whose text and table are there. */
-static int parse_params(struct frag_choice *choice, struct frag_error *err)
-{
-	int rc = parse_keys(choice, false, err);
-
-	rc = rc ? rc : parse_keys(choice, true, err);
-	return rc || !choice->ops->check ? rc : choice->ops->check(choice->param, err);
-}
-
 void frag_choice_fini(struct frag_choice *choice)
 {
 	for (uint32_t i = 0; choice->ops && i < frag_param_count(choice->ops); i++)
@@ -382,7 +373,10 @@ int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops
 	plugin = frag_is_plugin(ops);
 	if (plugin)
 		frag_plugin_begin(choice->text, NULL);
-	rc = parse_params(choice, err);
+	rc = parse_keys(choice, false, err);
+	rc = rc ? rc : parse_keys(choice, true, err);
+	if (!rc && choice->ops->check)
+		rc = choice->ops->check(choice->param, err);
 	if (plugin)
 		frag_plugin_end();
 	if (rc)

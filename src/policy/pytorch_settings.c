@@ -129,11 +129,6 @@ static uint32_t log2_of(uint64_t x)
 	return 63 - (uint32_t)__builtin_clzll(x);
 }
 
-static uint64_t with_interval(uint64_t table, uint32_t i, uint64_t code)
-{
-	return (table & ~(UINT64_C(15) << 4 * i)) | code << 4 * i;
-}
-
 /* Up to 2.3, sizes are not rounded where there is one division; later as where there is none. */
 static bool leaves_sizes(uint64_t version)
 {
@@ -185,7 +180,7 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 			from = 0;
 	}
 	for (uint32_t i = from; i < to; i++)
-		*table = with_interval(*table, i, code);
+		*table = (*table & ~(UINT64_C(15) << 4 * i)) | code << 4 * i;
 	*next = to;
 	return true;
 }

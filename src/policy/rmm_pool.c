@@ -110,12 +110,6 @@ static int home_of(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list
 	return enter_home(h, pool, *out);
 }
 
-/* The default stream is the same whether the trace names it or not. */
-static uint32_t which_of(const struct frag_request *rq)
-{
-	return rq->stream_order ? rq->stream : STREAM_0;
-}
-
 /* The first home of the pool; every home is in the list of some stream that came before. */
 static frag_list first_home(struct frag_heap *h, uint32_t pool)
 {
@@ -125,7 +119,7 @@ static frag_list first_home(struct frag_heap *h, uint32_t pool)
 }
 
 /* Merges a detached block with the adjacent free blocks that are in the block's future list. */
-static int rmm_pool_settle(struct frag_heap *h, frag_block b, uint32_t which)
+static int settle(struct frag_heap *h, frag_block b, uint32_t which)
 {
 	const frag_block sides[2] = { frag_look(h, b).prev, frag_look(h, b).next };
 	int rc = 0;
@@ -149,7 +143,7 @@ static int rmm_free(struct frag_policy *p, frag_block b)
 	const struct home home = look_home(h, frag_look(h, b).user);
 	const int rc = frag_detach_live(h, b);
 
-	return rc ? rc : rmm_pool_settle(h, b, frag_look_list(h, home.blocks).which);
+	return rc ? rc : settle(h, b, frag_look_list(h, home.blocks).which);
 }
 
 /* The free blocks of one stream become another's. */
@@ -170,7 +164,7 @@ static int take_over(struct frag_heap *h, frag_list home, frag_list other)
 	}
 	while (!rc && (b = frag_find(h, from, 0)) != FRAG_NO_BLOCK) {
 		rc = frag_detach_free(h, b);
-		rc = rc ? rc : rmm_pool_settle(h, b, frag_look_list(h, to).which);
+		rc = rc ? rc : settle(h, b, frag_look_list(h, to).which);
 	}
 	return rc;
 }
@@ -261,8 +255,8 @@ static int reclaim(struct frag_policy *p, uint64_t need)
  * A new segment of `bytes`, all of it in the list of the stream. Where the device refuses: half as
  * much, and again, but never less than `need`.
  */
-static int rmm_pool_obtain(struct frag_policy *p, frag_list home, uint64_t bytes, uint64_t need,
-			   frag_block *out)
+static int rmm_obtain(struct frag_policy *p, frag_list home, uint64_t bytes, uint64_t need,
+		      frag_block *out)
 {
 	const frag_list list = look_home(p->heap, home).blocks;
 	int rc;
@@ -293,7 +287,7 @@ static int expand(struct frag_policy *p, frag_list home, uint64_t need, frag_blo
 		frag_heap_tried(p->heap, need);
 		return -FRAG_EDEVMEM;
 	}
-	return rmm_pool_obtain(p, home, bytes, need, out);
+	return rmm_obtain(p, home, bytes, need, out);
 }
 
 static int rmm_init(struct frag_policy *p)
@@ -305,14 +299,16 @@ static int rmm_init(struct frag_policy *p)
 	if (!p->param[INITIAL])
 		return 0;
 	rc = home_of(p->heap, 0, STREAM_0, &home);
-	return rc ? rc : rmm_pool_obtain(p, home, p->param[INITIAL], p->param[INITIAL], &b);
+	return rc ? rc : rmm_obtain(p, home, p->param[INITIAL], p->param[INITIAL], &b);
 }
 
 static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
 	frag_list home;
-	int rc = home_of(p->heap, rq->pool, which_of(rq), &home);
+	/* the default stream is the same whether the trace names it or not */
+	const uint32_t which = rq->stream_order ? rq->stream : STREAM_0;
+	int rc = home_of(p->heap, rq->pool, which, &home);
 
 	if (rc)
 		return rc;

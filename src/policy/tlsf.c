@@ -66,18 +66,15 @@ static uint64_t class_for(uint64_t bytes, uint64_t sl_log2)
 	return frag_round_up_pow2(bytes, step_at(bytes, sl_log2));
 }
 
-static uint64_t front_of(uint64_t class, uint64_t clock)
-{
-	return (class << CLOCK_BITS) + ((UINT64_C(1) << CLOCK_BITS) - 1 - clock);
-}
-
+/* At the front of its class. */
 static uint64_t tlsf_key(const void *state, const uint64_t *param,
 			 const struct frag_segment_view *s, const struct frag_block_view *b)
 {
 	const struct tlsf *t = state;
 
 	(void)s;
-	return front_of(tlsf_class_of(b->bytes, param[SL_LOG2]), t->clock);
+	return (tlsf_class_of(b->bytes, param[SL_LOG2]) << CLOCK_BITS)
+	       + ((UINT64_C(1) << CLOCK_BITS) - 1 - t->clock);
 }
 
 static int tlsf_init(struct frag_policy *p)
