@@ -120,7 +120,7 @@ struct search {
 	bool failed;            /* out of memory */
 };
 
-static bool add_run(struct search *s, struct run run)
+static bool add_live_run(struct search *s, struct run run)
 {
 	if (!FRAG_GROW(s->runs, s->run_capacity, s->run_count)) {
 		s->failed = true;
@@ -157,7 +157,7 @@ static void add_single(struct search *s, struct run run)
 {
 	const uint32_t at = s->run_count;
 
-	if (add_run(s, run))
+	if (add_live_run(s, run))
 		add_option(s, at);
 }
 
@@ -327,7 +327,7 @@ static void add_cover(struct search *s, const struct cover *c)
 	uint32_t n = at;
 
 	for (uint32_t i = 0; i < c->best_count; i++)
-		if (!add_run(s, s->units[c->items[c->best[i]].unit].run))
+		if (!add_live_run(s, s->units[c->items[c->best[i]].unit].run))
 			return;
 	qsort(s->runs + at, c->best_count, sizeof(*s->runs), by_first);
 	for (uint32_t i = at; i < s->run_count; i++) {
@@ -406,7 +406,7 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* Takes the blocks in the order of their relocation. */
-static void put_in_order(struct frag_move_candidate *to, struct sized *sized)
+static void order_blocks(struct frag_move_candidate *to, struct sized *sized)
 {
 	if (to->count)
 		qsort(sized, to->count, sizeof(*sized), largest_first);
@@ -426,7 +426,7 @@ static bool list_blocks(const struct search *s, const struct option *o,
 			if (frag_is_live(&s->memory->blocks[k]))
 				sized[to->count++] =
 					(struct sized){ s->memory->blocks[k].bytes, k };
-	put_in_order(to, sized);
+	order_blocks(to, sized);
 	free(sized);
 	return to->count == o->blocks;
 }
@@ -446,7 +446,7 @@ int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
 		}
 	candidates->count++;
 	if (sized && to->blocks)
-		put_in_order(to, sized);
+		order_blocks(to, sized);
 	free(sized);
 	return sized && to->blocks ? 0 : -FRAG_ENOMEM;
 }

@@ -125,7 +125,7 @@ static void workers_fini(struct workers *h)
  * Has batches read ahead. The numbers go on: with nothing under way, any place is as good for the
  * next batch.
  */
-static bool read_ahead(struct workers *h)
+static bool enable_read_ahead(struct workers *h)
 {
 	bool good = true;
 
@@ -143,7 +143,7 @@ static bool read_ahead(struct workers *h)
 	return good;
 }
 
-static struct frag_owned_batch *place_of(const struct workers *h, uint64_t batch)
+static struct frag_owned_batch *place_for(const struct workers *h, uint64_t batch)
 {
 	FRAG_ASSERT(h->kept);
 	return &h->kept[batch % h->places];
@@ -265,12 +265,12 @@ static void workers_settle(struct workers *h)
 	uint64_t to = h->consumed;
 
 	FRAG_ASSERT(h->shown <= h->consumed && h->consumed <= h->made);
-	while (can_tell(h) && !place_of(h, h->warned)->warnings)
+	while (can_tell(h) && !place_for(h, h->warned)->warnings)
 		h->warned++;
 	if (h->kept && h->warned < to)
 		to = h->warned;
 	if (h->kept && to > h->shown)
-		frag_trace_show(h->trace, place_of(h, to - 1));
+		frag_trace_show(h->trace, place_for(h, to - 1));
 	h->shown = to;
 }
 
@@ -280,7 +280,7 @@ static void print_warnings(struct workers *h)
 	for (workers_settle(h); can_tell(h); workers_settle(h)) {
 		h->telling = true;
 		pthread_mutex_unlock(&h->lock);
-		frag_trace_warn(h->trace, place_of(h, h->warned));
+		frag_trace_warn(h->trace, place_for(h, h->warned));
 		pthread_mutex_lock(&h->lock);
 		h->telling = false;
 		h->warned++;
@@ -318,7 +318,7 @@ static bool consume(struct workers *h)
 
 	if (!c)
 		return false;
-	batch = h->kept ? &place_of(h, c->next)->batch : &h->own;
+	batch = h->kept ? &place_for(h, c->next)->batch : &h->own;
 	c->busy = true;
 	pthread_mutex_unlock(&h->lock);
 	if (c->sim) {
@@ -363,9 +363,9 @@ static void interrupt_run(struct workers *h)
  * An empty batch is handed over too, as an empty trace still has its end passed to the
  * simulations. Ctrl-C ends the writer of a pipe too: where that broke off says nothing.
  */
-static void read_batch(struct workers *h, bool (*stop)(void *ctx), void *ctx)
+static void read_next(struct workers *h, bool (*stop)(void *ctx), void *ctx)
 {
-	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? place_for(h, h->made) : NULL;
 	struct frag_error *err = k ? &k->err : &h->err;
 	bool last, stopped;
 	int rc;
@@ -420,7 +420,7 @@ static void wait_for_cause(struct workers *h, bool impatient)
 /* A batch that could not be read has had its warnings too, and its part of the trace. */
 static void show_broken(struct workers *h)
 {
-	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? place_for(h, h->made) : NULL;
 
 	if (!k || !h->rc || !k->rc || h->end != h->made)
 		return;
@@ -429,7 +429,7 @@ static void show_broken(struct workers *h)
 }
 
 /* Returns the outcome of the run, after its end, when no other thread is left. */
-static int outcome_of(struct workers *h, struct frag_error *err)
+static int run_outcome(struct workers *h, struct frag_error *err)
 {
 	FRAG_ASSERT(is_over(h));
 	if (h->ending == END_STOPPED)
@@ -456,7 +456,7 @@ static void *work(void *arg)
 		if (consume(h))
 			continue;
 		if (h->kept && !h->stream && can_read(h)) {
-			read_batch(h, NULL, NULL);
+			read_next(h, NULL, NULL);
 			continue;
 		}
 		h->idle++;
@@ -473,7 +473,7 @@ static void *work(void *arg)
  */
 static void start_threads(struct workers *h)
 {
-	const uint32_t most = h->count + (read_ahead(h) ? 1 : 0);
+	const uint32_t most = h->count + (enable_read_ahead(h) ? 1 : 0);
 	const uint32_t threads = h->threads < most ? h->threads : most;
 
 	h->others = calloc(threads, sizeof(*h->others));
@@ -535,7 +535,7 @@ static void read_and_work(struct workers *h)
 		if (h->options->stop && h->options->stop(h->options->ctx))
 			interrupt_run(h);
 		if (can_read(h))
-			read_batch(h, h->options->stop, h->options->ctx);
+			read_next(h, h->options->stop, h->options->ctx);
 		else if (!consume(h) && !is_over(h))
 			wait_for_cause(h, h->options->stop != NULL);
 	}
@@ -560,7 +560,7 @@ int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct fr
 	if (!rc) {
 		read_and_work(&h);
 		stop_threads(&h);
-		rc = outcome_of(&h, err);
+		rc = run_outcome(&h, err);
 	}
 	workers_fini(&h);
 	return rc;

@@ -72,8 +72,8 @@ void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_fr
 
 /* The caller has reserved memory, so insertion cannot fail. */
 __attribute__((always_inline))
-static inline void frag_free_set_insert(struct frag_free_set_storage *all, struct frag_free_set *set,
-				     const struct frag_entry *e)
+static inline void frag_free_set_insert(struct frag_free_set_storage *all,
+					struct frag_free_set *set, const struct frag_entry *e)
 {
 	if (set->count >= FRAG_FREE_ARRAY_MAX) {
 		frag_free_set_insert_long(all, set, e);
@@ -98,8 +98,8 @@ static inline struct frag_entry *frag_free_array_find(struct frag_free_set_stora
 
 /* The entry must be there. */
 __attribute__((always_inline))
-static inline void frag_free_set_remove(struct frag_free_set_storage *all, struct frag_free_set *set,
-				     const struct frag_entry *e)
+static inline void frag_free_set_remove(struct frag_free_set_storage *all,
+					struct frag_free_set *set, const struct frag_entry *e)
 {
 	struct frag_entry *hole;
 
@@ -115,8 +115,10 @@ static inline void frag_free_set_remove(struct frag_free_set_storage *all, struc
 
 /* Replaces an entry, which must be there, by another. */
 __attribute__((always_inline))
-static inline void frag_free_set_replace(struct frag_free_set_storage *all, struct frag_free_set *set,
-				      const struct frag_entry *old, const struct frag_entry *now)
+static inline void frag_free_set_replace(struct frag_free_set_storage *all,
+					 struct frag_free_set *set,
+					 const struct frag_entry *old,
+					 const struct frag_entry *now)
 {
 	if (set->count > FRAG_FREE_ARRAY_MAX) {
 		frag_free_set_remove_long(all, set, old);

@@ -71,7 +71,7 @@ static void drop_node(struct frag_nodes *pool, uint32_t n)
 }
 
 /* How many of the node's entries come before the key. */
-static inline uint32_t rank_of(const struct frag_node *n, const struct frag_entry *key,
+static inline uint32_t rank_in(const struct frag_node *n, const struct frag_entry *key,
 			       enum frag_order order)
 {
 	uint32_t i = 0;
@@ -240,7 +240,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 HOT uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
 			    const struct frag_entry *e, uint64_t bytes)
 {
-	const uint32_t at = rank_of(leaf, e, order);
+	const uint32_t at = rank_in(leaf, e, order);
 
 	open_gap(leaf, at, order);
 	leaf->low[at] = *e;
@@ -397,7 +397,7 @@ static void tree_replace(struct frag_nodes *pool, frag_root root, const struct f
 	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
 
 	FRAG_ASSERT(root);
-	pool->nodes[leaf].low[rank_of(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
+	pool->nodes[leaf].low[rank_in(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
 	describe_path(pool, &path, FRAG_BY_ADDRESS);
 }
 
@@ -413,12 +413,12 @@ const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root
 	if (!root)
 		return NULL;
 	for (n = &pool->nodes[root]; !n->leaf; n = &pool->nodes[n->child[at]]) {
-		at = rank_of(n, key, order);
+		at = rank_in(n, key, order);
 		if (at < n->count)
 			next = &n->low[at];
 		at = at ? at - 1 : 0;
 	}
-	at = rank_of(n, key, order);
+	at = rank_in(n, key, order);
 	if (before)
 		return at ? &n->low[at - 1] : NULL;
 	return at < n->count ? &n->low[at] : next;
@@ -452,7 +452,7 @@ HOT const struct frag_entry *tree_fit(const struct frag_nodes *pool, frag_root r
 		return NULL;
 	leaf = descend(pool, root, from, order, &path);
 	found = fit_below(pool, &pool->nodes[leaf], order,
-			  rank_of(&pool->nodes[leaf], from, order), bytes);
+			  rank_in(&pool->nodes[leaf], from, order), bytes);
 	while (!found && path.depth > 0) {
 		const struct step *s = &path.steps[--path.depth];
 

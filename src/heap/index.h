@@ -156,8 +156,8 @@ static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin
 }
 
 __attribute__((always_inline))
-static inline void frag_bins_insert(struct frag_free_set_storage *all, struct frag_bins *bins, uint32_t bin,
-				    const struct frag_entry *e)
+static inline void frag_bins_insert(struct frag_free_set_storage *all, struct frag_bins *bins,
+				    uint32_t bin, const struct frag_entry *e)
 {
 	if (bins->set[bin].count == 0) {
 		bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
@@ -167,8 +167,8 @@ static inline void frag_bins_insert(struct frag_free_set_storage *all, struct fr
 }
 
 __attribute__((always_inline))
-static inline void frag_bins_remove(struct frag_free_set_storage *all, struct frag_bins *bins, uint32_t bin,
-				    const struct frag_entry *e)
+static inline void frag_bins_remove(struct frag_free_set_storage *all, struct frag_bins *bins,
+				    uint32_t bin, const struct frag_entry *e)
 {
 	frag_free_set_remove(all, &bins->set[bin], e);
 	if (bins->set[bin].count)
@@ -265,7 +265,7 @@ static inline void frag_index_remove(struct frag_index *x, uint32_t list,
 		frag_index_remove_in_tree(x, list, e, bytes);
 }
 
-/* By size or address: an entry becomes another one, with no third between the two in the order of address. */
+/* By size or address: an entry becomes another one, with no third between them by address. */
 __attribute__((always_inline))
 static inline void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)

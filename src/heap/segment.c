@@ -37,8 +37,8 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s)
 	h->totals.releasable -= h->segments[s].bytes;
 }
 
-static void note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
-		      uint64_t offset, uint64_t bytes)
+static void note_device_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+			     uint64_t offset, uint64_t bytes)
 {
 	FRAG_ASSERT(h->call_count < h->call_capacity);
 	h->calls[h->call_count++] = (struct frag_call){
@@ -119,7 +119,7 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 	h->totals.segments++;
 	h->totals.segment_allocs++;
 	h->totals.reserved += g->mapped;
-	note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
+	note_device_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
 		frag_gap_insert(h, b);
 		if (page < h->min_page || h->min_page == 0)
@@ -242,7 +242,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	h->totals.segments--;
 	h->totals.segment_frees++;
 	h->totals.reserved -= g->mapped;
-	note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
+	note_device_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
 	frag_release_record(h, whole);
 	drop_segment(h, s);
 	return 0;
@@ -407,7 +407,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	s->mapped += bytes;
 	FRAG_ASSERT(s->mapped <= s->bytes);
 	h->totals.reserved += bytes;
-	note_call(h, FRAG_CALL_MAP, s, offset, bytes);
+	note_device_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	note_step_peaks(h);
 	*out = join(h, b, FRAG_FREE, frag_list_remove);
 	frag_list_insert(h, *out);
@@ -451,7 +451,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	FRAG_ASSERT(s->mapped >= bytes && h->totals.reserved >= bytes);
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
-	note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
+	note_device_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	*out = join(h, b, FRAG_UNMAPPED, frag_gap_remove);
 	frag_gap_insert(h, *out);
 	return 0;

@@ -14,7 +14,7 @@ static const struct frag_param_spec fit_params[] = {
 
 typedef frag_block choose_fn(struct frag_policy *p, frag_list list, uint64_t need);
 
-static int fit_init(struct frag_policy *p)
+static int anyfit_init(struct frag_policy *p)
 {
 	return frag_policy_begin_with(p, p->param[POOL]);
 }
@@ -105,7 +105,7 @@ const struct frag_policy_ops frag_policy_bestfit = {
 	.summary = "the smallest free block that is large enough",
 	.params = fit_params,
 	.index = &frag_index_size,
-	.init = fit_init,
+	.init = anyfit_init,
 	.alloc = first_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
@@ -116,7 +116,7 @@ const struct frag_policy_ops frag_policy_firstfit = {
 	.summary = "the large enough free block with the lowest address",
 	.params = fit_params,
 	.index = &frag_index_address,
-	.init = fit_init,
+	.init = anyfit_init,
 	.alloc = first_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
@@ -128,7 +128,7 @@ const struct frag_policy_ops frag_policy_nextfit = {
 	.params = fit_params,
 	.index = &frag_index_address,
 	.state_size = sizeof(struct rover),
-	.init = fit_init,
+	.init = anyfit_init,
 	.alloc = next_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
@@ -139,7 +139,7 @@ const struct frag_policy_ops frag_policy_worstfit = {
 	.summary = "the largest free block",
 	.params = fit_params,
 	.index = &frag_index_size,
-	.init = fit_init,
+	.init = anyfit_init,
 	.alloc = worst_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,

@@ -83,7 +83,7 @@ static inline int list_for(struct frag_policy *p, const struct frag_request *rq,
 	return rc;
 }
 
-static inline bool is_large(const struct frag_heap *h, frag_list list)
+static inline bool is_large_list(const struct frag_heap *h, frag_list list)
 {
 	return frag_look_list(h, list).which & 1;
 }
@@ -118,7 +118,7 @@ static void count_new_calls(struct frag_policy *p, uint32_t first)
 	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
 
 	for (uint32_t i = first; i < count; i++)
-		stats_call(&t->stats, &calls[i], is_large(p->heap, calls[i].list),
+		stats_call(&t->stats, &calls[i], is_large_list(p->heap, calls[i].list),
 			   is_oversize(t, calls[i].bytes));
 }
 
@@ -240,7 +240,7 @@ static int pytorch_give(struct frag_policy *p, frag_block b)
 	const struct frag_segment_view s = frag_look_segment(p->heap, was.segment);
 	struct frag_block_view now;
 	struct frag_stat_free freed = {
-		.large = is_large(p->heap, s.list), .range = s.page != 0,
+		.large = is_large_list(p->heap, s.list), .range = s.page != 0,
 		.oversize = is_oversize(t, was.bytes),
 	};
 	int rc;
@@ -263,7 +263,7 @@ static void pytorch_deferred(struct frag_policy *p, frag_block b)
 	struct pytorch *t = p->state;
 	struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_stat_free freed = {
-		.large = is_large(p->heap,
+		.large = is_large_list(p->heap,
 					       frag_heap_look_segment(p->heap, k.segment).list),
 		.oversize = is_oversize(t, k.bytes),
 	};
@@ -408,7 +408,7 @@ static void rank_block(const struct frag_heap *h, const struct frag_block_view *
 {
 	struct frag_list_view list = frag_heap_look_list(h, s->list);
 	uint64_t pool =
-		(uint64_t)list.pool * 2 + (is_large(h, s->list) == (list.pool != 0));
+		(uint64_t)list.pool * 2 + (is_large_list(h, s->list) == (list.pool != 0));
 
 	rank[0] = pool * 2 + (s->page != 0);
 	rank[1] = list.user;
@@ -453,7 +453,7 @@ struct sweep {
 
 static bool is_swept(const struct frag_heap *h, const struct frag_segment_view *s)
 {
-	return s->pool == 0 && is_large(h, s->list);
+	return s->pool == 0 && is_large_list(h, s->list);
 }
 
 /* A range that is one free block counts in the mean age, though it is never released here. */
@@ -654,7 +654,7 @@ static int pytorch_restore_block(struct frag_policy *p, const struct frag_reques
 {
 	struct pytorch *t = p->state;
 	const struct frag_block_view k = frag_heap_look(p->heap, hole);
-	const bool large = is_large(p->heap,
+	const bool large = is_large_list(p->heap,
 			frag_heap_look_segment(p->heap, k.segment).list);
 	uint64_t need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
 	uint64_t end = k.offset + k.bytes, taken;

@@ -79,7 +79,7 @@ uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, 
 }
 
 /* Is b the unmapped end of a range that was made so long as the total said? */
-static bool is_end(const struct frag_policy *p, frag_block b)
+static bool is_range_end(const struct frag_policy *p, frag_block b)
 {
 	const struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_segment_view s;
@@ -124,7 +124,7 @@ static struct reach reach_of(const struct frag_policy *p, frag_block b)
 	reach.bytes += next.bytes;
 	reach.end = next.offset;
 	reach.page = frag_heap_page(p->heap, b);
-	reach.at_end = is_end(p, k.next);
+	reach.at_end = is_range_end(p, k.next);
 	return reach;
 }
 
@@ -169,7 +169,7 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 
 		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
 			break;
-		if (is_end(p, b))
+		if (is_range_end(p, b))
 			return range_reaches(p, frag_heap_page(p->heap, b),
 							  offset + need);
 		bytes += k.bytes;

@@ -407,8 +407,8 @@ static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t len
 }
 
 /* One KEY:VALUE; *given collects a bit a key. */
-static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t length,
-		   struct frag_error *err)
+static int set_setting(uint64_t *param, uint32_t *given, const char *text, size_t length,
+		       struct frag_error *err)
 {
 	const char *colon = memchr(text, ':', length);
 	size_t key = colon ? (size_t)(colon - text) : length;
@@ -476,7 +476,7 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 	for (size_t at = 0; buf[at] && !rc;) {
 		size_t item = frag_setting_length(buf + at);
 
-		rc = item ? set_one(now, &given, buf + at, item, err)
+		rc = item ? set_setting(now, &given, buf + at, item, err)
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}
