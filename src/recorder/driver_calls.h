@@ -1,12 +1,16 @@
 /*
- * driver_calls.h - the driver's calls that are wrapped, and the few of its types that they take.
+ * driver_calls.h - the driver's calls that are wrapped, the few of its types that they take, and
+ * its devices, for the header of a trace.
  *
  * Declared here, because the recorder is built without CUDA's headers. Pointers that are only
- * passed on are void pointers.
+ * passed on are void pointers. dlsym, dlvsym and cuGetProcAddress hand out the wrappers. Context
+ * bytes are all bytes in use before the program's first request: no call separates them from the
+ * memory of other processes.
  */
 #ifndef RECORDER_DRIVER_CALLS_H
 #define RECORDER_DRIVER_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,5 +77,38 @@ enum frag_driver_call {
 #undef FRAG_NUMBER
 	FRAG_DRIVER_CALL_COUNT
 };
+
+/* The names of the wrappers, by their number. */
+extern const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT];
+
+/*
+ * "module:symbol", or "module+0xoffset" where no symbol of the module has the address, or
+ * "0xaddress" outside of all modules. At most size - 1 bytes of ASCII.
+ */
+void frag_name_address(uint64_t address, char *buf, size_t room);
+
+#define FRAG_DEVICES_MAX 64
+
+/* Asks for the number of them, for names and totals; a thread of the program does. */
+void frag_devices_find(void);
+
+/* At least one. */
+uint16_t frag_devices_count(void);
+
+/* The array of devices of a header; how long it is. */
+size_t frag_devices_write(char *buf, size_t room);
+
+/* Whether a device was measured since the last time. */
+bool frag_devices_changed(void);
+
+/* Of a forked child. */
+void frag_devices_forget(void);
+
+/*
+ * The address of a function is a void pointer.
+ *
+ * POSIX has it so for dlsym; C does not, and compilers say it with -Wpedantic.
+ */
+#pragma GCC diagnostic ignored "-Wpedantic"
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "recorder/driver_lookup.h"
+#include "recorder/driver_calls.h"
 #include "recorder/recorder.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -1,5 +1,6 @@
 /*
- * recorder.c - whether a process is recorded, the thread that writes what was noted, and the file.
+ * recorder.c - whether a process is recorded, what its threads note, in one order, the thread that
+ * writes it, and the file.
  *
  * The first note starts the thread, so a program that never calls the driver has no thread and
  * leaves no file. A forked child starts over, with a separate file.
@@ -23,6 +24,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,8 +42,7 @@
 #include <unistd.h>
 
 #include "fragsim/version.h"
-#include "recorder/driver_lookup.h"
-#include "recorder/rings.h"
+#include "recorder/driver_calls.h"
 #include "recorder/trace_lines.h"
 
 #define INTERVAL_NS 100000000L
@@ -80,14 +82,6 @@ static size_t (*zstd_bound)(size_t);
 static unsigned (*zstd_is_error)(size_t);
 static char *frame;                     /* size of a compressed batch */
 static size_t frame_room;
-
-uint64_t frag_recorder_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Encloses a write of the recorder, also to standard error: its signals are consumed. */
 struct signal_guard {
@@ -509,31 +503,139 @@ bool frag_recorder_stacks(void)
 	return stacks;
 }
 
+#define NOTES 8192u             /* of a ring; a power of two */
+
+enum { FREE, USED, LEFT };      /* LEFT: its thread has ended, and it may still have notes */
+
+struct ring {
+	struct frag_note notes[NOTES];
+	_Alignas(64) _Atomic uint32_t head;     /* the thread's: where the next note goes */
+	uint32_t tail_seen;                     /* how far it knows the flusher to be */
+	uint64_t thread;
+	_Alignas(64) _Atomic uint32_t tail;     /* the flusher's */
+	_Atomic int state;
+	struct ring *next;                      /* never changes once it is in the list */
+};
+
+static _Atomic(struct ring *) rings;
+static _Alignas(64) _Atomic uint64_t tickets;
+static _Alignas(64) uint64_t due;       /* the flusher's: the ticket that comes next */
+static struct ring *current;            /* the flusher's: the ring that had the last one */
+static _Atomic uint64_t threads;
+static _Atomic uint32_t wake;           /* the futex on which the flusher sleeps */
+static pthread_key_t leaving;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static __thread struct ring *own __attribute__((tls_model("initial-exec")));
+
+static void rings_leave(void *ring)
+{
+	struct ring *r = ring;
+
+	own = NULL;
+	atomic_store_explicit(&r->state, LEFT, memory_order_release);
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&leaving, rings_leave);
+}
+
+/* Returns a ring without an owner, or a new one; NULL: out of memory. */
+static struct ring *find_ring(void)
+{
+	struct ring *r;
+	int was;
+
+	for (r = atomic_load(&rings); r; r = r->next) {
+		was = FREE;
+		if (atomic_compare_exchange_strong(&r->state, &was, USED))
+			return r;
+	}
+	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (r == MAP_FAILED)
+		return NULL;
+	atomic_store(&r->state, USED);
+	r->next = atomic_load(&rings);
+	while (!atomic_compare_exchange_weak(&rings, &r->next, r))
+		continue;
+	return r;
+}
+
+static struct ring *own_ring(void)
+{
+	if (own)
+		return own;
+	pthread_once(&once, make_key);
+	own = find_ring();
+	if (!own)
+		return NULL;
+	own->thread = atomic_fetch_add(&threads, 1) + 1;
+	pthread_setspecific(leaving, own);
+	return own;
+}
+
+uint64_t frag_ring_thread(void)
+{
+	const struct ring *r = own_ring();
+
+	return r ? r->thread : 0;
+}
+
+static const struct frag_note *rings_first_of(struct ring *r)
+{
+	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	const int state = atomic_load_explicit(&r->state, memory_order_acquire);
+
+	if (tail != atomic_load_explicit(&r->head, memory_order_acquire))
+		return &r->notes[tail % NOTES];
+	if (state == LEFT)
+		atomic_store(&r->state, FREE);
+	return NULL;
+}
+
+/* The next note in order; NULL: it is not there yet. It stays until taken. */
+static const struct frag_note *rings_next(void)
+{
+	const struct frag_note *note = current ? rings_first_of(current) : NULL;
+
+	if (note && note->ticket == due)
+		return note;
+	for (struct ring *r = atomic_load(&rings); r; r = r->next) {
+		note = rings_first_of(r);
+		if (note && note->ticket == due) {
+			current = r;
+			return note;
+		}
+	}
+	return NULL;
+}
+
+static void write_lines(void)
+{
+	size_t length;
+	const char *text = frag_lines_take(&length);
+
+	if (length && frag_recorder_on())
+		recording_write(text, length);
+}
+
 /* All notes up to the first that is not complete. The caller holds the lock. */
 static void flush(void)
 {
 	const struct frag_note *note;
-	size_t length;
-	const char *text;
 
-	while ((note = frag_rings_next()) != NULL) {
-		if (frag_recorder_on()) {
-			frag_lines_add(note);
-			text = frag_lines_text(&length);
-			if (length >= BATCH) {
-				recording_write(text, length);
-				frag_lines_clear();
-			}
-		}
-		frag_rings_take();
+	while ((note = rings_next()) != NULL) {
+		if (frag_recorder_on() && frag_lines_add(note) >= BATCH)
+			write_lines();
+		due++;
+		atomic_fetch_add_explicit(&current->tail, 1, memory_order_release);
 	}
-	text = frag_lines_text(&length);
-	if (length && frag_recorder_on())
-		recording_write(text, length);
-	frag_lines_clear();
+	write_lines();
 }
 
-bool frag_recorder_flush_here(void)
+/* Writes what is there in this thread, where there is no other for it. */
+static bool flush_here(void)
 {
 	if (atomic_load(&begun) == WITH_THREAD)
 		return false;
@@ -543,11 +645,71 @@ bool frag_recorder_flush_here(void)
 	return true;
 }
 
+static void wake_up(void)
+{
+	if (atomic_exchange(&wake, 1) == 0)
+		syscall(SYS_futex, &wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* The flusher is behind: it is woken, and has what it needs. */
+static void rings_wait_for_room(struct ring *r, uint32_t head)
+{
+	const struct timespec moment = { .tv_nsec = 50000 };
+
+	while (head - (r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire))
+	       >= NOTES) {
+		wake_up();
+		if (!flush_here())
+			nanosleep(&moment, NULL);
+	}
+}
+
+/* The ticket is taken when the note fits, so no thread waits between ticket and note. */
+void frag_ring_add(const struct frag_note *note)
+{
+	struct ring *r = own_ring();
+	struct frag_note *to;
+	uint32_t head;
+
+	if (!r)
+		return;
+	head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	if (head - r->tail_seen >= NOTES / 2) {
+		r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire);
+		if (head - r->tail_seen >= NOTES / 2)
+			wake_up();
+		if (head - r->tail_seen >= NOTES)
+			rings_wait_for_room(r, head);
+	}
+	to = &r->notes[head % NOTES];
+	*to = *note;
+	to->ticket = atomic_fetch_add_explicit(&tickets, 1, memory_order_acq_rel);
+	atomic_store_explicit(&r->head, head + 1, memory_order_release);
+}
+
+/* Of a forked child: nothing was noted; the rings of other threads have no owner now. */
+static void rings_forget(void)
+{
+	for (struct ring *r = atomic_load(&rings); r; r = r->next) {
+		atomic_store(&r->tail, atomic_load(&r->head));
+		r->tail_seen = atomic_load(&r->head);
+		if (r != own)
+			atomic_store(&r->state, FREE);
+	}
+	due = 0;
+	atomic_store(&tickets, 0);
+	current = NULL;
+}
+
+/* Sleeps until a ring is half full, or for the interval. */
 static void *write_on(void *none)
 {
+	const struct timespec patience = { .tv_nsec = INTERVAL_NS };
+
 	(void)none;
 	for (;;) {
-		frag_rings_wait(INTERVAL_NS);
+		syscall(SYS_futex, &wake, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0);
+		atomic_store(&wake, 0);
 		pthread_mutex_lock(&writing);
 		flush();
 		pthread_mutex_unlock(&writing);
@@ -584,8 +746,7 @@ static void after_fork(void)
 static void in_child(void)
 {
 	pthread_mutex_init(&writing, NULL);
-	frag_stacks_in_child();
-	frag_rings_forget();
+	rings_forget();
 	frag_lines_forget();
 	recording_forget();
 	frag_devices_forget();
@@ -653,7 +814,7 @@ void frag_recorder_finish(void)
 		if (pthread_mutex_trylock(&writing) == 0) {
 			flush();
 			pthread_mutex_unlock(&writing);
-			if (!frag_rings_pending() || tries > 5)
+			if (atomic_load(&tickets) == due || tries > 5)
 				break;
 		}
 		nanosleep(&moment, NULL);

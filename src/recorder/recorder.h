@@ -1,5 +1,9 @@
 /*
- * recorder.h - whether a process is recorded, and the thread that writes what was noted.
+ * recorder.h - whether a process is recorded, what its threads note, and the thread that writes it.
+ *
+ * Each thread has a ring of notes that it alone writes and the flusher alone reads. A note has
+ * a ticket, the next number of one counter; tickets have no gaps, so the flusher takes the notes
+ * of all threads in their order, up to the first that is not there yet.
  *
  * fragsim record sets the environment; without it nothing is wrapped:
  *   FRAGSIM_RECORD_FILE    the output file, an absolute path
@@ -20,16 +24,41 @@ bool frag_recorder_stacks(void);
 /* Before the first note of a process: there is a thread that writes. False: it is not recorded. */
 bool frag_recorder_begin(void);
 
-/* Writes what is there in this thread, where there is no other for it. */
-bool frag_recorder_flush_here(void);
-
 /* The program is about to end, or to become another one: all that was noted is written. */
 void frag_recorder_finish(void);
 
 /* The program ends: prints a message if none of its processes called the driver. */
 void frag_recorder_end(void);
 
-/* Of CLOCK_MONOTONIC. */
-uint64_t frag_recorder_now(void);
+enum frag_note_op {
+	FRAG_NOTE_ALLOC, FRAG_NOTE_FREE, FRAG_NOTE_FREE_FAILED, FRAG_NOTE_FAILED,
+	FRAG_NOTE_CREATE, FRAG_NOTE_RETAIN, FRAG_NOTE_RELEASE, FRAG_NOTE_RELEASE_FAILED,
+	FRAG_NOTE_MAP, FRAG_NOTE_UNMAP, FRAG_NOTE_SYNC_STREAM, FRAG_NOTE_SYNC_DEVICE,
+	FRAG_NOTE_EVENT, FRAG_NOTE_SYNC_EVENT, FRAG_NOTE_POOL_GONE, FRAG_NOTE_DEVICE_RESET
+};
+
+/* A line of the cache. */
+struct frag_note {
+	uint64_t ticket, t_ns;
+	uint64_t key; /* of what is allocated: an address, or a handle; an event, a pool */
+	uint64_t size;
+	uint64_t stream;        /* see frag_stream_key(); mapped: the handle */
+	uint64_t pool;          /* its handle, 0: none */
+	uint64_t caller; /* a return address, or with FRAG_NOTE_STACK the number of a stack */
+	uint8_t  op, call;      /* enum frag_note_op, enum frag_driver_call */
+	uint16_t device;
+	int32_t  error;         /* what the driver answered */
+};
+
+#define FRAG_NOTE_STACK (UINT64_C(1) << 63)
+
+/* A per-thread default stream is no pointer: the number of the thread, and this. */
+#define FRAG_STREAM_OF_THREAD (UINT64_C(1) << 62)
+
+/* Appends a note of this thread: its ticket is given here. Waits where the ring is full. */
+void frag_ring_add(const struct frag_note *note);
+
+/* The number of this thread, from 1 on. */
+uint64_t frag_ring_thread(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "recorder/driver_calls.h"
-#include "recorder/driver_lookup.h"
 
 #define TAG_ROOM 4096
 #define LINE_ROOM (2 * TAG_ROOM + 512)
@@ -209,11 +208,6 @@ static void stack_name(uint64_t number, char *buf, size_t size)
 	}
 }
 
-void frag_stacks_in_child(void)
-{
-	pthread_mutex_init(&stacks_lock, NULL);
-}
-
 /* The state --------------------------------------------------------------------- */
 
 struct block {
@@ -350,15 +344,11 @@ static void trace_lines_end_line(void)
 	trace_lines_put("}\n");
 }
 
-const char *frag_lines_text(size_t *length)
+const char *frag_lines_take(size_t *length)
 {
 	*length = used;
-	return text;
-}
-
-void frag_lines_clear(void)
-{
 	used = 0;
+	return text;
 }
 
 /* Names ------------------------------------------------------------------------- */
@@ -732,7 +722,7 @@ static void add_reset(const struct frag_note *n)
 }
 
 /* Each operation of the driver has a function that updates the live blocks and writes lines. */
-void frag_lines_add(const struct frag_note *n)
+size_t frag_lines_add(const struct frag_note *n)
 {
 	switch ((enum frag_note_op)n->op) {
 	case FRAG_NOTE_ALLOC:
@@ -778,6 +768,7 @@ void frag_lines_add(const struct frag_note *n)
 		add_reset(n);
 		break;
 	}
+	return used;
 }
 
 void frag_lines_forget(void)
@@ -795,6 +786,7 @@ void frag_lines_forget(void)
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		int_map_fini(tables[i]);
 	memset(&known, 0, sizeof(known));
+	pthread_mutex_init(&stacks_lock, NULL);
 	used = 0;
 	last = 0;
 }

@@ -11,24 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recorder/rings.h"
+#include "recorder/recorder.h"
 
 /* Times count from here, of CLOCK_MONOTONIC. */
 void frag_lines_start(uint64_t start_ns);
 
-void frag_lines_add(const struct frag_note *note);
+/* How many bytes of lines there are now. */
+size_t frag_lines_add(const struct frag_note *note);
 
-/* The lines since they were cleared; they stay as long as none is added. */
-const char *frag_lines_text(size_t *length);
-void frag_lines_clear(void);
+/* The lines since they were last taken; they stay as long as none is added. */
+const char *frag_lines_take(size_t *length);
 
 /* The stack of this call from its caller on, which has that return address; 0: out of memory. */
 uint64_t frag_stack_here(uint64_t caller);
 
-/* In a forked child: the table is unlocked. */
-void frag_stacks_in_child(void);
-
-/* Of a forked child: nothing lives. */
+/* Of a forked child: nothing lives, and the table of stacks is unlocked. */
 void frag_lines_forget(void);
 
 #endif
