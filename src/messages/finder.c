@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/array_grow.h"
+#include "base/bug.h"
+#include "base/hash.h"
 #include "input/input.h"
 #include "messages/match.h"
 
@@ -148,7 +150,7 @@ struct hook {
 	uint8_t same;           /* the next hook that begins with the same two bytes, plus 1 */
 };
 
-enum { HOOKS = FRAG_CUES_MAX + DUMP_WORDS_MAX + FRAG_FORM_WORDS_MAX + BARE };
+enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS_MAX + BARE };
 
 #define TOLD_MAX 64
 
@@ -162,11 +164,12 @@ struct told {
 struct frag_finder {
 	struct frag_stripped_text in;
 	struct hook hooks[HOOKS];
-	uint32_t cues, words, forms, count;     /* ends of the hooks of cues, dumps, forms; all */
+	/* ends of the hooks of forms with a function, of all forms, of dumps; all */
+	uint32_t read, forms, words, count;
 	const struct frag_form *form_of[FRAG_FORM_WORDS_MAX];   /* the first row with the words */
 	struct {
-		size_t next, begin; /* the line that goes on with a cue's words; where they begin */
-		uint32_t cue;
+		size_t next, begin; /* the line that goes on with a form's words; where they begin */
+		uint32_t form;
 		bool found;
 	} broken;
 	uint8_t begins[1 << 16];        /* two bytes: the first hook that begins so, plus 1 */
@@ -193,6 +196,7 @@ static void add_hook(struct frag_finder *f, const char *words)
 {
 	uint8_t *last = &f->begins[first_two(words)];
 
+	FRAG_ASSERT(f->count < HOOKS);
 	while (*last)
 		last = &f->hooks[*last - 1].same;
 	f->hooks[f->count++] = (struct hook){ .words = words, .length = strlen(words) };
@@ -201,19 +205,17 @@ static void add_hook(struct frag_finder *f, const char *words)
 
 static void add_hooks(struct frag_finder *f)
 {
-	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
-		add_hook(f, cue->words);
-	f->cues = f->count;
-	for (int i = 0; dump_words[i]; i++)
-		add_hook(f, dump_words[i]);
-	f->words = f->count;
 	for (const struct frag_form *form = frag_forms; form->words; form++) {
 		if (form > frag_forms && strcmp(form[-1].words, form->words) == 0)
 			continue;
-		f->form_of[f->count - f->words] = form;
+		f->form_of[f->count] = form;
 		add_hook(f, form->words);
+		f->read += form->read != NULL;
 	}
 	f->forms = f->count;
+	for (int i = 0; dump_words[i]; i++)
+		add_hook(f, dump_words[i]);
+	f->words = f->count;
 	for (size_t i = 0; i < BARE; i++)
 		add_hook(f, bare_words[i]);
 }
@@ -348,27 +350,18 @@ static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
 	dump_begin(&f->dump);
 }
 
-/* The cue's words begin at `at`, which is f->at or, where a line end cuts them, before it. */
-static void read_cue(struct frag_finder *f, uint32_t which, size_t at)
+/* Wordings of one family share the lines of a log. */
+static enum frag_wording family_of(enum frag_wording wording)
 {
-	struct frag_message m = { .gpu = FRAG_NO_GPU };
-	size_t end = at + 1;
-	const bool is_message = frag_cues[which].read(&f->in, at, &m, &end);
-
-	f->at = end > f->at ? end : f->at + 1;
-	if (!is_message)
-		return;
-	m.line = line_of(f, at);
-	if (m.wording == FRAG_WORDING_BFC)
-		found_bfc(f, &m, end);
-	else
-		found_message(f, &m);
+	if (wording == FRAG_WORDING_VLLM_LENGTH)
+		return FRAG_WORDING_VLLM_CACHE;
+	return wording == FRAG_WORDING_BFC ? FRAG_WORDING_XLA : wording;        /* JAX's */
 }
 
 /* Returns the values of a program's device, or NULL if there are none or too many devices. */
 static struct told *told_of(struct frag_finder *f, enum frag_wording wording, uint32_t gpu, bool add)
 {
-	const enum frag_wording family = frag_form_family(wording);
+	const enum frag_wording family = family_of(wording);
 
 	for (uint32_t i = 0; i < f->told_count; i++)
 		if (f->told[i].family == family && f->told[i].gpu == gpu)
@@ -441,16 +434,18 @@ static void note_bare(struct frag_finder *f, size_t at)
 		f->bare_line = line_of(f, at);
 }
 
-/* A form's words are at f->at: a message, or a line that belongs to one. */
-static void read_form(struct frag_finder *f, const struct frag_form *form)
+/*
+ * A form's words begin at `at`, which is f->at or, where a line end cuts them, before it: a message,
+ * or a line that belongs to one.
+ */
+static void read_form(struct frag_finder *f, const struct frag_form *form, size_t at)
 {
 	struct frag_message m = { .gpu = FRAG_NO_GPU };
-	const size_t at = f->at;
 	const bool bare = form->bare;
 	size_t end = at + 1;
 
 	form = frag_form_read(&f->in, at, form, &m, &end);
-	f->at = end;
+	f->at = end > f->at ? end : f->at + 1;
 	m.line = line_of(f, at);
 	if (!form) {
 		if (bare)
@@ -461,7 +456,9 @@ static void read_form(struct frag_finder *f, const struct frag_form *form)
 		fill_from(&m, told_of(f, m.wording, m.gpu, false));
 		if (m.gpu != FRAG_NO_GPU)
 			fill_from(&m, told_of(f, m.wording, FRAG_NO_GPU, false));
-		if (has_values(&m) || is_table(m.wording))
+		if (m.wording == FRAG_WORDING_BFC)
+			found_bfc(f, &m, end);
+		else if (has_values(&m) || is_table(m.wording))
 			found_message(f, &m);
 		else
 			note_bare(f, at);
@@ -472,7 +469,7 @@ static void read_form(struct frag_finder *f, const struct frag_form *form)
 	else if (form->role != FRAG_FORM_AFTER)
 		keep_line(f, form, &m);
 	if (form->role != FRAG_FORM_BEFORE && f->is_pending
-	    && (frag_form_family(f->pending.wording) == frag_form_family(m.wording)
+	    && (family_of(f->pending.wording) == family_of(m.wording)
 		|| (is_table(m.wording) && is_torch(f->pending.wording))))
 		merge_pending(f, &m);
 }
@@ -509,15 +506,15 @@ static const struct hook *first_hook(struct frag_finder *f, size_t limit)
 	return NULL;
 }
 
-/* Does a line end with the beginning of a cue's words? How much of them. */
+/* Does a line end with the beginning of a form's words? How much of them. */
 static size_t cut_words(const struct frag_finder *f, size_t line, uint32_t which)
 {
-	const struct hook *cue = &f->hooks[which];
+	const struct hook *hook = &f->hooks[which];
 	const char *end = f->in.text + line;
 
-	for (size_t n = cue->length - 1; n > 0; n--)
-		if (end[-1] == cue->words[n - 1] && n <= line
-		    && memcmp(end - n, cue->words, n) == 0)
+	for (size_t n = hook->length - 1; n > 0; n--)
+		if (end[-1] == hook->words[n - 1] && n <= line
+		    && memcmp(end - n, hook->words, n) == 0)
 			return n;
 	return 0;
 }
@@ -538,12 +535,12 @@ static void advance_broken(struct frag_finder *f)
 		const bool *p = memchr(f->in.begins + at, 1, f->in.used - at);
 
 		at = p ? (size_t)(p - f->in.begins) : f->in.used - 1;
-		for (uint32_t i = 0; p && i < f->cues && !f->broken.found; i++) {
+		for (uint32_t i = 0; p && i < f->read && !f->broken.found; i++) {
 			const size_t n = cut_words(f, at, i);
 
 			f->broken.found = n > 0;
 			f->broken.begin = at - n;
-			f->broken.cue = i;
+			f->broken.form = i;
 		}
 		f->broken.next = at;
 	}
@@ -553,16 +550,12 @@ static void advance_broken(struct frag_finder *f)
 
 static void read_hook(struct frag_finder *f, uint32_t which)
 {
-	if (which < f->cues) {
-		read_cue(f, which, f->at);
-		return;
-	}
-	if (which >= f->words && which < f->forms) {
-		read_form(f, f->form_of[which - f->words]);
+	if (which < f->forms) {
+		read_form(f, f->form_of[which], f->at);
 		return;
 	}
 	if (which < f->words)
-		dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
+		dump_line(&f->dump, &f->in, f->at, (int)(which - f->forms));
 	else
 		note_bare(f, f->at);
 	f->at++;
@@ -579,7 +572,7 @@ static void scan(struct frag_finder *f, size_t limit)
 		if (f->broken.found && f->broken.next < limit
 		    && (!hook || f->broken.next <= f->next)) {
 			f->at = f->broken.next;
-			read_cue(f, f->broken.cue, f->broken.begin);
+			read_form(f, f->form_of[f->broken.form], f->broken.begin);
 		} else if (hook) {
 			f->at = f->next;
 			read_hook(f, (uint32_t)(hook - f->hooks));
@@ -626,7 +619,7 @@ int frag_finder_feed(struct frag_finder *f, const char *bytes, size_t n)
 
 int frag_finder_end(struct frag_finder *f)
 {
-	frag_squeeze_end(&f->in);
+	frag_stripped_end(&f->in);
 	scan(f, f->in.used);
 	tell_pending(f);
 	return f->rc;
@@ -637,8 +630,6 @@ uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line)
 	*line = f->bare_line;
 	return f->bare;
 }
-
-#define SLOTS (4 * FRAG_MESSAGE_GROUPS_MAX)     /* a power of two, at most a quarter full */
 
 static bool is_same(const struct frag_message *a, const struct frag_message *b)
 {
@@ -653,24 +644,23 @@ static bool is_same(const struct frag_message *a, const struct frag_message *b)
 	return true;
 }
 
-static uint32_t hash(const struct frag_message *m)
+static uint64_t key_of(const struct frag_message *m)
 {
 	uint64_t h = (uint64_t)m->wording;
 
 	for (int i = 0; i < FRAG_SAID_ALL; i++)
 		h = (h ^ m->said[i].bytes) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
-	return (uint32_t)(h >> 40) & (SLOTS - 1);
+	return h;
 }
 
-static struct frag_message_group *groups_find(struct frag_message_groups *groups,
-					      const struct frag_message *m, uint32_t *slot)
+static struct frag_message_group *groups_find(const struct frag_message_groups *groups,
+					      const struct frag_message *m, uint64_t key)
 {
-	for (*slot = hash(m); groups->slots[*slot]; *slot = (*slot + 1) & (SLOTS - 1)) {
-		struct frag_message_group *group = &groups->groups[groups->slots[*slot] - 1];
+	uint32_t at = frag_map_home(&groups->places, key), i;
 
-		if (is_same(&group->first, m))
-			return group;
-	}
+	while ((i = frag_map_next(&groups->places, key, &at)) != FRAG_MAP_NONE)
+		if (is_same(&groups->groups[i].first, m))
+			return &groups->groups[i];
 	return NULL;
 }
 
@@ -678,25 +668,23 @@ static struct frag_message_group *groups_find(struct frag_message_groups *groups
  * memory. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
 {
+	const uint64_t key = key_of(m);
 	struct frag_message_group *group;
-	uint32_t slot;
 
-	if (!groups->slots)
-		groups->slots = calloc(SLOTS, sizeof(*groups->slots));
-	if (!groups->slots)
+	if (!groups->places.entries && !frag_map_init(&groups->places, frag_hash_seed()))
 		return false;
 	groups->messages++;
-	group = groups_find(groups, m, &slot);
+	group = groups_find(groups, m, key);
 	if (!group && groups->count == FRAG_MESSAGE_GROUPS_MAX) {
 		groups->others++;
 		return true;
 	}
 	if (!group) {
-		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count))
+		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count)
+		    || !frag_map_add(&groups->places, key, groups->count))
 			return false;
 		group = &groups->groups[groups->count++];
 		*group = (struct frag_message_group){ .first = *m };
-		groups->slots[slot] = groups->count;
 	}
 	group->count++;
 	if (m->gpu < FRAG_MESSAGE_GPUS)
@@ -707,7 +695,7 @@ bool frag_message_groups_add(struct frag_message_groups *groups, const struct fr
 void frag_message_groups_fini(struct frag_message_groups *groups)
 {
 	free(groups->groups);
-	free(groups->slots);
+	frag_map_fini(&groups->places);
 }
 
 static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "base/hash.h"
 #include "fragsim/error.h"
 #include "messages/message.h"
 
@@ -43,7 +44,7 @@ struct frag_message_group {
 struct frag_message_groups {
 	struct frag_message_group *groups;      /* in the order of their first messages */
 	uint32_t count, capacity;
-	uint32_t *slots;        /* hashed: which group, plus 1 */
+	struct frag_map places; /* by a hash of the values: which group */
 	uint64_t messages;
 	uint64_t others;        /* messages of yet more groups than are kept */
 };

@@ -30,7 +30,7 @@ struct frag_stripped_text {
 size_t frag_stripped_text(struct frag_stripped_text *to, const char *bytes, size_t n);
 
 /* The input ends: bytes that were held back are text. */
-void frag_squeeze_end(struct frag_stripped_text *to);
+void frag_stripped_end(struct frag_stripped_text *to);
 
 /* A place in a message that begins on some line. */
 struct frag_cursor {
@@ -57,28 +57,9 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
 
-/* Where the words are in the bytes right before `at`; SIZE_MAX: nowhere near. */
-size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words);
-
-/* The RMM memory resource that is named near `at`; NULL: none. */
-const char *frag_rmm_pool(const struct frag_stripped_text *in, size_t at);
-
 /* Notes one value of a message; of two of a kind the first counts. */
 void frag_message_note(struct frag_message *m, enum frag_said which,
 		       struct frag_message_value size);
-
-/* Phrases that occur in every message of some wordings, and the function that reads around
- * them. */
-struct frag_pattern_anchor {
-	const char *words;      /* squeezed */
-	/* The words are at `at`. *end is where to go on. True: m is a message. */
-	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
-		     size_t *end);
-};
-
-/* Ended by one without words. */
-extern const struct frag_pattern_anchor frag_cues[];
-#define FRAG_CUES_MAX 16
 
 /* What a form is for. */
 enum frag_form_role {
@@ -102,18 +83,18 @@ struct frag_form {
 	bool adds;              /* several lines add up */
 	bool list;              /* one size for each device */
 	bool bare;              /* where no pattern matches, the words still say that memory ran out */
+	/* in place of a pattern, of words that occur in every message of some wordings */
+	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		     size_t *end);
 };
 
-/* Ended by one without words. */
+/* Those with a function first; ended by one without words. */
 extern const struct frag_form frag_forms[];
-#define FRAG_FORM_WORDS_MAX 64
-
-/* Wordings of one family share the lines of a log. */
-enum frag_wording frag_form_family(enum frag_wording wording);
+#define FRAG_FORM_WORDS_MAX 72
 
 /*
  * Reads the form whose words are at `at`: tries it, and the rows of the same words behind it. NULL:
- * none matches. Otherwise *end is behind it, and m has its values.
+ * none matches. Otherwise m has its values. *end is where to go on, if there is more to skip.
  */
 const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size_t at,
 				       const struct frag_form *form, struct frag_message *m,
