@@ -271,16 +271,6 @@ static int find_common_release(struct frag_release *common, const struct frag_tr
 	return rc;
 }
 
-static int find_settings(const struct frag_trace *trace, uint32_t minor,
-			 char conf[FRAG_SETTINGS_MAX], const struct frag_log *log,
-			 struct frag_error *err)
-{
-	struct frag_choice choice;
-
-	*conf = '\0';
-	return frag_choose_release(&choice, trace, minor, conf, log, err);
-}
-
 /* Traces that differ in their release or settings have neither in common; notes say so. */
 int frag_mark_head(struct frag_trace_info *head, char **mark,
 		   const struct frag_trace *const *traces, uint32_t count, bool end,
@@ -288,6 +278,7 @@ int frag_mark_head(struct frag_trace_info *head, char **mark,
 {
 	char conf[FRAG_SETTINGS_MAX], other[FRAG_SETTINGS_MAX];
 	struct frag_release release;
+	struct frag_choice choice;
 	bool recorded = !head->meta.text;
 	int rc;
 
@@ -297,9 +288,9 @@ int frag_mark_head(struct frag_trace_info *head, char **mark,
 	if (!recorded)
 		return 0;
 	rc = find_common_release(&release, traces, count, log, err);
-	rc = rc ? rc : find_settings(traces[0], release.minor, conf, log, err);
+	rc = rc ? rc : frag_choose_release(&choice, traces[0], release.minor, conf, log, err);
 	for (uint32_t i = 1; i < count && !rc; i++) {
-		rc = find_settings(traces[i], release.minor, other, log, err);
+		rc = frag_choose_release(&choice, traces[i], release.minor, other, log, err);
 		if (rc || strcmp(conf, other) == 0)
 			continue;
 		frag_note(log, "the traces were recorded under different settings: by default the"

@@ -20,10 +20,10 @@
 
 struct logged_device {
 	const struct frag_snapshot *snapshot;
-	struct frag_engine *engine;
+	struct frag_engine engine;
 	struct frag_verification *verdict;
 	/* where segments compare by address: all of the log's, rising, each once */
-	const uint64_t *addresses;
+	uint64_t *addresses;
 	uint32_t address_count;
 	/* where they compare by age: of each initial segment, its place among them; or NULL */
 	const uint32_t *ages;
@@ -143,7 +143,7 @@ static int enter_new(struct logged_device *l, uint64_t address, frag_addr *addr)
 
 static int begin_with(struct logged_device *l, frag_addr *addr)
 {
-	uint32_t i = l->engine->restoring;
+	uint32_t i = l->engine.restoring;
 	uint64_t address = l->snapshot->initial[i].address;
 
 	FRAG_ASSERT(l->beginning && i < l->snapshot->initial_count);
@@ -217,10 +217,12 @@ static void loss(struct logged_device *l, uint64_t at, uint64_t bytes,
 	logged_judge(l, &d, d.in_log && d.recorded_bytes == bytes, apart);
 }
 
-static uint64_t logged_device_address_of(const struct logged_device *l, frag_addr addr)
+/* The log's address of a place in the segment of that ordinal. */
+static uint64_t address_at(const struct logged_device *l, uint64_t ordinal, uint64_t offset)
 {
-	FRAG_ASSERT(addr >> 32 < l->base_count);
-	return l->bases[addr >> 32];
+	const uint64_t base = ordinal < l->base_count ? l->bases[ordinal] : FRAG_NOWHERE;
+
+	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + offset;
 }
 
 static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
@@ -229,7 +231,7 @@ static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t byte
 	struct logged_device *l = logged_of(dev);
 
 	*cost_ns = 0;
-	loss(l, logged_device_address_of(l, addr), bytes, FRAG_DECIDED_FREE);
+	loss(l, address_at(l, addr >> 32, 0), bytes, FRAG_DECIDED_FREE);
 	return 0;
 }
 
@@ -258,13 +260,6 @@ static int logged_unreserve(struct frag_device *dev, frag_addr addr, uint64_t by
 	return 0;
 }
 
-static uint64_t page_address(const struct logged_device *l, frag_addr addr, uint64_t offset)
-{
-	uint64_t base = logged_device_address_of(l, addr);
-
-	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + offset;
-}
-
 static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
 		      uint64_t page, uint64_t *cost_ns)
 {
@@ -281,7 +276,7 @@ static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, 
 	    && c->action == FRAG_ACT_SEGMENT_MAP && c->addr > offset)
 		l->bases[addr >> 32] = c->addr - offset;
 	if (!l->beginning)
-		gain(l, page_address(l, addr, offset), bytes, FRAG_DECIDED_MAP);
+		gain(l, address_at(l, addr >> 32, offset), bytes, FRAG_DECIDED_MAP);
 	return 0;
 }
 
@@ -292,7 +287,7 @@ static int logged_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset
 
 	(void)page;
 	*cost_ns = 0;
-	loss(l, page_address(l, addr, offset), bytes, FRAG_DECIDED_UNMAP);
+	loss(l, address_at(l, addr >> 32, offset), bytes, FRAG_DECIDED_UNMAP);
 	return 0;
 }
 
@@ -311,10 +306,9 @@ static bool logged_begin(struct logged_device *l, uint32_t end)
 }
 
 /*
- * The calls of the step that were not made: of releases, in any order, those still in `due`; of
- * gains, in the log's order, those from l->at on.
+ * Ends the step: its remaining calls were not made. Of releases, in any order, these are those
+ * still in `due`; of gains, in the log's order, those from l->at on.
  */
-/* Ends the step: its remaining calls were not made. */
 static void logged_end(struct logged_device *l)
 {
 	const struct frag_logged_call *calls = calls_of(l);
@@ -367,9 +361,7 @@ struct order {
 
 struct verify {
 	const struct frag_snapshot *snapshot;
-	struct frag_engine *engines;            /* one a device */
-	struct logged_device *logged;      /* likewise */
-	uint64_t **addresses;                   /* likewise */
+	struct logged_device *logged;           /* one a device */
 	uint32_t count;
 	struct frag_slot *slots;
 	uint32_t slot_count, slot_capacity;
@@ -423,24 +415,23 @@ static int open_device(struct verify *v, const struct frag_choice *choice, struc
 		.granularity = 1, .total = v->total ? v->total : v->snapshot->figures[i].total,
 	};
 	struct logged_device *l = &v->logged[i];
-	int rc = frag_engine_init(&v->engines[i], choice, &figures, &device_logged,
-				  FRAG_LEVEL_ALL, err);
+	int rc;
 
 	v->count++;
 	*l = (struct logged_device){
-		.snapshot = v->snapshot, .engine = &v->engines[i], .verdict = v->out, .device = i,
-		.beginning = true, .ages = v->ages,
+		.snapshot = v->snapshot, .verdict = v->out, .device = i, .beginning = true,
+		.ages = v->ages,
 	};
+	rc = frag_engine_init(&l->engine, choice, &figures, &device_logged, FRAG_LEVEL_ALL, err);
 	if (rc)
 		return rc;
-	memcpy(v->engines[i].device.state, &l, sizeof(l));
-	v->addresses[i] = gather_addresses(v->snapshot, i, &l->address_count);
-	l->addresses = v->addresses[i];
-	if (!v->addresses[i] || !frag_map_init(&l->due, frag_hash_seed()))
+	memcpy(l->engine.device.state, &l, sizeof(l));
+	l->addresses = gather_addresses(v->snapshot, i, &l->address_count);
+	if (!l->addresses || !frag_map_init(&l->due, frag_hash_seed()))
 		return frag_fail_nomem(err);
-	frag_heap_by_address(v->engines[i].policy.heap);
-	rc = frag_engine_begin(&v->engines[i], err);
-	rc = rc ? rc : frag_engine_restore(&v->engines[i], i, v->snapshot->initial,
+	frag_heap_by_address(l->engine.policy.heap);
+	rc = frag_engine_begin(&l->engine, err);
+	rc = rc ? rc : frag_engine_restore(&l->engine, i, v->snapshot->initial,
 					   v->snapshot->initial_count, err);
 	l->beginning = false;
 	return rc;
@@ -450,45 +441,16 @@ static void close_all(struct verify *v)
 {
 	for (uint32_t i = 0; i < v->count; i++) {
 		v->logged[i].step = FRAG_NEVER;
-		frag_engine_fini(&v->engines[i]);
+		frag_engine_fini(&v->logged[i].engine);
 		frag_map_fini(&v->logged[i].due);
 		free(v->logged[i].bases);
-		free(v->addresses[i]);
+		free(v->logged[i].addresses);
 	}
-	free(v->engines);
 	free(v->logged);
-	free(v->addresses);
 	free(v->slots);
-	v->engines = NULL;
 	v->logged = NULL;
-	v->addresses = NULL;
 	v->slots = NULL;
 	v->count = v->slot_count = v->slot_capacity = 0;
-}
-
-static int verifier_open_all(struct verify *v, const struct frag_choice *choice,
-			     struct frag_error *err)
-{
-	uint32_t devices = v->snapshot->device_count;
-	int rc = 0;
-
-	v->engines = calloc(devices, sizeof(*v->engines));
-	v->logged = calloc(devices, sizeof(*v->logged));
-	v->addresses = calloc(devices, sizeof(*v->addresses));
-	if (!v->engines || !v->logged || !v->addresses)
-		return frag_fail_nomem(err);
-	while (v->count < devices && !rc)
-		rc = open_device(v, choice, err);
-	return rc;
-}
-
-/* Where the simulation has put the step's block, in the log's addresses. */
-static uint64_t verifier_address_of(const struct logged_device *l,
-				    const struct frag_step *step)
-{
-	uint64_t base = step->segment < l->base_count ? l->bases[step->segment] : FRAG_NOWHERE;
-
-	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + step->offset;
 }
 
 /* The initial segment that holds the address; UINT32_MAX where none does. */
@@ -528,7 +490,8 @@ static void judge_step(struct verify *v, const struct frag_snapshot_plan *p,
 		.event = p->index,
 		.in_log = true,
 		.in_run = step->placed,
-		.simulated = step->placed ? verifier_address_of(l, step) : FRAG_NOWHERE,
+		.simulated = step->placed ? address_at(l, step->segment, step->offset)
+					  : FRAG_NOWHERE,
 	};
 
 	if (p->kind == FRAG_PLAN_INITIAL) {
@@ -586,10 +549,10 @@ static int run_step(struct verify *v, const struct frag_event *ev, struct frag_e
 	l->apart = is_private(v->snapshot, p);
 	if (!logged_begin(l, p->calls_end > l->at ? p->calls_end : l->at))
 		return frag_fail_nomem(err);
-	rc = frag_engine_step(&v->engines[p->device], ev, v->slots, &step, err);
+	rc = frag_engine_step(&l->engine, ev, v->slots, &step, err);
 	if (rc)
 		return rc;
-	frag_engine_describe(&v->engines[p->device], v->slots, &step);
+	frag_engine_describe(&l->engine, v->slots, &step);
 	logged_end(l);
 	judge_step(v, p, &step);
 	return 0;
@@ -636,7 +599,11 @@ static int run_once(struct verify *v, const struct frag_trace *trace,
 	int rc = frag_trace_again(&again, trace, err);
 
 	v->hinted = false;
-	rc = rc ? rc : verifier_open_all(v, choice, err);
+	v->logged = calloc(v->snapshot->device_count, sizeof(*v->logged));
+	if (!v->logged && !rc)
+		rc = frag_fail_nomem(err);
+	while (v->count < v->snapshot->device_count && !rc)
+		rc = open_device(v, choice, err);
 	rc = rc ? rc : run_all(v, again, err);
 	close_all(v);
 	frag_trace_close(again);
