@@ -634,8 +634,6 @@ static void note_failed(enum frag_note_op op, uint64_t key, int rc)
 		wrappers_note(&(struct frag_note){ .op = (uint8_t)op, .key = key, .error = rc });
 }
 
-/* Requests -------------------------------------------------------------------------- */
-
 #define REQUEST(name, parameters, arguments, op_, at, bytes, stream_, pool_)          \
 	WRAP(name, parameters, arguments, device = begin_request(),                   \
 	     note_request(CALL_##name, rc, &(struct frag_note){                       \
@@ -661,8 +659,6 @@ BOTH(ALLOC_ASYNC, cuMemAllocAsync)
 		stream_key(stream, kind), pool)
 BOTH(ALLOC_FROM_POOL, cuMemAllocFromPoolAsync)
 
-/* Frees ----------------------------------------------------------------------------- */
-
 #define FREE(name, parameters, arguments, stream_)                                       \
 	WRAP(name, parameters, arguments,                                                \
 	     if (at) wrappers_note(&(struct frag_note){                                  \
@@ -676,9 +672,10 @@ BOTH(FREE_ASYNC, cuMemFreeAsync)
 WRAP(cuMemPoolDestroy, (uint64_t pool), (pool), NOTHING,
      if (!rc) note_here(FRAG_NOTE_POOL_GONE, pool, 0))
 
-/* Physical memory: it is the request; an address range takes none ------------------------ */
-
-/* The host's memory can be created, too, and that of another device than the current one. */
+/*
+ * Physical memory is the request; an address range takes none. The host's memory can be created, too, and
+ * that of another device than the current one.
+ */
 static void note_create(int rc, const struct cuda_memory_properties *what,
 			const struct frag_note *note)
 {
@@ -711,8 +708,6 @@ WRAP(cuMemUnmap, (uint64_t at, size_t bytes), (at, bytes),
      wrappers_note(&(struct frag_note){ .op = FRAG_NOTE_UNMAP, .key = at, .size = bytes }),
      NOTHING)
 
-/* Waiting ------------------------------------------------------------------------------ */
-
 #define STREAM_SYNCHRONIZE(name, kind)                                \
 	WRAP(name, (uint64_t stream), (stream), NOTHING,              \
 	     if (!rc) note_here(FRAG_NOTE_SYNC_STREAM, 0, stream_key(stream, kind)))
@@ -744,7 +739,7 @@ WRAP(cuEventSynchronize, (uint64_t event), (event), NOTHING,
 RESET(cuDevicePrimaryCtxReset)
 RESET(cuDevicePrimaryCtxReset_v2)
 
-/* The way to all the others: neither a reason to begin, nor noted ------------------------ */
+/* The way to all the others: neither a reason to begin, nor noted. */
 
 #define PROC_ADDRESS(name_, parameters, arguments)                                    \
 	EXPORT int name_ parameters;                                                  \

@@ -171,26 +171,6 @@ static bool recording_is_ours(void)
 	return fd >= 0 && fstat(fd, &now) == 0 && recording_is_same(&now, &file);
 }
 
-/* `replaced`, "DEVICE:INODE", is the file of that name which the recording replaces; or NULL. */
-static void recording_name(const char *path_wanted, const char *replaced)
-{
-	unsigned long long device = 0, inode = 0;
-
-	snprintf(name, sizeof(name), "%s", path_wanted);
-	if (replaced && sscanf(replaced, "%llu:%llu", &device, &inode) == 2) {
-		old.st_dev = (dev_t)device;
-		old.st_ino = (ino_t)inode;
-	}
-}
-
-/* Whether a process of this recording has written the file of that name. */
-static bool recording_exists(void)
-{
-	struct stat now;
-
-	return stat(name, &now) == 0 && !recording_is_same(&now, &old);
-}
-
 /* The descriptor of the file, which the program must not close; -1: none. */
 static int recording_descriptor(void)
 {
@@ -345,16 +325,11 @@ static bool create(void)
 	return fstat(fd, &file) == 0;
 }
 
-static bool ends_in_zst(void)
-{
-	const size_t length = strlen(name);
-
-	return length > 4 && strcmp(name + length - 4, ".zst") == 0;
-}
-
 static void load_zstd(void)
 {
-	void *library = ends_in_zst() ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+	const size_t length = strlen(name);
+	void *library = length > 4 && strcmp(name + length - 4, ".zst") == 0
+			? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 
 	if (!library)
 		return;
@@ -481,12 +456,18 @@ static void recording_write(const char *text, size_t length)
 static void ask_environment(void)
 {
 	const char *to = getenv("FRAGSIM_RECORD_FILE"), *start = getenv("FRAGSIM_RECORD_START");
+	const char *replaced = getenv("FRAGSIM_RECORD_OLD");
+	unsigned long long device = 0, inode = 0;
 	int unknown = UNKNOWN;
 
 	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
 	if (to && *to) {
-		recording_name(to, getenv("FRAGSIM_RECORD_OLD"));
+		snprintf(name, sizeof(name), "%s", to);
 		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
+	}
+	if (to && *to && replaced && sscanf(replaced, "%llu:%llu", &device, &inode) == 2) {
+		old.st_dev = (dev_t)device;
+		old.st_ino = (ino_t)inode;
 	}
 	atomic_compare_exchange_strong(&wanted, &unknown, to && *to ? ON : OFF);
 }
@@ -831,10 +812,12 @@ void frag_recorder_end(void)
 	const char *process = getenv("FRAGSIM_RECORD_PROCESS");
 	const char *to = getenv("FRAGSIM_RECORD_FILE");
 	const int before = errno;
+	struct stat now;
 
 	frag_recorder_finish();
 	if (process && to && frag_recorder_on() && strtol(process, NULL, 10) == (long)getpid()
-	    && atomic_load(&begun) == NOT_BEGUN && !recording_exists())
+	    && atomic_load(&begun) == NOT_BEGUN
+	    && (stat(name, &now) != 0 || recording_is_same(&now, &old)))
 		recorder_print_line(to, "not written", ": no CUDA call was recorded");
 	errno = before;
 }

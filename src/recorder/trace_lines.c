@@ -118,8 +118,6 @@ static uint64_t trace_lines_append(struct array *a, size_t size)
 	return a->count++;
 }
 
-/* Stacks ------------------------------------------------------------------------ */
-
 #define FRAMES 32
 #define INSIDE 4                /* frames of the recorder, at most */
 
@@ -208,8 +206,6 @@ static void stack_name(uint64_t number, char *buf, size_t size)
 	}
 }
 
-/* The state --------------------------------------------------------------------- */
-
 struct block {
 	uint64_t id, size;              /* id 0: unused; size links the next unused one */
 	uint64_t key;
@@ -271,8 +267,6 @@ static struct stream *stream_at(uint32_t number)
 {
 	return (struct stream *)known.stream.at + number - 1;
 }
-
-/* Text -------------------------------------------------------------------------- */
 
 static void trace_lines_put(const char *s)
 {
@@ -339,8 +333,9 @@ static void put_time(uint64_t t_ns)
 	}
 }
 
-static void trace_lines_end_line(void)
+static void end_line(uint64_t t_ns)
 {
+	put_time(t_ns);
 	trace_lines_put("}\n");
 }
 
@@ -350,8 +345,6 @@ const char *frag_lines_take(size_t *length)
 	used = 0;
 	return text;
 }
-
-/* Names ------------------------------------------------------------------------- */
 
 static uint32_t number_in(struct int_map *t, uint32_t *count, uint64_t key)
 {
@@ -422,8 +415,6 @@ static uint32_t tag_number(uint64_t caller)
 	return (uint32_t)place + 1;
 }
 
-/* Blocks ------------------------------------------------------------------------ */
-
 static void write_alloc(const struct block *b, uint64_t t_ns)
 {
 	const char *tag = b->tag ? ((char **)known.tag.at)[b->tag - 1] : NULL;
@@ -443,7 +434,7 @@ static void write_alloc(const struct block *b, uint64_t t_ns)
 		trace_lines_put(tag);
 		trace_lines_put("\"");
 	}
-	trace_lines_end_line();
+	trace_lines_put("}\n");
 }
 
 static void write_free(const struct block *b, uint64_t t_ns)
@@ -451,8 +442,7 @@ static void write_free(const struct block *b, uint64_t t_ns)
 	if (!begin_line("{\"op\":\"free\",\"id\":"))
 		return;
 	put_number(b->id);
-	put_time(t_ns);
-	trace_lines_end_line();
+	end_line(t_ns);
 }
 
 static uint64_t new_block(void)
@@ -530,8 +520,7 @@ static void add_free(const struct frag_note *n)
 	    && begin_line("{\"op\":\"record_stream\",\"id\":")) {
 		put_number(block_at(place - 1)->id);
 		trace_lines_put_member(",\"stream\":", stream);
-		put_time(n->t_ns);
-		trace_lines_end_line();
+		end_line(n->t_ns);
 		known.waits++;
 		if (stream)
 			stream_at(stream)->waits = known.waits;
@@ -572,11 +561,8 @@ static void add_failed(const struct frag_note *n)
 	trace_lines_put_member(", error ", (uint64_t)(uint32_t)n->error);
 	trace_lines_put(n->error == CUDA_OUT_OF_MEMORY ? " (out of memory)\"" : "\"");
 	put_device(n->device);
-	put_time(n->t_ns);
-	trace_lines_end_line();
+	end_line(n->t_ns);
 }
-
-/* Physical memory --------------------------------------------------------------- */
 
 static struct block *physical(uint64_t handle)
 {
@@ -648,8 +634,6 @@ static void add_unmap(const struct frag_note *n)
 	}
 }
 
-/* Waiting ----------------------------------------------------------------------- */
-
 static void write_sync(uint16_t device, const uint32_t *stream, uint64_t t_ns)
 {
 	if (!begin_line("{\"op\":\"sync\""))
@@ -657,8 +641,7 @@ static void write_sync(uint16_t device, const uint32_t *stream, uint64_t t_ns)
 	if (stream)
 		trace_lines_put_member(",\"stream\":", *stream);
 	put_device(device);
-	put_time(t_ns);
-	trace_lines_end_line();
+	end_line(t_ns);
 }
 
 static void sync_stream(uint32_t stream, uint16_t device, uint64_t t_ns)
@@ -704,8 +687,7 @@ static void add_pool_gone(const struct frag_note *n)
 		return;
 	put_number(number);
 	put_device(n->device);
-	put_time(n->t_ns);
-	trace_lines_end_line();
+	end_line(n->t_ns);
 	int_map_del(&known.pools, n->key);
 }
 
