@@ -478,36 +478,14 @@ static bool match_one_size(struct frag_cursor *c, char what, struct frag_message
 	}
 }
 
-static bool match_one(struct frag_cursor *c, char what, uint64_t *number)
+/* Matches the token behind a %, but no size. Returns its length in the pattern; 0: no match. */
+static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *number)
 {
+	const bool same = token[1] && peek(c) == token[1];
 	uint64_t ignored;
 
 	if (!number)
 		number = &ignored;
-	switch (what) {
-	case 'n':
-	case 'N':
-		return match_number(c, what == 'N', number);
-	case 'm':
-		return match_number(c, false, &ignored) && ignored;
-	case 'd':
-		return match_decimal(c);
-	case 'w':
-		return match_letters(c) && match_number(c, false, number);
-	case '~':
-		pass_marks(c);
-		return true;
-	default:
-		return match_letters(c);
-	}
-}
-
-/* Matches the token behind a %. Returns its length in the pattern; 0: no match. */
-static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *number)
-{
-	const bool same = token[1] && peek(c) == token[1];
-	bool good;
-
 	switch (*token) {
 	case 'o':
 		c->at += same;
@@ -516,12 +494,25 @@ static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *nu
 		return same ? 0 : 2;
 	case '?':
 		return skip_to(c, token + 1);
+	case 'n':
+	case 'N':
+		return match_number(c, *token == 'N', number);
+	case 'm':
+		return match_number(c, false, &ignored) && ignored;
+	case 'd':
+		return match_decimal(c);
+	case 'w':
+		return match_letters(c) && match_number(c, false, number);
+	case '~':
+		pass_marks(c);
+		return 1;
 	case '%':
-		good = peek(c) == '%';
-		c->at += good;
-		return good;
+		if (peek(c) != '%')
+			return 0;
+		c->at++;
+		return 1;
 	default:
-		return match_one(c, *token, number);
+		return match_letters(c);
 	}
 }
 
