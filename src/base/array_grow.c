@@ -88,8 +88,6 @@ bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size)
 	return copy || !(used + spare);
 }
 
-#define ELEMENTS_MAX (UINT64_C(1) << 31)        /* as many as an array that grows may have */
-
 bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size)
 {
 	FRAG_ASSERT(size > 0);

@@ -7,15 +7,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* As frag_grow(), for a caller that has already found the capacity too small. */
+bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
 /*
  * Grows *array to at least `need` elements of `size` bytes; *capacity is the number of elements
  * that fit. Returns false when the host is out of memory or `need` exceeds 2^31, and then
  * leaves the array unchanged. The owner of the array frees it.
  */
-static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
-
-/* The same for a caller that has already found the capacity too small. */
-bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
+static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
+{
+	return need <= *capacity || frag_grow_now(array, capacity, need, size);
+}
 
 /* Makes space for element `at`; `array` and `capacity` are variables. False: as above. */
 #define FRAG_GROW(array, capacity, at) \
@@ -70,11 +73,6 @@ static inline int frag_order_two(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
  * with capacity for `spare` more. *array becomes NULL where both are 0. False: out of memory.
  */
 bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size);
-
-static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
-{
-	return need <= *capacity || frag_grow_now(array, capacity, need, size);
-}
 
 /* Memory for megabytes, with few page faults. */
 #define FRAG_LARGE ((size_t)1 << 20)

@@ -21,6 +21,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 
 #define LINKS_MAX 40            /* as the kernel has it */
@@ -697,60 +698,74 @@ void frag_outfile_abandon(struct frag_outfile *f)
 	*f = (struct frag_outfile){ .fd = -1 };
 }
 
-static int read_file_refuse(int number, struct frag_error *err)
-{
-	return number == ENOMEM ? frag_fail_nomem(err)
-				: frag_fail(err, FRAG_EUSAGE, "%s", strerror(number));
-}
+#define FIRST_ROOM ((size_t)64 << 10)
+#define SLACK 64        /* zeros, which the scanner looks ahead into */
 
-/* Up to `size` bytes: a file that shrinks under the reader is as long as what was read. */
-static int read_file_fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_error *err)
+/*
+ * Reads up to `most` bytes; of a file that is shorter, as many as it has. Returns 0 or an errno; the
+ * caller writes the message, and frees the text then, too. There is room for `room` bytes at first,
+ * which doubles, because the length of a pipe is unknown.
+ */
+static int read_all(int fd, uint64_t most, size_t room, char **text, size_t *length)
 {
-	ssize_t got = 1;
+	size_t used = 0;
 
-	for (*length = 0; *length < size && got; *length += (uint64_t)got) {
-		do
-			got = read(fd, to + *length, size - *length);
-		while (got < 0 && errno == EINTR);
-		if (got < 0)
-			return read_file_refuse(errno, err);
+	*text = malloc(room + SLACK);
+	if (!*text)
+		return ENOMEM;
+	while (used < most) {
+		ssize_t n;
+
+		if (used == room) {
+			char *more = realloc(*text, 2 * room + SLACK);
+
+			if (!more)
+				return ENOMEM;
+			*text = more;
+			room *= 2;
+		}
+		n = read(fd, *text + used, (size_t)frag_min(most, room) - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		if (n == 0)
+			break;
+		used += (size_t)n;
 	}
+	memset(*text + used, 0, SLACK);
+	*length = used;
 	return 0;
-}
-
-static int take_in(int fd, uint64_t max, void **bytes, uint64_t *length, struct frag_error *err)
-{
-	struct stat st;
-	int rc;
-
-	if (fstat(fd, &st))
-		return read_file_refuse(errno, err);
-	if (!S_ISREG(st.st_mode))
-		return frag_fail(err, FRAG_EUSAGE, "not a regular file");
-	if ((uint64_t)st.st_size > max)
-		return frag_fail(err, FRAG_EUSAGE, "%" PRIu64 " bytes; at most %" PRIu64
-				 " are read", (uint64_t)st.st_size, max);
-	*bytes = malloc((size_t)st.st_size + 1);
-	if (!*bytes)
-		return frag_fail_nomem(err);
-	rc = read_file_fill(fd, *bytes, (uint64_t)st.st_size, length, err);
-	if (rc) {
-		free(*bytes);
-		*bytes = NULL;
-	}
-	return rc;
 }
 
 int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t *length,
 		      struct frag_error *err)
 {
 	/* whatever the path names, opening it must not wait for a writer */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), number = 0, rc = 0;
+	struct stat st;
+	char *text = NULL;
+	size_t used = 0;
 
-	if (fd < 0)
-		return read_file_refuse(errno, err);
-	rc = take_in(fd, max, bytes, length, err);
-	close(fd);
+	if (fd < 0 || fstat(fd, &st))
+		number = errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = frag_fail(err, FRAG_EUSAGE, "not a regular file");
+	else if ((uint64_t)st.st_size > max)
+		rc = frag_fail(err, FRAG_EUSAGE, "%" PRIu64 " bytes; at most %" PRIu64
+			       " are read", (uint64_t)st.st_size, max);
+	else
+		number = read_all(fd, (uint64_t)st.st_size, (size_t)st.st_size, &text, &used);
+	if (fd >= 0)
+		close(fd);
+	if (number) {
+		free(text);
+		text = NULL;
+		rc = number == ENOMEM ? frag_fail_nomem(err)
+				      : frag_fail(err, FRAG_EUSAGE, "%s", strerror(number));
+	}
+	*bytes = text;
+	*length = used;
 	return rc;
 }
 
@@ -763,41 +778,6 @@ int frag_require_regular_file(const char *path, struct frag_error *err)
 	return frag_fail(err, FRAG_ETRACE, "%s: not a regular file: remove it", path);
 }
 
-#define FIRST_ROOM ((size_t)64 << 10)
-#define SLACK 64        /* zeros, which the scanner looks ahead into */
-
-/*
- * Returns 0 or an errno; the caller writes the message. The buffer doubles, because the length
- * of a pipe is unknown.
- */
-static int text_file_read_all(int fd, char **text, size_t *length)
-{
-	size_t room = 0;
-
-	for (;;) {
-		ssize_t n;
-
-		if (room < *length + SLACK + 1) {
-			char *more = realloc(*text, room ? 2 * room : FIRST_ROOM);
-
-			if (!more)
-				return ENOMEM;
-			room = room ? 2 * room : FIRST_ROOM;
-			*text = more;
-		}
-		n = read(fd, *text + *length, room - SLACK - *length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		if (n == 0)
-			break;
-		*length += (size_t)n;
-	}
-	memset(*text + *length, 0, SLACK);
-	return 0;
-}
-
 int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err)
 {
 	const bool standard = strcmp(path, "-") == 0;
@@ -806,7 +786,7 @@ int frag_text_file(char **text, size_t *length, const char *path, struct frag_er
 
 	*text = NULL;
 	*length = 0;
-	number = fd < 0 ? errno : text_file_read_all(fd, text, length);
+	number = fd < 0 ? errno : read_all(fd, UINT64_MAX, FIRST_ROOM, text, length);
 	if (fd >= 0 && !standard)
 		close(fd);
 	if (!number)

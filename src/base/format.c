@@ -32,18 +32,13 @@ locale_t frag_locale_begin(void)
 	return uselocale(c_locale);
 }
 
-void frag_locale_end(locale_t before)
-{
-	uselocale(before);
-}
-
 /* A name in parentheses calls the function that banned.h poisons for all other files. */
 double frag_strtod(const char *text, char **end)
 {
 	const locale_t before = frag_locale_begin();
 	const double value = (strtod)(text, end);
 
-	frag_locale_end(before);
+	uselocale(before);
 	return value;
 }
 
@@ -52,7 +47,7 @@ int frag_vsnprintf(char *buf, size_t size, const char *format, va_list args)
 	const locale_t before = frag_locale_begin();
 	const int length = (vsnprintf)(buf, size, format, args);
 
-	frag_locale_end(before);
+	uselocale(before);
 	return length;
 }
 
@@ -76,7 +71,7 @@ int frag_fprintf(FILE *f, const char *format, ...)
 	va_start(args, format);
 	length = vfprintf(f, format, args);
 	va_end(args);
-	frag_locale_end(before);
+	uselocale(before);
 	return length;
 }
 

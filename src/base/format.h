@@ -126,9 +126,8 @@ int frag_snprintf(char *buf, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int frag_fprintf(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for calls of another library: between the two this thread has the C locale. */
+/* The same for calls of another library: this thread has the C locale until uselocale(it). */
 locale_t frag_locale_begin(void);
-void frag_locale_end(locale_t before);
 
 /*
  * Text from outside, as it may be shown to people. Names, paths and settings come

@@ -263,7 +263,7 @@ struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, si
 	const locale_t before = frag_locale_begin();
 
 	doc->root = cJSON_ParseWithLength(text, length);
-	frag_locale_end(before);
+	uselocale(before);
 	if (doc->root && !keep_digits(doc->root, &text))
 		frag_json_end(doc);
 	doc->failed = !doc->root;

@@ -69,11 +69,6 @@ static void *parallel_work(void *arg)
 	return NULL;
 }
 
-uint32_t frag_tasks_threads(uint32_t wanted)
-{
-	return wanted ? wanted : frag_processors();
-}
-
 static int first_failure(const struct pool *pool, struct frag_error *err)
 {
 	int rc = 0;
@@ -92,7 +87,7 @@ static int first_failure(const struct pool *pool, struct frag_error *err)
 /* This thread works too, so the tasks complete even if no other thread can be started. */
 int frag_tasks_run(const struct frag_tasks *t, struct frag_error *err)
 {
-	const uint32_t threads = frag_tasks_threads(t->threads);
+	const uint32_t threads = t->threads ? t->threads : frag_processors();
 	const uint32_t used = threads < t->count ? threads : t->count;
 	struct pool pool = { .tasks = t };
 	pthread_t *others = calloc((size_t)used + 1, sizeof(*others));

@@ -22,17 +22,16 @@ struct frag_tasks {
 	void *ctx;                      /* of the tasks */
 };
 
-/* How many there would be at once, were there tasks enough. */
-uint32_t frag_tasks_threads(uint32_t wanted);
-
 /*
  * The failure of the first task that has one; an interruption gives way to any other. The
  * caller's thread works too, so one that cannot be had costs only time. -FRAG_ENOMEM
  */
 int frag_tasks_run(const struct frag_tasks *tasks, struct frag_error *err);
 
-/* How many processors there are for this process. */
-/* At least 1; fewer than the machine has where the process may not use them all (taskset). */
+/*
+ * How many processors there are for this process: at least 1; fewer than the machine has where the
+ * process may not use them all (taskset).
+ */
 uint32_t frag_processors(void);
 
 #endif

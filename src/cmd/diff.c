@@ -490,7 +490,7 @@ static void diff_fini(void *own)
 {
 	struct diff *d = own;
 
-	frag_gate_fini(&d->judged);
+	free(d->judged.broken);
 	frag_comparison_fini(&d->comparison);
 	frag_changes_fini(&d->changes);
 	free(d->traces);

@@ -563,9 +563,3 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 	}
 	return rc;
 }
-
-void frag_gate_fini(struct frag_gate *gate)
-{
-	free(gate->broken);
-	gate->broken = NULL;
-}

@@ -74,7 +74,7 @@ struct frag_gate {
 	uint32_t condition_count;
 	bool same_traces;       /* a trace whose content has changed is broken */
 	bool new_traces;        /* one that the base does not have is not */
-	struct frag_broken *broken;     /* traces first */
+	struct frag_broken *broken;     /* traces first; the caller's to free */
 	uint32_t count, capacity;
 	uint32_t traces;        /* of those, how many are traces */
 	uint32_t runs;          /* how many runs are broken */
@@ -90,7 +90,6 @@ bool frag_gate_begins_text(const struct frag_gate *gate, uint32_t i);
 /* Holds all pairs to all conditions. -FRAG_EUSAGE where a path has no value. */
 int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err);
-void frag_gate_fini(struct frag_gate *gate);
 
 /* "x.ndjson is another trace: 5 events, before 10, ...", without the name. */
 const char *frag_changed_text(char *buf, size_t size, const struct frag_group *group);

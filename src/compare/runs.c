@@ -146,24 +146,16 @@ void frag_where_json_name(char *to, size_t size, const char *json)
 
 struct frag_run *frag_runs_add(struct frag_runs *runs)
 {
-	struct frag_run *run;
-
-	if (!FRAG_GROW(runs->run, runs->capacity, runs->count))
+	if (!FRAG_EXTEND(runs->run, runs->capacity, runs->count, runs->count))
 		return NULL;
-	run = &runs->run[runs->count++];
-	memset(run, 0, sizeof(*run));
-	return run;
+	return &runs->run[runs->count - 1];
 }
 
 struct frag_runs *frag_run_set_add(struct frag_run_set *set)
 {
-	struct frag_runs *runs;
-
-	if (!FRAG_GROW(set->trace, set->capacity, set->count))
+	if (!FRAG_EXTEND(set->trace, set->capacity, set->count, set->count))
 		return NULL;
-	runs = &set->trace[set->count++];
-	memset(runs, 0, sizeof(*runs));
-	return runs;
+	return &set->trace[set->count - 1];
 }
 
 static bool keep_marks(struct frag_result *to, const struct frag_result *from)
@@ -666,7 +658,7 @@ static int sweep_prepare(const struct frag_sweep *s, struct frag_run_set *set,
  */
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {
-	const uint32_t threads = frag_tasks_threads(s->threads);
+	const uint32_t threads = s->threads ? s->threads : frag_processors();
 	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
 	struct job *jobs = calloc((size_t)s->trace_count + 1, sizeof(*jobs));
 	const struct frag_tasks tasks = {

@@ -143,7 +143,7 @@ int bench_sweep(struct bench_sweep *to, const char *const *paths, uint32_t count
 	int rc = choose_all(&s, quick, err);
 
 	*to = (struct bench_sweep){
-		.traces = count, .settings = s.choice_count, .threads = frag_tasks_threads(0),
+		.traces = count, .settings = s.choice_count, .threads = frag_processors(),
 	};
 	rc = rc ? rc : read_all(&s, &to->read_ns, err);
 	for (int level = FRAG_LEVEL_ALL; level <= FRAG_LEVEL_SURVIVE && !rc; level++)
