@@ -610,8 +610,8 @@ static void note_request(enum frag_driver_call call, int rc, const struct frag_n
 	n.error = rc;
 	if (rc)
 		n.op = FRAG_NOTE_FAILED;
-	else if (frag_recorder_stacks())
-		n.caller = FRAG_NOTE_STACK | frag_stack_here(n.caller);
+	else
+		n.caller = frag_caller_here(n.caller);
 	wrappers_note(&n);
 	/* of a program that runs out of memory this may be the last word */
 	if (rc)

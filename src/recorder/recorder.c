@@ -55,7 +55,6 @@ enum { NOT_BEGUN, WITH_THREAD, WITHOUT_THREAD };
 static _Atomic int wanted;              /* UNKNOWN until the environment was requested */
 static _Atomic int begun;
 static _Atomic pid_t owner;             /* the process whose notes these are */
-static bool stacks;
 static struct stat standard_error;      /* when the library was loaded */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -460,10 +459,10 @@ static void ask_environment(void)
 	unsigned long long device = 0, inode = 0;
 	int unknown = UNKNOWN;
 
-	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
 	if (to && *to) {
 		snprintf(name, sizeof(name), "%s", to);
-		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
+		frag_lines_start(start ? strtoull(start, NULL, 10) : 0,
+				 getenv("FRAGSIM_RECORD_STACKS") != NULL);
 	}
 	if (to && *to && replaced && sscanf(replaced, "%llu:%llu", &device, &inode) == 2) {
 		old.st_dev = (dev_t)device;
@@ -477,11 +476,6 @@ bool frag_recorder_on(void)
 	if (atomic_load_explicit(&wanted, memory_order_acquire) == UNKNOWN)
 		ask_environment();
 	return atomic_load_explicit(&wanted, memory_order_relaxed) == ON;
-}
-
-bool frag_recorder_stacks(void)
-{
-	return stacks;
 }
 
 #define NOTES 8192u             /* of a ring; a power of two */

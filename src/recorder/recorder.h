@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 bool frag_recorder_on(void);
-bool frag_recorder_stacks(void);
 
 /* Before the first note of a process: there is a thread that writes. False: it is not recorded. */
 bool frag_recorder_begin(void);
@@ -44,13 +43,11 @@ struct frag_note {
 	uint64_t size;
 	uint64_t stream;        /* see frag_stream_key(); mapped: the handle */
 	uint64_t pool;          /* its handle, 0: none */
-	uint64_t caller; /* a return address, or with FRAG_NOTE_STACK the number of a stack */
+	uint64_t caller;        /* see frag_caller_here() */
 	uint8_t  op, call;      /* enum frag_note_op, enum frag_driver_call */
 	uint16_t device;
 	int32_t  error;         /* what the driver answered */
 };
-
-#define FRAG_NOTE_STACK (UINT64_C(1) << 63)
 
 /* A per-thread default stream is no pointer: the number of the thread, and this. */
 #define FRAG_STREAM_OF_THREAD (UINT64_C(1) << 62)

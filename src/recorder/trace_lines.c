@@ -118,6 +118,7 @@ static uint64_t trace_lines_append(struct array *a, size_t size)
 	return a->count++;
 }
 
+#define OF_STACK (UINT64_C(1) << 63)    /* with the number of a stack, 0 where memory was out */
 #define FRAMES 32
 #define INSIDE 4                /* frames of the recorder, at most */
 
@@ -130,6 +131,7 @@ struct stack {
 static pthread_mutex_t stacks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct int_map by_hash;
 static struct array stacks;             /* number 1 is the first */
+static bool with_stacks;
 
 static uint64_t call_stacks_hash(void *const *frames, uint32_t n)
 {
@@ -165,13 +167,15 @@ static uint64_t call_stacks_number(void *const *frames, uint32_t n)
 	return int_map_put(&by_hash, key, number) ? number : 0;
 }
 
-uint64_t frag_stack_here(uint64_t caller)
+uint64_t frag_caller_here(uint64_t caller)
 {
 	void *frames[FRAMES + INSIDE];
-	const int n = backtrace(frames, FRAMES + INSIDE);
-	int first = 0;
+	int first = 0, n;
 	uint64_t found;
 
+	if (!with_stacks)
+		return caller;
+	n = backtrace(frames, FRAMES + INSIDE);
 	while (first < n && (uint64_t)(uintptr_t)frames[first] != caller)
 		first++;
 	if (first == n || first > INSIDE) {
@@ -181,7 +185,7 @@ uint64_t frag_stack_here(uint64_t caller)
 	pthread_mutex_lock(&stacks_lock);
 	found = call_stacks_number(frames + first, (uint32_t)(n - first < FRAMES ? n - first : FRAMES));
 	pthread_mutex_unlock(&stacks_lock);
-	return found;
+	return OF_STACK | found;
 }
 
 /* Its functions, the innermost first, with " < " between them. */
@@ -247,9 +251,10 @@ static uint64_t start, last;            /* nanoseconds */
 static char *text;
 static size_t used, room;
 
-void frag_lines_start(uint64_t start_ns)
+void frag_lines_start(uint64_t start_ns, bool whole_stacks)
 {
 	start = start_ns;
+	with_stacks = whole_stacks;
 }
 
 static struct block *block_at(uint64_t place)
@@ -346,11 +351,12 @@ const char *frag_lines_take(size_t *length)
 	return text;
 }
 
+/* The number of a key, a new one if need be; 0 for 0, or where there is out of memory. */
 static uint32_t number_in(struct int_map *t, uint32_t *count, uint64_t key)
 {
 	const uint64_t number = int_map_get(t, key);
 
-	if (number)
+	if (number || !key)
 		return (uint32_t)number;
 	return int_map_put(t, key, *count + 1) ? ++*count : 0;
 }
@@ -359,7 +365,7 @@ static uint32_t number_in(struct int_map *t, uint32_t *count, uint64_t key)
 static uint32_t stream_number(uint64_t key, uint16_t device)
 {
 	const uint32_t before = known.stream_count;
-	const uint32_t number = key ? number_in(&known.streams, &known.stream_count, key) : 0;
+	const uint32_t number = number_in(&known.streams, &known.stream_count, key);
 	uint64_t place;
 
 	if (number <= before)
@@ -372,11 +378,6 @@ static uint32_t stream_number(uint64_t key, uint16_t device)
 	}
 	stream_at(number)->device = device;
 	return number;
-}
-
-static uint32_t pool_number(uint64_t key)
-{
-	return key ? number_in(&known.pools, &known.pool_count, key) : 0;
 }
 
 /* JSON contains printable characters unchanged, except two. */
@@ -403,8 +404,8 @@ static uint32_t tag_number(uint64_t caller)
 
 	if (number)
 		return (uint32_t)number;
-	if (caller & FRAG_NOTE_STACK)
-		stack_name(caller & ~FRAG_NOTE_STACK, name, sizeof(name));
+	if (caller & OF_STACK)
+		stack_name(caller & ~OF_STACK, name, sizeof(name));
 	else
 		frag_name_address(caller - 1, name, sizeof(name));
 	place = trace_lines_append(&known.tag, sizeof(char *));
@@ -437,14 +438,6 @@ static void write_alloc(const struct block *b, uint64_t t_ns)
 	trace_lines_put("}\n");
 }
 
-static void write_free(const struct block *b, uint64_t t_ns)
-{
-	if (!begin_line("{\"op\":\"free\",\"id\":"))
-		return;
-	put_number(b->id);
-	end_line(t_ns);
-}
-
 static uint64_t new_block(void)
 {
 	const uint64_t place = known.free_block
@@ -462,7 +455,10 @@ static void trace_lines_end_block(struct int_map *table, uint64_t key, uint64_t 
 	const uint64_t place = int_map_get(table, key) - 1;
 	struct block *b = block_at(place);
 
-	write_free(b, t_ns);
+	if (begin_line("{\"op\":\"free\",\"id\":")) {
+		put_number(b->id);
+		end_line(t_ns);
+	}
 	known.freed[known.freed_count++ % REMEMBERED] = *b;
 	int_map_del(table, key);
 	*b = (struct block){ .id = 0, .size = known.free_block };
@@ -492,7 +488,7 @@ static void add_alloc(const struct frag_note *n)
 					.size = n->size,
 					.device = n->device,
 					.stream = stream_number(n->stream, n->device),
-					.pool = pool_number(n->pool),
+					.pool = number_in(&known.pools, &known.pool_count, n->pool),
 					.tag = tag_number(n->caller),
 					.handles = 1,
 					.physical = n->op == FRAG_NOTE_CREATE,

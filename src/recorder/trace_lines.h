@@ -8,13 +8,14 @@
 #ifndef RECORDER_TRACE_LINES_H
 #define RECORDER_TRACE_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "recorder/recorder.h"
 
-/* Times count from here, of CLOCK_MONOTONIC. */
-void frag_lines_start(uint64_t start_ns);
+/* Times count from here, of CLOCK_MONOTONIC. whole_stacks: tags are whole stacks. */
+void frag_lines_start(uint64_t start_ns, bool whole_stacks);
 
 /* How many bytes of lines there are now. */
 size_t frag_lines_add(const struct frag_note *note);
@@ -22,8 +23,8 @@ size_t frag_lines_add(const struct frag_note *note);
 /* The lines since they were last taken; they stay as long as none is added. */
 const char *frag_lines_take(size_t *length);
 
-/* The stack of this call from its caller on, which has that return address; 0: out of memory. */
-uint64_t frag_stack_here(uint64_t caller);
+/* What a tag of this call is made of: that return address, or the number of the stack from it on. */
+uint64_t frag_caller_here(uint64_t caller);
 
 /* Of a forked child: nothing lives, and the table of stacks is unlocked. */
 void frag_lines_forget(void);
