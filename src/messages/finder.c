@@ -14,7 +14,6 @@
 #include "messages/match.h"
 
 #define CHUNK_MOST 80           /* bytes from "Free at" to "of size" */
-#define DUMP_WORDS_MAX 10
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
 
 /*
@@ -22,24 +21,23 @@
  * far.
  */
 struct dump {
-	struct frag_message_value limit, in_use, regions, available;
+	struct frag_message_value said[FRAG_SAID_ALL];
 	bool rounded;           /* sizes of chunks have units: they have no exact sum */
 	uint64_t used_bytes, used_chunks;
 	struct frag_free_chunks free;
 };
 
-enum {
-	OF_SIZE, LIMIT, IN_USE, MEMORY_LIMIT, REGIONS, POOL_BYTES, AVAILABLE, POOL_SIZE, AVAILABLE_SIZE
+/* Phrases in its lines, and the value behind them; FRAG_SAID_ALL: the size of a chunk. */
+static const struct {
+	const char *words;
+	enum frag_said said;
+} dump_words[] = {
+	{ "ofsize", FRAG_SAID_ALL }, { "Limit:", FRAG_SAID_TOTAL }, { "InUse:", FRAG_SAID_ALLOCATED },
+	{ "memory_limit_:", FRAG_SAID_TOTAL }, { "total_region_allocated_bytes_:", FRAG_SAID_RESERVED },
+	{ "Totalbytesinpool:", FRAG_SAID_RESERVED }, { "availablebytes:", FRAG_SAID_FREE },
+	{ "Totalsizeinpool:", FRAG_SAID_RESERVED }, { "availablesize:", FRAG_SAID_FREE },
 };
-
-/* Phrases in its lines, ended by NULL. */
-static const char *const dump_words[] = {
-	[OF_SIZE] = "ofsize", [LIMIT] = "Limit:", [IN_USE] = "InUse:",
-	[MEMORY_LIMIT] = "memory_limit_:", [REGIONS] = "total_region_allocated_bytes_:",
-	[POOL_BYTES] = "Totalbytesinpool:", [AVAILABLE] = "availablebytes:",
-	[POOL_SIZE] = "Totalsizeinpool:", [AVAILABLE_SIZE] = "availablesize:",
-	NULL
-};
+#define DUMP_WORDS (sizeof(dump_words) / sizeof(*dump_words))
 
 static void dump_begin(struct dump *dump)
 {
@@ -93,23 +91,18 @@ static struct frag_message_value dump_size(const struct frag_stripped_text *in, 
 }
 
 /* Reads the line that has the word `which` at `at`. */
-static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at, int which)
+static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at, size_t which)
 {
-	const struct frag_message_value size = dump_size(in, at + strlen(dump_words[which]));
+	const struct frag_message_value size = dump_size(in, at + strlen(dump_words[which].words));
+	const enum frag_said said = dump_words[which].said;
 
 	if (!size.there)
 		return;
-	if (which == OF_SIZE) {
+	if (said == FRAG_SAID_ALL) {
 		dump->rounded |= size.error > 0;
 		add_chunk(dump, in, at, size.bytes);
-	} else if (which == LIMIT || which == MEMORY_LIMIT) {
-		dump->limit = size;
-	} else if (which == IN_USE && !line_has(in, at + 1, "Max")) {
-		dump->in_use = size;
-	} else if (which == REGIONS || which == POOL_BYTES || which == POOL_SIZE) {
-		dump->regions = size;
-	} else if (which == AVAILABLE || which == AVAILABLE_SIZE) {
-		dump->available = size;
+	} else if (said != FRAG_SAID_ALLOCATED || !line_has(in, at + 1, "Max")) {
+		dump->said[said] = size;
 	}
 }
 
@@ -123,15 +116,16 @@ static void dump_values(const struct dump *dump, struct frag_message *m)
 {
 	const uint64_t all = dump->free.bytes + dump->used_bytes;
 	const bool listed = dump->used_chunks && !dump->rounded && all <= BYTES_MAX;
-	const struct frag_message_value used = dump->in_use.there ? dump->in_use
-					       : exact(dump->used_bytes, listed);
+	struct frag_message_value used = dump->said[FRAG_SAID_ALLOCATED];
+	struct frag_message_value reserved = dump->said[FRAG_SAID_RESERVED];
 
+	used = used.there ? used : exact(dump->used_bytes, listed);
+	reserved = reserved.there ? reserved : exact(used.bytes + dump->free.bytes, listed);
 	m->chunks = dump->free;
-	frag_message_note(m, FRAG_SAID_TOTAL, dump->limit);
+	frag_message_note(m, FRAG_SAID_TOTAL, dump->said[FRAG_SAID_TOTAL]);
 	frag_message_note(m, FRAG_SAID_ALLOCATED, used);
-	frag_message_note(m, FRAG_SAID_RESERVED, dump->regions.there ? dump->regions
-			  : exact(used.bytes + dump->free.bytes, listed));
-	frag_message_note(m, FRAG_SAID_FREE, dump->available);
+	frag_message_note(m, FRAG_SAID_RESERVED, reserved);
+	frag_message_note(m, FRAG_SAID_FREE, dump->said[FRAG_SAID_FREE]);
 }
 
 #define CAPACITY ((size_t)256 << 10)
@@ -150,7 +144,7 @@ struct hook {
 	uint8_t same;           /* the next hook that begins with the same two bytes, plus 1 */
 };
 
-enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS_MAX + BARE };
+enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS + BARE };
 
 #define TOLD_MAX 64
 
@@ -213,8 +207,8 @@ static void add_hooks(struct frag_finder *f)
 		f->read += form->read != NULL;
 	}
 	f->forms = f->count;
-	for (int i = 0; dump_words[i]; i++)
-		add_hook(f, dump_words[i]);
+	for (size_t i = 0; i < DUMP_WORDS; i++)
+		add_hook(f, dump_words[i].words);
 	f->words = f->count;
 	for (size_t i = 0; i < BARE; i++)
 		add_hook(f, bare_words[i]);
@@ -257,13 +251,6 @@ static uint64_t line_of(const struct frag_finder *f, size_t at)
 	return f->in.lines - (uint32_t)((uint32_t)f->in.lines - f->in.line[at]) + 1;
 }
 
-static void tell(struct frag_finder *f, struct frag_message *m)
-{
-	frag_message_judge(m);
-	if (!f->rc)
-		f->rc = f->found(f->ctx, m);
-}
-
 static void tell_pending(struct frag_finder *f)
 {
 	if (!f->is_pending)
@@ -271,7 +258,9 @@ static void tell_pending(struct frag_finder *f)
 	f->is_pending = false;
 	if (f->dumps)
 		dump_values(&f->dump, &f->pending);
-	tell(f, &f->pending);
+	frag_message_judge(&f->pending);
+	if (!f->rc)
+		f->rc = f->found(f->ctx, &f->pending);
 }
 
 static uint64_t apart(const struct frag_message_value *a, const struct frag_message_value *b)
@@ -555,7 +544,7 @@ static void read_hook(struct frag_finder *f, uint32_t which)
 		return;
 	}
 	if (which < f->words)
-		dump_line(&f->dump, &f->in, f->at, (int)(which - f->forms));
+		dump_line(&f->dump, &f->in, f->at, which - f->forms);
 	else
 		note_bare(f, f->at);
 	f->at++;

@@ -418,11 +418,6 @@ static void set_ranges(struct frag_shortage_ranges *r, const struct frag_message
 		r->most_reserved = (int64_t)(m->reserved.bytes + m->reserved.error);
 }
 
-static bool is_decided(const struct frag_message *m)
-{
-	return m->total.there && m->free.there && m->allocated.there && m->unallocated.there;
-}
-
 /* Memory outside the process, or the allocator if no value is the process's, above 10 %. */
 static bool is_held_outside(const struct frag_message *m)
 {
@@ -450,7 +445,7 @@ void frag_message_judge(struct frag_message *m)
 	}
 	set_ranges(&r, m);
 	m->possible = frag_shortages_of(&r);
-	if (is_decided(m)) {
+	if (m->total.there && m->free.there && m->allocated.there && m->unallocated.there) {
 		const int64_t at[FRAG_AT_ALL] = {
 			(int64_t)m->said[FRAG_SAID_ASKED].bytes, (int64_t)m->total.bytes,
 			(int64_t)m->free.bytes, (int64_t)m->allocated.bytes,
