@@ -444,16 +444,6 @@ static size_t put_unit(char *to, uint32_t code)
 	return (size_t)(put_utf16(to, code) - to);
 }
 
-static size_t escape_put_byte(char *to, unsigned char byte)
-{
-	static const char hex[] = "0123456789abcdef";
-
-	memcpy(to, "\\x", 2);
-	to[2] = hex[byte >> 4];
-	to[3] = hex[byte & 15];
-	return 4;
-}
-
 struct walk {
 	const char *begin, *at, *end;
 	bool leading;                   /* nothing but blanks yet */
@@ -475,7 +465,7 @@ static size_t escape_step(struct walk *w, char to[ESCAPE_MAX])
 
 	w->leading = leading && is_blank(code);
 	if (length == 1 && byte >= 0x80)
-		return escape_put_byte(to, byte);
+		return (size_t)snprintf(to, ESCAPE_MAX, "\\x%02x", byte);
 	if (is_control(code))
 		return put_unit(to, code);
 	/* what we print after it may begin with the second colon */

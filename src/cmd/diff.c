@@ -407,15 +407,13 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 {
 	struct diff *d = (struct diff *)q;
 	const struct frag_comparison *c = &d->comparison;
-	const struct frag_outcome outcome = frag_comparison_outcome(c);
 	struct frag_diff diff = {
-		.comparison = c, .gate = &d->judged, .outcome = &outcome,
+		.comparison = c, .gate = &d->judged, .outcome = &c->outcome,
+		.standings = c->standings, .standing_count = c->standing_count,
 		.updated = d->update && !c->interrupted,
 	};
-	struct frag_policy_summary *standings = frag_comparison_standings(c, &diff.standing_count);
-	int rc = standings ? 0 : frag_fail_nomem(err);
+	int rc = 0;
 
-	diff.standings = standings;
 	/* each row is of a run that was requested */
 	q->printed.top = frag_question_top(q, FRAG_TOP_ALL);
 	if (!rc && !d->update && !c->interrupted) {
@@ -431,7 +429,6 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 	else if (!rc)
 		rc = write_baseline(d, err);
 	rc = rc ? rc : frag_question_answer(q, &diff, err);
-	free(standings);
 	if (!rc) {
 		report_broken(d);
 		*q->status = d->judged.count ? 1 : 0;

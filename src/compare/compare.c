@@ -288,15 +288,6 @@ static bool runs_list(struct run_list *list, struct frag_runs *runs)
 	return true;
 }
 
-/* The first run on the device of this one. */
-static struct frag_run *first_run(const struct run_list *list, const struct frag_run *like)
-{
-	const struct frag_name name = run_name(like, RUN_BY_DEVICE);
-	const uint32_t i = frag_lookup_find(&list->names, &name, NULL);
-
-	return i == UINT32_MAX ? NULL : &list->runs->run[i];
-}
-
 /*
  * Finds the counterpart by the policy text, else by its keys. Of several alike runs, the first
  * belongs to the first one of the other side, the second to the second; the last belongs to all
@@ -628,12 +619,13 @@ static struct frag_run *find_base(const struct frag_comparison *c, const struct 
 				  const struct run_list *now, const struct run_list *base,
 				  uint32_t i)
 {
-	struct frag_run *first;
+	const struct frag_name name = run_name(&g->runs->run[i], RUN_BY_DEVICE);
+	uint32_t first;
 
 	if (!c->policies)
 		return g->base ? find_run(base, now, i) : NULL;
-	first = first_run(now, &g->runs->run[i]);
-	return first == &g->runs->run[i] ? NULL : first;
+	first = frag_lookup_find(&now->names, &name, NULL);
+	return first == i ? NULL : &g->runs->run[first];
 }
 
 static bool make_pairs(struct frag_comparison *c, struct frag_group *g,
@@ -713,8 +705,8 @@ static bool add_missing_runs(struct frag_group *g)
 	return true;
 }
 
-/* The traces of the base that no group has. */
-static int add_missing_traces(struct frag_comparison *c, struct frag_error *err)
+/* The traces of the base that no group has. False: out of memory. */
+static bool add_missing_traces(struct frag_comparison *c)
 {
 	bool *there = calloc((size_t)c->base.count + 1, sizeof(*there));
 	bool good = there != NULL;
@@ -735,7 +727,7 @@ static int add_missing_traces(struct frag_comparison *c, struct frag_error *err)
 		good = good && add_missing_runs(g);
 	}
 	free(there);
-	return good ? 0 : frag_fail_nomem(err);
+	return good;
 }
 
 /* Traces that an interruption came before. */
@@ -749,52 +741,23 @@ static void drop_empty(struct frag_comparison *c)
 	c->count = count;
 }
 
-int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err)
+static void count_outcome(struct frag_comparison *c)
 {
-	drop_empty(c);
-	if (c->policies)
-		return 0;
-	if (!describe_tools(&c->conditions, &c->base, &c->now))
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < c->count && with_missing; i++)
-		if (!add_missing_runs(&c->group[i]))
-			return frag_fail_nomem(err);
-	return with_missing ? add_missing_traces(c, err) : 0;
-}
-
-void frag_comparison_fini(struct frag_comparison *c)
-{
-	for (uint32_t i = 0; i < c->count; i++) {
-		for (uint32_t k = 0; k < c->group[i].count; k++)
-			free(c->group[i].pair[k].conditions);
-		free(c->group[i].pair);
-		free(c->group[i].conditions);
-	}
-	free(c->group);
-	free(c->conditions);
-	frag_lookup_fini(&c->base_names);
-	frag_run_set_fini(&c->now);
-	frag_run_set_fini(&c->base);
-}
-
-struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c)
-{
-	struct frag_outcome o = { .compared = 0 };
+	struct frag_outcome *o = &c->outcome;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		for (uint32_t k = 0; k < c->group[i].count; k++) {
 			const struct frag_pair *pair = &c->group[i].pair[k];
 
 			if (pair->run && pair->base) {
-				o.verdict[pair->verdict]++;
-				o.compared++;
+				o->verdict[pair->verdict]++;
+				o->compared++;
 			} else if (!c->policies) {
-				o.added += pair->run != NULL;
-				o.missing += pair->base != NULL;
+				o->added += pair->run != NULL;
+				o->missing += pair->base != NULL;
 			}
 		}
 	}
-	return o;
 }
 
 /* Sums of logarithms while they gather, means at the end. */
@@ -877,19 +840,46 @@ static bool gather_standings(struct standings *s, const struct frag_comparison *
 	return true;
 }
 
-struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
-						      uint32_t *count)
+static bool make_standings(struct frag_comparison *c)
 {
 	struct standings s = { .count = 0 };
-	bool good = frag_map_init(&s.places, frag_hash_seed())
-		    && FRAG_GROW(s.list, s.capacity, s.count) && gather_standings(&s, c);
+	const bool good = frag_map_init(&s.places, frag_hash_seed()) && gather_standings(&s, c);
 
-	*count = good ? s.count : 0;
-	for (uint32_t i = 0; i < *count; i++)
+	for (uint32_t i = 0; i < s.count && good; i++)
 		finish(&s.list[i]);
 	frag_map_fini(&s.places);
-	if (good)
-		return s.list;
-	free(s.list);
-	return NULL;
+	c->standings = s.list;
+	c->standing_count = s.count;
+	return good;
+}
+
+int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err)
+{
+	bool good = true;
+
+	drop_empty(c);
+	if (!c->policies) {
+		good = describe_tools(&c->conditions, &c->base, &c->now);
+		for (uint32_t i = 0; i < c->count && with_missing && good; i++)
+			good = add_missing_runs(&c->group[i]);
+		good = good && (!with_missing || add_missing_traces(c));
+	}
+	count_outcome(c);
+	return good && make_standings(c) ? 0 : frag_fail_nomem(err);
+}
+
+void frag_comparison_fini(struct frag_comparison *c)
+{
+	for (uint32_t i = 0; i < c->count; i++) {
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			free(c->group[i].pair[k].conditions);
+		free(c->group[i].pair);
+		free(c->group[i].conditions);
+	}
+	free(c->group);
+	free(c->conditions);
+	free(c->standings);
+	frag_lookup_fini(&c->base_names);
+	frag_run_set_fini(&c->now);
+	frag_run_set_fini(&c->base);
 }

@@ -131,37 +131,12 @@ uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *n
 uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
 			    uint32_t rank);
 
-struct frag_comparison {
-	bool policies;                  /* the first policy is the base of the others */
-	struct frag_run_set now, base;
-	struct frag_group *group;
-	uint32_t count;
-	char *conditions;               /* as above, of the tool */
-	bool interrupted;
-	struct frag_lookup base_names;  /* of the traces of the base */
-};
-
-/*
- * Compares the runs of trace `index` of `now` with their base, into group[index]; threads may
- * call it for several traces at once. frag_comparison_begin allocates the groups.
- */
-int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err);
-int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag_runs *runs,
-			  struct frag_error *err);
-
-/* After the last trace: traces and runs that only the base has, and the tool. */
-int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err);
-
-void frag_comparison_fini(struct frag_comparison *c);
-
 /* How many pairs came out how. */
 struct frag_outcome {
 	uint32_t verdict[FRAG_MIXED + 1];
 	uint32_t compared;              /* the sum of those */
 	uint32_t added, missing;        /* only now; only in the base */
 };
-
-struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c);
 
 /* How a policy does over all traces, against the first. */
 struct frag_policy_summary {
@@ -175,8 +150,31 @@ struct frag_policy_summary {
 	double best_ratio, worst_ratio;
 };
 
-/* One for each policy that has been compared, in their order; free it. NULL: out of memory. */
-struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
-						uint32_t *count);
+struct frag_comparison {
+	bool policies;                  /* the first policy is the base of the others */
+	struct frag_run_set now, base;
+	struct frag_group *group;
+	uint32_t count;
+	char *conditions;               /* as above, of the tool */
+	bool interrupted;
+	/* set at the end */
+	struct frag_outcome outcome;
+	struct frag_policy_summary *standings;  /* of each policy that is compared, in their order */
+	uint32_t standing_count;
+	struct frag_lookup base_names;  /* of the traces of the base */
+};
+
+/*
+ * Compares the runs of trace `index` of `now` with their base, into group[index]; threads may
+ * call it for several traces at once. frag_comparison_begin allocates the groups.
+ */
+int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err);
+int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag_runs *runs,
+			  struct frag_error *err);
+
+/* After the last trace: traces and runs that only the base has, the tool, and the outcome. */
+int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err);
+
+void frag_comparison_fini(struct frag_comparison *c);
 
 #endif

@@ -288,44 +288,34 @@ struct watch {
 	struct frag_timeline timeline;
 };
 
-struct frag_divergence {
+struct divergence {
 	uint32_t count, devices;
 	struct watch *watches;  /* simulation by simulation, device by device */
 	char (*mark)[128];      /* the last one on each device */
 };
 
-static void divergence_del(struct frag_divergence *p)
+static void divergence_fini(struct divergence *p)
 {
-	if (!p)
-		return;
 	for (size_t i = 0; p->watches && i < (size_t)p->count * p->devices; i++)
 		free(p->watches[i].seen);
 	free(p->watches);
 	free(p->mark);
-	free(p);
 }
 
-static struct frag_divergence *divergence_new(uint32_t count, uint32_t devices)
+/* False: out of memory. divergence_fini() is called in either case. */
+static bool divergence_init(struct divergence *p, uint32_t count, uint32_t devices)
 {
-	struct frag_divergence *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
 	p->count = count;
 	p->devices = devices;
 	p->watches = calloc((size_t)count * devices + 1, sizeof(*p->watches));
 	p->mark = calloc((size_t)devices + 1, sizeof(*p->mark));
-	if (!p->watches || !p->mark) {
-		divergence_del(p);
-		return NULL;
-	}
 	/* a single one has none to be compared with */
-	for (uint32_t d = 0; count == 1 && d < devices; d++)
+	for (uint32_t d = 0; p->watches && count == 1 && d < devices; d++)
 		p->watches[d].diverged = true;
-	return p;
+	return p->watches && p->mark;
 }
 
-static struct watch *watch_of(const struct frag_divergence *p, uint32_t i, uint32_t device)
+static struct watch *watch_of(const struct divergence *p, uint32_t i, uint32_t device)
 {
 	FRAG_ASSERT(i < p->count && device < p->devices);
 	return &p->watches[(size_t)i * p->devices + device];
@@ -395,7 +385,7 @@ static void divergence_part(struct watch *watch, const struct watch *first, uint
  * A simulation that stopped early has fewer steps: it is compared as far as it
  * went. A mark is noted after its own step, so places name the one before them.
  */
-static void compare_device(struct frag_divergence *p, uint32_t device)
+static void compare_device(struct divergence *p, uint32_t device)
 {
 	struct watch *first = watch_of(p, 0, device);
 
@@ -421,7 +411,7 @@ static void compare_device(struct frag_divergence *p, uint32_t device)
 }
 
 /* When all the others have diverged, the first needs no watching either. */
-static void rest(struct frag_divergence *p, uint32_t device)
+static void rest(struct divergence *p, uint32_t device)
 {
 	bool all = true;
 
@@ -433,7 +423,7 @@ static void rest(struct frag_divergence *p, uint32_t device)
 /* After each batch. */
 static void divergence_compare(void *ctx)
 {
-	struct frag_divergence *p = ctx;
+	struct divergence *p = ctx;
 
 	for (uint32_t d = 0; d < p->devices; d++) {
 		compare_device(p, d);
@@ -451,7 +441,7 @@ struct job {
 	struct frag_devices devices;
 	struct frag_sim **sims;
 	uint32_t sim_count;
-	struct frag_divergence *divergence;
+	struct divergence divergence;
 	char *warnings;                 /* one a line; NULL: none */
 };
 
@@ -521,13 +511,12 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 		return rc;
 	sim.devices = job->devices.figures;
 	job->sims = calloc(s->choice_count, sizeof(*job->sims));
-	job->divergence = divergence_new(s->choice_count,
-					      frag_trace_info(job->trace)->device_count);
-	if (!job->sims || !job->divergence)
+	if (!job->sims || !divergence_init(&job->divergence, s->choice_count,
+					   frag_trace_info(job->trace)->device_count))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
 		const struct frag_observer observer = {
-			.step = observe, .ctx = watch_of(job->divergence, i, 0),
+			.step = observe, .ctx = watch_of(&job->divergence, i, 0),
 		};
 
 		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
@@ -567,8 +556,8 @@ static int sweep_keep_runs(struct job *job, bool interrupted, struct frag_error 
 
 			if (!run || !frag_run_keep(run, &results[d]))
 				return frag_fail_nomem(err);
-			run->diverged = watch_of(job->divergence, i, d)->where;
-			run->timeline = watch_of(job->divergence, i, d)->timeline;
+			run->diverged = watch_of(&job->divergence, i, d)->where;
+			run->timeline = watch_of(&job->divergence, i, d)->timeline;
 		}
 	}
 	return 0;
@@ -579,7 +568,7 @@ static void close_job(struct job *job)
 	for (uint32_t i = 0; i < job->sim_count; i++)
 		frag_sim_del(job->sims[i]);
 	free(job->sims);
-	divergence_del(job->divergence);
+	divergence_fini(&job->divergence);
 	frag_devices_fini(&job->devices);
 	frag_trace_close(job->trace);
 	frag_configured_fini(&job->configured);
@@ -601,13 +590,13 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	rc = open_job(job, index, err);
 	rc = rc ? rc : frag_workers_in_step(job->sims, job->sim_count, job->trace, &workers,
-					    divergence_compare, job->divergence, err);
+					    divergence_compare, &job->divergence, err);
 	if (rc == -FRAG_EINTERRUPTED)
 		interrupted = rc;
 	else if (rc)
 		return rc;
 	/* a pipe without a reader ends without a report of its last batch */
-	divergence_compare(job->divergence);
+	divergence_compare(&job->divergence);
 	rc = sweep_keep_runs(job, interrupted != 0, err);
 	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
 	return rc ? rc : interrupted;
