@@ -673,8 +673,8 @@ WRAP(cuMemPoolDestroy, (uint64_t pool), (pool), NOTHING,
      if (!rc) note_here(FRAG_NOTE_POOL_GONE, pool, 0))
 
 /*
- * Physical memory is the request; an address range takes none. The host's memory can be created, too, and
- * that of another device than the current one.
+ * Physical memory is the request; an address range takes none. The host's memory can be created,
+ * too, and that of another device than the current one.
  */
 static void note_create(int rc, const struct cuda_memory_properties *what,
 			const struct frag_note *note)

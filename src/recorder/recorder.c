@@ -170,12 +170,6 @@ static bool recording_is_ours(void)
 	return fd >= 0 && fstat(fd, &now) == 0 && recording_is_same(&now, &file);
 }
 
-/* The descriptor of the file, which the program must not close; -1: none. */
-static int recording_descriptor(void)
-{
-	return recording_is_ours() ? fd : -1;
-}
-
 /* Of a forked child: the file is the parent's. */
 static void recording_forget(void)
 {
@@ -831,7 +825,7 @@ static int close_between(unsigned first, unsigned last, int flags)
 EXPORT int close_range(unsigned first, unsigned last, int flags);
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
-	const int ours = recording_descriptor();
+	const int ours = recording_is_ours() ? fd : -1; /* the program must not close it */
 	int rc;
 
 	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last)
@@ -849,6 +843,6 @@ EXPORT void closefrom(int first)
 	if (close_range((unsigned)from, ~0u, 0) == 0)
 		return;
 	for (int number = from; number < last; number++)
-		if (number != recording_descriptor())
+		if (number != fd || !recording_is_ours())
 			close(number);
 }

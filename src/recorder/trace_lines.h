@@ -23,7 +23,7 @@ size_t frag_lines_add(const struct frag_note *note);
 /* The lines since they were last taken; they stay as long as none is added. */
 const char *frag_lines_take(size_t *length);
 
-/* What a tag of this call is made of: that return address, or the number of the stack from it on. */
+/* What a tag of this call is made of: that return address, or the stack from it on. */
 uint64_t frag_caller_here(uint64_t caller);
 
 /* Of a forked child: nothing lives, and the table of stacks is unlocked. */

@@ -150,6 +150,15 @@ static int begin_with(struct logged_device *l, frag_addr *addr)
 	return logged_device_enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
 }
 
+/* The call of the log that a decision is compared with. */
+static void note_call(struct frag_difference *d, const struct frag_logged_call *c)
+{
+	d->in_log = true;
+	d->event = c->event;
+	d->recorded = c->addr;
+	d->recorded_bytes = c->bytes;
+}
+
 /* Compares a call that gives memory with the log's next. at: where ours begins, if known. */
 static const struct frag_logged_call *gain(struct logged_device *l, uint64_t at,
 					   uint64_t bytes, enum frag_decision decision)
@@ -166,10 +175,7 @@ static const struct frag_logged_call *gain(struct logged_device *l, uint64_t at,
 		c = NULL;
 	if (c) {
 		l->at++;
-		d.event = c->event;
-		d.in_log = true;
-		d.recorded = c->addr;
-		d.recorded_bytes = c->bytes;
+		note_call(&d, c);
 	}
 	logged_judge(l, &d, c && c->bytes == bytes
 			  && (decision == FRAG_DECIDED_ALLOC || c->addr == at), l->apart);
@@ -208,10 +214,7 @@ static void loss(struct logged_device *l, uint64_t at, uint64_t bytes,
 		const struct frag_logged_call *c = &calls_of(l)[i];
 
 		frag_map_remove(&l->due, at, i);
-		d.in_log = true;
-		d.event = c->event;
-		d.recorded = c->addr;
-		d.recorded_bytes = c->bytes;
+		note_call(&d, c);
 		apart = c->pool != 0;
 	}
 	logged_judge(l, &d, d.in_log && d.recorded_bytes == bytes, apart);
@@ -317,11 +320,9 @@ static void logged_end(struct logged_device *l)
 	/* releases that were made have left `due` */
 	for (uint32_t i = l->first; i < l->end; i++) {
 		const struct frag_logged_call *c = &calls[i];
-		struct frag_difference d = {
-			.event = c->event, .in_log = true, .recorded = c->addr,
-			.recorded_bytes = c->bytes,
-		};
+		struct frag_difference d = { .in_run = false };
 
+		note_call(&d, c);
 		if (logged_device_is_release(c)) {
 			if (frag_map_get(&l->due, c->addr) != i)
 				continue;
