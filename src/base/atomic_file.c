@@ -702,9 +702,9 @@ void frag_outfile_abandon(struct frag_outfile *f)
 #define SLACK 64        /* zeros, which the scanner looks ahead into */
 
 /*
- * Reads up to `most` bytes; of a file that is shorter, as many as it has. Returns 0 or an errno; the
- * caller writes the message, and frees the text then, too. There is room for `room` bytes at first,
- * which doubles, because the length of a pipe is unknown.
+ * Reads up to `most` bytes; of a file that is shorter, as many as it has. Returns 0 or an errno;
+ * the caller writes the message, and frees the text then, too. There is room for `room` bytes at
+ * first, which doubles, because the length of a pipe is unknown.
  */
 static int read_all(int fd, uint64_t most, size_t room, char **text, size_t *length)
 {

@@ -178,19 +178,11 @@ uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max)
 	return min + frag_rng_below(r, max - min + 1);
 }
 
-static uint32_t rng_log2_of(uint64_t x)
-{
-	uint32_t log = 0;
-
-	while (x >>= 1)
-		log++;
-	return log;
-}
-
 uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t min, uint64_t max)
 {
-	uint64_t low = rng_log2_of(min), high = rng_log2_of(max), x;
-	uint64_t whole = UINT64_C(1) << low;    /* the first power that is not below least */
+	const uint64_t low = 63 - (uint64_t)__builtin_clzll(min);
+	const uint64_t high = 63 - (uint64_t)__builtin_clzll(max);
+	uint64_t whole = UINT64_C(1) << low, x; /* the first power that is not below least */
 
 	FRAG_ASSERT(0 < min && min <= max && max >> 63 == 0);
 	whole = whole < min ? 2 * whole : whole;

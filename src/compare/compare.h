@@ -97,8 +97,8 @@ struct frag_group {
 };
 
 /*
- * Which of many things has a name, found by halving a sorted list. Equal names are those that are equal in
- * all except the index.
+ * Which of many things has a name, found by halving a sorted list. Equal names are those that are
+ * equal in all except the index.
  */
 struct frag_name {
 	uint32_t device;
@@ -159,7 +159,7 @@ struct frag_comparison {
 	bool interrupted;
 	/* set at the end */
 	struct frag_outcome outcome;
-	struct frag_policy_summary *standings;  /* of each policy that is compared, in their order */
+	struct frag_policy_summary *standings;  /* one a compared policy, in their order */
 	uint32_t standing_count;
 	struct frag_lookup base_names;  /* of the traces of the base */
 };

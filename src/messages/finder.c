@@ -32,8 +32,9 @@ static const struct {
 	const char *words;
 	enum frag_said said;
 } dump_words[] = {
-	{ "ofsize", FRAG_SAID_ALL }, { "Limit:", FRAG_SAID_TOTAL }, { "InUse:", FRAG_SAID_ALLOCATED },
-	{ "memory_limit_:", FRAG_SAID_TOTAL }, { "total_region_allocated_bytes_:", FRAG_SAID_RESERVED },
+	{ "ofsize", FRAG_SAID_ALL }, { "InUse:", FRAG_SAID_ALLOCATED },
+	{ "Limit:", FRAG_SAID_TOTAL }, { "memory_limit_:", FRAG_SAID_TOTAL },
+	{ "total_region_allocated_bytes_:", FRAG_SAID_RESERVED },
 	{ "Totalbytesinpool:", FRAG_SAID_RESERVED }, { "availablebytes:", FRAG_SAID_FREE },
 	{ "Totalsizeinpool:", FRAG_SAID_RESERVED }, { "availablesize:", FRAG_SAID_FREE },
 };
@@ -91,7 +92,8 @@ static struct frag_message_value dump_size(const struct frag_stripped_text *in, 
 }
 
 /* Reads the line that has the word `which` at `at`. */
-static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at, size_t which)
+static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at,
+		      size_t which)
 {
 	const struct frag_message_value size = dump_size(in, at + strlen(dump_words[which].words));
 	const enum frag_said said = dump_words[which].said;
@@ -162,7 +164,7 @@ struct frag_finder {
 	uint32_t read, forms, words, count;
 	const struct frag_form *form_of[FRAG_FORM_WORDS_MAX];   /* the first row with the words */
 	struct {
-		size_t next, begin; /* the line that goes on with a form's words; where they begin */
+		size_t next, begin; /* the line that goes on with words; where these begin */
 		uint32_t form;
 		bool found;
 	} broken;
@@ -424,8 +426,8 @@ static void note_bare(struct frag_finder *f, size_t at)
 }
 
 /*
- * A form's words begin at `at`, which is f->at or, where a line end cuts them, before it: a message,
- * or a line that belongs to one.
+ * A form's words begin at `at`, which is f->at or, where a line end cuts them, before it: a
+ * message, or a line that belongs to one.
  */
 static void read_form(struct frag_finder *f, const struct frag_form *form, size_t at)
 {

@@ -37,7 +37,8 @@ static const char *rmm_pool(const struct frag_stripped_text *in, size_t at)
 		for (size_t k = 0; in->text[i] == '/' && k < sizeof(pools) / sizeof(*pools); k++) {
 			const size_t length = strlen(pools[k].file);
 
-			if (in->used - i >= length && memcmp(in->text + i, pools[k].file, length) == 0)
+			if (in->used - i >= length
+			    && memcmp(in->text + i, pools[k].file, length) == 0)
 				return pools[k].name;
 		}
 	return NULL;
