@@ -161,13 +161,13 @@ static int set_form(void *at, const struct frag_opt *o, const char *value, struc
 static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto, sqlite",
 	  FRAG_CALL(set_form) },
-	FRAG_STACKS_ROW(0, FRAG_STACKS_HELP " (top)"),
+	FRAG_STACKS_ROW(FRAG_STACKS_HELP " (top)"),
 	{ 0, "complete", NULL, "of a snapshot, in form fsb: keep all of it, as verify needs it",
 	  .kind = FRAG_OPT_FLAG, .at = REWRITE + FRAG_MEMBER(struct frag_rewrite, complete, bool) },
-	FRAG_POLICY_ROW(0, "of a run: placement policy, NAME[:key=value,...] (by the trace)"),
-	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
-	FRAG_ON_OOM_ROW(0),
-	FRAG_DEVICE_ROWS(0),
+	FRAG_POLICY_ROW("of a run: placement policy, NAME[:key=value,...] (by the trace)"),
+	FRAG_ALLOC_CONF_ROW("settings as in PYTORCH_ALLOC_CONF, for policy pytorch"),
+	FRAG_ON_OOM_ROW,
+	FRAG_DEVICE_ROWS,
 	FRAG_REWRITE_LENIENT_ROWS(REWRITE),
 	{ 0 },
 };

@@ -54,8 +54,8 @@ static int add_condition(void *at, const struct frag_opt *o, const char *value,
 }
 
 static const struct frag_opt opts[] = {
-	FRAG_POLICY_ROW(0, "a policy to simulate, NAME[:key=value,...]; repeatable"),
-	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	FRAG_POLICY_ROW("a policy to simulate, NAME[:key=value,...]; repeatable"),
+	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
 	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
 	  FRAG_FLAG(struct diff, smallest) },
 	{ 'b', "baseline", "FILE", "compare what is simulated now with this",
@@ -75,10 +75,10 @@ static const struct frag_opt opts[] = {
 	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
 	FRAG_QUIET_ROW("no text, warnings or progress"),
-	FRAG_ON_OOM_ROW(0),
-	FRAG_LENIENT_ROW(0),
+	FRAG_ON_OOM_ROW,
+	FRAG_LENIENT_ROW,
 	FRAG_PROFILE_ROW,
-	FRAG_DEVICE_ROWS(0),
+	FRAG_DEVICE_ROWS,
 	FRAG_THREADS_ROW("threads for traces and policies (0: one a processor)"),
 	{ 0 },
 };

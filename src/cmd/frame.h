@@ -181,8 +181,8 @@ void frag_question_progress(void *q, uint32_t done, uint32_t count);
 	  FRAG_CALL_AT(struct frag_question, rewrite, frag_rewrite_set_form) }
 /* and what all have that simulate traces on one device or several. */
 #define FRAG_SIMULATION_ROWS                                                                   \
-	FRAG_COLOR_ROW, FRAG_QUIET_ROW("no text, warnings or progress"), FRAG_LENIENT_ROW(0),  \
-	FRAG_PROFILE_ROW, FRAG_DEVICE_ROWS(0)
+	FRAG_COLOR_ROW, FRAG_QUIET_ROW("no text, warnings or progress"), FRAG_LENIENT_ROW,  \
+	FRAG_PROFILE_ROW, FRAG_DEVICE_ROWS
 #define FRAG_ANSWER_ROWS                                                                       \
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),                                                     \
 	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json or .csv; repeatable"),       \

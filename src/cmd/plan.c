@@ -52,9 +52,9 @@ static const struct frag_opt opts[] = {
 	  FRAG_OUTPUT(struct planning, q.extra_path) },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none",
 	  FRAG_INPUT(struct planning, check_path, "an input") },
-	FRAG_POLICY_ROW(0, "a policy to compare with the plan, NAME[:key=value,...]; repeatable"
+	FRAG_POLICY_ROW("a policy to compare with the plan, NAME[:key=value,...]; repeatable"
 			   " (pytorch twice, bestfit)"),
-	FRAG_ALLOC_CONF_ROW(0, FRAG_ALLOC_CONF_HELP),
+	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
 	{ 0, "alone", NULL, "the plan only, without policies", FRAG_FLAG(struct planning, alone) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'height > 24GiB'; repeatable", paths),
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),
@@ -63,8 +63,8 @@ static const struct frag_opt opts[] = {
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_COLOR_ROW,
 	FRAG_QUIET_ROW("no text, warnings or progress"),
-	FRAG_LENIENT_ROW(0),
-	FRAG_OTHERS_ROWS(0),
+	FRAG_LENIENT_ROW,
+	FRAG_OTHERS_ROWS,
 	FRAG_THREADS_ROW("concurrent searches and simulations (0: one per processor)"),
 	{ 0 },
 };

@@ -34,8 +34,8 @@ static const char *const paths[] = {
 };
 
 static const struct frag_opt opts[] = {
-	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...] (by each trace)"),
-	FRAG_ALLOC_CONF_ROW(0, "settings as in PYTORCH_ALLOC_CONF, of all ranks"),
+	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...] (by each trace)"),
+	FRAG_ALLOC_CONF_ROW("settings as in PYTORCH_ALLOC_CONF, of all ranks"),
 	{ 0, "floor", "SIZE", "no difference below it stands out (1 % of the median)",
 	  FRAG_SIZE(struct ranks, ranking.floor, 0), .usual = UINT64_MAX },
 	FRAG_TOP_ROW("tags that are shown of a rank that stands out, or all (5; JSON: as 12 KiB hold)"),

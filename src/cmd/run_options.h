@@ -44,78 +44,63 @@ struct frag_run_options {
 	bool report;            /* the text report is to be printed */
 };
 
-/* Rows that several tables have; base is the offset of the options of a run in the command's. */
-#define FRAG_RUN_MEMBER(base, member, is)                                                      \
-	.at = (base) + FRAG_MEMBER(struct frag_run_options, member, is)
-#define FRAG_RUN_FLAG(base, member)                                                            \
-	.kind = FRAG_OPT_FLAG, FRAG_RUN_MEMBER(base, member, bool)
-#define FRAG_RUN_TEXT(base, member)                                                            \
-	.kind = FRAG_OPT_TEXT, FRAG_RUN_MEMBER(base, member, const char *)
-#define FRAG_RUN_OUTPUT(member)                                                                \
-	.kind = FRAG_OPT_OUTPUT, FRAG_RUN_MEMBER(0, member, const char *)
-#define FRAG_RUN_CALL(base, function) .at = (base), .set = (function)
-#define FRAG_POLICY_ROW(base, help)                                                            \
-	{ 'p', "policy", "NAME", help, FRAG_RUN_CALL(base, frag_run_add_policy) }
-#define FRAG_ALLOC_CONF_ROW(base, help)                                                        \
-	{ 0, "alloc-conf", "STRING", help, .kind = FRAG_OPT_LIST,                              \
-	  FRAG_RUN_MEMBER(base, settings, struct frag_texts) }
+/* Rows that several tables have, of options that begin with those of a run. */
+#define FRAG_RUN_FLAG(member) FRAG_FLAG(struct frag_run_options, member)
+#define FRAG_RUN_OUTPUT(member) FRAG_OUTPUT(struct frag_run_options, member)
+#define FRAG_POLICY_ROW(help) { 'p', "policy", "NAME", help, FRAG_CALL(frag_run_add_policy) }
+#define FRAG_ALLOC_CONF_ROW(help)                                                              \
+	{ 0, "alloc-conf", "STRING", help, FRAG_LIST(struct frag_run_options, settings) }
 #define FRAG_ALLOC_CONF_HELP "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable"
-#define FRAG_COLUMNS_ROW                                                                       \
-	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
-	  FRAG_CALL(frag_run_set_columns) }
 /* The files of a run or a replay: a row a step, where blocks went, the result. */
 #define FRAG_STEPS_ROWS                                                                        \
 	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",                 \
-	  FRAG_RUN_OUTPUT(steps) },                                                           \
-	FRAG_COLUMNS_ROW,                                                                      \
+	  FRAG_RUN_OUTPUT(steps) },                                                            \
+	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
+	  FRAG_CALL(frag_run_set_columns) },                                                   \
 	{ 0, "placements", "FILE", "write where every block went, NDJSON",                     \
-	  FRAG_RUN_OUTPUT(placements) },                                                      \
+	  FRAG_RUN_OUTPUT(placements) },                                                       \
 	{ 0, "json", "FILE", "write the result object (- is standard output)",                 \
 	  FRAG_RUN_OUTPUT(json) }
-#define FRAG_STACKS_ROW(base, help)                                                            \
-	{ 0, "stacks", "WHAT", help, .kind = FRAG_OPT_WORD, FRAG_RUN_MEMBER(base, stacks, int), \
-	  .words = frag_stacks_words }
+#define FRAG_STACKS_ROW(help)                                                                  \
+	{ 0, "stacks", "WHAT", help,                                                           \
+	  FRAG_WORD(struct frag_run_options, stacks, frag_stacks_words) }
 #define FRAG_STACKS_HELP                                                                       \
 	"of stacks: top frame as the tag, with python, the program's, or all; none"
-#define FRAG_RESULT_FORMAT_ROW                                                                 \
-	{ 0, "format", "FORMAT", "text or json (text)", .words = frag_result_formats,          \
-	  FRAG_CALL(frag_run_set_format) }
 #define FRAG_RESULT_ROWS(output)                                                               \
-	FRAG_RESULT_FORMAT_ROW,                                                                \
+	{ 0, "format", "FORMAT", "text or json (text)", .words = frag_result_formats,          \
+	  FRAG_CALL(frag_run_set_format) },                                                    \
 	{ 'o', "output", "FILE", output, FRAG_CALL(frag_run_set_output) }
 #define FRAG_HTML_ROW                                                                          \
 	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_OUTPUT(html) }
-#define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(0, quiet) }
-#define FRAG_ON_OOM_ROW(base)                                                                  \
+#define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(quiet) }
+#define FRAG_ON_OOM_ROW                                                                        \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
-	  .kind = FRAG_OPT_TRUTH, FRAG_RUN_MEMBER(base, sim.on_oom_continue, bool),            \
-	  .words = frag_on_oom_words, .min = 1 }
-#define FRAG_LENIENT_ROW(base)                                                                 \
-	{ 0, "lenient", NULL, "skip invalid events", FRAG_RUN_FLAG(base, lenient) }
+	  FRAG_TRUTH(struct frag_run_options, sim.on_oom_continue, frag_on_oom_words, 1) }
+#define FRAG_LENIENT_ROW { 0, "lenient", NULL, "skip invalid events", FRAG_RUN_FLAG(lenient) }
 #define FRAG_TIME_ROW                                                                          \
 	{ 0, "time", "TIME", "end the search after so long: 30s, 500ms, 5m (60s)",             \
-	  .kind = FRAG_OPT_SECONDS, FRAG_RUN_MEMBER(0, seconds, double),                       \
-	  .usual = FRAG_TIME_USUAL }
+	  FRAG_SECONDS(struct frag_run_options, seconds), .usual = FRAG_TIME_USUAL }
 #define FRAG_THREADS_ROW(help)                                                                 \
-	{ 0, "threads", "N", help, .kind = FRAG_OPT_COUNT32,                                   \
-	  FRAG_RUN_MEMBER(0, threads, uint32_t), .max = FRAG_THREADS_MAX }
+	{ 0, "threads", "N", help, .kind = FRAG_OPT_COUNT32, .max = FRAG_THREADS_MAX,          \
+	  .at = FRAG_MEMBER(struct frag_run_options, threads, uint32_t) }
 #define FRAG_SEARCH_THREADS_ROW FRAG_THREADS_ROW("concurrent simulations (0: one per processor)")
 #define FRAG_THREADS_MAX 1024
 #define FRAG_PROFILE_ROW                                                                       \
 	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",      \
 	  FRAG_INPUT(struct frag_run_options, profile_path, "the profile") }
-#define FRAG_OTHERS_ROWS(base)                                                                 \
+#define FRAG_SHARE(type, member)                                                               \
+	.kind = FRAG_OPT_SHARE, .at = FRAG_MEMBER(type, member, uint64_t)
+#define FRAG_OTHERS_ROWS                                                                       \
 	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses",                      \
-	  .kind = FRAG_OPT_SHARE, FRAG_RUN_MEMBER(base, context, uint64_t) },                  \
+	  FRAG_SHARE(struct frag_run_options, context) },                                      \
 	{ 0, "other-bytes", "SIZE", "bytes that other processes use",                          \
-	  .kind = FRAG_OPT_SHARE, FRAG_RUN_MEMBER(base, other, uint64_t) },                    \
+	  FRAG_SHARE(struct frag_run_options, other) },                                        \
 	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                  \
-	  .kind = FRAG_OPT_SIZE, FRAG_RUN_MEMBER(base, granularity, uint64_t), .min = 1 }
-#define FRAG_DEVICE_ROWS(base)                                                                 \
-	FRAG_TOTAL_ROWS((base)                                                                 \
-			+ FRAG_MEMBER(struct frag_run_options, capacity, struct frag_capacity),\
+	  FRAG_SIZE(struct frag_run_options, granularity, 1) }
+#define FRAG_DEVICE_ROWS                                                                       \
+	FRAG_TOTAL_ROWS(FRAG_MEMBER(struct frag_run_options, capacity, struct frag_capacity),  \
 			"capacity of each device (0: unlimited)", UINT64_MAX),                 \
-	FRAG_OTHERS_ROWS(base)
+	FRAG_OTHERS_ROWS
 
 /*
  * What these rows call; at is the options of a run. For policies and conditions o may be NULL. The

@@ -143,7 +143,7 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 }
 
 static const struct frag_opt opts[] = {
-	FRAG_POLICY_ROW(0, "placement policy, NAME[:key=value,...]; repeatable"),
+	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable"),
 	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
 	  .words = frag_grid_words, FRAG_TEXT(struct sweep, grid) },
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",

@@ -54,7 +54,7 @@ static const struct frag_opt opts[] = {
 	  .words = frag_grid_words, FRAG_CALL(set_grid) },
 	{ 0, "no-expandable", NULL, "try no setting with expandable segments",
 	  FRAG_FLAG(struct tune, no_expandable) },
-	FRAG_POLICY_ROW(0, "a policy to try too, NAME[:key=value,...]; repeatable"),
+	FRAG_POLICY_ROW("a policy to try too, NAME[:key=value,...]; repeatable"),
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)",
 	  FRAG_FLAG(struct tune, exact) },
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
