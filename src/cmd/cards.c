@@ -17,11 +17,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int cards_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
-{
-	return frag_cards_write(ctx, out, err);
-}
-
 /* Those that are named, or all; found ends in NULL. */
 static int cards_find(char *const *names, const struct frag_card **found, struct frag_error *err)
 {
@@ -58,7 +53,7 @@ static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 		return frag_fail_nomem(err);
 	rc = cards_find(args->words, found, err);
 	if (!rc && cards->json)
-		rc = frag_write_file(cards->json, false, cards_write_json, found, err);
+		rc = frag_write_file(cards->json, false, frag_cards_write, found, err);
 	else if (!rc)
 		frag_report_cards(found, args->count > 0, stdout);
 	free(found);

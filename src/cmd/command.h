@@ -211,8 +211,8 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 void frag_print_commands(void);
 
 /*
- * Reads the options of argv into own, and moves the operands behind the options. Stores
- * the index of the first operand, or 0 after -h, when no work is left.
+ * Reads the options of argv into own, which has their usual values first, and moves the operands
+ * behind the options. Stores the index of the first operand, or 0 after -h, when no work is left.
  */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 		 struct frag_args *args, int *rest, struct frag_error *err);
@@ -233,8 +233,6 @@ int frag_option_count(uint64_t *out, const char *name, const char *value, uint64
 		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err);
-/* Gives the members the values that they have without their options. */
-void frag_options_usual(void *own, const struct frag_opt *opts);
 /* Sets the member as the row's kind says. */
 int frag_option_set(void *own, const struct frag_opt *o, const char *value, struct frag_error *err);
 

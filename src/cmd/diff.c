@@ -359,13 +359,11 @@ static int diff_open(struct frag_question *q, struct frag_error *err)
 }
 
 /* A trace under all policies, as it was compared: a comparison keeps their metrics only. */
-static int diff_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		     struct frag_error *err)
+static int diff_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 {
 	int rc = 0;
 
-	(void)source;
-	x->sim = &q->run.sim;
+	x->sim = &((const struct frag_question *)ctx)->run.sim;
 	for (uint32_t i = 0; i < x->taped->choice_count && !rc; i++)
 		rc = frag_redrawn_run(x, &x->taped->choices[i], x->taped->devices.figures, err);
 	return rc;

@@ -143,11 +143,10 @@ static int changes_search(struct frag_question *q, struct frag_error *err)
 	return compare_two(c, q->paths, err);
 }
 
-static int changes_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-			struct frag_error *err)
+static int changes_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 {
-	return frag_redrawn_run(x, q->taped[source].choices, q->taped[source].devices.figures,
-				err);
+	(void)ctx;
+	return frag_redrawn_run(x, x->taped->choices, x->taped->devices.figures, err);
 }
 
 static int changes_print(struct frag_question *q, struct frag_error *err)

@@ -245,24 +245,22 @@ static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_ex
 }
 
 /* The run again, on what it was explained on, its first moment, and the run with its fix. */
-static int explain_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-			struct frag_error *err)
+static int explain_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 {
-	struct explain *e = (struct explain *)q;
-	const struct frag_device_figures *devices = q->taped->devices.figures;
+	struct explain *e = ctx;
+	const struct frag_device_figures *devices = x->taped->devices.figures;
 	int rc;
 
-	(void)source;
 	if (e->found.count) {
 		x->look = e->found.moments[0].step;
-		q->redraw.bad = e->found.moments[0].cause != FRAG_CAUSE_NONE;
+		e->q.redraw.bad = e->found.moments[0].cause != FRAG_CAUSE_NONE;
 	}
 	/* of another moment the numbers of the run would be misread */
 	if (e->found.count == 1 && !e->at) {
 		explain_set_drawn(&e->drawn, &e->found);
 		x->answer = &e->drawn;
 	}
-	rc = frag_redrawn_run(x, q->taped->choices, devices, err);
+	rc = frag_redrawn_run(x, x->taped->choices, devices, err);
 	return rc || !e->drawn.fix.found ? rc
 		: frag_redrawn_run(x, &e->drawn.fix.choice, devices, err);
 }

@@ -129,18 +129,16 @@ static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice
 }
 
 /* Each policy on its own smallest device. */
-static int fit_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		    struct frag_error *err)
+static int fit_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 {
-	struct fit *fit = (struct fit *)q;
-	const struct frag_loaded_trace *taped = &q->taped[source];
+	const struct fit *fit = ctx;
+	const struct frag_loaded_trace *taped = x->taped;
 	struct frag_devices devices = { .count = 0 };
 	int rc = frag_devices_copy(&devices, taped->devices.figures, taped->devices.count, err);
 
 	x->fits = &fit->fits;
-	x->source = source;
 	for (uint32_t i = 0; i < taped->choice_count && !rc; i++)
-		if (set_smallest(fit, source, i, &devices))
+		if (set_smallest(fit, x->source, i, &devices))
 			rc = frag_redrawn_run(x, &taped->choices[i], devices.figures, err);
 	frag_devices_fini(&devices);
 	return rc;
@@ -219,8 +217,10 @@ static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error 
 	args->words = words;
 	args->count = 1;
 	fit->q.run.total = UINT64_MAX;
-	fit->q.run.other = (fit->q.run.other == UINT64_MAX ? 0 : fit->q.run.other)
-			   + frag_extra_counted();
+	if (fit->q.run.other == UINT64_MAX)
+		fit->q.run.other = 0;
+	for (const struct frag_extra_memory *x = frag_extra_memory; x->name; x++)
+		fit->q.run.other += x->bytes;
 	rc = frag_question_run(&fit->q, &question, args, err);
 	if (rc || total == UINT64_MAX || !total || fit->q.printed.quiet || fit->q.printed.format)
 		return rc;

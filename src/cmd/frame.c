@@ -539,7 +539,6 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 		frag_run_options_init(own);
 	if (q)
 		q->printed.formats = cmd->formats, q->printed.top = FRAG_TOP_FITTING;
-	frag_options_usual(own, cmd->opts);
 	if (cmd->init)
 		cmd->init(own);
 	rc = frag_options(cmd, argc, argv, own, args, &rest, err);
@@ -668,13 +667,10 @@ int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usu
 static int question_draw(struct frag_question *q, uint32_t source, struct frag_error *err)
 {
 	struct frag_loaded_trace again = { .choice_count = 0 };
-	struct frag_redrawn x = { .sim_count = 0 };
 	int rc = q->taped ? 0 : frag_question_read_again(q, source, NULL, true, &again, err);
 
-	rc = rc ? rc : frag_redrawn_begin(&x, q->taped ? &q->taped[source] : &again, err);
-	rc = rc ? rc : q->ops->draw(q, &x, source, err);
-	rc = rc ? rc : frag_redrawn_end(&x, &q->redraw, err);
-	frag_redrawn_fini(&x);
+	rc = rc ? rc : frag_answer_page_draw(&q->redraw, q->taped ? &q->taped[source] : &again,
+					     source, q->ops->draw, q, err);
 	frag_taped_close(&again, 1);
 	return rc;
 }

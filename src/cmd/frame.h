@@ -124,9 +124,8 @@ struct frag_question_ops {
 	int (*read)(struct frag_question *q, struct frag_sink *sink, struct frag_error *err);
 	/* -FRAG_EINTERRUPTED: the results so far are printed */
 	int (*search)(struct frag_question *q, struct frag_error *err);
-	/* draws a section of the page, for each trace */
-	int (*draw)(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		    struct frag_error *err);
+	/* draws a section of the page, for each trace; ctx is the question */
+	frag_draw *draw;
 	/* prints the answer, by frag_question_answer(), and sets *status */
 	int (*print)(struct frag_question *q, struct frag_error *err);
 	/* then, unless a signal ended the search, judges the conditions */

@@ -179,12 +179,3 @@ const struct frag_extra_memory frag_extra_memory[] = {
 	  "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-buffsize" },
 	{ NULL, 0, false, NULL },
 };
-
-uint64_t frag_extra_counted(void)
-{
-	uint64_t sum = 0;
-
-	for (const struct frag_extra_memory *x = frag_extra_memory; x->name; x++)
-		sum += x->bytes;
-	return sum;
-}

@@ -82,7 +82,4 @@ int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], in
 /* Memory that a recording of a model lacks, ended by a row without a name; see documents.h. */
 extern const struct frag_extra_memory frag_extra_memory[];
 
-/* The sum of the rows that are counted. */
-uint64_t frag_extra_counted(void);
-
 #endif

@@ -303,6 +303,23 @@ static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int
 	return rc;
 }
 
+/* Gives the members the values that they have without their options. */
+static void set_usual(void *own, const struct frag_opt *opts)
+{
+	for (const struct frag_opt *o = opts; o->name; o++) {
+		void *at = (char *)own + o->at;
+
+		if (!o->usual)
+			continue;
+		if (o->kind == FRAG_OPT_SECONDS || o->kind == FRAG_OPT_NUMBER)
+			*(double *)at = (double)o->usual;
+		else if (o->kind == FRAG_OPT_WORD)
+			*(int *)at = (int)o->usual;
+		else
+			*(uint64_t *)at = o->usual;
+	}
+}
+
 /*
  * Prints help at the first -h and stops there. Checks the options in their order, so that the
  * message is about the first invalid one.
@@ -317,6 +334,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 	int found, rc;
 
 	FRAG_ASSERT(cmd->opts && rest);
+	set_usual(own, cmd->opts);
 	notes.count = 0;
 	opterr = 0;
 	optind = 1;
@@ -501,22 +519,6 @@ static int option_seconds(double *seconds, const char *name, const char *value,
 		}
 	return frag_fail(err, FRAG_EUSAGE,
 			 "--%s %.60s: a time such as 30s, 500ms or 5m is required", name, value);
-}
-
-void frag_options_usual(void *own, const struct frag_opt *opts)
-{
-	for (const struct frag_opt *o = opts; o->name; o++) {
-		void *at = (char *)own + o->at;
-
-		if (!o->usual)
-			continue;
-		if (o->kind == FRAG_OPT_SECONDS || o->kind == FRAG_OPT_NUMBER)
-			*(double *)at = (double)o->usual;
-		else if (o->kind == FRAG_OPT_WORD)
-			*(int *)at = (int)o->usual;
-		else
-			*(uint64_t *)at = o->usual;
-	}
 }
 
 /* A number without its unit, which the row says. */

@@ -155,7 +155,7 @@ static int plan_draw(struct frag_question *q, struct frag_error *err)
 {
 	const int rc = frag_redraw_room(&q->redraw, 1, err);
 
-	return rc ? rc : frag_answer_page_draw(&q->redraw, q->taped, err);
+	return rc ? rc : frag_answer_page_draw(&q->redraw, q->taped, 0, NULL, NULL, err);
 }
 
 /* The policies have what the plan leaves of the time. */

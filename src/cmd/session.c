@@ -108,14 +108,15 @@ void frag_redraw_fini(struct frag_answer_page *r)
 	free(r->sections);
 }
 
-int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
-		       struct frag_error *err)
+/* x must be released, also where this fails. */
+static int redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
+			 struct frag_error *err)
 {
 	*x = (struct frag_redrawn){ .taped = taped, .look = UINT64_MAX };
 	return drawing_room(&x->drawing, FRAG_PAGE_POLICIES_MAX, err);
 }
 
-void frag_redrawn_fini(struct frag_redrawn *x)
+static void redrawn_fini(struct frag_redrawn *x)
 {
 	drawing_fini(&x->drawing);
 	for (uint32_t i = 0; i < x->sim_count; i++)
@@ -196,7 +197,8 @@ static int make_section(struct frag_redrawn *x, const struct frag_report_run *ru
 	return drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count++], err);
 }
 
-int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err)
+/* After the last run: they become a section. */
+static int redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err)
 {
 	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
 	struct frag_report_run *runs;
@@ -213,15 +215,18 @@ int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct 
 }
 
 int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
-			  struct frag_error *err)
+			  uint32_t source, frag_draw *draw, void *ctx, struct frag_error *err)
 {
 	struct frag_redrawn x;
-	int rc = frag_redrawn_begin(&x, taped, err);
+	int rc = redrawn_begin(&x, taped, err);
 
-	for (uint32_t i = 0; i < taped->choice_count && !rc; i++)
+	x.source = source;
+	if (!rc && draw)
+		rc = draw(ctx, &x, err);
+	for (uint32_t i = 0; i < taped->choice_count && !rc && !draw; i++)
 		rc = frag_redrawn_run(&x, &taped->choices[i], taped->devices.figures, err);
-	rc = rc ? rc : frag_redrawn_end(&x, r, err);
-	frag_redrawn_fini(&x);
+	rc = rc ? rc : redrawn_end(&x, r, err);
+	redrawn_fini(&x);
 	return rc;
 }
 
@@ -697,7 +702,7 @@ static int draw_section(struct frag_session *s, struct frag_error *err)
 	};
 	struct frag_redrawn x;
 	uint32_t devices;
-	int rc, drawn = frag_redrawn_begin(&x, &s->traced, err);
+	int rc, drawn = redrawn_begin(&x, &s->traced, err);
 
 	x.sim = &s->options->sim;
 	if (cured && !drawn)
@@ -710,7 +715,7 @@ static int draw_section(struct frag_session *s, struct frag_error *err)
 	}
 	rc = drawn && drawn != -FRAG_EINTERRUPTED
 	     ? drawn : drawing_make(&s->drawing, &made, s->traced.tape, &s->section, err);
-	frag_redrawn_fini(&x);
+	redrawn_fini(&x);
 	return rc ? rc : drawn;
 }
 

@@ -104,29 +104,27 @@ struct frag_redrawn {
 	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
 	const struct frag_diagnosis *answer;    /* of the first; the next has its fix. NULL: none */
 	const struct frag_fits *fits;   /* optional: the devices on which they fit */
-	uint32_t source;
+	uint32_t source;                /* the trace's number */
 };
 
 /* Allocates the sections of `traces` traces. -FRAG_ENOMEM */
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
 void frag_redraw_fini(struct frag_answer_page *r);
 
-/* Of one trace; x must be released, also where this fails. -FRAG_ENOMEM */
-int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
-		       struct frag_error *err);
 /*
  * Simulates one more run to its end. A report draws the first FRAG_PAGE_POLICIES_MAX runs; later
  * calls do nothing. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 		     const struct frag_device_figures *devices, struct frag_error *err);
-/* After the last one: it becomes a section. -FRAG_ENOMEM */
-int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err);
-void frag_redrawn_fini(struct frag_redrawn *x);
 
-/* These policies on the devices of the trace, as one section. -FRAG_EINTERRUPTED, -FRAG_ENOMEM */
+/*
+ * The runs of a trace as one section: those that `draw` simulates, or where it is NULL the policies
+ * of the trace on its devices. source: its number. -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ */
+typedef int frag_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err);
 int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
-			  struct frag_error *err);
+			  uint32_t source, frag_draw *draw, void *ctx, struct frag_error *err);
 
 /* As it stands in a table of formats: what is a struct frag_answer_page. */
 extern const struct frag_format frag_redraw_page;

@@ -271,11 +271,10 @@ static int tune_search(struct frag_question *q, struct frag_error *err)
 }
 
 /* The best and what a program has anyway, on the device, or on the smallest that does. */
-static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		     struct frag_error *err)
+static int tune_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 {
-	const struct frag_tune *tune = &((struct tune *)q)->tune;
-	const struct frag_loaded_trace *taped = &q->taped[source];
+	const struct frag_tune *tune = &((struct tune *)ctx)->tune;
+	const struct frag_loaded_trace *taped = x->taped;
 	const uint32_t drawn[] = { tune->best.choice, 0 };
 	struct frag_devices devices = { .count = 0 };
 	int rc = frag_devices_copy(&devices, taped->devices.figures, taped->devices.count, err);

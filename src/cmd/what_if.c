@@ -247,7 +247,7 @@ static int what_if_draw(struct what_if *w, struct frag_error *err)
 	w->q.redraw.beside = true;
 	for (int i = 0; i < 2 && !rc; i++) {
 		trace.tape = i ? w->tape : w->plain ? w->plain : w->taped.tape;
-		rc = frag_answer_page_draw(&w->q.redraw, &trace, err);
+		rc = frag_answer_page_draw(&w->q.redraw, &trace, 0, NULL, NULL, err);
 	}
 	return rc;
 }

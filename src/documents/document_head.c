@@ -182,8 +182,7 @@ static void put_context(struct frag_node_ref o, const void *of)
 	frag_json_text(o, "context_source", context->source);
 }
 
-int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *out,
-		     struct frag_error *err)
+int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc;
 	static const struct frag_json_row rows[] = {
@@ -194,8 +193,8 @@ int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *
 	int rc;
 
 	list = frag_json_array(root, "cards");
-	for (; *cards; cards++)
-		frag_json_of(list, NULL, rows, *cards);
+	for (const struct frag_card *const *card = cards; *card; card++)
+		frag_json_of(list, NULL, rows, *card);
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);
 	return rc;
