@@ -1,10 +1,5 @@
 /* main.c - finds the command, runs it, and turns its result into an exit status. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include "base/format.h"
-#include "policy/policies.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +11,7 @@
 
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/parse.h"
 #include "cmd/command.h"
@@ -24,135 +20,6 @@
 #include "fragsim/plugin.h"
 #include "trace/reader.h"
 #include "fragsim/version.h"
-
-/* Before any plug-in is loaded. */
-void frag_watch_plugins(void);
-
-/* Where the handler runs when a plug-in has used up the stack. */
-#define STACK ((size_t)64 << 10)
-#define CHOICE_TEXT sizeof(((struct frag_choice *)0)->text)
-
-static const struct {
-	int number;
-	const char *name;
-} signals[] = {
-	{ SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" },
-	{ SIGSEGV, "SIGSEGV" },
-};
-#define SIGNAL_COUNT (sizeof(signals) / sizeof(signals[0]))
-
-static struct sigaction before[SIGNAL_COUNT];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t stack_key;
-
-/* Of this thread. */
-static _Thread_local struct {
-	const char *name;       /* the plug-in that runs; NULL: none */
-	const uint64_t *step;   /* NULL: before the first */
-	void *stack;            /* for the handler; NULL: none, or owned by a sanitizer */
-	bool ready;
-} running;
-
-static char *crash_put_text(char *p, const char *text)
-{
-	size_t length = strnlen(text, CHOICE_TEXT);
-
-	memcpy(p, text, length);
-	return p + length;
-}
-
-/* Only what a signal handler may do: the line is made by hand. */
-static void say(const char *signal)
-{
-	char line[6 * CHOICE_TEXT + 128];
-	char *p = crash_put_text(line, "fragsim: plug-in ");
-	ssize_t written;
-
-	p = frag_put_printable(p, running.name, strnlen(running.name, CHOICE_TEXT));
-	if (running.step)
-		p = frag_put_u64(crash_put_text(p, ": step "), *running.step);
-	else
-		p = crash_put_text(p, ": before the first step");
-	p = crash_put_text(crash_put_text(crash_put_text(p, ": crashed with "), signal), "\n");
-	written = write(STDERR_FILENO, line, (size_t)(p - line));
-	(void)written;
-}
-
-/*
- * Restores the previous handler, for example a sanitizer's, and repeats the signal: a fault
- * repeats when its instruction runs again; the handler raises any other signal.
- */
-static void on_crash(int number, siginfo_t *info, void *context)
-{
-	size_t i = 0;
-
-	(void)context;
-	while (signals[i].number != number)
-		i++;
-	if (running.name) {
-		say(signals[i].name);
-		running.name = NULL;
-		frag_remove_partial_files();
-	}
-	sigaction(number, &before[i], NULL);
-	if (info->si_code <= 0)
-		raise(number);
-}
-
-static void free_stack(void *stack)
-{
-	const stack_t none = { .ss_flags = SS_DISABLE };
-
-	sigaltstack(&none, NULL);
-	free(stack);
-}
-
-static void catch_crashes(void)
-{
-	struct sigaction act = { .sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-
-	pthread_key_create(&stack_key, free_stack);
-	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < SIGNAL_COUNT; i++)
-		sigaction(signals[i].number, &act, &before[i]);
-}
-
-/* Once a thread; a sanitizer has given it such a stack already. */
-static void give_stack(void)
-{
-	stack_t stack;
-
-	if (sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_DISABLE))
-		return;
-	running.stack = malloc(STACK);
-	if (!running.stack)
-		return;
-	stack = (stack_t){ .ss_sp = running.stack, .ss_size = STACK };
-	sigaltstack(&stack, NULL);
-	pthread_setspecific(stack_key, running.stack);
-}
-
-static void crash_begin(const char *name, const uint64_t *step)
-{
-	pthread_once(&once, catch_crashes);
-	if (!running.ready)
-		give_stack();
-	running.ready = true;
-	running.step = step;
-	running.name = name;
-}
-
-static void crash_end(void)
-{
-	running.name = NULL;
-}
-
-static const struct frag_plugin_watch watch = { .begin = crash_begin, .end = crash_end };
-
-void frag_watch_plugins(void)
-{
-	frag_plugin_set_watch(&watch);
-}
 
 const struct frag_cmd *const frag_commands[] = {
 #define X(name) &frag_cmd_##name,
@@ -366,7 +233,6 @@ int main(int argc, char **argv)
 	hold_standard_streams();
 	return_large_memory();
 	frag_catch_signals();
-	frag_watch_plugins();
 	rc = dispatch(argc, argv, &status, &err);
 	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)

@@ -1,6 +1,7 @@
-/* progress.c - how far a long command is, and what ends it early: its time, or a signal. */
+/* progress.c - how far a long command is, and what ends it early: its time, a signal, or a crash. */
 #include "cmd/progress.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/format.h"
+#include "fragsim/policy.h"
+#include "policy/policies.h"
 
 /* Signals, and files that may not stay half written --------------------------- */
 
@@ -29,7 +32,8 @@ void frag_register_partial_file(const struct frag_outfile *f)
 		guarded[guarded_count++] = f;
 }
 
-void frag_remove_partial_files(void)
+/* Removes what there is of these so far; a signal handler may do so. */
+static void remove_partial_files(void)
 {
 	for (int i = 0; i < guarded_count; i++)
 		frag_outfile_drop(guarded[i]);
@@ -39,14 +43,14 @@ void frag_remove_partial_files(void)
 static void on_signal(int number)
 {
 	if (number == SIGQUIT) {
-		frag_remove_partial_files();
+		remove_partial_files();
 		signal(SIGQUIT, SIG_DFL);
 		raise(SIGQUIT);
 		return;
 	}
 	if (!signals++)
 		return;
-	frag_remove_partial_files();
+	remove_partial_files();
 	_exit(128 + number);
 }
 
@@ -60,6 +64,129 @@ int frag_or_interrupted(int rc, struct frag_error *err)
 {
 	return rc && signals ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : rc;
 }
+
+/* Crashes of plug-ins: which one it was ----------------------------------------- */
+
+/* Where the handler runs when a plug-in has used up the stack. */
+#define STACK ((size_t)64 << 10)
+#define CHOICE_TEXT sizeof(((struct frag_choice *)0)->text)
+
+static const struct {
+	int number;
+	const char *name;
+} crashes[] = {
+	{ SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" },
+	{ SIGSEGV, "SIGSEGV" },
+};
+#define CRASH_COUNT (sizeof(crashes) / sizeof(crashes[0]))
+
+static struct sigaction before[CRASH_COUNT];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t stack_key;
+
+/* Of this thread. */
+static _Thread_local struct {
+	const char *name;       /* the plug-in that runs; NULL: none */
+	const uint64_t *step;   /* NULL: before the first */
+	void *stack;            /* for the handler; NULL: none, or owned by a sanitizer */
+	bool ready;
+} running;
+
+static char *crash_put_text(char *p, const char *text)
+{
+	size_t length = strnlen(text, CHOICE_TEXT);
+
+	memcpy(p, text, length);
+	return p + length;
+}
+
+/* Only what a signal handler may do: the line is made by hand. */
+static void say_crash(const char *signal)
+{
+	char line[6 * CHOICE_TEXT + 128];
+	char *p = crash_put_text(line, "fragsim: plug-in ");
+	ssize_t written;
+
+	p = frag_put_printable(p, running.name, strnlen(running.name, CHOICE_TEXT));
+	if (running.step)
+		p = frag_put_u64(crash_put_text(p, ": step "), *running.step);
+	else
+		p = crash_put_text(p, ": before the first step");
+	p = crash_put_text(crash_put_text(crash_put_text(p, ": crashed with "), signal), "\n");
+	written = write(STDERR_FILENO, line, (size_t)(p - line));
+	(void)written;
+}
+
+/*
+ * Restores the previous handler, for example a sanitizer's, and repeats the signal: a fault
+ * repeats when its instruction runs again; the handler raises any other signal.
+ */
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+	size_t i = 0;
+
+	(void)context;
+	while (crashes[i].number != number)
+		i++;
+	if (running.name) {
+		say_crash(crashes[i].name);
+		running.name = NULL;
+		remove_partial_files();
+	}
+	sigaction(number, &before[i], NULL);
+	if (info->si_code <= 0)
+		raise(number);
+}
+
+static void free_stack(void *stack)
+{
+	const stack_t none = { .ss_flags = SS_DISABLE };
+
+	sigaltstack(&none, NULL);
+	free(stack);
+}
+
+static void catch_crashes(void)
+{
+	struct sigaction act = { .sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	pthread_key_create(&stack_key, free_stack);
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < CRASH_COUNT; i++)
+		sigaction(crashes[i].number, &act, &before[i]);
+}
+
+/* Once a thread; a sanitizer has given it such a stack already. */
+static void give_stack(void)
+{
+	stack_t stack;
+
+	if (sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_DISABLE))
+		return;
+	running.stack = malloc(STACK);
+	if (!running.stack)
+		return;
+	stack = (stack_t){ .ss_sp = running.stack, .ss_size = STACK };
+	sigaltstack(&stack, NULL);
+	pthread_setspecific(stack_key, running.stack);
+}
+
+static void crash_begin(const char *name, const uint64_t *step)
+{
+	pthread_once(&once, catch_crashes);
+	if (!running.ready)
+		give_stack();
+	running.ready = true;
+	running.step = step;
+	running.name = name;
+}
+
+static void crash_end(void)
+{
+	running.name = NULL;
+}
+
+static const struct frag_plugin_watch watch = { .begin = crash_begin, .end = crash_end };
 
 void frag_catch_signals(void)
 {
@@ -75,6 +202,7 @@ void frag_catch_signals(void)
 	/* both show as errors of the write */
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL);
+	frag_plugin_set_watch(&watch);
 }
 
 int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err)

@@ -13,7 +13,7 @@
 #include "base/atomic_file.h"
 #include "fragsim/trace.h"
 
-/* Before anything else. */
+/* Before anything else, and before any plug-in is loaded: a crash of one is named. */
 void frag_catch_signals(void);
 
 /* Has there been one? For a `stop`, which has a ctx; that is not used. */
@@ -27,9 +27,6 @@ void frag_register_partial_file(const struct frag_outfile *f);
 
 /* Opens it so; a path that is NULL is none. */
 int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err);
-
-/* Removes what there is of these so far; a signal handler may do so. */
-void frag_remove_partial_files(void);
 
 /*
  * A file that one function writes: opened, guarded, and in its place when that is done. Of a
