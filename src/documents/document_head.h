@@ -45,16 +45,4 @@ extern const struct frag_json_row frag_runs_rows[];     /* of a trace, behind it
 extern const struct frag_json_row frag_counts_rows[], frag_modelled_rows[];
 extern const struct frag_json_row frag_compaction_rows[], frag_planned_rows[];
 
-struct frag_metrics_order {
-	const struct frag_metric *metric[FRAG_METRIC_ALL];
-	uint32_t count;
-};
-
-/*
- * The order of the members of an object of metrics: those of the first edition, then those that
- * the second one added, and so on; in each edition bytes and counts before percentages. A result
- * has signed bytes among the former, a baseline after the latter. A peak has no percentages.
- */
-struct frag_metrics_order frag_metrics_order(bool baseline, bool percents);
-
 #endif

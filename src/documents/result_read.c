@@ -23,12 +23,12 @@
 
 static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	struct frag_at at =
-		frag_take(r, in, key, FRAG_JSON_NUMBER, "an integer or null is required");
+	const char *const required = "an integer or null is required";
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, required);
 	int64_t value = 0;
 
 	if (!r->rc && !frag_json_integer(at.node, &value))
-		frag_bad(r, &at, "an integer or null is required");
+		frag_bad(r, &at, required);
 	return value;
 }
 
@@ -72,14 +72,13 @@ static uint32_t edition_of(struct frag_members *r, const struct frag_at *at)
 static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
-	const struct frag_metrics_order order = frag_metrics_order(true, percents);
 	const uint32_t edition = edition_of(r, at);
 
 	m->opaque = frag_is_null(r, at, "largest_free");
 	m->limited = !frag_is_null(r, at, "device_free");
-	for (uint32_t i = 0; i < order.count && !r->rc; i++) {
-		const struct frag_metric *k = order.metric[i];
-
+	for (const struct frag_metric *k = frag_metric_table(); k->name && !r->rc; k++) {
+		if (k->unit == FRAG_METRIC_PERCENT && !percents)
+			continue;
 		if (k->since > edition)
 			m->unread |= frag_metric_bit(k);
 		else if (frag_metric_known(m, k))
@@ -428,17 +427,6 @@ static void read_given(struct frag_members *r, const struct frag_at *root, struc
 			 "at least 1 is required");
 }
 
-static void result_read_read_traces(struct frag_members *r, const struct frag_at *root,
-				    struct frag_run_set *set)
-{
-	struct frag_at list = frag_take_array(r, root, "traces"), at = { .up = NULL };
-
-	while (frag_next_element(r, &list, &at)) {
-		frag_want_object(r, &at);
-		read_runs(r, &at, &at, set);
-	}
-}
-
 /*
  * Reads one run set from either format: a baseline has many traces and the device sizes that
  * options gave, a result has one trace.
@@ -453,7 +441,7 @@ static void result_read_read_document(struct frag_members *r, const struct frag_
 	const uint32_t format = frag_take_format(r, root, formats, "a result of fragsim run --json"
 						 " or a baseline is required; a trace is compared"
 						 " under --policy NAME");
-	struct frag_at tool, trace;
+	struct frag_at tool, list, trace = { .up = NULL };
 
 	if (r->rc)
 		return;
@@ -461,7 +449,11 @@ static void result_read_read_document(struct frag_members *r, const struct frag_
 	set->version = frag_take_text(r, &tool, "version");
 	if (format == BASELINE) {
 		read_given(r, root, &set->given);
-		result_read_read_traces(r, root, set);
+		list = frag_take_array(r, root, "traces");
+		while (frag_next_element(r, &list, &trace)) {
+			frag_want_object(r, &trace);
+			read_runs(r, &trace, &trace, set);
+		}
 		return;
 	}
 	trace = frag_take_object(r, root, "trace");
@@ -533,13 +525,6 @@ static void result_read_read_lines(struct frag_members *r, char *text, size_t le
 	r->path = path;
 }
 
-static bool are_lines(const char *text, size_t length)
-{
-	const size_t n = sizeof(FRAG_RUN_LINE_BEGIN) - 1;
-
-	return length > n && memcmp(text, FRAG_RUN_LINE_BEGIN, n) == 0;
-}
-
 /* The first bytes tell lines of a sweep from a document, which names its format. */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)
 {
@@ -552,7 +537,8 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 	r.rc = frag_text_file(&text, &length, path, err);
 	if (!r.rc && !(set->path = strdup(path)))
 		frag_bad_memory(&r);
-	if (!r.rc && are_lines(text, length)) {
+	/* the text ends with a NUL */
+	if (!r.rc && strncmp(text, FRAG_RUN_LINE_BEGIN, strlen(FRAG_RUN_LINE_BEGIN)) == 0) {
 		result_read_read_lines(&r, text, length, set);
 	} else if (!r.rc) {
 		root = frag_members_parse(&r, &doc, text, length,

@@ -60,38 +60,6 @@ const struct frag_json_row frag_modelled_rows[] = {
 
 #define UNIT(name) (1u << FRAG_METRIC_##name)
 
-static uint32_t newest_edition(void)
-{
-	uint32_t edition = 1;
-
-	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
-		if (k->since > edition)
-			edition = k->since;
-	return edition;
-}
-
-struct frag_metrics_order frag_metrics_order(bool baseline, bool percents)
-{
-	/* the units of each group, up to the first 0 */
-	static const unsigned result_groups[] = {
-		UNIT(BYTES) | UNIT(SIGNED) | UNIT(COUNT), UNIT(PERCENT), 0,
-	};
-	static const unsigned baseline_groups[] = {
-		UNIT(BYTES) | UNIT(COUNT), UNIT(PERCENT), UNIT(SIGNED), 0,
-	};
-	struct frag_metrics_order o = { .count = 0 };
-	const uint32_t editions = newest_edition();
-
-	for (uint32_t edition = 1; edition <= editions; edition++)
-		for (const unsigned *group = baseline ? baseline_groups : result_groups; *group;
-		     group++)
-			for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
-				if (k->since == edition && *group & 1u << k->unit
-				    && (percents || k->unit != FRAG_METRIC_PERCENT))
-					o.metric[o.count++] = k;
-	return o;
-}
-
 /* The lines of `frames` are JSON strings without their quotes. */
 void frag_json_frames(struct frag_node_ref in, const char *frames)
 {
@@ -258,13 +226,32 @@ static void result_write_put_metric(struct frag_node_ref in, const struct frag_m
 		frag_json_u64(in, metric->name, value.u);
 }
 
+/*
+ * Metrics of the first edition, then those that the second one added, and so on; in each edition
+ * bytes and counts before percentages. A result has signed bytes among the former, a baseline
+ * after the latter. A peak has no percentages.
+ */
 static void result_write_put_metrics(struct frag_node_ref in, const struct frag_metrics *m,
 				     bool percents, bool baseline)
 {
-	const struct frag_metrics_order order = frag_metrics_order(baseline, percents);
+	/* the units of each group, up to the first 0 */
+	static const unsigned result_groups[] = {
+		UNIT(BYTES) | UNIT(SIGNED) | UNIT(COUNT), UNIT(PERCENT), 0,
+	};
+	static const unsigned baseline_groups[] = {
+		UNIT(BYTES) | UNIT(COUNT), UNIT(PERCENT), UNIT(SIGNED), 0,
+	};
+	uint32_t newest = 1;
 
-	for (uint32_t i = 0; i < order.count; i++)
-		result_write_put_metric(in, m, order.metric[i]);
+	for (uint32_t edition = 1; edition <= newest; edition++)
+		for (const unsigned *group = baseline ? baseline_groups : result_groups; *group;
+		     group++)
+			for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
+				newest = k->since > newest ? k->since : newest;
+				if (k->since == edition && *group & 1u << k->unit
+				    && (percents || k->unit != FRAG_METRIC_PERCENT))
+					result_write_put_metric(in, m, k);
+			}
 }
 
 static void result_write_put_distribution(struct frag_node_ref in, const char *key,
