@@ -33,22 +33,16 @@ static int cards_find(char *const *names, const struct frag_card **found, struct
 	return 0;
 }
 
-static uint32_t count_cards(void)
-{
-	uint32_t count = 0;
-
-	while (frag_cards[count].key)
-		count++;
-	return count;
-}
-
 static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	const struct cards *cards = own;
-	const struct frag_card **found = calloc(count_cards() + (size_t)args->count + 1,
-						sizeof(*found));
+	const struct frag_card **found;
+	size_t count = (size_t)args->count + 1;
 	int rc;
 
+	for (const struct frag_card *card = frag_cards; card->key; card++)
+		count++;
+	found = calloc(count, sizeof(*found));
 	if (!found)
 		return frag_fail_nomem(err);
 	rc = cards_find(args->words, found, err);

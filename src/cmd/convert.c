@@ -11,12 +11,13 @@
 #include "cmd/progress.h"
 #include "answers/report.h"
 
-/* A run of a trace that is written for another program's viewer. */
-struct job {
-	const struct frag_run_options *options;
+struct convert {
+	struct frag_run_options run;
+	struct frag_rewrite rewrite;
+	const struct frag_export_ops *form;     /* NULL: the trace itself is written */
+	/* a run that is written for another program's viewer: */
 	struct frag_loaded_trace traced;
 	struct frag_taped_reading reading;
-	enum frag_packing packing;
 	struct frag_sim *sim;
 	struct frag_export x;
 };
@@ -28,41 +29,41 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 
 static int write_run(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	struct job *job = ctx;
-	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &job->x };
+	struct convert *c = ctx;
+	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &c->x };
 	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
-	int rc = frag_outfile_pack(out, job->packing, err);
+	int rc = frag_outfile_pack(out, c->rewrite.packing, err);
 
-	rc = rc ? rc : frag_sim_begin(job->sim, err);
-	job->x.out = out;
-	job->x.sim = job->sim;
-	job->x.choice = job->traced.choices;
-	job->x.goes_on = job->options->sim.on_oom_continue;
-	rc = rc ? rc : job->x.ops->begin(&job->x, err);
-	rc = rc ? rc : frag_sim_observe(job->sim, &watch);
-	rc = rc ? rc : frag_workers_run(&job->sim, 1, job->traced.trace, &workers, err);
-	return rc ? rc : job->x.ops->end(&job->x, err);
+	rc = rc ? rc : frag_sim_begin(c->sim, err);
+	c->x.out = out;
+	c->x.sim = c->sim;
+	c->x.choice = c->traced.choices;
+	c->x.goes_on = c->run.sim.on_oom_continue;
+	rc = rc ? rc : c->x.ops->begin(&c->x, err);
+	rc = rc ? rc : frag_sim_observe(c->sim, &watch);
+	rc = rc ? rc : frag_workers_run(&c->sim, 1, c->traced.trace, &workers, err);
+	return rc ? rc : c->x.ops->end(&c->x, err);
 }
 
-static void report_beginnings(struct job *job)
+static void report_beginnings(struct convert *c)
 {
 	char text[FRAG_BEGINNING_ROOM];
 	uint32_t count;
-	const struct frag_result *results = frag_sim_results(job->sim, false, &count);
+	const struct frag_result *results = frag_sim_results(c->sim, false, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (frag_beginning_text(&results[i], true, text))
-			frag_warn(&job->reading.quiet, text);
+			frag_warn(&c->reading.quiet, text);
 }
 
 /* The file names the policy too, but the message is easier to find. */
-static void report_policy(const struct job *job)
+static void report_policy(const struct convert *c)
 {
-	const struct frag_choice *given = job->traced.choices;
+	const struct frag_choice *given = c->traced.choices;
 	struct frag_choice choice = *given;
 	struct frag_error unused;
 
-	if (job->reading.quiet)
+	if (c->reading.quiet)
 		return;
 	if (strchr(given->text, ':') || frag_choice_expand_settings(&choice, &unused))
 		choice = *given;
@@ -70,9 +71,9 @@ static void report_policy(const struct job *job)
 }
 
 /* It is no failure of the conversion; but the viewer's user would wonder. */
-static void report_oom(struct job *job)
+static void report_oom(struct convert *c)
 {
-	const struct frag_export *x = &job->x;
+	const struct frag_export *x = &c->x;
 	char message[400];
 
 	if (!x->ooms)
@@ -81,44 +82,36 @@ static void report_oom(struct job *job)
 		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
 		 x->goes_on ? ""
 			    : ": the run of that device ends there (--on-oom continue goes on)");
-	frag_warn(&job->reading.quiet, message);
+	frag_warn(&c->reading.quiet, message);
 }
 
 /*
  * The trace and the simulation come before the output, so that a bad input leaves
  * no file behind.
  */
-static int export_run(const struct frag_export_ops *form, enum frag_packing packing,
-		      const struct frag_run_options *options, const char *from, const char *to,
-		      struct frag_error *err)
+static int export_run(struct convert *c, const char *from, const char *to, struct frag_error *err)
 {
-	struct job job = {
-		.options = options, .packing = packing, .x.ops = form,
-		.reading = { .quiet = options->quiet, .capacity = true,
-			     .stacks = stacks_of(options) },
-	};
-	struct frag_sim_options sim = options->sim;
-	int rc = frag_taped_open(&job.traced, from, options, frag_usual_policy, &job.reading, err);
+	struct frag_sim_options sim = c->run.sim;
+	int rc;
 
-	sim.devices = job.traced.devices.figures;
-	rc = rc ? rc : frag_sim_new(&job.sim, job.traced.choices, job.traced.trace, &sim, err);
-	rc = rc ? rc : frag_write_file(to, false, write_run, &job, err);
+	c->x.ops = c->form;
+	c->reading = (struct frag_taped_reading){
+		.quiet = c->run.quiet, .capacity = true, .stacks = stacks_of(&c->run),
+	};
+	rc = frag_taped_open(&c->traced, from, &c->run, frag_usual_policy, &c->reading, err);
+	sim.devices = c->traced.devices.figures;
+	rc = rc ? rc : frag_sim_new(&c->sim, c->traced.choices, c->traced.trace, &sim, err);
+	rc = rc ? rc : frag_write_file(to, false, write_run, c, err);
 	if (!rc) {
-		report_beginnings(&job);
-		report_policy(&job);
-		report_oom(&job);
+		report_beginnings(c);
+		report_policy(c);
+		report_oom(c);
 	}
-	form->fini(&job.x);
-	frag_sim_del(job.sim);
-	frag_taped_close(&job.traced, 1);
+	c->form->fini(&c->x);
+	frag_sim_del(c->sim);
+	frag_taped_close(&c->traced, 1);
 	return frag_or_interrupted(rc, err);
 }
-
-struct convert {
-	struct frag_run_options run;
-	struct frag_rewrite rewrite;
-	const struct frag_export_ops *form;     /* NULL: the trace itself is written */
-};
 
 static void list_run_forms(struct frag_name_list *names)
 {
@@ -223,7 +216,7 @@ static int convert_exec(void *own, struct frag_args *args, struct frag_error *er
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;
 	rc = frag_run_options_check(&c->run, args->cmd, err);
-	return rc ? rc : export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
+	return rc ? rc : export_run(c, from, to, err);
 }
 
 const struct frag_cmd frag_cmd_convert = {

@@ -233,11 +233,6 @@ static int choose_setting(struct frag_choice *choice, const char *more,
 	return 0;
 }
 
-static bool same_settings(const struct frag_choice *a, const struct frag_choice *b)
-{
-	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
-}
-
 /* A trace recorded with expandable segments is compared with a run that has none. */
 int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 			const struct frag_trace *trace, const struct frag_log *log,
@@ -246,7 +241,7 @@ int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *co
 	int rc = choose_setting(&choices[0], NULL, trace, log, err);
 
 	rc = rc ? rc : choose_setting(&choices[1], "expandable_segments:True", trace, log, err);
-	if (!rc && same_settings(&choices[0], &choices[1]))
+	if (!rc && memcmp(choices[0].param, choices[1].param, sizeof(choices[0].param)) == 0)
 		rc = choose_setting(&choices[1], "expandable_segments:False", trace, log, err);
 	*count = 2;
 	return rc;

@@ -110,26 +110,19 @@ static void model_command(struct model_words *w, const struct frag_model *m, con
 	w->argv[w->count] = NULL;
 }
 
-/* Passes the path of this program on: it writes the trace. */
-static void model_name_program(void)
-{
-	char here[PATH_MAX];
-
-	if (frag_program_path(here))
-		setenv("FRAGSIM", here, 1);
-}
-
 int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 		    struct frag_error *err)
 {
 	struct model_words words;
-	char path[PATH_MAX];
+	char path[PATH_MAX], here[PATH_MAX];
 	int rc = frag_find_support_file(&script, path, err);
 
 	if (rc)
 		return rc;
 	model_command(&words, m, path, output);
-	model_name_program();
+	/* this program writes the trace */
+	if (frag_program_path(here))
+		setenv("FRAGSIM", here, 1);
 	execvp(words.argv[0], words.argv);
 	*status = FRAG_STATUS_NOT_FOUND;
 	frag_print_message("%s: %s; --model requires a Python with PyTorch and transformers;"

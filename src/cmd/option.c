@@ -36,12 +36,6 @@ void frag_option_note(const char *format, ...)
 	va_end(args);
 }
 
-static void print_notes(void)
-{
-	for (uint32_t i = 0; i < notes.count; i++)
-		frag_print_message("warning: %s", notes.lines[i]);
-}
-
 static void print_help(const struct frag_cmd *cmd)
 {
 	printf("usage: fragsim %s %s\n%s\n\n", cmd->name, cmd->args, cmd->summary);
@@ -354,8 +348,8 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *own,
 		if (rc)
 			return rc;
 	}
-	if (!quiet)
-		print_notes();
+	for (uint32_t i = 0; i < notes.count && !quiet; i++)
+		frag_print_message("warning: %s", notes.lines[i]);
 	*rest = optind;
 	return 0;
 }
@@ -403,13 +397,6 @@ static int refuse_bare(const char *name, const char *value, uint64_t bytes, uint
 	return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " bytes, less than %" PRIu64
 			 " MiB; write %" PRIu64 "B if you mean bytes", name, value, bytes,
 			 min >> 20, bytes);
-}
-
-static int option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err)
-{
-	int rc = frag_option_size(out, name, value, 0, err);
-
-	return rc ? rc : refuse_bare(name, value, *out, BARE_SHARE_MIN, "MiB", err);
 }
 
 /* 80 is meant to be 80GiB more often than 80 bytes, so that must be said. */
@@ -570,7 +557,9 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 			       ? set_card(at, value, err)
 			       : frag_option_capacity(at, o->name, value, err);
 	case FRAG_OPT_SHARE:
-		return option_share(at, o->name, value, err);
+		rc = frag_option_size(at, o->name, value, 0, err);
+		return rc ? rc : refuse_bare(o->name, value, *(const uint64_t *)at,
+					     BARE_SHARE_MIN, "MiB", err);
 	case FRAG_OPT_COUNT:
 		return frag_option_count(at, o->name, value, o->min, o->max, err);
 	case FRAG_OPT_COUNT32:

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "cmd/command.h"
 #include "cmd/model.h"
 #include "fragsim/error.h"
@@ -46,23 +47,20 @@ static const struct frag_support_file library = {
 /* The path of a file from its folder, which is there, and its name. */
 static int whole_name(const char *name, char whole[PATH_MAX])
 {
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	const char *base = frag_file_name(name);
+	const size_t length = (size_t)(base - name);
 	char folder[PATH_MAX], found[PATH_MAX];
-	const size_t length = slash ? (size_t)(slash - name) + 1 : 0;
 
-	if (length >= sizeof(folder)) {
-		errno = ENAMETOOLONG;
+	errno = ENAMETOOLONG;
+	if (length >= sizeof(folder))
 		return -1;
-	}
 	memcpy(folder, name, length);
 	folder[length] = '\0';
 	if (!realpath(length ? folder : ".", found))
 		return -1;
-	if (snprintf(whole, PATH_MAX, "%s%s%s", found, found[1] ? "/" : "", base) >= PATH_MAX) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	return 0;
+	errno = ENAMETOOLONG;
+	return snprintf(whole, PATH_MAX, "%s%s%s", found, found[1] ? "/" : "", base) < PATH_MAX
+	       ? 0 : -1;
 }
 
 /* Checks, before the program runs, that a temporary file can be written in the folder. */

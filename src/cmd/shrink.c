@@ -63,13 +63,6 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-/* Who shrinks a recording may not have thought of a policy. */
-static void report_policy(const struct shrink *s)
-{
-	if (s->head.pytorch && !s->rewrite.quiet)
-		frag_print_message("shrunk under %s", s->traced.choices->text);
-}
-
 /* Why the search ended before its end. */
 static void report_end(struct shrink *s)
 {
@@ -116,28 +109,12 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 				 " makes the device smaller", frag_input_name(s->head.path),
 				 t->choices->text);
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
-	if (!rc && !s->policy)
-		report_policy(s);
+	/* who shrinks a recording may not have thought of a policy */
+	if (!rc && !s->policy && s->head.pytorch && !s->rewrite.quiet)
+		frag_print_message("shrunk under %s", t->choices->text);
 	if (!rc && !minimal)
 		report_end(s);
 	return rc;
-}
-
-/*
- * Settings in the trace are checked for the policy while it is read, as the trials
- * would each stumble over them.
- */
-static int shrink(struct shrink *s, const char *from, const char *to, struct frag_error *err)
-{
-	struct frag_taped_reading reading = {
-		.quiet = s->rewrite.quiet, .records = true, .meta = true, .capacity = true,
-	};
-	int rc;
-
-	s->run.lenient = s->rewrite.lenient;
-	rc = frag_taped_open(&s->traced, from, &s->run, frag_usual_policy, &reading, err);
-	rc = rc ? rc : reduce(s, to, err);
-	return frag_or_interrupted(rc, err);
 }
 
 static int lossy_form(const char *name, struct frag_error *err)
@@ -161,17 +138,26 @@ static void shrink_init(void *own)
 
 /*
  * Checks the format of the output before the search: a format that loses events might lose the
- * failure with them.
+ * failure with them. Settings in the trace are checked for the policy while it is read, as the
+ * trials would each stumble over them.
  */
 static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct shrink *s = own;
+	struct frag_taped_reading reading = {
+		.quiet = s->rewrite.quiet, .records = true, .meta = true, .capacity = true,
+	};
 	int rc = s->policy ? frag_run_add_policy(&s->run, NULL, s->policy, err) : 0;
 
 	rc = rc ? rc : frag_rewrite_find_form(&s->rewrite, args->words[1], err);
 	if (!rc && !s->rewrite.form->lossless)
 		rc = lossy_form(s->rewrite.form->name, err);
-	return rc ? rc : shrink(s, args->words[0], args->words[1], err);
+	if (rc)
+		return rc;
+	s->run.lenient = s->rewrite.lenient;
+	rc = frag_taped_open(&s->traced, args->words[0], &s->run, frag_usual_policy, &reading, err);
+	rc = rc ? rc : reduce(s, args->words[1], err);
+	return frag_or_interrupted(rc, err);
 }
 
 static void shrink_fini(void *own)
