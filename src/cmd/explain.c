@@ -36,6 +36,11 @@ struct explain {
 	struct frag_rank_folder folder; /* that the trace was picked from; zeroed: it was given */
 	const char *file;               /* of the folder */
 	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
+	/* of --message: */
+	struct frag_message_groups groups;
+	struct frag_outfile json;       /* written as messages are found */
+	uint64_t count;                 /* found, where there is JSON */
+	struct frag_error *err;
 };
 
 /* Of the explained step of a device. */
@@ -310,23 +315,14 @@ static const struct frag_question_ops question = {
 	.judge = explain_judge,
 };
 
-/* The out-of-memory messages of texts and logs. */
-struct explained {
-	const struct frag_run_options *run;     /* of whose options these have json, quiet, verbose */
-	uint64_t top;                   /* messages in the document */
-	struct frag_message_groups groups;
-	struct frag_outfile json;       /* written as messages are found */
-	uint64_t count;
-	struct frag_error *err;
-};
-
+/* The out-of-memory messages of texts and logs; e has json, quiet and verbose of its run. */
 static int found(void *ctx, const struct frag_message *m)
 {
-	struct explained *e = ctx;
+	struct explain *e = ctx;
 
 	if (!frag_message_groups_add(&e->groups, m))
 		return frag_fail_nomem(e->err);
-	if (!e->run->json || e->count++ >= e->top)
+	if (!e->q.run.json || e->count++ >= frag_question_top(&e->q, MESSAGES_SHOWN))
 		return 0;
 	frag_message_write(m, e->count - 1, &e->json);
 	return frag_outfile_status(&e->json, e->err);
@@ -343,23 +339,24 @@ static int none(const struct frag_message_log *log, struct frag_error *err)
 			 frag_input_name(log->path));
 }
 
-static int explain_report(struct explained *e, struct frag_error *err)
+static int explain_report(struct explain *e, struct frag_error *err)
 {
+	const uint64_t top = frag_question_top(&e->q, MESSAGES_SHOWN);
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	const struct frag_text_style paper = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
-	const char *json = e->run->json;
+	const struct frag_run_options *run = &e->q.run;
 
-	if (json)
-		frag_message_write_end(&e->json, e->count > e->top ? e->count - e->top : 0);
-	if (!e->run->quiet && !is_standard(json))
-		frag_report_messages(&e->groups, &paper, e->run->verbose, stdout);
-	return json ? frag_outfile_commit(&e->json, err) : 0;
+	if (run->json)
+		frag_message_write_end(&e->json, e->count > top ? e->count - top : 0);
+	if (!run->quiet && !is_standard(run->json))
+		frag_report_messages(&e->groups, &paper, run->verbose, stdout);
+	return run->json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
 /* Reads all of them. If none has a message, the error names the last. */
-static int explain_read_messages(struct explained *e, char *const *texts, uint32_t count,
+static int explain_read_messages(struct explain *e, char *const *texts, uint32_t count,
 				 struct frag_error *err)
 {
 	struct frag_message_log log = {
@@ -367,6 +364,7 @@ static int explain_read_messages(struct explained *e, char *const *texts, uint32
 	};
 	int rc = 0;
 
+	e->err = err;
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		log.path = texts[i];
 		rc = frag_message_log_read(&log, err);
@@ -406,50 +404,37 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* The name of an option that only a trace has; NULL: none was given. */
-static const char *trace_option(const struct explain *e, const struct frag_args *args)
-{
-	static const char *const of_message[] = {
-		"message", "format", "output", "json", "top", "color", "verbose", "quiet", NULL,
-	};
-	const char *name = frag_last_given(args, of_message);
-
-	return name || !e->q.run.html ? name : "html";
-}
-
 /*
  * Without a file, what is pasted or piped. The JSON is opened first and written as messages come;
  * without one nothing is left of it.
  */
-static int explain_messages(const struct explain *explain, const struct frag_args *args,
-			    struct frag_error *err)
+static int explain_messages(struct explain *e, const struct frag_args *args, struct frag_error *err)
 {
 	static char standard[] = "-";
 	static char *const none_given[] = { standard };
-	const struct frag_run_options *run = &explain->q.run;
-	const char *const of_trace = trace_option(explain, args);
-	char *const *texts = args->count ? args->words : none_given;
-	struct explained e = {
-		.run = run, .top = frag_question_top(&explain->q, MESSAGES_SHOWN), .err = err,
+	static const char *const of_message[] = {
+		"message", "format", "output", "json", "top", "color", "verbose", "quiet", NULL,
 	};
+	const struct frag_run_options *run = &e->q.run;
+	const char *of_trace = frag_last_given(args, of_message);
+	char *const *texts = args->count ? args->words : none_given;
 	struct frag_files files = { .input_count = 0 };
-	int rc = 0;
+	int rc;
 
+	if (!of_trace && run->html)
+		of_trace = "html";
 	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
 				 " message", of_trace);
 	frag_files_read(&files, (const char *const *)args->words, args->count, "the message");
 	frag_files_write(&files, run->json);
 	rc = frag_files_check(&files, args->cmd, err);
-	rc = rc ? rc : frag_open_guarded(&e.json, run->json, err);
+	rc = rc ? rc : frag_open_guarded(&e->json, run->json, err);
 	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
 				   " line");
-	rc = rc ? rc : explain_read_messages(&e, texts, args->count ? args->count : 1, err);
-	rc = rc ? rc : explain_report(&e, err);
-	frag_outfile_abandon(&e.json);
-	frag_register_partial_file(NULL);
-	frag_message_groups_fini(&e.groups);
+	rc = rc ? rc : explain_read_messages(e, texts, args->count ? args->count : 1, err);
+	rc = rc ? rc : explain_report(e, err);
 	return frag_or_interrupted(rc, err);
 }
 
@@ -480,6 +465,8 @@ static void explain_fini(void *own)
 	for (uint32_t i = 0; i < e->found.count && e->outside; i++)
 		frag_outside_fini(&e->outside[i]);
 	frag_explanation_fini(&e->found);
+	frag_outfile_abandon(&e->json);
+	frag_message_groups_fini(&e->groups);
 	frag_rank_folder_fini(&e->folder);
 	free(e->outside);
 	frag_buffered_del(e->allocations);

@@ -19,6 +19,7 @@
 struct replay_turn {
 	struct frag_loaded_trace traced;
 	struct frag_replay *replay;
+	struct frag_sim *sim;           /* of it: the one on the GPUs */
 };
 
 struct replay {
@@ -169,8 +170,8 @@ static int open_turn(struct replay *r, struct replay_turn *turn, uint32_t i, boo
 	rc = frag_taped_open(&turn->traced, r->path, &run, frag_usual_policy, reading, err);
 	if (!rc && !r->gpu_count)
 		rc = open_gpus(r, turn->traced.trace, err);
-	return rc ? rc : frag_replay_new(&turn->replay, turn->traced.choices, turn->traced.trace,
-					 r->gpus, &options, err);
+	return rc ? rc : frag_replay_new(&turn->replay, &turn->sim, turn->traced.choices,
+					 turn->traced.trace, r->gpus, &options, err);
 }
 
 static void close_turn(struct replay_turn *turn)
@@ -195,8 +196,7 @@ static int turns_open(struct replay *r, struct frag_error *err)
 		struct replay_turn *turn = &r->turn[r->count];
 
 		rc = open_turn(r, turn, r->count++, true, err);
-		rc = rc ? rc : frag_session_add(&r->session, frag_replay_sim(turn->replay),
-					      turn->traced.choices, err);
+		rc = rc ? rc : frag_session_add(&r->session, turn->sim, turn->traced.choices, err);
 	}
 	return rc ? rc : frag_session_open(&r->session, err);
 }

@@ -81,9 +81,9 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
 				 char buf[FRAG_OOM_MESSAGE_ROOM]);
 
-/* OOM messages as JSON, a record for each message: see fragsim-explain(1). */
 /*
- * There may be any number of them, so none is kept. count: how many came before; the first one
+ * OOM messages as JSON, a record for each message: see fragsim-explain(1). There may be any number
+ * of them, so none is kept. count: how many came before; the first one
  * begins the document. Failures stay in the file.
  */
 void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
@@ -212,10 +212,10 @@ struct frag_profile {
 int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err);
 void frag_profile_fini(struct frag_profile *profile);
 
-/* Runs out of a file: a result (fragsim-result(5)), or a baseline. */
 /*
- * "-" is standard input. -FRAG_ETRACE, naming the file and the place or the
- * member, where it is neither; unknown members are ignored.
+ * Runs out of a file: a result (fragsim-result(5)), or a baseline. "-" is standard input.
+ * -FRAG_ETRACE, naming the file and the place or the member, where it is neither; unknown members
+ * are ignored.
  */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err);
 

@@ -240,9 +240,10 @@ static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *cho
  * The driver's own pool is identified by its table, because it is not among the policies.
  * frag_replay_del() also releases a partly built r.
  */
-int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
-		    struct frag_trace *trace, struct frag_gpu *const *gpus,
-		    const struct frag_replay_options *options, struct frag_error *err)
+int frag_replay_new(struct frag_replay **out, struct frag_sim **sim,
+		    const struct frag_choice *choice, struct frag_trace *trace,
+		    struct frag_gpu *const *gpus, const struct frag_replay_options *options,
+		    struct frag_error *err)
 {
 	struct frag_replay *r = calloc(1, sizeof(*r));
 	int rc;
@@ -266,13 +267,9 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 		frag_replay_del(r);
 		return rc;
 	}
+	*sim = r->real.sim;
 	*out = r;
 	return 0;
-}
-
-struct frag_sim *frag_replay_sim(struct frag_replay *r)
-{
-	return r->real.sim;
 }
 
 /* Uses the capacity of each GPU minus the memory of others. */

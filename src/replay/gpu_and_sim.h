@@ -30,15 +30,14 @@ struct frag_replay_options {
 struct frag_replay;
 
 /*
- * The trace and its GPUs, one a device, are borrowed. -FRAG_EUSAGE where the limit is more
+ * The trace and its GPUs, one a device, are borrowed. *sim: the one on the GPUs, to observe, and
+ * for its results. -FRAG_EUSAGE where the limit is more
  * than a GPU has free.
  */
-int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
-		    struct frag_trace *trace, struct frag_gpu *const *gpus,
-		    const struct frag_replay_options *options, struct frag_error *err);
-
-/* The one on the GPUs: to observe, and for its results. */
-struct frag_sim *frag_replay_sim(struct frag_replay *r);
+int frag_replay_new(struct frag_replay **out, struct frag_sim **sim,
+		    const struct frag_choice *choice, struct frag_trace *trace,
+		    struct frag_gpu *const *gpus, const struct frag_replay_options *options,
+		    struct frag_error *err);
 
 /* -FRAG_EINTERRUPTED when stop said so: the results so far are good. */
 int frag_replay_run(struct frag_replay *r, struct frag_error *err);
@@ -52,8 +51,7 @@ int frag_replay_join(struct frag_replay *to, struct frag_replay *from, struct fr
 /* NULL is fine. One that is not retired must go before its GPUs are closed. */
 void frag_replay_del(struct frag_replay *r);
 
-/* The driver's own pool, where a policy would be. */
-/* For frag_choice_of(): with frag_device_gpu_pool only. */
+/* The driver's own pool, where a policy would be, for frag_choice_of(): with frag_device_gpu_pool. */
 extern const struct frag_policy_ops frag_replay_pool;
 
 #endif
