@@ -280,17 +280,6 @@ static void *sync_now_and_then(void *arg)
 	return NULL;
 }
 
-/*
- * On a file system without locks this succeeds. A lock of fcntl() would be lost when the reader of
- * the completed runs closes the file.
- */
-static int take_lock(const struct shard_file *f, struct frag_error *err)
-{
-	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "%s: another fragsim writes this shard now", f->path);
-}
-
 /* *end: behind the last line end before `size`. Returns 0 or errno. */
 static int shard_file_find_end(const struct shard_file *f, off_t size, off_t *end)
 {
@@ -339,10 +328,14 @@ static int shard_cut_torn(struct shard_file *f, struct frag_error *err)
 static int shard_file_begin(struct shard_file *f, bool resume, struct frag_error *err)
 {
 	struct stat now;
-	int rc = take_lock(f, err);
 
-	if (rc)
-		return rc;
+	/*
+	 * On a file system without locks this succeeds. A lock of fcntl() would be lost when the
+	 * reader of the completed runs closes the file.
+	 */
+	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return frag_fail(err, FRAG_EUSAGE, "%s: another fragsim writes this shard now",
+				 f->path);
 	if (fstat(f->fd, &now) != 0)
 		return shard_file_fail(f, errno, err);
 	if (!S_ISREG(now.st_mode))
