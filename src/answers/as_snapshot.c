@@ -8,81 +8,14 @@
 #include "answers/as_snapshot.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/parse.h"
-#include "fragsim/version.h"
-#include "policy/choice.h"
-#include "policy/param.h"
-#include "policy/policies.h"
-#include "policy/pytorch_settings.h"
 
 #define TIME_MAX (FRAG_SIZE_LIMIT - 1)  /* that readers of a snapshot take, ours among them */
-
-static void snap_text(struct frag_outfile *out, const char *text)
-{
-	size_t length = strlen(text);
-	char *p = frag_outfile_room(out, length * 3 + 5);
-
-	if (p)
-		frag_outfile_used(out, frag_pickle_text(p, text, length));
-}
-
-static void put_number(struct frag_outfile *out, const char *key, int64_t value)
-{
-	char p[FRAG_PICKLE_ROOM];
-
-	snap_text(out, key);
-	frag_outfile_write(out, p, (size_t)(frag_pickle_i64(p, value) - p));
-}
-
-static void put_text(struct frag_outfile *out, const char *key, const char *text)
-{
-	snap_text(out, key);
-	snap_text(out, text);
-}
-
-static void begin_dict(struct frag_outfile *out, const char *key)
-{
-	if (key)
-		snap_text(out, key);
-	frag_snap_op(out, FRAG_PICKLE_DICT);
-	frag_snap_op(out, FRAG_PICKLE_MARK);
-}
-
-static void begin_list(struct frag_outfile *out, const char *key)
-{
-	snap_text(out, key);
-	frag_snap_op(out, FRAG_PICKLE_LIST);
-	frag_snap_op(out, FRAG_PICKLE_MARK);
-}
-
-/* The parsed values, which PyTorch writes in addition to the string. */
-static void put_values(struct frag_outfile *out, const uint64_t *param)
-{
-	const uint64_t max_split = param[MAX_SPLIT_MB];
-	const double gc_threshold = frag_pytorch_real(param[GC_THRESHOLD]);
-	char p[FRAG_PICKLE_ROOM], key[16];
-
-	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
-	snap_text(out, "garbage_collection_threshold");
-	frag_outfile_write(out, p, (size_t)(frag_pickle_real(p, gc_threshold) - p));
-	snap_text(out, "expandable_segments");
-	frag_outfile_write(out, p,
-			   (size_t)(frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0) - p));
-	begin_dict(out, "roundup_power2_divisions");
-	for (uint32_t i = 0; i < 16; i++) {
-		const uint32_t code = param[ROUNDUP] >> 4 * i & 15;
-
-		snprintf(key, sizeof(key), "%u", 1U << i);
-		put_number(out, key, code ? 1 << code : 0);
-	}
-	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
-}
 
 /* Of a step: microseconds, or its number; a whole number from 0 to 2^53-1, the nearest. */
 static uint64_t export_time(const struct frag_export *x, const struct frag_event *ev)
@@ -92,54 +25,6 @@ static uint64_t export_time(const struct frag_export *x, const struct frag_event
 	if (!(x->t > 0))
 		return 0;
 	return x->t < (double)TIME_MAX ? (uint64_t)x->t : TIME_MAX;
-}
-
-/* "t" or "step": what the times are. */
-static const char *export_time_name(const struct frag_export *x)
-{
-	return x->by_time ? "t" : "step";
-}
-
-/* Entries of fragsim itself, which a viewer shows too. */
-static void put_origin(const struct frag_export *x)
-{
-	const struct frag_devices *devices = frag_sim_devices(x->sim);
-	char value[FRAG_PARAM_TEXT];
-
-	begin_dict(x->out, "fragsim");
-	put_text(x->out, "version", FRAG_VERSION);
-	put_text(x->out, "policy", x->choice->ops->name);
-	begin_dict(x->out, "params");
-	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++)
-		if (!frag_param_is_omitted(x->choice, i))
-			put_text(x->out, x->choice->ops->params[i].name, value);
-	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
-	put_text(x->out, "time", export_time_name(x));
-	begin_list(x->out, "devices");
-	for (const struct frag_device_figures *d = devices->figures;
-	     d < devices->figures + devices->count; d++) {
-		begin_dict(x->out, NULL);
-		if (d->name)
-			put_text(x->out, "name", d->name);
-		put_number(x->out, "total_bytes", (int64_t)d->total);
-		put_number(x->out, "context_bytes", (int64_t)d->context);
-		put_number(x->out, "other_bytes", (int64_t)d->other);
-		put_number(x->out, "granularity_bytes", (int64_t)d->granularity);
-		frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
-	}
-	frag_snap_op(x->out, FRAG_PICKLE_APPENDS);
-	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
-}
-
-/* Writes what the run was simulated with: the value of allocator_settings. */
-static void put_settings(const struct frag_export *x)
-{
-	begin_dict(x->out, NULL);
-	put_text(x->out, "PYTORCH_CUDA_ALLOC_CONF", CONF(x->choice));
-	if (x->choice->ops == &frag_policy_pytorch)
-		put_values(x->out, x->choice->param);
-	put_origin(x);
-	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 }
 
 #define FIRST_ADDR (UINT64_C(1) << 44)
@@ -187,6 +72,19 @@ static struct frag_text note_of(const struct frag_snap_requester *requester)
 	return (struct frag_text){ .text = NULL };
 }
 
+static char *snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word key,
+			enum frag_snap_word value)
+{
+	return frag_snap_word(part, frag_snap_word(part, p, key), value);
+}
+
+/* The pool as PyTorch names it. */
+static char *snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool)
+{
+	p = frag_snap_number(part, p, key, 0);
+	return frag_pickle_op(frag_pickle_u64(p, pool), FRAG_PICKLE_TUPLE2);
+}
+
 static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[device];
@@ -207,21 +105,21 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 {
 	struct frag_snap_part *part = &s->logs[device].part;
 	int rc = open_log(s, device, err);
-	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + (size_t)e->note.length * 3
+	char *p = rc ? NULL : frag_outfile_room(part->out, EVENT_ROOM + (size_t)e->note.length * 3
 					     + frag_snap_frames_room(part, &e->requester));
 
 	FRAG_ASSERT(device < s->device_count);
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
-	p = frag_snap_item(&part->list, p);
+	p = frag_snap_item(&part->open, p);
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
-	p = frag_snap_words(part, p, FRAG_SNAP_ACTION, e->action);
+	p = snap_words(part, p, FRAG_SNAP_ACTION, e->action);
 	p = frag_snap_number(part, p, e->action == FRAG_SNAP_OOM ? FRAG_SNAP_FREE_ON_DEVICE
 								 : FRAG_SNAP_ADDR, e->addr);
 	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, e->size);
 	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, e->stream);
 	p = frag_snap_number(part, p, FRAG_SNAP_TIME, export_time(s->x, ev));
-	p = frag_snap_pool(part, p, FRAG_SNAP_POOL, e->pool);
+	p = snap_pool(part, p, FRAG_SNAP_POOL, e->pool);
 	p = frag_snap_frames(part, p, &e->requester);
 	if (e->note.text) {
 		p = frag_snap_word(part, p, FRAG_SNAP_NOTE);
@@ -231,7 +129,8 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	return frag_outfile_status(part->out, err);
 }
 
-struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uint32_t ordinal)
+/* The segment of this ordinal; NULL: none is reserved. */
+static struct frag_snap_segment *find_segment(const struct frag_snap_log *log, uint32_t ordinal)
 {
 	uint32_t i = frag_map_get(&log->by_ordinal, ordinal);
 
@@ -315,7 +214,7 @@ static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_s
 
 	if (range || c->kind == FRAG_CALL_NEW)
 		rc = enter_segment(s, log, &seg, err);
-	known = frag_snap_segment(log, c->ordinal);
+	known = find_segment(log, c->ordinal);
 	if (rc || range || !known)
 		return rc;
 	if (c->kind == FRAG_CALL_MAP && c->offset + c->bytes > known->bytes)
@@ -387,7 +286,7 @@ static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 	s->lives[ev->slot].there = false;
 	if (step->status != FRAG_STEP_OK || !ev->bytes)
 		return 0;
-	seg = frag_snap_segment(&s->logs[step->device], step->segment);
+	seg = find_segment(&s->logs[step->device], step->segment);
 	s->lives[ev->slot] = (struct frag_snap_live){
 		.addr = (seg ? seg->base : 0) + step->offset, .bytes = step->bytes,
 		.requested = ev->bytes, .stream = stream_of(ev->stream_order), .pool = ev->pool,
@@ -491,7 +390,7 @@ static int put_moves_to(struct frag_snapshot_out *s, const struct frag_step *ste
 	for (uint32_t i = 0; i < step->move_count && !rc; i++) {
 		const struct frag_step_move *m = &step->moves[i];
 		const struct frag_snap_segment *seg =
-			frag_snap_segment(&s->logs[step->device], m->segment);
+			find_segment(&s->logs[step->device], m->segment);
 		struct frag_snap_live *k = &s->lives[m->slot];
 
 		k->addr = (seg ? seg->base : 0) + m->offset;
@@ -526,21 +425,256 @@ static int as_snapshot_put_mark(struct frag_snapshot_out *s, const struct frag_s
 	struct frag_text name = ev->text;
 	const bool start = cut_end(&name, " (start)"), stop = !start && cut_end(&name, " (end)");
 	int rc = put_entry(s, step->device, ev, &e, err);
-	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + (size_t)name.length * 3);
+	char *p = rc ? NULL : frag_outfile_room(part->out, EVENT_ROOM + (size_t)name.length * 3);
 
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
-	p = frag_snap_item(&part->list, p);
+	p = frag_snap_item(&part->open, p);
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_word(part, p, FRAG_SNAP_NAME);
 	p = frag_pickle_text(p, name.text, name.length);
 	if (start || stop)
-		p = frag_snap_words(part, p, FRAG_SNAP_STAGE, start ? FRAG_SNAP_START
-								    : FRAG_SNAP_END);
+		p = snap_words(part, p, FRAG_SNAP_STAGE, start ? FRAG_SNAP_START : FRAG_SNAP_END);
 	p = frag_snap_number(part, p, FRAG_SNAP_DEVICE, step->device);
 	p = frag_snap_number(part, p, FRAG_SNAP_TIME, export_time(s->x, ev));
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
 	return frag_outfile_status(part->out, err);
+}
+
+#define SEGMENT_ROOM 1024
+#define BLOCK_ROOM 512          /* without its frames */
+
+/* A device in its last state. */
+struct state {
+	struct frag_snapshot_out *s;
+	const struct frag_heap *heap;
+	uint32_t device;
+	const struct frag_snap_live **lives;    /* those of the device, by address */
+	uint32_t live_count, live_capacity;
+	bool failed;
+};
+
+/* A mapped run of a segment: all of it, or what is between two holes of a range. */
+struct run {
+	const struct frag_snap_segment *seg;
+	uint64_t start, end;            /* offsets */
+	frag_block first;
+	uint64_t allocated, active, requested;  /* bytes */
+	bool range;
+};
+
+struct segments {
+	struct frag_segment_view *list;
+	uint32_t count, capacity;
+	bool failed;
+};
+
+static void gather_segment(void *ctx, const struct frag_segment_view *s,
+				     const struct frag_block_view *b)
+{
+	struct segments *to = ctx;
+
+	if (b)
+		return;
+	to->failed = to->failed || !FRAG_GROW(to->list, to->capacity, to->count);
+	if (!to->failed)
+		to->list[to->count++] = *s;
+}
+
+static int by_ordinal(const void *a, const void *b)
+{
+	const struct frag_segment_view *x = a, *y = b;
+
+	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+/* The segments of a heap by ordinal; the caller frees the list in any case. */
+static struct segments segments_of(const struct frag_heap *heap)
+{
+	struct segments s = { .list = NULL };
+
+	frag_heap_walk(heap, &s, gather_segment);
+	if (s.count)
+		qsort(s.list, s.count, sizeof(*s.list), by_ordinal);
+	return s;
+}
+
+static int lives_by_address(const void *a, const void *b)
+{
+	const struct frag_snap_live *const *x = a, *const *y = b;
+
+	return (*x)->addr < (*y)->addr ? -1 : (*x)->addr > (*y)->addr;
+}
+
+static void gather_lives(struct state *st)
+{
+	const struct frag_snapshot_out *s = st->s;
+
+	for (uint32_t i = 0; i < s->live_count && !st->failed; i++) {
+		if (!s->lives[i].there || s->lives[i].device != st->device)
+			continue;
+		st->failed = !FRAG_GROW(st->lives, st->live_capacity, st->live_count);
+		if (!st->failed)
+			st->lives[st->live_count++] = &s->lives[i];
+	}
+	if (st->live_count)
+		qsort(st->lives, st->live_count, sizeof(*st->lives), lives_by_address);
+}
+
+/* What the block at this address was allocated for. */
+static struct frag_snap_requester requester_at(const struct state *st, uint64_t addr)
+{
+	uint32_t low;
+
+	FRAG_COUNT_WHILE(low, st->live_count, st->lives[low]->addr < addr);
+	if (low == st->live_count || st->lives[low]->addr != addr)
+		return (struct frag_snap_requester){ .stack = 0 };
+	return requester_of(st->s, st->lives[low]->tag, st->lives[low]->stack);
+}
+
+/* A hole is a part of a range; what fills no slot of a slab is a block that is not used. */
+static bool is_hole(const struct run *run, const struct frag_block_view *k)
+{
+	return run->range && k->state == FRAG_UNMAPPED;
+}
+
+/* The next run from block b on; false where there is none. */
+static bool find_run(const struct state *st, struct run *run, frag_block b)
+{
+	bool any = false;
+
+	run->allocated = run->active = run->requested = 0;
+	for (; b != FRAG_NO_BLOCK; b = frag_heap_look(st->heap, b).next) {
+		const struct frag_block_view k = frag_heap_look(st->heap, b);
+		const bool live = k.state == FRAG_ALLOCATED;
+
+		if (is_hole(run, &k) && any)
+			break;
+		if (is_hole(run, &k))
+			continue;
+		if (!any) {
+			run->first = b;
+			run->start = k.offset;
+		}
+		any = true;
+		run->end = k.offset + k.bytes;
+		run->allocated += live ? k.bytes : 0;
+		if (!live && k.state != FRAG_PENDING)
+			continue;
+		run->active += k.bytes;
+		run->requested += k.requested;
+	}
+	return any;
+}
+
+/*
+ * Blocks that are not in use have a requested size of 0, as in PyTorch. Who
+ * allocated a pending one is no longer known here; the log has it.
+ */
+static void put_block(const struct state *st, const struct run *run, uint32_t *open,
+		      const struct frag_block_view *k)
+{
+	struct frag_snap_part *part = &st->s->last;
+	const bool live = k->state == FRAG_ALLOCATED, active = live || k->state == FRAG_PENDING;
+	const uint64_t addr = run->seg->base + k->offset;
+	struct frag_snap_requester requester = { .stack = 0 };
+	char *p;
+
+	if (live)
+		requester = requester_at(st, addr);
+	p = frag_outfile_room(part->out, BLOCK_ROOM + frag_snap_frames_room(part, &requester));
+	if (!p)
+		return;
+	p = frag_snap_item(open, p);
+	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
+	p = frag_snap_number(part, p, FRAG_SNAP_ADDRESS, addr);
+	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, k->bytes);
+	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, active ? k->requested : 0);
+	p = snap_words(part, p, FRAG_SNAP_STATE, live ? FRAG_SNAP_LIVE
+		       : active ? FRAG_SNAP_PENDING : FRAG_SNAP_INACTIVE);
+	p = frag_snap_frames(part, p, &requester);
+	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
+}
+
+/*
+ * A mapped run counts as a segment, as PyTorch lists it; each begins where its
+ * pages do.
+ */
+static void put_segment_head(const struct state *st, const struct run *run)
+{
+	struct frag_snap_part *part = &st->s->last;
+	char *p = frag_outfile_room(part->out, SEGMENT_ROOM);
+
+	if (!p)
+		return;
+	p = frag_snap_item(&part->open, p);
+	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
+	p = frag_snap_number(part, p, FRAG_SNAP_DEVICE, st->device);
+	p = frag_snap_number(part, p, FRAG_SNAP_ADDRESS, run->seg->base + run->start);
+	p = frag_snap_number(part, p, FRAG_SNAP_TOTAL, run->end - run->start);
+	p = frag_snap_number(part, p, FRAG_SNAP_ALLOCATED, run->allocated);
+	p = frag_snap_number(part, p, FRAG_SNAP_ACTIVE, run->active);
+	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, run->requested);
+	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, run->seg->stream);
+	p = snap_words(part, p, FRAG_SNAP_TYPE, run->seg->large ? FRAG_SNAP_LARGE
+								 : FRAG_SNAP_SMALL);
+	p = snap_pool(part, p, FRAG_SNAP_SEGMENT_POOL, run->seg->pool);
+	p = frag_snap_word(part, p, FRAG_SNAP_RANGE);
+	p = frag_pickle_bool(p, run->range);
+	p = frag_snap_frames(part, p, &(struct frag_snap_requester){ .stack = 0 });
+	p = frag_snap_word(part, p, FRAG_SNAP_BLOCKS);
+	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_LIST));
+}
+
+/* Returns the block after the run. */
+static frag_block put_mapped_run(const struct state *st, const struct run *run)
+{
+	struct frag_snap_part *part = &st->s->last;
+	frag_block b = run->first;
+	uint32_t open = 0;
+	char *p;
+
+	put_segment_head(st, run);
+	while (b != FRAG_NO_BLOCK) {
+		const struct frag_block_view k = frag_heap_look(st->heap, b);
+
+		if (is_hole(run, &k))
+			break;
+		put_block(st, run, &open, &k);
+		b = k.next;
+	}
+	p = frag_outfile_room(part->out, 2);
+	if (p) {
+		p = frag_snap_list_end(&open, p);
+		frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
+	}
+	return b;
+}
+
+/* Writes the current segments of a device, with their blocks. */
+static int put_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
+{
+	struct state st = {
+		.s = s, .device = device, .heap = frag_sim_heap(s->x->sim, device),
+	};
+	const struct segments all = segments_of(st.heap);
+
+	FRAG_ASSERT(device < s->device_count && !s->logs[device].ended);
+	s->logs[device].ended = true;
+	gather_lives(&st);
+	for (uint32_t i = 0; i < all.count && !all.failed && !st.failed; i++) {
+		const struct frag_segment_view *g = &all.list[i];
+		struct run run = {
+			.seg = find_segment(&s->logs[device], g->ordinal), .range = g->page != 0,
+		};
+		frag_block b = g->first;
+
+		while (run.seg && find_run(&st, &run, b))
+			b = put_mapped_run(&st, &run);
+	}
+	free(all.list);
+	free(st.lives);
+	return all.failed || st.failed ? frag_fail_nomem(err) : frag_outfile_status(s->last.out, err);
 }
 
 /*
@@ -577,7 +711,7 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 		return rc;
 	rc = as_snapshot_put_oom(s, step, err);
 	/* the trace goes on without it, and with other blocks in the slots */
-	return rc || x->goes_on ? rc : frag_snap_last_state(s, step->device, err);
+	return rc || x->goes_on ? rc : put_last_state(s, step->device, err);
 }
 
 /* The next of the trace's own first segments, from *at on, that the policy has made this of. */
@@ -604,11 +738,11 @@ static const struct frag_initial *find_initial(const struct frag_snapshot_out *s
 static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[device];
-	struct frag_segment_view *first;
-	uint32_t at = 0, count;
-	int rc = frag_snap_segments(frag_sim_heap(s->x->sim, device), &first, &count, err);
+	const struct segments all = segments_of(frag_sim_heap(s->x->sim, device));
+	uint32_t at = 0;
+	int rc = all.failed ? frag_fail_nomem(err) : 0;
 
-	for (const struct frag_segment_view *g = first; !rc && g < first + count; g++) {
+	for (const struct frag_segment_view *g = all.list; !rc && g < all.list + all.count; g++) {
 		const struct frag_initial *from = find_initial(s, device, g, &at);
 		struct frag_snap_segment seg = {
 			.ordinal = g->ordinal, .bytes = g->bytes, .pool = g->pool,
@@ -621,7 +755,7 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 		rc = enter_segment(s, log, &seg, err);
 		log->beginning = s->x->choice->ops->restore_segment != NULL;
 	}
-	free(first);
+	free(all.list);
 	return rc;
 }
 
@@ -648,14 +782,6 @@ static void snapshot_fini(struct frag_export *x)
 	x->state = NULL;
 }
 
-static int open_parts(struct frag_snapshot_out *s, struct frag_error *err)
-{
-	struct frag_outfile *out = s->x->out;
-	int rc = frag_snap_part_open(&s->notes, frag_sim_symbols(s->x->sim), NULL, out, err);
-
-	return rc ? rc : frag_snap_part_open(&s->last, frag_sim_symbols(s->x->sim), NULL, out, err);
-}
-
 /*
  * The head of the file up to the first log. Descriptors of spools are -1 first of
  * all, so that closing one that was never opened closes nothing.
@@ -677,8 +803,11 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 		return frag_fail_nomem(err);
 	if (p)
 		frag_outfile_used(x->out, frag_pickle_begin(p));
-	begin_dict(x->out, NULL);
-	begin_list(x->out, "device_traces");
+	frag_snap_op(x->out, FRAG_PICKLE_DICT);
+	frag_snap_op(x->out, FRAG_PICKLE_MARK);
+	frag_snap_text(x->out, "device_traces");
+	frag_snap_op(x->out, FRAG_PICKLE_LIST);
+	frag_snap_op(x->out, FRAG_PICKLE_MARK);
 	while (s->device_count < devices && !rc) {
 		struct frag_snap_log *log = &s->logs[s->device_count];
 
@@ -689,7 +818,8 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 		s->device_count++;
 		rc = rc ? rc : begin_device(s, s->device_count - 1, err);
 	}
-	return rc ? rc : open_parts(s, err);
+	rc = rc ? rc : frag_snap_part_open(&s->notes, frag_sim_symbols(x->sim), NULL, x->out, err);
+	return rc ? rc : frag_snap_part_open(&s->last, frag_sim_symbols(x->sim), NULL, x->out, err);
 }
 
 static int end_parts(struct frag_snapshot_out *s, struct frag_error *err)
@@ -704,9 +834,9 @@ static int end_parts(struct frag_snapshot_out *s, struct frag_error *err)
 			frag_snap_op(out, FRAG_PICKLE_LIST);
 	}
 	frag_snap_op(out, FRAG_PICKLE_APPENDS);
-	snap_text(out, "external_annotations");
+	frag_snap_text(out, "external_annotations");
 	rc = rc ? rc : frag_snap_part_end(&s->notes, out, err);
-	snap_text(out, "segments");
+	frag_snap_text(out, "segments");
 	return rc ? rc : frag_snap_part_end(&s->last, out, err);
 }
 
@@ -717,12 +847,12 @@ static int snapshot_end(struct frag_export *x, struct frag_error *err)
 
 	for (uint32_t i = 0; i < s->device_count && !rc; i++)
 		if (!s->logs[i].ended)
-			rc = frag_snap_last_state(s, i, err);
+			rc = put_last_state(s, i, err);
 	rc = rc ? rc : end_parts(s, err);
 	if (rc)
 		return rc;
-	snap_text(x->out, "allocator_settings");
-	put_settings(x);
+	frag_snap_text(x->out, "allocator_settings");
+	frag_snap_settings(x);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 	frag_snap_op(x->out, FRAG_PICKLE_STOP);
 	return frag_outfile_status(x->out, err);

@@ -1,4 +1,4 @@
-/* as_snapshot.h - what is kept of a run while its snapshot is written. */
+/* as_snapshot.h - what is kept of a run while its snapshot is written, and how that is. */
 #ifndef ANSWERS_AS_SNAPSHOT_H
 #define ANSWERS_AS_SNAPSHOT_H
 
@@ -37,16 +37,11 @@ enum frag_snap_word {
 };
 #define FRAG_SNAP_WORD_ROOM 32
 
-/* A list on its way: its items come in batches. */
-struct frag_snap_list {
-	uint32_t open;          /* items since the last mark */
-};
-
 struct frag_snap_part {
 	struct frag_outfile *out;       /* the file itself, or the spool below */
 	const struct frag_symbols *symbols;     /* borrowed: whose stacks are written */
 	struct frag_outfile spool;
-	struct frag_snap_list list;     /* what the part is */
+	uint32_t open;          /* what the part is, a list: see frag_snap_item() */
 	uint64_t known;                 /* words that have their number: a bit each */
 	struct frag_snap_stack {
 		char *text;             /* a tag that frames are made of */
@@ -59,8 +54,19 @@ struct frag_snap_part {
 	struct frag_map map;            /* hash -> which of the stacks */
 };
 
-/* Straight into the file: an opcode, a text. */
-void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
+/* Straight into the file. */
+static inline void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode)
+{
+	char *p = frag_outfile_room(out, 1);
+
+	if (p)
+		frag_outfile_used(out, frag_pickle_op(p, opcode));
+}
+
+void frag_snap_text(struct frag_outfile *out, const char *text);
+
+/* What the run was simulated with: the value of allocator_settings. */
+void frag_snap_settings(const struct frag_export *x);
 
 /* Writes into `out`, or where that is NULL into a spool in the folder of the last file. */
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
@@ -72,21 +78,34 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 		       struct frag_error *err);
 void frag_snap_part_fini(struct frag_snap_part *part);
 
-/* After this comes an item of the list; and after this its end. Writes up to 2 bytes. */
-char *frag_snap_item(struct frag_snap_list *list, char *p);
-char *frag_snap_list_end(struct frag_snap_list *list, char *p);
+/*
+ * A list on its way: its items come in batches, and *open are those since the last mark. After the
+ * first comes its end, after the second an item. Each writes up to 2 bytes.
+ */
+static inline char *frag_snap_list_end(uint32_t *open, char *p)
+{
+	const bool any = *open != 0;
+
+	*open = 0;
+	return any ? frag_pickle_op(p, FRAG_PICKLE_APPENDS) : p;
+}
+
+#define FRAG_SNAP_BATCH 1000            /* items: as many as Python writes at once */
+static inline char *frag_snap_item(uint32_t *open, char *p)
+{
+	if (*open == FRAG_SNAP_BATCH)
+		p = frag_snap_list_end(open, p);
+	return (*open)++ ? p : frag_pickle_op(p, FRAG_PICKLE_MARK);
+}
 
 char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word word);
 
 /* A key with its value: FRAG_SNAP_WORD_ROOM bytes for each word, FRAG_PICKLE_ROOM for a number. */
-char *frag_snap_number(struct frag_snap_part *part, char *p, enum frag_snap_word key,
-		       uint64_t value);
-char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word key,
-		      enum frag_snap_word value);
-
-/* The pool as PyTorch names it, with its key. */
-char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool);
-#define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
+static inline char *frag_snap_number(struct frag_snap_part *part, char *p, enum frag_snap_word key,
+				     uint64_t value)
+{
+	return frag_pickle_u64(frag_snap_word(part, p, key), value);
+}
 
 /* Who requested a block: its tag, and its whole stack where the trace has it. */
 struct frag_snap_requester {
@@ -150,21 +169,5 @@ struct frag_snapshot_out {
 	uint32_t live_count, live_capacity;
 	uint64_t next_addr;             /* where the next segment is */
 };
-
-/* The segment of this ordinal, which must be reserved. */
-struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uint32_t ordinal);
-
-/* The segments of a heap by ordinal, at *list, which the caller frees in any case. -FRAG_ENOMEM */
-int frag_snap_segments(const struct frag_heap *heap, struct frag_segment_view **list,
-		       uint32_t *count, struct frag_error *err);
-
-/* Writes the current segments of a device, with their blocks. */
-int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err);
-
-/* Reserves n bytes of a part. Returns NULL after a failure, which the file keeps. */
-static inline char *frag_snap_room(struct frag_snap_part *part, size_t n)
-{
-	return frag_outfile_room(part->out, n);
-}
 
 #endif

@@ -1,4 +1,4 @@
-/* snapshot_pickle.c - the words, stacks and lists of a snapshot that is being written. */
+/* snapshot_pickle.c - the words, stacks, lists and settings of a snapshot that is being written. */
 #include "answers/as_snapshot.h"
 
 #include <errno.h>
@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "fragsim/version.h"
+#include "policy/configure_events.h"
+#include "policy/param.h"
+#include "policy/policies.h"
+#include "policy/pytorch_settings.h"
 
-#define BATCH 1000              /* items: as many as Python writes at once */
 #define FIRST_STACK 64          /* memo number; the words are below */
 #define STACKS_MAX 4096         /* that have a number at the same time */
 #define STACK_MAX 8192          /* bytes: a longer one is written each time */
@@ -24,14 +28,6 @@ static const struct {
 };
 
 _Static_assert(FRAG_SNAP_WORD_COUNT <= FIRST_STACK, "a bit and a number for each word");
-
-void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode)
-{
-	char *p = frag_outfile_room(out, 1);
-
-	if (p)
-		frag_outfile_used(out, frag_pickle_op(p, opcode));
-}
 
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
@@ -57,7 +53,7 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 	char *p = frag_outfile_room(part->out, 2);
 
 	if (p)
-		frag_outfile_used(part->out, frag_snap_list_end(&part->list, p));
+		frag_outfile_used(part->out, frag_snap_list_end(&part->open, p));
 	return part->out == out ? frag_outfile_status(out, err)
 				: frag_outfile_append(out, &part->spool, err);
 }
@@ -71,21 +67,6 @@ void frag_snap_part_fini(struct frag_snap_part *part)
 	frag_outfile_abandon(&part->spool);
 }
 
-char *frag_snap_item(struct frag_snap_list *list, char *p)
-{
-	if (list->open == BATCH)
-		p = frag_snap_list_end(list, p);
-	return list->open++ ? p : frag_pickle_op(p, FRAG_PICKLE_MARK);
-}
-
-char *frag_snap_list_end(struct frag_snap_list *list, char *p)
-{
-	bool any = list->open != 0;
-
-	list->open = 0;
-	return any ? frag_pickle_op(p, FRAG_PICKLE_APPENDS) : p;
-}
-
 char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word word)
 {
 	const uint64_t bit = UINT64_C(1) << word;
@@ -97,26 +78,8 @@ char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word w
 	return frag_pickle_put(p, word);
 }
 
-char *frag_snap_number(struct frag_snap_part *part, char *p, enum frag_snap_word key,
-		       uint64_t value)
-{
-	return frag_pickle_u64(frag_snap_word(part, p, key), value);
-}
-
-char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word key,
-		      enum frag_snap_word value)
-{
-	return frag_snap_word(part, frag_snap_word(part, p, key), value);
-}
-
-char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool)
-{
-	p = frag_snap_number(part, p, key, 0);
-	return frag_pickle_op(frag_pickle_u64(p, pool), FRAG_PICKLE_TUPLE2);
-}
-
 /* The frame that ends at `end`, and where the next one begins; NULL: it was the last. */
-static const char *snapshot_pickle_find_end(const char *text, const char *end,
+static const char *find_frame_end(const char *text, const char *end,
 					    const char **frame_end)
 {
 	const size_t n = sizeof(BETWEEN) - 1;
@@ -150,7 +113,7 @@ static size_t find_file(const char *text, size_t length, uint64_t *line)
 }
 
 /* file NULL: the word for what is no file. */
-static char *snapshot_pickle_put_frame(struct frag_snap_part *part, char *p,
+static char *put_snap_frame(struct frag_snap_part *part, char *p,
 				       const struct frag_frame *f)
 {
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
@@ -183,23 +146,23 @@ static struct frag_frame frame_of(const char *text, size_t length)
 static char *put_tag(struct frag_snap_part *part, char *p, struct frag_text tag)
 {
 	const char *next = tag.text, *end = tag.text + tag.length;
-	struct frag_snap_list list = { 0 };
+	uint32_t open = 0;
 
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
 	while (next) {
 		const char *frame = next, *frame_end;
 		struct frag_frame f;
 
-		next = snapshot_pickle_find_end(frame, end, &frame_end);
+		next = find_frame_end(frame, end, &frame_end);
 		f = frame_of(frame, (size_t)(frame_end - frame));
-		p = snapshot_pickle_put_frame(part, frag_snap_item(&list, p), &f);
+		p = put_snap_frame(part, frag_snap_item(&open, p), &f);
 	}
-	return frag_snap_list_end(&list, p);
+	return frag_snap_list_end(&open, p);
 }
 
 static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 {
-	struct frag_snap_list list = { 0 };
+	uint32_t open = 0;
 	struct frag_frame f;
 
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
@@ -207,9 +170,9 @@ static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 	     i++) {
 		f.file.text = f.file.text ? f.file.text : "";
 		f.name.text = f.name.text ? f.name.text : "";
-		p = snapshot_pickle_put_frame(part, frag_snap_item(&list, p), &f);
+		p = put_snap_frame(part, frag_snap_item(&open, p), &f);
 	}
-	return frag_snap_list_end(&list, p);
+	return frag_snap_list_end(&open, p);
 }
 
 static uint32_t find_stack(const struct frag_snap_part *part,
@@ -292,7 +255,7 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 	struct frag_frame f;
 
 	while (next) {
-		next = snapshot_pickle_find_end(next, requester->tag.text + requester->tag.length,
+		next = find_frame_end(next, requester->tag.text + requester->tag.length,
 						&frame_end);
 		frames++;
 	}
@@ -301,4 +264,100 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 		frames++;
 	}
 	return frames * FRAME_ROOM + bytes * 3 + 64;
+}
+
+void frag_snap_text(struct frag_outfile *out, const char *text)
+{
+	size_t length = strlen(text);
+	char *p = frag_outfile_room(out, length * 3 + 5);
+
+	if (p)
+		frag_outfile_used(out, frag_pickle_text(p, text, length));
+}
+
+static void put_number(struct frag_outfile *out, const char *key, int64_t value)
+{
+	char p[FRAG_PICKLE_ROOM];
+
+	frag_snap_text(out, key);
+	frag_outfile_write(out, p, (size_t)(frag_pickle_i64(p, value) - p));
+}
+
+static void put_text(struct frag_outfile *out, const char *key, const char *text)
+{
+	frag_snap_text(out, key);
+	frag_snap_text(out, text);
+}
+
+/* A dict or a list; key NULL: none. */
+static void begin(struct frag_outfile *out, const char *key, enum frag_pickle_opcode kind)
+{
+	if (key)
+		frag_snap_text(out, key);
+	frag_snap_op(out, kind);
+	frag_snap_op(out, FRAG_PICKLE_MARK);
+}
+
+/* The parsed values, which PyTorch writes in addition to the string. */
+static void put_values(struct frag_outfile *out, const uint64_t *param)
+{
+	const uint64_t max_split = param[MAX_SPLIT_MB];
+	const double gc_threshold = frag_pytorch_real(param[GC_THRESHOLD]);
+	char p[FRAG_PICKLE_ROOM], key[16];
+
+	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
+	frag_snap_text(out, "garbage_collection_threshold");
+	frag_outfile_write(out, p, (size_t)(frag_pickle_real(p, gc_threshold) - p));
+	frag_snap_text(out, "expandable_segments");
+	frag_outfile_write(out, p,
+			   (size_t)(frag_pickle_bool(p, param[EXPANDABLE_SEGMENTS] != 0) - p));
+	begin(out, "roundup_power2_divisions", FRAG_PICKLE_DICT);
+	for (uint32_t i = 0; i < 16; i++) {
+		const uint32_t code = param[ROUNDUP] >> 4 * i & 15;
+
+		snprintf(key, sizeof(key), "%u", 1U << i);
+		put_number(out, key, code ? 1 << code : 0);
+	}
+	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
+}
+
+/* Entries of fragsim itself, which a viewer shows too. */
+static void put_origin(const struct frag_export *x)
+{
+	const struct frag_devices *devices = frag_sim_devices(x->sim);
+	char value[FRAG_PARAM_TEXT];
+
+	begin(x->out, "fragsim", FRAG_PICKLE_DICT);
+	put_text(x->out, "version", FRAG_VERSION);
+	put_text(x->out, "policy", x->choice->ops->name);
+	begin(x->out, "params", FRAG_PICKLE_DICT);
+	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++)
+		if (!frag_param_is_omitted(x->choice, i))
+			put_text(x->out, x->choice->ops->params[i].name, value);
+	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
+	put_text(x->out, "time", x->by_time ? "t" : "step");
+	begin(x->out, "devices", FRAG_PICKLE_LIST);
+	for (const struct frag_device_figures *d = devices->figures;
+	     d < devices->figures + devices->count; d++) {
+		begin(x->out, NULL, FRAG_PICKLE_DICT);
+		if (d->name)
+			put_text(x->out, "name", d->name);
+		put_number(x->out, "total_bytes", (int64_t)d->total);
+		put_number(x->out, "context_bytes", (int64_t)d->context);
+		put_number(x->out, "other_bytes", (int64_t)d->other);
+		put_number(x->out, "granularity_bytes", (int64_t)d->granularity);
+		frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
+	}
+	frag_snap_op(x->out, FRAG_PICKLE_APPENDS);
+	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
+}
+
+void frag_snap_settings(const struct frag_export *x)
+{
+	begin(x->out, NULL, FRAG_PICKLE_DICT);
+	put_text(x->out, "PYTORCH_CUDA_ALLOC_CONF", CONF(x->choice));
+	if (x->choice->ops == &frag_policy_pytorch)
+		put_values(x->out, x->choice->param);
+	put_origin(x);
+	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 }
