@@ -1,10 +1,19 @@
-/* answers.h - the answers of the commands, in every format. */
+/* answers.h - the answers of the commands, in every format; and what those of a fit share. It
+ * includes what nearly every answer needs. */
 #ifndef ANSWERS_ANSWERS_H
 #define ANSWERS_ANSWERS_H
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "answers/table.h"
+#include "base/atomic_file.h"
+#include "base/format.h"
+#include "documents/document_head.h"
 #include "documents/documents.h"
 #include "messages/finder.h"
+#include "policy/choice.h"
+#include "search/fit_all.h"
 #include "search/trace_change.h"
 
 /* Each for the struct of its name in documents.h: text, csv, json, markdown. */
@@ -34,5 +43,26 @@ struct frag_sweep_script {
 extern const char *const frag_sweep_script_names[];
 /* and the one of that index. */
 void frag_sweep_script_write(uint32_t kind, const struct frag_sweep_script *script, FILE *f);
+
+/* What answers with fits share ------------------------------------------------- */
+
+#define FRAG_FIT_NAME_ROOM 600
+/* The allocator settings, or the policy; "... @1" where there are several devices. */
+const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted *one,
+			  char buf[FRAG_FIT_NAME_ROOM]);
+#define FIT_NAME(fits, one) frag_fit_name((fits), (one), (char[FRAG_FIT_NAME_ROOM]){ 0 })
+
+/* Members `policy` and `alloc_conf`. */
+void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);
+
+/* Members of one policy on one device, except `trace`. map: its intervals too. */
+void frag_fit_members(struct frag_node_ref in, const struct frag_fits *fits,
+		      const struct frag_fitted *one, bool map);
+
+/* Members of its run without a limit. */
+extern const struct frag_json_row frag_unlimited_rows[];
+
+/* What is requested at once of a source: at its peak, on the device where that is the highest. */
+uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
 
 #endif

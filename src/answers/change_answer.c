@@ -1,5 +1,5 @@
 /* change_answer.c - why NEW reserves more than OLD, as text, Markdown, rows and a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #define TAGS_SHOWN 10
 #define CHANGE_ROOM 48

@@ -1,5 +1,5 @@
 /* explain_answer.c - what fragsim explain found in a trace: for people, and as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #include "events/tape.h"
 #include "snapshot/outside_memory.h"

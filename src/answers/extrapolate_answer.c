@@ -1,5 +1,5 @@
 /* extrapolate_answer.c - what fragsim extrapolate found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #define NAME_MIN 8
 #define FIGURES 47              /* columns after the name */

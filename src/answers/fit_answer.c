@@ -1,5 +1,5 @@
 /* fit_answer.c - what fragsim fit found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* leaks_answer.c - what fragsim leaks found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* message_answer.c - the verdict on pasted out-of-memory messages, for people. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #include "device/known_cards.h"
 #include "messages/message.h"

@@ -6,16 +6,11 @@
  */
 #include "answers/page_write.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "answers/answers.h"
 #include "base/array_grow.h"
-#include "base/format.h"
-#include "documents/document_head.h"
 #include "live_blocks/live_blocks.h"
-#include "policy/choice.h"
-#include "answers/parts.h"
 
 /*
  * A column is planes of bytes, the lowest byte of each value first, then the next of each: as many

@@ -1,5 +1,5 @@
 /* plan_answer.c - what fragsim plan found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #include "answers/append.h"
 

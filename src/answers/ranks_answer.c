@@ -1,5 +1,5 @@
 /* ranks_answer.c - what fragsim ranks found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed, unless all are */

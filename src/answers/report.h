@@ -73,6 +73,7 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
 
 struct frag_snapshot;
+struct frag_verification;
 
 /* The version of PyTorch that recorded it, as "2.8", and the evidence; version NULL: unknown. */
 struct frag_recorded_by {
@@ -88,6 +89,10 @@ void frag_report_info(const struct frag_survey *survey, const struct frag_trace_
 int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
 			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
 			  struct frag_outfile *out, struct frag_error *err);
+
+/* The scores of a verification, then the first differences with the log around them. */
+void frag_report_verdict(const struct frag_verification *v, const struct frag_trace *trace,
+			 const char *settings, FILE *f);
 
 /* Rows of the report ---------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "base/array_grow.h"
 #include "fragsim/version.h"
-#include "policy/configure_events.h"
+#include "policy/choice.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"

@@ -1,5 +1,5 @@
 /* tune_answer.c - what fragsim tune found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #define TUNE_ROWS 10
 

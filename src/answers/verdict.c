@@ -1,9 +1,10 @@
 /* verdict.c - recorded and simulated decisions compared, for people. */
-#include "answers/verdict.h"
+#include "answers/report.h"
 
 #include <inttypes.h>
 
 #include "events/recording_info.h"
+#include "verify/verifier.h"
 
 #define SHOWN_MAX 3             /* differences */
 #define EVENTS_BEFORE 3

@@ -1,5 +1,5 @@
 /* what_if_answer.c - what fragsim what-if found, in every form: for people, as rows, as a document. */
-#include "answers/parts.h"
+#include "answers/answers.h"
 
 #define FRAG_SHIFT_ROOM 32
 #define FRAG_WHAT_IF_ROWS 3

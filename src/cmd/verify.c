@@ -4,7 +4,7 @@
 #include "cmd/loaded_trace.h"
 #include "verify/verifier.h"
 #include "events/recording_info.h"
-#include "answers/verdict.h"
+#include "answers/report.h"
 
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };
 

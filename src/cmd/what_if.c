@@ -7,7 +7,6 @@
 #include "cmd/frame.h"
 #include "events/tape.h"
 #include "answers/answers.h"
-#include "answers/parts.h"
 #include "iterations/iterations.h"
 #include "transform/what_if_trace.h"
 
