@@ -657,16 +657,6 @@ void frag_report_device(const struct frag_result *d, const char *indent, FILE *f
 	putc('\n', f);
 }
 
-/* The runs whose device cannot hold the initial state of the recording. */
-static void print_beginnings(const struct frag_report *r)
-{
-	char text[FRAG_BEGINNING_ROOM];
-
-	for (uint32_t i = 0; i < r->run_count; i++)
-		if (frag_beginning_text(r->runs[i].result, i < r->trace->device_count, text))
-			frag_put_wrapped(&r->to, "  ", SHOWN(text));
-}
-
 /* The devices are all the profile's. */
 static void print_modelled(const struct frag_report *r)
 {
@@ -738,6 +728,8 @@ static void print_planned(const struct frag_report *r)
 
 void frag_report_text(const struct frag_report *r)
 {
+	char text[FRAG_BEGINNING_ROOM];
+
 	frag_print_verdict(r);
 	if (r->verbose)
 		print_trace(r);
@@ -745,7 +737,10 @@ void frag_report_text(const struct frag_report *r)
 	/* the devices are those of the first policy's runs */
 	for (uint32_t i = 0; r->verbose && i < r->trace->device_count; i++)
 		frag_report_device(r->runs[i].result, "  ", r->to.f);
-	print_beginnings(r);
+	/* and the runs whose device cannot hold the initial state of the recording */
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (frag_beginning_text(r->runs[i].result, i < r->trace->device_count, text))
+			frag_put_wrapped(&r->to, "  ", SHOWN(text));
 	frag_print_settings(r);
 	frag_print_details(r);
 	if (r->verbose)

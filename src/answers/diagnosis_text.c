@@ -206,13 +206,6 @@ static int status_width(const struct frag_report *r)
 	return (int)width;
 }
 
-static bool run_is_too_big(const struct frag_result *run, const struct frag_diagnosis *a,
-			   const struct frag_oom *oom)
-{
-	return a && run->total && a->requested > frag_usable_bytes(run)
-	       && oom->metrics.active + oom->need <= frag_usable_bytes(run);
-}
-
 /* The cause in one word, with the pair of numbers behind it. */
 static void print_cause(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a)
@@ -222,6 +215,8 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
 	const uint64_t free = m->free + (m->device_free > 0 ? (uint64_t)m->device_free : 0);
 	const uint64_t piece = frag_oom_piece(oom), room = frag_usable_bytes(run);
+	/* not at this moment, but at the peak of the whole trace */
+	const bool later = a && run->total && a->requested > room && m->active + oom->need <= room;
 	struct frag_words w = WORDS(300);
 
 	/* no id: no request of the program's, but the pool that the policy has from the start */
@@ -243,7 +238,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 		frag_add(&w, "%s free, largest contiguous block %s", SIZE(free), SIZE(piece));
 	else if (d.cause == FRAG_CAUSE_TOO_LARGE)
 		frag_add(&w, "%s requested, %s usable", SIZE(oom->tried), SIZE(room));
-	else if (d.cause == FRAG_CAUSE_CAPACITY && run_is_too_big(run, a, oom))
+	else if (d.cause == FRAG_CAUSE_CAPACITY && later)
 		frag_add(&w, "lower bound %s, %s usable", SIZE(a->requested), SIZE(room));
 	else
 		frag_add(&w, "%s requested, %s free in total", SIZE(oom->tried), SIZE(free));
@@ -312,21 +307,6 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			     SIZE(a->failing - 1), end, SIZE(floor));
 }
 
-/* Is the peak of reserved that of a time before a snapshot's first event? */
-static bool peak_is_before(const struct frag_result *run)
-{
-	const struct frag_beginning *b = &run->beginning;
-
-	return b->segments && !b->as_requests && run->choice.ops->restore_segment
-	       && run->peak.reserved == b->segments;
-}
-
-/* The blocks at their peak. */
-static uint64_t answer_live(const struct frag_diagnosis *a)
-{
-	return a->allocated > a->requested ? a->allocated : a->requested;
-}
-
 /* "15.56 GiB usable (16.00 GiB - 450.00 MiB context); peak allocated 14.88 GiB" */
 static void print_device(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
@@ -345,7 +325,8 @@ static void print_device(const struct frag_report *r, const struct frag_result *
 	if (run->context || run->other)
 		frag_add(&w, ")");
 	if (a && a->allocated)
-		frag_add(&w, "; peak allocated %s", SIZE(answer_live(a)));
+		frag_add(&w, "; peak allocated %s",
+			 SIZE(a->allocated > a->requested ? a->allocated : a->requested));
 	frag_put_row(&r->to, "device", "%s", w.text);
 }
 
@@ -406,10 +387,12 @@ static void print_blocking(const struct frag_report *r, const struct frag_device
 /* Of a snapshot that began late: what reserved the most is in no event of it. */
 static void print_before(const struct frag_report *r, const struct frag_result *run)
 {
-	if (peak_is_before(run))
+	const struct frag_beginning *b = &run->beginning;
+
+	if (b->segments && !b->as_requests && run->choice.ops->restore_segment
+	    && run->peak.reserved == b->segments)
 		frag_put_row(&r->to, "peak", "before the recording, of at least %s: the requests"
-			     " that reserved it are not in the file",
-			     SIZE(run->beginning.segments));
+			     " that reserved it are not in the file", SIZE(b->segments));
 }
 
 /* What fragmentation and rounding cost at the peak, and at most; then unused memory that the
@@ -620,27 +603,22 @@ static void print_reasons_of_all(const struct frag_report *r)
 	}
 }
 
-static void print_context(const struct frag_report *r)
-{
-	const struct frag_result *run = r->runs[0].result;
-	bool fits = false;
-
-	for (uint32_t i = 0; i < r->run_count; i++)
-		fits = fits || r->runs[i].result->status == FRAG_RUN_OK;
-	frag_put_context(&r->to, run->total, run->context, fits);
-}
-
 void frag_print_verdict(const struct frag_report *r)
 {
+	const struct frag_result *run = r->run_count ? r->runs[0].result : NULL;
+	bool fits = false;
+
 	if (r->run_count == 1) {
-		print_head_of_one(r, r->runs[0].result);
+		print_head_of_one(r, run);
 		print_reasons(r, 0);
-	} else if (r->run_count) {
+	} else if (run) {
 		print_head_of_all(r);
 		print_reasons_of_all(r);
 	}
-	if (r->run_count)
-		print_context(r);
+	for (uint32_t i = 0; i < r->run_count; i++)
+		fits = fits || r->runs[i].result->status == FRAG_RUN_OK;
+	if (run)
+		frag_put_context(&r->to, run->total, run->context, fits);
 }
 
 /* requested and reserved: peaks; UINT64_MAX: not known. */

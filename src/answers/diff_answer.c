@@ -188,15 +188,10 @@ bool frag_better_base(const struct frag_diff *d)
 	return frag_any_better(d) && !d->comparison->now.path && !d->updated && !d->gate->count;
 }
 
-/* Is there something to be held to? */
-static bool gate_judges(const struct frag_gate *gate)
-{
-	return gate->condition_count || gate->same_traces;
-}
-
 const char *frag_gate_word(const struct frag_diff *d)
 {
-	if (d->updated || d->comparison->interrupted || !gate_judges(d->gate))
+	if (d->updated || d->comparison->interrupted
+	    || (!d->gate->condition_count && !d->gate->same_traces))
 		return NULL;
 	return d->gate->count ? "broken" : "passed";
 }
@@ -389,9 +384,9 @@ static void put_place(struct frag_node_ref in, const char *key,
 	frag_json_rows(o, place_rows, w);
 }
 
-static void put_lines(struct frag_node_ref in, const char *key, const char *lines)
+static void put_conditions(struct frag_node_ref in, const char *lines)
 {
-	struct frag_node_ref list = frag_json_array(in, key);
+	struct frag_node_ref list = frag_json_array(in, "conditions");
 	char line[FRAG_LINE_ROOM];
 
 	while (frag_next_line(&lines, line))
@@ -422,7 +417,7 @@ static void put_pair(struct frag_node_ref list, const struct frag_pair *pair)
 		       : NULL);
 	frag_unfinished_text(reason, pair);
 	frag_json_text(o, "not_compared", *reason ? reason : NULL);
-	put_lines(o, "conditions", pair->conditions);
+	put_conditions(o, pair->conditions);
 	put_figures(o, pair);
 	put_place(o, "first", &pair->first);
 	put_place(o, "largest", &pair->largest);
@@ -493,7 +488,7 @@ static void diff_document(struct frag_node_ref root, const void *what)
 	frag_json_text(root, "base", c->base.path);
 	frag_json_text(root, "new", c->now.path);
 	frag_json_bool(root, "interrupted", c->interrupted);
-	put_lines(root, "conditions", c->conditions);
+	put_conditions(root, c->conditions);
 	put_gate(root, diff);
 	put_standings(root, diff);
 	traces = frag_json_array(root, "traces");
@@ -502,7 +497,7 @@ static void diff_document(struct frag_node_ref root, const void *what)
 		frag_json_of(o, "base", trace_rows, g->base);
 		frag_json_of(o, "trace", trace_rows, g->runs);
 		frag_json_bool(o, "changed", g->changed);
-		put_lines(o, "conditions", g->conditions);
+		put_conditions(o, g->conditions);
 		pairs = frag_json_array(o, "runs");
 		for (uint32_t k = 0; k < g->count; k++)
 			put_pair(pairs, &g->pair[k]);

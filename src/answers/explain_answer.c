@@ -260,13 +260,6 @@ static void explain_print_head(const struct page *p)
 				    w.text);
 }
 
-static void print_request(const struct page *p)
-{
-	if (p->m->id)
-		frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s", SIZE(p->m->size),
-			     OF(p->m->tag), SHORT(p->m->id), SIZE(p->m->need));
-}
-
 /* The word of the verdict, with the sum behind it: one pair of numbers. */
 static void explain_text_print_verdict(const struct page *p)
 {
@@ -350,13 +343,6 @@ static void print_free(const struct page *p)
 	frag_put_row(p->to, "free", "%s%s%s reserved but unallocated%s",
 		     m->limited ? SIZE(m->device_free) : "", m->limited ? " on the device + " : "",
 		     SIZE(m->free), w.text);
-}
-
-static void print_largest(const struct page *p)
-{
-	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
-		     " were compacted", SIZE(p->m->largest_now), SIZE(p->m->largest_after_flush),
-		     SIZE(p->m->largest_after_compaction));
 }
 
 #define OUTSIDE_SHOWN 3         /* tags, without -v */
@@ -595,11 +581,6 @@ static void print_moves(const struct page *p)
 		frag_put_row(p->to, "fix", "none: no block can be moved");
 }
 
-static bool is_setting(const struct page *p, const struct frag_choice *choice)
-{
-	return choice->ops->settings && choice->ops == p->a->found->choice->ops;
-}
-
 /* The simulated alternatives that fit, except the setting of line 2. */
 static void print_others(const struct page *p)
 {
@@ -608,12 +589,12 @@ static void print_others(const struct page *p)
 	struct frag_words w = WORDS(SURVIVORS_ROOM);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
+		const struct frag_policy_ops *ops = m->survivors[i].ops;
 		const char *conf = CONF(&m->survivors[i]);
+		const bool is_setting = ops->settings && ops == p->a->found->choice->ops;
 
-		if (&m->survivors[i] == first)
-			continue;
-		frag_add_item(&w, ", ", "%.180s", is_setting(p, &m->survivors[i]) && *conf
-			      ? conf : m->survivors[i].ops->name);
+		if (&m->survivors[i] != first)
+			frag_add_item(&w, ", ", "%.180s", is_setting && *conf ? conf : ops->name);
 	}
 	if (m->others && w.used)
 		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", w.text, m->others);
@@ -662,8 +643,9 @@ static void print_moment(const struct page *p)
 	if (m->cause) {
 		print_set(p);
 		explain_text_print_verdict(p);
-		if (p->a->verbose)
-			print_request(p);
+		if (p->a->verbose && m->id)
+			frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s",
+				     SIZE(m->size), OF(m->tag), SHORT(m->id), SIZE(m->need));
 	}
 	print_free(p);
 	frag_put_context(p->to, d->total, d->context, false);
@@ -671,7 +653,9 @@ static void print_moment(const struct page *p)
 		print_outside(p, &p->a->outside[m - p->a->found->moments]);
 	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
 		print_pending(p);
-	print_largest(p);
+	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
+		     " were compacted", SIZE(m->largest_now), SIZE(m->largest_after_flush),
+		     SIZE(m->largest_after_compaction));
 	if (p->a->verbose)
 		print_bounds(p);
 	print_classes(p, "active");

@@ -441,25 +441,6 @@ static void print_markdown(const void *what, const struct frag_text_style *to)
 	}
 }
 
-static void put_traces(struct frag_node_ref root, const struct frag_extrapolate_answer *a)
-{
-	const struct frag_recordings *r = a->found->recordings;
-	struct frag_node_ref list = frag_json_array(root, "traces");
-
-	for (uint32_t i = 0; i < r->count; i++)
-		frag_json_u64(frag_document_trace(list, NULL, a->traces[i]), "at",
-			      r->of[i].number);
-}
-
-static void put_growth(struct frag_node_ref root, const struct frag_recordings *r)
-{
-	static const char *const names[] = { "constant", "linear", "quadratic", "other" };
-	struct frag_node_ref o = frag_json_object(root, "sizes");
-
-	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
-		frag_json_u64(o, names[i], allocs_of(r, (enum frag_growth)i));
-}
-
 static void put_odd(struct frag_node_ref root, const struct frag_extrapolation *x)
 {
 	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
@@ -539,15 +520,22 @@ static void json_put_reach(struct frag_node_ref list, const struct frag_extrapol
 
 static void extrapolate_document(struct frag_node_ref root, const void *what)
 {
+	static const char *const growths[] = { "constant", "linear", "quadratic", "other" };
 	const struct frag_extrapolate_answer *answer = what;
 	const struct frag_extrapolation *x = answer->found;
+	const struct frag_recordings *r = x->recordings;
 	struct frag_node_ref list;
 
 	frag_json_bool(root, "complete", !answer->interrupted);
-	put_traces(root, answer);
-	put_growth(root, x->recordings);
+	list = frag_json_array(root, "traces");
+	for (uint32_t i = 0; i < r->count; i++)
+		frag_json_u64(frag_document_trace(list, NULL, answer->traces[i]), "at",
+			      r->of[i].number);
+	list = frag_json_object(root, "sizes");
+	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
+		frag_json_u64(list, growths[i], allocs_of(r, (enum frag_growth)i));
 	put_odd(root, x);
-	frag_json_text(root, "doubt", is_doubtful(x->recordings) ? DOUBT : NULL);
+	frag_json_text(root, "doubt", is_doubtful(r) ? DOUBT : NULL);
 	frag_json_u64_or_null(root, "device_bytes", x->total != 0, x->total);
 	list = frag_json_array(root, "points");
 	for (uint32_t i = 0; i < x->at_count; i++)

@@ -37,14 +37,6 @@ uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
 	return requested;
 }
 
-/* By how many percent the smallest device exceeds the lower bound. */
-static double above_lower_bound(const struct frag_fit *fit)
-{
-	if (!fit->lower_bound)
-		return 0;
-	return 100 * ((double)fit->smallest / (double)fit->lower_bound - 1);
-}
-
 #define NAME_MIN 8
 #define FIGURES 69              /* columns after the name */
 #define RANGES_SHOWN 4          /* failing ranges that are listed; of more the last is */
@@ -103,7 +95,8 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 			fprintf(to->f, "  %11s  %12s  %7s", "-", "-", "-");
 		else if (!joint)
 			frag_fprintf(to->f, "  %+9.1f %%  %12" PRIu64 "  %7" PRIu64,
-				     above_lower_bound(fit), fit->at_smallest.calls,
+				     fit->lower_bound ? 100 * ((double)fit->smallest
+				     / (double)fit->lower_bound - 1) : 0, fit->at_smallest.calls,
 				     fit->at_smallest.retries);
 		putc('\n', to->f);
 	}
@@ -625,18 +618,14 @@ static const struct frag_json_row interval_rows[] = {
 	ROW_END,
 };
 
-static bool is_of_lattice(const struct frag_fit_intervals *s, const struct frag_interval *k)
-{
-	return frag_fit_case_round_up(&s->subject, k->min_capacity) < k->end_capacity;
-}
-
 /* All intervals of this search, as --map asks for them: a joint search adds capacities of other granularities. */
 static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
 
 	for (uint32_t i = 0; i < s->count && runs; i++)
-		if (is_of_lattice(s, &s->intervals[i])) {
+		if (frag_fit_case_round_up(&s->subject, s->intervals[i].min_capacity)
+		    < s->intervals[i].end_capacity) {
 			frag_json_of(list, NULL, interval_rows, &s->intervals[i]);
 			runs--;
 		}

@@ -414,11 +414,6 @@ static const char *verdict_text(enum frag_oom_verdict verdict)
 					   : frag_oom_cause_name(frag_shortage_cause(verdict));
 }
 
-static const char *cause_text(const struct frag_message *m)
-{
-	return frag_message_cause(m) == FRAG_CAUSE_LIMIT ? "limit" : verdict_text(m->verdict);
-}
-
 /* "0-3, 5" */
 static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 {
@@ -594,12 +589,6 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 	frag_put_wrapped(to, m->precision ? "               " : "  possible     ", w.text);
 }
 
-static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
-{
-	return verdict == FRAG_SHORT_FRAGMENTATION || verdict == FRAG_SHORT_REFUSED ? INK_YELLOW
-									    : INK_RED;
-}
-
 static const char *setting_of(const struct frag_message *m)
 {
 	static const char *const settings[OTHER + 1] = {
@@ -750,9 +739,11 @@ static void print_group(const struct frag_message_group *group, const struct fra
 			uint64_t above, bool verbose)
 {
 	const struct frag_message *m = &group->first;
+	const bool mild = m->verdict == FRAG_SHORT_FRAGMENTATION || m->verdict == FRAG_SHORT_REFUSED;
 	struct frag_words w = WORDS(SENTENCE_ROOM + 128);
 
-	frag_add(&w, "%s%s%s: ", frag_ink(to, verdict_ink(m->verdict)), cause_text(m),
+	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED),
+		 frag_message_cause(m) == FRAG_CAUSE_LIMIT ? "limit" : verdict_text(m->verdict),
 		 frag_ink(to, INK_PLAIN));
 	sentence(m, &w);
 	frag_put_wrapped(to, "", w.text);

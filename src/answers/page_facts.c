@@ -33,12 +33,6 @@ static unsigned char *pack_room(struct pack *pack, uint64_t n)
 	return pack->bytes + pack->used;
 }
 
-/* 0, -1, 1, -2, ... as 0, 1, 2, 3. */
-static uint64_t fold(uint64_t value, uint64_t before)
-{
-	return value >= before ? 2 * (value - before) : 2 * (before - value) - 1;
-}
-
 static void put_place(struct frag_node_ref in, const char *name, const uint64_t *facts, int count)
 {
 	struct frag_node_ref list = frag_json_array(in, name);
@@ -64,7 +58,8 @@ static void pack_column(struct pack *pack, struct frag_node_ref in, const char *
 	for (uint32_t i = 0; i < count; i++) {
 		const uint64_t value = values[i] >> shift;
 
-		values[i] = differences ? fold(value, before) : value;
+		values[i] = !differences ? value : value >= before ? 2 * (value - before)
+								   : 2 * (before - value) - 1;
 		before = value;
 		largest |= values[i];
 	}
@@ -638,16 +633,6 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	return doc->failed ? -FRAG_ENOMEM : 0;
 }
 
-/* Lanes must be where the rows of the rasters say. */
-static int keep_fewer(struct frag_page_trace *t, uint32_t max, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < t->page_count && !rc; i++)
-		rc = frag_page_keep(&t->pages[i], max, err);
-	return rc;
-}
-
 /* Finds the number of rectangles that fit in the allowed length, in a few attempts. */
 static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
 {
@@ -656,17 +641,12 @@ static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
 	return (uint32_t)(max * (share < 0.5 ? 0.5 : share));
 }
 
-static size_t allowed_for(size_t runs)
-{
-	const size_t all = PACKED_MAX + PACKED_LESS, least = PACKED_LEAST * runs;
-
-	return all > PACKED_LESS * runs + least ? all - PACKED_LESS * runs : least;
-}
-
 /* Repeated with fewer rectangles until the facts have the allowed length. */
 int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 {
-	const size_t allowed = allowed_for(t->report->run_count + (t->cured ? 1 : 0));
+	const size_t runs = t->report->run_count + (t->cured ? 1 : 0), least = PACKED_LEAST * runs;
+	const size_t all = PACKED_MAX + PACKED_LESS, less = PACKED_LESS * runs;
+	const size_t allowed = all > less + least ? all - less : least;
 	uint32_t max = 0;
 	size_t length = 0;
 	struct frag_json doc;
@@ -680,7 +660,8 @@ int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 	while (!rc && length > allowed && max > 1000) {
 		frag_json_end(&doc);
 		max = fewer(max, length, allowed);
-		rc = keep_fewer(t, max, err);
+		for (uint32_t i = 0; i < t->page_count && !rc; i++)
+			rc = frag_page_keep(&t->pages[i], max, err);
 		if (rc)
 			return rc;
 		rc = put_runs(t, &doc, &length);

@@ -193,13 +193,6 @@ static size_t steps_room(const struct frag_rows *rows, const struct frag_event *
 	return ev->members & FRAG_HAS_T ? n + ev->t_text.length : n;
 }
 
-/* As the trace wrote it, where it is text. */
-static char *put_t(char *p, const struct frag_event *ev)
-{
-	return ev->t_text.text ? put_bytes(p, ev->t_text.text, ev->t_text.length)
-			       : frag_put_double(p, ev->t);
-}
-
 static char *steps_put_name(char *p, const char *name, bool json)
 {
 	if (json)
@@ -208,13 +201,6 @@ static char *steps_put_name(char *p, const char *name, bool json)
 	if (json)
 		*p++ = '"';
 	return p;
-}
-
-static char *put_id(char *p, const struct frag_handle *id, bool json)
-{
-	if (json || !id->text)
-		return put_handle_json(p, id);
-	return frag_put_csv(p, id->text, (size_t)id->number);
 }
 
 /* What has no value: CSV leaves its place empty. */
@@ -233,13 +219,20 @@ static char *put_of_step(char *p, const struct frag_step *step, enum frag_row_co
 	case FRAG_COLUMN_STEP:
 		return frag_put_u64(p, ev->step);
 	case FRAG_COLUMN_T:
-		return ev->members & FRAG_HAS_T ? put_t(p, ev) : put_nothing(p, json);
+		if (!(ev->members & FRAG_HAS_T))
+			return put_nothing(p, json);
+		/* as the trace wrote it, where it is text */
+		return ev->t_text.text ? put_bytes(p, ev->t_text.text, ev->t_text.length)
+				       : frag_put_double(p, ev->t);
 	case FRAG_COLUMN_DEVICE:
 		return frag_put_u64(p, step->device);
 	case FRAG_COLUMN_OP:
 		return steps_put_name(p, frag_op_name((enum frag_op)ev->op), json);
 	case FRAG_COLUMN_ID:
-		return shows_id(ev) ? put_id(p, &ev->id, json) : put_nothing(p, json);
+		if (!shows_id(ev))
+			return put_nothing(p, json);
+		return json || !ev->id.text ? put_handle_json(p, &ev->id)
+					    : frag_put_csv(p, ev->id.text, (size_t)ev->id.number);
 	case FRAG_COLUMN_SIZE:
 		return shows_size(ev) ? frag_put_u64(p, ev->bytes) : put_nothing(p, json);
 	case FRAG_COLUMN_STATUS:

@@ -129,16 +129,6 @@ void frag_cell_percent(struct frag_table *t, bool there, double value)
 	table_end(t);
 }
 
-static void table_fill_document(struct frag_json *doc, const struct frag_format *format,
-				const void *what, uint32_t top)
-{
-	struct frag_node_ref root = frag_document_begin(doc, format->format);
-
-	doc->top = top;
-	frag_document_tool(root);
-	format->document(root, what);
-}
-
 /*
  * The document as lines of members, or, where it would be too large, of objects. *large: it still
  * is, and lists may be cut; then nothing is written.
@@ -176,8 +166,12 @@ static int print_document(const struct frag_format *format, const void *what, ui
 	int rc = 0;
 
 	for (uint32_t i = 0; large && !rc; i++) {
+		const struct frag_node_ref root = frag_document_begin(&doc, format->format);
+
 		large = top == FRAG_TOP_FITTING;
-		table_fill_document(&doc, format, what, large ? rows[i] : top);
+		doc.top = large ? rows[i] : top;
+		frag_document_tool(root);
+		format->document(root, what);
 		rc = large ? print_fitting(&doc, &large, f, err) : frag_json_print(&doc, f, err);
 		frag_json_end(&doc);
 	}

@@ -128,15 +128,6 @@ static void tune_default_text(const struct frag_tune *t, const struct frag_point
 			 100 * (before / after - 1));
 }
 
-/* " on 16.00 GiB with 5 % headroom" */
-static void tune_place_text(const struct frag_tune *t, struct frag_words *w)
-{
-	if (t->total && (t->no_headroom || t->headroom == 0))
-		frag_add(w, " on %s, no headroom", SIZE(t->total));
-	else if (t->total)
-		frag_add(w, " on %s with %.3g %% headroom", SIZE(t->total), 100 * t->headroom);
-}
-
 /* Line 1: the advised setting and its gain over the default settings. */
 static void print_verdict(const struct frag_tune_answer *a, const struct frag_point *p,
 			  const struct frag_text_style *to)
@@ -156,7 +147,10 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 	else
 		frag_add(&w, "NONE FITS: %" PRIu32 " setting%s simulated%s", t->choice_count,
 			 frag_s(t->choice_count), t->total ? "" : ", OOM on each device");
-	tune_place_text(t, &w);
+	if (t->total && (t->no_headroom || t->headroom == 0))
+		frag_add(&w, " on %s, no headroom", SIZE(t->total));
+	else if (t->total)
+		frag_add(&w, " on %s with %.3g %% headroom", SIZE(t->total), 100 * t->headroom);
 	if (p)
 		tune_default_text(t, p, &w);
 	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", w.text);
@@ -290,13 +284,6 @@ static void print_cost(const struct frag_tune *t, const char *label, const char 
 		     tune_gain_text(t, p, gain), less);
 }
 
-/* Where a simpler setting is advised than the best one, the best follows. */
-static void print_small_gain(const struct frag_tune *t, const struct frag_text_style *to)
-{
-	if (t->simple.choice != t->best.choice && t->simple.choice != UINT32_MAX)
-		print_cost(t, "best", "", &t->best, to);
-}
-
 /* Settings that only newer releases accept are never the advice. */
 static void print_newer(const struct frag_tune *t, const struct frag_text_style *to)
 {
@@ -321,8 +308,9 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 		print_choice(a, p, to);
 	else if (!a->interrupted)
 		print_none(a, to);
-	if (found && !a->interrupted)
-		print_small_gain(t, to);
+	/* where a simpler setting is advised than the best one, the best follows */
+	if (found && !a->interrupted && p == &t->simple && p->choice != t->best.choice)
+		print_cost(t, "best", "", &t->best, to);
 	if (!found || !a->interrupted) {
 		print_newer(t, to);
 		print_code(a, &t->best, to);
