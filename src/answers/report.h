@@ -80,15 +80,16 @@ struct frag_recorded_by {
 	const char *version, *why;
 };
 
-/*
- * What a trace contains. snapshot: its source, NULL if it is none; by: the recording PyTorch.
- */
-void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
-		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
-		      FILE *f);
-int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
-			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
-			  struct frag_outfile *out, struct frag_error *err);
+/* What a trace contains. */
+struct frag_trace_facts {
+	const struct frag_survey *survey;
+	const struct frag_trace_info *trace;
+	const struct frag_snapshot *snapshot;   /* its source; NULL if it is none */
+	struct frag_recorded_by by;
+};
+void frag_report_info(const struct frag_trace_facts *facts, FILE *f);
+/* facts: a struct frag_trace_facts */
+int frag_report_info_json(void *facts, struct frag_outfile *out, struct frag_error *err);
 
 /* The scores of a verification, then the first differences with the log around them. */
 void frag_report_verdict(const struct frag_verification *v, const struct frag_trace *trace,

@@ -145,15 +145,6 @@ static void describe_json(struct frag_node_ref root, const struct frag_snapshot 
 
 #define BAR 24
 
-/* Printable; what is not ASCII as an escape. */
-static void print_text(const char *text, size_t length, FILE *f)
-{
-	char buf[6 * 256 + 2], *end;
-
-	end = frag_put_json(buf, text, length < 256 ? length : 256);
-	fwrite(buf, 1, (size_t)(end - buf), f);
-}
-
 #define SPAN_MAX 1e15           /* microseconds: nanoseconds beyond have no 64 bits */
 
 /* "2.50 s": how long it is from one time of a trace to another, which may be before it. */
@@ -196,14 +187,14 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 		fputs("time: none\n", f);
 }
 
-static void print_devices(const struct frag_survey *s, const struct frag_trace_info *t,
-			  const struct frag_snapshot *snapshot, FILE *f)
+static void print_devices(const struct frag_trace_facts *facts, FILE *f)
 {
+	const struct frag_survey *s = facts->survey;
 	char text[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		const struct frag_survey_device *d = &s->devices[i];
-		const struct frag_device_figures *figures = &t->devices[i];
+		const struct frag_device_figures *figures = &facts->trace->devices[i];
 
 		fprintf(f, "device %u: %s%s%s, %" PRIu64 " alloc%s\n", i,
 			figures->name ? SHOWN(figures->name) : "", figures->name ? ", " : "",
@@ -214,8 +205,8 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 			frag_s(d->peak_blocks), d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
 			frag_wide_size_text(text, d->live_bytes), d->live, frag_s(d->live));
-		if (snapshot)
-			describe_recorded(snapshot, i, f);
+		if (facts->snapshot)
+			describe_recorded(facts->snapshot, i, f);
 	}
 }
 
@@ -225,10 +216,10 @@ static void print_host(const struct frag_host_memory *host, FILE *f)
 	if (!host->events && !host->live)
 		return;
 	fprintf(f, "pinned host memory: %" PRIu64 " event%s outside the trace, which run --host"
-		" simulates\n", host->events, host->events == 1 ? "" : "s");
+		" simulates\n", host->events, frag_s(host->events));
 	fprintf(f, "  at most %s live\n", SIZE(host->peak_bytes));
 	fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
-		SIZE(host->live_bytes), host->live, host->live == 1 ? "" : "s");
+		SIZE(host->live_bytes), host->live, frag_s(host->live));
 }
 
 /* The first value of a bin. */
@@ -265,15 +256,16 @@ static void print_bins(const struct frag_survey_bin *bins, const char *title, bo
 
 static void print_marks(const struct frag_survey *s, FILE *f)
 {
-	uint64_t count = s->ops[FRAG_OP_MARK];
+	const uint64_t count = s->ops[FRAG_OP_MARK];
+	char name[6 * 256 + 3];
 
 	if (!count)
 		return;
 	fprintf(f, "\n%12s  mark\n", "step");
 	for (uint64_t i = 0; i < count && i < FRAG_SURVEY_MARKS; i++) {
-		fprintf(f, "%12" PRIu64 "  ", s->marks[i].step);
-		print_text(s->marks[i].name, strlen(s->marks[i].name), f);
-		fputc('\n', f);
+		/* printable; what is not ASCII as an escape */
+		*frag_put_json(name, s->marks[i].name, strnlen(s->marks[i].name, 256)) = '\0';
+		fprintf(f, "%12" PRIu64 "  %s\n", s->marks[i].step, name);
 	}
 	if (count > FRAG_SURVEY_MARKS)
 		fprintf(f, "  the first %d of %" PRIu64 " marks\n", FRAG_SURVEY_MARKS, count);
@@ -315,19 +307,20 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 	}
 }
 
-void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t,
-		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
-		      FILE *f)
+void frag_report_info(const struct frag_trace_facts *facts, FILE *f)
 {
+	const struct frag_survey *s = facts->survey;
+	const struct frag_trace_info *t = facts->trace;
+
 	fprintf(f, "%s: %s form\n", SHOWN(frag_input_name(t->path)), t->form);
 	if (t->meta.text)
 		fprintf(f, "meta: %.*s\n", (int)t->meta.length, t->meta.text);
 	print_events(s, t, f);
-	if (snapshot)
-		describe_snapshot(snapshot, f);
-	if (by->version)
-		fprintf(f, "PyTorch: %s, as %s\n", by->version, by->why);
-	print_devices(s, t, snapshot, f);
+	if (facts->snapshot)
+		describe_snapshot(facts->snapshot, f);
+	if (facts->by.version)
+		fprintf(f, "PyTorch: %s, as %s\n", facts->by.version, facts->by.why);
+	print_devices(facts, f);
 	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);
 	print_bins(s->lives, "life, steps", false, f);
@@ -389,25 +382,14 @@ static void host_json(struct frag_node_ref in, const struct frag_host_memory *ho
 		frag_json_of(in, "host", rows, host);
 }
 
-static void marks_json(struct frag_node_ref in, const struct frag_survey *s)
-{
-	struct frag_node_ref list = frag_json_array(in, "marks");
-
-	for (uint64_t i = 0; i < s->ops[FRAG_OP_MARK] && i < FRAG_SURVEY_MARKS; i++) {
-		struct frag_node_ref m = frag_json_object(list, NULL);
-
-		frag_json_u64(m, "step", s->marks[i].step);
-		frag_json_text(m, "name", s->marks[i].name);
-	}
-}
-
 /* Every member is always there; null stands for what the trace does not have. */
-int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_info *t,
-			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
-			  struct frag_outfile *out, struct frag_error *err)
+int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error *err)
 {
+	const struct frag_trace_facts *facts = of;
+	const struct frag_survey *s = facts->survey;
+	const struct frag_trace_info *t = facts->trace;
 	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), ops;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), list, o;
 	const double duration = s->last_t - s->first_t;
 	char number[FRAG_NUMBER_ROOM];
 	int rc;
@@ -418,22 +400,27 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 	frag_json_raw(root, "meta", t->meta.text);
 	frag_json_u64(root, "events", t->events);
 	frag_json_u64(root, "left_out", t->skipped);
-	ops = frag_json_object(root, "ops");
+	o = frag_json_object(root, "ops");
 	for (uint32_t op = 0; op < FRAG_OPS; op++)
-		frag_json_u64(ops, frag_op_name((enum frag_op)op), s->ops[op]);
+		frag_json_u64(o, frag_op_name((enum frag_op)op), s->ops[op]);
 	frag_json_u64(root, "streams", s->streams);
 	frag_json_u64(root, "pools", s->pools);
 	frag_json_u64(root, "different_sizes", s->sizes_seen.count);
 	frag_json_u64(root, "times", s->with_t);
 	*frag_put_double(number, duration) = '\0';
 	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
-	if (snapshot)
-		describe_json(root, snapshot, by);
+	if (facts->snapshot)
+		describe_json(root, facts->snapshot, &facts->by);
 	devices_json(root, s, t);
 	host_json(root, &t->host);
 	bins_json(root, "sizes", s->sizes);
 	bins_json(root, "lives", s->lives);
-	marks_json(root, s);
+	list = frag_json_array(root, "marks");
+	for (uint64_t i = 0; i < s->ops[FRAG_OP_MARK] && i < FRAG_SURVEY_MARKS; i++) {
+		o = frag_json_object(list, NULL);
+		frag_json_u64(o, "step", s->marks[i].step);
+		frag_json_text(o, "name", s->marks[i].name);
+	}
 	frag_json_u64(root, "never_freed", never_freed(s));
 	frag_json_u64(root, "freed_at_once", s->freed_at_once);
 	frag_json_u64(root, "of_no_bytes", s->sizes[0].count);

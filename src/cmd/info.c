@@ -37,20 +37,6 @@ static int info_look(struct frag_survey *survey, struct frag_trace *trace, struc
 	return rc;
 }
 
-struct found {
-	const struct frag_survey *survey;
-	const struct frag_trace_info *trace;
-	const struct frag_snapshot *snapshot;   /* NULL: it is none */
-	struct frag_recorded_by by;
-};
-
-static int info_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
-{
-	const struct found *f = ctx;
-
-	return frag_report_info_json(f->survey, f->trace, f->snapshot, &f->by, out, err);
-}
-
 /*
  * The survey grows with live blocks and different sizes, not with events, so a
  * trace of any length can be described.
@@ -62,7 +48,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 		.log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
 	struct frag_survey survey;
-	struct found found = { .survey = &survey };
+	struct frag_trace_facts found = { .survey = &survey };
 	struct frag_release release;
 	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */
 	struct frag_trace *trace;
@@ -82,9 +68,9 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 				release.why,
 			};
 		if (!rc && info->json)
-			rc = frag_write_file(info->json, false, info_write_json, &found, err);
+			rc = frag_write_file(info->json, false, frag_report_info_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, found.trace, found.snapshot, &found.by, stdout);
+			frag_report_info(&found, stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}
