@@ -238,15 +238,6 @@ const char *frag_report_name(const struct frag_report *r, const struct frag_resu
 	return buf;
 }
 
-int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
-{
-	size_t longest = 0;
-
-	for (uint32_t i = 0; i < r->run_count; i++)
-		frag_note_longest(&longest, REPORT_NAME(r, r->runs[i].result));
-	return frag_name_column(longest, min, figures, r->to.columns);
-}
-
 uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
 			  double (*value)(const void *list, uint32_t i))
 {

@@ -177,12 +177,6 @@ bool frag_many_traces(const struct frag_comparison *c)
 	return with_runs > 1;
 }
 
-bool frag_any_better(const struct frag_diff *d)
-{
-	return !d->comparison->policies
-	       && d->outcome->verdict[FRAG_BETTER] + d->outcome->verdict[FRAG_MIXED] > 0;
-}
-
 bool frag_better_base(const struct frag_diff *d)
 {
 	return frag_any_better(d) && !d->comparison->now.path && !d->updated && !d->gate->count;

@@ -74,7 +74,11 @@ bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM]);
 bool frag_many_traces(const struct frag_comparison *c);
 
 /* Better than before in what decides, in one run at least? */
-bool frag_any_better(const struct frag_diff *diff);
+static inline bool frag_any_better(const struct frag_diff *diff)
+{
+	return !diff->comparison->policies
+	       && diff->outcome->verdict[FRAG_BETTER] + diff->outcome->verdict[FRAG_MIXED] > 0;
+}
 /* The same, and it can be the new measure: not where that would take in what is broken, too. */
 bool frag_better_base(const struct frag_diff *diff);
 

@@ -107,7 +107,14 @@ const char *frag_report_name(const struct frag_report *r, const struct frag_resu
  * The width of the first column of tables: that of the longest name, at least `min`, and at most
  * the columns that the terminal leaves after those of the values.
  */
-int frag_name_width(const struct frag_report *r, size_t min, size_t figures);
+static inline int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
+{
+	size_t longest = 0;
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		frag_note_longest(&longest, REPORT_NAME(r, r->runs[i].result));
+	return frag_name_column(longest, min, figures, r->to.columns);
+}
 
 /*
  * The verdict: whether the runs fit; for a single run also its requirement, the cause of its OOM

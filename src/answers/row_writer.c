@@ -288,16 +288,6 @@ static char *steps_put_row(char *p, const struct frag_rows *rows, const struct f
 	return p;
 }
 
-int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
-{
-	struct frag_rows *rows = ctx;
-	char *p = frag_outfile_room(rows->out, steps_room(rows, step->event));
-
-	if (p)
-		frag_outfile_used(rows->out, steps_put_row(p, rows, step));
-	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
-}
-
 #define LINE_ROOM 512
 #define CALL_ROOM 128
 
@@ -416,9 +406,10 @@ static char *placements_put_line(char *p, const struct frag_rows *rows,
 	return p;
 }
 
-int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+/* Nothing of steps without a decision. */
+static int put_placement(struct frag_rows *rows, const struct frag_step *step,
+			 struct frag_error *err)
 {
-	struct frag_rows *rows = ctx;
 	const struct frag_event *ev = step->event;
 	size_t need = LINE_ROOM + rows->prefix_length + (size_t)step->call_count * CALL_ROOM;
 	char *p;
@@ -435,5 +426,18 @@ int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag
 	p = frag_outfile_room(rows->out, need);
 	if (p)
 		frag_outfile_used(rows->out, placements_put_line(p, rows, step));
+	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
+}
+
+int frag_rows_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_rows *rows = ctx;
+	char *p;
+
+	if (!rows->cell_count)
+		return put_placement(rows, step, err);
+	p = frag_outfile_room(rows->out, steps_room(rows, step->event));
+	if (p)
+		frag_outfile_used(rows->out, steps_put_row(p, rows, step));
 	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
 }

@@ -78,8 +78,7 @@ void frag_rows_fini(struct frag_rows *rows);
 /* The first line of a CSV of steps. */
 void frag_steps_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy);
 
-/* Observers; ctx is the struct frag_rows. */
-int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
-int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+/* An observer of steps or, without columns, of placements; ctx is the struct frag_rows. */
+int frag_rows_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
 
 #endif

@@ -263,9 +263,7 @@ const struct frag_format frag_redraw_page = { .name = "html", .print = print_pag
  * The first policy writes into the file, the others into spools. A stream counts
  * its spools while it opens them, so that a failure releases only the opened ones.
  */
-static int open_stream(struct frag_stream *s, const struct frag_session *of,
-		       int (*observe)(void *, const struct frag_step *, struct frag_error *),
-		       struct frag_error *err)
+static int open_stream(struct frag_stream *s, const struct frag_session *of, struct frag_error *err)
 {
 	const uint32_t count = of->sim_count;
 	size_t length;
@@ -282,7 +280,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of,
 	rc = rc ? rc : frag_outfile_pack(&s->file, frag_packing_of(s->path, &length), err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
-		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
+		const struct frag_observer observer = { .step = frag_rows_observe, .ctx = &s->rows[i] };
 
 		s->count = i + 1;
 		if (i)
@@ -304,10 +302,10 @@ int frag_session_open(struct frag_session *s, struct frag_error *err)
 	int rc;
 
 	s->steps.columns = &o->columns;
-	rc = open_stream(&s->steps, s, frag_steps_observe, err);
+	rc = open_stream(&s->steps, s, err);
 	if (!rc && o->steps && s->steps.form == FRAG_ROWS_CSV)
 		frag_steps_header(&s->steps.file, s->steps.columns, s->sim_count > 1);
-	rc = rc ? rc : open_stream(&s->placements, s, frag_placements_observe, err);
+	rc = rc ? rc : open_stream(&s->placements, s, err);
 	rc = rc ? rc : frag_open_guarded(&s->json, o->json, err);
 	rc = rc ? rc : frag_open_guarded(&s->html, o->html, err);
 	return rc ? rc : frag_open_guarded(&s->profile, o->write_profile, err);

@@ -165,7 +165,7 @@ int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 	const struct frag_columns columns = frag_columns_usual();
 	struct frag_outfile f;
 	struct frag_rows rows;
-	const struct frag_observer observer = { .step = frag_steps_observe, .ctx = &rows };
+	const struct frag_observer observer = { .step = frag_rows_observe, .ctx = &rows };
 	int rc = frag_outfile_open(&f, "/dev/null", err);
 
 	if (rc)

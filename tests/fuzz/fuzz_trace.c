@@ -134,9 +134,9 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
 	     policy, NULL);
 	w->places.follows = true;
-	observe(w, frag_steps_observe, &w->csv);
-	observe(w, frag_steps_observe, &w->ndjson);
-	observe(w, frag_placements_observe, &w->places);
+	observe(w, frag_rows_observe, &w->csv);
+	observe(w, frag_rows_observe, &w->ndjson);
+	observe(w, frag_rows_observe, &w->places);
 	observe(w, frag_chart_observe, w->charts);
 }
 
