@@ -674,7 +674,8 @@ static int put_last_state(struct frag_snapshot_out *s, uint32_t device, struct f
 	}
 	free(all.list);
 	free(st.lives);
-	return all.failed || st.failed ? frag_fail_nomem(err) : frag_outfile_status(s->last.out, err);
+	return all.failed || st.failed ? frag_fail_nomem(err)
+				       : frag_outfile_status(s->last.out, err);
 }
 
 /*

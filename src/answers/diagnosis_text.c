@@ -538,7 +538,8 @@ static void print_cut_short(const struct frag_report *r, const struct frag_resul
 static bool shares_needs(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a)
 {
-	return r->run_count > 1 && r->trace->device_count == 1 && frag_diagnosis_exceeds_capacity(a, run);
+	return r->run_count > 1 && r->trace->device_count == 1
+	       && frag_diagnosis_exceeds_capacity(a, run);
 }
 
 /* What the rules were compared with; the driver's own pool is no policy of ours. */

@@ -767,5 +767,6 @@ static void fit_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_fit_formats[] = {
-	FRAG_TEXT_FORM("text", fit_print), FRAG_ANSWER_FORMS("fit", fit_document, columns, fit_fill),
+	FRAG_TEXT_FORM("text", fit_print),
+	FRAG_ANSWER_FORMS("fit", fit_document, columns, fit_fill),
 };

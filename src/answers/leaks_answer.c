@@ -177,5 +177,6 @@ static void leaks_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_leaks_formats[] = {
-	FRAG_TEXT_FORM("text", leaks_print), FRAG_ANSWER_FORMS("leaks", leaks_document, columns, leaks_fill),
+	FRAG_TEXT_FORM("text", leaks_print),
+	FRAG_ANSWER_FORMS("leaks", leaks_document, columns, leaks_fill),
 };

@@ -739,7 +739,8 @@ static void print_group(const struct frag_message_group *group, const struct fra
 			uint64_t above, bool verbose)
 {
 	const struct frag_message *m = &group->first;
-	const bool mild = m->verdict == FRAG_SHORT_FRAGMENTATION || m->verdict == FRAG_SHORT_REFUSED;
+	const bool mild = m->verdict == FRAG_SHORT_FRAGMENTATION
+			  || m->verdict == FRAG_SHORT_REFUSED;
 	struct frag_words w = WORDS(SENTENCE_ROOM + 128);
 
 	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED),

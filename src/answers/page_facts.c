@@ -521,7 +521,8 @@ static void put_who_stacks(struct scratch *s, const struct frag_page_tags *who,
 		free(frames);
 	}
 	s->pack->failed |= lines.failed;
-	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "", lines.used);
+	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
+		   lines.used);
 	free(lines.bytes);
 }
 

@@ -281,7 +281,7 @@ static size_t id_room(const struct frag_handle *id)
 }
 
 /* A line each, written as it comes: there may be a million, which no document is to hold. */
-static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, uint32_t i)
+static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, uint32_t i, bool csv)
 {
 	const struct frag_buffer *b = &plan->buffers[i];
 	const struct frag_space_plan *s = &plan->spaces[b->space];
@@ -289,54 +289,44 @@ static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, u
 
 	if (!p)
 		return;
-	p = put_handle_json(put_word(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
-	p = put_number(p, ",\"step\":", b->birth);
-	p = put_number(p, ",\"end\":", b->end);
-	p = put_number(p, ",\"size\":", b->size);
-	p = put_number(p, ",\"offset\":", b->offset);
-	p = put_word(put_word(p, ",\"pool\":"), s->pool_name);
-	p = put_number(p, ",\"device\":", s->device);
-	frag_outfile_used(out, put_word(p, b->carried ? ",\"carried\":true}" : "}"));
+	if (!csv)
+		p = put_handle_json(put_word(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
+	else if (b->id.text)
+		p = frag_put_csv(p, b->id.text, (size_t)b->id.number);
+	else
+		p = frag_put_u64(p, b->id.number);
+	p = put_number(p, csv ? "," : ",\"step\":", b->birth);
+	p = put_number(p, csv ? "," : ",\"end\":", b->end);
+	p = put_number(p, csv ? "," : ",\"size\":", b->size);
+	p = put_number(p, csv ? "," : ",\"offset\":", b->offset);
+	if (!csv)
+		p = put_word(put_word(p, ",\"pool\":"), s->pool_name);
+	if (!csv)
+		p = put_number(p, ",\"device\":", s->device);
+	frag_outfile_used(out, put_word(p, csv ? "\n" : b->carried ? ",\"carried\":true}" : "}"));
 }
 
-int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err)
+/* The CSV is as google/minimalloc writes its own; a text id is quoted where it must be. */
+int frag_plan_write(const struct frag_plan *plan, bool csv, struct frag_outfile *out,
+		    struct frag_error *err)
 {
 	char *p = frag_outfile_room(out, LINE_ROOM);
 
 	if (!p)
 		return frag_outfile_status(out, err);
-	p += snprintf(p, LINE_ROOM, "{\"format\":\"fragsim-plan\",\"version\":1,\"content\":\"%016"
-		      PRIx64 "\",\"align\":%" PRIu64 ",\"bound\":%" PRIu64 ",\"height\":%" PRIu64
-		      ",\"complete\":%s", plan->content, plan->align, plan->bound, plan->height,
-		      plan->complete ? "true" : "false");
-	if (plan->periods)
+	if (csv)
+		p = put_word(p, "id,lower,upper,size,offset\n");
+	else
+		p += snprintf(p, LINE_ROOM, "{\"format\":\"fragsim-plan\",\"version\":1,"
+			      "\"content\":\"%016" PRIx64 "\",\"align\":%" PRIu64 ",\"bound\":%"
+			      PRIu64 ",\"height\":%" PRIu64 ",\"complete\":%s", plan->content,
+			      plan->align, plan->bound, plan->height, plan->complete ? "true" : "false");
+	if (!csv && plan->periods)
 		p = put_number(p, ",\"periods\":", plan->periods);
-	frag_outfile_used(out, put_word(p, ",\"buffers\":["));
+	frag_outfile_used(out, put_word(p, csv ? "" : ",\"buffers\":["));
 	for (uint32_t i = 0; i < plan->count; i++)
-		put_buffer(out, plan, i);
-	frag_outfile_write(out, "\n]}\n", 4);
-	return frag_outfile_finish(out, err);
-}
-
-/* As google/minimalloc writes its own; a text id is quoted where it must be. */
-int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err)
-{
-	static const char head[] = "id,lower,upper,size,offset\n";
-
-	frag_outfile_write(out, head, sizeof(head) - 1);
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct frag_buffer *b = &plan->buffers[i];
-		char *p = frag_outfile_room(out, LINE_ROOM + id_room(&b->id));
-
-		if (!p)
-			break;
-		p = b->id.text ? frag_put_csv(p, b->id.text, (size_t)b->id.number)
-			       : frag_put_u64(p, b->id.number);
-		p = put_number(put_number(p, ",", b->birth), ",", b->end);
-		p = put_number(put_number(p, ",", b->size), ",", b->offset);
-		*p++ = '\n';
-		frag_outfile_used(out, p);
-	}
+		put_buffer(out, plan, i, csv);
+	frag_outfile_write(out, "\n]}\n", csv ? 0 : 4);
 	return frag_outfile_finish(out, err);
 }
 
@@ -441,5 +431,6 @@ static void placement_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_plan_formats[] = {
-	FRAG_TEXT_FORM("text", plan_print), FRAG_ANSWER_FORMS("placement", placement_document, columns, plan_fill),
+	FRAG_TEXT_FORM("text", plan_print),
+	FRAG_ANSWER_FORMS("placement", placement_document, columns, plan_fill),
 };

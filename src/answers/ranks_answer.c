@@ -425,5 +425,6 @@ static void ranks_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_ranks_formats[] = {
-	FRAG_TEXT_FORM("text", ranks_print), FRAG_ANSWER_FORMS("ranks", ranks_document, columns, ranks_fill),
+	FRAG_TEXT_FORM("text", ranks_print),
+	FRAG_ANSWER_FORMS("ranks", ranks_document, columns, ranks_fill),
 };

@@ -626,5 +626,6 @@ static void tune_document(struct frag_node_ref root, const void *what)
 }
 
 const struct frag_format *const frag_tune_formats[] = {
-	FRAG_TEXT_FORM("text", tune_print), FRAG_ANSWER_FORMS("tune", tune_document, columns, tune_fill),
+	FRAG_TEXT_FORM("text", tune_print),
+	FRAG_ANSWER_FORMS("tune", tune_document, columns, tune_fill),
 };

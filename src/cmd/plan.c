@@ -146,8 +146,7 @@ static int write_plan(struct planning *p, struct frag_error *err)
 		return frag_fail(err, FRAG_EUSAGE, "%s: a CSV describes one device and one pool, and"
 				 " this trace has %u; write JSON, to a name without .csv", path,
 				 p->plan.space_count);
-	return csv ? frag_plan_csv(&p->plan, &p->q.extra, err)
-		   : frag_plan_json(&p->plan, &p->q.extra, err);
+	return frag_plan_write(&p->plan, csv, &p->q.extra, err);
 }
 
 /* The policies on a device without a limit. */

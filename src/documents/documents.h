@@ -180,8 +180,8 @@ struct frag_explain_answer {
 };
 
 /* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */
-int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
-int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
+int frag_plan_write(const struct frag_plan *plan, bool csv, struct frag_outfile *out,
+		    struct frag_error *err);
 
 /* What fragsim plan found: fragsim-plan(1). */
 struct frag_plan_answer {

@@ -480,7 +480,8 @@ static int find_blocking(struct frag_device_state *state, struct survey *s, uint
 	frag_sim_walk(sim, device, &s->sight, note_owner);
 	frag_heap_walk(frag_sim_heap(sim, device), s, device_state_visit);
 	device_state_end_segment(s);
-	shares = s->failed || s->sight.failed ? NULL : malloc(((size_t)s->groups.count + 1) * sizeof(*shares));
+	s->failed = s->failed || s->sight.failed;
+	shares = s->failed ? NULL : malloc(((size_t)s->groups.count + 1) * sizeof(*shares));
 	if (!shares)
 		return -FRAG_ENOMEM;
 	sort_groups(&s->groups);

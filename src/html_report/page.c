@@ -105,13 +105,6 @@ static void window_take(struct frag_window_line *to, const struct frag_window_li
 		to->step[to->count++] = ring->step[i % FRAG_PAGE_STEPS_MAX];
 }
 
-static bool page_tags_init(struct frag_page_tags *t, const struct frag_symbols *symbols)
-{
-	t->symbols = symbols;
-	return frag_tags_init(&t->texts, frag_hash_seed()) && frag_block_groups_init(&t->shares)
-	       && FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS);
-}
-
 /* Does a live block of this tag prove that the trace's number still means it? */
 static inline bool page_tag_is_live(const struct frag_page_tags *t, uint32_t known, uint32_t number)
 {
@@ -285,7 +278,8 @@ static uint32_t pieces_before(const struct frag_layout_place *place, uint64_t of
 	return low;
 }
 
-static int layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
+static int layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
+		      uint64_t step)
 {
 	const uint32_t at = pieces_before(place, offset);
 
@@ -355,7 +349,8 @@ static int layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64
 		return 0;
 	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
 		const struct frag_layout_piece p = place->pieces[i];
-		const uint64_t p_end = p.offset + p.bytes, from = p.offset > offset ? p.offset : offset;
+		const uint64_t p_end = p.offset + p.bytes;
+		const uint64_t from = p.offset > offset ? p.offset : offset;
 
 		if (p.offset < offset)
 			before = (struct frag_layout_piece){ p.offset, offset - p.offset, p.birth };
@@ -398,12 +393,16 @@ static int layout_remove(struct frag_segment_layout *f, struct frag_layout_place
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
 		   struct frag_error *err)
 {
+	struct frag_page_tags *t = &page->who;
+
 	*page = (struct frag_page){ .sim = sim, .look = UINT64_MAX };
 	page->devices = calloc(devices, sizeof(*page->devices));
 	if (!page->devices)
 		return frag_fail_nomem(err);
 	page->device_count = devices;
-	if (!page_tags_init(&page->who, frag_sim_symbols(sim)))
+	t->symbols = frag_sim_symbols(sim);
+	if (!frag_tags_init(&t->texts, frag_hash_seed()) || !frag_block_groups_init(&t->shares)
+	    || !FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
 		if (layout_init(&page->devices[i].layout))
