@@ -1,5 +1,7 @@
-/* answers.h - the answers of the commands, in every format; and what those of a fit share. It
- * includes what nearly every answer needs. */
+/*
+ * answers.h - the answers of the commands, in every format; and what those of a fit share. It
+ * includes what nearly every answer needs.
+ */
 #ifndef ANSWERS_ANSWERS_H
 #define ANSWERS_ANSWERS_H
 

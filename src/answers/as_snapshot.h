@@ -79,8 +79,8 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 void frag_snap_part_fini(struct frag_snap_part *part);
 
 /*
- * A list on its way: its items come in batches, and *open are those since the last mark. After the
- * first comes its end, after the second an item. Each writes up to 2 bytes.
+ * A list on its way: its items come in batches, and *open are those since the last mark. Its end
+ * follows the first of these, an item the second. Each writes up to 2 bytes.
  */
 static inline char *frag_snap_list_end(uint32_t *open, char *p)
 {

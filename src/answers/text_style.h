@@ -65,14 +65,14 @@ void frag_put_setting(const struct frag_text_style *to, const struct frag_choice
  * on the left of the name.
  */
 void frag_put_name(const char *name, int width, int indent, FILE *f);
-/* Remembers the length of the longest name; then its width: that length, from min to what the
- * terminal leaves of its other columns. */
+/* The length of the longest name so far. */
 static inline void frag_note_longest(size_t *longest, const char *name)
 {
 	const size_t n = strlen(name);
 
 	*longest = n > *longest ? n : *longest;
 }
+/* Its width: that of the longest name, from min to what the terminal leaves of its other columns. */
 int frag_name_column(size_t longest, size_t min, size_t others, int columns);
 
 #define FRAG_OWNER_ROOM 200
