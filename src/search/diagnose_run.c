@@ -413,22 +413,20 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t,
 			   const struct frag_result *run, bool cause, struct frag_error *err)
 {
+	const struct frag_fit_case subject = {
+		.tape = t->tape, .choice = &run->choice, .devices = t->options->devices,
+		.device = run->device, .model = t->options->model, .stop = t->stop, .ctx = t->ctx,
+	};
 	struct frag_fit_intervals intervals;
 	struct frag_tape *part;
 	int rc = frag_tape_of_device(&part, t->tape, run->device, err);
 
-	frag_fit_intervals_init(&intervals, &(struct frag_fit_case){
-				.tape = part ? part : t->tape,
-				.choice = &run->choice,
-				.devices = t->options->devices + (part ? run->device : 0),
-				.device = part ? 0 : run->device,
-				.model = t->options->model,
-				.stop = t->stop,
-				.ctx = t->ctx,
-				});
-	if (!rc && cause)
+	rc = rc ? rc : frag_fit_intervals_init(&intervals, &subject, part, NULL, err);
+	if (rc)
+		return rc;
+	if (cause)
 		rc = oom_find_cause(&a->oom, &intervals.subject, a->requested, err);
-	else if (!rc)
+	else
 		rc = walk_upwards(a, &intervals, run, err);
 	frag_fit_intervals_fini(&intervals);
 	frag_tape_del(part);

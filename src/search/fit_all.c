@@ -102,7 +102,8 @@ static bool is_enough(const struct frag_fit *fit, const struct frag_fit_bounds *
 	       && total > fit->smallest + fit->smallest / 2;
 }
 
-void frag_fit_init(struct frag_fit *fit)
+/* Nothing is known. */
+static void fit_init(struct frag_fit *fit)
 {
 	*fit = (struct frag_fit){
 		.smallest = NONE,
@@ -151,7 +152,7 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 	bool bounded = false;
 	int rc = 0;
 
-	frag_fit_init(fit);
+	fit_init(fit);
 	fit->lower_bound = fit->examined_to = total;
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct frag_fit_verdict v;
@@ -249,90 +250,42 @@ int frag_fit_headroom(const struct frag_fit_case *s, uint64_t total, uint64_t *r
 	return 0;
 }
 
-static uint32_t devices_of(const struct frag_fit_source *source)
-{
-	return frag_tape_info(source->tape)->device_count;
-}
-
-/* Describes the run of one device: on the part of the tape that concerns it, if there is one. */
-static struct frag_fit_case fit_all_subject_of(const struct frag_fits *f, uint32_t source,
-					       uint32_t choice, uint32_t device)
-{
-	const struct frag_fit_source *from = &f->sources[source];
-
-	struct frag_fit_case subject = {
-		.tape = from->tape,
-		.choice = &from->choices[choice],
-		.devices = from->devices,
-		.device = device,
-		.model = f->model,
-		.stop = f->stop,
-		.ctx = f->ctx,
-	};
-	const struct frag_tape *part;
-
-	for (uint32_t i = 0; i < source; i++)
-		device += devices_of(&f->sources[i]);
-	part = f->parts[device];
-	if (!part)
-		return subject;
-	subject.tape = part;
-	subject.devices = &from->devices[subject.device];
-	subject.device = 0;
-	return subject;
-}
-
-/* As often as there are devices, except the host's memory. */
-static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
+/* The run of one policy in one place. */
+static int fit_all_add(struct frag_fits *f, uint32_t place, uint32_t choice,
 		       struct frag_error *err)
 {
-	for (uint32_t d = 0; d < devices_of(&f->sources[source]); d++) {
-		struct frag_fit_case subject = fit_all_subject_of(f, source, choice, d);
-		struct frag_fitted *one = &f->fitted[f->count];
-		int rc;
+	const struct frag_place *at = &f->places[place];
+	const struct frag_fit_source *from = &f->sources[at->source];
+	const struct frag_fit_case subject = {
+		.tape = from->tape, .choice = &from->choices[choice], .devices = from->devices,
+		.device = at->device, .model = f->model, .stop = f->stop, .ctx = f->ctx,
+	};
+	struct frag_fitted *one = &f->fitted[f->count++];
 
-		if (subject.devices[subject.device].host)
-			continue;
-		rc = frag_fit_case_share(&subject, &f->smalls, err);
-		if (rc)
-			return rc;
-		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
-		frag_fit_init(&one->fit);
-		frag_fit_intervals_init(&one->intervals, &subject);
-		f->count++;
-	}
-	return 0;
+	*one = (struct frag_fitted){
+		.source = at->source, .choice = choice, .device = at->device, .place = place,
+	};
+	fit_init(&one->fit);
+	return frag_fit_intervals_init(&one->intervals, &subject, at->part, &f->smalls, err);
 }
 
-/* A run of one device needs the events of that device alone. */
-static int find_parts(struct frag_fits *f, struct frag_error *err)
-{
-	uint32_t at = 0;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < f->source_count; i++)
-		for (uint32_t d = 0; d < devices_of(&f->sources[i]) && !rc; d++)
-			rc = frag_tape_of_device(&f->parts[at++], f->sources[i].tape, d, err);
-	return rc;
-}
-
+/* By source, policy and device. */
 static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 {
-	size_t devices = 0;
-	int rc = 0;
+	int rc = frag_places_find(&f->places, &f->place_count, f->sources, f->source_count, err);
+	uint32_t end;
 
-	for (uint32_t i = 0; i < f->source_count; i++)
-		devices += devices_of(&f->sources[i]);
-	f->fitted = calloc(devices * f->choice_count + 1, sizeof(*f->fitted));
-	f->joint = calloc(devices * f->choice_count + 1, sizeof(*f->joint));
-	f->parts = calloc(devices + 1, sizeof(struct frag_tape *));
-	if (!f->fitted || !f->joint || !f->parts)
+	f->fitted = calloc((size_t)f->place_count * f->choice_count + 1, sizeof(*f->fitted));
+	f->joint = calloc((size_t)f->place_count * f->choice_count + 1, sizeof(*f->joint));
+	if (!rc && (!f->fitted || !f->joint))
 		return frag_fail_nomem(err);
-	f->part_count = (uint32_t)devices;
-	rc = find_parts(f, err);
-	for (uint32_t i = 0; i < f->source_count; i++)
-		for (uint32_t k = 0; k < f->choice_count && !rc; k++)
-			rc = fit_all_add(f, i, k, err);
+	for (uint32_t i = 0; i < f->place_count && !rc; i = end) {
+		for (end = i; end < f->place_count && f->places[end].source == f->places[i].source;)
+			end++;
+		for (uint32_t k = 0; k < f->choice_count; k++)
+			for (uint32_t at = i; at < end && !rc; at++)
+				rc = fit_all_add(f, at, k, err);
+	}
 	return rc;
 }
 
@@ -350,27 +303,17 @@ static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 
 	if (one->choice && !f->unlimited)
 		return 0;
-	rc = frag_fit_case_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	rc = frag_fit_case_unlimited(s, &run, err);
 	if (rc)
 		return rc;
 	one->unlimited = run.outcome;
-	rc = frag_fit_case_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
 	/* a policy that collects garbage runs otherwise wherever there is a limit */
 	if (run.outcome.fits && run.end_capacity == UINT64_MAX)
 		one->fit.at_most = frag_fit_case_round_up(s, run.min_capacity);
 	if (!one->choice)
-		one->fit.lower_bound = s->devices[s->device].context + s->devices[s->device].other
-				 + one->unlimited.peak_requested;
-	return rc;
-}
-
-static uint64_t fit_all_floor_of(const struct frag_fits *f, const struct frag_fitted *one)
-{
-	const struct frag_fitted *i = f->fitted;
-
-	while (i->source != one->source || i->device != one->device)
-		i++;
-	return i->fit.lower_bound;
+		f->places[one->place].lower_bound = s->devices[s->device].context
+			+ s->devices[s->device].other + one->unlimited.peak_requested;
+	return 0;
 }
 
 static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
@@ -398,31 +341,6 @@ static struct frag_fitted *fit_all_find(struct frag_fits *f, uint32_t source, ui
 		if (i->source == source && i->choice == choice && i->device == device)
 			return i;
 	return NULL;
-}
-
-/* The runs of the policy at the same time, each source on its one device. */
-static int fit_together(void *ctx, uint32_t index, struct frag_error *err)
-{
-	struct frag_fits *f = ctx;
-	struct frag_fitted *joint = &f->joint[index];
-	struct frag_fit_case *programs = calloc(f->source_count, sizeof(*programs));
-	struct frag_together t = {
-		.programs = programs, .count = f->source_count, .clocks = (const int64_t *const *)f->clocks,
-		.every = f->every_offset, .offset = f->offset,
-	};
-	struct frag_fit_bounds bounds = f->bounds;
-	int rc = programs ? 0 : frag_fail_nomem(err);
-
-	for (uint32_t i = 0; i < f->count && programs; i++)
-		if (f->fitted[i].choice == joint->choice)
-			programs[f->fitted[i].source] = f->fitted[i].intervals.subject;
-	/* every offset has a separate bound */
-	if (f->every_offset)
-		bounds.hurry = NULL;
-	rc = rc ? rc : frag_together_fit(&joint->fit, &t, &bounds, err);
-	joint->offset = t.offset;
-	free(programs);
-	return rc;
 }
 
 /* The policies' runs on this device of all sources; what is known of each is gone on with. */
@@ -471,22 +389,23 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 
 	rc = rc ? rc : run(f, f->count, fit_all_find_floor, err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
-		f->fitted[i].fit.lower_bound = fit_all_floor_of(f, &f->fitted[i]);
+		f->fitted[i].fit.lower_bound = f->places[f->fitted[i].place].lower_bound;
 	rc = rc ? rc : run(f, f->count, fit_one, err);
 	if (rc || f->source_count < 2 || f->separate)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)
-		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++) {
+		for (uint32_t p = 0; p < f->place_count && !f->places[p].source; p++) {
 			struct frag_fitted *joint = &f->joint[f->joint_count];
+			const uint32_t d = f->places[p].device;
 			bool all = true;
 
 			*joint = (struct frag_fitted){ .choice = k, .device = d };
-			frag_fit_init(&joint->fit);
+			fit_init(&joint->fit);
 			for (uint32_t i = 0; i < f->source_count; i++)
 				all = all && fit_all_find(f, i, k, d);
 			f->joint_count += all;
 		}
-	return run(f, f->joint_count, f->together ? fit_together : fit_jointly, err);
+	return run(f, f->joint_count, f->together ? frag_together_fit : fit_jointly, err);
 }
 
 void frag_fits_fini(struct frag_fits *f)
@@ -498,12 +417,10 @@ void frag_fits_fini(struct frag_fits *f)
 	for (uint32_t i = 0; i < f->joint_count; i++)
 		frag_fit_fini(&f->joint[i].fit);
 	frag_smallreq_fini(&f->smalls);
-	for (uint32_t i = 0; i < f->part_count; i++)
-		frag_tape_del(f->parts[i]);
+	frag_places_free(f->places, f->place_count);
 	for (uint32_t i = 0; f->clocks && i < f->source_count; i++)
 		free(f->clocks[i]);
 	free(f->clocks);
-	free(f->parts);
 	free(f->fitted);
 	free(f->joint);
 }

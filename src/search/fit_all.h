@@ -40,9 +40,6 @@ struct frag_fit_bounds {
 /* The higher of each count: of several runs the worst. */
 void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
 
-/* Nothing is known. */
-void frag_fit_init(struct frag_fit *fit);
-
 /* A capacity: does it fit, and which others have the same answer: [min_capacity, end_capacity). */
 struct frag_fit_verdict {
 	bool fits, refused;
@@ -81,20 +78,14 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,
 int frag_fit_headroom(const struct frag_fit_case *subject, uint64_t total, uint64_t *room,
 		     struct frag_error *err);
 
-/* A trace: what it is simulated from. All borrowed. */
-struct frag_fit_source {
-	const struct frag_tape *tape;
-	const struct frag_choice *choices;              /* as many as all sources have */
-	const struct frag_device_figures *devices;      /* capacities are not looked at */
-};
-
 /* One policy on one device of a trace; host memory is omitted. */
 struct frag_fitted {
 	uint32_t source, choice, device;        /* by their order; `source` of a joint one is 0 */
+	uint32_t place;                 /* of a source and device */
 	struct frag_fit_intervals intervals;          /* the walk's; a joint one has none */
-	struct frag_fit fit;		/* as frag_fit_init() has it: interrupted before it began */
+	struct frag_fit fit;		/* nothing is known of one that was interrupted before */
 	struct frag_attempt unlimited;  /* if `unlimited` is set; requested: of the whole trace */
-	int64_t offset;                 /* of a joint one, `together`: as in struct frag_together */
+	int64_t offset;         /* joint and together: the last that fails below the smallest */
 };
 
 struct frag_fits {
@@ -108,9 +99,9 @@ struct frag_fits {
 	 * joint ones run at the same time: with this offset, or at every one. Each source has one
 	 * device that is not the host's. frag_fits_together() sets all except the first
 	 */
-	bool together, every_offset;
+	bool together, every_offset;    /* every offset; of three programs and more only bounds */
 	int64_t offset;
-	int64_t **clocks;               /* see struct frag_together; owned */
+	int64_t **clocks;               /* when a source's events happen; NULL: at 0, 1, 2; owned */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);
@@ -119,8 +110,8 @@ struct frag_fits {
 	/* results: by source, policy, device; and, for several sources, by policy and device the
 	 * capacities that fit all */
 	struct frag_fitted *fitted, *joint;
-	struct frag_tape **parts; /* by source and device; NULL: the source's own */
-	uint32_t count, joint_count, part_count;
+	struct frag_place *places;
+	uint32_t count, joint_count, place_count;
 	struct frag_smallreq_cache smalls;      /* what the walks share */
 };
 
@@ -132,38 +123,16 @@ int frag_fits_run(struct frag_fits *fits, struct frag_error *err);
 void frag_fits_fini(struct frag_fits *fits);
 
 /*
- * The smallest device on which several programs run at the same time.
- *
- * Each program has its own context and its own allocator; memory of the others is in use by other
- * processes. So a refused request releases the cache of that program only. A program keeps its
- * memory after its last event. The programs run on one clock, and each next one begins a number of
- * ticks, the offset, after the one before it; of events at the same time those of the first program
- * come first.
- *
- * Programs affect each other by calls of the device alone. So a run is the same, event for event,
- * for all offsets that leave these calls in their order, and every offset of two programs can be
- * simulated. Where no request is refused, the order does not matter: the sum of the memory that
- * each program reserves alone is enough whatever they do.
- */
-struct frag_together {
-	const struct frag_fit_case *programs;   /* borrowed; of one granularity and other memory */
-	/* of each program: when its events happen, rising; NULL: at 0, 1, 2 */
-	const int64_t *const *clocks;
-	uint32_t count;
-	bool every;                     /* every offset; of three programs and more only bounds */
-	/* the only one; or a result: the last that fails below the smallest device */
-	int64_t offset;
-};
-
-/*
  * Before frag_fits_run(): the clocks of the sources, recorded times where all have them, and the
  * offset: steps, or with recorded times microseconds; NAN: every one. -FRAG_EUSAGE: the sources
  * are not of one device, or the offset is more than a program takes; -FRAG_ENOMEM
  */
 int frag_fits_together(struct frag_fits *fits, double offset, struct frag_error *err);
 
-/* Fills in *fit, as frag_fit_walk() does; `reliable` is proven also after an interruption. */
-int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
-		      const struct frag_fit_bounds *bounds, struct frag_error *err);
+/*
+ * A task of frag_fits_run(): fits the programs of joint[index] at the same time. Fills it in as
+ * frag_fit_walk() does; `reliable` is proven also after an interruption.
+ */
+int frag_together_fit(void *fits, uint32_t index, struct frag_error *err);
 
 #endif

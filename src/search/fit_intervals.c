@@ -6,21 +6,28 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
+#include "events/tape.h"
 #include "policy/policies.h"
 
-/* A copy costs as much as several hundred events: the minimum number of events between two, */
+/* A copy costs as much as several hundred events: the minimum number of events between two. */
 #define STRIDE_LEAST 8192
-/* and the minimum on a short tape. */
-#define STRIDE_SHORT 64
 #define SLICE 256 /* events between two calls of stop */
-#define SHORT 16384
 /* Bytes of all copies: this number, or the size of the tape. */
 #define ROOM (UINT64_C(16) << 20)
 
-/* Returns true for a tape of few events: its runs use copies, without separate small requests. */
-static bool tape_is_short(const struct frag_tape *tape)
+/* A run, and how far it has come. */
+struct run {
+	const struct frag_fit_case *subject;
+	struct frag_sim *sim;
+	uint64_t total;
+	struct frag_tape_reader *reader;        /* or, where small requests are separate, */
+	struct frag_smallreq *small;
+	struct frag_smallreq_cursor cursor;
+};
+
+static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 {
-	return frag_tape_event(tape, UINT64_MAX) <= SHORT;
+	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
 }
 
 static void drop_last(struct frag_checkpoints *c)
@@ -43,7 +50,7 @@ void frag_checkpoints_forget(struct frag_checkpoints *c)
  * or cursor there. Returns false if the run must begin at the first event. Later checkpoints are
  * dropped.
  */
-static bool checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run)
+static bool checkpoints_begin(struct frag_checkpoints *c, struct run *run)
 {
 	const struct frag_checkpoint *last;
 	struct frag_error ignored;
@@ -61,17 +68,17 @@ static bool checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor
 	run->cursor = last->cursor;
 	if (!run->small)
 		frag_tape_seek(run->reader, last->event);
-	if (!frag_sim_retotal(run->sim, run->device, run->total))
+	if (!frag_sim_retotal(run->sim, run->subject->device, run->total))
 		FRAG_BUG("a run whose interval has the total cannot have it");
 	return true;
 }
 
-static uint64_t fit_intervals_event_of(const struct frag_run_cursor *run)
+static uint64_t fit_intervals_event_of(const struct run *run)
 {
 	return run->small ? run->cursor.event : frag_tape_at(run->reader);
 }
 
-static int checkpoints_play(struct frag_run_cursor *run, uint64_t until, struct frag_error *err)
+static int run_play(struct run *run, uint64_t until, struct frag_error *err)
 {
 	return run->small ? frag_smallreq_play(run->small, &run->cursor, run->sim, until, err)
 			  : frag_sim_play(run->sim, run->reader, until, err);
@@ -81,19 +88,18 @@ static int checkpoints_play(struct frag_run_cursor *run, uint64_t until, struct 
  * Adds a checkpoint, which replaces the last one if both have the same interval. If it does not
  * fit in memory, runs begin at an earlier checkpoint, which costs only time.
  */
-static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_cursor *run,
-			     const struct frag_tape *tape)
+static void checkpoints_keep(struct frag_checkpoints *c, const struct run *run)
 {
 	struct frag_checkpoint new = {
 		.event = fit_intervals_event_of(run),
 		.cursor = run->cursor,
 		.bytes = frag_sim_bytes(run->sim),
 	};
-	const uint64_t tape_bytes = frag_tape_bytes(tape);
+	const uint64_t tape_bytes = frag_tape_bytes(run->subject->tape);
 	const uint64_t room = tape_bytes > ROOM ? tape_bytes : ROOM;
 	struct frag_error ignored;
 
-	frag_sim_interval(run->sim, run->device, &new.min_capacity, &new.end_capacity);
+	frag_sim_interval(run->sim, run->subject->device, &new.min_capacity, &new.end_capacity);
 	if (c->count && c->at[c->count - 1].min_capacity == new.min_capacity
 	    && c->at[c->count - 1].end_capacity == new.end_capacity)
 		drop_last(c);
@@ -108,36 +114,28 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
  * Plays the run to its end, or until it has stopped, and keeps checkpoints meanwhile.
  * -FRAG_EINTERRUPTED
  */
-static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *run,
-			  const struct frag_tape *tape, struct frag_error *err)
+static int checkpoints_play(struct frag_checkpoints *c, struct run *run, struct frag_error *err)
 {
-	const uint64_t end = frag_tape_event(tape, UINT64_MAX), part = end / FRAG_CHECKPOINTS + 1;
-	const uint64_t least = tape_is_short(tape) ? STRIDE_SHORT : STRIDE_LEAST;
-	uint64_t stride = part > least ? part : least;
+	const uint64_t end = frag_tape_event(run->subject->tape, UINT64_MAX);
+	const uint64_t stride = c->stride ? c->stride
+				: frag_max(end / FRAG_CHECKPOINTS + 1, STRIDE_LEAST);
 	int rc = 0;
 
-	stride = c->stride ? c->stride : stride;
 	/* a plug-in's run cannot go on with another total, so no copy of it is of use */
-	if (!frag_sim_retotal(run->sim, run->device, run->total))
-		return checkpoints_play(run, end, err);
+	if (!frag_sim_retotal(run->sim, run->subject->device, run->total))
+		return run_play(run, end, err);
 	while (!rc && !frag_sim_stopped(run->sim) && fit_intervals_event_of(run) < end) {
 		const uint64_t at = fit_intervals_event_of(run);
+		const uint64_t until = frag_min(at + stride - at % stride, at + SLICE);
 
-		if (run->stop && run->stop(run->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		uint64_t until = at + stride - at % stride;
-
-		until = until - at > SLICE ? at + SLICE : until;
-		rc = checkpoints_play(run, until, err);
+		rc = is_to_stop(run->subject, err);
+		rc = rc ? rc : run_play(run, until, err);
 		if (!rc && until % stride == 0 && !frag_sim_stopped(run->sim)
 		    && fit_intervals_event_of(run) < end)
-			checkpoints_keep(c, run, tape);
+			checkpoints_keep(c, run);
 	}
 	return rc;
 }
-
-/* Events of a run between two calls of stop. */
-#define STRIDE 256
 
 /* The devices of the tape, without limits except the examined one. */
 static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
@@ -191,11 +189,6 @@ struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device)
 	return interval_of(&frag_sim_results(sim, false, &count)[device]);
 }
 
-static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
-{
-	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
-}
-
 int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
@@ -208,9 +201,9 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 	rc = rc ? rc : frag_fit_case_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
-	for (uint64_t at = 0; !rc && at < end && !(at && frag_sim_stopped(sim)); at += STRIDE) {
+	for (uint64_t at = 0; !rc && at < end && !(at && frag_sim_stopped(sim)); at += SLICE) {
 		rc = is_to_stop(s, err);
-		rc = rc ? rc : frag_sim_play(sim, reader, at + STRIDE, err);
+		rc = rc ? rc : frag_sim_play(sim, reader, at + SLICE, err);
 	}
 	if (!rc)
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
@@ -219,22 +212,21 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 	return rc;
 }
 
-int frag_fit_case_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
-			    uint64_t *bytes, struct frag_error *err)
+int frag_fit_case_unlimited(const struct frag_fit_case *s, struct frag_interval *out,
+			    struct frag_error *err)
 {
 	struct frag_fit_case to_its_end = *s;
 	struct frag_interval run;
 	struct frag_choice direct;
-	int rc;
+	int rc = frag_fit_case_run(s, 0, 0, FRAG_LEVEL_PEAKS, out, err);
 
-	*bytes = free_run->peak_requested;
-	if (free_run->fits)
-		return 0;
+	if (rc || out->outcome.fits)
+		return rc;
 	to_its_end.choice = &direct;
 	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
 	rc = rc ? rc : frag_fit_case_run(&to_its_end, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
 	if (!rc)
-		*bytes = run.outcome.peak_requested;
+		out->outcome.peak_requested = run.outcome.peak_requested;
 	return rc;
 }
 
@@ -243,24 +235,20 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 		  struct frag_error *err)
 {
 	const struct frag_fit_case *s = &v->subject;
-	struct frag_run_cursor run = {
-		.device = s->device, .total = total, .stop = s->stop, .ctx = s->ctx
-	};
+	struct run run = { .subject = s, .total = total };
 	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	if (rc)
 		return rc;
-	/* with a stride that a test sets, small requests are separate on a short tape too */
-	if (s->small && (v->checkpoints.stride || !tape_is_short(s->tape))
-	    && frag_smallreq_has_room(s->small))
+	if (s->small && frag_smallreq_has_room(s->small))
 		run.small = s->small;
 	run.reader = frag_tape_reader_new(s->tape);
 	if (!run.reader)
 		return frag_fail_nomem(err);
 	if (!checkpoints_begin(&v->checkpoints, &run))
 		rc = frag_fit_case_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
-	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
+	rc = rc ? rc : checkpoints_play(&v->checkpoints, &run, err);
 	if (!rc)
 		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
 	frag_sim_del(run.sim);
@@ -276,15 +264,52 @@ uint64_t frag_fit_case_round_up(const struct frag_fit_case *s, uint64_t bytes)
 	return bytes <= taken ? taken : taken + frag_round_up(bytes - taken, f->granularity);
 }
 
-int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
-			struct frag_error *err)
+int frag_places_find(struct frag_place **places, uint32_t *count,
+		     const struct frag_fit_source *sources, uint32_t source_count,
+		     struct frag_error *err)
 {
-	return frag_smallreq_of(cache, &s->small, s->choice, s->tape, &s->devices[s->device], err);
+	size_t devices = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < source_count; i++)
+		devices += frag_tape_info(sources[i].tape)->device_count;
+	*places = calloc(devices + 1, sizeof(**places));
+	if (!*places)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < source_count; i++)
+		for (uint32_t d = 0; d < frag_tape_info(sources[i].tape)->device_count; d++) {
+			struct frag_place *p = &(*places)[*count];
+
+			if (sources[i].devices[d].host || rc)
+				continue;
+			*p = (struct frag_place){ .source = i, .device = d };
+			rc = frag_tape_of_device(&p->part, sources[i].tape, d, err);
+			++*count;
+		}
+	return rc;
 }
 
-void frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject)
+void frag_places_free(struct frag_place *places, uint32_t count)
 {
+	for (uint32_t i = 0; i < count; i++)
+		frag_tape_del(places[i].part);
+	free(places);
+}
+
+int frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject,
+			    const struct frag_tape *part, struct frag_smallreq_cache *cache,
+			    struct frag_error *err)
+{
+	struct frag_fit_case *own = &s->subject;
+
 	*s = (struct frag_fit_intervals){ .subject = *subject };
+	if (part) {
+		own->tape = part;
+		own->devices += own->device;
+		own->device = 0;
+	}
+	return cache ? frag_smallreq_of(cache, &own->small, own->choice, own->tape,
+					&own->devices[own->device], err) : 0;
 }
 
 void frag_fit_intervals_fini(struct frag_fit_intervals *s)

@@ -37,18 +37,6 @@ struct frag_checkpoints {
 	struct frag_smallreq *small;    /* of their small requests; or NULL */
 };
 
-/* A run, and how far it has come. */
-struct frag_run_cursor {
-	struct frag_sim *sim;
-	uint32_t device;
-	uint64_t total;
-	struct frag_tape_reader *reader;        /* or, where small requests are separate, */
-	struct frag_smallreq *small;
-	struct frag_smallreq_cursor cursor;
-	bool (*stop)(void *ctx); /* optional: asked every thousand events */
-	void *ctx;
-};
-
 void frag_checkpoints_forget(struct frag_checkpoints *c);
 
 /* The runs of a search: one policy, and one device whose capacity changes. */
@@ -59,7 +47,7 @@ struct frag_fit_case {
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
-	struct frag_smallreq *small;    /* see frag_fit_case_share(); NULL: none is separate */
+	struct frag_smallreq *small;    /* see frag_fit_intervals_init(); NULL: none is separate */
 	bool (*stop)(void *ctx);        /* optional: asked before each run */
 	void *ctx;
 };
@@ -98,12 +86,11 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err);
 
 /*
- * Finds the peak of the bytes that the program requests on the device, under any policy.
- * free_run: the subject's own run without a limit, which has the peak unless a limit of the
- * policy ended that run.
+ * The run without a limit of the device, with peaks. That of the requested bytes is the whole
+ * trace's, also where a limit of the policy ended the run.
  */
-int frag_fit_case_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
-			    uint64_t *bytes, struct frag_error *err);
+int frag_fit_case_unlimited(const struct frag_fit_case *s, struct frag_interval *out,
+			    struct frag_error *err);
 
 /*
  * The smallest capacity of at least `bytes` that is context, other processes and a whole number
@@ -119,14 +106,34 @@ struct frag_fit_intervals {
 	struct frag_checkpoints checkpoints;    /* of the last one */
 };
 
-/*
- * The subject shares its small requests with those before it. Tapes and choices stay.
- * -FRAG_ENOMEM
- */
-int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
-			struct frag_error *err);
+/* A trace: what it is simulated from. All borrowed. */
+struct frag_fit_source {
+	const struct frag_tape *tape;
+	const struct frag_choice *choices;              /* as many as all sources have */
+	const struct frag_device_figures *devices;      /* capacities are not looked at */
+};
 
-void frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject);
+/* A device of a source, except the host's memory. */
+struct frag_place {
+	uint32_t source, device;
+	struct frag_tape *part;         /* of the device alone; NULL: the source's; owned */
+	uint64_t lower_bound;           /* for the user */
+};
+
+/* All of these sources, in their order. Freed by the caller, also on failure. -FRAG_ENOMEM */
+int frag_places_find(struct frag_place **places, uint32_t *count,
+		     const struct frag_fit_source *sources, uint32_t source_count,
+		     struct frag_error *err);
+void frag_places_free(struct frag_place *places, uint32_t count);
+
+/*
+ * part: of the subject's tape what concerns its device, which is simulated in its place; or NULL.
+ * cache: the subject shares its small requests with those before it; tapes and choices stay. NULL:
+ * none is separate. -FRAG_ENOMEM
+ */
+int frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject,
+			    const struct frag_tape *part, struct frag_smallreq_cache *cache,
+			    struct frag_error *err);
 void frag_fit_intervals_fini(struct frag_fit_intervals *s);
 /*
  * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays

@@ -1,4 +1,17 @@
-/* fit_together.c - several programs on one device, at one offset or at every one. */
+/*
+ * fit_together.c - the smallest device on which several programs run at the same time.
+ *
+ * Each program has its own context and its own allocator; memory of the others is in use by other
+ * processes. So a refused request releases the cache of that program only. A program keeps its
+ * memory after its last event. The programs run on one clock, and each next one begins a number of
+ * ticks, the offset, after the one before it; of events at the same time those of the first program
+ * come first.
+ *
+ * Programs affect each other by calls of the device alone. So a run is the same, event for event,
+ * for all offsets that leave these calls in their order, and every offset of two programs can be
+ * simulated. Where no request is refused, the order does not matter: the sum of the memory that
+ * each program reserves alone is enough whatever they do.
+ */
 #include "search/fit_all.h"
 
 #include <math.h>
@@ -11,6 +24,16 @@
 
 #define ENDLESS (UINT64_C(1) << 52)     /* a capacity that no request reaches */
 #define SLICE 256               /* events between two calls of stop */
+
+/* What runs together. */
+struct together {
+	const struct frag_fit_case *programs;   /* of one granularity and other memory */
+	const int64_t *const *clocks;   /* of each: when its events happen, rising; or NULL */
+	uint32_t count;
+	bool every;                     /* every offset */
+	/* the only one; or a result: the last that fails below the smallest device */
+	int64_t offset;
+};
 
 /* A program on its way. */
 struct player {
@@ -34,7 +57,7 @@ struct joint_run {
 	int64_t last_call, last_release;        /* of the second; INT64_MIN: none */
 };
 
-static int64_t time_of(const struct frag_together *t, const struct player *players, uint32_t i)
+static int64_t time_of(const struct together *t, const struct player *players, uint32_t i)
 {
 	const uint64_t event = frag_tape_at(players[i].reader);
 
@@ -42,7 +65,7 @@ static int64_t time_of(const struct frag_together *t, const struct player *playe
 }
 
 /* The program whose event is next; t->count: all have ended. */
-static uint32_t next_player(const struct frag_together *t, const struct player *players)
+static uint32_t next_player(const struct together *t, const struct player *players)
 {
 	uint32_t first = t->count;
 
@@ -110,7 +133,7 @@ static void note_call(struct joint_run *run, const struct player *p, bool second
 		run->later = now - *last;
 }
 
-static int play_all(const struct frag_together *t, struct player *players, struct joint_run *run,
+static int play_all(const struct together *t, struct player *players, struct joint_run *run,
 		    struct frag_error *err)
 {
 	const struct frag_fit_case *s = t->programs;
@@ -140,7 +163,7 @@ static int play_all(const struct frag_together *t, struct player *players, struc
 }
 
 /* Runs all programs on a device of this capacity; begins: one a program. */
-static int run_together(const struct frag_together *t, const int64_t *begins, uint64_t total,
+static int run_together(const struct together *t, const int64_t *begins, uint64_t total,
 			struct joint_run *run, struct frag_error *err)
 {
 	struct player *players = calloc(t->count, sizeof(*players));
@@ -182,7 +205,7 @@ struct known_offsets {
 
 /* The question, and what is known so far. */
 struct search {
-	struct frag_together *t;
+	struct together *t;
 	struct frag_fit *fit;
 	struct frag_device_figures device;      /* with all contexts */
 	struct frag_fit_case lattice;
@@ -198,13 +221,13 @@ struct search {
 /* Each program alone, on an endless device. */
 static int run_alone(struct search *s, struct frag_error *err)
 {
-	const struct frag_together *t = s->t;
+	const struct together *t = s->t;
 	int64_t at_once = 0, peak_at = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->count && !rc; i++) {
 		const struct frag_fit_case *p = &t->programs[i];
-		const struct frag_together alone = {
+		const struct together alone = {
 			.programs = p, .count = 1, .clocks = t->clocks ? t->clocks + i : NULL,
 		};
 		const uint64_t events = frag_tape_event(p->tape, UINT64_MAX);
@@ -356,41 +379,72 @@ static int find_bounds(struct search *s, struct frag_error *err)
 	return rc;
 }
 
-int frag_together_fit(struct frag_fit *fit, struct frag_together *t,
-		      const struct frag_fit_bounds *bounds, struct frag_error *err)
+/* For every offset, what the programs reserve alone is enough: an upper bound. */
+static int fit_programs(struct search *s, const struct frag_fit_bounds *bounds,
+			struct frag_error *err)
 {
-	const struct frag_fit_case *p = t->programs;
-	struct search s = {
-		.t = t, .fit = fit, .device = p->devices[p->device],
-		.sum = p->devices[p->device].other,
-	};
-	uint64_t lower_bound;
-	bool bounded;
-	int rc;
+	const bool every = s->t->every;
+	struct frag_fit *fit = s->fit;
+	int rc = find_bounds(s, err);
+	const bool bounded = !rc && every && s->sum != UINT64_MAX;
+	const uint64_t lower_bound = fit->lower_bound;
+	uint64_t sum;
 
-	s.device.context = 0;
-	for (uint32_t i = 0; i < t->count; i++)
-		s.device.context += p[i].devices[p[i].device].context;
-	s.lattice = (struct frag_fit_case){ .devices = &s.device };
-	s.begins = calloc(t->count, sizeof(*s.begins));
-	frag_fit_init(fit);
-	rc = s.begins ? find_bounds(&s, err) : frag_fail_nomem(err);
-	lower_bound = fit->lower_bound;
-	bounded = !rc && t->every && s.sum != UINT64_MAX;
-	if (!rc && (!t->every || t->count == 2))
-		rc = frag_fit_walk_by(fit, t->every ? judge_every : judge_given, &s, &s.lattice,
+	if (!rc && (!every || s->t->count == 2))
+		rc = frag_fit_walk_by(fit, every ? judge_every : judge_given, s, &s->lattice,
 				      lower_bound, bounds, err);
-	if (bounded) {
-		const uint64_t sum = frag_fit_case_round_up(&s.lattice, s.sum);
+	if (!bounded)
+		return rc;
+	sum = frag_fit_case_round_up(&s->lattice, s->sum);
+	fit->lower_bound = lower_bound;
+	fit->reliable = frag_min(fit->reliable, sum);
+	fit->no_refusal = sum;
+	fit->at_most = fit->smallest == UINT64_MAX ? sum : UINT64_MAX;
+	fit->examined_to = fit->runs ? fit->examined_to : lower_bound;
+	return rc;
+}
 
-		fit->lower_bound = lower_bound;
-		fit->reliable = frag_min(fit->reliable, sum);
-		fit->no_refusal = sum;
-		fit->at_most = fit->smallest == UINT64_MAX ? sum : UINT64_MAX;
-		fit->examined_to = fit->runs ? fit->examined_to : lower_bound;
+int frag_together_fit(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_fits *f = ctx;
+	struct frag_fitted *joint = &f->joint[index];
+	struct frag_fit_case *programs = calloc(f->source_count, sizeof(*programs));
+	struct together t = {
+		.programs = programs, .count = f->source_count,
+		.clocks = (const int64_t *const *)f->clocks,
+		.every = f->every_offset, .offset = f->offset,
+	};
+	struct search s = {
+		.t = &t, .fit = &joint->fit, .begins = calloc(t.count, sizeof(*s.begins)),
+	};
+	struct frag_fit_bounds bounds = f->bounds;
+	int rc = programs && s.begins ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; i < f->count && !rc; i++) {
+		const struct frag_fit_case *p = &f->fitted[i].intervals.subject;
+
+		if (f->fitted[i].choice != joint->choice)
+			continue;
+		programs[f->fitted[i].source] = *p;
+		s.device.context += p->devices[p->device].context;
 	}
+	if (!rc) {
+		const struct frag_device_figures *first = &programs->devices[programs->device];
+		const uint64_t contexts = s.device.context;
+
+		s.device = *first;
+		s.device.context = contexts;
+		s.sum = first->other;
+		s.lattice = (struct frag_fit_case){ .devices = &s.device };
+		/* every offset has a separate bound */
+		if (f->every_offset)
+			bounds.hurry = NULL;
+		rc = fit_programs(&s, &bounds, err);
+	}
+	joint->offset = t.offset;
 	free(s.known);
 	free(s.begins);
+	free(programs);
 	return rc;
 }
 

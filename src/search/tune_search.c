@@ -26,7 +26,6 @@ struct scope {
 	uint32_t first, count;
 	bool without;
 	bool newer;                     /* only settings that newer releases accept; else none */
-	uint32_t failed;                /* the place that failed last: it is tried first */
 	/* the best candidate, and the device that it needs */
 	uint32_t choice;
 	uint64_t total;
@@ -114,19 +113,15 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 	return 0;
 }
 
-/* Tries the place that failed last first. The granularity is that of the first place; the other
- * places are simulated at the same capacities. */
-static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32_t ask_first,
-			      uint64_t total, struct frag_error *err)
+/* The granularity is that of the first place; the others are simulated at the same capacities. */
+static int tune_search_try_at(const struct scope *s, struct trial *trial, uint64_t total,
+			      struct frag_error *err)
 {
 	int rc = 0;
 
 	*trial = (struct trial){ .choice = trial->choice, .fits = true };
-	if (ask_first != UINT32_MAX)
-		rc = try_place(s, trial, ask_first, total, err);
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && trial->fits; i++)
-		if (i != ask_first)
-			rc = try_place(s, trial, i, total, err);
+		rc = try_place(s, trial, i, total, err);
 	trial->done = !rc;
 	trial->worst.fits = trial->fits;
 	trial->min_capacity = frag_fit_case_round_up(tune_search_subject_of(s), trial->min_capacity);
@@ -136,7 +131,7 @@ static int tune_search_try_at(const struct scope *s, struct trial *trial, uint32
 /* Tries one page below the device that the best candidate needs. */
 static int try_below(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	return tune_search_try_at(s, trial, s->failed, s->total - tune_search_page_of(s), err);
+	return tune_search_try_at(s, trial, s->total - tune_search_page_of(s), err);
 }
 
 /* Examines capacities from the lower bound up to that of the best candidate. */
@@ -148,7 +143,7 @@ static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *
 
 	trial->fits = false;
 	while (!rc && total < s->total) {
-		rc = tune_search_try_at(s, trial, s->failed, total, err);
+		rc = tune_search_try_at(s, trial, total, err);
 		trial->min_capacity = total;
 		if (rc || trial->fits)
 			return rc;
@@ -210,7 +205,6 @@ static int take_first(struct scope *s, const struct trial *trials, uint32_t coun
 		*taken = i + 1;
 		if (trials[i].fits)
 			return crown(s, &trials[i], err);
-		s->failed = trials[i].failed;
 	}
 	return 0;
 }
@@ -251,12 +245,11 @@ static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_e
 	const uint64_t endless = frag_fit_case_round_up(tune_search_subject_of(s), ENDLESS);
 	int rc = 0;
 
-	s->failed = UINT32_MAX;
 	s->total = NONE;
 	for (uint32_t i = 0; i < count && !rc && s->total == NONE; i++) {
 		struct trial trial = s->trials[i];
 
-		rc = tune_search_try_at(s, &trial, UINT32_MAX, endless, err);
+		rc = tune_search_try_at(s, &trial, endless, err);
 		if (!rc && trial.fits) {
 			s->choice = trial.choice;
 			s->total = trial.min_capacity;
@@ -326,7 +319,7 @@ static struct frag_point point_of(const struct frag_tune *t, const struct trial 
 
 static int try_here(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	return tune_search_try_at(s, trial, UINT32_MAX, s->total, err);
+	return tune_search_try_at(s, trial, s->total, err);
 }
 
 static const struct frag_point no_point = { .choice = UINT32_MAX,
@@ -412,7 +405,7 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 {
 	const struct frag_tune *t = s->tune;
 	const uint64_t min_capacity = (uint64_t)ceil((double)t->total / (1 + t->headroom));
-	int rc = tune_search_try_at(s, trial, UINT32_MAX, t->total, err);
+	int rc = tune_search_try_at(s, trial, t->total, err);
 	bool fits = trial->fits;
 
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && fits; i++)
@@ -630,7 +623,7 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 {
 	struct trial trial = { .choice = t->best.choice };
 	struct frag_point fitted = no_point;
-	int rc = tune_search_try_at(s, &trial, UINT32_MAX, s->total, err);
+	int rc = tune_search_try_at(s, &trial, s->total, err);
 
 	result->tried = !rc;
 	result->fits = trial.fits;
@@ -663,37 +656,20 @@ static int run_test(struct frag_tune *t, uint32_t test, const struct scope *all,
 	return 0;
 }
 
-/* Every device of every source but the host's memory, and what it has in use at once. */
+/* Every device of every source, also of those of tests, and its part of the changed tapes. */
 static int find_places(struct frag_tune *t, struct frag_error *err)
 {
-	const uint32_t sources = t->source_count + t->test_count;
-	size_t room = 0;
-	int rc = 0;
+	int rc = frag_places_find(&t->places, &t->place_count, t->sources,
+				  t->source_count + t->test_count, err);
 
-	for (uint32_t i = 0; i < sources; i++)
-		room += frag_tape_info(t->sources[i].tape)->device_count;
-	t->places = calloc(room + 1, sizeof(*t->places));
-	if (!t->places)
+	while (t->tuned < t->place_count && t->places[t->tuned].source < t->source_count)
+		t->tuned++;
+	t->changed_parts = calloc((size_t)t->tuned + 1, sizeof(*t->changed_parts));
+	if (!rc && !t->changed_parts)
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < sources; i++) {
-		const struct frag_fit_source *source = &t->sources[i];
-
-		for (uint32_t d = 0; d < frag_tape_info(source->tape)->device_count; d++)
-			if (!source->devices[d].host)
-				t->places[t->place_count++] = (struct frag_tune_place){
-					.source = i, .device = d,
-				};
-		if (i + 1 == t->source_count)
-			t->tuned = t->place_count;
-	}
-	for (uint32_t i = 0; i < t->place_count && !rc; i++) {
-		struct frag_tune_place *p = &t->places[i];
-
-		rc = frag_tape_of_device(&p->part, t->sources[p->source].tape, p->device, err);
-		if (!rc && t->changed && i < t->tuned)
-			rc = frag_tape_of_device(&p->changed, t->changed[p->source], p->device,
-						 err);
-	}
+	for (uint32_t i = 0; t->changed && i < t->tuned && !rc; i++)
+		rc = frag_tape_of_device(&t->changed_parts[i], t->changed[t->places[i].source],
+					 t->places[i].device, err);
 	return rc;
 }
 
@@ -701,25 +677,16 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 static int make_intervals(struct frag_tune *t, uint32_t i, uint32_t k, struct frag_error *err)
 {
 	const bool code = i == t->choice_count;
-	const struct frag_tune_place *place = &t->places[k];
+	const struct frag_place *place = &t->places[k];
 	const struct frag_fit_source *source = &t->sources[place->source];
-	const struct frag_tape *part = code ? place->changed : place->part;
-	struct frag_fit_case subject = {
+	const struct frag_fit_case subject = {
 		.tape = code ? t->changed[place->source] : source->tape,
 		.choice = &source->choices[code ? 0 : i], .devices = source->devices,
 		.device = place->device, .model = t->model, .stop = t->stop, .ctx = t->ctx,
 	};
-	int rc;
 
-	if (part) {
-		subject.tape = part;
-		subject.devices += subject.device;
-		subject.device = 0;
-	}
-	rc = frag_fit_case_share(&subject, &t->smalls, err);
-	if (!rc)
-		frag_fit_intervals_init(intervals_of(t, i, k), &subject);
-	return rc;
+	return frag_fit_intervals_init(intervals_of(t, i, k), &subject,
+				       code ? t->changed_parts[k] : place->part, &t->smalls, err);
 }
 
 /* Prepares the intervals of every setting in every place; nothing is simulated yet. */
@@ -749,16 +716,14 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_tune *t = ctx;
-	struct frag_tune_place *place = &t->places[index];
 	const struct frag_fit_case *s = &intervals_of(t, 0, index)->subject;
 	const struct frag_device_figures *d = &s->devices[s->device];
 	struct frag_interval run;
-	uint64_t requested;
-	int rc = frag_fit_case_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	const int rc = frag_fit_case_unlimited(s, &run, err);
 
-	rc = rc ? rc : frag_fit_case_requested(s, &run.outcome, &requested, err);
 	if (!rc)
-		place->lower_bound = frag_fit_case_round_up(s, d->context + d->other + requested);
+		t->places[index].lower_bound = frag_fit_case_round_up(
+			s, d->context + d->other + run.outcome.peak_requested);
 	return rc;
 }
 
@@ -859,12 +824,11 @@ void frag_tune_fini(struct frag_tune *t)
 	for (size_t i = 0; t->intervals && i < count; i++)
 		frag_fit_intervals_fini(&t->intervals[i]);
 	frag_smallreq_fini(&t->smalls);
-	for (uint32_t i = 0; t->places && i < t->place_count; i++) {
-		frag_tape_del(t->places[i].part);
-		frag_tape_del(t->places[i].changed);
-	}
+	for (uint32_t i = 0; t->changed_parts && i < t->tuned; i++)
+		frag_tape_del(t->changed_parts[i]);
+	frag_places_free(t->places, t->place_count);
+	free(t->changed_parts);
 	free(t->intervals);
-	free(t->places);
 	free(t->points);
 	free(t->tests);
 }

@@ -61,16 +61,10 @@ struct frag_tune {
 	uint64_t lower_bound;                 /* the highest of the traces */
 	uint64_t runs;
 	bool no_headroom;               /* nothing qualified with it, and it was given up */
-	/*
-	 * the intervals known for each choice and place; a place is a device of a source
-	 */
+	/* known for each choice and place; behind the choices the first one with the line of code */
 	struct frag_fit_intervals *intervals;
-	struct frag_tune_place {
-		uint32_t source, device;
-		uint64_t lower_bound;
-		struct frag_tape *part; /* of the device alone; NULL: the source's */
-		struct frag_tape *changed;      /* likewise, with the line of code */
-	} * places;
+	struct frag_place *places;
+	struct frag_tape **changed_parts;       /* of tuned places, with the line of code */
 	struct frag_smallreq_cache smalls;      /* what they share */
 	uint32_t place_count, tuned; /* the first `tuned` are of the sources, the others of tests */
 };

@@ -458,7 +458,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 
 	open_world(&w, policy, seed, 0, false);
 	subject = subject_of(&w);
-	frag_fit_intervals_init(&intervals, &subject);
+	assert_int_equal(frag_fit_intervals_init(&intervals, &subject, NULL, NULL, &err), 0);
 	intervals.checkpoints.stride = 1 + random_below(&random, 60);
 	bounds = random_bounds(&random, &w);
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
@@ -515,7 +515,8 @@ static void try_joint(const char *policy, uint64_t seed)
 
 		open_world(&w[i], policy, seed * 10 + i, 2 * MIB, false);
 		subject = subject_of(&w[i]);
-		frag_fit_intervals_init(&intervals[i], &subject);
+		assert_int_equal(frag_fit_intervals_init(&intervals[i], &subject, NULL, NULL, &err),
+				 0);
 		intervals[i].checkpoints.stride = 16;
 		list[i] = &intervals[i];
 		floor = w[i].taken + w[i].peak > floor ? w[i].taken + w[i].peak : floor;
@@ -573,9 +574,8 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 	open_world(&w, policy, seed, random_below(&random, 2) * 2 * MIB, true);
 	subject = subject_of(&w);
 	smalls.ahead = 1 + (uint32_t)random_below(&random, 90);
-	assert_int_equal(frag_fit_case_share(&subject, &smalls, &err), 0);
-	assert_non_null(subject.small);
-	frag_fit_intervals_init(&intervals, &subject);
+	assert_int_equal(frag_fit_intervals_init(&intervals, &subject, NULL, &smalls, &err), 0);
+	assert_non_null(intervals.subject.small);
 	intervals.checkpoints.stride = 1 + random_below(&random, 40);
 	bounds = random_bounds(&random, &w);
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
