@@ -102,25 +102,14 @@ uint64_t frag_gen_pop(struct frag_gen_ids *ids);        /* the last; 0 where the
 void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids);   /* the last first */
 
 /* The tables of all scenarios, by name. */
-extern const struct frag_scenario frag_scenario_alternating;
-extern const struct frag_scenario frag_scenario_append_leak;
-extern const struct frag_scenario frag_scenario_checkpointing;
-extern const struct frag_scenario frag_scenario_grow;
-extern const struct frag_scenario frag_scenario_inference;
-extern const struct frag_scenario frag_scenario_mib_plus_one;
-extern const struct frag_scenario frag_scenario_min_block;
-extern const struct frag_scenario frag_scenario_multitask;
-extern const struct frag_scenario frag_scenario_one_float;
-extern const struct frag_scenario frag_scenario_one_tensor;
-extern const struct frag_scenario frag_scenario_pipeline;
-extern const struct frag_scenario frag_scenario_qkv;
-extern const struct frag_scenario frag_scenario_random;
-extern const struct frag_scenario frag_scenario_rebind;
-extern const struct frag_scenario frag_scenario_six_tensors;
-extern const struct frag_scenario frag_scenario_small_after_large;
-extern const struct frag_scenario frag_scenario_tiny;
-extern const struct frag_scenario frag_scenario_training;
-extern const struct frag_scenario frag_scenario_two_mib;
-extern const struct frag_scenario frag_scenario_uneven_pipeline;
+#define FRAG_SCENARIOS(X) \
+	X(alternating) X(append_leak) X(checkpointing) X(grow) X(inference) X(mib_plus_one) \
+	X(min_block) X(multitask) X(one_float) X(one_tensor) X(pipeline) X(qkv) X(random) \
+	X(rebind) X(six_tensors) X(small_after_large) X(tiny) X(training) X(two_mib) \
+	X(uneven_pipeline)
+
+#define FRAG_SCENARIO(name) extern const struct frag_scenario frag_scenario_##name;
+FRAG_SCENARIOS(FRAG_SCENARIO)
+#undef FRAG_SCENARIO
 
 #endif

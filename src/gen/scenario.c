@@ -16,26 +16,8 @@
 #define DEVICES_MAX 64
 
 static const struct frag_scenario *const scenarios[] = {
-	&frag_scenario_alternating,
-	&frag_scenario_append_leak,
-	&frag_scenario_checkpointing,
-	&frag_scenario_grow,
-	&frag_scenario_inference,
-	&frag_scenario_mib_plus_one,
-	&frag_scenario_min_block,
-	&frag_scenario_multitask,
-	&frag_scenario_one_float,
-	&frag_scenario_one_tensor,
-	&frag_scenario_pipeline,
-	&frag_scenario_qkv,
-	&frag_scenario_random,
-	&frag_scenario_rebind,
-	&frag_scenario_six_tensors,
-	&frag_scenario_small_after_large,
-	&frag_scenario_tiny,
-	&frag_scenario_training,
-	&frag_scenario_two_mib,
-	&frag_scenario_uneven_pipeline,
+#define ADDRESS(name) &frag_scenario_##name,
+	FRAG_SCENARIOS(ADDRESS)
 	NULL,
 };
 
