@@ -407,15 +407,6 @@ struct frag_optimizer_steps {
 	uint32_t count, capacity;
 };
 
-/* A block, for traces without optimizer marks. */
-struct frag_grown {
-	uint64_t bytes;         /* as the program requested them */
-	uint32_t iteration;     /* in which it was allocated */
-	uint32_t block;         /* of the memory state */
-	bool weight;            /* else it is long-lived, and came later */
-	bool of_optimizer;      /* set by the next function */
-};
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -464,74 +455,6 @@ static bool optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birt
 	/* the last that begins before it */
 	FRAG_COUNT_WHILE(low, s->count, s->of[low].from < birth);
 	return low && birth < s->of[low - 1].to;
-}
-
-static bool note_weights(struct frag_map *sizes, const struct frag_grown *blocks, uint32_t count,
-			 uint64_t *bytes)
-{
-	*bytes = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (!blocks[i].weight)
-			continue;
-		*bytes += blocks[i].bytes;
-		if (frag_map_get(sizes, blocks[i].bytes) == FRAG_MAP_NONE
-		    && !frag_map_add(sizes, blocks[i].bytes, i))
-			return false;
-	}
-	return true;
-}
-
-static bool has_size(const struct frag_map *sizes, const struct frag_grown *block)
-{
-	return !block->weight && frag_map_get(sizes, block->bytes) != FRAG_MAP_NONE;
-}
-
-/*
- * Finds the iteration that allocated the most bytes in blocks of a weight's size, and these
- * bytes.
- */
-static bool find_iteration(const struct frag_map *sizes, const struct frag_grown *blocks,
-			   uint32_t count, uint32_t *iteration, uint64_t *most)
-{
-	uint32_t iterations = 0;
-	uint64_t *born;
-
-	for (uint32_t i = 0; i < count; i++)
-		iterations = blocks[i].iteration > iterations ? blocks[i].iteration : iterations;
-	born = calloc((size_t)iterations + 1, sizeof(*born));
-	*most = *iteration = 0;
-	for (uint32_t i = 0; born && i < count; i++)
-		if (has_size(sizes, &blocks[i]))
-			born[blocks[i].iteration] += blocks[i].bytes;
-	for (uint32_t i = 0; born && i <= iterations; i++)
-		if (born[i] > *most) {
-			*most = born[i];
-			*iteration = i;
-		}
-	free(born);
-	return born != NULL;
-}
-
-/*
- * Finds the optimizer state by its growth: once, by the sizes of the weights. of_optimizer is
- * set for the blocks of a weight's size, in the iteration with most such bytes, if they total at
- * least half of the weights. Returns false on out of memory.
- */
-static bool optimizer_find(struct frag_grown *blocks, uint32_t count)
-{
-	struct frag_map sizes;
-	uint64_t weights, most;
-	uint32_t iteration;
-	bool good = frag_map_init(&sizes, frag_hash_seed())
-		    && note_weights(&sizes, blocks, count, &weights)
-		    && find_iteration(&sizes, blocks, count, &iteration, &most);
-
-	for (uint32_t i = 0; i < count && good; i++)
-		blocks[i].of_optimizer = weights && 2 * most >= weights
-					 && blocks[i].iteration == iteration
-					 && has_size(&sizes, &blocks[i]);
-	frag_map_fini(&sizes);
-	return good;
 }
 
 #define SHORT_PART 100          /* of an iteration: blocks freed within it are temporary */
@@ -673,33 +596,51 @@ static void classify_all(const struct survey *s)
 	}
 }
 
-/* Without marks of optimizer steps: guesses from the growth of long-lived blocks. */
+/* Is it long-lived, came after the weights, and has the size of one? */
+static bool is_grown(const struct survey *s, const struct frag_map *sizes, uint32_t i)
+{
+	return s->out->of[i].life == FRAG_LIFE_LONG
+	       && frag_map_get(sizes, s->memory->blocks[i].requested) != FRAG_MAP_NONE;
+}
+
+/* The iteration in which a block was allocated. */
+static uint32_t iteration_of(const struct survey *s, uint32_t i)
+{
+	return frag_lasting_begun(&s->marks, frag_birth(s->out, s->memory, i));
+}
+
+/*
+ * Without marks of optimizer steps: finds its state by its growth. It is the blocks of a weight's
+ * size, in the iteration with most such bytes, if they total at least half of the weights.
+ */
 static bool guess_optimizer(const struct survey *s)
 {
-	struct frag_grown *grown = calloc((size_t)s->out->count + 1, sizeof(*grown));
-	uint32_t n = 0;
-	bool good = grown;
+	uint64_t *born = calloc((size_t)s->marks.count + 1, sizeof(*born)), weights = 0;
+	uint32_t most = 0;
+	struct frag_map sizes;
+	bool good = frag_map_init(&sizes, frag_hash_seed()) && born;
 
 	for (uint32_t i = 0; i < s->out->count && good; i++) {
-		const enum frag_life_class life = s->out->of[i].life;
+		const uint64_t bytes = s->memory->blocks[i].requested;
 
-		if (life != FRAG_LIFE_WEIGHTS && life != FRAG_LIFE_LONG)
+		if (s->out->of[i].life != FRAG_LIFE_WEIGHTS)
 			continue;
-		grown[n++] = (struct frag_grown){
-			.bytes = s->memory->blocks[i].requested,
-			.iteration =
-				frag_lasting_begun(&s->marks, frag_birth(s->out, s->memory, i)),
-			.block = i,
-			.weight = life == FRAG_LIFE_WEIGHTS,
-		};
+		weights += bytes;
+		good = frag_map_get(&sizes, bytes) != FRAG_MAP_NONE
+		       || frag_map_add(&sizes, bytes, i);
 	}
-	good = good && optimizer_find(grown, n);
-	for (uint32_t k = 0; k < n && good; k++)
-		if (grown[k].of_optimizer) {
-			s->out->of[grown[k].block].life = FRAG_LIFE_OPTIMIZER;
-			s->out->of[grown[k].block].evidence = FRAG_EVIDENCE_SIZES;
+	for (uint32_t i = 0; i < s->out->count && good; i++)
+		if (is_grown(s, &sizes, i))
+			born[iteration_of(s, i)] += s->memory->blocks[i].requested;
+	for (uint32_t i = 1; i <= s->marks.count && good; i++)
+		most = born[i] > born[most] ? i : most;
+	for (uint32_t i = 0; i < s->out->count && good && weights && 2 * born[most] >= weights; i++)
+		if (is_grown(s, &sizes, i) && iteration_of(s, i) == most) {
+			s->out->of[i].life = FRAG_LIFE_OPTIMIZER;
+			s->out->of[i].evidence = FRAG_EVIDENCE_SIZES;
 		}
-	free(grown);
+	frag_map_fini(&sizes);
+	free(born);
 	return good;
 }
 
