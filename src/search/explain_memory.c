@@ -16,6 +16,18 @@
  * it; so of each stream the last sync is enough.
  */
 
+/* A pending block, and one thing that it waits for. */
+struct wait {
+	uint32_t block;         /* index into the memory state's */
+	uint32_t stream;        /* dense; FRAG_ALL: its `complete`, whatever stream that is of */
+};
+
+/* By block, then by stream. */
+struct waits {
+	struct wait *of;
+	uint32_t count, capacity;
+};
+
 /* A pending block on its way to the moment. */
 struct pending {
 	uint64_t freed;         /* step; 0: not yet */
@@ -24,7 +36,7 @@ struct pending {
 };
 
 struct survey {
-	struct frag_waits *out;
+	struct waits *out;
 	const struct frag_memory_state *memory;
 	uint32_t device;
 	struct pending *blocks;
@@ -53,11 +65,11 @@ static bool list_pending(struct survey *s)
 
 static bool add_wait(struct survey *s, struct pending *p, uint32_t stream)
 {
-	struct frag_waits *w = s->out;
+	struct waits *w = s->out;
 
 	if (!FRAG_GROW(w->of, w->capacity, w->count))
 		return false;
-	w->of[w->count++] = (struct frag_wait){ p->block, stream };
+	w->of[w->count++] = (struct wait){ p->block, stream };
 	p->recorded = true;
 	return true;
 }
@@ -117,7 +129,7 @@ static bool pending_waits_read_tape(struct survey *s, const struct frag_tape *ta
 }
 
 /* Has the stream been synchronised after the block's free? */
-static bool pending_waits_is_over(const struct survey *s, const struct frag_wait *wait)
+static bool pending_waits_is_over(const struct survey *s, const struct wait *wait)
 {
 	const uint64_t freed =
 		s->blocks[s->at[s->memory->blocks[wait->block].slot] - 1].freed;
@@ -130,7 +142,7 @@ static bool pending_waits_is_over(const struct survey *s, const struct frag_wait
 
 static int by_block(const void *one, const void *other)
 {
-	const struct frag_wait *a = one, *b = other;
+	const struct wait *a = one, *b = other;
 
 	return frag_order_two(a->block, b->block, a->stream, b->stream);
 }
@@ -138,7 +150,7 @@ static int by_block(const void *one, const void *other)
 /* Those that still hold, each once. */
 static void pending_waits_settle(struct survey *s)
 {
-	struct frag_waits *w = s->out;
+	struct waits *w = s->out;
 	uint32_t n = 0;
 
 	if (w->count)
@@ -150,15 +162,16 @@ static void pending_waits_settle(struct survey *s)
 	w->count = n;
 }
 
-int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *memory,
-		    uint32_t device, const struct frag_tape *tape, uint64_t until,
-		    struct frag_error *err)
+/*
+ * Finds the waits in a memory state after step `until`. Reads the tape up to there if a block is
+ * pending. False: out of memory.
+ */
+static bool find_waits(struct waits *waits, const struct frag_memory_state *memory,
+		       uint32_t device, const struct frag_tape *tape, uint64_t until)
 {
 	struct survey s = { .out = waits, .memory = memory, .device = device };
-	bool good;
+	bool good = list_pending(&s);
 
-	*waits = (struct frag_waits){ .count = 0 };
-	good = list_pending(&s);
 	if (good && s.count)
 		good = pending_waits_read_tape(&s, tape, until);
 	if (good)
@@ -166,24 +179,24 @@ int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *me
 	free(s.blocks);
 	free(s.at);
 	free(s.synced);
-	return good ? 0 : frag_fail_nomem(err);
+	return good;
 }
 
-void frag_waits_fini(struct frag_waits *waits)
-{
-	free(waits->of);
-	*waits = (struct frag_waits){ .count = 0 };
-}
+struct account {
+	struct frag_explained *m;
+	const struct frag_memory_state *memory;
+	const struct frag_tape *tape;
+	const struct frag_symbols *symbols;
+	struct frag_lifetimes lifetimes;
+	struct waits waits;
+	uint32_t held_capacity, folded_capacity, pool_capacity;
+};
 
-static void count_pending(struct frag_explained *m, const struct frag_memory_state *memory,
-			  const struct frag_lifetimes *lifetimes)
+static void count_pending(struct frag_explained *m, const struct frag_memory_state *memory)
 {
-	m->pending_since = UINT64_MAX;
 	for (uint32_t k = 0; k < memory->block_count; k++) {
 		if (memory->blocks[k].state != FRAG_PENDING)
 			continue;
-		if (lifetimes->of[k].freed < m->pending_since)
-			m->pending_since = lifetimes->of[k].freed;
 		m->pending += memory->blocks[k].bytes;
 		m->pending_blocks++;
 		if (memory->blocks[k].slot == FRAG_NO_SLOT) {
@@ -197,13 +210,13 @@ static void count_pending(struct frag_explained *m, const struct frag_memory_sta
  * Adds the waits to one row for each stream, found by the map. The caller has allocated the
  * rows.
  */
-static bool add_up(struct frag_explained *m, const struct frag_memory_state *memory,
-		   const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
-		   struct frag_map *rows)
+static bool add_up(const struct account *a, struct frag_map *rows)
 {
-	for (uint32_t i = 0; i < waits->count; i++) {
-		const struct frag_wait *w = &waits->of[i];
-		const uint64_t freed = lifetimes->of[w->block].freed;
+	struct frag_explained *m = a->m;
+
+	for (uint32_t i = 0; i < a->waits.count; i++) {
+		const struct wait *w = &a->waits.of[i];
+		const uint64_t freed = a->lifetimes.of[w->block].freed;
 		uint32_t at = frag_map_get(rows, w->stream);
 		struct frag_pending_use *row;
 
@@ -216,7 +229,7 @@ static bool add_up(struct frag_explained *m, const struct frag_memory_state *mem
 				return false;
 		}
 		row = &m->uses[at];
-		row->bytes += memory->blocks[w->block].bytes;
+		row->bytes += a->memory->blocks[w->block].bytes;
 		row->blocks++;
 		row->since = freed < row->since ? freed : row->since;
 	}
@@ -231,9 +244,9 @@ static int by_since(const void *a, const void *b)
 }
 
 /* Sorts the rows, names them, and stores the row of each wait. */
-static bool explain_pending_settle(struct frag_explained *m, const struct frag_waits *waits,
-				   const struct frag_tape *tape)
+static bool name_uses(const struct account *a)
 {
+	struct frag_explained *m = a->m;
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
@@ -245,48 +258,28 @@ static bool explain_pending_settle(struct frag_explained *m, const struct frag_w
 		good = frag_map_add(&rows, row->number, i);
 		if (row->number == FRAG_ALL || !good)
 			continue;
-		row->stream = frag_stream_json(tape, row->number);
+		row->stream = frag_stream_json(a->tape, row->number);
 		good = row->stream != NULL;
 	}
-	for (uint32_t i = 0; i < waits->count && good; i++)
-		m->waits[m->wait_count++] = frag_map_get(&rows, waits->of[i].stream);
+	for (uint32_t i = 0; i < a->waits.count && good; i++)
+		m->waits[m->wait_count++] = frag_map_get(&rows, a->waits.of[i].stream);
 	frag_map_fini(&rows);
 	return good;
 }
 
-int frag_explain_pending(struct frag_explained *m, const struct frag_memory_state *memory,
-		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
-		      const struct frag_tape *tape, struct frag_error *err)
+static bool fill_pending(const struct account *a)
 {
+	struct frag_explained *m = a->m;
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
-	count_pending(m, memory, lifetimes);
-	m->uses = calloc((size_t)waits->count + 1, sizeof(*m->uses));
-	m->waits = calloc((size_t)waits->count + 1, sizeof(*m->waits));
-	good = good && m->uses && m->waits && add_up(m, memory, lifetimes, waits, &rows)
-	       && explain_pending_settle(m, waits, tape);
+	count_pending(m, a->memory);
+	m->uses = calloc((size_t)a->waits.count + 1, sizeof(*m->uses));
+	m->waits = calloc((size_t)a->waits.count + 1, sizeof(*m->waits));
+	good = good && m->uses && m->waits && add_up(a, &rows) && name_uses(a);
 	frag_map_fini(&rows);
-	return good ? 0 : frag_fail_nomem(err);
+	return good;
 }
-
-void frag_pending_uses_fini(struct frag_explained *m)
-{
-	for (uint32_t i = 0; i < m->use_count; i++)
-		free(m->uses[i].stream);
-	free(m->uses);
-	free(m->waits);
-}
-
-struct account {
-	struct frag_explained *m;
-	const struct frag_memory_state *memory;
-	const struct frag_lifetimes *lifetimes;
-	const struct frag_waits *waits;
-	const struct frag_tape *tape;
-	const struct frag_symbols *symbols;
-	uint32_t held_capacity, folded_capacity, pool_capacity;
-};
 
 /* Lists the live blocks of a segment with their tags and lifetimes. False: out of memory. */
 static bool fill_blocking(const struct account *a, const struct frag_state_segment *seg,
@@ -295,7 +288,7 @@ static bool fill_blocking(const struct account *a, const struct frag_state_segme
 	to->blocking = calloc(seg->live_blocks, sizeof(*to->blocking));
 	for (uint32_t k = seg->first; to->blocking && k < seg->first + seg->count; k++) {
 		const struct frag_state_block *b = &a->memory->blocks[k];
-		const struct frag_lifetime *life = &a->lifetimes->of[k];
+		const struct frag_lifetime *life = &a->lifetimes.of[k];
 		struct frag_blocking_block *pin;
 
 		if (!frag_is_live(b))
@@ -306,9 +299,9 @@ static bool fill_blocking(const struct account *a, const struct frag_state_segme
 			.freed = life->freed, .life = life->life,
 			.pending = b->state == FRAG_PENDING, .initial = life->initial,
 		};
-		FRAG_COUNT_WHILE(pin->waits, a->waits->count, a->waits->of[pin->waits].block < k);
-		while (pin->waits + pin->wait_count < a->waits->count
-		       && a->waits->of[pin->waits + pin->wait_count].block == k)
+		FRAG_COUNT_WHILE(pin->waits, a->waits.count, a->waits.of[pin->waits].block < k);
+		while (pin->waits + pin->wait_count < a->waits.count
+		       && a->waits.of[pin->waits + pin->wait_count].block == k)
 			pin->wait_count++;
 		pin->id = life->id ? strdup(life->id) : NULL;
 		if (!pin->id != !life->id || !frag_tag_json(a->symbols, b->tag, &pin->tag))
@@ -339,8 +332,8 @@ static void find_beginnings(const struct account *a)
 		for (uint32_t b = seg->first; b < seg->first + seg->count; b++)
 			if (frag_is_live(&a->memory->blocks[b])
 			    && a->memory->blocks[b].slot != FRAG_NO_SLOT
-			    && frag_birth(a->lifetimes, a->memory, b) < oldest)
-				oldest = frag_birth(a->lifetimes, a->memory, b);
+			    && frag_birth(&a->lifetimes, a->memory, b) < oldest)
+				oldest = frag_birth(&a->lifetimes, a->memory, b);
 		if (k && a->m->segments[k - 1].ordinal == seg->ordinal)
 			a->m->segments[--k].there = oldest;
 	}
@@ -389,7 +382,7 @@ static bool add_held(struct account *a, struct frag_block_groups *tags)
 
 	for (uint32_t k = 0; k < a->memory->block_count; k++) {
 		const struct frag_state_block *b = &a->memory->blocks[k];
-		const struct frag_lifetime *life = &a->lifetimes->of[k];
+		const struct frag_lifetime *life = &a->lifetimes.of[k];
 		struct frag_tag_memory *held;
 		uint32_t i;
 
@@ -551,18 +544,22 @@ static bool fill_pools(struct account *a)
 }
 
 int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *memory,
-		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
-		      const struct frag_tape *tape, bool folded, struct frag_error *err)
+			uint32_t device, const struct frag_tape *tape, bool folded,
+			struct frag_error *err)
 {
 	struct account a = {
-		.m = m, .memory = memory, .lifetimes = lifetimes, .waits = waits, .tape = tape,
-		.symbols = frag_tape_symbols(tape),
+		.m = m, .memory = memory, .tape = tape, .symbols = frag_tape_symbols(tape),
 	};
+	int rc = frag_lifetimes_find(&a.lifetimes, memory, tape, err);
 
-	if (!fill_segments(&a) || !fill_held(&a) || !fill_pools(&a)
-	    || (folded && !fill_folded(&a)))
-		return frag_fail_nomem(err);
-	return 0;
+	if (!rc && !(find_waits(&a.waits, memory, device, tape, m->step) && fill_pending(&a)
+		     && fill_segments(&a) && fill_held(&a) && fill_pools(&a)
+		     && (!folded || fill_folded(&a))))
+		rc = frag_fail_nomem(err);
+	free(a.waits.of);
+	frag_lifetimes_fini(&a.lifetimes);
+	m->accounted = !rc;
+	return rc;
 }
 
 /* Does the first move leave from this segment? */
@@ -662,8 +659,12 @@ void frag_explain_main_cause(struct frag_explained *m)
 		find_main_cause(m, false);
 }
 
-void frag_account_fini(struct frag_explained *m)
+void frag_explain_memory_fini(struct frag_explained *m)
 {
+	for (uint32_t i = 0; i < m->use_count; i++)
+		free(m->uses[i].stream);
+	free(m->uses);
+	free(m->waits);
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++) {
 			free(m->segments[i].blocking[k].id);

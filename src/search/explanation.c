@@ -303,7 +303,6 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 	s->m->size = oom->size;
 	s->m->need = oom->need;
 	s->m->demand = oom->demand;
-	s->m->largest_sought = oom->largest;
 	s->m->missing = missing_of(after, s->m->device, oom, left_of(d, &oom->metrics, oom));
 	if (!request)
 		return 0;
@@ -431,23 +430,6 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
-static int account(struct study *s, const struct frag_memory_state *memory, struct frag_error *err)
-{
-	const struct frag_tape *tape = s->all->tape;
-	struct frag_waits waits = { .count = 0 };
-	struct frag_lifetimes lifetimes;
-	int rc = frag_lifetimes_find(&lifetimes, memory, tape, err);
-
-	rc = rc ? rc : frag_waits_find(&waits, memory, s->device, tape, s->m->step, err);
-	rc = rc ? rc : frag_explain_pending(s->m, memory, &lifetimes, &waits, tape, err);
-	rc = rc ? rc
-		: frag_explain_memory(s->m, memory, &lifetimes, &waits, tape, s->x->folded, err);
-	frag_waits_fini(&waits);
-	frag_lifetimes_fini(&lifetimes);
-	s->m->accounted = !rc;
-	return rc;
-}
-
 /* The run halts before a request that fails. */
 static int study_failure(struct study *s, struct frag_error *err)
 {
@@ -459,7 +441,8 @@ static int study_failure(struct study *s, struct frag_error *err)
 	rc = rc ? rc : fill_request(s, after, &request, err);
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, after, &memory, &request, err);
-	rc = rc ? rc : account(s, &memory, err);
+	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
+					    err);
 	rc = rc ? rc : move_blocks(s, after, &memory, &request, err);
 	if (s->m->accounted)
 		frag_explain_main_cause(s->m);
@@ -477,7 +460,8 @@ static int study_moment(struct study *s, struct frag_error *err)
 	if (!rc)
 		fill_figures(s->m, &s->x->devices[s->m->device],
 			     &result_of(s->run.sim, s->m->device)->last, NULL);
-	rc = rc ? rc : account(s, &memory, err);
+	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
+					    err);
 	if (!rc)
 		frag_explain_main_cause(s->m);
 	frag_memory_state_fini(&memory);
@@ -670,8 +654,7 @@ static int find_step(const struct frag_explanation *x, uint32_t *device, struct 
 
 static void fini_moment(struct frag_explained *m)
 {
-	frag_account_fini(m);
-	frag_pending_uses_fini(m);
+	frag_explain_memory_fini(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
 		frag_move_fini(&m->moves[i]);
 	free(m->moves);

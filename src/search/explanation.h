@@ -85,7 +85,6 @@ struct frag_explained {
 	uint64_t size, need;    /* as requested, and of a block that satisfies the request */
 	uint64_t demand;        /* what was requested of the device last */
 	uint64_t missing;       /* of that */
-	uint64_t largest_sought;        /* free block of the list that the policy searched */
 	uint64_t live, free, releasable, non_releasable;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
@@ -100,7 +99,6 @@ struct frag_explained {
 	struct frag_folded *folded;     /* if requested; the most bytes first */
 	uint32_t folded_count;
 	uint64_t pending, pending_blocks;
-	uint64_t pending_since; /* step: the free of the oldest; UINT64_MAX: none waits any more */
 	uint64_t over, over_blocks;     /* of them, those that nothing uses any more */
 	bool waiting_serves;    /* the request succeeds after all these waits */
 	struct frag_pending_use *uses;  /* by the oldest; a block may wait for several */
