@@ -35,26 +35,26 @@ static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 }
 
 /* The mark is what is left of the ranks' own: did PyTorch record all of them? */
-static int merge_merge(struct merge_merge *m, char **paths, struct frag_error *err)
+static int merge_merge(struct merge_merge *m, char **paths, uint32_t count,
+		       struct frag_error *err)
 {
 	struct frag_rewrite *r = &m->rewrite;
 	struct frag_ranks *ranks = &m->ranks;
-	const struct frag_trace **traces = calloc(ranks->count, sizeof(*traces));
+	const struct frag_trace **traces = calloc(count, sizeof(*traces));
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true,
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
-	int rc = traces ? 0 : frag_fail_nomem(err);
+	int rc = traces ? frag_ranks_open(ranks, paths, count, &options, err)
+			: frag_fail_nomem(err);
 
-	for (uint32_t i = 0; i < ranks->count && !rc; i++) {
-		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
+	for (uint32_t i = 0; i < count && !rc; i++)
 		traces[i] = ranks->ranks[i].trace;
-	}
-	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, ranks->count, false,
+	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, count, false,
 				      FRAG_WARN_LOG(&r->quiet), err);
 	free(traces);
 	rc = rc ? rc : frag_ranks_begin(ranks, err);
-	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, m, err);
+	return rc ? rc : frag_rewrite_into(r, paths[0], paths[count], write_all, m, err);
 }
 
 /*
@@ -73,8 +73,7 @@ static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 	if (!r->form->lossless)
 		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form has one device, and merge"
 				 " makes several", r->form->name);
-	rc = frag_ranks_init(&m->ranks, args->count - 1) ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : merge_merge(m, args->words, err);
+	rc = merge_merge(m, args->words, args->count - 1, err);
 	frag_ranks_fini(&m->ranks);
 	free(m->mark);
 	return frag_or_interrupted(rc, err);

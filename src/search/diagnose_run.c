@@ -297,25 +297,15 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_case *subject,
 			  uint64_t lower_bound, struct frag_error *err)
 {
-	const struct frag_sim_options options = {
-		.level = FRAG_LEVEL_SURVIVE, .on_oom_continue = true, .devices = subject->devices,
-	};
 	const struct frag_memory_state empty = { .segment_count = 0 };
-	struct frag_run_until_oom run = { .sim = NULL };
-	struct frag_sim *sim = NULL;
+	struct frag_run_until_oom run;
 	bool halted = false;
-	int rc = frag_sim_on_tape(&sim, subject->choice, subject->tape, &options, err);
+	int rc = frag_until_oom_begin(&run, subject, err);
 
 	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
-	if (rc)
-		return rc;
-	rc = frag_until_oom_init(&run, subject->tape, subject->device, sim, err);
-	run.stop = subject->stop;
-	run.ctx = subject->ctx;
-	rc = rc ? rc : frag_sim_begin(sim, err);
-	if (!rc && first_oom(sim, subject->device))
+	if (!rc && first_oom(run.sim, subject->device))
 		rc = frag_oom_diagnose(out, &(struct frag_failed_state){
-			.after = sim, .device = subject->device,
+			.after = run.sim, .device = subject->device,
 			.figures = &subject->devices[subject->device], .memory = &empty,
 			.lower_bound = lower_bound,
 		}, err);

@@ -209,16 +209,6 @@ struct study {
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
-static int explanation_make_sim(const struct frag_explanation *x, enum frag_level level, bool go_on,
-				struct frag_sim **out, struct frag_error *err)
-{
-	const struct frag_sim_options options = {
-		.level = level, .on_oom_continue = go_on, .devices = x->devices,
-	};
-
-	return frag_sim_on_tape(out, x->choice, x->tape, &options, err);
-}
-
 static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device)
 {
 	uint32_t count;
@@ -482,14 +472,11 @@ static int study_pool(struct study *s, struct frag_error *err)
 
 static int begin_study(struct study *s, struct frag_error *err)
 {
-	struct frag_sim *sim = NULL;
-	int rc = explanation_make_sim(s->x, FRAG_LEVEL_SURVIVE, true, &sim, err);
+	const struct frag_fit_case on = explanation_subject_of(s->x, s->m->device, s->x->choice);
+	const int rc = frag_until_oom_begin(&s->run, &on, err);
 
-	rc = rc ? rc : frag_until_oom_init(&s->run, s->x->tape, s->m->device, sim, err);
-	s->run.stop = s->x->stop;
 	s->run.progress = s->x->progress;
-	s->run.ctx = s->x->ctx;
-	return rc ? rc : frag_sim_begin(sim, err);
+	return rc;
 }
 
 /* Steps at which non-releasable or live bytes are the most, of each device. */
@@ -539,11 +526,14 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 		.worst = s->m->kind == FRAG_MOMENT_WORST,
 		.of = calloc(frag_tape_info(s->x->tape)->device_count, sizeof(*heights.of)),
 	};
+	const struct frag_sim_options options = {
+		.level = FRAG_LEVEL_PEAKS, .devices = s->x->devices,
+	};
 	const struct frag_observer observer = { .step = note_height, .ctx = &heights };
 	struct frag_sim *sim = NULL;
 	int rc = reader && heights.of
-			 ? explanation_make_sim(s->x, FRAG_LEVEL_PEAKS, false, &sim, err)
-			 : frag_fail_nomem(err);
+		 ? frag_sim_on_tape(&sim, s->x->choice, s->x->tape, &options, err)
+		 : frag_fail_nomem(err);
 
 	rc = rc ? rc : frag_sim_observe(sim, &observer);
 	rc = rc ? rc : explanation_play(s->x, sim, reader, err);

@@ -16,14 +16,22 @@
 #define SLICE 256		/* events between two calls of stop */
 #define BETWEEN_COPIES 65536           /* events from one copy to the next */
 
-int frag_until_oom_init(struct frag_run_until_oom *run, const struct frag_tape *tape,
-			uint32_t device, struct frag_sim *sim, struct frag_error *err)
+int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_case *on,
+			 struct frag_error *err)
 {
-	*run = (struct frag_run_until_oom){
-		.tape = tape, .device = device, .sim = sim,
-		.reader = frag_tape_reader_new(tape), .lookups = frag_tape_reader_new(tape),
+	const struct frag_sim_options options = {
+		.level = FRAG_LEVEL_SURVIVE, .on_oom_continue = true, .devices = on->devices,
 	};
-	return run->reader && run->lookups ? 0 : frag_fail_nomem(err);
+	int rc;
+
+	*run = (struct frag_run_until_oom){
+		.tape = on->tape, .device = on->device, .stop = on->stop, .ctx = on->ctx,
+		.reader = frag_tape_reader_new(on->tape),
+		.lookups = frag_tape_reader_new(on->tape),
+	};
+	rc = run->reader && run->lookups ? 0 : frag_fail_nomem(err);
+	rc = rc ? rc : frag_sim_on_tape(&run->sim, on->choice, on->tape, &options, err);
+	return rc ? rc : frag_sim_begin(run->sim, err);
 }
 
 void frag_until_oom_fini(struct frag_run_until_oom *run)

@@ -7,6 +7,7 @@
 
 #include "compaction/move_candidates.h"
 #include "fragsim/engine.h"
+#include "search/fit_intervals.h"
 
 /*
  * A moved block counts as allocated at the step of its move; `origin` is the step of its first
@@ -32,10 +33,12 @@ struct frag_run_until_oom {
 	void *ctx;
 };
 
-/* sim is the run's from here on, fed nothing yet; it goes on after an out-of-memory. Release it
- * also where this fails. -FRAG_ENOMEM */
-int frag_until_oom_init(struct frag_run_until_oom *run, const struct frag_tape *tape,
-			uint32_t device, struct frag_sim *sim, struct frag_error *err);
+/*
+ * Begins a run of the choice on these devices; progress and what it gets are the caller's to set.
+ * Release it also where this fails. -FRAG_ENOMEM, or a failure of the policy
+ */
+int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_case *on,
+			 struct frag_error *err);
 void frag_until_oom_fini(struct frag_run_until_oom *run);
 
 /*

@@ -259,17 +259,14 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 struct reading {
 	const struct frag_reduce *reduce;
 	uint32_t at;                    /* the next event */
-	bool started;
 };
 
 static int shrink_search_source_refill(void *state, struct frag_error *err)
 {
-	struct reading *r = state;
-	bool first = !r->started;
+	const struct reading *r = state;
 
 	(void)err;
-	r->started = true;
-	return first;
+	return r->at < r->reduce->count;
 }
 
 static int shrink_search_source_next(void *state, struct frag_record *rec, const char **kind,

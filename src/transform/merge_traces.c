@@ -10,14 +10,6 @@
 #include "base/parse.h"
 #include "trace/record_scan.h"
 
-bool frag_ranks_init(struct frag_ranks *r, uint32_t count)
-{
-	*r = (struct frag_ranks){ .count = count };
-	r->ranks = calloc(count, sizeof(*r->ranks));
-	r->turns = calloc(count, sizeof(*r->turns));
-	return r->ranks && r->turns;
-}
-
 void frag_ranks_fini(struct frag_ranks *r)
 {
 	for (uint32_t i = 0; i < r->count && r->ranks; i++)
@@ -76,20 +68,14 @@ static int merge_traces_advance(struct frag_rank *rank, struct frag_error *err)
 	return rc;
 }
 
-/*
- * The rank belongs to r from its opening on, also where this fails later. Events before a rank's
- * first time are older than any: its time begins at minus infinity.
- */
-int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
-		    const struct frag_trace_options *options, struct frag_error *err)
+/* Events before a rank's first time are older than any: its time begins at minus infinity. */
+static int open_rank(struct frag_ranks *r, struct frag_rank *rank, const char *path,
+		     const struct frag_trace_options *options, struct frag_error *err)
 {
-	struct frag_rank *rank = &r->ranks[i];
 	const struct frag_trace_info *info;
 	struct frag_device_figures *more;
-	int rc;
+	int rc = frag_trace_open(&rank->trace, path, options, err);
 
-	FRAG_ASSERT(i < r->count && !rank->trace);
-	rc = frag_trace_open(&rank->trace, path, options, err);
 	if (rc)
 		return rc;
 	info = frag_trace_info(rank->trace);
@@ -106,6 +92,22 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 	r->devices = more;
 	r->device_count += info->device_count;
 	return 0;
+}
+
+int frag_ranks_open(struct frag_ranks *r, char *const *paths, uint32_t count,
+		    const struct frag_trace_options *options, struct frag_error *err)
+{
+	int rc = 0;
+
+	*r = (struct frag_ranks){
+		.count = count, .ranks = calloc(count, sizeof(*r->ranks)),
+		.turns = calloc(count, sizeof(*r->turns)),
+	};
+	if (!r->ranks || !r->turns)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = open_rank(r, &r->ranks[i], paths[i], options, err);
+	return rc;
 }
 
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err)

@@ -34,14 +34,12 @@ struct frag_ranks {
 	uint32_t device_count;
 };
 
-bool frag_ranks_init(struct frag_ranks *r, uint32_t count);
+/* Opens the traces, with their records. Release it with frag_ranks_fini(), also on failure. */
+int frag_ranks_open(struct frag_ranks *r, char *const *paths, uint32_t count,
+		    const struct frag_trace_options *options, struct frag_error *err);
 void frag_ranks_fini(struct frag_ranks *r);
 
-/* Opens the next trace, with its records. */
-int frag_ranks_open(struct frag_ranks *r, uint32_t rank, const char *path,
-		    const struct frag_trace_options *options, struct frag_error *err);
-
-/* Reads the first batch of each, once all are open. */
+/* Reads the first batch of each. */
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err);
 
 /*

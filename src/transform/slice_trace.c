@@ -8,14 +8,6 @@
 #include "events/id_map.h"
 #include "base/array_grow.h"
 
-/* What brought a block where it is: its alloc, its streams, its free. */
-struct frag_cut_block {
-	struct frag_owned_record *first, *last;
-	uint32_t device;
-	uint64_t bytes;
-	bool waits;             /* it is pending */
-};
-
 void frag_cut_init(struct frag_cut *c)
 {
 	*c = (struct frag_cut){ .device = FRAG_ALL };
@@ -37,10 +29,10 @@ void frag_cut_fini(struct frag_cut *c)
 	for (uint32_t i = 0; i < c->count; i++)
 		slice_trace_forget(&c->blocks[i]);
 	free(c->blocks);
-	free(c->fraction);
-	free(c->configure);
-	slice_trace_forget(&(struct frag_cut_block){ .first = c->released });
-	slice_trace_forget(&(struct frag_cut_block){ .first = c->contexts });
+	slice_trace_forget(&c->fraction);
+	slice_trace_forget(&c->configure);
+	slice_trace_forget(&c->released);
+	slice_trace_forget(&c->contexts);
 	frag_map_fini(&c->pools);
 }
 
@@ -59,7 +51,7 @@ static bool at_place(const struct frag_slice_place *place, const struct frag_eve
 	return false;
 }
 
-/* One more record of a block. */
+/* One more record. */
 static bool slice_trace_append(struct frag_cut_block *b, const struct frag_record *rec,
 			       uint64_t step)
 {
@@ -103,28 +95,11 @@ static void slice_trace_note_sync(struct frag_cut *c, const struct frag_record *
 			drop_stream(&c->blocks[i], rec);
 }
 
-static bool slice_trace_replace(struct frag_owned_record **kept, const struct frag_record *rec,
+static bool slice_trace_replace(struct frag_cut_block *kept, const struct frag_record *rec,
 				uint64_t step)
 {
-	struct frag_owned_record *copy = frag_record_copy(rec, step);
-
-	if (!copy)
-		return false;
-	free(*kept);
-	*kept = copy;
-	return true;
-}
-
-/* Puts a copy in front of those that are kept. */
-static bool keep(struct frag_owned_record **kept, const struct frag_record *rec, uint64_t step)
-{
-	struct frag_owned_record *copy = frag_record_copy(rec, step);
-
-	if (!copy)
-		return false;
-	copy->next = *kept;
-	*kept = copy;
-	return true;
+	slice_trace_forget(kept);
+	return slice_trace_append(kept, rec, step);
 }
 
 /* Keeps one release of each pool, as blocks of the pool can still be live. */
@@ -136,7 +111,8 @@ static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 	if (!c->pools.entries && !frag_map_init(&c->pools, frag_hash_seed()))
 		return false;
 	return frag_map_get(&c->pools, key) != FRAG_MAP_NONE
-	       || (frag_map_add(&c->pools, key, 0) && keep(&c->released, rec, ev->step));
+	       || (frag_map_add(&c->pools, key, 0)
+		   && slice_trace_append(&c->released, rec, ev->step));
 }
 
 static uint64_t device_of(const struct frag_record *rec)
@@ -144,18 +120,22 @@ static uint64_t device_of(const struct frag_record *rec)
 	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
 }
 
+/* Of several contexts of a pool the last ends. */
 static void end_context(struct frag_cut *c, const struct frag_record *rec)
 {
-	for (struct frag_owned_record **p = &c->contexts; *p; p = &(*p)->next) {
-		struct frag_owned_record *copy = *p;
+	struct frag_owned_record **found = NULL, *ended;
 
-		if (!frag_same_handle(&copy->rec.pool, &rec->pool)
-		    || device_of(&copy->rec) != device_of(rec))
-			continue;
-		*p = copy->next;
-		free(copy);
+	for (struct frag_owned_record **p = &c->contexts.first; *p; p = &(*p)->next)
+		if (frag_same_handle(&(*p)->rec.pool, &rec->pool)
+		    && device_of(&(*p)->rec) == device_of(rec))
+			found = p;
+	if (!found)
 		return;
-	}
+	ended = *found;
+	*found = ended->next;
+	free(ended);
+	for (struct frag_owned_record *r = c->contexts.first; r; r = r->next)
+		c->contexts.last = r;
 }
 
 /* Before the window: what must be carried over. */
@@ -195,7 +175,7 @@ static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 	case FRAG_OP_RELEASE_POOL:
 		return keep_released(c, rec, ev);
 	case FRAG_OP_BEGIN_POOL:
-		return keep(&c->contexts, rec, ev->step);
+		return slice_trace_append(&c->contexts, rec, ev->step);
 	case FRAG_OP_END_POOL:
 		end_context(c, rec);
 		return true;
@@ -276,11 +256,11 @@ static int by_step(const void *a, const void *b)
 static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *first,
 		      struct frag_error *err)
 {
-	struct frag_owned_record *const settings[] = { c->fraction, c->configure };
+	struct frag_owned_record *const settings[] = { c->fraction.first, c->configure.first };
 	struct carried *all = NULL;
 	uint32_t count = 0, capacity = 0;
-	bool good = carry(&all, &count, &capacity, c->released, UINT32_MAX)
-		    && carry(&all, &count, &capacity, c->contexts, UINT32_MAX);
+	bool good = carry(&all, &count, &capacity, c->released.first, UINT32_MAX)
+		    && carry(&all, &count, &capacity, c->contexts.first, UINT32_MAX);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < c->count && good; i++)

@@ -20,7 +20,13 @@ struct frag_slice_place {
 	const char *mark;       /* borrowed */
 };
 
-struct frag_cut_block;
+/* What brought a block where it is: its alloc, its streams, its free. Or other records. */
+struct frag_cut_block {
+	struct frag_owned_record *first, *last;
+	uint32_t device;
+	uint64_t bytes;
+	bool waits;             /* it is pending */
+};
 
 struct frag_cut {
 	struct frag_slice_place from, to;     /* the first is in, the last is not */
@@ -30,10 +36,10 @@ struct frag_cut {
 	uint64_t written;               /* events so far, the next one's step */
 	struct frag_cut_block *blocks;  /* by slot */
 	uint32_t count, capacity;
-	struct frag_owned_record *fraction, *configure;       /* the last of each */
-	struct frag_owned_record *released;   /* pools that the program is done with, ... */
+	struct frag_cut_block fraction, configure;      /* the last of each */
+	struct frag_cut_block released; /* pools that the program is done with, ... */
 	struct frag_map pools;          /* ... each once */
-	struct frag_owned_record *contexts;   /* of pools that are open */
+	struct frag_cut_block contexts; /* of pools that are open */
 };
 
 void frag_cut_init(struct frag_cut *c);
