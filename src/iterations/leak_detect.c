@@ -496,11 +496,3 @@ void frag_leaks_fini(struct frag_leaks *leaks)
 	free(leaks->leaks);
 	free(leaks->devices);
 }
-
-uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device)
-{
-	uint64_t steps;
-
-	return __builtin_mul_overflow(leaks->devices[device].full_in, leaks->steps, &steps)
-		? UINT64_MAX : steps;
-}

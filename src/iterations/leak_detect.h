@@ -56,6 +56,12 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 void frag_leaks_fini(struct frag_leaks *leaks);
 
 /* full_in in steps; UINT64_MAX where that is none, or beyond all numbers. */
-uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device);
+static inline uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device)
+{
+	uint64_t steps;
+
+	return __builtin_mul_overflow(leaks->devices[device].full_in, leaks->steps, &steps)
+		? UINT64_MAX : steps;
+}
 
 #endif

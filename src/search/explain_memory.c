@@ -1,5 +1,5 @@
 /* explain_memory.c - explains a memory state by segments, blocking blocks, tags and pools. */
-#include "search/explain_memory.h"
+#include "search/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "events/recording_info.h"
+#include "events/tape.h"
 #include "live_blocks/live_blocks.h"
 
 /*

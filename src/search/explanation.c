@@ -15,7 +15,6 @@
 #include "events/id_map.h"
 #include "live_blocks/live_blocks.h"
 #include "explain/device_state.h"
-#include "search/explain_memory.h"
 #include "search/diagnose_run.h"
 #include "base/parallel.h"
 #include "events/tape.h"

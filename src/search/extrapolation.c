@@ -49,6 +49,44 @@ static int max_fitting_simulate(const struct frag_extrapolation *x, const struct
 }
 
 /*
+ * All sizes at another number, by their order in r->sizes; which of them are not explained goes
+ * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
+ */
+static bool sizes_at(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
+		     bool *unexplained)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < r->size_count; i++) {
+		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
+
+		if (unexplained)
+			unexplained[i] = !explained;
+		good = good && sizes[i] < FRAG_SIZE_LIMIT;
+	}
+	return good;
+}
+
+/* The tape at a number, owned by the caller. *out stays NULL where a size is too large. */
+static int extrapolated_tape(const struct frag_extrapolation *x, uint32_t number,
+			    struct frag_tape **out, struct frag_error *err)
+{
+	const struct frag_recordings *r = x->recordings;
+	uint64_t *sizes = malloc(((size_t)r->size_count + 1) * sizeof(*sizes));
+	bool good = true;
+
+	*out = NULL;
+	if (!sizes)
+		return frag_fail_nomem(err);
+	if (sizes_at(r, number, sizes, NULL)) {
+		*out = frag_tape_resized(x->tape, r->which, sizes);
+		good = *out != NULL;
+	}
+	free(sizes);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/*
  * Can any policy fit there: is the peak of requested bytes at most the usable size of each
  * device? The policy `direct` measures this peak, because a limit of another policy could end
  * its run earlier.
@@ -61,7 +99,7 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 	struct frag_choice direct;
 	struct frag_tape *tape;
 	uint32_t count = 0;
-	int rc = frag_extrapolation_tape(x, number, &tape, err);
+	int rc = extrapolated_tape(x, number, &tape, err);
 
 	*fits = false;
 	if (rc || !tape)
@@ -124,7 +162,7 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 	const struct frag_extrapolation *x = t->x;
 	uint8_t *verdicts = t->verdicts + (size_t)index * x->choice_count;
 	struct frag_tape *tape;
-	int rc = frag_extrapolation_tape(x, x->first + index * x->stride, &tape, err);
+	int rc = extrapolated_tape(x, x->first + index * x->stride, &tape, err);
 
 	for (uint32_t i = 0; i < x->choice_count && !rc; i++) {
 		struct frag_sim *sim = NULL;
@@ -218,7 +256,7 @@ static int try_all(struct trying *t, struct frag_error *err)
 }
 
 /* Fills in reaches, first, tried and bound, as far as it comes. -FRAG_ENOMEM, -FRAG_EINTERRUPTED */
-static int frag_find_max_fitting(struct frag_extrapolation *x, struct frag_error *err)
+static int find_max_fitting(struct frag_extrapolation *x, struct frag_error *err)
 {
 	const struct frag_numbers *n = &x->recordings->numbers;
 	const uint64_t runs = x->runs ? x->runs : FRAG_FIT_RUNS;
@@ -246,32 +284,13 @@ struct tags {
 	uint32_t count, capacity;
 };
 
-/*
- * All sizes at another number, by their order in r->sizes; which of them are not explained goes
- * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
- */
-static bool recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
-				  bool *unexplained)
-{
-	bool good = true;
-
-	for (uint32_t i = 0; i < r->size_count; i++) {
-		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
-
-		if (unexplained)
-			unexplained[i] = !explained;
-		good = good && sizes[i] < FRAG_SIZE_LIMIT;
-	}
-	return good;
-}
-
 /* Which sizes are not explained at a number; returns of how many allocs. */
 static uint64_t add_number(const struct frag_recordings *r, uint32_t number, uint64_t *sizes,
 			   bool *here, bool *any)
 {
 	uint64_t allocs = 0;
 
-	recordings_sizes(r, number, sizes, here);
+	sizes_at(r, number, sizes, here);
 	for (uint32_t i = 0; i < r->size_count; i++) {
 		allocs += here[i] ? r->sizes[i].allocs : 0;
 		any[i] = any[i] || here[i];
@@ -340,7 +359,7 @@ static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
 }
 
 /* Fills in unexplained, odd, odd_allocs and odd_tags. -FRAG_ENOMEM */
-static int frag_find_unexplained_sizes(struct frag_extrapolation *x, struct frag_error *err)
+static int find_unexplained_sizes(struct frag_extrapolation *x, struct frag_error *err)
 {
 	const size_t count = (size_t)x->recordings->size_count + 1;
 	uint64_t *sizes = calloc(count, sizeof(*sizes));
@@ -363,29 +382,10 @@ static int frag_find_unexplained_sizes(struct frag_extrapolation *x, struct frag
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-/* The recordings' sizes at a number. *out stays NULL where one is too large. */
-int frag_extrapolation_tape(const struct frag_extrapolation *x, uint32_t number,
-			    struct frag_tape **out, struct frag_error *err)
-{
-	const struct frag_recordings *r = x->recordings;
-	uint64_t *sizes = malloc(((size_t)r->size_count + 1) * sizeof(*sizes));
-	bool good = true;
-
-	*out = NULL;
-	if (!sizes)
-		return frag_fail_nomem(err);
-	if (recordings_sizes(r, number, sizes, NULL)) {
-		*out = frag_tape_resized(x->tape, r->which, sizes);
-		good = *out != NULL;
-	}
-	free(sizes);
-	return good ? 0 : frag_fail_nomem(err);
-}
-
 static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < x->at_count; i++) {
-		int rc = frag_extrapolation_tape(x, x->at[i], &x->tapes[i], err);
+		int rc = extrapolated_tape(x, x->at[i], &x->tapes[i], err);
 
 		if (rc)
 			return rc;
@@ -432,10 +432,10 @@ int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err)
 	int rc = fit_all(x, err), odd;
 
 	if (!rc && x->largest)
-		rc = frag_find_max_fitting(x, err);
+		rc = find_max_fitting(x, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	odd = frag_find_unexplained_sizes(x, err);
+	odd = find_unexplained_sizes(x, err);
 	return odd ? odd : rc;
 }
 

@@ -86,9 +86,4 @@ static inline uint32_t frag_tried_last(const struct frag_extrapolation *x)
 int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err);
 void frag_extrapolation_fini(struct frag_extrapolation *x);     /* a zeroed one is fine */
 
-/* The numbers at which a program fits a device. */
-/* The recordings at a number, as a tape that is the caller's; NULL: a size would be too large. */
-int frag_extrapolation_tape(const struct frag_extrapolation *x, uint32_t number,
-			    struct frag_tape **out, struct frag_error *err);
-
 #endif

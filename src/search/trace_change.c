@@ -206,7 +206,7 @@ const char *const frag_change_part_names[FRAG_PARTS] = {
 	"version", "settings", "requested", "rounding", "fragmentation",
 };
 
-/* A run of the whole tape on devices without a limit. *out is the caller's where this succeeds. */
+/* A run of the whole tape on devices without a limit. *out is the caller's, also on failure. */
 static int change_run(const struct frag_change_found *c, const struct frag_change_side *side,
 		      const struct frag_choice *choice, enum frag_level level,
 		      struct frag_sim **out, struct frag_error *err)
@@ -218,18 +218,11 @@ static int change_run(const struct frag_change_found *c, const struct frag_chang
 	*out = NULL;
 	if (c->stop && c->stop(c->ctx))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	rc = frag_sim_on_tape(out, choice, side->tape, &options, err);
-	if (rc) {
-		*out = NULL;
-		return rc;
-	}
 	reader = frag_tape_reader_new(side->tape);
-	rc = reader ? frag_sim_play(*out, reader, UINT64_MAX, err) : frag_fail_nomem(err);
+	rc = reader ? frag_sim_on_tape(out, choice, side->tape, &options, err)
+		    : frag_fail_nomem(err);
+	rc = rc ? rc : frag_sim_play(*out, reader, UINT64_MAX, err);
 	frag_tape_reader_del(reader);
-	if (rc) {
-		frag_sim_del(*out);
-		*out = NULL;
-	}
 	return rc;
 }
 
@@ -465,11 +458,6 @@ static int change_by_text(const void *a, const void *b)
 	const struct frag_change_row *x = a, *y = b;
 
 	return change_compare_text(x->tag, y->tag);
-}
-
-int64_t frag_change_of(const struct frag_change_row *row)
-{
-	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
 }
 
 static uint64_t change_magnitude(int64_t change)

@@ -118,5 +118,8 @@ int frag_change_find(struct frag_change_found *change, struct frag_error *err);
 void frag_change_fini(struct frag_change_found *change);
 
 /* Live bytes of NEW's peak minus those of OLD's. */
-int64_t frag_change_of(const struct frag_change_row *row);
+static inline int64_t frag_change_of(const struct frag_change_row *row)
+{
+	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
+}
 #endif

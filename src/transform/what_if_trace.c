@@ -402,7 +402,9 @@ char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t coun
 	return meta;
 }
 
-#define DIGITS 18               /* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
+#define DIGITS 18
+
+/* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
 static bool read_number(const char *text, bool point, uint64_t *value,
 					uint64_t *scale, const char **end)
 {
