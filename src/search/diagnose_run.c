@@ -447,7 +447,7 @@ static uint32_t next_peak(const struct frag_diagnosis *a, const struct frag_resu
 	return next;
 }
 
-static int diagnose_run_look(struct frag_diagnosis *a, const struct frag_sim *sim, uint32_t device,
+static int note_peak_state(struct frag_diagnosis *a, const struct frag_sim *sim, uint32_t device,
 			     struct frag_error *err)
 {
 	a[device].has_peak = true;
@@ -463,7 +463,7 @@ static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 	for (uint32_t d = 0; d < count && !rc; d++)
 		if (has_peak(&runs[d])
 		    && peak_event(t, &runs[d]) >= frag_tape_info(t->tape)->events)
-			rc = diagnose_run_look(a, sim, d, err);
+			rc = note_peak_state(a, sim, d, err);
 	return rc;
 }
 
@@ -485,7 +485,7 @@ int frag_diagnosis_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 				 &sim, err) : frag_fail_nomem(err);
 	for (; d < count && !rc; d = next_peak(a, runs, count)) {
 		rc = trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
-		rc = rc ? rc : diagnose_run_look(a, sim, d, err);
+		rc = rc ? rc : note_peak_state(a, sim, d, err);
 	}
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);

@@ -311,7 +311,7 @@ static bool fill_blocking(const struct account *a, const struct frag_state_segme
 	return to->blocking != NULL;
 }
 
-static int by_stranded(const void *a, const void *b)
+static int by_non_releasable(const void *a, const void *b)
 {
 	const struct frag_blocked_segment *x = a, *y = b;
 
@@ -322,7 +322,7 @@ static int by_stranded(const void *a, const void *b)
  * Segments are reserved in the order of their ordinals, so each existed when the oldest block
  * was allocated that is in this or in a later segment.
  */
-static void find_beginnings(const struct account *a)
+static void find_reservations(const struct account *a)
 {
 	uint64_t oldest = UINT64_MAX;
 	uint32_t k = a->m->segment_count;
@@ -362,13 +362,13 @@ static bool fill_segments(const struct account *a)
 		if (!fill_blocking(a, seg, to))
 			return false;
 	}
-	find_beginnings(a);
+	find_reservations(a);
 	if (m->segment_count)
-		qsort(m->segments, m->segment_count, sizeof(*m->segments), by_stranded);
+		qsort(m->segments, m->segment_count, sizeof(*m->segments), by_non_releasable);
 	return m->segments != NULL;
 }
 
-static int by_held(const void *a, const void *b)
+static int by_tag_bytes(const void *a, const void *b)
 {
 	const struct frag_tag_memory *x = a, *y = b;
 
@@ -415,7 +415,7 @@ static bool fill_held(struct account *a)
 
 	frag_block_groups_fini(&tags);
 	if (m->held_count)
-		qsort(m->held, m->held_count, sizeof(*m->held), by_held);
+		qsort(m->held, m->held_count, sizeof(*m->held), by_tag_bytes);
 	for (uint32_t i = 0; i < m->held_count && good; i++)
 		good = frag_tag_json(a->symbols, m->held[i].number, &m->held[i].tag);
 	return good;

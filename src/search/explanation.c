@@ -318,13 +318,13 @@ static int explanation_judge(struct study *s, const struct frag_sim *after,
 }
 
 /* What could be moved for the request that the run halts before. */
-static int explanation_find_reliefs(const struct study *s, const struct frag_sim *after,
+static int explanation_find_candidates(const struct study *s, const struct frag_sim *after,
 				    const struct frag_memory_state *memory,
 				    const struct frag_next *request,
 				    struct frag_move_candidates *out, struct frag_error *err)
 {
 	const uint32_t device = s->m->device;
-	struct frag_move_target shortage = {
+	struct frag_move_target target = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
 	struct frag_sought sought;
@@ -335,13 +335,13 @@ static int explanation_find_reliefs(const struct study *s, const struct frag_sim
 	if (rc)
 		return rc;
 	oom = &result_of(copy, device)->ooms[0];
-	shortage.left = left_of(&s->x->devices[device], &oom->metrics, oom);
-	shortage.need = oom->need;
-	shortage.missing = missing_of(copy, device, oom, shortage.left);
+	target.left = left_of(&s->x->devices[device], &oom->metrics, oom);
+	target.need = oom->need;
+	target.missing = missing_of(copy, device, oom, target.left);
 	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
-	shortage.list = sought.list;
+	target.list = sought.list;
 	frag_sim_del(copy);
-	return rc ? rc : frag_move_candidates_find(out, memory, &shortage, err);
+	return rc ? rc : frag_move_candidates_find(out, memory, &target, err);
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
@@ -352,7 +352,7 @@ static int explanation_try_move(struct study *s, const struct frag_sim *after,
 {
 	struct frag_move *move = &s->m->moves[s->m->move_count];
 	struct frag_move_candidates candidates = { .count = 0 };
-	int rc = explanation_find_reliefs(s, after, memory, request, &candidates, err);
+	int rc = explanation_find_candidates(s, after, memory, request, &candidates, err);
 
 	*found = *halted = false;
 	rc = rc ? rc

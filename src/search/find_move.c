@@ -190,21 +190,21 @@ static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
 }
 
 /* Does every request succeed in this copy of the run? The moved blocks are freed first. */
-static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
+static int try_candidate(struct frag_run_until_oom *run, struct frag_sim *sim,
 		      const struct frag_memory_state *memory,
-		      const struct frag_move_candidate *relief, const struct frag_next *request,
+		      const struct frag_move_candidate *candidate, const struct frag_next *request,
 		      bool *served, struct frag_error *err)
 {
 	const uint64_t step = request->event.step;
 	bool failed = false;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < relief->count && !rc; i++)
-		rc = feed_again(run, sim, &memory->blocks[relief->blocks[i]], FRAG_OP_FREE, step,
+	for (uint32_t i = 0; i < candidate->count && !rc; i++)
+		rc = feed_again(run, sim, &memory->blocks[candidate->blocks[i]], FRAG_OP_FREE, step,
 				&failed, err);
 	rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
-	for (uint32_t i = 0; i < relief->count && !rc && !failed; i++)
-		rc = feed_again(run, sim, &memory->blocks[relief->blocks[i]], FRAG_OP_ALLOC, step,
+	for (uint32_t i = 0; i < candidate->count && !rc && !failed; i++)
+		rc = feed_again(run, sim, &memory->blocks[candidate->blocks[i]], FRAG_OP_ALLOC, step,
 				&failed, err);
 	*served = !rc && !failed;
 	return rc;
@@ -225,15 +225,15 @@ static bool note_moved(struct frag_run_until_oom *run, const struct frag_state_b
 
 /* Which segments lose blocks of these, in the order of their ordinals. */
 static void list_origins(struct frag_move *move, const struct frag_memory_state *memory,
-			 const struct frag_move_candidate *relief)
+			 const struct frag_move_candidate *candidate)
 {
 	for (uint32_t s = 0; s < memory->segment_count; s++) {
 		const struct frag_state_segment *seg = &memory->segments[s];
 		bool left = false;
 
 		for (uint32_t i = 0; i < move->blocks && !left; i++)
-			left = relief->blocks[i] >= seg->first
-			       && relief->blocks[i] - seg->first < seg->count;
+			left = candidate->blocks[i] >= seg->first
+			       && candidate->blocks[i] - seg->first < seg->count;
 		if (left)
 			move->from[move->from_count++] = seg->ordinal;
 	}
@@ -241,18 +241,18 @@ static void list_origins(struct frag_move *move, const struct frag_memory_state 
 
 /* Describes the moved blocks by id, tag and size, and where they were. */
 static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *memory,
-			 const struct frag_move_candidate *relief, uint64_t step,
+			 const struct frag_move_candidate *candidate, uint64_t step,
 			 struct frag_move *move)
 {
-	*move = (struct frag_move){ .bytes = relief->bytes, .step = step };
-	move->ids = calloc(relief->count, sizeof(*move->ids));
-	move->from = calloc(relief->count, sizeof(*move->from));
-	move->tags = calloc(relief->count, sizeof(*move->tags));
-	move->sizes = calloc(relief->count, sizeof(*move->sizes));
+	*move = (struct frag_move){ .bytes = candidate->bytes, .step = step };
+	move->ids = calloc(candidate->count, sizeof(*move->ids));
+	move->from = calloc(candidate->count, sizeof(*move->from));
+	move->tags = calloc(candidate->count, sizeof(*move->tags));
+	move->sizes = calloc(candidate->count, sizeof(*move->sizes));
 	if (!move->ids || !move->from || !move->tags || !move->sizes)
 		return -FRAG_ENOMEM;
-	for (uint32_t i = 0; i < relief->count; i++) {
-		const struct frag_state_block *b = &memory->blocks[relief->blocks[i]];
+	for (uint32_t i = 0; i < candidate->count; i++) {
+		const struct frag_state_block *b = &memory->blocks[candidate->blocks[i]];
 		const struct frag_next of = find_request(run, b);
 
 		move->blocks++;
@@ -262,7 +262,7 @@ static int describe_move(struct frag_run_until_oom *run, const struct frag_memor
 		    || !frag_tag_json(frag_tape_symbols(run->tape), b->tag, &move->tags[i]))
 			return -FRAG_ENOMEM;
 	}
-	list_origins(move, memory, relief);
+	list_origins(move, memory, candidate);
 	return 0;
 }
 
@@ -287,7 +287,7 @@ int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory
 		if (rc)
 			return rc;
 		++*tried;
-		rc = try_relief(run, sim, memory, &candidates->candidates[i], &request, found, err);
+		rc = try_candidate(run, sim, memory, &candidates->candidates[i], &request, found, err);
 		if (!*found) {
 			frag_sim_del(sim);
 			continue;

@@ -54,7 +54,7 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 	return 0;
 }
 
-static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *err)
+static int begin_failing(struct frag_fit *fit, uint64_t from, struct frag_error *err)
 {
 	if (!FRAG_GROW(fit->failing, fit->failing_capacity, fit->failing_count))
 		return frag_fail_nomem(err);
@@ -75,7 +75,7 @@ static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct fr
 		const bool begins = fit->reliable != NONE;
 
 		fit->reliable = NONE;
-		return begins ? begin_hole(fit, total, err) : 0;
+		return begins ? begin_failing(fit, total, err) : 0;
 	}
 	if (fit->smallest == NONE) {
 		fit->smallest = total;
@@ -293,7 +293,7 @@ static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
  * The peak of requested bytes is the same under every policy, so only the first of a source is
  * run.
  */
-static int fit_all_find_floor(void *ctx, uint32_t index, struct frag_error *err)
+static int fit_all_lower_bound(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *one = &f->fitted[index];
@@ -387,7 +387,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 {
 	int rc = fit_all_make_room(f, err);
 
-	rc = rc ? rc : run(f, f->count, fit_all_find_floor, err);
+	rc = rc ? rc : run(f, f->count, fit_all_lower_bound, err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		f->fitted[i].fit.lower_bound = f->places[f->fitted[i].place].lower_bound;
 	rc = rc ? rc : run(f, f->count, fit_one, err);

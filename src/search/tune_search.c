@@ -81,7 +81,7 @@ static uint64_t tune_search_page_of(const struct scope *s)
 	return subject->devices[subject->device].granularity;
 }
 
-static uint64_t tune_search_floor_of(const struct scope *s)
+static uint64_t tune_lower_bound_of(const struct scope *s)
 {
 	uint64_t lower_bound = 0;
 
@@ -138,7 +138,7 @@ static int try_below(struct scope *s, struct trial *trial, struct frag_error *er
 static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
 {
 	const struct frag_fit_case *subject = tune_search_subject_of(s);
-	uint64_t total = frag_fit_case_round_up(subject, tune_search_floor_of(s));
+	uint64_t total = frag_fit_case_round_up(subject, tune_lower_bound_of(s));
 	int rc = 0;
 
 	trial->fits = false;
@@ -153,7 +153,7 @@ static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *
 	return rc;
 }
 
-static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
+static int try_and_forget(void *ctx, uint32_t index, struct frag_error *err)
 {
 	const struct round *round = ctx;
 	const struct scope *s = round->scope;
@@ -170,7 +170,7 @@ static int run_round(struct scope *s, struct trial *trials, uint32_t count, try_
 {
 	struct round round = { .scope = s, .trials = trials, .try = try };
 	const struct frag_tasks tasks = {
-		.count = count, .threads = s->tune->threads, .task = try_in_round, .ctx = &round,
+		.count = count, .threads = s->tune->threads, .task = try_and_forget, .ctx = &round,
 	};
 
 	return frag_tasks_run(&tasks, err);
@@ -181,7 +181,7 @@ static int run_round(struct scope *s, struct trial *trials, uint32_t count, try_
  * search goes upwards from the lower bound, because runs that fail end early, and many
  * capacities just fit.
  */
-static int crown(struct scope *s, const struct trial *survivor, struct frag_error *err)
+static int become_candidate(struct scope *s, const struct trial *survivor, struct frag_error *err)
 {
 	struct trial trial = *survivor;
 	int rc;
@@ -204,7 +204,7 @@ static int take_first(struct scope *s, const struct trial *trials, uint32_t coun
 	for (uint32_t i = 0; i < count; i++) {
 		*taken = i + 1;
 		if (trials[i].fits)
-			return crown(s, &trials[i], err);
+			return become_candidate(s, &trials[i], err);
 	}
 	return 0;
 }
@@ -259,7 +259,7 @@ static int tune_search_find_first(struct scope *s, uint32_t count, struct frag_e
 }
 
 /* Each setting in turn is tried on less than the best one so far needs. */
-static int challenge(struct scope *s, uint32_t count, struct frag_error *err)
+static int try_settings(struct scope *s, uint32_t count, struct frag_error *err)
 {
 	const struct frag_tune *t = s->tune;
 	uint32_t taken = 0;
@@ -268,7 +268,7 @@ static int challenge(struct scope *s, uint32_t count, struct frag_error *err)
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
 		struct trial *trials = s->trials + i;
 
-		if (s->total < tune_search_page_of(s) + tune_search_floor_of(s))
+		if (s->total < tune_search_page_of(s) + tune_lower_bound_of(s))
 			break;
 		taken = count - i < ROUND ? count - i : ROUND;
 		rc = run_round(s, trials, taken, t->exact ? try_upwards : try_below, err);
@@ -282,12 +282,12 @@ static int challenge(struct scope *s, uint32_t count, struct frag_error *err)
 	return rc;
 }
 
-static int find_champion(struct scope *s, struct frag_error *err)
+static int find_candidate(struct scope *s, struct frag_error *err)
 {
 	const uint32_t count = list_trials(s, false);
 	const int rc = tune_search_find_first(s, count, err);
 
-	return rc ? rc : challenge(s, count, err);
+	return rc ? rc : try_settings(s, count, err);
 }
 
 static bool is_better(const struct frag_tune *t, const struct frag_point *a,
@@ -355,7 +355,7 @@ static int find_newer(struct frag_tune *t, const struct scope *s, struct frag_er
 	int rc;
 
 	newer.newer = true;
-	rc = challenge(&newer, list_trials(&newer, false), err);
+	rc = try_settings(&newer, list_trials(&newer, false), err);
 	return rc || newer.total >= s->total ? rc : compare_all(&newer, NULL, &t->newer, err);
 }
 
@@ -364,7 +364,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 	struct scope without = {
 		.tune = t, .count = t->tuned, .without = true, .trials = s->trials,
 	};
-	int rc = find_champion(s, err);
+	int rc = find_candidate(s, err);
 
 	/* if no setting fits, this records that for each */
 	if (s->total == NONE)
@@ -377,7 +377,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 		t->without = t->best;
 		return 0;
 	}
-	rc = find_champion(&without, err);
+	rc = find_candidate(&without, err);
 	return rc ? rc : compare_all(&without, NULL, &t->without, err);
 }
 
@@ -475,7 +475,7 @@ static int walk(const struct scope *s, uint32_t choice, struct frag_point *out,
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count; i++)
 		intervals[i] = intervals_of(s->tune, choice, s->first + i);
-	rc = frag_fit_walk(&fit, intervals, s->count, tune_search_floor_of(s), &bounds, err);
+	rc = frag_fit_walk(&fit, intervals, s->count, tune_lower_bound_of(s), &bounds, err);
 	*out = (struct frag_point){
 		.choice = choice, .tried = true, .at = fit.at_smallest,
 		.smallest = fit.smallest, .reliable = fit.reliable,
@@ -648,7 +648,7 @@ static int run_test(struct frag_tune *t, uint32_t test, const struct scope *all,
 	       && t->places[s.first + s.count].source == t->source_count + test)
 		s.count++;
 	rc = s.total == NONE ? 0 : test_best(t, &s, result, err);
-	rc = rc ? rc : find_champion(&s, err);
+	rc = rc ? rc : find_candidate(&s, err);
 	if (rc)
 		return rc;
 	result->own = s.choice;
@@ -713,7 +713,7 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 	return rc;
 }
 
-static int tune_search_find_floor(void *ctx, uint32_t index, struct frag_error *err)
+static int tune_find_lower_bound(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_tune *t = ctx;
 	const struct frag_fit_case *s = &intervals_of(t, 0, index)->subject;
@@ -785,7 +785,7 @@ static int search_all(struct frag_tune *t, struct scope *all, struct frag_error 
 	int rc;
 
 	all->count = t->tuned;
-	t->lower_bound = tune_search_floor_of(all);
+	t->lower_bound = tune_lower_bound_of(all);
 	rc = t->total ? find_for_device(t, all, err) : tune_search_find_smallest(t, all, err);
 	note_reached(t, all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
@@ -811,7 +811,7 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	t->best = t->without = t->newer = t->simple = t->code = t->without_code = no_point;
 	t->reached = NONE;
 	rc = rc ? rc : tune_search_make_room(t, err);
-	rc = rc ? rc : run_tasks(t, t->place_count, tune_search_find_floor, err);
+	rc = rc ? rc : run_tasks(t, t->place_count, tune_find_lower_bound, err);
 	rc = rc ? rc : search_all(t, &all, err);
 	free(all.trials);
 	return rc;
