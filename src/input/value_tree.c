@@ -535,7 +535,8 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	}
 	if (!p)
 		return NULL;
-	rc = frag_values_add(r->values, box, r->stack + ground, r->count - ground);
+	if (r->count > ground)
+		rc = frag_values_add(r->values, box, r->stack + ground, r->count - ground);
 	r->count = ground;
 	if (rc != FRAG_ADDED)
 		return value_json_fail(r, rc, p);
