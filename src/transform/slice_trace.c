@@ -120,22 +120,23 @@ static uint64_t device_of(const struct frag_record *rec)
 	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
 }
 
-/* Of several contexts of a pool the last ends. */
+/* A pool has one open context at most. */
 static void end_context(struct frag_cut *c, const struct frag_record *rec)
 {
-	struct frag_owned_record **found = NULL, *ended;
+	struct frag_owned_record **link = &c->contexts.first;
 
-	for (struct frag_owned_record **p = &c->contexts.first; *p; p = &(*p)->next)
-		if (frag_same_handle(&(*p)->rec.pool, &rec->pool)
-		    && device_of(&(*p)->rec) == device_of(rec))
-			found = p;
-	if (!found)
-		return;
-	ended = *found;
-	*found = ended->next;
-	free(ended);
-	for (struct frag_owned_record *r = c->contexts.first; r; r = r->next)
-		c->contexts.last = r;
+	while (*link) {
+		struct frag_owned_record *r = *link;
+
+		if (frag_same_handle(&r->rec.pool, &rec->pool)
+		    && device_of(&r->rec) == device_of(rec)) {
+			*link = r->next;
+			free(r);
+		} else {
+			c->contexts.last = r;
+			link = &r->next;
+		}
+	}
 }
 
 /* Before the window: what must be carried over. */
