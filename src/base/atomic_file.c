@@ -703,28 +703,28 @@ void frag_outfile_abandon(struct frag_outfile *f)
 
 /*
  * Reads up to `most` bytes; of a file that is shorter, as many as it has. Returns 0 or an errno;
- * the caller writes the message, and frees the text then, too. There is room for `room` bytes at
- * first, which doubles, because the length of a pipe is unknown.
+ * the caller writes the message, and frees the text then, too. The buffer has `capacity` bytes at
+ * first, and doubles, because the length of a pipe is unknown.
  */
-static int read_all(int fd, uint64_t most, size_t room, char **text, size_t *length)
+static int read_all(int fd, uint64_t most, size_t capacity, char **text, size_t *length)
 {
 	size_t used = 0;
 
-	*text = malloc(room + SLACK);
+	*text = malloc(capacity + SLACK);
 	if (!*text)
 		return ENOMEM;
 	while (used < most) {
 		ssize_t n;
 
-		if (used == room) {
-			char *more = realloc(*text, 2 * room + SLACK);
+		if (used == capacity) {
+			char *more = realloc(*text, 2 * capacity + SLACK);
 
 			if (!more)
 				return ENOMEM;
 			*text = more;
-			room *= 2;
+			capacity *= 2;
 		}
-		n = read(fd, *text + used, (size_t)frag_min(most, room) - used);
+		n = read(fd, *text + used, (size_t)frag_min(most, capacity) - used);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

@@ -624,7 +624,7 @@ static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
 	free(job->warnings);
 }
 
-static int sweep_prepare(const struct frag_sweep *s, struct frag_run_set *set,
+static int jobs_prepare(const struct frag_sweep *s, struct frag_run_set *set,
 				 struct job *jobs, uint32_t threads)
 {
 	set->version = strdup(FRAG_VERSION);
@@ -661,7 +661,7 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 	int rc;
 
 	FRAG_ASSERT(!set->count);
-	if (!jobs || sweep_prepare(s, set, jobs, used ? threads / used : 1))
+	if (!jobs || jobs_prepare(s, set, jobs, used ? threads / used : 1))
 		rc = frag_fail_nomem(err);
 	else
 		rc = frag_tasks_run(&tasks, err);

@@ -635,7 +635,7 @@ static bool is_same(const struct frag_message *a, const struct frag_message *b)
 	return true;
 }
 
-static uint64_t key_of(const struct frag_message *m)
+static uint64_t key_of_values(const struct frag_message *m)
 {
 	uint64_t h = (uint64_t)m->wording;
 
@@ -659,7 +659,7 @@ static struct frag_message_group *groups_find(const struct frag_message_groups *
  * memory. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
 {
-	const uint64_t key = key_of(m);
+	const uint64_t key = key_of_values(m);
 	struct frag_message_group *group;
 
 	if (!groups->places.entries && !frag_map_init(&groups->places, frag_hash_seed()))

@@ -83,7 +83,7 @@ struct frag_form {
 	bool adds;              /* several lines add up */
 	bool list;              /* one size for each device */
 	bool bare;              /* where no pattern matches, the words still say that memory ran out */
-	/* in place of a pattern, of words that occur in every message of some wordings */
+	/* instead of a pattern, of words that occur in every message of some wordings */
 	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end);
 };

@@ -110,7 +110,7 @@ static bool refuses(struct logged_device *l)
 }
 
 /* The place of an address among all; of one that the log does not have, behind them. */
-static uint32_t rank_of(const struct logged_device *l, uint64_t address)
+static uint32_t rank_in_log(const struct logged_device *l, uint64_t address)
 {
 	uint32_t low;
 
@@ -138,7 +138,8 @@ static int enter_new(struct logged_device *l, uint64_t address, frag_addr *addr)
 {
 	return logged_device_enter(
 		l, address,
-		l->ages ? l->snapshot->initial_count + l->base_count : rank_of(l, address), addr);
+		l->ages ? l->snapshot->initial_count + l->base_count : rank_in_log(l, address),
+		addr);
 }
 
 static int begin_with(struct logged_device *l, frag_addr *addr)
@@ -147,11 +148,12 @@ static int begin_with(struct logged_device *l, frag_addr *addr)
 	uint64_t address = l->snapshot->initial[i].address;
 
 	FRAG_ASSERT(l->beginning && i < l->snapshot->initial_count);
-	return logged_device_enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
+	return logged_device_enter(l, address, l->ages ? l->ages[i] : rank_in_log(l, address),
+				   addr);
 }
 
 /* The call of the log that a decision is compared with. */
-static void note_call(struct frag_difference *d, const struct frag_logged_call *c)
+static void take_from_log(struct frag_difference *d, const struct frag_logged_call *c)
 {
 	d->in_log = true;
 	d->event = c->event;
@@ -175,7 +177,7 @@ static const struct frag_logged_call *gain(struct logged_device *l, uint64_t at,
 		c = NULL;
 	if (c) {
 		l->at++;
-		note_call(&d, c);
+		take_from_log(&d, c);
 	}
 	logged_judge(l, &d, c && c->bytes == bytes
 			  && (decision == FRAG_DECIDED_ALLOC || c->addr == at), l->apart);
@@ -214,7 +216,7 @@ static void loss(struct logged_device *l, uint64_t at, uint64_t bytes,
 		const struct frag_logged_call *c = &calls_of(l)[i];
 
 		frag_map_remove(&l->due, at, i);
-		note_call(&d, c);
+		take_from_log(&d, c);
 		apart = c->pool != 0;
 	}
 	logged_judge(l, &d, d.in_log && d.recorded_bytes == bytes, apart);
@@ -322,7 +324,7 @@ static void logged_end(struct logged_device *l)
 		const struct frag_logged_call *c = &calls[i];
 		struct frag_difference d = { .in_run = false };
 
-		note_call(&d, c);
+		take_from_log(&d, c);
 		if (logged_device_is_release(c)) {
 			if (frag_map_get(&l->due, c->addr) != i)
 				continue;
