@@ -203,7 +203,7 @@ static int retry_after_waiting(const struct frag_failed_state *s, bool *succeeds
 	return rc;
 }
 
-static int64_t usable_of(uint64_t total, uint64_t taken)
+static int64_t usable_or_none(uint64_t total, uint64_t taken)
 {
 	if (!total)
 		return -1;
@@ -240,7 +240,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	struct frag_oom_facts facts = {
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
 		.pending = (int64_t)pending_bytes(s->memory),
-		.usable = usable_of(d->total, d->context + d->other),
+		.usable = usable_or_none(d->total, d->context + d->other),
 		.lower_bound = (int64_t)s->lower_bound,
 	};
 	int rc = 0;
@@ -267,7 +267,7 @@ static struct frag_oom_diagnosis oom_diagnose_record(const struct frag_result *r
 		return (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
 	return diagnosis_of(&(struct frag_oom_facts){
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
-		.usable = usable_of(run->total, run->context + run->other),
+		.usable = usable_or_none(run->total, run->context + run->other),
 		.limited = !run->total || frag_oom_is_limit(oom),
 	});
 }

@@ -103,7 +103,7 @@ static bool is_enough(const struct frag_fit *fit, const struct frag_fit_bounds *
 }
 
 /* Nothing is known. */
-static void fit_init(struct frag_fit *fit)
+static void fit_reset(struct frag_fit *fit)
 {
 	*fit = (struct frag_fit){
 		.smallest = NONE,
@@ -152,7 +152,7 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 	bool bounded = false;
 	int rc = 0;
 
-	fit_init(fit);
+	fit_reset(fit);
 	fit->lower_bound = fit->examined_to = total;
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct frag_fit_verdict v;
@@ -265,7 +265,7 @@ static int fit_all_add(struct frag_fits *f, uint32_t place, uint32_t choice,
 	*one = (struct frag_fitted){
 		.source = at->source, .choice = choice, .device = at->device, .place = place,
 	};
-	fit_init(&one->fit);
+	fit_reset(&one->fit);
 	return frag_fit_intervals_init(&one->intervals, &subject, at->part, &f->smalls, err);
 }
 
@@ -400,7 +400,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 			bool all = true;
 
 			*joint = (struct frag_fitted){ .choice = k, .device = d };
-			fit_init(&joint->fit);
+			fit_reset(&joint->fit);
 			for (uint32_t i = 0; i < f->source_count; i++)
 				all = all && fit_all_find(f, i, k, d);
 			f->joint_count += all;

@@ -116,7 +116,7 @@ static int play_event(struct player *players, uint32_t count, struct player *p, 
  * the first that it now precedes. Before the first refusal the order of two calls does not matter
  * where the second program's call only takes memory: what both take fits in any order.
  */
-static void note_call(struct joint_run *run, const struct player *p, bool second, int64_t now)
+static void note_order(struct joint_run *run, const struct player *p, bool second, int64_t now)
 {
 	int64_t *last = &run->last_call;
 
@@ -155,7 +155,7 @@ static int play_all(const struct together *t, struct player *players, struct joi
 			run->peak_at = now;
 		}
 		if (called)
-			note_call(run, &players[i], i, now);
+			note_order(run, &players[i], i, now);
 		if (frag_sim_stopped(players[i].sim))
 			break;
 	}
@@ -289,7 +289,7 @@ static int judge_given(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 }
 
 /* One more at the end of a list. */
-static int keep(struct search *list, struct known_offsets k, struct frag_error *err)
+static int keep_offsets(struct search *list, struct known_offsets k, struct frag_error *err)
 {
 	if (!FRAG_GROW(list->known, list->known_capacity, list->known_count))
 		return frag_fail_nomem(err);
@@ -336,10 +336,10 @@ static int judge_each(struct search *s, uint64_t total, struct frag_fit_verdict 
 		v->end_capacity = one.fits ? frag_min(k.end_capacity, v->end_capacity)
 					   : k.end_capacity;
 		offset = k.last + 1;
-		rc = rc || !v->fits ? rc : keep(&now, k, err);
+		rc = rc || !v->fits ? rc : keep_offsets(&now, k, err);
 	}
 	for (; !rc && i < s->known_count; i++)
-		rc = keep(&now, s->known[i], err);
+		rc = keep_offsets(&now, s->known[i], err);
 	free(s->known);
 	s->known = now.known;
 	s->known_count = now.known_count;

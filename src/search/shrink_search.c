@@ -124,7 +124,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* Those that are over first come first; *over: how many there are. False: out of memory. */
-static bool put_in_order(struct frag_reduce *r, uint32_t *over)
+static bool order_groups(struct frag_reduce *r, uint32_t *over)
 {
 	struct place *place = malloc(((size_t)r->left_count + 1) * sizeof(*place));
 
@@ -245,7 +245,7 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 	if (!*failed)
 		return rc;
 	shrink_search_keep(r, trial.events);
-	if (!put_in_order(r, &over))
+	if (!order_groups(r, &over))
 		return frag_fail_nomem(err);
 	for (uint32_t length = over ? over : 1; before != r->version && !rc; length = 1) {
 		before = r->version;

@@ -115,7 +115,7 @@ static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 		   && slice_trace_append(&c->released, rec, ev->step));
 }
 
-static uint64_t device_of(const struct frag_record *rec)
+static uint64_t device_of_record(const struct frag_record *rec)
 {
 	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
 }
@@ -129,7 +129,7 @@ static void end_context(struct frag_cut *c, const struct frag_record *rec)
 		struct frag_owned_record *r = *link;
 
 		if (frag_same_handle(&r->rec.pool, &rec->pool)
-		    && device_of(&r->rec) == device_of(rec)) {
+		    && device_of_record(&r->rec) == device_of_record(rec)) {
 			*link = r->next;
 			free(r);
 		} else {

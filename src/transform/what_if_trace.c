@@ -211,7 +211,7 @@ static int what_if_trace_drain(struct frag_chain *chain, struct frag_error *err)
 	return 0;
 }
 
-static int read_batch(struct frag_chain *chain, struct frag_error *err)
+static int read_unchanged(struct frag_chain *chain, struct frag_error *err)
 {
 	const struct frag_changed_options *o = &chain->options;
 	int rc;
@@ -259,7 +259,7 @@ static int what_if_trace_refill(void *state, struct frag_error *err)
 		if (chain->at < chain->batch.count)
 			rc = put_batch(chain, err);
 		else if (!chain->whole)
-			rc = read_batch(chain, err);
+			rc = read_unchanged(chain, err);
 		else if (!end_next(chain))
 			break;
 		if (!rc && chain->given_count)
