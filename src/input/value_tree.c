@@ -115,7 +115,7 @@ static struct frag_value *first_table(struct frag_values *v, size_t count)
 	if (!c)
 		return NULL;
 	c->used = table;
-	c->next = v->chunks;    /* the text of a first value is there before the value */
+	c->next = v->chunks;    /* a first value may have text already */
 	v->chunks = c;
 	return (struct frag_value *)(void *)c->cells;
 }
