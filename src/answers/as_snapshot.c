@@ -494,8 +494,7 @@ static struct segments segments_of(const struct frag_heap *heap)
 	struct segments s = { .list = NULL };
 
 	frag_heap_walk(heap, &s, gather_segment);
-	if (s.count)
-		qsort(s.list, s.count, sizeof(*s.list), by_ordinal);
+	FRAG_SORT(s.list, s.count, by_ordinal);
 	return s;
 }
 
@@ -517,8 +516,7 @@ static void gather_lives(struct state *st)
 		if (!st->failed)
 			st->lives[st->live_count++] = &s->lives[i];
 	}
-	if (st->live_count)
-		qsort(st->lives, st->live_count, sizeof(*st->lives), lives_by_address);
+	FRAG_SORT(st->lives, st->live_count, lives_by_address);
 }
 
 /* What the block at this address was allocated for. */

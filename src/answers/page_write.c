@@ -589,7 +589,7 @@ int frag_page_print(struct frag_page_section *sections, uint32_t count, const ch
 		return frag_fail_nomem(err);
 	*frag_put_json(json, command, strlen(command)) = '\0';
 	if (count && !(answer && answer->beside))
-		qsort(sections, count, sizeof(*sections), by_badness);
+		FRAG_SORT(sections, count, by_badness);
 	put_page(&(struct writing){ sections, count, json, answer }, f);
 	free(json);
 	return 0;
@@ -603,7 +603,7 @@ int frag_page_write(struct frag_page_section *sections, uint32_t count, const ch
 
 	if (!f)
 		return frag_outfile_status(out, err);
-	qsort(sections, count, sizeof(*sections), by_badness);
+	FRAG_SORT(sections, count, by_badness);
 	if (command)
 		rc = frag_page_print(sections, count, command, NULL, f, err);
 	else

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* As frag_grow(), for a caller that has already found the capacity too small. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
@@ -61,6 +62,15 @@ static inline uint64_t frag_gap_of(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
+
+/* As qsort(), which must not get an array that is NULL, even of no elements. */
+static inline void frag_sort(void *array, size_t count, size_t size,
+			     int (*order)(const void *a, const void *b))
+{
+	if (count)
+		qsort(array, count, size, order);
+}
+#define FRAG_SORT(array, count, order) frag_sort(array, count, sizeof(*(array)), order)
 
 /* For qsort(): by a and b, and where these are equal by c and d. */
 static inline int frag_order_two(uint64_t a, uint64_t b, uint64_t c, uint64_t d)

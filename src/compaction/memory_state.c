@@ -113,9 +113,7 @@ static bool memory_state_settle(struct frag_memory_state *memory)
 		if (!s->live_blocks && !s->kept && !s->page)
 			s->non_releasable = 0;
 	}
-	if (memory->segment_count)
-		qsort(memory->segments, memory->segment_count, sizeof(*memory->segments),
-		      memory_state_by_ordinal);
+	FRAG_SORT(memory->segments, memory->segment_count, memory_state_by_ordinal);
 	for (uint32_t i = 0; i < memory->segment_count; i++) {
 		struct frag_state_segment *s = &memory->segments[i];
 

@@ -61,8 +61,7 @@ static void find_cheapest(struct cover *c, uint64_t need)
 	uint64_t cost = 0, gain = 0;
 	uint32_t depth = 0, i = 0;
 
-	if (c->count)
-		qsort(c->items, c->count, sizeof(*c->items), by_ratio);
+	FRAG_SORT(c->items, c->count, by_ratio);
 	for (c->best_cost = UINT64_MAX;;) {
 		const uint64_t rest = need > gain ? need - gain : 0;
 		const uint64_t more = rest ? bound(c, i, rest) : 0;
@@ -408,8 +407,7 @@ static int largest_first(const void *a, const void *b)
 /* Takes the blocks in the order of their relocation. */
 static void order_blocks(struct frag_move_candidate *to, struct sized *sized)
 {
-	if (to->count)
-		qsort(sized, to->count, sizeof(*sized), largest_first);
+	FRAG_SORT(sized, to->count, largest_first);
 	for (uint32_t i = 0; i < to->count; i++)
 		to->blocks[i] = sized[i].block;
 }
@@ -457,8 +455,7 @@ static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 	out->candidates = calloc(FRAG_MOVE_CANDIDATES_MAX + 1, sizeof(*out->candidates));
 	if (!out->candidates)
 		return false;
-	if (s->option_count)
-		qsort(s->options, s->option_count, sizeof(*s->options), by_cost);
+	FRAG_SORT(s->options, s->option_count, by_cost);
 	for (uint32_t i = 0; i < s->option_count && out->count < FRAG_MOVE_CANDIDATES_MAX; i++) {
 		struct frag_move_candidate *to = &out->candidates[out->count++];
 		bool known = false;

@@ -168,7 +168,7 @@ void frag_lookup_fini(struct frag_lookup *l)
 
 void frag_lookup_sort(struct frag_lookup *l)
 {
-	qsort(l->name, l->count, sizeof(*l->name), by_name);
+	FRAG_SORT(l->name, l->count, by_name);
 }
 
 /* Where the name is, with its index, or would be. */

@@ -501,7 +501,7 @@ static bool block_lifetimes_order(struct frag_lives *l, uint32_t first)
 			.ended = l->ended[first + i],
 		};
 	if (turns)
-		qsort(turns, count, sizeof(*turns), block_lifetimes_by_free);
+		FRAG_SORT(turns, count, block_lifetimes_by_free);
 	for (uint32_t i = 0; i < count; i++) {
 		if (turns)
 			l->ended[first + i] = turns[i].ended;

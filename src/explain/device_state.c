@@ -122,8 +122,7 @@ static int by_tag(const void *a, const void *b)
 /* By tag, then by stack; after that none can be found or added. */
 static void sort_groups(struct frag_block_groups *g)
 {
-	if (g->count)
-		qsort(g->of, g->count, sizeof(*g->of), by_tag);
+	FRAG_SORT(g->of, g->count, by_tag);
 }
 
 static int tags_by_bytes(const void *a, const void *b)
@@ -158,7 +157,7 @@ static uint32_t sum_tags(const struct frag_block_group *from, uint32_t count,
 static bool name_stacks(struct frag_tag_usage *holder, struct frag_block_group *stacks,
 			uint32_t count, const struct frag_symbols *symbols)
 {
-	qsort(stacks, count, sizeof(*stacks), tags_by_bytes);
+	FRAG_SORT(stacks, count, tags_by_bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
 
@@ -208,8 +207,7 @@ static int name_tags(struct frag_block_groups *g, const struct frag_symbols *sym
 		return -FRAG_ENOMEM;
 	sort_groups(g);
 	tag_count = sum_tags(g->of, g->count, tags);
-	if (tag_count)
-		qsort(tags, tag_count, sizeof(*tags), tags_by_bytes);
+	FRAG_SORT(tags, tag_count, tags_by_bytes);
 	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MAX && !rc; i++) {
 		rc = name_tag(&to[i], &tags[i], g->of, g->count, symbols);
 		*count = i + 1;
@@ -458,7 +456,7 @@ static int keep_blocking(struct frag_device_state *state, const struct frag_symb
 		alone |= shares[i].by[true].non_releasable > 0;
 	for (uint32_t i = 0; i < count; i++)
 		shares[i].by[0] = shares[i].by[alone];
-	qsort(shares, count, sizeof(*shares), by_blocked);
+	FRAG_SORT(shares, count, by_blocked);
 	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX && shares[i].by[0].places; i++) {
 		struct frag_blocking_tag *to = &state->blocking[i];
 

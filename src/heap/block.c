@@ -134,7 +134,7 @@ void frag_heap_order_ready(struct frag_heap *h, bool all)
 		h->ready_count = h->pending_count;
 	if (h->ready_count < 2)
 		return;
-	qsort(p, h->ready_count, sizeof(*p), block_by_free);
+	FRAG_SORT(p, h->ready_count, block_by_free);
 	for (uint32_t i = 1, j = h->ready_count - 1; i < j; i++, j--) {
 		const struct pending earlier = p[i];
 

@@ -595,8 +595,7 @@ static int release_cached(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 		room = cached_add_pages(h, &t, i);
 	if (!room)
 		rc = -FRAG_ENOMEM;
-	if (t.count > 1)
-		qsort(t.blocks, t.count, sizeof(*t.blocks), cached_by_rank);
+	FRAG_SORT(t.blocks, t.count, cached_by_rank);
 	for (uint32_t i = 0; i < t.count && !rc; i++)
 		rc = h->segments[h->blocks[t.blocks[i].block].segment].page
 			? unmap_whole_pages(h, t.blocks[i].block)

@@ -150,7 +150,7 @@ static int rectangles_size_at(const struct frag_areas *areas, uint32_t at, doubl
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < areas->count; i++)
 		sizes[i] = rectangles_size_of(&areas->area[i]);
-	qsort(sizes, areas->count, sizeof(*sizes), rectangles_by_size);
+	FRAG_SORT(sizes, areas->count, rectangles_by_size);
 	*out = sizes[at];
 	free(sizes);
 	return 0;
@@ -246,8 +246,7 @@ int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, ui
 {
 	int rc = prune(areas, pixel(steps, height), max);
 
-	if (areas->count)
-		qsort(areas->area, areas->count, sizeof(*areas->area), rectangles_by_birth);
+	FRAG_SORT(areas->area, areas->count, rectangles_by_birth);
 	return rc;
 }
 

@@ -730,7 +730,7 @@ static int note_holders(const struct frag_page *page, uint32_t device, struct fr
 	for (uint32_t i = 0; i < page->who.shares.count; i++)
 		if (held[i].blocks)
 			held[n++] = (struct frag_page_share){ i, held[i].bytes, held[i].blocks };
-	qsort(held, n, sizeof(*held), page_by_bytes);
+	FRAG_SORT(held, n, page_by_bytes);
 	m->rest_bytes = m->rest_blocks = 0;
 	for (uint32_t i = FRAG_PAGE_HOLDERS_MAX; i < n; i++) {
 		m->rest_bytes += held[i].bytes;

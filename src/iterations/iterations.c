@@ -187,8 +187,7 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 	enum mark_rank rank = RANK_OTHER;
 	uint32_t count = 0, end;
 
-	if (marks->count)
-		qsort(marks->of, marks->count, sizeof(*marks->of), by_kind);
+	FRAG_SORT(marks->of, marks->count, by_kind);
 	for (uint32_t i = 0; i < marks->count; i = end) {
 		struct sign *first = &marks->of[i];
 
@@ -272,8 +271,7 @@ static int iterations_take_windows(struct frag_iterations *it, struct signs *win
 	uint32_t end;
 	int rc = 0;
 
-	if (windows->count)
-		qsort(windows->of, windows->count, sizeof(*windows->of), by_key);
+	FRAG_SORT(windows->of, windows->count, by_key);
 	for (uint32_t i = 0; i < windows->count && good; i = end) {
 		uint64_t distance;
 

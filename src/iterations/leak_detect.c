@@ -393,7 +393,7 @@ static bool leak_detect_find_leaks(struct walk *w)
 		return false;
 	if (!count)
 		return true;
-	qsort(w->left, count, sizeof(*w->left), by_owner_and_step);
+	FRAG_SORT(w->left, count, by_owner_and_step);
 	/* an owner has a block of each iteration at least */
 	w->out->leaks = calloc(count, sizeof(*w->out->leaks));
 	if (!w->out->leaks)
@@ -403,7 +403,7 @@ static bool leak_detect_find_leaks(struct walk *w)
 			end++;
 		good = leak_detect_judge(w, &w->left[i], end - i);
 	}
-	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), leak_detect_by_bytes);
+	FRAG_SORT(w->out->leaks, w->out->leak_count, leak_detect_by_bytes);
 	return good;
 }
 
@@ -432,7 +432,7 @@ static bool leak_detect_find_growth(const struct walk *w, uint32_t device, doubl
 		for (uint32_t k = 0; k < i; k++)
 			slopes[count++] = (start_at(w, i, device) - start_at(w, k, device))
 					  / (iteration_at(it, i) - iteration_at(it, k));
-	qsort(slopes, count, sizeof(*slopes), leak_detect_by_value);
+	FRAG_SORT(slopes, count, leak_detect_by_value);
 	*growth = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
 	free(slopes);
 	return true;

@@ -72,8 +72,7 @@ static struct change *changes_of(struct frag_space *s, const struct frag_plan *p
 			*unused = i;
 	}
 	FRAG_ASSERT(*count <= most);
-	if (*count)
-		qsort(out, *count, sizeof(*out), address_space_in_order);
+	FRAG_SORT(out, *count, address_space_in_order);
 	for (size_t i = 0; item_of && i < *count; i++) {
 		uint32_t *item = &item_of[out[i].buffer];
 
@@ -401,8 +400,7 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 	for (uint32_t i = 0; i < s->count && !rc; i++)
 		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1] && offset[i] != UINT64_MAX; r++)
 			placed[count++] = (struct placed_run){ offset[i], i, r };
-	if (count)
-		qsort(placed, count, sizeof(*placed), address_space_by_offset);
+	FRAG_SORT(placed, count, address_space_by_offset);
 	for (k = 0; k < count; k++) {
 		const struct frag_space_run *run = &s->runs[placed[k].run];
 

@@ -255,7 +255,7 @@ static int buffers_settle(struct taking *t, struct frag_error *err)
 	}
 	plan->count = kept;
 	if (kept && t->devices)
-		qsort(plan->buffers, kept, sizeof(*plan->buffers), slots_by_birth);
+		FRAG_SORT(plan->buffers, kept, slots_by_birth);
 	return 0;
 }
 
@@ -329,8 +329,7 @@ int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints 
 		if (at < plan->count && g->from < g->to)
 			plan->gaps[plan->gap_count++] = (struct frag_plan_gap){ at, g->from, g->to };
 	}
-	if (plan->gap_count)
-		qsort(plan->gaps, plan->gap_count, sizeof(*plan->gaps), buffers_gaps_order);
+	FRAG_SORT(plan->gaps, plan->gap_count, buffers_gaps_order);
 	plan->scale = constraints->scale;
 	plan->given_by = constraints->by;
 	for (uint32_t i = 0; i < plan->space_count && constraints->heights; i++)
@@ -343,8 +342,7 @@ void frag_plan_slots_by_request(struct frag_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		plan->buffers[i].birth = plan->buffers[i].id.number;
-	if (plan->count)
-		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), slots_by_birth);
+	FRAG_SORT(plan->buffers, plan->count, slots_by_birth);
 }
 
 void frag_plan_fini(struct frag_plan *plan)

@@ -370,7 +370,7 @@ static enum frag_canonical_result solve_part(struct search *w, const struct piec
 			part.ranked[part.count++] = rank_of(w, item);
 	}
 	if (!w->nomem) {
-		qsort(part.ranked, part.count, sizeof(*part.ranked), canonical_search_by_rank);
+		FRAG_SORT(part.ranked, part.count, canonical_search_by_rank);
 		result = dive(w, &part, path);
 	}
 	free(part.ranked);

@@ -60,7 +60,7 @@ static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
 	const uint64_t bytes = w->s->size[item];
 	uint64_t top = frag_space_offset(w->s, item, 0);
 
-	qsort(w->met, w->met_count, sizeof(*w->met), first_fit_in_order);
+	FRAG_SORT(w->met, w->met_count, first_fit_in_order);
 	w->own->looks += 2 * (uint64_t)w->met_count;
 	for (uint32_t i = 0; i < w->met_count; i++) {
 		if (w->met[i].from >= top && w->met[i].from - top >= bytes)
@@ -110,8 +110,8 @@ int frag_first_fit_place(struct frag_placing *own, struct frag_error *err)
 		if (s->fixed[i] != UINT64_MAX)
 			put(&w, i, s->fixed[i]);
 	}
-	if (good && s->count)
-		qsort(keys, s->count, sizeof(*keys), frag_space_by_key);
+	if (good)
+		FRAG_SORT(keys, s->count, frag_space_by_key);
 	for (uint32_t k = 0; good && k < s->count && !own->stopped; k++) {
 		const uint32_t i = keys[k].item;
 

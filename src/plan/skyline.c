@@ -77,8 +77,8 @@ static bool rank_items(struct skyline *w)
 		if (by_area[order])
 			keys[i].of[1] *= s->size[i] / s->unit;
 	}
-	if (keys && s->count)
-		qsort(keys, s->count, sizeof(*keys), frag_space_by_key);
+	if (keys)
+		FRAG_SORT(keys, s->count, frag_space_by_key);
 	for (uint32_t k = 0; keys && k < s->count; k++) {
 		const uint32_t i = keys[k].item, rank = s->count - k, n = i / BLOCK;
 		struct box *box = &w->box[w->blocks + n];

@@ -177,7 +177,7 @@ static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 
 	if (!count)
 		return true;
-	qsort(s->of, s->count, sizeof(*s->of), rank_run_by_bytes);
+	FRAG_SORT(s->of, s->count, rank_run_by_bytes);
 	row->held = calloc(count, sizeof(*row->held));
 	for (uint32_t i = 0; row->held && i < count; i++) {
 		struct frag_rank_share *to = &row->held[i];
@@ -191,7 +191,7 @@ static bool rank_run_keep(struct frag_ranked *row, struct frag_block_groups *s,
 		row->held_count = i + 1;
 	}
 	if (row->held)
-		qsort(row->held, row->held_count, sizeof(*row->held), compare_ranks_by_owner);
+		FRAG_SORT(row->held, row->held_count, compare_ranks_by_owner);
 	return row->held != NULL;
 }
 
@@ -242,7 +242,7 @@ static int find_held(struct frag_ranking *r, struct frag_ranked *rows, uint32_t 
 	int rc =
 		reader ? rank_run_make_sim(&sim, w, FRAG_LEVEL_SURVIVE, err) : frag_fail_nomem(err);
 
-	qsort(rows, count, sizeof(*rows), by_peak);
+	FRAG_SORT(rows, count, by_peak);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = rank_run_play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1,
 				   err);
@@ -313,7 +313,7 @@ static uint64_t median_of(uint64_t *values, uint32_t count)
 
 	if (!count)
 		return 0;
-	qsort(values, count, sizeof(*values), compare_ranks_by_value);
+	FRAG_SORT(values, count, compare_ranks_by_value);
 	low = values[(count - 1) / 2];
 	high = values[count / 2];
 	return low + (high - low) / 2;
@@ -451,7 +451,7 @@ static int find_usual(struct usual *usual, const struct frag_ranking *r, struct 
 		memcpy(usual->list + used, row->held, row->held_count * sizeof(*row->held));
 		used += row->held_count;
 	}
-	qsort(usual->list, used, sizeof(*usual->list), compare_ranks_by_owner);
+	FRAG_SORT(usual->list, used, compare_ranks_by_owner);
 	for (size_t i = 0, end; i < used; i = end) {
 		struct frag_rank_share one = usual->list[i];
 
@@ -500,7 +500,7 @@ static int find_differences(struct frag_rank_differences *out, const struct frag
 		if (d.bytes != d.other)
 			list[n++] = d;
 	}
-	qsort(list, n, sizeof(*list), by_difference);
+	FRAG_SORT(list, n, by_difference);
 	out->list = list;
 	out->all = n;
 	out->count = n < FRAG_RANK_DIFFERENCES ? n : FRAG_RANK_DIFFERENCES;
@@ -546,7 +546,7 @@ int frag_ranking_compare(struct frag_ranking *r, const uint64_t *numbers, struct
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < r->count; i++)
 		r->rows[i].number = numbers[r->rows[i].source];
-	qsort(r->rows, r->count, sizeof(*r->rows), by_number);
+	FRAG_SORT(r->rows, r->count, by_number);
 	choose_compared(r);
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		compare_ranks_measure(r, (enum frag_rank_figure)k, values);

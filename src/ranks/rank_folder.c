@@ -126,7 +126,7 @@ static bool are_different(const uint64_t *numbers, uint32_t count)
 	if (!sorted)
 		return false;
 	memcpy(sorted, numbers, (size_t)count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), by_value);
+	FRAG_SORT(sorted, count, by_value);
 	for (uint32_t i = 1; i < count && different; i++)
 		different = sorted[i] != sorted[i - 1];
 	free(sorted);
@@ -288,8 +288,7 @@ static int folder_content_read(struct folder_content *c, const char *path, struc
 	}
 	closedir(dir);
 	for (int i = 0; i < KINDS; i++)
-		if (c->of[i].count)
-			qsort(c->of[i].at, c->of[i].count, sizeof(*c->of[i].at), by_version);
+		FRAG_SORT(c->of[i].at, c->of[i].count, by_version);
 	return rc;
 }
 

@@ -154,8 +154,7 @@ static void pending_waits_settle(struct survey *s)
 	struct waits *w = s->out;
 	uint32_t n = 0;
 
-	if (w->count)
-		qsort(w->of, w->count, sizeof(*w->of), by_block);
+	FRAG_SORT(w->of, w->count, by_block);
 	for (uint32_t i = 0; i < w->count; i++)
 		if (!pending_waits_is_over(s, &w->of[i])
 		    && (!n || by_block(&w->of[n - 1], &w->of[i]) != 0))
@@ -251,8 +250,7 @@ static bool name_uses(const struct account *a)
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
 
-	if (m->use_count)
-		qsort(m->uses, m->use_count, sizeof(*m->uses), by_since);
+	FRAG_SORT(m->uses, m->use_count, by_since);
 	for (uint32_t i = 0; i < m->use_count && good; i++) {
 		struct frag_pending_use *row = &m->uses[i];
 
@@ -363,8 +361,7 @@ static bool fill_segments(const struct account *a)
 			return false;
 	}
 	find_reservations(a);
-	if (m->segment_count)
-		qsort(m->segments, m->segment_count, sizeof(*m->segments), by_non_releasable);
+	FRAG_SORT(m->segments, m->segment_count, by_non_releasable);
 	return m->segments != NULL;
 }
 
@@ -414,8 +411,7 @@ static bool fill_held(struct account *a)
 	bool good = frag_block_groups_init(&tags) && add_held(a, &tags);
 
 	frag_block_groups_fini(&tags);
-	if (m->held_count)
-		qsort(m->held, m->held_count, sizeof(*m->held), by_tag_bytes);
+	FRAG_SORT(m->held, m->held_count, by_tag_bytes);
 	for (uint32_t i = 0; i < m->held_count && good; i++)
 		good = frag_tag_json(a->symbols, m->held[i].number, &m->held[i].tag);
 	return good;
@@ -497,8 +493,7 @@ static bool fill_folded(struct account *a)
 	bool good = frag_block_groups_init(&rows) && add_folded(a, &rows);
 
 	frag_block_groups_fini(&rows);
-	if (m->folded_count)
-		qsort(m->folded, m->folded_count, sizeof(*m->folded), by_folded);
+	FRAG_SORT(m->folded, m->folded_count, by_folded);
 	for (uint32_t i = 0; i < m->folded_count && good; i++)
 		good = name_folded(a, &m->folded[i]);
 	return good;
@@ -539,8 +534,7 @@ static bool fill_pools(struct account *a)
 		m->pools[k].free += seg->free;
 		m->pools[k].non_releasable += seg->non_releasable;
 	}
-	if (m->pool_count)
-		qsort(m->pools, m->pool_count, sizeof(*m->pools), by_pool);
+	FRAG_SORT(m->pools, m->pool_count, by_pool);
 	return true;
 }
 

@@ -349,8 +349,7 @@ static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
 {
 	uint32_t shown;
 
-	if (tags->count)
-		qsort(tags->odd, tags->count, sizeof(*tags->odd), by_allocs);
+	FRAG_SORT(tags->odd, tags->count, by_allocs);
 	while (x->odd_tags < tags->count && tags->odd[x->odd_tags].allocs)
 		x->odd_allocs += tags->odd[x->odd_tags++].allocs;
 	shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;

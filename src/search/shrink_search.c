@@ -141,8 +141,7 @@ static bool order_groups(struct frag_reduce *r, uint32_t *over)
 		place[i] = (struct place){ r->group[r->left[i]].end, r->left[i] };
 		*over += place[i].end != UINT32_MAX;
 	}
-	if (r->left_count)
-		qsort(place, r->left_count, sizeof(*place), by_end);
+	FRAG_SORT(place, r->left_count, by_end);
 	for (uint32_t i = 0; i < r->left_count; i++)
 		r->left[i] = place[i].group;
 	free(place);

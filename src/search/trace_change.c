@@ -478,8 +478,7 @@ static void change_merge_tags(struct frag_change_found *c)
 {
 	uint32_t n = 0;
 
-	if (c->tag_count)
-		qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
+	FRAG_SORT(c->tags, c->tag_count, change_by_text);
 	for (uint32_t i = 0, k; i < c->tag_count; i = k) {
 		struct frag_change_row t = c->tags[i];
 
@@ -507,8 +506,7 @@ static void change_keep_live(struct frag_change_found *c)
 			free(c->tags[i].tag);
 	}
 	c->tag_count = n;
-	if (n)
-		qsort(c->tags, n, sizeof(*c->tags), change_by_size);
+	FRAG_SORT(c->tags, n, change_by_size);
 }
 
 /* The tag without its line numbers: digits after a colon. The caller frees it. */
@@ -588,8 +586,8 @@ static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
 		tags[i].place = c->tags[i].tag ? change_without_lines(c->tags[i].tag) : NULL;
 		good = tags[i].place || !c->tags[i].tag;
 	}
-	if (good && c->tag_count)
-		qsort(tags, c->tag_count, sizeof(*tags), change_by_place);
+	if (good)
+		FRAG_SORT(tags, c->tag_count, change_by_place);
 	for (uint32_t i = 0, end; i < c->tag_count && good; i = end) {
 		bool moved = false;
 
@@ -605,7 +603,7 @@ static int change_make_rows(struct frag_change_found *c, struct frag_error *err)
 	free(tags);
 	if (!good)
 		return frag_fail_nomem(err);
-	qsort(c->rows, c->row_count, sizeof(*c->rows), change_by_size);
+	FRAG_SORT(c->rows, c->row_count, change_by_size);
 	return 0;
 }
 

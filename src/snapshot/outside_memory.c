@@ -88,8 +88,7 @@ static bool gather_segments(struct search *f, struct frag_outside *out)
 		good = d->regions[i].range || outside_add(f, d->regions[i].addr, d->regions[i].bytes);
 	for (uint32_t i = 0; i < d->call_count && good; i++)
 		good = !is_whole_segment(&d->calls[i]) || outside_add(f, d->calls[i].addr, d->calls[i].bytes);
-	if (f->segment_count)
-		qsort(f->segments, f->segment_count, sizeof(*f->segments), by_place);
+	FRAG_SORT(f->segments, f->segment_count, by_place);
 	for (uint32_t i = 0; i < f->segment_count; i++)
 		if (!kept || by_place(&f->segments[i], &f->segments[kept - 1]) != 0)
 			f->segments[kept++] = f->segments[i];
@@ -298,8 +297,7 @@ static bool group(struct search *f, uint32_t end, struct frag_outside *out)
 		out->bytes += a->bytes;
 		out->allocations++;
 	}
-	if (out->tag_count)
-		qsort(out->tags, out->tag_count, sizeof(*out->tags), by_bytes);
+	FRAG_SORT(out->tags, out->tag_count, by_bytes);
 	frag_map_fini(&index);
 	return good;
 }

@@ -586,8 +586,7 @@ static bool plan_remarks(struct frag_snapshot *s)
 {
 	struct walk w = { .s = s, .d = &s->devices[0] };
 
-	if (s->remark_count)
-		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), remarks_by_time);
+	FRAG_SORT(s->remarks, s->remark_count, remarks_by_time);
 	for (uint32_t i = 0; i < s->remark_count; i++) {
 		w.device = s->remarks[i].device;
 		w.d = &s->devices[w.device];
@@ -705,7 +704,7 @@ static int order_segments(struct frag_snapshot *s)
 		d->order = calloc(most, sizeof(*d->order));
 		if (all && d->order) {
 			d->order_count = find_arrivals(d, all);
-			qsort(all, d->order_count, sizeof(*all), by_arrival_address);
+			FRAG_SORT(all, d->order_count, by_arrival_address);
 		}
 		for (uint32_t i = 0; i < d->order_count; i++)
 			d->order[all[i].number] = i;

@@ -228,8 +228,7 @@ static void keep_first_live(struct frag_snap_device *d)
 		if (!d->first_live[i].gone)
 			d->first_live[count++] = d->first_live[i];
 	d->first_live_count = 0;
-	if (count)
-		qsort(d->first_live, count, sizeof(*d->first_live), by_address);
+	FRAG_SORT(d->first_live, count, by_address);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i && d->first_live[i].addr == d->first_live[i - 1].addr)
 			d->lost++;
@@ -245,8 +244,7 @@ static bool keep_end(struct frag_snap_device *d)
 	d->end_count = d->region_count;
 	if (!frag_array_copy(&d->end_regions, d->end_count, 0, sizeof(*d->regions)))
 		return false;
-	if (d->end_count)
-		qsort(d->end_regions, d->end_count, sizeof(*d->end_regions), by_address);
+	FRAG_SORT(d->end_regions, d->end_count, by_address);
 	return true;
 }
 
@@ -363,7 +361,7 @@ static bool gather_hints(struct begin *b)
 	for (uint32_t i = 0; i < d->log_count; i++)
 		if (d->log[i].role == FRAG_ROLE_ALLOC)
 			add_hint(b, d->log[i].addr, d->log[i].size > FRAG_SMALL_REQUEST);
-	qsort(b->hints, b->hint_count, sizeof(*b->hints), by_address);
+	FRAG_SORT(b->hints, b->hint_count, by_address);
 	return true;
 }
 

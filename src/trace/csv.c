@@ -559,7 +559,7 @@ static int minimalloc_make_rows(struct minimalloc *m, const struct frag_log *log
 
 	if (m->count == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->buffered->path);
-	qsort(m->moments, m->count, sizeof(*m->moments), minimalloc_in_order);
+	FRAG_SORT(m->moments, m->count, minimalloc_in_order);
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct moment *from = &m->moments[i];
 		bool alloc = from->turn == TURN_ALLOC;

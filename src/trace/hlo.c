@@ -684,8 +684,7 @@ static bool add_silent(struct hlo *h)
 		if (h->buffers[i].group == NONE && h->buffers[i].size
 		    && h->buffers[i].allocation != NONE && h->allocations[h->buffers[i].allocation].heap)
 			silent[count++] = h->buffers[i];
-	if (count)
-		qsort(silent, count, sizeof(*silent), hlo_by_place);
+	FRAG_SORT(silent, count, hlo_by_place);
 	for (uint32_t i = 0, next; i < count && !h->rc; i = next) {
 		struct hlo_buffer b = silent[i];
 

@@ -453,10 +453,8 @@ static bool name_all(struct kineto *k)
 
 	if (!open)
 		return false;
-	if (k->op_count)
-		qsort(k->ops, k->op_count, sizeof(*k->ops), ops_by_thread);
-	if (k->moment_count)
-		qsort(k->moments, k->moment_count, sizeof(*k->moments), moments_by_thread);
+	FRAG_SORT(k->ops, k->op_count, ops_by_thread);
+	FRAG_SORT(k->moments, k->moment_count, moments_by_thread);
 	for (uint32_t i = 0; i < k->moment_count; i++) {
 		struct moment *m = &k->moments[i];
 
@@ -605,8 +603,7 @@ static bool kineto_make_rows(struct kineto *k, uint32_t *device_count, const str
 
 	if (!name_all(k))
 		return false;
-	if (k->moment_count)
-		qsort(k->moments, k->moment_count, sizeof(*k->moments), kineto_by_time);
+	FRAG_SORT(k->moments, k->moment_count, kineto_by_time);
 	note_devices(k, &d, log);
 	good = frag_address_map_init(&addresses, k->buffered);
 	for (uint32_t i = 0; i < k->moment_count && good; i++)

@@ -271,8 +271,7 @@ static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct f
 	for (size_t i = 0; i < 2 && !rc; i++)
 		if (settings[i])
 			rc = put_carried(c, sink, settings[i], UINT32_MAX, first, err);
-	if (count)
-		qsort(all, count, sizeof(*all), by_step);
+	FRAG_SORT(all, count, by_step);
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = put_carried(c, sink, all[i].copy, all[i].slot, first, err);
 	free(all);

@@ -398,7 +398,7 @@ static uint64_t *gather_addresses(const struct frag_snapshot *s, uint32_t device
 			list[n++] = s->initial[i].address;
 	for (uint32_t i = 0; i < d->call_count; i++)
 		list[n++] = d->calls[i].addr;
-	qsort(list, n, sizeof(*list), verifier_by_value);
+	FRAG_SORT(list, n, verifier_by_value);
 	for (uint32_t i = 0; i < n; i++)
 		if (!kept || list[i] != list[kept - 1])
 			list[kept++] = list[i];
