@@ -22,7 +22,7 @@ const char *frag_step_status_name(enum frag_step_status status)
  * The heap calls the policy to choose the list of a free block; the policy reads this engine's
  * state.
  */
-static void engine_sort(struct frag_engine *e)
+static void set_sorter(struct frag_engine *e)
 {
 	const struct frag_sorter by = {
 		.which = e->policy.ops->which, .key = e->policy.ops->key,
@@ -65,7 +65,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	    || !frag_run_metrics_init(&e->metrics, level))
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
-	engine_sort(e);
+	set_sorter(e);
 	if (releases(&e->policy) == FRAG_RELEASES_NEVER)
 		frag_heap_keep_all(e->policy.heap);
 	return 0;
@@ -87,7 +87,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	if (!good)
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
-	engine_sort(e);
+	set_sorter(e);
 	return 0;
 }
 
@@ -185,7 +185,8 @@ static int restore_segment(struct frag_engine *e, const struct frag_initial *fro
 }
 
 /*
- * Where the device refuses a segment, that one and the later ones are skipped; this is no error.
+ * Stops at the first segment that the device refuses: -FRAG_EDEVMEM without a message. The
+ * simulation then begins the device again, without initial segments.
  */
 int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
 			uint32_t count, struct frag_error *err)

@@ -15,7 +15,7 @@ struct frag_slot {
 	bool pending;           /* the block is; a policy may have freed it since */
 };
 #define SLOT_NONE UINT32_MAX            /* nothing, or nothing any more */
-#define SLOT_EMPTY (UINT32_MAX - 1)     /* size 0: takes out of memory */
+#define SLOT_EMPTY (UINT32_MAX - 1)     /* a request of 0 bytes: it takes 0 bytes */
 #define SLOT_FAILED (UINT32_MAX - 2)    /* the allocation was an OOM */
 #define SLOT_FIRST_STATE SLOT_FAILED    /* blocks are below */
 
@@ -35,12 +35,12 @@ struct frag_engine {
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
 	struct frag_restored *restored; /* by number of initial segment */
 	uint32_t restored_count;
-	uint32_t restoring;             /* the number of the one that is being obtained */
-	bool restoring_blocks;          /* nothing but their blocks has come so far */
+	uint32_t restoring;             /* the initial segment that is being obtained */
+	bool restoring_blocks;          /* so far each event was one of an initial block */
 	bool trusted;                   /* the policy is ours, and the run is not checked */
 	bool open;                      /* the device is */
-	bool refused;                   /* its initial pool was */
-	bool stopped;                   /* by an OOM */
+	bool refused;                   /* the device refused its initial pool: it runs no event */
+	bool stopped;                   /* an OOM ended its run */
 };
 
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
@@ -97,7 +97,7 @@ struct frag_sim {
 	uint32_t observer_count;
 	bool watched;                   /* by observers, or for --check */
 	uint32_t marks;                 /* kept, of all devices */
-	bool marks_cut;                 /* one did not fit in memory, and none is kept since */
+	bool marks_cut;                 /* one was above FRAG_MARKS_ALL_MAX: none is kept since */
 	uint32_t stopped;               /* devices whose run an OOM has ended */
 	bool begun;                     /* the devices are */
 	bool fed;                       /* a batch was */
@@ -119,13 +119,13 @@ static inline bool frag_sim_is_unwatched(const struct frag_sim *sim)
 }
 
 /* The hooks of a plug-in are called from here on; before the first step that is NULL. */
-static inline void frag_sim_watch(const struct frag_sim *sim, const uint64_t *step)
+static inline void frag_sim_enter_plugin(const struct frag_sim *sim, const uint64_t *step)
 {
 	if (sim->plugged)
 		frag_plugin_begin(sim->choice.text, step);
 }
 
-static inline void frag_sim_unwatch(const struct frag_sim *sim)
+static inline void frag_sim_leave_plugin(const struct frag_sim *sim)
 {
 	if (sim->plugged)
 		frag_plugin_end();

@@ -22,7 +22,7 @@ int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_req
  * Checks that a hook has left the expected number of allocated blocks. Returns 0 or
  * -FRAG_EPOLICY. This program's own policies are checked only in a checked run.
  */
-static inline int frag_check_blocks(const struct frag_engine *e, const char *hook,
+static inline int frag_check_count(const struct frag_engine *e, const char *hook,
 				    uint32_t expected)
 {
 	if (e->trusted || e->totals->blocks == expected)
@@ -38,11 +38,11 @@ static inline int frag_check_answer(const struct frag_engine *e, const struct fr
 
 	if (e->trusted)
 		return 0;
-	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED
 	    || h->blocks[b].requested != rq->bytes
 	    || h->segments[h->blocks[b].segment].pool != rq->pool)
 		return frag_engine_refuse_answer(e, rq, b);
-	return frag_check_blocks(e, "alloc", blocks_before + 1);
+	return frag_check_count(e, "alloc", blocks_before + 1);
 }
 
 static inline struct frag_request frag_request_of(const struct frag_event *ev)
@@ -75,7 +75,7 @@ static inline int frag_end_alloc(struct frag_engine *e, const struct frag_reques
 	if (rc == -FRAG_EDEVMEM) {
 		slot->block = SLOT_FAILED;
 		e->counts.ooms++;
-		rc = frag_check_blocks(e, "alloc", blocks_before);
+		rc = frag_check_count(e, "alloc", blocks_before);
 		return rc ? rc : -FRAG_EDEVMEM;
 	}
 	if (rc)
@@ -90,7 +90,7 @@ static inline int frag_free_live(struct frag_engine *e, frag_block b)
 	const uint32_t blocks_before = e->totals->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
-	return rc ? rc : frag_check_blocks(e, "free", blocks_before - 1);
+	return rc ? rc : frag_check_count(e, "free", blocks_before - 1);
 }
 
 /* 0; -FRAG_EDEVMEM: an OOM; else the policy's failure. */
@@ -137,27 +137,30 @@ static inline void frag_count_step(struct frag_engine *e, const struct frag_even
 }
 
 /*
- * Calls frag_begin_step() only if the previous step called the device, or a verb was refused:
- * otherwise there is nothing to reset. Only for a device whose state changes by calls of the
- * heap alone.
+ * Calls frag_begin_step() only if the previous step called the device, was refused memory by it,
+ * or a verb was refused: otherwise there is nothing to reset. Only for a device whose state
+ * changes by calls of the heap alone.
  */
-static inline void frag_begin_plain(struct frag_engine *e)
+static inline void frag_reset_step(struct frag_engine *e)
 {
 	struct frag_heap *h = e->policy.heap;
 
-	if (h->call_count || h->refusal[0])
+	if (h->call_count || h->refused || h->refusal[0])
 		frag_begin_step(h);
 	e->policy_error.code = 0;
 }
 
-/* A tape's record of a plain event into a simulation, without an event made of it. */
+/* The slot exists afterwards. 0 or -FRAG_ENOMEM */
 __attribute__((always_inline))
-static inline int frag_slot_room(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
+static inline int frag_ensure_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
 	return slot < sim->slot_count ? 0 : frag_sim_make_slot(sim, slot, err);
 }
 
-/* The record of an alloc is its request; what it has in common with others is its site's. */
+/*
+ * Plays a tape's record of a plain alloc, without an event made of it: the record is its request;
+ * what it has in common with others is its site's.
+ */
 __attribute__((always_inline))
 static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 				  const struct frag_tape_event *ev,
@@ -167,7 +170,7 @@ static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 		.bytes = ev->word >> FRAG_TAPE_VALUE_SHIFT, .stream = site->stream,
 		.pool = site->pool, .tick = sim->step, .stream_order = site->stream_order,
 	};
-	const int rc = frag_slot_room(sim, ev->slot, err);
+	const int rc = frag_ensure_slot(sim, ev->slot, err);
 
 	return rc ? rc : frag_plain_alloc(e, &rq, site->tag, site->stack, site->device,
 					  &sim->slots[ev->slot]);
@@ -175,16 +178,17 @@ static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 
 /*
  * The plain event at the reader's place failed, with an OOM or an error: reports it with the event
- * in full.
+ * in full. 0 after an OOM, which may have stopped the simulation. The reader is then after it.
  */
-int frag_play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
-		    struct frag_error *err);
+int frag_report_failed(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
+		       struct frag_error *err);
 
+/* A step of the fast way: its number, and what frag_begin_step() would reset. */
 __attribute__((always_inline))
-static inline void frag_begin_record(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
+static inline void frag_begin_fast_step(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
 {
 	sim->step = step;
-	frag_begin_plain(e);
+	frag_reset_step(e);
 }
 
 #endif

@@ -331,8 +331,11 @@ static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_even
 	return hook->explain(hook->ctx, sim, d, ev, oom, err);
 }
 
-/* Reserves memory for a mark of every device, or for none. */
-static bool sim_has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
+/*
+ * Are fewer marks than FRAG_MARKS_ALL_MAX kept, also with this one of all remaining devices?
+ * If not, none is kept from now on.
+ */
+static bool mark_fits(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
 {
 	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
 
@@ -349,7 +352,7 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	char *end, *fitting;
 
 	FRAG_ASSERT(ev->op == FRAG_OP_MARK);
-	if (r->mark_count == FRAG_MARKS_MAX || !sim_has_room(sim, d, ev))
+	if (r->mark_count == FRAG_MARKS_MAX || !mark_fits(sim, d, ev))
 		return 0;
 	if (!sim_add_one(&r->marks, r->mark_count, sizeof(*r->marks)))
 		return frag_fail_nomem(err);
@@ -523,12 +526,14 @@ static struct frag_beginning find_beginning(const struct frag_sim *sim, uint32_t
 /*
  * The initial segments of the trace do not fit on the device, though their blocks may: they are
  * requested from an engine that begins empty. On a device that fits the segments the run is
- * different, so the capacity range ends there.
+ * different, so the capacity range ends there. Recorded addresses are of those segments: none is
+ * known any more.
  */
 static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 {
 	struct frag_engine *e = &sim->engines[d];
 	const uint64_t end_capacity = e->device.end_capacity;
+	const uint32_t device = e->policy.device;
 	int rc;
 
 	FRAG_ASSERT(!sim->fed);
@@ -537,6 +542,8 @@ static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_erro
 	rc = open_engine(sim, d, err);
 	if (rc)
 		return rc;
+	e->policy.device = device;
+	frag_heap_set_places(e->policy.heap, NULL, 0, sim->options.reversed);
 	frag_device_narrow(&e->device, 0, end_capacity);
 	return frag_engine_begin(e, err);
 }
@@ -571,11 +578,11 @@ int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 	if (sim->begun)
 		return 0;
 	sim->begun = true;
-	frag_sim_watch(sim, NULL);
+	frag_sim_enter_plugin(sim, NULL);
 	sim->busy = true;
 	rc = sim_begin(sim, err);
 	sim->busy = false;
-	frag_sim_unwatch(sim);
+	frag_sim_leave_plugin(sim);
 	return rc;
 }
 
@@ -598,7 +605,7 @@ int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *e
 	return 0;
 }
 
-static int sim_feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
+static int feed_event(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
 		    struct frag_error *err)
 {
 	const struct frag_event *ev = &batch->events[i];
@@ -627,13 +634,13 @@ static int sim_feed(struct frag_sim *sim, const struct frag_batch *batch, uint32
 #define NEAR_SLOTS 8192 /* of so few the nearer caches hold all, and hints only cost */
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
-/* A block that will be freed, or FRAG_NO_BLOCK and so on, in a slot. */
+/* The block that a slot holds; where it holds none, 0: a hint for any block is harmless. */
 HINT frag_block block_ahead(const struct frag_sim *sim, uint32_t slot, struct frag_heap **heap)
 {
 	const frag_block b = sim->slots[slot].block;
 
 	*heap = sim->engines[sim->slots[slot].device].policy.heap;
-	return exists(*heap, b) ? b : 0;
+	return is_handle(*heap, b) ? b : 0;
 }
 
 /*
@@ -651,16 +658,16 @@ HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, 
 		__builtin_prefetch(&sim->slots[far]);
 	if (middle < sim->slot_count) {
 		b = block_ahead(sim, middle, &heap);
-		frag_expect(heap, b);
+		frag_prefetch_block(heap, b);
 	}
 	if (near < sim->slot_count) {
 		b = block_ahead(sim, near, &heap);
-		frag_approach(heap, b);
+		frag_prefetch_neighbours(heap, b);
 	}
 }
 
 __attribute__((cold, noinline))
-int frag_play_again(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
+int frag_report_failed(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
 		    struct frag_error *err)
 {
 	struct frag_batch batch;
@@ -679,7 +686,7 @@ ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 			     const struct frag_event *ev, uint32_t stack, struct frag_error *err)
 {
 	const struct frag_request rq = frag_request_of(ev);
-	const int rc = frag_slot_room(sim, ev->slot, err);
+	const int rc = frag_ensure_slot(sim, ev->slot, err);
 
 	return rc ? rc : frag_plain_alloc(e, &rq, ev->tag, stack, ev->device,
 					  &sim->slots[ev->slot]);
@@ -693,7 +700,7 @@ ALWAYS_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, c
 		frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, sim->step, t, level);
 }
 
-/* Can it take plain events, or is it over, or still with what it begins with? */
+/* Can it take plain events? Not once it has stopped, nor while initial blocks are restored. */
 ALWAYS_INLINE bool is_running(const struct frag_engine *e)
 {
 	return !(e->stopped | e->restoring_blocks);
@@ -720,7 +727,7 @@ ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batc
 			break;
 		if (*i + 3 * STAGE < batch->count && sim->slot_count > NEAR_SLOTS)
 			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
-		frag_begin_record(sim, e, ev->step);
+		frag_begin_fast_step(sim, e, ev->step);
 		rc = ev->op == FRAG_OP_ALLOC
 			? feed_alloc(sim, e, ev, batch->stacks ? batch->stacks[*i] : 0, err)
 			: frag_plain_free(e, &sim->slots[ev->slot]);
@@ -755,22 +762,22 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	int rc = frag_sim_begin(sim, err);
 	uint32_t i = 0;
 
-	frag_sim_watch(sim, &sim->step);
+	frag_sim_enter_plugin(sim, &sim->step);
 	sim->busy = true;
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
-			rc = sim_feed(sim, batch, i++, err);
+			rc = feed_event(sim, batch, i++, err);
 		stop_refused(sim);
 	}
 	while (i < batch->count && !rc && !frag_sim_stopped(sim)) {
 		if (unwatched)
 			rc = feed_level(sim, batch, &i, err);
 		if (!rc && i < batch->count)
-			rc = sim_feed(sim, batch, i++, err);
+			rc = feed_event(sim, batch, i++, err);
 	}
 	sim->busy = false;
-	frag_sim_unwatch(sim);
+	frag_sim_leave_plugin(sim);
 	return rc;
 }
 
@@ -802,7 +809,7 @@ ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, u
 			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
 		if (level == FRAG_LEVEL_ALL && t->times && site->members & FRAG_HAS_T)
 			at = &t->times[i];
-		frag_begin_record(sim, e, i + r->skipped);
+		frag_begin_fast_step(sim, e, i + r->skipped);
 		if (frag_tape_is_alloc(ev)) {
 			rc = frag_play_alloc(sim, e, ev, site, err);
 			r->next_alloc += !rc;
@@ -864,10 +871,10 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t unt
 		uint64_t n = FRAG_TAPE_BATCH;   /* events, if none is plain */
 
 		if (unwatched && sim->fed) {
-			frag_sim_watch(sim, &sim->step);
+			frag_sim_enter_plugin(sim, &sim->step);
 			rc = play_level(sim, r, plain_end(r, end), err);
-			rc = rc ? frag_play_again(sim, r, rc, err) : 0;
-			frag_sim_unwatch(sim);
+			rc = rc ? frag_report_failed(sim, r, rc, err) : 0;
+			frag_sim_leave_plugin(sim);
 			if (rc || r->next >= end || frag_sim_stopped(sim))
 				break;
 		}

@@ -22,7 +22,7 @@ struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
 {
 	*count = sim->device_count;
-	frag_sim_watch(sim, &sim->step);
+	frag_sim_enter_plugin(sim, &sim->step);
 	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
 		struct frag_engine *e = &sim->engines[d];
@@ -69,7 +69,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			r->stats = *stats;
 		frag_run_metrics_result(&e->metrics, r);
 	}
-	frag_sim_unwatch(sim);
+	frag_sim_leave_plugin(sim);
 	return sim->results;
 }
 
@@ -127,12 +127,12 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
 	if (!p->ops->seek)
 		return 0;
-	/* in the midst of a step it is watched already */
+	/* within a step it has been entered already */
 	if (!sim->busy)
-		frag_sim_watch(sim, &sim->step);
+		frag_sim_enter_plugin(sim, &sim->step);
 	rc = p->ops->seek(p, &rq, out);
 	if (!sim->busy)
-		frag_sim_unwatch(sim);
+		frag_sim_leave_plugin(sim);
 	/* whatever it says, a block is as large as its request */
 	out->bytes = out->bytes > ev->bytes ? out->bytes : ev->bytes;
 	return rc;

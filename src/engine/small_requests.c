@@ -61,7 +61,7 @@ static int small_end_event(const struct frag_smallreq *s, struct frag_sim *sim, 
 	if (!r)
 		return frag_fail_nomem(err);
 	frag_tape_seek(r, event);
-	rc = frag_play_again(sim, r, rc, err);
+	rc = frag_report_failed(sim, r, rc, err);
 	frag_tape_reader_del(r);
 	return rc;
 }
@@ -73,7 +73,7 @@ static int small_play_event(const struct frag_smallreq *s, struct frag_sim *sim,
 	struct frag_engine *e = &sim->engines[0];
 	int rc;
 
-	frag_begin_record(sim, e, event);
+	frag_begin_fast_step(sim, e, event);
 	rc = frag_tape_is_alloc(ev) ? frag_play_alloc(sim, e, ev, &s->tape->sites[ev->site], err)
 				    : frag_plain_free(e, &sim->slots[ev->slot]);
 	return small_end_event(s, sim, event, rc, err);
@@ -81,7 +81,7 @@ static int small_play_event(const struct frag_smallreq *s, struct frag_sim *sim,
 
 /*
  * Sets whether the event is large; the last alloc of its slot decides for a free. False: it is
- * neither an alloc nor a free; or it is small, but uses another free list than the first small
+ * no alloc, free or mark; or it is small, but uses another free list than the first small
  * request. A private pool keeps its segments when all others are released: it is excluded.
  */
 static bool small_sort_event(struct frag_smallreq *s, bool *small_slots, uint32_t event,
@@ -394,7 +394,7 @@ static int small_play_change(const struct frag_smallreq *s, struct frag_smallreq
 
 	FRAG_ASSERT(change->more || at->used);
 	FRAG_ASSERT(at->event <= change->event);
-	frag_begin_record(sim, e, change->event);
+	frag_begin_fast_step(sim, e, change->event);
 	at->next++;
 	at->event = change->event + 1;
 	at->used -= !change->more;

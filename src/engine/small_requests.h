@@ -38,6 +38,7 @@ struct frag_smallreq_cache {
  * Sets *out, which is owned by the cache, and the same for choices that round alike. NULL: the
  * policy has no separate small requests, or the tape too few, or the tape contains more than
  * allocs and frees of one device. The cache borrows tape and choice. -FRAG_ENOMEM
+ * Devices of one tape may differ in the total alone. Not from two threads at once.
  */
 int frag_smallreq_of(struct frag_smallreq_cache *cache, struct frag_smallreq **out,
 		     const struct frag_choice *choice, const struct frag_tape *tape,

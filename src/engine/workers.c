@@ -37,7 +37,7 @@ struct workers {
 	struct frag_trace *trace;
 	const struct frag_worker_options *options;
 	uint32_t threads;               /* that may be used, the caller's among them */
-	bool decided;                   /* whether to use them */
+	bool threads_decided;                   /* whether to use them */
 	pthread_t *others;
 	uint32_t started;
 	uint64_t told;                  /* the number of batches at the last progress report */
@@ -52,8 +52,8 @@ struct workers {
 
 	struct consumer *consumers;        /* the tape first, if there is one */
 	uint32_t count;
-	struct frag_owned_batch *kept;         /* the places; NULL: there is one, the trace's own */
-	uint32_t places;
+	struct frag_owned_batch *ring;  /* batches read ahead; NULL: `own` is the only one */
+	uint32_t ring_size;
 	struct frag_batch own;
 	uint64_t made, consumed, end;   /* numbers of batches; end: FRAG_NEVER at first */
 	enum ending ending;
@@ -66,7 +66,7 @@ struct workers {
 };
 
 #define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
-#define PLACES 8                /* batches that are read ahead */
+#define RING_SIZE 8                /* batches that are read ahead */
 #ifdef __APPLE__
 #define WAIT_CLOCK CLOCK_REALTIME
 #else
@@ -102,19 +102,19 @@ static int workers_init(struct workers *h, struct frag_sim *const *sims, uint32_
 }
 
 /* Back to one place, the trace's own. */
-static void drop_places(struct workers *h)
+static void drop_ring(struct workers *h)
 {
-	for (uint32_t i = 0; h->kept && i < h->places; i++)
-		frag_kept_fini(&h->kept[i]);
-	free(h->kept);
-	h->kept = NULL;
-	h->places = 1;
+	for (uint32_t i = 0; h->ring && i < h->ring_size; i++)
+		frag_kept_fini(&h->ring[i]);
+	free(h->ring);
+	h->ring = NULL;
+	h->ring_size = 1;
 }
 
 static void workers_fini(struct workers *h)
 {
 	FRAG_ASSERT(!h->reading);
-	drop_places(h);
+	drop_ring(h);
 	free(h->consumers);
 	pthread_cond_destroy(&h->room);
 	pthread_cond_destroy(&h->more);
@@ -129,24 +129,24 @@ static bool enable_read_ahead(struct workers *h)
 {
 	bool good = true;
 
-	FRAG_ASSERT(h->made == h->shown && !h->kept);
+	FRAG_ASSERT(h->made == h->shown && !h->ring);
 	if (!frag_trace_unpack_in_thread(h->trace))
 		return false;
-	h->kept = calloc(PLACES, sizeof(*h->kept));
-	if (!h->kept)
+	h->ring = calloc(RING_SIZE, sizeof(*h->ring));
+	if (!h->ring)
 		return false;
-	for (h->places = 0; h->places < PLACES && good; h->places++)
-		good = frag_kept_init(&h->kept[h->places], h->trace);
+	for (h->ring_size = 0; h->ring_size < RING_SIZE && good; h->ring_size++)
+		good = frag_kept_init(&h->ring[h->ring_size], h->trace);
 	h->warned = h->made;
 	if (!good)
-		drop_places(h);
+		drop_ring(h);
 	return good;
 }
 
-static struct frag_owned_batch *place_for(const struct workers *h, uint64_t batch)
+static struct frag_owned_batch *ring_slot(const struct workers *h, uint64_t batch)
 {
-	FRAG_ASSERT(h->kept);
-	return &h->kept[batch % h->places];
+	FRAG_ASSERT(h->ring);
+	return &h->ring[batch % h->ring_size];
 }
 
 /* Returns false if the run already ends earlier. Interrupts a thread that waits for a stream. */
@@ -200,28 +200,28 @@ static bool is_over(const struct workers *h)
 static bool can_read(const struct workers *h)
 {
 	return !h->reading && !h->read_out && h->made < h->end
-	       && h->made - h->shown < h->places;
+	       && h->made - h->shown < h->ring_size;
 }
 
 /* Is there a batch whose warnings can be told, as all have had the one before it? */
 static bool can_tell(const struct workers *h)
 {
-	return h->kept && !h->telling && h->warned < end_of_work(h) && h->warned <= h->consumed;
+	return h->ring && !h->telling && h->warned < end_of_work(h) && h->warned <= h->consumed;
 }
 
-/* A caller that has waited is woken when half of the places are free, not for each. */
+/* A caller that has waited is woken when half of the ring is free, not for each. */
 static bool caller_has_cause(const struct workers *h)
 {
 	return is_over(h) || find_work(h) || can_tell(h)
-	       || (can_read(h) && h->made - h->shown <= h->places / 2);
+	       || (can_read(h) && h->made - h->shown <= h->ring_size / 2);
 }
 
 /* So is a thread that sleeps, where more is sure to come. */
 static bool worth_waking(const struct workers *h, const struct consumer *c)
 {
-	const bool more = h->kept && !h->stream && !h->between && !h->read_out;
+	const bool more = h->ring && !h->stream && !h->between && !h->read_out;
 
-	return can_go_on(h, c) && (!more || h->made - c->next >= h->places / 2);
+	return can_go_on(h, c) && (!more || h->made - c->next >= h->ring_size / 2);
 }
 
 /*
@@ -265,12 +265,12 @@ static void workers_settle(struct workers *h)
 	uint64_t to = h->consumed;
 
 	FRAG_ASSERT(h->shown <= h->consumed && h->consumed <= h->made);
-	while (can_tell(h) && !place_for(h, h->warned)->warnings)
+	while (can_tell(h) && !ring_slot(h, h->warned)->warnings)
 		h->warned++;
-	if (h->kept && h->warned < to)
+	if (h->ring && h->warned < to)
 		to = h->warned;
-	if (h->kept && to > h->shown)
-		frag_trace_show(h->trace, place_for(h, to - 1));
+	if (h->ring && to > h->shown)
+		frag_trace_show(h->trace, ring_slot(h, to - 1));
 	h->shown = to;
 }
 
@@ -280,7 +280,7 @@ static void print_warnings(struct workers *h)
 	for (workers_settle(h); can_tell(h); workers_settle(h)) {
 		h->telling = true;
 		pthread_mutex_unlock(&h->lock);
-		frag_trace_warn(h->trace, place_for(h, h->warned));
+		frag_trace_warn(h->trace, ring_slot(h, h->warned));
 		pthread_mutex_lock(&h->lock);
 		h->telling = false;
 		h->warned++;
@@ -318,7 +318,7 @@ static bool consume(struct workers *h)
 
 	if (!c)
 		return false;
-	batch = h->kept ? &place_for(h, c->next)->batch : &h->own;
+	batch = h->ring ? &ring_slot(h, c->next)->batch : &h->own;
 	c->busy = true;
 	pthread_mutex_unlock(&h->lock);
 	if (c->sim) {
@@ -347,7 +347,7 @@ static bool consume(struct workers *h)
  */
 static void interrupt_run(struct workers *h)
 {
-	uint64_t begun = h->stream || !h->kept ? h->made : 0;
+	uint64_t begun = h->stream || !h->ring ? h->made : 0;
 
 	for (uint32_t i = 0; i < h->count; i++) {
 		const struct consumer *c = &h->consumers[i];
@@ -365,7 +365,7 @@ static void interrupt_run(struct workers *h)
  */
 static void read_next(struct workers *h, bool (*stop)(void *ctx), void *ctx)
 {
-	struct frag_owned_batch *k = h->kept ? place_for(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->ring ? ring_slot(h, h->made) : NULL;
 	struct frag_error *err = k ? &k->err : &h->err;
 	bool last, stopped;
 	int rc;
@@ -420,7 +420,7 @@ static void wait_for_cause(struct workers *h, bool impatient)
 /* A batch that could not be read has had its warnings too, and its part of the trace. */
 static void show_broken(struct workers *h)
 {
-	struct frag_owned_batch *k = h->kept ? place_for(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->ring ? ring_slot(h, h->made) : NULL;
 
 	if (!k || !h->rc || !k->rc || h->end != h->made)
 		return;
@@ -455,7 +455,7 @@ static void *work(void *arg)
 	while (!h->quit) {
 		if (consume(h))
 			continue;
-		if (h->kept && !h->stream && can_read(h)) {
+		if (h->ring && !h->stream && can_read(h)) {
 			read_next(h, NULL, NULL);
 			continue;
 		}
@@ -481,7 +481,7 @@ static void start_threads(struct workers *h)
 	       && pthread_create(&h->others[h->started], NULL, work, h) == 0)
 		h->started++;
 	if (!h->started)
-		drop_places(h);
+		drop_ring(h);
 }
 
 static void stop_threads(struct workers *h)
@@ -499,14 +499,14 @@ static void stop_threads(struct workers *h)
  * Starts threads once enough events have been simulated to pay for them, and no batch is under
  * way.
  */
-static void decide(struct workers *h)
+static void decide_threads(struct workers *h)
 {
 	const uint32_t sims = h->count - (h->options->tape != NULL);
 
-	if (h->decided || h->shown != h->made || !h->made
+	if (h->threads_decided || h->shown != h->made || !h->made
 	    || frag_trace_info(h->trace)->events * sims < WORTH_THREADS)
 		return;
-	h->decided = true;
+	h->threads_decided = true;
 	start_threads(h);
 }
 
@@ -531,7 +531,7 @@ static void read_and_work(struct workers *h)
 	while (!is_over(h)) {
 		print_warnings(h);
 		workers_report(h);
-		decide(h);
+		decide_threads(h);
 		if (h->options->stop && h->options->stop(h->options->ctx))
 			interrupt_run(h);
 		if (can_read(h))
@@ -550,13 +550,14 @@ int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct fr
 	static const struct frag_worker_options plain = { .threads = 0 };
 	struct workers h = {
 		.trace = trace, .options = options ? options : &plain, .between = between,
-		.ctx = ctx, .stream = frag_trace_is_stream(trace), .places = 1, .end = FRAG_NEVER,
+		.ctx = ctx, .stream = frag_trace_is_stream(trace), .ring_size = 1,
+		.end = FRAG_NEVER,
 		.ending = END_READ,
 	};
 	int rc = workers_init(&h, sims, count, err);
 
 	h.threads = h.options->threads ? h.options->threads : frag_processors();
-	h.decided = h.threads < 2;
+	h.threads_decided = h.threads < 2;
 	if (!rc) {
 		read_and_work(&h);
 		stop_threads(&h);

@@ -11,7 +11,7 @@
 
 int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, b, "is not free");
 	frag_list_remove(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
@@ -20,7 +20,7 @@ int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 
 int frag_heap_insert(struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (!frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
@@ -31,7 +31,7 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 /* What detach_live does, and how give begins. */
 HOT int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 {
-	if (!exists(h, b))
+	if (!is_handle(h, b))
 		return frag_refuse_block(h, verb, b, "is no block");
 	if (!end_request(h, b))
 		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
@@ -45,7 +45,7 @@ int frag_heap_detach_live(struct frag_heap *h, frag_block b)
 
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 {
-	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (requested > h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
@@ -57,7 +57,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 {
 	struct block *k;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
 	if (!FRAG_GROW(h->pending, h->pending_capacity, h->pending_count))
 		return -FRAG_ENOMEM;
@@ -66,7 +66,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 	FRAG_ASSERT(h->ready_count <= h->pending_count);
 	k->pending_at = h->pending_count;
 	h->pending[h->pending_count++] = (struct pending){
-		.block = b, .owner = owner, .freed = h->deferred++,
+		.block = b, .owner = owner, .seq = h->deferred++,
 	};
 	h->totals.requested -= k->requested;
 	h->totals.allocated -= k->bytes;
@@ -101,7 +101,7 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	struct pending mine;
 	uint32_t at;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_PENDING)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_PENDING)
 		return frag_refuse_block(h, __func__, b, "is not pending");
 	at = h->blocks[b].pending_at;
 	FRAG_ASSERT(at < h->pending_count && h->pending[at].block == b);
@@ -114,11 +114,11 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-static int block_by_free(const void *a, const void *b)
+static int pending_by_seq(const void *a, const void *b)
 {
 	const struct pending *x = a, *y = b;
 
-	return x->freed < y->freed ? -1 : x->freed > y->freed;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
 /*
@@ -134,7 +134,7 @@ void frag_heap_order_ready(struct frag_heap *h, bool all)
 		h->ready_count = h->pending_count;
 	if (h->ready_count < 2)
 		return;
-	FRAG_SORT(p, h->ready_count, block_by_free);
+	FRAG_SORT(p, h->ready_count, pending_by_seq);
 	for (uint32_t i = 1, j = h->ready_count - 1; i < j; i++, j--) {
 		const struct pending earlier = p[i];
 
@@ -149,7 +149,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
 	uint64_t slot_size;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (keep == 0 || keep >= h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, "cannot be split after %" PRIu64 " bytes",
@@ -172,7 +172,7 @@ static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
 	frag_list_remove(h, n);
-	h->blocks[n].order = h->blocks[*b].order;
+	h->blocks[n].tie = h->blocks[*b].tie;
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
 		merge_records(h, n, *b);
 		*b = n;
@@ -184,9 +184,9 @@ static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 
 int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
-	if (!exists(h, *b) || h->blocks[*b].state != FRAG_DETACHED)
+	if (!is_handle(h, *b) || h->blocks[*b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, *b, "is not detached");
-	if (!exists(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
+	if (!is_handle(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, neighbour, "is not free");
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
 		return frag_refuse_block(h, __func__, neighbour,
@@ -212,7 +212,7 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 				 " keep %" PRIu64, slot_size, keep);
 }
 
-/* The same, and below join, wherever a segment is not plain. */
+/* split_plain() of block_inline.h for any segment, as block_join() is merge_plain() for any. */
 __attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32_t b, uint64_t keep,
 						     bool upper)
 {
@@ -234,7 +234,7 @@ HOT int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_
 	uint64_t bytes;
 	bool plain;
 
-	if (!exists(h, *b) || h->blocks[*b].state != FRAG_FREE)
+	if (!is_handle(h, *b) || h->blocks[*b].state != FRAG_FREE)
 		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	plain = is_plain(h, s);

@@ -22,7 +22,7 @@ HOT uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
 	*u = (struct block){
 		.offset = k->offset + keep, .bytes = k->bytes - keep,
 		.segment = k->segment, .prev = b, .next = k->next,
-		.user = k->user, .state = k->state, .order = k->order,
+		.user = k->user, .state = k->state, .tie = k->tie,
 	};
 	if (k->next != NONE)
 		h->blocks[k->next].prev = upper;
@@ -43,7 +43,10 @@ HOT void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
 	frag_release_record(h, upper);
 }
 
-/* A block's request is over: the totals of what is live. False: there was none. */
+/*
+ * An allocated or pending block becomes detached, and its segment idle if that was its last one.
+ * False: it is neither, and nothing changed.
+ */
 HOT bool end_request(struct frag_heap *h, frag_block b)
 {
 	struct block *k = &h->blocks[b];
@@ -64,7 +67,7 @@ HOT bool end_request(struct frag_heap *h, frag_block b)
 	return true;
 }
 
-/* A detached block serves a request. */
+/* A detached block becomes allocated; its segment is no longer idle. */
 HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
 {
 	struct block *k = &h->blocks[b];
@@ -86,7 +89,7 @@ HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
  */
 HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
 {
-	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
+	return !(h->policy_sorts | (s->slot_size != 0) | (s->page != 0));
 }
 
 HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
@@ -94,7 +97,7 @@ HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 	const struct block *k = &h->blocks[b];
 
 	return (struct frag_entry){
-		.size = k->bytes, .offset = k->offset, .ordinal = k->order, .block = b,
+		.size = k->bytes, .offset = k->offset, .tie = k->tie, .block = b,
 	};
 }
 
@@ -160,7 +163,7 @@ HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t 
 	}
 	if (lower) {
 		was = plain_entry(h, prev);
-		h->blocks[prev].order = h->blocks[b].order;
+		h->blocks[prev].tie = h->blocks[b].tie;
 		merge_records(h, prev, b);
 		b = prev;
 	}
@@ -269,7 +272,7 @@ HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 	if (!s)
 		return frag_heap_merge(h, b, neighbour);
 	detach_plain(h, s, neighbour);
-	h->blocks[neighbour].order = h->blocks[*b].order;
+	h->blocks[neighbour].tie = h->blocks[*b].tie;
 	merge_records(h, lower ? neighbour : *b, lower ? *b : neighbour);
 	*b = lower ? neighbour : *b;
 	h->totals.merges++;

@@ -26,14 +26,15 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 {
 	const struct block *b = &h->blocks[at];
 	const uint64_t size = frag_fit_size(s, b);
-	const uint32_t list = h->sorted ? b->list : s->list;
-	const struct frag_entry key = h->sorted ? frag_sorted_entry(h, at) : frag_entry_of(h, at);
-	const bool exact = h->sorted || h->index.order != FRAG_BY_SIZE;
+	const uint32_t list = h->policy_sorts ? b->list : s->list;
+	const struct frag_entry key = h->policy_sorts ? frag_sorted_entry(h, at)
+						      : frag_entry_of(h, at);
+	const bool exact = h->policy_sorts || h->index.order != FRAG_BY_SIZE;
 	const struct frag_entry *e;
 
 	if (list >= h->index.count || h->index.lists[list].pool != s->pool)
 		return check_wrong(err, s, b, "a free block in a list of another pool");
-	if (b->order != s->order && h->ties != FRAG_TIES_CREATION)
+	if (b->tie != s->tie && h->ties != FRAG_TIES_CREATION)
 		return check_wrong(err, s, b,
 				   "a free block that is not where its segment is among all");
 	if (!exact)
@@ -44,7 +45,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 		e = frag_index_find_from(&h->index, list, size, &key);
 	if (!e || e->size < key.size || (exact && e->block != at))
 		return check_wrong(err, s, b, "a free block that its list does not find");
-	if (e->size == key.size && e->ordinal == b->order && e->offset > b->offset)
+	if (e->size == key.size && e->tie == b->tie && e->offset > b->offset)
 		return check_wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
 	r->sum.holes += frag_holes_of(s, b);
@@ -52,16 +53,16 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	if (size > r->largest)
 		r->largest = size;
 	if (s->page && !s->kept)
-		r->sum.releasable += frag_whole_pages(s, b->offset, b->bytes);
+		r->sum.releasable += frag_whole_page_bytes(s, b->offset, b->bytes);
 	return 0;
 }
 
-/* What has out of memory: whole pages of a range, or what slots leave of a slab. */
+/* A block without memory: whole pages of a range, or what slots leave of a slab. */
 static int check_unmapped(const struct frag_heap *h, const struct segment *s, uint32_t at,
 			  struct recount *r, struct frag_error *err)
 {
 	const struct block *b = &h->blocks[at];
-	const struct frag_entry key = { .offset = b->offset, .ordinal = s->order };
+	const struct frag_entry key = { .offset = b->offset, .tie = s->tie };
 	const struct frag_entry *e;
 
 	if (!s->page && !s->slot_size)

@@ -40,13 +40,13 @@ void frag_gap_remove(struct frag_heap *h, uint32_t b)
 void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 {
 	h->sorter = *by;
-	h->sorted = by->which || by->key || h->index.order == FRAG_BY_KEY;
+	h->policy_sorts = by->which || by->key || h->index.order == FRAG_BY_KEY;
 }
 
 /* No verb creates more than two free blocks. */
 bool frag_sorted_room(struct frag_heap *h)
 {
-	FRAG_ASSERT(h->sorted);
+	FRAG_ASSERT(h->policy_sorts);
 	return !h->sorter.which || frag_index_reserve_lists(&h->index, 2);
 }
 
@@ -58,7 +58,7 @@ void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 	struct block *k = &h->blocks[b];
 	struct frag_entry e;
 
-	FRAG_ASSERT(h->sorted);
+	FRAG_ASSERT(h->policy_sorts);
 	k->list = !by->which ? segment.list
 		: frag_index_list(&h->index, segment.pool,
 				  by->which(by->state, by->param, &segment, &view));
@@ -119,7 +119,7 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 		return NULL;
 	h->dev = dev;
 	h->unused_block = h->unused_segment = NONE;
-	h->sorted = index->order == FRAG_BY_KEY;
+	h->policy_sorts = index->order == FRAG_BY_KEY;
 	if (!frag_index_init(&h->index, index->order)
 	    || !frag_index_init(&h->gaps, FRAG_BY_ADDRESS)) {
 		frag_heap_del(h);
@@ -224,7 +224,7 @@ void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t 
 
 void frag_heap_renew(struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	frag_renew(h, b);
 }
 
@@ -252,7 +252,7 @@ void frag_heap_pool_done(struct frag_heap *h, uint32_t pool)
 
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
-	if (exists(h, b))
+	if (is_handle(h, b))
 		frag_set_user(h, b, user);
 }
 
@@ -303,7 +303,7 @@ static const char *refusal_fault_of(const struct frag_heap *h, frag_block b)
 {
 	if (b == FRAG_NO_BLOCK)
 		return "FRAG_NO_BLOCK is no block";
-	if (!exists(h, b))
+	if (!is_handle(h, b))
 		return "there never was such a block";
 	/* the record of a block that has ended */
 	return h->blocks[b].bytes ? NULL : "it was merged into another one, or released";
@@ -317,7 +317,7 @@ static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
 	};
 	const struct block *k = &h->blocks[b];
 
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	return snprintf(h->refusal, sizeof(h->refusal), "%s: block %" PRIu32 " (segment %" PRIu32
 			", offset %" PRIu64 ", %" PRIu64 " bytes, %s) ", verb, b,
 			h->segments[k->segment].ordinal, k->offset, k->bytes, states[k->state]);

@@ -19,7 +19,7 @@ static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_b
 {
 	const struct block *k = &h->blocks[b];
 
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	return (struct frag_block_view){
 		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
 		.segment = k->segment, .prev = k->prev, .next = k->next,
@@ -52,7 +52,7 @@ static inline struct frag_list_view frag_look_list(const struct frag_heap *h, fr
 
 static inline uint64_t frag_page(const struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	return h->segments[h->blocks[b].segment].page;
 }
 
@@ -78,7 +78,7 @@ static inline frag_block frag_find_ready(const struct frag_heap *h)
 
 static inline void frag_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	h->blocks[b].user = user;
 }
 
@@ -100,15 +100,15 @@ static inline uint32_t frag_call_count(const struct frag_heap *h)
  */
 #define HINT static inline __attribute__((always_inline))
 
-HINT void frag_expect(const struct frag_heap *h, frag_block b)
+HINT void frag_prefetch_block(const struct frag_heap *h, frag_block b)
 {
-	if (exists(h, b))
+	if (is_handle(h, b))
 		__builtin_prefetch(&h->blocks[b]);
 }
 
-HINT void frag_approach(const struct frag_heap *h, frag_block b)
+HINT void frag_prefetch_neighbours(const struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b))
+	if (!is_handle(h, b))
 		return;
 	__builtin_prefetch(&h->segments[h->blocks[b].segment]);
 	if (h->blocks[b].prev != NONE)

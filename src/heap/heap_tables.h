@@ -22,7 +22,7 @@ struct block {
 	uint32_t list;          /* free, if the policy chooses lists: its list and key there */
 	uint64_t key;
 	uint32_t pending_at;    /* pending: its place in heap.pending */
-	uint32_t order;         /* among equals: its segment's, or by creation its own */
+	uint32_t tie;           /* among equals: its segment's, or by creation its own */
 };
 
 _Static_assert(sizeof(struct block) == 64, "a block is one cache line");
@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct block) == 64, "a block is one cache line");
 struct pending {
 	uint32_t block;
 	uint32_t owner;
-	uint64_t freed;         /* the number of blocks that became pending earlier */
+	uint64_t seq;           /* how many blocks became pending earlier */
 };
 
 struct segment {
@@ -40,7 +40,7 @@ struct segment {
 	uint32_t first;         /* block; also chains unused records */
 	uint32_t list;
 	uint32_t ordinal, pool;
-	uint32_t order;         /* among segments: as heap.ties says, or its address */
+	uint32_t tie;           /* among segments: as heap.ties says, or its address */
 	uint32_t live;
 	uint32_t user;
 	uint32_t idle_at;       /* its place in heap.idle, or NONE */
@@ -68,14 +68,14 @@ struct frag_heap {
 	uint32_t moved_count, moved_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
-	uint64_t refused;       /* bytes that the device refused last */
+	uint64_t refused;       /* bytes that the device refused last in this step; 0: none */
 	struct frag_sorter sorter;
-	bool sorted;            /* the policy chooses lists and keys of blocks */
+	bool policy_sorts;      /* the policy chooses lists and keys of blocks */
 	bool keeps_all;         /* no segment is ever released */
-	bool checked;           /* every verb validates its arguments */
+	bool checked;           /* the inline verbs validate their arguments too */
 	bool by_address;        /* segments compare by the device's addresses */
 	enum frag_ties ties;    /* else: how equals compare */
-	uint32_t next_order;    /* of a new block, by creation */
+	uint32_t next_tie;      /* of a new block, by creation */
 	const uint32_t *places; /* falling: of the first segments, among these; borrowed */
 	uint32_t place_count;
 	bool reversed;          /* where the order of addresses is unknown: assume the opposite */
@@ -86,7 +86,7 @@ struct frag_heap {
  * Was this handle ever created? The record of a block that has ended is an unmapped block of
  * 0 bytes, which every verb refuses.
  */
-static inline bool exists(const struct frag_heap *h, frag_block b)
+static inline bool is_handle(const struct frag_heap *h, frag_block b)
 {
 	return b < h->block_count;
 }
@@ -104,7 +104,8 @@ static inline uint64_t frag_holes_of(const struct segment *s, const struct block
 }
 
 /* Bytes of the whole pages within [offset, offset + bytes) of an expandable segment. */
-static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
+static inline uint64_t frag_whole_page_bytes(const struct segment *s, uint64_t offset,
+					     uint64_t bytes)
 {
 	uint64_t first = (offset + s->page - 1) / s->page * s->page;
 	uint64_t last = (offset + bytes) / s->page * s->page;
@@ -129,7 +130,7 @@ static inline uint32_t frag_new_block(struct frag_heap *h)
 static inline void frag_renew(struct frag_heap *h, uint32_t b)
 {
 	if (h->ties == FRAG_TIES_CREATION)
-		h->blocks[b].order = h->next_order++;
+		h->blocks[b].tie = h->next_tie++;
 }
 
 /*
@@ -138,7 +139,7 @@ static inline void frag_renew(struct frag_heap *h, uint32_t b)
  */
 #define FRAG_KNOWN_PLACES (UINT32_C(1) << 31)
 
-static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr)
+static inline uint32_t frag_segment_tie(const struct frag_heap *h, frag_addr addr)
 {
 	if (h->by_address)
 		return (uint32_t)addr;
@@ -168,8 +169,8 @@ void frag_sorted_insert(struct frag_heap *h, uint32_t b);
 void frag_sorted_remove(struct frag_heap *h, uint32_t b);
 
 /*
- * Reserves memory for n more blocks and a list insertion, so that the caller's changes cannot
- * fail half way.
+ * Reserves memory for more blocks and two list insertions, so that the caller's changes
+ * cannot fail half way.
  */
 static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 {
@@ -177,10 +178,10 @@ static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 
 	return frag_index_reserve(&h->index)
 	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks))
-	       && (!h->sorted || frag_sorted_room(h));
+	       && (!h->policy_sorts || frag_sorted_room(h));
 }
 
-/* The same, and for an unmapped block in the gaps, and a device call. */
+/* The same, and for two unmapped blocks in the gaps, and two device calls. */
 static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
 	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps)
@@ -188,7 +189,7 @@ static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 			    sizeof(*h->calls));
 }
 
-/* Insert an unmapped block of a range into the gaps of its list, and remove it. */
+/* Insert an unmapped block of a range, which it stays, into the gaps of its list, and remove it. */
 void frag_gap_insert(struct frag_heap *h, uint32_t b);
 void frag_gap_remove(struct frag_heap *h, uint32_t b);
 
@@ -202,7 +203,7 @@ static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_
 
 	return (struct frag_entry){
 		.size = frag_fit_size(s, k), .offset = k->offset,
-		.ordinal = k->order, .block = b,
+		.tie = k->tie, .block = b,
 	};
 }
 
@@ -213,7 +214,7 @@ static inline void frag_totals_add_free(struct frag_heap *h, const struct segmen
 	h->totals.free += k->bytes;
 	h->totals.holes += frag_holes_of(s, k);
 	if (s->page && !s->kept)
-		h->totals.releasable += frag_whole_pages(s, k->offset, k->bytes);
+		h->totals.releasable += frag_whole_page_bytes(s, k->offset, k->bytes);
 }
 
 static inline void frag_totals_remove_free(struct frag_heap *h, const struct segment *s,
@@ -222,7 +223,7 @@ static inline void frag_totals_remove_free(struct frag_heap *h, const struct seg
 	h->totals.free -= k->bytes;
 	h->totals.holes -= frag_holes_of(s, k);
 	if (s->page && !s->kept)
-		h->totals.releasable -= frag_whole_pages(s, k->offset, k->bytes);
+		h->totals.releasable -= frag_whole_page_bytes(s, k->offset, k->bytes);
 }
 
 /* Gaps are by address, whatever decides between equal blocks. */
@@ -230,7 +231,7 @@ static inline struct frag_entry frag_gap_entry(const struct frag_heap *h, uint32
 {
 	struct frag_entry e = frag_entry_of(h, b);
 
-	e.ordinal = h->segments[h->blocks[b].segment].order;
+	e.tie = h->segments[h->blocks[b].segment].tie;
 	return e;
 }
 
@@ -244,14 +245,17 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 	return e;
 }
 
-/* Insert a free block into its list, and remove it; both update the totals. */
+/*
+ * Insert a free block into its list, and remove it; both update the totals. Insertion makes the
+ * block free; after removal its state is still FRAG_FREE, for the caller to change.
+ */
 static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_totals_add_free(h, s, &h->blocks[b]);
-	if (h->sorted) {
+	if (h->policy_sorts) {
 		frag_sorted_insert(h, b);
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);
@@ -265,7 +269,7 @@ static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_totals_remove_free(h, s, &h->blocks[b]);
-	if (h->sorted) {
+	if (h->policy_sorts) {
 		frag_sorted_remove(h, b);
 	} else {
 		const struct frag_entry e = frag_entry_of(h, b);

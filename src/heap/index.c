@@ -115,7 +115,7 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 }
 
 /* Updates the parent's entry `at` from its child. */
-HOT void tree_describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+HOT void update_parent(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
 		       enum frag_order order)
 {
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
@@ -125,10 +125,10 @@ HOT void tree_describe(struct frag_nodes *pool, struct frag_node *parent, uint32
 		parent->largest[at] = largest_in(child, order);
 }
 
-HOT void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
+HOT void update_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
 {
 	for (uint32_t d = path->depth; d-- > 0;)
-		tree_describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
+		update_parent(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
 }
 
 /* Walks down to the leaf for the key; the path holds the inner nodes passed. */
@@ -215,12 +215,12 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 			pool->nodes[*root].count = 2;
 			pool->nodes[*root].child[0] = lower;
 			pool->nodes[*root].child[1] = upper;
-			tree_describe(pool, &pool->nodes[*root], 0, order);
-			tree_describe(pool, &pool->nodes[*root], 1, order);
+			update_parent(pool, &pool->nodes[*root], 0, order);
+			update_parent(pool, &pool->nodes[*root], 1, order);
 			return;
 		}
 		s = &path->steps[--path->depth];
-		tree_describe(pool, &pool->nodes[s->node], s->at, order);
+		update_parent(pool, &pool->nodes[s->node], s->at, order);
 		if (pool->nodes[s->node].count == FRAG_FANOUT) {
 			above = split_node(pool, s->node, order);
 			lower = s->node;
@@ -231,7 +231,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 		}
 		open_gap(&pool->nodes[s->node], s->at + 1, order);
 		pool->nodes[s->node].child[s->at + 1] = upper;
-		tree_describe(pool, &pool->nodes[s->node], s->at + 1, order);
+		update_parent(pool, &pool->nodes[s->node], s->at + 1, order);
 		upper = above;
 	}
 }
@@ -260,7 +260,7 @@ static void insert_splitting(struct frag_nodes *pool, frag_root *root, enum frag
 
 	insert_in_leaf(&pool->nodes[below ? leaf : upper], order, e, bytes);
 	add_child(pool, root, order, path, leaf, upper);
-	describe_path(pool, path, order);
+	update_path(pool, path, order);
 }
 
 /* bytes: by key, the size of the entry. */
@@ -273,7 +273,7 @@ HOT void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 	if (pool->nodes[leaf].count == FRAG_FANOUT)
 		insert_splitting(pool, root, order, &path, leaf, e, bytes);
 	else if (insert_in_leaf(&pool->nodes[leaf], order, e, bytes) == 0 || order != FRAG_BY_SIZE)
-		describe_path(pool, &path, order);
+		update_path(pool, &path, order);
 }
 
 /* Each order has its own copy of the code. */
@@ -312,11 +312,11 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 		    pool->nodes[parent->child[right]].count, order);
 	drop_node(pool, parent->child[right]);
 	close_gap(parent, right, order);
-	tree_describe(pool, parent, left, order);
+	update_parent(pool, parent, left, order);
 }
 
 /* After a removal from node n: merges nodes that are nearly empty, upwards, and lowers the root. */
-__attribute__((noinline)) static void mend_path(struct frag_nodes *pool, frag_root *root,
+__attribute__((noinline)) static void rebalance(struct frag_nodes *pool, frag_root *root,
 						enum frag_order order, struct path *path,
 						uint32_t n, bool renew)
 {
@@ -328,7 +328,7 @@ __attribute__((noinline)) static void mend_path(struct frag_nodes *pool, frag_ro
 			close_gap(&pool->nodes[s.node], s.at, order);
 			renew = true;
 		} else {
-			tree_describe(pool, &pool->nodes[s.node], s.at, order);
+			update_parent(pool, &pool->nodes[s.node], s.at, order);
 			if (pool->nodes[n].count <= FRAG_FANOUT / 4)
 				merge_child(pool, s.node, s.at, order);
 		}
@@ -357,7 +357,7 @@ HOT void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order o
 	FRAG_ASSERT(at < leaf->count);
 	close_gap(leaf, at, order);
 	if (order != FRAG_BY_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
-		mend_path(pool, root, order, &path, n, order != FRAG_BY_SIZE || at == 0);
+		rebalance(pool, root, order, &path, n, order != FRAG_BY_SIZE || at == 0);
 }
 
 void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
@@ -398,7 +398,7 @@ static void tree_replace(struct frag_nodes *pool, frag_root root, const struct f
 
 	FRAG_ASSERT(root);
 	pool->nodes[leaf].low[rank_in(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
-	describe_path(pool, &path, FRAG_BY_ADDRESS);
+	update_path(pool, &path, FRAG_BY_ADDRESS);
 }
 
 /* While it descends, `next` is the first entry that the subtree taken does not hold. */
@@ -506,7 +506,7 @@ _Static_assert(FRAG_FREE_ARRAY_MAX <= FRAG_FANOUT, "a tree of one entry more tak
 
 /* After every entry, in any order. */
 static const struct frag_entry beyond_all = {
-	.size = UINT64_MAX, .offset = UINT64_MAX, .ordinal = UINT32_MAX,
+	.size = UINT64_MAX, .offset = UINT64_MAX, .tie = UINT32_MAX,
 };
 
 bool frag_free_set_storage_init(struct frag_free_set_storage *all)
@@ -626,7 +626,7 @@ bool frag_index_init(struct frag_index *x, enum frag_order order)
 {
 	*x = (struct frag_index){ .order = order, .leaves = 1 };
 	x->top = calloc(2, sizeof(*x->top));
-	return frag_map_init(&x->by_key, 0) && frag_free_set_storage_init(&x->storage) && x->top;
+	return frag_map_init(&x->list_map, 0) && frag_free_set_storage_init(&x->storage) && x->top;
 }
 
 void frag_index_fini(struct frag_index *x)
@@ -636,7 +636,7 @@ void frag_index_fini(struct frag_index *x)
 		free(x->lists[i].bins);
 	free(x->lists);
 	free(x->top);
-	frag_map_fini(&x->by_key);
+	frag_map_fini(&x->list_map);
 	frag_free_set_storage_fini(&x->storage);
 }
 
@@ -644,7 +644,7 @@ bool frag_index_copy(struct frag_index *x)
 {
 	bool good = frag_free_set_storage_copy(&x->storage);
 
-	good &= frag_map_copy(&x->by_key);
+	good &= frag_map_copy(&x->list_map);
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
 	good &= frag_array_copy(&x->lists, x->count, 0, sizeof(*x->lists));
 	x->capacity = x->count = x->lists ? x->count : 0;
@@ -687,7 +687,7 @@ bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 	const uint64_t count = (uint64_t)x->count + n;
 
 	if (!frag_grow(&x->lists, &x->capacity, count, sizeof(*x->lists))
-	    || !frag_map_reserve(&x->by_key, n))
+	    || !frag_map_reserve(&x->list_map, n))
 		return false;
 	while (x->leaves < count)
 		if (!index_widen(x, x->leaves + 1))
@@ -698,15 +698,15 @@ bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	const uint64_t key = (uint64_t)pool << 32 | which;
-	const uint32_t list = frag_map_get(&x->by_key, key);
+	const uint32_t list = frag_map_get(&x->list_map, key);
 
 	if (list != FRAG_MAP_NONE)
 		return x->recent = list;
 	if (!FRAG_GROW(x->lists, x->capacity, x->count)
-	    || !index_widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
+	    || !index_widen(x, x->count + 1) || !frag_map_add(&x->list_map, key, x->count))
 		return UINT32_MAX;
 	x->lists[x->count] = (struct frag_free_list){
-		.pool = pool, .which = which, .longest = FRAG_SPREAD_ABOVE,
+		.pool = pool, .which = which, .spread_above = FRAG_SPREAD_ABOVE,
 	};
 	return x->count++;
 }
@@ -764,7 +764,7 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 	struct frag_bins *bins = new_bins(x, l->count);
 
 	FRAG_ASSERT(!l->bins);
-	l->longest = bins ? UINT32_MAX : 2 * l->longest;
+	l->spread_above = bins ? UINT32_MAX : 2 * l->spread_above;
 	if (!bins)
 		return;
 	while (l->set.count) {

@@ -42,7 +42,7 @@ struct frag_bins {
 struct frag_free_list {
 	uint32_t pool, which;
 	uint32_t count;
-	uint32_t longest;       /* by size: longer than that, it spreads */
+	uint32_t spread_above;  /* by size: at this count it gets bins; UINT32_MAX: it has them */
 	frag_root root;         /* by address and by key: of all entries */
 	struct frag_free_set set;        /* by size: of all entries, while there are no bins */
 	struct frag_bins *bins;
@@ -56,7 +56,7 @@ struct frag_index {
 	struct frag_free_set_storage storage; /* by address and by key: their nodes alone */
 	struct frag_free_list *lists;
 	uint32_t count, capacity;
-	struct frag_map by_key; /* (pool, which) -> list */
+	struct frag_map list_map; /* (pool, which) -> list */
 	uint32_t recent;        /* the list of the last lookup: a cache of one */
 	uint64_t *top;          /* a tournament over `largest` of all lists; [1] is the winner */
 	uint32_t leaves;        /* of the tournament: a power of two */
@@ -98,6 +98,8 @@ void frag_index_remove_in_tree(struct frag_index *x, uint32_t list, const struct
 /* By address. An entry becomes another one, with no third between the two. */
 void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now);
+
+/* Entries that are returned are borrowed until the next insertion, removal or reservation. */
 
 /* In the list's order, the last that holds bytes. */
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -189,7 +191,7 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(e->size > 0);
-	if (l->count == l->longest)
+	if (l->count == l->spread_above)
 		frag_index_spread(x, l);
 	l->count++;
 	if (l->bins)

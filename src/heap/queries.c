@@ -62,7 +62,7 @@ uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes)
 
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b))
+	if (!is_handle(h, b))
 		return (struct frag_block_view){
 			.segment = FRAG_NO_SEGMENT, .prev = FRAG_NO_BLOCK,
 			.next = FRAG_NO_BLOCK, .state = FRAG_UNMAPPED,
@@ -79,7 +79,7 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 
 uint64_t frag_heap_page(const struct frag_heap *h, frag_block b)
 {
-	return exists(h, b) ? frag_page(h, b) : 0;
+	return is_handle(h, b) ? frag_page(h, b) : 0;
 }
 
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
@@ -87,7 +87,7 @@ bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct fr
 	const struct segment *g;
 	const struct block *k;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return false;
 	k = &h->blocks[b];
 	g = &h->segments[k->segment];
@@ -107,13 +107,13 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	return h->segments[h->blocks[b].segment].addr;
 }
 
 void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
 {
-	frag_expect(h, b);
+	frag_prefetch_block(h, b);
 }
 
 static frag_block queries_block_of(const struct frag_entry *e)
@@ -129,7 +129,7 @@ frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t by
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			       uint32_t ordinal, uint64_t offset)
 {
-	const struct frag_entry from = { .ordinal = ordinal, .offset = offset };
+	const struct frag_entry from = { .tie = ordinal, .offset = offset };
 
 	if (list >= h->index.count || h->index.order != FRAG_BY_ADDRESS)
 		return FRAG_NO_BLOCK;
@@ -167,10 +167,10 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 static bool position(const struct frag_heap *h, frag_block b, frag_list *list,
 		     struct frag_entry *key)
 {
-	if (!exists(h, b) || (h->sorted && h->blocks[b].state != FRAG_FREE))
+	if (!is_handle(h, b) || (h->policy_sorts && h->blocks[b].state != FRAG_FREE))
 		return false;
-	*list = h->sorted ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
-	*key = h->sorted ? frag_sorted_entry(h, b) : frag_entry_of(h, b);
+	*list = h->policy_sorts ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
+	*key = h->policy_sorts ? frag_sorted_entry(h, b) : frag_entry_of(h, b);
 	return true;
 }
 
@@ -197,14 +197,15 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_FREE)
 		return FRAG_NO_LIST;
-	return h->sorted ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
+	return h->policy_sorts ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
 }
 
 uint64_t frag_heap_key(const struct frag_heap *h, frag_block b)
 {
-	return exists(h, b) && h->blocks[b].state == FRAG_FREE && h->sorted ? h->blocks[b].key : 0;
+	return is_handle(h, b) && h->blocks[b].state == FRAG_FREE && h->policy_sorts
+		       ? h->blocks[b].key : 0;
 }
 
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes)
@@ -218,9 +219,9 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)
 {
-	struct frag_entry key = { .ordinal = 0 };
+	struct frag_entry key = { .tie = 0 };
 
-	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !exists(h, b)))
+	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !is_handle(h, b)))
 		return FRAG_NO_BLOCK;
 	if (b != FRAG_NO_BLOCK) {
 		key = frag_gap_entry(h, b);
@@ -246,7 +247,7 @@ frag_block frag_heap_find_ready(const struct frag_heap *h)
 
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner)
 {
-	return exists(h, b) && h->blocks[b].state == FRAG_PENDING
+	return is_handle(h, b) && h->blocks[b].state == FRAG_PENDING
 	       && h->pending[h->blocks[b].pending_at].owner == owner;
 }
 

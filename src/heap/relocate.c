@@ -48,9 +48,9 @@ struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t ow
 }
 
 /* A record on its way from one number to another: out of all lists that name it, and in again. */
-static void take_out(struct frag_heap *h, uint32_t b)
+static void unlink_record(struct frag_heap *h, uint32_t b)
 {
-	FRAG_ASSERT(exists(h, b));
+	FRAG_ASSERT(is_handle(h, b));
 	if (h->blocks[b].state == FRAG_FREE)
 		frag_list_remove(h, b);
 	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
@@ -58,7 +58,7 @@ static void take_out(struct frag_heap *h, uint32_t b)
 }
 
 /* The chain of unused records names the one that was `from`. */
-static void chain(struct frag_heap *h, uint32_t from, uint32_t to)
+static void relink_unused(struct frag_heap *h, uint32_t from, uint32_t to)
 {
 	uint32_t *at = &h->unused_block;
 
@@ -69,7 +69,7 @@ static void chain(struct frag_heap *h, uint32_t from, uint32_t to)
 }
 
 /* The record at b was at `from`: all that refer to it by that number get the new one. */
-static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
+static void relink_record(struct frag_heap *h, uint32_t b, uint32_t from)
 {
 	struct block *k = &h->blocks[b];
 	const bool gap = k->state == FRAG_UNMAPPED;
@@ -89,7 +89,7 @@ static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
 		frag_list_insert(h, b);
 }
 
-static uint32_t relocate_renamed(uint32_t x, uint32_t a, uint32_t b)
+static uint32_t swapped(uint32_t x, uint32_t a, uint32_t b)
 {
 	return x == a ? b : x == b ? a : x;
 }
@@ -100,31 +100,31 @@ int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as)
 	struct block mine, other;
 	bool unused;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
-	if (!exists(h, as) || h->blocks[as].state == FRAG_DETACHED)
+	if (!is_handle(h, as) || h->blocks[as].state == FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, as, "is no block, or detached");
 	if (b == as)
 		return 0;
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	unused = h->blocks[as].state == FRAG_UNMAPPED && !h->blocks[as].bytes;
-	take_out(h, as);
+	unlink_record(h, as);
 	mine = h->blocks[b];
 	other = h->blocks[as];
-	mine.prev = relocate_renamed(mine.prev, b, as);
-	mine.next = relocate_renamed(mine.next, b, as);
+	mine.prev = swapped(mine.prev, b, as);
+	mine.next = swapped(mine.next, b, as);
 	if (!unused) {
-		other.prev = relocate_renamed(other.prev, b, as);
-		other.next = relocate_renamed(other.next, b, as);
+		other.prev = swapped(other.prev, b, as);
+		other.next = swapped(other.next, b, as);
 	}
 	h->blocks[as] = mine;
 	h->blocks[b] = other;
 	if (unused)
-		chain(h, as, b);
+		relink_unused(h, as, b);
 	else
-		put_in(h, b, as);
-	put_in(h, as, b);
+		relink_record(h, b, as);
+	relink_record(h, as, b);
 	return 0;
 }
 

@@ -39,7 +39,8 @@ struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t ow
 
 /*
  * Exchanges the handles of the allocated block b and of `as`, whatever that is now. -FRAG_EPOLICY
- * where b is not allocated or `as` was never a block; -FRAG_ENOMEM
+ * where b is not allocated, or `as` is detached or was never a block; -FRAG_ENOMEM. A free `as` is
+ * inserted again: where the policy sorts, its hooks place it again.
  */
 int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as);
 

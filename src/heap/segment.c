@@ -106,14 +106,14 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 	*g = (struct segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
-		.order = frag_next_order(h, addr),
+		.tie = frag_segment_tie(h, addr),
 		.ordinal = h->next_ordinal, .idle_at = NONE, .in_use = true,
 		.kept = h->keeps_all,
 	};
 	h->next_ordinal++;
 	h->blocks[b] = (struct block){
 		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
-		.state = FRAG_UNMAPPED, .order = g->order,
+		.state = FRAG_UNMAPPED, .tie = g->tie,
 	};
 	frag_renew(h, b);
 	h->totals.segments++;
@@ -184,12 +184,15 @@ int frag_heap_keep(struct frag_heap *h, frag_block whole)
 {
 	uint32_t s;
 
-	if (!exists(h, whole))
+	if (!is_handle(h, whole))
 		return frag_refuse_block(h, __func__, whole, "is no block");
 	s = h->blocks[whole].segment;
 	if (h->segments[s].live || h->blocks[whole].bytes != h->segments[s].bytes)
 		return frag_refuse_block(h, __func__, whole, "is not all of a segment, and free");
 	frag_idle_leave(h, s);
+	if (h->segments[s].page && !h->segments[s].kept && h->blocks[whole].state == FRAG_FREE)
+		h->totals.releasable -= frag_whole_page_bytes(&h->segments[s], 0,
+							      h->segments[s].bytes);
 	h->segments[s].kept = true;
 	return 0;
 }
@@ -218,7 +221,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	uint32_t s;
 	int rc;
 
-	if (!exists(h, whole))
+	if (!is_handle(h, whole))
 		return frag_refuse_block(h, __func__, whole, "is no block");
 	s = h->blocks[whole].segment;
 	g = &h->segments[s];
@@ -258,7 +261,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 #define NO_LIST "there is no list %" PRIu32 " of pool %" PRIu32
 
 /* Does the list exist, for the pool of this segment? */
-static bool suits(const struct frag_heap *h, frag_list list, const struct segment *s)
+static bool list_suits(const struct frag_heap *h, frag_list list, const struct segment *s)
 {
 	FRAG_ASSERT(s->in_use);
 	return list < h->index.count && h->index.lists[list].pool == s->pool;
@@ -271,7 +274,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	struct segment *s;
 	uint64_t slots;
 
-	if (!exists(h, whole) || h->blocks[whole].state != FRAG_FREE)
+	if (!is_handle(h, whole) || h->blocks[whole].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, whole, "is not free");
 	s = &h->segments[h->blocks[whole].segment];
 	if (h->blocks[whole].bytes != s->bytes || s->page || s->slot_size)
@@ -279,7 +282,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	if (slot_size == 0 || slot_size > s->bytes)
 		return frag_refuse_block(h, __func__, whole, "has no slots of %" PRIu64 " bytes",
 					 slot_size);
-	if (!suits(h, list, s))
+	if (!list_suits(h, list, s))
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
@@ -304,7 +307,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab",
 				   seg);
 	s = &h->segments[seg];
-	if (!suits(h, list, s))
+	if (!list_suits(h, list, s))
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	b = s->first;
 	if (h->blocks[b].state != FRAG_FREE
@@ -350,9 +353,9 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 	return b;
 }
 
-static bool range_is(const struct frag_heap *h, uint32_t b, enum frag_state state)
+static bool has_state(const struct frag_heap *h, uint32_t b, enum frag_state state)
 {
-	return exists(h, b) && h->blocks[b].state == state;
+	return is_handle(h, b) && h->blocks[b].state == state;
 }
 
 /* Merges b with adjacent blocks in this state, which are removed from their list first. */
@@ -361,14 +364,14 @@ static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
 {
 	const uint32_t next = h->blocks[b].next, prev = h->blocks[b].prev;
 
-	if (range_is(h, next, state)) {
+	if (has_state(h, next, state)) {
 		list_remove(h, next);
 		merge_records(h, b, next);
 	}
-	if (!range_is(h, prev, state))
+	if (!has_state(h, prev, state))
 		return b;
 	list_remove(h, prev);
-	h->blocks[prev].order = h->blocks[b].order;
+	h->blocks[prev].tie = h->blocks[b].tie;
 	merge_records(h, prev, b);
 	return prev;
 }
@@ -382,7 +385,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	uint64_t cost;
 	int rc;
 
-	if (!range_is(h, unmapped, FRAG_UNMAPPED))
+	if (!has_state(h, unmapped, FRAG_UNMAPPED))
 		return frag_refuse_block(h, __func__, unmapped, "is not unmapped");
 	if (!covers(h, unmapped, offset, bytes))
 		return frag_refuse_block(h, __func__, unmapped, NO_PAGES, bytes, offset);
@@ -397,7 +400,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	frag_gap_remove(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
 	n = h->blocks[b].next;
-	if (range_is(h, n, FRAG_UNMAPPED)) {
+	if (has_state(h, n, FRAG_UNMAPPED)) {
 		frag_renew(h, n);
 		frag_gap_insert(h, n);
 	}
@@ -424,7 +427,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	uint64_t cost;
 	int rc;
 
-	if (!range_is(h, b, FRAG_FREE))
+	if (!has_state(h, b, FRAG_FREE))
 		return frag_refuse_block(h, __func__, b, "is not free");
 	if (!covers(h, b, offset, bytes))
 		return frag_refuse_block(h, __func__, b, NO_PAGES, bytes, offset);
@@ -492,7 +495,7 @@ void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *re
 			continue;
 		while (h->blocks[last].next != NONE)
 			last = h->blocks[last].next;
-		end = range_is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
+		end = has_state(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
 		range_resize(h, s, last, resized(ctx, s->page, s->bytes, end));
 	}
 }
@@ -503,7 +506,7 @@ void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *re
 struct cached {
 	uint64_t rank[FRAG_RANKS];
 	uint64_t offset;
-	uint32_t ordinal;
+	uint32_t tie;
 	uint32_t block;
 };
 
@@ -521,14 +524,14 @@ static int cached_by_rank(const void *a, const void *b)
 	for (uint32_t i = 0; i < FRAG_RANKS; i++)
 		if (x->rank[i] != y->rank[i])
 			return x->rank[i] < y->rank[i] ? -1 : 1;
-	return frag_order_two(x->ordinal, y->ordinal, x->offset, y->offset);
+	return frag_order_two(x->tie, y->tie, x->offset, y->offset);
 }
 
 static bool cached_add(const struct frag_heap *h, struct cached_list *t, uint32_t b)
 {
 	struct cached block = {
 		.offset = h->blocks[b].offset, .block = b,
-		.ordinal = h->blocks[b].order,
+		.tie = h->blocks[b].tie,
 	};
 
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
@@ -546,7 +549,7 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 	const struct segment *s = &h->segments[k->segment];
 
 	FRAG_ASSERT(k->state == FRAG_FREE);
-	return s->page && !s->kept && frag_whole_pages(s, k->offset, k->bytes);
+	return s->page && !s->kept && frag_whole_page_bytes(s, k->offset, k->bytes);
 }
 
 /* Only blocks of a page or more can hold a whole one. */
@@ -570,7 +573,7 @@ static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
 	const struct block *k = &h->blocks[b];
 	const struct segment *s = &h->segments[k->segment];
 	uint64_t first = (k->offset + s->page - 1) / s->page * s->page;
-	int rc = frag_heap_unmap(h, b, first, frag_whole_pages(s, k->offset, k->bytes), &b);
+	int rc = frag_heap_unmap(h, b, first, frag_whole_page_bytes(s, k->offset, k->bytes), &b);
 
 	if (!rc && h->blocks[b].prev == NONE && h->blocks[b].next == NONE)
 		rc = frag_heap_release(h, b);
@@ -579,13 +582,13 @@ static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
 
 /*
  * Lists idle segments and whole free pages, sorts them by rank, and releases them in that order.
- * rank NULL: by address.
+ * rank NULL: all are equal. Equals are in the order of heap.ties, then by offset.
  */
 static int release_cached(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 {
 	struct cached_list t = { .rank = rank, .ctx = ctx };
 	/* free blocks of a range are in its own list, or wherever the policy sorts them */
-	const uint32_t lists = h->sorted && h->gaps.count ? h->index.count : h->gaps.count;
+	const uint32_t lists = h->policy_sorts && h->gaps.count ? h->index.count : h->gaps.count;
 	bool room = true;
 	int rc = 0;
 

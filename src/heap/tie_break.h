@@ -4,7 +4,8 @@
  * Usually the block of the older segment comes first, as segments compare by their ordinals.
  * Some allocators compare addresses; where the addresses are unknown, each new segment is
  * assumed to be below all others. Others compare the creation order, which is then a number
- * stored in the block: a split leaves it to the upper part, a merge to the block that was freed.
+ * stored in the block: a split gives both parts the number, and the policy renews the part that
+ * it takes; a merge keeps that of the block that was freed.
  */
 #ifndef HEAP_TIE_BREAK_H
 #define HEAP_TIE_BREAK_H

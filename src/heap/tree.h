@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A free block as the index sees it. (ordinal, offset) is its address. */
+/* A free block as the index sees it. By address it compares as (tie, offset): see tie_break.h. */
 struct frag_entry {
 	uint64_t size;          /* FRAG_BY_KEY: the key */
 	uint64_t offset;
-	uint32_t ordinal;
+	uint32_t tie;
 	uint32_t block;
 };
 
@@ -63,8 +63,8 @@ static inline bool frag_before(const struct frag_entry *a, const struct frag_ent
 {
 	if (order != FRAG_BY_ADDRESS && a->size != b->size)
 		return a->size < b->size;
-	if (a->ordinal != b->ordinal)
-		return a->ordinal < b->ordinal;
+	if (a->tie != b->tie)
+		return a->tie < b->tie;
 	return a->offset < b->offset;
 }
 

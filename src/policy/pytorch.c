@@ -1,5 +1,5 @@
 /*
- * pytorch.c - the CUDA caching allocator of PyTorch 2.15, decision by decision.
+ * pytorch.c - the CUDA caching allocator of PyTorch 2.1 to 2.15, decision by decision.
  *
  * Free blocks are in lists, one for each pool, stream and class (small: up to 1 MiB, else
  * large), ordered by size, then by the age of their segment, then by offset. A request takes the
@@ -8,7 +8,7 @@
  * enough, release everything. A freed block that other streams still use stays pending until the
  * next request after they are done.
  *
- * Named after what was measured on the shipped binary: fragsim-policies(7).
+ * The rules as measured on the shipped library of each version: fragsim-policies(7).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,9 +18,9 @@
 #include "policy/pytorch_settings.h"
 #include "policy/small_pool.h"
 
-#define SMALL_MAX MIB
-#define EXACT_FROM (10 * MIB)
-#define EXACT_UNIT (2 * MIB)
+#define SMALL_MAX MIB           /* kSmallSize */
+#define EXACT_FROM (10 * MIB)   /* kMinLargeAlloc */
+#define EXACT_UNIT (2 * MIB)    /* kRoundLarge */
 #define MIN_REST 512            /* of a small or expandable block that is split */
 #define LARGE_REST MIB          /* of a large one: the remainder must be larger */
 
@@ -133,7 +133,7 @@ static bool is_within(const struct frag_policy *p, frag_pytorch_figure_fn *figur
 }
 
 /* To the nearest byte: the one product that PyTorch does not cut off; up to 2.12 it did. */
-static uint64_t limit_under(const struct frag_policy *p, uint64_t total, uint64_t page)
+static uint64_t limit_now(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 
@@ -143,7 +143,7 @@ static uint64_t limit_under(const struct frag_policy *p, uint64_t total, uint64_
 	return (uint64_t)llround(t->fraction * (double)total);
 }
 
-static uint64_t limit_at_first(const struct frag_policy *p, uint64_t total, uint64_t page)
+static uint64_t limit_initial(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 
@@ -155,7 +155,7 @@ static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t 
 {
 	const struct pytorch *t = p->state;
 
-	return (uint64_t)(t->threshold * (double)limit_under(p, total, page));
+	return (uint64_t)(t->threshold * (double)limit_now(p, total, page));
 }
 
 /* May `bytes` be reserved under the fraction now in force? */
@@ -163,13 +163,13 @@ static bool may_reserve(const struct frag_policy *p, uint64_t bytes)
 {
 	const struct pytorch *t = p->state;
 
-	return !t->limited || is_within(p, limit_under, bytes);
+	return !t->limited || is_within(p, limit_now, bytes);
 }
 
 /* The same by the fraction of the settings, whatever set_fraction said since? */
-static bool may_at_first(const struct frag_policy *p, uint64_t bytes)
+static bool may_reserve_initially(const struct frag_policy *p, uint64_t bytes)
 {
-	return is_within(p, limit_at_first, bytes);
+	return is_within(p, limit_initial, bytes);
 }
 
 /* Are `bytes` reserved bytes below the threshold of the garbage collection? */
@@ -193,7 +193,7 @@ static uint64_t pytorch_limit(const struct frag_policy *p)
 	const struct pytorch *t = p->state;
 	const uint64_t total = frag_heap_total_figure(p->heap);
 
-	return total && t->limited ? limit_under(p, total, 0) : UINT64_MAX;
+	return total && t->limited ? limit_now(p, total, 0) : UINT64_MAX;
 }
 
 static void derive(struct pytorch *t)
@@ -322,7 +322,7 @@ static int try_device(struct frag_policy *p, const struct alloc_params *w, frag_
 	const bool may = may_reserve(p, reserved);
 	int rc;
 
-	t->rejected = t->set[THROW] && may && !may_at_first(p, reserved);
+	t->rejected = t->set[THROW] && may && !may_reserve_initially(p, reserved);
 	if (t->rejected || !may)
 		rc = -FRAG_EDEVMEM;
 	else if (uses_ranges(t, w->rq))
@@ -334,7 +334,10 @@ static int try_device(struct frag_policy *p, const struct alloc_params *w, frag_
 	return rc;
 }
 
-/* Where PyTorch would hand an address to cudaFree that cudaMalloc never gave. */
+/*
+ * Releases the segment that a free block is all of. -FRAG_EPOLICY where it is a part: PyTorch
+ * would hand an address to cudaFree that cudaMalloc never gave.
+ */
 static int release_whole(struct frag_policy *p, frag_block b)
 {
 	struct frag_block_view k = frag_heap_look(p->heap, b);
@@ -349,7 +352,7 @@ static int release_whole(struct frag_policy *p, frag_block b)
 }
 
 /* Up to 2.4, PyTorch checks only on release that a block is in no expandable segment. */
-static int spare_range(struct frag_policy *p, frag_block b)
+static int skip_range(struct frag_policy *p, frag_block b)
 {
 	const struct pytorch *t = p->state;
 	const struct frag_block_view k = frag_heap_look(p->heap, b);
@@ -382,7 +385,7 @@ static int release_oversize(struct frag_policy *p, const struct alloc_params *w,
 		*enough = true;
 		return release_whole(p, b);
 	}
-	rc = b != FRAG_NO_BLOCK ? spare_range(p, b) : 0;
+	rc = b != FRAG_NO_BLOCK ? skip_range(p, b) : 0;
 	b = frag_heap_find_smaller(p->heap, w->list, bytes);
 	while (!rc && b != FRAG_NO_BLOCK && released < bytes) {
 		uint64_t size = frag_heap_look(p->heap, b).bytes;
@@ -394,7 +397,7 @@ static int release_oversize(struct frag_policy *p, const struct alloc_params *w,
 			released += size;
 			rc = release_whole(p, b);
 		} else {
-			rc = spare_range(p, b);
+			rc = skip_range(p, b);
 		}
 		b = smaller;
 	}
@@ -402,7 +405,10 @@ static int release_oversize(struct frag_policy *p, const struct alloc_params *w,
 	return rc;
 }
 
-/* Large lists first in pool 0, after them in the others; ranges after segments. */
+/*
+ * The order of release: pool 0 before private pools, there large lists before small ones, in
+ * private pools small before large; segments before ranges; then by stream, then by size.
+ */
 static void rank_block(const struct frag_heap *h, const struct frag_block_view *k,
 		       const struct frag_segment_view *s, uint64_t rank[FRAG_RANKS])
 {
@@ -522,7 +528,7 @@ static bool is_capturing(const struct pytorch *t, const struct frag_request *rq)
  * What is tried for a request that no cached block holds: collect old blocks, reserve, release
  * oversize blocks, flush the cache.
  */
-static int pytorch_reserve(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
+static int alloc_or_reclaim(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
@@ -556,7 +562,7 @@ static int pytorch_reserve(struct frag_policy *p, const struct alloc_params *w, 
 static int pytorch_obtain(struct frag_policy *p, const struct alloc_params *w, frag_block *out)
 {
 	uint32_t first = count_calls(p);
-	int rc = pytorch_reserve(p, w, out);
+	int rc = alloc_or_reclaim(p, w, out);
 
 	count_new_calls(p, first);
 	return rc;

@@ -11,7 +11,7 @@
 struct pytorch {
 	uint64_t set[FRAG_PARAMS_MAX];  /* settings now in force */
 	uint64_t max_split;     /* bytes; UINT64_MAX: no limit */
-	uint64_t non_split;     /* bytes */
+	uint64_t non_split;     /* bytes by which a block may exceed an oversize request */
 	uint64_t large_segment; /* bytes; also the page of large ranges */
 	double   threshold;     /* of the garbage collection; 0: off */
 	double   fraction;      /* of the total, that may be reserved ... */
@@ -43,7 +43,10 @@ struct alloc_params {
 	bool large;
 };
 
-/* A value that rises with the device's total; and whether it reaches `bytes`. */
+/*
+ * A value that rises with the device's total; and whether it reaches `bytes`. The comparison is
+ * noted: from then on the run is valid only for totals with the same answer.
+ */
 typedef uint64_t frag_pytorch_figure_fn(const struct frag_policy *p, uint64_t total,
 					uint64_t page);
 bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure_fn *figure,

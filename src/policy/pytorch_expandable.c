@@ -35,7 +35,7 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 	return frag_heap_total_reaches(p->heap, low);
 }
 
-static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page)
+static uint64_t range_length(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 	const double reserve = frag_pytorch_real(t->set[RESERVE]);
@@ -48,29 +48,29 @@ static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page
 	return frag_round_up(bytes ? bytes : 1, page);
 }
 
-static uint64_t range_of(const struct frag_policy *p, uint64_t total, uint64_t page)
+static uint64_t range_length_of(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
-	return range(p, total && total < ENDLESS ? total : ENDLESS, page);
+	return range_length(p, total && total < ENDLESS ? total : ENDLESS, page);
 }
 
 /* Address space that a new expandable segment reserves. */
-static uint64_t range_bytes(const struct frag_policy *p, uint64_t page)
+static uint64_t range_length_now(const struct frag_policy *p, uint64_t page)
 {
-	return range_of(p, frag_heap_total_figure(p->heap), page);
+	return range_length_of(p, frag_heap_total_figure(p->heap), page);
 }
 
 static bool range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes)
 {
-	return frag_pytorch_total_reaches(p, range, page, bytes);
+	return frag_pytorch_total_reaches(p, range_length, page, bytes);
 }
 
 /* Another length is one that a recording had. */
 uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
 				    uint64_t end, uint64_t was)
 {
-	const uint64_t now = range_bytes(p, page);
+	const uint64_t now = range_length_now(p, page);
 
-	if (bytes != range_of(p, was, page))
+	if (bytes != range_length_of(p, was, page))
 		return bytes;
 	/* as note_mapped() would have: the end is mapped for this total */
 	if (now == end)
@@ -87,7 +87,7 @@ static bool is_range_end(const struct frag_policy *p, frag_block b)
 	if (k.state != FRAG_UNMAPPED || k.next != FRAG_NO_BLOCK)
 		return false;
 	s = frag_heap_look_segment(p->heap, k.segment);
-	return s.bytes == range_bytes(p, s.page);
+	return s.bytes == range_length_now(p, s.page);
 }
 
 /* b was mapped. Where no address is left after it, a longer range would have had some. */
@@ -200,7 +200,7 @@ static int new_range(struct frag_policy *p, const struct alloc_params *w, uint64
 		     frag_block *out)
 {
 	const struct pytorch *t = p->state;
-	uint64_t bytes = range_bytes(p, page);
+	uint64_t bytes = range_length_now(p, page);
 	int rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
 
 	if (rc || range_reaches(p, page, w->need))
@@ -255,7 +255,7 @@ int frag_pytorch_restore_range(struct frag_policy *p, const struct frag_restored
 {
 	const struct pytorch *t = p->state;
 	uint64_t page = seg->large ? t->large_segment : SMALL_SEGMENT;
-	uint64_t bytes = range_bytes(p, page);
+	uint64_t bytes = range_length_now(p, page);
 	frag_block b = FRAG_NO_BLOCK;
 	frag_segment range;
 	int rc;

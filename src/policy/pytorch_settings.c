@@ -130,7 +130,7 @@ static uint32_t log2_of(uint64_t x)
 }
 
 /* Up to 2.3, sizes are not rounded where there is one division; later as where there is none. */
-static bool leaves_sizes(uint64_t version)
+static bool one_is_unrounded(uint64_t version)
 {
 	return version <= 3;
 }
@@ -159,11 +159,12 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 	uint32_t from, to;
 	uint64_t mb, code;
 
-	if (!colon || !parse_divisions(colon + 1, length - key - 1, !leaves_sizes(version), &code))
+	if (!colon
+	    || !parse_divisions(colon + 1, length - key - 1, !one_is_unrounded(version), &code))
 		return false;
 	if (code == ONE)
 		return false;
-	if (code == 0 && leaves_sizes(version))
+	if (code == 0 && one_is_unrounded(version))
 		code = ONE;
 	if (key == 1 && *text == '>') {
 		from = *next ? *next : 1;
@@ -196,7 +197,7 @@ bool frag_pytorch_parse_roundup_of(uint64_t version, const char *text, size_t le
 	if (length < 2 || text[0] != '[') {
 		if (!parse_divisions(text, length, false, &code))
 			return false;
-		*value = !code && leaves_sizes(version) ? UNROUNDED
+		*value = !code && one_is_unrounded(version) ? UNROUNDED
 							: code * UINT64_C(0x1111111111111111);
 		return true;
 	}
@@ -210,7 +211,7 @@ bool frag_pytorch_parse_roundup_of(uint64_t version, const char *text, size_t le
 			return false;
 		at += n + 1;
 	}
-	*value = leaves_sizes(version) && table == UINT64_MAX ? UNROUNDED : table;
+	*value = one_is_unrounded(version) && table == UINT64_MAX ? UNROUNDED : table;
 	return true;
 }
 

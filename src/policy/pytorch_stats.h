@@ -60,7 +60,7 @@ struct frag_pytorch_stats {
 const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats);
 
 /* Sums are of unsigned numbers, as what overflows wraps. */
-static inline void frag_gauge_lift(struct frag_pytorch_stat *g, bool large, uint64_t n)
+static inline void frag_gauge_raise_only(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {
 	const int64_t now = g->current[large] = (int64_t)((uint64_t)g->current[large] + n);
 	const int64_t all = (int64_t)((uint64_t)now + (uint64_t)g->current[!large]);
@@ -74,7 +74,7 @@ static inline void frag_gauge_lift(struct frag_pytorch_stat *g, bool large, uint
 static inline void frag_gauge_raise(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {
 	g->risen[large] += n;
-	frag_gauge_lift(g, large, n);
+	frag_gauge_raise_only(g, large, n);
 }
 
 static inline void frag_gauge_lower(struct frag_pytorch_stat *g, bool large, uint64_t n)
@@ -106,8 +106,8 @@ static inline void frag_stats_alloc(struct frag_pytorch_stats *stats,
 	frag_gauge_raise(&stats->allocation, a->large, 1);
 	frag_gauge_raise(&stats->allocated_bytes, a->large, a->taken);
 	frag_gauge_raise(&stats->requested_bytes, a->large, a->requested);
-	frag_gauge_lift(&stats->active, a->large, 1);
-	frag_gauge_lift(&stats->active_bytes, a->large, a->taken);
+	frag_gauge_raise_only(&stats->active, a->large, 1);
+	frag_gauge_raise_only(&stats->active_bytes, a->large, a->taken);
 	if (a->oversize)
 		frag_plain_raise(&stats->oversize_allocations);
 	if (a->range)

@@ -72,7 +72,7 @@ struct frag_makers {
 	uint64_t first_optimizer;       /* step; UINT64_MAX: none */
 };
 
-/* The next event. *maker: of an alloc; or from before the recording. False: out of memory */
+/* The maker of a block from before the recording. */
 #define FRAG_MAKER_BEFORE (FRAG_MAKER_PROGRAM + 1)
 
 /* Phases of each part whose survivors are counted: the first ones may be cut by the recording. */
@@ -247,6 +247,7 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 	return true;
 }
 
+/* The next event. *maker: of an alloc, or FRAG_MAKER_BEFORE. False: out of memory (host). */
 static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker)
 {
 	*maker = FRAG_MAKER_UNKNOWN;
@@ -265,7 +266,7 @@ static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint
 	return makers_note_alloc(m, ev, *maker);
 }
 
-/* The first phase that begins after the step; phase_count: none does. */
+/* The index of the first phase that begins after the step; phase_count: none does. */
 static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
 {
 	uint32_t low;
@@ -303,16 +304,16 @@ static enum frag_life_class makers_program_class(const struct frag_makers *m, ui
 {
 	const enum frag_maker next = after < m->phase_count ? m->phases[after].part
 							    : FRAG_MAKER_UNKNOWN;
-	const enum frag_maker last = after > 1 ? m->phases[after - 2].part : FRAG_MAKER_UNKNOWN;
+	const enum frag_maker previous = after > 1 ? m->phases[after - 2].part : FRAG_MAKER_UNKNOWN;
 	const bool sized = row && (row->set_up || row->optimizer);
 
 	*evidence = FRAG_EVIDENCE_SIZES;
 	if (never && birth < m->first_optimizer && row && row->optimizer)
 		return FRAG_LIFE_WEIGHTS;
-	if (last == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
+	if (previous == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
 		return FRAG_LIFE_GRADIENTS;
 	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
-	if (last == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
+	if (previous == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
 		return FRAG_LIFE_ACTIVATIONS;
 	*evidence = FRAG_EVIDENCE_NONE;
 	return FRAG_LIFE_UNKNOWN;

@@ -1,7 +1,7 @@
 /*
  * block_classes.h - classifies the blocks of a memory state: their ids, free steps and classes.
  *
- * In a recording with stacks the stacks decide (block_makers.h). Otherwise marks and lifetimes
+ * In a recording with stacks the stacks decide (block_classes.c). Otherwise marks and lifetimes
  * do:
  *
  * Where marks repeat, except digits in their names, each with the name of the first of those
@@ -45,7 +45,7 @@ struct frag_lifetime {
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	enum frag_class_evidence evidence;
-	uint8_t maker;          /* as frag_makers_note() has it */
+	uint8_t maker;          /* enum frag_maker, or FRAG_MAKER_BEFORE of block_classes.c */
 	bool initial;           /* allocated before the first step; its allocation step is
 				 * unknown */
 };

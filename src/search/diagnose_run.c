@@ -328,7 +328,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 /* Above the smallest device, larger ones are examined up to this factor. */
 #define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is searched for. */
-#define WORTH_IT 0.05
+#define WORTH_PART 0.05
 
 static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
@@ -468,8 +468,8 @@ static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 }
 
 int frag_diagnosis_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
-			 const struct frag_sim *ended, const struct frag_result *runs, uint32_t count,
-			 struct frag_error *err)
+			 const struct frag_sim *ended, const struct frag_result *runs,
+			 uint32_t count, struct frag_error *err)
 {
 	uint32_t d = next_peak(a, runs, count);
 	struct frag_tape_reader *reader;
@@ -497,7 +497,7 @@ static bool is_fix(const struct frag_result *run, const struct frag_trial_figure
 	if (o->status != FRAG_RUN_OK)
 		return false;
 	return run->status == FRAG_RUN_OOM
-	       || (double)o->reserved < (1 - WORTH_IT / 2) * (double)run->peak.reserved;
+	       || (double)o->reserved < (1 - WORTH_PART / 2) * (double)run->peak.reserved;
 }
 
 /* The run's other settings stay, so what is found is the whole line. */
@@ -535,7 +535,7 @@ static int find_fix(struct frag_diagnosis *a, struct frag_trials *t,
 	if (!run->choice.ops->settings)
 		return 0;
 	if (fits && (double)run->at_peak.wasted
-		    < WORTH_IT * (double)run->peak.requested)
+		    < WORTH_PART * (double)run->peak.requested)
 		return 0;
 	for (uint32_t i = 0; i < FRAG_FIXES && !rc && !a->fix.found && !(fits && i); i++)
 		rc = try_fix(a, t, run, frag_fixes[i], err);

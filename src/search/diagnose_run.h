@@ -86,14 +86,14 @@ struct frag_diagnosis {
 };
 
 /*
- * Finds the live blocks at the peak of each device, for the runs of one policy on all devices of
- * the trace. sim: the simulation that has just made these runs, for those whose peak is at their
- * end; only these are answered. NULL: simulates again up to each peak in turn, and skips devices
- * that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ * Sets peak and has_peak of answers[d] for each device d; runs[d] are the results of one policy.
+ * ended: the simulation that has made them, then only devices whose peak is at its end are
+ * answered. NULL: simulates the tape again up to each peak, for devices without an answer.
+ * -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
 int frag_diagnosis_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
-			 const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
-			 struct frag_error *err);
+			 const struct frag_sim *ended, const struct frag_result *runs,
+			 uint32_t count, struct frag_error *err);
 
 /* The parts of a diagnosis that need a search. */
 enum frag_wanted {

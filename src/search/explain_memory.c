@@ -334,7 +334,7 @@ static void find_reservations(const struct account *a)
 			    && frag_birth(&a->lifetimes, a->memory, b) < oldest)
 				oldest = frag_birth(&a->lifetimes, a->memory, b);
 		if (k && a->m->segments[k - 1].ordinal == seg->ordinal)
-			a->m->segments[--k].there = oldest;
+			a->m->segments[--k].obtained_by = oldest;
 	}
 }
 
@@ -576,7 +576,7 @@ static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
 	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
 	    && pin->life != FRAG_LIFE_LONG)
 		return FRAG_MAIN_LEFT;
-	return !pin->initial && pin->born > s->there ? FRAG_MAIN_LATE : FRAG_MAIN_NONE;
+	return !pin->initial && pin->born > s->obtained_by ? FRAG_MAIN_LATE : FRAG_MAIN_NONE;
 }
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)

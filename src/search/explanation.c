@@ -26,7 +26,7 @@ static const char *const policies[] = { "pytorch", "bestfit", NULL };
 
 #define OTHERS_MAX (FRAG_FIXES + sizeof(policies) / sizeof(policies[0]))
 
-struct trials {
+struct alternatives {
 	const struct frag_explanation *x;
 	uint32_t device;
 	struct frag_choice choices[OTHERS_MAX];
@@ -44,7 +44,7 @@ static struct frag_fit_case explanation_subject_of(const struct frag_explanation
 	};
 }
 
-static bool explanation_is_known(const struct trials *t, const struct frag_choice *choice)
+static bool explanation_is_known(const struct alternatives *t, const struct frag_choice *choice)
 {
 	const struct frag_choice *own = t->x->choice;
 
@@ -58,7 +58,7 @@ static bool explanation_is_known(const struct trials *t, const struct frag_choic
 	return false;
 }
 
-static void list_others(struct trials *t)
+static void list_others(struct alternatives *t)
 {
 	const struct frag_choice *own = t->x->choice;
 	struct frag_error unused;
@@ -82,7 +82,7 @@ static void list_others(struct trials *t)
 /* A setting with which the simulation returns an error does not fit. */
 static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 {
-	struct trials *t = ctx;
+	struct alternatives *t = ctx;
 	const struct frag_fit_case subject =
 		explanation_subject_of(t->x, t->device, &t->choices[i]);
 	struct frag_interval out;
@@ -95,7 +95,7 @@ static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 
 static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
-	const struct trials *t = ctx;
+	const struct alternatives *t = ctx;
 
 	t->x->progress(t->x->ctx, "settings", done, count);
 }
@@ -104,7 +104,7 @@ static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
 static int try_others(const struct frag_explanation *x, struct frag_explained *m,
 		      struct frag_error *err)
 {
-	struct trials t = { .x = x, .device = m->device };
+	struct alternatives t = { .x = x, .device = m->device };
 	struct frag_tasks tasks = {
 		.task = explanation_try_one,
 		.progress = x->progress ? explanation_show_progress : NULL,
@@ -202,7 +202,7 @@ const char *const frag_main_cause_names[] = {
 struct study {
 	struct frag_explanation *x; /* what is simulated: one device alone, or all */
 	const struct frag_explanation *all;
-	uint32_t device; /* of all */
+	uint32_t device; /* of `all`: m->device is that of x until the end */
 	struct frag_explained *m;
 	struct frag_run_until_oom run;
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */

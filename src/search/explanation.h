@@ -36,7 +36,7 @@ struct frag_pending_use {
 struct frag_blocked_segment {
 	uint32_t ordinal;
 	uint64_t bytes, non_releasable;
-	uint64_t there;         /* step; it was obtained at this one, or before */
+	uint64_t obtained_by;         /* at this step, or before */
 	bool range;
 	struct frag_blocking_block *blocking;   /* by offset */
 	uint32_t blocking_count;
@@ -83,8 +83,8 @@ struct frag_explained {
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
 	char *mark;             /* the last one at or before the step, as JSON; NULL: none */
 	uint64_t size, need;    /* as requested, and of a block that satisfies the request */
-	uint64_t demand;        /* what was requested of the device last */
-	uint64_t missing;       /* of that */
+	uint64_t demand;        /* bytes last requested of the device: a segment, or pages */
+	uint64_t missing;       /* bytes of the demand that the device has not left */
 	uint64_t live, free, releasable, non_releasable;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;

@@ -21,7 +21,7 @@ struct trying {
 };
 
 /* Simulates the tape on devices of `total` bytes; *out is owned by the caller. */
-static int max_fitting_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
+static int extrapolation_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
 				const struct frag_choice *choice, uint64_t total,
 				enum frag_level level, struct frag_sim **out,
 				struct frag_error *err)
@@ -105,7 +105,7 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 	if (rc || !tape)
 		return rc;
 	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
-	rc = rc ? rc : max_fitting_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
+	rc = rc ? rc : extrapolation_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
 	*fits = !rc;
 	results = rc ? NULL : frag_sim_results(sim, false, &count);
 	for (uint32_t d = 0; d < count; d++) {
@@ -172,7 +172,7 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 		verdicts[i] = FAILS;
 		if (!tape)
 			continue;
-		rc = max_fitting_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
+		rc = extrapolation_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
 					  &sim, err);
 		results = rc ? NULL : frag_sim_results(sim, false, &count);
 		verdicts[i] = rc ? NOT_TRIED : FITS;
@@ -399,7 +399,7 @@ static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
 }
 
 /* Extrapolates a tape for each number of --at, and fits all of them. */
-static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
+static int fit_numbers(struct frag_extrapolation *x, struct frag_error *err)
 {
 	int rc;
 
@@ -428,7 +428,7 @@ static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 
 int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err)
 {
-	int rc = fit_all(x, err), odd;
+	int rc = fit_numbers(x, err), odd;
 
 	if (!rc && x->largest)
 		rc = find_max_fitting(x, err);

@@ -1,6 +1,6 @@
 /*
- * extrapolation.h - a program at numbers that it was not recorded at: what it needs, and which
- * of them fit a device.
+ * extrapolation.h - a program at numbers (batch sizes, lengths) that it was not recorded at: what
+ * it needs, and which of them fit a device.
  *
  * A larger number can fit where a smaller one does not, so each is simulated. From the last
  * recorded number on no size falls: what is requested at once has a last number that the device
@@ -45,9 +45,9 @@ struct frag_extrapolation {
 	const uint32_t *at;             /* numbers to be fitted */
 	uint32_t at_count;
 	uint64_t total;                 /* capacity that numbers are to fit; 0: none */
-	bool largest;                   /* which is the largest that does? */
-	uint32_t up_to, stride;         /* of these: the last (0: as far as any could fit), and only
-					 * its multiples */
+	bool largest;                   /* find the largest number that fits, too */
+	uint32_t up_to, stride;         /* the last to try (0: as far as any could fit), and only
+					 * multiples of stride, which is at least 1 */
 	uint64_t runs;                  /* at most, of each policy; 0: FRAG_FIT_RUNS */
 	const struct frag_driver_model *model;
 	uint32_t threads;

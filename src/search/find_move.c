@@ -224,7 +224,7 @@ static bool note_moved(struct frag_run_until_oom *run, const struct frag_state_b
 }
 
 /* Which segments lose blocks of these, in the order of their ordinals. */
-static void list_origins(struct frag_move *move, const struct frag_memory_state *memory,
+static void list_left_segments(struct frag_move *move, const struct frag_memory_state *memory,
 			 const struct frag_move_candidate *candidate)
 {
 	for (uint32_t s = 0; s < memory->segment_count; s++) {
@@ -262,7 +262,7 @@ static int describe_move(struct frag_run_until_oom *run, const struct frag_memor
 		    || !frag_tag_json(frag_tape_symbols(run->tape), b->tag, &move->tags[i]))
 			return -FRAG_ENOMEM;
 	}
-	list_origins(move, memory, candidate);
+	list_left_segments(move, memory, candidate);
 	return 0;
 }
 

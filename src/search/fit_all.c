@@ -14,7 +14,7 @@
 /* Runs for an upper bound, where the time is short. */
 #define BOUND_RUNS 24
 
-void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a)
+void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a)
 {
 	worst->calls = frag_max(worst->calls, a->calls);
 	worst->refused = frag_max(worst->refused, a->refused);
@@ -29,7 +29,7 @@ struct intervals {
 };
 
 /* All traces on one capacity: one that fails decides, and the next that could differ. */
-static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+static int fit_all_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 			    struct frag_error *err)
 {
 	const struct intervals *intervals = ctx;
@@ -49,7 +49,7 @@ static int fit_search_judge(void *ctx, uint64_t total, struct frag_fit_verdict *
 		v->end_capacity = frag_min(v->end_capacity, here->end_capacity);
 		if (!i)
 			v->outcome = here->outcome;
-		frag_attempt_add(&v->outcome, &here->outcome);
+		frag_attempt_max(&v->outcome, &here->outcome);
 	}
 	return 0;
 }
@@ -64,7 +64,7 @@ static int begin_failing(struct frag_fit *fit, uint64_t from, struct frag_error 
 }
 
 /* Updates smallest, reliable and the failing ranges with the verdict of the next interval. */
-static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct frag_fit_verdict *v,
+static int fit_all_note(struct frag_fit *fit, uint64_t total, const struct frag_fit_verdict *v,
 			   struct frag_error *err)
 {
 	if (v->refused)
@@ -163,7 +163,7 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 			rc = find_upper_bound(fit, judge, ctx, lattice, total, err);
 		}
 		rc = rc ? rc : judge(ctx, total, &v, err);
-		rc = rc ? rc : fit_search_note(fit, total, &v, err);
+		rc = rc ? rc : fit_all_note(fit, total, &v, err);
 		if (rc)
 			break;
 		fit->runs++;
@@ -187,7 +187,7 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *interv
 {
 	struct intervals all = { .of = intervals, .count = count };
 
-	return frag_fit_walk_by(fit, fit_search_judge, &all, &intervals[0]->subject, lower_bound,
+	return frag_fit_walk_by(fit, fit_all_judge, &all, &intervals[0]->subject, lower_bound,
 				bounds, err);
 }
 

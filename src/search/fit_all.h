@@ -10,7 +10,8 @@ struct frag_failing_range {
 };
 
 /*
- * Capacities are bytes, those of the lattice: context and others and a whole number of pages.
+ * Capacities are bytes, those of the lattice of a case: context, other processes and a whole
+ * number of units of granularity (frag_fit_case_round_up()).
  * UINT64_MAX: there is none, or it is not known.
  */
 struct frag_fit {
@@ -38,7 +39,7 @@ struct frag_fit_bounds {
 #define FRAG_FIT_RUNS 10000
 
 /* The higher of each count: of several runs the worst. */
-void frag_attempt_add(struct frag_attempt *worst, const struct frag_attempt *a);
+void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a);
 
 /* A capacity: does it fit, and which others have the same answer: [min_capacity, end_capacity). */
 struct frag_fit_verdict {
@@ -97,10 +98,11 @@ struct frag_fits {
 	bool separate;                  /* skip the capacities that fit all sources */
 	/*
 	 * joint ones run at the same time: with this offset, or at every one. Each source has one
-	 * device that is not the host's. frag_fits_together() sets all except the first
+	 * device that is not the host's. The caller sets `together`, frag_fits_together() the
+	 * others
 	 */
 	bool together, every_offset;    /* every offset; of three programs and more only bounds */
-	int64_t offset;
+	int64_t offset;                 /* ns where clocks is set, else steps */
 	int64_t **clocks;               /* when a source's events happen; NULL: at 0, 1, 2; owned */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
 	uint32_t threads;               /* 0: one a processor */

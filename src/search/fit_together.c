@@ -212,7 +212,7 @@ struct search {
 	/* what the programs reserve, each alone, with contexts: from there on the device refuses
 	 * nothing; UINT64_MAX: unknown */
 	uint64_t sum;
-	int64_t *begins;                /* so that all peaks of requested bytes are at one time */
+	int64_t *begins;                /* of each program; first those that align the peaks */
 	int64_t first, last;            /* offsets: all of the second before the first, or behind */
 	struct known_offsets *known;    /* of the last capacity, in order */
 	uint32_t known_count, known_capacity;

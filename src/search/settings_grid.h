@@ -27,7 +27,8 @@ extern const char *const frag_fixes[FRAG_FIXES];
 
 /*
  * The grid of that name: `default` has all sensible combinations, `short` those nine that came
- * out best on recorded traces. False: out of memory.
+ * out best on recorded traces; any other name is `default`. False: out of memory. Call fini in
+ * each case.
  */
 bool frag_grid_init(struct frag_grid *grid, const char *name);
 /* One line more, copied; false also where it is longer than a grid takes. */

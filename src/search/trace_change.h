@@ -89,9 +89,10 @@ struct frag_change_found {
 	uint32_t device;                /* ordinal: of those of both, the one that changes most */
 	int64_t reserved;               /* the whole change, in bytes */
 	int64_t parts[FRAG_PARTS];
-	struct frag_change_row *tags;   /* the largest change first */
+	/* one a tag with live bytes at a peak, the largest change first */
+	struct frag_change_row *tags;
 	uint32_t tag_count;
-	/* likewise, of tags with live bytes at a peak */
+	/* the same, with one row for all tags of a function whose line numbers changed */
 	struct frag_change_row *rows;
 	uint32_t row_count;
 	struct frag_alignment alignment;

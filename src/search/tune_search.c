@@ -18,7 +18,7 @@
  * machine. */
 #define ROUND 8
 #define NEARLY 1.01             /* up to this factor of the best is as good as the best */
-#define WORTH_IT 0.98           /* more than that of the defaults is no gain */
+#define WORTH_FACTOR 0.98           /* more than that of the defaults is no gain */
 
 /* What a search is over: places from `first` on, with or without expandable segments. */
 struct scope {
@@ -101,7 +101,7 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 
 	if (rc)
 		return rc;
-	frag_attempt_add(&trial->worst, &here->outcome);
+	frag_attempt_max(&trial->worst, &here->outcome);
 	if (!here->outcome.fits) {
 		trial->fits = false;
 		trial->failed = place;
@@ -588,7 +588,7 @@ static int find_simple(struct frag_tune *t, const struct scope *all, struct frag
 	t->simple = t->points[found];
 	fits = !t->total ? usual->smallest != NONE
 	       : t->no_headroom ? usual->at.fits : usual->qualifies;
-	if (fits && WORTH_IT * (double)cost_of(t, usual) < (double)cost_of(t, &t->simple))
+	if (fits && WORTH_FACTOR * (double)cost_of(t, usual) < (double)cost_of(t, &t->simple))
 		t->simple = *usual;
 	return 0;
 }
@@ -776,7 +776,7 @@ bool frag_tune_code_is_better(const struct frag_tune *t, const struct frag_point
 	if (t->total)
 		return t->code.qualifies && (than->choice == UINT32_MAX || t->no_headroom);
 	return than->choice == UINT32_MAX
-	       || (double)t->code.smallest < WORTH_IT * (double)than->smallest;
+	       || (double)t->code.smallest < WORTH_FACTOR * (double)than->smallest;
 }
 
 /* Searches the best setting, fits the few that are reported, and tries the best on the tests. */

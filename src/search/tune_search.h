@@ -37,7 +37,10 @@ struct frag_tune {
 	uint32_t choice_count;          /* candidates; the first is what a program has anyway */
 	const uint32_t *since;          /* of each; borrowed: 2.since and newer accept it; 0: all */
 	const char *const *texts;       /* of each; borrowed: what equals are put in order by */
-	/* of each source the tape with a line of code more, or NULL: there is none; borrowed */
+	/*
+	 * of each source the tape with a line of code more, torch.cuda.empty_cache() in each
+	 * iteration, or NULL: it has none; borrowed
+	 */
 	struct frag_tape *const *changed;
 	uint32_t plain_expandable;      /* one of them, or UINT32_MAX */
 	uint64_t total;                 /* of the device; 0: which is the smallest? */

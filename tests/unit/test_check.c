@@ -86,7 +86,7 @@ static struct frag_entry entry(struct scene *s, frag_block b)
 {
 	return (struct frag_entry){
 		.size = block(s, b)->bytes, .offset = block(s, b)->offset,
-		.ordinal = segment(s, b)->order, .block = b,
+		.tie = segment(s, b)->tie, .block = b,
 	};
 }
 
@@ -135,15 +135,15 @@ static void higher_listed(struct scene *s)
 
 	frag_index_remove(&s->h->index, s->list, &e, e.size);
 	e.offset += 1;
-	e.ordinal -= 1;
+	e.tie -= 1;
 	frag_index_insert(&s->h->index, s->list, &e, e.size);
-	segment(s, s->idle)->order -= 1;
-	block(s, s->idle)->order -= 1;
+	segment(s, s->idle)->tie -= 1;
+	block(s, s->idle)->tie -= 1;
 }
 
 static void out_of_place(struct scene *s)
 {
-	block(s, s->idle)->order += 1;
+	block(s, s->idle)->tie += 1;
 }
 
 static void listed_twice(struct scene *s)

@@ -18,13 +18,13 @@ struct fixture {
 	uint64_t random;
 };
 
-/* By size, then ordinal, then offset. */
+/* By size, then tie, then offset. */
 static int order(const struct frag_entry *a, const struct frag_entry *b)
 {
 	if (a->size != b->size)
 		return a->size < b->size ? -1 : 1;
-	if (a->ordinal != b->ordinal)
-		return a->ordinal < b->ordinal ? -1 : 1;
+	if (a->tie != b->tie)
+		return a->tie < b->tie ? -1 : 1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
@@ -59,7 +59,7 @@ static void ask(struct fixture *f, uint64_t sizes)
 	static const struct frag_entry low = { .size = 0 }, high = { .size = UINT64_MAX };
 	const struct frag_entry key = {
 		.size = random_below(&f->random, sizes + 2), .offset = random_below(&f->random, 9),
-		.ordinal = (uint32_t)random_below(&f->random, 9),
+		.tie = (uint32_t)random_below(&f->random, 9),
 	};
 	const struct frag_entry fits = { .size = key.size };
 	const struct frag_entry *first = naive(f, &low, false);
@@ -77,7 +77,7 @@ static void ask(struct fixture *f, uint64_t sizes)
 static struct frag_entry made(struct fixture *f, uint32_t b, uint64_t sizes)
 {
 	return (struct frag_entry){
-		.size = 1 + random_below(&f->random, sizes), .offset = b / 8, .ordinal = b % 8,
+		.size = 1 + random_below(&f->random, sizes), .offset = b / 8, .tie = b % 8,
 		.block = b,
 	};
 }

@@ -28,7 +28,7 @@ struct fixture {
 
 static bool lower(const struct frag_entry *a, const struct frag_entry *b)
 {
-	return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->offset < b->offset;
+	return a->tie != b->tie ? a->tie < b->tie : a->offset < b->offset;
 }
 
 /* Does a come before b in that order? */
@@ -119,7 +119,7 @@ static void insert(struct fixture *f, uint32_t bits)
 		.list = (uint32_t)random_below(&f->random, f->lists),
 		.entry = {
 			.size = random_size(&f->random, bits),
-			.ordinal = (uint32_t)random_below(&f->random, 100),
+			.tie = (uint32_t)random_below(&f->random, 100),
 			.offset = random_below(&f->random, 5000),
 			.block = f->spare[f->count],
 		},
@@ -150,7 +150,7 @@ static void expect_entry(const struct frag_entry *got, const struct frag_entry *
 	if (!want)
 		return;
 	assert_int_equal(got->size, want->size);
-	assert_int_equal(got->ordinal, want->ordinal);
+	assert_int_equal(got->tie, want->tie);
 	assert_int_equal(got->offset, want->offset);
 	assert_int_equal(got->block, want->block);
 }
@@ -161,7 +161,7 @@ static void ask(struct fixture *f, uint32_t bits)
 	uint64_t bytes = random_size(&f->random, bits);
 	const struct frag_entry from = {
 		.size = f->index.order == FRAG_BY_KEY ? random_size(&f->random, bits) : 0,
-		.ordinal = (uint32_t)random_below(&f->random, 100),
+		.tie = (uint32_t)random_below(&f->random, 100),
 		.offset = random_below(&f->random, 5000),
 	};
 
@@ -335,7 +335,7 @@ static void test_largest_over_many_lists(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct frag_entry e = {
-			.size = 1 + (uint64_t)i * 7919 % 1000, .ordinal = i, .block = i,
+			.size = 1 + (uint64_t)i * 7919 % 1000, .tie = i, .block = i,
 		};
 
 		assert_int_equal(frag_index_list(&f->index, i, 0), i);

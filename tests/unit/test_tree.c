@@ -30,14 +30,14 @@ static int compare(const struct frag_entry *a, const struct frag_entry *b, enum 
 {
 	if (order != FRAG_BY_ADDRESS && a->size != b->size)
 		return a->size < b->size ? -1 : 1;
-	if (a->ordinal != b->ordinal)
-		return a->ordinal < b->ordinal ? -1 : 1;
+	if (a->tie != b->tie)
+		return a->tie < b->tie ? -1 : 1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 static bool same(const struct frag_entry *a, const struct frag_entry *b)
 {
-	return a->size == b->size && a->offset == b->offset && a->ordinal == b->ordinal
+	return a->size == b->size && a->offset == b->offset && a->tie == b->tie
 	       && a->block == b->block;
 }
 
@@ -129,7 +129,7 @@ static struct frag_entry random_entry(struct fixture *f, uint64_t few)
 {
 	return (struct frag_entry){
 		.size = 1 + random_below(&f->random, few) * 512,
-		.ordinal = (uint32_t)random_below(&f->random, 40),
+		.tie = (uint32_t)random_below(&f->random, 40),
 		.offset = random_below(&f->random, 1000),
 		.block = (uint32_t)random_u64(&f->random),
 	};
@@ -178,7 +178,7 @@ static const struct frag_entry *near(const struct fixture *f, const struct frag_
 
 /* The one before all and the one after all lead to the first entry and to the last. */
 static const struct frag_entry lowest, highest = {
-	.size = UINT64_MAX, .offset = UINT64_MAX, .ordinal = UINT32_MAX,
+	.size = UINT64_MAX, .offset = UINT64_MAX, .tie = UINT32_MAX,
 };
 
 static void ask(struct fixture *f, uint64_t few)
@@ -297,7 +297,7 @@ static void test_empty(void **state)
 
 static struct frag_entry equal_entry(uint32_t i)
 {
-	return (struct frag_entry){ .size = 4096, .ordinal = i / 1000, .offset = i % 1000 * 4096,
+	return (struct frag_entry){ .size = 4096, .tie = i / 1000, .offset = i % 1000 * 4096,
 				    .block = i };
 }
 
