@@ -478,6 +478,24 @@ static void test_by_address(void **state)
 	rig_end(&r);
 }
 
+/* A range that is kept is released no more, and so are its pages, which were free to release. */
+static void test_keep_mapped(void **state)
+{
+	struct rig r;
+	frag_block whole, mapped;
+
+	(void)state;
+	rig_begin(&r, 6 * PAGE, 1, &frag_index_size);
+	assert_int_equal(frag_heap_reserve(r.heap, r.list, 2 * PAGE, PAGE, &whole), 0);
+	assert_int_equal(frag_heap_map(r.heap, whole, 0, 2 * PAGE, &mapped), 0);
+	rig_check(&r);
+	assert_int_equal(frag_heap_totals(r.heap)->releasable, 2 * PAGE);
+	assert_int_equal(frag_heap_keep(r.heap, mapped), 0);
+	rig_check(&r);
+	assert_int_equal(frag_heap_totals(r.heap)->releasable, 0);
+	rig_end(&r);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -497,6 +515,7 @@ int main(void)
 		T(test_failures),
 		T(test_reserve_misused),
 		cmocka_unit_test(test_keep_all),
+		cmocka_unit_test(test_keep_mapped),
 		cmocka_unit_test(test_by_address),
 		cmocka_unit_test(test_granularity),
 	};
