@@ -14,7 +14,6 @@
 #define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
 #define FIRST_FIT FRAG_SKYLINES /* the order after these */
 #define SIDE_BY_SIDE 5          /* placements in memory at once */
-
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
 
 struct planner {
@@ -233,7 +232,8 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 static int place(struct planner *p, struct frag_error *err)
 {
 	const struct frag_space *s = &p->space;
-	uint64_t spans = 0, looks, orders;
+	uint64_t spans = 0, looks, orders, time;
+	bool near;
 	int rc = 0;
 
 	p->told->bound = s->bound;
@@ -248,12 +248,16 @@ static int place(struct planner *p, struct frag_error *err)
 	if (!rc && (p->height == UINT64_MAX || !is_done(p)))
 		rc = place_by(p, 0, 1, err);
 	looks -= p->looks_left;
+	/* of first fit: items that overlap, about as many as begin in a section times live ones */
+	time = s->hinted ? UINT64_MAX : spans / s->times * s->count;
+	near = p->height - s->bound < s->bound / 100;   /* first fit may be lower than variants */
+	if (!rc && !is_done(p) && near && time < p->looks_left / 2)
+		rc = place_by(p, FIRST_FIT, 1, err);
 	orders = p->looks_left / (64 * spans < p->looks_left ? 2 : 1) / (looks + 1) + 1;
 	orders = s->has_fixed || s->count <= ITEMS_SEARCHED ? 0 : frag_min(orders, FRAG_SKYLINES);
 	for (uint64_t k = 1; !rc && !is_done(p) && k < orders; k += SIDE_BY_SIDE)
 		rc = place_by(p, (uint32_t)k, (uint32_t)frag_min(orders - k, SIDE_BY_SIDE), err);
-	/* the time of first fit: items that overlap, about as many as begin in a section times live ones */
-	if (!rc && !is_done(p) && !s->hinted && spans / s->times * s->count < p->looks_left / 2)
+	if (!rc && !is_done(p) && !near && time < p->looks_left / 2)
 		rc = place_by(p, FIRST_FIT, 1, err);
 	/* the search lists the items of each section: at most 90 MB with the usual budget */
 	if (!rc && !is_done(p) && 64 * spans < p->looks_left)
