@@ -79,13 +79,6 @@ struct taking {
 	double now;                     /* the last time */
 };
 
-static uint64_t rounded(const struct frag_plan *plan, uint64_t bytes)
-{
-	const uint64_t rest = bytes % plan->align;
-
-	return rest ? bytes + (plan->align - rest) : bytes;
-}
-
 /* A new buffer of a device's pool, with nothing else; NULL: out of memory. */
 static struct frag_buffer *buffers_add(struct taking *t, const struct frag_event *ev)
 {
@@ -122,6 +115,7 @@ static struct frag_buffer *slots_buffer_of(struct taking *t, const struct frag_e
 static bool buffers_take(struct taking *t, const struct frag_event *ev)
 {
 	struct frag_buffer *b = t->devices ? slots_buffer_of(t, ev) : buffers_add(t, ev);
+	const uint64_t align = t->plan->align;
 
 	if (!b || !FRAG_EXTEND(t->held, t->held_capacity, t->held_count, ev->slot))
 		return false;
@@ -135,7 +129,7 @@ static bool buffers_take(struct taking *t, const struct frag_event *ev)
 		b->life = -t->now;
 	}
 	b->requested = frag_max(b->requested, ev->bytes);
-	b->size = rounded(t->plan, b->requested);
+	b->size = b->requested + (align - b->requested % align) % align;
 	t->held[ev->slot] = (struct held){
 		.buffer = (uint32_t)(b - t->plan->buffers) + 1, .period = t->plan->periods,
 	};

@@ -66,14 +66,14 @@ struct skyline {
 static bool rank_items(struct skyline *w)
 {
 	const struct frag_space *s = w->s;
-	const uint32_t order = w->own->order, levels = levels_of[order];
+	const uint32_t order = w->own->order;
+	const uint64_t part = levels_of[order] ? s->bound / levels_of[order] + 1 : 1;
 	struct frag_space_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
 
 	for (uint32_t i = 0; keys && i < s->count; i++) {
-		const uint64_t length = s->to[i] - s->from[i];
-		const uint64_t part = levels ? s->bound / levels + 1 : 1;
-
-		keys[i] = (struct frag_space_key){ { s->contention[i] / part, length, s->size[i] }, i };
+		keys[i] = (struct frag_space_key){
+			{ s->contention[i] / part, s->to[i] - s->from[i], s->size[i] }, i,
+		};
 		if (by_area[order])
 			keys[i].of[1] *= s->size[i] / s->unit;
 	}
@@ -135,20 +135,27 @@ static uint32_t best_within(struct skyline *w, uint32_t node, uint32_t base, uin
 	return best_within(w, 2 * node + !right, base + !right * width, width, l, best);
 }
 
-/* The same for all items; 0: none fits. */
+/* The lowest node of a tree that has the leaves a and b below it, and their number below it. */
+static uint32_t common_node(uint32_t a, uint32_t b, uint32_t *leaves)
+{
+	for (*leaves = 1; a != b; *leaves *= 2) {
+		a /= 2;
+		b /= 2;
+	}
+	return a;
+}
+
+/* The best item for all these lives; 0: none fits. */
 static uint32_t best_of(struct skyline *w, struct lives l)
 {
-	uint32_t a, b, width = BLOCK;
+	uint32_t node, blocks;
 
 	l.begin = w->s->first_from[l.from];
 	l.end = w->s->first_from[l.until];
 	if (l.begin == l.end)
 		return 0;
-	for (a = w->blocks + l.begin / BLOCK, b = w->blocks + (l.end - 1) / BLOCK; a != b; width *= 2) {
-		a /= 2;
-		b /= 2;
-	}
-	return best_within(w, a, (a * (width / BLOCK) - w->blocks) * BLOCK, width, &l, 0);
+	node = common_node(w->blocks + l.begin / BLOCK, w->blocks + (l.end - 1) / BLOCK, &blocks);
+	return best_within(w, node, (node * blocks - w->blocks) * BLOCK, blocks * BLOCK, &l, 0);
 }
 
 /* Adds bytes to what waits in the sections of an item. */
@@ -223,15 +230,12 @@ static uint32_t best_for(struct skyline *w, uint32_t from, uint32_t to)
 	struct lives l = { .from = from, .until = to, .last = from, .to = to };
 	struct fullest full = { from, to, from, INT64_MIN };
 	const uint32_t any = best_of(w, l);
-	uint32_t best, a = from + w->sections, b = to - 1 + w->sections, width = 1;
+	uint32_t best, node, width;
 
 	if (!any || to - from == 1)
 		return any;
-	for (; a != b; width *= 2) {
-		a /= 2;
-		b /= 2;
-	}
-	find_fullest(w, a, a * width - w->sections, width, 0, &full);
+	node = common_node(from + w->sections, to - 1 + w->sections, &width);
+	find_fullest(w, node, node * width - w->sections, width, 0, &full);
 	FRAG_ASSERT(full.section >= from && full.section < to);
 	if (s->from[w->item[any]] <= full.section && s->to[w->item[any]] > full.section)
 		return any;
@@ -349,10 +353,9 @@ static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 	}
 	for (uint32_t t = 0; t < s->times; t++) {
 		link_plateaus(w, t, t + 1);
-		w->height[t] = NEVER;
-	}
-	for (uint32_t t = 0; t < s->times; t++)
+		w->height[t + 1] = NEVER;
 		raise_plateau(w, t, fixed ? frag_tops_of(&tops, t, t + 1) : 0);
+	}
 	frag_tops_fini(&tops);
 	return fixed;
 }
