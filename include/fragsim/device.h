@@ -2,8 +2,7 @@
  * device.h - the source of segments: a device grants or refuses memory, and has no notion of
  * blocks.
  */
-#ifndef FRAGSIM_DEVICE_H
-#define FRAGSIM_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -172,5 +171,3 @@ static inline uint64_t frag_device_process(const struct frag_device *dev)
 {
 	return dev->context + dev->used;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * device. Observers see one record a step; the engine knows none of them, and
  * nothing that it keeps grows with the number of steps.
  */
-#ifndef FRAGSIM_ENGINE_H
-#define FRAGSIM_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -220,5 +219,3 @@ struct frag_worker_options {
  */
 int frag_workers_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		     const struct frag_worker_options *options, struct frag_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * who knows most writes the message, once, with frag_fail(); callers pass code
  * and message up untouched, and only src/cmd prints it.
  */
-#ifndef FRAGSIM_ERROR_H
-#define FRAGSIM_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ struct frag_log {
 						       * dropped */
 	void *ctx;
 };
-
-#endif

@@ -15,8 +15,7 @@
  * 0, -FRAG_EPOLICY (the policy asked for the impossible; nothing changed),
  * -FRAG_EDEVMEM, -FRAG_EDEVICE or -FRAG_ENOMEM.
  */
-#ifndef FRAGSIM_HEAP_H
-#define FRAGSIM_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -363,5 +362,3 @@ int frag_heap_check(const struct frag_heap *h, struct frag_error *err);
 void frag_heap_walk(const struct frag_heap *h, void *ctx,
 		    void (*visit)(void *ctx, const struct frag_segment_view *s,
 				  const struct frag_block_view *b));
-
-#endif

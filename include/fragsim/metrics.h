@@ -1,8 +1,7 @@
 /*
  * metrics.h - the numbers that a run produces (fragsim-result(5)).
  */
-#ifndef FRAGSIM_METRICS_H
-#define FRAGSIM_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -330,5 +329,3 @@ void frag_result_fini(struct frag_result *result);
  */
 bool frag_result_value(const struct frag_result *result, const char *path, double *value,
 		       bool *absent);
-
-#endif

@@ -16,8 +16,7 @@
  * The heap checks what a plug-in asks of it. It cannot check what else native
  * code does: a plug-in that writes where it should not can crash the program.
  */
-#ifndef FRAGSIM_PLUGIN_H
-#define FRAGSIM_PLUGIN_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -194,5 +193,3 @@ struct frag_plugin {
 		FRAG_PLUGIN_MAGIC, FRAG_PLUGIN_VERSION, { FRAG_PLUGIN_SIZES },              \
 		&(table), &frag_host,                                                       \
 	}
-
-#endif

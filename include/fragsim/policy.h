@@ -5,8 +5,7 @@
  * device nor trace nor metrics, prints nothing, and uses neither a clock nor random numbers: the
  * same events give the same choices.
  */
-#ifndef FRAGSIM_POLICY_H
-#define FRAGSIM_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -323,5 +322,3 @@ static inline uint64_t frag_round_up_pow2(uint64_t x, uint64_t m)
 {
 	return (x + m - 1) & ~(m - 1);
 }
-
-#endif

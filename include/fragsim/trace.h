@@ -7,8 +7,7 @@
  * valid, and when a pending block stops being pending, depends on the trace
  * alone, so all of that is decided here (fragsim-trace(5)) and never asked of a policy.
  */
-#ifndef FRAGSIM_TRACE_H
-#define FRAGSIM_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -399,5 +398,3 @@ void frag_tape_seek(struct frag_tape_reader *reader, uint64_t event);
 /* The number of the event that is read next. */
 uint64_t frag_tape_at(const struct frag_tape_reader *reader);
 void frag_tape_reader_del(struct frag_tape_reader *reader);     /* NULL is fine */
-
-#endif

@@ -2,8 +2,7 @@
  * answers.h - the answers of the commands, in every format; and what those of a fit share. It
  * includes what nearly every answer needs.
  */
-#ifndef ANSWERS_ANSWERS_H
-#define ANSWERS_ANSWERS_H
+#pragma once
 
 #include <inttypes.h>
 #include <string.h>
@@ -66,5 +65,3 @@ extern const struct frag_json_row frag_unlimited_rows[];
 
 /* What is requested at once of a source: at its peak, on the device where that is the highest. */
 uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
-
-#endif

@@ -1,6 +1,5 @@
 /* append.h - pieces of a line, put one after the other. */
-#ifndef ANSWERS_APPEND_H
-#define ANSWERS_APPEND_H
+#pragma once
 
 #include <string.h>
 
@@ -47,5 +46,3 @@ static inline bool shows_size(const struct frag_event *ev)
 {
 	return ev->op == FRAG_OP_ALLOC;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* as_snapshot.h - what is kept of a run while its snapshot is written, and how that is. */
-#ifndef ANSWERS_AS_SNAPSHOT_H
-#define ANSWERS_AS_SNAPSHOT_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
@@ -169,5 +168,3 @@ struct frag_snapshot_out {
 	uint32_t live_count, live_capacity;
 	uint64_t next_addr;             /* where the next segment is */
 };
-
-#endif

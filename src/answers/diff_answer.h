@@ -1,6 +1,5 @@
 /* diff_answer.h - a comparison, for people and for programs. */
-#ifndef ANSWERS_DIFF_ANSWER_H
-#define ANSWERS_DIFF_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,5 +94,3 @@ const char *frag_gate_word(const struct frag_diff *diff);
  */
 const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
 #define OUTCOME(diff) frag_outcome_text((char[512]){ 0 }, 512, (diff))
-
-#endif

@@ -5,8 +5,7 @@
  * of a run, for each step, and at the end; its memory grows with the live blocks, never with
  * the number of steps.
  */
-#ifndef ANSWERS_EXPORT_H
-#define ANSWERS_EXPORT_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "fragsim/engine.h"
@@ -52,5 +51,3 @@ int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_err
 
 /* The i-th parameter of the policy, as text. False after the last one. */
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* page_write.h - a report as one HTML file that needs nothing else, and its picture alone. */
-#ifndef ANSWERS_PAGE_WRITE_H
-#define ANSWERS_PAGE_WRITE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -60,5 +59,3 @@ int frag_page_print(struct frag_page_section *sections, uint32_t count, const ch
 /* The same to a file, without an answer. command NULL: its picture alone, as SVG. */
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* report.h - what a run did and what a trace is, for people and for programs. */
-#ifndef ANSWERS_REPORT_H
-#define ANSWERS_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -154,5 +153,3 @@ bool frag_beginning_text(const struct frag_result *run, bool first, char buf[FRA
  */
 uint32_t frag_top_indexes(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
 			  double (*value)(const void *list, uint32_t i));
-
-#endif

@@ -1,6 +1,5 @@
 /* row_writer.h - the lines of --steps and --placements, written by observers of a simulation. */
-#ifndef ANSWERS_ROW_WRITER_H
-#define ANSWERS_ROW_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -80,5 +79,3 @@ void frag_steps_header(struct frag_outfile *out, const struct frag_columns *colu
 
 /* An observer of steps or, without columns, of placements; ctx is the struct frag_rows. */
 int frag_rows_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
-
-#endif

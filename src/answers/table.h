@@ -1,6 +1,5 @@
 /* table.h - an answer in each of its formats: a document, rows as CSV or Markdown, or text. */
-#ifndef ANSWERS_TABLE_H
-#define ANSWERS_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ void frag_cell_none(struct frag_table *t);
 
 /* Its name, and then its rows. */
 void frag_table_begin(struct frag_table *t, const struct frag_column *columns, bool csv, FILE *f);
-
-#endif

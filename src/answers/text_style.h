@@ -1,6 +1,5 @@
 /* text_style.h - text for people: where it goes, colours, rows wrapped to the terminal, lists. */
-#ifndef ANSWERS_TEXT_STYLE_H
-#define ANSWERS_TEXT_STYLE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ void frag_add_item(struct frag_words *words, const char *between, const char *fo
 
 /* As SIZE() of base/format.h: in an array that is valid until the end of the enclosing block. */
 #define SHORT(json) frag_short_name((json), (char[FRAG_SHORT_NAME]){ 0 })
-
-#endif

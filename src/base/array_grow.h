@@ -1,6 +1,5 @@
 /* array_grow.h - memory that grows: arrays, tables that never move, and streams. */
-#ifndef BASE_ARRAY_GROW_H
-#define BASE_ARRAY_GROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ struct frag_memory {
 bool frag_memory_open(struct frag_memory *m);
 /* The same; the text is NULL then. */
 bool frag_memory_close(struct frag_memory *m);
-
-#endif

@@ -8,8 +8,7 @@
  * /dev/fd/3) are written directly. The first failure is kept: later calls do nothing, and
  * frag_outfile_commit() returns it.
  */
-#ifndef BASE_ATOMIC_FILE_H
-#define BASE_ATOMIC_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -155,5 +154,3 @@ int frag_require_regular_file(const char *path, struct frag_error *err);
  * for the scanner. -FRAG_ETRACE or -FRAG_ENOMEM; *text is NULL then.
  */
 int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * Macros rather than a poison pragma: a field named time, in zlib.h for one, is
  * no call.
  */
-#ifndef BASE_BANNED_H
-#define BASE_BANNED_H
+#pragma once
 
 #include <locale.h>
 #include <stdio.h>
@@ -51,5 +50,3 @@
 #define srand(...) BANNED(srand)
 #undef time
 #define time(...) BANNED(time)
-
-#endif

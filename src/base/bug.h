@@ -1,6 +1,5 @@
 /* bug.h - a stop for what no input can cause. */
-#ifndef BASE_BUG_H
-#define BASE_BUG_H
+#pragma once
 
 /* Prints the place and the message on standard error, then aborts. */
 _Noreturn void frag_bug(const char *file, int line, const char *what);
@@ -12,6 +11,4 @@ _Noreturn void frag_bug(const char *file, int line, const char *what);
 #define FRAG_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
 #else
 #define FRAG_ASSERT(condition) ((condition) ? (void)0 : frag_bug(__FILE__, __LINE__, #condition))
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* format.h - numbers and strings as fragsim writes them, into memory. */
-#ifndef BASE_FORMAT_H
-#define BASE_FORMAT_H
+#pragma once
 
 #include <locale.h>
 #include <math.h>
@@ -169,5 +168,3 @@ const char *frag_short_name(const char *json, char buf[FRAG_SHORT_NAME]);
 
 /* The word as a shell needs it, quoted where it must be, in 4 bytes a character and 3; its end. */
 char *frag_put_shell_word(char *p, const char *word);
-
-#endif

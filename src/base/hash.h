@@ -5,8 +5,7 @@
  * map then holds several entries of one key, distinguished by the caller through
  * frag_map_next().
  */
-#ifndef BASE_HASH_H
-#define BASE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +147,3 @@ static inline bool frag_rng_percent(struct frag_rng *r, uint64_t percent)
 {
 	return percent && frag_rng_below(r, 100) < percent;
 }
-
-#endif

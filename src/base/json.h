@@ -7,8 +7,7 @@
  * reports it. The library's parser accepts more than JSON, so callers check first that the text
  * is strict JSON.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ bool frag_json_is_true(struct frag_node_ref node);
 
 /* The version of the library that the documents are made with. */
 const char *frag_json_library(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* oom_verdict.h - names the cause of an out-of-memory error: one list of words for all commands. */
-#ifndef BASE_OOM_VERDICT_H
-#define BASE_OOM_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *facts);
 
 /* With the request more than 95 % of the usable bytes are live: the qualifier of fragmentation. */
 bool frag_oom_is_nearly_full(const struct frag_oom_facts *facts);
-
-#endif

@@ -4,8 +4,7 @@
  * Tasks start in order. After a failure no further task starts, and all earlier ones finish. So
  * the reported failure, the first in order, does not depend on the timing of threads.
  */
-#ifndef BASE_PARALLEL_H
-#define BASE_PARALLEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ int frag_tasks_run(const struct frag_tasks *tasks, struct frag_error *err);
  * process may not use them all (taskset).
  */
 uint32_t frag_processors(void);
-
-#endif

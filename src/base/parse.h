@@ -1,6 +1,5 @@
 /* parse.h - sizes, numbers, words and names as people write them; suggestions; old names. */
-#ifndef BASE_PARSE_H
-#define BASE_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ static inline bool frag_is_word(const char *text, size_t length, const char *wor
 {
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * APPENDS; the same with SETITEMS for the keys and values of a dict. So a list
  * can be written as it grows, in batches.
  */
-#ifndef BASE_PICKLER_H
-#define BASE_PICKLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ char *frag_pickle_text(char *p, const char *text, size_t length);
  * reused. */
 char *frag_pickle_put(char *p, uint32_t number);
 char *frag_pickle_get(char *p, uint32_t number);
-
-#endif

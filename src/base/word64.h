@@ -1,6 +1,5 @@
 /* word64.h - four and eight bytes at once, the first of them the lowest. */
-#ifndef BASE_WORD64_H
-#define BASE_WORD64_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -46,5 +45,3 @@ static inline uint32_t frag_word_digits(uint64_t w, uint64_t *value)
 	*value = x * (UINT64_C(10000) << 32 | 1) >> 32;
 	return n;
 }
-
-#endif

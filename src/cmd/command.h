@@ -1,6 +1,5 @@
 /* command.h - a command of the program, as data, and its options. */
-#ifndef CMD_COMMAND_H
-#define CMD_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -258,5 +257,3 @@ void frag_print_message(const char *format, ...) __attribute__((format(printf, 1
 
 /* The `warn` of a frag_log: a line on standard error, unless *ctx, a bool, says quiet. */
 void frag_warn(void *quiet, const char *message);
-
-#endif

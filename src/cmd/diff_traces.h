@@ -1,6 +1,5 @@
 /* diff_traces.h - fragsim diff OLD NEW of two recordings, or of two folders of ranks. */
-#ifndef CMD_DIFF_TRACES_H
-#define CMD_DIFF_TRACES_H
+#pragma once
 
 #include "cmd/frame.h"
 #include "ranks/rank_folder.h"
@@ -21,5 +20,3 @@ extern const char *const frag_change_paths[];
 
 /* Are these two files traces, and not results or baselines? False also for standard input. */
 bool frag_are_traces(const char *old, const char *now);
-
-#endif

@@ -3,8 +3,7 @@
  * tapes, and prints an answer: the steps that all of these take, in their order, and the options
  * that all of them have.
  */
-#ifndef CMD_FRAME_H
-#define CMD_FRAME_H
+#pragma once
 
 #include "answers/table.h"
 #include "cmd/command.h"
@@ -200,5 +199,3 @@ frag_set_option frag_question_set_format, frag_question_set_json, frag_question_
 
 /* Rows of a list in the text: N of --top, or without the option the usual number. */
 uint32_t frag_question_top(const struct frag_question *q, uint32_t usual);
-
-#endif

@@ -1,6 +1,5 @@
 /* loaded_trace.h - a trace in memory, with the policies and devices that simulate it. */
-#ifndef CMD_LOADED_TRACE_H
-#define CMD_LOADED_TRACE_H
+#pragma once
 
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
@@ -68,5 +67,3 @@ int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, 
 		    const struct frag_run_options *o, frag_usual *usual,
 		    struct frag_taped_reading *reading, struct frag_error *err);
 void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count); /* zeroed ones are valid */
-
-#endif

@@ -2,8 +2,7 @@
  * model.h - a model that Python records from its configuration: the options, and the call of
  * python/fragsim/models.py; and the files next to the program.
  */
-#ifndef CMD_MODEL_H
-#define CMD_MODEL_H
+#pragma once
 
 #include <limits.h>
 
@@ -81,5 +80,3 @@ int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], in
 
 /* Memory that a recording of a model lacks, ended by a row without a name; see documents.h. */
 extern const struct frag_extra_memory frag_extra_memory[];
-
-#endif

@@ -4,8 +4,7 @@
  * The first SIGHUP, SIGINT or SIGTERM is noted, and who works asks for it between
  * two events; a second one ends the program at once.
  */
-#ifndef CMD_PROGRESS_H
-#define CMD_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ extern int frag_color;
  * can forbid or force colour.
  */
 bool frag_terminal_colour(int columns);
-
-#endif

@@ -1,6 +1,5 @@
 /* run_options.h - the options of fragsim run. */
-#ifndef CMD_RUN_OPTIONS_H
-#define CMD_RUN_OPTIONS_H
+#pragma once
 
 #include "cmd/command.h"
 #include "cmd/progress.h"
@@ -137,5 +136,3 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 
 /* The choices become those of the grid, and behind them what was given. As frag_grid_choices() */
 int frag_run_grid(struct frag_run_options *run, const char *name, struct frag_error *err);
-
-#endif

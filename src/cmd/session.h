@@ -3,8 +3,7 @@
  * HTML report of a command that searches: it contains the answer as printed, and draws the runs
  * behind the answer, which are simulated again for it.
  */
-#ifndef CMD_SESSION_H
-#define CMD_SESSION_H
+#pragma once
 
 #include "answers/page_write.h"
 #include "answers/table.h"
@@ -128,5 +127,3 @@ int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_t
 
 /* As it stands in a table of formats: what is a struct frag_answer_page. */
 extern const struct frag_format frag_redraw_page;
-
-#endif

@@ -1,6 +1,5 @@
 /* transform_trace.h - commands that read a trace and write one. */
-#ifndef CMD_TRANSFORM_TRACE_H
-#define CMD_TRANSFORM_TRACE_H
+#pragma once
 
 #include "cmd/command.h"
 #include "cmd/progress.h"
@@ -62,5 +61,3 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 
 /* frag_warn() as a log; quiet is borrowed */
 #define FRAG_WARN_LOG(silent) (&(const struct frag_log){ .warn = frag_warn, .ctx = (silent) })
-
-#endif

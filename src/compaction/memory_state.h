@@ -2,8 +2,7 @@
  * memory_state.h - the memory of a device at one step: its segments, their blocks, and the tags
  * of the blocks.
  */
-#ifndef COMPACTION_MEMORY_STATE_H
-#define COMPACTION_MEMORY_STATE_H
+#pragma once
 
 #include "fragsim/heap.h"
 
@@ -66,5 +65,3 @@ static inline bool frag_is_movable(const struct frag_state_block *b)
 {
 	return b->state == FRAG_ALLOCATED && b->slot != FRAG_NO_SLOT;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * blocks need new memory, and all bytes, if they fit in free blocks. The cost of a move is its
  * bytes, plus a constant for each block.
  */
-#ifndef COMPACTION_MOVE_CANDIDATES_H
-#define COMPACTION_MOVE_CANDIDATES_H
+#pragma once
 
 #include "compaction/memory_state.h"
 
@@ -48,5 +47,3 @@ int frag_move_candidates_find(struct frag_move_candidates *candidates,
 			      const struct frag_move_target *shortage, struct frag_error *err);
 /* One that is zeroed is fine. */
 void frag_move_candidates_fini(struct frag_move_candidates *candidates);
-
-#endif

@@ -4,8 +4,7 @@
  * The base of a run is the first policy of the same trace (policies are compared), or its
  * counterpart in a file (runs are compared).
  */
-#ifndef COMPARE_COMPARE_H
-#define COMPARE_COMPARE_H
+#pragma once
 
 #include "compare/runs.h"
 #include "fragsim/error.h"
@@ -176,5 +175,3 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err);
 
 void frag_comparison_fini(struct frag_comparison *c);
-
-#endif

@@ -2,8 +2,7 @@
  * condition.h - what is bad: the conditions of --fail-if (fragsim-run(1), Conditions), and the
  * gate, a comparison that is held to them.
  */
-#ifndef COMPARE_CONDITION_H
-#define COMPARE_CONDITION_H
+#pragma once
 
 #include "compare/compare.h"
 #include "fragsim/error.h"
@@ -107,5 +106,3 @@ const char *frag_pair_name(char *buf, size_t size, const struct frag_group *grou
 
 /* The reason, as text. */
 const char *frag_broken_text(const struct frag_broken *broken);
-
-#endif

@@ -2,8 +2,7 @@
  * runs.h - runs to be compared, wherever they came from: read from a file, or simulated now,
  * every policy on every trace. Everything here owns what it points to.
  */
-#ifndef COMPARE_RUNS_H
-#define COMPARE_RUNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -150,5 +149,3 @@ struct frag_sweep {
  */
 int frag_sweep_run(const struct frag_sweep *sweep, struct frag_run_set *set,
 		   struct frag_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * is in its place in a build without: there nothing is set. Each call
  * answers CUDA's own error number, 0 where all is well; addresses are numbers.
  */
-#ifndef DEVICE_CUDA_H
-#define DEVICE_CUDA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -66,5 +65,3 @@ struct frag_cuda_calls {
 };
 
 extern const struct frag_cuda_calls frag_cuda;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * driver_cost_model.h - calls of a GPU's driver, by kind and size, and a model of what they take.
  */
-#ifndef DEVICE_DRIVER_COST_MODEL_H
-#define DEVICE_DRIVER_COST_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct frag_driver_model {
 	uint64_t count[FRAG_GPU_KINDS][FRAG_SIZE_CLASSES];
 	uint64_t total_ns[FRAG_GPU_KINDS][FRAG_SIZE_CLASSES];
 };
-
-#endif

@@ -5,8 +5,7 @@
  * closed, also after a failure. Requests that a simulated device of the same size would refuse
  * are refused before the GPU sees them, so the limit that `other` sets holds.
  */
-#ifndef DEVICE_GPU_H
-#define DEVICE_GPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -98,5 +97,3 @@ extern const struct frag_device_ops frag_device_gpu;
 
 /* The same, where segments come from the pool that is open on the GPU. */
 extern const struct frag_device_ops frag_device_gpu_pool;
-
-#endif

@@ -1,6 +1,5 @@
 /* gpu_state.h - a GPU, and all that is taken of it: for gpu.c and gpu_open.c. */
-#ifndef DEVICE_GPU_STATE_H
-#define DEVICE_GPU_STATE_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -78,5 +77,3 @@ static inline void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t bytes);
 
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
-
-#endif

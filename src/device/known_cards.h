@@ -5,8 +5,7 @@
  * and on the driver. So each size was published: the smallest that a driver on Linux reported
  * of that card. A size from OpenCL is used where no other is known; CUDA may report less.
  */
-#ifndef DEVICE_KNOWN_CARDS_H
-#define DEVICE_KNOWN_CARDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ static inline bool frag_is_slice(const struct frag_card *card)
 {
 	return strchr(card->key, ':') != NULL;
 }
-
-#endif

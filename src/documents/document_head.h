@@ -1,6 +1,5 @@
 /* document_head.h - how every JSON document of fragsim begins. */
-#ifndef DOCUMENTS_DOCUMENT_HEAD_H
-#define DOCUMENTS_DOCUMENT_HEAD_H
+#pragma once
 
 #include "documents/json_rows.h"
 #include "fragsim/metrics.h"
@@ -44,5 +43,3 @@ extern const struct frag_json_row frag_distribution_rows[];
 extern const struct frag_json_row frag_runs_rows[];     /* of a trace, behind its path */
 extern const struct frag_json_row frag_counts_rows[], frag_modelled_rows[];
 extern const struct frag_json_row frag_compaction_rows[], frag_planned_rows[];
-
-#endif

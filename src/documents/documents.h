@@ -2,8 +2,7 @@
  * documents.h - writes fragsim's own files. Their readers are in the same
  * module. The man pages of section 5 describe each file.
  */
-#ifndef DOCUMENTS_DOCUMENTS_H
-#define DOCUMENTS_DOCUMENTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -224,5 +223,3 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
  * its manifest. False where it cannot be read.
  */
 bool frag_file_has_runs(const char *path);
-
-#endif

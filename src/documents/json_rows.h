@@ -7,8 +7,7 @@
  * failure sticks in the reader, names file and place, and after it nothing is read any more: what
  * is answered then is 0, NULL or a place without a node.
  */
-#ifndef DOCUMENTS_JSON_ROWS_H
-#define DOCUMENTS_JSON_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
 /* Reads numbers, booleans and texts, which are the caller's. */
 void frag_take_rows(struct frag_members *r, const struct frag_at *in,
 		    const struct frag_json_row *rows, void *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* engine.h - one policy on one device, and a simulation: one policy over all devices of a trace. */
-#ifndef ENGINE_ENGINE_H
-#define ENGINE_ENGINE_H
+#pragma once
 
 #include "fragsim/engine.h"
 #include "metrics/run_metrics.h"
@@ -142,5 +141,3 @@ struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
 int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 			 const struct frag_worker_options *options, void (*between)(void *ctx),
 			 void *ctx, struct frag_error *err);
-
-#endif

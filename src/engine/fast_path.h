@@ -5,8 +5,7 @@
  * The reference is frag_engine_step() in engine.c, which takes every event and shares the checks
  * here. Where the two differ, the fast way is wrong (tests/property/fits.c compares them).
  */
-#ifndef ENGINE_FAST_PATH_H
-#define ENGINE_FAST_PATH_H
+#pragma once
 
 #include "engine/engine.h"
 #include "events/tape.h"
@@ -190,5 +189,3 @@ static inline void frag_begin_fast_step(struct frag_sim *sim, struct frag_engine
 	sim->step = step;
 	frag_reset_step(e);
 }
-
-#endif

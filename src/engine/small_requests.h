@@ -10,8 +10,7 @@
  * This is the fast way; the reference is frag_sim_play(), which gives the same results
  * (tests/property/fits.c). `tune` takes half the time on traces of many small requests.
  */
-#ifndef ENGINE_SMALL_REQUESTS_H
-#define ENGINE_SMALL_REQUESTS_H
+#pragma once
 
 #include "fragsim/engine.h"
 
@@ -54,5 +53,3 @@ bool frag_smallreq_has_room(struct frag_smallreq *small);
  */
 int frag_smallreq_play(struct frag_smallreq *small, struct frag_smallreq_cursor *cursor,
 		       struct frag_sim *sim, uint64_t until, struct frag_error *err);
-
-#endif

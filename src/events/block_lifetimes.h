@@ -2,8 +2,7 @@
  * block_lifetimes.h - the life of every block as the trace alone gives it: ids to slots,
  * and what a freed block still waits for (fragsim-trace(5), Ops).
  */
-#ifndef EVENTS_BLOCK_LIFETIMES_H
-#define EVENTS_BLOCK_LIFETIMES_H
+#pragma once
 
 #include "events/id_map.h"
 
@@ -173,5 +172,3 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found);
  * l->ended, in the order of the frees. Likewise.
  */
 bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step);
-
-#endif

@@ -6,8 +6,7 @@
  * is seen in the block's life, which the event needs anyway. The table is at most
  * half full: an id that is not there is found out in two or three entries.
  */
-#ifndef EVENTS_ID_MAP_H
-#define EVENTS_ID_MAP_H
+#pragma once
 
 #include <string.h>
 
@@ -69,5 +68,3 @@ static inline bool frag_same_handle(const struct frag_handle *a, const struct fr
 		return false;
 	return !a->text || memcmp(a->text, b->text, (size_t)a->number) == 0;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * never move (base/array_grow.h), and a tag stays valid until the batches in which its blocks
  * were freed are reused.
  */
-#ifndef EVENTS_READ_AHEAD_H
-#define EVENTS_READ_AHEAD_H
+#pragma once
 
 #include "fragsim/trace.h"
 
@@ -69,5 +68,3 @@ void frag_trace_keep(struct frag_trace *trace, struct frag_owned_batch *kept);
 void frag_trace_warn(struct frag_trace *trace, struct frag_owned_batch *kept);
 /* And with it: frag_trace_info() goes as far. */
 void frag_trace_show(struct frag_trace *trace, const struct frag_owned_batch *kept);
-
-#endif

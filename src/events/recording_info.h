@@ -2,8 +2,7 @@
  * recording_info.h - queries of the recording from which a trace was made: a snapshot of
  * PyTorch, or the `meta` that a trace of our own format keeps of one.
  */
-#ifndef EVENTS_RECORDING_INFO_H
-#define EVENTS_RECORDING_INFO_H
+#pragma once
 
 #include "fragsim/trace.h"
 #include "snapshot/snapshot.h"
@@ -51,5 +50,3 @@ struct frag_recording_info frag_trace_recording(const struct frag_trace *trace);
 /* One by its index, as JSON, for the caller to free; NULL: out of memory. */
 char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);
 char *frag_pool_json(const struct frag_tape *tape, uint32_t pool);
-
-#endif

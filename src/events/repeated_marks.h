@@ -1,6 +1,5 @@
 /* repeated_marks.h - marks that repeat, except their numbers; and which blocks outlast them. */
-#ifndef EVENTS_REPEATED_MARKS_H
-#define EVENTS_REPEATED_MARKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ static inline bool frag_outlasts_part(uint64_t birth, uint64_t end, uint64_t ste
 {
 	return end - birth >= steps / 2 || (never && birth < steps / 10);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* resolve.h - records to events: validation, and dense indexes for all names. */
-#ifndef EVENTS_RESOLVE_H
-#define EVENTS_RESOLVE_H
+#pragma once
 
 #include "events/block_lifetimes.h"
 #include "trace/name_tables.h"
@@ -99,5 +98,3 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 
 /* Counts a skipped bad event, and keeps the message of the first of its kind. */
 void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);
-
-#endif

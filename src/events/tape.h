@@ -10,8 +10,7 @@
  * Rare values (a text, a fraction, pending blocks that end) are in a separate list, in the order
  * of events: a reader walks through both.
  */
-#ifndef EVENTS_TAPE_H
-#define EVENTS_TAPE_H
+#pragma once
 
 #include "base/hash.h"
 #include "fragsim/trace.h"
@@ -145,5 +144,3 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
  */
 int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
 			struct frag_error *err);
-
-#endif

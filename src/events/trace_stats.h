@@ -2,8 +2,7 @@
  * trace_stats.h - what a trace is, before any policy: counts, sizes, lifetimes, what
  * is live, and what looks odd. Nothing but the blocks that are live grows.
  */
-#ifndef EVENTS_TRACE_STATS_H
-#define EVENTS_TRACE_STATS_H
+#pragma once
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -54,5 +53,3 @@ struct frag_survey {
 bool frag_survey_init(struct frag_survey *s, uint32_t device_count);
 void frag_survey_fini(struct frag_survey *s);
 bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev);
-
-#endif

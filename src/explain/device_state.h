@@ -5,8 +5,7 @@
  * Free memory is non-releasable if live blocks prevent its release: in a segment that has live
  * blocks, and in an expandable segment on pages that have live blocks.
  */
-#ifndef EXPLAIN_DEVICE_STATE_H
-#define EXPLAIN_DEVICE_STATE_H
+#pragma once
 
 #include "compaction/memory_state.h"
 #include "fragsim/engine.h"
@@ -71,5 +70,3 @@ int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_s
 
 /* A request of these bytes, as the policy rounds it. */
 uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
-
-#endif

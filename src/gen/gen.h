@@ -6,8 +6,7 @@
  * Its events depend on its options alone; randomness comes from the
  * option `seed`.
  */
-#ifndef GEN_GEN_H
-#define GEN_GEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids);   /* the l
 #define FRAG_SCENARIO(name) extern const struct frag_scenario frag_scenario_##name;
 FRAG_SCENARIOS(FRAG_SCENARIO)
 #undef FRAG_SCENARIO
-
-#endif

@@ -5,8 +5,7 @@
  * which pass blocks that they have just queried. In a checked run, and in segments that are not
  * plain, these functions call the verbs of block.c.
  */
-#ifndef HEAP_BLOCK_INLINE_H
-#define HEAP_BLOCK_INLINE_H
+#pragma once
 
 #include "heap/heap_inline.h"
 
@@ -300,5 +299,3 @@ HOT int frag_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 	begin_request(h, b, requested);
 	return 0;
 }
-
-#endif

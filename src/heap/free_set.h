@@ -6,8 +6,7 @@
  * tree, and an array again when few entries are left: every operation takes O(log n) for any
  * sizes.
  */
-#ifndef HEAP_FREE_SET_H
-#define HEAP_FREE_SET_H
+#pragma once
 
 #include "base/bug.h"
 #include "heap/tree.h"
@@ -164,5 +163,3 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *all,
 					    const struct frag_free_set *set,
 					    const struct frag_entry *key, bool before);
-
-#endif

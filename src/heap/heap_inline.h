@@ -5,8 +5,7 @@
  * handle must be valid: of an existing block, segment or list. Plug-ins call the same queries
  * through fragsim/heap.h, which validates handles first.
  */
-#ifndef HEAP_HEAP_INLINE_H
-#define HEAP_HEAP_INLINE_H
+#pragma once
 
 #include "base/bug.h"
 #include "heap/heap_tables.h"
@@ -127,5 +126,3 @@ static inline void frag_begin_step(struct frag_heap *h)
 	h->totals.step_peak_segments = h->totals.segments;
 	h->totals.step_peak_used = h->dev->used;
 }
-
-#endif

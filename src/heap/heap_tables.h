@@ -1,6 +1,5 @@
 /* heap_tables.h - the heap's own tables, for the files of this module only. */
-#ifndef HEAP_HEAP_TABLES_H
-#define HEAP_HEAP_TABLES_H
+#pragma once
 
 #include "base/bug.h"
 #include "base/array_grow.h"
@@ -300,5 +299,3 @@ int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const
 
 /* The last refusal of this step; "" where there was none. */
 const char *frag_refusal(const struct frag_heap *h);
-
-#endif

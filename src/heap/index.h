@@ -5,8 +5,7 @@
  * set under a bitmap: a search then reads a few blocks. The operations of most events are
  * inline. The other orders are trees.
  */
-#ifndef HEAP_INDEX_H
-#define HEAP_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -305,5 +304,3 @@ static inline const struct frag_entry *frag_index_find(const struct frag_index *
 	return x->order == FRAG_BY_SIZE ? frag_index_find_by_size(x, list, bytes)
 					: frag_index_find_from(x, list, bytes, NULL);
 }
-
-#endif

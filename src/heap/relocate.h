@@ -4,8 +4,7 @@
  * A move is tried in a fork first. The handle of a block stays valid: after the move it is the
  * handle of the block at its new address.
  */
-#ifndef HEAP_RELOCATE_H
-#define HEAP_RELOCATE_H
+#pragma once
 
 #include "fragsim/heap.h"
 
@@ -55,5 +54,3 @@ int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t c
 			uint64_t bytes);
 /* The blocks that were moved in this step, *count of them, in the order of the note. */
 const frag_block *frag_heap_moved(const struct frag_heap *h, uint32_t *count);
-
-#endif

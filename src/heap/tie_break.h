@@ -7,8 +7,7 @@
  * stored in the block: a split gives both parts the number, and the policy renews the part that
  * it takes; a merge keeps that of the block that was freed.
  */
-#ifndef HEAP_TIE_BREAK_H
-#define HEAP_TIE_BREAK_H
+#pragma once
 
 #include "fragsim/heap.h"
 
@@ -35,5 +34,3 @@ void frag_heap_renew(struct frag_heap *h, frag_block b);
  * freed last, so this order matters. all: makes all pending blocks ready first.
  */
 void frag_heap_order_ready(struct frag_heap *h, bool all);
-
-#endif

@@ -8,8 +8,7 @@
  * By key, an entry stores the key in the place of the size, and the leaf stores the size
  * separately: no order pays for members that it does not need. index.c has the functions.
  */
-#ifndef HEAP_TREE_H
-#define HEAP_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_
 
 /* By address or key: the largest size in the tree, 0 if empty. */
 uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root, enum frag_order order);
-
-#endif

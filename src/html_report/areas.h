@@ -5,8 +5,7 @@
  * maximum number, go into a raster. Each of its cells counts the bytes x steps covered there. The
  * columns and rows double as the run grows, so the raster takes the same memory for any run.
  */
-#ifndef HTML_REPORT_AREAS_H
-#define HTML_REPORT_AREAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *area);
  */
 int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, uint32_t max);
 void frag_areas_fini(struct frag_areas *areas);
-
-#endif

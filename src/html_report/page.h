@@ -5,8 +5,7 @@
  * tags that exist at the same time, not with the steps. The x axis has the numbers of the steps;
  * the values of a step are those after it.
  */
-#ifndef HTML_REPORT_PAGE_H
-#define HTML_REPORT_PAGE_H
+#pragma once
 
 #include "base/hash.h"
 #include "fragsim/engine.h"
@@ -190,5 +189,3 @@ int frag_page_end(struct frag_page *page, struct frag_error *err);
 /* After that: keeps the largest rectangles of each device, up to a number. -FRAG_ENOMEM */
 int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err);
 void frag_page_fini(struct frag_page *page);    /* one that is zeroed is fine */
-
-#endif

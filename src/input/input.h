@@ -5,8 +5,7 @@
  * The window's bytes are buf[0..end); buf[end] and some bytes after it are 0,
  * so that a scanner may stop at a 0 and may read a word too far.
  */
-#ifndef INPUT_INPUT_H
-#define INPUT_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -136,5 +135,3 @@ void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_
  * does so already, or could not be started; reading goes on without.
  */
 bool frag_unpacker_ahead(struct frag_unpacker *u);
-
-#endif

@@ -5,8 +5,7 @@
  * Each function takes the place where a token begins and returns the place after it. On NULL,
  * the scan's `fail` is MORE when the window is too short, or describes the error and its place.
  */
-#ifndef INPUT_JSON_SCAN_H
-#define INPUT_JSON_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,5 +201,3 @@ const char *frag_document_wrong(struct frag_document *d, const char *at, const c
 /* The same of a member whose value is not what it should be, unless the scanner has a reason. */
 const char *frag_document_mistyped(struct frag_document *d, const char *at, const char *name,
 				   const char *required);
-
-#endif

@@ -7,8 +7,7 @@
  * keys in the same order have a shape, where these are once for all of them.
  * Text of a JSON document is borrowed from its bytes, which must outlive it.
  */
-#ifndef INPUT_VALUE_TREE_H
-#define INPUT_VALUE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -170,5 +169,3 @@ int frag_pickle_read(struct frag_values *values, struct frag_value *root, const 
  */
 int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
 		       struct frag_input *in, struct frag_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  * is the length of an iteration. Short programs have no such sequences: then all events after the
  * beginning must repeat exactly. If a recording has stacks, each iteration needs a forward pass.
  */
-#ifndef ITERATIONS_ITERATIONS_H
-#define ITERATIONS_ITERATIONS_H
+#pragma once
 
 #include "fragsim/trace.h"
 
@@ -35,5 +34,3 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 int frag_iterations_begin(struct frag_iterations *it, const struct frag_tape *tape,
 			  struct frag_error *err);
 void frag_iterations_fini(struct frag_iterations *it);
-
-#endif

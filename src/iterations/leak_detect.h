@@ -13,8 +13,7 @@
  * the median of the slopes between all pairs of starts except the first (Theil 1950, Sen 1968), of
  * at most 200 starts. Buffers that each iteration replaces by larger ones are growth, not a leak.
  */
-#ifndef ITERATIONS_LEAK_DETECT_H
-#define ITERATIONS_LEAK_DETECT_H
+#pragma once
 
 #include "iterations/iterations.h"
 
@@ -63,5 +62,3 @@ static inline uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uin
 	return __builtin_mul_overflow(leaks->devices[device].full_in, leaks->steps, &steps)
 		? UINT64_MAX : steps;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A group has the blocks of one tag, one stack and one size. The caller passes 0 for each of the
  * three that must not separate groups.
  */
-#ifndef LIVE_BLOCKS_LIVE_BLOCKS_H
-#define LIVE_BLOCKS_LIVE_BLOCKS_H
+#pragma once
 
 #include "base/hash.h"
 #include "fragsim/engine.h"
@@ -47,5 +46,3 @@ bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)
  * innermost first. NULL: it has none, or out of memory.
  */
 char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at);
-
-#endif

@@ -6,8 +6,7 @@
  * FRAG_MESSAGE_MOST bytes of text without white space, except the dump of a BFC allocator,
  * whose sums are kept.
  */
-#ifndef MESSAGES_FINDER_H
-#define MESSAGES_FINDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -71,5 +70,3 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
  * snapshots begin with a bracket or a byte that is no text; a log contains the words.
  */
 bool frag_is_message(const char *path);
-
-#endif

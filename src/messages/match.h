@@ -5,8 +5,7 @@
  * not depend on that: it has the other bytes, with the line of each, and the beginnings of
  * lines.
  */
-#ifndef MESSAGES_MATCH_H
-#define MESSAGES_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ extern const struct frag_form frag_forms[];
 const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size_t at,
 				       const struct frag_form *form, struct frag_message *m,
 				       size_t *end);
-
-#endif

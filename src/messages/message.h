@@ -3,8 +3,7 @@
  *
  * Pure functions of the values. finder.h finds messages among other text.
  */
-#ifndef MESSAGES_MESSAGE_H
-#define MESSAGES_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -145,5 +144,3 @@ struct frag_shortage_ranges {
 enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL]);
 /* A bit for each that some point within the ranges has. */
 uint32_t frag_shortages_of(const struct frag_shortage_ranges *r);
-
-#endif

@@ -4,8 +4,7 @@
  * Costs are counted in buckets, 32 for each doubling, so what is kept does not
  * grow; a percentile is at most 1/32 too high, and never above the maximum.
  */
-#ifndef METRICS_DRIVER_LATENCY_H
-#define METRICS_DRIVER_LATENCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ uint64_t frag_latency_rank(const struct frag_latency *l, uint32_t percent);
 /* Adds all of `from`; false where the host is out of memory. */
 bool frag_driver_costs_merge(struct frag_driver_costs *to, const struct frag_driver_costs *from);
 void frag_driver_costs_fini(struct frag_driver_costs *costs);
-
-#endif

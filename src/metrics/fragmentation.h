@@ -4,8 +4,7 @@
  * The index is Johnstone and Wilson's textbook one, 1 - largest hole / all
  * holes ("The memory fragmentation problem: solved?", ISMM 1998).
  */
-#ifndef METRICS_FRAGMENTATION_H
-#define METRICS_FRAGMENTATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ static inline double frag_utilization_pct(uint64_t allocated, uint64_t reserved)
 {
 	return reserved ? 100.0 * frag_real(allocated) / frag_real(reserved) : 100.0;
 }
-
-#endif

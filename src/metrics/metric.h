@@ -1,6 +1,5 @@
 /* metric.h - one metric of the table, and the result of a run. */
-#ifndef METRICS_METRIC_H
-#define METRICS_METRIC_H
+#pragma once
 
 #include <string.h>
 
@@ -71,5 +70,3 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from);
 bool frag_result_unread(const struct frag_result *result, const char *path);
 /* Releases what they own, not the array. */
 void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count);
-
-#endif

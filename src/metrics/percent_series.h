@@ -6,8 +6,7 @@
  * its values in the order of the steps, so its sums are those of a plain loop. run_metrics.c has
  * the functions.
  */
-#ifndef METRICS_PERCENT_SERIES_H
-#define METRICS_PERCENT_SERIES_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ struct frag_distribution frag_series_describe(const struct frag_series *s, int i
 
 /* Counts a full batch two values at once, as every processor can: the reference for the other. */
 void frag_percent_batch_x2(struct frag_series *s, const double *weight);
-
-#endif

@@ -1,6 +1,5 @@
 /* run_metrics.h - metrics after each step, and what is kept of them over a run. */
-#ifndef METRICS_RUN_METRICS_H
-#define METRICS_RUN_METRICS_H
+#pragma once
 
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
@@ -128,5 +127,3 @@ static inline void frag_run_metrics_keep(struct frag_run_metrics *metrics,
 	}
 	metrics->steps++;
 }
-
-#endif

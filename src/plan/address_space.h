@@ -5,8 +5,7 @@
  * overlap in time if they share a section, because all buffers of a section are allocated at its
  * last step.
  */
-#ifndef PLAN_ADDRESS_SPACE_H
-#define PLAN_ADDRESS_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -151,5 +150,3 @@ struct frag_canonical {
 
 /* Returns -FRAG_ENOMEM on out of memory (host). */
 int frag_canonical_search(struct frag_canonical *c, struct frag_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * canonical_search (a placement within a capacity, or the proof that there is none), planner (all
  * of these in turn, and heights), plan_file (reads and checks a plan).
  */
-#ifndef PLAN_PLAN_H
-#define PLAN_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -153,5 +152,3 @@ struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
 uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page);
 /* How far a height is above its bound. */
 double frag_plan_gap_pct(uint64_t bound, uint64_t height);
-
-#endif

@@ -2,8 +2,7 @@
  * plan_file.h - a plan out of a file: fragsim's own JSON, or the CSV of google/minimalloc with a
  * column of offsets.
  */
-#ifndef PLAN_PLAN_FILE_H
-#define PLAN_PLAN_FILE_H
+#pragma once
 
 #include "input/value_tree.h"
 #include "plan/plan.h"
@@ -47,5 +46,3 @@ void frag_plan_file_fini(struct frag_plan_file *f);
  */
 int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f,
 		   struct frag_error *err);
-
-#endif

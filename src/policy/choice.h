@@ -5,8 +5,7 @@
  * trace is read: there its place is known. Whether it can be read depends on the
  * settings before it, so they are kept here as each policy keeps its own.
  */
-#ifndef POLICY_CHOICE_H
-#define POLICY_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int frag_choose_version(struct frag_choice *choice, uint32_t minor, struct frag_
 
 /* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
 int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
-
-#endif

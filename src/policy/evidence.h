@@ -1,6 +1,5 @@
 /* evidence.h - what the rules of a policy were compared with, and what they assume. */
-#ifndef POLICY_EVIDENCE_H
-#define POLICY_EVIDENCE_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -26,5 +25,3 @@ bool frag_device_has_settings(const struct frag_choice *choice, const char *conf
 
 /* What decides between equal blocks, where it is in no trace; NULL: nothing does. */
 const char *frag_unknown_order(const struct frag_choice *choice);
-
-#endif

@@ -2,8 +2,7 @@
  * fit_keys.h - the keys of bestfit and its kin, for every policy that includes them in its
  * table.
  */
-#ifndef POLICY_FIT_KEYS_H
-#define POLICY_FIT_KEYS_H
+#pragma once
 
 /* Places in the array of parameters. */
 enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE, FIT_KEYS };
@@ -20,5 +19,3 @@ enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE, FIT_KEYS };
 	  .min = 1, .help = whose "a smaller remainder stays with the block" },		\
 	[(at) + RELEASE] = { .name = "release", .type = FRAG_PARAM_BOOL, .fallback = 1,		\
 	  .help = whose "when the device refuses, release unused segments and retry" }
-
-#endif

@@ -5,8 +5,7 @@
  * heap's records: a plug-in that is built from these sources defines FRAG_AS_PLUGIN, and calls
  * the functions of fragsim/heap.h.
  */
-#ifndef POLICY_HEAP_ACCESS_H
-#define POLICY_HEAP_ACCESS_H
+#pragma once
 
 #include "fragsim/policy.h"
 #include "heap/tie_break.h"
@@ -59,5 +58,3 @@ static inline int frag_cut_below(struct frag_heap *heap, frag_block *hole, uint6
 	*hole = frag_look(heap, below).next;
 	return rc ? rc : frag_heap_insert(heap, below);
 }
-
-#endif

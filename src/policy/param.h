@@ -1,6 +1,5 @@
 /* param.h - the keys of a policy: which there are, and what values they take. */
-#ifndef POLICY_PARAM_H
-#define POLICY_PARAM_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -24,5 +23,3 @@ const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
 bool frag_param_is_default(const struct frag_choice *choice, uint32_t i);
 /* Is it left out of what is written of a run? */
 bool frag_param_is_omitted(const struct frag_choice *choice, uint32_t i);
-
-#endif

@@ -2,8 +2,7 @@
  * policies.h - the tables that policy.c lists, and declarations that several files of this
  * module share.
  */
-#ifndef POLICY_POLICIES_H
-#define POLICY_POLICIES_H
+#pragma once
 
 #include <string.h>
 
@@ -71,5 +70,3 @@ bool frag_is_plugin(const struct frag_policy_ops *ops);
 /* Around whatever calls a plug-in; not nested. Both borrowed until the end. */
 void frag_plugin_begin(const char *name, const uint64_t *step);
 void frag_plugin_end(void);
-
-#endif

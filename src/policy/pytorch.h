@@ -1,6 +1,5 @@
 /* pytorch.h - the state of PyTorch's allocator, and its expandable segments. */
-#ifndef POLICY_PYTORCH_H
-#define POLICY_PYTORCH_H
+#pragma once
 
 #include "fragsim/policy.h"
 #include "policy/heap_access.h"
@@ -66,5 +65,3 @@ int frag_pytorch_restore_range(struct frag_policy *p, const struct frag_restored
 /* The hook range_bytes: a length that the total decided follows the new total. */
 uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
 				    uint64_t end, uint64_t was);
-
-#endif

@@ -2,8 +2,7 @@
  * pytorch_settings.h - the settings of PyTorch's allocator: as keys of the
  * policy, and as the string that PYTORCH_CUDA_ALLOC_CONF holds.
  */
-#ifndef POLICY_PYTORCH_SETTINGS_H
-#define POLICY_PYTORCH_SETTINGS_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -108,5 +107,3 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 
 /* A request's size in whole units of 512 bytes, or as ROUNDUP says. */
 uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup);
-
-#endif

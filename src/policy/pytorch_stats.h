@@ -6,8 +6,7 @@
  * present value of each class, the peaks, and the sum of all increases. The totals of both
  * classes, and the sum of all decreases, are derived from these on request.
  */
-#ifndef POLICY_PYTORCH_STATS_H
-#define POLICY_PYTORCH_STATS_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -139,5 +138,3 @@ static inline void frag_stats_ended(struct frag_pytorch_stats *stats,
 	frag_gauge_change(&stats->inactive_split_bytes, f->large, now - bytes, f->split ? now : 0);
 	frag_gauge_change(&stats->inactive_split, f->large, f->merged, f->split);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * the device: then all unused ones are, and that counts as a retry. Two requests of half a
  * segment fill one.
  */
-#ifndef POLICY_SMALL_POOL_H
-#define POLICY_SMALL_POOL_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -20,5 +19,3 @@
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule);
 bool frag_is_small(uint64_t rule, uint64_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * the median of these distances (Hampel 1974), so that a minority of outliers cannot hide; and if
  * it exceeds a threshold, so that small differences between nearly equal ranks do not count.
  */
-#ifndef RANKS_COMPARE_RANKS_H
-#define RANKS_COMPARE_RANKS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -129,5 +128,3 @@ uint64_t frag_ranking_most(const struct frag_ranking *ranking, int figure);
 
 /* "reserved", "requested", "wasted". */
 extern const char *const frag_rank_figure_names[FRAG_RANK_FIGURES];
-
-#endif

@@ -1,6 +1,5 @@
 /* rank_folder.h - the recordings of a folder: a file for each rank of a distributed job. */
-#ifndef RANKS_RANK_FOLDER_H
-#define RANKS_RANK_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ int frag_rank_folder_pick(struct frag_picked *picked, const struct frag_rank_fol
 			  const struct frag_log *log, bool (*stop)(void *ctx),
 			  struct frag_error *err);
 void frag_rank_folder_fini(struct frag_rank_folder *f);         /* a zeroed one is valid */
-
-#endif

@@ -7,8 +7,7 @@
  * bytes are all bytes in use before the program's first request: no call separates them from the
  * memory of other processes.
  */
-#ifndef RECORDER_DRIVER_CALLS_H
-#define RECORDER_DRIVER_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ void frag_devices_forget(void);
  * POSIX has it so for dlsym; C does not, and compilers say it with -Wpedantic.
  */
 #pragma GCC diagnostic ignored "-Wpedantic"
-
-#endif

@@ -12,8 +12,7 @@
  *   FRAGSIM_RECORD_OLD     DEVICE:INODE of the file that the recording replaces
  *   FRAGSIM_RECORD_PROCESS the process that `fragsim record` became
  */
-#ifndef RECORDER_RECORDER_H
-#define RECORDER_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void frag_ring_add(const struct frag_note *note);
 
 /* The number of this thread, from 1 on. */
 uint64_t frag_ring_thread(void);
-
-#endif

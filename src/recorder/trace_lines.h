@@ -5,8 +5,7 @@
  * free of an unknown block is omitted, and an address that repeats gets the missing free. Only
  * one thread at once may call these functions.
  */
-#ifndef RECORDER_TRACE_LINES_H
-#define RECORDER_TRACE_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ uint64_t frag_caller_here(uint64_t caller);
 
 /* Of a forked child: nothing lives, and the table of stacks is unlocked. */
 void frag_lines_forget(void);
-
-#endif

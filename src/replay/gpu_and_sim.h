@@ -5,8 +5,7 @@
  * A replay has two simulations, which receive the same events in the same order. The replay
  * checks that both make the same decisions while the GPUs grant the same requests.
  */
-#ifndef REPLAY_GPU_AND_SIM_H
-#define REPLAY_GPU_AND_SIM_H
+#pragma once
 
 #include "device/gpu.h"
 #include "fragsim/engine.h"
@@ -53,5 +52,3 @@ void frag_replay_del(struct frag_replay *r);
 
 /* The driver's own pool, where a policy would be, for frag_choice_of(): with frag_device_gpu_pool. */
 extern const struct frag_policy_ops frag_replay_pool;
-
-#endif

@@ -7,8 +7,7 @@
  * block is filled with a separate pattern, which is checked when the block is freed and at the
  * end.
  */
-#ifndef REPLAY_STREAM_WORK_H
-#define REPLAY_STREAM_WORK_H
+#pragma once
 
 #include "device/gpu.h"
 #include "fragsim/engine.h"
@@ -26,5 +25,3 @@ int frag_work_observe(void *work, const struct frag_step *step, struct frag_erro
 /* At the end of the trace: waits for all work, and checks the live blocks. */
 int frag_work_finish(struct frag_work *work, struct frag_error *err);
 void frag_work_del(struct frag_work *work);
-
-#endif

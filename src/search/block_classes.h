@@ -17,8 +17,7 @@
  * it is allocated for half of the steps, or is allocated in the first tenth and never freed. A
  * block that a recording begins with is older than all others, and no temporary.
  */
-#ifndef SEARCH_BLOCK_CLASSES_H
-#define SEARCH_BLOCK_CLASSES_H
+#pragma once
 
 #include "fragsim/engine.h"
 #include "compaction/memory_state.h"
@@ -67,5 +66,3 @@ static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
 int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *memory,
 			const struct frag_tape *tape, struct frag_error *err);
 void frag_lifetimes_fini(struct frag_lifetimes *lifetimes);     /* one that is zeroed is fine */
-
-#endif

@@ -2,8 +2,7 @@
  * diagnose_run.h - completes the diagnosis of a run by simulating its tape again: the memory
  * that the whole trace needs, a device or setting that fits it, the blocks at the peak.
  */
-#ifndef SEARCH_DIAGNOSE_RUN_H
-#define SEARCH_DIAGNOSE_RUN_H
+#pragma once
 
 #include "base/oom_verdict.h"
 #include "explain/device_state.h"
@@ -133,5 +132,3 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *answer,
 
 /* One that is zeroed is fine, and before the first call it must be. */
 void frag_diagnosis_fini(struct frag_diagnosis *answer);
-
-#endif

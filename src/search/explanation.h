@@ -2,8 +2,7 @@
  * explanation.h - a trace at the moments that matter: the failed request, the blocks that make
  * free memory non-releasable, the move that makes the request succeed, the policies that fit.
  */
-#ifndef SEARCH_EXPLANATION_H
-#define SEARCH_EXPLANATION_H
+#pragma once
 
 #include "base/oom_verdict.h"
 #include "search/block_classes.h"
@@ -172,5 +171,3 @@ int frag_explanation_run(struct frag_explanation *explanation, struct frag_error
 const struct frag_choice *frag_explained_setting(const struct frag_explanation *explanation,
 						 const struct frag_explained *moment);
 void frag_explanation_fini(struct frag_explanation *explanation);       /* zeroed is fine */
-
-#endif

@@ -6,8 +6,7 @@
  * recorded number on no size falls: what is requested at once has a last number that the device
  * could hold, and beyond it nothing fits.
  */
-#ifndef SEARCH_EXTRAPOLATION_H
-#define SEARCH_EXTRAPOLATION_H
+#pragma once
 
 #include "search/fit_all.h"
 #include "transform/recordings.h"
@@ -85,5 +84,3 @@ static inline uint32_t frag_tried_last(const struct frag_extrapolation *x)
  */
 int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err);
 void frag_extrapolation_fini(struct frag_extrapolation *x);     /* a zeroed one is fine */
-
-#endif

@@ -2,8 +2,7 @@
  * find_move.h - examines a request that failed, in copies of its run: the missing bytes, and the
  * cheapest move after which the request succeeds.
  */
-#ifndef SEARCH_FIND_MOVE_H
-#define SEARCH_FIND_MOVE_H
+#pragma once
 
 #include "compaction/move_candidates.h"
 #include "fragsim/engine.h"
@@ -89,5 +88,3 @@ void frag_move_fini(struct frag_move *move);
 int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory_state *memory,
 			const struct frag_move_candidates *candidates, struct frag_move *move,
 			bool *found, uint32_t *tried, struct frag_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* fit_all.h - every trace under every policy fitted, side by side. */
-#ifndef SEARCH_FIT_ALL_H
-#define SEARCH_FIT_ALL_H
+#pragma once
 
 #include "search/fit_intervals.h"
 
@@ -136,5 +135,3 @@ int frag_fits_together(struct frag_fits *fits, double offset, struct frag_error 
  * frag_fit_walk() does; `reliable` is proven also after an interruption.
  */
 int frag_together_fit(void *fits, uint32_t index, struct frag_error *err);
-
-#endif

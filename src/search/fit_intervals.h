@@ -5,8 +5,7 @@
  * interval: the capacities on which the run is the same, event for event, as struct frag_result
  * reports them. This module keeps a list of such intervals, which grows with each query.
  */
-#ifndef SEARCH_FIT_INTERVALS_H
-#define SEARCH_FIT_INTERVALS_H
+#pragma once
 
 #include "engine/small_requests.h"
 #include "fragsim/engine.h"
@@ -141,5 +140,3 @@ void frag_fit_intervals_fini(struct frag_fit_intervals *s);
  */
 int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 			  const struct frag_interval **out, struct frag_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* settings_grid.h - settings of PyTorch's allocator that are worth a try. */
-#ifndef SEARCH_SETTINGS_GRID_H
-#define SEARCH_SETTINGS_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void frag_grid_fini(struct frag_grid *grid);
  */
 int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
 		      const char *name, struct frag_error *err);
-
-#endif

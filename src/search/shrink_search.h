@@ -5,8 +5,7 @@
  * The search removes a block with all its events, or one other event. So the remaining trace is
  * always valid. A callback of the caller tests whether the OOM remains.
  */
-#ifndef SEARCH_SHRINK_SEARCH_H
-#define SEARCH_SHRINK_SEARCH_H
+#pragma once
 
 #include "fragsim/engine.h"
 #include "fragsim/error.h"
@@ -84,5 +83,3 @@ struct frag_candidate {
 /* The `try` of a search; ctx is a struct frag_candidate. */
 int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		       struct frag_error *err);
-
-#endif

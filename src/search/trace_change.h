@@ -13,8 +13,7 @@
  *
  * Each difference begins where the one before it ends, so they add up to the whole to the byte.
  */
-#ifndef SEARCH_TRACE_CHANGE_H
-#define SEARCH_TRACE_CHANGE_H
+#pragma once
 
 #include "fragsim/engine.h"
 
@@ -123,4 +122,3 @@ static inline int64_t frag_change_of(const struct frag_change_row *row)
 {
 	return (int64_t)row->now.at_peak - (int64_t)row->old.at_peak;
 }
-#endif

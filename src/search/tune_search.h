@@ -6,8 +6,7 @@
  * below the device that the candidate needs; a setting that fits becomes the candidate, with the
  * smallest device that it fits. The result depends only on the order of the settings.
  */
-#ifndef SEARCH_TUNE_SEARCH_H
-#define SEARCH_TUNE_SEARCH_H
+#pragma once
 
 #include "search/fit_all.h"
 
@@ -80,5 +79,3 @@ int frag_tune_run(struct frag_tune *tune, struct frag_error *err);
 /* Is the line of code clearly better than this point: 2 % smaller, or on a device given it fits? */
 bool frag_tune_code_is_better(const struct frag_tune *tune, const struct frag_point *than);
 void frag_tune_fini(struct frag_tune *tune);
-
-#endif

@@ -2,8 +2,7 @@
  * address_ranges.h - address ranges that do not overlap, in order: the segments of a device as a
  * log creates and removes them.
  */
-#ifndef SNAPSHOT_ADDRESS_RANGES_H
-#define SNAPSHOT_ADDRESS_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void frag_spans_remove(struct frag_spans *s, uint32_t span);
  * bytes that were there. False where the host is out of memory.
  */
 bool frag_spans_cut(struct frag_spans *s, uint64_t start, uint64_t end, uint64_t *taken);
-
-#endif

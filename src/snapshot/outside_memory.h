@@ -2,8 +2,7 @@
  * outside_memory.h - memory of a process outside PyTorch's allocator: allocations of the driver
  * that are none of the segments of a snapshot.
  */
-#ifndef SNAPSHOT_OUTSIDE_MEMORY_H
-#define SNAPSHOT_OUTSIDE_MEMORY_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -35,5 +34,3 @@ struct frag_outside {
 int frag_outside_find(struct frag_outside *out, const struct frag_snapshot *s, uint32_t device,
 		      uint64_t step, const struct frag_buffered *events, struct frag_error *err);
 void frag_outside_fini(struct frag_outside *outside);   /* zeroed is fine */
-
-#endif

@@ -6,8 +6,7 @@
  * state back to the first), plan (one entry a record, with the device calls that
  * the log shows for it). snapshot_source.c hands the plan out as records.
  */
-#ifndef SNAPSHOT_SNAPSHOT_H
-#define SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include "fragsim/trace.h"
 #include "input/input.h"
@@ -272,5 +271,3 @@ bool frag_snapshot_is_file(const char *path);
 /* Snapshots as formats of traces: a pickle, JSON, an HTML page of the viewer. */
 extern const struct frag_reader frag_reader_pickle, frag_reader_snapshot_json,
 	frag_reader_snapshot_page;
-
-#endif

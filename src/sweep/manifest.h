@@ -4,8 +4,7 @@
  * Runs are numbered from 0: trace by trace, of each policy by policy, of each capacity by
  * capacity. fragsim-sweep(1) describes the file.
  */
-#ifndef SWEEP_MANIFEST_H
-#define SWEEP_MANIFEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void frag_source_close(struct frag_source *s);          /* a zeroed one is fine 
 
 /* Folder, slash and name; the caller's. NULL: out of memory */
 char *frag_sweep_path(const char *folder, const char *name);
-
-#endif

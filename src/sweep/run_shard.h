@@ -9,8 +9,7 @@
  * equal to any other line of the same run. Bytes after the last line end of a file are a torn line
  * and are ignored. Only the place of a line is kept.
  */
-#ifndef SWEEP_RUN_SHARD_H
-#define SWEEP_RUN_SHARD_H
+#pragma once
 
 #include "sweep/manifest.h"
 
@@ -82,5 +81,3 @@ struct frag_shard_run {
  */
 int frag_shard_run(struct frag_shard_run *run, struct frag_sweep_plan *plan,
 		   struct frag_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * each member is a separate column. A shape has all members that events share: all except id,
  * size, time and texts. The file has each shape and text once, in the first block that uses it.
  */
-#ifndef TRACE_FSB_H
-#define TRACE_FSB_H
+#pragma once
 
 #include <zlib.h>
 
@@ -109,5 +108,3 @@ void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
  */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const unsigned char *payload, uint32_t bytes,
 			 const char **why);
-
-#endif

@@ -2,8 +2,7 @@
  * name_tables.h - what a trace calls things, as dense indexes: streams, pools, ids, tags,
  * stacks.
  */
-#ifndef TRACE_NAME_TABLES_H
-#define TRACE_NAME_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -149,5 +148,3 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 
 /* The frame at *at, which becomes the stack below; as frag_source_ops.frame. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame);
-
-#endif

@@ -5,8 +5,7 @@
  * it by its first bytes, and an open that makes a source of it. Names of files
  * are never looked at, and bytes come decompressed.
  */
-#ifndef TRACE_READER_H
-#define TRACE_READER_H
+#pragma once
 
 #include "fragsim/trace.h"
 #include "input/input.h"
@@ -243,5 +242,3 @@ bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64
 
 /* Inserts the events that precede the log, and adds the notes. False: out of memory. */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
-
-#endif

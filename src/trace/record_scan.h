@@ -1,6 +1,5 @@
 /* record_scan.h - one event object of a trace, decoded, and its header. */
-#ifndef TRACE_RECORD_SCAN_H
-#define TRACE_RECORD_SCAN_H
+#pragma once
 
 #include "fragsim/trace.h"
 #include "input/json_scan.h"
@@ -79,5 +78,3 @@ const char *frag_header_scan(struct frag_header *h, struct frag_document *d, con
 
 /* One device with all defaults, where none was given. False: out of memory. */
 bool frag_header_complete(struct frag_header *h);
-
-#endif

@@ -5,8 +5,7 @@
  * the trace, each with its event. Data that a format cannot store is counted, and reported at
  * the end.
  */
-#ifndef TRACE_TRACE_FORMATS_H
-#define TRACE_TRACE_FORMATS_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "fragsim/trace.h"
@@ -89,5 +88,3 @@ void frag_writer_event(struct frag_writer *w, const struct frag_record *rec);
 
 /* Without an event NDJSON ends as a JSON object, because only that can have no events. */
 void frag_writer_end(struct frag_writer *w);
-
-#endif

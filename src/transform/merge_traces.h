@@ -5,8 +5,7 @@
  * event is that of the minimum time, of equal ones that of the lowest rank; one
  * without a time follows the one before it in its trace.
  */
-#ifndef TRANSFORM_MERGE_TRACES_H
-#define TRANSFORM_MERGE_TRACES_H
+#pragma once
 
 #include "trace/trace_formats.h"
 
@@ -47,5 +46,3 @@ int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err);
  * id * ranks + rank, or a string that begins with the rank.
  */
 int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * record_buffer.h - records that are kept in memory in their order, and read again from any of
  * them.
  */
-#ifndef TRANSFORM_RECORD_BUFFER_H
-#define TRANSFORM_RECORD_BUFFER_H
+#pragma once
 
 #include "fragsim/trace.h"
 
@@ -56,5 +55,3 @@ struct frag_owned_record {
 
 /* NULL where the host is out of memory; freed with free(). */
 struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64_t step);
-
-#endif

@@ -11,8 +11,7 @@
  * other addresses. Where that order has fewer equal sizes than there could be, the blocks are
  * matched by size, equal ones first; the events that use them correct the match.
  */
-#ifndef TRANSFORM_RECORDINGS_H
-#define TRANSFORM_RECORDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,5 +155,3 @@ char *frag_meta_with(const char *member, const char *body, struct frag_text old)
  */
 int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
 		     struct frag_text meta, struct frag_error *err);
-
-#endif

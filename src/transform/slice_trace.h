@@ -5,8 +5,7 @@
  * and their pending frees, and repeats the settings in force. A policy then gets the same requests
  * without the history before them.
  */
-#ifndef TRANSFORM_SLICE_TRACE_H
-#define TRANSFORM_SLICE_TRACE_H
+#pragma once
 
 #include "base/hash.h"
 #include "transform/record_buffer.h"
@@ -48,5 +47,3 @@ void frag_cut_fini(struct frag_cut *c);
 /* Writes what of the event belongs to the window. 1: the window is over. */
 int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
 		   const struct frag_event *ev, struct frag_error *err);
-
-#endif

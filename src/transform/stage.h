@@ -5,8 +5,7 @@
  * Ids may be used again, so blocks have numbers here, which are not. A block that a change adds
  * has a new id too: numbers from 2^53 - 1 downwards that the trace does not use.
  */
-#ifndef TRANSFORM_STAGE_H
-#define TRANSFORM_STAGE_H
+#pragma once
 
 #include "base/hash.h"
 #include "transform/what_if_trace.h"
@@ -66,5 +65,3 @@ int frag_chain_id(struct frag_chain *chain, uint32_t block, struct frag_error *e
 void frag_chain_name(const struct frag_chain *chain, struct frag_item *item);
 /* What messages call the trace. */
 const char *frag_chain_path(const struct frag_chain *chain);
-
-#endif

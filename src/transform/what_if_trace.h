@@ -6,8 +6,7 @@
  * the lifetimes of blocks, or move events, keep the events in memory, at about 60 bytes each plus
  * their texts.
  */
-#ifndef TRANSFORM_WHAT_IF_TRACE_H
-#define TRANSFORM_WHAT_IF_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
  * caller's to free; NULL: out of memory. */
 char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count,
 			struct frag_text old);
-
-#endif

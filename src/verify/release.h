@@ -1,6 +1,5 @@
 /* release.h - the release of PyTorch, and the settings, that a trace was recorded under. */
-#ifndef VERIFY_RELEASE_H
-#define VERIFY_RELEASE_H
+#pragma once
 
 #include "fragsim/engine.h"
 
@@ -42,5 +41,3 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 int frag_mark_head(struct frag_trace_info *head, char **mark,
 		   const struct frag_trace *const *traces, uint32_t count, bool end,
 		   const struct frag_log *log, struct frag_error *err);
-
-#endif

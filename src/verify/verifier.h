@@ -1,6 +1,5 @@
 /* verifier.h - compares the recorded decisions of a real allocator with the simulated ones. */
-#ifndef VERIFY_VERIFIER_H
-#define VERIFY_VERIFIER_H
+#pragma once
 
 #include "engine/engine.h"
 #include "snapshot/snapshot.h"
@@ -54,5 +53,3 @@ struct frag_verification {
 int frag_verify(struct frag_verification *out, const struct frag_trace *trace,
 		const struct frag_choice *choice, bool by_age, uint64_t total,
 		struct frag_error *err);
-
-#endif

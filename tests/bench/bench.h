@@ -5,8 +5,7 @@
  * go round all measures of the case, so that a slow minute of the machine hits
  * them alike; the least of them counts.
  */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -212,5 +211,3 @@ int bench_count(char **argv);
 double bench_min(const struct bench_series *series);    /* ns an event */
 void bench_table(const struct bench_report *r, FILE *f);
 int bench_json(const struct bench_report *r, const char *path, struct frag_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * The same seed makes the same stream, so a file, a replay and a check each walk
  * through it anew and nothing of it need be kept.
  */
-#ifndef BENCH_WORKLOAD_H
-#define BENCH_WORKLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ uint64_t bench_prelude(const struct bench_spec *spec);
 /* Writes the text of a tag and returns the place after it. */
 #define BENCH_TAG_ROOM 64
 char *bench_tag(char *p, uint32_t tag);
-
-#endif

@@ -2,8 +2,7 @@
  * one_reader.h - any bytes through one reader, whatever a sniff would say, and
  * what comes out of it through the trace: for fuzzers.
  */
-#ifndef FUZZ_ONE_READER_H
-#define FUZZ_ONE_READER_H
+#pragma once
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -85,5 +84,3 @@ static int fuzz_reader(const struct frag_reader *reader, const uint8_t *data, si
 	close(fd);
 	return 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * recount_see() watches a run step by step: it notes where blocks were placed and
  * which segments the device gave, counts all anew, slowly, and compares.
  */
-#ifndef FUZZ_RECOUNT_H
-#define FUZZ_RECOUNT_H
+#pragma once
 
 #include <inttypes.h>
 #include <math.h>
@@ -608,5 +607,3 @@ static void recount_results(struct recount *r, struct frag_sim *sim)
 		recount_same(r, "segment_frees", got->counts.segment_frees, d->gave);
 	}
 }
-
-#endif

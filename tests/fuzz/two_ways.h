@@ -3,8 +3,7 @@
  * scanner, and many records at a time, which recognises the usual ones: both must give
  * the same records, places and messages.
  */
-#ifndef FUZZ_TWO_WAYS_H
-#define FUZZ_TWO_WAYS_H
+#pragma once
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -158,5 +157,3 @@ static uint64_t two_ways(const void *data, size_t size)
 	close(fd);
 	return records;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * heap_map.h - what the heap must be: a map of every byte, and a look at every block where the heap
  * has lists. heap_verbs.c holds the two against each other after each verb.
  */
-#ifndef PROPERTY_HEAP_MAP_H
-#define PROPERTY_HEAP_MAP_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -345,5 +344,3 @@ static void compare_find(struct world *w)
 							   : FRAG_NO_BLOCK);
 	compare_places(w, list, l);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* calls.h - the driver's calls that the stand-in has and the client makes. */
-#ifndef PRELOAD_CALLS_H
-#define PRELOAD_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct calls {
 	CALLS(MEMBER)
 #undef MEMBER
 };
-
-#endif

@@ -4,8 +4,7 @@
  * The figures knows each segment, range and mapped page by an address of its
  * own, so that what is given back twice, in part or never is seen.
  */
-#ifndef SUPPORT_FAULTY_DEVICE_H
-#define SUPPORT_FAULTY_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ extern struct faulty faulty;
 extern const struct frag_device_ops faulty_device;
 
 void faulty_begin(uint64_t fail_at, int code);
-
-#endif

@@ -1,6 +1,5 @@
 /* files.h - files of a test, in a folder of its own that it removes again. */
-#ifndef SUPPORT_FILES_H
-#define SUPPORT_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool files_holds(const char *path, const char *text);
 
 /* How many entries the folder has. */
 unsigned files_count(void *const *state);
-
-#endif

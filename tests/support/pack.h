@@ -1,6 +1,5 @@
 /* pack.h - bytes gzipped or zstd'ed, for tests of what unpacks them. */
-#ifndef SUPPORT_PACK_H
-#define SUPPORT_PACK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ enum pack { PACK_PLAIN, PACK_GZIP, PACK_ZSTD, PACKS };
 
 /* One member or frame, with its checksum, of n bytes; its length. */
 size_t pack(enum pack kind, void *to, const void *bytes, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* play.h - a trace written down as a table of records, played under one policy. */
-#ifndef SUPPORT_PLAY_H
-#define SUPPORT_PLAY_H
+#pragma once
 
 #include "fragsim/engine.h"
 
@@ -83,5 +82,3 @@ void play_tape(struct frag_sim *sim, const struct frag_tape *tape, uint64_t from
 /* The choice that a user's text makes, and that of a table with its defaults. */
 struct frag_choice play_choose(const char *text);
 struct frag_choice play_policy(const struct frag_policy_ops *ops);
-
-#endif

@@ -1,6 +1,5 @@
 /* policy_ranges.h - a policy that lives in expandable ranges. */
-#ifndef SUPPORT_POLICY_RANGES_H
-#define SUPPORT_POLICY_RANGES_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -14,5 +13,3 @@ extern const struct frag_policy_ops policy_ranges;
 
 #define RANGES_PAGE UINT64_C(4096)
 #define RANGES_PAGES 64
-
-#endif

@@ -1,6 +1,5 @@
 /* policy_sorted.h - policies for tests: one that sorts free blocks, one that uses both ends. */
-#ifndef SUPPORT_POLICY_SORTED_H
-#define SUPPORT_POLICY_SORTED_H
+#pragma once
 
 #include "fragsim/policy.h"
 
@@ -9,5 +8,3 @@ extern const struct frag_policy_ops policy_twolevel;
 
 /* Keys: align, large, segment, list (a file of sizes). */
 extern const struct frag_policy_ops policy_twoended;
-
-#endif

@@ -1,6 +1,5 @@
 /* random.h - seeded random numbers for tests: the same on every machine. */
-#ifndef SUPPORT_RANDOM_H
-#define SUPPORT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline uint64_t random_size(uint64_t *state, uint32_t bits)
 
 	return 1 + random_u64(state) % (UINT64_C(1) << keep);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* random_events.h - valid traces of random events, for tests that compare two ways to run one. */
-#ifndef SUPPORT_RANDOM_EVENTS_H
-#define SUPPORT_RANDOM_EVENTS_H
+#pragma once
 
 #include "fragsim/trace.h"
 
@@ -34,5 +33,3 @@ struct frag_trace *random_events_open(const struct random_events *r, struct reco
 /* Policies with settings of each kind, ended by NULL; and device sizes that some run out of. */
 extern const char *const random_policies[];
 uint64_t random_capacity(uint64_t *state);
-
-#endif

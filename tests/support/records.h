@@ -1,6 +1,5 @@
 /* records.h - records of a test as a source of a trace, and as text of either form. */
-#ifndef SUPPORT_RECORDS_H
-#define SUPPORT_RECORDS_H
+#pragma once
 
 #include "fragsim/trace.h"
 
@@ -29,5 +28,3 @@ static inline struct frag_handle records_number(uint64_t n)
 
 struct frag_handle records_name(const char *s);
 struct frag_text records_text(const char *s);
-
-#endif

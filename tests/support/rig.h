@@ -1,6 +1,5 @@
 /* rig.h - a heap on a device of its own, for tests of the verbs. */
-#ifndef SUPPORT_RIG_H
-#define SUPPORT_RIG_H
+#pragma once
 
 #include "fragsim/device.h"
 #include "fragsim/heap.h"
@@ -40,5 +39,3 @@ void rig_refuses(const struct rig *r, int rc);
 /* The block's place, size and state are just these. */
 void rig_expect(const struct rig *r, frag_block b, uint64_t offset, uint64_t bytes,
 		enum frag_state state);
-
-#endif

@@ -8,8 +8,7 @@
  * below, "fail_at=3 error=700", and a table that is not empty at the end, or a
  * mistake, turns the exit status into STANDIN_STATUS.
  */
-#ifndef SUPPORT_STANDIN_H
-#define SUPPORT_STANDIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ extern struct standin standin;
 
 /* Sets everything back, the GPUs too. */
 void standin_begin(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* standin_state.h - what the two halves of the stand-in share: see standin.h. */
-#ifndef SUPPORT_STANDIN_STATE_H
-#define SUPPORT_STANDIN_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ cudaError_t standin_need_context(void);
 
 /* Memory goes away: was everybody done with it? */
 void standin_unused(uint64_t at, uint64_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* unit.h - cmocka with what it needs before it, and lengths of tables. */
-#ifndef SUPPORT_UNIT_H
-#define SUPPORT_UNIT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,5 +19,3 @@ static inline uint32_t repeats(uint32_t few, uint32_t many)
 
 	return heavy && *heavy ? many : few;
 }
-
-#endif

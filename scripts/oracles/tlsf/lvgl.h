@@ -1,6 +1,5 @@
 /* lvgl.h - what lv_tlsf.c wants of LVGL's headers, which its archive on PyPI leaves out. */
-#ifndef TLSF_LVGL_H
-#define TLSF_LVGL_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void lv_tlsf_remove_pool(lv_tlsf_t tlsf, lv_pool_t pool);
 size_t lv_tlsf_size(void);
 void *lv_tlsf_malloc(lv_tlsf_t tlsf, size_t size);
 size_t lv_tlsf_free(lv_tlsf_t tlsf, const void *ptr);
-
-#endif

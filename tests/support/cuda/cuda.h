@@ -4,8 +4,7 @@
  * So src/device/cuda.c compiles, and runs on the stand-in, where there is no
  * toolkit. tests/cuda/declarations.sh holds it against the real header.
  */
-#ifndef SUPPORT_CUDA_CUDA_H
-#define SUPPORT_CUDA_CUDA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -74,5 +73,3 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size);
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count);
 CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream);
-
-#endif

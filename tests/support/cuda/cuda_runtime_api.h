@@ -2,8 +2,7 @@
  * cuda_runtime_api.h - the part of the runtime's interface that fragsim uses,
  * declared anew: see cuda.h beside it.
  */
-#ifndef SUPPORT_CUDA_RUNTIME_H
-#define SUPPORT_CUDA_RUNTIME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -100,5 +99,3 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
 					     unsigned int cudaVersion, unsigned long long flags,
 					     enum cudaDriverEntryPointQueryResult *driverStatus);
-
-#endif
