@@ -19,8 +19,8 @@ def bounded(size: int):
 
 @test
 def long_pipe(folder):
-    """a million events through a pipe, in bounded memory: HEAVY=1 ten million"""
-    count = 100_000 if SAN or os.environ.get('COVERAGE') else times(1_000_000, 10_000_000)
+    """many events through a pipe, in bounded memory: HEAVY=1 ten million"""
+    count = 100_000 if SAN or os.environ.get('COVERAGE') else times(300_000, 10_000_000)
     with subprocess.Popen([harness.PROGRAM, 'gen', 'random', '--events', str(count)],
                           stdout=subprocess.PIPE) as writer:
         out = run(folder, 'run', '-q', '--fail-if', f'steps < {count}', '-',

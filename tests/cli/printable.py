@@ -175,7 +175,7 @@ def inside_results(folder, which):
     shown = []
     for name in ('now', 'base'):
         plain_one = json.loads((folder / name).read_text(encoding='utf-8'))
-        for keys in PLACES if HEAVY else PLACES[::2]:
+        for keys in PLACES if HEAVY else PLACES[::4]:
             (folder / 'h').write_text(json.dumps(with_strings(plain_one, text, keys)), encoding='utf-8')
             (folder / 'o').write_text(
                 json.dumps(with_strings(plain_one, text + 'other', keys)).replace('2097152', '2097664'),

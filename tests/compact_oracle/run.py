@@ -425,7 +425,7 @@ def main() -> int:
         check_pending()
         check_all()
         check_pytorch()
-        check_random(times(60, 200))
+        check_random(times(30, 200))
         check_beside(times(20, 60))
         check_recorded()
         check_commands()

@@ -31,7 +31,7 @@ from tap import Tap                                     # noqa: E402
 
 TRACES = Path(os.environ.get("TRACES") or HERE.parent.parent / "traces")
 GOLDENS = HERE.parent / "pytorch"
-SEEDS = times(20, 40, 20)
+SEEDS = times(10, 40, 20)
 
 TAP = Tap()
 report = TAP.result

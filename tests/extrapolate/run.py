@@ -162,7 +162,7 @@ def no_size_falls() -> None:
     """What bounds --largest: from the last recorded number on."""
     rng = random.Random(7)
     faults = []
-    for _ in range(times(500, 3000)):
+    for _ in range(times(150, 3000)):
         points = sorted(zip(rng.sample(range(30), 3), [rng.randrange(200) for _ in range(3)]))
         points = points[:rng.choice([2, 3])]
         sizes = [size_at(points, x)[0] for x in range(points[-1][0], points[-1][0] + 60)]

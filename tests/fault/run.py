@@ -25,8 +25,8 @@ from program import times  # noqa: E402
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-ALL = times(16, 80)     # calls that fail each; then every 8th part further
-END = times(24, 200)    # calls at the end of a dense scene that fail each
+ALL = times(8, 80)      # calls that fail each; then ever farther apart
+END = times(8, 200)     # calls at the end of a dense scene that fail each
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
@@ -154,7 +154,7 @@ def following(number: int, scene: Scene, calls: int) -> int:
     """The call that fails after this one did."""
     if number < ALL or (scene.dense and number >= calls - END):
         return number + 1
-    further = number + number // 8
+    further = number + number // times(3, 8)
     return min(further, max(number + 1, calls - END)) if scene.dense else further
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+from program import times
 from tap import Tap
 
 TRACES = Path(__file__).resolve().parents[2] / 'traces'
@@ -22,7 +23,7 @@ def check_trace(program: str, trace: Path, cards: dict) -> list:
     policy = best['policy']['text']
     named = {row['card']: row for row in found['cards']}
     faults = []
-    for key, card in cards.items():
+    for key, card in list(cards.items())[::times(4, 1)]:
         room = card['bytes'] - card['context_bytes']
         expected = best['reliable'] <= room and (best['examined_to'] is None or room < best['examined_to'])
         status, _ = document(program, 'run', '-q', '-p', policy, '--device', key, '--json', '-', trace)

@@ -21,7 +21,7 @@ from tap import Tap                                             # noqa: E402
 from worlds import POOLS, SECONDS, SMALL, Maker, policies       # noqa: E402
 
 TRACES = HERE.parent.parent / 'traces'
-SEEDS = times(40, 400)
+SEEDS = times(16, 400)
 
 
 class Program:

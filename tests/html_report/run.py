@@ -28,7 +28,7 @@ from tap import Tap  # noqa: E402
 PROGRAM = str(Path(sys.argv[1]).resolve())
 HEADER = {'format': 'fragsim-trace', 'version': 1}
 TRACES = Path(os.environ.get('TRACES') or Path(__file__).resolve().parents[2] / 'traces')
-SEEDS = times(15, 30, 6)
+SEEDS = times(8, 30, 6)
 POLICIES = ('bestfit', 'pytorch', 'pytorch:expandable_segments=true', 'direct', 'buddy', 'firstfit')
 CSP = ("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
        " img-src data:")

@@ -23,7 +23,7 @@ from tap import Tap  # noqa: E402
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
 HEADER = {'format': 'fragsim-trace', 'version': 1}
-SEEDS = times(60, 120, 20)
+SEEDS = times(25, 120, 20)
 TAP = Tap()
 
 

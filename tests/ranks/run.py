@@ -25,7 +25,7 @@ from program import PROGRAM, SAN, fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[2]
-SEEDS = times(60, 200, 25)
+SEEDS = times(25, 200, 25)
 MIB = 1 << 20
 PAGE = 4096                     # of the devices
 FIGURES = ('reserved', 'requested', 'wasted')

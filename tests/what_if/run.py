@@ -22,7 +22,7 @@ import model  # noqa: E402
 from program import fragsim, times  # noqa: E402
 from tap import Tap  # noqa: E402
 
-SEEDS = times(40, 150, 30)
+SEEDS = times(20, 150, 30)
 TAP = Tap()
 HIGH = 2**52
 TAGS = ['a.weight', 'a.bias', 'b.weight', 'it | fwd', 'it | bwd', '', "o'clock"]
