@@ -1,4 +1,4 @@
-"""run.py - tests of scripts/pytorch-oracle that need no torch wheel.
+"""run.py - tests of scripts/oracles/pytorch that need no torch wheel.
 
     run.py PROGRAM
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / 'scripts/pytorch-oracle'))
+sys.path.insert(0, str(ROOT / 'scripts/oracles/pytorch'))
 
 import oracle                                               # noqa: E402
 from case import Case                                       # noqa: E402

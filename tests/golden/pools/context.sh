@@ -1,5 +1,5 @@
 # context.sh - while the context of a pool is open, as in a graph capture, no event is polled, no
-# cache is flushed and empty_cache does nothing. scripts/pytorch-oracle: PyTorch 2.8 and 2.15.
+# cache is flushed and empty_cache does nothing. scripts/oracles/pytorch: PyTorch 2.8 and 2.15.
 cat >polled.ndjson <<'END'
 {"op":"alloc","id":1,"size":30000000}
 {"op":"record_stream","id":1,"stream":1}

@@ -1,4 +1,4 @@
-# version-2.12-flush.sh - found by scripts/pytorch-oracle; the output is PyTorch's.
+# version-2.12-flush.sh - found by scripts/oracles/pytorch; the output is PyTorch's.
 exec "$FRAGSIM" run --policy pytorch:version=2.12 --alloc-conf per_process_memory_fraction:0.7 --on-oom continue --placements - - <<'EOF'
 {"format":"fragsim-trace","version":1,"device":{"total_bytes":524288000}}
 {"op":"alloc","id":1,"size":2097152}

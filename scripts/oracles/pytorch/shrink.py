@@ -209,7 +209,7 @@ def split_settings(conf: str) -> list[str]:
 def golden(name: str, case: Case, expected: Expected) -> dict[str, str]:
     """The files of tests/golden for a case: its script, its output by PyTorch, its status."""
     options = shlex.join([*settings_of(replace(case, meta={})), '--on-oom', 'continue'])
-    script = ["# %s.sh - found by scripts/pytorch-oracle; the output is PyTorch's." % name,
+    script = ["# %s.sh - found by scripts/oracles/pytorch; the output is PyTorch's." % name,
               'exec "$FRAGSIM" run %s --placements - - <<\'EOF\'' % options,
               *(compact(line) for line in ({**case.header(), 'meta': {}}, *case.events)), 'EOF']
     script = [line.replace(',"meta":{}', '') for line in script]

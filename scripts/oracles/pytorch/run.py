@@ -32,7 +32,7 @@ from oracle import METRICS, BadSettings, Expected, OracleError, expect
 from settings import compare_settings, random_settings
 from shrink import Shrinker, golden
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
 
 def say(text: str) -> None:
