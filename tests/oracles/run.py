@@ -13,10 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / 'scripts/oracles/common'), str(ROOT / 'scripts/oracles/cupy')]
 
+from allocator import Allocator                             # noqa: E402
 from books import expect                                    # noqa: E402
-from case import Case, OracleError, read_case               # noqa: E402
+from case import Case, OracleError                          # noqa: E402
 from compare import Comparer, first_difference, run_fragsim  # noqa: E402
-from generate import random_case                            # noqa: E402
 from pools import Rule                                      # noqa: E402
 from shrink import Shrinker, golden, renumbered, valid      # noqa: E402
 
@@ -25,9 +25,9 @@ MIB = 1 << 20
 BASE = 1 << 40
 
 
-class Spoken:
+class Spoken(Allocator):
     """An allocator that says what it is given, and notes what it was asked."""
-    name, policy, unit, releases_in_any_order = 'spoken', 'bestfit', 512, False
+    policy = 'bestfit'
 
     def __init__(self, *answers: str) -> None:
         self.answers, self.asked = answers, []
@@ -43,9 +43,9 @@ class Spoken:
         return {'segment': rng.choice((512, 4096))}
 
 
-class Pages:
+class Pages(Allocator):
     """A bestfit of segments of one page, each request a segment: easy to say by hand."""
-    name, policy, unit, releases_in_any_order = 'pages', 'direct', 4096, False
+    policy = 'direct'
     wrong = False       # does it say something else than fragsim?
 
     def talk(self, case: Case):
@@ -170,15 +170,15 @@ def test_random_cases_are_valid() -> None:
     ooms = 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, 41):
-            case = random_case(Spoken('i'), seed, 60)
-            same(case.text(), random_case(Spoken('i'), seed, 60).text())
+            case = Spoken('i').random_case(seed, 60)
+            same(case.text(), Spoken('i').random_case(seed, 60).text())
             same(valid(case.events), case.events)
-            output = run_fragsim(PROGRAM, case.policy('bestfit'), case, Path(folder))
+            output = run_fragsim(PROGRAM, 'bestfit', case, Path(folder))
             same((output.status in (0, 3), output.said), (True, ''))
             ooms += output.status == 3
             path = Path(folder, 'again.ndjson')
             path.write_text(case.text())
-            same(read_case(path), case)
+            same(Case.read(path), case)
     if not 4 < ooms < 36:
         raise AssertionError('%d of 40 cases run out of memory' % ooms)
 
@@ -191,7 +191,7 @@ def test_goldens() -> None:
                 'a 2 %d 64' % BASE)
     case.events = renumbered(case.events)
     same([event['id'] for event in case.events], [1, 2, 1, 3])
-    files = golden('some', 'tool', 'bestfit', case, expect(it, case))
+    files = golden('some', 'bestfit', case, expect(it, case))
     same(sorted(files), ['some.exit', 'some.sh', 'some.stdout.exact'])
     same("run --policy bestfit:align=64 --on-oom continue --placements - - <<'EOF'"
          in files['some.sh'], True)

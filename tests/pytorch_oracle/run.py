@@ -14,16 +14,18 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / 'scripts/oracles/pytorch'))
+sys.path[:0] = [str(ROOT / 'scripts/oracles' / name) for name in ('common', 'pytorch')]
 
 import oracle                                               # noqa: E402
-from case import Case                                       # noqa: E402
-from compare import (SLOTS, Comparer, Difference, Output, compare_end, first_difference,
-                     flatten, policy_of, run_fragsim)       # noqa: E402
-from generate import random_case                            # noqa: E402
-from oracle import METRICS, Expected, Row, expect           # noqa: E402
+from books import Row                                       # noqa: E402
+from compare import Difference, Output, compare_end, first_difference, run_fragsim  # noqa: E402
+from oracle import expect                                   # noqa: E402
 from settings import random_settings                        # noqa: E402
-from shrink import Shrinker, golden, split_settings, valid  # noqa: E402
+from shrink import Shrinker, golden, valid                  # noqa: E402
+from torch_allocator import Torch                           # noqa: E402
+from torch_case import TorchCase as Case, policy_of, split_settings     # noqa: E402
+from torch_compare import METRICS, SLOTS, flatten           # noqa: E402
+from torch_compare import TorchComparer as Comparer, TorchExpected as Expected  # noqa: E402
 
 PROGRAM = Path(sys.argv[1]).resolve()
 MIB = 1 << 20
@@ -71,7 +73,7 @@ def test_translation() -> None:
         '{"step":1,"op":"free","id":7}',
         '{"step":4,"op":"alloc","id":"8","oom":true,"released":[0]}'])
     same([row.status for row in expected.rows], ['ok', 'ok', 'ok', 'ok', 'oom', 'skipped'])
-    same([row.loose for row in expected.rows], [False, False, True, True, False, False])
+    same([bool(row.unsure) for row in expected.rows], [False, False, True, True, False, False])
     same([row.metrics['process_used'] for row in expected.rows],
          [5 + 2 * MIB] * 4 + [5, 5])
     same(expected.rows[0].metrics, {
@@ -101,7 +103,7 @@ def test_orders_of_streams() -> None:
             return Expected(), None if spread == self.right else Difference(0, 'different')
 
     waiting = [alloc(1, 5), {'op': 'record_stream', 'id': 1, 'stream': 3}, free(1)]
-    ordered = Ordered(Path('x'), PROGRAM)
+    ordered = Ordered(Torch(), PROGRAM)
     for version, events, right, agrees in ((12, waiting, 7, True), (12, waiting, 0, False),
                                            (12, waiting[:1], 7, False), (15, waiting, 7, False),
                                            (15, waiting, 1, True)):
@@ -148,10 +150,10 @@ def test_spoilt_heap() -> None:
 def test_cases() -> None:
     """The same seed, the same case; every case is a valid trace with settings that are taken."""
     for seed in range(1, 31):
-        case = random_case(seed, 100)
-        same(case.text(), random_case(seed, 100).text())
+        case = Torch().random_case(seed, 100)
+        same(case.text(), Torch().random_case(seed, 100).text())
         same(valid(case.events), case.events)
-        output = run_fragsim(PROGRAM, case, Path(FOLDER.name))
+        output = run_fragsim(PROGRAM, 'pytorch', case, Path(FOLDER.name))
         if 'PyTorch itself goes wrong here' in output.said:
             continue
         same((output.status in (0, 3), output.said), (True, ''))
@@ -166,7 +168,7 @@ def test_settings_as_keys() -> None:
 
 def as_expected(case: Case, output: Output) -> Expected:
     """fragsim's own output in PyTorch's place."""
-    rows = [Row(row['status'], {name: int(row[name]) for name in METRICS}, 0, 0)
+    rows = [Row(row['status'], {name: int(row[name]) for name in METRICS})
             for row in output.rows]
     numbers = flatten(output.run['pytorch'])
     statistics = {}
@@ -176,7 +178,7 @@ def as_expected(case: Case, output: Output) -> Expected:
             statistics.setdefault(stem, [0] * 4)[SLOTS.index(slot)] = value
         else:
             statistics[name] = value
-    return Expected(rows, list(output.placements), statistics)
+    return Expected(rows, list(output.placements), statistics=statistics)
 
 
 def plain_case() -> Case:
@@ -188,7 +190,7 @@ def plain_case() -> Case:
 def test_planted_differences() -> None:
     """Each is found, and at its step."""
     case = plain_case()
-    output = run_fragsim(PROGRAM, case, Path(FOLDER.name))
+    output = run_fragsim(PROGRAM, 'pytorch', case, Path(FOLDER.name))
     truth = as_expected(case, output)
     same(first_difference(case, output, truth), None)
     for index, line in enumerate(truth.placements):
@@ -218,7 +220,7 @@ class Pretender(Comparer):
     """Says that a case differs where some rule holds."""
 
     def __init__(self, rule: Callable[[Case], int | None]) -> None:
-        super().__init__(Path('x'), PROGRAM)
+        super().__init__(Torch(), PROGRAM)
         self.rule = rule
 
     def compare(self, case: Case) -> tuple[Expected, Difference | None]:
@@ -236,7 +238,8 @@ def test_shrink() -> None:
                 return step
         return None
 
-    events = random_case(3, 300).events + [{'op': 'empty_cache'}, alloc(10 ** 6, 77 * MIB + 5)]
+    events = [*Torch().random_case(3, 300).events, {'op': 'empty_cache'},
+              alloc(10 ** 6, 77 * MIB + 5)]
     case = Case(events=events, total=123456789, context=7, addresses='fall',
                 conf='max_split_size_mb:40,large_segment_size_mb:32')
     shrinker = Shrinker(Pretender(rule), case, lambda text: None)
@@ -253,8 +256,8 @@ def test_shrink() -> None:
 
 def test_golden() -> None:
     """The files of a golden case, of which the script runs."""
-    files = golden('x', Case(events=[alloc(1, 5)], conf='expandable_segments:True'),
-                   Expected([Row('oom', {}, 0, 0)], ['{"step":0}']))
+    files = golden('x', 'pytorch', Case(events=[alloc(1, 5)], conf='expandable_segments:True'),
+                   Expected([Row('oom', {})], ['{"step":0}']))
     same(sorted(files), ['x.exit', 'x.sh', 'x.stdout.exact'])
     same((files['x.exit'], files['x.stdout.exact']), ('3\n', '{"step":0}\n'))
     same(files['x.sh'].splitlines()[1:], [

@@ -17,6 +17,7 @@ The allocators know no pending blocks: one is freed at the step that ends it. Re
 what has to do with a failed one, never reach the driver.
 """
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from case import Case, OracleError, bytes_of, compact
 
@@ -29,6 +30,8 @@ class Row:
     """What is true after a step."""
     status: str
     metrics: dict
+    unsure: tuple = ()      # metrics that are not compared
+    beside: dict = field(default_factory=dict)      # what fragsim does not say of a step
 
 
 @dataclass
@@ -38,6 +41,16 @@ class Expected:
     placements: list[str] = field(default_factory=list)
     counts: dict = field(default_factory=lambda: dict.fromkeys(
         ('obtained', 'refused', 'released', 'ooms'), 0))
+    columns: ClassVar[tuple] = METRICS
+
+    def finals(self, _case: Case, run: dict) -> list[tuple]:
+        """(name, fragsim's value, the real one's) of the whole run."""
+        return [('counts.' + name, run['counts'][name], self.counts[kind]) for name, kind in (
+            ('segment_allocs', 'obtained'), ('segment_frees', 'released'), ('ooms', 'ooms'))]
+
+    def fault(self) -> str:
+        """Says where the real one itself goes wrong; its rows end there."""
+        return ''
 
 
 @dataclass
@@ -68,6 +81,14 @@ class Driver:
 
     def ask(self, op: str, *words) -> list[str]:
         return self.words(self.talk.send(' '.join(map(str, (op, *words)))), op)
+
+
+def placement(event: dict, status: str, place: dict, changes: dict) -> dict | None:
+    """The line of a step, where it has one."""
+    if status == 'skipped' or not (event['op'] in ('alloc', 'free') or changes):
+        return None
+    name = {'id': event['id']} if 'id' in event else {}
+    return {'op': event['op'], **name, **place, **changes}
 
 
 class Books:
@@ -225,10 +246,7 @@ class Books:
         changes = {key: value for key, value in changes.items() if value}
         if 'released' in changes and self.allocator.releases_in_any_order:
             changes['released'].sort()
-        if status == 'skipped' or not (op in ('alloc', 'free') or changes):
-            return status, None
-        name = {'id': event['id']} if 'id' in event else {}
-        return status, {'op': op, **name, **place, **changes}
+        return status, placement(event, status, place, changes)
 
     def metrics(self) -> dict:
         sums, case = self.sums, self.case

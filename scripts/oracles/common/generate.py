@@ -2,7 +2,8 @@
 
 Uniform noise finds little. So a seed first draws a character: how large the device is against what
 the trace asks for, which sizes it asks for (near the limits of the rules, a few sizes over and over,
-or spread), how it frees, and how many streams it uses. The keys are the allocator's to draw.
+or spread), how it frees, and how many streams it uses. The keys are the allocator's to draw; one
+with other settings has a generator of its own, with what differs.
 """
 import random
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Character:
     fraction: float
     order: str          # of frees: any, last, first
     sizes: list         # weights
+    configure: float = 0
 
 
 def character(rng: random.Random) -> Character:
@@ -50,22 +52,26 @@ class Generator:
     """Draws one trace."""
 
     def __init__(self, allocator, seed: int, steps: int | None) -> None:
-        self.rng = rng = random.Random(seed)
-        self.seed, self.unit = seed, allocator.unit
-        self.allocator = allocator
+        self.rng = random.Random(seed)
+        self.seed, self.allocator = seed, allocator
+        self.events: list[dict] = []
+        self.live: list[tuple[int, int]] = []
+        self.incomplete: list[int] = []
+        self.bytes, self.next_id = 0, 1
+        self.begin(steps)
+
+    def begin(self, steps: int | None) -> None:
+        """What all of the trace is like."""
+        rng, self.unit = self.rng, self.allocator.unit
         self.like = character(rng)
         self.total = device_bytes(rng)
         self.scale = self.total or rng.choice((MIB, 100 * MIB, 4 * GIB))
         self.steps = steps or rng.choice((30, 60, 120, 250, 500))
         self.most = max(64 * self.unit, min(self.scale // 3, 700 * MIB))
         self.favourites = [self.spread(1, self.most) for _ in range(rng.randint(1, 6))]
-        self.names = rng.sample((0, 0, 1, 2, 7, 'side', 'copy', 3, 4, 5, 9, 10, 11, 12, 13, 14, 15),
-                                17)
-        self.names = list(dict.fromkeys(self.names))[:self.like.streams]
-        self.events: list[dict] = []
-        self.live: list[tuple[int, int]] = []
-        self.incomplete: list[int] = []
-        self.bytes, self.next_id = 0, 1
+        names = rng.sample((0, 0, 1, 2, 7, 'side', 'copy', 3, 4, 5, 9, 10, 11, 12, 13, 14, 15), 17)
+        self.streams = list(dict.fromkeys(names))[:self.like.streams]
+        self.unused = 99        # a stream without a request
 
     def spread(self, low: int, high: int) -> int:
         """Evenly over the powers of two."""
@@ -100,13 +106,25 @@ class Generator:
         self.next_id += 1
         return self.next_id - 1
 
+    def pool(self, _stream) -> int:
+        """Where a request goes; 0: to the pools of all."""
+        return 0
+
     def alloc(self) -> None:
-        size, stream, number = self.size(), self.rng.choice(self.names), self.number()
-        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}))
+        size, stream, number = self.size(), self.rng.choice(self.streams), self.number()
+        pool = self.pool(stream)
+        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}),
+                 **({'pool': pool} if pool else {}))
         self.live.append((number, size))
         self.bytes += size if size <= self.scale else 0
         while self.rng.random() < self.like.record:
-            self.add('record_stream', id=number, stream=self.rng.choice((*self.names, 99)))
+            self.record(number)
+
+    def any_stream(self):
+        return self.rng.choice((*self.streams, self.unused))
+
+    def record(self, number: int) -> None:
+        self.add('record_stream', id=number, stream=self.any_stream())
 
     def free(self) -> None:
         if not self.live:
@@ -128,12 +146,16 @@ class Generator:
         for _ in range(self.rng.randint(1, max(1, len(self.live)))):
             self.free()
 
+    def actions(self) -> tuple:
+        """(how often, what) of those that are rare."""
+        like = self.like
+        return ((like.sync, self.sync), (like.empty, self.empty), (like.fraction, self.fraction),
+                (0.003, self.mark), (like.pending if self.incomplete else 0, self.complete))
+
     def rare(self) -> bool:
         """What happens now and then; says whether it did."""
-        like, draw = self.like, self.rng.random()
-        for share, action in ((like.sync, self.sync), (like.empty, self.empty),
-                              (like.fraction, self.fraction), (0.003, self.mark),
-                              (like.pending if self.incomplete else 0, self.complete)):
+        draw = self.rng.random()
+        for share, action in self.actions():
             if draw < share:
                 action()
                 return True
@@ -144,7 +166,7 @@ class Generator:
         if self.rng.random() < 0.4:
             self.add('sync')
         else:
-            self.add('sync', stream=self.rng.choice((*self.names, 99)))
+            self.add('sync', stream=self.any_stream())
 
     def empty(self) -> None:
         self.add('empty_cache')
@@ -158,9 +180,12 @@ class Generator:
     def complete(self) -> None:
         self.add('complete', id=self.incomplete.pop(self.rng.randrange(len(self.incomplete))))
 
+    def draw_settings(self) -> None:
+        self.keys = self.allocator.draw_keys(self.rng, self.scale)
+
     def case(self) -> Case:
         rng = self.rng
-        keys = self.allocator.draw_keys(rng, self.scale)
+        self.draw_settings()
         wanted = self.like.fill * min(self.scale, 2 * GIB)
         most_live = rng.choice((8, 30, 100, 400))
         while len(self.events) < self.steps:
@@ -176,16 +201,15 @@ class Generator:
         if rng.random() < 0.3:
             while self.live:
                 self.free()
-            self.add('empty_cache')
-        limited = self.total > 0
+            self.empty()
+        return self.finish()
+
+    def finish(self) -> Case:
+        """The case, after the rest of its device."""
+        rng, limited = self.rng, self.total > 0
         units = [unit for unit in (2 * MIB, 2 * MIB, 64 * KIB, 512, 1) if unit <= self.scale // 16]
         return Case(events=self.events, total=self.total,
                     context=rng.choice((0, 0, 0, self.total // 10)) if limited else 0,
                     other=rng.choice((0, 0, 0, self.total // 8)) if limited else 0,
-                    granularity=rng.choice(units), keys=keys,
+                    granularity=rng.choice(units), keys=self.keys,
                     meta={'seed': self.seed})
-
-
-def random_case(allocator, seed: int, steps: int | None = None) -> Case:
-    """The same seed gives the same case."""
-    return Generator(allocator, seed, steps).case()

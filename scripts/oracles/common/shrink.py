@@ -11,22 +11,35 @@ from dataclasses import replace
 from functools import partial
 
 from books import Expected
-from case import Case, OracleError, bytes_of, compact
+from case import MIB, Case, OracleError, bytes_of, compact
 from compare import Comparer, Difference
-
-MIB = 1 << 20
-PLAIN = (256, 512, 1024, MIB, 2 * MIB, 8 * MIB)     # sizes that are tried first
 
 
 def valid(events: list[dict]) -> list[dict]:
-    """Without the events that no longer have what they speak of."""
+    """Without the events that no longer have what they speak of.
+
+    Requests of a context's stream go to its pool, and its pool has no others.
+    """
     live, pending, kept = set(), {}, []
+    contexts, open_pools = {e['pool'] for e in events if e['op'] == 'begin_pool'}, {}
     for event in events:
         op, name = event['op'], event.get('id')
         if op == 'alloc':
             if name in live:
                 continue
+            wanted = next((pool for pool, stream in open_pools.items()
+                           if stream in (None, event.get('stream', 0))), None)
+            if wanted != event.get('pool') and contexts & {wanted, event.get('pool')}:
+                continue
             live.add(name)
+        elif op == 'begin_pool':
+            if event['pool'] in open_pools:
+                continue
+            open_pools[event['pool']] = event.get('stream')
+        elif op == 'end_pool':
+            if event['pool'] not in open_pools:
+                continue
+            del open_pools[event['pool']]
         elif op in ('free', 'record_stream') and name not in live:
             continue
         elif op == 'free':
@@ -45,7 +58,7 @@ class Shrinker:
     """Holds the shortest case so far that differs."""
 
     def __init__(self, comparer: Comparer, case: Case, say: Callable[[str], None],
-                 most_tries: int = 2000) -> None:
+                 most_tries: int = 3000) -> None:
         self.comparer, self.say = comparer, say
         self.case = case
         self.expected: Expected | None = None
@@ -95,27 +108,23 @@ class Shrinker:
 
     def plainer_device(self) -> Iterator[Case]:
         case = self.case
-        for key in case.keys:
-            yield replace(case, keys={name: value for name, value in case.keys.items()
-                                      if name != key})
+        yield from case.plainer_settings()
         yield replace(case, context=0)
         yield replace(case, other=0)
         yield replace(case, granularity=2 * MIB)
-        for total in (0, 80 << 30, case.total // MIB * MIB):
+        for total in case.plainer_totals():
             if digits(total) < digits(case.total):
                 yield replace(case, total=total)
 
     def plainer_event(self, step: int) -> Iterator[Case]:
         """The plainest first."""
         case, event = self.case, self.case.events[step]
-        for member in ('stream', 'pending'):
-            if event.get(member) and event['op'] in ('alloc', 'free'):
-                yield with_event(case, step, {
-                    key: value for key, value in event.items() if key != member})
+        for plain in case.plainer_members(event):
+            yield with_event(case, step, plain)
         if event['op'] == 'alloc':
             size = bytes_of(event['size'])
-            rounded = [size // unit * unit for unit in (2 * MIB, MIB, 512, 256)]
-            for plain in (*PLAIN, *rounded):
+            rounded = [size // unit * unit for unit in case.plain_units]
+            for plain in (*case.plain_sizes, *rounded):
                 if 0 < plain <= size and digits(plain) < digits(size):
                     yield with_event(case, step, dict(event, size=plain))
 
@@ -130,11 +139,9 @@ class Shrinker:
     def make_plainer(self) -> bool:
         changed = self.take(self.plainer_device)
         for step in range(len(self.case.events)):
-            changed = self.take(partial(self.plainer_event, step)) or changed
+            if step < len(self.case.events):    # a case can lose events at its end
+                changed = self.take(partial(self.plainer_event, step)) or changed
         return changed
-
-    def renumber(self) -> None:
-        self.with_events(renumbered(self.case.events))
 
     def shrink(self) -> None:
         self.cut()
@@ -143,7 +150,7 @@ class Shrinker:
             changed = self.remove_events()
             self.say('%d events after %d tries' % (len(self.case.events), self.tries))
             changed = self.make_plainer() or changed
-        self.renumber()
+        self.with_events(renumbered(self.case.events))
 
 
 def renumbered(old_events: list[dict]) -> list[dict]:
@@ -174,14 +181,15 @@ def with_event(case: Case, step: int, event: dict) -> Case:
     return replace(case, events=[*case.events[:step], event, *case.events[step + 1:]])
 
 
-def golden(name: str, tool: str, policy: str, case: Case, expected: Expected) -> dict[str, str]:
+def golden(name: str, policy: str, case: Case, expected: Expected) -> dict[str, str]:
     """The files of tests/golden for a case: its script, what the real one does, its status."""
-    header = replace(case, meta={}, keys={}).header()
+    case = replace(case, meta={})
+    header = case.header()
+    header.pop('meta', None)
     lines = [*([header] if 'device' in header else []), *case.events]
     script = ['# %s.sh - found by scripts/oracles/%s; the output is that of the real one.' % (
-        name, tool), 'exec "$FRAGSIM" run %s --placements - - <<\'EOF\'' % shlex.join(
-            ['--policy', case.policy(policy), '--on-oom', 'continue']),
-              *map(compact, lines), 'EOF']
+        name, policy), 'exec "$FRAGSIM" run %s --placements - - <<\'EOF\'' % shlex.join(
+            [*case.options(policy), '--on-oom', 'continue']), *map(compact, lines), 'EOF']
     files = {name + '.sh': '\n'.join(script) + '\n',
              name + '.stdout.exact': ''.join(line + '\n' for line in expected.placements)}
     if any(row.status == 'oom' for row in expected.rows):

@@ -1,16 +1,4 @@
-"""tool.py - the command line that the oracles share; each has a run.py of its own.
-
-An allocator is an object with
-
-  name, policy          what it is called, and fragsim's policy
-  unit                  what it rounds requests up to
-  releases_in_any_order its calls that give back have no order that a rule could follow
-  add_build(parser)     options of `build`
-  build(arguments)      makes what `talk` needs in arguments.folder, and returns a text about it
-  start(folder)         before the first case; OracleError where it is not built
-  talk(case)            the conversation with its driver (books.py says what they say)
-  draw_keys(rng, scale) random keys of the policy for a device or trace of about that many bytes
-"""
+"""tool.py - the command line that the oracles share; each has a run.py of its own."""
 import argparse
 import collections
 import multiprocessing
@@ -19,37 +7,35 @@ import sys
 import time
 from pathlib import Path
 
-from books import METRICS, Expected, expect
-from case import Case, OracleError, read_case
+from allocator import Allocator
+from books import Expected
+from case import Case, OracleError
 from compare import Comparer
-from generate import random_case
 from shrink import Shrinker, golden, renumbered
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
+COMMANDS = """
+  run.py fuzz 2000                  compare 2,000 random cases; the ones that differ are shrunk
+  run.py compare TRACE...           compare traces
+  run.py shrink TRACE | --seed N    the shortest case that differs, as a golden test has it
+  run.py expect TRACE               what the real one does: the placements, or with --metrics the
+                                    rows
+  run.py show --seed N              the random case itself, as a trace
+  run.py goldens 20 --write FOLDER  short cases, as golden tests
+
+The exit status is 0 where all agree, 1 where something differs, 2 where the work cannot be done.
+README.md tells more.
+"""
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def features(case: Case, expected: Expected) -> collections.Counter:
-    """What a case was like: a fuzzer that never runs out of memory proves little."""
-    counts = expected.counts
-    return collections.Counter({
-        'cases': 1, 'steps': len(expected.rows), **counts,
-        'cases with keys': bool(case.keys), 'cases with an OOM': counts['ooms'] > 0,
-        'cases with a refusal': counts['refused'] > 0,
-        'cases with a release': counts['released'] > 0,
-        'cases with several streams': len({event.get('stream', 0) for event in case.events
-                                           if event['op'] == 'alloc'}) > 1,
-        'cases with pending blocks': any(row.metrics['active'] != row.metrics['allocated']
-                                         for row in expected.rows)})
-
-
 class Tool:
     """The commands."""
 
-    def __init__(self, allocator, arguments: argparse.Namespace) -> None:
+    def __init__(self, allocator: Allocator, arguments: argparse.Namespace) -> None:
         self.allocator, self.arguments = allocator, arguments
 
     def build(self) -> int:
@@ -58,14 +44,15 @@ class Tool:
         return 0
 
     def comparer(self) -> Comparer:
-        self.allocator.start(self.arguments.folder)
-        return Comparer(self.allocator, self.arguments.fragsim)
+        return start_comparer(self.allocator, self.arguments)
 
     def given(self, path: Path | None) -> Case:
         arguments = self.arguments
         if path is None:
-            return random_case(self.allocator, arguments.seed, arguments.steps)
-        return read_case(path, arguments.key, arguments.device_bytes)
+            return self.allocator.random_case(arguments.seed, arguments.steps)
+        case = self.allocator.case.read(path, arguments.device_bytes)
+        self.allocator.set_case(case, arguments)
+        return case
 
     def write(self, files: dict[str, str]) -> None:
         for file, text in files.items():
@@ -77,8 +64,7 @@ class Tool:
         shrinker = Shrinker(comparer, case, say)
         shrinker.shrink()
         print(shrinker.difference)
-        files = golden(name, self.allocator.policy, self.allocator.policy, shrinker.case,
-                       shrinker.expected)
+        files = golden(name, self.allocator.policy, shrinker.case, shrinker.expected)
         self.write(files)
         for file, text in files.items():
             print('--- %s\n%s' % (file, text), end='')
@@ -86,7 +72,7 @@ class Tool:
 
     def fuzz(self) -> int:
         arguments = self.arguments
-        self.comparer()
+        comparer = self.comparer()
         counts, failed, began = collections.Counter(), [], time.monotonic()
         seeds = range(arguments.first, arguments.first + arguments.count)
         with multiprocessing.Pool(arguments.jobs, start_worker,
@@ -102,8 +88,8 @@ class Tool:
         for seed in sorted(failed)[:arguments.shrink]:
             say('shrinking seed %d' % seed)
             try:
-                self.report_shrunk(self.comparer(), random_case(
-                    self.allocator, seed, arguments.steps), 'seed-%d' % seed)
+                self.report_shrunk(comparer, self.allocator.random_case(seed, arguments.steps),
+                                   'seed-%d' % seed)
             except (ValueError, OracleError) as error:
                 say(str(error))
         for name, number in counts.items():
@@ -116,6 +102,8 @@ class Tool:
         for path in self.arguments.trace:
             expected, difference = comparer.compare(self.given(path))
             print('%s: %s' % (path, difference or 'equal, %d steps' % len(expected.rows)))
+            if expected.fault():
+                print('  ' + expected.fault())
             status = 1 if difference else status
         return status
 
@@ -131,14 +119,20 @@ class Tool:
 
     def expect(self) -> int:
         self.allocator.start(self.arguments.folder)
-        expected = expect(self.allocator, self.given(self.arguments.trace))
-        if self.arguments.metrics:
-            print('step,status,%s' % ','.join(METRICS))
-            for step, row in enumerate(expected.rows):
-                print(step, row.status, *(row.metrics[name] for name in METRICS), sep=',')
-        else:
+        expected = self.allocator.expect(self.given(self.arguments.trace))
+        self.print_expected(expected)
+        if expected.fault():
+            say(expected.fault())
+        return 1 if expected.fault() else 0
+
+    def print_expected(self, expected: Expected) -> None:
+        if not self.arguments.metrics:
             print('\n'.join(expected.placements))
-        return 0
+            return
+        print('step,status,%s' % ','.join(expected.columns))
+        for step, row in enumerate(expected.rows):
+            values = {**row.metrics, **row.beside}
+            print(step, row.status, *(values[name] for name in expected.columns), sep=',')
 
     def show(self) -> int:
         print(self.given(None).text(), end='')
@@ -149,13 +143,14 @@ class Tool:
         self.allocator.start(self.arguments.folder)
         drawn = {}
         for seed in range(self.arguments.first, self.arguments.first + 40 * self.arguments.count):
-            case = random_case(self.allocator, seed, self.arguments.steps or 24)
+            case = self.allocator.random_case(seed, self.arguments.steps or 24)
             case.events = renumbered(case.events)
             try:
-                expected = expect(self.allocator, case)
+                expected = self.allocator.expect(case)
             except OracleError:         # of the judge of an allocator: not one for a golden
                 continue
-            drawn[seed] = case, expected, features(case, expected)
+            if not expected.fault():
+                drawn[seed] = case, expected, self.allocator.features(case, expected)
         seen = collections.Counter()
         for number in range(1, self.arguments.count + 1):
             seed = max(drawn, key=lambda one: sum(
@@ -163,47 +158,52 @@ class Tool:
                 if name not in ('cases', 'steps')))
             case, expected, counts = drawn.pop(seed)
             seen += counts
-            self.write(golden('real-%02d' % number, self.allocator.policy,
-                              self.allocator.policy, case, expected))
+            self.write(golden('real-%02d' % number, self.allocator.policy, case, expected))
         print(dict(seen))
         return 0
+
+
+def start_comparer(allocator: Allocator, arguments: argparse.Namespace) -> Comparer:
+    allocator.start(arguments.folder)
+    return allocator.comparer(allocator, arguments.fragsim)
 
 
 worker: Comparer
 worker_steps: int | None
 
 
-def start_worker(allocator, arguments: argparse.Namespace) -> None:
+def start_worker(allocator: Allocator, arguments: argparse.Namespace) -> None:
     global worker, worker_steps
-    allocator.start(arguments.folder)
-    worker, worker_steps = Comparer(allocator, arguments.fragsim), arguments.steps
+    worker, worker_steps = start_comparer(allocator, arguments), arguments.steps
 
 
 def compare_seed(seed: int) -> tuple[int, collections.Counter, str]:
-    case = random_case(worker.allocator, seed, worker_steps)
+    allocator = worker.allocator
+    case = allocator.random_case(seed, worker_steps)
     try:
         expected, difference = worker.compare(case)
     except OracleError as error:
         return seed, collections.Counter(cases=1), '%s: %s' % (type(error).__name__, error)
-    return seed, features(case, expected), str(difference or '')
+    return seed, allocator.features(case, expected), str(difference or '')
 
 
-def parse(allocator, about: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog='run.py', description=about,
+def parse(allocator: Allocator, about: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog='run.py', description=about.rstrip() + COMMANDS,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--folder', type=Path,
-                        default=ROOT / 'build' / ('%s-oracle' % allocator.policy),
-                        help='where the oracle is built (build/%s-oracle)' % allocator.policy)
+    allocator.add_options(parser)
+    parser.add_argument('--folder', type=Path, help='where the oracle is built'
+                        ' (build/%s-oracle)' % allocator.policy)
     parser.add_argument('--fragsim', type=Path, default=ROOT / 'build/fragsim')
     commands = parser.add_subparsers(dest='command', required=True)
 
     def command(name: str, **more) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, **more)
-        sub.set_defaults(seed=None, steps=None, key=None, device_bytes=None, write=None)
+        sub.set_defaults(seed=None, steps=None, write=None)
+        allocator.add_options(sub, default=argparse.SUPPRESS)
         return sub
 
     def settings(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument('--key', action='append', metavar='KEY=VALUE', help='of the policy')
+        allocator.add_settings(sub)
         sub.add_argument('--device-bytes', metavar='SIZE', help="in place of the header's")
 
     def one(sub: argparse.ArgumentParser) -> None:
@@ -234,22 +234,25 @@ def parse(allocator, about: str) -> argparse.Namespace:
     one(sub)
     sub = command('expect', help='what the real one does with a trace')
     sub.add_argument('--metrics', action='store_true')
+    allocator.add_expect(sub)
     one(sub)
     sub = command('show', help='a random case as a trace')
     sub.add_argument('--seed', type=int, required=True)
     sub.add_argument('--steps', type=int)
+    allocator.add_commands(command)
     arguments = parser.parse_args()
+    folder = allocator.take_options(arguments)
+    arguments.folder = arguments.folder or ROOT / 'build' / folder
     if arguments.command in ('shrink', 'expect') and (
             (arguments.trace is None) == (arguments.seed is None)):
         parser.error('a trace, or --seed N')
     return arguments
 
 
-def main(allocator, about: str) -> int:
+def main(allocator: Allocator, about: str, tool: type[Tool] = Tool) -> int:
     arguments = parse(allocator, about)
-    tool = Tool(allocator, arguments)
     try:
-        return getattr(tool, arguments.command)()
+        return getattr(tool(allocator, arguments), arguments.command)()
     except (OracleError, OSError) as error:
         say('%s-oracle: %s' % (allocator.policy, error))
         return 2

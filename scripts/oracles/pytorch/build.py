@@ -8,24 +8,18 @@ strings of C++ are the old ones.
 import glob
 import os
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
-import zipfile
 from pathlib import Path
 
+from case import OracleError
+from wheels import fetch, run
+
 SOURCES = Path(__file__).resolve().parent / 'src'
-NEWEST = '2.15'
-CUDA_12 = ('nvidia-cuda-runtime-cu12==12.8.90', 'nvidia-cuda-nvcc-cu12==12.8.93')
-PLATFORMS = ('manylinux1_x86_64', 'manylinux_2_28_x86_64')
-PYTHON = '3.11'                 # all of these have a wheel for it
+CUDA_12 = {'nvidia-cuda-runtime-cu12==12.8.90': ('nvidia/cuda_runtime/include/',),
+           'nvidia-cuda-nvcc-cu12==12.8.93': ('nvidia/cuda_nvcc/include/',)}
+ANY_PYTHON = ('--python-version', '3.11', '--platform', 'manylinux1_x86_64',
+              '--platform', 'manylinux_2_28_x86_64')    # all of these have a wheel for it
 WANTED = ('torch/lib/libc10.so', 'torch/lib/libc10_cuda.so', 'torch/version.py',
           'torch/include/c10/', 'torch/include/torch/headeronly/')
-
-
-class BuildError(Exception):
-    """The oracle cannot be built; says why."""
 
 
 def cuda_13(given: str | None) -> list[Path]:
@@ -35,41 +29,13 @@ def cuda_13(given: str | None) -> list[Path]:
     for place in filter(None, places):
         if (Path(place) / 'cuda.h').exists():
             return [Path(place)]
-    raise BuildError('no cuda.h: name the headers of CUDA 13 with --cuda-include')
+    raise OracleError('no cuda.h: name the headers of CUDA 13 with --cuda-include')
 
 
 def cuda_12(folder: Path) -> list[Path]:
     """The headers of CUDA 12, downloaded where they are not there yet."""
-    for package in CUDA_12:
-        name = package.partition('==')[0]
-        if not (folder / name).exists():
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                wheel = download(package, Path(scratch))
-                with zipfile.ZipFile(wheel) as archive:
-                    archive.extractall(folder / name, [
-                        one for one in archive.namelist() if '/include/' in one])
-    return sorted(folder.glob('nvidia-cuda-*-cu12/nvidia/*/include'))
-
-
-def download(package: str, into: Path) -> Path:
-    """The wheel of a package, from where pip finds it."""
-    command = [sys.executable, '-m', 'pip', 'download', '--quiet', '--no-deps', '--no-cache-dir',
-               '--only-binary', ':all:', '--python-version', PYTHON, '-d', into, package]
-    for platform in PLATFORMS if package.startswith('torch') else ():
-        command += ['--platform', platform]
-    if subprocess.run(command, check=False).returncode:
-        raise BuildError('pip cannot download %s' % package)
-    return wheel_of(into)
-
-
-def wheel_of(place: Path) -> Path:
-    """The wheel itself, or the only one of a folder."""
-    if place.is_file():
-        return place
-    wheels = sorted(place.glob('*.whl'))
-    if len(wheels) != 1:
-        raise BuildError('%s: %d wheels' % (place, len(wheels)))
-    return wheels[0]
+    fetch(CUDA_12, folder)
+    return sorted(folder.glob('nvidia/*/include'))
 
 
 def version_of(folder: Path) -> int:
@@ -77,16 +43,8 @@ def version_of(folder: Path) -> int:
     found = re.search(r"__version__ = '2\.(\d+)",
                       (folder / 'torch/version.py').read_text(encoding='utf-8'))
     if not found:
-        raise BuildError('%s: no torch 2' % folder)
+        raise OracleError('%s: no torch 2' % folder)
     return int(found[1])
-
-
-def unpack(wheel: Path, into: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if name.startswith(WANTED)]
-        if 'torch/lib/libc10_cuda.so' not in names:
-            raise BuildError('%s: a wheel without CUDA' % wheel)
-        archive.extractall(into, names)
 
 
 def compile_all(folder: Path, cuda: str | None) -> Path:
@@ -95,7 +53,7 @@ def compile_all(folder: Path, cuda: str | None) -> Path:
     lib.mkdir(exist_ok=True)
     needed = re.search(rb'libcudart\.so\.(\d+)', (torch / 'lib/libc10_cuda.so').read_bytes())
     if not needed or int(needed[1]) not in (12, 13):
-        raise BuildError('libc10_cuda.so asks for neither libcudart.so.12 nor .13')
+        raise OracleError('libc10_cuda.so asks for neither libcudart.so.12 nor .13')
     runtime = lib / ('libcudart.so.%d' % int(needed[1]))
     driver = lib / 'libcuda.so.1'
     program = folder / 'oracle'
@@ -122,20 +80,13 @@ def compile_all(folder: Path, cuda: str | None) -> Path:
          '-Wl,-rpath,$ORIGIN/lib:$ORIGIN/torch/lib', '-Wl,--disable-new-dtags'],
     ]
     for command in commands:
-        if subprocess.run(command, check=False).returncode:
-            raise BuildError('compilation failed')
+        run(command)
     return program
 
 
 def build(folder: Path, wheel: Path | None, version: str, cuda: str | None) -> Path:
     """Unpacks a wheel, or one that pip downloads, and compiles; returns the program."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if wheel is not None:
-        unpack(wheel_of(wheel), folder)
-    elif not (folder / 'torch/lib/libc10_cuda.so').exists():
-        scratch = Path(tempfile.mkdtemp(dir=folder))
-        try:
-            unpack(download('torch==%s.*' % version, scratch), folder)
-        finally:
-            shutil.rmtree(scratch)
+    fetch({'torch==%s.*' % version: WANTED}, folder, wheel, ANY_PYTHON)
+    if not (folder / 'torch/lib/libc10_cuda.so').exists():
+        raise OracleError('%s: a wheel without CUDA' % (wheel or folder))
     return compile_all(folder, cuda)

@@ -6,63 +6,38 @@ that fragsim should print (fragsim-result(5)). Two things PyTorch has no word fo
   free with `pending`   a record_stream on a stream that the case does not use otherwise, then the
                         free; `complete` is the end of the work on that stream. PyTorch notices it
                         at the next allocation only, so up to there the metrics that know pending
-                        blocks are not compared (`Row.loose`).
+                        blocks are not compared (`Row.unsure`).
   sync of all streams   ends each stream of the trace, but not those that stand for `pending`.
 
 Some settings make PyTorch 2.15 spoil its own heap (it releases a part of a split segment). That is
-seen by its books: reserved bytes that no segment has, or an error of cudaFree. `Expected.broken` is
-that step, and the rows end before it.
+seen by its books: reserved bytes that no segment has, or an error of cudaFree. The step is
+`TorchExpected.broken`, and the rows end before it.
 """
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from case import BY_ADDRESS, Case, bytes_of, compact
+from books import Row, placement
+from case import OracleError, bytes_of, compact
+from torch_case import BY_ADDRESS, TorchCase
+from torch_compare import LOOSE, TorchExpected
 
 PENDING_STREAM = 1 << 20        # from here on: streams that stand for a free with `pending`
 STRING_STREAM = 1 << 19         # from here on: streams that the trace names by a string
-METRICS = ('requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
-           'non_releasable', 'waste', 'device_free', 'process_used', 'segments', 'blocks')
-LOOSE = ('active', 'free', 'largest_free', 'releasable', 'non_releasable')
 COLUMNS = ('allocated', 'reserved', 'active', 'inactive_split', 'requested', 'segments', 'retries',
            'ooms', 'free', 'largest_free', 'releasable', 'blocks')
 CALL = re.compile(r'([+-])([SV]\d+):(\d+)|R(V\d+):(\d+)|X(V\d+)|([mu])(V\d+)\+(\d+):(\d+)')
-
-
-class OracleError(Exception):
-    """The oracle could not run, or contradicts itself."""
 
 
 class BadSettings(OracleError):
     """PyTorch refuses the settings."""
 
 
-@dataclass
-class Row:
-    """What is true after a step."""
-    status: str
-    metrics: dict
-    retries: int
-    ooms: int
-    loose: bool = False
-
-
-@dataclass
-class Expected:
-    """What fragsim should say."""
-    rows: list[Row] = field(default_factory=list)
-    placements: list[str] = field(default_factory=list)
-    statistics: dict = field(default_factory=dict)
-    broken: int | None = None   # the step at which PyTorch spoils its heap
-    why: str = ''
-
-
 class Translator:
     """Events of a trace to lines of the oracle."""
 
-    def __init__(self, case: Case, spread: int = 1) -> None:
+    def __init__(self, case: TorchCase, spread: int = 1) -> None:
         self.spread = spread
         self.ids: dict = {}
         self.strings: dict = {}
@@ -146,10 +121,10 @@ class Step(dict):
         self.message = message
 
 
-class Books:
+class TorchBooks:
     """Segments and live blocks, kept from what the oracle prints."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: TorchCase) -> None:
         self.case = case
         self.ordinals: dict[str, int] = {}
         self.held: dict[int, int] = {}      # ordinal -> bytes; of a range, the mapped ones
@@ -164,10 +139,6 @@ class Books:
         self.held[ordinal] = size if mapped else 0
         return ordinal
 
-    def booked(self, size: int) -> int:
-        unit = self.case.granularity
-        return (size + unit - 1) // unit * unit
-
     def call(self, text: str, changes: dict) -> None:
         """Books one call of the device; a refused one (!) changes nothing."""
         if text[0] == '!':
@@ -176,11 +147,11 @@ class Books:
         sign, name, size, new, reserved, gone, way, area, offset, run = match.groups()
         if sign == '+':
             ordinal = self.obtain(name, int(size), True)
-            self.used += self.booked(int(size))
+            self.used += self.case.booked(int(size))
             changes['new'].append({'segment': ordinal, 'bytes': int(size)})
         elif sign == '-':
             changes['released'].append(self.ordinals[name])
-            self.used -= self.booked(self.held.pop(self.ordinals[name]))
+            self.used -= self.case.booked(self.held.pop(self.ordinals[name]))
         elif new:
             ordinal = self.obtain(new, int(reserved), False)
             changes['new'].append({'segment': ordinal, 'bytes': int(reserved), 'expandable': True})
@@ -242,10 +213,7 @@ class Books:
             self.loose = self.loose or status == 'ok'
         elif op == 'empty_cache':
             self.loose = False
-        if status == 'skipped' or not (op in ('alloc', 'free') or changes):
-            return status, None
-        name = {'id': event['id']} if 'id' in event else {}
-        return status, {'op': op, **name, **place, **changes}
+        return status, placement(event, status, place, changes)
 
     def metrics(self, step: Step) -> dict:
         case = self.case
@@ -254,7 +222,7 @@ class Books:
                 'active': step['active'], 'reserved': step['reserved'], 'free': free,
                 'largest_free': step['largest_free'], 'releasable': releasable,
                 'non_releasable': max(0, free - releasable), 'waste': 0,
-                'device_free': case.total - case.context - case.other - self.used,
+                'device_free': case.room() - self.used,
                 'process_used': case.context + self.used, 'segments': len(self.held),
                 'blocks': step['blocks']}
 
@@ -278,7 +246,7 @@ class Books:
             raise OracleError('inactive split bytes that are not non_releasable: %s' % dict(step))
 
 
-def run_oracle(binary: Path, case: Case, lines: list[str]) -> tuple[int, list[str], str]:
+def run_oracle(binary: Path, case: TorchCase, lines: list[str]) -> tuple[int, list[str], str]:
     """The exit status, the lines and what was said on standard error."""
     environment = {'PATH': os.environ.get('PATH', ''), 'LC_ALL': 'C',
                    'FAKE_TOTAL': str(case.total), 'FAKE_USED': str(case.context + case.other),
@@ -309,9 +277,9 @@ def join_steps(rows: list[str]) -> Step:
     return errors[0] if errors else last
 
 
-def expect(binary: Path, case: Case, spread: int = 1) -> Expected:
+def expect(binary: Path, case: TorchCase, spread: int = 1) -> TorchExpected:
     """Runs the oracle on a case; `spread` puts the addresses of the streams elsewhere."""
-    translator, books, expected = Translator(case, spread), Books(case), Expected()
+    translator, books, expected = Translator(case, spread), TorchBooks(case), TorchExpected()
     groups = [translator.lines(event) for event in case.events]
     status, out, said = run_oracle(binary, case, [line for group in groups for line in group])
     if status == 3:
@@ -341,6 +309,6 @@ def expect(binary: Path, case: Case, spread: int = 1) -> Expected:
         books.check(step)
         if line:
             expected.placements.append(compact({'step': number, **line}))
-        expected.rows.append(Row(kind, books.metrics(step), step['retries'], step['ooms'],
-                                 books.loose))
+        expected.rows.append(Row(kind, books.metrics(step), LOOSE if books.loose else (),
+                                 {name: step[name] for name in ('retries', 'ooms')}))
     return expected

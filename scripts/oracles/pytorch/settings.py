@@ -8,9 +8,9 @@ import random
 import subprocess
 from pathlib import Path
 
-from case import NEWEST, Case
-from compare import policy_of
-from oracle import BadSettings, OracleError, expect
+from case import OracleError
+from oracle import BadSettings, expect
+from torch_case import NEWEST, TorchCase, policy_of
 
 MEGABYTES = ('0', '1', '10', '11', '12', '19', '20', '21', '32', '64', '100', '1000000', '-1', '',
              '20.0', '20.5', '1e2', '0x20', '+20', '020', '20M', 'abc', '99999999999', '2147483648',
@@ -54,7 +54,7 @@ def random_settings(seed: int) -> str:
 
 def pytorch_refuses(oracle: Path, text: str) -> str:
     """Why, or nothing."""
-    case = Case(events=[{'op': 'alloc', 'id': 1, 'size': 1}], conf=text)
+    case = TorchCase(events=[{'op': 'alloc', 'id': 1, 'size': 1}], conf=text)
     try:
         expected = expect(oracle, case)
     except BadSettings as error:

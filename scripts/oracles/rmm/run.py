@@ -3,15 +3,6 @@
 
   run.py build                      download the wheel of librmm (5 MB), what it needs and CUDA's
                                     headers, and build the driver; or a folder with the wheels
-  run.py fuzz 2000                  compare 2,000 random cases; the ones that differ are shrunk
-  run.py compare TRACE...           compare traces; --key initial=1GiB and --device-bytes
-  run.py shrink TRACE | --seed N    the shortest case that differs, as a golden test has it
-  run.py expect TRACE               what RMM does: the placements, or with --metrics the rows
-  run.py show --seed N              the random case itself, as a trace
-  run.py goldens 20 --write FOLDER  short cases, as golden tests
-
-The exit status is 0 where all agree, 1 where something differs, 2 where the work cannot be done.
-README.md tells more.
 """
 import argparse
 import os
@@ -23,23 +14,19 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'common'))
 
-import wheels                               # noqa: E402
-from case import Case, OracleError          # noqa: E402
-from process import talk_to                 # noqa: E402
-from tool import main                       # noqa: E402
+import wheels                       # noqa: E402
+from allocator import Allocator     # noqa: E402
+from case import Case               # noqa: E402
+from process import talk_to         # noqa: E402
+from tool import main               # noqa: E402
 
 PACKAGES = {'librmm-cu12==26.10.0': (), 'rapids-logger==0.3.0': (),
             'nvidia-cuda-runtime-cu12==12.9.79': ('nvidia/cuda_runtime/include/',)}
 
 
-class Rmm:
+class Rmm(Allocator):
     """RMM's pool, in a program of its own."""
-    name, policy, unit = 'RMM', 'rmm', 256
-    releases_in_any_order = False
-    folder: Path
-
-    def add_build(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('wheels', type=Path, nargs='?', help='a folder with the wheels')
+    policy, unit = 'rmm', 256
 
     def build(self, arguments: argparse.Namespace) -> str:
         folder = arguments.folder
@@ -56,13 +43,8 @@ class Rmm:
                                              for one in libraries), '-Wl,--disable-new-dtags'])
         return str(folder / 'driver')
 
-    def start(self, folder: Path) -> None:
-        self.folder = folder
-        if not (folder / 'driver').exists():
-            raise OracleError('%s: no driver; `run.py build` makes one' % folder)
-
     def talk(self, case: Case) -> Generator[str, str, None]:
-        return talk_to([self.folder / 'driver', case.room(), case.granularity,
+        return talk_to([self.folder / self.program, case.room(), case.granularity,
                         case.keys.get('initial', 0), case.keys.get('maximum', 0)])
 
     def draw_keys(self, rng: random.Random, scale: int) -> dict:

@@ -1,16 +1,13 @@
-"""generate.py - a random case from a seed: device, settings and trace.
+"""torch_generate.py - a random case of PyTorch: what it draws that others do not.
 
-Uniform noise finds little. So a seed first draws a character: how large the device is against what
-the trace wants, which sizes it asks for (near the limits of the rules, a few sizes over and over,
-or spread), how it frees, how many streams it uses and how often it waits for them, and whether
-settings change on the way. Only settings that PyTorch accepts are drawn (settings.py has others).
+Of its own are the sizes near the limits of its rules, the settings and their changes on the way,
+private pools and captures. Only settings that PyTorch accepts are drawn (settings.py has others).
 """
 import random
-from dataclasses import dataclass
 
-from case import ADDRESSES, BY_ADDRESS, BY_CREATION, NEWEST, Case
+from generate import GIB, KIB, MIB, Character, Generator
+from torch_case import ADDRESSES, BY_ADDRESS, BY_CREATION, TorchCase
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 EMPTIES_IN_CAPTURE = 8          # the first version that does
 SINCE = {'non_split': 6, 'large': 11, 'throw': 12, 'reserve': 15}       # versions
 EDGES = (1, 511, 512, 513, 1024, MIB - 512, MIB - 511, MIB, MIB + 1, 2 * MIB - 512, 2 * MIB,
@@ -81,21 +78,6 @@ class Settings:
             words.append('expandable_segments_reserve:' + rng.choice(('0.1', '0.5', '1.0', '1G')))
         rng.shuffle(words)
         return ','.join(words)
-
-
-@dataclass
-class Character:
-    """What a seed's trace is like."""
-    streams: int
-    fill: float         # of the device, that live blocks should take
-    record: float       # share of live blocks that other streams use
-    sync: float
-    pending: float      # share of frees that are pending until their complete
-    empty: float
-    fraction: float
-    configure: float
-    order: str          # of frees: any, last, first
-    sizes: list         # (weight, name)
 
 
 def character(rng: random.Random) -> Character:
@@ -177,13 +159,14 @@ class Contexts:
     def is_open_for(self, stream: int) -> bool:
         return self.pool is not None and self.stream in (None, stream)
 
-    def allocated(self, number: int) -> None:
-        self.recorded.discard(number)
-        if self.pool is None:
-            self.deferred = False
-
-    def freed(self, number: int) -> None:
-        if self.pool is not None and number in self.recorded:
+    def see(self, op: str, number: int | None) -> None:
+        """Takes note of an event of the trace."""
+        if op == 'alloc':
+            self.recorded.discard(number)
+            self.deferred = self.deferred and self.pool is not None
+        elif op == 'record_stream':
+            self.recorded.add(number)
+        elif op == 'free' and self.pool is not None and number in self.recorded:
             self.deferred = True
 
     def turn(self, streams: int) -> dict:
@@ -201,35 +184,24 @@ class Contexts:
                 **({} if self.stream is None else {'stream': self.stream})}
 
 
-class Generator:
+class TorchGenerator(Generator):
     """Draws one trace."""
 
-    def __init__(self, seed: int, steps: int | None, version: int) -> None:
-        self.rng = rng = random.Random(seed)
-        self.seed, self.version = seed, version
-        self.is_like = character(rng)
-        self.total = device_bytes(rng)
-        self.settings = Settings(rng, version)
+    def begin(self, steps: int | None) -> None:
+        rng, self.version = self.rng, self.allocator.version
+        self.like = character(rng)
+        self.total = self.scale = device_bytes(rng)
+        self.settings = Settings(rng, self.version)
         self.steps = steps or rng.choice((30, 60, 120, 250, 500, 900))
-        self.events: list[dict] = []
-        self.live: list[tuple[int, int]] = []
-        self.bytes = 0
-        self.next_id = 1
-        self.incomplete: list[int] = []
-        most = max(64 * KIB, min(self.total // 3, 700 * MIB))
-        self.favourites = [self.spread(512, most) for _ in range(rng.randint(2, 8))]
-        self.most = most
-        self.pools = Pools(random.Random(-seed), self.is_like)
-        self.contexts = Contexts(random.Random(f'contexts {seed}'), self.pools, self.is_like,
-                                 version)
-
-    def spread(self, low: int, high: int) -> int:
-        """Evenly over the powers of two."""
-        value = low * (high / low) ** self.rng.random()
-        return max(1, int(value))
+        self.most = max(64 * KIB, min(self.total // 3, 700 * MIB))
+        self.favourites = [self.spread(512, self.most) for _ in range(rng.randint(2, 8))]
+        self.streams, self.unused = range(self.like.streams), self.like.streams
+        self.pools = Pools(random.Random(-self.seed), self.like)
+        self.contexts = Contexts(random.Random(f'contexts {self.seed}'), self.pools, self.like,
+                                 self.version)
 
     def size(self) -> int:
-        rng, weights = self.rng, self.is_like.sizes
+        rng, weights = self.rng, self.like.sizes
         if not any(weights):
             weights = [1, 1, 1, 1, 1, 1]
         kind = rng.choices(range(6), weights)[0]
@@ -248,135 +220,60 @@ class Generator:
         step = rng.choice((512, 2 * MIB, 20 * MIB))
         return max(1, step * rng.randint(1, 8) + rng.choice((-512, -1, 0, 0, 0, 1, 512)))
 
-    def stream(self) -> int:
-        return self.rng.randrange(self.is_like.streams)
-
     def add(self, op: str, **members) -> None:
-        self.events.append({'op': op, **members})
+        super().add(op, **members)
+        self.contexts.see(op, members.get('id'))
 
-    def alloc(self) -> None:
-        size, stream = self.size(), self.stream()
-        if self.next_id > 3 and self.rng.random() < 0.02:
-            free = set(range(1, self.next_id)) - {block[0] for block in self.live}
-            number = self.rng.choice(sorted(free)) if free else self.next_id
-        else:
-            number = self.next_id
-        self.next_id = max(self.next_id, number + 1)
-        pool = self.contexts.pool if self.contexts.is_open_for(stream) else self.pools.draw()
-        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}),
-                 **({'pool': pool} if pool else {}))
-        self.live.append((number, size))
-        if size <= self.total:
-            self.bytes += size
-        self.contexts.allocated(number)
-        while self.rng.random() < self.is_like.record:
-            if self.contexts.pool is not None:
-                continue
-            self.contexts.recorded.add(number)
-            self.add('record_stream', id=number, stream=self.rng.randrange(
-                self.is_like.streams + 1))
+    def pool(self, stream: int) -> int:
+        return self.contexts.pool if self.contexts.is_open_for(stream) else self.pools.draw()
 
-    def free(self) -> None:
-        if not self.live:
-            return
-        if self.is_like.order == 'any' or self.rng.random() < 0.1:
-            at = self.rng.randrange(len(self.live))
-        else:
-            at = -1 if self.is_like.order == 'last' else 0
-        number, size = self.live.pop(at)
-        self.bytes -= size if size <= self.total else 0
-        self.contexts.freed(number)
-        if self.rng.random() < self.is_like.pending:
-            self.add('free', id=number, pending=True)
-            self.incomplete.append(number)
-        else:
-            self.add('free', id=number)
+    def record(self, number: int) -> None:
+        if self.contexts.pool is None:
+            super().record(number)
 
-    def burst(self) -> None:
-        """Many frees in a row, as at the end of an iteration."""
-        for _ in range(self.rng.randint(1, max(1, len(self.live)))):
-            self.free()
-
-    def rare(self) -> bool:
-        """What happens now and then; says whether it did."""
-        rng, like = self.rng, self.is_like
-        draw = rng.random()
-        for share, action in ((like.sync, self.sync), (like.empty, self.empty),
-                              (like.fraction, self.fraction), (like.configure, self.configure),
-                              (0.004, self.mark), (self.pools.ends, self.release_pool),
-                              (self.contexts.share, self.context),
-                              (like.pending if self.incomplete else 0, self.complete)):
-            if draw < share:
-                action()
-                return True
-            draw -= share
-        return False
+    def actions(self) -> tuple:
+        like = self.like
+        return ((like.sync, self.sync), (like.empty, self.empty), (like.fraction, self.fraction),
+                (like.configure, self.configure), (0.004, self.mark),
+                (self.pools.ends, self.release_pool), (self.contexts.share, self.context),
+                (like.pending if self.incomplete else 0, self.complete))
 
     def sync(self) -> None:
-        if self.contexts.deferred:
-            return
-        if self.rng.random() < 0.4:
-            self.add('sync')
-        else:
-            self.add('sync', stream=self.rng.randrange(self.is_like.streams + 1))
+        if not self.contexts.deferred:
+            super().sync()
 
     def empty(self) -> None:
         """In a capture an older PyTorch stops with an internal error."""
         if self.contexts.pool is None or self.version >= EMPTIES_IN_CAPTURE:
-            self.add('empty_cache')
-
-    def fraction(self) -> None:
-        self.add('set_fraction', value=self.rng.choice((0.1, 0.3, 0.5, 0.7, 0.75, 0.9, 1)))
+            super().empty()
 
     def configure(self) -> None:
         value = self.settings.draw(False)
         if value:
             self.add('configure', value=value)
 
-    def mark(self) -> None:
-        self.add('mark', name='m%d' % len(self.events))
-
     def release_pool(self) -> None:
         self.add('release_pool', pool=self.pools.release())
 
     def context(self) -> None:
-        event = self.contexts.turn(self.is_like.streams)
+        event = self.contexts.turn(self.like.streams)
         self.add(event.pop('op'), **event)
 
     def complete(self) -> None:
         """PyTorch notices it at the next request, and 2.12 at a place among equals that counts."""
-        at = self.rng.randrange(len(self.incomplete))
-        self.add('complete', id=self.incomplete.pop(at))
+        super().complete()
         if self.version == BY_CREATION:
             self.alloc()
 
-    def case(self) -> Case:
+    def draw_settings(self) -> None:
+        self.conf = self.settings.draw(True)
+
+    def finish(self) -> TorchCase:
         rng = self.rng
-        conf = self.settings.draw(True)
-        wanted = self.is_like.fill * min(self.total, 2 * GIB)
-        most_live = rng.choice((8, 30, 100, 400))
-        while len(self.events) < self.steps:
-            if self.rare():
-                continue
-            if rng.random() < 0.004:
-                self.burst()
-            full = self.bytes > wanted or len(self.live) > most_live
-            if rng.random() < (0.65 if full else 0.35):
-                self.free()
-            else:
-                self.alloc()
-        if rng.random() < 0.3:
-            while self.live:
-                self.free()
-            self.empty()
-        context = rng.choice((0, 0, 0, self.total // 10, 3 * MIB + 77))
-        return Case(events=self.events, total=self.total, context=context,
-                    other=rng.choice((0, 0, 0, self.total // 8)),
-                    granularity=rng.choice((2 * MIB,) * 5 + (1, 512, 64 * KIB)), conf=conf,
-                    addresses='fall' if self.version <= BY_ADDRESS else rng.choice(ADDRESSES),
-                    meta={'seed': self.seed}, version=self.version)
-
-
-def random_case(seed: int, steps: int | None = None, version: int = NEWEST) -> Case:
-    """The same seed gives the same case."""
-    return Generator(seed, steps, version).case()
+        return TorchCase(events=self.events, total=self.total,
+                         context=rng.choice((0, 0, 0, self.total // 10, 3 * MIB + 77)),
+                         other=rng.choice((0, 0, 0, self.total // 8)),
+                         granularity=rng.choice((2 * MIB,) * 5 + (1, 512, 64 * KIB)),
+                         conf=self.conf, addresses='fall' if self.version <= BY_ADDRESS
+                         else rng.choice(ADDRESSES),
+                         meta={'seed': self.seed}, version=self.version)
