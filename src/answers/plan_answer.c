@@ -19,16 +19,34 @@ static uint32_t plan_row_count(const struct frag_plan_answer *a)
 	return a->trace->device_count + (a->fits ? a->fits->count : 0);
 }
 
+/* The bytes of a device's segments, one a space, in pages. */
+static uint64_t plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		if (plan->spaces[i].device == device)
+			sum += frag_round_up(plan->spaces[i].height, page ? page : 1);
+	return sum;
+}
+
+/* How far a height is above its bound. */
+static double plan_gap_pct(uint64_t bound, uint64_t height)
+{
+	FRAG_ASSERT(height >= bound);
+	return bound ? 100.0 * ((double)(height - bound) / (double)bound) : 0;
+}
+
 static uint64_t peak_of(const struct frag_plan_answer *a, uint32_t device)
 {
-	return frag_plan_segments(a->plan, device, 1);
+	return plan_segments(a->plan, device, 1);
 }
 
 static uint64_t smallest_of(const struct frag_plan_answer *a, uint32_t device)
 {
 	const struct frag_device_figures *f = &a->devices[device];
 
-	return f->context + f->other + frag_plan_segments(a->plan, device, f->granularity);
+	return f->context + f->other + plan_segments(a->plan, device, f->granularity);
 }
 
 static double above(uint64_t bytes, uint64_t plan)
@@ -69,7 +87,7 @@ static void plan_print_verdict(const struct frag_plan_answer *a, const struct fr
 		lower += plan->spaces[i].lower;
 	if (height > lower)
 		frag_snprintf(gap, sizeof(gap), ", at most %.4f %% above the lowest",
-			      frag_plan_gap_pct(lower, height));
+			      plan_gap_pct(lower, height));
 	frag_put_first_line(to, height == lower ? INK_GREEN : INK_BOLD, "",
 			    "%s: %s for %" PRIu32 " buffer%s of %s%s%s",
 			    height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(height), plan->count,
@@ -121,7 +139,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	else
 		frag_put_row(to, "height", "%" PRIu64 " bytes, %s: best found, at most %.4f %%, %s,"
 			     " above the bound", s->height, SIZE(s->height),
-			     frag_plan_gap_pct(s->lower, s->height), SIZE(s->height - s->lower));
+			     plan_gap_pct(s->lower, s->height), SIZE(s->height - s->lower));
 	fputs(frag_ink(to, INK_PLAIN), to->f);
 }
 
@@ -136,7 +154,7 @@ static void print_given(const struct frag_plan *plan, const struct frag_space_pl
 			     SIZE(s->given));
 	else
 		frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s: %.4f %% above the bound",
-			     s->given, SIZE(s->given), frag_plan_gap_pct(s->bound, s->given));
+			     s->given, SIZE(s->given), plan_gap_pct(s->bound, s->given));
 }
 
 /* Each order with its height above the bound, and what the search after them tried. */
@@ -148,7 +166,7 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_text_
 		const struct frag_plan_try *t = &s->tries[i];
 
 		frag_snprintf(pct, sizeof(pct), "%.4f %%",
-			      t->height == NONE ? 0 : frag_plan_gap_pct(s->bound, t->height));
+			      t->height == NONE ? 0 : plan_gap_pct(s->bound, t->height));
 		frag_put_row(to, i ? "" : "orders", "%s, first fit: %s%s", t->order,
 			     t->height == NONE ? "given up" : pct,
 			     t->height == s->bound ? ", the bound" : "");
@@ -336,7 +354,7 @@ static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t lower, 
 	frag_json_u64(o, "lower_bound", lower);
 	frag_json_u64(o, "height", height);
 	frag_json_text(o, "verdict", height == lower ? "optimal" : "within");
-	frag_json_fixed4(o, "gap_pct", frag_plan_gap_pct(lower, height));
+	frag_json_fixed4(o, "gap_pct", plan_gap_pct(lower, height));
 }
 
 static void put_space_verdict(struct frag_node_ref o, const void *of)

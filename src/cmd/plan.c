@@ -101,17 +101,10 @@ static int plan_place(struct planning *p, struct frag_error *err)
 
 	if (!p->align)
 		p->align = given && given->by ? 1 : 512;
-	rc = frag_plan_buffers(&p->plan, p->q.taped->tape, p->align, &p->marks, p->slots, err);
-	if (!rc && given && !p->marks.from)
-		rc = frag_plan_constraints(&p->plan, given, err);
-	if (rc)
-		return rc;
-	if (!p->check_path) {
-		rc = frag_plan_place(&p->plan, &effort, err);
-		if (!rc && p->slots)
-			frag_plan_slots_by_request(&p->plan);
-		return rc;
-	}
+	rc = frag_plan_buffers(&p->plan, p->q.taped->tape, p->align, &p->marks, p->slots,
+			       p->marks.from ? NULL : given, err);
+	if (rc || !p->check_path)
+		return rc ? rc : frag_plan_place(&p->plan, &effort, err);
 	rc = frag_plan_file_read(&file, p->check_path, err);
 	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);
 	frag_plan_file_fini(&file);

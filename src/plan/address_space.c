@@ -9,15 +9,6 @@
 #include "base/bug.h"
 #include "events/id_map.h"
 
-int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
-		     struct frag_error *err)
-{
-	char text[FRAG_ID_ROOM];
-
-	return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from %" PRIu64 ", %s", path,
-			 frag_show_id(id, text), from, what);
-}
-
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
 struct change {
 	uint64_t time;                  /* step times plan->scale, or a time between two steps */
@@ -180,9 +171,19 @@ static void take_times(struct frag_space *s, const struct frag_plan *plan,
 			i++;
 }
 
-int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err)
+/*
+ * The highest end of what was put into each section, a tree over them: `whole` is of all sections
+ * below a node, `most` is the highest of these.
+ */
+struct tops {
+	uint64_t *whole, *most;
+	uint32_t leaves;
+};
+
+/* Returns -FRAG_ENOMEM; fini is required in each case. */
+static int tops_init(struct tops *tops, uint32_t sections, struct frag_error *err)
 {
-	*tops = (struct frag_tops){ .leaves = 1 };
+	*tops = (struct tops){ .leaves = 1 };
 	while (tops->leaves < sections)
 		tops->leaves *= 2;
 	tops->whole = calloc(4 * (size_t)tops->leaves, sizeof(*tops->whole));
@@ -190,12 +191,13 @@ int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error 
 	return tops->whole ? 0 : frag_fail_nomem(err);
 }
 
-void frag_tops_fini(struct frag_tops *tops)
+static void tops_fini(struct tops *tops)
 {
 	free(tops->whole);
 }
 
-uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to)
+/* Of the sections [from, to). */
+static uint64_t tops_of(const struct tops *tops, uint32_t from, uint32_t to)
 {
 	uint32_t a = from + tops->leaves, b = to + tops->leaves;
 	uint64_t top = 0;
@@ -207,7 +209,7 @@ uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to)
 	return top;
 }
 
-void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t end)
+static void tops_put(struct tops *tops, uint32_t from, uint32_t to, uint64_t end)
 {
 	uint32_t a = from + tops->leaves, b = to + tops->leaves;
 
@@ -223,17 +225,31 @@ void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t 
 	}
 }
 
+int frag_space_fixed_tops(const struct frag_space *s, uint64_t *out, struct frag_error *err)
+{
+	struct tops tops;
+	const int rc = tops_init(&tops, s->times, err);
+
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		if (s->fixed[i] != UINT64_MAX)
+			tops_put(&tops, s->from[i], s->to[i], s->fixed[i] + s->size[i]);
+	for (uint32_t t = 0; t < s->times && !rc; t++)
+		out[t] = tops_of(&tops, t, t + 1);
+	tops_fini(&tops);
+	return rc;
+}
+
 /* Sets the contention of each item. -FRAG_ENOMEM */
 static int sum_contention(struct frag_space *s, struct frag_error *err)
 {
-	struct frag_tops live;
-	const int rc = frag_tops_init(&live, s->times, err);
+	struct tops live;
+	const int rc = tops_init(&live, s->times, err);
 
 	for (uint32_t t = 0; t < s->times && !rc; t++)
-		frag_tops_put(&live, t, t + 1, s->live[t]);
+		tops_put(&live, t, t + 1, s->live[t]);
 	for (uint32_t i = 0; i < s->count && !rc; i++)
-		s->contention[i] = frag_tops_of(&live, s->from[i], s->to[i]);
-	frag_tops_fini(&live);
+		s->contention[i] = tops_of(&live, s->from[i], s->to[i]);
+	tops_fini(&live);
 	return rc;
 }
 
@@ -317,6 +333,7 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	struct change *changes;
 	size_t count;
 	uint32_t unused = plan->count;
+	char text[FRAG_ID_ROOM];
 
 	*s = (struct frag_space){ .count = items };
 	lay_out(s, &measure, items + plan->gap_count);
@@ -333,36 +350,14 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	take_times(s, plan, changes, count);
 	free(changes);
 	if (unused < plan->count)
-		return frag_plan_refuse(plan->path, &plan->buffers[unused].id,
-					plan->buffers[unused].birth,
-					"has gaps that leave nothing of its lifetime", err);
+		return frag_fail(err, FRAG_ETRACE, "%s: buffer %s, from %" PRIu64 ", has gaps that"
+				 " leave nothing of its lifetime", plan->path,
+				 frag_show_id(&plan->buffers[unused].id, text),
+				 plan->buffers[unused].birth);
 	s->lower = frag_max(s->lower, s->bound);
 	if (s->constrained && aligned_bound(s, err))
 		return -FRAG_ENOMEM;
 	return sum_contention(s, err);
-}
-
-/* Counted first, so that list_at[t + 1] is where the next item of t goes, and then where they end. */
-int frag_space_list(struct frag_space *s, struct frag_error *err)
-{
-	size_t sum = 0;
-
-	s->list_at = calloc((size_t)s->times + 2, sizeof(*s->list_at));
-	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
-		sum += s->runs[r].to - s->runs[r].from;
-	s->list = malloc((sum + 1) * sizeof(*s->list));
-	if (!s->list_at || !s->list)
-		return frag_fail_nomem(err);
-	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
-		for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
-			s->list_at[t + 2]++;
-	for (uint32_t t = 0; t < s->times; t++)
-		s->list_at[t + 1] += s->list_at[t];
-	for (uint32_t i = 0; i < s->count; i++)
-		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1]; r++)
-			for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
-				s->list[s->list_at[t + 1]++] = i;
-	return 0;
 }
 
 void frag_space_fini(struct frag_space *s)
@@ -391,9 +386,9 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 {
 	struct placed_run *placed = malloc(((size_t)s->run_at[s->count] + 1) * sizeof(*placed));
 	char texts[2][FRAG_ID_ROOM];
-	struct frag_tops tops;
+	struct tops tops;
 	uint32_t count = 0, k;
-	int rc = frag_tops_init(&tops, s->times, err);
+	int rc = tops_init(&tops, s->times, err);
 
 	if (!rc && !placed)
 		rc = frag_fail_nomem(err);
@@ -404,9 +399,9 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 	for (k = 0; k < count; k++) {
 		const struct frag_space_run *run = &s->runs[placed[k].run];
 
-		if (frag_tops_of(&tops, run->from, run->to) > placed[k].offset)
+		if (tops_of(&tops, run->from, run->to) > placed[k].offset)
 			break;
-		frag_tops_put(&tops, run->from, run->to, placed[k].offset + s->size[placed[k].item]);
+		tops_put(&tops, run->from, run->to, placed[k].offset + s->size[placed[k].item]);
 	}
 	for (uint32_t i = 0; i < k && k < count && !rc; i++) {
 		const uint32_t one = (uint32_t)frag_min(placed[i].item, placed[k].item);
@@ -423,7 +418,7 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 				       offset[one] + a->size, frag_show_id(&b->id, texts[1]), b->birth,
 				       offset[other], offset[other] + b->size);
 	}
-	frag_tops_fini(&tops);
+	tops_fini(&tops);
 	free(placed);
 	return rc;
 }

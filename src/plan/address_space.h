@@ -37,13 +37,9 @@ struct frag_space {
 	uint64_t unit;                  /* all sizes are multiples of it, so heights are */
 	uint64_t bound, lower;          /* lower: also by fixed offsets and alignments */
 	uint64_t peak_step;             /* the first one at which that lives */
-	uint32_t *list_at, *list;       /* by section: items in use there; see frag_space_list() */
+	uint32_t *list_at, *list;       /* by section: items in use there; the planner sets both */
 	void *memory;                   /* of all other arrays */
 };
-
-/* -FRAG_ETRACE with a path, a buffer by its id and first step, and what is wrong with it. */
-int frag_plan_refuse(const char *path, const struct frag_handle *id, uint64_t from, const char *what,
-		     struct frag_error *err);
 
 /* An item and what it is sorted by, the highest first, with qsort(). */
 struct frag_space_key {
@@ -69,8 +65,6 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
-/* Lists the items of each section. Returns -FRAG_ENOMEM on out of memory (host). */
-int frag_space_list(struct frag_space *s, struct frag_error *err);
 
 /*
  * Memory for several arrays at once: with base NULL it is measured, in a second pass it is given
@@ -89,21 +83,8 @@ static inline void *frag_arena_take(struct frag_arena *a, size_t count, size_t s
 	return a->base ? a->base + at : NULL;
 }
 
-/*
- * The highest end of what was put into each section, a tree over them: `whole` is of all sections
- * below a node, `most` is the highest of these.
- */
-struct frag_tops {
-	uint64_t *whole, *most;
-	uint32_t leaves;
-};
-
-/* Returns -FRAG_ENOMEM; fini is required in each case. */
-int frag_tops_init(struct frag_tops *tops, uint32_t sections, struct frag_error *err);
-void frag_tops_fini(struct frag_tops *tops);
-/* Of the sections [from, to). */
-uint64_t frag_tops_of(const struct frag_tops *tops, uint32_t from, uint32_t to);
-void frag_tops_put(struct frag_tops *tops, uint32_t from, uint32_t to, uint64_t end);
+/* Sets the highest end of fixed items, by section. Returns -FRAG_ENOMEM */
+int frag_space_fixed_tops(const struct frag_space *s, uint64_t *out, struct frag_error *err);
 
 /*
  * -FRAG_ETRACE with the path and two buffers that overlap in time and share a byte at these offsets,
@@ -126,8 +107,6 @@ extern const char *const frag_skyline_names[FRAG_SKYLINES];
 
 /* In the order of offsets, on top of fixed items. Returns -FRAG_ENOMEM */
 int frag_skyline_place(struct frag_placing *w, struct frag_error *err);
-/* The most contended and longest items first, each at the lowest gap. Returns -FRAG_ENOMEM */
-int frag_first_fit_place(struct frag_placing *w, struct frag_error *err);
 
 #define FRAG_CANONICAL_ORDERS 6 /* in which items of equal offset are tried */
 

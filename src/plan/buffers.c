@@ -253,31 +253,6 @@ static int buffers_settle(struct taking *t, struct frag_error *err)
 	return 0;
 }
 
-int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		      const struct frag_stretch_marks *marks, bool slots, struct frag_error *err)
-{
-	struct taking t = {
-		.plan = plan, .tape = tape, .marks = marks, .within = !marks->from,
-		.device_count = slots ? frag_tape_info(tape)->device_count : 0,
-	};
-	int rc = 0;
-
-	*plan = (struct frag_plan){
-		.path = frag_input_name(frag_tape_info(tape)->path), .align = align,
-		.complete = true, .scale = 1,
-	};
-	if (slots && !(t.devices = calloc((size_t)t.device_count + 1, sizeof(*t.devices))))
-		rc = frag_fail_nomem(err);
-	rc = rc ? rc : buffers_take_all(&t, err);
-	plan->content = frag_tape_info(tape)->content;
-	rc = rc ? rc : buffers_settle(&t, err);
-	for (uint32_t d = 0; t.devices && d < t.device_count; d++)
-		free(t.devices[d].buffers);
-	free(t.devices);
-	free(t.held);
-	return rc;
-}
-
 static int buffers_gaps_order(const void *one, const void *other)
 {
 	const struct frag_plan_gap *a = one, *b = other;
@@ -294,8 +269,9 @@ static uint32_t buffers_born_at(const struct frag_plan *plan, uint64_t step)
 	return low < plan->count && plan->buffers[low].birth == step ? low : plan->count;
 }
 
-int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
-			  struct frag_error *err)
+/* Takes offsets, alignments, hints and gaps that the trace specifies. -FRAG_ENOMEM */
+static int take_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
+			    struct frag_error *err)
 {
 	plan->gaps = malloc((constraints->gap_count + (size_t)1) * sizeof(*plan->gaps));
 	if (!plan->gaps)
@@ -332,11 +308,32 @@ int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints 
 	return 0;
 }
 
-void frag_plan_slots_by_request(struct frag_plan *plan)
+int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
+		      const struct frag_stretch_marks *marks, bool slots,
+		      const struct frag_constraints *constraints, struct frag_error *err)
 {
-	for (uint32_t i = 0; i < plan->count; i++)
-		plan->buffers[i].birth = plan->buffers[i].id.number;
-	FRAG_SORT(plan->buffers, plan->count, slots_by_birth);
+	struct taking t = {
+		.plan = plan, .tape = tape, .marks = marks, .within = !marks->from,
+		.device_count = slots ? frag_tape_info(tape)->device_count : 0,
+	};
+	int rc = 0;
+
+	*plan = (struct frag_plan){
+		.path = frag_input_name(frag_tape_info(tape)->path), .align = align,
+		.complete = true, .scale = 1,
+	};
+	if (slots && !(t.devices = calloc((size_t)t.device_count + 1, sizeof(*t.devices))))
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : buffers_take_all(&t, err);
+	plan->content = frag_tape_info(tape)->content;
+	rc = rc ? rc : buffers_settle(&t, err);
+	if (!rc && constraints)
+		rc = take_constraints(plan, constraints, err);
+	for (uint32_t d = 0; t.devices && d < t.device_count; d++)
+		free(t.devices[d].buffers);
+	free(t.devices);
+	free(t.held);
+	return rc;
 }
 
 void frag_plan_fini(struct frag_plan *plan)

@@ -2,7 +2,7 @@
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
  * The order of the files, each using those before it: address_space (the numbers of one space, and
- * its overlaps), buffers (of a trace, or of many periods of one), first_fit, skyline,
+ * its overlaps), buffers (of a trace, or of many periods of one), skyline,
  * canonical_search (a placement within a capacity, or the proof that there is none), planner (all
  * of these in turn, and heights), plan_file (reads and checks a plan).
  */
@@ -97,20 +97,17 @@ struct frag_stretch_marks {
 };
 
 /*
- * The buffers of a tape, not placed. Release the plan also where this fails. -FRAG_EUSAGE where
- * a mark is not there, -FRAG_ENOMEM.
+ * The buffers of a tape, not placed, with the offsets, alignments, hints and gaps that the trace
+ * specifies; NULL: without these. Release the plan also where this fails. -FRAG_EUSAGE where a mark
+ * is not there, -FRAG_ENOMEM.
  *
  * With slots, the k-th requests of all the periods that begin at marks of the first name and end
  * with the next of either name, or with the trace, make one buffer, whose id is k, from 0 on for
  * each device. Their steps are such numbers too.
  */
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
-		      const struct frag_stretch_marks *marks, bool slots, struct frag_error *err);
-/* Takes offsets, alignments, hints and gaps that the trace specifies. -FRAG_ENOMEM */
-int frag_plan_constraints(struct frag_plan *plan, const struct frag_constraints *constraints,
-			  struct frag_error *err);
-/* Once these are placed: in the order of their requests, also what is there all the time. */
-void frag_plan_slots_by_request(struct frag_plan *plan);
+		      const struct frag_stretch_marks *marks, bool slots,
+		      const struct frag_constraints *constraints, struct frag_error *err);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
 
 /* Whether to end early, called again and again, from any thread; NULL: never. */
@@ -148,7 +145,3 @@ struct frag_plan_needs {
 	uint64_t bound, height;
 };
 struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
-/* The bytes of a device's segments, one a space, in pages. */
-uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page);
-/* How far a height is above its bound. */
-double frag_plan_gap_pct(uint64_t bound, uint64_t height);

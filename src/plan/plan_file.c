@@ -245,7 +245,10 @@ static uint32_t plan_take_buffer_of(const struct taker *t, const struct frag_pla
 
 static int refuse(const struct taker *t, const char *what, const struct frag_plan_row *row)
 {
-	return frag_plan_refuse(t->file->path, &row->id, row->step, what, t->err);
+	char text[FRAG_ID_ROOM];
+
+	return frag_fail(t->err, FRAG_ETRACE, "%s: buffer %s, from %" PRIu64 ", %s", t->file->path,
+			 frag_show_id(&row->id, text), row->step, what);
 }
 
 static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
@@ -317,8 +320,9 @@ int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struc
 		rc = plan_take_take_row(&t, &f->rows[i]);
 	for (uint32_t i = 0; i < plan->count && !rc; i++)
 		if (!t.taken[i])
-			rc = frag_plan_refuse(f->path, &plan->buffers[i].id, plan->buffers[i].birth,
-					      "of the trace is missing", err);
+			rc = refuse(&t, "of the trace is missing", &(struct frag_plan_row){
+				.id = plan->buffers[i].id, .step = plan->buffers[i].birth,
+			});
 	rc = rc ? rc : check_spaces(&t);
 	if (!rc)
 		frag_plan_measure(plan);

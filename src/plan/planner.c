@@ -1,6 +1,10 @@
 /*
  * planner.c - a placement of each space: by hints, as a skyline, by first fit, and then by searches
  * for lower heights. It ends as soon as the goal is reached, or the best is proven.
+ *
+ * First fit takes those items first that are allocated when most bytes are, and of these the ones
+ * that outlive most allocations. A tree over the items, which have numbers in the order of
+ * allocation, has the last end of the placed ones: it finds those that overlap an item in time.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,6 +19,125 @@
 #define FIRST_FIT FRAG_SKYLINES /* the order after these */
 #define SIDE_BY_SIDE 5          /* placements in memory at once */
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
+#define ITEMS_POLL 256          /* of first fit, between calls of `stop` */
+
+struct extent {
+	uint64_t from, to;              /* bytes */
+};
+
+struct first_fit {
+	struct frag_placing *own;
+	const struct frag_space *s;
+	uint32_t leaves;
+	uint32_t *reach;                /* tree over items: the last end of placed ones; 0: none */
+	struct extent *met;             /* of the items that overlap one in time */
+	uint32_t met_count;
+};
+
+/* Collects the placed items of a subtree that are allocated within an item's life. */
+static void meet(struct first_fit *w, uint32_t node, uint32_t base, uint32_t width, uint32_t item)
+{
+	const struct frag_space *s = w->s;
+	const uint64_t *offset = w->own->offset;
+
+	w->own->looks++;
+	while (w->reach[node] > s->from[item] && base < s->count && s->from[base] < s->to[item]) {
+		if (width == 1) {
+			w->met[w->met_count++] = (struct extent){
+				offset[base], offset[base] + s->size[base],
+			};
+			return;
+		}
+		width /= 2;
+		meet(w, 2 * node, base, width, item);
+		node = 2 * node + 1;
+		base += width;
+	}
+}
+
+static int first_fit_in_order(const void *one, const void *other)
+{
+	const struct extent *a = one, *b = other;
+
+	return frag_order_two(a->from, b->from, a->to, b->to);
+}
+
+/* The lowest gap between the items that it overlaps. */
+static uint64_t lowest_gap(struct first_fit *w, uint32_t item)
+{
+	const uint64_t bytes = w->s->size[item];
+	uint64_t top = frag_space_offset(w->s, item, 0);
+
+	FRAG_SORT(w->met, w->met_count, first_fit_in_order);
+	w->own->looks += 2 * (uint64_t)w->met_count;
+	for (uint32_t i = 0; i < w->met_count; i++) {
+		if (w->met[i].from >= top && w->met[i].from - top >= bytes)
+			break;
+		if (w->met[i].to > top)
+			top = frag_space_offset(w->s, item, w->met[i].to);
+	}
+	return top;
+}
+
+/* Is a hint free of the items that it overlaps? */
+static bool is_free(const struct first_fit *w, uint32_t item, uint64_t hint)
+{
+	bool good = hint != UINT64_MAX && hint % w->s->align[item] == 0;
+
+	for (uint32_t i = 0; i < w->met_count && good; i++)
+		good = w->met[i].to <= hint || w->met[i].from >= hint + w->s->size[item];
+	return good;
+}
+
+static void put(struct first_fit *w, uint32_t item, uint64_t offset)
+{
+	const uint32_t end = w->s->to[item];
+
+	FRAG_ASSERT(offset % w->s->align[item] == 0);
+	w->own->offset[item] = offset;
+	for (uint32_t n = w->leaves + item; n && w->reach[n] < end; n /= 2)
+		w->reach[n] = end;
+}
+
+/* The most contended and longest items first, each at its hint or the lowest gap. -FRAG_ENOMEM */
+static int first_fit_place(struct frag_placing *own, struct frag_error *err)
+{
+	const struct frag_space *s = own->space;
+	struct first_fit w = { .own = own, .s = s, .leaves = 1 };
+	struct frag_space_key *keys = malloc(((size_t)s->count + 1) * sizeof(*keys));
+	bool good;
+
+	while (w.leaves < s->count)
+		w.leaves *= 2;
+	w.reach = calloc(2 * (size_t)w.leaves, sizeof(*w.reach));
+	w.met = malloc(((size_t)s->count + 1) * sizeof(*w.met));
+	good = keys && w.reach && w.met;
+	for (uint32_t i = 0; good && i < s->count; i++) {
+		const uint64_t allocations = s->first_from[s->to[i]] - i;
+
+		keys[i] = (struct frag_space_key){ { s->contention[i], allocations, s->size[i] }, i };
+		if (s->fixed[i] != UINT64_MAX)
+			put(&w, i, s->fixed[i]);
+	}
+	if (good)
+		FRAG_SORT(keys, s->count, frag_space_by_key);
+	for (uint32_t k = 0; good && k < s->count && !own->stopped; k++) {
+		const uint32_t i = keys[k].item;
+
+		if (s->fixed[i] != UINT64_MAX)
+			continue;
+		w.met_count = 0;
+		meet(&w, 1, 0, w.leaves, i);
+		own->looks += w.met_count;
+		put(&w, i, is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i));
+		own->stopped = k % ITEMS_POLL == ITEMS_POLL - 1 && own->stop
+			       && own->stop->stop(own->stop->ctx);
+	}
+	free(keys);
+	free(w.reach);
+	free(w.met);
+	return good ? 0 : frag_fail_nomem(err);
+}
 
 struct planner {
 	struct frag_space space;
@@ -151,6 +274,29 @@ static bool is_done(const struct planner *p)
 	return p->height <= p->goal || p->height <= p->told->lower || p->stopped;
 }
 
+/* Lists the items of each section. Counted first, so that list_at[t + 1] is where the next item of t goes, and then where they end. */
+static int list_sections(struct frag_space *s, struct frag_error *err)
+{
+	size_t sum = 0;
+
+	s->list_at = calloc((size_t)s->times + 2, sizeof(*s->list_at));
+	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
+		sum += s->runs[r].to - s->runs[r].from;
+	s->list = malloc((sum + 1) * sizeof(*s->list));
+	if (!s->list_at || !s->list)
+		return frag_fail_nomem(err);
+	for (uint32_t r = 0; r < s->run_at[s->count]; r++)
+		for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
+			s->list_at[t + 2]++;
+	for (uint32_t t = 0; t < s->times; t++)
+		s->list_at[t + 1] += s->list_at[t];
+	for (uint32_t i = 0; i < s->count; i++)
+		for (uint32_t r = s->run_at[i]; r < s->run_at[i + 1]; r++)
+			for (uint32_t t = s->runs[r].from; t < s->runs[r].to; t++)
+				s->list[s->list_at[t + 1]++] = i;
+	return 0;
+}
+
 /*
  * Searches at the goal, and then halves the distance between what is impossible, or was not found,
  * and the best; where a limit ended a search, no further than an eighth of the distance. Each round
@@ -159,7 +305,7 @@ static bool is_done(const struct planner *p)
 static int search(struct planner *p, struct frag_error *err)
 {
 	const uint64_t unit = p->space.unit;
-	int rc = frag_space_list(&p->space, err);
+	int rc = list_sections(&p->space, err);
 
 	for (uint64_t nodes = 2 * (uint64_t)p->space.count + 1000;
 	     !rc && p->looks_left && !is_done(p); nodes *= 2) {
@@ -185,7 +331,7 @@ static int place_one(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_placing *of = ctx;
 
-	return of[index].order == FIRST_FIT ? frag_first_fit_place(&of[index], err)
+	return of[index].order == FIRST_FIT ? first_fit_place(&of[index], err)
 					    : frag_skyline_place(&of[index], err);
 }
 
@@ -326,26 +472,17 @@ struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
 	return most;
 }
 
-uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page)
+static int planner_by_request(const void *one, const void *other)
 {
-	uint64_t sum = 0, rest;
+	const struct frag_buffer *a = one, *b = other;
 
-	for (uint32_t i = 0; i < plan->space_count; i++) {
-		if (plan->spaces[i].device != device)
-			continue;
-		rest = page ? plan->spaces[i].height % page : 0;
-		sum += plan->spaces[i].height + (rest ? page - rest : 0);
-	}
-	return sum;
+	return frag_order_two(a->id.number, b->id.number, a->space, b->space);
 }
 
-double frag_plan_gap_pct(uint64_t bound, uint64_t height)
-{
-	FRAG_ASSERT(height >= bound);
-	return bound ? 100.0 * ((double)(height - bound) / (double)bound) : 0;
-}
-
-/* The budget of a space is its part of the items: what one leaves, no other one takes. */
+/*
+ * The budget of a space is its part of the items: what one leaves, no other one takes.
+ * Slots that are placed come in the order of their requests, also what is there all the time.
+ */
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err)
 {
@@ -357,6 +494,10 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 		one.goal = plan->space_count > 1 ? 0 : effort->goal;
 		rc = plan_space(plan, i, &one, err);
 	}
+	for (uint32_t i = 0; i < plan->count && plan->periods; i++)
+		plan->buffers[i].birth = plan->buffers[i].id.number;
+	if (!rc && plan->periods)
+		FRAG_SORT(plan->buffers, plan->count, planner_by_request);
 	if (!rc)
 		frag_plan_measure(plan);
 	return rc;

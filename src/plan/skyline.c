@@ -334,10 +334,9 @@ static void skyline_lay_out(struct skyline *w, struct frag_arena *a)
 static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 {
 	const struct frag_space *s = w->s;
-	struct frag_tops tops;
 	uint32_t fixed = 0;
 
-	if (!rank_items(w) || frag_tops_init(&tops, s->times, err))
+	if (!rank_items(w) || frag_space_fixed_tops(s, w->height, err))
 		return UINT32_MAX;
 	for (uint32_t rank = 1; rank <= s->count; rank++) {
 		const uint32_t i = w->item[rank];
@@ -348,15 +347,12 @@ static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 		}
 		take_item(w, rank);
 		w->own->offset[i] = s->fixed[i];
-		frag_tops_put(&tops, s->from[i], s->to[i], s->fixed[i] + s->size[i]);
 		fixed++;
 	}
-	for (uint32_t t = 0; t < s->times; t++) {
+	for (uint32_t t = 0; t < s->times; t++)
 		link_plateaus(w, t, t + 1);
-		w->height[t + 1] = NEVER;
-		raise_plateau(w, t, fixed ? frag_tops_of(&tops, t, t + 1) : 0);
-	}
-	frag_tops_fini(&tops);
+	for (uint32_t t = s->times; t--;)
+		raise_plateau(w, t, w->height[t]);
 	return fixed;
 }
 
