@@ -149,7 +149,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 {
 	int rc = 0;
 
-	frag_heap_step(e->policy.heap);
+	frag_begin_step(e->policy.heap);
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
 	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);

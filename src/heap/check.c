@@ -177,7 +177,7 @@ static int check_compare(const struct frag_heap *h, const struct recount *r, str
 	rc = rc ? rc : differs(err, "reserved", kept->reserved, sum->reserved);
 	rc = rc ? rc : differs(err, "free", kept->free, sum->free);
 	rc = rc ? rc : differs(err, "number of free blocks", kept->holes, sum->holes);
-	rc = rc ? rc : differs(err, "largest_free", frag_heap_largest(h), r->largest);
+	rc = rc ? rc : differs(err, "largest_free", frag_index_largest(&h->index), r->largest);
 	rc = rc ? rc : differs(err, "releasable", kept->releasable, sum->releasable);
 	rc = rc ? rc : differs(err, "segments", kept->segments, sum->segments);
 	rc = rc ? rc : differs(err, "blocks", kept->blocks, sum->blocks);

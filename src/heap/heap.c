@@ -43,13 +43,6 @@ void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 	h->policy_sorts = by->which || by->key || h->index.order == FRAG_BY_KEY;
 }
 
-/* No verb creates more than two free blocks. */
-bool frag_sorted_room(struct frag_heap *h)
-{
-	FRAG_ASSERT(h->policy_sorts);
-	return !h->sorter.which || frag_index_reserve_lists(&h->index, 2);
-}
-
 void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_sorter *by = &h->sorter;

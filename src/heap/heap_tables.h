@@ -160,10 +160,9 @@ static inline void frag_release_record(struct frag_heap *h, uint32_t b)
 }
 
 /*
- * For policies that sort: reserves memory for the lists that a verb may need; inserts a free
- * block into the list that the policy chooses, or removes it, without updating the totals.
+ * For policies that sort: inserts a free block into the list that the policy chooses, or removes
+ * it, without updating the totals.
  */
-bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_insert(struct frag_heap *h, uint32_t b);
 void frag_sorted_remove(struct frag_heap *h, uint32_t b);
 
@@ -177,7 +176,7 @@ static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 
 	return frag_index_reserve(&h->index)
 	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks))
-	       && (!h->policy_sorts || frag_sorted_room(h));
+	       && (!h->policy_sorts || !h->sorter.which || frag_index_reserve_lists(&h->index, 2));
 }
 
 /* The same, and for two unmapped blocks in the gaps, and two device calls. */

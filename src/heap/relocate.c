@@ -16,12 +16,6 @@ int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h)
 	return fork->heap ? 0 : -FRAG_ENOMEM;
 }
 
-void frag_heap_unfork(struct frag_fork *fork)
-{
-	frag_heap_del(fork->heap);
-	fork->heap = NULL;
-}
-
 /*
  * Where a limit caused the refusal, the demand is the last size that the policy tried; otherwise
  * it is the size that the device refused.

@@ -19,12 +19,11 @@ struct frag_fork {
 
 /*
  * Can the heap be forked? Not over a device that is not plain, such as a real one.
- * frag_heap_fork() only where it can: 0 or -FRAG_ENOMEM. The struct must stay where it is up to
- * frag_heap_unfork(), which releases nothing to the first device.
+ * frag_heap_fork() only where it can: 0 or -FRAG_ENOMEM. The struct must stay where it is until
+ * its heap is deleted, which releases nothing to the first device.
  */
 bool frag_heap_can_fork(const struct frag_heap *h);
 int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h);
-void frag_heap_unfork(struct frag_fork *fork);
 
 /*
  * The last refusal, in the device's accounting: bytes that the device has left (UINT64_MAX: no

@@ -209,7 +209,7 @@ static int compact_try_move(const struct frag_policy *p, struct refused_request 
 	inner.heap = fork.heap;
 	inner.state = &state;
 	rc = compact_move(&inner, refused, candidate, &out);
-	frag_heap_unfork(&fork);
+	frag_heap_del(fork.heap);
 	return rc;
 }
 

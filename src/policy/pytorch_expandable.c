@@ -123,7 +123,7 @@ static struct reach reach_of(const struct frag_policy *p, frag_block b)
 		return reach;
 	reach.bytes += next.bytes;
 	reach.end = next.offset;
-	reach.page = frag_heap_page(p->heap, b);
+	reach.page = frag_page(p->heap, b);
 	reach.at_end = is_range_end(p, k.next);
 	return reach;
 }
@@ -170,8 +170,7 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
 			break;
 		if (is_range_end(p, b))
-			return range_reaches(p, frag_heap_page(p->heap, b),
-							  offset + need);
+			return range_reaches(p, frag_page(p->heap, b), offset + need);
 		bytes += k.bytes;
 		b = k.next;
 	}
@@ -234,7 +233,7 @@ int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
 		rc = new_range(p, w, page, &b);
 	if (rc)
 		return rc;
-	page = frag_heap_page(p->heap, b);
+	page = frag_page(p->heap, b);
 	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
 		rc = pytorch_map_pages(p->heap, b, w->need, page, &b);
 	while (!rc) {

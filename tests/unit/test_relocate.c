@@ -182,7 +182,7 @@ static void test_fork(void **state)
 	for (uint32_t i = 0; i < 7; i++)
 		assert_int_equal(frag_heap_grow(fork.heap, r->list, SEGMENT, &b), 0);
 	assert_int_equal(frag_heap_grow(fork.heap, r->list, SEGMENT, &b), -FRAG_EDEVMEM);
-	frag_heap_unfork(&fork);
+	frag_heap_del(fork.heap);
 	expect_same(r, &was);
 	rig_check(r);
 	assert_int_equal(r->dev.used, SEGMENT);
