@@ -63,14 +63,49 @@ static void gen_describe(char *buf, const struct frag_gen_option *o)
 		snprintf(buf + used, HELP_ROOM - used, " (%s)", o->words[o->fallback]);
 }
 
-/* An option of the scenario, which its place in the table names. */
-static int set_scenario_option(void *at, const struct frag_opt *o, const char *value,
+static int gen_set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
+			struct frag_error *err)
+{
+	struct frag_name_list all = { .used = 0 };
+
+	for (uint32_t i = 0; o->words[i]; i++) {
+		if (strcmp(o->words[i], text) == 0) {
+			*value = i;
+			return 0;
+		}
+		frag_listed_add(&all, o->words[i]);
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is required", o->name, text,
+			 frag_listed_text(&all, " or "));
+}
+
+/* An option of the scenario, which its place names; text is NULL for a flag. */
+static int set_scenario_option(void *at, const struct frag_opt *of, const char *text,
 			       struct frag_error *err)
 {
 	struct gen *gen = at;
+	const size_t index = (size_t)(of - gen->opts) - OWN_OPTIONS;
+	const struct frag_gen_option *o = &gen->scenario->options[index];
+	char max[32] = "to 2^53-1", advice[FRAG_ADVICE_ROOM] = "";
+	uint64_t value = 1;
+	bool good;
 
-	return frag_scenario_set(gen->scenario, gen->option,
-				 (uint32_t)(o - gen->opts - OWN_OPTIONS), value, err);
+	if (o->type == FRAG_GEN_WORD)
+		return gen_set_word(o, &gen->option[index], text, err);
+	if (o->type == FRAG_GEN_SIZE)
+		good = frag_parse_size(text, strlen(text), true, &value);
+	else
+		good = o->type == FRAG_GEN_FLAG || frag_parse_count(text, strlen(text), &value);
+	if (o->type == FRAG_GEN_SIZE && !good)
+		frag_size_advice(advice, text, strlen(text));
+	if (o->max < FRAG_GEN_MAX)
+		snprintf(max, sizeof(max), "to %llu", (unsigned long long)o->max);
+	if (o->type != FRAG_GEN_FLAG && (!good || value < o->min || value > o->max))
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is required%s%s",
+				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
+				 (unsigned long long)o->min, max, *advice ? "; " : "", advice);
+	gen->option[index] = value;
+	return 0;
 }
 
 static void build_options(struct gen *gen)
@@ -81,8 +116,8 @@ static void build_options(struct gen *gen)
 	memcpy(gen->opts, own_opts, sizeof(own_opts));
 	if (!s)
 		return;
-	frag_scenario_defaults(s, gen->option);
 	for (uint32_t i = 0; s->options[i].name; i++) {
+		gen->option[i] = s->options[i].fallback;
 		gen_describe(gen->help[i], &s->options[i]);
 		gen->opts[OWN_OPTIONS + i] = (struct frag_opt){
 			.name = s->options[i].name, .arg = takes[s->options[i].type],

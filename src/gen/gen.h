@@ -60,13 +60,6 @@ const struct frag_scenario *const *frag_scenarios(void);
 /* NULL where there is none. */
 const struct frag_scenario *frag_scenario_find(const char *name);
 
-/* The values where none is given. */
-void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option);
-
-/* text is NULL for a flag. -FRAG_EUSAGE with what is required. */
-int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
-		      const char *text, struct frag_error *err);
-
 /*
  * Writes the whole trace. -FRAG_EUSAGE before the first byte; -FRAG_EPIPE,
  * -FRAG_EOUTPUT, -FRAG_ENOMEM or -FRAG_EINTERRUPTED.
@@ -84,11 +77,8 @@ bool frag_gen_going(const struct frag_gen *g);
 /* Gives the new block's id; tag may be NULL. */
 uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag);
 void frag_gen_free(struct frag_gen *g, uint64_t id);
-void frag_gen_record_stream(struct frag_gen *g, uint64_t id, uint64_t stream);
-void frag_gen_sync(struct frag_gen *g);
-void frag_gen_empty_cache(struct frag_gen *g);
-/* "step 3": a word and a number. */
-void frag_gen_mark(struct frag_gen *g, const char *word, uint64_t number);
+/* Any other event. */
+void frag_gen_write(struct frag_gen *g, const struct frag_record *rec);
 
 /* Blocks to be freed later. */
 struct frag_gen_ids {

@@ -1,6 +1,6 @@
 /*
- * scenario.c - the table of scenarios, their options, one of them from header to end, and what it
- * says as records of the trace.
+ * scenario.c - the table of scenarios, one of them from header to end, and what it says as records
+ * of the trace.
  */
 #include "gen/gen.h"
 
@@ -10,7 +10,6 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/parse.h"
 
 #define GRANULARITY (UINT64_C(2) << 20)
 #define DEVICES_MAX 64
@@ -32,59 +31,6 @@ const struct frag_scenario *frag_scenario_find(const char *name)
 		if (strcmp(scenarios[i]->name, name) == 0)
 			return scenarios[i];
 	return NULL;
-}
-
-void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option)
-{
-	for (uint32_t i = 0; s->options[i].name; i++)
-		option[i] = s->options[i].fallback;
-}
-
-static int scenario_set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
-			     struct frag_error *err)
-{
-	struct frag_name_list all = { .used = 0 };
-
-	for (uint32_t i = 0; o->words[i]; i++) {
-		if (strcmp(o->words[i], text) == 0) {
-			*value = i;
-			return 0;
-		}
-		frag_listed_add(&all, o->words[i]);
-	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is required", o->name, text,
-			 frag_listed_text(&all, " or "));
-}
-
-/*
- * The message names the range that the table gives, so an option is defined in one
- * place.
- */
-int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
-		      const char *text, struct frag_error *err)
-{
-	const struct frag_gen_option *o = &s->options[index];
-	char max[32] = "to 2^53-1", advice[FRAG_ADVICE_ROOM] = "";
-	uint64_t value = 1;
-	bool good;
-
-	FRAG_ASSERT(text || o->type == FRAG_GEN_FLAG);
-	if (o->type == FRAG_GEN_WORD)
-		return scenario_set_word(o, &option[index], text, err);
-	if (o->type == FRAG_GEN_SIZE)
-		good = frag_parse_size(text, strlen(text), true, &value);
-	else
-		good = o->type == FRAG_GEN_FLAG || frag_parse_count(text, strlen(text), &value);
-	if (o->type == FRAG_GEN_SIZE && !good)
-		frag_size_advice(advice, text, strlen(text));
-	if (o->max < FRAG_GEN_MAX)
-		snprintf(max, sizeof(max), "to %llu", (unsigned long long)o->max);
-	if (o->type != FRAG_GEN_FLAG && (!good || value < o->min || value > o->max))
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is required%s%s",
-				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
-				 (unsigned long long)o->min, max, *advice ? "; " : "", advice);
-	option[index] = value;
-	return 0;
 }
 
 /* The command that makes this trace again: all options, the defaults too. */
@@ -161,35 +107,27 @@ bool frag_gen_going(const struct frag_gen *g)
 	return !g->no_memory && !g->writer.out->failed && !(g->stop && g->stop(g->ctx));
 }
 
-static void write_record(struct frag_gen *g, const struct frag_record *rec)
+void frag_gen_write(struct frag_gen *g, const struct frag_record *rec)
 {
 	if (!g->no_memory && !g->writer.out->failed)
 		frag_writer_event(&g->writer, rec);
 }
 
-/* Device, stream and pool are written where they are not 0. */
-static struct frag_record emit_record_of(const struct frag_gen *g, enum frag_op op)
-{
-	struct frag_record rec = { .members = FRAG_HAS_OP, .op = op, .device = g->device };
-
-	if (g->device)
-		rec.members |= FRAG_HAS_DEVICE;
-	return rec;
-}
-
 /*
- * Ids count up and are never reused, so a scenario may keep one for as long as it
- * likes.
+ * Ids count up and are never reused, so a scenario may keep one for as long as it likes. Device,
+ * stream and pool are written where they are not 0.
  */
 uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 {
-	struct frag_record rec = emit_record_of(g, FRAG_OP_ALLOC);
+	struct frag_record rec = {
+		.members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE, .op = FRAG_OP_ALLOC,
+		.id.number = g->next_id, .size = bytes, .device = g->device,
+	};
 
 	if (bytes > FRAG_GEN_MAX)
 		FRAG_BUG("a scenario's option lets a block grow too large");
-	rec.members |= FRAG_HAS_ID | FRAG_HAS_SIZE;
-	rec.id.number = g->next_id;
-	rec.size = bytes;
+	if (g->device)
+		rec.members |= FRAG_HAS_DEVICE;
 	if (g->stream) {
 		rec.members |= FRAG_HAS_STREAM;
 		rec.stream.number = g->stream;
@@ -202,57 +140,15 @@ uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 		rec.members |= FRAG_HAS_TAG;
 		rec.tag = (struct frag_text){ .text = tag, .length = (uint32_t)strlen(tag) };
 	}
-	write_record(g, &rec);
+	frag_gen_write(g, &rec);
 	return g->next_id++;
-}
-
-static void emit_of_block(struct frag_gen *g, enum frag_op op, uint64_t id)
-{
-	const struct frag_record rec = {
-		.members = FRAG_HAS_OP | FRAG_HAS_ID, .op = op, .id.number = id,
-	};
-
-	write_record(g, &rec);
 }
 
 void frag_gen_free(struct frag_gen *g, uint64_t id)
 {
-	emit_of_block(g, FRAG_OP_FREE, id);
-}
-
-void frag_gen_record_stream(struct frag_gen *g, uint64_t id, uint64_t stream)
-{
-	const struct frag_record rec = {
-		.members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_STREAM,
-		.op = FRAG_OP_RECORD_STREAM, .id.number = id, .stream.number = stream,
-	};
-
-	write_record(g, &rec);
-}
-
-void frag_gen_sync(struct frag_gen *g)
-{
-	const struct frag_record rec = emit_record_of(g, FRAG_OP_SYNC);
-
-	write_record(g, &rec);
-}
-
-void frag_gen_empty_cache(struct frag_gen *g)
-{
-	const struct frag_record rec = emit_record_of(g, FRAG_OP_EMPTY_CACHE);
-
-	write_record(g, &rec);
-}
-
-void frag_gen_mark(struct frag_gen *g, const char *word, uint64_t number)
-{
-	struct frag_record rec = { .members = FRAG_HAS_OP | FRAG_HAS_NAME, .op = FRAG_OP_MARK };
-	char name[64];
-
-	rec.text.length = (uint32_t)snprintf(name, sizeof(name), "%.40s %llu", word,
-					     (unsigned long long)number);
-	rec.text.text = name;
-	write_record(g, &rec);
+	frag_gen_write(g, &(struct frag_record){
+		.members = FRAG_HAS_OP | FRAG_HAS_ID, .op = FRAG_OP_FREE, .id.number = id,
+	});
 }
 
 void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id)

@@ -15,6 +15,11 @@ static const struct frag_device_figures six_gib = {
 
 static const struct frag_gen_option no_options[] = { { 0 } };
 
+static void emit(struct frag_gen *g, enum frag_op op)
+{
+	frag_gen_write(g, &(struct frag_record){ .members = FRAG_HAS_OP, .op = op });
+}
+
 enum { SIX_COUNT, SIX_SIZE };
 
 static const struct frag_gen_option six_options[] = {
@@ -54,7 +59,7 @@ static void rebind_emit(struct frag_gen *g)
 		old = fresh;
 	}
 	frag_gen_free(g, old);
-	frag_gen_empty_cache(g);
+	emit(g, FRAG_OP_EMPTY_CACHE);
 }
 
 static void tiny_emit(struct frag_gen *g)
@@ -287,10 +292,16 @@ static void free_one(struct frag_gen *g, struct frag_rng *rng, struct frag_gen_i
 	live->ids[which] = live->ids[--live->count];
 }
 
-/* Another stream than the block's own. */
-static uint64_t second_stream(const struct frag_gen *g, struct frag_rng *rng)
+/* The block is used on another stream than its own. */
+static void use_elsewhere(struct frag_gen *g, struct frag_rng *rng, uint64_t id)
 {
-	return (g->stream + 1 + frag_rng_below(rng, g->option[STREAMS] - 1)) % g->option[STREAMS];
+	const uint64_t streams = g->option[STREAMS];
+
+	frag_gen_write(g, &(struct frag_record){
+		.members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_STREAM,
+		.op = FRAG_OP_RECORD_STREAM, .id.number = id,
+		.stream.number = (g->stream + 1 + frag_rng_below(rng, streams - 1)) % streams,
+	});
 }
 
 /*
@@ -306,11 +317,10 @@ static void random_emit(struct frag_gen *g)
 
 	for (uint64_t i = 0; i < option[EVENTS] && frag_gen_going(g); i++) {
 		if (share) {
-			frag_gen_record_stream(g, live.ids[live.count - 1],
-					       second_stream(g, &rng));
+			use_elsewhere(g, &rng, live.ids[live.count - 1]);
 			share = false;
 		} else if (option[SHARED] && frag_rng_below(&rng, 64) == 0) {
-			frag_gen_sync(g);
+			emit(g, FRAG_OP_SYNC);
 		} else if (frag_rng_below(&rng, 2 * option[LIVE]) < live.count) {
 			free_one(g, &rng, &live);
 		} else {

@@ -9,6 +9,7 @@
  */
 #include "gen/gen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LAYER_WEIGHTS 5
@@ -48,6 +49,18 @@ static const struct part parts[] = {
 };
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+/* "iteration 3" */
+static void write_mark(struct frag_gen *g, const char *word, uint64_t number)
+{
+	struct frag_record rec = { .members = FRAG_HAS_OP | FRAG_HAS_NAME, .op = FRAG_OP_MARK };
+	char name[64];
+
+	rec.text.length = (uint32_t)snprintf(name, sizeof(name), "%s %llu", word,
+					     (unsigned long long)number);
+	rec.text.text = name;
+	frag_gen_write(g, &rec);
+}
 
 /* Bytes of one BLH activation. */
 static uint64_t shape_rows(const struct model_shape *s)
@@ -207,12 +220,6 @@ static uint64_t embedding_bytes(const struct training *t)
 	return t->vocab * t->shape.hidden * WEIGHT_BYTES;
 }
 
-static void pause(struct frag_gen *g, const struct training *t)
-{
-	if (t->pause)
-		t->pause(g, t->ctx);
-}
-
 /* Forward without keeping: each layer's inner tensors go, its output stays for the next. */
 static void forward_stretch(struct frag_gen *g, struct step *s, uint64_t layers)
 {
@@ -228,7 +235,8 @@ static void forward_stretch(struct frag_gen *g, struct step *s, uint64_t layers)
 		if (input)
 			frag_gen_free(g, input);
 		input = output;
-		pause(g, s->t);
+		if (s->t->pause)
+			s->t->pause(g, s->t->ctx);
 	}
 	frag_gen_push(g, &s->inputs, input);
 }
@@ -238,16 +246,14 @@ static void training_forward(struct frag_gen *g, struct step *s)
 	const struct training *t = s->t;
 
 	frag_gen_push(g, &s->inputs, frag_gen_alloc(g, shape_rows(&s->shape), "embedded"));
-	for (uint64_t l = 0; l < t->layers && frag_gen_going(g);) {
-		uint64_t stretch = t->checkpoint < t->layers - l ? t->checkpoint : t->layers - l;
-
+	for (uint64_t l = 0, stretch = 1; l < t->layers && frag_gen_going(g); l += stretch) {
 		if (t->checkpoint) {
+			stretch = t->checkpoint < t->layers - l ? t->checkpoint : t->layers - l;
 			forward_stretch(g, s, stretch);
-			l += stretch;
 		} else {
 			model_forward(g, &s->shape, &s->kept);
-			pause(g, t);
-			l++;
+			if (t->pause)
+				t->pause(g, t->ctx);
 		}
 	}
 }
@@ -258,7 +264,8 @@ static uint64_t backward_layers(struct frag_gen *g, struct step *s, uint64_t gra
 	for (uint64_t i = 0; i < layers; i++) {
 		gradient = model_backward(g, &s->shape, gradient, &s->kept);
 		model_weights(g, &s->shape, "weight gradient", &s->gradients);
-		pause(g, s->t);
+		if (s->t->pause)
+			s->t->pause(g, s->t->ctx);
 	}
 	return gradient;
 }
@@ -329,7 +336,7 @@ static void training_emit_steps(struct frag_gen *g, struct training *t)
 	for (uint64_t l = 0; l < t->layers && frag_gen_going(g); l++)
 		model_weights(g, &t->shape, "weight", &stays);
 	for (uint64_t i = 0; i < t->iterations && frag_gen_going(g); i++) {
-		frag_gen_mark(g, "iteration", i);
+		write_mark(g, "iteration", i);
 		training_iteration(g, t, i ? NULL : &stays);
 	}
 	free(stays.ids);
@@ -405,12 +412,10 @@ struct serving {
 	uint64_t turn;                  /* whose turn it is */
 };
 
-#define ELEMENT 2               /* bytes of activations, caches and weights */
-
 /* The weights, which stay. */
 static void serving_begin(struct frag_gen *g, struct serving *s)
 {
-	uint64_t square = s->hidden * s->hidden * ELEMENT;
+	uint64_t square = s->hidden * s->hidden * ACTIVATION_BYTES;
 	static const uint64_t weights[] = { 3, 1, 4, 4 };
 
 	s->active = calloc(s->concurrent, sizeof(*s->active));
@@ -426,7 +431,7 @@ static void serving_begin(struct frag_gen *g, struct serving *s)
 /* The tensors of all layers for `words` new words. */
 static void pass_layer(struct frag_gen *g, const struct serving *s, uint64_t words)
 {
-	uint64_t rows = words * s->hidden * ELEMENT;
+	uint64_t rows = words * s->hidden * ACTIVATION_BYTES;
 	uint64_t qkv = frag_gen_alloc(g, 3 * rows, "qkv");
 	uint64_t context = frag_gen_alloc(g, rows, "context"), up;
 
@@ -442,7 +447,7 @@ static void inference_start(struct frag_gen *g, struct serving *s, struct sequen
 	q->left = frag_rng_between(&s->rng, 1, s->words);
 	q->room = q->length;
 	for (uint64_t l = 0; l < s->layers; l++) {
-		uint64_t bytes = q->room * s->hidden * ELEMENT;
+		uint64_t bytes = q->room * s->hidden * ACTIVATION_BYTES;
 
 		frag_gen_push(g, &q->caches, frag_gen_alloc(g, bytes, "keys"));
 		frag_gen_push(g, &q->caches, frag_gen_alloc(g, bytes, "values"));
@@ -454,7 +459,7 @@ static void inference_start(struct frag_gen *g, struct serving *s, struct sequen
 static void grow_cache(struct frag_gen *g, const struct serving *s, struct sequence *q,
 		       uint64_t which)
 {
-	uint64_t id = frag_gen_alloc(g, q->room * s->hidden * ELEMENT,
+	uint64_t id = frag_gen_alloc(g, q->room * s->hidden * ACTIVATION_BYTES,
 				     which % 2 ? "values" : "keys");
 
 	frag_gen_free(g, q->caches.ids[which]);
@@ -797,7 +802,7 @@ static void pipeline_emit(struct frag_gen *g)
 	share_out(&p);
 	place_model(g, &p);
 	for (uint64_t i = 0; i < o[P_ITERATIONS] && frag_gen_going(g); i++) {
-		frag_gen_mark(g, "iteration", i);
+		write_mark(g, "iteration", i);
 		pipeline_iteration(g, &p);
 	}
 	for (uint64_t i = 0; i < cells; i++)
@@ -881,7 +886,7 @@ static void qkv_emit(struct frag_gen *g)
 	struct frag_rng rng = { .state = o[Q_SEED] };
 
 	for (uint64_t i = 0; i < o[Q_BATCHES] && frag_gen_going(g); i++) {
-		frag_gen_mark(g, "batch", i);
+		write_mark(g, "batch", i);
 		qkv_batch(g, model_length(&rng, o[Q_LENGTH], o[Q_JITTER]));
 	}
 }
