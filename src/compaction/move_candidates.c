@@ -429,26 +429,6 @@ static bool list_blocks(const struct search *s, const struct option *o,
 	return to->count == o->blocks;
 }
 
-int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
-				 const struct frag_memory_state *memory)
-{
-	struct frag_move_candidate *to = &candidates->candidates[candidates->count];
-	struct sized *sized = malloc(((size_t)memory->block_count + 1) * sizeof(*sized));
-
-	FRAG_ASSERT(candidates->count <= FRAG_MOVE_CANDIDATES_MAX && !to->blocks);
-	to->blocks = malloc(((size_t)memory->block_count + 1) * sizeof(*to->blocks));
-	for (uint32_t k = 0; sized && to->blocks && k < memory->block_count; k++)
-		if (frag_is_movable(&memory->blocks[k])) {
-			sized[to->count++] = (struct sized){ memory->blocks[k].bytes, k };
-			to->bytes += memory->blocks[k].bytes;
-		}
-	candidates->count++;
-	if (sized && to->blocks)
-		order_blocks(to, sized);
-	free(sized);
-	return sized && to->blocks ? 0 : -FRAG_ENOMEM;
-}
-
 /* The cheapest of the options; several ways may lead to the same blocks. */
 static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 {
@@ -477,6 +457,27 @@ static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 	return true;
 }
 
+/* Appends a last candidate: every block that can be moved. */
+static bool add_all(struct frag_move_candidates *candidates,
+		    const struct frag_memory_state *memory)
+{
+	struct frag_move_candidate *to = &candidates->candidates[candidates->count];
+	struct sized *sized = malloc(((size_t)memory->block_count + 1) * sizeof(*sized));
+
+	FRAG_ASSERT(candidates->count <= FRAG_MOVE_CANDIDATES_MAX && !to->blocks);
+	to->blocks = malloc(((size_t)memory->block_count + 1) * sizeof(*to->blocks));
+	for (uint32_t k = 0; sized && to->blocks && k < memory->block_count; k++)
+		if (frag_is_movable(&memory->blocks[k])) {
+			sized[to->count++] = (struct sized){ memory->blocks[k].bytes, k };
+			to->bytes += memory->blocks[k].bytes;
+		}
+	candidates->count++;
+	if (sized && to->blocks)
+		order_blocks(to, sized);
+	free(sized);
+	return sized && to->blocks;
+}
+
 int frag_move_candidates_find(struct frag_move_candidates *out,
 			      const struct frag_memory_state *memory,
 			      const struct frag_move_target *shortage, struct frag_error *err)
@@ -494,7 +495,7 @@ int frag_move_candidates_find(struct frag_move_candidates *out,
 	}
 	if (shortage->missing && !s.failed)
 		find_evacuations(&s);
-	s.failed = s.failed || !keep_cheapest(&s, out);
+	s.failed = s.failed || !keep_cheapest(&s, out) || (shortage->all && !add_all(out, memory));
 	free(s.runs);
 	free(s.units);
 	free(s.options);

@@ -23,6 +23,7 @@ struct frag_move_target {
 	uint64_t missing;       /* of what was requested of the device */
 	uint64_t left;          /* what that had; UINT64_MAX: no limit */
 	uint64_t block_cost;
+	bool all;               /* with a last candidate: every block that can be moved */
 };
 
 struct frag_move_candidate {
@@ -36,10 +37,6 @@ struct frag_move_candidates {
 	struct frag_move_candidate *candidates;
 	uint32_t count;
 };
-
-/* Appends a last candidate: every block that can be moved. -FRAG_ENOMEM */
-int frag_move_candidates_add_all(struct frag_move_candidates *candidates,
-				 const struct frag_memory_state *memory);
 
 /* Release what this fills in, also where it fails. -FRAG_ENOMEM */
 int frag_move_candidates_find(struct frag_move_candidates *candidates,

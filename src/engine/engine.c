@@ -83,7 +83,8 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	good = e->policy.heap != NULL;
 	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);
 	good &= frag_array_copy(&e->restored, e->restored_count, 0, sizeof(*e->restored));
-	good &= frag_run_metrics_copy(&e->metrics);
+	good &= frag_array_copy(&e->metrics.series, e->metrics.series != NULL, 0,
+				sizeof(*e->metrics.series));
 	if (!good)
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
@@ -93,7 +94,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 
 void frag_engine_fini(struct frag_engine *e)
 {
-	frag_run_metrics_fini(&e->metrics);
+	free(e->metrics.series);
 	free(e->policy.state);
 	free(e->restored);
 	frag_heap_del(e->policy.heap);

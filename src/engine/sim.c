@@ -281,8 +281,8 @@ static void note_sought(const struct frag_sim *sim, uint32_t d, const struct fra
 	oom->need = oom->size;
 	oom->largest = oom->metrics.largest_free;
 	oom->demand = oom->tried;
-	if (!frag_oom_is_limit(oom) && frag_heap_refused(heap))
-		oom->demand = frag_heap_refused(heap);
+	if (!frag_oom_is_limit(oom) && heap->refused)
+		oom->demand = heap->refused;
 	if (!ev || frag_sim_seek(sim, ev, &sought) || sought.list == FRAG_NO_LIST)
 		return;
 	oom->need = sought.bytes;
@@ -404,26 +404,24 @@ static int describe_moves(struct frag_sim *sim, uint32_t d, struct frag_step *st
 			  struct frag_error *err)
 {
 	const struct frag_heap *heap = sim->engines[d].policy.heap;
-	uint32_t count;
-	const frag_block *moved = frag_heap_moved(heap, &count);
 
 	step->moves = NULL;
 	step->move_count = 0;
-	if (!count)
+	if (!heap->moved_count)
 		return 0;
-	if (!frag_grow(&sim->moves, &sim->move_capacity, count, sizeof(*sim->moves)))
+	if (!frag_grow(&sim->moves, &sim->move_capacity, heap->moved_count, sizeof(*sim->moves)))
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < heap->moved_count; i++) {
 		struct frag_allocation a;
 
-		frag_heap_look_allocated(heap, moved[i], &a);
+		frag_heap_look_allocated(heap, heap->moved[i], &a);
 		sim->moves[i] = (struct frag_step_move){
-			.slot = slot_of(sim, d, moved[i]), .segment = a.ordinal,
+			.slot = slot_of(sim, d, heap->moved[i]), .segment = a.ordinal,
 			.offset = a.offset, .bytes = a.bytes,
 		};
 	}
 	step->moves = sim->moves;
-	step->move_count = count;
+	step->move_count = heap->moved_count;
 	return 0;
 }
 

@@ -141,9 +141,3 @@ int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t c
 	h->moves.bytes += bytes;
 	return 0;
 }
-
-const frag_block *frag_heap_moved(const struct frag_heap *h, uint32_t *count)
-{
-	*count = h->moved_count;
-	return h->moved;
-}

@@ -51,5 +51,3 @@ struct frag_moves frag_heap_moves(const struct frag_heap *h);
 /* Notes a move of these blocks, which are where they are now; one a step. -FRAG_ENOMEM */
 int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t count,
 			uint64_t bytes);
-/* The blocks that were moved in this step, *count of them, in the order of the note. */
-const frag_block *frag_heap_moved(const struct frag_heap *h, uint32_t *count);

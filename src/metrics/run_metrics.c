@@ -452,17 +452,6 @@ bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level lev
 	return metrics->series || level != FRAG_LEVEL_ALL;
 }
 
-bool frag_run_metrics_copy(struct frag_run_metrics *metrics)
-{
-	return !metrics->series
-	       || frag_array_copy(&metrics->series, 1, 0, sizeof(*metrics->series));
-}
-
-void frag_run_metrics_fini(struct frag_run_metrics *metrics)
-{
-	free(metrics->series);
-}
-
 /* The layout of a pool of the device's own is unknown, only how much there is. */
 static void read_pool(struct frag_metrics *m, const struct frag_device_pool *pool)
 {

@@ -16,10 +16,8 @@ struct frag_run_metrics {
 	struct frag_metrics at_peak;    /* no percentages */
 };
 
+/* False: out of memory. The series is for free(). */
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
-/* *Replaces metrics, a borrowed copy of another struct, by one with its own memory. */
-bool frag_run_metrics_copy(struct frag_run_metrics *metrics);
-void frag_run_metrics_fini(struct frag_run_metrics *metrics);
 
 /* Reads the initial heap, before the first step. */
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,

@@ -263,7 +263,7 @@ static int compact_find_candidates(struct frag_policy *p, struct refused_request
 	const struct frag_shortfall shortfall = frag_heap_shortfall(p->heap, own);
 	struct frag_move_target target = {
 		.pool = refused->rq->pool, .block_cost = p->param[BLOCK_COST],
-		.left = shortfall.left, .missing = shortfall.missing,
+		.left = shortfall.left, .missing = shortfall.missing, .all = true,
 	};
 	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = refused->rq->bytes };
 	uint32_t most = 1;
@@ -274,7 +274,6 @@ static int compact_find_candidates(struct frag_policy *p, struct refused_request
 	rc = rc ? rc : frag_memory_state_init(&refused->state, p->heap, NULL, 0);
 	rc = rc ? rc
 		: frag_move_candidates_find(&refused->candidates, &refused->state, &target, NULL);
-	rc = rc ? rc : frag_move_candidates_add_all(&refused->candidates, &refused->state);
 	for (uint32_t i = 0; i < refused->candidates.count && !rc; i++)
 		most = refused->candidates.candidates[i].count > most
 			       ? refused->candidates.candidates[i].count

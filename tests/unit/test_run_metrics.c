@@ -45,7 +45,7 @@ static void open_metrics(struct fixture *f, uint64_t total)
 
 static void close_metrics(struct fixture *f)
 {
-	frag_run_metrics_fini(&f->metrics);
+	free(f->metrics.series);
 	rig_end(&f->rig);
 }
 
