@@ -202,7 +202,7 @@ void frag_catch_signals(void)
 	/* both show as errors of the write */
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL);
-	frag_plugin_set_watch(&watch);
+	frag_plugin_watch = &watch;
 }
 
 int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err)

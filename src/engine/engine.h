@@ -130,10 +130,6 @@ static inline void frag_sim_leave_plugin(const struct frag_sim *sim)
 		frag_plugin_end();
 }
 
-/* For a caller that lets several simulations share a device: it may change `other`. */
-struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
-				    const struct frag_totals **totals);
-
 /*
  * frag_workers_run() where between, if it is not NULL, is called when all simulations have had a
  * batch and none has begun the next: they wait for it. With ctx, by any thread.

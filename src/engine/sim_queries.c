@@ -8,14 +8,6 @@
 #include "heap/relocate.h"
 #include "policy/policies.h"
 
-struct frag_device *frag_sim_device(struct frag_sim *sim, uint32_t device,
-				    const struct frag_totals **totals)
-{
-	FRAG_ASSERT(device < sim->device_count && !sim->retired);
-	*totals = sim->engines[device].totals;
-	return &sim->engines[device].device;
-}
-
 /*
  * Each call computes the results again, so callers can also request them in the middle of a run.
  */

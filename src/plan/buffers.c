@@ -1,5 +1,6 @@
 /*
- * buffers.c - the buffers of a trace: how much is needed from which step to which.
+ * buffers.c - the buffers of a trace: how much is needed from which step to which, and how high a
+ * plan of them is.
  *
  * A plan for many periods at once has slots: a buffer is the k-th request of each of them, as
  * large as the largest one was. Time is then counted in requests of a device since the period
@@ -334,6 +335,43 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 	free(t.devices);
 	free(t.held);
 	return rc;
+}
+
+void frag_plan_measure(struct frag_plan *plan)
+{
+	plan->height = plan->lower = plan->bound = 0;
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		plan->spaces[i].height = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct frag_buffer *b = &plan->buffers[i];
+		uint64_t *height = &plan->spaces[b->space].height;
+
+		*height = frag_max(*height, b->offset + b->size);
+	}
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		const struct frag_space_plan *s = &plan->spaces[i];
+
+		plan->height = frag_max(plan->height, s->height);
+		plan->lower = frag_max(plan->lower, s->lower);
+		plan->bound = frag_max(plan->bound, s->bound);
+	}
+}
+
+struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
+{
+	struct frag_plan_needs most = { .bound = 0 }, device = most;
+
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		const struct frag_space_plan *s = &plan->spaces[i];
+
+		if (!i || s->device != plan->spaces[i - 1].device)
+			device = (struct frag_plan_needs){ .bound = 0 };
+		device.bound += s->lower;
+		device.height += s->height;
+		most.bound = frag_max(most.bound, device.bound);
+		most.height = frag_max(most.height, device.height);
+	}
+	return most;
 }
 
 void frag_plan_fini(struct frag_plan *plan)

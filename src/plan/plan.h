@@ -2,9 +2,9 @@
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
  * The order of the files, each using those before it: address_space (the numbers of one space, and
- * its overlaps), buffers (of a trace, or of many periods of one), skyline,
+ * its overlaps), buffers (of a trace, or of many periods of one, and their heights), skyline,
  * canonical_search (a placement within a capacity, or the proof that there is none), planner (all
- * of these in turn, and heights), plan_file (reads and checks a plan).
+ * of these in turn), plan_file (reads and checks a plan).
  */
 #pragma once
 
@@ -108,6 +108,17 @@ struct frag_stretch_marks {
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		      const struct frag_stretch_marks *marks, bool slots,
 		      const struct frag_constraints *constraints, struct frag_error *err);
+
+/* Sets the heights of a placed plan and its spaces, and its bounds. */
+void frag_plan_measure(struct frag_plan *plan);
+/*
+ * The bytes that a device must have for its spaces, its pools side by side: of the device that
+ * needs the most.
+ */
+struct frag_plan_needs {
+	uint64_t bound, height;
+};
+struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
 
 /* Whether to end early, called again and again, from any thread; NULL: never. */
@@ -135,13 +146,3 @@ struct frag_plan_effort {
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);
 
-/* Sets the heights of a placed plan and its spaces, and its bounds. */
-void frag_plan_measure(struct frag_plan *plan);
-/*
- * The bytes that a device must have for its spaces, its pools side by side: of the device that
- * needs the most.
- */
-struct frag_plan_needs {
-	uint64_t bound, height;
-};
-struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);

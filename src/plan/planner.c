@@ -426,50 +426,12 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 	for (uint32_t i = 0; i < p.space.count && !rc; i++)
 		plan->buffers[p.space.buffer[i]].offset = p.space.offset[i];
 	if (!rc) {
-		p.told->height = p.height;
 		p.told->peak_step = p.space.peak_step;
 		plan->complete = plan->complete && (p.height <= p.told->lower || p.height <= p.goal);
 		plan->stopped = plan->stopped || p.stopped;
 	}
 	frag_space_fini(&p.space);
 	return rc;
-}
-
-void frag_plan_measure(struct frag_plan *plan)
-{
-	plan->height = plan->lower = plan->bound = 0;
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		plan->spaces[i].height = 0;
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct frag_buffer *b = &plan->buffers[i];
-		uint64_t *height = &plan->spaces[b->space].height;
-
-		*height = frag_max(*height, b->offset + b->size);
-	}
-	for (uint32_t i = 0; i < plan->space_count; i++) {
-		const struct frag_space_plan *s = &plan->spaces[i];
-
-		plan->height = frag_max(plan->height, s->height);
-		plan->lower = frag_max(plan->lower, s->lower);
-		plan->bound = frag_max(plan->bound, s->bound);
-	}
-}
-
-struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
-{
-	struct frag_plan_needs most = { .bound = 0 }, device = most;
-
-	for (uint32_t i = 0; i < plan->space_count; i++) {
-		const struct frag_space_plan *s = &plan->spaces[i];
-
-		if (!i || s->device != plan->spaces[i - 1].device)
-			device = (struct frag_plan_needs){ .bound = 0 };
-		device.bound += s->lower;
-		device.height += s->height;
-		most.bound = frag_max(most.bound, device.bound);
-		most.height = frag_max(most.height, device.height);
-	}
-	return most;
 }
 
 static int planner_by_request(const void *one, const void *other)

@@ -29,24 +29,7 @@ struct plugin {
 static struct plugin *plugins;
 static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const struct frag_plugin_watch *watch;
-
-void frag_plugin_set_watch(const struct frag_plugin_watch *w)
-{
-	watch = w;
-}
-
-void frag_plugin_begin(const char *name, const uint64_t *step)
-{
-	if (watch)
-		watch->begin(name, step);
-}
-
-void frag_plugin_end(void)
-{
-	if (watch)
-		watch->end();
-}
+const struct frag_plugin_watch *frag_plugin_watch;
 
 bool frag_is_plugin(const struct frag_policy_ops *ops)
 {

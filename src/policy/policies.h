@@ -61,12 +61,21 @@ struct frag_plugin_watch {
 	void (*end)(void);
 };
 
-/* Before the first plug-in is loaded. */
-void frag_plugin_set_watch(const struct frag_plugin_watch *watch);
+/* NULL: none. Set before the first plug-in is loaded. */
+extern const struct frag_plugin_watch *frag_plugin_watch;
 
 /* Is that the table of a plug-in? */
 bool frag_is_plugin(const struct frag_policy_ops *ops);
 
 /* Around whatever calls a plug-in; not nested. Both borrowed until the end. */
-void frag_plugin_begin(const char *name, const uint64_t *step);
-void frag_plugin_end(void);
+static inline void frag_plugin_begin(const char *name, const uint64_t *step)
+{
+	if (frag_plugin_watch)
+		frag_plugin_watch->begin(name, step);
+}
+
+static inline void frag_plugin_end(void)
+{
+	if (frag_plugin_watch)
+		frag_plugin_watch->end();
+}

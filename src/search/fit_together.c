@@ -85,7 +85,8 @@ static int open_player(struct player *p, const struct frag_fit_case *s, uint64_t
 	if (rc)
 		return rc;
 	p->reader = frag_tape_reader_new(s->tape);
-	p->device = frag_sim_device(p->sim, s->device, &p->totals);
+	p->device = &p->sim->engines[s->device].device;
+	p->totals = p->sim->engines[s->device].totals;
 	p->events = frag_tape_event(s->tape, UINT64_MAX);
 	p->other = p->device->other;
 	p->held = p->device->context;
