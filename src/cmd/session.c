@@ -24,19 +24,6 @@ static int drawing_room(struct frag_html_page *d, uint32_t policies, struct frag
 	return d->pages ? 0 : frag_fail_nomem(err);
 }
 
-/* The next policy's simulation is watched. */
-static int drawing_watch(struct frag_html_page *d, struct frag_sim *sim, uint32_t devices,
-		       struct frag_error *err)
-{
-	struct frag_page *page = &d->pages[d->count++];
-	const struct frag_observer watch = { .step = frag_page_observe, .ctx = page };
-	int rc = frag_page_init(page, sim, devices, err);
-
-	if (!rc && frag_sim_observe(sim, &watch))
-		rc = frag_fail_nomem(err);
-	return rc;
-}
-
 /* After the last step, before the simulations are retired. */
 static int drawing_end(struct frag_html_page *d, struct frag_error *err)
 {
@@ -157,8 +144,7 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	x->sims[x->sim_count++] = sim;
-	rc = drawing_watch(&x->drawing, sim, frag_tape_info(x->taped->tape)->device_count,
-				err);
+	rc = frag_page_init(&x->drawing.pages[x->drawing.count++], sim, err);
 	if (!rc)
 		x->drawing.pages[x->drawing.count - 1].look = x->look;
 	return rc ? rc : answer_page_play(x, sim, err);
@@ -581,7 +567,7 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 		rc = frag_sim_new(&sim, &t->choices[i], t->trace, &options, err);
 		rc = rc ? rc : frag_session_add(s, sim, &t->choices[i], err);
 		if (!rc && s->draws)
-			rc = drawing_watch(&s->drawing, sim, devices, err);
+			rc = frag_page_init(&s->drawing.pages[s->drawing.count++], sim, err);
 	}
 	if (!rc && has_answers(s)) {
 		s->writer = frag_tape_writer_new(t->trace, TAPE_MAX);

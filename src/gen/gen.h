@@ -87,7 +87,11 @@ struct frag_gen_ids {
 };
 
 void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id);
-uint64_t frag_gen_pop(struct frag_gen_ids *ids);        /* the last; 0 where there is none */
+/* The last; 0 where there is none. */
+static inline uint64_t frag_gen_pop(struct frag_gen_ids *ids)
+{
+	return ids->count ? ids->ids[--ids->count] : 0;
+}
 void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids);   /* the last first */
 
 /* The tables of all scenarios, by name. */

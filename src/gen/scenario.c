@@ -159,11 +159,6 @@ void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id)
 		ids->ids[ids->count++] = id;
 }
 
-uint64_t frag_gen_pop(struct frag_gen_ids *ids)
-{
-	return ids->count ? ids->ids[--ids->count] : 0;
-}
-
 void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids)
 {
 	while (ids->count)

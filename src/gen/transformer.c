@@ -633,7 +633,7 @@ struct stage {
 
 /* Micro-batch m in stage s. */
 struct cell {
-	uint64_t input, gradient;       /* received */
+	uint64_t input;                 /* received */
 	struct frag_gen_ids kept;
 };
 

@@ -390,26 +390,6 @@ static int layout_remove(struct frag_segment_layout *f, struct frag_layout_place
 	return rc;
 }
 
-int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
-		   struct frag_error *err)
-{
-	struct frag_page_tags *t = &page->who;
-
-	*page = (struct frag_page){ .sim = sim, .look = UINT64_MAX };
-	page->devices = calloc(devices, sizeof(*page->devices));
-	if (!page->devices)
-		return frag_fail_nomem(err);
-	page->device_count = devices;
-	t->symbols = frag_sim_symbols(sim);
-	if (!frag_tags_init(&t->texts, frag_hash_seed()) || !frag_block_groups_init(&t->shares)
-	    || !FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS))
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < devices; i++)
-		if (layout_init(&page->devices[i].layout))
-			return frag_fail_nomem(err);
-	return 0;
-}
-
 void frag_page_fini(struct frag_page *page)
 {
 	for (uint32_t i = 0; i < page->device_count; i++) {
@@ -810,7 +790,7 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 }
 
 /* Blocks go before the segments that they were in, and come after them. */
-int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+static int page_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
 	struct frag_page *page = ctx;
 	struct frag_page_device *d = &page->devices[step->device];
@@ -828,6 +808,27 @@ int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error
 		rc = end_some(page, d, step, pending);
 	rc = rc ? rc : note_step(page, d, step);
 	return rc ? frag_fail_nomem(err) : 0;
+}
+
+int frag_page_init(struct frag_page *page, struct frag_sim *sim, struct frag_error *err)
+{
+	const struct frag_observer watch = { .step = page_observe, .ctx = page };
+	const uint32_t devices = frag_sim_devices(sim)->count;
+	struct frag_page_tags *t = &page->who;
+
+	*page = (struct frag_page){
+		.sim = sim, .look = UINT64_MAX, .who.symbols = frag_sim_symbols(sim),
+		.devices = calloc(devices, sizeof(*page->devices)),
+	};
+	page->device_count = page->devices ? devices : 0;
+	if (!page->devices || !frag_tags_init(&t->texts, frag_hash_seed())
+	    || !frag_block_groups_init(&t->shares)
+	    || !FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS))
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < devices; i++)
+		if (layout_init(&page->devices[i].layout))
+			return frag_fail_nomem(err);
+	return frag_sim_observe(sim, &watch) ? frag_fail_nomem(err) : 0;
 }
 
 static int end_device(struct frag_page *page, struct frag_page_device *d)

@@ -179,11 +179,8 @@ struct frag_page {
 	struct frag_page_waits waiting, ready;  /* pending; ready: the trace has ended them */
 };
 
-/* For a simulation with that number of devices. Release it after a failure, too. -FRAG_ENOMEM */
-int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
-		   struct frag_error *err);
-/* Observer; ctx is the struct frag_page. */
-int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+/* Observes the simulation from its first step on. Release it after a failure, too. -FRAG_ENOMEM */
+int frag_page_init(struct frag_page *page, struct frag_sim *sim, struct frag_error *err);
 /* After the last step, before the simulation is retired: ends the live blocks. -FRAG_ENOMEM */
 int frag_page_end(struct frag_page *page, struct frag_error *err);
 /* After that: keeps the largest rectangles of each device, up to a number. -FRAG_ENOMEM */

@@ -215,7 +215,6 @@ static int make_side(struct side *side, struct frag_replay *r, const struct frag
 static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *choice,
 			    struct frag_error *err)
 {
-	struct frag_observer observer = { .step = frag_work_observe };
 	int rc;
 
 	r->measures = calloc(r->device_count, sizeof(*r->measures));
@@ -230,10 +229,7 @@ static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *cho
 	if (rc)
 		return rc;
 	r->work = frag_work_new(r->real.sim, r->gpus, r->device_count, r->options.verify);
-	if (!r->work)
-		return frag_fail_nomem(err);
-	observer.ctx = r->work;
-	return frag_sim_observe(r->real.sim, &observer);
+	return r->work ? 0 : frag_fail_nomem(err);
 }
 
 /*

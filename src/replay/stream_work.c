@@ -51,20 +51,6 @@ struct frag_work {
 	uint32_t first_mark, mark_count;
 };
 
-struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
-				uint32_t gpu_count, bool verify)
-{
-	struct frag_work *w = calloc(1, sizeof(*w));
-
-	if (!w)
-		return NULL;
-	w->sim = sim;
-	w->gpus = gpus;
-	w->gpu_count = gpu_count;
-	w->verify = verify;
-	return w;
-}
-
 void frag_work_del(struct frag_work *w)
 {
 	if (!w)
@@ -379,7 +365,8 @@ int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct fr
 	return 0;
 }
 
-int frag_work_observe(void *work, const struct frag_step *step, struct frag_error *err)
+/* After the policy. */
+static int work_observe(void *work, const struct frag_step *step, struct frag_error *err)
 {
 	struct frag_work *w = work;
 	const struct frag_event *ev = step->event;
@@ -390,6 +377,23 @@ int frag_work_observe(void *work, const struct frag_step *step, struct frag_erro
 	    && w->blocks[ev->slot].live)
 		return used(w, &w->blocks[ev->slot], ev->stream, err);
 	return 0;
+}
+
+struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
+				uint32_t gpu_count, bool verify)
+{
+	struct frag_work *w = calloc(1, sizeof(*w));
+	const struct frag_observer observer = { .step = work_observe, .ctx = w };
+
+	if (!w || frag_sim_observe(sim, &observer)) {
+		free(w);
+		return NULL;
+	}
+	w->sim = sim;
+	w->gpus = gpus;
+	w->gpu_count = gpu_count;
+	w->verify = verify;
+	return w;
 }
 
 int frag_work_finish(struct frag_work *w, struct frag_error *err)

@@ -14,14 +14,12 @@
 
 struct frag_work;
 
-/* sim and gpus are borrowed. NULL where the host is out of memory. */
+/* Observes the simulation; sim and gpus are borrowed. NULL where the host is out of memory. */
 struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
 				uint32_t gpu_count, bool verify);
 /* Before the policy receives the event, because it may release the block at once. -FRAG_EDEVICE
  * for corruption: the message names both blocks */
 int frag_work_before(struct frag_work *work, const struct frag_event *ev, struct frag_error *err);
-/* The observer's step: after it. */
-int frag_work_observe(void *work, const struct frag_step *step, struct frag_error *err);
 /* At the end of the trace: waits for all work, and checks the live blocks. */
 int frag_work_finish(struct frag_work *work, struct frag_error *err);
 void frag_work_del(struct frag_work *work);

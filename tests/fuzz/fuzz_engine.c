@@ -340,7 +340,6 @@ static void play(struct recount *r, struct tape *tape, const struct frag_device_
 	struct frag_trace *trace;
 	struct frag_sim *sim;
 	struct frag_page page;
-	const struct frag_observer drawn = { .step = frag_page_observe, .ctx = &page };
 	int rc = 0;
 
 	r->records = tape->records;
@@ -348,9 +347,8 @@ static void play(struct recount *r, struct tape *tape, const struct frag_device_
 	recount_must(!frag_trace_from(&trace, &tape_source, tape, figures, r->device_count, NULL,
 				      &err), err.message);
 	recount_must(!frag_sim_new(&sim, &choice, trace, &options, &err), err.message);
-	recount_must(!frag_sim_observe(sim, &observer) && !frag_sim_observe(sim, &drawn),
-		     "no observer");
-	recount_must(!frag_page_init(&page, sim, r->device_count, &err), err.message);
+	recount_must(!frag_sim_observe(sim, &observer), "no observer");
+	recount_must(!frag_page_init(&page, sim, &err), err.message);
 	while (batch.count && !rc) {
 		recount_must(!frag_trace_next(trace, &batch, &err), err.message);
 		rc = frag_sim_feed(sim, &batch, &err);

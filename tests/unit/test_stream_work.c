@@ -33,7 +33,6 @@ static void test_handed_out(void **state)
 		.total = UINT64_C(1) << 30, .granularity = 2 * MIB,
 	};
 	const struct frag_choice choice = play_choose("bestfit");
-	struct frag_observer observer = { .step = frag_work_observe };
 	struct frag_gpu *gpu;
 	struct frag_sim_options options = { .device = &frag_device_gpu };
 	void *ctx[1];
@@ -53,8 +52,6 @@ static void test_handed_out(void **state)
 			 0);
 	work = frag_work_new(p.sim, &gpu, 1, true);
 	assert_non_null(work);
-	observer.ctx = work;
-	assert_int_equal(frag_sim_observe(p.sim, &observer), 0);
 	assert_int_equal(frag_trace_next(p.trace, &batch, NULL), 0);
 	assert_int_equal(batch.count, LENGTH(records));
 	for (uint32_t i = 0; i + 1 < batch.count; i++)
