@@ -28,15 +28,6 @@ static void memory_state_add_segment(struct copier *p, const struct frag_segment
 	};
 }
 
-/* The non-releasable bytes of a free block: those outside whole pages. */
-static uint64_t held_back(const struct frag_block_view *b, uint64_t page)
-{
-	const uint64_t first = (b->offset + page - 1) / page * page;
-	const uint64_t end = (b->offset + b->bytes) / page * page;
-
-	return end > first ? b->bytes - (end - first) : b->bytes;
-}
-
 /* Copies a block to the last segment, and adds it to the totals of that segment. */
 static void add_block(struct copier *p, const struct frag_block_view *b, frag_block at)
 {
@@ -55,7 +46,7 @@ static void add_block(struct copier *p, const struct frag_block_view *b, frag_bl
 	s->count++;
 	if (b->state == FRAG_FREE) {
 		s->free += b->bytes;
-		s->non_releasable += s->page ? held_back(b, s->page) : b->bytes;
+		s->non_releasable += s->page ? frag_on_shared_pages(b, s->page) : b->bytes;
 	}
 	if (!frag_is_live(to))
 		return;

@@ -65,3 +65,12 @@ static inline bool frag_is_movable(const struct frag_state_block *b)
 {
 	return b->state == FRAG_ALLOCATED && b->slot != FRAG_NO_SLOT;
 }
+
+/* Bytes of a free block of a range on pages that it does not fill: live blocks keep them. */
+static inline uint64_t frag_on_shared_pages(const struct frag_block_view *b, uint64_t page)
+{
+	const uint64_t first = (b->offset + page - 1) / page * page;
+	const uint64_t end = (b->offset + b->bytes) / page * page;
+
+	return end > first ? b->bytes - (end - first) : b->bytes;
+}

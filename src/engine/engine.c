@@ -385,7 +385,7 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	    && releases(&e->policy) == FRAG_RELEASES_ALWAYS)
 		rc = frag_heap_release_idle(e->policy.heap);
 	if (!rc && !handled && kind == FRAG_NOTICE_SET_FRACTION)
-		frag_heap_limit(e->policy.heap, ev->fraction);
+		frag_device_limit(&e->device, ev->fraction);
 	return rc;
 }
 

@@ -370,15 +370,6 @@ static void device_state_end_segment(struct survey *s)
 	s->moored = false;
 }
 
-/* Bytes of a free block on pages that it does not fill. */
-static uint64_t on_shared_pages(const struct frag_block_view *b, uint64_t page)
-{
-	const uint64_t first = (b->offset + page - 1) / page * page;
-	const uint64_t end = (b->offset + b->bytes) / page * page;
-
-	return end > first ? b->bytes - (end - first) : b->bytes;
-}
-
 /* Each segment, then its blocks in the order of their addresses. */
 static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 			       const struct frag_block_view *b)
@@ -394,7 +385,7 @@ static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
 	} else if (b->state == FRAG_FREE) {
 		s->free += b->bytes;
 		if (seg->page)
-			s->gap += on_shared_pages(b, seg->page);
+			s->gap += frag_on_shared_pages(b, seg->page);
 	} else if (b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING) {
 		/* a pending block that has been waited for, but not yet freed, has no tag */
 		m = (struct mooring){

@@ -243,7 +243,7 @@ int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
 		rc = pytorch_map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
 	}
 	note_mapped(p, b);
-	frag_heap_set_user(p->heap, b, t->searches);
+	frag_set_user(p->heap, b, t->searches);
 	*out = b;
 	return rc;
 }
