@@ -4,7 +4,8 @@
 #include "answers/answers.h"
 #include "cmd/frame.h"
 #include "events/recording_info.h"
-#include "plan/plan_file.h"
+#include "plan/plan.h"
+#include "trace/reader.h"
 
 struct planning {
 	struct frag_question q;
@@ -96,19 +97,16 @@ static int plan_place(struct planning *p, struct frag_error *err)
 		.stop = &stop,
 	};
 	const struct frag_constraints *given = frag_trace_recording(p->q.taped->trace).constraints;
-	struct frag_plan_file file;
 	int rc;
 
 	if (!p->align)
 		p->align = given && given->by ? 1 : 512;
 	rc = frag_plan_buffers(&p->plan, p->q.taped->tape, p->align, &p->marks, p->slots,
 			       p->marks.from ? NULL : given, err);
-	if (rc || !p->check_path)
-		return rc ? rc : frag_plan_place(&p->plan, &effort, err);
-	rc = frag_plan_file_read(&file, p->check_path, err);
-	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);
-	frag_plan_file_fini(&file);
-	return rc;
+	if (rc)
+		return rc;
+	return p->check_path ? frag_plan_take(&p->plan, p->check_path, err)
+			     : frag_plan_place(&p->plan, &effort, err);
 }
 
 /* What the policies need of the same trace: without a limit, and of the smallest device. */

@@ -260,10 +260,10 @@ static bool canonical_is_over(struct search *w)
 
 	if (c->nodes >= c->nodes_max || c->looks >= c->looks_max || w->nomem)
 		return true;
-	if (!c->stop || c->looks < w->polled + LOOKS_POLL)
+	if (c->looks < w->polled + LOOKS_POLL)
 		return false;
 	w->polled = c->looks;
-	return c->stop->stop(c->stop->ctx);
+	return frag_plan_is_over(c->stop);
 }
 
 static bool is_cut(const struct search *w, uint32_t item)

@@ -127,6 +127,11 @@ struct frag_plan_stop {
 	void *ctx;
 };
 
+static inline bool frag_plan_is_over(const struct frag_plan_stop *stop)
+{
+	return stop && stop->stop(stop->ctx);
+}
+
 struct frag_plan_effort {
 	uint64_t looks;                 /* the budget: list entries that are inspected */
 	uint64_t goal;                  /* a height at which to end; 0: the lowest */
@@ -146,3 +151,9 @@ struct frag_plan_effort {
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);
 
+/*
+ * Places the buffers as a file says, which may be packed, and checks that it can be believed: each
+ * buffer once, none that the plan does not have, none too small, no two that share a byte while
+ * both live. Sizes become those of the file. -FRAG_ETRACE with the place or the ids, -FRAG_ENOMEM
+ */
+int frag_plan_take(struct frag_plan *plan, const char *path, struct frag_error *err);

@@ -84,8 +84,7 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 	struct frag_value root = { .kind = FRAG_NULL };
 	const struct frag_value *buffers, *content, *height;
 	const char *wrong = NULL;
-	char digits[17] = "";
-	uint64_t version;
+	uint64_t number;
 	int rc;
 
 	frag_values_init(&f->values, length, UINT64_MAX);
@@ -97,21 +96,17 @@ static int parse_json(struct frag_plan_file *f, size_t length, struct frag_error
 	height = frag_dict_get(&f->values, &root, "height");
 	if (!frag_text_is(frag_dict_get(&f->values, &root, "format"), "fragsim-plan"))
 		wrong = "a plan is required, \"format\":\"fragsim-plan\", or minimalloc's CSV";
-	else if (!take_number(frag_dict_get(&f->values, &root, "version"), 2, &version) || !version)
+	else if (!take_number(frag_dict_get(&f->values, &root, "version"), 2, &number) || !number)
 		wrong = "this version is not supported";
 	else if (!frag_is(buffers, FRAG_LIST))
 		wrong = "an array of buffers is required";
-	else if (height && !take_number(height, FRAG_SIZE_LIMIT, &f->height))
+	else if (height && !take_number(height, FRAG_SIZE_LIMIT, &number))
 		wrong = "a height from 0 to 2^53-1 is required";
 	else if (content && (!frag_is(content, FRAG_STRING) || content->length != 16
 			     || strspn(content->as.text, "0123456789abcdef") < 16))
 		wrong = "the content of a trace is required, 16 digits";
 	if (wrong)
 		return frag_fail(err, FRAG_ETRACE, "%s: %s", f->path, wrong);
-	if (content) {
-		memcpy(digits, content->as.text, 16);
-		f->content = strtoull(digits, NULL, 16);
-	}
 	for (uint32_t i = 0; i < frag_list_count(buffers) && !rc; i++)
 		rc = take_json_row(f, frag_list_at(&f->values, buffers, i), &layouts, err);
 	return rc;
@@ -176,7 +171,8 @@ int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void 
 	return plan_file_parse(f, length, err);
 }
 
-int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err)
+/* Reads what may be packed; path is borrowed. */
+static int plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err)
 {
 	struct frag_input in;
 	struct frag_whole whole;
@@ -303,7 +299,7 @@ static int check_spaces(const struct taker *t)
 	return rc;
 }
 
-int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struct frag_error *err)
+static int plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struct frag_error *err)
 {
 	struct taker t = {
 		.plan = plan, .file = f, .err = err,
@@ -328,5 +324,15 @@ int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f, struc
 		frag_plan_measure(plan);
 	frag_map_fini(&t.by_id);
 	free(t.taken);
+	return rc;
+}
+
+int frag_plan_take(struct frag_plan *plan, const char *path, struct frag_error *err)
+{
+	struct frag_plan_file f;
+	int rc = plan_file_read(&f, path, err);
+
+	rc = rc ? rc : plan_take(plan, &f, err);
+	frag_plan_file_fini(&f);
 	return rc;
 }

@@ -24,7 +24,6 @@ struct frag_plan_file {
 	struct frag_values values;      /* of a JSON: strings with escapes */
 	struct frag_plan_row *rows;     /* in the order of the file; of a CSV by time */
 	uint32_t count, capacity;
-	uint64_t content, height;       /* of a JSON */
 	struct frag_buffered *buffered; /* of a CSV: ids are its texts */
 	bool csv;
 };
@@ -35,14 +34,4 @@ struct frag_plan_file {
  */
 int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void *bytes,
 			 size_t length, struct frag_error *err);
-/* The same of a file, which may be packed; path is borrowed. */
-int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err);
 void frag_plan_file_fini(struct frag_plan_file *f);
-
-/*
- * Places the buffers as the file says, and checks that it can be believed: each buffer once, none
- * that the plan does not have, none too small, no two that share a byte while both live. Sizes
- * become those of the file. -FRAG_ETRACE with the ids, or -FRAG_ENOMEM
- */
-int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f,
-		   struct frag_error *err);

@@ -130,8 +130,7 @@ static int first_fit_place(struct frag_placing *own, struct frag_error *err)
 		meet(&w, 1, 0, w.leaves, i);
 		own->looks += w.met_count;
 		put(&w, i, is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i));
-		own->stopped = k % ITEMS_POLL == ITEMS_POLL - 1 && own->stop
-			       && own->stop->stop(own->stop->ctx);
+		own->stopped = k % ITEMS_POLL == ITEMS_POLL - 1 && frag_plan_is_over(own->stop);
 	}
 	free(keys);
 	free(w.reach);
@@ -160,19 +159,13 @@ struct height_try {
 	atomic_uint decided;            /* the first order that found or refuted, or their count */
 };
 
-static bool planner_poll(const struct planner *p)
-{
-	const struct frag_plan_stop *stop = p->effort->stop;
-
-	return stop && stop->stop(stop->ctx);
-}
-
 /* An earlier order has decided, or the caller ended the search. */
 static bool order_is_over(void *ctx)
 {
 	const struct order_try *o = ctx;
 
-	return atomic_load(&o->at->decided) < o->search.order || planner_poll(o->at->p);
+	return atomic_load(&o->at->decided) < o->search.order
+	       || frag_plan_is_over(o->at->p->effort->stop);
 }
 
 static int try_order(void *ctx, uint32_t order, struct frag_error *err)
@@ -251,7 +244,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 	}
 	p->told->search.heights++;
 	spend(p, looks);
-	p->stopped = p->stopped || planner_poll(p);
+	p->stopped = p->stopped || frag_plan_is_over(p->effort->stop);
 	*result = FRAG_CANONICAL_LIMIT;
 	if (!rc && decided < FRAG_CANONICAL_ORDERS)
 		*result = t.of[decided].search.result;
@@ -274,7 +267,10 @@ static bool is_done(const struct planner *p)
 	return p->height <= p->goal || p->height <= p->told->lower || p->stopped;
 }
 
-/* Lists the items of each section. Counted first, so that list_at[t + 1] is where the next item of t goes, and then where they end. */
+/*
+ * Lists the items of each section. They are counted first, so that list_at[t + 1] is where the next
+ * item of t goes, and then where they end.
+ */
 static int list_sections(struct frag_space *s, struct frag_error *err)
 {
 	size_t sum = 0;

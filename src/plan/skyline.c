@@ -376,8 +376,7 @@ int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 	}
 	for (uint32_t steps = 1; placed < s->count && !own->stopped; steps++) {
 		placed += build_on(&w, &at);
-		own->stopped = steps % STEPS_POLL == 0 && own->stop
-			       && own->stop->stop(own->stop->ctx);
+		own->stopped = steps % STEPS_POLL == 0 && frag_plan_is_over(own->stop);
 	}
 	free(arena.base);
 	return placed == UINT32_MAX ? frag_fail_nomem(err) : 0;
