@@ -162,7 +162,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
  * block, and the run goes on without it.
  */
 static int restore_segment(struct frag_engine *e, const struct frag_initial *from,
-			   struct frag_restored *to)
+			   frag_block *out)
 {
 	struct frag_restored_segment seg = {
 		.bytes = from->bytes, .stream = from->stream, .pool = from->pool,
@@ -177,11 +177,8 @@ static int restore_segment(struct frag_engine *e, const struct frag_initial *fro
 	for (uint32_t i = 0; i < from->run_count; i++)
 		runs[i] = (struct frag_restored_run){ from->runs[i].offset, from->runs[i].bytes };
 	seg.runs = runs;
-	rc = e->policy.ops->restore_segment(&e->policy, &seg, &to->at);
+	rc = e->policy.ops->restore_segment(&e->policy, &seg, out);
 	free(runs);
-	if (!rc && to->at != FRAG_NO_BLOCK)
-		to->ordinal = frag_heap_look_segment(e->policy.heap,
-				frag_heap_look(e->policy.heap, to->at).segment).ordinal;
 	return rc;
 }
 
@@ -202,7 +199,7 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 	e->restored_count = count;
 	e->restoring_blocks = true;
 	for (uint32_t i = 0; i < count; i++)
-		e->restored[i].at = FRAG_NO_BLOCK;
+		e->restored[i] = FRAG_NO_BLOCK;
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		e->restoring = i;
 		if (initial[i].device == device)
@@ -215,7 +212,7 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 /* The free block that holds the place; they come in rising order, so from the last one on. */
 static frag_block engine_find_hole(const struct frag_engine *e, const struct frag_spot *place)
 {
-	frag_block b = e->restored[place->initial].at;
+	frag_block b = e->restored[place->initial];
 
 	FRAG_ASSERT(place->initial < e->restored_count);
 	while (b != FRAG_NO_BLOCK) {
@@ -247,7 +244,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 	rc = e->policy.ops->restore_block(&e->policy, rq, hole, place->offset, place->bytes,
 					  place->room, out);
 	if (*out != FRAG_NO_BLOCK)
-		e->restored[place->initial].at = *out;
+		e->restored[place->initial] = *out;
 	return rc;
 }
 

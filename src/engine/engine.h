@@ -18,12 +18,6 @@ struct frag_slot {
 #define SLOT_FAILED (UINT32_MAX - 2)    /* the allocation was an OOM */
 #define SLOT_FIRST_STATE SLOT_FAILED    /* blocks are below */
 
-/* An initial segment as the policy has it. */
-struct frag_restored {
-	frag_block at;          /* where to look for the next hole; or FRAG_NO_BLOCK */
-	uint32_t ordinal;       /* of the segment */
-};
-
 struct frag_engine {
 	struct frag_device device;
 	struct frag_policy policy;
@@ -32,7 +26,7 @@ struct frag_engine {
 	struct frag_error policy_error; /* why the policy or device failed, where it gave a reason */
 	struct frag_run_metrics metrics;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
-	struct frag_restored *restored; /* by number of initial segment */
+	frag_block *restored;   /* by initial segment: where to look for the next hole, or none */
 	uint32_t restored_count;
 	uint32_t restoring;             /* the initial segment that is being obtained */
 	bool restoring_blocks;          /* so far each event was one of an initial block */

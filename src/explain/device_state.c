@@ -477,10 +477,8 @@ static int find_blocking(struct frag_device_state *state, struct survey *s, uint
 	for (uint32_t i = 0; i < s->groups.count; i++)
 		s->places[s->groups.of[i].stack].tags++;
 	for (uint32_t i = 0; i < s->place_count; i++)
-		if (s->places[i].non_releasable && s->places[i].tags) {
-			state->places++;
+		if (s->places[i].tags)
 			state->non_releasable += s->places[i].non_releasable;
-		}
 	state->ranges = s->ranges;
 	rc = keep_blocking(state, frag_sim_symbols(sim), shares, make_shares(s, shares));
 	free(shares);

@@ -55,8 +55,7 @@ struct frag_device_state {
 	struct frag_blocking_tag blocking[FRAG_PINS_MAX];
 	uint32_t pin_count;
 	uint64_t non_releasable;      /* free bytes that live blocks keep reserved */
-	uint32_t places;        /* that have some */
-	bool     ranges;        /* expandable ones are among them */
+	bool     ranges;        /* expandable segments have some of them */
 };
 
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
