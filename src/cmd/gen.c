@@ -151,7 +151,7 @@ static int gen_write_trace(void *ctx, struct frag_outfile *out, struct frag_erro
 	const struct gen *gen = ctx;
 
 	return frag_scenario_write(gen->scenario, gen->option, gen->object, out, frag_interrupted,
-				   NULL, err);
+				   err);
 }
 
 /* The scenario is found before options are parsed, as its own are part of the table. */

@@ -50,8 +50,7 @@ struct frag_gen {
 	uint64_t stream, pool;  /* of what is allocated from here on */
 	uint32_t device;
 	bool no_memory;         /* of the host; sticks */
-	bool (*stop)(void *ctx);        /* NULL: no interruption */
-	void *ctx;
+	bool (*stop)(void *none);
 };
 
 /* All scenarios, sorted by name, ended by NULL. */
@@ -65,8 +64,7 @@ const struct frag_scenario *frag_scenario_find(const char *name);
  * -FRAG_EOUTPUT, -FRAG_ENOMEM or -FRAG_EINTERRUPTED.
  */
 int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,
-			struct frag_outfile *out, bool (*stop)(void *ctx), void *ctx,
-			struct frag_error *err);
+			struct frag_outfile *out, bool (*stop)(void *none), struct frag_error *err);
 
 /*
  * For scenarios. A failure makes all of these do nothing; whoever loops long

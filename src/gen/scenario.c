@@ -84,10 +84,9 @@ static void scenario_begin(struct frag_gen *g, const struct frag_scenario *s, bo
 }
 
 int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,
-			struct frag_outfile *out, bool (*stop)(void *ctx), void *ctx,
-			struct frag_error *err)
+			struct frag_outfile *out, bool (*stop)(void *none), struct frag_error *err)
 {
-	struct frag_gen g = { .option = option, .next_id = 1, .stop = stop, .ctx = ctx };
+	struct frag_gen g = { .option = option, .next_id = 1, .stop = stop };
 	int rc = s->check ? s->check(option, err) : 0;
 
 	if (rc)
@@ -97,14 +96,14 @@ int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, b
 	frag_writer_end(&g.writer);
 	if (g.no_memory)
 		return frag_fail_nomem(err);
-	if (stop && stop(ctx))
+	if (stop(NULL))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	return frag_outfile_status(out, err);
 }
 
 bool frag_gen_going(const struct frag_gen *g)
 {
-	return !g->no_memory && !g->writer.out->failed && !(g->stop && g->stop(g->ctx));
+	return !g->no_memory && !g->writer.out->failed && !g->stop(NULL);
 }
 
 void frag_gen_write(struct frag_gen *g, const struct frag_record *rec)
