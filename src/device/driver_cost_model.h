@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum frag_gpu_kind {
