@@ -150,16 +150,13 @@ static const struct frag_refusal of_runs[] = {
 static int changes_check(struct frag_question *q, struct frag_error *err)
 {
 	const struct diff *d = (struct diff *)q;
-	int rc = 0;
 
 	if (has_own_condition(d))
 		return frag_usage(q->cmd, "two traces without a policy (-p) have the conditions"
 				  " change.reserved, change.version, change.settings,"
 				  " change.requested, change.rounding and change.fragmentation", err);
-	if (d->gate)
-		rc = frag_conditions_add(&q->conditions, "change.reserved > 0", frag_change_paths,
-					 err);
-	return rc ? rc : frag_printed_switch(&q->printed, frag_change_formats, err);
+	return d->gate ? frag_conditions_add(&q->conditions, "change.reserved > 0",
+					     frag_change_paths, err) : 0;
 }
 
 static bool simulates(const struct diff *d)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answers/answers.h"
 #include "base/atomic_file.h"
 
 const char *const frag_change_paths[] = {
@@ -167,6 +168,7 @@ static void changes_judge(struct frag_question *q)
 }
 
 const struct frag_question_ops frag_changes_ops = {
+	.formats = frag_change_formats,
 	.whole = true,
 	.reads = true,
 	.open = changes_open,

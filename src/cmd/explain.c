@@ -79,14 +79,11 @@ static int set_moment(struct explain *w, struct frag_error *err)
 static int explain_check(struct frag_question *q, struct frag_error *err)
 {
 	struct explain *e = (struct explain *)q;
-	int rc = 0;
 
 	q->reading.capacity = true;
 	q->reading.stacks = q->extra_path ? FRAG_STACKS_ALL
 			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
-	if (q->run.json)
-		rc = frag_question_set_json(q, NULL, q->run.json, err);
-	return rc ? rc : set_moment(e, err);
+	return set_moment(e, err);
 }
 
 /* Writes the file that was picked, and why, for the answer. */
@@ -418,7 +415,6 @@ static int explain_messages(struct explain *e, const struct frag_args *args, str
 	const struct frag_run_options *run = &e->q.run;
 	const char *of_trace = frag_last_given(args, of_message);
 	char *const *texts = args->count ? args->words : none_given;
-	struct frag_files files = { .input_count = 0 };
 	int rc;
 
 	if (!of_trace && run->html)
@@ -426,9 +422,7 @@ static int explain_messages(struct explain *e, const struct frag_args *args, str
 	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
 				 " message", of_trace);
-	frag_files_read(&files, (const char *const *)args->words, args->count, "the message");
-	frag_files_write(&files, run->json);
-	rc = frag_files_check(&files, args->cmd, err);
+	rc = frag_check_files(args, "the message", run->json, err);
 	rc = rc ? rc : frag_open_guarded(&e->json, run->json, err);
 	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"

@@ -61,10 +61,25 @@ static bool same_file(const char *a, const char *b)
 	return same;
 }
 
-void frag_files_read(struct frag_files *f, const char *const *paths, uint32_t count,
-		     const char *what)
+/*
+ * The inputs and outputs of a command. An input comes as one path or several, and messages call it
+ * `what`; a path that is NULL is none.
+ */
+#define FILES_MAX 20
+struct files {
+	struct {
+		const char *const *paths;
+		uint32_t count;
+		const char *what;
+	} inputs[FILES_MAX];
+	const char *outputs[FILES_MAX];
+	uint32_t input_count, output_count;
+	uint32_t standard;      /* outputs that have no path: they go to standard output */
+};
+
+static void add_input(struct files *f, const char *const *paths, uint32_t count, const char *what)
 {
-	FRAG_ASSERT(f->input_count < FRAG_FILES_MAX);
+	FRAG_ASSERT(f->input_count < FILES_MAX);
 	if (!count || !*paths)
 		return;
 	f->inputs[f->input_count].paths = paths;
@@ -72,28 +87,28 @@ void frag_files_read(struct frag_files *f, const char *const *paths, uint32_t co
 	f->inputs[f->input_count++].what = what;
 }
 
-void frag_files_write(struct frag_files *f, const char *path)
+static void add_output(struct files *f, const char *path)
 {
-	FRAG_ASSERT(f->output_count < FRAG_FILES_MAX);
+	FRAG_ASSERT(f->output_count < FILES_MAX);
 	if (path)
 		f->outputs[f->output_count++] = path;
 }
 
 /* What the options name; own are their values. */
-static void files_of_options(struct frag_files *f, const struct frag_cmd *cmd, const void *own)
+static void files_of_options(struct files *f, const struct frag_cmd *cmd, const void *own)
 {
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
 		const char *const *path = (const char *const *)((const char *)own + o->at);
 
 		if (o->kind == FRAG_OPT_INPUT)
-			frag_files_read(f, path, 1, o->what);
+			add_input(f, path, 1, o->what);
 		else if (o->kind == FRAG_OPT_OUTPUT)
-			frag_files_write(f, *path);
+			add_output(f, *path);
 	}
 }
 
 /* No output may replace an input, which is still being read then. */
-static int check_replaced(const struct frag_files *f, const char *path, struct frag_error *err)
+static int check_replaced(const struct files *f, const char *path, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < f->input_count; i++)
 		for (uint32_t k = 0; k < f->inputs[i].count; k++)
@@ -104,9 +119,11 @@ static int check_replaced(const struct frag_files *f, const char *path, struct f
 	return 0;
 }
 
-/* Files are compared as files, not as names. */
-int frag_files_check(const struct frag_files *f, const struct frag_cmd *cmd,
-		     struct frag_error *err)
+/*
+ * Standard input and standard output are each used once; no output replaces an input, and none is
+ * the same file as another one. Files are compared as files, not as names.
+ */
+static int files_check(const struct files *f, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	uint32_t input = 0, output = f->standard;
 	int rc = 0;
@@ -278,8 +295,9 @@ int frag_question_set_output(void *at, const struct frag_opt *o, const char *val
 		      : no_format(&q->printed, "--output", value, err);
 }
 
-int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
-			struct frag_error *err)
+/* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
+static int switch_formats(struct frag_answer_output *p, const struct frag_format *const *formats,
+			  struct frag_error *err)
 {
 	int rc;
 
@@ -307,14 +325,14 @@ int frag_question_set_json(void *at, const struct frag_opt *o, const char *value
 			   err);
 }
 
-/* The answer's outputs, for frag_files_check(). */
-static void printed_files(const struct frag_answer_output *p, struct frag_files *files)
+/* The answer's outputs, for files_check(). */
+static void printed_files(const struct frag_answer_output *p, struct files *files)
 {
 	files->standard += p->format != NULL;
 	for (uint32_t i = 0; i < p->count; i++) {
 		/* the page is an option's */
 		if (!p->outputs[i].what)
-			frag_files_write(files, p->outputs[i].path);
+			add_output(files, p->outputs[i].path);
 		/* `--format csv -o -` names one output twice */
 		if (p->format && !p->outputs[i].format && strcmp(p->outputs[i].path, "-") == 0)
 			files->standard--;
@@ -504,22 +522,23 @@ static int check_operands(const struct frag_args *args, struct frag_error *err)
 	return 0;
 }
 
-/* Where a command writes no trace, its operands are inputs, and the options name the outputs. */
-static int check_files(const struct frag_args *args, struct frag_error *err)
+int frag_check_files(const struct frag_args *args, const char *what, const char *output,
+		     struct frag_error *err)
 {
-	struct frag_files files = { .input_count = 0 };
+	struct files files = { .input_count = 0 };
 
-	if (!(args->cmd->needs & (FRAG_NEEDS_TRACE | FRAG_NEEDS_TRACES)))
-		return 0;
-	frag_files_read(&files, (const char *const *)args->words, args->count, "the trace");
+	add_input(&files, (const char *const *)args->words, args->count, what);
 	files_of_options(&files, args->cmd, args->own);
-	return frag_files_check(&files, args->cmd, err);
+	add_output(&files, output);
+	return files_check(&files, args->cmd, err);
 }
 
 static void question_fini(struct frag_question *q)
 {
 	printed_fini(&q->printed);
-	frag_redraw_fini(&q->redraw);
+	for (uint32_t i = 0; i < q->redraw.count; i++)
+		frag_page_section_fini(&q->redraw.sections[i]);
+	free(q->redraw.sections);
 	frag_outfile_abandon(&q->extra);
 	free(q->conditions.of);
 	frag_taped_close(q->taped, q->count);
@@ -528,7 +547,32 @@ static void question_fini(struct frag_question *q)
 	free(q->traces);
 }
 
-/* The options have their usual values before the first one is read. */
+static void run_options_init(struct frag_run_options *run)
+{
+	*run = (struct frag_run_options){
+		.total = UINT64_MAX,
+		.context = UINT64_MAX,
+		.other = UINT64_MAX,
+		.granularity = UINT64_MAX,
+		.stacks = -1,
+		.columns = frag_columns_usual(),
+	};
+}
+
+static void run_options_fini(struct frag_run_options *run)
+{
+	for (uint32_t i = 0; i < run->choice_count; i++)
+		frag_choice_fini(&run->choices[i]);
+	free(run->choices);
+	free(run->conditions);
+	free(run->settings.at);
+	frag_profile_fini(&run->profile);
+}
+
+/*
+ * The options have their usual values before the first one is read. Where a command writes no
+ * trace, its operands are inputs, and the options name the outputs.
+ */
 static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *args, int argc,
 		      char **argv, struct frag_error *err)
 {
@@ -536,7 +580,7 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 	int rest = 0, rc;
 
 	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
-		frag_run_options_init(own);
+		run_options_init(own);
 	if (q)
 		q->printed.formats = cmd->formats, q->printed.top = FRAG_TOP_FITTING;
 	if (cmd->init)
@@ -547,7 +591,8 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 		args->count = (uint32_t)(argc - rest);
 		rc = check_operands(args, err);
 		rc = rc ? rc : frag_refuse_options(args, cmd->refusals, err);
-		rc = rc || q ? rc : check_files(args, err);
+		if (!rc && !q && cmd->needs & (FRAG_NEEDS_TRACE | FRAG_NEEDS_TRACES))
+			rc = frag_check_files(args, "the trace", NULL, err);
 		if (!rc)
 			rc = cmd->exec ? cmd->exec(own, args, err)
 				       : frag_question_run(own, cmd->question, args, err);
@@ -557,7 +602,7 @@ static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *a
 	if (q)
 		question_fini(q);
 	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
-		frag_run_options_fini(own);
+		run_options_fini(own);
 	return rc;
 }
 
@@ -590,18 +635,17 @@ void frag_question_progress(void *ctx, uint32_t done, uint32_t count)
 /* The set of all inputs and outputs, which exclude each other. */
 int frag_question_check_files(struct frag_question *q, struct frag_error *err)
 {
-	struct frag_files files = { .input_count = 0 };
+	struct files files = { .input_count = 0 };
 
-	frag_files_read(&files, q->paths, q->count, q->ops->input ? q->ops->input : "the trace");
+	add_input(&files, q->paths, q->count, q->ops->input ? q->ops->input : "the trace");
+	add_input(&files, &q->grid, 1, "the grid");
 	files_of_options(&files, q->cmd, q);
 	/* another file than the answer's is on standard output */
 	q->printed.quiet = q->run.quiet;
 	for (uint32_t i = 0; i < files.output_count; i++)
 		q->printed.quiet |= files.outputs[i] != q->run.html && strcmp(files.outputs[i], "-") == 0;
 	printed_files(&q->printed, &files);
-	if (q->ops->files)
-		q->ops->files(q, &files);
-	return frag_files_check(&files, q->cmd, err);
+	return files_check(&files, q->cmd, err);
 }
 
 /* Everything that can be wrong with the command line is found before a trace is read. */
@@ -612,6 +656,10 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 
 	q->reading = frag_taped_reading(&q->run);
 	rc = q->ops->check ? q->ops->check(q, err) : 0;
+	if (!rc && q->ops->formats)
+		rc = switch_formats(&q->printed, q->ops->formats, err);
+	if (!rc && q->run.json)
+		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	if (!rc && !q->out && q->rewrite.form)
 		rc = frag_usage(q->cmd, "--to is for --output FILE", err);
 	if (rc)
@@ -707,18 +755,14 @@ static int question_search(struct frag_question *q, struct frag_error *err)
 	return rc || q->time_up ? rc : interrupted;
 }
 
-bool frag_question_is_read(const struct frag_question *q)
-{
-	return q->conditions.count || q->printed.count || q->printed.format || !q->printed.quiet
-	       || !q->out;
-}
-
 /* Where the options name nothing but the trace that is written, nothing is simulated. */
 static int question_read_and_search(struct frag_question *q, struct frag_sink *sink,
 				    struct frag_error *err)
 {
 	int rc = 0;
 
+	q->is_read = q->conditions.count || q->printed.count || q->printed.format
+		     || !q->printed.quiet || !q->out;
 	if (q->ops->read) {
 		frag_progress_begin(&q->reading.progress, !q->run.quiet);
 		rc = q->ops->read(q, sink, err);
@@ -729,7 +773,7 @@ static int question_read_and_search(struct frag_question *q, struct frag_sink *s
 		rc = question_read_traces(q, err);
 	}
 
-	return rc || !frag_question_is_read(q) ? rc : question_search(q, err);
+	return rc || !q->is_read ? rc : question_search(q, err);
 }
 
 /* Commits the trace together with the answer, or alone if there is no answer. */

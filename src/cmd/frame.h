@@ -15,29 +15,11 @@
 #define FRAG_PRINTED_MAX 12
 
 /*
- * The inputs and outputs of a command. An input comes as one path or several, and messages call it
- * `what`; a path that is NULL is none.
+ * The operands are inputs, which messages call `what`; outputs are what the options name, and
+ * `output`, unless it is NULL. Standard input and standard output are each used once; no output
+ * replaces an input, and none is the same file as another one. -FRAG_EUSAGE
  */
-#define FRAG_FILES_MAX 20
-struct frag_files {
-	struct {
-		const char *const *paths;
-		uint32_t count;
-		const char *what;
-	} inputs[FRAG_FILES_MAX];
-	const char *outputs[FRAG_FILES_MAX];
-	uint32_t input_count, output_count;
-	uint32_t standard;      /* outputs that have no path: they go to standard output */
-};
-void frag_files_read(struct frag_files *files, const char *const *paths, uint32_t count,
-		     const char *what);
-void frag_files_write(struct frag_files *files, const char *path);
-
-/*
- * Standard input and standard output are each used once; no output replaces an input, and none is
- * the same file as another one. -FRAG_EUSAGE
- */
-int frag_files_check(const struct frag_files *files, const struct frag_cmd *cmd,
+int frag_check_files(const struct frag_args *args, const char *what, const char *output,
 		     struct frag_error *err);
 
 struct frag_answer_output {
@@ -57,10 +39,6 @@ struct frag_answer_output {
 	bool quiet;                             /* no text output */
 	uint32_t top;                           /* as struct frag_text_style has it */
 };
-
-/* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
-int frag_printed_switch(struct frag_answer_output *p, const struct frag_format *const *formats,
-			struct frag_error *err);
 
 /* The conditions of --fail-if, on the values of one command. */
 struct frag_conditions {
@@ -94,6 +72,8 @@ struct frag_question {
 	struct frag_taped_reading reading;      /* what the frame reads of the traces */
 	const char *const *paths;       /* one a trace */
 	uint32_t count;
+	const char *grid;               /* a file of settings that is read, too; NULL: none */
+	bool is_read;                   /* something reads the answer: not only a trace is written */
 	/* one a trace, where the command does not read them itself: */
 	struct frag_loaded_trace *taped;
 	struct frag_fit_source *sources;
@@ -110,12 +90,12 @@ struct frag_question_ops {
 	bool whole;                     /* a search that a signal ends has no answer */
 	bool one_policy;                /* it takes one policy, of one setting */
 	bool reads;                     /* the search reads the traces itself */
+	const struct frag_format *const *formats;       /* instead of the command's, of which it
+							 * has the names that are given */
 	/* checks the options, and says in q->reading what is read */
 	int (*check)(struct frag_question *q, struct frag_error *err);
 	/* makes the choices, instead of frag_run_settings() */
 	int (*choose)(struct frag_question *q, struct frag_error *err);
-	/* names further inputs and outputs */
-	void (*files)(struct frag_question *q, struct frag_files *files);
 	frag_usual *usual;              /* choices, where the options have none */
 	/* opens the traces, before the outputs, and reads them after, instead of the frame;
 	 * sink: of the trace that is written, except its end; or NULL */
@@ -153,9 +133,6 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
  */
 void frag_question_judge(const struct frag_question *q, const double *values, const char *who, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/* Does anything read the answer, or is a trace all that is written? */
-bool frag_question_is_read(const struct frag_question *q);
 
 /* For the progress of a search; q is the question. */
 void frag_question_progress(void *q, uint32_t done, uint32_t count);

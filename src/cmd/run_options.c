@@ -23,28 +23,6 @@ const struct frag_misplaced_option frag_run_foreign[] = {
 	{ NULL, NULL },
 };
 
-void frag_run_options_init(struct frag_run_options *run)
-{
-	*run = (struct frag_run_options){
-		.total = UINT64_MAX,
-		.context = UINT64_MAX,
-		.other = UINT64_MAX,
-		.granularity = UINT64_MAX,
-		.stacks = -1,
-		.columns = frag_columns_usual(),
-	};
-}
-
-void frag_run_options_fini(struct frag_run_options *run)
-{
-	for (uint32_t i = 0; i < run->choice_count; i++)
-		frag_choice_fini(&run->choices[i]);
-	free(run->choices);
-	free(run->conditions);
-	free(run->settings.at);
-	frag_profile_fini(&run->profile);
-}
-
 static bool is_pool(const char *text)
 {
 	const size_t length = strlen(POOL);

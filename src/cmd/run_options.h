@@ -115,9 +115,6 @@ extern const struct frag_opt frag_run_opts[];
 /* What commands that simulate say of options that only a replay has. */
 extern const struct frag_misplaced_option frag_run_foreign[];
 
-void frag_run_options_init(struct frag_run_options *run);
-void frag_run_options_fini(struct frag_run_options *run);
-
 /*
  * Replaces each policy that reads such settings by one run for each --alloc-conf.
  * With `keys`, and where there are several, the policy's text has them as keys.

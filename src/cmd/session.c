@@ -88,13 +88,6 @@ int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_er
 	return r->sections ? 0 : frag_fail_nomem(err);
 }
 
-void frag_redraw_fini(struct frag_answer_page *r)
-{
-	for (uint32_t i = 0; i < r->count; i++)
-		frag_page_section_fini(&r->sections[i]);
-	free(r->sections);
-}
-
 /* x must be released, also where this fails. */
 static int redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
 			 struct frag_error *err)

@@ -108,7 +108,6 @@ struct frag_redrawn {
 
 /* Allocates the sections of `traces` traces. -FRAG_ENOMEM */
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
-void frag_redraw_fini(struct frag_answer_page *r);
 
 /*
  * Simulates one more run to its end. A report draws the first FRAG_PAGE_POLICIES_MAX runs; later

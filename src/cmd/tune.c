@@ -95,6 +95,7 @@ static int tune_check(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 
+	q->grid = frag_grid_is_named(t->grid_name) ? NULL : t->grid_name;
 	t->trace_count = q->count;
 	t->paths = calloc((size_t)q->count + t->tests.count, sizeof(*t->paths));
 	if (!t->paths)
@@ -114,15 +115,6 @@ static int tune_choose(struct frag_question *q, struct frag_error *err)
 	const int rc = frag_run_grid(&q->run, t->grid_name, err);
 
 	return rc ? rc : name_candidates(t, err);
-}
-
-/* A grid that is a file is an input. */
-static void tune_files(struct frag_question *q, struct frag_files *files)
-{
-	struct tune *t = (struct tune *)q;
-
-	if (!frag_grid_is_named(t->grid_name))
-		frag_files_read(files, &t->grid_name, 1, "the grid");
 }
 
 /* The first release from `from` on that accepts the settings. */
@@ -185,8 +177,8 @@ static void drop_expandable(struct tune *t)
  */
 static int sort_candidates(struct tune *t, struct frag_error *err)
 {
-	const bool named = frag_grid_is_named(t->grid_name);
 	struct frag_question *q = &t->q;
+	const bool named = !q->grid;
 	const uint32_t count = q->run.choice_count;
 	bool known;
 	const uint32_t oldest = oldest_release(q, &known);
@@ -327,7 +319,6 @@ static const struct frag_question_ops question = {
 	.unit = "settings",
 	.check = tune_check,
 	.choose = tune_choose,
-	.files = tune_files,
 	.search = tune_search,
 	.draw = tune_draw,
 	.print = tune_print,

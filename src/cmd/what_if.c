@@ -185,7 +185,7 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 	struct frag_batch batch;
 	int rc = sink ? begin_trace(w, sink, err) : 0;
 
-	if (!rc && frag_question_is_read(q)) {
+	if (!rc && q->is_read) {
 		w->as_it_is = frag_tape_writer_new(w->taped.trace, 0);
 		tape = frag_tape_writer_new(w->changed, 0);
 		rc = w->as_it_is && tape ? 0 : frag_fail_nomem(err);
