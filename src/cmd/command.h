@@ -206,9 +206,6 @@ extern const struct frag_cmd *const frag_commands[];
 /* The command of that name; NULL and -FRAG_EUSAGE in err where there is none. */
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err);
 
-/* What fragsim --help prints. */
-void frag_print_commands(void);
-
 /*
  * Reads the options of argv into own, which has their usual values first, and moves the operands
  * behind the options. Stores the index of the first operand, or 0 after -h, when no work is left.
@@ -224,10 +221,6 @@ void frag_option_note(const char *format, ...) __attribute__((format(printf, 1, 
 
 /* Values of options that no row describes, by their names without the dashes. -FRAG_EUSAGE */
 #define FRAG_COUNT_MAX ((UINT64_C(1) << 53) - 1)
-int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
-		     struct frag_error *err);
-int frag_option_capacity(uint64_t *out, const char *name, const char *value,
-			 struct frag_error *err);
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
 		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,

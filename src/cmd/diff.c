@@ -484,7 +484,10 @@ static void diff_fini(void *own)
 
 	free(d->judged.broken);
 	frag_comparison_fini(&d->comparison);
-	frag_changes_fini(&d->changes);
+	frag_change_fini(&d->changes.found);
+	frag_rank_folder_fini(&d->changes.old);
+	frag_rank_folder_fini(&d->changes.now);
+	free(d->changes.pairs);
 	free(d->traces);
 }
 

@@ -177,11 +177,3 @@ const struct frag_question_ops frag_changes_ops = {
 	.print = changes_print,
 	.judge = changes_judge,
 };
-
-void frag_changes_fini(struct frag_changes *c)
-{
-	free(c->pairs);
-	frag_change_fini(&c->found);
-	frag_rank_folder_fini(&c->old);
-	frag_rank_folder_fini(&c->now);
-}

@@ -13,7 +13,6 @@ struct frag_changes {
 	struct frag_change_found found;
 };
 extern const struct frag_question_ops frag_changes_ops;
-void frag_changes_fini(struct frag_changes *c);
 
 /* What its conditions may be about; ended by NULL. */
 extern const char *const frag_change_paths[];

@@ -10,6 +10,27 @@
 
 static const struct frag_opt opts[] = { { 0 } };
 
+#define LINE_COMMANDS 9         /* names that fit 80 columns */
+
+static void print_commands(void)
+{
+	puts("usage: fragsim COMMAND [options] ...\n"
+	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
+	for (int job = 0; job < FRAG_JOB_OTHER; job++) {
+		puts(frag_job_names[job]);
+		for (uint32_t i = 0; frag_commands[i]; i++)
+			if ((int)frag_commands[i]->job == job)
+				printf("  %-11s  %s\n", frag_commands[i]->name,
+				       frag_commands[i]->summary);
+	}
+	printf("\n%s", frag_job_names[FRAG_JOB_OTHER]);
+	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
+		if (frag_commands[i]->job == FRAG_JOB_OTHER)
+			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
+			       frag_commands[i]->name);
+	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
+}
+
 /* What this program ignores, the next one would ignore too. */
 static void exec_man(const char *option, const char *page)
 {
@@ -48,7 +69,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	if (args->count > 1)
 		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
 	if (!args->count) {
-		frag_print_commands();
+		print_commands();
 		return 0;
 	}
 	other = frag_command_find(args->words[0], err);

@@ -117,27 +117,6 @@ static void print_version(void)
 	       FRAG_PLUGIN_VERSION);
 }
 
-#define LINE_COMMANDS 9         /* names that fit 80 columns */
-
-void frag_print_commands(void)
-{
-	puts("usage: fragsim COMMAND [options] ...\n"
-	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
-	for (int job = 0; job < FRAG_JOB_OTHER; job++) {
-		puts(frag_job_names[job]);
-		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->job == job)
-				printf("  %-11s  %s\n", frag_commands[i]->name,
-				       frag_commands[i]->summary);
-	}
-	printf("\n%s", frag_job_names[FRAG_JOB_OTHER]);
-	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
-		if (frag_commands[i]->job == FRAG_JOB_OTHER)
-			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
-			       frag_commands[i]->name);
-	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
-}
-
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)
 {
 	struct frag_suggestion near = frag_near_to(name, strlen(name));
@@ -175,10 +154,12 @@ static int set_color(int argc, char **argv, int *taken, struct frag_error *err)
 		const char *word = argv[*taken + 1];
 
 		if (strncmp(word, "--color=", strlen("--color=")) == 0) {
-			rc = frag_set_color(NULL, NULL, word + strlen("--color="), err);
+			rc = frag_option_word(&frag_color, "color", word + strlen("--color="),
+					      frag_color_words, err);
 			*taken += 1;
 		} else if (strcmp(word, "--color") == 0 && *taken + 2 < argc) {
-			rc = frag_set_color(NULL, NULL, argv[*taken + 2], err);
+			rc = frag_option_word(&frag_color, "color", argv[*taken + 2],
+					      frag_color_words, err);
 			*taken += 2;
 		} else if (strcmp(word, "--color") == 0) {
 			rc = frag_fail(err, FRAG_EUSAGE, "option --color requires a value: auto,"
@@ -209,10 +190,8 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 		print_version();
 		return 0;
 	}
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-		frag_print_commands();
-		return 0;
-	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return frag_command_run(&frag_cmd_help, 1, argv, status, err);
 	if (argc < 2)
 		return frag_fail(err, FRAG_EUSAGE, "missing argument: COMMAND; fragsim --help lists them");
 	if (*name == '-')

@@ -367,8 +367,8 @@ static bool parse_size(const char *value, uint64_t *out)
 	return frag_parse_size(value, length, true, out);
 }
 
-int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
-		     struct frag_error *err)
+static int option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
+		       struct frag_error *err)
 {
 	char advice[FRAG_ADVICE_ROOM];
 
@@ -400,15 +400,15 @@ static int refuse_bare(const char *name, const char *value, uint64_t bytes, uint
 }
 
 /* 80 is meant to be 80GiB more often than 80 bytes, so that must be said. */
-int frag_option_capacity(uint64_t *out, const char *name, const char *value,
-			 struct frag_error *err)
+static int option_capacity(uint64_t *out, const char *name, const char *value,
+			   struct frag_error *err)
 {
 	int rc;
 
 	if (*value == '-')
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; 0 is unlimited, and"
 				 " nothing is less", name, value);
-	rc = frag_option_size(out, name, value, 0, err);
+	rc = option_size(out, name, value, 0, err);
 	return rc ? rc : refuse_bare(name, value, *out, BARE_MIN, "GiB", err);
 }
 
@@ -435,7 +435,7 @@ static int set_card(struct frag_capacity *out, const char *value, struct frag_er
 	uint64_t bytes;
 
 	if (parse_size(value, &bytes))
-		return frag_option_capacity(&out->total, "device", value, err);
+		return option_capacity(&out->total, "device", value, err);
 	if (read_as_binary(value, &out->total))
 		return 0;
 	card = frag_card_named(value, &why);
@@ -548,16 +548,16 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 		*(const char **)at = value;
 		return 0;
 	case FRAG_OPT_SIZE:
-		return frag_option_size(at, o->name, value, o->min, err);
+		return option_size(at, o->name, value, o->min, err);
 	case FRAG_OPT_CAPACITY:
-		return frag_option_capacity(at, o->name, value, err);
+		return option_capacity(at, o->name, value, err);
 	case FRAG_OPT_TOTAL:
 		((struct frag_capacity *)at)->context = 0;
 		return strcmp(o->name, "device") == 0
 			       ? set_card(at, value, err)
-			       : frag_option_capacity(at, o->name, value, err);
+			       : option_capacity(at, o->name, value, err);
 	case FRAG_OPT_SHARE:
-		rc = frag_option_size(at, o->name, value, 0, err);
+		rc = option_size(at, o->name, value, 0, err);
 		return rc ? rc : refuse_bare(o->name, value, *(const uint64_t *)at,
 					     BARE_SHARE_MIN, "MiB", err);
 	case FRAG_OPT_COUNT:

@@ -77,7 +77,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_CALL(add_gpu) },
 	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
 	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
-	  FRAG_CALL(frag_run_add_allocator) },
+	  FRAG_CALL(frag_run_add_policy) },
 	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)",
 	  FRAG_SIZE(struct replay, limit, 0), .usual = UINT64_MAX },

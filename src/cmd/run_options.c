@@ -30,36 +30,23 @@ static bool is_pool(const char *text)
 	return strncmp(text, POOL, length) == 0 && (!text[length] || text[length] == ':');
 }
 
-/* One choice more; NULL: out of memory. */
-static struct frag_choice *next_choice(struct frag_run_options *run)
-{
-	return FRAG_GROW(run->choices, run->choice_capacity, run->choice_count)
-		? &run->choices[run->choice_count++] : NULL;
-}
-
 int frag_run_add_policy(void *at, const struct frag_opt *o, const char *text,
 			struct frag_error *err)
 {
+	const bool pool = o && strcmp(o->name, "allocator") == 0;
+	struct frag_run_options *run = at;
 	struct frag_choice *choice;
 
-	(void)o;
-	if (is_pool(text))
+	if (!pool && is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
-	choice = next_choice(at);
-	return choice ? frag_choice_parse(choice, text, err) : frag_fail_nomem(err);
-}
-
-int frag_run_add_allocator(void *at, const struct frag_opt *o, const char *text,
-			   struct frag_error *err)
-{
-	struct frag_choice *choice;
-
-	(void)o;
-	if (!is_pool(text))
+	if (pool && !is_pool(text))
 		return frag_fail(err, FRAG_EUSAGE, "--allocator %.60s: there is only " POOL ", the "
 				 "driver's own pool; policies are for --policy", text);
-	choice = next_choice(at);
-	return choice ? frag_choice_of(choice, &frag_replay_pool, text, err) : frag_fail_nomem(err);
+	if (!FRAG_GROW(run->choices, run->choice_capacity, run->choice_count))
+		return frag_fail_nomem(err);
+	choice = &run->choices[run->choice_count++];
+	return pool ? frag_choice_of(choice, &frag_replay_pool, text, err)
+		    : frag_choice_parse(choice, text, err);
 }
 
 int frag_run_add_condition(void *at, const struct frag_opt *o, const char *text,

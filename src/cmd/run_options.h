@@ -102,11 +102,12 @@ struct frag_run_options {
 	FRAG_OTHERS_ROWS
 
 /*
- * What these rows call; at is the options of a run. For policies and conditions o may be NULL. The
- * allocator is the driver's own pool, after the policies that were given so far; for a replay.
+ * What these rows call; at is the options of a run. For policies and conditions o may be NULL. A
+ * row "allocator" adds the driver's own pool, after the policies that were given so far; for a
+ * replay.
  */
-frag_set_option frag_run_add_policy, frag_run_add_allocator, frag_run_add_condition,
-	frag_run_set_columns, frag_run_set_format, frag_run_set_output;
+frag_set_option frag_run_add_policy, frag_run_add_condition, frag_run_set_columns,
+	frag_run_set_format, frag_run_set_output;
 extern const char *const frag_on_oom_words[], *const frag_stacks_words[];
 extern const char *const frag_result_formats[];
 

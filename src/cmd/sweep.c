@@ -34,8 +34,9 @@ struct sweep {
 
 static int add_total(struct sweep *s, const char *text, struct frag_error *err)
 {
+	static const struct frag_opt one = { .name = "device-bytes", .kind = FRAG_OPT_CAPACITY };
 	uint64_t total = 0;
-	int rc = frag_option_capacity(&total, "device-bytes", text, err);
+	int rc = frag_option_set(&total, &one, text, err);
 
 	for (uint32_t i = 0; i < s->total_count && !rc; i++)
 		if (s->totals[i] == total)

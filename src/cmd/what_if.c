@@ -31,6 +31,7 @@ static const char *const life_words[] = { "short", "long", NULL };
 /* A change, or more of the last one: the row's min is its kind. */
 static int add_change(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
+	const struct frag_opt size = { .name = o->name, .kind = FRAG_OPT_SIZE, .min = 1 };
 	struct what_if *w = at;
 	uint64_t number = 0;
 	int word = 0, rc = 0;
@@ -38,7 +39,7 @@ static int add_change(void *at, const struct frag_opt *o, const char *value, str
 	if (o->words)
 		rc = frag_option_word(&word, o->name, value, o->words, err);
 	else if (o->arg && strcmp(o->arg, "SIZE") == 0)
-		rc = frag_option_size(&number, o->name, value, 1, err);
+		rc = frag_option_set(&number, &size, value, err);
 	else if (o->max)
 		rc = frag_option_count(&number, o->name, value, 1, o->max, err);
 	return rc ? rc : frag_what_if_add(&w->changes, (enum frag_change_kind)o->min, o->name, value,
