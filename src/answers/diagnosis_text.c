@@ -143,7 +143,7 @@ static void oom_print(const struct frag_report *r, const struct frag_result *run
 			fprintf(r->to.f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
 				frag_s(oom->size));
 		putc('\n', r->to.f);
-		frag_put_wrapped(&r->to, "  ", frag_oom_message_now(run, oom, message));
+		frag_put_wrapped(&r->to, "  ", frag_oom_message(run, oom, true, message));
 		frag_put_wrapped(&r->to, "  ", frag_oom_advice(oom, advice));
 	}
 	if (r->run_count > 1 || r->verbose)

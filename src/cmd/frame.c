@@ -566,7 +566,7 @@ static void run_options_fini(struct frag_run_options *run)
 	free(run->choices);
 	free(run->conditions);
 	free(run->settings.at);
-	frag_profile_fini(&run->profile);
+	free(run->profile.figures.name);
 }
 
 /*

@@ -83,11 +83,6 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 	return true;
 }
 
-bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result)
-{
-	return base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK;
-}
-
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result)
 {
 	if (frag_peaks_comparable(base, result))

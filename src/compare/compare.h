@@ -53,7 +53,11 @@ extern const struct frag_figure frag_figures[FRAG_FIGURES];
  * comparable, as later steps could exceed them.
  */
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result);
-bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result);
+static inline bool frag_peaks_comparable(const struct frag_result *base,
+					 const struct frag_result *result)
+{
+	return base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK;
+}
 
 /* The value in the precision of the output: percentages with four decimals. False: no value. */
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,

@@ -75,13 +75,6 @@ void frag_timeline_widen(struct frag_timeline *c, uint64_t width)
 		runs_halve(c);
 }
 
-void frag_timeline_shorten(struct frag_timeline *c, uint32_t max)
-{
-	FRAG_ASSERT(max > 0);
-	while (c->count > max)
-		runs_halve(c);
-}
-
 char *frag_params_text(const struct frag_choice *choice)
 {
 	const struct frag_param_spec *spec = choice->ops->params;

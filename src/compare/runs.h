@@ -30,9 +30,6 @@ struct frag_timeline {
 /* Merges adjacent intervals until each covers at least `width` steps. */
 void frag_timeline_widen(struct frag_timeline *timeline, uint64_t width);
 
-/* Merges adjacent intervals until at most `max` are left. */
-void frag_timeline_shorten(struct frag_timeline *timeline, uint32_t max);
-
 enum frag_where_kind {
 	FRAG_WHERE_NOWHERE,
 	FRAG_WHERE_STEP,        /* exactly there */

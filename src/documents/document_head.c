@@ -2,10 +2,12 @@
 #include "documents/document_head.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "documents/documents.h"
 #include "fragsim/version.h"
+#include "metrics/driver_latency.h"
 #include "policy/evidence.h"
 #include "policy/param.h"
 
@@ -130,6 +132,60 @@ struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *ke
 	if (trace->ends_at_oom)
 		frag_json_of(o, "ends_at_oom", oom_rows, trace);
 	return o;
+}
+
+/* The lines of `frames` are JSON strings without their quotes. */
+void frag_json_frames(struct frag_node_ref in, const char *frames)
+{
+	struct frag_node_ref list = frag_json_array(in, "frames");
+	const char *end;
+
+	for (; (end = strchr(frames, '\n')) != NULL; frames = end + 1) {
+		const size_t length = (size_t)(end - frames);
+		char *json = malloc(length + 3);
+
+		if (!json) {
+			in.doc->failed = true;
+			return;
+		}
+		json[0] = json[length + 1] = '"';
+		memcpy(json + 1, frames, length);
+		json[length + 2] = '\0';
+		frag_json_raw(list, NULL, json);
+		free(json);
+	}
+}
+
+static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,
+		     const struct frag_latency *l)
+{
+	static const struct frag_json_row rows[] = {
+		ROW(latency, count), ROW(latency, refused), ROW(latency, total_ns),
+		ROW(latency, min_ns), ROW_END,
+	};
+	struct frag_node_ref o;
+
+	if (!l->count)
+		return;
+	o = frag_json_object(list, NULL);
+	frag_json_text(o, "call", kind);
+	frag_json_u64_or_null(o, "up_to_bytes", which < FRAG_SIZE_CLASSES - 1,
+			      frag_size_class_max(which));
+	frag_json_rows(o, rows, l);
+	frag_json_u64(o, "p50_ns", frag_latency_rank(l, 50));
+	frag_json_u64(o, "p95_ns", frag_latency_rank(l, 95));
+	frag_json_u64(o, "p99_ns", frag_latency_rank(l, 99));
+	frag_json_u64(o, "max_ns", l->max_ns);
+}
+
+void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
+{
+	struct frag_node_ref list = frag_json_array(in, "calls");
+
+	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
+		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
+			put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
+				 &c->calls[kind][i]);
 }
 
 static void put_param_spec(struct frag_node_ref list, const struct frag_param_spec *spec)

@@ -33,6 +33,9 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);
 
+/* A string for each line of frag_frames_json(): an array `frames`. */
+void frag_json_frames(struct frag_node_ref in, const char *frames);
+
 /* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
 

@@ -67,18 +67,13 @@ bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t le
 #define FRAG_OOM_MESSAGE_ROOM 512
 
 /*
- * Formats the message of one OOM of the run in buf; returns buf. The run must be simulated in
- * this process: a run that was read from a file lacks the sizes.
+ * Formats the message of one OOM of the run in buf; returns buf: PyTorch's own sentence, with the
+ * name of the policy. now: as version 2.2 and later say it, which is what is in people's logs, and
+ * no member of the result; parts without a value are omitted. The run must be simulated in this
+ * process: a run that was read from a file lacks the sizes.
  */
-const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
+const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom, bool now,
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
-
-/*
- * The same as PyTorch says it from version 2.2 on, which is what is in people's logs. It is
- * no member of the result.
- */
-const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
-				 char buf[FRAG_OOM_MESSAGE_ROOM]);
 
 /*
  * OOM messages as JSON, a record for each message: see fragsim-explain(1). There may be any number
@@ -195,12 +190,9 @@ struct frag_plan_answer {
 	bool timed;                     /* the policies were ended by the clock */
 };
 
-/* A string for each line of frag_frames_json(): an array `frames`. */
-void frag_json_frames(struct frag_node_ref in, const char *frames);
-
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
 struct frag_profile {
-	struct frag_device_figures figures;     /* owns its name */
+	struct frag_device_figures figures;     /* its name is the caller's to free */
 	struct frag_driver_model model;
 };
 
@@ -209,7 +201,6 @@ struct frag_profile {
  * member; unknown members are ignored.
  */
 int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err);
-void frag_profile_fini(struct frag_profile *profile);
 
 /*
  * Runs out of a file: a result (fragsim-result(5)), or a baseline. "-" is standard input.

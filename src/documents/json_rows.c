@@ -130,7 +130,7 @@ uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const
 	return as_natural(r, &at, FRAG_SIZE_LIMIT - 1, COUNT_REQUIRED);
 }
 
-uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key)
+static uint64_t take_sum(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, SUM_REQUIRED);
 
@@ -144,12 +144,23 @@ static bool take_bool(struct frag_members *r, const struct frag_at *in, const ch
 	return !r->rc && frag_json_is_true(at.node);
 }
 
+static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	const char *const required = "an integer or null is required";
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, required);
+	int64_t value = 0;
+
+	if (!r->rc && !frag_json_integer(at.node, &value))
+		frag_bad(r, &at, required);
+	return value;
+}
+
 struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	return frag_take(r, in, key, FRAG_JSON_ARRAY, "an array is required");
 }
 
-double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
+static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
 				      "a number from 0 to 100 is required");
@@ -378,20 +389,22 @@ static void take_row(struct frag_members *r, const struct frag_at *in,
 		*(uint64_t *)(void *)at = frag_take_count(r, in, row->name);
 		return;
 	case FRAG_ROW_SUM:
-		*(uint64_t *)(void *)at = frag_take_sum(r, in, row->name);
+		*(uint64_t *)(void *)at = take_sum(r, in, row->name);
+		return;
+	case FRAG_ROW_I64:
+		*(int64_t *)(void *)at = take_signed(r, in, row->name);
 		return;
 	case FRAG_ROW_BOOL:
 		*(bool *)at = take_bool(r, in, row->name);
 		return;
 	case FRAG_ROW_FIXED4:
-		*(double *)(void *)at = frag_take_percent(r, in, row->name);
+		*(double *)(void *)at = take_percent(r, in, row->name);
 		return;
 	case FRAG_ROW_TEXT:
 		if (!row->or_null || !frag_is_null(r, in, row->name))
 			*(char **)(void *)at = frag_take_text(r, in, row->name);
 		return;
 	case FRAG_ROW_U32:
-	case FRAG_ROW_I64:
 	case FRAG_ROW_JSON:
 	case FRAG_ROW_OBJECT:
 	case FRAG_ROW_LIST:

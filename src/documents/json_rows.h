@@ -51,11 +51,8 @@ struct frag_at frag_take_object(struct frag_members *r, const struct frag_at *in
 char *frag_take_text(struct frag_members *r, const struct frag_at *in, const char *key);
 /* An integer from 0 and below 2^53. */
 uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key);
-/* Below 2^63: what is live or held in all, where a single size is below 2^53. */
-uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key);
 struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in, const char *key);
-/* From 0 to 100. */
-double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key);
+/* Below 2^63: what is live or held in all, where a single size is below 2^53. */
 uint64_t frag_as_sum(struct frag_members *r, const struct frag_at *at);
 
 /* Questions that are no failure. */
@@ -81,7 +78,8 @@ void frag_want_object(struct frag_members *r, const struct frag_at *at);
 enum frag_row_kind {
 	FRAG_ROW_U64,           /* read: below 2^53 */
 	FRAG_ROW_SUM,           /* the same below 2^63 */
-	FRAG_ROW_U32, FRAG_ROW_I64, FRAG_ROW_BOOL,
+	FRAG_ROW_I64,           /* an integer */
+	FRAG_ROW_U32, FRAG_ROW_BOOL,
 	FRAG_ROW_FIXED4,        /* read: a percentage */
 	FRAG_ROW_TEXT,          /* a C string; NULL: null */
 	FRAG_ROW_JSON,          /* text that is JSON already; NULL: null */

@@ -176,9 +176,3 @@ int frag_profile_read(struct frag_profile *profile, const char *path, struct fra
 	frag_json_end(&doc);
 	return r.rc;
 }
-
-void frag_profile_fini(struct frag_profile *profile)
-{
-	free(profile->figures.name);
-	profile->figures.name = NULL;
-}

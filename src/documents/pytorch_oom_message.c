@@ -21,30 +21,24 @@ static uint64_t free_on(const struct frag_metrics *m)
 	return m->device_free > 0 ? (uint64_t)m->device_free : 0;
 }
 
-/* The sentence of PyTorch's own error, with the name of the policy instead of PyTorch's. */
-const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
+const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom, bool now,
 			     char buf[FRAG_OOM_MESSAGE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;
 	const bool limited = m->limited;
-
-	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
-		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s%s already allocated; "
-		 "%s%s%s reserved in total by %s)", PYTORCH_SIZE(oom->tried), run->device,
-		 limited ? PYTORCH_SIZE(run->total) : "", limited ? " total capacity; " : "",
-		 PYTORCH_SIZE(m->allocated), limited ? PYTORCH_SIZE(free_on(m)) : "",
-		 limited ? " free; " : "", PYTORCH_SIZE(m->reserved), owner(run));
-	return buf;
-}
-
-/* The sentence of PyTorch 2.2 and later; parts without a value are omitted. */
-const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
-				 char buf[FRAG_OOM_MESSAGE_ROOM])
-{
-	const struct frag_metrics *m = &oom->metrics;
 	char device[256] = "", allowed[64] = "";
 
-	if (m->limited)
+	if (!now) {
+		snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
+			 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s%s already"
+			 " allocated; %s%s%s reserved in total by %s)", PYTORCH_SIZE(oom->tried),
+			 run->device, limited ? PYTORCH_SIZE(run->total) : "",
+			 limited ? " total capacity; " : "", PYTORCH_SIZE(m->allocated),
+			 limited ? PYTORCH_SIZE(free_on(m)) : "", limited ? " free; " : "",
+			 PYTORCH_SIZE(m->reserved), owner(run));
+		return buf;
+	}
+	if (limited)
 		snprintf(device, sizeof(device),
 			 " GPU %u has a total capacity of %s of which %s is"
 			 " free. Including non-PyTorch memory, this process has %s memory in use.",

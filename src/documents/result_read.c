@@ -21,36 +21,19 @@
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384
 
-static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
-{
-	const char *const required = "an integer or null is required";
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, required);
-	int64_t value = 0;
-
-	if (!r->rc && !frag_json_integer(at.node, &value))
-		frag_bad(r, &at, required);
-	return value;
-}
-
 static union frag_metric_value read_metric(struct frag_members *r, const struct frag_at *at,
 					   const struct frag_metric *metric)
 {
+	static const enum frag_row_kind kinds[] = {
+		[FRAG_METRIC_BYTES] = FRAG_ROW_SUM, [FRAG_METRIC_COUNT] = FRAG_ROW_U64,
+		[FRAG_METRIC_SIGNED] = FRAG_ROW_I64, [FRAG_METRIC_PERCENT] = FRAG_ROW_FIXED4,
+	};
+	const struct frag_json_row rows[] = {
+		{ .name = metric->name, .kind = kinds[metric->unit] }, ROW_END,
+	};
 	union frag_metric_value value = { .u = 0 };
 
-	switch (metric->unit) {
-	case FRAG_METRIC_BYTES:
-		value.u = frag_take_sum(r, at, metric->name);
-		break;
-	case FRAG_METRIC_COUNT:
-		value.u = frag_take_count(r, at, metric->name);
-		break;
-	case FRAG_METRIC_SIGNED:
-		value.i = take_signed(r, at, metric->name);
-		break;
-	case FRAG_METRIC_PERCENT:
-		value.d = frag_take_percent(r, at, metric->name);
-		break;
-	}
+	frag_take_rows(r, at, rows, &value);
 	return value;
 }
 
@@ -90,6 +73,9 @@ static void read_metrics(struct frag_members *r, const struct frag_at *at, struc
 static void read_distribution(struct frag_members *r, const struct frag_at *run, const char *key,
 			      struct frag_distribution *d, uint64_t steps, bool newer)
 {
+	static const struct frag_json_row weighted[] = {
+		ROW(distribution, time_weighted_mean), ROW_END,
+	};
 	struct frag_at at;
 
 	if (newer && !frag_has(r, run, key))
@@ -100,7 +86,7 @@ static void read_distribution(struct frag_members *r, const struct frag_at *run,
 	d->severe_steps = frag_take_count(r, &at, "severe_steps");
 	d->weighted = !frag_is_null(r, &at, "time_weighted_mean");
 	if (d->weighted)
-		d->time_weighted_mean = frag_take_percent(r, &at, "time_weighted_mean");
+		frag_take_rows(r, &at, weighted, d);
 	if (frag_is_null(r, &at, "min"))
 		return;
 	d->steps = steps;
@@ -318,6 +304,9 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
  */
 static void read_run(struct frag_members *r, const struct frag_at *at, struct frag_run *to)
 {
+	static const struct frag_json_row rows[] = {
+		ROW(result, steps), ROW_SUM("lower_bound", result, lower_bound), ROW_END,
+	};
 	struct frag_result *res = &to->result;
 	struct frag_at peak, last, counts;
 
@@ -325,8 +314,7 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	result_read_read_policy(r, at, to);
 	result_read_read_device(r, at, to);
 	read_status(r, at, res);
-	res->steps = frag_take_count(r, at, "steps");
-	res->lower_bound = frag_take_sum(r, at, "lower_bound");
+	frag_take_rows(r, at, rows, res);
 	peak = frag_take_object(r, at, "peak");
 	read_metrics(r, &peak, &res->peak, false);
 	last = frag_take_object(r, at, "last");

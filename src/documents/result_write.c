@@ -60,28 +60,6 @@ const struct frag_json_row frag_modelled_rows[] = {
 
 #define UNIT(name) (1u << FRAG_METRIC_##name)
 
-/* The lines of `frames` are JSON strings without their quotes. */
-void frag_json_frames(struct frag_node_ref in, const char *frames)
-{
-	struct frag_node_ref list = frag_json_array(in, "frames");
-	const char *end;
-
-	for (; (end = strchr(frames, '\n')) != NULL; frames = end + 1) {
-		const size_t length = (size_t)(end - frames);
-		char *json = malloc(length + 3);
-
-		if (!json) {
-			in.doc->failed = true;
-			return;
-		}
-		json[0] = json[length + 1] = '"';
-		memcpy(json + 1, frames, length);
-		json[length + 2] = '\0';
-		frag_json_raw(list, NULL, json);
-		free(json);
-	}
-}
-
 static const struct frag_json_row holder_rows[] = {
 	ROW_JSON("tag", tag_usage, tag), ROW(tag_usage, bytes), ROW(tag_usage, blocks),
 	ROW(tag_usage, oldest), ROW_END,
@@ -290,7 +268,7 @@ static void result_write_put_ooms(struct frag_node_ref in, const struct frag_res
 		frag_json_u64(o, "step", oom->step);
 		frag_json_raw(o, "id", oom->id);
 		frag_json_u64(o, "size", oom->size);
-		frag_json_text(o, "message", frag_oom_message(r, oom, message));
+		frag_json_text(o, "message", frag_oom_message(r, oom, false, message));
 		frag_json_text(o, "cause", oom->fragmentation ? "fragmentation" : "capacity");
 		frag_json_u64(o, "tried", oom->tried);
 		frag_json_u64_or_null(o, "limit", oom->limit != UINT64_MAX, oom->limit);
@@ -363,43 +341,6 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 		       || !r->choice.ops->restore_segment);
 }
 
-static void put_class(struct frag_node_ref o, uint32_t which)
-{
-	frag_json_u64_or_null(o, "up_to_bytes", which < FRAG_SIZE_CLASSES - 1,
-			      frag_size_class_max(which));
-}
-
-static void result_write_put_call(struct frag_node_ref list, const char *kind, uint32_t which,
-				    const struct frag_latency *l)
-{
-	static const struct frag_json_row rows[] = {
-		ROW(latency, count), ROW(latency, refused), ROW(latency, total_ns),
-		ROW(latency, min_ns), ROW_END,
-	};
-	struct frag_node_ref o;
-
-	if (!l->count)
-		return;
-	o = frag_json_object(list, NULL);
-	frag_json_text(o, "call", kind);
-	put_class(o, which);
-	frag_json_rows(o, rows, l);
-	frag_json_u64(o, "p50_ns", frag_latency_rank(l, 50));
-	frag_json_u64(o, "p95_ns", frag_latency_rank(l, 95));
-	frag_json_u64(o, "p99_ns", frag_latency_rank(l, 99));
-	frag_json_u64(o, "max_ns", l->max_ns);
-}
-
-void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
-{
-	struct frag_node_ref list = frag_json_array(in, "calls");
-
-	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
-		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
-			result_write_put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind),
-						i, &c->calls[kind][i]);
-}
-
 static void result_write_put_segments(struct frag_node_ref driver,
 					const struct frag_driver_costs *c)
 {
@@ -413,7 +354,8 @@ static void result_write_put_segments(struct frag_node_ref driver,
 		if (!c->segments[i].count)
 			continue;
 		o = frag_json_object(list, NULL);
-		put_class(o, i);
+		frag_json_u64_or_null(o, "up_to_bytes", i < FRAG_SIZE_CLASSES - 1,
+				      frag_size_class_max(i));
 		frag_json_rows(o, rows, &c->segments[i]);
 	}
 }
@@ -518,7 +460,8 @@ static void put_course(struct frag_node_ref run, const struct frag_timeline *tim
 	struct frag_node_ref o = frag_json_object(run, "course"), list, one;
 	struct frag_timeline c = *timeline;
 
-	frag_timeline_shorten(&c, STRETCHES);
+	while (c.count > STRETCHES)
+		frag_timeline_widen(&c, 2 * c.width);
 	frag_json_u64(o, "width", c.width);
 	frag_json_u64(o, "in_last", c.in_last);
 	list = frag_json_array(o, "stretches");

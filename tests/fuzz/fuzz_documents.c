@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frag_run_set_fini(&set);
 	err = (struct frag_error){ .code = 0 };
 	must_be_judged(frag_profile_read(&profile, path, &err), &err);
-	frag_profile_fini(&profile);
+	free(profile.figures.name);
 	err = (struct frag_error){ .code = 0 };
 	must_be_judged(frag_manifest_read(&manifest, path, &err), &err);
 	frag_manifest_fini(&manifest);

@@ -47,7 +47,7 @@ static void expect_message(const struct play *p, const char *want)
 	uint32_t devices;
 	const struct frag_result *result = frag_sim_results(p->sim, false, &devices);
 
-	assert_string_equal(frag_oom_message(result, result->ooms, message), want);
+	assert_string_equal(frag_oom_message(result, result->ooms, false, message), want);
 }
 
 static void test_classic_message(void **state)
