@@ -33,7 +33,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
 	  FRAG_SECONDS(struct shrink, run.seconds), .usual = FRAG_TIME_USUAL },
 	{ 0, "tries", "N", "simulations at most (10000)",
-	  FRAG_COUNT(struct shrink, reduce.tries_max, 0, FRAG_COUNT_MAX) },
+	  FRAG_COUNT(struct shrink, reduce.tries_max, 0, FRAG_COUNT_MAX), .usual = 10000 },
 	FRAG_REWRITE_OPTS(offsetof(struct shrink, rewrite)),
 	{ 0 },
 };
@@ -128,14 +128,6 @@ static int lossy_form(const char *name, struct frag_error *err)
 			 frag_listed_text(&names, " or "));
 }
 
-static void shrink_init(void *own)
-{
-	struct shrink *s = own;
-
-	frag_reduce_init(&s->reduce);
-	s->reduce.tries_max = 10000;
-}
-
 /*
  * Checks the format of the output before the search: a format that loses events might lose the
  * failure with them. Settings in the trace are checked for the policy while it is read, as the
@@ -177,7 +169,6 @@ const struct frag_cmd frag_cmd_shrink = {
 	.opts = opts,
 	.needs = FRAG_NEEDS_IN_OUT | FRAG_NEEDS_RUN,
 	.size = sizeof(struct shrink),
-	.init = shrink_init,
 	.exec = shrink_exec,
 	.fini = shrink_fini,
 };

@@ -419,6 +419,108 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
+/* Does the first move leave from this segment? */
+static bool is_left_by_move(const struct frag_explained *m,
+				    const struct frag_blocked_segment *s)
+{
+	if (!m->move_count)
+		return false;
+	for (uint32_t i = 0; i < m->moves[0].from_count; i++)
+		if (m->moves[0].from[i] == s->ordinal)
+			return true;
+	return false;
+}
+
+/* Long-lived blocks that came with their segment are nothing else than at home. */
+static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
+				    const struct frag_blocking_block *pin)
+{
+	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
+	    && pin->life != FRAG_LIFE_LONG)
+		return FRAG_MAIN_LEFT;
+	return !pin->initial && pin->born > s->obtained_by ? FRAG_MAIN_LATE : FRAG_MAIN_NONE;
+}
+
+#define SMALL_SEGMENT (UINT64_C(2) << 20)
+
+/*
+ * Judges a large segment that is at least a quarter free: returns the class of blocks with most
+ * of its live bytes.
+ */
+static enum frag_main_cause main_cause_of(const struct frag_blocked_segment *s,
+						 uint64_t *bytes)
+{
+	uint64_t of[FRAG_MAIN_LEFT + 1] = { 0 };
+	enum frag_main_cause who = FRAG_MAIN_LEFT;
+
+	if (s->range || s->bytes <= SMALL_SEGMENT || s->non_releasable < s->bytes / 4)
+		return FRAG_MAIN_NONE;
+	for (uint32_t i = 0; i < s->blocking_count; i++)
+		of[role_of(s, &s->blocking[i])] += s->blocking[i].bytes;
+	if (of[FRAG_MAIN_LATE] > of[FRAG_MAIN_LEFT])
+		who = FRAG_MAIN_LATE;
+	if (of[FRAG_MAIN_NONE] > of[who])
+		return FRAG_MAIN_NONE;
+	*bytes = of[who];
+	return who;
+}
+
+/* The tag of the largest pin of the main cause, in the segment with most non-releasable bytes. */
+static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_main_cause who)
+{
+	const struct frag_blocking_block *largest = NULL;
+
+	for (uint32_t i = 0; i < s->blocking_count; i++)
+		if (role_of(s, &s->blocking[i]) == who
+		    && (!largest || s->blocking[i].bytes > largest->bytes))
+			largest = &s->blocking[i];
+	return largest ? largest->tag : NULL;
+}
+
+/*
+ * Finds the main cause in the segments that the move leaves, or in all. Returns false if there
+ * is none.
+ */
+static bool find_main_cause(struct frag_explained *m, bool of_move)
+{
+	uint64_t non_releasable[FRAG_MAIN_LEFT + 1] = { 0 }, bytes[FRAG_MAIN_LEFT + 1] = { 0 };
+	const struct frag_blocked_segment *first[FRAG_MAIN_LEFT + 1] = { NULL };
+	enum frag_main_cause who = FRAG_MAIN_LATE;
+
+	for (uint32_t i = 0; i < m->segment_count; i++) {
+		const struct frag_blocked_segment *s = &m->segments[i];
+		uint64_t theirs = 0;
+		const enum frag_main_cause main_cause = !of_move || is_left_by_move(m, s)
+							  ? main_cause_of(s, &theirs)
+							  : FRAG_MAIN_NONE;
+
+		non_releasable[main_cause] += s->non_releasable;
+		bytes[main_cause] += theirs;
+		first[main_cause] = first[main_cause] ? first[main_cause] : s;
+	}
+	if (non_releasable[FRAG_MAIN_LEFT] > non_releasable[FRAG_MAIN_LATE])
+		who = FRAG_MAIN_LEFT;
+	if (!first[who])
+		return false;
+	m->main_cause = who;
+	m->main_non_releasable = non_releasable[who];
+	m->main_bytes = bytes[who];
+	m->main_tag = largest_tag(first[who], who);
+	return true;
+}
+
+/*
+ * Called after the moves are found: names the main cause of non-releasable memory, in the segments
+ * that the first move leaves, else in all. Only segments of more than 2 MiB that are at least a
+ * quarter free count, by the class of most of their live bytes: long-lived blocks that were
+ * allocated in a segment reserved for others, or short-lived blocks.
+ */
+static void name_main_cause(struct frag_explained *m)
+{
+	if (!find_main_cause(m, true))
+		find_main_cause(m, false);
+}
+
 /* The run halts before a request that fails. */
 static int study_failure(struct study *s, struct frag_error *err)
 {
@@ -434,7 +536,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 					    err);
 	rc = rc ? rc : move_blocks(s, after, &memory, &request, err);
 	if (s->m->accounted)
-		frag_explain_main_cause(s->m);
+		name_main_cause(s->m);
 	frag_memory_state_fini(&memory);
 	frag_sim_del(after);
 	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
@@ -452,7 +554,7 @@ static int study_moment(struct study *s, struct frag_error *err)
 	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
 					    err);
 	if (!rc)
-		frag_explain_main_cause(s->m);
+		name_main_cause(s->m);
 	frag_memory_state_fini(&memory);
 	return rc ? rc : find_peak_of_trace(s->x, s->m, false, err);
 }
@@ -641,11 +743,49 @@ static int find_step(const struct frag_explanation *x, uint32_t *device, struct 
 	return rc;
 }
 
+/* What frag_explain_memory() fills in. */
+static void fini_memory(struct frag_explained *m)
+{
+	for (uint32_t i = 0; i < m->use_count; i++)
+		free(m->uses[i].stream);
+	free(m->uses);
+	free(m->waits);
+	for (uint32_t i = 0; i < m->segment_count; i++) {
+		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++) {
+			free(m->segments[i].blocking[k].id);
+			free(m->segments[i].blocking[k].tag);
+		}
+		free(m->segments[i].blocking);
+	}
+	free(m->segments);
+	for (uint32_t i = 0; i < m->held_count; i++)
+		free(m->held[i].tag);
+	free(m->held);
+	for (uint32_t i = 0; i < m->folded_count; i++)
+		free(m->folded[i].line);
+	free(m->folded);
+	for (uint32_t i = 0; i < m->pool_count; i++)
+		free(m->pools[i].name);
+	free(m->pools);
+}
+
+static void fini_move(struct frag_move *move)
+{
+	for (uint32_t i = 0; i < move->blocks; i++) {
+		free(move->ids[i]);
+		free(move->tags[i]);
+	}
+	free(move->ids);
+	free(move->tags);
+	free(move->sizes);
+	free(move->from);
+}
+
 static void fini_moment(struct frag_explained *m)
 {
-	frag_explain_memory_fini(m);
+	fini_memory(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
-		frag_move_fini(&m->moves[i]);
+		fini_move(&m->moves[i]);
 	free(m->moves);
 	free(m->survivors);
 	free(m->id);

@@ -301,16 +301,3 @@ int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory
 	frag_tape_seek(run->reader, at + (*found ? 1 : 0));
 	return rc;
 }
-
-void frag_move_fini(struct frag_move *move)
-{
-	for (uint32_t i = 0; i < move->blocks; i++) {
-		free(move->ids[i]);
-		free(move->tags[i]);
-	}
-	free(move->ids);
-	free(move->tags);
-	free(move->sizes);
-	free(move->from);
-	*move = (struct frag_move){ .blocks = 0 };
-}

@@ -66,7 +66,7 @@ int frag_until_oom_after(struct frag_run_until_oom *run, const struct frag_next 
 			 struct frag_sim **after, struct frag_memory_state *memory,
 			 struct frag_error *err);
 
-/* A move that was tried. Release it with frag_move_fini(). */
+/* A move that was tried; its arrays, and what they point to, are the caller's. */
 struct frag_move {
 	uint64_t bytes;
 	uint32_t blocks;
@@ -78,7 +78,6 @@ struct frag_move {
 	uint64_t reaches;       /* step of the next out-of-memory; UINT64_MAX: the end */
 	uint64_t step;          /* at which it is made */
 };
-void frag_move_fini(struct frag_move *move);
 
 /*
  * At a halt: finds the first candidate for which all requests succeed, each in a copy of the

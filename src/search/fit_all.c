@@ -14,14 +14,6 @@
 /* Runs for an upper bound, where the time is short. */
 #define BOUND_RUNS 24
 
-void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a)
-{
-	worst->calls = frag_max(worst->calls, a->calls);
-	worst->refused = frag_max(worst->refused, a->refused);
-	worst->retries = frag_max(worst->retries, a->retries);
-	worst->driver_ns = frag_max(worst->driver_ns, a->driver_ns);
-}
-
 /* The simulations that are to fit a capacity. */
 struct intervals {
 	struct frag_fit_intervals *const *of;
@@ -189,12 +181,6 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *interv
 
 	return frag_fit_walk_by(fit, fit_all_judge, &all, &intervals[0]->subject, lower_bound,
 				bounds, err);
-}
-
-void frag_fit_fini(struct frag_fit *fit)
-{
-	free(fit->failing);
-	*fit = (struct frag_fit){ .runs = 0 };
 }
 
 static int find_peak(struct frag_attempt *outcome, const struct frag_fit_case *s, uint64_t total,
@@ -411,11 +397,11 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 void frag_fits_fini(struct frag_fits *f)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
-		frag_fit_fini(&f->fitted[i].fit);
+		free(f->fitted[i].fit.failing);
 		frag_fit_intervals_fini(&f->fitted[i].intervals);
 	}
 	for (uint32_t i = 0; i < f->joint_count; i++)
-		frag_fit_fini(&f->joint[i].fit);
+		free(f->joint[i].fit.failing);
 	frag_smallreq_fini(&f->smalls);
 	frag_places_free(f->places, f->place_count);
 	for (uint32_t i = 0; f->clocks && i < f->source_count; i++)

@@ -1,6 +1,7 @@
 /* fit_all.h - every trace under every policy fitted, side by side. */
 #pragma once
 
+#include "base/array_grow.h"
 #include "search/fit_intervals.h"
 
 /* Runs fail from `from` on; at `to` one fits again, or nothing further was examined. */
@@ -38,7 +39,13 @@ struct frag_fit_bounds {
 #define FRAG_FIT_RUNS 10000
 
 /* The higher of each count: of several runs the worst. */
-void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a);
+static inline void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a)
+{
+	worst->calls = frag_max(worst->calls, a->calls);
+	worst->refused = frag_max(worst->refused, a->refused);
+	worst->retries = frag_max(worst->retries, a->retries);
+	worst->driver_ns = frag_max(worst->driver_ns, a->driver_ns);
+}
 
 /* A capacity: does it fit, and which others have the same answer: [min_capacity, end_capacity). */
 struct frag_fit_verdict {
@@ -51,8 +58,8 @@ typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v
 
 /*
  * Examines every interval upwards from the lower bound, on the lattice of a case, as judge says.
- * After an interruption *fit has the proven results, and no `reliable`. The caller must release
- * *fit with frag_fit_fini(), also on failure.
+ * After an interruption *fit has the proven results, and no `reliable`. The caller must free
+ * fit->failing, also on failure.
  */
 int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 		     const struct frag_fit_case *lattice, uint64_t lower_bound,
@@ -64,7 +71,6 @@ int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
 		  uint64_t lower_bound, const struct frag_fit_bounds *bounds,
 		  struct frag_error *err);
-void frag_fit_fini(struct frag_fit *fit);       /* one that is zeroed is fine */
 
 /* Finds the peaks at smallest and reliable, which the walk omits. */
 int frag_fit_peaks(struct frag_fit *fit, const struct frag_fit_case *subject,

@@ -153,8 +153,11 @@ static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t tot
 	return 0;
 }
 
-static struct frag_interval interval_of(const struct frag_result *r)
+struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device)
 {
+	uint32_t count;
+	const struct frag_result *r = &frag_sim_results(sim, false, &count)[device];
+
 	return (struct frag_interval){
 		.min_capacity = r->min_capacity, .end_capacity = r->end_capacity,
 		.outcome = {
@@ -182,20 +185,12 @@ int frag_fit_case_begin(const struct frag_fit_case *s, uint64_t total, uint64_t 
 	return rc;
 }
 
-struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device)
-{
-	uint32_t count;
-
-	return interval_of(&frag_sim_results(sim, false, &count)[device]);
-}
-
 int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = NULL;
 	const uint64_t end = frag_tape_event(s->tape, UINT64_MAX) + 1;
 	struct frag_sim *sim = NULL;
-	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	rc = rc ? rc : frag_fit_case_begin(s, total, other, level, &sim, err);
@@ -206,7 +201,7 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 		rc = rc ? rc : frag_sim_play(sim, reader, at + SLICE, err);
 	}
 	if (!rc)
-		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
+		*out = frag_interval_of(sim, s->device);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
@@ -236,7 +231,6 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 {
 	const struct frag_fit_case *s = &v->subject;
 	struct run run = { .subject = s, .total = total };
-	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	if (rc)
@@ -250,7 +244,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 		rc = frag_fit_case_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : checkpoints_play(&v->checkpoints, &run, err);
 	if (!rc)
-		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
+		*out = frag_interval_of(run.sim, s->device);
 	frag_sim_del(run.sim);
 	frag_tape_reader_del(run.reader);
 	return rc;

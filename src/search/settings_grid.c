@@ -21,7 +21,7 @@ static const uint32_t divisions[] = { 0, 8, 16 };
 static const char *const collecting[] = { "0.6", "0.8" };
 static const uint32_t collecting_splits[] = { 0, 20, 64, 256 };
 
-static const char *const shorter[] = {
+const char *const frag_grid_short[] = {
 	"expandable_segments:True,max_split_size_mb:512",
 	"max_split_size_mb:32,large_segment_size_mb:32",
 	"expandable_segments:True,roundup_power2_divisions:16",
@@ -30,7 +30,7 @@ static const char *const shorter[] = {
 	"garbage_collection_threshold:0.6,max_split_size_mb:20,per_process_memory_fraction:0.99",
 	"expandable_segments:True,max_split_size_mb:256,large_segment_size_mb:32",
 	"max_split_size_mb:64,large_segment_size_mb:64",
-	"",
+	"", NULL,
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -119,8 +119,8 @@ bool frag_grid_init(struct frag_grid *g, const char *name)
 
 	*g = (struct frag_grid){ .count = 0 };
 	/* settings that are likely to win come first, as the others then fail early */
-	for (size_t i = 0; i < LENGTH(shorter); i++)
-		good &= frag_grid_add(g, shorter[i]);
+	for (size_t i = 0; frag_grid_short[i]; i++)
+		good &= frag_grid_add(g, frag_grid_short[i]);
 	if (strcmp(name, "short") == 0)
 		return good;
 	return good && add_native(g) && add_expandable(g) && add_collecting(g);

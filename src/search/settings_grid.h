@@ -17,6 +17,9 @@ struct frag_grid {
 /* The grids by the names that users give them, ended by NULL; "pytorch" is also "default". */
 extern const char *const frag_grid_words[];
 
+/* The lines of `short`, ended by NULL. */
+extern const char *const frag_grid_short[];
+
 /* Is it the name of a grid, and not of a file? */
 bool frag_grid_is_named(const char *name);
 

@@ -15,11 +15,6 @@
 #include "base/bug.h"
 #include "base/array_grow.h"
 
-void frag_reduce_init(struct frag_reduce *r)
-{
-	*r = (struct frag_reduce){ .tries_max = UINT64_MAX };
-}
-
 void frag_reduce_fini(struct frag_reduce *r)
 {
 	for (uint32_t i = 0; i < r->count; i++)

@@ -56,7 +56,6 @@ struct frag_reduce {
 	bool ended;                     /* before the search was through */
 };
 
-void frag_reduce_init(struct frag_reduce *r);
 void frag_reduce_fini(struct frag_reduce *r);
 
 /* One event of the trace, in order. False: out of memory. */

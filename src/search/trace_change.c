@@ -684,15 +684,14 @@ static int change_find_first(struct frag_change_found *c, struct frag_error *err
 static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 {
 	uint64_t least = c->old.run->peak.reserved;
-	struct frag_grid grid;
-	int rc = frag_grid_init(&grid, "short") ? 0 : frag_fail_nomem(err);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < grid.count && !rc && c->reserved > 0; i++) {
+	for (uint32_t i = 0; frag_grid_short[i] && !rc && c->reserved > 0; i++) {
 		struct frag_choice choice = *c->now.choice;
 		struct frag_change_peaks peaks;
 		struct frag_error unused;
 
-		if (frag_choice_settings(&choice, grid.lines[i], &unused)
+		if (frag_choice_settings(&choice, frag_grid_short[i], &unused)
 		    || memcmp(choice.param, c->now.choice->param, sizeof(choice.param)) == 0)
 			continue;
 		rc = change_run_peaks(c, &c->now, &choice, &peaks, err);
@@ -703,7 +702,6 @@ static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 		c->undo = choice;
 		c->undo_reserved = least = peaks.reserved;
 	}
-	frag_grid_fini(&grid);
 	return rc;
 }
 

@@ -480,7 +480,7 @@ static int walk(const struct scope *s, uint32_t choice, struct frag_point *out,
 		.choice = choice, .tried = true, .at = fit.at_smallest,
 		.smallest = fit.smallest, .reliable = fit.reliable,
 	};
-	frag_fit_fini(&fit);
+	free(fit.failing);
 	free(intervals);
 	return rc;
 }

@@ -470,7 +470,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 	}
 	seen->holes += fit.failing_count;
 	seen->nowhere += fit.smallest == NONE;
-	frag_fit_fini(&fit);
+	free(fit.failing);
 	frag_fit_intervals_fini(&intervals);
 	close_world(&w);
 }
@@ -541,7 +541,7 @@ static void try_joint(const char *policy, uint64_t seed)
 			break;
 	}
 	conclude(&w[0], &points, &fit);
-	frag_fit_fini(&fit);
+	free(fit.failing);
 	for (uint32_t i = 0; i < count; i++) {
 		frag_fit_intervals_fini(&intervals[i]);
 		close_world(&w[i]);
@@ -583,7 +583,7 @@ static void try_small(const char *policy, uint64_t seed, uint64_t *holes, uint64
 	check_walk(&w, &intervals, &fit, &bounds);
 	*holes += fit.failing_count;
 	*runs += intervals.runs;
-	frag_fit_fini(&fit);
+	free(fit.failing);
 	frag_fit_intervals_fini(&intervals);
 	frag_smallreq_fini(&smalls);
 	close_world(&w);

@@ -57,9 +57,9 @@ static bool count_down(void *ctx)
 
 static void fill(struct frag_reduce *r, struct rule *rule)
 {
-	frag_reduce_init(r);
-	r->try = try_rule;
-	r->try_ctx = rule;
+	*r = (struct frag_reduce){
+		.tries_max = UINT64_MAX, .try = try_rule, .try_ctx = rule,
+	};
 	for (uint32_t i = 0; i < 2 * rule->blocks; i++) {
 		const struct frag_record rec = {
 			.members = FRAG_HAS_ID, .op = i % 2 ? FRAG_OP_FREE : FRAG_OP_ALLOC,
