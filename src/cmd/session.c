@@ -583,57 +583,33 @@ static int read_trace(struct frag_session *s, struct frag_error *err)
 	return rc;
 }
 
-/* The runs of policy i, one a device. */
-static const struct frag_result *runs_of(const struct frag_session *s, uint32_t i)
-{
-	return s->runs[(size_t)i * s->device_count].result;
-}
-
-static int find_peaks(struct frag_session *s, bool by_run, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
-		rc = frag_diagnosis_peaks(&s->answers[(size_t)i * s->device_count], &s->trials,
-					  by_run ? s->sims[i] : NULL, runs_of(s, i), s->device_count,
-					  err);
-	return rc;
-}
-
-/*
- * No more than what is shown. The simulations go before others are made, which need as much
- * memory.
- */
-static int find_answers(struct frag_session *s, struct frag_error *err)
+/* No more than what is shown. */
+static int find_answers(struct frag_session *s, struct frag_trials *trials, struct frag_error *err)
 {
 	const bool all = s->options->verbose || s->options->json;
-	int rc = find_peaks(s, true, err);
+	unsigned *wanted = calloc((size_t)s->run_count + 1, sizeof(*wanted));
 	uint32_t failed = 0;
+	int rc;
 
-	for (uint32_t i = 0; i < s->sim_count && !rc; i++) {
-		frag_sim_retire(s->sims[i], false);
-		rc = frag_trials_add(&s->trials, runs_of(s, i), err);
-	}
-	if (!rc && (all || s->run_count == 1))
-		rc = find_peaks(s, false, err);
-	for (uint32_t i = 0; i < s->run_count && !rc; i++) {
-		const struct frag_result *run = s->runs[i].result;
-		unsigned wanted = 0;
-
-		if (run->oom_count && (failed++ < FRAG_REPORT_FAILED_MAX || all))
-			wanted |= FRAG_WANTED_DEVICE;
+	if (!wanted)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->run_count; i++) {
+		if (s->runs[i].result->oom_count && (failed++ < FRAG_REPORT_FAILED_MAX || all))
+			wanted[i] |= FRAG_WANTED_DEVICE;
 		/* what the result has of a run does not depend on the others */
 		if (s->options->json || frag_report_has_fix(s->runs, s->run_count, i))
-			wanted |= FRAG_WANTED_FIX;
-		rc = frag_diagnosis_find(&s->answers[i], &s->trials, wanted, run, err);
+			wanted[i] |= FRAG_WANTED_FIX;
 	}
+	rc = frag_diagnose_runs(s->answers, trials, s->sims, s->sim_count, all || s->run_count == 1,
+				wanted, err);
+	free(wanted);
 	return rc;
 }
 
 static void drop_answers(struct frag_session *s)
 {
 	for (uint32_t i = 0; i < s->run_count && s->answers; i++)
-		frag_diagnosis_fini(&s->answers[i]);
+		frag_device_state_fini(&s->answers[i].peak);
 	free(s->answers);
 	s->answers = NULL;
 }
@@ -642,6 +618,7 @@ static void drop_answers(struct frag_session *s)
 static int search_answers(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_sim_options options = sim_options(s);
+	struct frag_trials trials = { .options = &options, .stop = frag_interrupted };
 	int rc;
 
 	s->traced.tape = s->writer ? frag_tape_finish(s->writer) : NULL;
@@ -650,11 +627,8 @@ static int search_answers(struct frag_session *s, struct frag_error *err)
 	s->answers = calloc((size_t)s->run_count + 1, sizeof(*s->answers));
 	if (!s->answers)
 		return frag_fail_nomem(err);
-	s->trials = (struct frag_trials){
-		.tape = s->traced.tape, .options = &options, .stop = frag_interrupted,
-	};
-	rc = find_answers(s, err);
-	s->trials.options = NULL;
+	trials.tape = s->traced.tape;
+	rc = find_answers(s, &trials, err);
 	if (rc)
 		drop_answers(s);
 	s->cut_short = rc == -FRAG_EINTERRUPTED;
@@ -740,7 +714,6 @@ void frag_session_fini(struct frag_session *s)
 	drawing_fini(&s->drawing);
 	frag_page_section_fini(&s->section);
 	drop_answers(s);
-	frag_trials_fini(&s->trials);
 	frag_tape_writer_del(s->writer);
 	free(s->sims);
 	free(s->choices);

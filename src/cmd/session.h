@@ -44,7 +44,6 @@ struct frag_session {
 	struct frag_diagnosis *answers; /* one a run; NULL: not requested */
 	uint32_t run_count;
 	bool cut_short;                         /* the search for them was interrupted */
-	struct frag_trials trials;
 	struct frag_tape_writer *writer;        /* while the trace is read */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_stream steps, placements;

@@ -91,11 +91,6 @@ static int trials_add(struct frag_trials *t, const struct frag_choice *choice,
 	return 0;
 }
 
-int frag_trials_add(struct frag_trials *t, const struct frag_result *runs, struct frag_error *err)
-{
-	return trials_add(t, &runs->choice, false, runs, err);
-}
-
 /* Simulates up to the level of peaks: percentages are not needed here. */
 static int trials_simulate(struct frag_trials *t, const struct frag_choice *choice,
 			   bool unlimited, struct frag_error *err)
@@ -138,13 +133,11 @@ static int trials_find(struct frag_trials *t, const struct frag_choice *choice, 
 	return rc;
 }
 
-void frag_trials_fini(struct frag_trials *t)
+static void trials_fini(struct frag_trials *t)
 {
 	for (uint32_t i = 0; i < t->count; i++)
 		free(t->trial[i].figures);
 	free(t->trial);
-	t->trial = NULL;
-	t->count = t->capacity = 0;
 }
 
 static const struct frag_oom *first_oom(const struct frag_sim *sim, uint32_t device)
@@ -454,6 +447,7 @@ static int note_peak_state(struct frag_diagnosis *a, const struct frag_sim *sim,
 	return frag_device_state_init(&a[device].peak, sim, device, err);
 }
 
+/* Of devices whose peak is at the end of the simulation that has made the runs. */
 static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 			const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
 			struct frag_error *err)
@@ -467,17 +461,15 @@ static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-int frag_diagnosis_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
-			 const struct frag_sim *ended, const struct frag_result *runs,
-			 uint32_t count, struct frag_error *err)
+/* Simulates the tape again up to each peak, for devices without an answer. */
+static int find_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
+		      const struct frag_result *runs, uint32_t count, struct frag_error *err)
 {
 	uint32_t d = next_peak(a, runs, count);
 	struct frag_tape_reader *reader;
 	struct frag_sim *sim = NULL;
 	int rc;
 
-	if (ended)
-		return peaks_at_end(a, t, ended, runs, count, err);
 	if (d == count)
 		return 0;
 	reader = frag_tape_reader_new(t->tape);
@@ -567,13 +559,13 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 		a->order = (struct frag_block_order){
 			.tried = true, .status = o.status, .reserved = o.reserved,
 		};
-	frag_trials_fini(&other);
+	trials_fini(&other);
 	return rc;
 }
 
 /* Finds the cause of an OOM and the smallest device, then settings that help. */
-int frag_diagnosis_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
-			const struct frag_result *run, struct frag_error *err)
+static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
+		     const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -595,6 +587,34 @@ int frag_diagnosis_find(struct frag_diagnosis *a, struct frag_trials *t, unsigne
 	if (!rc && wanted & FRAG_WANTED_FIX
 	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
 		rc = find_fix(a, t, run, err);
+	return rc;
+}
+
+int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
+		       struct frag_sim *const *sims, uint32_t sim_count, bool peaks,
+		       const unsigned *wanted, struct frag_error *err)
+{
+	const struct frag_result *runs;
+	uint32_t devices = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < sim_count && !rc; i++) {
+		runs = frag_sim_results(sims[i], false, &devices);
+		rc = peaks_at_end(&answers[(size_t)i * devices], t, sims[i], runs, devices, err);
+	}
+	for (uint32_t i = 0; i < sim_count && !rc; i++) {
+		frag_sim_retire(sims[i], false);
+		runs = frag_sim_results(sims[i], false, &devices);
+		rc = trials_add(t, &runs->choice, false, runs, err);
+	}
+	for (uint32_t i = 0; i < sim_count && !rc && peaks; i++)
+		rc = find_peaks(&answers[(size_t)i * devices], t,
+				frag_sim_results(sims[i], false, &devices), devices, err);
+	for (uint32_t i = 0; i < sim_count * devices && !rc; i++) {
+		runs = frag_sim_results(sims[i / devices], false, &devices);
+		rc = find_rest(&answers[i], t, wanted[i], &runs[i % devices], err);
+	}
+	trials_fini(t);
 	return rc;
 }
 
@@ -656,10 +676,4 @@ const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,
 	else
 		snprintf(text, sizeof(text), "assumed%s", old);
 	return frag_evidence_text(&run->choice, text, buf);
-}
-
-void frag_diagnosis_fini(struct frag_diagnosis *a)
-{
-	frag_device_state_fini(&a->peak);
-	*a = (struct frag_diagnosis){ .requested = 0 };
 }

@@ -40,15 +40,9 @@ struct frag_trials {
 	const struct frag_sim_options *options; /* of the runs, with their devices */
 	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
 	void *ctx;
-	struct frag_trial *trial;       /* those that were made */
+	struct frag_trial *trial;       /* those that were made, while runs are diagnosed */
 	uint32_t count, capacity;
 };
-
-/* Adds the results of a run that has ended, one a device. -FRAG_ENOMEM */
-int frag_trials_add(struct frag_trials *trials, const struct frag_result *runs,
-		    struct frag_error *err);
-/* Frees the results, not the struct. One that is zeroed is fine. */
-void frag_trials_fini(struct frag_trials *trials);
 
 /* A setting that was tried instead of the run's own, on the same device. */
 struct frag_setting_fix {
@@ -77,22 +71,12 @@ struct frag_diagnosis {
 	bool limit_stays;               /* where memory ran out: no later event may change a
 					 * fraction of the device that the program has set */
 	struct frag_oom_diagnosis oom;  /* of the first OOM */
-	struct frag_device_state peak;        /* of a run that did not fail, after peak_step */
+	struct frag_device_state peak;  /* of a run that did not fail, after peak_step; owned */
 	bool has_peak;
 	struct frag_setting_fix fix;
 	uint32_t fixes;                 /* settings that were tried */
 	struct frag_block_order order;
 };
-
-/*
- * Sets peak and has_peak of answers[d] for each device d; runs[d] are the results of one policy.
- * ended: the simulation that has made them, then only devices whose peak is at its end are
- * answered. NULL: simulates the tape again up to each peak, for devices without an answer.
- * -FRAG_ENOMEM, -FRAG_EINTERRUPTED
- */
-int frag_diagnosis_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
-			 const struct frag_sim *ended, const struct frag_result *runs,
-			 uint32_t count, struct frag_error *err);
 
 /* The parts of a diagnosis that need a search. */
 enum frag_wanted {
@@ -101,12 +85,16 @@ enum frag_wanted {
 };
 
 /*
- * The other answers to a run's result at FRAG_LEVEL_ALL; wanted: of enum frag_wanted. The search
- * for a larger device ends after a number of events, never by the clock. -FRAG_ENOMEM,
- * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no fix.
+ * Answers the runs of simulations at FRAG_LEVEL_ALL that have ended, which are retired: others are
+ * made that need as much memory. answers, zeroed, and wanted, of enum frag_wanted: one a run,
+ * simulation by simulation, device by device. peaks: simulates the tape again up to each peak; else
+ * only those at the end are known. The search for a larger device ends after a number of events,
+ * never by the clock. -FRAG_ENOMEM, -FRAG_EINTERRUPTED; a setting with which a simulation fails is
+ * no fix.
  */
-int frag_diagnosis_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
-			const struct frag_result *run, struct frag_error *err);
+int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *trials,
+		       struct frag_sim *const *sims, uint32_t sim_count, bool peaks,
+		       const unsigned *wanted, struct frag_error *err);
 
 /* Returns the usable bytes: the device without context and other processes. */
 uint64_t frag_usable_bytes(const struct frag_result *run);
@@ -129,6 +117,3 @@ struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *answ
  */
 const char *frag_diagnosis_evidence(const struct frag_diagnosis *answer,
 				    const struct frag_result *run, char buf[FRAG_EVIDENCE_ROOM]);
-
-/* One that is zeroed is fine, and before the first call it must be. */
-void frag_diagnosis_fini(struct frag_diagnosis *answer);

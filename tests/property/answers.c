@@ -186,6 +186,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	const struct frag_sim_options options = { .devices = &device };
 	struct frag_device_figures unlimited = device;
 	struct frag_trials trials = { .tape = tape, .options = &options };
+	const unsigned wanted = FRAG_WANTED_DEVICE | FRAG_WANTED_FIX;
 	struct frag_error err = { .code = 0 };
 	const struct frag_result *result;
 	struct frag_diagnosis a = { .requested = 0 };
@@ -198,12 +199,9 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
 	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
-	assert_int_equal(frag_diagnosis_peaks(&a, &trials, sim, result, 1, &err), 0);
-	at_end += a.has_peak;
-	assert_int_equal(frag_diagnosis_peaks(&a, &trials, NULL, result, 1, &err), 0);
-	assert_int_equal(frag_diagnosis_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_FIX,
-					     result, &err),
-			 0);
+	assert_int_equal(frag_diagnose_runs(&a, &trials, &sim, 1, true, &wanted, &err), 0);
+	at_end += a.has_peak
+		  && frag_tape_event(tape, result->peak_step) + 1 >= frag_tape_info(tape)->events;
 	assert_int_equal(a.requested, requested_peak(tape));
 	if (result->status == FRAG_RUN_OOM) {
 		struct outcome o;
@@ -235,8 +233,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		assert_int_equal(o.status, FRAG_RUN_OK);
 		assert_int_equal(o.peak_reserved, a.fix.reserved);
 	}
-	frag_diagnosis_fini(&a);
-	frag_trials_fini(&trials);
+	frag_device_state_fini(&a.peak);
 	frag_sim_del(sim);
 }
 
