@@ -1,35 +1,13 @@
 /* export.c - the table of forms for other people's viewers, and what they share. */
 #include "answers/export.h"
 
-#include <string.h>
-
-#include "base/parse.h"
 #include "policy/param.h"
 
 const struct frag_export_ops *const frag_exports[] = {
 	&frag_export_snapshot, &frag_export_perfetto, &frag_export_sqlite, NULL,
 };
 
-const struct frag_export_ops *frag_export_named(const char *name)
-{
-	for (uint32_t i = 0; frag_exports[i]; i++)
-		if (strcmp(frag_exports[i]->name, name) == 0)
-			return frag_exports[i];
-	return NULL;
-}
-
-const struct frag_export_ops *frag_export_ending(const char *path, size_t length)
-{
-	for (uint32_t i = 0; frag_exports[i]; i++) {
-		size_t n = frag_exports[i]->ending ? strlen(frag_exports[i]->ending) : 0;
-
-		if (n && length > n && memcmp(path + length - n, frag_exports[i]->ending, n) == 0)
-			return frag_exports[i];
-	}
-	return NULL;
-}
-
-int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+static int export_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
 	struct frag_export *x = ctx;
 	const struct frag_event *ev = step->event;
@@ -44,6 +22,20 @@ int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_err
 		x->first_oom_device = step->device;
 	}
 	return x->ops->step(x, step, err);
+}
+
+int frag_export_run(struct frag_export *x, struct frag_sim *sim, struct frag_trace *trace,
+		    bool (*stop)(void *ctx), struct frag_error *err)
+{
+	const struct frag_observer watch = { .step = export_observe, .ctx = x };
+	const struct frag_worker_options workers = { .threads = 1, .stop = stop };
+	int rc = frag_sim_begin(sim, err);
+
+	x->sim = sim;
+	rc = rc ? rc : x->ops->begin(x, err);
+	rc = rc ? rc : frag_sim_observe(sim, &watch);
+	rc = rc ? rc : frag_workers_run(&sim, 1, trace, &workers, err);
+	return rc ? rc : x->ops->end(x, err);
 }
 
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT])

@@ -42,12 +42,9 @@ extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto, 
 /* All forms, ended by NULL. */
 extern const struct frag_export_ops *const frag_exports[];
 
-/* By name; by a file's name without .gz and .zst. NULL: there is none. */
-const struct frag_export_ops *frag_export_named(const char *name);
-const struct frag_export_ops *frag_export_ending(const char *path, size_t length);
-
-/* An observer; ctx is the struct frag_export. */
-int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+/* Writes the run of a simulation that is new; ops, out, choice and goes_on are set. */
+int frag_export_run(struct frag_export *x, struct frag_sim *sim, struct frag_trace *trace,
+		    bool (*stop)(void *ctx), struct frag_error *err);
 
 /* The i-th parameter of the policy, as text. False after the last one. */
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);

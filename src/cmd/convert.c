@@ -30,19 +30,12 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 static int write_run(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	struct convert *c = ctx;
-	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &c->x };
-	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
-	int rc = frag_outfile_pack(out, c->rewrite.packing, err);
+	const int rc = frag_outfile_pack(out, c->rewrite.packing, err);
 
-	rc = rc ? rc : frag_sim_begin(c->sim, err);
 	c->x.out = out;
-	c->x.sim = c->sim;
 	c->x.choice = c->traced.choices;
 	c->x.goes_on = c->run.sim.on_oom_continue;
-	rc = rc ? rc : c->x.ops->begin(&c->x, err);
-	rc = rc ? rc : frag_sim_observe(c->sim, &watch);
-	rc = rc ? rc : frag_workers_run(&c->sim, 1, c->traced.trace, &workers, err);
-	return rc ? rc : c->x.ops->end(&c->x, err);
+	return rc ? rc : frag_export_run(&c->x, c->sim, c->traced.trace, frag_interrupted, err);
 }
 
 static void report_beginnings(struct convert *c)
@@ -142,9 +135,12 @@ static int needs_run_form(const char *option, struct frag_error *err)
 static int set_form(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
 {
 	struct convert *c = at;
+	uint32_t i = 0;
 
 	(void)o;
-	c->form = frag_export_named(value);
+	while (frag_exports[i] && strcmp(frag_exports[i]->name, value) != 0)
+		i++;
+	c->form = frag_exports[i];
 	c->rewrite.form = frag_sink_named(value);
 	return c->form || c->rewrite.form ? 0 : no_form(value, err);
 }
@@ -175,8 +171,13 @@ static void find_run_form(struct convert *c, const char *path)
 	size_t length;
 
 	c->rewrite.packing = frag_packing_of(path, &length);
-	if (!c->form && !c->rewrite.form)
-		c->form = frag_export_ending(path, length);
+	for (uint32_t i = 0; frag_exports[i] && !c->form && !c->rewrite.form; i++) {
+		const char *ending = frag_exports[i]->ending;
+		const size_t n = ending ? strlen(ending) : 0;
+
+		if (n && length > n && memcmp(path + length - n, ending, n) == 0)
+			c->form = frag_exports[i];
+	}
 }
 
 /*
