@@ -1,6 +1,7 @@
 /* command.h - a command of the program, as data, and its options. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -235,6 +236,19 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 	{ 0, "device", "CARD",                                                                 \
 	  "capacity: a GPU or slice (see fragsim cards), or a size",                           \
 	  .kind = FRAG_OPT_TOTAL, .at = (place), .usual = (without) }
+
+struct frag_support_file {
+	const char *file;       /* next to the program, where it was built */
+	const char *installed;  /* the folder, from the program's, in which make install puts it */
+	const char *variable;   /* of the environment: the path, which goes before both */
+};
+
+/* Stores the path of this program. False: unknown, as on Linux without /proc. */
+bool frag_program_path(char path[PATH_MAX]);
+
+/* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err);
 
 /* -FRAG_EUSAGE with the command's usage in one line. */
 int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err);

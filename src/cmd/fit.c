@@ -171,16 +171,6 @@ static const struct frag_question_ops question = {
 	.judge = fit_judge,
 };
 
-/* Records the model at a batch size into a nameless file, and sets its path. */
-static int fit_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
-		      int *status, struct frag_error *err)
-{
-	struct frag_model at = *model;
-
-	at.batch = batch;
-	return frag_model_record(&at, path, status, err);
-}
-
 /* The largest batch that fits the device, from recordings at two batch sizes of two and more. */
 static int fit_largest(const struct fit *fit, uint64_t total, uint64_t context, int *status,
 		       struct frag_error *err)
@@ -195,7 +185,7 @@ static int fit_largest(const struct fit *fit, uint64_t total, uint64_t context, 
 	snprintf(words[1], sizeof(words[1]), "--other-bytes=%" PRIu64 "B", fit->q.run.other);
 	snprintf(words[2], sizeof(words[2]), "--context-bytes=%" PRIu64 "B", context);
 	for (uint64_t i = 0; i < 2 && !rc && !*status; i++) {
-		rc = fit_record(&fit->model, batch << i, path, status, err);
+		rc = frag_model_record(&fit->model, batch << i, path, status, err);
 		snprintf(words[3 + i], sizeof(words[3]), "%s=%" PRIu64, path, batch << i);
 	}
 	if (rc || *status)
@@ -211,7 +201,7 @@ static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error 
 	char path[FRAG_MODEL_PATH], *words[] = { path };
 	int rc;
 
-	rc = fit_record(&fit->model, batch, path, args->status, err);
+	rc = frag_model_record(&fit->model, batch, path, args->status, err);
 	if (rc || *args->status)
 		return rc;
 	args->words = words;

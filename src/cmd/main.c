@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -100,6 +104,45 @@ void frag_warn(void *quiet, const char *message)
 
 	if (!*silent)
 		frag_print_message("warning: %s", message);
+}
+
+bool frag_program_path(char path[PATH_MAX])
+{
+#ifdef __APPLE__
+	char own[PATH_MAX];
+	uint32_t room = sizeof(own);
+
+	return _NSGetExecutablePath(own, &room) == 0 && realpath(own, path);
+#else
+	return realpath("/proc/self/exe", path);
+#endif
+}
+
+/* Looks in the environment, next to the program, and where `make install` puts the file. */
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err)
+{
+	const char *const places[] = { "", what->installed };
+	const char *given = getenv(what->variable);
+	char here[PATH_MAX], beside[PATH_MAX + 128];
+
+	if (given && *given && !realpath(given, path))
+		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
+				 strerror(errno));
+	if (given && *given)
+		return 0;
+	if (!frag_program_path(here))
+		return frag_fail(err, FRAG_EUSAGE, "%s: not found, as /proc does not name this program;"
+				 " %s may name the file", what->file, what->variable);
+	strrchr(here, '/')[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
+		if (realpath(beside, path))
+			return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "%s is neither in %s nor in %s%.*s; %s may name it",
+			 what->file, here, here, (int)strlen(what->installed) - 1, what->installed,
+			 what->variable);
 }
 
 static void print_version(void)

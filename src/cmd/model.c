@@ -1,4 +1,4 @@
-/* model.c - calls the Python that records a model, and finds files next to the program. */
+/* model.c - calls the Python that records a model. */
 #include "cmd/model.h"
 
 #include <errno.h>
@@ -8,9 +8,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __APPLE__
-#include <mach-o/dyld.h>
-#endif
 
 const char *const frag_model_optimizers[] = { "adamw", "adam", "sgd", "momentum", NULL };
 const char *const frag_model_dtypes[] = { "bf16", "fp16", "fp32", "amp", NULL };
@@ -20,45 +17,6 @@ static const struct frag_support_file script = {
 	.installed = "../share/fragsim/",
 	.variable = "FRAGSIM_MODELS",
 };
-
-bool frag_program_path(char path[PATH_MAX])
-{
-#ifdef __APPLE__
-	char own[PATH_MAX];
-	uint32_t room = sizeof(own);
-
-	return _NSGetExecutablePath(own, &room) == 0 && realpath(own, path);
-#else
-	return realpath("/proc/self/exe", path);
-#endif
-}
-
-/* Looks in the environment, next to the program, and where `make install` puts the file. */
-int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
-			   struct frag_error *err)
-{
-	const char *const places[] = { "", what->installed };
-	const char *given = getenv(what->variable);
-	char here[PATH_MAX], beside[PATH_MAX + 128];
-
-	if (given && *given && !realpath(given, path))
-		return frag_fail(err, FRAG_EUSAGE, "%s: %s: %s", what->variable, given,
-				 strerror(errno));
-	if (given && *given)
-		return 0;
-	if (!frag_program_path(here))
-		return frag_fail(err, FRAG_EUSAGE, "%s: not found, as /proc does not name this program;"
-				 " %s may name the file", what->file, what->variable);
-	strrchr(here, '/')[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(beside, sizeof(beside), "%s%s%s", here, places[i], what->file);
-		if (realpath(beside, path))
-			return 0;
-	}
-	return frag_fail(err, FRAG_EUSAGE, "%s is neither in %s nor in %s%.*s; %s may name it",
-			 what->file, here, here, (int)strlen(what->installed) - 1, what->installed,
-			 what->variable);
-}
 
 #define MODEL_WORDS_MAX 40
 #define MODEL_INTERRUPTED 130
@@ -130,9 +88,10 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 	return 0;
 }
 
-int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], int *status,
-		      struct frag_error *err)
+int frag_model_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
+		      int *status, struct frag_error *err)
 {
+	struct frag_model at = *model;
 	FILE *file = tmpfile();
 	const int fd = file ? dup(fileno(file)) : -1;
 	int ended = 0, rc = 0;
@@ -145,7 +104,8 @@ int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], in
 	snprintf(path, FRAG_MODEL_PATH, "/dev/fd/%d", fd);
 	child = fork();
 	if (child == 0) {
-		rc = frag_model_exec(m, path, &ended, err);
+		at.batch = batch;
+		rc = frag_model_exec(&at, path, &ended, err);
 		if (rc)
 			frag_print_message("%s", err->message);
 		_exit(rc ? frag_error_status(rc) : ended);

@@ -1,26 +1,11 @@
 /*
  * model.h - a model that Python records from its configuration: the options, and the call of
- * python/fragsim/models.py; and the files next to the program.
+ * python/fragsim/models.py.
  */
 #pragma once
 
-#include <limits.h>
-
 #include "cmd/command.h"
 #include "documents/documents.h"
-
-struct frag_support_file {
-	const char *file;       /* next to the program, where it was built */
-	const char *installed;  /* the folder, from the program's, in which make install puts it */
-	const char *variable;   /* of the environment: the path, which goes before both */
-};
-
-/* Stores the path of this program. False: unknown, as on Linux without /proc. */
-bool frag_program_path(char path[PATH_MAX]);
-
-/* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
-int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
-			   struct frag_error *err);
 
 struct frag_model {
 	const char *config;     /* NULL: no model is recorded */
@@ -71,12 +56,12 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 		    struct frag_error *err);
 
 /*
- * Records m into a file without a name, which ends with this process, and stores a path that reads
- * the file. *status: that of the Python where it failed, which has printed the reason.
+ * Records the model, at this batch size, into a file without a name, which ends with this process,
+ * and stores a path that reads the file. *status: that of the Python where it failed, which has printed the reason.
  */
 #define FRAG_MODEL_PATH 32
-int frag_model_record(const struct frag_model *m, char path[FRAG_MODEL_PATH], int *status,
-		      struct frag_error *err);
+int frag_model_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
+		      int *status, struct frag_error *err);
 
 /* Memory that a recording of a model lacks, ended by a row without a name; see documents.h. */
 extern const struct frag_extra_memory frag_extra_memory[];

@@ -37,7 +37,7 @@ struct replay {
 	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
 	uint32_t gpu_count;             /* open */
 	struct replay_turn *turn;
-	uint32_t count, total;          /* open, and policies */
+	uint32_t count;                 /* open */
 };
 
 #define REPEATS_MAX 1000000
@@ -136,7 +136,7 @@ static int open_gpus(struct replay *r, struct frag_trace *trace, struct frag_err
 		return rc;
 	r->gpu_count = devices;
 	r->session.gpu = *frag_gpu_look(r->gpus[0]);
-	return frag_session_room(&r->session, r->total, devices, err);
+	return 0;
 }
 
 /* Of several times the same only the first one is probed. */
@@ -188,7 +188,6 @@ static int turns_open(struct replay *r, struct frag_error *err)
 	const uint32_t count = r->run.choice_count ? r->run.choice_count : 1;
 	int rc = 0;
 
-	r->total = count;
 	r->turn = calloc(count, sizeof(*r->turn));
 	if (!r->turn)
 		return frag_fail_nomem(err);
@@ -196,9 +195,10 @@ static int turns_open(struct replay *r, struct frag_error *err)
 		struct replay_turn *turn = &r->turn[r->count];
 
 		rc = open_turn(r, turn, r->count++, true, err);
-		rc = rc ? rc : frag_session_add(&r->session, turn->sim, turn->traced.choices, err);
+		rc = rc ? rc : frag_session_add(&r->session, turn->sim, turn->traced.choices, count,
+						r->gpu_count, err);
 	}
-	return rc ? rc : frag_session_open(&r->session, err);
+	return rc;
 }
 
 /* The further times: only their costs count. */

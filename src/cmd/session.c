@@ -275,7 +275,8 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of, str
 	return rc;
 }
 
-int frag_session_open(struct frag_session *s, struct frag_error *err)
+/* All policies are there: opens the files, and lets them be written. */
+static int session_open(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_run_options *o = s->options;
 	int rc;
@@ -367,8 +368,9 @@ int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 	return rc ? rc : frag_run_read_profile(options, err);
 }
 
-int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
-		      struct frag_error *err)
+/* Allocates the runs of N policies on M devices. */
+static int session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
+			struct frag_error *err)
 {
 	const size_t count = (size_t)policies * devices;
 
@@ -381,16 +383,19 @@ int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t device
 }
 
 int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct frag_choice *choice,
-		     struct frag_error *err)
+		     uint32_t policies, uint32_t devices, struct frag_error *err)
 {
-	const struct frag_observer chart = {
-		.step = frag_chart_observe,
-		.ctx = &s->charts[(size_t)s->sim_count * s->device_count],
-	};
+	struct frag_observer chart = { .step = frag_chart_observe };
+	const int rc = s->sims ? 0 : session_room(s, policies, devices, err);
 
+	if (rc)
+		return rc;
+	chart.ctx = &s->charts[(size_t)s->sim_count * devices];
 	s->choices[s->sim_count] = choice;
 	s->sims[s->sim_count++] = sim;
-	return s->options->report && frag_sim_observe(sim, &chart) ? frag_fail_nomem(err) : 0;
+	if (s->options->report && frag_sim_observe(sim, &chart))
+		return frag_fail_nomem(err);
+	return s->sim_count < policies ? 0 : session_open(s, err);
 }
 
 /*
@@ -550,15 +555,14 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 	const struct frag_loaded_trace *t = &s->traced;
 	const struct frag_sim_options options = sim_options(s);
 	const uint32_t devices = frag_trace_info(t->trace)->device_count;
-	int rc = frag_session_room(s, t->choice_count, devices, err);
+	int rc = s->draws ? drawing_room(&s->drawing, t->choice_count, err) : 0;
 
-	if (!rc && s->draws)
-		rc = drawing_room(&s->drawing, t->choice_count, err);
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++) {
 		struct frag_sim *sim;
 
 		rc = frag_sim_new(&sim, &t->choices[i], t->trace, &options, err);
-		rc = rc ? rc : frag_session_add(s, sim, &t->choices[i], err);
+		rc = rc ? rc : frag_session_add(s, sim, &t->choices[i], t->choice_count, devices,
+						err);
 		if (!rc && s->draws)
 			rc = frag_page_init(&s->drawing.pages[s->drawing.count++], sim, err);
 	}
@@ -566,7 +570,7 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 		s->writer = frag_tape_writer_new(t->trace, TAPE_MAX);
 		rc = s->writer ? 0 : frag_fail_nomem(err);
 	}
-	return rc ? rc : frag_session_open(s, err);
+	return rc;
 }
 
 static int read_trace(struct frag_session *s, struct frag_error *err)

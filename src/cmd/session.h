@@ -54,16 +54,12 @@ struct frag_session {
 int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 		       struct frag_error *err);
 
-/* Allocates the runs of N policies on M devices. */
-int frag_session_room(struct frag_session *s, uint32_t policies, uint32_t devices,
-		      struct frag_error *err);
-
-/* The next policy's simulation, which a chart watches where there is a report. */
+/*
+ * The next simulation of as many policies, on as many devices each; a chart watches it where there
+ * is a report. With the last of them the files are opened, and all write their rows.
+ */
 int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct frag_choice *choice,
-		     struct frag_error *err);
-
-/* All policies are there: opens the files, and lets them be written. */
-int frag_session_open(struct frag_session *s, struct frag_error *err);
+		     uint32_t policies, uint32_t devices, struct frag_error *err);
 
 /*
  * All of this, then simulates the trace, and looks for the answers to all runs: for an HTML

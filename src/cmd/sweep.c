@@ -11,7 +11,6 @@
 #include "answers/answers.h"
 #include "base/array_grow.h"
 #include "base/format.h"
-#include "cmd/model.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "sweep/run_shard.h"
