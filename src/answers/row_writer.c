@@ -43,11 +43,6 @@ static struct frag_columns columns_in_order(bool requested)
 	return columns;
 }
 
-struct frag_columns frag_columns_usual(void)
-{
-	return columns_in_order(false);
-}
-
 static int columns_add(struct frag_columns *columns, const char *word, size_t length,
 		       struct frag_error *err)
 {
@@ -76,8 +71,8 @@ int frag_columns_parse(struct frag_columns *columns, const char *text, struct fr
 {
 	int rc = 0;
 
-	if (strcmp(text, "all") == 0) {
-		*columns = columns_in_order(true);
+	if (!text || strcmp(text, "all") == 0) {
+		*columns = columns_in_order(text != NULL);
 		return 0;
 	}
 	columns->count = 0;

@@ -21,10 +21,7 @@ struct frag_columns {
 	uint32_t count;
 };
 
-/* The default columns. */
-struct frag_columns frag_columns_usual(void);
-
-/* "NAME,..." or "all". -FRAG_EUSAGE */
+/* "NAME,..." or "all"; NULL: the usual ones. -FRAG_EUSAGE */
 int frag_columns_parse(struct frag_columns *columns, const char *text, struct frag_error *err);
 
 struct frag_row_column {

@@ -121,7 +121,7 @@ static bool is_change(const struct diff *d, const struct frag_args *args)
 
 	return args->count == 2 && policies <= 1 && !d->baseline && !d->update && !d->smallest
 	       && !d->new_traces && (!has_own_condition(d) || !policies)
-	       && frag_are_traces(args->words[0], args->words[1]);
+	       && !frag_may_have_runs(args->words[0]) && !frag_may_have_runs(args->words[1]);
 }
 
 /* Of two traces, and of all else. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answers/answers.h"
@@ -15,23 +14,6 @@ const char *const frag_change_paths[] = {
 	"change.rounding", "change.fragmentation", "reserved.version", "reserved.settings",
 	"reserved.requested", "reserved.rounding", "reserved.fragmentation", NULL,
 };
-
-/* What standard input or a pipe has is known by reading it only: a result, as it always was. */
-static bool may_have_runs(const char *path)
-{
-	struct stat about;
-
-	if (strcmp(path, "-") == 0)
-		return true;
-	if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
-		return true;
-	return frag_file_has_runs(path);
-}
-
-bool frag_are_traces(const char *old, const char *now)
-{
-	return !may_have_runs(old) && !may_have_runs(now);
-}
 
 /* Closes the two recordings and what was found of them. */
 static void compared_fini(struct frag_changes *c)

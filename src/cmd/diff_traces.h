@@ -16,6 +16,3 @@ extern const struct frag_question_ops frag_changes_ops;
 
 /* What its conditions may be about; ended by NULL. */
 extern const char *const frag_change_paths[];
-
-/* Are these two files traces, and not results or baselines? False also for standard input. */
-bool frag_are_traces(const char *old, const char *now);

@@ -555,7 +555,6 @@ static void run_options_init(struct frag_run_options *run)
 		.other = UINT64_MAX,
 		.granularity = UINT64_MAX,
 		.stacks = -1,
-		.columns = frag_columns_usual(),
 	};
 }
 

@@ -235,6 +235,8 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 	if (run->has_columns && !run->steps)
 		return frag_usage(cmd, "--columns chooses the columns of the file of --steps, which"
 				  " is not there", err);
+	if (!run->has_columns)
+		frag_columns_parse(&run->columns, NULL, err);
 	run->report = !standard && !run->quiet;
 	return frag_run_settings(run, false, err);
 }

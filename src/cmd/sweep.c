@@ -69,8 +69,7 @@ static int set_totals(void *at, const struct frag_opt *o, const char *value,
 /* Of several tasks that begin at the same time one creates the manifest; all others compare. */
 static int put_manifest(struct frag_sweep_plan *p, struct frag_error *err)
 {
-	struct frag_manifest there = { .runs = 0 };
-	int rc = 0;
+	int rc;
 
 	if (mkdir(p->folder, 0777) != 0 && errno != EEXIST)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", p->folder, strerror(errno));
@@ -79,12 +78,7 @@ static int put_manifest(struct frag_sweep_plan *p, struct frag_error *err)
 		if (!rc || access(p->path, F_OK) != 0)
 			return rc;
 	}
-	rc = frag_manifest_read(&there, p->path, err);
-	if (!rc && there.id != p->manifest.id)
-		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
-			       " policies or capacities: use another folder", p->path);
-	frag_manifest_fini(&there);
-	return rc;
+	return frag_sweep_plan_check(p, err);
 }
 
 static void sweep_show(void *ctx, const struct frag_trace_info *info)

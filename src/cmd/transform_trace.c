@@ -55,8 +55,9 @@ int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag
 	return r->form ? 0 : no_ending(path, err);
 }
 
-int frag_rewrite_batch(struct frag_rewrite *r, const struct frag_batch *batch,
-		       struct frag_sink *sink, struct frag_error *err)
+/* Writes a batch, unless a signal came: -FRAG_EINTERRUPTED. 1: its last event is the last. */
+static int copy_batch(struct frag_rewrite *r, const struct frag_batch *batch,
+		      struct frag_sink *sink, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -111,7 +112,7 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 		rc = frag_trace_next(trace, &batch, err);
 		if (rc || batch.count == 0)
 			break;
-		rc = last ? 0 : frag_rewrite_batch(r, &batch, sink, err);
+		rc = last ? 0 : copy_batch(r, &batch, sink, err);
 		last = last || rc == 1;
 		rc = rc == 1 ? 0 : rc;
 	}

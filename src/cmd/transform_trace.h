@@ -43,10 +43,6 @@ frag_set_option frag_rewrite_set_form;
 /* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err);
 
-/* Writes a batch, unless a signal came: -FRAG_EINTERRUPTED. */
-int frag_rewrite_batch(struct frag_rewrite *r, const struct frag_batch *batch,
-		       struct frag_sink *sink, struct frag_error *err);
-
 /* Reads the trace and writes it, event by event. */
 int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err);
 

@@ -195,8 +195,8 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 		rc = rc ? rc : frag_trace_next(w->changed, &batch, err);
 		if (!rc && tape)
 			rc = frag_tape_write(tape, &batch, err);
-		if (!rc && sink)
-			rc = frag_rewrite_batch(&q->rewrite, &batch, sink, err);
+		for (uint32_t i = 0; i < batch.count && sink && !rc; i++)
+			rc = sink->ops->event(sink, &batch.records[i], &batch.events[i], err);
 	} while (!rc && batch.count);
 	if (!rc && tape) {
 		w->taped.tape = frag_tape_finish(w->as_it_is);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array_grow.h"
 #include "base/format.h"
@@ -541,15 +542,19 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 
 #define HEAD_MAX 4096           /* bytes */
 
-bool frag_file_has_runs(const char *path)
+bool frag_may_have_runs(const char *path)
 {
 	static const char *const formats[] = {
 		"\"fragsim-result\"", "\"fragsim-baseline\"", "\"manifest\": ",
 	};
 	struct frag_error unused;
 	struct frag_input in;
+	struct stat about;
 	bool found = false;
 
+	if (strcmp(path, "-") == 0
+	    || (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)))
+		return true;
 	if (frag_input_open(&in, path, &unused))
 		return false;
 	frag_input_fill(&in, 0, &unused);

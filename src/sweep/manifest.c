@@ -394,6 +394,18 @@ int frag_sweep_plan_read(struct frag_sweep_plan *p, struct frag_error *err)
 	return rc || p->sources ? rc : frag_fail_nomem(err);
 }
 
+int frag_sweep_plan_check(const struct frag_sweep_plan *p, struct frag_error *err)
+{
+	struct frag_manifest there = { .runs = 0 };
+	int rc = frag_manifest_read(&there, p->path, err);
+
+	if (!rc && there.id != p->manifest.id)
+		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
+			       " policies or capacities: use another folder", p->path);
+	frag_manifest_fini(&there);
+	return rc;
+}
+
 void frag_sweep_plan_fini(struct frag_sweep_plan *p)
 {
 	for (uint32_t i = 0; p->sources && i < p->manifest.trace_count; i++)

@@ -69,6 +69,8 @@ int frag_sweep_plan_make(struct frag_sweep_plan *plan, char *const *paths, uint3
 			 const uint64_t *totals, uint32_t total_count, struct frag_error *err);
 /* The manifest from its file. -FRAG_ETRACE */
 int frag_sweep_plan_read(struct frag_sweep_plan *plan, struct frag_error *err);
+/* Is the manifest in the folder this one? -FRAG_EUSAGE: of another sweep; -FRAG_ETRACE */
+int frag_sweep_plan_check(const struct frag_sweep_plan *plan, struct frag_error *err);
 void frag_sweep_plan_fini(struct frag_sweep_plan *plan);
 
 /* Reads a trace to its end; what is there after a failure must be closed too. */

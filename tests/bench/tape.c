@@ -162,7 +162,7 @@ int bench_feed(const struct bench_measure *m, struct bench_subject *s, struct be
 int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 		    struct bench_sample *out, struct frag_error *err)
 {
-	const struct frag_columns columns = frag_columns_usual();
+	struct frag_columns columns;
 	struct frag_outfile f;
 	struct frag_rows rows;
 	const struct frag_observer observer = { .step = frag_rows_observe, .ctx = &rows };
@@ -170,6 +170,7 @@ int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 
 	if (rc)
 		return rc;
+	frag_columns_parse(&columns, NULL, err);
 	rc = frag_rows_init(&rows, &f, FRAG_ROWS_CSV, &columns, NULL, false)
 	     ? 0 : frag_fail_nomem(err);
 	if (!rc) {
