@@ -63,7 +63,6 @@ static const struct frag_refusal refusals[] = {
 static int fit_search(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
-	int rc;
 
 	fit->fits = (struct frag_fits){
 		.sources = q->sources,
@@ -74,14 +73,14 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 			    .hurry = frag_time_is_short },
 		.headroom_total = fit->headroom ? q->run.total : 0,
 		.together = fit->together,
+		.begins_apart = fit->offset,
 		.model = q->run.sim.model,
 		.threads = q->run.threads,
 		.stop = frag_time_is_up,
 		.progress = frag_question_progress,
 		.ctx = q,
 	};
-	rc = fit->together ? frag_fits_together(&fit->fits, fit->offset, err) : 0;
-	return rc ? rc : frag_fits_run(&fit->fits, err);
+	return frag_fits_run(&fit->fits, err);
 }
 
 /*

@@ -352,3 +352,169 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 	*out = here;
 	return 0;
 }
+
+/* The walk over intervals ------------------------------------------------------- */
+
+#define NONE UINT64_MAX
+/* Sizes are below it. */
+#define CAPACITY_MAX (UINT64_C(1) << 53)
+
+/* Runs for an upper bound, where the time is short. */
+#define BOUND_RUNS 24
+
+/* The simulations that are to fit a capacity. */
+struct intervals {
+	struct frag_fit_intervals *const *of;
+	uint32_t count;
+};
+
+/* All traces on one capacity: one that fails decides, and the next that could differ. */
+static int judge_all(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+		     struct frag_error *err)
+{
+	const struct intervals *intervals = ctx;
+
+	*v = (struct frag_fit_verdict){ .fits = true, .end_capacity = NONE };
+	for (uint32_t i = 0; i < intervals->count; i++) {
+		const struct frag_interval *here;
+		int rc = frag_fit_intervals_at(intervals->of[i], total, &here, err);
+
+		if (rc)
+			return rc;
+		v->fits = v->fits && here->outcome.fits;
+		/* a limit of the program's own refuses before the device is called */
+		v->refused = v->refused || here->outcome.refused || here->outcome.retries
+			     || !here->outcome.fits;
+		v->min_capacity = frag_max(v->min_capacity, here->min_capacity);
+		v->end_capacity = frag_min(v->end_capacity, here->end_capacity);
+		if (!i)
+			v->outcome = here->outcome;
+		frag_attempt_max(&v->outcome, &here->outcome);
+	}
+	return 0;
+}
+
+static int begin_failing(struct frag_fit *fit, uint64_t from, struct frag_error *err)
+{
+	if (!FRAG_GROW(fit->failing, fit->failing_capacity, fit->failing_count))
+		return frag_fail_nomem(err);
+	fit->failing[fit->failing_count++] =
+		(struct frag_failing_range){ .from = from, .to = NONE };
+	return 0;
+}
+
+/* Updates smallest, reliable and the failing ranges with the verdict of the next interval. */
+static int note_verdict(struct frag_fit *fit, uint64_t total, const struct frag_fit_verdict *v,
+			struct frag_error *err)
+{
+	if (v->refused)
+		fit->no_refusal = NONE;
+	else if (fit->no_refusal == NONE)
+		fit->no_refusal = total;
+	if (!v->fits) {
+		const bool begins = fit->reliable != NONE;
+
+		fit->reliable = NONE;
+		return begins ? begin_failing(fit, total, err) : 0;
+	}
+	if (fit->smallest == NONE) {
+		fit->smallest = total;
+		fit->at_most = NONE;
+		fit->at_smallest = v->outcome;
+	}
+	if (fit->reliable == NONE) {
+		fit->reliable = total;
+		fit->at_reliable = v->outcome;
+		if (fit->failing_count)
+			fit->failing[fit->failing_count - 1].to = total;
+	}
+	return 0;
+}
+
+/* Is the walk to end before this capacity? */
+static bool is_enough(const struct frag_fit *fit, const struct frag_fit_bounds *b, uint64_t total)
+{
+	const uint64_t runs = b->runs ? b->runs : FRAG_FIT_RUNS;
+
+	if (fit->runs >= runs || (b->up_to && total > b->up_to))
+		return true;
+	return !b->up_to && fit->smallest != NONE
+	       && total > fit->smallest + fit->smallest / 2;
+}
+
+/*
+ * An upper bound of the smallest device, by halving what is between the walk's next capacity and
+ * the largest. Capacities that were not simulated may contain a smaller device that is enough.
+ */
+static int find_upper_bound(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+			    const struct frag_fit_case *first, uint64_t low,
+			    struct frag_error *err)
+{
+	uint64_t total = frag_fit_case_round_up(first, CAPACITY_MAX / 2), high = NONE;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < BOUND_RUNS && low < high; i++) {
+		struct frag_fit_verdict v;
+
+		rc = judge(ctx, total, &v, err);
+		if (rc || (!i && !v.fits))
+			return rc;
+		if (v.fits)
+			high = fit->at_most = frag_fit_case_round_up(first, v.min_capacity);
+		else
+			low = frag_fit_case_round_up(first, v.end_capacity);
+		if (low < high)
+			total = frag_fit_case_round_up(first, low + (high - low - 1) / 2);
+		if (total >= high)
+			break;
+	}
+	return rc;
+}
+
+/* Examines one interval after the other, from the lower bound to half above the smallest device. */
+int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+		     const struct frag_fit_case *lattice, uint64_t lower_bound,
+		     const struct frag_fit_bounds *bounds, struct frag_error *err)
+{
+	uint64_t total = frag_fit_case_round_up(lattice, lower_bound);
+	bool bounded = false;
+	int rc = 0;
+
+	*fit = (struct frag_fit)FRAG_FIT_UNKNOWN;
+	fit->lower_bound = fit->examined_to = total;
+	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
+		struct frag_fit_verdict v;
+
+		if (bounds->hurry && !bounded && fit->smallest == NONE
+		    && bounds->hurry(bounds->ctx)) {
+			bounded = true;
+			rc = find_upper_bound(fit, judge, ctx, lattice, total, err);
+		}
+		rc = rc ? rc : judge(ctx, total, &v, err);
+		rc = rc ? rc : note_verdict(fit, total, &v, err);
+		if (rc)
+			break;
+		fit->runs++;
+		fit->examined_to = v.end_capacity;
+		total = v.end_capacity == NONE ? CAPACITY_MAX
+					       : frag_fit_case_round_up(lattice, v.end_capacity);
+	}
+	if (fit->examined_to >= CAPACITY_MAX)
+		fit->examined_to = NONE;
+	/* what was not examined to its end is no promise */
+	if (rc)
+		fit->reliable = NONE;
+	if (fit->failing_count && fit->failing[fit->failing_count - 1].to == NONE)
+		fit->failing[fit->failing_count - 1].to = fit->examined_to;
+	return rc;
+}
+
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
+		  uint64_t lower_bound, const struct frag_fit_bounds *bounds,
+		  struct frag_error *err)
+{
+	struct intervals all = { .of = intervals, .count = count };
+
+	return frag_fit_walk_by(fit, judge_all, &all, &intervals[0]->subject, lower_bound,
+				bounds, err);
+}

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/array_grow.h"
 #include "engine/small_requests.h"
 #include "fragsim/engine.h"
 
@@ -140,3 +141,76 @@ void frag_fit_intervals_fini(struct frag_fit_intervals *s);
  */
 int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 			  const struct frag_interval **out, struct frag_error *err);
+
+/* Runs fail from `from` on; at `to` one fits again, or nothing further was examined. */
+struct frag_failing_range {
+	uint64_t from, to;
+};
+
+/*
+ * Capacities are bytes, those of the lattice of a case: context, other processes and a whole
+ * number of units of granularity (frag_fit_case_round_up()).
+ * UINT64_MAX: there is none, or it is not known.
+ */
+struct frag_fit {
+	uint64_t lower_bound;           /* context, other processes, peak of requested bytes */
+	uint64_t smallest;              /* the smallest that fits */
+	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
+	uint64_t reliable;              /* the minimum from which all that were examined fit */
+	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
+	uint64_t no_refusal;            /* the minimum from which nothing was refused */
+	struct frag_failing_range *failing;     /* ranges above smallest */
+	uint32_t failing_count, failing_capacity;
+	struct frag_attempt at_smallest, at_reliable; /* of several traces the worst */
+	bool peaks;                     /* they have been looked for: these have them */
+	uint64_t runs;                  /* capacities that were simulated */
+	uint64_t headroom;           /* as frag_fit_headroom() says */
+};
+
+struct frag_fit_bounds {
+	uint64_t up_to;                 /* the highest capacity; 0: half above the smallest */
+	uint64_t runs;                  /* at most; 0: FRAG_FIT_RUNS */
+	/* optional: is the time short? Then an upper bound comes before the walk goes on */
+	bool (*hurry)(void *ctx);
+	void *ctx;
+};
+#define FRAG_FIT_RUNS 10000
+
+/* Nothing is known. */
+#define FRAG_FIT_UNKNOWN                                                                       \
+	{ .smallest = UINT64_MAX, .at_most = UINT64_MAX, .reliable = UINT64_MAX,               \
+	  .no_refusal = UINT64_MAX, .headroom = UINT64_MAX }
+
+/* The higher of each count: of several runs the worst. */
+static inline void frag_attempt_max(struct frag_attempt *worst, const struct frag_attempt *a)
+{
+	worst->calls = frag_max(worst->calls, a->calls);
+	worst->refused = frag_max(worst->refused, a->refused);
+	worst->retries = frag_max(worst->retries, a->retries);
+	worst->driver_ns = frag_max(worst->driver_ns, a->driver_ns);
+}
+
+/* A capacity: does it fit, and which others have the same answer: [min_capacity, end_capacity). */
+struct frag_fit_verdict {
+	bool fits, refused;
+	uint64_t min_capacity, end_capacity;
+	struct frag_attempt outcome;    /* of all traces the worst */
+};
+typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+			   struct frag_error *err);
+
+/*
+ * Examines every interval upwards from the lower bound, on the lattice of a case, as judge says.
+ * After an interruption *fit has the proven results, and no `reliable`. The caller must free
+ * fit->failing, also on failure.
+ */
+int frag_fit_walk_by(struct frag_fit *fit, frag_fit_judge *judge, void *ctx,
+		     const struct frag_fit_case *lattice, uint64_t lower_bound,
+		     const struct frag_fit_bounds *bounds, struct frag_error *err);
+/*
+ * The same of simulations. intervals: one a trace; a capacity fits
+ * if it fits all of them; the granularity is that of the first. lower_bound: as in frag_fit.
+ */
+int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *intervals, uint32_t count,
+		  uint64_t lower_bound, const struct frag_fit_bounds *bounds,
+		  struct frag_error *err);
