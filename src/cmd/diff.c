@@ -54,8 +54,7 @@ static int add_condition(void *at, const struct frag_opt *o, const char *value,
 }
 
 static const struct frag_opt opts[] = {
-	FRAG_POLICY_ROW("a policy to simulate, NAME[:key=value,...]; repeatable"),
-	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
+	FRAG_POLICY_ROWS("a policy to simulate, NAME[:key=value,...]; repeatable"),
 	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
 	  FRAG_FLAG(struct diff, smallest) },
 	{ 'b', "baseline", "FILE", "compare what is simulated now with this",

@@ -372,8 +372,7 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 static const struct frag_opt opts[] = {
 	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
 	  FRAG_FLAG(struct explain, message) },
-	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...] (by the trace)"),
-	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
+	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...] (by the trace)"),
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
 	FRAG_TOP_ROW("with tables of N rows, or all (5; JSON: as 12 KiB hold)"),

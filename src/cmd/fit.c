@@ -22,9 +22,8 @@ struct fit {
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
 
 static const struct frag_opt opts[] = {
-	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable (pytorch twice,"
+	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (pytorch twice,"
 			   " bestfit)"),
-	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
 	{ 0, "up-to", "SIZE", "the largest device that is tried (half above the smallest)",
 	  FRAG_CAPACITY(struct fit, bounds.up_to) },
 	{ 0, "runs", "N", "simulations of a policy at most (10000)",

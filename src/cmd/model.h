@@ -57,7 +57,8 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 
 /*
  * Records the model, at this batch size, into a file without a name, which ends with this process,
- * and stores a path that reads the file. *status: that of the Python where it failed, which has printed the reason.
+ * and stores a path that reads the file. *status: that of the Python where it failed, which has
+ * printed the reason.
  */
 #define FRAG_MODEL_PATH 32
 int frag_model_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],

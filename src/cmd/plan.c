@@ -53,9 +53,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_OUTPUT(struct planning, q.extra_path) },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none",
 	  FRAG_INPUT(struct planning, check_path, "an input") },
-	FRAG_POLICY_ROW("a policy to compare with the plan, NAME[:key=value,...]; repeatable"
+	FRAG_POLICY_ROWS("a policy to compare with the plan, NAME[:key=value,...]; repeatable"
 			   " (pytorch twice, bestfit)"),
-	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
 	{ 0, "alone", NULL, "the plan only, without policies", FRAG_FLAG(struct planning, alone) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'height > 24GiB'; repeatable", paths),
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),

@@ -47,25 +47,11 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* Side by side with others: they are shown at the end, in the order of the ranks. */
-static void gather_warning(void *ctx, const char *message)
-{
-	char **warnings = ctx;
-	char shown[FRAG_PRINTABLE_ROOM];
-	const char *line = frag_printable(shown, message);
-	const size_t old = *warnings ? strlen(*warnings) : 0;
-	char *more = realloc(*warnings, old + strlen(line) + 2);
-
-	if (!more)
-		return;
-	snprintf(more + old, strlen(line) + 2, "%s\n", line);
-	*warnings = more;
-}
-
 static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 		   struct frag_error *err)
 {
-	const struct frag_log log = { .warn = gather_warning, .ctx = &r->warnings[i] };
+	/* side by side with others: they are shown at the end, in the order of the ranks */
+	const struct frag_log log = { .warn = frag_gather_warning, .ctx = &r->warnings[i] };
 	/* the progress is that of all ranks */
 	struct frag_taped_reading reading = { .log = &log, .capacity = true, .quiet = true };
 	struct frag_rank_work work = {

@@ -99,8 +99,7 @@ int frag_run_set_format(void *at, const struct frag_opt *o, const char *value,
 }
 
 const struct frag_opt frag_run_opts[] = {
-	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
-	FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP),
+	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
 	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
 	FRAG_STEPS_ROWS,
 	FRAG_HTML_ROW,
@@ -249,7 +248,8 @@ int frag_run_grid(struct frag_run_options *run, const char *name, struct frag_er
 
 	run->choices = NULL;
 	run->choice_count = run->choice_capacity = 0;
-	rc = frag_grid_choices(&run->choices, &run->choice_count, &run->choice_capacity, name, err);
+	rc = frag_grid_choices(&run->choices, &run->choice_count, &run->choice_capacity, name,
+			       &run->grid_is_file, err);
 	if (!rc && !frag_grow(&run->choices, &run->choice_capacity,
 			      (uint64_t)run->choice_count + count, sizeof(*run->choices)))
 		rc = frag_fail_nomem(err);

@@ -36,6 +36,7 @@ struct frag_run_options {
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the table of values, too, below the answers */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
+	bool grid_is_file;
 	bool follows_release;   /* --alloc-conf without a policy: the trace's release rules */
 	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may compare with the baseline */
@@ -49,6 +50,8 @@ struct frag_run_options {
 #define FRAG_POLICY_ROW(help) { 'p', "policy", "NAME", help, FRAG_CALL(frag_run_add_policy) }
 #define FRAG_ALLOC_CONF_ROW(help)                                                              \
 	{ 0, "alloc-conf", "STRING", help, FRAG_LIST(struct frag_run_options, settings) }
+#define FRAG_POLICY_ROWS(help)                                                                 \
+	FRAG_POLICY_ROW(help), FRAG_ALLOC_CONF_ROW(FRAG_ALLOC_CONF_HELP)
 #define FRAG_ALLOC_CONF_HELP "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable"
 /* The files of a run or a replay: a row a step, where blocks went, the result. */
 #define FRAG_STEPS_ROWS                                                                        \

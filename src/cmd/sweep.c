@@ -109,15 +109,12 @@ static int sweep_prepare(struct sweep *s, const struct frag_args *args, struct f
 		return rc;
 	p->choices = run->choices;
 	p->choice_count = run->choice_count;
-	if (args->count) {
-		frag_progress_begin(&s->progress, !run->quiet);
-		rc = frag_sweep_plan_make(p, args->words, args->count, s->totals, s->total_count,
-					  err);
-		frag_progress_end(&s->progress);
-		run->choice_count = p->choice_count;
+	frag_progress_begin(&s->progress, !run->quiet);
+	rc = frag_sweep_plan_make(p, args->words, args->count, s->totals, s->total_count, err);
+	frag_progress_end(&s->progress);
+	run->choice_count = p->choice_count;
+	if (args->count)
 		return rc ? rc : put_manifest(p, err);
-	}
-	rc = frag_sweep_plan_read(p, err);
 	for (uint32_t i = 0; i < p->manifest.policy_count && !rc; i++)
 		rc = frag_run_add_policy(run, NULL, p->manifest.policy[i], err);
 	p->choices = run->choices;
@@ -249,7 +246,7 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 	int rc = path ? 0 : frag_fail_nomem(err);
 
 	s->plan.folder = s->merge;
-	rc = rc ? rc : frag_sweep_plan_read(&s->plan, err);
+	rc = rc ? rc : frag_sweep_plan_make(&s->plan, NULL, 0, NULL, 0, err);
 	rc = rc ? rc : frag_collection_read(&c, m, s->merge, err);
 	if (!rc && c.count < m->runs) {
 		*status = 1;

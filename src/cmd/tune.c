@@ -95,7 +95,6 @@ static int tune_check(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 
-	q->grid = frag_grid_is_named(t->grid_name) ? NULL : t->grid_name;
 	t->trace_count = q->count;
 	t->paths = calloc((size_t)q->count + t->tests.count, sizeof(*t->paths));
 	if (!t->paths)
@@ -114,6 +113,7 @@ static int tune_choose(struct frag_question *q, struct frag_error *err)
 	struct tune *t = (struct tune *)q;
 	const int rc = frag_run_grid(&q->run, t->grid_name, err);
 
+	q->grid = q->run.grid_is_file ? t->grid_name : NULL;
 	return rc ? rc : name_candidates(t, err);
 }
 

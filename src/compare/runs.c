@@ -438,17 +438,17 @@ struct job {
 	char *warnings;                 /* one a line; NULL: none */
 };
 
-static void sweep_gather_warning(void *ctx, const char *message)
+void frag_gather_warning(void *lines, const char *message)
 {
-	struct job *job = ctx;
+	char **warnings = lines;
 	const char *line = SHOWN(message);
-	size_t old = job->warnings ? strlen(job->warnings) : 0;
-	char *more = realloc(job->warnings, old + strlen(line) + 2);
+	const size_t old = *warnings ? strlen(*warnings) : 0;
+	char *more = realloc(*warnings, old + strlen(line) + 2);
 
 	if (!more)
 		return;
 	snprintf(more + old, strlen(line) + 2, "%s\n", line);
-	job->warnings = more;
+	*warnings = more;
 }
 
 static bool job_stops(void *ctx)
@@ -486,7 +486,7 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	const struct frag_trace_options options = {
 		.lenient = s->lenient,
 		.sized = s->total != UINT64_MAX || s->like,
-		.log = { .warn = sweep_gather_warning, .ctx = job },
+		.log = { .warn = frag_gather_warning, .ctx = &job->warnings },
 		.configured = frag_configured_next,
 		.configured_ctx = &job->configured,
 	};

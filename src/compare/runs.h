@@ -114,6 +114,9 @@ char *frag_params_text(const struct frag_choice *choice);
 const char *frag_params_find(const char *params, const char *key, size_t key_length,
 			     size_t *length);
 
+/* The `warn` of a frag_log: one line more, printable, in *lines, a char * that the caller frees. */
+void frag_gather_warning(void *lines, const char *message);
+
 /*
  * Every policy on every trace, on all processors. A trace is read once for all its policies.
  * Several traces are simulated in parallel. The output is in the order of the traces; of a

@@ -211,7 +211,7 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 
 /*
  * Is it such a file? A result and a baseline name their format at the beginning, a run of a sweep
- * its manifest. False where it cannot be read; true of standard input and of a pipe, whose content is
- * known by reading it only.
+ * its manifest. False where it cannot be read; true of standard input and of a pipe, whose content
+ * is known by reading it only.
  */
 bool frag_may_have_runs(const char *path);

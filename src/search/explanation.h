@@ -120,7 +120,6 @@ struct frag_explanation {
 	const struct frag_tape *tape;           /* borrowed, as is all of these */
 	const struct frag_choice *choice;
 	const struct frag_device_figures *devices;
-	const struct frag_driver_model *model;  /* NULL: none */
 	enum frag_moment_kind at;       /* OOM: the first of each device, or its peak */
 	uint64_t at_step;
 	const char *at_mark;            /* its name */

@@ -141,7 +141,7 @@ const char *const frag_fixes[FRAG_FIXES] = {
 	"roundup_power2_divisions:8",
 };
 
-bool frag_grid_is_named(const char *name)
+static bool is_named(const char *name)
 {
 	return strcmp(name, "default") == 0 || strcmp(name, frag_grid_words[0]) == 0
 	       || strcmp(name, frag_grid_words[1]) == 0;
@@ -228,14 +228,15 @@ static int read_grid(struct grid_choices *g, struct frag_error *err)
 }
 
 int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
-		      const char *name, struct frag_error *err)
+		      const char *name, bool *is_file, struct frag_error *err)
 {
 	struct grid_choices g = { .list = choices, .count = count, .capacity = capacity,
 				  .name = name };
 	struct frag_grid grid = { .count = 0 };
 	int rc = add_setting(&g, "", "", err);
 
-	if (!rc && !frag_grid_is_named(name))
+	*is_file = !is_named(name);
+	if (!rc && *is_file)
 		rc = read_grid(&g, err);
 	else if (!rc && !frag_grid_init(&grid, name))
 		rc = frag_fail_nomem(err);

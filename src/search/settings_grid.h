@@ -20,9 +20,6 @@ extern const char *const frag_grid_words[];
 /* The lines of `short`, ended by NULL. */
 extern const char *const frag_grid_short[];
 
-/* Is it the name of a grid, and not of a file? */
-bool frag_grid_is_named(const char *name);
-
 /* The few settings that are tried in addition to a run, the most successful one first. */
 #define FRAG_FIXES 6
 extern const char *const frag_fixes[FRAG_FIXES];
@@ -40,7 +37,8 @@ void frag_grid_fini(struct frag_grid *grid);
 /*
  * Stores pytorch under each setting of the grid of that name, or of the lines of the file of that
  * name, as choices in an array that grows: the defaults come first, as they win where nothing is
- * better, and each setting is there once. -FRAG_EUSAGE, naming the line of a file; -FRAG_ENOMEM
+ * better, and each setting is there once. *is_file: no grid has the name. -FRAG_EUSAGE, naming the
+ * line of a file; -FRAG_ENOMEM
  */
 int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
-		      const char *name, struct frag_error *err);
+		      const char *name, bool *is_file, struct frag_error *err);

@@ -361,12 +361,25 @@ static int name_policies(struct frag_sweep_plan *p, struct frag_error *err)
 	return rc;
 }
 
+static int read_plan(struct frag_sweep_plan *p, struct frag_error *err)
+{
+	int rc;
+
+	p->path = frag_sweep_path(p->folder, MANIFEST);
+	rc = p->path ? frag_manifest_read(&p->manifest, p->path, err) : frag_fail_nomem(err);
+	p->sources = calloc((size_t)p->manifest.trace_count + 1, sizeof(*p->sources));
+	return rc || p->sources ? rc : frag_fail_nomem(err);
+}
+
 int frag_sweep_plan_make(struct frag_sweep_plan *p, char *const *paths, uint32_t path_count,
 			 const uint64_t *totals, uint32_t total_count, struct frag_error *err)
 {
 	uint64_t kept = 0;
-	int rc = check_paths(paths, path_count, err);
+	int rc;
 
+	if (!path_count)
+		return read_plan(p, err);
+	rc = check_paths(paths, path_count, err);
 	rc = rc ? rc : manifest_init(&p->manifest, path_count, p->choice_count,
 				     total_count ? total_count : 1, err);
 	rc = rc ? rc : name_policies(p, err);
@@ -382,16 +395,6 @@ int frag_sweep_plan_make(struct frag_sweep_plan *p, char *const *paths, uint32_t
 		rc = manifest_add_trace(p, i, paths[i], &kept, err);
 	p->log.warn = NULL;
 	return rc ? rc : manifest_number(&p->manifest, err);
-}
-
-int frag_sweep_plan_read(struct frag_sweep_plan *p, struct frag_error *err)
-{
-	int rc;
-
-	p->path = frag_sweep_path(p->folder, MANIFEST);
-	rc = p->path ? frag_manifest_read(&p->manifest, p->path, err) : frag_fail_nomem(err);
-	p->sources = calloc((size_t)p->manifest.trace_count + 1, sizeof(*p->sources));
-	return rc || p->sources ? rc : frag_fail_nomem(err);
 }
 
 int frag_sweep_plan_check(const struct frag_sweep_plan *p, struct frag_error *err)

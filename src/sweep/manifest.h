@@ -62,13 +62,11 @@ struct frag_sweep_plan {
 /*
  * Reads the traces, and keeps those that 1 GiB holds. Of equal choices the first one stays. No
  * totals: the capacity is the trace's. After it nothing is warned of, as each warning was printed.
- * -FRAG_EUSAGE: a path is standard input, or is there twice; frag_sweep_plan_fini() is needed also
- * on failure.
+ * No paths: what the manifest in the folder says. -FRAG_EUSAGE: a path is standard input, or is
+ * there twice; -FRAG_ETRACE: of the manifest. frag_sweep_plan_fini() is needed also on failure.
  */
 int frag_sweep_plan_make(struct frag_sweep_plan *plan, char *const *paths, uint32_t path_count,
 			 const uint64_t *totals, uint32_t total_count, struct frag_error *err);
-/* The manifest from its file. -FRAG_ETRACE */
-int frag_sweep_plan_read(struct frag_sweep_plan *plan, struct frag_error *err);
 /* Is the manifest in the folder this one? -FRAG_EUSAGE: of another sweep; -FRAG_ETRACE */
 int frag_sweep_plan_check(const struct frag_sweep_plan *plan, struct frag_error *err);
 void frag_sweep_plan_fini(struct frag_sweep_plan *plan);
