@@ -20,10 +20,8 @@
 
 static void chart_cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)
 {
-	if (with->reserved > to->reserved)
-		to->reserved = with->reserved;
-	if (with->allocated > to->allocated)
-		to->allocated = with->allocated;
+	to->reserved = frag_max(to->reserved, with->reserved);
+	to->allocated = frag_max(to->allocated, with->allocated);
 	if (with->fi_device > to->fi_device)
 		to->fi_device = with->fi_device;
 }
@@ -99,8 +97,7 @@ static void print_chart(const struct frag_chart *c, int terminal, FILE *f)
 	if (!c->count)
 		return;
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->stretch[i].reserved > peak)
-			peak = c->stretch[i].reserved;
+		peak = frag_max(peak, c->stretch[i].reserved);
 	if (!peak) {
 		fprintf(f, "  nothing was ever reserved\n");
 		return;

@@ -209,8 +209,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	uint64_t peak = 0;
 
 	for (uint32_t i = 0; i < g->count; i++)
-		if (g->pair[i].run->result.peak.reserved > peak)
-			peak = g->pair[i].run->result.peak.reserved;
+		peak = frag_max(peak, g->pair[i].run->result.peak.reserved);
 	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
 		return;
 	fprintf(p->to.f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],

@@ -105,8 +105,7 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 /* "2966 MiB to 2970 MiB and 2974 MiB and larger" */
 static void list_failing_ranges(const struct frag_fit *fit, struct frag_words *w)
 {
-	const uint32_t shown =
-		fit->failing_count > RANGES_SHOWN ? RANGES_SHOWN : fit->failing_count;
+	const uint32_t shown = (uint32_t)frag_min(fit->failing_count, RANGES_SHOWN);
 
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct frag_failing_range *range = &fit->failing[i];
@@ -249,11 +248,6 @@ static const struct frag_fitted *rows_of(const struct frag_fits *fits, uint32_t 
 	return fits->joint_count ? fits->joint : fits->fitted;
 }
 
-static uint64_t higher(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 {
 	struct need need = { .examined_to = NONE };
@@ -266,15 +260,14 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 		if (one->choice != choice)
 			continue;
 		need.known = true;
-		need.smallest = higher(need.smallest, fit->smallest);
-		need.reliable = higher(need.reliable, fit->reliable);
-		need.at_most = higher(need.at_most, fit->smallest == NONE ? fit->at_most
+		need.smallest = frag_max(need.smallest, fit->smallest);
+		need.reliable = frag_max(need.reliable, fit->reliable);
+		need.at_most = frag_max(need.at_most, fit->smallest == NONE ? fit->at_most
 									  : fit->smallest);
-		need.no_refusal = higher(need.no_refusal, fit->no_refusal);
-		need.other = higher(need.other,
-				    fits->sources[one->source].devices[one->device].other);
-		if (fit->examined_to < need.examined_to)
-			need.examined_to = fit->examined_to;
+		need.no_refusal = frag_max(need.no_refusal, fit->no_refusal);
+		need.other = frag_max(need.other,
+				      fits->sources[one->source].devices[one->device].other);
+		need.examined_to = frag_min(need.examined_to, fit->examined_to);
 	}
 	return need;
 }
@@ -387,7 +380,7 @@ static uint64_t copies_on(const struct frag_card *card, const struct need *need,
 
 	if (frag_is_slice(card))
 		return card->count;
-	return need->no_refusal == NONE || !each ? 0 : higher(1, (card->bytes - need->other) / each);
+	return need->no_refusal == NONE || !each ? 0 : frag_max(1, (card->bytes - need->other) / each);
 }
 
 /* Of the slices of a card that fit, the one it has most of, and then the smallest; NULL: none. */
@@ -618,7 +611,7 @@ static const struct frag_json_row interval_rows[] = {
 	ROW_END,
 };
 
-/* All intervals of this search, as --map asks for them: a joint search adds capacities of other granularities. */
+/* All intervals of this search, as --map asks for them: a joint search adds others. */
 static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
@@ -746,7 +739,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 		frag_document_trace(list, NULL, answer->traces[i]);
 	frag_json_u64(root, "granularity", fits->sources[0].devices[0].granularity);
 	for (uint32_t i = 0; i < fits->count; i++)
-		highest = higher(highest, fits->fitted[i].fit.lower_bound);
+		highest = frag_max(highest, fits->fitted[i].fit.lower_bound);
 	frag_json_u64(root, "lower_bound", highest);
 	list = frag_json_array(root, "fits");
 	for (uint32_t i = 0; i < fits->count; i++) {

@@ -70,8 +70,7 @@ static uint64_t most_of(const struct panel *p, uint32_t column, enum frag_line_f
 	uint64_t most = 0;
 
 	for (uint64_t i = from; i < to; i++)
-		if (p->line->bucket[i].most[figure] > most)
-			most = p->line->bucket[i].most[figure];
+		most = frag_max(most, p->line->bucket[i].most[figure]);
 	return most;
 }
 

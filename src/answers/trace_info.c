@@ -392,7 +392,6 @@ int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error 
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), list, o;
 	const double duration = s->last_t - s->first_t;
 	char number[FRAG_NUMBER_ROOM];
-	int rc;
 
 	frag_json_text(root, "path", t->path);
 	frag_json_text(root, "form", t->form);
@@ -426,7 +425,5 @@ int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error 
 	frag_json_u64(root, "of_no_bytes", s->sizes[0].count);
 	frag_json_u64(root, "waiting_frees", s->waiting_frees);
 	frag_json_u64(root, "times_backwards", s->backwards);
-	rc = frag_json_write(&doc, out, err);
-	frag_json_end(&doc);
-	return rc;
+	return frag_json_write(&doc, out, err);
 }

@@ -145,10 +145,11 @@ uint32_t frag_json_shown(struct frag_node_ref in, const char *key, uint32_t coun
 	return in.doc->top;
 }
 
-int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct frag_error *err)
+int frag_json_write(struct frag_json *doc, struct frag_outfile *f, struct frag_error *err)
 {
 	char *text = doc->failed ? NULL : cJSON_Print(doc->root);
 
+	frag_json_end(doc);
 	if (!text)
 		return frag_fail_nomem(err);
 	frag_outfile_write(f, text, strlen(text));

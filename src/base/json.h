@@ -55,10 +55,10 @@ uint32_t frag_json_shown(struct frag_node_ref in, const char *key, uint32_t coun
 /* Text that is JSON already; NULL gives null. */
 void frag_json_raw(struct frag_node_ref in, const char *key, const char *json);
 
-/* Writes the document and a line end. */
-int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct frag_error *err);
+/* Writes the document and a line end, and ends the document. */
+int frag_json_write(struct frag_json *doc, struct frag_outfile *f, struct frag_error *err);
 
-/* The same to a stream. */
+/* Prints it to a stream; the document goes on. */
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
 
 /*

@@ -90,8 +90,8 @@ struct frag_question_ops {
 	bool whole;                     /* a search that a signal ends has no answer */
 	bool one_policy;                /* it takes one policy, of one setting */
 	bool reads;                     /* the search reads the traces itself */
-	const struct frag_format *const *formats;       /* instead of the command's, of which it
-							 * has the names that are given */
+	const struct frag_format *const *formats;       /* instead of the command's; they have
+							 * the names that options give */
 	/* checks the options, and says in q->reading what is read */
 	int (*check)(struct frag_question *q, struct frag_error *err);
 	/* makes the choices, instead of frag_run_settings() */

@@ -380,7 +380,7 @@ static int option_size(uint64_t *out, const char *name, const char *value, uint6
 	if (*out >= min)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; use %" PRIu64
-			 " byte%s or more", name, value, min, min == 1 ? "" : "s");
+			 " byte%s or more", name, value, min, frag_s(min));
 }
 
 /* So few bytes without a unit are another unit, forgotten. min: from here on they are not. */

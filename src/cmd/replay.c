@@ -125,7 +125,7 @@ static int open_gpus(struct replay *r, struct frag_trace *trace, struct frag_err
 	if (r->ordinal_count && r->ordinal_count != devices)
 		return frag_fail(err, FRAG_EUSAGE, "--device is given %u times, and %s has %u "
 				 "device%s", r->ordinal_count, r->path, devices,
-				 devices == 1 ? "" : "s");
+				 frag_s(devices));
 	if (r->run.write_profile && devices > 1)
 		return frag_fail(err, FRAG_EUSAGE, "--write-profile is for one GPU, and %s has %u "
 				 "devices", r->path, devices);

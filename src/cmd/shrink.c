@@ -71,8 +71,8 @@ static void report_end(struct shrink *s)
 
 	snprintf(note, sizeof(note),
 		 "ended after %" PRIu64 " simulation%s of %" PRIu64 " event%s with the smallest"
-		 " trace so far; a larger --%s continues", tries, tries == 1 ? "" : "s", events,
-		 events == 1 ? "" : "s", tries < s->reduce.tries_max ? "time" : "tries");
+		 " trace so far; a larger --%s continues", tries, frag_s(tries), events,
+		 frag_s(events), tries < s->reduce.tries_max ? "time" : "tries");
 	frag_warn(&s->rewrite.quiet, note);
 }
 
@@ -100,7 +100,6 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 		.choice = t->choices, .devices = t->devices.figures,
 		.device_count = t->devices.count, .stop = frag_interrupted,
 	};
-	s->reduce.try = frag_candidate_try;
 	s->reduce.try_ctx = &s->candidate;
 	s->reduce.enough = frag_time_is_up;
 	rc = frag_reduce(&s->reduce, &failed, &minimal, err);

@@ -66,7 +66,7 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 	if (s->cut.device >= info->device_count)
 		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has %u device%s, numbered from"
 				 " 0", s->cut.device, frag_input_name(info->path),
-				 info->device_count, info->device_count == 1 ? "" : "s");
+				 info->device_count, frag_s(info->device_count));
 	info->devices += s->cut.device;
 	info->device_count = 1;
 	return 0;

@@ -33,10 +33,8 @@ static void runs_halve(struct frag_timeline *c)
 			count++;
 			continue;
 		}
-		if (s.reserved > to->reserved)
-			to->reserved = s.reserved;
-		if (s.allocated > to->allocated)
-			to->allocated = s.allocated;
+		to->reserved = frag_max(to->reserved, s.reserved);
+		to->allocated = frag_max(to->allocated, s.allocated);
 	}
 	c->in_last += c->count % 2 ? 0 : c->width;
 	c->count = count;
@@ -62,10 +60,8 @@ static void timeline_add(struct frag_timeline *c, const struct frag_step *step)
 	}
 	c->in_last++;
 	last = &c->stretch[c->count - 1];
-	if (step->metrics->reserved > last->reserved)
-		last->reserved = step->metrics->reserved;
-	if (step->metrics->allocated > last->allocated)
-		last->allocated = step->metrics->allocated;
+	last->reserved = frag_max(last->reserved, step->metrics->reserved);
+	last->allocated = frag_max(last->allocated, step->metrics->allocated);
 }
 
 void frag_timeline_widen(struct frag_timeline *c, uint64_t width)

@@ -213,7 +213,6 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-policies"), list, o, params;
-	int rc;
 
 	list = frag_json_array(root, "policies");
 	for (uint32_t i = 0; policies[i]; i++) {
@@ -224,9 +223,7 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 		for (uint32_t k = 0; policies[i]->params && policies[i]->params[k].name; k++)
 			put_param_spec(params, &policies[i]->params[k]);
 	}
-	rc = frag_json_write(&doc, out, err);
-	frag_json_end(&doc);
-	return rc;
+	return frag_json_write(&doc, out, err);
 }
 
 static void put_context(struct frag_node_ref o, const void *of)
@@ -246,12 +243,9 @@ int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *e
 		ROW(card, source), ROW_AS("per_card", card, count), ROW_CALL(put_context), ROW_END,
 	};
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-cards"), list;
-	int rc;
 
 	list = frag_json_array(root, "cards");
 	for (const struct frag_card *const *card = cards; *card; card++)
 		frag_json_of(list, NULL, rows, *card);
-	rc = frag_json_write(&doc, out, err);
-	frag_json_end(&doc);
-	return rc;
+	return frag_json_write(&doc, out, err);
 }

@@ -42,8 +42,8 @@ int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_res
 	frag_document_tool(root);
 	profile_put_device(root, gpu);
 	frag_json_calls(root, &costs);
-	rc = good ? frag_json_write(&doc, out, err) : frag_fail_nomem(err);
-	frag_json_end(&doc);
+	doc.failed |= !good;
+	rc = frag_json_write(&doc, out, err);
 	frag_driver_costs_fini(&costs);
 	return rc;
 }

@@ -439,7 +439,6 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
-	int rc;
 
 	frag_document_tool(root);
 	frag_document_trace(root, "trace", trace);
@@ -447,9 +446,7 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 	for (uint32_t i = 0; i < count; i++)
 		frag_document_run(frag_json_object(runs, NULL), results[i],
 				  answers ? &answers[i] : NULL);
-	rc = frag_json_write(&doc, out, err);
-	frag_json_end(&doc);
-	return rc;
+	return frag_json_write(&doc, out, err);
 }
 
 /* Windows of the course of a run in a baseline. */

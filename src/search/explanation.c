@@ -238,15 +238,13 @@ static void fill_largest(struct frag_explained *m, const struct frag_device_figu
 	const uint64_t taken = d->context + d->other;
 	uint64_t room = d->total > taken ? d->total - taken : 0, all = now->free;
 
-	if (m->limit < room)
-		room = m->limit;
+	room = frag_min(room, m->limit);
 	if (m->limited)
 		all = room > m->live ? room - m->live : 0;
 	left = m->limited ? left : 0;
 	m->largest_now = left > now->largest_free ? left : now->largest_free;
 	m->largest_after_flush = left + now->releasable;
-	if (now->largest_free > m->largest_after_flush)
-		m->largest_after_flush = now->largest_free;
+	m->largest_after_flush = frag_max(m->largest_after_flush, now->largest_free);
 	m->largest_after_compaction = all;
 }
 

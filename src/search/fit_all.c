@@ -728,8 +728,7 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 		struct frag_fitted *one = fit_all_find(f, i, joint->choice, joint->device);
 
 		intervals[i] = &one->intervals;
-		if (one->fit.lower_bound > lower_bound)
-			lower_bound = one->fit.lower_bound;
+		lower_bound = frag_max(lower_bound, one->fit.lower_bound);
 	}
 	rc = frag_fit_walk(&joint->fit, intervals, f->source_count, lower_bound, &f->bounds, err);
 	free(intervals);

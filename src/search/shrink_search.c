@@ -70,13 +70,108 @@ uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i)
 	return i;
 }
 
+/* Where the source is. */
+struct reading {
+	const struct frag_reduce *reduce;
+	uint32_t at;                    /* the next event */
+};
+
+static int shrink_search_source_refill(void *state, struct frag_error *err)
+{
+	const struct reading *r = state;
+
+	(void)err;
+	return r->at < r->reduce->count;
+}
+
+static int shrink_search_source_next(void *state, struct frag_record *rec, const char **kind,
+		       struct frag_error *err)
+{
+	struct reading *r = state;
+
+	(void)kind;
+	(void)err;
+	r->at = frag_reduce_next(r->reduce, r->at);
+	if (r->at == r->reduce->count)
+		return 0;
+	*rec = r->reduce->events[r->at++].copy->rec;
+	return 1;
+}
+
+static const struct frag_source_ops source = {
+	.form = "reduced",
+	.refill = shrink_search_source_refill,
+	.next = shrink_search_source_next,
+};
+
+/* Feeds the trace until the simulation stops, or it is enough. Counts whole batches. */
+static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_reduce *r,
+			     struct frag_sim *sim, struct frag_trace *trace,
+			     struct frag_shrink_trial *trial, struct frag_error *err)
+{
+	struct frag_batch batch;
+	int rc;
+
+	do {
+		rc = frag_trace_next(trace, &batch, err);
+		rc = rc ? rc : frag_sim_feed(sim, &batch, err);
+		trial->events += rc ? 0 : batch.count;
+		if (!rc && c->stop && c->stop(NULL))
+			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		/* the first trial always completes, as it decides whether there is an OOM at all */
+		trial->cut = r->tries > 1 && r->enough && r->enough(r->enough_ctx);
+	} while (!rc && batch.count && !frag_sim_stopped(sim) && !trial->cut);
+	return rc;
+}
+
+/* Where the first device ran out of memory; other devices may have gone on. */
+static void find_oom(struct frag_sim *sim, struct frag_shrink_trial *trial)
+{
+	uint32_t devices;
+	const struct frag_result *results = frag_sim_results(sim, false, &devices);
+
+	for (uint32_t i = 0; i < devices; i++) {
+		if (!results[i].oom_count
+		    || (trial->oom && results[i].ooms[0].step >= trial->events))
+			continue;
+		trial->oom = true;
+		trial->events = results[i].ooms[0].step + 1;
+	}
+}
+
+/*
+ * Each trial is a new trace and simulation, so what it shows depends on the events
+ * alone. The trace borrows the reading, and ends before it.
+ */
+static int candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
+			 struct frag_error *err)
+{
+	const struct frag_candidate *c = ctx;
+	const struct frag_sim_options options = { .level = FRAG_LEVEL_SURVIVE };
+	struct reading reading = { .reduce = r };
+	struct frag_trace *trace;
+	struct frag_sim *sim = NULL;
+	int rc = frag_trace_from(&trace, &source, &reading, c->devices, c->device_count, NULL,
+				 err);
+
+	if (rc)
+		return rc;
+	rc = frag_sim_new(&sim, c->choice, trace, &options, err);
+	rc = rc ? rc : shrink_trial_feed(c, r, sim, trace, trial, err);
+	if (!rc)
+		find_oom(sim, trial);
+	frag_sim_del(sim);
+	frag_trace_close(trace);
+	return rc;
+}
+
 static int try(struct frag_reduce *r, struct frag_shrink_trial *trial, struct frag_error *err)
 {
 	int rc;
 
 	*trial = (struct frag_shrink_trial){ .events = 0 };
 	r->tries++;
-	rc = r->try(r->try_ctx, r, trial, err);
+	rc = (r->try ? r->try : candidate_try)(r->try_ctx, r, trial, err);
 	r->simulated += trial->events;
 	return rc;
 }
@@ -225,7 +320,7 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 	uint32_t over = 0;
 	int rc;
 
-	FRAG_ASSERT(r->try && !r->left);
+	FRAG_ASSERT(!r->left);
 	*failed = *minimal = false;
 	r->left = malloc(((size_t)r->groups + 1) * sizeof(*r->left));
 	if (!r->left)
@@ -246,100 +341,5 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 		rc = shrink_search_sweep(r, length, err);
 	}
 	*minimal = !rc && !r->ended;
-	return rc;
-}
-
-/* Where the source is. */
-struct reading {
-	const struct frag_reduce *reduce;
-	uint32_t at;                    /* the next event */
-};
-
-static int shrink_search_source_refill(void *state, struct frag_error *err)
-{
-	const struct reading *r = state;
-
-	(void)err;
-	return r->at < r->reduce->count;
-}
-
-static int shrink_search_source_next(void *state, struct frag_record *rec, const char **kind,
-		       struct frag_error *err)
-{
-	struct reading *r = state;
-
-	(void)kind;
-	(void)err;
-	r->at = frag_reduce_next(r->reduce, r->at);
-	if (r->at == r->reduce->count)
-		return 0;
-	*rec = r->reduce->events[r->at++].copy->rec;
-	return 1;
-}
-
-static const struct frag_source_ops source = {
-	.form = "reduced",
-	.refill = shrink_search_source_refill,
-	.next = shrink_search_source_next,
-};
-
-/* Feeds the trace until the simulation stops, or it is enough. Counts whole batches. */
-static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_reduce *r,
-			     struct frag_sim *sim, struct frag_trace *trace,
-			     struct frag_shrink_trial *trial, struct frag_error *err)
-{
-	struct frag_batch batch;
-	int rc;
-
-	do {
-		rc = frag_trace_next(trace, &batch, err);
-		rc = rc ? rc : frag_sim_feed(sim, &batch, err);
-		trial->events += rc ? 0 : batch.count;
-		if (!rc && c->stop && c->stop(NULL))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		/* the first trial always completes, as it decides whether there is an OOM at all */
-		trial->cut = r->tries > 1 && r->enough && r->enough(r->enough_ctx);
-	} while (!rc && batch.count && !frag_sim_stopped(sim) && !trial->cut);
-	return rc;
-}
-
-/* Where the first device ran out of memory; other devices may have gone on. */
-static void find_oom(struct frag_sim *sim, struct frag_shrink_trial *trial)
-{
-	uint32_t devices;
-	const struct frag_result *results = frag_sim_results(sim, false, &devices);
-
-	for (uint32_t i = 0; i < devices; i++) {
-		if (!results[i].oom_count
-		    || (trial->oom && results[i].ooms[0].step >= trial->events))
-			continue;
-		trial->oom = true;
-		trial->events = results[i].ooms[0].step + 1;
-	}
-}
-
-/*
- * Each trial is a new trace and simulation, so what it shows depends on the events
- * alone. The trace borrows the reading, and ends before it.
- */
-int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
-		       struct frag_error *err)
-{
-	const struct frag_candidate *c = ctx;
-	const struct frag_sim_options options = { .level = FRAG_LEVEL_SURVIVE };
-	struct reading reading = { .reduce = r };
-	struct frag_trace *trace;
-	struct frag_sim *sim = NULL;
-	int rc = frag_trace_from(&trace, &source, &reading, c->devices, c->device_count, NULL,
-				 err);
-
-	if (rc)
-		return rc;
-	rc = frag_sim_new(&sim, c->choice, trace, &options, err);
-	rc = rc ? rc : shrink_trial_feed(c, r, sim, trace, trial, err);
-	if (!rc)
-		find_oom(sim, trial);
-	frag_sim_del(sim);
-	frag_trace_close(trace);
 	return rc;
 }

@@ -34,7 +34,8 @@ struct frag_shrink_trial {
 };
 
 struct frag_reduce {
-	/* Simulates what is left, up to its first out-of-memory. */
+	/* Simulates what is left, up to its first out-of-memory; NULL: as a struct
+	 * frag_candidate says, which the ctx is. */
 	int (*try)(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		   struct frag_error *err);
 	void *try_ctx;
@@ -78,7 +79,3 @@ struct frag_candidate {
 	uint32_t device_count;
 	bool (*stop)(void *ctx);        /* optional; its ctx is NULL: -FRAG_EINTERRUPTED */
 };
-
-/* The `try` of a search; ctx is a struct frag_candidate. */
-int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
-		       struct frag_error *err);

@@ -384,8 +384,7 @@ static void change_count_request(struct frag_change_sum *sum, uint64_t bytes)
 	sum->requests++;
 	sum->bytes += bytes;
 	sum->live += bytes;
-	if (sum->live > sum->highest)
-		sum->highest = sum->live;
+	sum->highest = frag_max(sum->highest, sum->live);
 }
 
 struct tag_sums {

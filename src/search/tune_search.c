@@ -86,8 +86,7 @@ static uint64_t tune_lower_bound_of(const struct scope *s)
 	uint64_t lower_bound = 0;
 
 	for (uint32_t i = s->first; i < s->first + s->count; i++)
-		if (s->tune->places[i].lower_bound > lower_bound)
-			lower_bound = s->tune->places[i].lower_bound;
+		lower_bound = frag_max(lower_bound, s->tune->places[i].lower_bound);
 	return lower_bound;
 }
 

@@ -84,10 +84,8 @@ static struct frag_json manifest_document(const struct frag_manifest *m)
 int frag_manifest_write(void *manifest, struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc = manifest_document(manifest);
-	const int rc = frag_json_write(&doc, out, err);
 
-	frag_json_end(&doc);
-	return rc;
+	return frag_json_write(&doc, out, err);
 }
 
 /* After the last of it is filled in. -FRAG_EUSAGE where a path is no text */

@@ -23,7 +23,6 @@ static void expect(void **state, struct frag_json *doc, const char *want)
 	assert_int_equal(frag_outfile_open(&f, path, &err), 0);
 	assert_int_equal(frag_json_write(doc, &f, &err), 0);
 	assert_int_equal(frag_outfile_commit(&f, &err), 0);
-	frag_json_end(doc);
 	text = files_read(path, &n);
 	assert_non_null(text);
 	assert_true(n > 0 && text[n - 1] == '\n');
@@ -131,7 +130,6 @@ static void test_failure_sticks(void **state)
 	assert_int_equal(frag_outfile_open(&f, path, &err), 0);
 	assert_int_equal(frag_json_write(&doc, &f, &err), -FRAG_ENOMEM);
 	frag_outfile_abandon(&f);
-	frag_json_end(&doc);
 	assert_int_equal(files_count(state), 0);
 }
 
