@@ -7,7 +7,7 @@
 
 #include "documents/document_head.h"
 
-const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
+static const char *figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
 {
 	if (unit == FRAG_BYTES)
 		return frag_size_text(buf, (uint64_t)value);
@@ -35,8 +35,8 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 	    || (figure->of_peaks && figure->value && !whole))
 		return memcpy(buf, "-", sizeof("-"));
 	if (whole || !figure->of_peaks)
-		return frag_figure_text(buf, figure->unit, value);
-	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", frag_figure_text(text, figure->unit, value));
+		return figure_text(buf, figure->unit, value);
+	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", figure_text(text, figure->unit, value));
 	return buf;
 }
 
@@ -94,7 +94,7 @@ const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit
 	if (unit == FRAG_POINTS && fabs(value) < 0.005)
 		frag_snprintf(text, sizeof(text), "%.4f", fabs(value));
 	else
-		frag_figure_text(text, unit, fabs(value));
+		figure_text(text, unit, fabs(value));
 	snprintf(buf, FRAG_NUMBER_ROOM, "%c%.30s", value < 0 ? '-' : '+', text);
 	return buf;
 }

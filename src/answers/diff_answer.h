@@ -27,9 +27,10 @@ extern const struct frag_format frag_diff_text;
 
 /* Words that several formats share ------------------------------------------- */
 
-/* "4.46 GiB", "12.34", "7" */
-const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
-/* The value of a run: ">=4.46 GiB" if it ended early, "-" if its end hides the value. */
+/*
+ * The value of a run: "4.46 GiB", "12.34", "7"; ">=4.46 GiB" if it ended early, "-" if its end hides
+ * the value.
+ */
 const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_figure *figure,
 				 const struct frag_run *run);
 /* "ok", "OOM", "interrupted". */

@@ -574,8 +574,8 @@ static void print_better_pair(const struct paper *p, const struct frag_group *g,
 			continue;
 		print_name_once(p, g, pair, &last);
 		fprintf(p->to.f, "    %s is %s, before %s (%s)\n", figure->path,
-			frag_figure_text(a, figure->unit, change.value),
-			frag_figure_text(b, figure->unit, change.base),
+			frag_run_figure_text(a, figure, pair->run),
+			frag_run_figure_text(b, figure, pair->base),
 			DIFFERENCE(figure->unit, change.difference));
 	}
 }

@@ -126,12 +126,26 @@ static void add_cell(struct frag_rows *rows, uint8_t column)
 	cell->before_length = (uint8_t)length;
 }
 
+/* The first line of a CSV of steps. */
+static void put_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy)
+{
+	if (policy)
+		frag_outfile_write(out, "policy,", 7);
+	for (uint32_t i = 0; i < columns->count; i++) {
+		const char *name = frag_row_column(columns->at[i]).name;
+
+		frag_outfile_write(out, name, strlen(name));
+		frag_outfile_write(out, i + 1 < columns->count ? "," : "\n", 1);
+	}
+}
+
 /*
  * What all rows of a run begin with is formatted once: only the policy's name
  * needs escaping, and it never changes.
  */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
-		    const struct frag_columns *columns, const char *policy, bool many_devices)
+		    const struct frag_columns *columns, const char *policy, bool many_devices,
+		    bool first)
 {
 	char *p;
 
@@ -150,6 +164,8 @@ bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_
 		*p++ = ',';
 	}
 	rows->prefix_length = (size_t)(p - rows->prefix);
+	if (first && form == FRAG_ROWS_CSV)
+		put_header(out, columns, policy != NULL);
 	return true;
 }
 
@@ -166,18 +182,6 @@ void frag_rows_fini(struct frag_rows *rows)
 
 /* A number, with the column's name as NDJSON; ids and times come on top. */
 #define COLUMN_ROOM 48
-
-void frag_steps_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy)
-{
-	if (policy)
-		frag_outfile_write(out, "policy,", 7);
-	for (uint32_t i = 0; i < columns->count; i++) {
-		const char *name = frag_row_column(columns->at[i]).name;
-
-		frag_outfile_write(out, name, strlen(name));
-		frag_outfile_write(out, i + 1 < columns->count ? "," : "\n", 1);
-	}
-}
 
 static size_t steps_room(const struct frag_rows *rows, const struct frag_event *ev)
 {

@@ -64,15 +64,13 @@ struct frag_rows {
 };
 
 /*
- * columns: of steps, else NULL; policy NULL: there is only one, and it is not named.
- * False: out of memory.
+ * columns: of steps, else NULL; policy NULL: there is only one, and it is not named. first: the file
+ * begins with these rows, and a CSV with its header. False: out of memory.
  */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
-		    const struct frag_columns *columns, const char *policy, bool many_devices);
+		    const struct frag_columns *columns, const char *policy, bool many_devices,
+		    bool first);
 void frag_rows_fini(struct frag_rows *rows);
-
-/* The first line of a CSV of steps. */
-void frag_steps_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy);
 
 /* An observer of steps or, without columns, of placements; ctx is the struct frag_rows. */
 int frag_rows_observe(void *ctx, const struct frag_step *step, struct frag_error *err);

@@ -266,7 +266,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of, str
 			rc = frag_outfile_spool(out, &s->file, err);
 		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
 					   count > 1 ? of->choices[i]->text : NULL,
-					   of->device_count > 1))
+					   of->device_count > 1, !i))
 			rc = frag_fail_nomem(err);
 		s->rows[i].follows = of->choices[i]->ops == &frag_policy_compact;
 		if (!rc)
@@ -283,8 +283,6 @@ static int session_open(struct frag_session *s, struct frag_error *err)
 
 	s->steps.columns = &o->columns;
 	rc = open_stream(&s->steps, s, err);
-	if (!rc && o->steps && s->steps.form == FRAG_ROWS_CSV)
-		frag_steps_header(&s->steps.file, s->steps.columns, s->sim_count > 1);
 	rc = rc ? rc : open_stream(&s->placements, s, err);
 	rc = rc ? rc : frag_open_guarded(&s->json, o->json, err);
 	rc = rc ? rc : frag_open_guarded(&s->html, o->html, err);

@@ -171,12 +171,9 @@ int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 	if (rc)
 		return rc;
 	frag_columns_parse(&columns, NULL, err);
-	rc = frag_rows_init(&rows, &f, FRAG_ROWS_CSV, &columns, NULL, false)
+	rc = frag_rows_init(&rows, &f, FRAG_ROWS_CSV, &columns, NULL, false, true)
 	     ? 0 : frag_fail_nomem(err);
-	if (!rc) {
-		frag_steps_header(&f, &columns, false);
-		rc = feed(m, s, &observer, out, err);
-	}
+	rc = rc ? rc : feed(m, s, &observer, out, err);
 	frag_rows_fini(&rows);
 	frag_outfile_abandon(&f);
 	return rc;

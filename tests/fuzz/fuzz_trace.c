@@ -129,9 +129,9 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	must(frag_sim_new(&w->sim, &choice, trace, &options, &err) == 0, policy, &err);
 	frag_devices_fini(&devices);
 	must(frag_columns_parse(&all, "all", &err) == 0, policy, &err);
-	must(frag_rows_init(&w->csv, &sink, FRAG_ROWS_CSV, &all, policy, many)
-	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many)
-	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
+	must(frag_rows_init(&w->csv, &sink, FRAG_ROWS_CSV, &all, policy, many, false)
+	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many, false)
+	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many, false),
 	     policy, NULL);
 	w->places.follows = true;
 	observe(w, frag_rows_observe, &w->csv);
