@@ -281,7 +281,7 @@ static void put_row(struct frag_table *t, const struct frag_group *g, const stru
 	put_value(t, figure->unit, c.has_base && is_whole(figure, pair->base), c.base);
 	put_value(t, figure->unit, c.has_value && is_whole(figure, pair->run), c.value);
 	put_value(t, figure->unit, c.compared, c.difference);
-	put_value(t, FRAG_POINTS, c.has_percent, c.percent);
+	frag_cell_percent(t, c.has_percent, c.percent);
 	frag_cell_text(t, c.compared ? frag_verdict_name(c.verdict)
 		       : (c.has_base && c.has_value) || (c.has_value && !is_whole(figure, pair->run))
 		       ? "unfinished" : NULL);
@@ -341,7 +341,7 @@ static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
 		json_put_value(o, "base", figure->unit, c.has_base, c.base);
 		json_put_value(o, "value", figure->unit, c.has_value, c.value);
 		json_put_value(o, "difference", figure->unit, c.compared, c.difference);
-		json_put_value(o, "percent", FRAG_POINTS, c.has_percent, c.percent);
+		frag_json_fixed4_or_null(o, "percent", c.has_percent, c.percent);
 		frag_json_text(o, "verdict", c.compared ? frag_verdict_name(c.verdict) : NULL);
 	}
 }

@@ -385,7 +385,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "beside", "FILE", "memory outside PyTorch, by an SQLite export of Nsight Systems",
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", FRAG_NO_STEPS),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_TEXT(struct frag_run_options, json) },
 	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
@@ -431,11 +431,6 @@ static int explain_messages(struct explain *e, const struct frag_args *args, str
 	return frag_or_interrupted(rc, err);
 }
 
-static void explain_init(void *own)
-{
-	((struct frag_run_options *)own)->has_no_steps = true;
-}
-
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct explain *e = own;
@@ -474,7 +469,6 @@ const struct frag_cmd frag_cmd_explain = {
 	.needs = FRAG_NEEDS_ANSWER,
 	.formats = frag_explain_formats,
 	.size = sizeof(struct explain),
-	.init = explain_init,
 	.exec = explain_exec,
 	.fini = explain_fini,
 };

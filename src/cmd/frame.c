@@ -261,14 +261,13 @@ int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
 	const struct output_name name = output_named(value);
 	struct frag_run_options *run = at;
 
-	(void)o;
 	if (strcmp(name.format, "json") == 0)
 		run->json = name.path;
-	else if (strcmp(name.format, "html") == 0 && !run->has_no_page)
+	else if (strcmp(name.format, "html") == 0 && !(o->min & FRAG_NO_PAGE))
 		run->html = name.path;
-	else if (run->has_no_steps || (*name.format && strcmp(name.format, "csv") != 0))
+	else if (o->min & FRAG_NO_STEPS || (*name.format && strcmp(name.format, "csv") != 0))
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
-				 " .json%s", value, run->has_no_page ? "" : ", .html");
+				 " .json%s", value, o->min & FRAG_NO_PAGE ? "" : ", .html");
 	else
 		frag_option_note("-o is an old name of --steps: use --steps %.100s", value);
 	if (!*name.format || strcmp(name.format, "csv") == 0)

@@ -90,7 +90,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct replay, verify) },
 	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
 	  FRAG_CALL(set_probe) },
-	FRAG_RESULT_ROWS("write the answer to a file, .json"),
+	FRAG_RESULT_ROWS("write the answer to a file, .json", FRAG_NO_PAGE),
 	FRAG_STEPS_ROWS,
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
 	  FRAG_RUN_OUTPUT(write_profile) },
@@ -285,11 +285,6 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	return done ? done : rc;
 }
 
-static void replay_init(void *own)
-{
-	((struct frag_run_options *)own)->has_no_page = true;
-}
-
 static int replay_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	struct replay *r = own;
@@ -319,7 +314,6 @@ const struct frag_cmd frag_cmd_replay = {
 	.refusals = refusals,
 	.needs = FRAG_NEEDS_TRACE | FRAG_NEEDS_RUN,
 	.size = sizeof(struct replay),
-	.init = replay_init,
 	.exec = replay_exec,
 	.fini = replay_fini,
 };

@@ -100,7 +100,7 @@ int frag_run_set_format(void *at, const struct frag_opt *o, const char *value,
 
 const struct frag_opt frag_run_opts[] = {
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable"),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", 0),
 	FRAG_STEPS_ROWS,
 	FRAG_HTML_ROW,
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",

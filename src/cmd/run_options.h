@@ -31,8 +31,6 @@ struct frag_run_options {
 	struct frag_texts settings;     /* of PyTorch's allocator, as --alloc-conf gave them */
 	int stacks;             /* of enum frag_stacks; -1: not given */
 	bool quiet, lenient;
-	bool has_no_page;       /* the command has no --html, or */
-	bool has_no_steps;      /* no --steps */
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the table of values, too, below the answers */
 	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
@@ -68,10 +66,11 @@ struct frag_run_options {
 	  FRAG_WORD(struct frag_run_options, stacks, frag_stacks_words) }
 #define FRAG_STACKS_HELP                                                                       \
 	"of stacks: top frame as the tag, with python, the program's, or all; none"
-#define FRAG_RESULT_ROWS(output)                                                               \
+enum frag_without { FRAG_NO_PAGE = 1, FRAG_NO_STEPS = 2 };      /* the command has no such option */
+#define FRAG_RESULT_ROWS(output, without)                                                      \
 	{ 0, "format", "FORMAT", "text or json (text)", .words = frag_result_formats,          \
 	  FRAG_CALL(frag_run_set_format) },                                                    \
-	{ 'o', "output", "FILE", output, FRAG_CALL(frag_run_set_output) }
+	{ 'o', "output", "FILE", output, .min = (without), FRAG_CALL(frag_run_set_output) }
 #define FRAG_HTML_ROW                                                                          \
 	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_OUTPUT(html) }
 #define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(quiet) }

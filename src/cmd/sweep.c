@@ -147,7 +147,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson",
 	  FRAG_TEXT(struct sweep, merge) },
 	{ 0, "plan", "WHAT", "print a script for many machines: slurm, parallel, kubernetes",
-	  FRAG_WORD(struct sweep, script, frag_sweep_script_names) },
+	  FRAG_WORD(struct sweep, script, frag_sweep_script_names), .usual = UINT64_MAX },
 	{ 0, "tasks", "N", "shards of --plan (64), or those that --merge counts in",
 	  FRAG_COUNT(struct sweep, tasks, 1, FRAG_SHARDS_MAX) },
 	FRAG_QUIET_ROW("no text, warnings or progress"),
@@ -264,10 +264,7 @@ static int merge(struct sweep *s, int *status, struct frag_error *err)
 
 static void sweep_init(void *own)
 {
-	struct sweep *s = own;
-
-	s->shard.shard.count = 1;
-	s->script = -1;
+	((struct sweep *)own)->shard.shard.count = 1;
 }
 
 static int sweep_exec(void *own, struct frag_args *args, struct frag_error *err)
