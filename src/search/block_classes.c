@@ -681,11 +681,3 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 	makers_fini(&s.makers);
 	return rc;
 }
-
-void frag_lifetimes_fini(struct frag_lifetimes *lifetimes)
-{
-	for (uint32_t i = 0; i < lifetimes->count; i++)
-		free(lifetimes->of[i].id);
-	free(lifetimes->of);
-	*lifetimes = (struct frag_lifetimes){ .count = 0 };
-}

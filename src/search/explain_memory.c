@@ -552,7 +552,9 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
 		     && (!folded || fill_folded(&a))))
 		rc = frag_fail_nomem(err);
 	free(a.waits.of);
-	frag_lifetimes_fini(&a.lifetimes);
+	for (uint32_t i = 0; i < a.lifetimes.count; i++)
+		free(a.lifetimes.of[i].id);
+	free(a.lifetimes.of);
 	m->accounted = !rc;
 	return rc;
 }

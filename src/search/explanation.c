@@ -866,6 +866,4 @@ void frag_explanation_fini(struct frag_explanation *x)
 	for (uint32_t i = 0; i < x->count; i++)
 		fini_moment(&x->moments[i]);
 	free(x->moments);
-	x->moments = NULL;
-	x->count = 0;
 }
