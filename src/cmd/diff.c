@@ -40,6 +40,8 @@ static int set_gate(void *at, const struct frag_opt *o, const char *value, struc
 	return rc;
 }
 
+static const struct frag_opt of_change = { .name = "fail-if", .words = frag_change_paths };
+
 /* Conditions on a change of one trace are kept apart from those on runs. */
 static int add_condition(void *at, const struct frag_opt *o, const char *value,
 			 struct frag_error *err)
@@ -49,7 +51,7 @@ static int add_condition(void *at, const struct frag_opt *o, const char *value,
 	(void)o;
 	if (strncmp(value, "change.", strlen("change.")) == 0
 	    || strncmp(value, "reserved.", strlen("reserved.")) == 0)
-		return frag_conditions_add(&q->conditions, value, frag_change_paths, err);
+		return frag_conditions_set(&q->conditions, &of_change, value, err);
 	return frag_run_add_condition(&q->run, NULL, value, err);
 }
 
@@ -154,8 +156,8 @@ static int changes_check(struct frag_question *q, struct frag_error *err)
 		return frag_usage(q->cmd, "two traces without a policy (-p) have the conditions"
 				  " change.reserved, change.version, change.settings,"
 				  " change.requested, change.rounding and change.fragmentation", err);
-	return d->gate ? frag_conditions_add(&q->conditions, "change.reserved > 0",
-					     frag_change_paths, err) : 0;
+	return d->gate ? frag_conditions_set(&q->conditions, &of_change, "change.reserved > 0", err)
+		       : 0;
 }
 
 static bool simulates(const struct diff *d)

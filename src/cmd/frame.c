@@ -433,19 +433,15 @@ static void printed_fini(struct frag_answer_output *p)
 
 /* Conditions ------------------------------------------------------------------ */
 
-int frag_conditions_add(struct frag_conditions *w, const char *text, const char *const *paths,
-			struct frag_error *err)
-{
-	if (!FRAG_GROW(w->of, w->capacity, w->count))
-		return frag_fail_nomem(err);
-	w->paths = paths;
-	return frag_condition_among(&w->of[w->count++], text, paths, err);
-}
-
 int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
 			struct frag_error *err)
 {
-	return frag_conditions_add(at, value, o->words, err);
+	struct frag_conditions *w = at;
+
+	if (!FRAG_GROW(w->of, w->capacity, w->count))
+		return frag_fail_nomem(err);
+	w->paths = o->words;
+	return frag_condition_among(&w->of[w->count++], value, o->words, err);
 }
 
 double frag_bytes_or_none(uint64_t bytes)
@@ -724,7 +720,7 @@ static int question_draw(struct frag_question *q, uint32_t source, struct frag_e
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err)
 {
 	const bool drawn = q->redraw.path && q->ops->draw && (!q->interrupted || q->time_up);
-	int rc = drawn ? frag_redraw_room(&q->redraw, q->count, err) : 0;
+	int rc = 0;
 
 	q->redraw.what = answer;
 	q->redraw.paths = q->paths;

@@ -47,10 +47,7 @@ struct frag_conditions {
 	const char *const *paths;       /* what they may be about, ended by NULL */
 };
 
-/* -FRAG_EUSAGE, -FRAG_ENOMEM; all have the same paths. */
-int frag_conditions_add(struct frag_conditions *conditions, const char *text,
-			const char *const *paths, struct frag_error *err);
-/* The same of a row: at is the conditions, words the paths. */
+/* One more, of a row: at is the conditions, words the paths, which all of them have. */
 frag_set_option frag_conditions_set;
 
 /* As a value that is judged: INFINITY for UINT64_MAX. */

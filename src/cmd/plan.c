@@ -139,14 +139,6 @@ static int write_plan(struct planning *p, struct frag_error *err)
 	return frag_plan_write(&p->plan, csv, &p->q.extra, err);
 }
 
-/* The policies on a device without a limit. */
-static int plan_draw(struct frag_question *q, struct frag_error *err)
-{
-	const int rc = frag_redraw_room(&q->redraw, 1, err);
-
-	return rc ? rc : frag_answer_page_draw(&q->redraw, q->taped, 0, NULL, NULL, err);
-}
-
 /* The policies have what the plan leaves of the time. */
 static int plan_search(struct frag_question *q, struct frag_error *err)
 {
@@ -173,8 +165,9 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 	if (!p->plan.complete)
 		what.ended_by = !p->plan.stopped ? "budget"
 				: frag_interrupted(NULL) ? "interrupt" : "time";
+	/* the policies on a device without a limit */
 	if (!rc && q->redraw.path && what.fits)
-		rc = plan_draw(q, err);
+		rc = frag_answer_page_draw(&q->redraw, q->taped, 0, NULL, NULL, err);
 	rc = rc ? rc : frag_question_answer(q, &what, err);
 	if (rc)
 		return rc;

@@ -81,13 +81,6 @@ static void drawing_fini(struct frag_html_page *d)
 	free(d->pages);
 }
 
-int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err)
-{
-	r->sections = calloc((size_t)traces + 1, sizeof(*r->sections));
-	r->room = r->sections ? traces : 0;
-	return r->sections ? 0 : frag_fail_nomem(err);
-}
-
 /* x must be released, also where this fails. */
 static int redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
 			 struct frag_error *err)
@@ -173,7 +166,9 @@ static int make_section(struct frag_redrawn *x, const struct frag_report_run *ru
 		.cured_runs = cured ? runs[report.run_count].result : NULL,
 	};
 
-	return drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count++], err);
+	if (!FRAG_EXTEND(r->sections, r->capacity, r->count, r->count))
+		return frag_fail_nomem(err);
+	return drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count - 1], err);
 }
 
 /* After the last run: they become a section. */

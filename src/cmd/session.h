@@ -79,7 +79,7 @@ struct frag_answer_page {
 	const char *path;               /* of the page; NULL: there is none */
 	const char *command;            /* as a shell would read it again; borrowed */
 	struct frag_page_section *sections;     /* one a trace that was drawn */
-	uint32_t count, room;
+	uint32_t count, capacity;
 	const char *const *paths;       /* of the traces; borrowed */
 	uint32_t path_count;
 	const struct frag_format *text; /* the answer as text, and its data; borrowed */
@@ -100,9 +100,6 @@ struct frag_redrawn {
 	const struct frag_fits *fits;   /* optional: the devices on which they fit */
 	uint32_t source;                /* the trace's number */
 };
-
-/* Allocates the sections of `traces` traces. -FRAG_ENOMEM */
-int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
 
 /*
  * Simulates one more run to its end. A report draws the first FRAG_PAGE_POLICIES_MAX runs; later

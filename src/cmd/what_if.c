@@ -241,7 +241,7 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 static int what_if_draw(struct what_if *w, struct frag_error *err)
 {
 	struct frag_loaded_trace trace = w->taped;
-	int rc = frag_redraw_room(&w->q.redraw, 2, err);
+	int rc = 0;
 
 	w->q.redraw.beside = true;
 	for (int i = 0; i < 2 && !rc; i++) {
