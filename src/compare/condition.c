@@ -238,21 +238,9 @@ static double as_shown(double value, char text[FRAG_NUMBER_ROOM])
 
 static bool related(double value, enum frag_relation relation, double bound)
 {
-	switch (relation) {
-	case FRAG_GT:
-		return value > bound;
-	case FRAG_GE:
-		return value >= bound;
-	case FRAG_LT:
-		return value < bound;
-	case FRAG_LE:
-		return value <= bound;
-	case FRAG_EQ:
-		return value == bound;
-	case FRAG_NE:
-		return value != bound;
-	}
-	return false;
+	const int order = value < bound ? 0 : value == bound ? 1 : value > bound ? 2 : 3;
+
+	return relation >> order & 1;
 }
 
 int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err)

@@ -8,7 +8,10 @@
 #include "fragsim/error.h"
 #include "fragsim/metrics.h"
 
-enum frag_relation { FRAG_GT, FRAG_GE, FRAG_LT, FRAG_LE, FRAG_EQ, FRAG_NE };
+/* A bit for each order in which it holds: less, equal, greater, and none, as of NAN. */
+enum frag_relation {
+	FRAG_LT = 1, FRAG_EQ = 2, FRAG_LE = 3, FRAG_GT = 4, FRAG_GE = 6, FRAG_NE = 13,
+};
 
 enum frag_bound { FRAG_ABSOLUTE, FRAG_CHANGE, FRAG_CHANGE_PERCENT };
 
