@@ -146,14 +146,13 @@ static int files_check(const struct files *f, const struct frag_cmd *cmd, struct
 	return rc;
 }
 
-static const struct frag_format *output_formats_find(const struct frag_answer_output *p,
-						     const char *name, size_t length)
+static const struct frag_format *output_format(const struct frag_answer_output *p, const char *name)
 {
-	for (uint32_t i = 0; p->formats[i]; i++)
-		if (strlen(p->formats[i]->name) == length
-		    && memcmp(p->formats[i]->name, name, length) == 0)
-			return p->formats[i];
-	return NULL;
+	uint32_t i = 0;
+
+	while (p->formats[i] && strcmp(p->formats[i]->name, name) != 0)
+		i++;
+	return p->formats[i];
 }
 
 static int no_format(const struct frag_answer_output *p, const char *option, const char *value,
@@ -169,7 +168,7 @@ static int no_format(const struct frag_answer_output *p, const char *option, con
 
 static int find_format(struct frag_answer_output *p, const char *value, struct frag_error *err)
 {
-	p->format = output_formats_find(p, value, strlen(value));
+	p->format = output_format(p, value);
 	return p->format ? 0 : no_format(p, "--format", value, err);
 }
 
@@ -289,7 +288,7 @@ int frag_question_set_output(void *at, const struct frag_opt *o, const char *val
 		q->run.html = name.path;
 		return 0;
 	}
-	format = output_formats_find(&q->printed, name.format, strlen(name.format));
+	format = output_format(&q->printed, name.format);
 	return format ? printed_add(&q->printed, "--output", format, name.path, NULL, err)
 		      : no_format(&q->printed, "--output", value, err);
 }
@@ -307,7 +306,7 @@ static int switch_formats(struct frag_answer_output *p, const struct frag_format
 		const char *name = *format ? (*format)->name : "";
 
 		if (*format)
-			*format = output_formats_find(p, name, strlen(name));
+			*format = output_format(p, name);
 		if (*name && !*format)
 			rc = no_format(p, "--output", name, err);
 	}
@@ -320,8 +319,7 @@ int frag_question_set_json(void *at, const struct frag_opt *o, const char *value
 	struct frag_answer_output *p = &((struct frag_question *)at)->printed;
 
 	(void)o;
-	return printed_add(p, "--json", output_formats_find(p, "json", strlen("json")), value, NULL,
-			   err);
+	return printed_add(p, "--json", output_format(p, "json"), value, NULL, err);
 }
 
 /* The answer's outputs, for files_check(). */
