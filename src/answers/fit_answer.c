@@ -297,7 +297,7 @@ static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRA
 	char bytes[80] = "none", reliable[80] = "";
 
 	if (need.known && need.smallest != NONE) {
-		frag_capacity_text(bytes, need.smallest);
+		snprintf(bytes, sizeof(bytes), "%s", CAPACITY(need.smallest));
 		if (need.reliable != NONE && need.reliable != need.smallest)
 			snprintf(reliable, sizeof(reliable), " (%s reliably)",
 				 CAPACITY(need.reliable));

@@ -123,15 +123,11 @@ static char *encode(const struct pack *from)
 static char *pack_base64(const struct pack *pack, size_t *length)
 {
 	struct pack packed = { .used = 0 };
-	struct frag_packer *packer = pack->failed ? NULL : frag_packer_new(FRAG_GZIP);
 	char *text = NULL;
 
-	if (packer
-	    && frag_packer_put(packer, pack->bytes, pack->used, true, pack_take, &packed)
-	    && !packed.failed)
+	if (!pack->failed && frag_gzip(pack->bytes, pack->used, pack_take, &packed) && !packed.failed)
 		text = encode(&packed);
 	*length = ((size_t)packed.used + 2) / 3 * 4;
-	frag_packer_del(packer);
 	free(packed.bytes);
 	return text;
 }

@@ -187,6 +187,14 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 		fputs("time: none\n", f);
 }
 
+static char *sum_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
+{
+	if (bytes <= UINT64_MAX)
+		return frag_size_text(buf, (uint64_t)bytes);
+	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f PiB", (double)bytes / 0x1p50);
+	return buf;
+}
+
 static void print_devices(const struct frag_trace_facts *facts, FILE *f)
 {
 	const struct frag_survey *s = facts->survey;
@@ -201,10 +209,10 @@ static void print_devices(const struct frag_trace_facts *facts, FILE *f)
 			figures->total ? SIZE(figures->total) : "unlimited", d->allocs,
 			frag_s(d->allocs));
 		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at step %" PRIu64 "\n",
-			frag_wide_size_text(text, d->peak_bytes), d->peak_blocks,
+			sum_text(text, d->peak_bytes), d->peak_blocks,
 			frag_s(d->peak_blocks), d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
-			frag_wide_size_text(text, d->live_bytes), d->live, frag_s(d->live));
+			sum_text(text, d->live_bytes), d->live, frag_s(d->live));
 		if (facts->snapshot)
 			describe_recorded(facts->snapshot, i, f);
 	}
@@ -249,7 +257,7 @@ static void print_bins(const struct frag_survey_bin *bins, const char *title, bo
 			continue;
 		snprintf(from, sizeof(from), "%" PRIu64, min(i));
 		fprintf(f, "%14s %10" PRIu64 " %14s%s%.*s\n", sizes ? SIZE(min(i)) : from,
-			bins[i].count, frag_wide_size_text(bytes, bins[i].bytes),
+			bins[i].count, sum_text(bytes, bins[i].bytes),
 			length ? "  " : "", length, "########################");
 	}
 }
@@ -328,11 +336,16 @@ void frag_report_info(const struct frag_trace_facts *facts, FILE *f)
 	print_oddities(s, f);
 }
 
+/* Fewer than 2^64 sizes below 2^53: two parts of 19 digits are enough. */
 static void put_wide(struct frag_node_ref in, const char *key, frag_wide value)
 {
-	char text[FRAG_WIDE_ROOM];
+	const uint64_t unit = UINT64_C(10000000000000000000);
+	char text[2 * FRAG_NUMBER_ROOM], *p = text;
 
-	*frag_put_wide(text, value) = '\0';
+	if (value >= unit)
+		p = frag_put_u64(p, (uint64_t)(value / unit));
+	snprintf(p, FRAG_NUMBER_ROOM, value < unit ? "%" PRIu64 : "%019" PRIu64,
+		 (uint64_t)(value % unit));
 	frag_json_raw(in, key, text);
 }
 

@@ -160,11 +160,21 @@ const char *frag_packing_library(enum frag_packing packing)
 	return packing == FRAG_ZSTD ? ZSTD_versionString() : zlibVersion();
 }
 
+static void packer_del(struct frag_packer *p)
+{
+	if (!p)
+		return;
+	if (p->have_z)
+		deflateEnd(&p->z);
+	ZSTD_freeCCtx(p->zstd);
+	free(p);
+}
+
 /*
  * The same bytes always pack alike, and damage is seen: a gzip stream ends in a
  * checksum anyway, a zstd frame only when asked.
  */
-struct frag_packer *frag_packer_new(enum frag_packing packing)
+static struct frag_packer *packer_new(enum frag_packing packing)
 {
 	struct frag_packer *p = calloc(1, sizeof(*p));
 
@@ -185,18 +195,8 @@ struct frag_packer *frag_packer_new(enum frag_packing packing)
 	}
 	if (p->have_z || p->zstd)
 		return p;
-	frag_packer_del(p);
+	packer_del(p);
 	return NULL;
-}
-
-void frag_packer_del(struct frag_packer *p)
-{
-	if (!p)
-		return;
-	if (p->have_z)
-		deflateEnd(&p->z);
-	ZSTD_freeCCtx(p->zstd);
-	free(p);
 }
 
 /*
@@ -247,11 +247,21 @@ static bool put_zstd(struct frag_packer *p, const void *bytes, size_t n, bool la
 	return true;
 }
 
-bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
+static bool packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
 		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)
 {
 	return p->packing == FRAG_GZIP ? put_gzip(p, bytes, n, last, out, ctx)
 				       : put_zstd(p, bytes, n, last, out, ctx);
+}
+
+bool frag_gzip(const void *bytes, size_t n, void (*out)(void *ctx, const char *bytes, size_t n),
+	       void *ctx)
+{
+	struct frag_packer *p = packer_new(FRAG_GZIP);
+	const bool done = p && packer_put(p, bytes, n, true, out, ctx);
+
+	packer_del(p);
+	return done;
 }
 
 static int atomic_file_fail(const struct frag_outfile *f, int number, struct frag_error *err)
@@ -452,7 +462,7 @@ static void atomic_file_put(struct frag_outfile *f, const char *bytes, size_t n)
 	if (!f->packer)
 		atomic_file_put_plain(f, bytes, n);
 	else if (!f->failed
-		 && !frag_packer_put(f->packer, bytes, n, false, atomic_file_put_plain, f))
+		 && !packer_put(f->packer, bytes, n, false, atomic_file_put_plain, f))
 		f->failed = ENOMEM;
 }
 
@@ -548,7 +558,7 @@ int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct 
 	FRAG_ASSERT(!f->packer && !f->used);
 	if (packing == FRAG_PLAIN)
 		return 0;
-	f->packer = frag_packer_new(packing);
+	f->packer = packer_new(packing);
 	return f->packer ? 0 : frag_fail_nomem(err);
 }
 
@@ -556,9 +566,9 @@ int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct 
 static void end_packing(struct frag_outfile *f)
 {
 	if (f->packer && !f->failed
-	    && !frag_packer_put(f->packer, NULL, 0, true, atomic_file_put_plain, f))
+	    && !packer_put(f->packer, NULL, 0, true, atomic_file_put_plain, f))
 		f->failed = ENOMEM;
-	frag_packer_del(f->packer);
+	packer_del(f->packer);
 	f->packer = NULL;
 }
 
@@ -689,7 +699,7 @@ void frag_outfile_abandon(struct frag_outfile *f)
 	if (f->buf && f->fd >= 0 && f->fd != STDOUT_FILENO)
 		close(f->fd);
 	frag_outfile_drop(f);
-	frag_packer_del(f->packer);
+	packer_del(f->packer);
 	atomic_file_forget(&f->temporary);
 	atomic_file_forget(&f->aside);
 	free(f->final);

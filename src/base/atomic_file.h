@@ -31,14 +31,9 @@ const char *frag_packing_library(enum frag_packing packing);
 
 struct frag_packer;
 
-/* NULL where the host is out of memory. The same bytes give the same packed bytes. */
-struct frag_packer *frag_packer_new(enum frag_packing packing);
-void frag_packer_del(struct frag_packer *p);
-
-/* Compresses bytes and passes the output to out(); `last` ends the stream. False: out of
- * memory. */
-bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
-		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx);
+/* Passes the bytes to out(), compressed, the same each time. False: out of memory. */
+bool frag_gzip(const void *bytes, size_t n, void (*out)(void *ctx, const char *bytes, size_t n),
+	       void *ctx);
 
 #define FRAG_OUT_BUFFER ((size_t)256 << 10)
 

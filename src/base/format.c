@@ -123,20 +123,6 @@ char *frag_put_i64(char *p, int64_t value)
 	return frag_put_u64(p + 1, (uint64_t)0 - (uint64_t)value);
 }
 
-char *frag_put_wide(char *p, frag_wide value)
-{
-	const uint64_t unit = UINT64_C(10000000000000000000);
-	const uint64_t low = (uint64_t)(value % unit);
-
-	if (value <= UINT64_MAX)
-		return frag_put_u64(p, (uint64_t)value);
-	p = frag_put_wide(p, value / unit);
-	memset(p, '0', 19);
-	p += 19;
-	frag_put_u64(p - count_digits(low), low);
-	return p;
-}
-
 uint64_t frag_scaled_tie(double value, int decimals)
 {
 	char text[64];
@@ -366,12 +352,6 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 	return buf;
 }
 
-char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
-{
-	return bytes <= UINT64_MAX ? frag_size_text(buf, (uint64_t)bytes)
-				   : size_text(buf, (double)bytes);
-}
-
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	return whole_size_text(buf, bytes, 3, " ");
@@ -381,21 +361,6 @@ char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	return bytes % (UINT64_C(1) << 20) ? frag_size_text(buf, bytes)
 					   : frag_capacity_text(buf, bytes);
-}
-
-char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
-{
-	double size = (double)bytes;
-
-	if (bytes <= UINT64_C(1) << 10)
-		snprintf(buf, FRAG_NUMBER_ROOM, "%llu bytes", (unsigned long long)bytes);
-	else if (bytes <= UINT64_C(1) << 20)
-		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f KiB", size / 1024);
-	else if (bytes <= UINT64_C(1) << 30)
-		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f MiB", size / 1048576);
-	else
-		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
-	return buf;
 }
 
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns)

@@ -16,10 +16,8 @@
 char *frag_put_u64(char *p, uint64_t value);
 char *frag_put_i64(char *p, int64_t value);
 
-/* Sums of many sizes, which may exceed 64 bits, and the most bytes that one needs as text. */
+/* Sums of many sizes, which may exceed 64 bits. */
 __extension__ typedef unsigned __int128 frag_wide;
-#define FRAG_WIDE_ROOM 40
-char *frag_put_wide(char *p, frag_wide value);
 
 /* A percentage or another small double, exactly as printf's %.4f. */
 char *frag_put_fixed4(char *p, double value);
@@ -86,19 +84,12 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
 /* The exact size, as options accept it: "16416MiB", in the largest unit that divides it. */
 char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
-char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
 
 /* A device's capacity, exactly: "2958 MiB", not "2.89 GiB"; in the largest unit up to MiB. */
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
 /* The capacity of a given device, maybe of a card: rounded where it is not a whole number of MiB. */
 char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
-
-/*
- * The same as PyTorch's format_size prints it, for its messages: "1 bytes", and a unit goes
- * up to 1024 of it: "1024.00 MiB".
- */
-char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
 /* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "base/array_grow.h"
 
 #define FIRST_SIZE 64
 
@@ -78,11 +77,6 @@ void frag_map_fini(struct frag_map *map)
 {
 	free(map->entries);
 	map->entries = NULL;
-}
-
-bool frag_map_copy(struct frag_map *map)
-{
-	return frag_array_copy(&map->entries, (uint64_t)map->mask + 1, 0, sizeof(*map->entries));
 }
 
 static void hash_place(struct frag_map *map, uint64_t key, uint32_t value)
@@ -157,19 +151,6 @@ void frag_map_remove(struct frag_map *map, uint64_t key, uint32_t value)
 	}
 	map->entries[hole].full = 0;
 	map->count--;
-}
-
-uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
-{
-	uint64_t short_of = (UINT64_C(0) - n) % n;      /* 2^64 mod n */
-	uint64_t x;
-
-	FRAG_ASSERT(n > 0);
-	/* the first 2^64 mod n values would make some results likelier than others */
-	do
-		x = frag_rng_next(r);
-	while (x < short_of);
-	return x % n;
 }
 
 uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bug.h"
+
 struct frag_map_entry {
 	uint64_t key;
 	uint32_t value;
@@ -37,8 +39,6 @@ uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt);
 
 bool frag_map_init(struct frag_map *map, uint64_t seed);
 void frag_map_fini(struct frag_map *map);
-/* *Replaces *map, a borrowed copy of another map's struct, by a map with its own memory. */
-bool frag_map_copy(struct frag_map *map);
 
 /* Adds an entry, also where the key is there already. False: out of memory. */
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value);
@@ -129,7 +129,18 @@ static inline uint64_t frag_rng_next(struct frag_rng *r)
 }
 
 /* From 0 to n - 1, each as likely; n > 0. */
-uint64_t frag_rng_below(struct frag_rng *r, uint64_t n);
+static inline uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
+{
+	uint64_t short_of = (UINT64_C(0) - n) % n;      /* 2^64 mod n */
+	uint64_t x;
+
+	FRAG_ASSERT(n > 0);
+	/* the first 2^64 mod n values would make some results likelier than others */
+	do
+		x = frag_rng_next(r);
+	while (x < short_of);
+	return x % n;
+}
 
 /* From least to most, both included, each as likely. */
 uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max);

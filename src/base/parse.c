@@ -181,24 +181,6 @@ uint32_t frag_text_among(struct frag_text text, const char *const *words)
 	return i;
 }
 
-uint32_t frag_text_split(struct frag_text line, struct frag_text *fields, uint32_t max)
-{
-	const char *p = line.text, *end = p + line.length;
-	uint32_t count = 0;
-
-	for (;;) {
-		const char *comma = memchr(p, ',', (size_t)(end - p));
-		const char *stop = comma ? comma : end;
-
-		if (count < max)
-			fields[count] = (struct frag_text){ p, (uint32_t)(stop - p) };
-		count++;
-		if (!comma)
-			return count;
-		p = comma + 1;
-	}
-}
-
 /*
  * Where the text does not match the pattern, the last star takes one more character. Earlier
  * stars need no second attempt: each already matches the fewest characters possible.

@@ -45,12 +45,6 @@ static inline bool frag_text_equals(struct frag_text text, const char *word)
 /* Which of the words the text is; a NULL ends them, and its index is that of any other text. */
 uint32_t frag_text_among(struct frag_text text, const char *const *words);
 
-/*
- * Splits a line at its commas; nothing is quoted. How many fields there are,
- * also where these are more than `max`.
- */
-uint32_t frag_text_split(struct frag_text line, struct frag_text *fields, uint32_t max);
-
 /* In the pattern * is any characters, or none, and ? one byte; all else is itself. */
 bool frag_glob_fits(const char *pattern, const char *text, size_t length);
 

@@ -14,7 +14,23 @@ static const char *owner(const struct frag_result *run)
 	return strcmp(name, "pytorch") == 0 ? "PyTorch" : name;
 }
 
-#define PYTORCH_SIZE(bytes) frag_pytorch_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+/* As its format_size prints it: "1 bytes", and a unit goes up to 1024 of it: "1024.00 MiB". */
+static char *pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	double size = (double)bytes;
+
+	if (bytes <= UINT64_C(1) << 10)
+		snprintf(buf, FRAG_NUMBER_ROOM, "%llu bytes", (unsigned long long)bytes);
+	else if (bytes <= UINT64_C(1) << 20)
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f KiB", size / 1024);
+	else if (bytes <= UINT64_C(1) << 30)
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f MiB", size / 1048576);
+	else
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
+	return buf;
+}
+
+#define PYTORCH_SIZE(bytes) pytorch_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 
 static uint64_t free_on(const struct frag_metrics *m)
 {

@@ -644,7 +644,8 @@ bool frag_index_copy(struct frag_index *x)
 {
 	bool good = frag_free_set_storage_copy(&x->storage);
 
-	good &= frag_map_copy(&x->list_map);
+	good &= frag_array_copy(&x->list_map.entries, (uint64_t)x->list_map.mask + 1, 0,
+				sizeof(*x->list_map.entries));
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
 	good &= frag_array_copy(&x->lists, x->count, 0, sizeof(*x->lists));
 	x->capacity = x->count = x->lists ? x->count : 0;

@@ -37,34 +37,6 @@ static void check_hundredths(double percent)
 	assert_int_equal(frag_hundredths(percent), strtoul(want, NULL, 10));
 }
 
-/* Sums from parts that are known: 10^19 times one part, and the other. */
-static void test_wide(void **state)
-{
-	static const struct {
-		uint64_t high, low;
-		const char *text, *size;
-	} cases[] = {
-		{ 0, 0, "0", "0 bytes" },
-		{ 0, UINT64_MAX, "18446744073709551615", "16384.00 PiB" },
-		{ 1, 0, "10000000000000000000", "8881.78 PiB" },
-		{ 2, 7, "20000000000000000007", "17763.57 PiB" },
-		/* 2^100 */
-		{ UINT64_C(126765060022), UINT64_C(8229401496703205376),
-		  "1267650600228229401496703205376", "1125899906842624.00 PiB" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const frag_wide value = (frag_wide)cases[i].high * UINT64_C(10000000000000000000)
-					+ cases[i].low;
-		char text[FRAG_WIDE_ROOM], size[FRAG_NUMBER_ROOM];
-
-		*frag_put_wide(text, value) = '\0';
-		assert_string_equal(text, cases[i].text);
-		assert_string_equal(frag_wide_size_text(size, value), cases[i].size);
-	}
-}
-
 /* No bytes may stand nowhere; a sanitizer watches. */
 static void test_nothing(void **state)
 {
@@ -320,26 +292,6 @@ static void test_csv(void **state)
 	}
 }
 
-/* fragsim-result(5), Result: up to 1024 bytes, up to 2^20 KiB, up to 2^30 MiB, else GiB. */
-static void test_pytorch_sizes(void **state)
-{
-	static const struct {
-		uint64_t bytes;
-		const char *want;
-	} cases[] = {
-		{ 0, "0 bytes" }, { 1, "1 bytes" }, { 1024, "1024 bytes" }, { 1025, "1.00 KiB" },
-		{ 1536, "1.50 KiB" }, { 1 << 20, "1024.00 KiB" }, { (1 << 20) + 1, "1.00 MiB" },
-		{ UINT64_C(916) << 20, "916.00 MiB" }, { 1 << 30, "1024.00 MiB" },
-		{ (1 << 30) + 1, "1.00 GiB" }, { UINT64_C(6) << 30, "6.00 GiB" },
-		{ (UINT64_C(1) << 53) - 1, "8388608.00 GiB" },
-	};
-	char got[FRAG_NUMBER_ROOM];
-
-	(void)state;
-	for (uint32_t i = 0; i < LENGTH(cases); i++)
-		assert_string_equal(frag_pytorch_size_text(got, cases[i].bytes), cases[i].want);
-}
-
 /* A unit begins at 1 of it, or where two decimals would say 1024 of the one below. */
 static void test_sizes(void **state)
 {
@@ -419,13 +371,11 @@ int main(void)
 		cmocka_unit_test(test_fixed4_negative_zero),
 		cmocka_unit_test(test_hundredths_by_hand),
 		cmocka_unit_test(test_integers),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_nothing),
+			cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_of_broken_utf8),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_pytorch_sizes),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_exact_sizes),
 	};

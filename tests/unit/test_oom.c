@@ -50,6 +50,33 @@ static void expect_message(const struct play *p, const char *want)
 	assert_string_equal(frag_oom_message(result, result->ooms, false, message), want);
 }
 
+/* fragsim-result(5), Result: up to 1024 bytes, up to 2^20 KiB, up to 2^30 MiB, else GiB. */
+static void test_pytorch_sizes(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *want;
+	} cases[] = {
+		{ 0, "0 bytes" }, { 1, "1 bytes" }, { 1024, "1024 bytes" }, { 1025, "1.00 KiB" },
+		{ 1536, "1.50 KiB" }, { 1 << 20, "1024.00 KiB" }, { (1 << 20) + 1, "1.00 MiB" },
+		{ UINT64_C(916) << 20, "916.00 MiB" }, { 1 << 30, "1024.00 MiB" },
+		{ (1 << 30) + 1, "1.00 GiB" }, { UINT64_C(6) << 30, "6.00 GiB" },
+		{ (UINT64_C(1) << 53) - 1, "8388608.00 GiB" },
+	};
+	const struct frag_result result = { .choice = play_choose("pytorch") };
+	char message[FRAG_OOM_MESSAGE_ROOM], want[512];
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		const struct frag_oom oom = { .tried = cases[i].bytes };
+
+		snprintf(want, sizeof(want), "CUDA out of memory. Tried to allocate %s (GPU 0;"
+			 " 0 bytes already allocated; 0 bytes reserved in total by PyTorch)",
+			 cases[i].want);
+		assert_string_equal(frag_oom_message(&result, &oom, message), want);
+	}
+}
+
 static void test_classic_message(void **state)
 {
 	static const struct frag_record six[] = {
@@ -405,6 +432,7 @@ static void test_hook(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pytorch_sizes),
 		cmocka_unit_test(test_classic_message),
 		cmocka_unit_test(test_fragmentation),
 		cmocka_unit_test(test_cause),
