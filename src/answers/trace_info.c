@@ -15,8 +15,7 @@ static const char *find_settings(const struct frag_snapshot *s, char buf[SETTING
 {
 	if (frag_snapshot_settings(s, buf, SETTINGS_ROOM))
 		return buf;
-	frag_snapshot_settings_values(s, buf, SETTINGS_ROOM);
-	return *buf || frag_snapshot_has_settings(s) ? buf : NULL;
+	return frag_snapshot_settings_values(s, buf, SETTINGS_ROOM) ? buf : NULL;
 }
 
 static void print_ring(const struct frag_snapshot *s, FILE *f)

@@ -62,7 +62,7 @@ static void verdict_put_event(const struct frag_snap_device *d, uint32_t i, bool
 	const struct frag_logged *e = &d->log[i];
 
 	fprintf(f, "  %c [%" PRIu32 "] %-14s 0x%" PRIx64 " %s", this ? '>' : ' ', i,
-		frag_action_name((enum frag_action)e->action), e->addr, SIZE(e->size));
+		frag_action_names[e->action], e->addr, SIZE(e->size));
 	if (e->stream)
 		fprintf(f, ", stream 0x%" PRIx64, e->stream);
 	if (e->pool && e->pool != FRAG_NO_POOL)

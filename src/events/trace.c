@@ -818,7 +818,8 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
 
-	return frag_trace_from(out, frag_snapshot_again(trace->state), trace->state, s->figures,
+	trace->source->rewind(trace->state);
+	return frag_trace_from(out, &frag_snapshot_borrowed, trace->state, s->figures,
 			       s->device_count, NULL, err);
 }
 

@@ -33,7 +33,7 @@ enum frag_action {
 };
 
 /* As PyTorch writes it: "segment_alloc". */
-const char *frag_action_name(enum frag_action action);
+extern const char *const frag_action_names[];
 
 /* The meaning of an event of the log, given the events around it. */
 enum frag_role {
@@ -225,11 +225,8 @@ enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s);
 
 /* The settings string that it was recorded under; false where there is none. */
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
-/* The same put together from the values that the allocator had; "" for none. */
-void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
-
-/* Are there any values of the allocator's settings? */
-bool frag_snapshot_has_settings(const struct frag_snapshot *s);
+/* The same put together from the values that the allocator had; false: the file has none. */
+bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
 
 /*
  * The PyTorch releases, 2.least to 2.most, whose settings have exactly the names in the file.
@@ -262,8 +259,8 @@ bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs);
 /* The snapshot that a source reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);
 
-/* The table for a second source over the same state, which it begins again and does not own. */
-const struct frag_source_ops *frag_snapshot_again(void *state);
+/* A second source over the same state, once that is rewound; it does not own it. */
+extern const struct frag_source_ops frag_snapshot_borrowed;
 
 /* Is the file a pickle, compressed or not, whose first names are those of a snapshot? */
 bool frag_snapshot_is_file(const char *path);

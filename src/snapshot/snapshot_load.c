@@ -247,16 +247,10 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	return 0;
 }
 
-const char *frag_action_name(enum frag_action action)
-{
-	static const char *const names[] = {
-		"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
-		"segment_map", "segment_unmap", "oom", "snapshot", "annotate", "other",
-	};
-
-	FRAG_ASSERT((unsigned)action <= FRAG_ACT_OTHER);
-	return names[action];
-}
+const char *const frag_action_names[] = {
+	"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
+	"segment_map", "segment_unmap", "oom", "snapshot", "annotate", "other",
+};
 
 static uint8_t find_action(struct load *load, const struct frag_value *value)
 {
@@ -264,7 +258,7 @@ static uint8_t find_action(struct load *load, const struct frag_value *value)
 		if (load->actions[i] == value)
 			return i;
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++) {
-		if (frag_text_is(value, frag_action_name((enum frag_action)i))) {
+		if (frag_text_is(value, frag_action_names[i])) {
 			load->actions[i] = value;
 			return i;
 		}

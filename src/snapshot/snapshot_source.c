@@ -338,8 +338,7 @@ static void source_return(void *state)
 	source_rewind(state);
 }
 
-/* The same, where it is the property of another trace. */
-static const struct frag_source_ops borrowed_source = {
+const struct frag_source_ops frag_snapshot_borrowed = {
 	.form = "PyTorch snapshot",
 	.refill = source_refill,
 	.next = source_next,
@@ -354,13 +353,7 @@ const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, 
 {
 	const struct source *src = state;
 
-	return ops == &snapshot_source || ops == &borrowed_source ? &src->s : NULL;
-}
-
-const struct frag_source_ops *frag_snapshot_again(void *state)
-{
-	source_rewind(state);
-	return &borrowed_source;
+	return ops == &snapshot_source || ops == &frag_snapshot_borrowed ? &src->s : NULL;
 }
 
 /* A failed request in the log gives the capacity of the device. */

@@ -22,7 +22,7 @@ static const struct frag_value *setting(const struct frag_snapshot *s, const cha
 			     name);
 }
 
-bool frag_snapshot_has_settings(const struct frag_snapshot *s)
+static bool has_settings(const struct frag_snapshot *s)
 {
 	return frag_is(frag_dict_get(&s->values, &s->root, "allocator_settings"), FRAG_DICT);
 }
@@ -89,8 +89,7 @@ enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s)
 	for (int i = FRAG_CUDA; i <= FRAG_NPU; i++)
 		if (setting(s, conf_names[i]))
 			return (enum frag_accelerator)i;
-	return !frag_snapshot_has_settings(s) && has_frame_below(s, "/torch_npu/") ? FRAG_NPU
-										    : FRAG_CUDA;
+	return !has_settings(s) && has_frame_below(s, "/torch_npu/") ? FRAG_NPU : FRAG_CUDA;
 }
 
 /* False: it is no text, or an empty one, or too long. */
@@ -147,7 +146,7 @@ static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
  * Only settings that differ from the allocator's defaults: an unlimited
  * max_split_size, say, is written as the largest integer.
  */
-void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
+bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
 {
 	const struct frag_value *expandable = setting(s, "expandable_segments");
 	const struct frag_value *threshold = setting(s, "garbage_collection_threshold");
@@ -168,6 +167,7 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 		snapshot_settings_put(buf, size, item);
 	}
 	put_roundup(s, buf, size);
+	return has_settings(s);
 }
 
 /* Names that came with a release; without the first of them, the settings are no real ones. */
