@@ -411,7 +411,7 @@ static void print_advice(const struct frag_message *m, const struct frag_text_st
 static const char *verdict_text(enum frag_oom_verdict verdict)
 {
 	return verdict == FRAG_SHORT_TIGHT ? "fragmentation, nearly full"
-					   : frag_oom_cause_name(frag_shortage_cause(verdict));
+					   : frag_oom_cause_name(frag_shortage_causes[verdict]);
 }
 
 /* "0-3, 5" */
@@ -730,7 +730,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (group->count > 1)
 		frag_add(&w, ", %" PRIu64 " times", group->count);
 	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
-		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wording_text(m->wording),
+		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wordings[m->wording].text,
 		     w.text);
 }
 

@@ -40,7 +40,6 @@ struct explain {
 	struct frag_message_groups groups;
 	struct frag_outfile json;       /* written as messages are found */
 	uint64_t count;                 /* found, where there is JSON */
-	struct frag_error *err;
 };
 
 /* Of the explained step of a device. */
@@ -313,16 +312,14 @@ static const struct frag_question_ops question = {
 };
 
 /* The out-of-memory messages of texts and logs; e has json, quiet and verbose of its run. */
-static int found(void *ctx, const struct frag_message *m)
+static int found(void *ctx, const struct frag_message *m, struct frag_error *err)
 {
 	struct explain *e = ctx;
 
-	if (!frag_message_groups_add(&e->groups, m))
-		return frag_fail_nomem(e->err);
 	if (!e->q.run.json || e->count++ >= frag_question_top(&e->q, MESSAGES_SHOWN))
 		return 0;
 	frag_message_write(m, e->count - 1, &e->json);
-	return frag_outfile_status(&e->json, e->err);
+	return frag_outfile_status(&e->json, err);
 }
 
 static int none(const struct frag_message_log *log, struct frag_error *err)
@@ -357,11 +354,10 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 				 struct frag_error *err)
 {
 	struct frag_message_log log = {
-		.stop = frag_interrupted, .found = found, .ctx = e,
+		.stop = frag_interrupted, .found = found, .ctx = e, .groups = &e->groups,
 	};
 	int rc = 0;
 
-	e->err = err;
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		log.path = texts[i];
 		rc = frag_message_log_read(&log, err);

@@ -159,7 +159,7 @@ void frag_message_write(const struct frag_message *m, uint64_t count, struct fra
 
 	ADD(&to, "%s" MEMBER "\"wording\":\t\"%s\",", count ? ", {"
 	    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t3,\n\t\"messages\":\t[{",
-	    frag_wording_name(m->wording));
+	    frag_wordings[m->wording].name);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		ADD(&to, MEMBER);
 		add_value(&to, rows[i].key, rows[i].value);

@@ -657,7 +657,7 @@ static struct frag_message_group *groups_find(const struct frag_message_groups *
 
 /* Messages beyond the limit are only counted, so a log of different messages cannot fill the
  * memory. */
-bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
+static bool groups_add(struct frag_message_groups *groups, const struct frag_message *m)
 {
 	const uint64_t key = key_of_values(m);
 	struct frag_message_group *group;
@@ -681,6 +681,15 @@ bool frag_message_groups_add(struct frag_message_groups *groups, const struct fr
 	if (m->gpu < FRAG_MESSAGE_GPUS)
 		group->gpus |= UINT64_C(1) << m->gpu;
 	return true;
+}
+
+static int log_found(void *ctx, const struct frag_message *m)
+{
+	struct frag_message_log *log = ctx;
+
+	if (!groups_add(log->groups, m))
+		return frag_fail_nomem(log->err);
+	return log->found(log->ctx, m, log->err);
 }
 
 void frag_message_groups_fini(struct frag_message_groups *groups)
@@ -718,13 +727,14 @@ static bool finder_is_text(const char *path)
 
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 {
-	struct frag_finder *f = frag_finder_new(log->found, log->ctx);
+	struct frag_finder *f = frag_finder_new(log_found, log);
 	const bool text = finder_is_text(log->path);
 	struct frag_input in;
 	int rc;
 
 	if (!f)
 		return frag_fail_nomem(err);
+	log->err = err;
 	rc = text ? frag_finder_feed(f, log->path, strlen(log->path))
 		  : frag_input_open(&in, log->path, err);
 	if (text)

@@ -48,20 +48,21 @@ struct frag_message_groups {
 	uint64_t others;        /* messages of yet more groups than are kept */
 };
 
-/* False: out of memory. */
-bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m);
 void frag_message_groups_fini(struct frag_message_groups *groups);
 
 /*
- * Finds the messages of a file: reads all of it, "-" for standard input, and unpacks it, while stop(ctx) is false.
- * *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ * Finds the messages of a file: reads all of it, "-" for standard input, and unpacks it, while
+ * stop(ctx) is false. *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED,
+ * -FRAG_ENOMEM, or what `found` returned
  */
 struct frag_message_log {
 	const char *path;       /* or a text: white space, and no file; then it becomes "the text" */
 	bool (*stop)(void *ctx);
-	int (*found)(void *ctx, const struct frag_message *m);
+	int (*found)(void *ctx, const struct frag_message *m, struct frag_error *err);
 	void *ctx;
+	struct frag_message_groups *groups;     /* get each message before `found` does */
 	uint64_t bare, bare_line;
+	struct frag_error *err;         /* its own */
 };
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 

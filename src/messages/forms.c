@@ -52,20 +52,6 @@ struct piece {
 	enum frag_said said;
 };
 
-void frag_message_note(struct frag_message *m, enum frag_said which, struct frag_message_value size)
-{
-	struct frag_message_value *said = &m->said[which];
-
-	if (which == FRAG_SAID_ALL || !size.there)
-		return;
-	if (which == FRAG_SAID_OTHERS && said->there) {         /* one for each process */
-		said->bytes += size.bytes;
-		said->error += size.error;
-	} else if (!said->there) {
-		*said = size;
-	}
-}
-
 /* The pieces that follow, in any order; how many they are. */
 static int read_pieces(struct frag_cursor *c, const struct piece *pieces, struct frag_message *m)
 {
@@ -537,9 +523,7 @@ const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size
 	return NULL;
 }
 
-static const struct {
-	const char *name, *text;
-} wordings[] = {
+const struct frag_wording_name frag_wordings[] = {
 	[FRAG_WORDING_CACHED] = { "pytorch-cached", "PyTorch 0.4 to 1.3" },
 	[FRAG_WORDING_RESERVED] = { "pytorch-reserved", "PyTorch 1.4 to 2.0" },
 	[FRAG_WORDING_SENTENCES] = { "pytorch-sentences", "PyTorch 2.1 and later" },
@@ -565,13 +549,3 @@ static const struct {
 	[FRAG_WORDING_SUMMARY] = { "pytorch-summary", "torch.cuda.memory_summary()" },
 	[FRAG_WORDING_STATS] = { "pytorch-stats", "torch.cuda.memory_stats()" },
 };
-
-const char *frag_wording_name(enum frag_wording wording)
-{
-	return wordings[wording].name;
-}
-
-const char *frag_wording_text(enum frag_wording wording)
-{
-	return wordings[wording].text;
-}

@@ -56,10 +56,6 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
 
-/* Notes one value of a message; of two of a kind the first counts. */
-void frag_message_note(struct frag_message *m, enum frag_said which,
-		       struct frag_message_value size);
-
 /* What a form is for. */
 enum frag_form_role {
 	FRAG_FORM_FAILS,        /* a message */

@@ -320,10 +320,18 @@ static void derived_values_settle(struct frag_message *m)
 			m->precision = m->said[i].error;
 }
 
-bool frag_message_is_budget(const struct frag_message *m)
+void frag_message_note(struct frag_message *m, enum frag_said which, struct frag_message_value size)
 {
-	return m->wording == FRAG_WORDING_VLLM_CACHE || m->wording == FRAG_WORDING_VLLM_LENGTH
-	       || m->wording == FRAG_WORDING_SGLANG;
+	struct frag_message_value *said = &m->said[which];
+
+	if (which == FRAG_SAID_ALL || !size.there)
+		return;
+	if (which == FRAG_SAID_OTHERS && said->there) {         /* one for each process */
+		said->bytes += size.bytes;
+		said->error += size.error;
+	} else if (!said->there) {
+		*said = size;
+	}
 }
 
 /* The parts, or the limit without what it leaves; SGLang's device is what was free for it. */
@@ -466,20 +474,15 @@ void frag_message_judge(struct frag_message *m)
 			m->verdict = (enum frag_oom_verdict)i;
 }
 
-enum frag_oom_cause frag_shortage_cause(enum frag_oom_verdict shortage)
-{
-	static const enum frag_oom_cause causes[] = {
-		[FRAG_SHORT_OVER_DEVICE] = FRAG_CAUSE_TOO_LARGE,
-		[FRAG_SHORT_REFUSED] = FRAG_CAUSE_TRANSIENT,
-		[FRAG_SHORT_OUTSIDE] = FRAG_CAUSE_OUTSIDE,
-		[FRAG_SHORT_CAPACITY] = FRAG_CAUSE_CAPACITY,
-		[FRAG_SHORT_TIGHT] = FRAG_CAUSE_FRAGMENTATION,
-		[FRAG_SHORT_FRAGMENTATION] = FRAG_CAUSE_FRAGMENTATION,
-		[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
-	};
-
-	return causes[shortage];
-}
+const enum frag_oom_cause frag_shortage_causes[] = {
+	[FRAG_SHORT_OVER_DEVICE] = FRAG_CAUSE_TOO_LARGE,
+	[FRAG_SHORT_REFUSED] = FRAG_CAUSE_TRANSIENT,
+	[FRAG_SHORT_OUTSIDE] = FRAG_CAUSE_OUTSIDE,
+	[FRAG_SHORT_CAPACITY] = FRAG_CAUSE_CAPACITY,
+	[FRAG_SHORT_TIGHT] = FRAG_CAUSE_FRAGMENTATION,
+	[FRAG_SHORT_FRAGMENTATION] = FRAG_CAUSE_FRAGMENTATION,
+	[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
+};
 
 bool frag_message_is_over_limit(const struct frag_message *m)
 {
@@ -495,14 +498,14 @@ bool frag_message_is_over_limit(const struct frag_message *m)
 enum frag_oom_cause frag_message_cause(const struct frag_message *m)
 {
 	return m->verdict == FRAG_SHORT_REFUSED && frag_message_is_over_limit(m)
-		       ? FRAG_CAUSE_LIMIT : frag_shortage_cause(m->verdict);
+		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[m->verdict];
 }
 
 enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
 					  enum frag_oom_verdict verdict)
 {
 	return verdict == FRAG_SHORT_REFUSED && frag_message_is_budget(m)
-		       ? FRAG_CAUSE_LIMIT : frag_shortage_cause(verdict);
+		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[verdict];
 }
 
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1])

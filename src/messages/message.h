@@ -42,8 +42,10 @@ enum frag_wording {
 };
 
 /* As JSON has it; and for people, whose message it is. */
-const char *frag_wording_name(enum frag_wording wording);
-const char *frag_wording_text(enum frag_wording wording);
+struct frag_wording_name {
+	const char *name, *text;
+};
+extern const struct frag_wording_name frag_wordings[];
 
 /* A printed value: the true one differs by `error` at most, in either direction. */
 struct frag_message_value {
@@ -83,7 +85,7 @@ enum frag_oom_verdict {
 };
 
 /* The word for it: a refused request is transient, and nearly full qualifies fragmentation. */
-enum frag_oom_cause frag_shortage_cause(enum frag_oom_verdict shortage);
+extern const enum frag_oom_cause frag_shortage_causes[];
 
 /* Free chunks that a dump lists. */
 struct frag_free_chunks {
@@ -106,6 +108,10 @@ struct frag_message {
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
 };
 
+/* Notes one value of a message; of two of a kind the first counts. */
+void frag_message_note(struct frag_message *m, enum frag_said which,
+		       struct frag_message_value size);
+
 /* Sets the derived values, and the verdict; without a request it is that of a budget, or unknown. */
 void frag_message_judge(struct frag_message *m);
 
@@ -116,7 +122,11 @@ bool frag_message_is_over_limit(const struct frag_message *m);
  * Does a server divide a part of the device among what the message names? Then it has failed for
  * that limit, which the message states, or for the device.
  */
-bool frag_message_is_budget(const struct frag_message *m);
+static inline bool frag_message_is_budget(const struct frag_message *m)
+{
+	return m->wording == FRAG_WORDING_VLLM_CACHE || m->wording == FRAG_WORDING_VLLM_LENGTH
+	       || m->wording == FRAG_WORDING_SGLANG;
+}
 
 /* The word for one of its possible verdicts. */
 enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,

@@ -43,8 +43,8 @@ static void test_by_hand(void **state)
 		if (frag_shortage_of(by_hand[i].at) != by_hand[i].verdict)
 			fail_msg("case %zu is %s, not %s", i,
 				 frag_oom_cause_name(
-					 frag_shortage_cause(frag_shortage_of(by_hand[i].at))),
-				 frag_oom_cause_name(frag_shortage_cause(by_hand[i].verdict)));
+					 frag_shortage_causes[frag_shortage_of(by_hand[i].at)]),
+				 frag_oom_cause_name(frag_shortage_causes[by_hand[i].verdict]));
 }
 
 /* Near each other often, so that every condition is near its edge often. */
@@ -127,7 +127,7 @@ static void test_ranges(void **state)
 			seen[verdict]++;
 			if (!(possible >> verdict & 1))
 				fail_msg("ranges %u: %s is not possible", i,
-					 frag_oom_cause_name(frag_shortage_cause(verdict)));
+					 frag_oom_cause_name(frag_shortage_causes[verdict]));
 		}
 	}
 	assert_true(several > RANGES / 10);
