@@ -1,6 +1,7 @@
 /* transform_trace.c - commands that read a trace and write one. */
 #include "cmd/transform_trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,18 @@ static int no_ending(const char *path, struct frag_error *err)
 			 frag_listed_text(&endings, ", "));
 }
 
+/* By a file's name without .gz and .zst. */
+static const struct frag_sink_ops *sink_ending(const char *path, size_t length)
+{
+	for (const struct frag_sink_ops *const *sink = frag_sinks(); *sink; sink++) {
+		const size_t n = (*sink)->ending ? strlen((*sink)->ending) : 0;
+
+		if (n && length > n && memcmp(path + length - n, (*sink)->ending, n) == 0)
+			return *sink;
+	}
+	return NULL;
+}
+
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err)
 {
 	size_t length;
@@ -51,7 +64,7 @@ int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag
 	if (r->form)
 		return 0;
 	r->form = strcmp(path, "-") == 0 ? frag_sink_named("lines")
-					 : frag_sink_ending(path, length);
+					 : sink_ending(path, length);
 	return r->form ? 0 : no_ending(path, err);
 }
 
@@ -120,11 +133,38 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
+/*
+ * What was lost, in one line; empty where nothing was. snprintf() returns the length of the full
+ * text, so `used` may exceed the buffer's size: then the text is cut and the loop ends.
+ */
+static void list_losses(const struct frag_sink *s, char *buf, size_t size)
+{
+	static const char *const words[FRAG_LOSS_COUNT][2] = {
+#define X(name, singular, plural) { singular, plural },
+		FRAG_LOSSES(X)
+#undef X
+	};
+	size_t used = 0;
+
+	*buf = '\0';
+	for (uint32_t i = 0; i < FRAG_LOSS_COUNT && used < size; i++) {
+		if (!s->lost[i])
+			continue;
+		if (i == FRAG_LOSS_META)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+						 words[i][0]);
+		else
+			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s",
+						 used ? ", " : "", s->lost[i],
+						 words[i][s->lost[i] != 1]);
+	}
+}
+
 static void report_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *from)
 {
 	char losses[400], message[600];
 
-	frag_sink_losses(sink, losses, sizeof(losses));
+	list_losses(sink, losses, sizeof(losses));
 	if (!*losses)
 		return;
 	snprintf(message, sizeof(message), "%.100s: the form %s has no place for: %s", from,

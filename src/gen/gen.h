@@ -45,7 +45,7 @@ struct frag_scenario {
 
 struct frag_gen {
 	const uint64_t *option; /* one value for each of the scenario's, in its order */
-	struct frag_writer writer;
+	struct frag_sink sink;
 	uint64_t next_id;
 	uint64_t stream, pool;  /* of what is allocated from here on */
 	uint32_t device;

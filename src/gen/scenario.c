@@ -10,6 +10,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
+#include "base/format.h"
 
 #define GRANULARITY (UINT64_C(2) << 20)
 #define DEVICES_MAX 64
@@ -64,52 +65,59 @@ static uint32_t scenario_device_count(const struct frag_scenario *s, const uint6
 	return 1;
 }
 
-static void scenario_begin(struct frag_gen *g, const struct frag_scenario *s, bool object,
-			   struct frag_outfile *out)
+static int scenario_begin(struct frag_gen *g, const struct frag_scenario *s,
+			  struct frag_error *err)
 {
 	struct frag_device_figures devices[DEVICES_MAX];
-	uint32_t count = scenario_device_count(s, g->option);
-	char source[1024];
+	struct frag_trace_info info = {
+		.devices = devices, .device_count = scenario_device_count(s, g->option),
+	};
+	char source[1024], meta[6 * sizeof(source) + sizeof("{\"source\":\"\"}")], *p;
 
-	if (count > DEVICES_MAX)
+	if (info.device_count > DEVICES_MAX)
 		FRAG_BUG("more devices than the array holds");
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < info.device_count; i++) {
 		devices[i] = (struct frag_device_figures){ .granularity = GRANULARITY };
 		if (s->device)
 			devices[i] = *s->device;
 	}
 	scenario_describe(s, g->option, source, sizeof(source));
-	frag_writer_begin(&g->writer, out, object, devices, count,
-			  (struct frag_text){ .text = NULL }, source);
+	p = frag_put_json(stpcpy(meta, "{\"source\":"), source, strlen(source));
+	*p++ = '}';
+	info.meta = (struct frag_text){ .text = meta, .length = (uint32_t)(p - meta) };
+	return g->sink.ops->begin(&g->sink, &info, err);
 }
 
 int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,
 			struct frag_outfile *out, bool (*stop)(void *none), struct frag_error *err)
 {
-	struct frag_gen g = { .option = option, .next_id = 1, .stop = stop };
+	struct frag_gen g = {
+		.option = option, .next_id = 1, .stop = stop,
+		.sink = { .ops = frag_sink_named(object ? "object" : "lines"), .out = out },
+	};
 	int rc = s->check ? s->check(option, err) : 0;
 
+	rc = rc ? rc : scenario_begin(&g, s, err);
 	if (rc)
 		return rc;
-	scenario_begin(&g, s, object, out);
 	s->emit(&g);
-	frag_writer_end(&g.writer);
+	rc = g.sink.ops->end(&g.sink, err);
 	if (g.no_memory)
 		return frag_fail_nomem(err);
 	if (stop(NULL))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return frag_outfile_status(out, err);
+	return rc;
 }
 
 bool frag_gen_going(const struct frag_gen *g)
 {
-	return !g->no_memory && !g->writer.out->failed && !g->stop(NULL);
+	return !g->no_memory && !g->sink.out->failed && !g->stop(NULL);
 }
 
 void frag_gen_write(struct frag_gen *g, const struct frag_record *rec)
 {
-	if (!g->no_memory && !g->writer.out->failed)
-		frag_writer_event(&g->writer, rec);
+	if (!g->no_memory && !g->sink.out->failed)
+		g->sink.ops->event(&g->sink, rec, NULL, NULL);
 }
 
 /*

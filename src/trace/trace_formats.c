@@ -1,11 +1,9 @@
 /* trace_formats.c - the table of formats in which a trace can be written, and JSON itself. */
 #include "trace/trace_formats.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/format.h"
 #include "trace/reader.h"
 #include "trace/fsb.h"
@@ -57,51 +55,44 @@ static void writer_put_device(struct frag_outfile *out, const struct frag_device
 	frag_outfile_used(out, writer_put_word(p, "}"));
 }
 
-static void writer_put(struct frag_writer *w, const char *text)
+static void writer_put(struct frag_outfile *out, const char *text)
 {
-	frag_outfile_write(w->out, text, strlen(text));
+	frag_outfile_write(out, text, strlen(text));
 }
 
-static void put_devices(struct frag_writer *w, const struct frag_device_figures *devices,
+static void put_devices(struct frag_outfile *out, const struct frag_device_figures *devices,
 			uint32_t count)
 {
-	writer_put(w, count > 1 ? ",\"devices\":[" : ",\"device\":");
+	writer_put(out, count > 1 ? ",\"devices\":[" : ",\"device\":");
 	for (uint32_t i = 0; i < count; i++) {
 		if (i)
-			writer_put(w, ",");
-		writer_put_device(w->out, &devices[i]);
+			writer_put(out, ",");
+		writer_put_device(out, &devices[i]);
 	}
-	writer_put(w, count > 1 ? "]" : "");
+	writer_put(out, count > 1 ? "]" : "");
 }
 
 /*
  * Values equal to the defaults are not written, so a trace without a device does not gain one.
  */
-void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
-		       const struct frag_device_figures *devices, uint32_t device_count,
-		       struct frag_text meta, const char *source)
+static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
+		      struct frag_error *err)
 {
-	const struct frag_device_figures *d = devices;
+	const struct frag_device_figures *d = info->devices;
 
-	*w = (struct frag_writer){ .out = out, .object = object };
-	writer_put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
-	if (device_count > 1 || (device_count && (d->name || d->total || d->context || d->other
-						  || d->granularity != FRAG_GRANULARITY)))
-		put_devices(w, devices, device_count);
-	if (meta.text) {
-		writer_put(w, ",\"meta\":");
-		frag_outfile_write(out, meta.text, meta.length);
-	} else if (source) {
-		char *p;
-
-		writer_put(w, ",\"meta\":{\"source\":");
-		p = frag_outfile_room(out, TEXT_ROOM(strlen(source)));
-		if (p)
-			frag_outfile_used(out, frag_put_json(p, source, strlen(source)));
-		writer_put(w, "}");
+	s->object = strcmp(s->ops->name, "object") == 0;
+	writer_put(s->out, "{\"format\":\"fragsim-trace\",\"version\":1");
+	if (info->device_count > 1
+	    || (info->device_count && (d->name || d->total || d->context || d->other
+				       || d->granularity != FRAG_GRANULARITY)))
+		put_devices(s->out, d, info->device_count);
+	if (info->meta.text) {
+		writer_put(s->out, ",\"meta\":");
+		frag_outfile_write(s->out, info->meta.text, info->meta.length);
 	}
-	if (object)
-		writer_put(w, ",\"events\":[");
+	if (s->object)
+		writer_put(s->out, ",\"events\":[");
+	return frag_outfile_status(s->out, err);
 }
 
 static size_t writer_room_of(const struct frag_record *rec)
@@ -168,53 +159,36 @@ static char *writer_put_words(char *p, const struct frag_record *rec)
 	return p;
 }
 
-void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
+/* A t without its text is written with all its digits. */
+static int json_event(struct frag_sink *s, const struct frag_record *rec,
+		      const struct frag_event *ev, struct frag_error *err)
 {
-	char *p = frag_outfile_room(w->out, writer_room_of(rec));
+	char *p = frag_outfile_room(s->out, writer_room_of(rec));
 
+	(void)ev;
+	s->lost[FRAG_LOSS_STACKS] += (rec->members & FRAG_HAS_STACK) != 0;
 	if (!p)
-		return;
-	if (w->object)
-		p = writer_put_word(p, w->events ? ",\n" : "\n");
-	else if (!w->events)
+		return frag_outfile_status(s->out, err);
+	if (s->object)
+		p = writer_put_word(p, s->events ? ",\n" : "\n");
+	else if (!s->events)
 		p = writer_put_word(p, "}\n"); /* the header */
 	p = writer_put_word(
 		writer_put_word(writer_put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
 	p = writer_put_words(put_numbers(p, rec), rec);
-	p = writer_put_word(p, w->object ? "}" : "}\n");
-	frag_outfile_used(w->out, p);
-	w->events++;
+	p = writer_put_word(p, s->object ? "}" : "}\n");
+	frag_outfile_used(s->out, p);
+	s->events++;
+	return frag_outfile_status(s->out, err);
 }
 
 /* A header and nothing else would be no trace; an object without events is one. */
-void frag_writer_end(struct frag_writer *w)
-{
-	if (w->object)
-		writer_put(w, "\n]}\n");
-	else if (!w->events)
-		writer_put(w, ",\"events\":[]}\n");
-}
-
-static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
-		      struct frag_error *err)
-{
-	frag_writer_begin(&s->writer, s->out, strcmp(s->ops->name, "object") == 0, info->devices,
-			  info->device_count, info->meta, NULL);
-	return frag_outfile_status(s->out, err);
-}
-
-static int json_event(struct frag_sink *s, const struct frag_record *rec,
-		      const struct frag_event *ev, struct frag_error *err)
-{
-	(void)ev;
-	s->lost[FRAG_LOSS_STACKS] += (rec->members & FRAG_HAS_STACK) != 0;
-	frag_writer_event(&s->writer, rec);
-	return frag_outfile_status(s->out, err);
-}
-
 static int json_end(struct frag_sink *s, struct frag_error *err)
 {
-	frag_writer_end(&s->writer);
+	if (s->object)
+		writer_put(s->out, "\n]}\n");
+	else if (!s->events)
+		writer_put(s->out, ",\"events\":[]}\n");
 	return frag_outfile_status(s->out, err);
 }
 
@@ -258,43 +232,4 @@ const struct frag_sink_ops *frag_sink_named(const char *name)
 		if (strcmp(sinks[i]->name, name) == 0)
 			return sinks[i];
 	return NULL;
-}
-
-const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length)
-{
-	for (uint32_t i = 0; sinks[i]; i++) {
-		size_t n = sinks[i]->ending ? strlen(sinks[i]->ending) : 0;
-
-		if (n && length > n && memcmp(path + length - n, sinks[i]->ending, n) == 0)
-			return sinks[i];
-	}
-	return NULL;
-}
-
-/*
- * snprintf() returns the length of the full text, so `used` may exceed the buffer's size: then
- * the text is cut and the loop ends.
- */
-void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size)
-{
-	static const char *const words[FRAG_LOSS_COUNT][2] = {
-#define X(name, singular, plural) { singular, plural },
-		FRAG_LOSSES(X)
-#undef X
-	};
-	size_t used = 0;
-
-	FRAG_ASSERT(size > 0);
-	*buf = '\0';
-	for (uint32_t i = 0; i < FRAG_LOSS_COUNT && used < size; i++) {
-		if (!s->lost[i])
-			continue;
-		if (i == FRAG_LOSS_META)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-						 words[i][0]);
-		else
-			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s",
-						 used ? ", " : "", s->lost[i],
-						 words[i][s->lost[i] != 1]);
-	}
 }

@@ -31,23 +31,14 @@ enum frag_loss {
 	FRAG_LOSS_COUNT
 };
 
-/*
- * Writes fragsim's own formats: NDJSON or a JSON object. Records go out as they come; nothing of
- * them is kept. A failed write sticks in the file: frag_outfile_status() returns it.
- */
-struct frag_writer {
-	struct frag_outfile *out;       /* borrowed */
-	bool object;
-	uint64_t events;        /* written so far */
-};
-
 struct frag_sink {
 	const struct frag_sink_ops *ops;
 	struct frag_outfile *out;       /* borrowed */
 	const struct frag_symbols *symbols;     /* for stacks of records; NULL: they name none */
 	const char *snapshot;           /* a file that fsb keeps whole; NULL: none */
 	void *state;
-	struct frag_writer writer;      /* of JSON */
+	bool object;                    /* JSON, and not lines of it; begin sets it */
+	uint64_t events;                /* of JSON: written so far */
 	uint64_t lost[FRAG_LOSS_COUNT];
 };
 
@@ -68,23 +59,5 @@ struct frag_sink_ops {
 /* All forms, ended by NULL. */
 const struct frag_sink_ops *const *frag_sinks(void);
 
-/* By name; by a file's name without .gz and .zst. NULL: there is none. */
+/* NULL: there is none. */
 const struct frag_sink_ops *frag_sink_named(const char *name);
-const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length);
-
-/* What was lost, in one line; empty where nothing was. */
-void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size);
-
-/*
- * Writes the header. meta, a JSON object, is copied unchanged; without one, `source` names the
- * origin of the events, unless it is NULL. A single device with only defaults is omitted too.
- */
-void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
-		       const struct frag_device_figures *devices, uint32_t device_count,
-		       struct frag_text meta, const char *source);
-
-/* One event. A t without its text is written with all its digits. */
-void frag_writer_event(struct frag_writer *w, const struct frag_record *rec);
-
-/* Without an event NDJSON ends as a JSON object, because only that can have no events. */
-void frag_writer_end(struct frag_writer *w);

@@ -67,19 +67,29 @@ static const char *const lines[] = {
 	"{\"op\":\"release_pool\",\"pool\":\"p\"}",
 };
 
-static void write_all(const char *path, bool object)
+/* meta NULL: none. */
+static void write_events(const char *path, bool object, const struct frag_device_figures *devices,
+			 uint32_t device_count, const char *meta, size_t count)
 {
+	const struct frag_trace_info info = {
+		.devices = devices, .device_count = device_count,
+		.meta = { .text = meta, .length = meta ? (uint32_t)strlen(meta) : 0 },
+	};
 	struct frag_outfile out;
-	struct frag_writer w;
+	struct frag_sink s = { .ops = frag_sink_named(object ? "object" : "lines"), .out = &out };
 
 	assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
-	frag_writer_begin(&w, &out, object, two, 2, (struct frag_text){ .text = NULL },
-			  "a \"test\"");
-	for (size_t i = 0; i < LENGTH(records); i++)
-		frag_writer_event(&w, &records[i]);
-	frag_writer_end(&w);
-	assert_int_equal(w.events, LENGTH(records));
+	assert_int_equal(s.ops->begin(&s, &info, NULL), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(s.ops->event(&s, &records[i], NULL, NULL), 0);
+	assert_int_equal(s.ops->end(&s, NULL), 0);
+	assert_int_equal(s.events, count);
 	assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+}
+
+static void write_all(const char *path, bool object)
+{
+	write_events(path, object, two, 2, "{\"source\":\"a \\\"test\\\"\"}", LENGTH(records));
 }
 
 /* Appends; the buffer is large enough for all that this file expects. */
@@ -165,10 +175,10 @@ static void test_headers(void **state)
 	static const struct {
 		const struct frag_device_figures *devices;
 		uint32_t count;
-		const char *source, *expected;
+		const char *meta, *expected;
 	} cases[] = {
 		{ &plain, 1, NULL, HEADER NOTHING },
-		{ &plain, 1, "s", HEADER ",\"meta\":{\"source\":\"s\"}" NOTHING },
+		{ &plain, 1, "{\"source\":\"s\"}", HEADER ",\"meta\":{\"source\":\"s\"}" NOTHING },
 		{ &two[0], 1, NULL, HEADER ",\"device\":{\"name\":\"RTX \\\"2060\\\"\","
 		  "\"total_bytes\":6442450944,\"context_bytes\":467664896,\"other_bytes\":7,"
 		  "\"granularity_bytes\":1}" NOTHING },
@@ -176,15 +186,8 @@ static void test_headers(void **state)
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		const char *path = files_path(state, "trace");
-		struct frag_outfile out;
-		struct frag_writer w;
 
-		assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
-		frag_writer_begin(&w, &out, false, cases[i].devices, cases[i].count,
-				  (struct frag_text){ .text = NULL },
-				  cases[i].source);
-		frag_writer_end(&w);
-		assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+		write_events(path, false, cases[i].devices, cases[i].count, cases[i].meta, 0);
 		assert_true(files_holds(path, cases[i].expected));
 	}
 }
@@ -192,13 +195,8 @@ static void test_headers(void **state)
 static void test_no_events(void **state)
 {
 	const char *path = files_path(state, "trace");
-	struct frag_outfile out;
-	struct frag_writer w;
 
-	assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
-	frag_writer_begin(&w, &out, true, &plain, 1, (struct frag_text){ .text = NULL }, NULL);
-	frag_writer_end(&w);
-	assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+	write_events(path, true, &plain, 1, NULL, 0);
 	assert_true(files_holds(path, HEADER ",\"events\":[\n]}\n"));
 }
 
