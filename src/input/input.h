@@ -93,12 +93,6 @@ struct frag_whole {
 int  frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_error *err);
 void frag_whole_fini(struct frag_whole *w);
 
-/*
- * Replaces the bytes, a page that PyTorch's viewer was written into, by the
- * pickle that is in it as base64.
- */
-int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err);
-
 /* Bytes of a file descriptor, gunzipped or unzstd'ed where they are packed. */
 
 /* The descriptor is the unpacker's from now on, also on failure. */

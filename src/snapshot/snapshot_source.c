@@ -492,6 +492,76 @@ static int take_pickle(struct frag_snapshot *s, struct frag_input *in, struct fr
 	return rc;
 }
 
+/* The 6 bits of a digit of base64; or a negative number. */
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* After `"base64": "`; NULL where there is none. */
+static const char *find_base64(const struct frag_whole *w)
+{
+	static const char name[] = "\"base64\"";
+	const char *p = w->bytes, *end = w->bytes + w->length;
+
+	while (p < end && (p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+		if ((size_t)(end - p) < sizeof(name) || memcmp(p, name, sizeof(name) - 1) != 0) {
+			p++;
+			continue;
+		}
+		p += sizeof(name) - 1;
+		while (*p == ' ' || *p == ':')
+			p++;
+		if (*p == '"')
+			return p + 1;
+	}
+	return NULL;
+}
+
+/*
+ * Replaces the bytes, a page that PyTorch's viewer was written into, by the pickle that is in it as
+ * base64. In place: four digits make three bytes, so the writer never passes the reader.
+ */
+static int unwrap_page(struct frag_whole *w, struct frag_error *err)
+{
+	const char *from = find_base64(w), *end = w->bytes + w->length;
+	char *to = w->bytes;
+	uint32_t bits = 0;
+	int count = 0;
+
+	FRAG_ASSERT(w->bytes && w->path);
+	if (!from)
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: a web page, but no \"base64\" member in it: PyTorch's"
+				 " viewer keeps the snapshot there",
+				 w->path);
+	for (; from < end && *from != '"' && *from != '='; from++) {
+		int six = digit_of(*from);
+
+		if (six < 0)
+			return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: no digit of base64",
+					 w->path, (size_t)(from - w->bytes));
+		bits = bits << 6 | (uint32_t)six;
+		count += 6;
+		if (count >= 8)
+			*to++ = (char)(bits >> (count -= 8) & 0xff);
+	}
+	if (from == end)
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte %zu: truncated: the base64 of the snapshot"
+				 " ends here",
+				 w->path, w->length);
+	w->length = (size_t)(to - w->bytes);
+	memset(to, 0, FRAG_WINDOW_SLACK);
+	return 0;
+}
+
 /* A page of the viewer, or JSON: all of it in memory. */
 static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 		      struct frag_error *err)
@@ -500,7 +570,7 @@ static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 	int rc = frag_whole_read(w, in, err);
 
 	if (!rc && page)
-		rc = frag_whole_unwrap(w, err);
+		rc = unwrap_page(w, err);
 	frag_values_init(&s->values, w->length, 0);
 	frag_values_allow(&s->values, w->length, w->read);
 	if (!page)
