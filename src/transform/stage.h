@@ -31,6 +31,7 @@ struct frag_stage {
 	const struct frag_stage_ops *ops;
 	const struct frag_what_if_change *change;
 	struct frag_chain *chain;
+	const char *path;               /* what messages call the trace */
 	struct frag_stage *next;        /* NULL: what it gives comes out of the chain */
 	bool ended;
 	bool fits;                      /* the glob fits a block's tag, the mark is there */
@@ -63,5 +64,3 @@ int frag_chain_block(struct frag_chain *chain, uint32_t *block, struct frag_erro
 int frag_chain_id(struct frag_chain *chain, uint32_t block, struct frag_error *err);
 /* Gives the item its block's new id, where it has one. */
 void frag_chain_name(const struct frag_chain *chain, struct frag_item *item);
-/* What messages call the trace. */
-const char *frag_chain_path(const struct frag_chain *chain);

@@ -55,7 +55,7 @@ static int scale(struct frag_stage *s, const struct frag_item *item, struct frag
 
 	if (size >= FRAG_SIZE_LIMIT)
 		return frag_fail(err, FRAG_EUSAGE, "%s: a block of %s has %" PRIu64 " bytes and"
-				 " would have 2^53 or more", c->text, frag_chain_path(s->chain),
+				 " would have 2^53 or more", c->text, s->path,
 				 item->rec.size);
 	changed.rec.size = (uint64_t)size;
 	s->changes = s->changes || changed.rec.size != item->rec.size;
@@ -98,14 +98,14 @@ static int stage_sizes_split(struct frag_stage *s, const struct frag_item *item,
 		return frag_fail(err, FRAG_EUSAGE,
 				 "%s: a block of %s has %" PRIu64 " bytes and would"
 				 " be %" PRIu64 " pieces; %d are possible",
-				 s->change->text, frag_chain_path(s->chain), item->rec.size, count,
+				 s->change->text, s->path, item->rec.size, count,
 				 PIECES_MAX);
 	z->all += count;
 	if (z->all > ALL_PIECES_MAX)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "%s: the blocks of %s would be more than %" PRIu64
 				 " pieces; a larger SIZE is required",
-				 s->change->text, frag_chain_path(s->chain), ALL_PIECES_MAX);
+				 s->change->text, s->path, ALL_PIECES_MAX);
 	for (uint32_t i = 1; i < count && !rc; i++) {
 		uint32_t block = 0;
 

@@ -40,7 +40,7 @@ struct frag_chain {
 	bool failed;                    /* memory was short */
 };
 
-const char *frag_chain_path(const struct frag_chain *chain)
+static const char *path_of(const struct frag_chain *chain)
 {
 	return frag_input_name(frag_trace_info(chain->from)->path);
 }
@@ -49,7 +49,7 @@ int frag_chain_block(struct frag_chain *chain, uint32_t *block, struct frag_erro
 {
 	if (chain->block_count == FRAG_NO_BLOCK_NUMBER)
 		return frag_fail(err, FRAG_ETRACE, "%s: more than 2^32 - 2 blocks",
-				 frag_chain_path(chain));
+				 path_of(chain));
 	*block = chain->block_count++;
 	return 0;
 }
@@ -178,10 +178,10 @@ static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *er
 
 	if (c->kind == FRAG_CHANGE_WARMUP ? !s->fits : c->kind > FRAG_CHANGE_DROP && !s->at_mark)
 		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no such mark; fragsim info lists"
-				 " them", c->text, frag_chain_path(s->chain));
+				 " them", c->text, s->path);
 	if (c->glob && !s->fits && s->ops != &frag_stage_lives)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim info"
-				 " lists the tags", c->text, frag_chain_path(s->chain));
+				 " lists the tags", c->text, s->path);
 	snprintf(message, sizeof(message), "%.300s changes nothing", c->text);
 	if (!s->changes && (s->ops != &frag_stage_lives || c->kind == FRAG_CHANGE_HOIST)
 	    && log->warn)
@@ -307,7 +307,8 @@ static bool add_stage(struct frag_chain *chain, const struct frag_stage_ops *ops
 	struct frag_stage *s = &chain->stages[chain->count++];
 
 	*s = (struct frag_stage){
-		.ops = ops, .change = change, .chain = chain, .state = calloc(1, ops->state_size),
+		.ops = ops, .change = change, .chain = chain, .path = path_of(chain),
+		.state = calloc(1, ops->state_size),
 	};
 	if (chain->count > 1)
 		s[-1].next = s;
