@@ -105,14 +105,12 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 {
 	struct frag_snap_part *part = &s->logs[device].part;
 	int rc = open_log(s, device, err);
-	char *p = rc ? NULL : frag_outfile_room(part->out, EVENT_ROOM + (size_t)e->note.length * 3
-					     + frag_snap_frames_room(part, &e->requester));
+	char *p = rc ? NULL : frag_snap_dict(part, &part->open,
+					     EVENT_ROOM + (size_t)e->note.length * 3, &e->requester);
 
 	FRAG_ASSERT(device < s->device_count);
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
-	p = frag_snap_item(&part->open, p);
-	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = snap_words(part, p, FRAG_SNAP_ACTION, e->action);
 	p = frag_snap_number(part, p, e->action == FRAG_SNAP_OOM ? FRAG_SNAP_FREE_ON_DEVICE
 								 : FRAG_SNAP_ADDR, e->addr);
@@ -425,12 +423,11 @@ static int as_snapshot_put_mark(struct frag_snapshot_out *s, const struct frag_s
 	struct frag_text name = ev->text;
 	const bool start = cut_end(&name, " (start)"), stop = !start && cut_end(&name, " (end)");
 	int rc = put_entry(s, step->device, ev, &e, err);
-	char *p = rc ? NULL : frag_outfile_room(part->out, EVENT_ROOM + (size_t)name.length * 3);
+	char *p = rc ? NULL : frag_snap_dict(part, &part->open,
+					     EVENT_ROOM + (size_t)name.length * 3, NULL);
 
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
-	p = frag_snap_item(&part->open, p);
-	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_word(part, p, FRAG_SNAP_NAME);
 	p = frag_pickle_text(p, name.text, name.length);
 	if (start || stop)
@@ -580,11 +577,9 @@ static void put_block(const struct state *st, const struct run *run, uint32_t *o
 
 	if (live)
 		requester = requester_at(st, addr);
-	p = frag_outfile_room(part->out, BLOCK_ROOM + frag_snap_frames_room(part, &requester));
+	p = frag_snap_dict(part, open, BLOCK_ROOM, &requester);
 	if (!p)
 		return;
-	p = frag_snap_item(open, p);
-	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_number(part, p, FRAG_SNAP_ADDRESS, addr);
 	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, k->bytes);
 	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, active ? k->requested : 0);
@@ -601,12 +596,10 @@ static void put_block(const struct state *st, const struct run *run, uint32_t *o
 static void put_segment_head(const struct state *st, const struct run *run)
 {
 	struct frag_snap_part *part = &st->s->last;
-	char *p = frag_outfile_room(part->out, SEGMENT_ROOM);
+	char *p = frag_snap_dict(part, &part->open, SEGMENT_ROOM, NULL);
 
 	if (!p)
 		return;
-	p = frag_snap_item(&part->open, p);
-	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_number(part, p, FRAG_SNAP_DEVICE, st->device);
 	p = frag_snap_number(part, p, FRAG_SNAP_ADDRESS, run->seg->base + run->start);
 	p = frag_snap_number(part, p, FRAG_SNAP_TOTAL, run->end - run->start);
@@ -789,7 +782,6 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 {
 	struct frag_snapshot_out *s = x->state = calloc(1, sizeof(*s));
 	uint32_t devices = frag_sim_devices(x->sim)->count;
-	char *p = frag_outfile_room(x->out, 2);
 	int rc = 0;
 
 	if (!s)
@@ -800,8 +792,7 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 	s->logs = calloc(devices, sizeof(*s->logs));
 	if (!s->logs)
 		return frag_fail_nomem(err);
-	if (p)
-		frag_outfile_used(x->out, frag_pickle_begin(p));
+	frag_outfile_write(x->out, FRAG_PICKLE_PROTOCOL, 2);
 	frag_snap_op(x->out, FRAG_PICKLE_DICT);
 	frag_snap_op(x->out, FRAG_PICKLE_MARK);
 	frag_snap_text(x->out, "device_traces");

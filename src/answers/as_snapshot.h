@@ -3,9 +3,9 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
-#include "base/pickler.h"
 #include "fragsim/trace.h"
 #include "answers/export.h"
+#include "answers/pickler.h"
 
 /* X(name, text): what is in the file again and again. */
 #define FRAG_SNAP_WORDS(X)                                                    \
@@ -62,7 +62,14 @@ static inline void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcod
 		frag_outfile_used(out, frag_pickle_op(p, opcode));
 }
 
-void frag_snap_text(struct frag_outfile *out, const char *text);
+static inline void frag_snap_text(struct frag_outfile *out, const char *text)
+{
+	const size_t length = strlen(text);
+	char *p = frag_outfile_room(out, length * 3 + 5);
+
+	if (p)
+		frag_outfile_used(out, frag_pickle_text(p, text, length));
+}
 
 /* What the run was simulated with: the value of allocator_settings. */
 void frag_snap_settings(const struct frag_export *x);
@@ -118,8 +125,13 @@ struct frag_snap_requester {
  */
 char *frag_snap_frames(struct frag_snap_part *part, char *p,
 		       const struct frag_snap_requester *requester);
-size_t frag_snap_frames_room(const struct frag_snap_part *part,
-			     const struct frag_snap_requester *requester);
+
+/*
+ * Begins an item that is a dict, with this much room for its members and more for the frames of the
+ * requester, if it is not NULL. NULL: the file has failed.
+ */
+char *frag_snap_dict(struct frag_snap_part *part, uint32_t *open, size_t room,
+		     const struct frag_snap_requester *requester);
 
 /* A segment or a range, at its place among the addresses. */
 struct frag_snap_segment {

@@ -246,8 +246,8 @@ char *frag_snap_frames(struct frag_snap_part *part, char *p,
 	return i == FRAG_MAP_NONE ? p : frag_pickle_put(p, FIRST_STACK + i);
 }
 
-size_t frag_snap_frames_room(const struct frag_snap_part *part,
-			     const struct frag_snap_requester *requester)
+static size_t frames_room(const struct frag_snap_part *part,
+			  const struct frag_snap_requester *requester)
 {
 	const char *next = requester->tag.text, *frame_end;
 	size_t frames = 0, bytes = requester->tag.length;
@@ -255,8 +255,7 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 	struct frag_frame f;
 
 	while (next) {
-		next = find_frame_end(next, requester->tag.text + requester->tag.length,
-						&frame_end);
+		next = find_frame_end(next, requester->tag.text + requester->tag.length, &frame_end);
 		frames++;
 	}
 	while (frames < FRAG_FRAMES_MAX && frag_symbols_frame(part->symbols, &at, &f)) {
@@ -266,13 +265,16 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 	return frames * FRAME_ROOM + bytes * 3 + 64;
 }
 
-void frag_snap_text(struct frag_outfile *out, const char *text)
+char *frag_snap_dict(struct frag_snap_part *part, uint32_t *open, size_t room,
+		     const struct frag_snap_requester *requester)
 {
-	size_t length = strlen(text);
-	char *p = frag_outfile_room(out, length * 3 + 5);
+	char *p = frag_outfile_room(part->out,
+				    room + (requester ? frames_room(part, requester) : 0));
 
-	if (p)
-		frag_outfile_used(out, frag_pickle_text(p, text, length));
+	if (!p)
+		return NULL;
+	p = frag_pickle_op(frag_snap_item(open, p), FRAG_PICKLE_DICT);
+	return frag_pickle_op(p, FRAG_PICKLE_MARK);
 }
 
 static void put_number(struct frag_outfile *out, const char *key, int64_t value)
