@@ -21,22 +21,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int info_look(struct frag_survey *survey, struct frag_trace *trace, struct frag_error *err)
-{
-	struct frag_batch batch;
-	int rc;
-
-	do {
-		rc = frag_trace_next(trace, &batch, err);
-		for (uint32_t i = 0; i < batch.count && !rc; i++)
-			if (!frag_survey_event(survey, &batch.events[i]))
-				rc = frag_fail_nomem(err);
-		if (!rc && frag_interrupted(NULL))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	} while (!rc && batch.count);
-	return rc;
-}
-
 /*
  * The survey grows with live blocks and different sizes, not with events, so a
  * trace of any length can be described.
@@ -55,9 +39,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 	int rc = frag_trace_open(&trace, path, &options, err);
 
 	if (!rc) {
-		bool made = frag_survey_init(&survey, frag_trace_info(trace)->device_count);
-
-		rc = made ? info_look(&survey, trace, err) : frag_fail_nomem(err);
+		rc = frag_survey_read(&survey, trace, frag_interrupted, err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
 		/* nothing of the trace is read after this */

@@ -12,14 +12,6 @@ struct frag_survey_block {
 	uint32_t device;
 };
 
-bool frag_survey_init(struct frag_survey *s, uint32_t device_count)
-{
-	FRAG_ASSERT(device_count);
-	*s = (struct frag_survey){ .device_count = device_count };
-	s->devices = calloc(device_count, sizeof(*s->devices));
-	return frag_map_init(&s->sizes_seen, frag_hash_seed()) && s->devices;
-}
-
 void frag_survey_fini(struct frag_survey *s)
 {
 	frag_map_fini(&s->sizes_seen);
@@ -111,7 +103,7 @@ static void trace_stats_note_mark(struct frag_survey *s, const struct frag_event
 	m->name[n] = '\0';
 }
 
-bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev)
+static bool trace_stats_note(struct frag_survey *s, const struct frag_event *ev)
 {
 	s->ops[ev->op]++;
 	if (ev->members & FRAG_HAS_T) {
@@ -127,4 +119,26 @@ bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev)
 	if (ev->op == FRAG_OP_MARK)
 		trace_stats_note_mark(s, ev);
 	return true;
+}
+
+int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, bool (*stop)(void *ctx),
+		     struct frag_error *err)
+{
+	const uint32_t count = frag_trace_info(trace)->device_count;
+	struct frag_batch batch;
+	int rc = 0;
+
+	*s = (struct frag_survey){ .device_count = count };
+	s->devices = calloc(count, sizeof(*s->devices));
+	if (!frag_map_init(&s->sizes_seen, frag_hash_seed()) || !s->devices)
+		return frag_fail_nomem(err);
+	do {
+		rc = frag_trace_next(trace, &batch, err);
+		for (uint32_t i = 0; i < batch.count && !rc; i++)
+			if (!trace_stats_note(s, &batch.events[i]))
+				rc = frag_fail_nomem(err);
+		if (!rc && stop(NULL))
+			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	} while (!rc && batch.count);
+	return rc;
 }

@@ -49,7 +49,10 @@ struct frag_survey {
 	uint32_t seen_count, seen_capacity;
 };
 
-/* False where the host is out of memory. */
-bool frag_survey_init(struct frag_survey *s, uint32_t device_count);
+/*
+ * Reads the trace to its end, unless stop(NULL) ends it with -FRAG_EINTERRUPTED.
+ * frag_survey_fini() is needed in any case.
+ */
+int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, bool (*stop)(void *ctx),
+		     struct frag_error *err);
 void frag_survey_fini(struct frag_survey *s);
-bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev);
