@@ -127,7 +127,7 @@ static void slice_init(void *own)
 	s->rewrite = (struct frag_rewrite){
 		.part = true, .head = head, .event = event, .end = end, .ctx = s,
 	};
-	frag_cut_init(&s->cut);
+	s->cut.device = FRAG_ALL;
 }
 
 static int slice_exec(void *own, struct frag_args *args, struct frag_error *err)

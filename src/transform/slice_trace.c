@@ -8,11 +8,6 @@
 #include "events/id_map.h"
 #include "base/array_grow.h"
 
-void frag_cut_init(struct frag_cut *c)
-{
-	*c = (struct frag_cut){ .device = FRAG_ALL };
-}
-
 static void slice_trace_forget(struct frag_cut_block *b)
 {
 	while (b->first) {

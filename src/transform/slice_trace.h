@@ -41,7 +41,6 @@ struct frag_cut {
 	struct frag_cut_block contexts; /* of pools that are open */
 };
 
-void frag_cut_init(struct frag_cut *c);
 void frag_cut_fini(struct frag_cut *c);
 
 /* Writes what of the event belongs to the window. 1: the window is over. */
