@@ -104,9 +104,7 @@ static int workers_init(struct workers *h, struct frag_sim *const *sims, uint32_
 /* Back to one place, the trace's own. */
 static void drop_ring(struct workers *h)
 {
-	for (uint32_t i = 0; h->ring && i < h->ring_size; i++)
-		frag_kept_fini(&h->ring[i]);
-	free(h->ring);
+	frag_kept_del(h->ring, h->ring_size);
 	h->ring = NULL;
 	h->ring_size = 1;
 }
@@ -127,20 +125,13 @@ static void workers_fini(struct workers *h)
  */
 static bool enable_read_ahead(struct workers *h)
 {
-	bool good = true;
-
 	FRAG_ASSERT(h->made == h->shown && !h->ring);
-	if (!frag_trace_unpack_in_thread(h->trace))
-		return false;
-	h->ring = calloc(RING_SIZE, sizeof(*h->ring));
+	h->ring = frag_trace_read_ahead(h->trace, RING_SIZE);
 	if (!h->ring)
 		return false;
-	for (h->ring_size = 0; h->ring_size < RING_SIZE && good; h->ring_size++)
-		good = frag_kept_init(&h->ring[h->ring_size], h->trace);
+	h->ring_size = RING_SIZE;
 	h->warned = h->made;
-	if (!good)
-		drop_ring(h);
-	return good;
+	return true;
 }
 
 static struct frag_owned_batch *ring_slot(const struct workers *h, uint64_t batch)

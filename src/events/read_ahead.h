@@ -35,24 +35,19 @@ struct frag_owned_batch {
 };
 
 /*
- * Returns true if the trace can be read ahead, and prepares it: the last batch becomes invalid,
- * and a separate thread decompresses the input from here on. Returns false where a program
- * supplied the source, which may not support this, or where batches have records.
+ * Returns `count` batches to read ahead into, if that is possible: the last batch becomes invalid,
+ * and a separate thread decompresses the input from here on. NULL where a program supplied the
+ * source, which may not support this, where batches have records, or on out of memory.
  */
-bool frag_trace_unpack_in_thread(struct frag_trace *trace);
+struct frag_owned_batch *frag_trace_read_ahead(struct frag_trace *trace, uint32_t count);
+/* NULL is fine. */
+void frag_kept_del(struct frag_owned_batch *kept, uint32_t count);
 
 /*
  * Stops reading permanently; may be called from any thread. A read that waits for the producer
  * of a stream returns -FRAG_EINTERRUPTED.
  */
 void frag_trace_abandon(struct frag_trace *trace);
-
-/*
- * Allocates a batch of this trace. Returns false on out of memory; fini must be called either
- * way.
- */
-bool frag_kept_init(struct frag_owned_batch *kept, const struct frag_trace *trace);
-void frag_kept_fini(struct frag_owned_batch *kept);
 
 /*
  * Reads the next batch into one that no thread uses any more. The batch stores the error, as of

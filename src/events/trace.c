@@ -663,39 +663,50 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 
 /* Batches that others still work on while the next ones are read. */
 
-bool frag_trace_unpack_in_thread(struct frag_trace *t)
+void frag_kept_del(struct frag_owned_batch *ring, uint32_t count)
 {
-	if (!t->ours || t->records || (t->input && !frag_input_hurry(t->input)))
-		return false;
-	/* from now on its own arrays are not used */
-	batch_over(t);
-	return true;
+	for (struct frag_owned_batch *k = ring; k && k < ring + count; k++) {
+		free(k->events);
+		free(k->stacks);
+		free(k->ended);
+		free(k->left);
+		free(k->texts);
+		free(k->warnings);
+	}
+	free(ring);
 }
 
-void frag_trace_abandon(struct frag_trace *t)
+static bool kept_init(struct frag_owned_batch *k, const struct frag_trace *t)
 {
-	if (t->input)
-		frag_unpacker_abandon(t->input->unpacker);
-}
-
-bool frag_kept_init(struct frag_owned_batch *k, const struct frag_trace *t)
-{
-	FRAG_ASSERT(k && t);
-	*k = (struct frag_owned_batch){ .rc = 0 };
 	k->events = malloc(FRAG_BATCH * sizeof(*k->events));
 	if (t->stacks)
 		k->stacks = malloc(FRAG_BATCH * sizeof(*k->stacks));
 	return k->events && (!t->stacks || k->stacks);
 }
 
-void frag_kept_fini(struct frag_owned_batch *k)
+struct frag_owned_batch *frag_trace_read_ahead(struct frag_trace *t, uint32_t count)
 {
-	free(k->events);
-	free(k->stacks);
-	free(k->ended);
-	free(k->left);
-	free(k->texts);
-	free(k->warnings);
+	struct frag_owned_batch *ring;
+	bool good;
+
+	if (!t->ours || t->records || (t->input && !frag_input_hurry(t->input)))
+		return NULL;
+	/* from now on its own arrays are not used */
+	batch_over(t);
+	ring = calloc(count, sizeof(*ring));
+	good = ring != NULL;
+	for (uint32_t i = 0; i < count && good; i++)
+		good = kept_init(&ring[i], t);
+	if (good)
+		return ring;
+	frag_kept_del(ring, count);
+	return NULL;
+}
+
+void frag_trace_abandon(struct frag_trace *t)
+{
+	if (t->input)
+		frag_unpacker_abandon(t->input->unpacker);
 }
 
 #define SWAP(type, a, b)                \
