@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/atomic_file.h"
+#include "base/format.h"
+#include "base/parse.h"
 #include "cmd/frame.h"
 #include "events/tape.h"
 #include "answers/answers.h"
@@ -12,9 +15,16 @@
 
 #define SHARDS_MAX 1000000
 
+/* The changes, as the command line has them. */
+struct change_list {
+	struct frag_what_if_change *list;
+	char **texts;                   /* of each, as it was given */
+	uint32_t count, capacity, text_capacity;
+};
+
 struct what_if {
 	struct frag_question q;
-	struct frag_what_if changes;
+	struct change_list changes;
 	struct frag_loaded_trace taped;        /* unchanged */
 	struct frag_tape_writer *as_it_is;      /* during reading; NULL: no simulation */
 	struct frag_trace *changed;
@@ -27,6 +37,211 @@ struct what_if {
 static const char *const paths[] = { "smallest", "reliable", "reserved", NULL };
 
 static const char *const life_words[] = { "short", "long", NULL };
+
+#define DIGITS 18
+
+/* Reads digits, with a point if `point` is set, as value / scale. Sets *end after them. */
+static bool read_number(const char *text, bool point, uint64_t *value,
+			uint64_t *scale, const char **end)
+{
+	uint32_t digits = 0;
+	bool behind = false;
+
+	*value = 0;
+	*scale = 1;
+	for (; frag_is_digit(*text) || (point && !behind && digits && *text == '.');
+	     text++) {
+		if (*text == '.') {
+			behind = true;
+			continue;
+		}
+		if (++digits > DIGITS)
+			return false;
+		*value = *value * 10 + (uint64_t)(*text - '0');
+		*scale *= behind ? 10 : 1;
+	}
+	*end = text;
+	return digits && text[-1] != '.';
+}
+
+/* The value of --scale: a decimal or a fraction, 0.5 or 1/3, above 0. */
+static int read_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err)
+{
+	const char *end;
+	uint64_t one;
+	bool good = read_number(value, true, &c->numerator, &c->denominator, &end);
+
+	if (good && *end == '/' && c->denominator == 1)
+		good = read_number(end + 1, false, &c->denominator, &one, &end);
+	if (good && !*end && c->numerator && c->denominator)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--scale %.60s: a number above 0 is required, such as"
+			 " 0.5, 2 or 1/3, of %d digits at most", value, DIGITS);
+}
+
+/* "1MiB,20MiB": each larger than the one before. */
+static int read_limits(struct frag_what_if_change *c, const char *value, const char *text,
+		       struct frag_error *err)
+{
+	for (;; text++) {
+		const size_t length = strcspn(text, ",");
+		uint64_t *limit = &c->limits[c->limit_count];
+
+		if (c->limit_count == FRAG_CHANGE_LIMITS)
+			return frag_fail(err, FRAG_EUSAGE, "--isolate %.60s: %d sizes are possible",
+					 value, FRAG_CHANGE_LIMITS);
+		if (!frag_parse_size(text, length, true, limit) || !*limit
+		    || (c->limit_count && *limit <= limit[-1]))
+			return frag_fail(err, FRAG_EUSAGE, "--isolate %.60s: sizes above 0 are"
+					 " required, such as 1MiB, each larger than the one"
+					 " before", value);
+		c->limit_count++;
+		text += length;
+		if (!*text)
+			return 0;
+	}
+}
+
+/* The value of --isolate. */
+static int read_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err)
+{
+	if (strcmp(value, "by=life") == 0) {
+		c->by = FRAG_BY_LIFE;
+		return 0;
+	}
+	if (strncmp(value, "by=tag", 6) == 0 && (!value[6] || (value[6] == ':' && value[7]))) {
+		c->by = FRAG_BY_TAG;
+		c->glob = value[6] ? value + 7 : NULL;
+		return 0;
+	}
+	if (strncmp(value, "by=size:", 8) != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--isolate %.60s: by=life, by=tag, by=tag:GLOB or"
+				 " by=size:SIZE is required", value);
+	c->by = FRAG_BY_SIZE;
+	return read_limits(c, value, value + 8, err);
+}
+
+/* The last change is called by this word too. */
+static int add_word(struct change_list *w, const char *dashes, const char *word,
+		    struct frag_error *err)
+{
+	char **text = &w->texts[w->count - 1];
+	const size_t old = *text ? strlen(*text) : 0;
+	char *more = realloc(*text, old + 4 * strlen(word) + 8);
+
+	if (!more)
+		return frag_fail_nomem(err);
+	w->list[w->count - 1].text = *text = more;
+	frag_put_shell_word(stpcpy(stpcpy(more + old, old ? " " : ""), dashes), word);
+	return 0;
+}
+
+static int add_words(struct change_list *w, const char *name, const char *value,
+		     struct frag_error *err)
+{
+	const int rc = add_word(w, "--", name, err);
+
+	return rc || !value ? rc : add_word(w, "", value, err);
+}
+
+/* Narrows the --scale right before the option, which does so once. */
+static int narrow(struct change_list *w, enum frag_change_kind kind, const char *name,
+		  const char *value, uint64_t number, struct frag_error *err)
+{
+	struct frag_what_if_change *c = w->count ? &w->list[w->count - 1] : NULL;
+
+	if (!c || c->kind != FRAG_CHANGE_SCALE)
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for a --scale right before it,"
+				 " and %s is none", name, value, c ? c->text : "there");
+	if (kind == FRAG_CHANGE_TAG ? c->glob != NULL
+	    : kind == FRAG_CHANGE_LIFE ? c->life != FRAG_LIVES_ANY : c->min_bytes != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already", name,
+				 value);
+	if (kind == FRAG_CHANGE_TAG)
+		c->glob = value;
+	else if (kind == FRAG_CHANGE_LIFE)
+		c->life = number ? FRAG_LIVES_LONG : FRAG_LIVES_SHORT;
+	else
+		c->min_bytes = number;
+	return add_words(w, name, value, err);
+}
+
+/* Which value the change waits for; NULL: none. A mark or a setting is no empty word. */
+static const char **missing_value(struct frag_what_if_change *c)
+{
+	if (c->kind == FRAG_CHANGE_SET && !c->setting)
+		return &c->setting;
+	if (c->kind != FRAG_CHANGE_PARK)
+		return NULL;
+	return !c->mark ? &c->mark : !c->until ? &c->until : NULL;
+}
+
+static int read_change(struct frag_what_if_change *c, const char *value, uint64_t number,
+		       struct frag_error *err)
+{
+	switch (c->kind) {
+	case FRAG_CHANGE_SCALE:
+		return read_factor(c, value, err);
+	case FRAG_CHANGE_ISOLATE:
+		return read_isolation(c, value, err);
+	case FRAG_CHANGE_SHARD:
+		c->life = FRAG_LIVES_LONG;
+		c->denominator = number;
+		break;
+	case FRAG_CHANGE_EMPTY_CACHE:
+		c->mark = strcmp(value, "every-iteration") == 0 ? NULL : value;
+		break;
+	case FRAG_CHANGE_DROP:
+	case FRAG_CHANGE_PARK:
+		c->glob = value;
+		break;
+	case FRAG_CHANGE_WARMUP:
+	case FRAG_CHANGE_SET:
+		c->mark = value;
+		break;
+	case FRAG_CHANGE_SPLIT:
+	case FRAG_CHANGE_PREALLOCATE:
+		c->bytes = number;
+		break;
+	case FRAG_CHANGE_HOIST:
+	case FRAG_CHANGE_KINDS:
+	case FRAG_CHANGE_TAG:
+	case FRAG_CHANGE_LIFE:
+	case FRAG_CHANGE_MIN_BYTES:
+		break;
+	}
+	return 0;
+}
+
+/*
+ * Adds what the option `name` with this value says: a change, the next value of the last change, or
+ * what narrows it. value NULL: there is none. number: of a kind whose value is a size or a count,
+ * or 1 for long lives.
+ */
+static int list_change(struct change_list *w, enum frag_change_kind kind, const char *name,
+		       const char *value, uint64_t number, struct frag_error *err)
+{
+	struct frag_what_if_change *last = w->count ? &w->list[w->count - 1] : NULL;
+	struct frag_what_if_change c = { .kind = kind, .numerator = 1, .denominator = 1 };
+	const char **missing = last && last->kind == kind ? missing_value(last) : NULL;
+	int rc;
+
+	if (kind > FRAG_CHANGE_KINDS)
+		return narrow(w, kind, name, value, number, err);
+	if (missing) {
+		*missing = value;
+		return add_word(w, "", value, err);
+	}
+	rc = read_change(&c, value, number, err);
+	if (!rc && (!FRAG_GROW(w->list, w->capacity, w->count)
+		    || !FRAG_GROW(w->texts, w->text_capacity, w->count)))
+		rc = frag_fail_nomem(err);
+	if (rc)
+		return rc;
+	w->texts[w->count] = NULL;
+	w->list[w->count++] = c;
+	return add_words(w, name, value, err);
+}
 
 /* A change, or more of the last one: the row's min is its kind. */
 static int add_change(void *at, const struct frag_opt *o, const char *value, struct frag_error *err)
@@ -42,8 +257,8 @@ static int add_change(void *at, const struct frag_opt *o, const char *value, str
 		rc = frag_option_set(&number, &size, value, err);
 	else if (o->max)
 		rc = frag_option_count(&number, o->name, value, 1, o->max, err);
-	return rc ? rc : frag_what_if_add(&w->changes, (enum frag_change_kind)o->min, o->name, value,
-					  o->words ? (uint64_t)word : number, err);
+	return rc ? rc : list_change(&w->changes, (enum frag_change_kind)o->min, o->name, value,
+				     o->words ? (uint64_t)word : number, err);
 }
 
 #define CHANGE(which) .min = FRAG_CHANGE_##which, FRAG_CALL(add_change)
@@ -87,6 +302,15 @@ static const struct frag_refusal refusals[] = {
 	{ 0 },
 };
 
+/* Does a change happen where an iteration begins? */
+static bool has_iterations(const struct change_list *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->list[i].kind == FRAG_CHANGE_EMPTY_CACHE && !w->list[i].mark)
+			return true;
+	return false;
+}
+
 static int what_if_check(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;
@@ -102,7 +326,7 @@ static int what_if_check(struct frag_question *q, struct frag_error *err)
 		if (rc)
 			return rc;
 	}
-	if (frag_what_if_has_iterations(&w->changes) && strcmp(q->paths[0], "-") == 0)
+	if (has_iterations(&w->changes) && strcmp(q->paths[0], "-") == 0)
 		return frag_usage(q->cmd, "--empty-cache every-iteration reads the trace twice, and"
 				  " standard input can be read only once", err);
 	return 0;
@@ -142,7 +366,7 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 		.ctx = w,
 		.log = { .warn = frag_taped_warn, .ctx = &q->reading },
 	};
-	int rc = frag_what_if_has_iterations(&w->changes) ? find_iterations(w, err) : 0;
+	int rc = has_iterations(&w->changes) ? find_iterations(w, err) : 0;
 
 	if (rc)
 		return rc;
@@ -312,7 +536,10 @@ static void what_if_fini(void *own)
 	frag_tape_del(w->tape);
 	frag_trace_close(w->changed);
 	frag_taped_close(&w->taped, 1);
-	frag_what_if_fini(&w->changes);
+	for (uint32_t i = 0; i < w->changes.count; i++)
+		free(w->changes.texts[i]);
+	free(w->changes.texts);
+	free(w->changes.list);
 	frag_iterations_fini(&w->iterations);
 }
 

@@ -55,24 +55,6 @@ struct frag_what_if_change {
 	const char *text;               /* borrowed: as a message names it */
 };
 
-/* The changes, as a command line has them. */
-struct frag_what_if {
-	struct frag_what_if_change *list;
-	char **texts;                   /* of each, as it was given */
-	uint32_t count, capacity, text_capacity;
-};
-
-/*
- * Adds what the option `name` with this value says: a change, the next value of the last change, or
- * what narrows it. value is borrowed; NULL: there is none. number: of a kind whose value is a size
- * or a count, or 1 for long lives. -FRAG_EUSAGE, -FRAG_ENOMEM
- */
-int frag_what_if_add(struct frag_what_if *w, enum frag_change_kind kind, const char *name,
-		     const char *value, uint64_t number, struct frag_error *err);
-/* Does one of them happen where an iteration begins? */
-bool frag_what_if_has_iterations(const struct frag_what_if *w);
-void frag_what_if_fini(struct frag_what_if *w);
-
 struct frag_changed_options {
 	const struct frag_what_if_change *changes;      /* borrowed, as long as the trace lives */
 	uint32_t count;
