@@ -182,7 +182,7 @@ static int explain_open_beside(struct explain *e, struct frag_error *err)
 		segments += end.segments;
 		matched += end.matched;
 		expandable |= end.expandable;
-		frag_outside_fini(&end);
+		free(end.tags);
 	}
 	if (rc || matched)
 		return rc;
@@ -447,10 +447,11 @@ static void explain_fini(void *own)
 	struct explain *e = own;
 
 	for (uint32_t i = 0; i < e->found.count && e->outside; i++)
-		frag_outside_fini(&e->outside[i]);
+		free(e->outside[i].tags);
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->json);
-	frag_message_groups_fini(&e->groups);
+	free(e->groups.groups);
+	frag_map_fini(&e->groups.places);
 	frag_rank_folder_fini(&e->folder);
 	free(e->outside);
 	frag_buffered_del(e->allocations);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "cmd/frame.h"
 #include "answers/answers.h"
@@ -182,20 +183,39 @@ static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_recordings_init(&e->recordings, traces, e->numbers, e->count, err);
 }
 
-/* Recordings that have no `meta`, as snapshots, still say who recorded them. */
+/*
+ * The head of the first recording, whose "meta" lists all of them. Recordings that have no `meta`,
+ * as snapshots, still say who recorded them.
+ */
 static int begin_trace(struct extrapolate *e, struct frag_error *err)
 {
 	struct frag_trace_info head = *frag_trace_info(e->taped[0].trace);
 	const struct frag_trace *traces[FRAG_RECORDINGS_MAX];
-	char *mark;
+	size_t room = 60;
+	char *mark, *body, *p;
 	int rc;
 
-	for (uint32_t i = 0; i < e->count; i++)
+	for (uint32_t i = 0; i < e->count; i++) {
 		traces[i] = e->taped[i].trace;
+		room += 6 * strlen(e->paths[i]) + 40;
+	}
 	rc = frag_mark_head(&head, &mark, traces, e->count, false,
 			    FRAG_WARN_LOG(&e->q.run.quiet), err);
-	rc = rc ? rc : frag_grown_begin(e->sink, &e->recordings, e->at[0], head.meta, err);
+	body = malloc(room);
+	if (!rc && !body)
+		rc = frag_fail_nomem(err);
+	if (!rc) {
+		p = body + snprintf(body, room, "\"at\":%" PRIu32 ",\"recordings\":[", e->at[0]);
+		for (uint32_t i = 0; i < e->count; i++) {
+			p = stpcpy(p, i ? ",{\"path\":" : "{\"path\":");
+			p = frag_put_json(p, e->paths[i], strlen(e->paths[i]));
+			p += snprintf(p, 20, ",\"at\":%" PRIu32 "}", e->numbers[i]);
+		}
+		memcpy(p, "]", 2);
+		rc = frag_meta_begin(e->sink, &head, "extrapolated", body, err);
+	}
 	free(mark);
+	free(body);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "events/tape.h"
 #include "answers/answers.h"
 #include "iterations/iterations.h"
+#include "transform/recordings.h"
 #include "transform/what_if_trace.h"
 
 #define SHARDS_MAX 1000000
@@ -384,20 +385,28 @@ static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_er
 {
 	const struct frag_trace *trace = w->taped.trace;
 	struct frag_trace_info head = *frag_trace_info(trace);
-	char *mark, *meta = NULL;
+	size_t room = 40;
+	char *mark, *body, *p;
 	int rc = frag_mark_head(&head, &mark, &trace, 1, false, FRAG_WARN_LOG(&w->q.run.quiet),
 				err);
 
+	for (uint32_t i = 0; i < w->changes.count; i++)
+		room += 6 * strlen(w->changes.texts[i]) + 4;
+	body = malloc(room);
+	if (!rc && !body)
+		rc = frag_fail_nomem(err);
 	if (!rc) {
-		meta = frag_changed_meta(w->changes.list, w->changes.count, head.meta);
-		rc = meta ? 0 : frag_fail_nomem(err);
-	}
-	if (!rc) {
-		head.meta = (struct frag_text){ .text = meta, .length = (uint32_t)strlen(meta) };
-		rc = sink->ops->begin(sink, &head, err);
+		p = stpcpy(body, "\"changes\":[");
+		for (uint32_t i = 0; i < w->changes.count; i++) {
+			if (i)
+				*p++ = ',';
+			p = frag_put_json(p, w->changes.texts[i], strlen(w->changes.texts[i]));
+		}
+		memcpy(p, "]", 2);
+		rc = frag_meta_begin(sink, &head, "what_if", body, err);
 	}
 	free(mark);
-	free(meta);
+	free(body);
 	return rc;
 }
 

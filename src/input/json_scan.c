@@ -424,13 +424,6 @@ int frag_document_fill(struct frag_document *d, struct frag_error *err)
 	return rc;
 }
 
-void frag_document_aim(struct frag_document *d, bool one_line)
-{
-	d->scan = (struct frag_scan){
-		.end = d->in.buf + d->in.end, .scratch = d->scratch, .one_line = one_line,
-	};
-}
-
 int frag_document_go_on(struct frag_document *d, struct frag_error *err)
 {
 	int rc;

@@ -181,7 +181,13 @@ int frag_document_part(struct frag_document *d,
 		       void *ctx, struct frag_error *err);
 
 /* The steps of that: the scanner over the present window; */
-void frag_document_aim(struct frag_document *d, bool one_line);
+static inline void frag_document_aim(struct frag_document *d, bool one_line)
+{
+	d->scan = (struct frag_scan){
+		.end = d->in.buf + d->in.end, .scratch = d->scratch, .one_line = one_line,
+	};
+}
+
 /* the window moves on to d->at (1, or 0 at the end of the input); */
 int frag_document_fill(struct frag_document *d, struct frag_error *err);
 /* after a scan that stopped: 0 where there is more input now, else why it stopped. */

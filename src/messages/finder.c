@@ -692,12 +692,6 @@ static int log_found(void *ctx, const struct frag_message *m)
 	return log->found(log->ctx, m, log->err);
 }
 
-void frag_message_groups_fini(struct frag_message_groups *groups)
-{
-	free(groups->groups);
-	frag_map_fini(&groups->places);
-}
-
 static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
 			struct frag_error *err)
 {

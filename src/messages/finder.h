@@ -41,14 +41,12 @@ struct frag_message_group {
 };
 
 struct frag_message_groups {
-	struct frag_message_group *groups;      /* in the order of their first messages */
+	struct frag_message_group *groups;      /* in the order of their first messages; owned */
 	uint32_t count, capacity;
 	struct frag_map places; /* by a hash of the values: which group */
 	uint64_t messages;
 	uint64_t others;        /* messages of yet more groups than are kept */
 };
-
-void frag_message_groups_fini(struct frag_message_groups *groups);
 
 /*
  * Finds the messages of a file: reads all of it, "-" for standard input, and unpacks it, while

@@ -380,9 +380,3 @@ int frag_outside_find(struct frag_outside *out, const struct frag_snapshot *s, u
 	free(f.seen);
 	return good ? 0 : frag_fail_nomem(err);
 }
-
-void frag_outside_fini(struct frag_outside *outside)
-{
-	free(outside->tags);
-	*outside = (struct frag_outside){ .segments = 0 };
-}

@@ -33,4 +33,3 @@ struct frag_outside {
  */
 int frag_outside_find(struct frag_outside *out, const struct frag_snapshot *s, uint32_t device,
 		      uint64_t step, const struct frag_buffered *events, struct frag_error *err);
-void frag_outside_fini(struct frag_outside *outside);   /* zeroed is fine */

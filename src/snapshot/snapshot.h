@@ -196,8 +196,20 @@ bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
 int frag_snapshot_rewind(struct frag_snapshot *s);
 /* The records, and the order of the segments by address. */
 int frag_snapshot_plan(struct frag_snapshot *s);
-/* When it happened, in microseconds; only where the log has times. */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p);
+
+/*
+ * When it happened, in microseconds; only where the log has times. Blocks of the first state are
+ * older than any of them, so they have the first.
+ */
+static inline double frag_snapshot_time(const struct frag_snapshot *s,
+					const struct frag_snapshot_plan *p)
+{
+	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
+		return s->first_time;
+	if (p->kind == FRAG_PLAN_REMARK)
+		return s->remarks[p->index].t;
+	return s->devices[p->device].log[p->index].t;
+}
 
 /*
  * Describes the stack of a request in its record, and in the tag the note, if it fits: the

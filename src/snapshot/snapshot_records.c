@@ -596,22 +596,6 @@ static bool plan_remarks(struct frag_snapshot *s)
 	return true;
 }
 
-/*
- * Blocks of the first state are older than any time of the log, so they have its
- * first.
- */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
-{
-	const struct frag_snap_device *d = &s->devices[p->device];
-
-	FRAG_ASSERT(s->has_times && p->device < s->device_count);
-	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
-		return s->first_time;
-	if (p->kind == FRAG_PLAN_REMARK)
-		return s->remarks[p->index].t;
-	return d->log[p->index].t;
-}
-
 /* Records of the plan that keep their order: a device's, or the remarks. */
 struct line {
 	uint32_t at, end;

@@ -787,53 +787,28 @@ static bool write_meta(FILE *f, const char *member, const char *body, struct fra
 	return good;
 }
 
-char *frag_meta_with(const char *member, const char *body, struct frag_text old)
+int frag_meta_begin(struct frag_sink *sink, const struct frag_trace_info *head, const char *member,
+		    const char *body, struct frag_error *err)
 {
+	struct frag_trace_info with = *head;
 	struct frag_json doc = { .root = NULL };
 	struct frag_node_ref root = { .node = NULL };
 	struct frag_memory meta;
 	bool good = frag_memory_open(&meta);
-
-	if (!good)
-		return NULL;
-	if (old.text) {
-		root = frag_json_parse(&doc, old.text, old.length);
-		good = root.node != NULL;
-	}
-	good = good && write_meta(meta.f, member, body, old, root);
-	if (old.text)
-		frag_json_end(&doc);
-	if (frag_memory_close(&meta) && good)
-		return meta.text;
-	free(meta.text);
-	return NULL;
-}
-
-int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
-		     struct frag_text meta, struct frag_error *err)
-{
-	struct frag_trace_info head = *frag_trace_info(r->of[0].trace);
-	struct frag_memory body;
-	bool good = frag_memory_open(&body);
-	char *new = NULL;
 	int rc;
 
 	if (!good)
 		return frag_fail_nomem(err);
-	fprintf(body.f, "\"at\":%" PRIu32 ",\"recordings\":[", number);
-	for (uint32_t i = 0; i < r->count && good; i++) {
-		fputs(i ? ",{\"path\":" : "{\"path\":", body.f);
-		good = write_json(body.f, frag_trace_info(r->of[i].trace)->path);
-		fprintf(body.f, ",\"at\":%" PRIu32 "}", r->of[i].number);
+	if (head->meta.text) {
+		root = frag_json_parse(&doc, head->meta.text, head->meta.length);
+		good = root.node != NULL;
 	}
-	fputc(']', body.f);
-	if (frag_memory_close(&body) && good)
-		new = frag_meta_with("extrapolated", body.text, meta);
-	free(body.text);
-	if (!new)
-		return frag_fail_nomem(err);
-	head.meta = (struct frag_text){ .text = new, .length = (uint32_t)strlen(new) };
-	rc = sink->ops->begin(sink, &head, err);
-	free(new);
+	good = good && write_meta(meta.f, member, body, head->meta, root);
+	if (head->meta.text)
+		frag_json_end(&doc);
+	good = frag_memory_close(&meta) && good;
+	with.meta = (struct frag_text){ .text = meta.text, .length = (uint32_t)meta.size };
+	rc = good ? sink->ops->begin(sink, &with, err) : frag_fail_nomem(err);
+	free(meta.text);
 	return rc;
 }

@@ -139,19 +139,11 @@ bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct 
 struct frag_text frag_own_number_at(struct frag_text a, struct frag_text b, uint32_t number,
 				    char *out);
 
-/* The "meta" of a trace that was made of others. */
 /*
- * {"MEMBER":{BODY}, and the members of `old`, which may have no text. Where it has such a member
- * already, all of it becomes "meta" in the new one, except what decides how a trace is simulated,
- * which stays on top too. body: members as JSON. The caller's to free; NULL: out of memory.
+ * Begins a trace that was made of others, with this head; its "meta" is {"MEMBER":{BODY}, and the
+ * members of the one that the head has, if any. Where that has such a member already, all of it
+ * becomes "meta" in the new one, except what decides how a trace is simulated, which stays on top
+ * too. body: members as JSON. -FRAG_ENOMEM, or what the sink's begin returned
  */
-char *frag_meta_with(const char *member, const char *body, struct frag_text old);
-
-/* Writes the predicted trace of a program at a number without a recording. */
-/*
- * Writes the head of the first recording with this "meta" (none if its text is NULL), and adds a
- * member `extrapolated` that lists the recordings. Returns the result of the sink's begin, or
- * -FRAG_ENOMEM.
- */
-int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
-		     struct frag_text meta, struct frag_error *err);
+int frag_meta_begin(struct frag_sink *sink, const struct frag_trace_info *head, const char *member,
+		    const char *body, struct frag_error *err);

@@ -11,7 +11,6 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/atomic_file.h"
-#include "transform/recordings.h"
 #include "transform/stage.h"
 
 #define GIVEN 4096              /* records at once, about */
@@ -377,28 +376,4 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 				       err);
 	close_chain(chain);
 	return frag_fail_nomem(err);
-}
-
-char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count,
-			struct frag_text old)
-{
-	size_t room = 40;
-	char *body, *p, *meta;
-
-	for (uint32_t i = 0; i < count; i++)
-		room += 6 * strlen(changes[i].text) + 4;
-	body = p = malloc(room);
-	if (!body)
-		return NULL;
-	p = (char *)memcpy(p, "\"changes\":[", 11) + 11;
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			*p++ = ',';
-		p = frag_put_json(p, changes[i].text, strlen(changes[i].text));
-	}
-	*p++ = ']';
-	*p = '\0';
-	meta = frag_meta_with("what_if", body, old);
-	free(body);
-	return meta;
 }

@@ -75,8 +75,3 @@ struct frag_changed_options {
  */
 int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 		      const struct frag_changed_options *options, struct frag_error *err);
-
-/* A member `what_if` at the head of a "meta" names the changes; `old` may have no text. The
- * caller's to free; NULL: out of memory. */
-char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count,
-			struct frag_text old);
