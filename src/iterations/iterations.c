@@ -398,13 +398,11 @@ static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 }
 
 /* What cannot be answered, and what would help. */
-static int iterations_judge(const struct frag_iterations *it, const struct frag_tape *tape,
-			    const char *mark, struct frag_error *err)
+static int too_few(const struct frag_iterations *it, const struct frag_tape *tape,
+		   const char *mark, struct frag_error *err)
 {
 	const char *path = frag_input_name(frag_tape_info(tape)->path);
 
-	if (it->count >= FRAG_ITERATIONS_MIN)
-		return 0;
 	if (it->count || mark)
 		return frag_fail(err, FRAG_ETRACE, "%s: %" PRIu32 " mark%s called %s: at least %d"
 				 " iterations are required", path, it->count,
@@ -417,8 +415,8 @@ static int iterations_judge(const struct frag_iterations *it, const struct frag_
 }
 
 /* Marks come first, then windows of sizes, then a period of the whole recording. */
-int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-			 struct frag_error *err)
+static int find_any(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
+		    struct frag_error *err)
 {
 	struct signs marks = { .count = 0 }, windows = { .count = 0 };
 	char *wanted = mark ? frag_mark_kind(mark, strlen(mark)) : NULL;
@@ -440,7 +438,7 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 			it->count = 0;
 	}
 	free(wanted);
-	return rc ? rc : iterations_judge(it, tape, mark, err);
+	return rc;
 }
 
 /* The marks that repeat, however few. */
@@ -464,13 +462,15 @@ static bool take_repeated_marks(struct frag_iterations *it, const struct frag_ta
 	return it->start;
 }
 
-int frag_iterations_begin(struct frag_iterations *it, const struct frag_tape *tape,
-			  struct frag_error *err)
+int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
+			 bool few, struct frag_error *err)
 {
-	const int rc = frag_iterations_find(it, tape, NULL, err);
+	const int rc = find_any(it, tape, mark, err);
 
-	if (rc != -FRAG_ETRACE)
+	if (rc || it->count >= FRAG_ITERATIONS_MIN)
 		return rc;
+	if (!few)
+		return too_few(it, tape, mark, err);
 	frag_iterations_fini(it);
 	*it = (struct frag_iterations){ .count = 0 };
 	if (strstr(frag_tape_info(tape)->form, "snapshot") || take_repeated_marks(it, tape))

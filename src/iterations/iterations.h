@@ -21,16 +21,11 @@ struct frag_iterations {
 };
 
 /*
- * mark: the name of one that they begin with; NULL: what there is. -FRAG_ETRACE where there are
- * no FRAG_ITERATIONS_MIN of them, -FRAG_ENOMEM. Release it also where this fails.
+ * mark: the name of one that they begin with; NULL: what there is. Where there are no
+ * FRAG_ITERATIONS_MIN of them: -FRAG_ETRACE. With `few`, marks that repeat begin them then, except
+ * in a snapshot, whose marks may be layers of one iteration; their count is 0 where there are none.
+ * -FRAG_ENOMEM. Release it also where this fails.
  */
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-			 struct frag_error *err);
-/*
- * The same without a minimum: where nothing is found, marks that repeat begin the iterations,
- * except in a snapshot, whose marks may be layers of one iteration. Their count is 0 where there
- * are none. -FRAG_ENOMEM
- */
-int frag_iterations_begin(struct frag_iterations *it, const struct frag_tape *tape,
-			  struct frag_error *err);
+			 bool few, struct frag_error *err);
 void frag_iterations_fini(struct frag_iterations *it);

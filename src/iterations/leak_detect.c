@@ -463,7 +463,7 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	int rc;
 
 	*leaks = (struct frag_leaks){ .leak_count = 0 };
-	rc = frag_iterations_find(&leaks->iterations, tape, mark, err);
+	rc = frag_iterations_find(&leaks->iterations, tape, mark, false, err);
 	if (rc)
 		return rc;
 	leaks->steps = (it->start[it->count - 1] - it->start[0]) / (it->count - 1);

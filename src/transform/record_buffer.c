@@ -6,12 +6,6 @@
 
 #define PIECE ((size_t)1 << 20)         /* bytes */
 
-struct frag_record_chunk {
-	struct frag_record_chunk *next;
-	size_t used, room;
-	char bytes[];
-};
-
 /* What every record has; which handles are texts is in `texts`. */
 struct head {
 	uint32_t members, block, stack;
@@ -142,11 +136,6 @@ bool frag_record_buffer_add(struct frag_record_buffer *h, const struct frag_item
 	pass(&w, &head, sizeof(head));
 	pass_members(&w, &rec, head.texts);
 	return true;
-}
-
-struct frag_record_place frag_record_buffer_end(const struct frag_record_buffer *h)
-{
-	return (struct frag_record_place){ .piece = h->last, .at = h->last ? h->last->used : 0 };
 }
 
 bool frag_record_buffer_next(const struct frag_record_buffer *h, struct frag_record_place *place,

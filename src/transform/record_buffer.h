@@ -24,7 +24,11 @@ static inline void frag_record_take_time(struct frag_record *to, const struct fr
 	to->t_text = from->t_text;
 }
 
-struct frag_record_chunk;
+struct frag_record_chunk {
+	struct frag_record_chunk *next;
+	size_t used, room;
+	char bytes[];
+};
 
 /* Zeroed, it is empty. */
 struct frag_record_buffer {
@@ -40,7 +44,11 @@ struct frag_record_place {
 /* A copy of it, about 60 bytes and its texts. False: out of memory. */
 bool frag_record_buffer_add(struct frag_record_buffer *h, const struct frag_item *item);
 /* The place behind the last one. */
-struct frag_record_place frag_record_buffer_end(const struct frag_record_buffer *h);
+static inline struct frag_record_place frag_record_buffer_end(const struct frag_record_buffer *h)
+{
+	return (struct frag_record_place){ .piece = h->last, .at = h->last ? h->last->used : 0 };
+}
+
 /* The next one, and on. False: there is none. Its texts stay as long as h does. */
 bool frag_record_buffer_next(const struct frag_record_buffer *h, struct frag_record_place *place,
 			     struct frag_item *item);
