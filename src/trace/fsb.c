@@ -836,7 +836,8 @@ static void fsb_close(void *state)
 	struct fsb *f = state;
 
 	fsb_forget(f);
-	frag_fsb_stacks_fini(&f->stacks);
+	frag_stacks_fini(&f->stacks.table);
+	free(f->stacks.of);
 	frag_header_fini(&f->header);
 	frag_input_close(&f->in);
 	ZSTD_freeDCtx(f->zstd);
@@ -858,10 +859,7 @@ static const struct frag_source_ops fsb_source = {
 	.close = fsb_close,
 };
 
-/*
- * Everything that fails from here on is closed with the state, which has taken the
- * input over.
- */
+/* What fails from here on is closed with the state, which has taken the input over. */
 static int fsb_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		    struct frag_error *err)
 {

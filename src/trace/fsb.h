@@ -100,8 +100,6 @@ struct frag_fsb_stacks {
 	uint32_t at;            /* the next alloc */
 };
 
-void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
-
 /*
  * Reads a payload of FRAG_FSB_STACKS. The table keeps its entries; `of` is replaced, by zeros
  * where stacks are not needed. -FRAG_ETRACE and why; only the table reveals a repeated entry.

@@ -15,12 +15,6 @@
 
 enum count { TEXTS, FRAMES, STACKS, ALLOCS, COUNTS };
 
-void frag_fsb_stacks_fini(struct frag_fsb_stacks *s)
-{
-	frag_stacks_fini(&s->table);
-	free(s->of);
-}
-
 /* A column is read cell by cell; that it is there has been seen before. */
 static uint32_t fsb_stacks_take(const unsigned char **p)
 {

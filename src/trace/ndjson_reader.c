@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "trace/record_scan.h"
 
 enum form { LINES, OBJECT };
@@ -162,6 +163,19 @@ static int ndjson_reader_look_behind(struct native *n, struct frag_error *err)
 	return frag_document_part(&n->doc, scan_behind, n, err);
 }
 
+/* One device with all defaults, where none was given. */
+static int complete_header(struct frag_header *h, struct frag_error *err)
+{
+	if (h->device_count)
+		return 0;
+	if (!FRAG_GROW(h->devices, h->device_capacity, 0))
+		return frag_fail_nomem(err);
+	h->devices[h->device_count++] = (struct frag_device_figures){
+		.granularity = FRAG_GRANULARITY,
+	};
+	return 0;
+}
+
 static int check_header(struct native *n, const char *at, struct frag_error *err)
 {
 	if (!(n->header.members & FRAG_HEADER_FORMAT))
@@ -169,7 +183,7 @@ static int check_header(struct native *n, const char *at, struct frag_error *err
 					 " fragsim trace", err);
 	if (!(n->header.members & FRAG_HEADER_VERSION))
 		return frag_document_bad(&n->doc, at, "member \"version\" is missing", err);
-	return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
+	return complete_header(&n->header, err);
 }
 
 /* JSON object: the next byte is after the bracket of `events`. */
@@ -257,7 +271,7 @@ static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 	n->form = LINES;
 	if (n->header.members == FRAG_HEADER_OP) {      /* no header: every default applies */
 		n->doc.at = n->begin;
-		return frag_header_complete(&n->header) ? 0 : frag_fail_nomem(err);
+		return complete_header(&n->header, err);
 	}
 	rc = check_header(n, n->doc.in.buf + n->begin, err);
 	return rc ? rc : end_header(n, err);

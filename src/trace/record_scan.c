@@ -809,15 +809,3 @@ const char *frag_header_scan(struct frag_header *h, struct frag_document *d, con
 	}
 	return p;
 }
-
-bool frag_header_complete(struct frag_header *h)
-{
-	if (h->device_count)
-		return true;
-	if (!FRAG_GROW(h->devices, h->device_capacity, 0))
-		return false;
-	h->devices[h->device_count++] = (struct frag_device_figures){
-		.granularity = FRAG_GRANULARITY,
-	};
-	return true;
-}

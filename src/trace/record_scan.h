@@ -75,6 +75,3 @@ void frag_header_fini(struct frag_header *h);
  * repeated ones too, and no value is examined.
  */
 const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p);
-
-/* One device with all defaults, where none was given. False: out of memory. */
-bool frag_header_complete(struct frag_header *h);

@@ -169,7 +169,7 @@ static void test_read_back(void **state)
 	}
 }
 
-/* What says nothing is left out; and lines without an event would be no trace. */
+/* What says nothing is left out, and read as what it was; lines without an event are no trace. */
 static void test_headers(void **state)
 {
 	static const struct {
@@ -186,9 +186,17 @@ static void test_headers(void **state)
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		const char *path = files_path(state, "trace");
+		const struct frag_trace_info *info;
+		struct frag_trace *trace;
 
 		write_events(path, false, cases[i].devices, cases[i].count, cases[i].meta, 0);
 		assert_true(files_holds(path, cases[i].expected));
+		assert_int_equal(frag_trace_open(&trace, path, NULL, NULL), 0);
+		info = frag_trace_info(trace);
+		assert_int_equal(info->device_count, 1);
+		assert_int_equal(info->devices[0].granularity, cases[i].devices->granularity);
+		assert_int_equal(info->devices[0].total, cases[i].devices->total);
+		frag_trace_close(trace);
 	}
 }
 
