@@ -127,8 +127,8 @@ char *frag_snap_frames(struct frag_snap_part *part, char *p,
 		       const struct frag_snap_requester *requester);
 
 /*
- * Begins an item that is a dict, with this much room for its members and more for the frames of the
- * requester, if it is not NULL. NULL: the file has failed.
+ * Begins an item that is a dict, with this much space for its members, and more for the frames of
+ * the requester, if it is not NULL. NULL: the file has failed.
  */
 char *frag_snap_dict(struct frag_snap_part *part, uint32_t *open, size_t room,
 		     const struct frag_snap_requester *requester);
