@@ -290,7 +290,7 @@ static bool own_limit(const struct advice *a)
 {
 	char text[256];
 
-	if (!frag_message_is_over_limit(a->m))
+	if (!a->m->over_limit)
 		return false;
 	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
 		 " raise that where it calls", SIZE(a->m->said[FRAG_SAID_ALLOWED].bytes));

@@ -436,12 +436,25 @@ static bool is_held_outside(const struct frag_message *m)
 	return 10 * outside.bytes > m->total.bytes;
 }
 
+/* Does the request exceed a limit that the program has set itself, as far as the digits go? */
+static bool is_over_limit(const struct frag_message *m)
+{
+	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
+	const uint64_t held = m->reserved.there ? m->reserved.bytes : m->allocated.bytes;
+
+	if (frag_message_is_budget(m))
+		return true;
+	return allowed->there && allowed->bytes < m->total.bytes
+	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
+}
+
 /* With a missing value, a verdict is still given if only one is possible. */
 void frag_message_judge(struct frag_message *m)
 {
 	struct frag_shortage_ranges r;
 
 	derived_values_settle(m);
+	m->over_limit = is_over_limit(m);
 	if (frag_message_is_budget(m)) {
 		judge_budget(m);
 		return;
@@ -484,20 +497,9 @@ const enum frag_oom_cause frag_shortage_causes[] = {
 	[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
 };
 
-bool frag_message_is_over_limit(const struct frag_message *m)
-{
-	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
-	const uint64_t held = m->reserved.there ? m->reserved.bytes : m->allocated.bytes;
-
-	if (frag_message_is_budget(m))
-		return true;
-	return allowed->there && allowed->bytes < m->total.bytes
-	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
-}
-
 enum frag_oom_cause frag_message_cause(const struct frag_message *m)
 {
-	return m->verdict == FRAG_SHORT_REFUSED && frag_message_is_over_limit(m)
+	return m->verdict == FRAG_SHORT_REFUSED && m->over_limit
 		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[m->verdict];
 }
 

@@ -106,6 +106,7 @@ struct frag_message {
 	uint64_t precision;             /* the largest error of a printed value */
 	enum frag_oom_verdict verdict;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
+	bool over_limit;                /* of the program's own, as far as the digits go */
 };
 
 /* Notes one value of a message; of two of a kind the first counts. */
@@ -114,9 +115,6 @@ void frag_message_note(struct frag_message *m, enum frag_said which,
 
 /* Sets the derived values, and the verdict; without a request it is that of a budget, or unknown. */
 void frag_message_judge(struct frag_message *m);
-
-/* Does the request exceed a limit that the program has set itself, as far as the digits go? */
-bool frag_message_is_over_limit(const struct frag_message *m);
 
 /*
  * Does a server divide a part of the device among what the message names? Then it has failed for
