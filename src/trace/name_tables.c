@@ -35,9 +35,9 @@ static uint64_t key_of(const struct frag_handles *h, const struct frag_handle *h
 			    : handle->number;
 }
 
-static uint32_t name_tables_find(const struct frag_handles *h, const struct frag_handle *handle,
-				 uint64_t key)
+uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle)
 {
+	const uint64_t key = key_of(h, handle);
 	uint32_t at, i;
 
 	if (!handle->text)
@@ -51,19 +51,13 @@ static uint32_t name_tables_find(const struct frag_handles *h, const struct frag
 	return FRAG_MAP_NONE;
 }
 
-uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle)
-{
-	return name_tables_find(h, handle, key_of(h, handle));
-}
-
 /*
  * Numbers and texts have a map each, as a text's hash may equal a number. The last
  * number is remembered: most events use the same stream.
  */
 uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle)
 {
-	uint64_t key = key_of(h, handle);
-	uint32_t i = name_tables_find(h, handle, key);
+	uint32_t i = frag_handles_find(h, handle);
 	char *text = NULL;
 
 	if (i == FRAG_MAP_NONE) {
@@ -72,7 +66,7 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 		if ((handle->text && !text)
 		    || !frag_chunks_grow(&h->handles, (uint64_t)h->count + 1,
 					 sizeof(struct frag_handle))
-		    || !frag_map_add(text ? &h->texts : &h->numbers, key, h->count)) {
+		    || !frag_map_add(text ? &h->texts : &h->numbers, key_of(h, handle), h->count)) {
 			free(text);
 			return UINT32_MAX;
 		}
