@@ -291,7 +291,6 @@ char *frag_put_utf8(char *p, const char *text, size_t length)
 	return p;
 }
 
-/* RFC 4180: quotes only where a field needs them, and each quote inside twice. */
 char *frag_put_csv(char *p, const char *text, size_t length)
 {
 	size_t i;

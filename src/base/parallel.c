@@ -84,7 +84,6 @@ static int first_failure(const struct pool *pool, struct frag_error *err)
 	return rc;
 }
 
-/* This thread works too, so the tasks complete even if no other thread can be started. */
 int frag_tasks_run(const struct frag_tasks *t, struct frag_error *err)
 {
 	const uint32_t threads = t->threads ? t->threads : frag_processors();

@@ -396,7 +396,6 @@ uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 	return event < end ? event : end;
 }
 
-/* Copies the events and changes their sizes; all else is shared with `from`. */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes)
 {

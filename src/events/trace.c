@@ -1,6 +1,5 @@
 /* trace.c - the table of forms, opening a trace, and its events in batches. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

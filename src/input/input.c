@@ -72,9 +72,8 @@ struct frag_unpacker {
 };
 
 /*
- * The descriptor is taken over, also where this fails. Only a regular file is
- * rewindable: lseek() succeeds on some devices too, whose bytes are gone once
- * read.
+ * Only a regular file is rewindable: lseek() succeeds on some devices too, whose bytes are gone
+ * once read.
  */
 int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, struct frag_error *err)
 {
@@ -724,9 +723,7 @@ static int full_input_widen(struct frag_whole *w, const struct frag_input *in, s
 	return 0;
 }
 
-/*
- * The window's buffer becomes the first part; the remaining input is read directly behind it.
- */
+/* The window's buffer becomes the first part; the remaining input is read directly behind it. */
 int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_error *err)
 {
 	size_t capacity = in->capacity, got = 1;

@@ -440,10 +440,6 @@ int frag_document_go_on(struct frag_document *d, struct frag_error *err)
 	return frag_document_bad(d, d->in.buf + d->in.end, "truncated: the input ends here", err);
 }
 
-/*
- * A scan that reaches the end of the window returns NULL; the window then moves or grows, and
- * the part is scanned again from its start.
- */
 int frag_document_part(struct frag_document *d,
 		       const char *(*scan)(void *ctx, struct frag_scan *s, const char *p),
 		       void *ctx, struct frag_error *err)

@@ -308,7 +308,6 @@ static const struct frag_source_ops buffered_source = {
 	.close = buffered_close,
 };
 
-/* The formats kept in memory contain no device data, so each device gets the defaults. */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err)
 {

@@ -1,7 +1,6 @@
 /* trace_formats.c - the table of formats in which a trace can be written, and JSON itself. */
 #include "trace/trace_formats.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/format.h"

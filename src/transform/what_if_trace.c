@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/format.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/atomic_file.h"
@@ -352,7 +351,6 @@ static bool what_if_trace_build(struct frag_chain *chain)
 	return good;
 }
 
-/* Builds the chain of stages, one a change, behind the recorded trace. */
 int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 		      const struct frag_changed_options *options, struct frag_error *err)
 {
