@@ -732,33 +732,29 @@ int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings
 	return rc;
 }
 
-/* False: out of memory. */
-static bool write_json(FILE *f, const char *text)
-{
-	const size_t length = strlen(text);
-	char *json = malloc(length * 6 + 3);
-
-	if (!json)
-		return false;
-	*frag_put_json(json, text, length) = '\0';
-	fputs(json, f);
-	free(json);
-	return true;
-}
-
-/* Copies the members that decide the simulation to the top level; the others are nested. */
+/*
+ * Copies the members that decide the simulation to the top level; the others are nested. False: out
+ * of memory.
+ */
 static bool write_recorder(FILE *f, struct frag_node_ref meta)
 {
 	static const char *const kept[] = { "recorder", "pytorch", "alloc_conf" };
 	struct frag_node_ref member;
 
 	for (uint32_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		const char *text;
+		char *json;
+
 		if (!frag_json_member(meta, kept[i], &member)
 		    || frag_json_kind(member) != FRAG_JSON_STRING)
 			continue;
-		fprintf(f, ",\"%s\":", kept[i]);
-		if (!write_json(f, frag_json_string(member)))
+		text = frag_json_string(member);
+		json = malloc(strlen(text) * 6 + 3);
+		if (!json)
 			return false;
+		*frag_put_json(json, text, strlen(text)) = '\0';
+		fprintf(f, ",\"%s\":%s", kept[i], json);
+		free(json);
 	}
 	return true;
 }
