@@ -276,15 +276,9 @@ static int leak_detect_by_owner(const void *one, const void *other)
 {
 	const struct held *a = one, *b = other;
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->tag != b->tag)
-		return a->tag < b->tag ? -1 : 1;
-	if (!a->tag && a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	if (!a->tag && !a->stack && a->bytes != b->bytes)
-		return a->bytes < b->bytes ? -1 : 1;
-	return 0;
+	if (a->device != b->device || a->tag || b->tag)
+		return frag_order_two(a->device, b->device, a->tag, b->tag);
+	return frag_order_two(a->stack, b->stack, a->stack ? 0 : a->bytes, b->stack ? 0 : b->bytes);
 }
 
 static int by_owner_and_step(const void *one, const void *other)
