@@ -28,10 +28,7 @@ void *frag_huge_alloc(size_t *size)
 
 #define ELEMENTS_MAX (UINT64_C(1) << 31)        /* the last power of two in 32 bits */
 
-/*
- * From FRAG_LARGE on, realloc() cannot be used: it does not keep the alignment of
- * huge pages.
- */
+/* From FRAG_LARGE on, realloc() cannot be used: it does not keep the alignment of huge pages. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 {
 	uint64_t room = *capacity ? *capacity : 16;

@@ -40,10 +40,7 @@ static bool trace_stats_see(struct frag_survey *s, uint32_t index, uint8_t what,
 	return true;
 }
 
-/*
- * A slot has one live block at once, so an array by slot holds every block that
- * a free may end.
- */
+/* A slot has one live block at once, so an array by slot holds every block that a free may end. */
 static bool trace_stats_note_alloc(struct frag_survey *s, const struct frag_event *ev)
 {
 	struct frag_survey_device *d = &s->devices[ev->device];

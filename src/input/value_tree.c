@@ -543,9 +543,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	return push_number(r, box, p + 1);
 }
 
-/*
- * Any other beginning is scanned as a number; that scan then reports the error.
- */
+/* Any other beginning is scanned as a number; that scan then reports the error. */
 static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 {
 	struct frag_value value;
@@ -570,10 +568,7 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 	return p ? value_json_push(r, &value, p) : NULL;
 }
 
-/*
- * Unescaping makes no string longer, so a scratch of the document's length is
- * enough for any.
- */
+/* Unescaping makes no string longer, so a scratch of the document's length is enough for any. */
 int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,
 			 size_t length, const char *what, struct frag_error *err)
 {

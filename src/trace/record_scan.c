@@ -208,10 +208,7 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
 	return scan_text(s, p, &rec->text);
 }
 
-/*
- * Inlined with a constant member for the usual ones, so that the switch costs
- * nothing there.
- */
+/* Inlined with a constant member for the usual ones, so that the switch costs nothing there. */
 ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
 					     struct frag_record *rec, struct flaws *flaws)
 {
@@ -738,9 +735,7 @@ static const char *scan_meta(struct frag_header *h, struct frag_document *d, con
 	return d->nomem ? NULL : p;
 }
 
-/*
- * Reads only the bracket of `events`: the source reads the events, window by window.
- */
+/* Reads only the bracket of `events`: the source reads the events, window by window. */
 static const char *header_scan_member(struct frag_header *h, struct frag_document *d, const char *p,
 				      uint32_t member)
 {

@@ -71,9 +71,7 @@ static void put_devices(struct frag_outfile *out, const struct frag_device_figur
 	writer_put(out, count > 1 ? "]" : "");
 }
 
-/*
- * Values equal to the defaults are not written, so a trace without a device does not gain one.
- */
+/* Values equal to the defaults are not written, so a trace without a device does not gain one. */
 static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		      struct frag_error *err)
 {
@@ -132,10 +130,7 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 	return p;
 }
 
-/*
- * A time that came as text is written as it was, so that reading and writing
- * changes no digit.
- */
+/* A time that came as text is written as it was, so that reading and writing changes no digit. */
 static char *writer_put_words(char *p, const struct frag_record *rec)
 {
 	uint32_t has = rec->members;
