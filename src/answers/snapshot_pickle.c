@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/parse.h"
 #include "fragsim/version.h"
 #include "policy/choice.h"
 #include "policy/param.h"
@@ -78,20 +79,13 @@ char *frag_snap_word(struct frag_snap_part *part, char *p, enum frag_snap_word w
 	return frag_pickle_put(p, word);
 }
 
-/* The frame that ends at `end`, and where the next one begins; NULL: it was the last. */
-static const char *find_frame_end(const char *text, const char *end,
-					    const char **frame_end)
+/* Where the frame ends, and where the next one begins; NULL: it was the last. */
+static const char *find_frame_end(const char *text, const char *end, const char **frame_end)
 {
-	const size_t n = sizeof(BETWEEN) - 1;
+	const char *p = frag_text_find((struct frag_text){ text, (uint32_t)(end - text) }, BETWEEN);
 
-	for (const char *p = text; (size_t)(end - p) >= n; p++) {
-		if (memcmp(p, BETWEEN, n) != 0)
-			continue;
-		*frame_end = p;
-		return p + n;
-	}
-	*frame_end = end;
-	return NULL;
+	*frame_end = p ? p : end;
+	return p ? p + strlen(BETWEEN) : NULL;
 }
 
 /* The length of FILE where the frame is "FILE:LINE NAME", and its line; else 0. */

@@ -181,6 +181,16 @@ uint32_t frag_text_among(struct frag_text text, const char *const *words)
 	return i;
 }
 
+const char *frag_text_find(struct frag_text text, const char *part)
+{
+	const size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= text.length; i++)
+		if (memcmp(text.text + i, part, n) == 0)
+			return text.text + i;
+	return NULL;
+}
+
 /*
  * Where the text does not match the pattern, the last star takes one more character. Earlier
  * stars need no second attempt: each already matches the fewest characters possible.

@@ -45,6 +45,9 @@ static inline bool frag_text_equals(struct frag_text text, const char *word)
 /* Which of the words the text is; a NULL ends them, and its index is that of any other text. */
 uint32_t frag_text_among(struct frag_text text, const char *const *words);
 
+/* Where the part first begins in the text; NULL: nowhere. */
+const char *frag_text_find(struct frag_text text, const char *part);
+
 /* In the pattern * is any characters, or none, and ? one byte; all else is itself. */
 bool frag_glob_fits(const char *pattern, const char *text, size_t length);
 

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "base/parse.h"
 #include "input/value_tree.h"
 
 #define SETTINGS_ROOM 4096
@@ -660,20 +661,11 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 
 #define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
 
-static bool has_word(const char *bytes, size_t length, const char *word)
-{
-	const size_t n = strlen(word);
-
-	for (size_t i = 0; i + n <= length; i++)
-		if (memcmp(bytes + i, word, n) == 0)
-			return true;
-	return false;
-}
-
 bool frag_snapshot_is_file(const char *path)
 {
 	static const char *const names[] = { "segments", "device_traces", "total_size", NULL };
 	struct frag_error ignored;
+	struct frag_text head;
 	struct frag_input in;
 	bool found = false;
 
@@ -681,9 +673,10 @@ bool frag_snapshot_is_file(const char *path)
 		return false;
 	while (in.end < HEAD && frag_input_fill(&in, 0, &ignored) == 1)
 		;
+	head = (struct frag_text){ in.buf, (uint32_t)(in.end < HEAD ? in.end : HEAD) };
 	if (in.end > 2 && (unsigned char)in.buf[0] == 0x80)
 		for (int i = 0; names[i] && !found; i++)
-			found = has_word(in.buf, in.end < HEAD ? in.end : HEAD, names[i]);
+			found = frag_text_find(head, names[i]);
 	frag_input_close(&in);
 	return found;
 }

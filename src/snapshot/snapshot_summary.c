@@ -15,6 +15,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
+#include "base/parse.h"
 
 static const struct frag_value *setting(const struct frag_snapshot *s, const char *name)
 {
@@ -60,14 +61,12 @@ static const char *const conf_names[] = {
 /* Is a frame below this folder? */
 static bool has_frame_below(const struct frag_snapshot *s, const char *folder)
 {
-	const size_t length = strlen(folder);
-
 	for (uint32_t i = 0; i < s->values.count; i++) {
 		const struct frag_value *v = &s->values.table[i];
 
-		for (uint32_t k = 0; v->kind == FRAG_STRING && k + length <= v->length; k++)
-			if (v->as.text[k] == '/' && memcmp(v->as.text + k, folder, length) == 0)
-				return true;
+		if (v->kind == FRAG_STRING
+		    && frag_text_find((struct frag_text){ v->as.text, v->length }, folder))
+			return true;
 	}
 	return false;
 }

@@ -71,16 +71,6 @@ enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
 	return origin;
 }
 
-static bool frames_has(struct frag_text text, const char *part)
-{
-	const size_t n = strlen(part);
-
-	for (size_t i = 0; i + n <= text.length; i++)
-		if (memcmp(text.text + i, part, n) == 0)
-			return true;
-	return false;
-}
-
 static bool frames_ends(struct frag_text text, const char *with)
 {
 	const size_t n = strlen(with);
@@ -115,27 +105,21 @@ static struct frag_text file_name(struct frag_text path)
 
 static bool is_optimizer_file(struct frag_text file)
 {
-	return frames_has(file, "/optim/")
-	       || (frames_has(file_name(file), "optimizer") && !frames_ends(file, "/"));
+	return frag_text_find(file, "/optim/")
+	       || (frag_text_find(file_name(file), "optimizer") && !frames_ends(file, "/"));
 }
 
 /* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
 static struct frag_text autograd_node(struct frag_text name)
 {
 	static const char before[] = "torch::autograd::generated::";
-	const size_t n = sizeof(before) - 1;
+	const char *at = frag_text_find(name, before), *end = name.text + name.length;
+	struct frag_text node = { .text = at ? at + strlen(before) : "" };
 
-	for (size_t i = 0; i + n < name.length; i++) {
-		size_t end = i + n;
-
-		if (memcmp(name.text + i, before, n) != 0)
-			continue;
-		while (end < name.length && name.text[end] != ':' && name.text[end] != '(')
-			end++;
-		return (struct frag_text){ .text = name.text + i + n,
-					   .length = (uint32_t)(end - i - n) };
-	}
-	return (struct frag_text){ .text = "", .length = 0 };
+	while (at && node.text + node.length < end && node.text[node.length] != ':'
+	       && node.text[node.length] != '(')
+		node.length++;
+	return node;
 }
 
 /*
@@ -146,11 +130,11 @@ static enum frag_maker maker_of_frame(const struct frag_frame *f)
 {
 	const struct frag_text none = { .text = "", .length = 0 };
 	const struct frag_text name = f->name.text ? f->name : none;
-	const bool modules = f->file.text && frames_has(f->file, "/nn/modules/");
+	const bool modules = f->file.text && frag_text_find(f->file, "/nn/modules/");
 
 	if (!is_python(f->file, f->line))
-		return frames_has(name, "torch::autograd::Engine")
-		       || frames_has(name, "python::PythonEngine")
+		return frag_text_find(name, "torch::autograd::Engine")
+		       || frag_text_find(name, "python::PythonEngine")
 		       || autograd_node(name).length
 			? FRAG_MAKER_BACKWARD : FRAG_MAKER_UNKNOWN;
 	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__")))
@@ -187,7 +171,7 @@ static bool is_plumbing(struct frag_text name)
 	    || frames_begins(name, "clone"))
 		return true;
 	for (uint32_t i = 0; parts[i]; i++)
-		if (frames_has(name, parts[i]))
+		if (frag_text_find(name, parts[i]))
 			return true;
 	return false;
 }
