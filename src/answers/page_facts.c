@@ -10,6 +10,7 @@
 
 #include "answers/answers.h"
 #include "base/array_grow.h"
+#include "base/parse.h"
 #include "live_blocks/live_blocks.h"
 
 /*
@@ -464,20 +465,15 @@ static void put_cured(struct scratch *s, struct frag_node_ref root,
 /* The displayed text of a tag; NULL: FRAG_TAG_NONE and FRAG_TAG_OTHERS. */
 static struct frag_text shown_tag(const struct frag_page_tags *t, uint32_t tag)
 {
-	struct frag_text text = { .text = NULL };
 	const struct frag_tag *of;
 
 	if (tag <= FRAG_TAG_OTHERS)
-		return text;
+		return (struct frag_text){ .text = NULL };
 	of = frag_tag_at(&t->texts, tag - 1);
-	text = (struct frag_text){ .text = of->text, .length = of->length };
-	if (text.length > FRAG_TAG_TEXT)
-		text.length = FRAG_TAG_TEXT;
-	/* never in the middle of a character */
-	while (text.length < of->length && text.length
-	       && ((unsigned char)text.text[text.length] & 0xc0) == 0x80)
-		text.length--;
-	return text;
+	return (struct frag_text){
+		.text = of->text,
+		.length = (uint32_t)frag_text_cut(of->text, of->length, FRAG_TAG_TEXT),
+	};
 }
 
 /* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */

@@ -191,6 +191,15 @@ const char *frag_text_find(struct frag_text text, const char *part)
 	return NULL;
 }
 
+size_t frag_text_cut(const char *text, size_t length, size_t max)
+{
+	if (length <= max)
+		return length;
+	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
 /*
  * Where the text does not match the pattern, the last star takes one more character. Earlier
  * stars need no second attempt: each already matches the fewest characters possible.

@@ -48,6 +48,9 @@ uint32_t frag_text_among(struct frag_text text, const char *const *words);
 /* Where the part first begins in the text; NULL: nowhere. */
 const char *frag_text_find(struct frag_text text, const char *part);
 
+/* How much of the text fits into `max` bytes, without a part of a character at the end. */
+size_t frag_text_cut(const char *text, size_t length, size_t max);
+
 /* In the pattern * is any characters, or none, and ? one byte; all else is itself. */
 bool frag_glob_fits(const char *pattern, const char *text, size_t length);
 

@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "base/parse.h"
 
 #define NONE UINT32_MAX
 #define RECENT_FIRST 256
@@ -37,12 +38,8 @@ static bool ids_init(struct frag_ids *ids, uint64_t seed)
 const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM])
 {
 	if (id->text) {
-		size_t length = id->number < 40 ? (size_t)id->number : 40;
+		const size_t length = frag_text_cut(id->text, (size_t)id->number, 40);
 
-		/* not in the middle of a character */
-		while (length < id->number && length > 0
-		       && ((unsigned char)id->text[length] & 0xc0) == 0x80)
-			length--;
 		*frag_put_json(buf, id->text, length) = '\0';
 	} else {
 		*frag_put_u64(buf, id->number) = '\0';

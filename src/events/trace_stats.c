@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
+#include "base/parse.h"
 
 struct frag_survey_block {
 	uint64_t birth, bytes;
@@ -84,17 +85,12 @@ static void note_free(struct frag_survey *s, const struct frag_event *ev)
 static void trace_stats_note_mark(struct frag_survey *s, const struct frag_event *ev)
 {
 	struct frag_survey_mark *m;
-	uint32_t n = ev->text.length;
+	size_t n;
 
 	if (s->ops[FRAG_OP_MARK] > FRAG_SURVEY_MARKS)
 		return;
 	m = &s->marks[s->ops[FRAG_OP_MARK] - 1];
-	if (n > sizeof(m->name) - 1) {
-		n = sizeof(m->name) - 1;
-		/* not in the middle of a character */
-		while (n && ((unsigned char)ev->text.text[n] & 0xc0) == 0x80)
-			n--;
-	}
+	n = frag_text_cut(ev->text.text, ev->text.length, sizeof(m->name) - 1);
 	m->step = ev->step;
 	memcpy(m->name, ev->text.text, n);
 	m->name[n] = '\0';

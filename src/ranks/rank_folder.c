@@ -204,12 +204,9 @@ static char *path_inside(const char *folder, const char *name)
 
 static bool is_recording(const char *name)
 {
-	size_t length = strlen(name);
+	size_t length;
 
-	if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
-		length -= 3;
-	else if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
-		length -= 4;
+	frag_packing_of(name, &length);
 	for (uint32_t i = 0; endings[i]; i++) {
 		const size_t end = strlen(endings[i]);
 

@@ -227,16 +227,6 @@ static struct frag_frame frame_at(struct frag_snapshot *s, const struct frag_val
 	return f;
 }
 
-/* How much of the text fits, without a part of a character at the end. */
-static size_t cut(const char *text, size_t length, size_t max)
-{
-	if (length <= max)
-		return length;
-	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
-		max--;
-	return max;
-}
-
 /* "model.py:42 forward", cut to FRAME_MAX. */
 static size_t write_frame(char *to, const struct frag_frame *f)
 {
@@ -244,13 +234,13 @@ static size_t write_frame(char *to, const struct frag_frame *f)
 	size_t length, used = 0;
 
 	if (f->line) {
-		used = cut(file.text, file.length, FRAME_MAX / 2);
+		used = frag_text_cut(file.text, file.length, FRAME_MAX / 2);
 		memcpy(to, file.text, used);
 		to[used++] = ':';
 		used = (size_t)(frag_put_u64(to + used, f->line) - to);
 		to[used++] = ' ';
 	}
-	length = cut(f->name.text, f->name.length, FRAME_MAX - used);
+	length = frag_text_cut(f->name.text, f->name.length, FRAME_MAX - used);
 	if (length)
 		memcpy(to + used, f->name.text, length);
 	return used + length;
@@ -401,7 +391,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 static void append(char **at, const char *before, struct frag_text text, size_t max,
 		   const char *behind)
 {
-	const size_t length = cut(text.text, text.length, max);
+	const size_t length = frag_text_cut(text.text, text.length, max);
 
 	*at = stpcpy(*at, before);
 	*at = (char *)memcpy(*at, text.text, length) + length;
