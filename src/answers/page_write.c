@@ -582,11 +582,10 @@ static void put_page(const struct writing *w, FILE *f)
 int frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
 		    const struct frag_page_answer *answer, FILE *f, struct frag_error *err)
 {
-	char *json = malloc(6 * strlen(command) + 3);
+	char *json = frag_new_json(command, strlen(command));
 
 	if (!json)
 		return frag_fail_nomem(err);
-	*frag_put_json(json, command, strlen(command)) = '\0';
 	if (count && !(answer && answer->beside))
 		FRAG_SORT(sections, count, by_badness);
 	put_page(&(struct writing){ sections, count, json, answer }, f);

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/bug.h"
 #include "base/format.h"
+#include "events/id_map.h"
 #include "base/parse.h"
 #include "metrics/metric.h"
 
@@ -364,16 +365,11 @@ static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_
 /* The id of the block that is in a slot from here on. False: out of memory. */
 static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
 {
-	char *text;
-
 	if (!FRAG_EXTEND(rows->ids, rows->id_capacity, rows->id_count, ev->slot))
 		return false;
-	text = malloc(ev->id.text ? (size_t)ev->id.number * 6 + 3 : FRAG_NUMBER_ROOM);
 	free(rows->ids[ev->slot]);
-	rows->ids[ev->slot] = text;
-	if (text)
-		*put_handle_json(text, &ev->id) = '\0';
-	return text != NULL;
+	rows->ids[ev->slot] = frag_id_json(&ev->id);
+	return rows->ids[ev->slot] != NULL;
 }
 
 /*

@@ -271,6 +271,18 @@ char *frag_put_json(char *p, const char *text, size_t length)
 	return p;
 }
 
+char *frag_new_json(const char *text, size_t length)
+{
+	char *json = malloc(length * 6 + 3), *end, *fitting;
+
+	if (!json)
+		return NULL;
+	end = frag_put_json(json, text, length);
+	*end = '\0';
+	fitting = realloc(json, (size_t)(end - json) + 1);
+	return fitting ? fitting : json;
+}
+
 char *frag_put_utf8(char *p, const char *text, size_t length)
 {
 	const char *s = text, *end = format_end_of(s, length);

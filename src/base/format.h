@@ -39,6 +39,8 @@ uint32_t frag_code_point(const char **s, const char *end);
  * at most 6 bytes for each byte of text, and 2.
  */
 char *frag_put_json(char *p, const char *text, size_t length);
+/* The same, terminated and owned by the caller. NULL: out of memory. */
+char *frag_new_json(const char *text, size_t length);
 
 /* Writes the text, with U+FFFD for bytes that are not UTF-8. Needs at most 3 bytes for each
  * byte. */

@@ -115,12 +115,9 @@ void frag_json_text(struct frag_node_ref in, const char *key, const char *text)
 
 void frag_json_words(struct frag_node_ref in, const char *key, const char *text, size_t length)
 {
-	char *json = text ? malloc(length * 6 + 3) : NULL;
+	char *json = text ? frag_new_json(text, length) : NULL;
 
-	if (json)
-		*frag_put_json(json, text, length) = '\0';
-	else if (text)
-		in.doc->failed = true;
+	in.doc->failed |= text && !json;
 	frag_json_raw(in, key, json);
 	free(json);
 }

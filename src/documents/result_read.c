@@ -216,10 +216,8 @@ static char *take_json_text(struct frag_members *r, const struct frag_at *in, co
 
 	if (!text)
 		return NULL;
-	json = malloc(strlen(text) * 6 + 3);
-	if (json)
-		*frag_put_json(json, text, strlen(text)) = '\0';
-	else
+	json = frag_new_json(text, strlen(text));
+	if (!json)
 		frag_bad_memory(r);
 	free(text);
 	return json;

@@ -349,7 +349,6 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 {
 	struct frag_result *r = &sim->results[d];
 	struct frag_mark *mark;
-	char *end, *fitting;
 
 	FRAG_ASSERT(ev->op == FRAG_OP_MARK);
 	if (r->mark_count == FRAG_MARKS_MAX || !mark_fits(sim, d, ev))
@@ -358,13 +357,9 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 		return frag_fail_nomem(err);
 	mark = &r->marks[r->mark_count];
 	*mark = (struct frag_mark){ .step = ev->step, .metrics = sim->engines[d].metrics.now };
-	mark->name = malloc((size_t)ev->text.length * 6 + 3);
+	mark->name = frag_new_json(ev->text.text, ev->text.length);
 	if (!mark->name)
 		return frag_fail_nomem(err);
-	end = frag_put_json(mark->name, ev->text.text, ev->text.length);
-	*end = '\0';
-	fitting = realloc(mark->name, (size_t)(end - mark->name) + 1);
-	mark->name = fitting ? fitting : mark->name;
 	r->mark_count++;
 	sim->marks++;
 	return 0;

@@ -95,11 +95,12 @@ static void ids_remove(struct frag_ids *ids, struct frag_found found)
 
 char *frag_id_json(const struct frag_handle *id)
 {
-	char *text = malloc(id->text ? (size_t)id->number * 6 + 3 : FRAG_NUMBER_ROOM);
+	char *text;
 
-	if (text && id->text)
-		*frag_put_json(text, id->text, (size_t)id->number) = '\0';
-	else if (text)
+	if (id->text)
+		return frag_new_json(id->text, (size_t)id->number);
+	text = malloc(FRAG_NUMBER_ROOM);
+	if (text)
 		*frag_put_u64(text, id->number) = '\0';
 	return text;
 }

@@ -135,9 +135,7 @@ static bool marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, c
 	if (!text)
 		return false;
 	length = marked_tags_length_of(&tag, end, text);
-	*out = malloc(length * 6 + 3);
-	if (*out)
-		*frag_put_json(*out, text, length) = '\0';
+	*out = frag_new_json(text, length);
 	free(text);
 	return *out != NULL;
 }

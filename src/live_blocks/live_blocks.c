@@ -139,12 +139,6 @@ bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)
 {
 	const struct frag_text text = frag_symbols_tag(symbols, tag);
 
-	*out = NULL;
-	if (!text.text)
-		return true;
-	*out = malloc((size_t)text.length * 6 + 3);
-	if (!*out)
-		return false;
-	*frag_put_json(*out, text.text, text.length) = '\0';
-	return true;
+	*out = text.text ? frag_new_json(text.text, text.length) : NULL;
+	return *out || !text.text;
 }

@@ -350,10 +350,9 @@ static int probe(struct frag_replay *r, uint32_t d, const struct frag_event *ev,
 	    && !FRAG_GROW(all->probe, capacity, capacity))
 		return frag_fail_nomem(err);
 	if (ev->op == FRAG_OP_MARK) {
-		p.mark = malloc((size_t)ev->text.length * 6 + 3);
+		p.mark = frag_new_json(ev->text.text, ev->text.length);
 		if (!p.mark)
 			return frag_fail_nomem(err);
-		*frag_put_json(p.mark, ev->text.text, ev->text.length) = '\0';
 	}
 	all->probe[all->kept++] = p;
 	return 0;

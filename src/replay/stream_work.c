@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "events/id_map.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
 
@@ -248,14 +249,8 @@ static bool use_on(struct block *b, uint32_t stream)
 static bool note_id(struct block *b, const struct frag_handle *id)
 {
 	free(b->id);
-	b->id = malloc(id->text ? (size_t)id->number * 6 + 3 : FRAG_NUMBER_ROOM);
-	if (!b->id)
-		return false;
-	if (id->text)
-		*frag_put_json(b->id, id->text, (size_t)id->number) = '\0';
-	else
-		*frag_put_u64(b->id, id->number) = '\0';
-	return true;
+	b->id = frag_id_json(id);
+	return b->id != NULL;
 }
 
 /*

@@ -804,9 +804,7 @@ static int note_mark(const struct frag_explanation *x, struct frag_explained *m,
 		if (ev->op != FRAG_OP_MARK)
 			continue;
 		free(m->mark);
-		m->mark = malloc((size_t)ev->text.length * 6 + 3);
-		if (m->mark)
-			*frag_put_json(m->mark, ev->text.text, ev->text.length) = '\0';
+		m->mark = frag_new_json(ev->text.text, ev->text.length);
 	}
 	frag_tape_reader_del(w.reader);
 	return 0;

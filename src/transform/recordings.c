@@ -749,10 +749,9 @@ static bool write_recorder(FILE *f, struct frag_node_ref meta)
 		    || frag_json_kind(member) != FRAG_JSON_STRING)
 			continue;
 		text = frag_json_string(member);
-		json = malloc(strlen(text) * 6 + 3);
+		json = frag_new_json(text, strlen(text));
 		if (!json)
 			return false;
-		*frag_put_json(json, text, strlen(text)) = '\0';
 		fprintf(f, ",\"%s\":%s", kept[i], json);
 		free(json);
 	}
