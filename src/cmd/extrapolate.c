@@ -169,18 +169,15 @@ static void show_reading(void *ctx, const struct frag_trace_info *info)
 static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 {
 	struct extrapolate *e = (struct extrapolate *)q;
-	struct frag_trace *traces[FRAG_RECORDINGS_MAX];
 	int rc = 0;
 
 	q->reading.records = true;
 	q->reading.meta = q->out != NULL;
 	q->reading.stacks = FRAG_STACKS_TOP;
-	for (uint32_t i = 0; i < e->count && !rc; i++) {
+	for (uint32_t i = 0; i < e->count && !rc; i++)
 		rc = frag_taped_open(&e->taped[i], e->paths[i], &e->q.run, frag_usual_settings,
 				     &q->reading, err);
-		traces[i] = e->taped[i].trace;
-	}
-	return rc ? rc : frag_recordings_init(&e->recordings, traces, e->numbers, e->count, err);
+	return rc;
 }
 
 /*
@@ -224,12 +221,16 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 			    struct frag_error *err)
 {
 	struct extrapolate *e = (struct extrapolate *)q;
+	struct frag_trace *traces[FRAG_RECORDINGS_MAX];
 	struct frag_recordings_options o = {
+		.traces = traces, .numbers = e->numbers, .count = e->count,
 		.stop = frag_interrupted, .progress = show_reading, .ctx = e,
 		.event = sink ? write_event : NULL,
 	};
 	int rc = 0;
 
+	for (uint32_t i = 0; i < e->count; i++)
+		traces[i] = e->taped[i].trace;
 	e->sink = sink;
 	if (e->sink) {
 		o.number = e->at[0];

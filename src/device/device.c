@@ -150,7 +150,6 @@ void frag_devices_fini(struct frag_devices *devices)
 
 /* Calls of a driver ----------------------------------------------------------- */
 
-#define FIRST_CLASS_BITS 20
 
 const char *frag_gpu_kind_name(enum frag_gpu_kind kind)
 {
@@ -164,19 +163,10 @@ const char *frag_gpu_kind_name(enum frag_gpu_kind kind)
 	return names[kind];
 }
 
-uint32_t frag_size_class(uint64_t bytes)
-{
-	uint32_t which = 0;
-
-	while (which < FRAG_SIZE_CLASSES - 1 && bytes > UINT64_C(1) << (FIRST_CLASS_BITS + which))
-		which++;
-	return which;
-}
-
 uint64_t frag_size_class_max(uint32_t which)
 {
 	return which == FRAG_SIZE_CLASSES - 1 ? UINT64_MAX
-					      : UINT64_C(1) << (FIRST_CLASS_BITS + which);
+					      : UINT64_C(1) << (FRAG_FIRST_CLASS_BITS + which);
 }
 
 /* The simulated device: it counts what is in use (fragsim-trace(5), Members of a device) ---- */

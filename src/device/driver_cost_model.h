@@ -15,7 +15,16 @@ const char *frag_gpu_kind_name(enum frag_gpu_kind kind);
 
 /* Sizes up to 1 MiB, then up to each doubling; the last class has no bound. */
 #define FRAG_SIZE_CLASSES 22
-uint32_t frag_size_class(uint64_t bytes);
+#define FRAG_FIRST_CLASS_BITS 20
+static inline uint32_t frag_size_class(uint64_t bytes)
+{
+	uint32_t which = 0;
+
+	while (which < FRAG_SIZE_CLASSES - 1 && bytes > UINT64_C(1) << (FRAG_FIRST_CLASS_BITS + which))
+		which++;
+	return which;
+}
+
 /* The largest size of the class; UINT64_MAX for the last. */
 uint64_t frag_size_class_max(uint32_t which);
 

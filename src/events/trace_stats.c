@@ -13,14 +13,6 @@ struct frag_survey_block {
 	uint32_t device;
 };
 
-void frag_survey_fini(struct frag_survey *s)
-{
-	frag_map_fini(&s->sizes_seen);
-	free(s->devices);
-	free(s->blocks);
-	free(s->seen);
-}
-
 /* Bin 0 is for 0, others by the place of the highest bit. */
 static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
 {

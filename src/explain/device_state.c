@@ -501,14 +501,6 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-void frag_device_state_fini(struct frag_device_state *state)
-{
-	frag_holders_fini(state->holders, state->holder_count);
-	for (uint32_t i = 0; i < state->pin_count; i++)
-		free(state->blocking[i].tag);
-	*state = (struct frag_device_state){ .holder_count = 0 };
-}
-
 uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
 {
 	return frag_heap_round(frag_sim_heap(sim, device), bytes);

@@ -10,6 +10,7 @@
 #include "compaction/memory_state.h"
 #include "fragsim/engine.h"
 #include "fragsim/heap.h"
+#include "metrics/metric.h"
 
 /* The request, and its pool and list. */
 struct frag_failed_request {
@@ -61,7 +62,14 @@ struct frag_device_state {
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
 int frag_device_state_init(struct frag_device_state *state, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err);
-void frag_device_state_fini(struct frag_device_state *state); /* one that is zeroed is fine */
+/* One that is zeroed is fine. */
+static inline void frag_device_state_fini(struct frag_device_state *state)
+{
+	frag_holders_fini(state->holders, state->holder_count);
+	for (uint32_t i = 0; i < state->pin_count; i++)
+		free(state->blocking[i].tag);
+	*state = (struct frag_device_state){ .holder_count = 0 };
+}
 
 /* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
 int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,

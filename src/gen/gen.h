@@ -90,7 +90,14 @@ static inline uint64_t frag_gen_pop(struct frag_gen_ids *ids)
 {
 	return ids->count ? ids->ids[--ids->count] : 0;
 }
-void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids);   /* the last first */
+/* The last first. */
+static inline void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids)
+{
+	while (ids->count)
+		frag_gen_free(g, frag_gen_pop(ids));
+	free(ids->ids);
+	*ids = (struct frag_gen_ids){ .ids = NULL };
+}
 
 /* The tables of all scenarios, by name. */
 #define FRAG_SCENARIOS(X) \

@@ -166,10 +166,3 @@ void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id)
 		ids->ids[ids->count++] = id;
 }
 
-void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids)
-{
-	while (ids->count)
-		frag_gen_free(g, frag_gen_pop(ids));
-	free(ids->ids);
-	*ids = (struct frag_gen_ids){ .ids = NULL };
-}

@@ -206,15 +206,6 @@ void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
 	h->ties = ties;
 }
 
-void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
-			  bool reversed)
-{
-	FRAG_ASSERT(places || !count);
-	h->places = places;
-	h->place_count = count;
-	h->reversed = reversed;
-}
-
 void frag_heap_renew(struct frag_heap *h, frag_block b)
 {
 	FRAG_ASSERT(is_handle(h, b));

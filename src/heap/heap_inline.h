@@ -126,3 +126,18 @@ static inline void frag_begin_step(struct frag_heap *h)
 	h->totals.step_peak_segments = h->totals.segments;
 	h->totals.step_peak_used = h->dev->used;
 }
+
+/*
+ * For FRAG_TIES_FALLING where the addresses of the first segments are known: places[i] is the rank
+ * of the i-th segment among them, each a different one; borrowed. Later segments are below all.
+ * reversed: where the order is unknown, assumes the opposite: later segments are above all, and
+ * by age the newest comes first.
+ */
+static inline void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
+			  bool reversed)
+{
+	FRAG_ASSERT(places || !count);
+	h->places = places;
+	h->place_count = count;
+	h->reversed = reversed;
+}

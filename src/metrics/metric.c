@@ -105,15 +105,6 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
 	return good;
 }
 
-void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count)
-{
-	for (uint32_t k = 0; k < count; k++) {
-		for (uint32_t i = 0; i < holders[k].stack_count; i++)
-			free(holders[k].stacks[i].frames);
-		free(holders[k].tag);
-	}
-}
-
 void frag_result_fini(struct frag_result *result)
 {
 	for (uint32_t i = 0; i < result->oom_count; i++) {

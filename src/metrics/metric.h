@@ -1,6 +1,7 @@
 /* metric.h - one metric of the table, and the result of a run. */
 #pragma once
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "fragsim/metrics.h"
@@ -69,4 +70,11 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from);
 /* Is it the path of a metric that the file lacks which this result was read from? */
 bool frag_result_unread(const struct frag_result *result, const char *path);
 /* Releases what they own, not the array. */
-void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count);
+static inline void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count)
+{
+	for (uint32_t k = 0; k < count; k++) {
+		for (uint32_t i = 0; i < holders[k].stack_count; i++)
+			free(holders[k].stacks[i].frames);
+		free(holders[k].tag);
+	}
+}

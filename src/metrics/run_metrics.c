@@ -444,14 +444,6 @@ struct frag_distribution frag_series_describe(const struct frag_series *s, int i
 
 /* The metrics of a run --------------------------------------------------------- */
 
-bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level)
-{
-	*metrics = (struct frag_run_metrics){ .level = level };
-	if (level == FRAG_LEVEL_ALL)
-		metrics->series = frag_series_new();
-	return metrics->series || level != FRAG_LEVEL_ALL;
-}
-
 /* The layout of a pool of the device's own is unknown, only how much there is. */
 static void read_pool(struct frag_metrics *m, const struct frag_device_pool *pool)
 {

@@ -17,7 +17,13 @@ struct frag_run_metrics {
 };
 
 /* False: out of memory. The series is for free(). */
-bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
+static inline bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level)
+{
+	*metrics = (struct frag_run_metrics){ .level = level };
+	if (level == FRAG_LEVEL_ALL)
+		metrics->series = frag_series_new();
+	return metrics->series || level != FRAG_LEVEL_ALL;
+}
 
 /* Reads the initial heap, before the first step. */
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,

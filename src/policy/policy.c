@@ -30,18 +30,6 @@ const struct frag_policy_ops *const *frag_policies(void)
 	return policies;
 }
 
-bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
-{
-	if (spec->type == FRAG_PARAM_OWN)
-		return spec->expects && spec->parse && spec->print;
-	if (spec->type == FRAG_PARAM_FILE || spec->type == FRAG_PARAM_NAME)
-		return value == 0;
-	if (value < spec->min || value > (spec->max ? spec->max : FRAG_SIZE_LIMIT - 1))
-		return false;
-	/* 0 has passed where the minimum is 0 */
-	return !spec->power_of_two || (value & (value - 1)) == 0;
-}
-
 uint32_t frag_param_count(const struct frag_policy_ops *ops)
 {
 	uint32_t n = 0;
@@ -49,16 +37,6 @@ uint32_t frag_param_count(const struct frag_policy_ops *ops)
 	while (ops->params && ops->params[n].name)
 		n++;
 	return n;
-}
-
-uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const char *name,
-			 size_t length)
-{
-	uint32_t i = 0;
-
-	while (i < n && !frag_is_word(name, length, ops->params[i].name))
-		i++;
-	return i;
 }
 
 static bool good_name(const char *name)

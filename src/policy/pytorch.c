@@ -845,7 +845,3 @@ bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule)
 	return true;
 }
 
-bool frag_is_small(uint64_t rule, uint64_t bytes)
-{
-	return bytes <= FRAG_SMALL_SEGMENT && frag_pytorch_round(bytes, rule) <= SMALL_SEGMENT / 2;
-}

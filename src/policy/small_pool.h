@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "fragsim/policy.h"
+#include "policy/pytorch_settings.h"
 
 #define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)
 
@@ -18,4 +18,9 @@
  * handle them alike.
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule);
-bool frag_is_small(uint64_t rule, uint64_t bytes);
+
+static inline bool frag_is_small(uint64_t rule, uint64_t bytes)
+{
+	return bytes <= FRAG_SMALL_SEGMENT
+	       && frag_pytorch_round(bytes, rule) <= FRAG_SMALL_SEGMENT / 2;
+}

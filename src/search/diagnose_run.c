@@ -630,17 +630,6 @@ uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *a, const struct
 	return a->requested + run->context + run->other;
 }
 
-/* A fraction that a later event changes is judged by the request that failed. */
-bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *a, const struct frag_result *run)
-{
-	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
-
-	if (!a || !oom || !frag_oom_is_limit(oom))
-		return false;
-	return oom->metrics.requested + oom->size > oom->limit
-	       || (a->limit_stays && a->requested > oom->limit);
-}
-
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struct frag_result *run)
 {
 	return a && run->total && (a->requested > frag_usable_bytes(run)

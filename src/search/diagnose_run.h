@@ -101,9 +101,20 @@ uint64_t frag_usable_bytes(const struct frag_result *run);
 /* What a device needs at least: what is requested at its peak, context and others. */
 uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *answer,
 				    const struct frag_result *run);
-/* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
-bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *answer,
-				  const struct frag_result *run);
+/*
+ * Are the bytes that are requested too many for that fraction alone? a may be NULL. A fraction that
+ * a later event changes is judged by the request that failed.
+ */
+static inline bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *a,
+						const struct frag_result *run)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+
+	if (!a || !oom || !frag_oom_is_limit(oom))
+		return false;
+	return oom->metrics.requested + oom->size > oom->limit
+	       || (a->limit_stays && a->requested > oom->limit);
+}
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 				     const struct frag_result *run);

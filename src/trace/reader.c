@@ -405,17 +405,6 @@ bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 	return address_map_add_row(l, row, FRAG_OP_ALLOC, l->count++);
 }
 
-bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
-{
-	if (!FRAG_GROW(l->entries, l->capacity, l->count))
-		return false;
-	l->entries[l->count++] = (struct frag_address_map_entry){
-		.address = bytes, .device = device, .before = true,
-	};
-	l->before++;
-	return true;
-}
-
 /*
  * A free without an alloc is of a block from before the log, which
  * frag_address_map_end() allocates at the beginning: frag_address_map_before() gives it the

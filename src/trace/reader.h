@@ -238,7 +238,17 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
 			   const struct frag_row *row);
 
 /* Bytes that were live before the log and that it does not mention. */
-bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
+static inline bool frag_address_map_before(struct frag_address_map *l, uint32_t device,
+					   uint64_t bytes)
+{
+	if (!FRAG_GROW(l->entries, l->capacity, l->count))
+		return false;
+	l->entries[l->count++] = (struct frag_address_map_entry){
+		.address = bytes, .device = device, .before = true,
+	};
+	l->before++;
+	return true;
+}
 
 /* Inserts the events that precede the log, and adds the notes. False: out of memory. */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);

@@ -195,12 +195,12 @@ static void rank_numbers(struct frag_recordings *r)
 	r->numbers.count = r->count;
 }
 
-int frag_recordings_init(struct frag_recordings *r, struct frag_trace *const *traces,
-			 const uint32_t *numbers, uint32_t count, struct frag_error *err)
+static int recordings_init(struct frag_recordings *r, const struct frag_recordings_options *o,
+			   struct frag_error *err)
 {
-	*r = (struct frag_recordings){ .count = count };
-	for (uint32_t i = 0; i < count; i++)
-		r->of[i] = (struct frag_recording){ .trace = traces[i], .number = numbers[i] };
+	*r = (struct frag_recordings){ .count = o->count };
+	for (uint32_t i = 0; i < r->count; i++)
+		r->of[i] = (struct frag_recording){ .trace = o->traces[i], .number = o->numbers[i] };
 	rank_numbers(r);
 	r->ready = frag_map_init(&r->known, frag_hash_seed());
 	return r->ready ? 0 : frag_fail_nomem(err);
@@ -720,8 +720,9 @@ static int check_devices(const struct frag_recordings *r, struct frag_error *err
 int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
 			 struct frag_error *err)
 {
-	int rc = check_devices(r, err);
+	int rc = recordings_init(r, options, err);
 
+	rc = rc ? rc : check_devices(r, err);
 	for (bool first = true; !rc; first = false) {
 		rc = advance_all(r, options, err);
 		if (rc <= 0)

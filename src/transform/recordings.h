@@ -92,6 +92,10 @@ struct frag_recordings {
 
 /* Who goes along with the reading; all optional. */
 struct frag_recordings_options {
+	/* 2 or 3, open, with records; each was recorded at another number */
+	struct frag_trace *const *traces;
+	const uint32_t *numbers;
+	uint32_t count;
 	struct frag_tape_writer *tape;  /* gets the first recording */
 	/* each event of the first, as it would be at `number`, in its tag and mark too. -FRAG_E...
 	 * ends the reading */
@@ -104,20 +108,14 @@ struct frag_recordings_options {
 };
 
 /*
- * traces: 2 or 3, open, with records; each was recorded at another number. They are borrowed.
- * What is there after a failure must be released too, with frag_recordings_fini(). -FRAG_ENOMEM
- */
-int frag_recordings_init(struct frag_recordings *r, struct frag_trace *const *traces,
-			 const uint32_t *numbers, uint32_t count, struct frag_error *err);
-void frag_recordings_fini(struct frag_recordings *r);   /* a zeroed one is fine */
-
-/*
  * Reads all to their ends, side by side. -FRAG_ETRACE where their events differ, with the step
  * and what each of the two has there; -FRAG_EUSAGE where a size would not be below 2^53 at the
  * number of `event`; -FRAG_EINTERRUPTED; or what reading returned.
+ * *r is released with frag_recordings_fini(), also after a failure.
  */
 int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
 			 struct frag_error *err);
+void frag_recordings_fini(struct frag_recordings *r);   /* a zeroed one is fine */
 
 /*
  * Texts that tell at which number a program was recorded.

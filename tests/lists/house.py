@@ -10,8 +10,8 @@ from tap import Tap
 
 TARGET = {'files': 590, 'names in several files': 5, 'long functions without a sentence': 10,
           'exported functions with one user': 30}
-LIMIT = {'files': 346, 'names in several files': 2, 'long functions without a sentence': 10,
-         'exported functions with one user': 40.1}
+LIMIT = {'files': 343, 'names in several files': 2, 'long functions without a sentence': 10,
+         'exported functions with one user': 30}
 LONG = 20               # lines of a function that needs a sentence
 # a definition begins in the first column, and its braces stand there alone
 FUNCTION = re.compile(r'^(?P<head>(?!typedef|struct \w+ \{)[a-z][\w \t*]*?\b(?P<name>\w+)'

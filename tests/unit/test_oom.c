@@ -73,7 +73,7 @@ static void test_pytorch_sizes(void **state)
 		snprintf(want, sizeof(want), "CUDA out of memory. Tried to allocate %s (GPU 0;"
 			 " 0 bytes already allocated; 0 bytes reserved in total by PyTorch)",
 			 cases[i].want);
-		assert_string_equal(frag_oom_message(&result, &oom, message), want);
+		assert_string_equal(frag_oom_message(&result, &oom, false, message), want);
 	}
 }
 
