@@ -20,7 +20,8 @@ static inline uint32_t frag_size_class(uint64_t bytes)
 {
 	uint32_t which = 0;
 
-	while (which < FRAG_SIZE_CLASSES - 1 && bytes > UINT64_C(1) << (FRAG_FIRST_CLASS_BITS + which))
+	while (which < FRAG_SIZE_CLASSES - 1
+	       && bytes > UINT64_C(1) << (FRAG_FIRST_CLASS_BITS + which))
 		which++;
 	return which;
 }

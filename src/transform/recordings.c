@@ -200,7 +200,9 @@ static int recordings_init(struct frag_recordings *r, const struct frag_recordin
 {
 	*r = (struct frag_recordings){ .count = o->count };
 	for (uint32_t i = 0; i < r->count; i++)
-		r->of[i] = (struct frag_recording){ .trace = o->traces[i], .number = o->numbers[i] };
+		r->of[i] = (struct frag_recording){
+			.trace = o->traces[i], .number = o->numbers[i],
+		};
 	rank_numbers(r);
 	r->ready = frag_map_init(&r->known, frag_hash_seed());
 	return r->ready ? 0 : frag_fail_nomem(err);
