@@ -381,8 +381,12 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct 
 	struct frag_observer chart = { .step = frag_chart_observe };
 	const int rc = s->sims ? 0 : session_room(s, policies, devices, err);
 
-	if (rc)
+	if (rc) {
+		/* those of the session's own trace are its own; a replay keeps the others */
+		if (s->traced.trace)
+			frag_sim_del(sim);
 		return rc;
+	}
 	chart.ctx = &s->charts[(size_t)s->sim_count * devices];
 	s->choices[s->sim_count] = choice;
 	s->sims[s->sim_count++] = sim;
