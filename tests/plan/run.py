@@ -621,7 +621,7 @@ def check_recorded() -> None:
 
 def check_many() -> None:
     """So many buffers of random sizes are placed within 3 % of the bound, and none overlap."""
-    count, faults = 5000 if SAN else 100000, []
+    count, faults = times(30000, 100000, 5000), []
     for name, longest in (('short', 2000), ('any', 2 * count)):
         rng, rows = random.Random(name), []
         for i in range(count):
@@ -686,7 +686,7 @@ def clash(a: dict, b: dict, at: int, other: int) -> bool:
 def check_gaps() -> None:
     """Gaps and hints, time by time: the lowest of all placements; --check believes it, and no other."""
     faults, gapped, lower = [], 0, 0
-    for seed in range(30 if SAN else 400):
+    for seed in range(times(60, 400, 30)):
         rng, rows = random.Random(seed), []
         inclusive = seed % 3 == 0
         for i in range(rng.randint(2, 6)):
@@ -755,7 +755,7 @@ def peak_of(rows: list[tuple[int, int, int, int]]) -> int:
 def check_given() -> None:
     """Fixed offsets and alignments: the lowest of all placements, or two buffers that contradict."""
     faults, contradictions = [], 0
-    for seed in range(20 if SAN else 400):
+    for seed in range(times(100, 400, 20)):
         rng, rows = random.Random(seed), []
         for i in range(rng.randint(2, 6)):
             lower = rng.randrange(6)
