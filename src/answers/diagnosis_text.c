@@ -372,15 +372,16 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 
 static void print_blocking(const struct frag_report *r, const struct frag_device_state *m)
 {
-	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
-		const struct frag_blocking_tag *pin = &m->blocking[i];
+	for (uint32_t i = 0; i < m->blocking_count && (r->verbose || i < 2); i++) {
+		const struct frag_blocking_tag *blocking = &m->blocking[i];
 
 		frag_put_row(&r->to, i ? "" : "blocked", "%s in %u %s%s, by %s in %" PRIu64
-			     " block%s%s%s%s", SIZE(pin->non_releasable), pin->places,
-			     m->ranges ? "place" : "segment", frag_s(pin->places), SIZE(pin->bytes),
-			     pin->blocks, frag_s(pin->blocks), pin->tag ? " of " : "",
-			     pin->tag ? SHORT(pin->tag) : " without a tag",
-			     pin->alone ? "" : ", and others");
+			     " block%s%s%s%s", SIZE(blocking->non_releasable), blocking->places,
+			     m->ranges ? "place" : "segment", frag_s(blocking->places),
+			     SIZE(blocking->bytes), blocking->blocks, frag_s(blocking->blocks),
+			     blocking->tag ? " of " : "",
+			     blocking->tag ? SHORT(blocking->tag) : " without a tag",
+			     blocking->alone ? "" : ", and others");
 	}
 }
 

@@ -5,17 +5,17 @@
 #include "snapshot/outside_memory.h"
 
 static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
-		      const struct frag_blocking_block *pin)
+		      const struct frag_blocking_block *blocking)
 {
 	struct frag_node_ref waits;
 	uint32_t count;
 
-	if (!pin->pending)
+	if (!blocking->pending)
 		return;
 	waits = frag_json_array(o, "waits");
-	count = frag_json_shown(o, "waits", pin->wait_count);
+	count = frag_json_shown(o, "waits", blocking->wait_count);
 	for (uint32_t i = 0; i < count; i++)
-		frag_json_raw(waits, NULL, m->uses[m->waits[pin->waits + i]].stream);
+		frag_json_raw(waits, NULL, m->uses[m->waits[blocking->waits + i]].stream);
 }
 
 /* Is it among the n largest of the segment, of equals the first ones? */
@@ -35,24 +35,25 @@ static void put_segments(struct frag_node_ref in, const void *of)
 	static const struct frag_json_row rows[] = {
 		ROW_AS("segment", blocked_segment, ordinal), ROW(blocked_segment, bytes),
 		ROW(blocked_segment, non_releasable), ROW_END,
-	}, pin_rows[] = {
+	}, blocking_rows[] = {
 		ROW_JSON("id", blocking_block, id), ROW_JSON("tag", blocking_block, tag),
 		ROW(blocking_block, bytes), ROW(blocking_block, offset),
 		ROW_AS("allocated_at", blocking_block, born),
 		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
 	};
 	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(in, "segments"), o, pins;
+	struct frag_node_ref list = frag_json_array(in, "segments"), o, blocking;
 	const uint32_t shown = frag_json_shown(in, "segments", m->segment_count);
 	uint32_t count;
 
 	for (const struct frag_blocked_segment *s = m->segments; s < m->segments + shown; s++) {
 		o = frag_json_of(list, NULL, rows, s);
-		pins = frag_json_array(o, "blocking_blocks");
+		blocking = frag_json_array(o, "blocking_blocks");
 		count = frag_json_shown(o, "blocking_blocks", s->blocking_count);
 		for (uint32_t k = 0; k < s->blocking_count; k++)
 			if (count == s->blocking_count || is_among_largest(s, k, count))
-				put_waits(frag_json_of(pins, NULL, pin_rows, &s->blocking[k]), m,
+				put_waits(frag_json_of(blocking, NULL, blocking_rows,
+						       &s->blocking[k]), m,
 					  &s->blocking[k]);
 	}
 }
@@ -400,23 +401,23 @@ static void print_bounds(const struct page *p)
 #define LIFE_ROOM 128
 
 /* What it is, since when, and until when: "weights, allocated at step 7, never freed in this trace". */
-static const char *life_text(const struct frag_blocking_block *pin, char buf[LIFE_ROOM])
+static const char *life_text(const struct frag_blocking_block *blocking, char buf[LIFE_ROOM])
 {
 	char end[64] = "never freed in this trace", born[64] = "allocated before the first step";
 
 	/* freed and unused, and its allocation is unknown */
-	if (pin->pending && pin->freed == UINT64_MAX)
+	if (blocking->pending && blocking->freed == UINT64_MAX)
 		return "freed, and not taken back yet";
-	if (pin->freed != UINT64_MAX)
+	if (blocking->freed != UINT64_MAX)
 		snprintf(end, sizeof(end), "%s at step %" PRIu64,
-			 pin->pending ? "pending since its free" : "freed", pin->freed);
-	if (!pin->initial)
-		snprintf(born, sizeof(born), "allocated at step %" PRIu64, pin->born);
-	snprintf(buf, LIFE_ROOM, "%s, %s, %s", frag_life_class_names[pin->life], born, end);
+			 blocking->pending ? "pending since its free" : "freed", blocking->freed);
+	if (!blocking->initial)
+		snprintf(born, sizeof(born), "allocated at step %" PRIu64, blocking->born);
+	snprintf(buf, LIFE_ROOM, "%s, %s, %s", frag_life_class_names[blocking->life], born, end);
 	return buf;
 }
 
-/* The largest pin speaks for all. */
+/* The largest blocking block speaks for all. */
 static void print_blocking(const struct page *p, const struct frag_blocked_segment *s)
 {
 	const struct frag_blocking_block *largest = &s->blocking[0];
@@ -523,7 +524,8 @@ static void print_main_cause(const struct page *p)
 			     SIZE(m->main_non_releasable));
 }
 
-static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)
+static const struct frag_blocking_block *find_blocking(const struct frag_explained *m,
+						       const char *id)
 {
 	for (uint32_t i = 0; i < m->segment_count; i++)
 		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++)
@@ -539,11 +541,11 @@ static void print_moved(const struct page *p, const struct frag_move *move)
 	char life[LIFE_ROOM];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
-		const struct frag_blocking_block *pin = find_pin(p->m, move->ids[i]);
+		const struct frag_blocking_block *blocking = find_blocking(p->m, move->ids[i]);
 
 		frag_put_row(p->to, "", "id %s, %s %s%s%s", SHORT(move->ids[i]),
-			     SIZE(move->sizes[i]), OF(move->tags[i]), pin ? ", " : "",
-			     pin ? life_text(pin, life) : "");
+			     SIZE(move->sizes[i]), OF(move->tags[i]), blocking ? ", " : "",
+			     blocking ? life_text(blocking, life) : "");
 	}
 	if (move->blocks > MOVED_SHOWN)
 		frag_put_row(p->to, "", "and %" PRIu32 " more", move->blocks - MOVED_SHOWN);

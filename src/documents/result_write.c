@@ -124,7 +124,7 @@ static void put_lost(struct frag_node_ref in, const struct frag_result *r)
 	frag_json_u64_or_null(in, "cached", !r->oom_count, r->at_peak.releasable);
 }
 
-static const struct frag_json_row pin_rows[] = {
+static const struct frag_json_row blocking_rows[] = {
 	ROW_JSON("tag", blocking_tag, tag), ROW(blocking_tag, bytes), ROW(blocking_tag, blocks),
 	ROW_AS("free", blocking_tag, non_releasable), ROW(blocking_tag, places),
 	ROW(blocking_tag, alone), ROW_END,
@@ -137,17 +137,17 @@ static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
 	struct frag_node_ref list = frag_json_array(in, "pinned");
 	const struct frag_hole *hole = r->oom_count ? &r->ooms[0].hole : NULL;
 
-	for (uint32_t i = 0; !hole && i < a->peak.pin_count; i++)
-		frag_json_of(list, NULL, pin_rows, &a->peak.blocking[i]);
+	for (uint32_t i = 0; !hole && i < a->peak.blocking_count; i++)
+		frag_json_of(list, NULL, blocking_rows, &a->peak.blocking[i]);
 	for (uint32_t i = 0; hole && hole->live < hole->bytes && i < hole->holder_count; i++) {
 		const struct frag_tag_usage *h = &hole->holders[i];
-		const struct frag_blocking_tag pin = {
+		const struct frag_blocking_tag blocking = {
 			.tag = h->tag, .bytes = h->bytes, .blocks = h->blocks, .places = 1,
 			.non_releasable = hole->bytes - hole->live,
 			.alone = hole->holder_count == 1,
 		};
 
-		frag_json_of(list, NULL, pin_rows, &pin);
+		frag_json_of(list, NULL, blocking_rows, &blocking);
 	}
 }
 

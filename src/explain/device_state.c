@@ -422,17 +422,17 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 	for (uint32_t i = 0; i < s->groups.count; i++) {
 		const struct frag_block_group *m = &s->groups.of[i];
 		const struct place *place = &s->places[m->stack];
-		struct frag_blocking_tag *pin;
+		struct frag_blocking_tag *blocking;
 
 		if (!place->non_releasable)
 			continue;
 		if (!count || shares[count - 1].tag != m->tag)
 			shares[count++] = (struct share){ .tag = m->tag };
-		pin = &shares[count - 1].by[place->tags == 1];
-		pin->bytes += m->bytes;
-		pin->blocks += m->blocks;
-		pin->non_releasable += place->non_releasable;
-		pin->places++;
+		blocking = &shares[count - 1].by[place->tags == 1];
+		blocking->bytes += m->bytes;
+		blocking->blocks += m->blocks;
+		blocking->non_releasable += place->non_releasable;
+		blocking->places++;
 	}
 	return count;
 }
@@ -455,7 +455,7 @@ static int keep_blocking(struct frag_device_state *state, const struct frag_symb
 		to->alone = alone;
 		if (!frag_tag_json(symbols, shares[i].tag, &to->tag))
 			return -FRAG_ENOMEM;
-		state->pin_count = i + 1;
+		state->blocking_count = i + 1;
 	}
 	return 0;
 }

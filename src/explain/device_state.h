@@ -39,13 +39,13 @@ struct frag_block_window {
 bool frag_window_find(const struct frag_heap *h, const struct frag_failed_request *wish,
 		      struct frag_block_window *out);
 
-/* What the blocks of one tag pin. */
+/* What the blocks of one tag keep from being released. */
 struct frag_blocking_tag {
 	char    *tag;           /* as JSON text with its quotes; NULL: blocks without one */
 	uint64_t bytes, blocks; /* of them, in the segments or pages concerned */
 	uint64_t non_releasable;      /* free bytes there */
 	uint32_t places;        /* segments; in a range, free blocks */
-	bool     alone;         /* no other tag has blocks there; else others pin them as well */
+	bool     alone;         /* no other tag has blocks there; else others block them as well */
 };
 #define FRAG_PINS_MAX 3
 
@@ -54,7 +54,7 @@ struct frag_device_state {
 	uint32_t holder_count;
 	/* the tags that alone block the most bytes; without any, those that block with others */
 	struct frag_blocking_tag blocking[FRAG_PINS_MAX];
-	uint32_t pin_count;
+	uint32_t blocking_count;
 	uint64_t non_releasable;      /* free bytes that live blocks keep reserved */
 	bool     ranges;        /* expandable segments have some of them */
 };
@@ -66,7 +66,7 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 static inline void frag_device_state_fini(struct frag_device_state *state)
 {
 	frag_holders_fini(state->holders, state->holder_count);
-	for (uint32_t i = 0; i < state->pin_count; i++)
+	for (uint32_t i = 0; i < state->blocking_count; i++)
 		free(state->blocking[i].tag);
 	*state = (struct frag_device_state){ .holder_count = 0 };
 }

@@ -288,22 +288,24 @@ static bool fill_blocking(const struct account *a, const struct frag_state_segme
 	for (uint32_t k = seg->first; to->blocking && k < seg->first + seg->count; k++) {
 		const struct frag_state_block *b = &a->memory->blocks[k];
 		const struct frag_lifetime *life = &a->lifetimes.of[k];
-		struct frag_blocking_block *pin;
+		struct frag_blocking_block *blocking;
 
 		if (!frag_is_live(b))
 			continue;
-		pin = &to->blocking[to->blocking_count++];
-		*pin = (struct frag_blocking_block){
+		blocking = &to->blocking[to->blocking_count++];
+		*blocking = (struct frag_blocking_block){
 			.bytes = b->bytes, .offset = b->offset, .born = b->birth,
 			.freed = life->freed, .life = life->life,
 			.pending = b->state == FRAG_PENDING, .initial = life->initial,
 		};
-		FRAG_COUNT_WHILE(pin->waits, a->waits.count, a->waits.of[pin->waits].block < k);
-		while (pin->waits + pin->wait_count < a->waits.count
-		       && a->waits.of[pin->waits + pin->wait_count].block == k)
-			pin->wait_count++;
-		pin->id = life->id ? strdup(life->id) : NULL;
-		if (!pin->id != !life->id || !frag_tag_json(a->symbols, b->tag, &pin->tag))
+		FRAG_COUNT_WHILE(blocking->waits, a->waits.count,
+				 a->waits.of[blocking->waits].block < k);
+		while (blocking->waits + blocking->wait_count < a->waits.count
+		       && a->waits.of[blocking->waits + blocking->wait_count].block == k)
+			blocking->wait_count++;
+		blocking->id = life->id ? strdup(life->id) : NULL;
+		if (!blocking->id != !life->id
+		    || !frag_tag_json(a->symbols, b->tag, &blocking->tag))
 			return false;
 	}
 	return to->blocking != NULL;

@@ -431,12 +431,13 @@ static bool is_left_by_move(const struct frag_explained *m,
 
 /* Long-lived blocks that came with their segment are nothing else than at home. */
 static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
-				    const struct frag_blocking_block *pin)
+				    const struct frag_blocking_block *blocking)
 {
-	if (pin->life != FRAG_LIFE_WEIGHTS && pin->life != FRAG_LIFE_OPTIMIZER
-	    && pin->life != FRAG_LIFE_LONG)
+	if (blocking->life != FRAG_LIFE_WEIGHTS && blocking->life != FRAG_LIFE_OPTIMIZER
+	    && blocking->life != FRAG_LIFE_LONG)
 		return FRAG_MAIN_LEFT;
-	return !pin->initial && pin->born > s->obtained_by ? FRAG_MAIN_LATE : FRAG_MAIN_NONE;
+	return !blocking->initial && blocking->born > s->obtained_by ? FRAG_MAIN_LATE
+								     : FRAG_MAIN_NONE;
 }
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
@@ -463,7 +464,7 @@ static enum frag_main_cause main_cause_of(const struct frag_blocked_segment *s,
 	return who;
 }
 
-/* The tag of the largest pin of the main cause, in the segment with most non-releasable bytes. */
+/* The tag of the main cause's largest blocking block, where most is non-releasable. */
 static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_main_cause who)
 {
 	const struct frag_blocking_block *largest = NULL;

@@ -150,14 +150,14 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_device_sta
 	for (uint32_t t = 0; t < TAGS_MAX; t++)
 		best = alone[t] > best ? alone[t] : best;
 	if (!non_releasable) {
-		assert_int_equal(m->pin_count, 0);
+		assert_int_equal(m->blocking_count, 0);
 		return;
 	}
-	assert_true(m->pin_count > 0);
+	assert_true(m->blocking_count > 0);
 	assert_int_equal(m->blocking[0].alone, best > 0);
 	if (best)
 		assert_int_equal(m->blocking[0].non_releasable, best);
-	for (uint32_t i = 1; i < m->pin_count; i++)
+	for (uint32_t i = 1; i < m->blocking_count; i++)
 		assert_true(m->blocking[i].non_releasable <= m->blocking[i - 1].non_releasable);
 }
 
