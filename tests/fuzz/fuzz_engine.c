@@ -39,8 +39,10 @@ static const struct recount_policy policies[] = {
 	{ "compact:over=bestfit,segment=8MiB", .shape = RECOUNT_MERGED, .releases = true },
 	{ "compact:over=bestfit,align=1,segment=1,block_cost=1,pool=3", .shape = RECOUNT_MERGED,
 	  .releases = true, .pool = 3 },
-	{ "compact", .shape = RECOUNT_MERGED, .releases = true, .notices_late = true },
-	{ "compact:expandable_segments=true", .shape = RECOUNT_MERGED, .notices_late = true },
+	{ "compact", .shape = RECOUNT_MERGED, .releases = true, .notices_late = true,
+	  .keeps_pools = true },
+	{ "compact:expandable_segments=true", .shape = RECOUNT_MERGED, .notices_late = true,
+	  .keeps_pools = true },
 	{ "buddy", .shape = RECOUNT_HALVES, .releases = true },
 	{ "buddy:min=1,segment=4096,pool=64KiB", .shape = RECOUNT_HALVES, .releases = true,
 	  .pool = 64 << 10 },
@@ -300,8 +302,9 @@ static const struct frag_source_ops tape_source = {
 static bool is_pytorchs_own(const struct recount *r, int rc, const struct frag_error *err)
 {
 	/* or a key that the version does not know yet */
-	return r->policy->notices_late && r->configured
-	       && ((rc == -FRAG_EPOLICY && strstr(err->message, "PyTorch itself goes wrong here"))
+	return r->policy->notices_late
+	       && ((r->configured && rc == -FRAG_EPOLICY
+		    && strstr(err->message, "PyTorch itself goes wrong here"))
 		   || strstr(err->message, "Unrecognized key"));
 }
 
@@ -378,6 +381,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	recount_begin(&m.now, NULL, 1 + (data[1] & 15U) % RECOUNT_DEVICES, NULL);
 	m.records = records;
 	m.count = 0;
+	memset(m.released, 0, sizeof(m.released));
 	for (size_t at = SETTING_BYTES; at + EVENT_BYTES <= size; at += EVENT_BYTES)
 		if (m.count < RECOUNT_EVENTS)
 			make(&m, data + at);

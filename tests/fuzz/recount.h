@@ -415,6 +415,16 @@ static void recount_segment_free(const struct recount *r, uint32_t device, uint3
 		f->kept += s->bytes;
 }
 
+/* Does a block wait? One that does may have ended at the OOM, and leave its pool's segment idle. */
+static bool recount_waits(const struct recount *r, uint32_t device)
+{
+	for (uint32_t i = 0; i < r->block_count; i++)
+		if (r->blocks[i].state == RECOUNT_WAITING && r->blocks[i].device == device
+		    && recount_lies(&r->blocks[i]))
+			return true;
+	return false;
+}
+
 /* Bytes of segments that are idle, in pools that the program still uses. */
 static uint64_t recount_kept(const struct recount *r, uint32_t device)
 {
@@ -568,7 +578,8 @@ static int recount_see(void *ctx, const struct frag_step *step, struct frag_erro
 	d->ooms += step->status == FRAG_STEP_OOM;
 	recount_always(r, step->device, step->metrics);
 	recount_exactly(r, step->device, step->metrics);
-	if (step->status == FRAG_STEP_OOM && r->policy->releases && !d->ranges && !r->configured)
+	if (step->status == FRAG_STEP_OOM && r->policy->releases && !d->ranges && !r->configured
+	    && !(r->policy->keeps_pools && recount_waits(r, step->device)))
 		recount_same(r, "releasable after an OOM", step->metrics->releasable,
 			     r->policy->keeps_pools ? recount_kept(r, step->device) : 0);
 	recount_must(step->status != FRAG_STEP_OOM || d->figures.total || r->configured || d->ranges
