@@ -56,7 +56,8 @@ int frag_session_begin(struct frag_session *s, struct frag_run_options *options,
 
 /*
  * The next simulation of as many policies, on as many devices each; a chart watches it where there
- * is a report. With the last of them the files are opened, and all write their rows.
+ * is a report. With the last of them the files are opened, and all write their rows. Those of the
+ * session's own trace are the session's, also after a failure; others are borrowed.
  */
 int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct frag_choice *choice,
 		     uint32_t policies, uint32_t devices, struct frag_error *err);

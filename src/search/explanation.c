@@ -418,8 +418,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 }
 
 /* Does the first move leave from this segment? */
-static bool is_left_by_move(const struct frag_explained *m,
-				    const struct frag_blocked_segment *s)
+static bool is_left_by_move(const struct frag_explained *m, const struct frag_blocked_segment *s)
 {
 	if (!m->move_count)
 		return false;
@@ -446,8 +445,7 @@ static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
  * Judges a large segment that is at least a quarter free: returns the class of blocks with most
  * of its live bytes.
  */
-static enum frag_main_cause main_cause_of(const struct frag_blocked_segment *s,
-						 uint64_t *bytes)
+static enum frag_main_cause main_cause_of(const struct frag_blocked_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_MAIN_LEFT + 1] = { 0 };
 	enum frag_main_cause who = FRAG_MAIN_LEFT;
