@@ -243,6 +243,25 @@ struct frag_trace_options {
 	void *configured_ctx;
 };
 
+/*
+ * Which part of its program's run a recording contains. Readers find it once; no answer speaks
+ * beyond it. All zero: the whole run, as far as the recording shows.
+ */
+struct frag_scope {
+	enum {
+		FRAG_BEGINS_START,      /* nothing was reserved before the first event */
+		FRAG_BEGINS_LATE,       /* there were segments, with these bytes: */
+		FRAG_BEGINS_STATE,      /* no allocation is recorded: the final state alone, with: */
+	} begins;
+	uint64_t before_active, before_reserved;        /* bytes; 0 under FRAG_BEGINS_START */
+	enum {
+		FRAG_ENDS_END,
+		FRAG_ENDS_OOM,          /* the last request of the recording failed */
+		FRAG_ENDS_CUT,          /* events were lost, at the beginning or the end */
+	} ends;
+	uint64_t lost;                  /* at least so many; 0: not known, or none */
+};
+
 /* Data of the trace so far; counts grow while the trace is read. */
 struct frag_trace_info {
 	const char *path;       /* as it was opened */
@@ -261,6 +280,7 @@ struct frag_trace_info {
 					 * with this in its header, at its end */
 	bool     pytorch;       /* recorded of a program under PyTorch: a snapshot, a profile,
 				 * or a trace whose header names such a recorder */
+	struct frag_scope scope;        /* whole at the trace's end, as ends_at_oom */
 };
 
 /*
