@@ -10,10 +10,10 @@
  * their segment was obtained for, unless the policy sorts them (frag_heap_sort_by),
  * and in each list in the order of the policy's index.
  *
- * Questions never change anything. Verbs are the only way to change memory:
- * each checks its arguments and updates the totals and the lists. A verb returns
- * 0, -FRAG_EPOLICY (the policy asked for the impossible; nothing changed),
- * -FRAG_EDEVMEM, -FRAG_EDEVICE or -FRAG_ENOMEM.
+ * Queries take a const heap and never change anything. Verbs are the only way to
+ * change memory: each checks its arguments and updates the totals and the lists. A
+ * verb returns 0, -FRAG_EPOLICY (the policy asked for the impossible; nothing
+ * changed), -FRAG_EDEVMEM, -FRAG_EDEVICE or -FRAG_ENOMEM.
  */
 #pragma once
 
@@ -176,21 +176,12 @@ const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 /* The device calls of this step, *count of them, in their order; until the next verb. */
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
-/*
- * Returns the device's total, 0 where it is unlimited. The caller's decisions then depend on the
- * exact total, so the run is valid for this total alone (frag_sim_options.devices; `min_capacity`
- * and `end_capacity` of a result). A policy that compares the total with
- * frag_heap_total_reaches() for each such decision is valid for all totals on the same side, and
- * may also use the total in sums.
- */
-uint64_t frag_heap_total(const struct frag_heap *h);
-bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes);
-uint64_t frag_heap_total_figure(const struct frag_heap *h);
+uint64_t frag_heap_capacity(const struct frag_heap *h);         /* the device's; 0: unlimited */
 /* The bytes of the segment, or of the pages, that the device refused last in this step; 0: none. */
 uint64_t frag_heap_refused(const struct frag_heap *h);
-/* The totals, [*min_capacity, *end_capacity), for which all so far would have been the same. */
-void frag_heap_total_range(const struct frag_heap *h, uint64_t *min_capacity,
-			   uint64_t *end_capacity);
+/* The capacities, [*min_capacity, *end_capacity), for which all so far would have been the same. */
+void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
+			      uint64_t *end_capacity);
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
 /*
  * Returns the size of a segment of `bytes` bytes, rounded by the device; small ones can have a
@@ -270,6 +261,15 @@ frag_block frag_heap_find_pending(const struct frag_heap *h);
 frag_block frag_heap_find_ready(const struct frag_heap *h);
 /* Is b still the pending block of this owner? */
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner);
+
+/*
+ * Verbs for decisions that depend on the device's capacity: they narrow the capacities for which
+ * the run is valid (frag_heap_capacity_range()). reaches compares the capacity with a number of
+ * bytes, and leaves all capacities on the same side of it. pin leaves the exact one alone. A policy
+ * calls one of them before each such decision, and may then use frag_heap_capacity() in sums.
+ */
+bool frag_heap_capacity_reaches(struct frag_heap *h, uint64_t bytes);
+void frag_heap_pin_capacity(struct frag_heap *h);
 
 /* Verbs on whole segments. */
 /* *out: all of a new segment of at least `bytes`, one free block on the list. */

@@ -35,10 +35,10 @@
 	X(const struct frag_call *, heap_calls,                                             \
 	  (const struct frag_heap *h, uint32_t *count), (h, count))                         \
 	X(uint64_t, heap_largest, (const struct frag_heap *h), (h))                         \
-	X(uint64_t, heap_total, (const struct frag_heap *h), (h))                           \
-	X(bool, heap_total_reaches, (const struct frag_heap *h, uint64_t bytes), (h, bytes)) \
-	X(uint64_t, heap_total_figure, (const struct frag_heap *h), (h))                    \
-	V(heap_total_range,                                                                 \
+	X(uint64_t, heap_capacity, (const struct frag_heap *h), (h))                        \
+	X(bool, heap_capacity_reaches, (struct frag_heap *h, uint64_t bytes), (h, bytes))   \
+	V(heap_pin_capacity, (struct frag_heap *h), (h))                                    \
+	V(heap_capacity_range,                                                                 \
 	  (const struct frag_heap *h, uint64_t *min_capacity, uint64_t *end_capacity),      \
 	  (h, min_capacity, end_capacity))                                                  \
 	X(uint64_t, heap_granularity, (const struct frag_heap *h), (h))                     \

@@ -259,7 +259,7 @@ struct frag_scope {
 		FRAG_ENDS_OOM,          /* the last request of the recording failed */
 		FRAG_ENDS_CUT,          /* events were lost, at the beginning or the end */
 	} ends;
-	uint64_t lost;                  /* at least so many; 0: not known, or none */
+	uint64_t lost;                  /* at least this number; 0: unknown, or none */
 };
 
 /* Data of the trace so far; counts grow while the trace is read. */

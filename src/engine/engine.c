@@ -150,7 +150,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 {
 	int rc = 0;
 
-	frag_begin_step(e->policy.heap);
+	frag_heap_step_inline(e->policy.heap);
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
 	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
@@ -467,7 +467,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	int rc;
 
 	FRAG_ASSERT(!e->stopped && !e->refused);
-	frag_begin_step(e->policy.heap);
+	frag_heap_step_inline(e->policy.heap);
 	e->policy_error.code = 0;
 	e->restoring_blocks = e->restoring_blocks && ev->place;
 	step->status = FRAG_STEP_OK;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/inline.h"
 #include "engine/engine.h"
 #include "events/tape.h"
 #include "heap/heap_inline.h"
@@ -79,7 +80,7 @@ static inline int frag_end_alloc(struct frag_engine *e, const struct frag_reques
 	}
 	if (rc)
 		return rc;
-	e->counts.hits += frag_call_count(e->policy.heap) == 0;
+	e->counts.hits += frag_heap_call_count(e->policy.heap) == 0;
 	return frag_check_answer(e, rq, slot->block, blocks_before);
 }
 
@@ -93,8 +94,7 @@ static inline int frag_free_live(struct frag_engine *e, frag_block b)
 }
 
 /* 0; -FRAG_EDEVMEM: an OOM; else the policy's failure. */
-__attribute__((always_inline))
-static inline int frag_plain_alloc(struct frag_engine *e, const struct frag_request *rq,
+FRAG_INLINE int frag_plain_alloc(struct frag_engine *e, const struct frag_request *rq,
 				   uint32_t tag, uint32_t stack, uint32_t device,
 				   struct frag_slot *slot)
 {
@@ -112,8 +112,7 @@ static inline int frag_plain_alloc(struct frag_engine *e, const struct frag_requ
 }
 
 /* 0, or the policy's failure. */
-__attribute__((always_inline))
-static inline int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
+FRAG_INLINE int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
 {
 	const frag_block b = slot->block;
 
@@ -136,7 +135,7 @@ static inline void frag_count_step(struct frag_engine *e, const struct frag_even
 }
 
 /*
- * Calls frag_begin_step() only if the previous step called the device, was refused memory by it,
+ * Calls frag_heap_step_inline() only if the previous step called the device, was refused memory,
  * or a verb was refused: otherwise there is nothing to reset. Only for a device whose state
  * changes by calls of the heap alone.
  */
@@ -145,13 +144,12 @@ static inline void frag_reset_step(struct frag_engine *e)
 	struct frag_heap *h = e->policy.heap;
 
 	if (h->call_count || h->refused || h->refusal[0])
-		frag_begin_step(h);
+		frag_heap_step_inline(h);
 	e->policy_error.code = 0;
 }
 
 /* The slot exists afterwards. 0 or -FRAG_ENOMEM */
-__attribute__((always_inline))
-static inline int frag_ensure_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
+FRAG_INLINE int frag_ensure_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
 	return slot < sim->slot_count ? 0 : frag_sim_make_slot(sim, slot, err);
 }
@@ -160,8 +158,7 @@ static inline int frag_ensure_slot(struct frag_sim *sim, uint32_t slot, struct f
  * Plays a tape's record of a plain alloc, without an event made of it: the record is its request;
  * what it has in common with others is its site's.
  */
-__attribute__((always_inline))
-static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
+FRAG_INLINE int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 				  const struct frag_tape_event *ev,
 				  const struct frag_tape_site *site, struct frag_error *err)
 {
@@ -182,9 +179,8 @@ static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
 int frag_report_failed(struct frag_sim *sim, struct frag_tape_reader *r, int failed,
 		       struct frag_error *err);
 
-/* A step of the fast way: its number, and what frag_begin_step() would reset. */
-__attribute__((always_inline))
-static inline void frag_begin_fast_step(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
+/* A step of the fast way: its number, and what frag_heap_step_inline() would reset. */
+FRAG_INLINE void frag_begin_fast_step(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
 {
 	sim->step = step;
 	frag_reset_step(e);

@@ -5,6 +5,7 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "base/inline.h"
 #include "engine/fast_path.h"
 #include "events/id_map.h"
 #include "events/recording_info.h"
@@ -625,10 +626,10 @@ static int feed_event(struct frag_sim *sim, const struct frag_batch *batch, uint
  */
 #define STAGE 4         /* events from one hint to the next */
 #define NEAR_SLOTS 8192 /* of so few the nearer caches hold all, and hints only cost */
-#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 /* The block that a slot holds; where it holds none, 0: a hint for any block is harmless. */
-HINT frag_block block_ahead(const struct frag_sim *sim, uint32_t slot, struct frag_heap **heap)
+FRAG_INLINE frag_block block_ahead(const struct frag_sim *sim, uint32_t slot,
+				   struct frag_heap **heap)
 {
 	const frag_block b = sim->slots[slot].block;
 
@@ -642,7 +643,8 @@ HINT frag_block block_ahead(const struct frag_sim *sim, uint32_t slot, struct fr
  * alike: a branch on the kind would be mispredicted, and prefetching the previous block of an
  * alloc's slot is harmless.
  */
-HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, uint32_t near)
+FRAG_INLINE void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle,
+			    uint32_t near)
 {
 	struct frag_heap *heap;
 	frag_block b;
@@ -651,11 +653,11 @@ HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, 
 		__builtin_prefetch(&sim->slots[far]);
 	if (middle < sim->slot_count) {
 		b = block_ahead(sim, middle, &heap);
-		frag_prefetch_block(heap, b);
+		frag_heap_prefetch_inline(heap, b);
 	}
 	if (near < sim->slot_count) {
 		b = block_ahead(sim, near, &heap);
-		frag_prefetch_neighbours(heap, b);
+		frag_heap_prefetch_neighbours(heap, b);
 	}
 }
 
@@ -675,7 +677,7 @@ int frag_report_failed(struct frag_sim *sim, struct frag_tape_reader *r, int fai
 }
 
 /* A request from an event. */
-ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
+FRAG_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 			     const struct frag_event *ev, uint32_t stack, struct frag_error *err)
 {
 	const struct frag_request rq = frag_request_of(ev);
@@ -686,7 +688,7 @@ ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 }
 
 /* rc: 0; -FRAG_EDEVMEM of an alloc: an OOM, a step as any; else what failed. */
-ALWAYS_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, const double *t,
+FRAG_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, const double *t,
 			    enum frag_level level, bool alloc, int rc)
 {
 	if (!rc || (alloc && rc == -FRAG_EDEVMEM))
@@ -694,7 +696,7 @@ ALWAYS_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, c
 }
 
 /* Can it take plain events? Not once it has stopped, nor while initial blocks are restored. */
-ALWAYS_INLINE bool is_running(const struct frag_engine *e)
+FRAG_INLINE bool is_running(const struct frag_engine *e)
 {
 	return !(e->stopped | e->restoring_blocks);
 }
@@ -704,7 +706,7 @@ ALWAYS_INLINE bool is_running(const struct frag_engine *e)
  * event *i on, up to one that is neither, or has more to it, or stops its device. Each caller
  * passes a constant level, so that its loop contains only the metrics of that level.
  */
-ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
+FRAG_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
 			     enum frag_level level, struct frag_error *err)
 {
 	int rc = 0;
@@ -778,7 +780,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
  * The same from the reader's position, up to event `end` or to one that is not plain. Returns 0,
  * or the error of the event at the reader's position.
  */
-ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, uint32_t end,
+FRAG_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, uint32_t end,
 			     enum frag_level level, struct frag_error *err)
 {
 	const struct frag_tape *t = r->tape;

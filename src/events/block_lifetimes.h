@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/inline.h"
 #include "events/id_map.h"
 
 /* A block from its alloc until nothing waits for it any more. 64 bytes, what a free reads first. */
@@ -84,8 +85,7 @@ static inline struct frag_found frag_lives_find_in(const struct frag_lives *l,
 }
 
 /* The slot of a live id. Inlined, as a call would take longer than most searches. */
-__attribute__((always_inline))
-static inline struct frag_found frag_lives_find(const struct frag_lives *l,
+FRAG_INLINE struct frag_found frag_lives_find(const struct frag_lives *l,
 						const struct frag_handle *id)
 {
 	const struct frag_id_cache *r = &l->recent;

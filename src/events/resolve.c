@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "base/inline.h"
 #include "base/parse.h"
 #include "base/atomic_file.h"
 #include "base/json.h"
@@ -218,7 +219,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 }
 
 /* The live block that the event names, on its own device. */
-__attribute__((always_inline)) static inline int resolve_find_live(
+FRAG_INLINE int resolve_find_live(
 	struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 	struct frag_found *found, const char **kind, struct frag_error *err)
 {

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
+#include "base/inline.h"
 #include "fragsim/heap.h"
 #include "heap/block_inline.h"
 
@@ -29,7 +30,7 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 }
 
 /* What detach_live does, and how give begins. */
-HOT int detach_live(struct frag_heap *h, const char *verb, frag_block b)
+FRAG_INLINE int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 {
 	if (!is_handle(h, b))
 		return frag_refuse_block(h, verb, b, "is no block");
@@ -227,7 +228,7 @@ __attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32
 }
 
 /* take and take_upper. */
-HOT int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
+FRAG_INLINE int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
 		   uint64_t keep, bool upper)
 {
 	const struct segment *s;

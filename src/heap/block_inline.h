@@ -7,12 +7,12 @@
  */
 #pragma once
 
+#include "base/inline.h"
 #include "heap/heap_inline.h"
 
 /* Of takes and gives, which are most of the verbs, each has its own copy. */
-#define HOT static inline __attribute__((always_inline))
 
-HOT uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
+FRAG_INLINE uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
 	const uint32_t upper = frag_new_block(h);
 	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
@@ -30,7 +30,7 @@ HOT uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
 	return upper;
 }
 
-HOT void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
+FRAG_INLINE void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
 	struct block *k = &h->blocks[lower];
 
@@ -46,7 +46,7 @@ HOT void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
  * An allocated or pending block becomes detached, and its segment idle if that was its last one.
  * False: it is neither, and nothing changed.
  */
-HOT bool end_request(struct frag_heap *h, frag_block b)
+FRAG_INLINE bool end_request(struct frag_heap *h, frag_block b)
 {
 	struct block *k = &h->blocks[b];
 
@@ -67,7 +67,7 @@ HOT bool end_request(struct frag_heap *h, frag_block b)
 }
 
 /* A detached block becomes allocated; its segment is no longer idle. */
-HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
+FRAG_INLINE void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
 {
 	struct block *k = &h->blocks[b];
 
@@ -86,12 +86,12 @@ HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
  * segment is released as a whole or not at all. There the entry of a free block is replaced by
  * another block's in the same list, and the totals are updated once.
  */
-HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
+FRAG_INLINE bool is_plain(const struct frag_heap *h, const struct segment *s)
 {
 	return !(h->policy_sorts | (s->slot_size != 0) | (s->page != 0));
 }
 
-HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
+FRAG_INLINE struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
 
@@ -101,7 +101,7 @@ HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 }
 
 /* A free block becomes a detached one. */
-HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
 	const struct frag_entry e = plain_entry(h, b);
 
@@ -112,7 +112,7 @@ HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 }
 
 /* A detached block becomes a free one. */
-HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
 	const struct frag_entry e = plain_entry(h, b);
 
@@ -123,8 +123,8 @@ HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 }
 
 /* Cuts a free block in two: one part stays free, the other, detached, is returned. */
-HOT uint32_t split_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
-			 bool upper)
+FRAG_INLINE uint32_t split_plain(struct frag_heap *h, const struct segment *s, uint32_t b,
+				 uint64_t keep, bool upper)
 {
 	const struct frag_entry whole = plain_entry(h, b);
 	const uint32_t other = split_record(h, b, upper ? whole.size - keep : keep);
@@ -143,7 +143,7 @@ HOT uint32_t split_plain(struct frag_heap *h, const struct segment *s, uint32_t 
  * Makes a detached block a free one, together with free adjacent blocks: the entry of one of them
  * becomes that of the result.
  */
-HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
 	const uint32_t prev = k->prev, next = k->next;
@@ -176,7 +176,7 @@ HOT uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t 
 }
 
 /* frag_block_room() where the policy does not sort. */
-HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
+FRAG_INLINE bool plain_room(struct frag_heap *h, uint32_t blocks)
 {
 	return frag_index_reserve(&h->index)
 	       && (!blocks || frag_grow(&h->blocks, &h->block_capacity,
@@ -184,7 +184,7 @@ HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
 }
 
 /* The segment of a block if it is plain and arguments are not checked; else NULL. */
-HOT const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
+FRAG_INLINE const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
@@ -192,7 +192,8 @@ HOT const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
 }
 
 /* frag_heap_take() of a free block that holds the request. */
-HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
+FRAG_INLINE int frag_heap_take_unchecked(struct frag_heap *h, frag_block *b, uint64_t requested,
+				 uint64_t keep)
 {
 	const struct segment *s = plain_segment(h, *b);
 	const uint64_t bytes = h->blocks[*b].bytes;
@@ -213,7 +214,7 @@ HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64
 }
 
 /* frag_heap_give() of an allocated or a pending block. */
-HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
+FRAG_INLINE int frag_heap_give_unchecked(struct frag_heap *h, frag_block b, frag_block *out)
 {
 	const struct segment *s = plain_segment(h, b);
 
@@ -230,7 +231,7 @@ HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
 }
 
 /* The steps that take and give are made of, likewise. */
-HOT int frag_detach_free(struct frag_heap *h, frag_block b)
+FRAG_INLINE int frag_heap_detach_free_unchecked(struct frag_heap *h, frag_block b)
 {
 	const struct segment *s = plain_segment(h, b);
 
@@ -241,7 +242,7 @@ HOT int frag_detach_free(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-HOT int frag_detach_live(struct frag_heap *h, frag_block b)
+FRAG_INLINE int frag_heap_detach_live_unchecked(struct frag_heap *h, frag_block b)
 {
 	if (!plain_segment(h, b))
 		return frag_heap_detach_live(h, b);
@@ -250,7 +251,7 @@ HOT int frag_detach_live(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-HOT int frag_split(struct frag_heap *h, frag_block b, uint64_t keep)
+FRAG_INLINE int frag_heap_split_unchecked(struct frag_heap *h, frag_block b, uint64_t keep)
 {
 	const struct segment *s = plain_segment(h, b);
 
@@ -263,7 +264,7 @@ HOT int frag_split(struct frag_heap *h, frag_block b, uint64_t keep)
 	return 0;
 }
 
-HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
+FRAG_INLINE int frag_heap_merge_unchecked(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
 	const struct segment *s = plain_segment(h, neighbour);
 	const bool lower = h->blocks[*b].prev == neighbour;
@@ -278,7 +279,7 @@ HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 	return 0;
 }
 
-HOT int frag_insert(struct frag_heap *h, frag_block b)
+FRAG_INLINE int frag_heap_insert_unchecked(struct frag_heap *h, frag_block b)
 {
 	const struct segment *s = plain_segment(h, b);
 
@@ -291,7 +292,7 @@ HOT int frag_insert(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-HOT int frag_assign(struct frag_heap *h, frag_block b, uint64_t requested)
+FRAG_INLINE int frag_heap_assign_unchecked(struct frag_heap *h, frag_block b, uint64_t requested)
 {
 	if (!plain_segment(h, b))
 		return frag_heap_assign(h, b, requested);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/bug.h"
+#include "base/inline.h"
 #include "heap/tree.h"
 
 #define FRAG_FREE_ARRAY_MAX 16             /* the maximum number of entries of an array */
@@ -70,8 +71,7 @@ void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_fr
 			    const struct frag_entry *e);
 
 /* The caller has reserved memory, so insertion cannot fail. */
-__attribute__((always_inline))
-static inline void frag_free_set_insert(struct frag_free_set_storage *all,
+FRAG_INLINE void frag_free_set_insert(struct frag_free_set_storage *all,
 					struct frag_free_set *set, const struct frag_entry *e)
 {
 	if (set->count >= FRAG_FREE_ARRAY_MAX) {
@@ -96,8 +96,7 @@ static inline struct frag_entry *frag_free_array_find(struct frag_free_set_stora
 }
 
 /* The entry must be there. */
-__attribute__((always_inline))
-static inline void frag_free_set_remove(struct frag_free_set_storage *all,
+FRAG_INLINE void frag_free_set_remove(struct frag_free_set_storage *all,
 					struct frag_free_set *set, const struct frag_entry *e)
 {
 	struct frag_entry *hole;
@@ -113,8 +112,7 @@ static inline void frag_free_set_remove(struct frag_free_set_storage *all,
 }
 
 /* Replaces an entry, which must be there, by another. */
-__attribute__((always_inline))
-static inline void frag_free_set_replace(struct frag_free_set_storage *all,
+FRAG_INLINE void frag_free_set_replace(struct frag_free_set_storage *all,
 					 struct frag_free_set *set,
 					 const struct frag_entry *old,
 					 const struct frag_entry *now)

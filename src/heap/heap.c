@@ -46,8 +46,8 @@ void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_sorter *by = &h->sorter;
-	const struct frag_block_view view = frag_look(h, b);
-	const struct frag_segment_view segment = frag_look_segment(h, view.segment);
+	const struct frag_block_view view = frag_heap_look_unchecked(h, b);
+	const struct frag_segment_view segment = frag_heap_look_segment_unchecked(h, view.segment);
 	struct block *k = &h->blocks[b];
 	struct frag_entry e;
 
@@ -214,12 +214,12 @@ void frag_heap_renew(struct frag_heap *h, frag_block b)
 
 void frag_heap_step(struct frag_heap *h)
 {
-	frag_begin_step(h);
+	frag_heap_step_inline(h);
 }
 
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
 {
-	return frag_list_for(h, pool, which, out);
+	return frag_heap_list_unchecked(h, pool, which, out);
 }
 
 void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)
@@ -237,7 +237,7 @@ void frag_heap_pool_done(struct frag_heap *h, uint32_t pool)
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
 	if (is_handle(h, b))
-		frag_set_user(h, b, user);
+		frag_heap_set_user_unchecked(h, b, user);
 }
 
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user)
@@ -249,6 +249,19 @@ void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t us
 void frag_heap_limit(struct frag_heap *h, double fraction)
 {
 	frag_device_limit(h->dev, fraction);
+}
+
+bool frag_heap_capacity_reaches(struct frag_heap *h, uint64_t bytes)
+{
+	const bool yes = !h->dev->total || h->dev->total >= bytes;
+
+	frag_device_narrow(h->dev, yes ? bytes : 0, yes ? UINT64_MAX : bytes);
+	return yes;
+}
+
+void frag_heap_pin_capacity(struct frag_heap *h)
+{
+	frag_device_narrow(h->dev, h->dev->total, h->dev->total + 1);
 }
 
 void frag_heap_count_retry(struct frag_heap *h)

@@ -8,13 +8,15 @@
 #pragma once
 
 #include "base/bug.h"
+#include "base/inline.h"
 #include "heap/heap_tables.h"
 
 /*
  * Inline frag_heap_look() and the like. Views are returned by value, so that the compiler drops
  * the reads of unused members.
  */
-static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_block b)
+static inline struct frag_block_view frag_heap_look_unchecked(const struct frag_heap *h,
+							      frag_block b)
 {
 	const struct block *k = &h->blocks[b];
 
@@ -26,7 +28,8 @@ static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_b
 	};
 }
 
-static inline struct frag_segment_view frag_look_segment(const struct frag_heap *h, frag_segment s)
+static inline struct frag_segment_view frag_heap_look_segment_unchecked(const struct frag_heap *h,
+									frag_segment s)
 {
 	const struct segment *g = &h->segments[s];
 
@@ -38,7 +41,8 @@ static inline struct frag_segment_view frag_look_segment(const struct frag_heap 
 	};
 }
 
-static inline struct frag_list_view frag_look_list(const struct frag_heap *h, frag_list list)
+static inline struct frag_list_view frag_heap_look_list_unchecked(const struct frag_heap *h,
+								  frag_list list)
 {
 	const struct frag_free_list *l = &h->index.lists[list];
 
@@ -49,20 +53,22 @@ static inline struct frag_list_view frag_look_list(const struct frag_heap *h, fr
 	};
 }
 
-static inline uint64_t frag_page(const struct frag_heap *h, frag_block b)
+static inline uint64_t frag_heap_page_unchecked(const struct frag_heap *h, frag_block b)
 {
 	FRAG_ASSERT(is_handle(h, b));
 	return h->segments[h->blocks[b].segment].page;
 }
 
 /* frag_heap_list(), frag_heap_find() */
-static inline int frag_list_for(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
+static inline int frag_heap_list_unchecked(struct frag_heap *h, uint32_t pool, uint32_t which,
+					   frag_list *out)
 {
 	*out = frag_index_list(&h->index, pool, which);
 	return *out == FRAG_NO_LIST ? -FRAG_ENOMEM : 0;
 }
 
-static inline frag_block frag_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
+static inline frag_block frag_heap_find_unchecked(const struct frag_heap *h, frag_list list,
+						  uint64_t bytes)
 {
 	const struct frag_entry *e = frag_index_find(&h->index, list, bytes);
 
@@ -70,24 +76,24 @@ static inline frag_block frag_find(const struct frag_heap *h, frag_list list, ui
 }
 
 /* frag_heap_find_ready(), frag_heap_set_user() */
-static inline frag_block frag_find_ready(const struct frag_heap *h)
+static inline frag_block frag_heap_find_ready_unchecked(const struct frag_heap *h)
 {
 	return h->ready_count ? h->pending[0].block : FRAG_NO_BLOCK;
 }
 
-static inline void frag_set_user(struct frag_heap *h, frag_block b, uint32_t user)
+static inline void frag_heap_set_user_unchecked(struct frag_heap *h, frag_block b, uint32_t user)
 {
 	FRAG_ASSERT(is_handle(h, b));
 	h->blocks[b].user = user;
 }
 
-static inline uint64_t frag_largest(const struct frag_heap *h)
+static inline uint64_t frag_heap_largest_inline(const struct frag_heap *h)
 {
 	return frag_index_largest(&h->index);
 }
 
 /* Device calls of this step so far. */
-static inline uint32_t frag_call_count(const struct frag_heap *h)
+static inline uint32_t frag_heap_call_count(const struct frag_heap *h)
 {
 	return h->call_count;
 }
@@ -97,15 +103,14 @@ static inline uint32_t frag_call_count(const struct frag_heap *h)
  * what that names. Always inline: a function that does nothing else is pure to GCC, which leaves
  * a call of it out.
  */
-#define HINT static inline __attribute__((always_inline))
 
-HINT void frag_prefetch_block(const struct frag_heap *h, frag_block b)
+FRAG_INLINE void frag_heap_prefetch_inline(const struct frag_heap *h, frag_block b)
 {
 	if (is_handle(h, b))
 		__builtin_prefetch(&h->blocks[b]);
 }
 
-HINT void frag_prefetch_neighbours(const struct frag_heap *h, frag_block b)
+FRAG_INLINE void frag_heap_prefetch_neighbours(const struct frag_heap *h, frag_block b)
 {
 	if (!is_handle(h, b))
 		return;
@@ -117,7 +122,7 @@ HINT void frag_prefetch_neighbours(const struct frag_heap *h, frag_block b)
 }
 
 /* frag_heap_step() */
-static inline void frag_begin_step(struct frag_heap *h)
+static inline void frag_heap_step_inline(struct frag_heap *h)
 {
 	h->call_count = h->moved_count = 0;
 	h->refusal[0] = '\0';

@@ -46,6 +46,19 @@ struct segment {
 	bool kept, in_use;
 };
 
+/*
+ * Sums over what is held, between two verbs (frag_heap_check() recomputes them):
+ *
+ *     Σ block.bytes of a segment == segment.bytes, from offset 0 without a gap or an overlap
+ *     segment.mapped == segment.bytes - Σ unmapped pages; less than bytes in ranges only
+ *     totals.active == totals.allocated + Σ pending
+ *     totals.reserved == Σ segment.mapped == active + free + detached + waste (tails of slabs)
+ *     totals.releasable == Σ bytes of the segments in idle + Σ whole free pages of ranges not kept
+ *     segment in idle  <=>  live == 0, page == 0 and not kept
+ *     block in exactly one list  <=>  it is free; in the gaps  <=>  it is unmapped, of a range
+ *
+ * Between a detach and the insert, assign or merge that ends it, `detached` is not 0: only then.
+ */
 struct frag_heap {
 	struct frag_device *dev;
 	struct frag_index index;

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/inline.h"
 #include "fragsim/heap.h"
 
 /* Trees ------------------------------------------------------------------- */
 
 /* Inlined into each caller, so that the compiler resolves the order there. */
-#define HOT static inline __attribute__((always_inline))
 
 struct step {
 	uint32_t node;
@@ -115,7 +115,7 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 }
 
 /* Updates the parent's entry `at` from its child. */
-HOT void update_parent(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+FRAG_INLINE void update_parent(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
 		       enum frag_order order)
 {
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
@@ -125,15 +125,16 @@ HOT void update_parent(struct frag_nodes *pool, struct frag_node *parent, uint32
 		parent->largest[at] = largest_in(child, order);
 }
 
-HOT void update_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
+FRAG_INLINE void update_path(struct frag_nodes *pool, const struct path *path,
+			     enum frag_order order)
 {
 	for (uint32_t d = path->depth; d-- > 0;)
 		update_parent(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
 }
 
 /* Walks down to the leaf for the key; the path holds the inner nodes passed. */
-HOT uint32_t descend(const struct frag_nodes *pool, frag_root root, const struct frag_entry *key,
-		     enum frag_order order, struct path *path)
+FRAG_INLINE uint32_t descend(const struct frag_nodes *pool, frag_root root,
+			     const struct frag_entry *key, enum frag_order order, struct path *path)
 {
 	uint32_t n = root;
 
@@ -237,7 +238,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 }
 
 /* Inserts an entry into a leaf that is not full, in order. Returns its index. */
-HOT uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
+FRAG_INLINE uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
 			    const struct frag_entry *e, uint64_t bytes)
 {
 	const uint32_t at = rank_in(leaf, e, order);
@@ -264,7 +265,7 @@ static void insert_splitting(struct frag_nodes *pool, frag_root *root, enum frag
 }
 
 /* bytes: by key, the size of the entry. */
-HOT void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+FRAG_INLINE void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		const struct frag_entry *e, uint64_t bytes)
 {
 	struct path path;
@@ -343,7 +344,7 @@ __attribute__((noinline)) static void rebalance(struct frag_nodes *pool, frag_ro
 	}
 }
 
-HOT void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+FRAG_INLINE void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		     const struct frag_entry *e)
 {
 	struct path path;
@@ -425,8 +426,9 @@ const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root
 }
 
 /* The first entry below n, from child or entry `at` on, that is large enough. */
-HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const struct frag_node *n,
-				       enum frag_order order, uint32_t at, uint64_t bytes)
+FRAG_INLINE const struct frag_entry *fit_below(const struct frag_nodes *pool,
+					       const struct frag_node *n, enum frag_order order,
+					       uint32_t at, uint64_t bytes)
 {
 	for (;;) {
 		while (at < n->count && tree_size_at(n, at, order) < bytes)
@@ -440,7 +442,7 @@ HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const stru
 	}
 }
 
-HOT const struct frag_entry *tree_fit(const struct frag_nodes *pool, frag_root root,
+FRAG_INLINE const struct frag_entry *tree_fit(const struct frag_nodes *pool, frag_root root,
 				      enum frag_order order, const struct frag_entry *from,
 				      uint64_t bytes)
 {

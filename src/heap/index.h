@@ -12,6 +12,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/inline.h"
 #include "heap/free_set.h"
 
 struct frag_index_ops {
@@ -156,8 +157,7 @@ static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin
 	return word * 64 + (uint32_t)__builtin_ctzll(bins->full[word]);
 }
 
-__attribute__((always_inline))
-static inline void frag_bins_insert(struct frag_free_set_storage *all, struct frag_bins *bins,
+FRAG_INLINE void frag_bins_insert(struct frag_free_set_storage *all, struct frag_bins *bins,
 				    uint32_t bin, const struct frag_entry *e)
 {
 	if (bins->set[bin].count == 0) {
@@ -167,8 +167,7 @@ static inline void frag_bins_insert(struct frag_free_set_storage *all, struct fr
 	frag_free_set_insert(all, &bins->set[bin], e);
 }
 
-__attribute__((always_inline))
-static inline void frag_bins_remove(struct frag_free_set_storage *all, struct frag_bins *bins,
+FRAG_INLINE void frag_bins_remove(struct frag_free_set_storage *all, struct frag_bins *bins,
 				    uint32_t bin, const struct frag_entry *e)
 {
 	frag_free_set_remove(all, &bins->set[bin], e);
@@ -183,8 +182,7 @@ static inline void frag_bins_remove(struct frag_free_set_storage *all, struct fr
  * In the order of size. The caller has reserved memory for an inserted entry; a removed entry
  * must exist.
  */
-__attribute__((always_inline))
-static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_insert_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
@@ -201,8 +199,7 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 		frag_index_set_largest(x, list, e->size);
 }
 
-__attribute__((always_inline))
-static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_remove_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
@@ -218,8 +215,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 }
 
 /* Puts `now` in the place of `old`, often in the same bin or set, and keeps `largest` true. */
-__attribute__((always_inline))
-static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
 					      const struct frag_entry *old,
 					      const struct frag_entry *now)
 {
@@ -246,8 +242,7 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 }
 
 /* bytes: by key, the size of the entry; else e->size. */
-__attribute__((always_inline))
-static inline void frag_index_insert(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_insert(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e, uint64_t bytes)
 {
 	if (x->order == FRAG_BY_SIZE)
@@ -256,8 +251,7 @@ static inline void frag_index_insert(struct frag_index *x, uint32_t list,
 		frag_index_insert_in_tree(x, list, e, bytes);
 }
 
-__attribute__((always_inline))
-static inline void frag_index_remove(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_remove(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e, uint64_t bytes)
 {
 	if (x->order == FRAG_BY_SIZE)
@@ -267,8 +261,7 @@ static inline void frag_index_remove(struct frag_index *x, uint32_t list,
 }
 
 /* By size or address: an entry becomes another one, with no third between them by address. */
-__attribute__((always_inline))
-static inline void frag_index_replace(struct frag_index *x, uint32_t list,
+FRAG_INLINE void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {
 	if (x->order == FRAG_BY_SIZE)

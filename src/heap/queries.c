@@ -16,33 +16,19 @@ const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *cou
 
 uint64_t frag_heap_largest(const struct frag_heap *h)
 {
-	return frag_largest(h);
+	return frag_heap_largest_inline(h);
 }
 
-uint64_t frag_heap_total(const struct frag_heap *h)
+uint64_t frag_heap_capacity(const struct frag_heap *h)
 {
-	frag_device_narrow(h->dev, h->dev->total, h->dev->total + 1);
 	return h->dev->total;
 }
 
-bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes)
-{
-	const bool yes = !h->dev->total || h->dev->total >= bytes;
-
-	frag_device_narrow(h->dev, yes ? bytes : 0, yes ? UINT64_MAX : bytes);
-	return yes;
-}
-
-void frag_heap_total_range(const struct frag_heap *h, uint64_t *min_capacity,
-			   uint64_t *end_capacity)
+void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
+			      uint64_t *end_capacity)
 {
 	*min_capacity = h->dev->min_capacity;
 	*end_capacity = h->dev->end_capacity;
-}
-
-uint64_t frag_heap_total_figure(const struct frag_heap *h)
-{
-	return h->dev->total;
 }
 
 uint64_t frag_heap_refused(const struct frag_heap *h)
@@ -67,19 +53,19 @@ struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 			.segment = FRAG_NO_SEGMENT, .prev = FRAG_NO_BLOCK,
 			.next = FRAG_NO_BLOCK, .state = FRAG_UNMAPPED,
 		};
-	return frag_look(h, b);
+	return frag_heap_look_unchecked(h, b);
 }
 
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s)
 {
 	if (s >= h->segment_count || !h->segments[s].in_use)
 		return (struct frag_segment_view){ .first = FRAG_NO_BLOCK };
-	return frag_look_segment(h, s);
+	return frag_heap_look_segment_unchecked(h, s);
 }
 
 uint64_t frag_heap_page(const struct frag_heap *h, frag_block b)
 {
-	return is_handle(h, b) ? frag_page(h, b) : 0;
+	return is_handle(h, b) ? frag_heap_page_unchecked(h, b) : 0;
 }
 
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
@@ -102,7 +88,7 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 {
 	if (list >= h->index.count)
 		return (struct frag_list_view){ .count = 0 };
-	return frag_look_list(h, list);
+	return frag_heap_look_list_unchecked(h, list);
 }
 
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
@@ -113,7 +99,7 @@ frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 
 void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
 {
-	frag_prefetch_block(h, b);
+	frag_heap_prefetch_inline(h, b);
 }
 
 static frag_block queries_block_of(const struct frag_entry *e)
@@ -123,7 +109,7 @@ static frag_block queries_block_of(const struct frag_entry *e)
 
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
 {
-	return list < h->index.count ? frag_find(h, list, bytes) : FRAG_NO_BLOCK;
+	return list < h->index.count ? frag_heap_find_unchecked(h, list, bytes) : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
@@ -157,7 +143,7 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 {
 	if (list >= h->index.count)
 		return FRAG_NO_BLOCK;
-	return frag_find(h, list, h->index.lists[list].largest);
+	return frag_heap_find_unchecked(h, list, h->index.lists[list].largest);
 }
 
 /*
@@ -242,7 +228,7 @@ frag_block frag_heap_find_pending(const struct frag_heap *h)
 
 frag_block frag_heap_find_ready(const struct frag_heap *h)
 {
-	return frag_find_ready(h);
+	return frag_heap_find_ready_unchecked(h);
 }
 
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner)

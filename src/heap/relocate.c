@@ -20,14 +20,15 @@ int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h)
  * Where a limit caused the refusal, the demand is the last size that the policy tried; otherwise
  * it is the size that the device refused.
  */
-struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own)
+struct frag_shortfall frag_heap_shortfall(struct frag_heap *h, uint64_t own)
 {
 	const struct frag_device *dev = h->dev;
 	const uint64_t limit = own < dev->limit ? own : dev->limit;
 	struct frag_shortfall lack = { .left = UINT64_MAX };
 	uint64_t demand = h->totals.tried;
 
-	if (frag_heap_total(h))
+	frag_heap_pin_capacity(h);
+	if (dev->total)
 		lack.left = frag_device_free(dev) > 0 ? (uint64_t)frag_device_free(dev) : 0;
 	if (limit != UINT64_MAX) {
 		const uint64_t more = limit > dev->used ? limit - dev->used : 0;

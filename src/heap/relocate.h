@@ -33,7 +33,7 @@ int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h);
 struct frag_shortfall {
 	uint64_t left, missing;
 };
-struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own);
+struct frag_shortfall frag_heap_shortfall(struct frag_heap *h, uint64_t own);
 
 /*
  * Exchanges the handles of the allocated block b and of `as`, whatever that is now. -FRAG_EPOLICY

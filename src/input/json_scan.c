@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "base/inline.h"
 #include "base/word64.h"
 
 #define EXCERPT 40              /* the bytes of a value that messages show */
@@ -295,9 +296,8 @@ static const char *scalar(struct frag_scan *s, const char *p)
 }
 
 /* Inlined where values are passed over: calls would take a sixth more there. */
-#define ALWAYS __attribute__((always_inline))
 
-ALWAYS static inline const char *scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
+FRAG_INLINE const char *scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
 {
 	if (*p != '"')
 		return frag_scan_bad(s, p, "a member's name is expected here");
@@ -308,7 +308,7 @@ ALWAYS static inline const char *scan_name(struct frag_scan *s, const char *p, s
 	return p ? frag_scan_space(s, p + 1) : NULL;
 }
 
-ALWAYS static inline const char *scan_next(struct frag_scan *s, const char *p, char bracket, bool *end)
+FRAG_INLINE const char *scan_next(struct frag_scan *s, const char *p, char bracket, bool *end)
 {
 	p = p ? frag_scan_space(s, p) : NULL;
 	if (!p)

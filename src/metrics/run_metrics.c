@@ -10,6 +10,7 @@
 #endif
 
 #include "base/array_grow.h"
+#include "base/inline.h"
 #include "metrics/fragmentation.h"
 #include "metrics/metric.h"
 
@@ -191,8 +192,7 @@ static inline void count_half(struct frag_series *s, int half, const frag_pair *
  * Two of the series over the batch, whose sums stay in registers. With `small` all bytes must
  * be below 2^52; returns false, and counts nothing, where they are not.
  */
-__attribute__((always_inline))
-static inline bool add_half(struct frag_series *s, int half, const double *weight, bool timed,
+FRAG_INLINE bool add_half(struct frag_series *s, int half, const double *weight, bool timed,
 			    bool small)
 {
 	static const frag_pair_bits unsigned_bits = { INT64_MAX, INT64_MAX };
@@ -582,7 +582,7 @@ void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_
 {
 	const uint64_t highest = metrics->peak.reserved;
 
-	raise_peaks(&metrics->peak, heap, dev, frag_call_count(heap) || !metrics->steps);
+	raise_peaks(&metrics->peak, heap, dev, frag_heap_call_count(heap) || !metrics->steps);
 	run_metrics_note_peak(metrics, heap, dev, step, highest);
 }
 

@@ -1,6 +1,7 @@
 /* run_metrics.h - metrics after each step, and what is kept of them over a run. */
 #pragma once
 
+#include "base/inline.h"
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
 #include "heap/heap_inline.h"
@@ -56,7 +57,7 @@ void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag
 	X(allocated, b->allocated)                                            \
 	X(active, b->active)                                                  \
 	X(free, b->free)                                                      \
-	X(largest_free, frag_largest(heap))                                   \
+	X(largest_free, frag_heap_largest_inline(heap))                                   \
 	X(releasable, b->releasable)                                          \
 	X(blocks, b->blocks)                                                  \
 	X(holes, b->holes)
@@ -90,7 +91,8 @@ static inline bool frag_keeps_peaks(const struct frag_run_metrics *metrics,
 {
 	const struct frag_totals *b = &heap->totals;
 
-	return metrics->steps && !frag_call_count(heap) && !frag_peak_may_rise(&metrics->peak, heap)
+	return metrics->steps && !frag_heap_call_count(heap)
+	       && !frag_peak_may_rise(&metrics->peak, heap)
 	       && (b->allocated <= metrics->at_peak.allocated
 		   || b->reserved != metrics->peak.reserved);
 }
@@ -101,7 +103,7 @@ static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap
 	const struct frag_totals *b = &heap->totals;
 	const int64_t left = dev->total ? frag_device_free(dev) : 0;
 
-	sums->largest_free = frag_largest(heap);
+	sums->largest_free = frag_heap_largest_inline(heap);
 	sums->left = left > 0 ? (uint64_t)left : 0;
 	sums->free = b->free;
 	sums->releasable = b->releasable;
@@ -115,8 +117,7 @@ static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap
  * The trace's step has ended, at time *t (microseconds; NULL where the trace has none). level: that
  * of the metrics, as a constant where the caller can.
  */
-__attribute__((always_inline))
-static inline void frag_run_metrics_keep(struct frag_run_metrics *metrics,
+FRAG_INLINE void frag_run_metrics_keep(struct frag_run_metrics *metrics,
 					 const struct frag_heap *heap,
 					 const struct frag_device *dev, uint64_t step,
 					 const double *t, enum frag_level level)

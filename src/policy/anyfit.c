@@ -26,7 +26,7 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 	uint64_t need = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
 	uint64_t found;
 	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
+	int rc = frag_heap_list_unchecked(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
@@ -36,21 +36,21 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 					p->param[RELEASE], out);
 	if (rc)
 		return rc;
-	found = frag_look(p->heap, *out).bytes;
+	found = frag_heap_look_unchecked(p->heap, *out).bytes;
 	if (found - need < p->param[MIN_SPLIT])
 		need = found;
-	return frag_take(p->heap, out, rq->bytes, need);
+	return frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 }
 
 static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
-	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
 }
 
 static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)
 {
-	return frag_find(p->heap, list, need);
+	return frag_heap_find_unchecked(p->heap, list, need);
 }
 
 static int first_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
@@ -62,7 +62,7 @@ static frag_block choose_worst(struct frag_policy *p, frag_list list, uint64_t n
 {
 	frag_block b = frag_heap_find_largest(p->heap, list);
 
-	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).bytes < need)
+	if (b == FRAG_NO_BLOCK || frag_heap_look_unchecked(p->heap, b).bytes < need)
 		return FRAG_NO_BLOCK;
 	return b;
 }
@@ -83,7 +83,7 @@ static frag_block choose_next(struct frag_policy *p, frag_list list, uint64_t ne
 	const struct rover *rover = p->state;
 	frag_block b = frag_heap_find_from(p->heap, list, need, rover->ordinal, rover->offset);
 
-	return b != FRAG_NO_BLOCK ? b : frag_find(p->heap, list, need);
+	return b != FRAG_NO_BLOCK ? b : frag_heap_find_unchecked(p->heap, list, need);
 }
 
 static int next_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
@@ -94,8 +94,8 @@ static int next_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 
 	if (rc)
 		return rc;
-	b = frag_look(p->heap, *out);
-	rover->ordinal = frag_look_segment(p->heap, b.segment).ordinal;
+	b = frag_heap_look_unchecked(p->heap, *out);
+	rover->ordinal = frag_heap_look_segment_unchecked(p->heap, b.segment).ordinal;
 	rover->offset = b.offset + b.bytes;
 	return 0;
 }

@@ -45,7 +45,7 @@ static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
 
-	return limit ? limit >= bytes : frag_heap_total_reaches(p->heap, bytes);
+	return limit ? limit >= bytes : frag_heap_capacity_reaches(p->heap, bytes);
 }
 
 /* Returns the limit where a decision depends on its exact value. 0: there is no limit. */
@@ -53,7 +53,10 @@ static uint64_t limit_of(const struct frag_policy *p)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
 
-	return limit ? limit : frag_heap_total(p->heap);
+	if (limit)
+		return limit;
+	frag_heap_pin_capacity(p->heap);
+	return frag_heap_capacity(p->heap);
 }
 
 /* Where there is no limit the first region cannot be all of it: then it grows. */
@@ -161,19 +164,19 @@ static int bfc_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 	uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
 	uint64_t found;
 	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
+	int rc = frag_heap_list_unchecked(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
-	*out = frag_find(p->heap, list, need);
+	*out = frag_heap_find_unchecked(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
 		rc = new_region(p, list, need, out);
 	if (rc)
 		return rc;
-	found = frag_look(p->heap, *out).bytes;
+	found = frag_heap_look_unchecked(p->heap, *out).bytes;
 	if (found < 2 * need && found > need && !splits_rest(p, found - need))
 		need = found;
-	return frag_take(p->heap, out, rq->bytes, need);
+	return frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 }
 
 /* A program has no way to ask TensorFlow's pool for memory back. */
@@ -192,7 +195,7 @@ static uint64_t bfc_limit(const struct frag_policy *p)
 static int bfc_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
-	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
 }
 
 const struct frag_policy_ops frag_policy_bfc = {

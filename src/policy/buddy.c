@@ -39,37 +39,37 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	uint64_t need = buddy_round(rq->bytes, p->param[MIN]);
 	uint64_t bytes;
 	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
+	int rc = frag_heap_list_unchecked(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
-	*out = frag_find(p->heap, list, need);
+	*out = frag_heap_find_unchecked(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
 		rc = frag_policy_obtain(
 			p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT], true, out);
-	rc = rc ? rc : frag_detach_free(p->heap, *out);
+	rc = rc ? rc : frag_heap_detach_free_unchecked(p->heap, *out);
 	if (rc)
 		return rc;
-	for (bytes = frag_look(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
-		rc = frag_split(p->heap, *out, bytes / 2);
-	return rc ? rc : frag_assign(p->heap, *out, rq->bytes);
+	for (bytes = frag_heap_look_unchecked(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
+		rc = frag_heap_split_unchecked(p->heap, *out, bytes / 2);
+	return rc ? rc : frag_heap_assign_unchecked(p->heap, *out, rq->bytes);
 }
 
 static int buddy_seek(struct frag_policy *p, const struct frag_request *rq,
 		      struct frag_sought *out)
 {
 	out->bytes = buddy_round(rq->bytes, p->param[MIN]);
-	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
 }
 
 static int buddy_free(struct frag_policy *p, frag_block b)
 {
 	struct frag_block_view it, other;
 	frag_block n;
-	int rc = frag_detach_live(p->heap, b);
+	int rc = frag_heap_detach_live_unchecked(p->heap, b);
 
 	while (!rc) {
-		it = frag_look(p->heap, b);
+		it = frag_heap_look_unchecked(p->heap, b);
 		/*
 		 * a block's buddy, if whole, is the adjacent block on the side that the bit
 		 * gives
@@ -78,12 +78,12 @@ static int buddy_free(struct frag_policy *p, frag_block b)
 
 		if (n == FRAG_NO_BLOCK)
 			break;
-		other = frag_look(p->heap, n);
+		other = frag_heap_look_unchecked(p->heap, n);
 		if (other.state != FRAG_FREE || other.bytes != it.bytes)
 			break;
-		rc = frag_merge(p->heap, &b, n);
+		rc = frag_heap_merge_unchecked(p->heap, &b, n);
 	}
-	return rc ? rc : frag_insert(p->heap, b);
+	return rc ? rc : frag_heap_insert_unchecked(p->heap, b);
 }
 
 const struct frag_policy_ops frag_policy_buddy = {

@@ -150,17 +150,18 @@ struct refused_request {
 
 static struct place place_of(const struct frag_heap *heap, frag_block b)
 {
-	const struct frag_block_view k = frag_look(heap, b);
+	const struct frag_block_view k = frag_heap_look_unchecked(heap, b);
 
-	return (struct place){ k.offset, frag_look_segment(heap, k.segment).ordinal };
+	return (struct place){ k.offset,
+			       frag_heap_look_segment_unchecked(heap, k.segment).ordinal };
 }
 
 /* Rebuilds the request of a block: its pool and stream are those of its list. */
 static struct frag_request request_of(const struct frag_policy *p, frag_block b, uint64_t tick)
 {
-	const struct frag_block_view k = frag_look(p->heap, b);
-	const struct frag_segment_view s = frag_look_segment(p->heap, k.segment);
-	const struct frag_list_view list = frag_look_list(p->heap, s.list);
+	const struct frag_block_view k = frag_heap_look_unchecked(p->heap, b);
+	const struct frag_segment_view s = frag_heap_look_segment_unchecked(p->heap, k.segment);
+	const struct frag_list_view list = frag_heap_look_list_unchecked(p->heap, s.list);
 
 	return (struct frag_request){
 		.bytes = k.requested, .pool = s.pool, .tick = tick, .stream_order = list.user,

@@ -47,20 +47,20 @@ static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
 	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, rq->stream, &list);
+	int rc = frag_heap_list_unchecked(p->heap, rq->pool, rq->stream, &list);
 
 	if (rc)
 		return rc;
-	*out = frag_find(p->heap, list, need);
+	*out = frag_heap_find_unchecked(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
 		rc = cupy_obtain(p, list, need, out);
-	return rc ? rc : frag_take(p->heap, out, rq->bytes, need);
+	return rc ? rc : frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 }
 
 static int cupy_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
-	return frag_list_for(p->heap, rq->pool, rq->stream, &out->list);
+	return frag_heap_list_unchecked(p->heap, rq->pool, rq->stream, &out->list);
 }
 
 const struct frag_policy_ops frag_policy_cupy = {

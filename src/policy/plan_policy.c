@@ -147,7 +147,8 @@ static int obtain_space(struct frag_policy *p, frag_list list, uint64_t height)
 
 	rc = rc ? rc : frag_heap_keep(p->heap, whole);
 	if (!rc)
-		frag_heap_set_segment_user(p->heap, frag_look(p->heap, whole).segment, OF_PLAN);
+		frag_heap_set_segment_user(
+			p->heap, frag_heap_look_unchecked(p->heap, whole).segment, OF_PLAN);
 	return rc;
 }
 
@@ -216,8 +217,8 @@ static int take_place(struct frag_policy *p, const struct frag_request *rq,
 
 	if (rq->bytes > place->size)
 		return missed(at, &at->count.too_large);
-	rc = frag_list_for(p->heap, rq->pool, LIST_PLAN, &list);
-	if (!rc && !frag_look_list(p->heap, list).user && !s->first && rq->pool) {
+	rc = frag_heap_list_unchecked(p->heap, rq->pool, LIST_PLAN, &list);
+	if (!rc && !frag_heap_look_list_unchecked(p->heap, list).user && !s->first && rq->pool) {
 		rc = obtain_space(p, list, s->height);
 		if (rc == -FRAG_EDEVMEM)
 			return missed(at, &at->count.not_free);
@@ -226,13 +227,13 @@ static int take_place(struct frag_policy *p, const struct frag_request *rq,
 	}
 	if (rc)
 		return rc;
-	if (frag_look_list(p->heap, list).user != place->space + UINT64_C(1))
+	if (frag_heap_look_list_unchecked(p->heap, list).user != place->space + UINT64_C(1))
 		return missed(at, &at->count.other_pool);
 	b = frag_heap_find_key(p->heap, list, place->size, place->offset + place->size);
-	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset)
+	if (b == FRAG_NO_BLOCK || frag_heap_look_unchecked(p->heap, b).offset > place->offset)
 		return missed(at, &at->count.not_free);
 	rc = frag_cut_below(p->heap, &b, place->offset);
-	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
+	rc = rc ? rc : frag_heap_take_unchecked(p->heap, &b, rq->bytes, place->size);
 	*out = rc ? FRAG_NO_BLOCK : b;
 	at->count.hits += !rc;
 	return rc;

@@ -85,7 +85,7 @@ static inline int list_for(struct frag_policy *p, const struct frag_request *rq,
 
 static inline bool is_large_list(const struct frag_heap *h, frag_list list)
 {
-	return frag_look_list(h, list).which & 1;
+	return frag_heap_look_list_unchecked(h, list).which & 1;
 }
 
 static inline bool is_oversize(const struct pytorch *t, uint64_t bytes)
@@ -129,7 +129,7 @@ static void count_new_calls(struct frag_policy *p, uint32_t first)
  */
 static bool is_within(const struct frag_policy *p, frag_pytorch_figure_fn *figure, uint64_t bytes)
 {
-	return frag_pytorch_total_reaches(p, figure, 0, bytes) || !frag_heap_total_figure(p->heap);
+	return frag_pytorch_total_reaches(p, figure, 0, bytes) || !frag_heap_capacity(p->heap);
 }
 
 /* To the nearest byte: the one product that PyTorch does not cut off; up to 2.12 it did. */
@@ -185,13 +185,15 @@ static bool collects(const struct frag_policy *p)
 
 	if (!t->limited || t->threshold <= 0)
 		return false;
-	return frag_heap_total_figure(p->heap) || frag_heap_total(p->heap);
+	if (!frag_heap_capacity(p->heap))
+		frag_heap_pin_capacity(p->heap);
+	return frag_heap_capacity(p->heap) > 0;
 }
 
 static uint64_t pytorch_limit(const struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
-	const uint64_t total = frag_heap_total_figure(p->heap);
+	const uint64_t total = frag_heap_capacity(p->heap);
 
 	return total && t->limited ? limit_now(p, total, 0) : UINT64_MAX;
 }
@@ -236,8 +238,8 @@ static int pytorch_init(struct frag_policy *p)
 static int pytorch_give(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
-	const struct frag_block_view was = frag_look(p->heap, b);
-	const struct frag_segment_view s = frag_look_segment(p->heap, was.segment);
+	const struct frag_block_view was = frag_heap_look_unchecked(p->heap, b);
+	const struct frag_segment_view s = frag_heap_look_segment_unchecked(p->heap, was.segment);
 	struct frag_block_view now;
 	struct frag_stat_free freed = {
 		.large = is_large_list(p->heap, s.list), .range = s.page != 0,
@@ -247,11 +249,11 @@ static int pytorch_give(struct frag_policy *p, frag_block b)
 
 	if (was.state == FRAG_ALLOCATED)
 		frag_stats_freed(&t->stats, &freed, was.bytes);
-	rc = frag_give(p->heap, b, &b);
+	rc = frag_heap_give_unchecked(p->heap, b, &b);
 	if (rc)
 		return rc;
-	frag_set_user(p->heap, b, t->searches);
-	now = frag_look(p->heap, b);
+	frag_heap_set_user_unchecked(p->heap, b, t->searches);
+	now = frag_heap_look_unchecked(p->heap, b);
 	freed.merged = (uint32_t)(now.prev != was.prev) + (now.next != was.next);
 	freed.split = now.prev != FRAG_NO_BLOCK || now.next != FRAG_NO_BLOCK;
 	frag_stats_ended(&t->stats, &freed, was.requested, was.bytes, now.bytes);
@@ -281,7 +283,7 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	t->polled = tick;
 	if (t->by_creation)
 		frag_order_ready(p->heap, false);
-	while (!rc && (b = frag_find_ready(p->heap)) != FRAG_NO_BLOCK)
+	while (!rc && (b = frag_heap_find_ready_unchecked(p->heap)) != FRAG_NO_BLOCK)
 		rc = pytorch_give(p, b);
 	return rc;
 }
@@ -294,7 +296,7 @@ static frag_block pytorch_find(struct frag_policy *p, const struct alloc_params 
 
 	if (collects(p) && w->large && w->rq->pool == 0)
 		t->searches++;
-	b = frag_find(p->heap, w->list, w->need);
+	b = frag_heap_find_unchecked(p->heap, w->list, w->need);
 	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
 		b = frag_pytorch_prefer_hole(p, b);
 	else
@@ -302,7 +304,7 @@ static frag_block pytorch_find(struct frag_policy *p, const struct alloc_params 
 			b = frag_heap_after(p->heap, b);
 	if (b == FRAG_NO_BLOCK)
 		return b;
-	bytes = frag_look(p->heap, b).bytes;
+	bytes = frag_heap_look_unchecked(p->heap, b).bytes;
 	if (w->need < t->max_split ? bytes >= t->max_split : bytes >= w->need + t->non_split)
 		return FRAG_NO_BLOCK;
 	return b;
@@ -594,7 +596,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		rc = pytorch_obtain(p, &w, out);
 	if (rc)
 		return rc;
-	k = frag_look(p->heap, *out);
+	k = frag_heap_look_unchecked(p->heap, *out);
 	found = (struct frag_stat_alloc){
 		.large = w.large,
 		.range = frag_pytorch_in_range(p->heap, *out),
@@ -604,11 +606,12 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 										   : k.bytes,
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
-	rc = frag_take(p->heap, out, rq->bytes, found.taken);
+	rc = frag_heap_take_unchecked(p->heap, out, rq->bytes, found.taken);
 	if (rc)
 		return rc;
 	if (found.taken < found.found) {
-		frag_set_user(p->heap, frag_look(p->heap, *out).next, t->searches);
+		frag_heap_set_user_unchecked(p->heap, frag_heap_look_unchecked(p->heap, *out).next,
+					     t->searches);
 		if (t->by_creation)
 			frag_renew_block(p->heap, *out);
 	}
@@ -718,7 +721,7 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		rc = frag_pytorch_settings(t->set, n->text, n->length, p->err);
 		/* ranges that are there keep the length that they were given */
 		if (t->set[RESERVE] != reserve)
-			frag_heap_total(p->heap);
+			frag_heap_pin_capacity(p->heap);
 		derive(t);
 		break;
 	case FRAG_NOTICE_RELEASE_POOL:

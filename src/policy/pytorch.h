@@ -30,7 +30,7 @@ struct pytorch {
 
 static inline bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
 {
-	return frag_page(h, b) != 0;
+	return frag_heap_page_unchecked(h, b) != 0;
 }
 
 /* A request, and what it needs. */

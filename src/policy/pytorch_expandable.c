@@ -17,7 +17,7 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 {
 	uint64_t low = 1, high = ENDLESS, min_capacity, end_capacity;
 
-	frag_heap_total_range(p->heap, &min_capacity, &end_capacity);
+	frag_heap_capacity_range(p->heap, &min_capacity, &end_capacity);
 	if (min_capacity && min_capacity < ENDLESS && figure(p, min_capacity, page) >= bytes)
 		return true;
 	if (end_capacity <= ENDLESS && figure(p, end_capacity - 1, page) < bytes)
@@ -32,7 +32,7 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 		else
 			low = middle + 1;
 	}
-	return frag_heap_total_reaches(p->heap, low);
+	return frag_heap_capacity_reaches(p->heap, low);
 }
 
 static uint64_t range_length(const struct frag_policy *p, uint64_t total, uint64_t page)
@@ -56,7 +56,7 @@ static uint64_t range_length_of(const struct frag_policy *p, uint64_t total, uin
 /* Address space that a new expandable segment reserves. */
 static uint64_t range_length_now(const struct frag_policy *p, uint64_t page)
 {
-	return range_length_of(p, frag_heap_total_figure(p->heap), page);
+	return range_length_of(p, frag_heap_capacity(p->heap), page);
 }
 
 static bool range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes)
@@ -123,7 +123,7 @@ static struct reach reach_of(const struct frag_policy *p, frag_block b)
 		return reach;
 	reach.bytes += next.bytes;
 	reach.end = next.offset;
-	reach.page = frag_page(p->heap, b);
+	reach.page = frag_heap_page_unchecked(p->heap, b);
 	reach.at_end = is_range_end(p, k.next);
 	return reach;
 }
@@ -135,7 +135,7 @@ static bool is_less(const struct frag_policy *p, frag_block first, frag_block se
 
 	/* of two lengths the exact total decides */
 	if (a.at_end && b.at_end && a.page != b.page)
-		frag_heap_total(p->heap);
+		frag_heap_pin_capacity(p->heap);
 	/* the length of the one at the end decides, with the known bytes of both */
 	if (b.at_end && !a.at_end)
 		return range_reaches(p, b.page, a.bytes - b.own + b.end + 1);
@@ -170,7 +170,8 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
 			break;
 		if (is_range_end(p, b))
-			return range_reaches(p, frag_page(p->heap, b), offset + need);
+			return range_reaches(p, frag_heap_page_unchecked(p->heap, b),
+					     offset + need);
 		bytes += k.bytes;
 		b = k.next;
 	}
@@ -233,7 +234,7 @@ int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
 		rc = new_range(p, w, page, &b);
 	if (rc)
 		return rc;
-	page = frag_page(p->heap, b);
+	page = frag_heap_page_unchecked(p->heap, b);
 	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
 		rc = pytorch_map_pages(p->heap, b, w->need, page, &b);
 	while (!rc) {
@@ -243,7 +244,7 @@ int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
 		rc = pytorch_map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
 	}
 	note_mapped(p, b);
-	frag_set_user(p->heap, b, t->searches);
+	frag_heap_set_user_unchecked(p->heap, b, t->searches);
 	*out = b;
 	return rc;
 }

@@ -68,7 +68,7 @@ struct home {
 
 static struct home look_home(const struct frag_heap *h, frag_list home)
 {
-	const uint64_t user = frag_look_list(h, home).user;
+	const uint64_t user = frag_heap_look_list_unchecked(h, home).user;
 
 	return (struct home){ .blocks = (uint32_t)user - 1, .next = (uint32_t)(user >> 32) - 1 };
 }
@@ -83,7 +83,7 @@ static int enter_home(struct frag_heap *h, uint32_t pool, frag_list home)
 {
 	struct home first, last;
 	frag_list at;
-	int rc = frag_list_for(h, pool, FIRST, &at);
+	int rc = frag_heap_list_unchecked(h, pool, FIRST, &at);
 
 	if (rc)
 		return rc;
@@ -103,7 +103,7 @@ static int enter_home(struct frag_heap *h, uint32_t pool, frag_list home)
 
 static int home_of(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
 {
-	const int rc = frag_list_for(h, pool, which, out);
+	const int rc = frag_heap_list_unchecked(h, pool, which, out);
 
 	if (rc || look_home(h, *out).blocks != FRAG_NO_LIST)
 		return rc;
@@ -115,35 +115,36 @@ static frag_list first_home(struct frag_heap *h, uint32_t pool)
 {
 	frag_list at;
 
-	return frag_list_for(h, pool, FIRST, &at) ? FRAG_NO_LIST : look_home(h, at).next;
+	return frag_heap_list_unchecked(h, pool, FIRST, &at) ? FRAG_NO_LIST : look_home(h, at).next;
 }
 
 /* Merges a detached block with the adjacent free blocks that are in the block's future list. */
 static int settle(struct frag_heap *h, frag_block b, uint32_t which)
 {
-	const frag_block sides[2] = { frag_look(h, b).prev, frag_look(h, b).next };
+	const struct frag_block_view k = frag_heap_look_unchecked(h, b);
+	const frag_block sides[2] = { k.prev, k.next };
 	int rc = 0;
 
-	frag_set_user(h, b, which);
+	frag_heap_set_user_unchecked(h, b, which);
 	for (int i = 0; i < 2 && !rc; i++) {
 		struct frag_block_view side;
 
 		if (sides[i] == FRAG_NO_BLOCK)
 			continue;
-		side = frag_look(h, sides[i]);
+		side = frag_heap_look_unchecked(h, sides[i]);
 		if (side.state == FRAG_FREE && side.user == which)
-			rc = frag_merge(h, &b, sides[i]);
+			rc = frag_heap_merge_unchecked(h, &b, sides[i]);
 	}
-	return rc ? rc : frag_insert(h, b);
+	return rc ? rc : frag_heap_insert_unchecked(h, b);
 }
 
 static int rmm_free(struct frag_policy *p, frag_block b)
 {
 	struct frag_heap *h = p->heap;
-	const struct home home = look_home(h, frag_look(h, b).user);
-	const int rc = frag_detach_live(h, b);
+	const struct home home = look_home(h, frag_heap_look_unchecked(h, b).user);
+	const int rc = frag_heap_detach_live_unchecked(h, b);
 
-	return rc ? rc : settle(h, b, frag_look_list(h, home.blocks).which);
+	return rc ? rc : settle(h, b, frag_heap_look_list_unchecked(h, home.blocks).which);
 }
 
 /* The free blocks of one stream become another's. */
@@ -154,7 +155,8 @@ static int take_over(struct frag_heap *h, frag_list home, frag_list other)
 	frag_block b;
 	int rc = 0;
 
-	if (frag_look_list(h, from).count > frag_look_list(h, to).count) {
+	if (frag_heap_look_list_unchecked(h, from).count
+	    > frag_heap_look_list_unchecked(h, to).count) {
 		mine.blocks = theirs.blocks;
 		theirs.blocks = to;
 		set_home(h, home, mine);
@@ -162,9 +164,9 @@ static int take_over(struct frag_heap *h, frag_list home, frag_list other)
 		from = theirs.blocks;
 		to = mine.blocks;
 	}
-	while (!rc && (b = frag_find(h, from, 0)) != FRAG_NO_BLOCK) {
-		rc = frag_detach_free(h, b);
-		rc = rc ? rc : settle(h, b, frag_look_list(h, to).which);
+	while (!rc && (b = frag_heap_find_unchecked(h, from, 0)) != FRAG_NO_BLOCK) {
+		rc = frag_heap_detach_free_unchecked(h, b);
+		rc = rc ? rc : settle(h, b, frag_heap_look_list_unchecked(h, to).which);
 	}
 	return rc;
 }
@@ -183,18 +185,19 @@ static int find_elsewhere(struct frag_heap *h, uint32_t pool, frag_list home, ui
 	for (at = first; at != FRAG_NO_LIST; at = look_home(h, at).next) {
 		const frag_list blocks = look_home(h, at).blocks;
 
-		if (frag_look_list(h, blocks).largest < need)
+		if (frag_heap_look_list_unchecked(h, blocks).largest < need)
 			continue;
-		*out = frag_find(h, blocks, need);
+		*out = frag_heap_find_unchecked(h, blocks, need);
 		return 0;
 	}
 	for (at = first; at != FRAG_NO_LIST; at = look_home(h, at).next) {
-		if (at == home || frag_look_list(h, look_home(h, at).blocks).count == 0)
+		if (at == home
+		    || frag_heap_look_list_unchecked(h, look_home(h, at).blocks).count == 0)
 			continue;
 		rc = take_over(h, home, at);
 		if (rc)
 			return rc;
-		*out = frag_find(h, look_home(h, home).blocks, need);
+		*out = frag_heap_find_unchecked(h, look_home(h, home).blocks, need);
 		if (*out != FRAG_NO_BLOCK)
 			return 0;
 	}
@@ -209,9 +212,9 @@ static frag_block first_whole(const struct frag_heap *h)
 	frag_segment s;
 
 	for (uint32_t i = 0; (s = frag_heap_find_idle(h, i)) != FRAG_NO_SEGMENT; i++) {
-		const struct frag_segment_view it = frag_look_segment(h, s);
+		const struct frag_segment_view it = frag_heap_look_segment_unchecked(h, s);
 
-		if (it.ordinal >= least || frag_look(h, it.first).bytes != it.bytes)
+		if (it.ordinal >= least || frag_heap_look_unchecked(h, it.first).bytes != it.bytes)
 			continue;
 		least = it.ordinal;
 		found = it.first;
@@ -265,11 +268,12 @@ static int rmm_obtain(struct frag_policy *p, frag_list home, uint64_t bytes, uin
 		frag_heap_count_retry(p->heap);
 		bytes = bytes / 2 > need ? bytes / 2 : need;
 	}
-	rc = rc ? rc : frag_detach_free(p->heap, *out);
+	rc = rc ? rc : frag_heap_detach_free_unchecked(p->heap, *out);
 	if (rc)
 		return rc;
-	frag_set_user(p->heap, *out, frag_look_list(p->heap, list).which);
-	return frag_insert(p->heap, *out);
+	frag_heap_set_user_unchecked(p->heap, *out,
+				     frag_heap_look_list_unchecked(p->heap, list).which);
+	return frag_heap_insert_unchecked(p->heap, *out);
 }
 
 static int expand(struct frag_policy *p, frag_list home, uint64_t need, frag_block *out)
@@ -312,14 +316,14 @@ static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 
 	if (rc)
 		return rc;
-	*out = frag_find(p->heap, look_home(p->heap, home).blocks, need);
+	*out = frag_heap_find_unchecked(p->heap, look_home(p->heap, home).blocks, need);
 	if (*out == FRAG_NO_BLOCK)
 		rc = find_elsewhere(p->heap, rq->pool, home, need, out);
 	if (!rc && *out == FRAG_NO_BLOCK)
 		rc = expand(p, home, need, out);
-	rc = rc ? rc : frag_take(p->heap, out, rq->bytes, need);
+	rc = rc ? rc : frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 	if (!rc)
-		frag_set_user(p->heap, *out, home);
+		frag_heap_set_user_unchecked(p->heap, *out, home);
 	return rc;
 }
 

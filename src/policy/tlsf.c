@@ -91,7 +91,7 @@ static int tlsf_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 	struct tlsf *t = p->state;
 	uint64_t found;
 	frag_list list;
-	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
+	int rc = frag_heap_list_unchecked(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
@@ -103,8 +103,9 @@ static int tlsf_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 					out);
 	if (rc)
 		return rc;
-	found = frag_look(p->heap, *out).bytes;
-	return frag_take(p->heap, out, rq->bytes, found - need < UNIT ? found : need);
+	found = frag_heap_look_unchecked(p->heap, *out).bytes;
+	return frag_heap_take_unchecked(p->heap, out, rq->bytes,
+					found - need < UNIT ? found : need);
 }
 
 static int tlsf_free(struct frag_policy *p, frag_block b)
@@ -112,13 +113,13 @@ static int tlsf_free(struct frag_policy *p, frag_block b)
 	struct tlsf *t = p->state;
 
 	t->clock++;
-	return frag_give(p->heap, b, NULL);
+	return frag_heap_give_unchecked(p->heap, b, NULL);
 }
 
 static int tlsf_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = class_for(frag_round_up_pow2(rq->bytes, UNIT), p->param[SL_LOG2]);
-	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
 }
 
 const struct frag_policy_ops frag_policy_tlsf = {

@@ -14,6 +14,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
+#include "base/inline.h"
 #include "base/parse.h"
 #include "input/json_scan.h"
 
@@ -21,7 +22,6 @@
 #define EXCERPT 40         /* the bytes of a value that messages show */
 
 /* Inlined once for each usual member, so that the compiler resolves the choices by member. */
-#define ALWAYS __attribute__((always_inline))
 
 static const char *const member_names[MEMBERS + 1] = {
 	"op", "id", "size", "stream", "t", "tag", "device", "pool", "pending", "value", "name",
@@ -209,7 +209,7 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
 }
 
 /* Inlined with a constant member for the usual ones, so that the switch costs nothing there. */
-ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
+FRAG_INLINE const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
 					     struct frag_record *rec, struct flaws *flaws)
 {
 	switch ((enum frag_member)member) {
@@ -322,7 +322,7 @@ static void record_scan_judge(const struct frag_scan *s, const struct frag_recor
 }
 
 /* The value of a member that counts; p is after its name. */
-ALWAYS static inline const char *scan_rest(struct frag_scan *s, const char *p, uint32_t member,
+FRAG_INLINE const char *scan_rest(struct frag_scan *s, const char *p, uint32_t member,
 				    uint32_t depth, struct frag_record *rec, struct flaws *flaws)
 {
 	const char *value = scan_colon(s, p);
@@ -495,7 +495,7 @@ static inline const char *text(const char *p, struct frag_text *out)
 }
 
 /* Members that may follow, in any order, each once. */
-ALWAYS static inline const char *others(const char *p, const char *end, uint32_t members,
+FRAG_INLINE const char *others(const char *p, const char *end, uint32_t members,
 					struct frag_record *rec)
 {
 	uint32_t member;
@@ -525,7 +525,7 @@ ALWAYS static inline const char *others(const char *p, const char *end, uint32_t
 	return p ? p + 1 : NULL;
 }
 
-ALWAYS static inline const char *scan_usual(const char *p, const char *end, struct frag_record *rec)
+FRAG_INLINE const char *scan_usual(const char *p, const char *end, struct frag_record *rec)
 {
 	uint32_t members = FRAG_HAS_OP | FRAG_HAS_ID;
 
