@@ -302,9 +302,9 @@ struct frag_result {
 	uint64_t lower_bound;           /* the peak of requested */
 	struct frag_counts counts;
 	struct frag_oom *ooms;
-	uint32_t oom_count;             /* kept: counts.ooms may be more */
+	uint32_t oom_count, oom_capacity;       /* kept: counts.ooms may be more */
 	struct frag_mark *marks;
-	uint32_t mark_count;
+	uint32_t mark_count, mark_capacity;
 	bool has_stats;                 /* the policy keeps its own statistics */
 	bool marks_cut;                 /* of all devices there were more than are kept */
 	struct frag_memory_stats stats;

@@ -212,9 +212,10 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 /* The free block that holds the place; they come in rising order, so from the last one on. */
 static frag_block engine_find_hole(const struct frag_engine *e, const struct frag_spot *place)
 {
-	frag_block b = e->restored[place->initial];
+	frag_block b;
 
 	FRAG_ASSERT(place->initial < e->restored_count);
+	b = e->restored[place->initial];
 	while (b != FRAG_NO_BLOCK) {
 		const struct frag_block_view k = frag_heap_look(e->policy.heap, b);
 

@@ -28,12 +28,12 @@ static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 	const struct frag_device_ops *device = sim->options.device ? sim->options.device
 								   : &frag_device_simulated;
 	struct frag_engine *e = &sim->engines[d];
-	int rc = frag_engine_init(e, &sim->choice, &sim->devices.figures[d], device,
-				  sim->options.level, err);
+	int rc;
 
 	FRAG_ASSERT(d < sim->devices.count);
+	rc = frag_engine_init(e, &sim->choice, &sim->devices.figures[d], device, sim->options.level,
+			      err);
 	e->policy.device = d;
-
 	if (rc) {
 		frag_engine_fini(e);
 		*e = (struct frag_engine){ .open = false };
@@ -151,33 +151,6 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 	return rc;
 }
 
-/* The capacity of an array of `count` elements that sim_add_one() has grown. */
-static size_t sim_room_of(uint32_t count)
-{
-	size_t room = 1;
-
-	while (room < count)
-		room *= 2;
-	return room;
-}
-
-/*
- * Ensures capacity for one more element in *array of `count` elements. The array grows when the
- * count is a power of two, so no capacity is stored. Returns false on out of memory.
- */
-static bool sim_add_one(void *array, uint32_t count, size_t size)
-{
-	void *old, *grown;
-
-	if (count & (count - 1))
-		return true;
-	memcpy(&old, array, sizeof(old));       /* array is the address of any pointer */
-	grown = realloc(old, (count ? (size_t)count * 2 : 1) * size);
-	if (grown)
-		memcpy(array, &grown, sizeof(grown));
-	return grown;
-}
-
 /*
  * Copies the OOMs and marks that the results have so far. The other members are computed on
  * request.
@@ -187,12 +160,10 @@ static bool copy_gathered(struct frag_result *to, const struct frag_result *from
 	bool good = true;
 
 	*to = (struct frag_result){ .device = from->device, .beginning = from->beginning };
-	if (from->oom_count)
-		to->ooms = calloc(sim_room_of(from->oom_count), sizeof(*to->ooms));
+	good &= frag_grow(&to->ooms, &to->oom_capacity, from->oom_count, sizeof(*to->ooms));
+	good &= frag_grow(&to->marks, &to->mark_capacity, from->mark_count, sizeof(*to->marks));
 	for (; to->ooms && to->oom_count < from->oom_count; to->oom_count++)
 		good &= frag_oom_copy(&to->ooms[to->oom_count], &from->ooms[to->oom_count]);
-	if (from->mark_count)
-		to->marks = calloc(sim_room_of(from->mark_count), sizeof(*to->marks));
 	for (; to->marks && to->mark_count < from->mark_count; to->mark_count++)
 		good &= frag_mark_copy(&to->marks[to->mark_count], &from->marks[to->mark_count]);
 	return good && to->oom_count == from->oom_count && to->mark_count == from->mark_count;
@@ -231,17 +202,17 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
 	sim = malloc(sizeof(*sim));
 	if (!sim)
 		return frag_fail_nomem(err);
-	*sim = *from;
-	sim->observer_count = sim->device_count = 0;
-	sim->moves = NULL;
-	sim->move_capacity = 0;
-	sim->watched = sim->options.check;
-	sim->busy = false;
-	sim->devices = (struct frag_devices){ .count = 0 };
-	sim->engines = calloc(from->device_count, sizeof(*sim->engines));
-	sim->results = calloc(from->device_count, sizeof(*sim->results));
+	*sim = (struct frag_sim){
+		.choice = from->choice, .options = from->options, .symbols = from->symbols,
+		.engines = calloc(from->device_count, sizeof(*sim->engines)),
+		.results = calloc(from->device_count, sizeof(*sim->results)),
+		.slots = from->slots, .slot_count = from->slot_count,
+		.slot_capacity = from->slot_count, .watched = from->options.check,
+		.marks = from->marks, .marks_cut = from->marks_cut, .stopped = from->stopped,
+		.begun = from->begun, .fed = from->fed, .plugged = from->plugged,
+		.step = from->step,
+	};
 	good = frag_array_copy(&sim->slots, sim->slot_count, 0, sizeof(*sim->slots));
-	sim->slot_capacity = sim->slot_count;
 	rc = good && sim->engines && sim->results
 		? frag_devices_copy(&sim->devices, from->devices.figures, from->devices.count, err)
 		: frag_fail_nomem(err);
@@ -312,14 +283,16 @@ static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_even
 			struct frag_error *err)
 {
 	const struct frag_oom_hook *hook = sim->options.on_oom;
-	struct frag_engine *e = &sim->engines[d];
-	struct frag_result *r = &sim->results[d];
+	struct frag_engine *e;
+	struct frag_result *r;
 	struct frag_oom *oom;
 
 	FRAG_ASSERT(d < sim->device_count);
+	e = &sim->engines[d];
+	r = &sim->results[d];
 	if (r->oom_count == FRAG_OOMS_MAX)
 		return 0;
-	if (!sim_add_one(&r->ooms, r->oom_count, sizeof(*r->ooms)))
+	if (!FRAG_GROW(r->ooms, r->oom_capacity, r->oom_count))
 		return frag_fail_nomem(err);
 	frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
@@ -354,7 +327,7 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	FRAG_ASSERT(ev->op == FRAG_OP_MARK);
 	if (r->mark_count == FRAG_MARKS_MAX || !mark_fits(sim, d, ev))
 		return 0;
-	if (!sim_add_one(&r->marks, r->mark_count, sizeof(*r->marks)))
+	if (!FRAG_GROW(r->marks, r->mark_capacity, r->mark_count))
 		return frag_fail_nomem(err);
 	mark = &r->marks[r->mark_count];
 	*mark = (struct frag_mark){ .step = ev->step, .metrics = sim->engines[d].metrics.now };
@@ -390,8 +363,10 @@ static uint32_t slot_of(const struct frag_sim *sim, uint32_t d, frag_block b)
 {
 	uint32_t i = 0;
 
-	while (sim->slots[i].block != b || sim->slots[i].device != d || sim->slots[i].pending)
+	while (sim->slots[i].block != b || sim->slots[i].device != d || sim->slots[i].pending) {
 		i++;
+		FRAG_ASSERT(i < sim->slot_count);
+	}
 	return i;
 }
 
