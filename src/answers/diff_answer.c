@@ -190,6 +190,39 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
+/* Of a value of this path; one that no table has is whole, or has decimals. */
+static enum frag_unit unit_of(const char *path, double value)
+{
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++)
+		if (strcmp(frag_figures[i].path, path) == 0)
+			return frag_figures[i].unit;
+	return value == floor(value) ? FRAG_NUMBER : FRAG_POINTS;
+}
+
+const char *frag_checked_text(char buf[FRAG_CHECKED_ROOM], const struct frag_gate *gate)
+{
+	struct frag_words w = { .text = buf, .size = FRAG_CHECKED_ROOM };
+	char least[FRAG_NUMBER_ROOM], most[FRAG_NUMBER_ROOM];
+
+	frag_add(&w, "%" PRIu32 " run%s", gate->judged, frag_s(gate->judged));
+	for (uint32_t i = 0; i < gate->condition_count; i++) {
+		const char *path = gate->conditions[i].path;
+		const struct frag_checked *c = &gate->checked[i];
+		bool again = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			again |= strcmp(gate->conditions[k].path, path) == 0;
+		if (!c->runs || again)
+			continue;
+		figure_text(least, unit_of(path, c->least), c->least);
+		figure_text(most, unit_of(path, c->most), c->most);
+		frag_add(&w, ", %s is %s", frag_condition_name(&gate->conditions[i]), least);
+		if (c->most > c->least)
+			frag_add(&w, " to %s", most);
+	}
+	return buf;
+}
+
 /* The worst verdicts first: a reader of one line may stop there. What a gate lets pass is
  * not called worse without saying so. */
 const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
@@ -207,7 +240,7 @@ const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 	if (o->compared)
 		frag_add(&w, "%" PRIu32 " run%s compared", o->compared, frag_s(o->compared));
 	else
-		frag_add(&w, "no run compared, as there is nothing to compare with");
+		frag_add(&w, "no run compared");
 	if (word && gate->runs) {
 		frag_add(&w, ": %" PRIu32 " broken", gate->runs);
 		before = ", ";
@@ -455,6 +488,18 @@ static void put_broken(struct frag_node_ref list, const struct frag_broken *b)
 	frag_json_text(o, "message", frag_broken_text(b));
 }
 
+static void put_checked(struct frag_node_ref list, const struct frag_gate *gate, uint32_t i)
+{
+	const struct frag_checked *c = &gate->checked[i];
+	const char *path = gate->conditions[i].path;
+	struct frag_node_ref o = frag_json_object(list, NULL);
+
+	frag_json_text(o, "path", path);
+	frag_json_u64(o, "runs", c->runs);
+	json_put_value(o, "least", unit_of(path, c->least), c->runs > 0, c->least);
+	json_put_value(o, "most", unit_of(path, c->most), c->runs > 0, c->most);
+}
+
 /* Several conditions may come from one text, which is listed once. */
 static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
 {
@@ -469,6 +514,9 @@ static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
 	list = frag_json_array(o, "broken");
 	for (uint32_t i = 0; i < gate->count; i++)
 		put_broken(list, &gate->broken[i]);
+	list = frag_json_array(o, "checked");
+	for (uint32_t i = 0; i < gate->condition_count && gate->checked; i++)
+		put_checked(list, gate, i);
 }
 
 /* The members that fragsim-diff(1) describes, in its order. */

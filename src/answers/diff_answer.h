@@ -89,6 +89,11 @@ const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_p
 /* "passed" or "broken"; NULL where nothing is judged. */
 const char *frag_gate_word(const struct frag_diff *diff);
 
+/* "3 runs, oom is 0, peak.reserved is 2.00 GiB to 3.36 GiB": what was held to the conditions. */
+#define FRAG_CHECKED_ROOM 1024
+const char *frag_checked_text(char buf[FRAG_CHECKED_ROOM], const struct frag_gate *gate);
+#define CHECKED(gate) frag_checked_text((char[FRAG_CHECKED_ROOM]){ 0 }, (gate))
+
 /*
  * The line with the outcome: "3 runs compared: 1 worse, 2 same", with a gate
  * "broken: 3 runs compared: 1 broken, 2 same".

@@ -268,7 +268,10 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 
 	if (!frag_gate_word(diff))
 		return;
-	fputs(gate->count ? "\n**Broken:**\n\n" : "\n**Passed.** Bad would be", f);
+	if (gate->count)
+		fputs("\n**Broken:**\n\n", f);
+	else
+		fprintf(f, "\n**Passed:** %s. It fails if", CHECKED(gate));
 	for (uint32_t i = 0; i < gate->condition_count && !gate->count; i++) {
 		if (!frag_gate_begins_text(gate, i))
 			continue;
@@ -407,6 +410,8 @@ static void github_print(const void *what, const struct frag_text_style *to)
 		put_line(f, "error", frag_group_path(b->group), "fragsim: GPU memory", message);
 	}
 	put_line(f, "notice", NULL, "fragsim", OUTCOME(diff));
+	if (frag_gate_word(diff) && !diff->gate->count)
+		put_line(f, "notice", NULL, "fragsim: passed", CHECKED(diff->gate));
 	if (frag_better_base(diff))
 		put_line(f, "notice", NULL, "fragsim: better than the baseline",
 			 "--update-baseline makes this the new measure");

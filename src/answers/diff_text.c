@@ -543,7 +543,7 @@ static void print_conditions(const struct paper *p)
 {
 	const struct frag_gate *gate = p->diff->gate;
 
-	fprintf(p->to.f, "\nbad is:");
+	fprintf(p->to.f, "\nfails if:");
 	for (uint32_t i = 0; i < gate->condition_count; i++)
 		if (frag_gate_begins_text(gate, i))
 			fprintf(p->to.f, "%s %s", i ? "," : "", SHOWN(gate->conditions[i].text));
@@ -601,7 +601,6 @@ static void print_verdict(const struct paper *p)
 {
 	const struct frag_diff *d = p->diff;
 	const bool broken = d->gate->count > 0;
-	const uint32_t worse = d->outcome->verdict[FRAG_WORSE] + d->outcome->verdict[FRAG_MIXED];
 
 	if (!broken && !frag_gate_word(d))
 		return;
@@ -609,11 +608,8 @@ static void print_verdict(const struct paper *p)
 		broken ? "broken" : "passed", ink(p, INK_PLAIN));
 	if (broken)
 		putc('\n', p->to.f);
-	else if (worse && !d->comparison->policies)
-		fprintf(p->to.f, " %" PRIu32 " run%s worse, within these bounds\n", worse,
-			worse == 1 ? " is" : "s are");
 	else
-		fputs(" nothing is broken\n", p->to.f);
+		fprintf(p->to.f, " %s\n", CHECKED(d->gate));
 }
 
 /* The conditions, the verdict, the conditions that hold, and what is better than before. */

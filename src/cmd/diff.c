@@ -14,12 +14,14 @@ struct diff {
 	const char *baseline;           /* path; NULL: none */
 	bool update, gate;
 	bool smallest;                  /* the smallest device of each run is searched for */
-	bool new_traces;                /* --allow-new-traces */
 	const char **traces;            /* of the baseline, where no operand is one */
 	struct frag_comparison comparison;
 	struct frag_gate judged;
 };
 
+#define ALLOWS_NEED_GATE                                                                          \
+	{ "allow-new-traces !gate !fail-if", "--allow-new-traces is for --gate or --fail-if" },     \
+	{ "allow-missing !gate !fail-if", "--allow-missing is for --gate or --fail-if" }
 #define NEEDS_POLICIES "--smallest is for policies that are compared now (-p)"
 
 /* The gate is a list of conditions that --fail-if could give, too. */
@@ -66,7 +68,9 @@ static const struct frag_opt opts[] = {
 	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed",
 	  FRAG_CALL(set_gate) },
 	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
-	  FRAG_FLAG(struct diff, new_traces) },
+	  FRAG_FLAG(struct frag_changes, new_traces) },
+	{ 0, "allow-missing", NULL, "what OLD or the baseline has and NEW lacks breaks no --gate",
+	  FRAG_FLAG(struct frag_changes, missing) },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_CALL(add_condition) },
 	FRAG_FORMAT_ROW("text, markdown, json, junit, github or csv (text)"),
@@ -121,7 +125,7 @@ static bool is_change(const struct diff *d, const struct frag_args *args)
 	const uint32_t policies = d->changes.q.run.choice_count;
 
 	return args->count == 2 && policies <= 1 && !d->baseline && !d->update && !d->smallest
-	       && !d->new_traces && (!has_own_condition(d) || !policies)
+	       && (!has_own_condition(d) || !policies)
 	       && !frag_may_have_runs(args->words[0]) && !frag_may_have_runs(args->words[1]);
 }
 
@@ -129,12 +133,15 @@ static bool is_change(const struct diff *d, const struct frag_args *args)
 static const struct frag_refusal of_changes[] = {
 	{ "device|context-bytes|other-bytes|profile", "two traces are compared on an unlimited device;"
 	  " options about a device need a second policy (-p)" },
+	ALLOWS_NEED_GATE,
 	{ 0 },
 };
 static const struct frag_refusal of_runs[] = {
 	{ "update-baseline !baseline", "--update-baseline requires --baseline FILE" },
 	{ "update-baseline baseline=-", "a baseline on standard input cannot be written" },
-	{ "allow-new-traces !gate !fail-if", "--allow-new-traces is for --gate or --fail-if" },
+	ALLOWS_NEED_GATE,
+	{ "update-baseline gate|fail-if", "--update-baseline judges nothing: leave --gate and --fail-if"
+					  " out" },
 	{ "!policy !alloc-conf !baseline !TRACE2|TRACE3",
 	  "which policies (-p) on which traces, or which two results?" },
 	{ "profile !policy !alloc-conf !baseline", "--profile is for what is simulated now (-p)" },
@@ -316,7 +323,8 @@ static int simulate(struct frag_question *q, struct frag_error *err)
 	c->interrupted = rc == -FRAG_EINTERRUPTED;
 	if (rc && !c->interrupted)
 		return rc;
-	rc = frag_comparison_end(c, false, err);
+	/* of an interruption nothing is judged, and what it came before is not missing */
+	rc = frag_comparison_end(c, run->condition_count && !d->update && !c->interrupted, err);
 	return rc || !c->interrupted ? rc : frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 }
 
@@ -416,7 +424,8 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 		d->judged.conditions = q->run.conditions;
 		d->judged.condition_count = q->run.condition_count;
 		d->judged.same_traces = d->gate;
-		d->judged.new_traces = d->new_traces;
+		d->judged.new_traces = d->changes.new_traces;
+		d->judged.missing = d->changes.missing;
 		rc = frag_gate_judge(&d->judged, c, err);
 	}
 	q->redraw.bad = d->judged.count > 0;
@@ -484,11 +493,13 @@ static void diff_fini(void *own)
 	struct diff *d = own;
 
 	free(d->judged.broken);
+	free(d->judged.checked);
 	frag_comparison_fini(&d->comparison);
 	frag_change_fini(&d->changes.found);
 	frag_rank_folder_fini(&d->changes.old);
 	frag_rank_folder_fini(&d->changes.now);
 	free(d->changes.pairs);
+	free(d->changes.alone);
 	free(d->traces);
 }
 

@@ -47,39 +47,53 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	return rc ? rc : frag_change_find(&c->found, err);
 }
 
-/* The files of both folders that belong together: by rank where all names have one, or by name. */
-static int pair_files(struct frag_change_pair **out, uint32_t *count,
-		      const struct frag_rank_folder *old, const struct frag_rank_folder *now,
-		      bool quiet, struct frag_error *err)
+/* The file of a folder that belongs to file i of the other; folder->count: none does. */
+static uint32_t counterpart(const struct frag_rank_folder *folder,
+			    const struct frag_rank_folder *other, uint32_t i)
 {
-	const bool by_rank = old->named && now->named;
+	const bool by_rank = folder->named && other->named;
+	const char *name = frag_file_name(other->paths[i]);
+	uint32_t k = 0;
+
+	while (k < folder->count
+	       && (by_rank ? folder->ranks[k] != other->ranks[i]
+			   : strcmp(frag_file_name(folder->paths[k]), name) != 0))
+		k++;
+	return k;
+}
+
+/* The files of both folders that belong together: by rank where all names have one, or by name. */
+static int pair_files(struct frag_changes *c, uint32_t *count, struct frag_error *err)
+{
+	const struct frag_rank_folder *old = &c->old, *now = &c->now;
 	char warning[300];
 
 	*count = 0;
-	*out = calloc(old->count, sizeof(**out));
-	if (!*out)
+	c->pairs = calloc(old->count, sizeof(*c->pairs));
+	c->alone = calloc((size_t)old->count + now->count, sizeof(*c->alone));
+	if (!c->pairs || !c->alone)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < old->count; i++) {
-		const char *name = frag_file_name(old->paths[i]);
-		uint32_t k = 0;
+		const uint32_t k = counterpart(now, old, i);
 
-		while (k < now->count
-		       && (by_rank ? now->ranks[k] != old->ranks[i]
-				   : strcmp(frag_file_name(now->paths[k]), name) != 0))
-			k++;
 		if (k < now->count)
-			(*out)[(*count)++] = (struct frag_change_pair){
+			c->pairs[(*count)++] = (struct frag_change_pair){
 				.rank = old->ranks[i], .old = old->paths[i], .now = now->paths[k],
 			};
+		else
+			c->alone[c->only_old++] = old->paths[i];
 	}
+	for (uint32_t k = 0; k < now->count; k++)
+		if (counterpart(old, now, k) == old->count)
+			c->alone[c->only_old + c->only_new++] = now->paths[k];
 	if (!*count)
 		return frag_fail(err, FRAG_ETRACE, "%s: no rank or file name of it is in the other"
 				 " folder", old->paths[0]);
-	if (*count < old->count || *count < now->count) {
+	if (c->only_old || c->only_new) {
 		snprintf(warning, sizeof(warning), "%u of %u files in OLD and %u of %u in NEW have no"
-			 " counterpart and are omitted", old->count - *count, old->count,
-			 now->count - *count, now->count);
-		frag_warn(&quiet, warning);
+			 " counterpart and are omitted", c->only_old, old->count, c->only_new,
+			 now->count);
+		frag_warn(&c->q.run.quiet, warning);
 	}
 	return 0;
 }
@@ -92,11 +106,14 @@ static int compare_folders(struct frag_changes *c, struct frag_error *err)
 	int rc = frag_rank_folder_read(&c->old, c->q.paths[0], FRAG_FOLDER_ALL, err);
 
 	rc = rc ? rc : frag_rank_folder_read(&c->now, c->q.paths[1], FRAG_FOLDER_ALL, err);
-	rc = rc ? rc : pair_files(&c->pairs, &count, &c->old, &c->now, c->q.run.quiet, err);
+	rc = rc ? rc : pair_files(c, &count, err);
 	pairs = c->pairs;
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = compare_two(c, (const char *[]){ pairs[i].old, pairs[i].now }, err);
 		pairs[i].reserved = c->found.reserved;
+		pairs[i].alone = c->found.alone;
+		pairs[i].ended = c->found.ended;
+		memcpy(pairs[i].highest, c->found.highest, sizeof(pairs[i].highest));
 		compared_fini(c);
 		if (pairs[i].reserved > pairs[worst].reserved)
 			worst = i;
@@ -138,15 +155,44 @@ static int changes_print(struct frag_question *q, struct frag_error *err)
 	return frag_question_answer(q, &((struct frag_changes *)q)->found, err);
 }
 
-/* Each part has two names. */
-static void changes_judge(struct frag_question *q)
+/* Conditions are about each pair, and each device of both. Each part has two names. */
+static void judge_change(struct frag_changes *c, const char *path, const struct frag_change_pair *pair)
 {
-	const struct frag_change_found *found = &((struct frag_changes *)q)->found;
-	double values[2 * FRAG_PARTS + 1] = { (double)found->reserved };
+	double values[2 * FRAG_PARTS + 1] = { (double)pair->highest[0] };
 
 	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
-		values[i + 1] = (double)found->parts[i % FRAG_PARTS];
-	frag_question_judge(q, values, "%s", found->now.trace->path);
+		values[i + 1] = (double)pair->highest[1 + i % FRAG_PARTS];
+	frag_question_judge(&c->q, values, "%s", path);
+	if (c->missing || (!pair->ended && !pair->alone))
+		return;
+	frag_print_message("%s: cannot be judged: %s", path, pair->ended
+			   ? "a run ended at an out-of-memory" : "a device is in one trace only");
+	*c->q.status = 1;
+}
+
+/* Files without a counterpart are a no, too. */
+static void changes_judge(struct frag_question *q)
+{
+	struct frag_changes *c = (struct frag_changes *)q;
+	const struct frag_change_found *found = &c->found;
+	struct frag_change_pair one = { .alone = found->alone, .ended = found->ended };
+
+	if (!q->conditions.count)
+		return;
+	memcpy(one.highest, found->highest, sizeof(one.highest));
+	for (uint32_t i = 0; i < found->pair_count; i++)
+		judge_change(c, found->pairs[i].now, &found->pairs[i]);
+	if (!found->pair_count)
+		judge_change(c, found->now.trace->path, &one);
+	for (uint32_t i = 0; i < c->only_old + c->only_new; i++) {
+		const bool is_new = i >= c->only_old;
+
+		if (is_new ? c->new_traces : c->missing)
+			continue;
+		frag_print_message("%s: cannot be judged: it has no counterpart in %s", c->alone[i],
+				   is_new ? "OLD" : "NEW");
+		*q->status = 1;
+	}
 }
 
 const struct frag_question_ops frag_changes_ops = {

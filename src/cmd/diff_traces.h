@@ -10,6 +10,9 @@ struct frag_changes {
 	struct frag_question q; /* at most one policy; its traces are the two that are shown */
 	struct frag_rank_folder old, now;
 	struct frag_change_pair *pairs;         /* of their files */
+	const char **alone;             /* files of one folder only: OLD's first, then NEW's */
+	uint32_t only_old, only_new;
+	bool missing, new_traces;       /* such files and devices break no condition */
 	struct frag_change_found found;
 };
 extern const struct frag_question_ops frag_changes_ops;

@@ -128,7 +128,7 @@ static int add_recording(struct extrapolate *e, const char *operand, struct frag
 static int check_conditions(const struct extrapolate *e, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < e->q.conditions.count; i++) {
-		const struct frag_condition *c = &e->q.conditions.of[i];
+		const struct frag_condition *c = &e->q.conditions.of[i].condition;
 		const bool of_reach = strcmp(c->path, paths[REACH]) == 0
 				      || strcmp(c->path, paths[REACH_ALL]) == 0;
 

@@ -439,7 +439,8 @@ int frag_conditions_set(void *at, const struct frag_opt *o, const char *value,
 	if (!FRAG_GROW(w->of, w->capacity, w->count))
 		return frag_fail_nomem(err);
 	w->paths = o->words;
-	return frag_condition_among(&w->of[w->count++], value, o->words, err);
+	w->of[w->count].checked = (struct frag_checked){ .runs = 0 };
+	return frag_condition_among(&w->of[w->count++].condition, value, o->words, err);
 }
 
 double frag_bytes_or_none(uint64_t bytes)
@@ -447,8 +448,9 @@ double frag_bytes_or_none(uint64_t bytes)
 	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
 }
 
-void frag_question_judge(const struct frag_question *q, const double *values, const char *who, ...)
+void frag_question_judge(struct frag_question *q, const double *values, const char *who, ...)
 {
+	struct frag_conditions *w = &q->conditions;
 	char name[PATH_MAX + 40];
 	struct frag_finding found;
 	va_list args;
@@ -456,17 +458,52 @@ void frag_question_judge(const struct frag_question *q, const double *values, co
 	va_start(args, who);
 	frag_vsnprintf(name, sizeof(name), who, args);
 	va_end(args);
-	for (uint32_t i = 0; i < q->conditions.count; i++) {
-		const struct frag_condition *c = &q->conditions.of[i];
+	for (uint32_t i = 0; i < w->count; i++) {
+		const struct frag_condition *c = &w->of[i].condition;
 		uint32_t at = 0;
+		bool holds;
 
-		while (strcmp(q->conditions.paths[at], c->path) != 0)
+		while (strcmp(w->paths[at], c->path) != 0)
 			at++;
-		if (isnan(values[at]) || !frag_condition_true(c, values[at], &found))
+		if (isnan(values[at]))
+			continue;
+		holds = frag_condition_true(c, values[at], &found);
+		frag_checked_note(&w->of[i].checked, &found);
+		snprintf(w->who, sizeof(w->who), "%.199s", name);
+		if (!holds)
 			continue;
 		frag_print_message("%s: %s", name, found.line);
 		*q->status = 1;
 	}
+}
+
+/* What the conditions were held to, where none holds; one that was held to nothing is a no. */
+static void question_checked(struct frag_question *q)
+{
+	const struct frag_conditions *w = &q->conditions;
+	char line[1000], range[FRAG_RANGE_ROOM];
+	struct frag_words text = FRAG_WORDS(line);
+	uint32_t runs = 0;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		const struct frag_condition *c = &w->of[i].condition;
+		const struct frag_checked *checked = &w->of[i].checked;
+
+		runs = checked->runs > runs ? checked->runs : runs;
+		if (checked->runs) {
+			frag_add(&text, ", %s is %s", c->path, frag_checked_range(range, checked));
+		} else if (!*q->status) {
+			frag_print_message("--fail-if '%s' cannot be judged: nothing has this value",
+					   c->text);
+			*q->status = 1;
+		}
+	}
+	if (!w->count || *q->status || q->run.quiet)
+		return;
+	if (runs == 1)
+		frag_print_message("passed: %s%s", w->who, line);
+	else
+		frag_print_message("passed: %u runs%s", runs, line);
 }
 
 /* Commands -------------------------------------------------------------------- */
@@ -744,6 +781,8 @@ static int question_search(struct frag_question *q, struct frag_error *err)
 	rc = q->ops->print(q, err);
 	if (!rc && q->ops->judge && (!interrupted || q->time_up))
 		q->ops->judge(q);
+	if (!rc && (!interrupted || q->time_up))
+		question_checked(q);
 	return rc || q->time_up ? rc : interrupted;
 }
 

@@ -42,9 +42,13 @@ struct frag_answer_output {
 
 /* The conditions of --fail-if, on the values of one command. */
 struct frag_conditions {
-	struct frag_condition *of;
+	struct {
+		struct frag_condition condition;
+		struct frag_checked checked;
+	} *of;
 	uint32_t count, capacity;
 	const char *const *paths;       /* what they may be about, ended by NULL */
+	char who[200];                  /* the last that was judged */
 };
 
 /* One more, of a row: at is the conditions, words the paths, which all of them have. */
@@ -126,9 +130,10 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
 /*
  * Judges the conditions by the values, one a path; INFINITY: there is none, however large; NAN:
  * conditions on it are of something else. *status becomes 1 where a condition holds, and each such
- * is a line on standard error that begins with `who`.
+ * is a line on standard error that begins with `who`. A condition that was never judged, as there is
+ * nothing of its kind, is a no, too; what was judged is a line where no condition holds.
  */
-void frag_question_judge(const struct frag_question *q, const double *values, const char *who, ...)
+void frag_question_judge(struct frag_question *q, const double *values, const char *who, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* For the progress of a search; q is the question. */

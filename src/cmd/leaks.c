@@ -60,8 +60,9 @@ static void leaks_judge(struct frag_question *q)
 	const struct leaks *l = (struct leaks *)q;
 
 	if (!l->found.iterations.mark && !l->inferred && q->conditions.count) {
-		frag_print_message("%s: --fail-if is not judged: no mark shows the iterations;"
+		frag_print_message("%s: --fail-if cannot be judged: no mark shows the iterations;"
 				   " add marks, or --inferred", q->paths[0]);
+		*q->status = 1;
 		return;
 	}
 	for (uint32_t d = 0; d < q->taped->devices.count; d++) {

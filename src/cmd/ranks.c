@@ -1,4 +1,5 @@
 /* ranks.c - fragsim ranks: which ranks of a distributed job stand out, and in what? */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 struct ranks {
 	struct frag_question q;
-	bool all, named;
+	bool all, named, missing;
 	char **warnings;                /* one a file, as are the next: lines; NULL: none */
 	struct frag_trace_info *traces;
 	struct frag_choice *choices;
@@ -40,6 +41,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_SIZE(struct ranks, ranking.floor, 0), .usual = UINT64_MAX },
 	FRAG_TOP_ROW("tags that are shown of a rank that stands out, or all (5; JSON: as 12 KiB hold)"),
 	{ 0, "all", NULL, "show every rank, however many there are", FRAG_FLAG(struct ranks, all) },
+	{ 0, "allow-missing", NULL, "--fail-if judges although a rank between two others is missing",
+	  FRAG_FLAG(struct ranks, missing) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'oom > 0'; repeatable", paths),
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
@@ -126,18 +129,46 @@ static int ranks_search(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_ranking_compare(&r->ranking, r->numbers, err);
 }
 
+/* The first rank between two others that has no file; UINT64_MAX: none. */
+static uint64_t missing_rank(const struct ranks *r)
+{
+	uint64_t least = UINT64_MAX, number;
+
+	for (uint32_t i = 0; i < r->q.count; i++) {
+		if (!r->named || !frag_rank_number(r->q.paths[i], &number))
+			return UINT64_MAX;
+		least = number < least ? number : least;
+	}
+	for (uint64_t next = least + 1, found = 1; found < r->q.count; next++, found++) {
+		uint32_t i = 0;
+
+		while (i < r->q.count && r->numbers[i] != next)
+			i++;
+		if (i == r->q.count)
+			return next;
+	}
+	return UINT64_MAX;
+}
+
 /* A condition that holds is a no. */
 static void ranks_judge(struct frag_question *q)
 {
-	const struct frag_ranking *k = &((struct ranks *)q)->ranking;
+	const struct ranks *r = (struct ranks *)q;
+	const struct frag_ranking *k = &r->ranking;
 	double values[] = {
 		[FRAG_RANK_FIGURES] = k->ooms, k->apart,
 		(double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]),
 	};
+	uint64_t missing;
 
 	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
 		values[i] = (double)frag_ranking_most(k, i);
 	frag_question_judge(q, values, "%u rank%s", q->count, frag_s(q->count));
+	missing = q->conditions.count && !r->missing ? missing_rank(r) : UINT64_MAX;
+	if (missing == UINT64_MAX)
+		return;
+	frag_print_message("rank %" PRIu64 ": cannot be judged: its recording is missing", missing);
+	*q->status = 1;
 }
 
 static int add_path(struct ranks *r, const char *path, struct frag_error *err)

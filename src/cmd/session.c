@@ -450,6 +450,33 @@ static int judge_run(const struct frag_run_options *o, const struct frag_result 
 	return 0;
 }
 
+/* What the conditions were held to, where none holds. */
+static int print_passed(const struct frag_run_options *o, const struct frag_report_run *runs,
+			uint32_t count, struct frag_error *err)
+{
+	char line[1000], range[FRAG_RANGE_ROOM];
+	struct frag_words w = FRAG_WORDS(line);
+	struct frag_finding found;
+
+	for (uint32_t k = 0; k < o->condition_count; k++) {
+		struct frag_checked checked = { .runs = 0 };
+
+		for (uint32_t i = 0; i < count; i++) {
+			const int rc = frag_condition_holds(&o->conditions[k], runs[i].result, NULL,
+							    "", &found, err);
+
+			if (rc < 0)
+				return rc;
+			frag_checked_note(&checked, &found);
+		}
+		if (checked.runs)
+			frag_add(&w, ", %s is %s", frag_condition_name(&o->conditions[k]),
+				 frag_checked_range(range, &checked));
+	}
+	frag_print_message("passed: %u run%s%s", count, frag_s(count), line);
+	return 0;
+}
+
 /*
  * *status becomes 3 where a run had an OOM, and 1 where a condition holds; each such condition is a
  * line on standard error.
@@ -465,7 +492,8 @@ static int exit_status_of_runs(const struct frag_run_options *options,
 			*status = 3;
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = judge_run(options, runs[i].result, status, err);
-	return rc;
+	return rc || *status || options->quiet || !options->condition_count
+	       ? rc : print_passed(options, runs, count, err);
 }
 
 /* Writes the files, prints the report, finds the exit status; then the files take their places. */

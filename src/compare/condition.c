@@ -243,6 +243,11 @@ static bool related(double value, enum frag_relation relation, double bound)
 	return relation >> order & 1;
 }
 
+const char *frag_condition_name(const struct frag_condition *c)
+{
+	return strcmp(c->path, "counts.ooms") == 0 ? "oom" : c->path;
+}
+
 int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err)
 {
 	if (c->kind == FRAG_ABSOLUTE)
@@ -325,6 +330,7 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	*found = (struct frag_finding){ .condition = c };
 	if (c->implied && !(has_value(c, run) && (!base || has_value(c, base))))
 		return 0;
+	found->judged = true;
 	/* an absolute bound can be judged with an older baseline too */
 	if (c->kind == FRAG_ABSOLUTE && base && frag_result_unread(base, c->path))
 		base = NULL;
@@ -373,11 +379,25 @@ int frag_condition_among(struct frag_condition *c, const char *text, const char 
 			 c->text, c->path, frag_listed_text(&names, ", "));
 }
 
+const char *frag_checked_range(char buf[FRAG_RANGE_ROOM], const struct frag_checked *c)
+{
+	char text[FRAG_NUMBER_ROOM];
+	int n;
+
+	as_shown(c->least, text);
+	n = snprintf(buf, FRAG_RANGE_ROOM, "%s", isfinite(c->least) ? text : "none");
+	as_shown(c->most, text);
+	if (c->most > c->least)
+		snprintf(buf + n, FRAG_RANGE_ROOM - (size_t)n, " to %s",
+			 isfinite(c->most) ? text : "none");
+	return buf;
+}
+
 bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found)
 {
 	char text[FRAG_NUMBER_ROOM];
 
-	*found = (struct frag_finding){ .condition = c, .value = value };
+	*found = (struct frag_finding){ .condition = c, .judged = true, .value = value };
 	if (!related(value, c->relation, c->bound))
 		return false;
 	if (isfinite(value))
@@ -479,35 +499,126 @@ static bool can_change(const struct frag_condition *condition, const struct frag
 	return frag_results_comparable(&pair->base->result, &pair->run->result);
 }
 
+/* "ended at event 7": of a run that did not complete. */
+static const char *ended_text(char buf[64], const struct frag_result *r)
+{
+	snprintf(buf, 64, r->status == FRAG_RUN_OK ? "completed" : "%s at event %" PRIu64,
+		 r->status == FRAG_RUN_OOM ? "ended" : "was interrupted", r->steps);
+	return buf;
+}
+
 /*
- * Without a counterpart a change cannot be judged, and that breaks the gate once;
- * conditions without a change are judged all the same.
+ * Why the runs of a pair do not decide what --gate asks: one was interrupted, or both ended
+ * early, at different events, with equally many OOMs. False: they do.
  */
-static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
-		      struct frag_broken *broken, struct frag_error *err)
+static bool is_undecided(const struct frag_gate *gate, const struct frag_pair *pair,
+			 char *line, size_t size)
+{
+	const struct frag_result *run = &pair->run->result;
+	const struct frag_result *base = pair->base ? &pair->base->result : NULL;
+	char now[64], before[64];
+
+	if (run->status == FRAG_RUN_INTERRUPTED) {
+		snprintf(line, size, "cannot be judged: the run %s", ended_text(now, run));
+		return true;
+	}
+	if (!base || !speaks_of_changes(gate)
+	    || (base->status != FRAG_RUN_INTERRUPTED
+		&& (frag_results_comparable(base, run) || run->counts.ooms != base->counts.ooms)))
+		return false;
+	snprintf(line, size, "cannot be judged: the run %s, the base %s", ended_text(now, run),
+		 ended_text(before, base));
+	return true;
+}
+
+/*
+ * Why a condition that does not hold decides nothing: one of the two runs has no such value, or
+ * the peak is that of the beginning of a run. False: it decides.
+ */
+static bool is_unknown(const struct frag_finding *found, const struct frag_pair *pair, char *line,
+		       size_t size)
+{
+	const struct frag_condition *c = found->condition;
+	const struct frag_result *run = &pair->run->result;
+	const bool now = has_value(c, run), before = pair->base && has_value(c, &pair->base->result);
+
+	if (!found->judged && c->kind != FRAG_ABSOLUTE && now != before) {
+		snprintf(line, size, "%s cannot be judged: only the %s has a value", c->path,
+			 now ? "run" : "base");
+		return true;
+	}
+	if (!found->judged || run->status == FRAG_RUN_OK
+	    || strncmp(c->path, "peak.", strlen("peak.")) != 0)
+		return false;
+	snprintf(line, size, "%s cannot be judged by '%s': the run ended at event %" PRIu64, c->path,
+		 c->text, run->steps);
+	return true;
+}
+
+void frag_checked_note(struct frag_checked *c, const struct frag_finding *found)
+{
+	if (!found->judged)
+		return;
+	if (!c->runs || found->value < c->least)
+		c->least = found->value;
+	if (!c->runs || found->value > c->most)
+		c->most = found->value;
+	c->runs++;
+}
+
+/* Holds a run to the conditions; *judged counts those that decided something. */
+static int judge_conditions(struct frag_gate *gate, struct frag_broken *broken, uint32_t *judged,
+			    struct frag_error *err)
 {
 	const struct frag_pair *pair = broken->pair;
 	const char *who = PAIR_NAME(broken->group, pair);
 	int rc = 0;
 
-	broken->alone = !pair->run || (!pair->base && !c->policies
-				       && !(gate->new_traces && !broken->group->base));
-	if (broken->alone && speaks_of_changes(gate))
-		rc = add_broken(gate, broken, err);
-	broken->alone = false;
-	if (!pair->run)
-		return rc;
 	for (uint32_t i = 0; i < gate->condition_count && !rc; i++) {
 		const struct frag_condition *condition = &gate->conditions[i];
+		bool bad;
 
 		if (condition->kind != FRAG_ABSOLUTE && !can_change(condition, pair))
 			continue;
 		rc = frag_condition_holds(condition, &pair->run->result,
 					  pair->base ? &pair->base->result : NULL, who,
 					  &broken->found, err);
-		if (rc == 1)
-			rc = add_broken(gate, broken, err);
+		if (rc < 0)
+			break;
+		frag_checked_note(&gate->checked[i], &broken->found);
+		*judged += broken->found.judged;
+		bad = rc || (!gate->missing && is_unknown(&broken->found, pair, broken->found.line,
+							  sizeof(broken->found.line)));
+		rc = bad ? add_broken(gate, broken, err) : 0;
 	}
+	return rc;
+}
+
+/*
+ * Without a counterpart a change cannot be judged, and that breaks the gate once;
+ * conditions without a change are judged all the same. What is missing now breaks either.
+ */
+static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
+		      struct frag_broken *broken, struct frag_error *err)
+{
+	const struct frag_pair *pair = broken->pair;
+	const bool is_new = !pair->base && !c->policies
+			    && !(gate->new_traces && !broken->group->base);
+	uint32_t judged = 0;
+	int rc = 0;
+
+	broken->alone = pair->run ? is_new && speaks_of_changes(gate) : !gate->missing;
+	if (broken->alone)
+		rc = add_broken(gate, broken, err);
+	broken->alone = false;
+	if (!pair->run || rc)
+		return rc;
+	rc = judge_conditions(gate, broken, &judged, err);
+	gate->judged += judged > 0;
+	broken->found.condition = NULL;
+	if (!rc && !gate->missing
+	    && is_undecided(gate, pair, broken->found.line, sizeof(broken->found.line)))
+		rc = add_broken(gate, broken, err);
 	return rc;
 }
 
@@ -528,11 +639,28 @@ static int judge_traces(struct frag_gate *gate, const struct frag_comparison *c,
 	return rc;
 }
 
+/* Of a comparison in which no condition had a run to judge. */
+static int judge_nothing(struct frag_gate *gate, const struct frag_comparison *c,
+			 struct frag_error *err)
+{
+	struct frag_broken broken = { .group = c->group };
+
+	if (!c->count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no run to judge",
+				 c->now.path ? c->now.path : "the gate");
+	snprintf(broken.found.line, sizeof(broken.found.line),
+		 "no condition could be judged: there is no run with a counterpart");
+	return add_broken(gate, &broken, err);
+}
+
 int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err)
 {
 	int rc = gate->same_traces ? judge_traces(gate, c, err) : 0;
 
+	gate->checked = calloc((size_t)gate->condition_count + 1, sizeof(*gate->checked));
+	if (!gate->checked)
+		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < c->count && !rc; i++) {
 		for (uint32_t k = 0; k < c->group[i].count && !rc; k++) {
 			struct frag_broken broken = {
@@ -549,5 +677,6 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 				gate->verdict[broken.pair->verdict]++;
 		}
 	}
-	return rc;
+	return rc || gate->judged || gate->count || !gate->condition_count
+	       ? rc : judge_nothing(gate, c, err);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/format.h"
 #include "compare/compare.h"
 #include "fragsim/error.h"
 #include "fragsim/metrics.h"
@@ -31,12 +32,16 @@ struct frag_condition {
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err);
 
+/* "oom", "peak.reserved": the short name of the path where it has one. */
+const char *frag_condition_name(const struct frag_condition *c);
+
 /* -FRAG_EUSAGE if the condition is a change, for commands without a baseline. */
 int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err);
 
 /* What a condition found. */
 struct frag_finding {
 	const struct frag_condition *condition;
+	bool judged;            /* the run, and its base, have such a value */
 	bool has_base;
 	double base, value;     /* in the precision of the output */
 	char line[512];         /* which value, which bound */
@@ -49,6 +54,19 @@ struct frag_finding {
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
 			 const struct frag_result *base, const char *who,
 			 struct frag_finding *found, struct frag_error *err);
+
+/* The values that a condition was held to. */
+struct frag_checked {
+	uint32_t runs;
+	double least, most;
+};
+
+/* Adds what a condition found, where it was judged. */
+void frag_checked_note(struct frag_checked *c, const struct frag_finding *found);
+
+/* "7", "7 to 12", of one run at least. */
+#define FRAG_RANGE_ROOM (2 * FRAG_NUMBER_ROOM + 8)
+const char *frag_checked_range(char buf[FRAG_RANGE_ROOM], const struct frag_checked *c);
 
 /*
  * The same for a command with a few values and no baseline: the path must be one of `paths`,
@@ -74,6 +92,9 @@ struct frag_broken {
 struct frag_gate {
 	const struct frag_condition *conditions;        /* borrowed */
 	uint32_t condition_count;
+	struct frag_checked *checked;   /* one a condition; the caller's to free */
+	uint32_t judged;                /* runs with a condition that could be judged */
+	bool missing;           /* what cannot be judged, as a side lacks it, is not broken */
 	bool same_traces;       /* a trace whose content has changed is broken */
 	bool new_traces;        /* one that the base does not have is not */
 	struct frag_broken *broken;     /* traces first; the caller's to free */

@@ -40,8 +40,7 @@ static bool rank_numbers_take_number(const char **text, uint64_t *number)
 	return n && n <= DIGITS_MAX;
 }
 
-/* The number after the last "rank" of a name: 3 of "out/rank-03/trace.gz". False: none. */
-static bool rank_number(const char *name, uint64_t *number)
+bool frag_rank_number(const char *name, uint64_t *number)
 {
 	bool found = false;
 	uint64_t n;
@@ -137,7 +136,7 @@ bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbe
 {
 	uint32_t named = 0;
 
-	while (named < count && rank_number(names[named], &numbers[named]))
+	while (named < count && frag_rank_number(names[named], &numbers[named]))
 		named++;
 	if (named == count && are_different(numbers, count))
 		return true;
@@ -238,7 +237,7 @@ static int folder_content_add(struct folder_content *c, char *path, struct frag_
 	if (stat(path, &about))
 		about.st_mode = 0;      /* a link that leads nowhere */
 	if (S_ISDIR(about.st_mode))
-		kind = is_iteration(name) ? ITERATIONS : rank_number(name, &rank) ? RANKS : KINDS;
+		kind = is_iteration(name) ? ITERATIONS : frag_rank_number(name, &rank) ? RANKS : KINDS;
 	else if (S_ISREG(about.st_mode))
 		kind = frag_snapshot_is_file(path) ? SNAPSHOTS : is_recording(name) ? OTHERS : KINDS;
 	if (kind < KINDS)
@@ -358,7 +357,7 @@ static void keep_last(struct frag_rank_folder *f)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < all; i++)
-		if (f->named || !rank_number(f->paths[i], &f->ranks[i]))
+		if (f->named || !frag_rank_number(f->paths[i], &f->ranks[i]))
 			return;
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t k = 0;

@@ -40,6 +40,9 @@ int frag_rank_folder_read(struct frag_rank_folder *f, const char *path,
  */
 bool frag_rank_numbers(const char *const *names, uint32_t count, uint64_t *numbers);
 
+/* The number after the last "rank" of a name: 3 of "out/rank-03/trace.gz". False: none. */
+bool frag_rank_number(const char *name, uint64_t *number);
+
 /* The snapshot of the rank that failed: one with an OOM, then the highest peak. */
 struct frag_picked {
 	uint32_t at;            /* which file */

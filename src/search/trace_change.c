@@ -234,17 +234,16 @@ static struct frag_change_peaks change_peaks(const struct frag_result *run)
 	};
 }
 
+/* The peaks of OLD on each device under other settings; *out is the caller's, also on failure. */
 static int change_run_peaks(const struct frag_change_found *c, const struct frag_change_side *side,
-			    const struct frag_choice *choice, struct frag_change_peaks *peaks,
-			    struct frag_error *err)
+			    const struct frag_choice *choice, struct frag_sim **out,
+			    const struct frag_result **results, struct frag_error *err)
 {
-	struct frag_sim *sim;
 	uint32_t count;
-	int rc = change_run(c, side, choice, FRAG_LEVEL_PEAKS, &sim, err);
+	const int rc = change_run(c, side, choice, FRAG_LEVEL_PEAKS, out, err);
 
 	if (!rc)
-		*peaks = change_peaks(&frag_sim_results(sim, false, &count)[c->device]);
-	frag_sim_del(sim);
+		*results = frag_sim_results(*out, false, &count);
 	return rc;
 }
 
@@ -269,31 +268,61 @@ static int change_find_device(struct frag_change_found *c, struct frag_error *er
 		most = change;
 		c->device = d;
 	}
+	c->alone = (uint32_t)frag_gap_of(old_count, now_count);
 	c->old.run = &old[c->device];
 	c->now.run = &now[c->device];
 	return 0;
 }
 
+static void change_parts_of(int64_t parts[FRAG_PARTS], const struct frag_change_peaks *old,
+			    const struct frag_change_peaks *version,
+			    const struct frag_change_peaks *both, const struct frag_change_peaks *now)
+{
+	parts[FRAG_PART_VERSION] = (int64_t)version->reserved - (int64_t)old->reserved;
+	parts[FRAG_PART_SETTINGS] = (int64_t)both->reserved - (int64_t)version->reserved;
+	parts[FRAG_PART_REQUESTED] = (int64_t)now->requested - (int64_t)both->requested;
+	parts[FRAG_PART_ROUNDING] = (int64_t)(now->active - now->requested)
+				    - (int64_t)(both->active - both->requested);
+	parts[FRAG_PART_FRAGMENTATION] = (int64_t)(now->reserved - now->active)
+					 - (int64_t)(both->reserved - both->active);
+}
+
+/* The parts of each device: the answer has those of one, conditions the highest. */
 static int change_find_parts(struct frag_change_found *c, struct frag_error *err)
 {
-	const struct frag_change_peaks old = change_peaks(c->old.run);
-	const struct frag_change_peaks now = change_peaks(c->now.run);
-	struct frag_change_peaks version = old, both;
+	struct frag_sim *sims[2] = { NULL, NULL };
+	uint32_t old_count, now_count;
+	const struct frag_result *old = frag_sim_results(c->old.sim, false, &old_count);
+	const struct frag_result *now = frag_sim_results(c->now.sim, false, &now_count);
+	const struct frag_result *version = old, *both;
 	int rc = 0;
 
 	if (c->as_version)
-		rc = change_run_peaks(c, &c->old, c->as_version, &version, err);
+		rc = change_run_peaks(c, &c->old, c->as_version, &sims[0], &version, err);
 	both = version;
 	if (c->as_both)
-		rc = rc ? rc : change_run_peaks(c, &c->old, c->as_both, &both, err);
-	c->reserved = (int64_t)now.reserved - (int64_t)old.reserved;
-	c->parts[FRAG_PART_VERSION] = (int64_t)version.reserved - (int64_t)old.reserved;
-	c->parts[FRAG_PART_SETTINGS] = (int64_t)both.reserved - (int64_t)version.reserved;
-	c->parts[FRAG_PART_REQUESTED] = (int64_t)now.requested - (int64_t)both.requested;
-	c->parts[FRAG_PART_ROUNDING] = (int64_t)(now.active - now.requested)
-				       - (int64_t)(both.active - both.requested);
-	c->parts[FRAG_PART_FRAGMENTATION] = (int64_t)(now.reserved - now.active)
-					    - (int64_t)(both.reserved - both.active);
+		rc = rc ? rc : change_run_peaks(c, &c->old, c->as_both, &sims[1], &both, err);
+	for (uint32_t d = 0; d < old_count && d < now_count && !rc; d++) {
+		const struct frag_change_peaks peaks[] = {
+			change_peaks(&old[d]), change_peaks(&version[d]), change_peaks(&both[d]),
+			change_peaks(&now[d]),
+		};
+		int64_t values[FRAG_PARTS + 1] = {
+			(int64_t)peaks[3].reserved - (int64_t)peaks[0].reserved,
+		};
+
+		change_parts_of(values + 1, &peaks[0], &peaks[1], &peaks[2], &peaks[3]);
+		for (uint32_t i = 0; i <= FRAG_PARTS; i++)
+			if (!d || values[i] > c->highest[i])
+				c->highest[i] = values[i];
+		c->ended |= !peaks[0].fits || !peaks[3].fits;
+		if (d != c->device)
+			continue;
+		c->reserved = values[0];
+		memcpy(c->parts, values + 1, sizeof(c->parts));
+	}
+	frag_sim_del(sims[0]);
+	frag_sim_del(sims[1]);
 	return rc;
 }
 
@@ -687,13 +716,18 @@ static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_grid_short[i] && !rc && c->reserved > 0; i++) {
 		struct frag_choice choice = *c->now.choice;
+		const struct frag_result *results;
 		struct frag_change_peaks peaks;
 		struct frag_error unused;
+		struct frag_sim *sim;
 
 		if (frag_choice_settings(&choice, frag_grid_short[i], &unused)
 		    || memcmp(choice.param, c->now.choice->param, sizeof(choice.param)) == 0)
 			continue;
-		rc = change_run_peaks(c, &c->now, &choice, &peaks, err);
+		rc = change_run_peaks(c, &c->now, &choice, &sim, &results, err);
+		if (!rc)
+			peaks = change_peaks(&results[c->device]);
+		frag_sim_del(sim);
 		if (rc || !peaks.fits || peaks.reserved > least
 		    || (c->undone && peaks.reserved == least))
 			continue;

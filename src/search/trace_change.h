@@ -77,6 +77,9 @@ struct frag_change_pair {
 	uint64_t rank;
 	const char *old, *now;          /* paths */
 	int64_t reserved;               /* the whole change, in bytes */
+	int64_t highest[FRAG_PARTS + 1];        /* the next are as frag_change_found has them */
+	uint32_t alone;
+	bool ended;
 };
 
 struct frag_change_found {
@@ -88,6 +91,9 @@ struct frag_change_found {
 	uint32_t device;                /* ordinal: of those of both, the one that changes most */
 	int64_t reserved;               /* the whole change, in bytes */
 	int64_t parts[FRAG_PARTS];
+	int64_t highest[FRAG_PARTS + 1];        /* the whole and each part, over the devices of both */
+	uint32_t alone;                 /* devices of one side only */
+	bool ended;                     /* a run did not complete, so that its peaks are not known */
 	/* one a tag with live bytes at a peak, the largest change first */
 	struct frag_change_row *tags;
 	uint32_t tag_count;

@@ -36,6 +36,7 @@ def shell(words, folder, env):
 def steps_of(steps, folder, env, inputs):
     """The steps that have a `run`, with ${{ inputs.NAME }} filled in, and GITHUB_PATH obeyed."""
     summary, added = folder / 'summary.md', folder / 'added-path'
+    summary.unlink(missing_ok=True)
     added.touch()
     output = ''
     for step in steps:
@@ -45,7 +46,7 @@ def steps_of(steps, folder, env, inputs):
         assert wanted or 'if' not in step, step
         if wanted and not inputs[wanted[1]]:
             continue
-        own = {k: re.sub(r'\$\{\{ (inputs|github)\.(\w+) \}\}',
+        own = {k: re.sub(r'\$\{\{ (inputs|github)\.([\w-]+) \}\}',
                          lambda m: (inputs if m[1] == 'inputs' else GITHUB)[m[2]], v)
                for k, v in step.get('env', {}).items()}
         # what is filled into a script could be a script

@@ -57,9 +57,10 @@ def update(program, place):
                     'my traces/a b.ndjson', 'my traces/c.ndjson'], cwd=place, check=True)
 
 
-def faults(played, status, *words, absent=()):
+def faults(played, status, *words, absent=(), warned=False):
     said = played.output + played.report
-    wrong = [f'status {played.status}, not {status}'] * (played.status != status)
+    wrong = ['a warning'] * ('warning: ' in played.output and not warned)
+    wrong += [f'status {played.status}, not {status}'] * (played.status != status)
     wrong += ['no report was written'] * (not played.report)
     wrong += [f'{x!r} is missing' for x in words if x not in said]
     wrong += [f'{x!r} is there' for x in absent if x in said]
@@ -100,14 +101,34 @@ def test_baseline(way, call, program, folder, env):
     TAP.result(f'{way}: a subset that has it', faults(
         call(place, env, baseline='base.json', trace='my traces/c*'), 1, 'c.ndjson',
         absent=('a b.ndjson, direct: peak',)))
-    TAP.result(f'{way}: a subset without it', faults(
-        call(place, env, baseline='base.json', trace='my traces/a*'), 0))
+    TAP.result(f'{way}: a trace of the baseline that is missing', faults(
+        call(place, env, baseline='base.json', trace='my traces/a*'), 1, 'c.ndjson, direct'))
+    TAP.result(f'{way}: one that may be', faults(
+        call(place, env, baseline='base.json', trace='my traces/a*', allow_missing='true'), 0))
     write_trace(place / 'my traces' / 'new.ndjson', 5 * GIB)
     TAP.result(f'{way}: a trace that the baseline does not have', faults(
         call(place, env, baseline='base.json', trace='my traces/new.ndjson'), 1, 'new.ndjson'))
     missing = call(place, env, baseline='none.json', trace='my traces/*')
     TAP.ok(missing.status == 4 and 'none.json' in missing.output,
            f'{way}: a baseline that is not there', missing)
+
+
+def test_before(folder, env):
+    """Two folders of ranks, as `before` and `trace`: the new one lacks the rank that died."""
+    place = bare(folder, 'before')
+    for side, size in (('old', 2 * GIB), ('new', GIB)):
+        (place / side).mkdir()
+        for rank in range(3):
+            write_trace(place / side / f'rank{rank}.ndjson', size)
+    TAP.result('action.yml: two folders of ranks', faults(
+        play.action(place, env, before='old', trace='new'), 0, 'passed: 3 runs'))
+    (place / 'new' / 'rank1.ndjson').unlink()
+    TAP.result('action.yml: a rank is missing', faults(
+        play.action(place, env, before='old', trace='new'), 1, 'old/rank1.ndjson: cannot be judged',
+        warned=True))
+    (place / 'new' / 'rank1.ndjson').write_text('', encoding='ascii')
+    TAP.ok(play.action(place, env, before='old', trace='new').status == 4,
+           'action.yml: a rank that wrote nothing')
 
 
 def test_record(way, call, folder, env):
@@ -127,7 +148,7 @@ def main(argv):
     program = Path(argv[1]).resolve()
 
     def by_action(place, env, **given):
-        return play.action(place, env, **given)
+        return play.action(place, env, **{k.replace('_', '-'): v for k, v in given.items()})
 
     def by_gitlab(place, env, **given):
         return play.gitlab('scripts/ci/gitlab.yml', place, env, **{
@@ -140,6 +161,7 @@ def main(argv):
             test_conditions(way, call, folder, env)
             test_baseline(way, call, program, folder, env)
             test_record(way, call, folder, env)
+        test_before(folder, env)
         place = bare(folder, 'bash')
         TAP.result('gitlab.yml: the same under bash', faults(play.gitlab(
             'scripts/ci/gitlab.yml', place, env, 'bash', FRAGSIM_TRACE='my traces/*',

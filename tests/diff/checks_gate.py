@@ -64,7 +64,7 @@ def check_better(tap: Tap, stage: Stage) -> None:
     commit(stage, neighbours(4))
     done = stage.run('diff', '-b', 'repo.json', '--gate', '--allow-new-traces')
     tap.result('a pull request that helps passes, and is named', [
-        x for x in ('passed: nothing is broken', 'better than before:',
+        x for x in ('passed: 1 run, oom is 0, peak.reserved is 8.00 MiB,', 'better than before:',
                     'peak.reserved is 8.00 MiB, before 10.00 MiB (-2.00 MiB)',
                     '--update-baseline') if x not in done.stdout])
     stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline')
@@ -150,7 +150,7 @@ def check_changed_trace(tap: Tap, stage: Stage) -> None:
             text for holds in (
                 'broken: 1 run compared: 1 ' in head[0], 'passed' not in text,
                 head[1] == '  model.ndjson is another trace than before',
-                words in text.split('broken:')[-1], 'nothing is broken' not in text) if not holds])
+                words in text.split('broken:')[-1]) if not holds])
         found = stage.json('diff', *args, '--gate')
         entry = found['gate']['broken'][:1]
         tap.result(f'in JSON: {way}', [str(entry)] if found['gate']['verdict'] != 'broken'
@@ -170,8 +170,7 @@ def check_changed_trace(tap: Tap, stage: Stage) -> None:
         for name in ('text', 'markdown', 'json', 'junit', 'github', 'csv'):
             done = stage.run('diff', *args, '--gate', '--allow-new-traces', '--format', name)
             tap.result(f'--allow-new-traces lets it pass: {way}, {name}', [
-                done.stdout] if 'broken' in done.stdout.replace('nothing is broken', '').replace(
-                    '"broken":\t[]', '') else [])
+                done.stdout] if 'broken' in done.stdout.replace('"broken":\t[]', '') else [])
         stage.run('diff', *args, '--fail-if', 'any > +0%')
     stage.trace('second.ndjson', neighbours(2))
     commit(stage, neighbours(4))
@@ -198,8 +197,7 @@ def check_one_verdict(tap: Tap, stage: Stage) -> None:
     text = stage.run('diff', '--gate', 'before.json', 'after.json').stdout
     tap.result('worse and within the bounds is said in one breath', [
         x for x in ('after.json with before.json: passed: 1 run compared: 1 worse within the bounds',
-                    'passed: 1 run is worse, within these bounds') if x not in text]
-        + ['nothing is broken'] * ('nothing is broken' in text))
+                    'passed: 1 run, oom is 0, ') if x not in text])
     result['runs'][0]['fi_device']['mean'] += 1
     stage.write('after.json', result)
     text = stage.run('diff', '--gate', 'before.json', 'after.json', statuses=(1,)).stdout
@@ -239,8 +237,10 @@ def check_idle_device(tap: Tap, stage: Stage) -> None:
         x for x in (f'peak.reserved is {2 * MIB}, before 0',) if x not in done.stdout])
     stage.run('diff', '-b', 'idle.json', '-q', '--update-baseline')
     stage.trace('idle.ndjson', here, devices=[{}, {}])
-    stage.run(*gate)
-    tap.result('to have none any more is no worse', [])
+    done = stage.run(*gate, statuses=(1,))
+    tap.result('to have none any more cannot be judged', [
+        done.stdout] * ('fi_device.mean cannot be judged: only the base has a value' not in done.stdout))
+    stage.run(*gate, '--allow-missing')
 
 
 def check_usage(tap: Tap, stage: Stage) -> None:

@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 import checks_files  # noqa: E402
 import checks_gate  # noqa: E402
+import checks_missing  # noqa: E402
 from stage import ROOT, Stage  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -507,6 +508,7 @@ def main(argv: list[str]) -> int:
         check_smallest(tap, stage)
         checks_files.check(tap, stage)
         checks_gate.check(tap, stage)
+        checks_missing.check(tap, stage)
     return tap.finish()
 
 
