@@ -260,6 +260,9 @@ struct frag_scope {
 		FRAG_ENDS_CUT,          /* events were lost, at the beginning or the end */
 	} ends;
 	uint64_t lost;                  /* at least this number; 0: unknown, or none */
+	enum { FRAG_GROWS_UNKNOWN, FRAG_GROWS_NO, FRAG_GROWS_YES } grows;      /* memory, at its end;
+					 * of no source: it takes the whole trace to find it */
+	bool stated;                    /* found by a recorder or a reader, and kept in `meta` */
 };
 
 /* Data of the trace so far; counts grow while the trace is read. */
@@ -275,12 +278,10 @@ struct frag_trace_info {
 	uint32_t device_count;
 	const struct frag_device_figures *devices;      /* suggested: a run may have others */
 	struct frag_host_memory host;   /* whether or not it is a device of the trace */
-	bool     ends_at_oom;   /* the last request is one that failed in the recording: */
-	uint64_t oom_step, oom_bytes;   /* this one, and later events are unknown; for a trace
-					 * with this in its header, at its end */
 	bool     pytorch;       /* recorded of a program under PyTorch: a snapshot, a profile,
 				 * or a trace whose header names such a recorder */
-	struct frag_scope scope;        /* whole at the trace's end, as ends_at_oom */
+	struct frag_scope scope;        /* as its source says it; checked at the trace's end */
+	uint64_t oom_step, oom_bytes;   /* at the end, under FRAG_ENDS_OOM: the failed request */
 };
 
 /*

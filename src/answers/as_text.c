@@ -605,7 +605,7 @@ static void print_trace(const struct frag_report *r)
 	if (t->skipped)
 		fprintf(r->to.f, "    %" PRIu64 " bad event%s left out\n", t->skipped,
 			frag_s(t->skipped));
-	if (t->ends_at_oom)
+	if (t->scope.ends == FRAG_ENDS_OOM)
 		fprintf(r->to.f, "  recording ends here: at its own out-of-memory, %s at step %"
 			PRIu64 "\n", SIZE(t->oom_bytes), t->oom_step);
 }

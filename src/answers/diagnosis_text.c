@@ -282,7 +282,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 {
 	const uint64_t floor = frag_diagnosis_lower_bound(a, run);
 	const uint64_t least = a->reliable ? a->reliable : a->smallest;
-	const char *end = r->trace->ends_at_oom ? " up to the recorded OOM" : "";
+	const char *end = r->trace->scope.ends == FRAG_ENDS_OOM ? " up to the recorded OOM" : "";
 	const bool lucky = a->smallest && least > a->smallest;
 
 	if (!a->requested || !run->total)
@@ -355,7 +355,7 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->fix.reserved));
-		else if (r->trace->ends_at_oom)
+		else if (r->trace->scope.ends == FRAG_ENDS_OOM)
 			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
 		frag_put_setting(&r->to, &a->fix.choice, CONF(&a->fix.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
@@ -419,7 +419,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	char mark[128], spare[96] = "";
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const uint64_t room = frag_usable_bytes(run), peak = run->peak.reserved;
-	const bool ends = run->total && r->trace->ends_at_oom;
+	const bool ends = run->total && r->trace->scope.ends == FRAG_ENDS_OOM;
 
 	mark_text(run, oom ? oom->step : run->peak_step, mark);
 	if (oom) {
@@ -511,7 +511,7 @@ static void print_head_of_all(const struct frag_report *r)
 		frag_add(&w, "; %s reserves least, %s",
 			 SHOWN(frag_choice_label(&r->runs[first].result->choice)),
 			 SIZE(best.reserved));
-	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
+	ends = limited && r->trace->scope.ends == FRAG_ENDS_OOM && failed < policies && !cut;
 	frag_put_first_line(&r->to, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN,
 			    cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
 			    : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: "

@@ -613,7 +613,7 @@ static void print_set(const struct page *p)
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
 	if (setting) {
-		frag_put_setting(p->to, setting, CONF(setting), p->a->trace->ends_at_oom
+		frag_put_setting(p->to, setting, CONF(setting), p->a->trace->scope.ends == FRAG_ENDS_OOM
 				 ? " (simulated: fits up to the recorded OOM)" : " (simulated: fits)");
 	} else if (m->waiting_serves) {
 		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"

@@ -531,6 +531,7 @@ static void extrapolate_document(struct frag_node_ref root, const void *what)
 	for (uint32_t i = 0; i < r->count; i++)
 		frag_json_u64(frag_document_trace(list, NULL, answer->traces[i]), "at",
 			      r->of[i].number);
+	frag_document_scopes(root, answer->traces, r->count);
 	list = frag_json_object(root, "sizes");
 	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
 		frag_json_u64(list, growths[i], allocs_of(r, (enum frag_growth)i));

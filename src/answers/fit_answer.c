@@ -737,6 +737,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 	list = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < fits->source_count; i++)
 		frag_document_trace(list, NULL, answer->traces[i]);
+	frag_document_scopes(root, answer->traces, fits->source_count);
 	frag_json_u64(root, "granularity", fits->sources[0].devices[0].granularity);
 	for (uint32_t i = 0; i < fits->count; i++)
 		highest = frag_max(highest, fits->fitted[i].fit.lower_bound);

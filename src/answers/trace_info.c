@@ -409,6 +409,7 @@ int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error 
 	frag_json_text(root, "form", t->form);
 	frag_document_content(root, "content", t->content);
 	frag_json_raw(root, "meta", t->meta.text);
+	frag_document_scopes(root, &t, 1);
 	frag_json_u64(root, "events", t->events);
 	frag_json_u64(root, "left_out", t->skipped);
 	o = frag_json_object(root, "ops");

@@ -594,6 +594,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	list = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < t->source_count; i++)
 		frag_document_trace(list, NULL, a->traces[i]);
+	frag_document_scopes(root, a->traces, t->source_count);
 	list = frag_json_array(root, "tests");
 	/* an interruption may have come before one was tried */
 	for (uint32_t i = 0; i < t->test_count; i++)

@@ -10,6 +10,7 @@
 #include "metrics/driver_latency.h"
 #include "policy/evidence.h"
 #include "policy/param.h"
+#include "trace/scope.h"
 
 /*
  * Version 2 renamed members (base/names.c); formats that had none of those stay at version 1.
@@ -115,6 +116,31 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 	frag_json_rows(o, frag_device_rows, &figures);
 }
 
+static void put_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	frag_scope_json(o, scope);
+	if (scope->grows == FRAG_GROWS_UNKNOWN)
+		frag_json_null(o, "grows");
+	else
+		frag_json_bool(o, "grows", scope->grows == FRAG_GROWS_YES);
+}
+
+void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
+			  uint32_t count)
+{
+	struct frag_node_ref list;
+
+	if (count == 1) {
+		put_scope(in, "scope", &traces[0]->scope);
+		return;
+	}
+	list = frag_json_array(in, "scope");
+	for (uint32_t i = 0; i < count; i++)
+		put_scope(list, NULL, &traces[i]->scope);
+}
+
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace)
 {
@@ -129,7 +155,9 @@ struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *ke
 	frag_json_text(o, "path", trace->path);
 	frag_document_content(o, "content", trace->content);
 	frag_json_rows(o, rows, trace);
-	if (trace->ends_at_oom)
+	if (key)
+		put_scope(in, "scope", &trace->scope);
+	if (trace->scope.ends == FRAG_ENDS_OOM)
 		frag_json_of(o, "ends_at_oom", oom_rows, trace);
 	return o;
 }

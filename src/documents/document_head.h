@@ -29,9 +29,16 @@ extern const struct frag_json_row frag_device_rows[];    /* of a struct frag_dev
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *device,
 			  uint32_t ordinal, uint64_t total);
 
-/* What was read: a member of this name, or an element where that is NULL. Returns it. */
+/*
+ * What was read: a member of this name, and its scope as a member `scope` after it; or an element
+ * where the name is NULL, whose scope frag_document_scopes() has. Returns it.
+ */
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);
+
+/* The scopes of the traces as a member `scope`: a list, unless it is one trace. */
+void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
+			  uint32_t count);
 
 /* A string for each line of frag_frames_json(): an array `frames`. */
 void frag_json_frames(struct frag_node_ref in, const char *frames);

@@ -37,7 +37,7 @@ struct frag_recording_info {
 	bool unread;            /* no record was read yet: only then may a snapshot be read ahead */
 	/*
 	 * The failed request that the recording ended with, as a snapshot or the header says it. Of a
-	 * header it is known at the trace's end only whether that is still true: info.ends_at_oom.
+	 * header it is known at the trace's end only whether that is still true: info.scope.ends.
 	 */
 	bool ended;
 	uint64_t end_step, end_bytes;

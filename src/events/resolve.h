@@ -51,9 +51,10 @@ struct frag_trace {
 	char *alloc_conf;               /* likewise */
 	char *pytorch;                  /* likewise: "2.8" */
 	struct frag_recorded_end {
-		bool said, any;         /* meta names a request; one was read */
-		uint64_t step, bytes;   /* of that one */
-		uint64_t last_step, last_bytes; /* of the last one so far */
+		bool said;              /* the source names the request */
+		bool seen, passed;      /* it was read; its device requested more since */
+		uint64_t step, bytes;   /* of that one; or of the last one so far */
+		uint32_t device;
 	} end;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;

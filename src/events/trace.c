@@ -16,6 +16,7 @@
 #include "snapshot/snapshot.h"
 #include "trace/fsb.h"
 #include "trace/name_tables.h"
+#include "trace/scope.h"
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
@@ -209,7 +210,7 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 	*end = '\0';
 	free(line);
 	t->info.meta = (struct frag_text){ .text = t->meta, .length = (uint32_t)(end - t->meta) };
-	return 0;
+	return frag_scope_take(&t->info.scope, t->meta, &t->info.meta.length, t->path, err);
 }
 
 /* Those that record what a program requests of PyTorch's allocator. */
@@ -275,6 +276,8 @@ static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct 
 		      && frag_json_kind(end) == FRAG_JSON_OBJECT
 		      && count_member(end, "step", &t->end.step)
 		      && count_member(end, "size", &t->end.bytes);
+	if (t->end.said && !t->info.scope.stated)
+		t->info.scope.ends = FRAG_ENDS_OOM;
 	return 0;
 }
 
@@ -293,28 +296,50 @@ static int recorded_find(struct frag_trace *t, struct frag_error *err)
 	return rc;
 }
 
-/* Notes the last request of a batch: it can be the one that failed in the recording. */
+/*
+ * Notes the request that failed at the recording's end, or the last one where no step is named, and
+ * whether its device goes on.
+ */
 static void recorded_watch(struct frag_trace *t, uint32_t count)
 {
-	for (uint32_t i = count; t->end.said && i-- > 0;) {
-		if (t->events[i].op != FRAG_OP_ALLOC)
+	struct frag_recorded_end *end = &t->end;
+
+	for (uint32_t i = 0; i < count && t->info.scope.ends == FRAG_ENDS_OOM; i++) {
+		const struct frag_event *ev = &t->events[i];
+
+		if (ev->op != FRAG_OP_ALLOC)
 			continue;
-		t->end.last_step = t->events[i].step;
-		t->end.last_bytes = t->events[i].bytes;
-		t->end.any = true;
-		return;
+		if (!end->said || ev->step == end->step) {
+			end->seen = !end->said || ev->bytes == end->bytes;
+			end->step = ev->step;
+			end->bytes = ev->bytes;
+			end->device = ev->device;
+		} else if (ev->step > end->step) {
+			end->passed = end->passed || !end->seen || ev->device == end->device;
+		}
 	}
 }
 
-/* Of a trace that was cut, or added to, since that was written it is another one. */
+/*
+ * A trace that was cut since its header was written lacks the failed request, and what was before
+ * it; one that was added to goes on after it. Skipped bad events are lost.
+ */
 static void recorded_end(struct frag_trace *t)
 {
-	if (!t->end.said || !t->end.any || t->end.last_step != t->end.step
-	    || t->end.last_bytes != t->end.bytes)
-		return;
-	t->info.ends_at_oom = true;
-	t->info.oom_step = t->end.step;
-	t->info.oom_bytes = t->end.bytes;
+	struct frag_scope *scope = &t->info.scope;
+
+	if (scope->ends == FRAG_ENDS_OOM) {
+		if (t->end.passed)
+			scope->ends = FRAG_ENDS_END;
+		else if (!t->end.seen)
+			scope->ends = FRAG_ENDS_CUT;
+		t->info.oom_step = t->end.step;
+		t->info.oom_bytes = t->end.bytes;
+	}
+	if (t->info.skipped && scope->ends == FRAG_ENDS_END)
+		scope->ends = FRAG_ENDS_CUT;
+	if (scope->lost < t->info.skipped)
+		scope->lost = t->info.skipped;
 }
 
 /* The last reader accepts every input that no other reader recognises, and reports its errors. */
@@ -411,9 +436,10 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	(*out)->info.form = r.form;
 	(*out)->info.host = r.host;
 	(*out)->info.pytorch = r.pytorch;
-	(*out)->info.ends_at_oom = r.ends_at_oom;
-	(*out)->info.oom_step = r.oom_step;
-	(*out)->info.oom_bytes = r.oom_bytes;
+	(*out)->info.scope = r.scope;
+	(*out)->end.said = r.scope.ends == FRAG_ENDS_OOM;
+	(*out)->end.step = r.oom_step;
+	(*out)->end.bytes = r.oom_bytes;
 	rc = keep_meta(*out, r.meta, err);
 	rc = rc ? rc : recorded_find(*out, err);
 	if (rc) {
@@ -846,12 +872,10 @@ const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t devic
 struct frag_recording_info frag_trace_recording(const struct frag_trace *t)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(t);
-	const bool shown = t->info.ends_at_oom;
 	struct frag_recording_info r = {
 		.recorder = t->recorder, .alloc_conf = t->alloc_conf, .pytorch = t->pytorch,
-		.unread = t->step == 0, .ended = shown || t->end.said,
-		.end_step = shown ? t->info.oom_step : t->end.step,
-		.end_bytes = shown ? t->info.oom_bytes : t->end.bytes,
+		.unread = t->step == 0, .ended = t->end.said, .end_step = t->end.step,
+		.end_bytes = t->end.bytes,
 		.constraints = t->constraints,
 		.accelerator = s ? frag_snapshot_accelerator(s) : t->recorder == of_npu ? FRAG_NPU
 			       : t->recorder == of_xpu ? FRAG_XPU : FRAG_CUDA,

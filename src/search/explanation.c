@@ -180,7 +180,7 @@ static int find_alternatives(const struct frag_explanation *x, struct frag_expla
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
 
-	const bool cut = at_end && !frag_tape_info(x->tape)->ends_at_oom;
+	const bool cut = at_end && frag_tape_info(x->tape)->scope.ends != FRAG_ENDS_OOM;
 
 	if (!m->cause || !m->limited || cut || m->cause == FRAG_CAUSE_TOO_LARGE
 	    || m->lower_bound > d->total - d->context - d->other)

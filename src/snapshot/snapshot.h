@@ -73,6 +73,7 @@ struct frag_region {
 	uint32_t pool;
 	bool     large, range;
 	bool     known;         /* the file says large or small; else it is a guess */
+	bool     framed;        /* of the last state: with the stack that reserved it */
 };
 
 /* The plan for a device call of the log. */
@@ -267,6 +268,15 @@ enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED 
 enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max);
 /* How many allocations the ring dropped the events of; false: not known, or none. */
 bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs);
+
+/*
+ * Which part of the run it contains, except an out-of-memory at its end. An event that the file
+ * shows to be missing is lost: so are those of blocks and segments that have stacks, and so not
+ * from before the recording.
+ */
+struct frag_scope frag_snapshot_scope(const struct frag_snapshot *s);
+/* Is the log of a device, which begins in mid-run, as long as a usual ring buffer? */
+bool frag_snapshot_dropped(const struct frag_snapshot *s, const struct frag_snap_device *d);
 
 /* The snapshot that a source reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);

@@ -232,6 +232,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	r.stream = maybe_u64(frag_dict_get(&s->values, dict, "stream"));
 	r.known = frag_is(type, FRAG_STRING) && !d->host;       /* the host's are all "small" */
 	r.large = r.known ? !frag_text_is(type, "small") : frag_snapshot_is_large(d, r.bytes);
+	r.framed = frag_list_count(frag_dict_get(&s->values, dict, "frames")) > 0;
 	r.range = frag_is(range, FRAG_TRUTH) && range->as.magnitude;
 	d->any_map = d->any_map || r.range;
 	addr = r.addr;

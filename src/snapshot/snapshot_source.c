@@ -374,18 +374,12 @@ static int make_figures(struct frag_snapshot *s)
 	return 0;
 }
 
-static bool looks_full(uint32_t count)
-{
-	return count >= 1000 && (count % 10000 == 0 || (count & (count - 1)) == 0);
-}
-
 /*
  * Warns of conditions that limit the accuracy: a history that begins in mid-run,
  * contradictions, and a device size known only from a failed request. A log as long as a usual
  * ring buffer was probably cut.
  */
-static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
-			const struct frag_log *log)
+static void note_device(const struct frag_snapshot *s, uint32_t i, const struct frag_log *log)
 {
 	const struct frag_snap_device *d = &s->devices[i];
 	char taken[128] = "";
@@ -395,7 +389,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  " live block%s %s allocated before it%s", i, d->start_count, frag_s(d->start_count),
 			  SIZE(d->start_bytes), d->first_live_count, frag_s(d->first_live_count),
 			  d->start_count == 1 ? "was" : "were",
-			  !noted && looks_full(d->log_count)
+			  frag_snapshot_dropped(s, d)
 				  ? ", and a number of events as round as this means that"
 				    " older ones were dropped"
 				  : "");
@@ -458,7 +452,7 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 	if (overflow == FRAG_OVERFLOWED)
 		note_overflow(s, max, log);
 	for (uint32_t i = 0; i < s->device_count; i++) {
-		note_device(s, i, overflow != FRAG_OVERFLOW_UNKNOWN, log);
+		note_device(s, i, log);
 		note_full(s, i, log);
 	}
 	if (!s->has_history)
@@ -475,7 +469,7 @@ static void find_end(const struct frag_snapshot *s, struct frag_reading *out)
 
 		if (p->kind != FRAG_PLAN_OOM || p->index != d->last_oom)
 			continue;
-		out->ends_at_oom = true;
+		out->scope.ends = FRAG_ENDS_OOM;
 		out->oom_step = i;
 		out->oom_bytes = d->log[p->index].size;
 	}
@@ -654,6 +648,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 		.device_count = s->device_count,
 		.host = s->host,
 		.pytorch = true,
+		.scope = frag_snapshot_scope(s),
 	};
 	find_end(s, out);
 	return 0;

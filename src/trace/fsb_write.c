@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/array_grow.h"
 #include "trace/fsb.h"
+#include "trace/scope.h"
 
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
 #define ZSTD_SNAPSHOT_LEVEL 12  /* half of level 1, at 20 MB/s */
@@ -206,7 +207,10 @@ static int fsb_begin_file(struct frag_sink *s, const struct frag_trace_info *inf
 			  struct frag_error *err)
 {
 	struct fsb *f = calloc(1, sizeof(*f));
+	struct frag_text meta;
 	struct bytes *b;
+	bool failed;
+	char *own;
 	int rc;
 
 	s->state = f;
@@ -237,8 +241,12 @@ static int fsb_begin_file(struct frag_sink *s, const struct frag_trace_info *inf
 		put_varint(b, d->other);
 		put_varint(b, d->granularity);
 	}
-	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
-	put_bytes(b, info->meta.text, info->meta.length);
+	own = frag_scope_meta(info, &meta, &failed);
+	if (failed)
+		return frag_fail_nomem(err);
+	put_varint(b, meta.text ? (uint64_t)meta.length + 1 : 0);
+	put_bytes(b, meta.text, meta.length);
+	free(own);
 	return write_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
 }
 

@@ -57,7 +57,7 @@ struct frag_reading {
 	bool sized;             /* likewise: a capacity is given, and nothing said of its origin */
 	bool with_host;         /* likewise: pinned host memory is to be a device */
 	struct frag_host_memory host;   /* the members found */
-	bool ends_at_oom;       /* as in frag_trace_info; likewise the step and its bytes */
+	struct frag_scope scope;        /* as in frag_trace_info; likewise the step and its bytes */
 	uint64_t oom_step, oom_bytes;
 	struct frag_input *input;       /* of the records; borrowed from state. NULL: at its end */
 	bool pytorch;           /* PyTorch's own recording: its allocator served the requests */

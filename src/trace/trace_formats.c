@@ -1,11 +1,13 @@
 /* trace_formats.c - the table of formats in which a trace can be written, and JSON itself. */
 #include "trace/trace_formats.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "trace/reader.h"
 #include "trace/fsb.h"
+#include "trace/scope.h"
 
 #define TEXT_ROOM(length) (6 * (size_t)(length) + 2)
 
@@ -76,17 +78,23 @@ static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		      struct frag_error *err)
 {
 	const struct frag_device_figures *d = info->devices;
+	struct frag_text meta;
+	bool failed;
+	char *own = frag_scope_meta(info, &meta, &failed);
 
+	if (failed)
+		return frag_fail_nomem(err);
 	s->object = strcmp(s->ops->name, "object") == 0;
 	writer_put(s->out, "{\"format\":\"fragsim-trace\",\"version\":1");
 	if (info->device_count > 1
 	    || (info->device_count && (d->name || d->total || d->context || d->other
 				       || d->granularity != FRAG_GRANULARITY)))
 		put_devices(s->out, d, info->device_count);
-	if (info->meta.text) {
+	if (meta.text) {
 		writer_put(s->out, ",\"meta\":");
-		frag_outfile_write(s->out, info->meta.text, info->meta.length);
+		frag_outfile_write(s->out, meta.text, meta.length);
 	}
+	free(own);
 	if (s->object)
 		writer_put(s->out, ",\"events\":[");
 	return frag_outfile_status(s->out, err);

@@ -155,7 +155,7 @@ def first_difference(old: list, new: list) -> dict | None:
 def faults_of(old: tuple, new: tuple) -> list:
     write('old', *old)
     write('new', *new)
-    said = json.loads(run('diff', '--json', '-', 'old', 'new').stdout)
+    said = json.loads(run('diff', '--top', 'all', '--json', '-', 'old', 'new').stdout)
     faults = []
     if said['parts'] != expected_parts(old, new):
         faults.append(('parts', said['parts'], expected_parts(old, new)))
@@ -196,7 +196,7 @@ def check_pairs() -> None:
         for seed in range(PAIRS):
             old, new = pair(kind, random.Random(f'{kind}{seed}'))
             faults += faults_of(old, new)
-            said = json.loads(run('diff', '--json', '-', 'old', 'new').stdout)
+            said = json.loads(run('diff', '--top', 'all', '--json', '-', 'old', 'new').stdout)
             wrong += kind != 'random' and not names_cause(kind, said)
             changed += said['reserved'] != 0
         TAP.ok(not faults, f'{kind}: parts, tags and steps are those that are counted here',
@@ -235,7 +235,7 @@ def check_forms() -> None:
 
 
 def check_conditions() -> None:
-    change = json.loads(run('diff', '--json', '-', 'old', 'new').stdout)
+    change = json.loads(run('diff', '--top', 'all', '--json', '-', 'old', 'new').stdout)
     for name, value in (('reserved', change['reserved']), *(
             (x, change['parts'][x]) for x in ('requested', 'rounding', 'fragmentation'))):
         holds = run('diff', '-q', '--fail-if', f'change.{name} >= {value}', 'old', 'new', status=(1,))
@@ -264,7 +264,7 @@ def check_versions() -> None:
     events = program(random.Random(1), [3 * MIB, 9 * MIB], 2)
     write('old', events, '2.15', 'max_split_size_mb:64,large_segment_size_mb:40')
     write('new', events, '2.8', 'max_split_size_mb:64')
-    done = run('diff', '--json', '-', 'old', 'new')
+    done = run('diff', '--top', 'all', '--json', '-', 'old', 'new')
     TAP.ok('large_segment_size_mb' in done.stderr and '2.8' in done.stderr, 'a warning names it',
            done.stderr)
     said = json.loads(done.stdout)
@@ -278,7 +278,7 @@ def check_devices() -> None:
                 {'op': 'alloc', 'id': 2, 'size': b, 'device': 1, 'tag': 'b'}]
     write('old', two(30 * MIB, 30 * MIB), devices=2)
     write('new', two(40 * MIB, 90 * MIB), devices=2)
-    said = json.loads(run('diff', '--json', '-', 'old', 'new').stdout)
+    said = json.loads(run('diff', '--top', 'all', '--json', '-', 'old', 'new').stdout)
     TAP.ok(said['new']['device']['ordinal'] == 1 and said['reserved'] == 60 * MIB
            and [x['tag'] for x in said['tags']] == ['b'], 'the device that changes most', str(said['tags']))
 
@@ -314,7 +314,7 @@ def longest_common(a: list, b: list) -> int:
 def alignment(old: list, new: list) -> dict:
     write('old', old)
     write('new', new)
-    return json.loads(run('diff', '--json', '-', 'old', 'new').stdout)['alignment']
+    return json.loads(run('diff', '--top', 'all', '--json', '-', 'old', 'new').stdout)['alignment']
 
 
 def check_alignment() -> None:

@@ -231,7 +231,10 @@ def defaults():
 
 
 def first_line(name):
-    return json.loads(Path(name).read_text(encoding="ascii").splitlines()[0])
+    """Without the scope, which is no word of the recorder."""
+    head = json.loads(Path(name).read_text(encoding="ascii").splitlines()[0])
+    head.get("meta", {}).pop("scope", None)
+    return head
 
 
 def kept():

@@ -92,7 +92,7 @@ def wrong_values(path: Path, value: object) -> list[object]:
     if isinstance(value, str):
         return [5, True, [], {}, *([] if path[-2:] == ('device', 'name') else [None])]
     if value is None:
-        return [True, [], {}]
+        return [*([] if path[-1] == 'grows' else [True]), [], {}]
     return [None, 'x', 5, True, {} if isinstance(value, list) else []]
 
 

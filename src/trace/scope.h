@@ -1,0 +1,24 @@
+/*
+ * scope.h - the scope of a recording in `meta` of a trace: {"scope":{...}}. Readers of fragsim's
+ * own forms take it out of the text, and writers put it back, so it is nowhere twice.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "fragsim/trace.h"
+
+/*
+ * Takes the member `scope` out of meta, an object of JSON on one line; *length is that of the others.
+ * It is left where it is no object. path is for messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, const char *path,
+		    struct frag_error *err);
+
+/*
+ * The meta of a trace with the scope as its last member, for the caller to free; *meta is borrowed,
+ * and unchanged, where nothing is to be said. NULL: out of memory, if `failed`; else nothing.
+ */
+char *frag_scope_meta(const struct frag_trace_info *info, struct frag_text *meta, bool *failed);
+
+/* Its members: begins, ends, before and lost. */
+void frag_scope_json(struct frag_node_ref in, const struct frag_scope *scope);

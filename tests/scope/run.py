@@ -1,0 +1,250 @@
+"""run.py - the scope of a recording: which part of a program's run it contains.
+
+    run.py PROGRAM      prints TAP
+
+A small allocator here makes snapshots of programs whose recording is known: from the start, late,
+without a history, with a ring buffer that was full, to an out-of-memory. What it knows is held
+against what the readers find, what a written trace keeps, and what each document says.
+"""
+
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import times  # noqa: E402
+from tap import Tap  # noqa: E402
+
+TAP = Tap()
+PROGRAM = ''
+MIB = 1 << 20
+FRAME = [{'filename': '/job/train.py', 'line': 7, 'name': 'step'}]
+
+
+def run(*args: str, status: int = 0) -> str:
+    done = subprocess.run([PROGRAM, *args], capture_output=True, check=False, text=True,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == status, (args, done.returncode, done.stderr)
+    return done.stdout if status == 0 else done.stderr
+
+
+class Machine:
+    """Segments of one block each, as those of large requests are; events while it records."""
+
+    def __init__(self, stacks: bool) -> None:
+        self.live: dict[int, tuple[int, bool]] = {}
+        self.events: list[dict] = []
+        self.at = 1 << 40
+        self.recording, self.stacks, self.done = False, stacks, 0
+
+    def note(self, action: str, addr: int, size: int) -> None:
+        self.done += self.recording
+        if self.recording:
+            self.events.append({'action': action, 'addr': addr, 'size': size, 'stream': 0,
+                                'time_us': self.done, 'frames': FRAME if self.stacks else []})
+
+    def alloc(self, size: int) -> int:
+        self.at += 64 * MIB
+        self.note('segment_alloc', self.at, size)
+        self.note('alloc', self.at, size)
+        self.live[self.at] = size, self.recording and self.stacks
+        return self.at
+
+    def free(self, addr: int) -> None:
+        size, _ = self.live.pop(addr)
+        self.note('free_requested', addr, size)
+        self.note('free_completed', addr, size)
+        self.note('segment_free', addr, size)
+
+    def oom(self, size: int) -> None:
+        self.note('oom', 0, size)
+        self.events[-1].update(device_free=MIB)
+        del self.events[-1]['addr']
+
+    def snapshot(self, ring: int = 0) -> dict:
+        segments = [{'address': a, 'total_size': n, 'allocated_size': n, 'active_size': n,
+                     'device': 0, 'stream': 0, 'segment_type': 'large',
+                     'frames': FRAME if framed else [],
+                     'blocks': [{'address': a, 'size': n, 'requested_size': n,
+                                 'state': 'active_allocated', 'frames': FRAME if framed else []}]}
+                    for a, (n, framed) in sorted(self.live.items())]
+        return {'segments': segments, 'device_traces': [self.events[-ring:]]}
+
+
+def churn(m: Machine, draw: random.Random, steps: int) -> None:
+    for _ in range(steps):
+        if m.live and draw.random() < 0.45:
+            m.free(draw.choice(sorted(m.live)))
+        else:
+            m.alloc(draw.randrange(2, 30) * 2 * MIB)
+
+
+def before(m: Machine) -> dict | None:
+    total = sum(n for n, _ in m.live.values())
+    return {'active': total, 'reserved': total}
+
+
+def write(name: str, what: dict) -> str:
+    Path(name).write_bytes(pickle.dumps(what))
+    return name
+
+
+def scope_of(path: str) -> dict:
+    return json.loads(run('info', '--json', '-', '-q', path))['scope']
+
+
+def scope(begins: str, ends: str, there: dict | None = None, lost: int | None = None) -> dict:
+    return {'begins': begins, 'ends': ends, 'before': there, 'lost': lost, 'grows': None}
+
+
+def recordings(draw: random.Random) -> dict[str, tuple[dict, dict]]:
+    """By name: a snapshot, and its scope."""
+    found = {}
+    for stacks in (True, False):
+        m, name = Machine(stacks), 'stacks' if stacks else 'bare'
+        m.recording = True
+        churn(m, draw, draw.randrange(20, 60))
+        found['start ' + name] = m.snapshot(), scope('start', 'end')
+        m.oom(512 * MIB)
+        found['oom ' + name] = m.snapshot(), scope('start', 'oom')
+        for a in sorted(m.live)[:2]:
+            m.free(a)
+        found['oom, cleaned up ' + name] = m.snapshot(), scope('start', 'oom')
+        m.alloc(2 * MIB)
+        found['oom, gone on ' + name] = m.snapshot(), scope('start', 'end')
+        m = Machine(stacks)
+        churn(m, draw, 20)
+        m.alloc(4 * MIB)
+        there = before(m)
+        found['state ' + name] = m.snapshot(), scope('state', 'end', there)
+        m.recording = True
+        churn(m, draw, draw.randrange(20, 60))
+        m.alloc(4 * MIB)
+        found['late ' + name] = m.snapshot(), scope('late', 'end', there)
+    return found
+
+
+def ring(draw: random.Random) -> tuple[dict, dict]:
+    """The last events of a recording from its start. What is lost that the file shows: blocks and
+    segments with stacks, alive at the end, without their events."""
+    m = Machine(True)
+    m.recording = True
+    kept = [m.alloc(4 * MIB)]
+    churn(m, draw, 80)
+    while kept[0] not in m.live:
+        kept = [m.alloc(4 * MIB)]
+    churn(m, draw, 30)
+    if kept[0] not in m.live:
+        return ring(draw)
+    size = draw.randrange(5, 40)
+    part = m.events[-size:]
+    while part[0]['action'] not in ('segment_alloc',):      # no event is cut in two
+        part = part[1:]
+    made = {e['addr'] for e in part if e['action'] == 'alloc'}
+    old = [a for a in m.live if a not in made]
+    gone = {e['addr']: e['size'] for e in part
+            if e['action'] == 'free_requested' and e['addr'] not in made}
+    total = sum(m.live[a][0] for a in old) + sum(gone.values())
+    shot = m.snapshot(len(part))
+    if not made:
+        return shot, scope('state', 'end', {'active': total, 'reserved': total})
+    return shot, scope('late', 'cut', {'active': total, 'reserved': total}, 2 * len(old))
+
+
+def check_found() -> None:
+    draw = random.Random(49)
+    faults, kept, count = [], [], 0
+    for _ in range(times(6, 40)):
+        cases = recordings(draw)
+        cases.update({f'ring {i}': ring(draw) for i in range(8)})
+        for name, (shot, truth) in cases.items():
+            count += 1
+            write('x.pickle', shot)
+            said = scope_of('x.pickle')
+            if said != truth:
+                faults.append((name, said, truth))
+            for form in ('ndjson', 'json', 'fsb'):
+                run('convert', '-q', 'x.pickle', 'y.' + form)
+                run('convert', '-q', 'y.' + form, 'z.' + form)
+                for path in ('y.' + form, 'z.' + form):
+                    if scope_of(path) != truth:
+                        kept.append((name, path, scope_of(path), truth))
+    TAP.ok(not faults, f'what {count} recordings contain is found', *map(str, faults[:3]))
+    TAP.ok(not kept, 'and is kept by lines, object and fsb', *map(str, kept[:3]))
+
+
+LATE = {'begins': 'late', 'ends': 'cut', 'before': {'active': 5, 'reserved': 9}, 'lost': 3}
+
+
+def trace(name: str, meta: object, *events: dict) -> str:
+    head = {'format': 'fragsim-trace', 'version': 1, 'meta': meta}
+    Path(name).write_text('\n'.join(json.dumps(x) for x in [head, *events]) + '\n')
+    return name
+
+
+ALLOCS = [{'op': 'alloc', 'id': i, 'size': 1000 + i} for i in range(3)]
+
+
+def check_meta() -> None:
+    said = scope_of(trace('t', {'scope': LATE, 'x': 1}, *ALLOCS))
+    TAP.ok(said == LATE | {'grows': None}, 'a header says the scope', str(said))
+    said = scope_of(trace('t', {'x': {'scope': LATE}}, *ALLOCS))
+    TAP.ok(said == scope('start', 'end'), 'an inner member of that name is none', str(said))
+    said = scope_of(trace('t', {'scope': 'all'}, *ALLOCS))
+    TAP.ok(said == scope('start', 'end'), 'nor is a text', str(said))
+    oom = {'begins': 'start', 'ends': 'oom', 'before': None, 'lost': None}
+    at = {'recorder': 'torch.cuda.memory', 'ends_at_oom': {'step': 2, 'size': 1002}}
+    for name, meta, events, ends in (
+            ('the last request failed', {'scope': oom}, ALLOCS, 'oom'),
+            ('so it did where the header names it', {'scope': oom} | at, ALLOCS, 'oom'),
+            ('a trace that was cut before it', {'scope': oom} | at, ALLOCS[:2], 'cut'),
+            ('one that goes on', {'scope': oom} | at, [*ALLOCS, {**ALLOCS[0], 'id': 9}], 'end')):
+        said = scope_of(trace('t', meta, *events))
+        TAP.ok(said['ends'] == ends, name, str(said))
+    for wrong, word in (({'begins': 'early'}, 'begins'), ({'ends': 3}, 'ends'),
+                        ({'before': 7}, 'before'), ({'before': {'active': -1}}, 'before'),
+                        ({'lost': 'x'}, 'lost')):
+        said = run('info', trace('t', {'scope': LATE | wrong}, *ALLOCS), status=4)
+        TAP.ok(f'"scope" in "meta": member "{word}"' in said and said.count('\n') == 1,
+               f'{wrong} is refused', said)
+    for meta in ({'scope': LATE}, {'a': 1, 'scope': LATE}, {'scope': LATE, 'b': [{}, '}"']}, {}):
+        run('convert', trace('t', meta, *ALLOCS), 'u.ndjson')
+        head = json.loads(Path('u.ndjson').read_text().split('\n')[0])
+        TAP.ok(head.get('meta') == meta, f'written again: {json.dumps(meta)}', str(head))
+
+
+def check_documents() -> None:
+    draw = random.Random(3)
+    shot, truth = recordings(draw)['late stacks']
+    path = write('late.pickle', shot)
+    other = write('whole.pickle', recordings(draw)['start stacks'][0])
+    for args in (('run', '--policy', 'bestfit'), ('fit',), ('tune',), ('plan',), ('explain',),
+                 ('what-if', '--hoist')):
+        said = json.loads(run(args[0], '-q', '--json', '-', path, *args[1:]))
+        TAP.ok(said['scope'] == truth, f'{args[0]} says it', str(said.get('scope')))
+    said = json.loads(run('fit', '-q', '--json', '-', path, other))
+    TAP.ok(said['scope'] == [truth, scope('start', 'end')], 'fit of two traces has a list',
+           str(said['scope']))
+    said = json.loads(run('diff', '-q', '--json', '-', path, other))
+    TAP.ok(said['old']['scope'] == truth, 'diff has that of both', str(said['old']['scope']))
+
+
+def main() -> int:
+    global PROGRAM
+    PROGRAM = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix='fragsim-scope.') as work:
+        os.chdir(work)
+        check_found()
+        check_meta()
+        check_documents()
+        os.chdir('/')
+    return TAP.finish()
+
+
+sys.exit(main())
