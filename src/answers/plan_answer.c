@@ -143,18 +143,36 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	fputs(frag_ink(to, INK_PLAIN), to->f);
 }
 
-/* The placement that the trace itself has, by name: "8404992 bytes, 8.02 MiB: the bound". */
+/* Whether sizes of a space are not those of the trace: --align or the checked plan made them larger. */
+static bool plan_is_rounded(const struct frag_plan *plan, const struct frag_space_plan *s)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (&plan->spaces[plan->buffers[i].space] == s
+		    && plan->buffers[i].size != plan->buffers[i].requested)
+			return true;
+	return false;
+}
+
+/*
+ * The placement that the trace itself has, by name: "8404992 bytes, 8.02 MiB: the bound". It has the
+ * trace's own sizes, and the file may be wrong: neither the bound nor the plan limits it.
+ */
 static void print_given(const struct frag_plan *plan, const struct frag_space_plan *s,
 			const struct frag_text_style *to)
 {
+	char rest[80];
+
 	if (!s->given)
 		return;
-	if (s->given == s->bound)
-		frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s: the bound", s->given,
-			     SIZE(s->given));
+	if (plan_is_rounded(plan, s))
+		frag_snprintf(rest, sizeof(rest), ", for the sizes in the trace");
+	else if (s->given > s->bound)
+		frag_snprintf(rest, sizeof(rest), ": %.4f %% above the bound",
+			      plan_gap_pct(s->bound, s->given));
 	else
-		frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s: %.4f %% above the bound",
-			     s->given, SIZE(s->given), plan_gap_pct(s->bound, s->given));
+		frag_snprintf(rest, sizeof(rest), ": %s", s->given == s->bound ? "the bound"
+			      : "below the bound, because its buffers overlap");
+	frag_put_row(to, plan->given_by, "%" PRIu64 " bytes, %s%s", s->given, SIZE(s->given), rest);
 }
 
 /* Each order with its height above the bound, and what the search after them tried. */

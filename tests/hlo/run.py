@@ -337,6 +337,28 @@ def test_by_hand() -> None:
         report(f'by hand: {name}', [] if got == events else [f'got {got}', f'wanted {events}'])
 
 
+def test_given() -> None:
+    """XLA's height is compared with sizes of the file only, and may be wrong itself."""
+    events = heap((ALLOC, 1), (ALLOC, 2), (FREE, 1), (FREE, 2))
+    Path('good').write_bytes(GOOD)
+    Path('overlap').write_bytes(proto(*BUFFERS, allocation(64, [(1, 0, 64), (2, 0, 64)]), events))
+    fragsim('plan', '-q', '--alone', '--align', '512', '-o', 'rounded.plan', 'good', statuses=(0,))
+    for name, words, wanted in (
+            ('sizes of the file', ('good',), '128 bytes, 128 bytes: the bound'),
+            ('rounded sizes', ('--align', '512', 'good'), '128 bytes, 128 bytes, for the sizes in the trace'),
+            ('a checked plan of rounded sizes', ('--check', 'rounded.plan', 'good'),
+             '128 bytes, 128 bytes, for the sizes in the trace'),
+            ('two buffers in one place', ('overlap',),
+             '64 bytes, 64 bytes: below the bound, because its buffers overlap'),
+            *((f'{path.name} in steps of {align}', ('--align', align, path), None)
+              for path in sorted(HERE.glob('*.gz')) for align in (2, 512, 2**20))):
+        done = fragsim('plan', '--alone', *words)
+        said = re.findall(r'^  XLA       (.*)', done.stdout.decode(), re.M)
+        good = not done.returncode and (not wanted or said == [wanted])
+        report(f'row XLA: {name}', [] if good else
+               [f'status {done.returncode}, {said}: {done.stderr.decode()}'])
+
+
 def refused(name: str, data: bytes, pattern: str) -> None:
     Path('in').write_bytes(data)
     done = fragsim('info', '-q', 'in')
@@ -422,6 +444,7 @@ def main() -> int:
             test_plan(name)
         test_stacks()
         test_by_hand()
+        test_given()
         test_refused()
         test_cut()
     finally:
