@@ -734,7 +734,8 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 	uint32_t at = 0;
 	int rc = all.failed ? frag_fail_nomem(err) : 0;
 
-	for (const struct frag_segment_view *g = all.list; !rc && g < all.list + all.count; g++) {
+	for (uint32_t i = 0; !rc && i < all.count; i++) {
+		const struct frag_segment_view *g = &all.list[i];
 		const struct frag_initial *from = find_initial(s, device, g, &at);
 		struct frag_snap_segment seg = {
 			.ordinal = g->ordinal, .bytes = g->bytes, .pool = g->pool,

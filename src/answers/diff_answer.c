@@ -455,8 +455,8 @@ static void put_standings(struct frag_node_ref root, const struct frag_diff *dif
 {
 	struct frag_node_ref list = frag_json_array(root, "summary"), o;
 
-	for (const struct frag_policy_summary *s = diff->standings;
-	     s < diff->standings + diff->standing_count; s++) {
+	for (uint32_t i = 0; i < diff->standing_count; i++) {
+		const struct frag_policy_summary *s = &diff->standings[i];
 		const bool there = s->ratios > 0;
 
 		o = frag_json_object(list, NULL);
@@ -534,7 +534,9 @@ static void diff_document(struct frag_node_ref root, const void *what)
 	put_gate(root, diff);
 	put_standings(root, diff);
 	traces = frag_json_array(root, "traces");
-	for (const struct frag_group *g = c->group; g < c->group + c->count; g++) {
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
 		o = frag_json_object(traces, NULL);
 		frag_json_of(o, "base", trace_rows, g->base);
 		frag_json_of(o, "trace", trace_rows, g->runs);

@@ -386,17 +386,20 @@ static void github_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_diff *diff = what;
 	const struct frag_comparison *c = diff->comparison;
-	const struct frag_group *end = c->group + c->count;
 	char message[2048];
 	FILE *f = to->f;
 
-	for (const struct frag_group *g = c->group; g < end; g++) {
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
 		if (g->changed)
 			put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(g),
 				 "fragsim: another trace than before", CHANGED_TEXT(g));
 	}
 	put_conditions(f, NULL, "", c->conditions);
-	for (const struct frag_group *g = c->group; g < end; g++) {
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
 		put_conditions(f, frag_group_path(g), frag_group_path(g), g->conditions);
 		for (uint32_t k = 0; k < g->count; k++)
 			put_conditions(f, frag_group_path(g), PAIR_NAME(g, &g->pair[k]),

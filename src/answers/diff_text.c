@@ -394,7 +394,9 @@ static void print_policies(struct paper *p)
 	putc('\n', f);
 	for (uint32_t i = 0; p->numbered && i < d->standing_count; i++)
 		fprintf(f, "%5" PRIu32 "  %s\n", i + 1, SHOWN(policy_name(d->standings[i].run)));
-	for (const struct frag_group *g = c->group; g < c->group + c->count; g++) {
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
 		if (!g->count)
 			continue;
 		print_trace(p, g);

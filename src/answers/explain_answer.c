@@ -46,7 +46,9 @@ static void put_segments(struct frag_node_ref in, const void *of)
 	const uint32_t shown = frag_json_shown(in, "segments", m->segment_count);
 	uint32_t count;
 
-	for (const struct frag_blocked_segment *s = m->segments; s < m->segments + shown; s++) {
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct frag_blocked_segment *s = &m->segments[i];
+
 		o = frag_json_of(list, NULL, rows, s);
 		blocking = frag_json_array(o, "blocking_blocks");
 		count = frag_json_shown(o, "blocking_blocks", s->blocking_count);

@@ -80,7 +80,8 @@ static void fit_print_table(const struct frag_fit_answer *a, const struct frag_f
 
 	fprintf(to->f, "%-*s  %11s  %11s%s\n", width, "setting", "smallest", "reliable",
 		joint ? "" : "  above bound  driver calls  retries");
-	for (const struct frag_fitted *one = list; one < list + count; one++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_fitted *one = &list[i];
 		const struct frag_fit *fit = &one->fit;
 		const bool good = joint || fit->smallest != NONE;
 
@@ -227,19 +228,23 @@ static void print_bound(const struct frag_fit_answer *a, const struct frag_fitte
 static void print_source(const struct frag_fit_answer *a, uint32_t source,
 			 const struct frag_text_style *to)
 {
-	const struct frag_fitted *one = a->fits->fitted, *end = one + a->fits->count, *first;
+	const struct frag_fitted *list = a->fits->fitted;
+	const uint32_t count = a->fits->count;
+	uint32_t first = 0, end;
 
 	if (a->fits->source_count > 1)
 		fprintf(to->f, "\n%s%s%s\n", frag_ink(to, INK_BOLD),
 			SHOWN(frag_input_name(a->traces[source]->path)), frag_ink(to, INK_PLAIN));
-	while (one < end && one->source != source)
-		one++;
-	for (first = one; one < end && one->source == source; one++)
-		if (!one->choice)
-			print_bound(a, one, to);
-	fit_print_table(a, first, (uint32_t)(one - first), false, to);
-	for (end = one, one = first; one < end; one++)
-		print_words(a, one, to);
+	while (first < count && list[first].source != source)
+		first++;
+	for (end = first; end < count && list[end].source == source; end++)
+		if (!list[end].choice)
+			print_bound(a, &list[end], to);
+	if (first == end)
+		return;
+	fit_print_table(a, &list[first], end - first, false, to);
+	for (uint32_t i = first; i < end; i++)
+		print_words(a, &list[i], to);
 }
 
 static const struct frag_fitted *rows_of(const struct frag_fits *fits, uint32_t *count)
@@ -254,7 +259,8 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 	uint32_t count;
 	const struct frag_fitted *rows = rows_of(fits, &count);
 
-	for (const struct frag_fitted *one = rows; one < rows + count; one++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_fitted *one = &rows[i];
 		const struct frag_fit *fit = &one->fit;
 
 		if (one->choice != choice)

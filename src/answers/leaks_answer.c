@@ -56,12 +56,15 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 	const struct frag_leaks *leaks = a->leaks;
 	uint32_t count = 0;
 
-	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++)
+	for (uint32_t i = 0; i < leaks->leak_count; i++) {
+		const struct frag_leak *k = &leaks->leaks[i];
+
 		if (k->device == device && count++ < a->top)
 			frag_put_row(to, count == 1 ? "top tags" : "", "%s per iteration: %s, %"
 				     PRIu64 " block%s since step %" PRIu64, SIZE(k->an_iteration),
 				     LEAK_NAME(k), k->blocks, frag_s(k->blocks),
 				     k->first_step);
+	}
 	if (count > a->top)
 		frag_put_row(to, "", "and %" PRIu32 " more: --top N", count - a->top);
 }
@@ -113,7 +116,9 @@ static void leaks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
 
-	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++) {
+	for (uint32_t i = 0; i < leaks->leak_count; i++) {
+		const struct frag_leak *k = &leaks->leaks[i];
+
 		frag_cell(t, true, k->device);
 		frag_cell_text(t, LEAK_NAME(k));
 		frag_cell(t, true, k->an_iteration);

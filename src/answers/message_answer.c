@@ -767,8 +767,8 @@ static void message_text_print_table(const struct frag_message_groups *groups, F
 
 	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "requested", "free", "verdict",
 		"GPU");
-	for (const struct frag_message_group *group = groups->groups;
-	     group < groups->groups + rows; group++) {
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct frag_message_group *group = &groups->groups[i];
 		const struct frag_message *m = &group->first;
 
 		fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,

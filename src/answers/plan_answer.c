@@ -253,8 +253,9 @@ static void plan_print(const void *what, const struct frag_text_style *to)
 	const struct frag_plan_answer *a = what;
 
 	plan_print_head(a, to);
-	for (const struct frag_space_plan *s = a->plan->spaces;
-	     s < a->plan->spaces + a->plan->space_count; s++) {
+	for (uint32_t i = 0; i < a->plan->space_count; i++) {
+		const struct frag_space_plan *s = &a->plan->spaces[i];
+
 		if (a->plan->space_count > 1)
 			fprintf(to->f, "device %" PRIu32 ", pool %s: %" PRIu32 " buffer%s\n",
 				s->device, s->pool_name, s->count, frag_s(s->count));

@@ -302,7 +302,8 @@ static void ranks_fill(struct frag_table *t, const void *what)
 	const struct frag_ranking *r = a->ranking;
 	char memory[60];
 
-	for (const struct frag_ranked *row = r->rows; row < r->rows + r->count; row++) {
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct frag_ranked *row = &r->rows[i];
 		struct frag_words w = WORDS(64);
 
 		for (int k = 0; k <= FRAG_RANK_FIGURES; k++)

@@ -139,7 +139,7 @@ static struct frag_frame frame_of(const char *text, size_t length)
 
 static char *put_tag(struct frag_snap_part *part, char *p, struct frag_text tag)
 {
-	const char *next = tag.text, *end = tag.text + tag.length;
+	const char *next = tag.text, *end = next ? next + tag.length : NULL;
 	uint32_t open = 0;
 
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
@@ -333,8 +333,9 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 	put_text(x->out, "time", x->by_time ? "t" : "step");
 	begin(x->out, "devices", FRAG_PICKLE_LIST);
-	for (const struct frag_device_figures *d = devices->figures;
-	     d < devices->figures + devices->count; d++) {
+	for (uint32_t i = 0; i < devices->count; i++) {
+		const struct frag_device_figures *d = &devices->figures[i];
+
 		begin(x->out, NULL, FRAG_PICKLE_DICT);
 		if (d->name)
 			put_text(x->out, "name", d->name);

@@ -133,8 +133,8 @@ static void fill_csv(struct frag_table *t, const void *what)
 {
 	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
 
-	for (const struct frag_fitted *one = fits->fitted; one < fits->fitted + fits->count;
-	     one++) {
+	for (uint32_t i = 0; i < fits->count; i++) {
+		const struct frag_fitted *one = &fits->fitted[i];
 		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
 
 		frag_cell_text(t, one->source ? "changed" : "as recorded");

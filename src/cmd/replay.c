@@ -164,7 +164,8 @@ static int open_turn(struct replay *r, struct replay_turn *turn, uint32_t i, boo
 	if (run.choice_count) {
 		run.choice_count = 1;
 		run.choices += i;
-		run.settings.at += run.follows_release ? i : 0;
+		if (run.follows_release)
+			run.settings.at += i;
 	}
 	/* the capacity is the GPU's */
 	rc = frag_taped_open(&turn->traced, r->path, &run, frag_usual_policy, reading, err);

@@ -73,7 +73,9 @@ static void put_holders(struct frag_node_ref in, const char *key,
 {
 	struct frag_node_ref list = frag_json_array(in, key), o, stacks, stack;
 
-	for (const struct frag_tag_usage *h = holders; h < holders + count; h++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_tag_usage *h = &holders[i];
+
 		o = frag_json_of(list, NULL, holder_rows, h);
 		if (!h->all_stacks)
 			continue;

@@ -43,18 +43,17 @@ static struct change *changes_of(struct frag_space *s, const struct frag_plan *p
 				 size_t *count, uint32_t *unused)
 {
 	const size_t most = 2 * ((size_t)plan->count + plan->gap_count);
-	const struct frag_plan_gap *gap = plan->gaps, *end = gap + plan->gap_count;
 	struct change *out = malloc((most + 1) * sizeof(*out));
-	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of));
+	uint32_t *item_of = calloc((size_t)plan->count + 1, sizeof(*item_of)), gap = 0;
 
 	*count = 0;
 	for (uint32_t i = 0; out && i < plan->count; i++) {
 		uint64_t from = plan->buffers[i].birth * plan->scale;
 		const size_t before = *count;
 
-		for (; gap < end && gap->buffer == i; gap++) {
-			add_run(out, count, from, gap->from, i);
-			from = frag_max(from, gap->to);
+		for (; gap < plan->gap_count && plan->gaps[gap].buffer == i; gap++) {
+			add_run(out, count, from, plan->gaps[gap].from, i);
+			from = frag_max(from, plan->gaps[gap].to);
 		}
 		add_run(out, count, from, plan->buffers[i].end * plan->scale, i);
 		if (plan->buffers[i].space != space)

@@ -706,9 +706,12 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 static struct frag_fitted *fit_all_find(struct frag_fits *f, uint32_t source, uint32_t choice,
 					uint32_t device)
 {
-	for (struct frag_fitted *i = f->fitted; i < f->fitted + f->count; i++)
-		if (i->source == source && i->choice == choice && i->device == device)
-			return i;
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct frag_fitted *one = &f->fitted[i];
+
+		if (one->source == source && one->choice == choice && one->device == device)
+			return one;
+	}
 	return NULL;
 }
 

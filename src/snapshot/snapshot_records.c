@@ -678,7 +678,8 @@ static uint32_t find_arrivals(const struct frag_snap_device *d, struct arrival *
 /* Of expandable segments the log has only the pages, so there is none. */
 static int order_segments(struct frag_snapshot *s)
 {
-	for (struct frag_snap_device *d = s->devices; d < s->devices + s->device_count; d++) {
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		struct frag_snap_device *d = &s->devices[i];
 		const size_t most = (size_t)d->initial_count + d->call_count + 1;
 		struct arrival *all;
 
@@ -690,8 +691,8 @@ static int order_segments(struct frag_snapshot *s)
 			d->order_count = find_arrivals(d, all);
 			FRAG_SORT(all, d->order_count, by_arrival_address);
 		}
-		for (uint32_t i = 0; i < d->order_count; i++)
-			d->order[all[i].number] = i;
+		for (uint32_t k = 0; k < d->order_count; k++)
+			d->order[all[k].number] = k;
 		free(all);
 		if (!all || !d->order)
 			return frag_fail_nomem(s->err);

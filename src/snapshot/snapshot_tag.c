@@ -113,7 +113,7 @@ static bool is_optimizer_file(struct frag_text file)
 static struct frag_text autograd_node(struct frag_text name)
 {
 	static const char before[] = "torch::autograd::generated::";
-	const char *at = frag_text_find(name, before), *end = name.text + name.length;
+	const char *at = frag_text_find(name, before), *end = at ? name.text + name.length : NULL;
 	struct frag_text node = { .text = at ? at + strlen(before) : "" };
 
 	while (at && node.text + node.length < end && node.text[node.length] != ':'
