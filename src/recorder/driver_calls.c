@@ -12,14 +12,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "recorder/raw.h"
 #include "recorder/recorder.h"
 #include "recorder/trace_lines.h"
 
@@ -75,14 +74,6 @@ static bool read_module(uint64_t base, const Elf64_Dyn *d, struct module *m)
 	return m->symbols && m->names;
 }
 
-static const Elf64_Dyn *dynamic_of(const struct dl_phdr_info *info)
-{
-	for (uint32_t i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return NULL;
-}
-
 /* Written by hand, because a wrapped function of the C library could be about to call dlsym. */
 static bool begins(const char *s, const char *with)
 {
@@ -126,7 +117,7 @@ static void *find_function(const struct module *m, const char *name)
  * Reads the list for debuggers, because dl_iterate_phdr may be wrapped by a library that first
  * calls dlsym for the next one: sanitizers do.
  */
-static void *c_library_symbol(const char *name)
+void *frag_c_library_symbol(const char *name)
 {
 	void *found = NULL;
 	struct module m;
@@ -136,69 +127,6 @@ static void *c_library_symbol(const char *name)
 		    && read_module(l->l_addr, l->l_ld, &m))
 			found = find_function(&m, name);
 	return found;
-}
-
-struct place {
-	uint64_t address;
-	char *buf;
-	size_t room;
-};
-
-static bool holds(const struct dl_phdr_info *info, uint64_t address)
-{
-	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_LOAD && address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-/* The function that the address is in; NULL: none that is known to others. */
-static const char *function_at(const struct module *m, uint64_t address)
-{
-	for (uint32_t i = 0; i < m->count; i++) {
-		const Elf64_Sym *s = &m->symbols[i];
-
-		if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
-		    && address - m->base - s->st_value < s->st_size)
-			return m->names + s->st_name;
-	}
-	return NULL;
-}
-
-/* The program itself has no name in the list of what is loaded. */
-static int name_in_module(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	const struct place *at = ctx;
-	const char *file = file_of(info->dlpi_name), *function = NULL;
-	struct module m;
-
-	(void)size;
-	if (!holds(info, at->address))
-		return 0;
-	if (!*file)
-		file = program_invocation_short_name;
-	if (read_module(info->dlpi_addr, dynamic_of(info), &m))
-		function = function_at(&m, at->address);
-	if (function)
-		snprintf(at->buf, at->room, "%s:%s", file, function);
-	else
-		snprintf(at->buf, at->room, "%s+0x%llx", file,
-			 (unsigned long long)(at->address - info->dlpi_addr));
-	return 1;
-}
-
-void frag_name_address(uint64_t address, char *buf, size_t room)
-{
-	struct place at = { .address = address, .buf = buf, .room = room };
-
-	snprintf(buf, room, "0x%llx", (unsigned long long)address);
-	dl_iterate_phdr(name_in_module, &at);
-	for (; *buf; buf++)
-		if (*buf < ' ' || *buf > '~')
-			*buf = '?';
 }
 
 #define EXPORT __attribute__((visibility("default")))
@@ -212,12 +140,20 @@ static _Atomic(dlvsym_function *) next_dlvsym;
 
 static _Atomic(void *) found_behind[FRAG_DRIVER_CALL_COUNT];
 
+/* Looked up beforehand: what is behind a wrapper unless the program finds another function first;
+ * the driver's own functions; what the header of a trace is made of. */
+static _Atomic(void *) next_function[FRAG_DRIVER_CALL_COUNT], own_function[FRAG_DRIVER_CALL_COUNT];
+static _Atomic(void *) get_count, get_device, get_name, get_total, get_memory, get_current;
+
+static _Atomic uint64_t driver_from, driver_to;         /* where the driver is loaded */
+static _Atomic bool prepared;
+
 static void *const wrappers[FRAG_DRIVER_CALL_COUNT];    /* their addresses */
 
 /* Threads that come here at once find the same. */
 static void find_dlsym(void)
 {
-	dlsym_function *own = (dlsym_function *)c_library_symbol("dlsym");
+	dlsym_function *own = (dlsym_function *)frag_c_library_symbol("dlsym");
 	dlvsym_function *versioned = NULL;
 	dlsym_function *next = NULL;
 
@@ -257,6 +193,47 @@ static void adopt(int call, void *function)
 		atomic_compare_exchange_strong(&found_behind[call], &none, function);
 }
 
+static bool is_driver(const char *file)
+{
+	return begins(file, "libcuda.so");
+}
+
+/* Where such a library is loaded, without a lock of the dynamic linker; false: it is not there. */
+static bool find_extent(bool (*is_it)(const char *file), uint64_t *from, uint64_t *to)
+{
+	const struct link_map *l = _r_debug.r_map;
+	const Elf64_Phdr *p;
+	uint64_t length = 0;
+
+	while (l && !(l->l_name && is_it(file_of(l->l_name))))
+		l = l->l_next;
+	if (!l)
+		return false;
+	p = (const void *)(l->l_addr + ((const Elf64_Ehdr *)l->l_addr)->e_phoff);
+	for (int i = 0; i < ((const Elf64_Ehdr *)l->l_addr)->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > length)
+			length = p[i].p_vaddr + p[i].p_memsz;
+	*from = l->l_addr;
+	*to = l->l_addr + length;
+	return true;
+}
+
+bool frag_is_of_c_library(const char *function)
+{
+	const uint64_t at = the_next_dlsym()
+			? (uint64_t)(uintptr_t)the_next_dlsym()(RTLD_DEFAULT, function) : 0;
+	uint64_t from, to;
+
+	return find_extent(is_c_library, &from, &to) && at >= from && at < to;
+}
+
+static bool in_driver(uint64_t address)
+{
+	const uint64_t from = atomic_load_explicit(&driver_from, memory_order_relaxed);
+
+	return address - from < atomic_load_explicit(&driver_to, memory_order_relaxed) - from;
+}
+
 static void *driver_handle(void)
 {
 	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -276,9 +253,19 @@ static void *driver_symbol(const char *name)
 	return found;
 }
 
+/* The next library's function of that name, so that other preloaded libraries see the call, too. */
+static void *look_behind(enum frag_driver_call call)
+{
+	void *function = the_next_dlsym()
+				 ? the_next_dlsym()(RTLD_NEXT, frag_driver_call_names[call]) : NULL;
+
+	return function && !is_wrapper(function) ? function
+						 : driver_symbol(frag_driver_call_names[call]);
+}
+
 /*
- * The function that a wrapper calls, or NULL without a driver: the next library's function of
- * that name, so that other preloaded libraries see the call, too.
+ * The function that a wrapper calls, or NULL without a driver. Of a driver that came after the last
+ * look, as one that a plug-in is linked to, the first call finds it.
  */
 static void *driver_behind(enum frag_driver_call call)
 {
@@ -286,11 +273,45 @@ static void *driver_behind(enum frag_driver_call call)
 
 	if (function)
 		return function;
-	if (the_next_dlsym())
-		adopt((int)call, the_next_dlsym()(RTLD_NEXT, frag_driver_call_names[call]));
-	if (!atomic_load(&found_behind[call]))
-		adopt((int)call, driver_symbol(frag_driver_call_names[call]));
+	function = atomic_load(&next_function[call]);
+	adopt((int)call, function ? function : look_behind(call));
 	return atomic_load(&found_behind[call]);
+}
+
+/*
+ * Does whatever takes a lock of the C library, while the program links or looks for the driver: its
+ * calls can come from a handler that interrupted malloc.
+ */
+void frag_driver_prepare(void)
+{
+	static const struct {
+		const char *name;
+		_Atomic(void *) *function;
+	} others[] = {
+		{ "cuDeviceGetCount", &get_count }, { "cuDeviceGet", &get_device },
+		{ "cuDeviceGetName", &get_name }, { "cuDeviceTotalMem_v2", &get_total },
+		{ "cuMemGetInfo_v2", &get_memory }, { "cuCtxGetDevice", &get_current },
+	};
+
+	uint64_t from, to;
+
+	if (atomic_load(&prepared) || !frag_recorder_on() || !find_extent(is_driver, &from, &to))
+		return;
+	atomic_store(&driver_to, to);
+	atomic_store(&driver_from, from);
+	for (int i = 0; i < FRAG_DRIVER_CALL_COUNT; i++) {
+		atomic_store(&own_function[i], driver_symbol(frag_driver_call_names[i]));
+		atomic_store(&next_function[i], look_behind((enum frag_driver_call)i));
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		atomic_store(others[i].function, driver_symbol(others[i].name));
+	frag_recorder_prepare();
+	atomic_store(&prepared, true);
+}
+
+__attribute__((constructor)) static void prepare_linked(void)
+{
+	frag_driver_prepare();
 }
 
 static int find_call(const char *name)
@@ -316,6 +337,7 @@ static void *wrapper_for(void *handle, const char *name)
 	if (!function)
 		return NULL;
 	adopt(call, function);
+	frag_driver_prepare();
 	return wrappers[call];
 }
 
@@ -385,6 +407,7 @@ static void driver_wrap(const char *name, int version, uint64_t flags, void **at
 		if (!is_meant(i, name, version, kind))
 			continue;
 		adopt(i, *at);
+		frag_driver_prepare();
 		*at = wrappers[i];
 		return;
 	}
@@ -409,8 +432,6 @@ static struct {
 static uint16_t count = 1;
 static _Atomic bool changed;
 
-static _Atomic(void *) get_device;      /* cuCtxGetDevice */
-
 static void keep_printable(char *s)
 {
 	for (; *s; s++)
@@ -421,16 +442,13 @@ static void keep_printable(char *s)
 /* A driver without these calls, or one that fails, leaves one device without name and total. */
 void frag_devices_find(void)
 {
-	int (*get_count)(int *) = (int (*)(int *))driver_symbol("cuDeviceGetCount");
-	int (*get)(int *, int) = (int (*)(int *, int))driver_symbol("cuDeviceGet");
-	int (*get_name)(char *, int, int) =
-		(int (*)(char *, int, int))driver_symbol("cuDeviceGetName");
-	int (*get_total)(size_t *, int) =
-		(int (*)(size_t *, int))driver_symbol("cuDeviceTotalMem_v2");
+	int (*count_them)(int *) = (int (*)(int *))atomic_load(&get_count);
+	int (*get)(int *, int) = (int (*)(int *, int))atomic_load(&get_device);
+	int (*name)(char *, int, int) = (int (*)(char *, int, int))atomic_load(&get_name);
+	int (*measure)(size_t *, int) = (int (*)(size_t *, int))atomic_load(&get_total);
 	int n = 0, device;
 
-	atomic_store(&get_device, driver_symbol("cuCtxGetDevice"));
-	if (!get_count || get_count(&n) != 0 || n < 1)
+	if (!count_them || count_them(&n) != 0 || n < 1)
 		n = 1;
 	count = (uint16_t)(n < FRAG_DEVICES_MAX ? n : FRAG_DEVICES_MAX);
 	for (int i = 0; i < count; i++) {
@@ -438,10 +456,9 @@ void frag_devices_find(void)
 
 		if (!get || get(&device, i) != 0)
 			continue;
-		if (get_name
-		    && get_name(devices[i].name, (int)sizeof(devices[i].name), device) == 0)
+		if (name && name(devices[i].name, (int)sizeof(devices[i].name), device) == 0)
 			keep_printable(devices[i].name);
-		if (get_total && get_total(&total, device) == 0)
+		if (measure && measure(&total, device) == 0)
 			devices[i].total = total;
 	}
 }
@@ -449,7 +466,7 @@ void frag_devices_find(void)
 /* The device of the current context; 0 where there is none. */
 static uint16_t device_current(void)
 {
-	int (*get)(int *) = (int (*)(int *))atomic_load_explicit(&get_device, memory_order_relaxed);
+	int (*get)(int *) = (int (*)(int *))atomic_load_explicit(&get_current, memory_order_relaxed);
 	int device = 0;
 
 	if (!get || get(&device) != 0 || device < 0 || device >= count)
@@ -459,34 +476,39 @@ static uint16_t device_current(void)
 
 static void device_measure(uint16_t device)
 {
-	int (*get_memory)(size_t *, size_t *) =
-		(int (*)(size_t *, size_t *))driver_symbol("cuMemGetInfo_v2");
+	int (*measure)(size_t *, size_t *) = (int (*)(size_t *, size_t *))atomic_load(&get_memory);
 	size_t left = 0, total = 0;
 
-	if (!get_memory || get_memory(&left, &total) != 0 || left > total)
+	if (!measure || measure(&left, &total) != 0 || left > total)
 		return;
 	atomic_store(&devices[device].context, total - left);
 	atomic_store(&changed, true);
 }
 
+#define PATIENCE_NS 1000000000u
+
 /*
  * Before a request of the device, the current one: measures once what is used without any. One
- * thread measures, and the others wait: their next requests would be counted.
+ * thread measures, without signals, and the others wait, for a while: their next requests would be
+ * counted.
  */
 static void device_measure_once(uint16_t device)
 {
-	const struct timespec moment = { .tv_nsec = 20000 };
 	_Atomic int *state = &devices[device].state;
+	uint64_t mask, since;
 	int unseen = UNSEEN;
 
 	if (atomic_load_explicit(state, memory_order_acquire) == MEASURED)
 		return;
+	mask = frag_raw_block_signals();
 	if (atomic_compare_exchange_strong(state, &unseen, MEASURING)) {
 		device_measure(device);
 		atomic_store(state, MEASURED);
 	}
-	while (atomic_load(state) != MEASURED)
-		nanosleep(&moment, NULL);
+	frag_raw_set_signals(mask);
+	since = frag_raw_now();
+	while (atomic_load(state) != MEASURED && frag_raw_now() - since < PATIENCE_NS)
+		frag_raw_sleep(20000);
 }
 
 uint16_t frag_devices_count(void)
@@ -494,17 +516,18 @@ uint16_t frag_devices_count(void)
 	return count;
 }
 
-size_t frag_devices_write(char *buf, size_t room)
+void frag_devices_write(struct frag_raw_text *t)
 {
-	size_t n = 0;
-
-	for (int i = 0; i < count && n < room; i++)
-		n += (size_t)snprintf(buf + n, room - n,
-			"%c{\"name\":\"%s\",\"total_bytes\":%llu,\"context_bytes\":%llu}",
-			i ? ',' : '[', devices[i].name, (unsigned long long)devices[i].total,
-			(unsigned long long)atomic_load(&devices[i].context));
-	n += n < room ? (size_t)snprintf(buf + n, room - n, "]") : 0;
-	return n;
+	for (int i = 0; i < count; i++) {
+		frag_raw_put(t, i ? ",{\"name\":\"" : "[{\"name\":\"");
+		frag_raw_put(t, devices[i].name);
+		frag_raw_put(t, "\",\"total_bytes\":");
+		frag_raw_put_number(t, devices[i].total);
+		frag_raw_put(t, ",\"context_bytes\":");
+		frag_raw_put_number(t, atomic_load(&devices[i].context));
+		frag_raw_put(t, "}");
+	}
+	frag_raw_put(t, "]");
 }
 
 bool frag_devices_changed(void)
@@ -522,31 +545,36 @@ void frag_devices_forget(void)
 
 #define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
-/* A call inside of another is the driver's own, or another wrapper's, and was made once. */
+/*
+ * Calls behind which is another library's wrapper, and which have not returned: what is called
+ * inside of one is that wrapper's, and was noted.
+ */
 static __thread int depth __attribute__((tls_model("initial-exec")));
 
-/* The function behind a wrapper, and whether its call is to be noted. */
-static void *enter(enum frag_driver_call call, bool *noted)
+/*
+ * The function behind a wrapper, and whether its call is to be noted: not the driver's own, nor a
+ * call inside of another wrapper. A handler's call inside of the driver's is the program's.
+ */
+static void *enter(enum frag_driver_call call, uint64_t caller, bool *noted)
 {
-	*noted = depth == 0 && frag_recorder_on() && frag_recorder_begin();
-	if (depth > 0) {
-		void *own = driver_symbol(frag_driver_call_names[call]);
+	const bool inner = depth > 0 || in_driver(caller);
+	void *own = inner ? atomic_load(&own_function[call]) : NULL;
 
-		return own ? own : driver_behind(call);
-	}
-	return driver_behind(call);
+	*noted = !inner && frag_recorder_on() && frag_recorder_begin();
+	return own ? own : driver_behind(call);
 }
 
 /* The call of the driver, its parameters and arguments; `rc` is of the wrapper. */
 #define FORWARD(parameters, arguments)                                     \
 	do {                                                               \
 		int (*behind) parameters = (int (*) parameters)behind_it;  \
+		const int deeper = !in_driver((uint64_t)(uintptr_t)behind); \
 									   \
 		rc = CUDA_NOT_INITIALIZED;                                 \
 		if (behind) {                                              \
-			depth++;                                           \
+			depth += deeper;                                   \
 			rc = behind arguments;                             \
-			depth--;                                           \
+			depth -= deeper;                                   \
 		}                                                          \
 	} while (0)
 
@@ -559,7 +587,7 @@ static void *enter(enum frag_driver_call call, bool *noted)
 	EXPORT int name parameters                                         \
 	{                                                                  \
 		bool noted;                                                \
-		void *behind_it = enter(CALL_##name, &noted);              \
+		void *behind_it = enter(CALL_##name, CALLER, &noted);              \
 		uint16_t device __attribute__((unused)) = 0;               \
 		int rc;                                                    \
 									   \

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/raw.h"
+
 #define CUDA_OUT_OF_MEMORY 2
 #define CUDA_NOT_INITIALIZED 3
 #define CUDA_DEINITIALIZED 4
@@ -80,22 +82,25 @@ enum frag_driver_call {
 /* The names of the wrappers, by their number. */
 extern const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT];
 
-/*
- * "module:symbol", or "module+0xoffset" where no symbol of the module has the address, or
- * "0xaddress" outside of all modules. At most size - 1 bytes of ASCII.
- */
-void frag_name_address(uint64_t address, char *buf, size_t room);
+/* Looks up the driver's functions, once it is there; before the first call, if it can be. */
+void frag_driver_prepare(void);
+
+/* A function of the C library that no other library can have in front of it; NULL: none. */
+void *frag_c_library_symbol(const char *name);
+
+/* Whether other libraries get the C library's function of that name, not a sanitizer's. */
+bool frag_is_of_c_library(const char *function);
 
 #define FRAG_DEVICES_MAX 64
 
-/* Asks for the number of them, for names and totals; a thread of the program does. */
+/* Requests the number of them, names and totals from the driver; a thread of the program does. */
 void frag_devices_find(void);
 
 /* At least one. */
 uint16_t frag_devices_count(void);
 
-/* The array of devices of a header; how long it is. */
-size_t frag_devices_write(char *buf, size_t room);
+/* The array of devices of a header. */
+void frag_devices_write(struct frag_raw_text *t);
 
 /* Whether a device was measured since the last time. */
 bool frag_devices_changed(void);

@@ -1,9 +1,9 @@
 /*
  * recorder.h - whether a process is recorded, what its threads note, and the thread that writes it.
  *
- * Each thread has a ring of notes that it alone writes and the flusher alone reads. A note has
- * a ticket, the next number of one counter; tickets have no gaps, so the flusher takes the notes
- * of all threads in their order, up to the first that is not there yet.
+ * All threads note in one ring. The next number of a counter, the ticket, is the place of a note in
+ * it and its place in the order, so signal handlers and threads that end anywhere disturb no other
+ * note.
  *
  * fragsim record sets the environment; without it nothing is wrapped:
  *   FRAGSIM_RECORD_FILE    the output file, an absolute path
@@ -19,10 +19,14 @@
 
 bool frag_recorder_on(void);
 
+/* Loads what recording takes from libraries: once, where the program looks for the driver. */
+void frag_recorder_prepare(void);
+
 /* Before the first note of a process: there is a thread that writes. False: it is not recorded. */
 bool frag_recorder_begin(void);
 
-/* The program is about to end, or to become another one: all that was noted is written. */
+/* The program is about to end, or to become another one: all that was noted is written, unless
+ * that takes too long. */
 void frag_recorder_finish(void);
 
 /* The program ends: prints a message if none of its processes called the driver. */
@@ -35,9 +39,8 @@ enum frag_note_op {
 	FRAG_NOTE_EVENT, FRAG_NOTE_SYNC_EVENT, FRAG_NOTE_POOL_GONE, FRAG_NOTE_DEVICE_RESET
 };
 
-/* A line of the cache. */
 struct frag_note {
-	uint64_t ticket, t_ns;
+	uint64_t t_ns;
 	uint64_t key; /* of what is allocated: an address, or a handle; an event, a pool */
 	uint64_t size;
 	uint64_t stream;        /* see frag_stream_key(); mapped: the handle */
@@ -51,7 +54,7 @@ struct frag_note {
 /* A per-thread default stream is no pointer: the number of the thread, and this. */
 #define FRAG_STREAM_OF_THREAD (UINT64_C(1) << 62)
 
-/* Appends a note of this thread: its ticket is given here. Waits where the ring is full. */
+/* Appends a note. In a ring that is full for a second, the note is lost, and counted. */
 void frag_ring_add(const struct frag_note *note);
 
 /* The number of this thread, from 1 on. */

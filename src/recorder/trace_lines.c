@@ -2,15 +2,17 @@
 #include "recorder/trace_lines.h"
 
 #include <execinfo.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "recorder/address_name.h"
 #include "recorder/driver_calls.h"
+#include "recorder/raw.h"
 
 #define TAG_ROOM 4096
-#define LINE_ROOM (2 * TAG_ROOM + 512)
+#define LINE_ROOM (TAG_ROOM + 512)
+#define TEXT_ROOM (512u << 10)
 #define REMEMBERED 4096                 /* frees that may turn out to have failed */
 
 /* A table from numbers to numbers: open addressing, at most half full. */
@@ -45,15 +47,15 @@ static uint64_t int_map_get(const struct int_map *t, uint64_t key)
 
 static bool int_map_grow(struct int_map *t)
 {
-	struct int_map larger = { .room = t->room ? 2 * t->room : 64, .count = t->count };
+	struct int_map larger = { .room = t->room ? 2 * t->room : 256, .count = t->count };
 
-	larger.at = calloc(larger.room, sizeof(*larger.at));
+	larger.at = frag_raw_pages(larger.room * sizeof(*larger.at));
 	if (!larger.at)
 		return false;
 	for (uint32_t i = 0; i < t->room; i++)
 		if (t->at[i].value)
 			larger.at[int_map_find(&larger, t->at[i].key)] = t->at[i];
-	free(t->at);
+	frag_raw_drop(t->at, t->room * sizeof(*t->at));
 	*t = larger;
 	return true;
 }
@@ -90,12 +92,6 @@ static void int_map_del(struct int_map *t, uint64_t key)
 	t->count--;
 }
 
-static void int_map_fini(struct int_map *t)
-{
-	free(t->at);
-	*t = (struct int_map){ .at = NULL };
-}
-
 /* A growing array. */
 struct array {
 	void *at;
@@ -107,7 +103,7 @@ static uint64_t trace_lines_append(struct array *a, size_t size)
 {
 	if (a->count == a->room) {
 		const uint64_t larger = a->room ? 2 * a->room : 64;
-		void *at = realloc(a->at, larger * size);
+		void *at = frag_raw_grow(a->at, a->room * size, larger * size);
 
 		if (!at)
 			return UINT64_MAX;
@@ -118,20 +114,20 @@ static uint64_t trace_lines_append(struct array *a, size_t size)
 	return a->count++;
 }
 
-#define OF_STACK (UINT64_C(1) << 63)    /* with the number of a stack, 0 where memory was out */
+#define OF_STACK (UINT64_C(1) << 63)    /* with the place of a stack + 1 */
 #define FRAMES 32
 #define INSIDE 4                /* frames of the recorder, at most */
+#define STACKS (1u << 16)
+#define STACK_TRIES 64
 
+/* A stack that many threads look for at once, which take no lock; it never changes. */
 struct stack {
-	uint64_t next;          /* of the same hash; 0: none */
-	uint32_t count;
+	_Atomic uint64_t hash;          /* 0: free */
+	_Atomic uint32_t count;         /* 0: not there yet */
 	void *frames[FRAMES];
 };
 
-static pthread_mutex_t stacks_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct int_map by_hash;
-static struct array stacks;             /* number 1 is the first */
-static bool with_stacks;
+static struct stack *stacks;            /* STACKS of them; NULL: tags are callers */
 
 static uint64_t call_stacks_hash(void *const *frames, uint32_t n)
 {
@@ -141,30 +137,32 @@ static uint64_t call_stacks_hash(void *const *frames, uint32_t n)
 		h = (h ^ (uint64_t)(uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
 		h ^= h >> 29;
 	}
-	return h;
+	return h ? h : 1;
 }
 
-static struct stack *stack_at(uint64_t number)
-{
-	return (struct stack *)stacks.at + number - 1;
-}
-
+/*
+ * The place of a stack, a new one if need be, + 1; 0: the table is full. A stack that another
+ * thread, or the code that a signal interrupted, is about to write gets a second place.
+ */
 static uint64_t call_stacks_number(void *const *frames, uint32_t n)
 {
-	const uint64_t key = call_stacks_hash(frames, n), first = int_map_get(&by_hash, key);
+	const uint64_t key = call_stacks_hash(frames, n);
 
-	uint64_t number;
+	for (uint32_t i = 0; i < STACK_TRIES; i++) {
+		const uint64_t place = (key + i) % STACKS;
+		struct stack *s = &stacks[place];
+		uint64_t hash = 0;
 
-	for (uint64_t i = first; i; i = stack_at(i)->next)
-		if (stack_at(i)->count == n
-		    && memcmp(stack_at(i)->frames, frames, n * sizeof(frames[0])) == 0)
-			return i;
-	number = trace_lines_append(&stacks, sizeof(struct stack)) + 1;
-	if (!number)
-		return 0;
-	*stack_at(number) = (struct stack){ .next = first, .count = n };
-	memcpy(stack_at(number)->frames, frames, n * sizeof(frames[0]));
-	return int_map_put(&by_hash, key, number) ? number : 0;
+		if (atomic_compare_exchange_strong(&s->hash, &hash, key)) {
+			memcpy(s->frames, frames, n * sizeof(frames[0]));
+			atomic_store_explicit(&s->count, n, memory_order_release);
+			return place + 1;
+		}
+		if (hash == key && atomic_load_explicit(&s->count, memory_order_acquire) == n
+		    && memcmp(s->frames, frames, n * sizeof(frames[0])) == 0)
+			return place + 1;
+	}
+	return 0;
 }
 
 uint64_t frag_caller_here(uint64_t caller)
@@ -173,41 +171,18 @@ uint64_t frag_caller_here(uint64_t caller)
 	int first = 0, n;
 	uint64_t found;
 
-	if (!with_stacks)
+	if (!stacks)
 		return caller;
 	n = backtrace(frames, FRAMES + INSIDE);
 	while (first < n && (uint64_t)(uintptr_t)frames[first] != caller)
 		first++;
 	if (first == n || first > INSIDE) {
 		frames[0] = (void *)(uintptr_t)caller;
-		first = n - 1;
+		first = 0;
+		n = 1;
 	}
-	pthread_mutex_lock(&stacks_lock);
 	found = call_stacks_number(frames + first, (uint32_t)(n - first < FRAMES ? n - first : FRAMES));
-	pthread_mutex_unlock(&stacks_lock);
-	return OF_STACK | found;
-}
-
-/* Its functions, the innermost first, with " < " between them. */
-static void stack_name(uint64_t number, char *buf, size_t size)
-{
-	struct stack stack = { .count = 0 };
-	size_t used = 0;
-
-	pthread_mutex_lock(&stacks_lock);
-	if (number && number <= stacks.count)
-		stack = *stack_at(number);
-	pthread_mutex_unlock(&stacks_lock);
-	buf[0] = '\0';
-	for (uint32_t i = 0; i < stack.count && used + 300 < size; i++) {
-		if (i) {
-			memcpy(buf + used, " < ", 3);
-			used += 3;
-		}
-		/* a return address may be the first byte of the next function */
-		frag_name_address((uint64_t)(uintptr_t)stack.frames[i] - 1, buf + used, 256);
-		used += strlen(buf + used);
-	}
+	return found ? OF_STACK | found : caller;
 }
 
 struct block {
@@ -238,8 +213,9 @@ static struct {
 	struct int_map mapped;     /* an address, to a mapping's place + 1 */
 	struct int_map streams, pools;     /* to their numbers */
 	struct int_map events;     /* to an event's place + 1 */
-	struct int_map tags;       /* a caller, to a tag's place + 1 */
-	struct array block, mapping, stream, event, tag;
+	struct int_map tags, names; /* a caller, an address: to where its text begins + 1 */
+	struct array block, mapping, stream, event;
+	struct frag_raw_text tag; /* the texts, each with a 0 behind it */
 	uint64_t free_block, free_mapping;      /* place + 1 */
 	uint32_t stream_count, pool_count;
 	uint64_t ids, waits;
@@ -248,13 +224,22 @@ static struct {
 } known;
 
 static uint64_t start, last;            /* nanoseconds */
-static char *text;
-static size_t used, room;
+static uint64_t lost;                   /* lines that failed for out of memory */
+static struct frag_raw_text text;
 
-void frag_lines_start(uint64_t start_ns, bool whole_stacks)
+void frag_lines_start(uint64_t start_ns)
 {
 	start = start_ns;
-	with_stacks = whole_stacks;
+}
+
+void frag_lines_prepare_stacks(void)
+{
+	void *frame;
+
+	if (!stacks)
+		stacks = frag_raw_pages(STACKS * sizeof(*stacks));
+	/* the first call loads a library */
+	backtrace(&frame, 1);
 }
 
 static struct block *block_at(uint64_t place)
@@ -275,22 +260,12 @@ static struct stream *stream_at(uint32_t number)
 
 static void trace_lines_put(const char *s)
 {
-	const size_t n = strlen(s);
-
-	memcpy(text + used, s, n);
-	used += n;
+	frag_raw_put(&text, s);
 }
 
 static void put_number(uint64_t n)
 {
-	char digits[20];
-	int i = 20;
-
-	do
-		digits[--i] = (char)('0' + n % 10);
-	while (n /= 10);
-	memcpy(text + used, digits + i, (size_t)(20 - i));
-	used += (size_t)(20 - i);
+	frag_raw_put_number(&text, n);
 }
 
 static void trace_lines_put_member(const char *name, uint64_t value)
@@ -299,17 +274,27 @@ static void trace_lines_put_member(const char *name, uint64_t value)
 	put_number(value);
 }
 
+static bool trace_lines_grow(struct frag_raw_text *t, size_t room)
+{
+	const size_t larger = t->room ? 2 * t->room : TEXT_ROOM;
+	char *grown;
+
+	if (t->room - t->used >= room)
+		return true;
+	grown = frag_raw_grow(t->at, t->room, larger);
+	if (!grown)
+		return false;
+	t->at = grown;
+	t->room = larger;
+	return true;
+}
+
 /* A line fits from here on, with its tag. */
 static bool begin_line(const char *op)
 {
-	if (room - used < LINE_ROOM) {
-		const size_t larger = room ? 2 * room : 1u << 16;
-		char *grown = realloc(text, larger);
-
-		if (!grown)
-			return false;
-		text = grown;
-		room = larger;
+	if (!trace_lines_grow(&text, LINE_ROOM)) {
+		lost++;
+		return false;
 	}
 	trace_lines_put(op);
 	return true;
@@ -330,12 +315,9 @@ static void put_time(uint64_t t_ns)
 		t = last;
 	last = t;
 	trace_lines_put_member(",\"t\":", t / 1000);
-	if (t % 1000) {
-		text[used++] = '.';
-		text[used++] = (char)('0' + t % 1000 / 100);
-		text[used++] = (char)('0' + t % 100 / 10);
-		text[used++] = (char)('0' + t % 10);
-	}
+	if (t % 1000)
+		trace_lines_put((char[]){ '.', (char)('0' + t % 1000 / 100),
+					  (char)('0' + t % 100 / 10), (char)('0' + t % 10), 0 });
 }
 
 static void end_line(uint64_t t_ns)
@@ -346,9 +328,14 @@ static void end_line(uint64_t t_ns)
 
 const char *frag_lines_take(size_t *length)
 {
-	*length = used;
-	used = 0;
-	return text;
+	*length = text.used;
+	text.used = 0;
+	return text.at;
+}
+
+uint64_t frag_lines_lost(void)
+{
+	return lost;
 }
 
 /* The number of a key, a new one if need be; 0 for 0, or where there is out of memory. */
@@ -381,44 +368,68 @@ static uint32_t stream_number(uint64_t key, uint16_t device)
 }
 
 /* JSON contains printable characters unchanged, except two. */
-static char *escaped(const char *name)
+static void put_escaped(struct frag_raw_text *t, const char *name)
 {
-	char *to = malloc(2 * strlen(name) + 1), *p = to;
-
-	for (; to && *name; name++) {
+	for (; *name; name++) {
 		if (*name == '"' || *name == '\\')
-			*p++ = '\\';
-		*p++ = *name;
+			frag_raw_put(t, "\\");
+		frag_raw_put(t, (char[]){ *name, 0 });
 	}
-	if (to)
-		*p = '\0';
-	return to;
+}
+
+/* Where the name of an address begins among the texts, + 1; each is searched for once. */
+static uint64_t name_of(uint64_t address)
+{
+	uint64_t at = int_map_get(&known.names, address);
+	char name[256];
+
+	if (at || !trace_lines_grow(&known.tag, 2 * sizeof(name) + 1))
+		return at;
+	at = known.tag.used + 1;
+	frag_name_address(address, name, sizeof(name));
+	put_escaped(&known.tag, name);
+	known.tag.at[known.tag.used++] = '\0';
+	return int_map_put(&known.names, address, at) ? at : 0;
+}
+
+/* The functions of a stack, the innermost first, with " < " between them. */
+static uint64_t name_of_stack(const struct stack *s)
+{
+	const uint32_t count = atomic_load_explicit(&s->count, memory_order_acquire);
+	uint64_t names[FRAMES];
+	uint64_t at;
+
+	/* a return address may be the first byte of the next function */
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = name_of((uint64_t)(uintptr_t)s->frames[i] - 1);
+	if (!count || !trace_lines_grow(&known.tag, TAG_ROOM + 1))
+		return 0;
+	at = known.tag.used;
+	for (uint32_t i = 0; i < count && known.tag.used - at + 600 < TAG_ROOM; i++) {
+		frag_raw_put(&known.tag, i ? " < " : "");
+		frag_raw_put(&known.tag, names[i] ? known.tag.at + names[i] - 1 : "?");
+	}
+	known.tag.at[known.tag.used++] = '\0';
+	return at + 1;
 }
 
 /* Each caller is named once: its module and function, or its stack. 0: there is out of memory. */
 static uint32_t tag_number(uint64_t caller)
 {
-	const uint64_t number = int_map_get(&known.tags, caller);
-	char name[TAG_ROOM];
-	uint64_t place;
+	uint64_t at = int_map_get(&known.tags, caller);
 
-	if (number)
-		return (uint32_t)number;
-	if (caller & OF_STACK)
-		stack_name(caller & ~OF_STACK, name, sizeof(name));
-	else
-		frag_name_address(caller - 1, name, sizeof(name));
-	place = trace_lines_append(&known.tag, sizeof(char *));
-	if (place == UINT64_MAX)
-		return 0;
-	((char **)known.tag.at)[place] = escaped(name);
-	int_map_put(&known.tags, caller, place + 1);
-	return (uint32_t)place + 1;
+	if (at)
+		return (uint32_t)at;
+	at = caller & OF_STACK ? name_of_stack(&stacks[(caller & ~OF_STACK) - 1])
+			       : name_of(caller - 1);
+	if (at)
+		int_map_put(&known.tags, caller, at);
+	return (uint32_t)at;
 }
 
 static void write_alloc(const struct block *b, uint64_t t_ns)
 {
-	const char *tag = b->tag ? ((char **)known.tag.at)[b->tag - 1] : NULL;
+	const char *tag = b->tag ? known.tag.at + b->tag - 1 : NULL;
 
 	if (!begin_line("{\"op\":\"alloc\",\"id\":"))
 		return;
@@ -746,25 +757,13 @@ size_t frag_lines_add(const struct frag_note *n)
 		add_reset(n);
 		break;
 	}
-	return used;
+	return text.used;
 }
 
 void frag_lines_forget(void)
 {
-	const struct array *const arrays[] = { &known.block, &known.mapping, &known.stream,
-					       &known.event, &known.tag };
-	struct int_map *const tables[] = { &known.addresses, &known.handles, &known.mapped,
-						&known.streams, &known.pools, &known.events,
-						&known.tags };
-
-	for (uint64_t i = 0; i < known.tag.count; i++)
-		free(((char **)known.tag.at)[i]);
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-		free(arrays[i]->at);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		int_map_fini(tables[i]);
 	memset(&known, 0, sizeof(known));
-	pthread_mutex_init(&stacks_lock, NULL);
-	used = 0;
+	text = (struct frag_raw_text){ .at = NULL };
+	lost = 0;
 	last = 0;
 }

@@ -13,8 +13,11 @@
 
 #include "recorder/recorder.h"
 
-/* Times count from here, of CLOCK_MONOTONIC. whole_stacks: tags are whole stacks. */
-void frag_lines_start(uint64_t start_ns, bool whole_stacks);
+/* Times count from here, of CLOCK_MONOTONIC. */
+void frag_lines_start(uint64_t start_ns);
+
+/* Tags are whole stacks; before the first of them, as it loads a library. */
+void frag_lines_prepare_stacks(void);
 
 /* How many bytes of lines there are now. */
 size_t frag_lines_add(const struct frag_note *note);
@@ -25,5 +28,8 @@ const char *frag_lines_take(size_t *length);
 /* What a tag of this call is made of: that return address, or the stack from it on. */
 uint64_t frag_caller_here(uint64_t caller);
 
-/* Of a forked child: nothing lives, and the table of stacks is unlocked. */
+/* Lines that were lost to out of memory. */
+uint64_t frag_lines_lost(void);
+
+/* Of a forked child: nothing lives. */
 void frag_lines_forget(void);
