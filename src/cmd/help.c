@@ -1,6 +1,5 @@
 /* help.c - fragsim help: prints the manual of a command, or its options. */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,11 +30,9 @@ static void print_commands(void)
 	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
 }
 
-/* What this program ignores, the next one would ignore too. */
 static void exec_man(const char *option, const char *page)
 {
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	frag_release_signals();
 	execlp("man", "man", option, page, (char *)NULL);
 }
 

@@ -188,6 +188,8 @@ static void crash_end(void)
 
 static const struct frag_plugin_watch watch = { .begin = crash_begin, .end = crash_end };
 
+static struct sigaction write_errors[2];        /* of SIGPIPE and SIGXFSZ, as inherited */
+
 void frag_catch_signals(void)
 {
 	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
@@ -200,9 +202,15 @@ void frag_catch_signals(void)
 			sigaction(numbers[i], &act, NULL);
 	act.sa_handler = SIG_IGN;
 	/* both show as errors of the write */
-	sigaction(SIGPIPE, &act, NULL);
-	sigaction(SIGXFSZ, &act, NULL);
+	sigaction(SIGPIPE, &act, &write_errors[0]);
+	sigaction(SIGXFSZ, &act, &write_errors[1]);
 	frag_plugin_watch = &watch;
+}
+
+void frag_release_signals(void)
+{
+	sigaction(SIGPIPE, &write_errors[0], NULL);
+	sigaction(SIGXFSZ, &write_errors[1], NULL);
 }
 
 int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err)

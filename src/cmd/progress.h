@@ -15,6 +15,9 @@
 /* Before anything else, and before any plug-in is loaded: a crash of one is named. */
 void frag_catch_signals(void);
 
+/* Before another program replaces this one: it ignores what the caller ignored. */
+void frag_release_signals(void);
+
 /* Has there been one? For a `stop`, which has a ctx; that is not used. */
 bool frag_interrupted(void *ctx);
 

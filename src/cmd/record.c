@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "base/atomic_file.h"
 #include "cmd/command.h"
 #include "cmd/model.h"
+#include "cmd/progress.h"
 #include "fragsim/error.h"
 
 struct record {
@@ -67,12 +67,10 @@ static int whole_name(const char *name, char whole[PATH_MAX])
 static int try_folder(const char *whole)
 {
 	char beside[PATH_MAX + 32];
-	const char *base = strrchr(whole, '/') + 1;
 	int fd;
 
-	snprintf(beside, sizeof(beside), "%.*s.%s.%ld.tmp", (int)(base - whole), whole, base,
-		 (long)getpid());
-	fd = open(beside, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	snprintf(beside, sizeof(beside), "%s.XXXXXX", whole);
+	fd = mkstemp(beside);
 	if (fd < 0)
 		return -1;
 	close(fd);
@@ -253,6 +251,8 @@ static int prepare_library(const struct record *r, struct frag_error *err)
 	int rc = prepare_file(r->output ? r->output : RECORDING, whole, err);
 
 	rc = rc ? rc : set_preload(err);
+	/* gcc's address sanitizer ends a program in which another library comes before its own */
+	rc = rc ? rc : put_in_front("ASAN_OPTIONS", "verify_asan_link_order=0", err);
 	if (rc)
 		return rc;
 	set_start("FRAGSIM_RECORD_START", CLOCK_MONOTONIC);
@@ -279,9 +279,7 @@ static int record_exec(void *own, struct frag_args *args, struct frag_error *err
 	rc = r->torch ? prepare_torch(r, err) : prepare_library(r, err);
 	if (rc)
 		return rc;
-	/* exec() resets handlers but not ignored signals, which the program would inherit */
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	frag_release_signals();
 	execvp(args->words[0], args->words);
 	*args->status = errno == ENOENT ? FRAG_STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 	frag_print_message("%s: %s", args->words[0], strerror(errno));
