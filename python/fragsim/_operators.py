@@ -31,6 +31,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+if __package__:
+    from .recording import create_beside
+else:
+    from recording import create_beside
+
 Mark = Callable[[str], None]
 
 
@@ -51,11 +56,11 @@ class Output:
 
     def __init__(self, path: str):
         self.path = Path(path)
-        self.beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         # zlib's own gzip header has no time and no name: the same events are the same bytes
         self.gzip = zlib.compressobj(9, zlib.DEFLATED, 31) if path.endswith(".gz") else None
         self.owner = os.getpid()
-        self.file = open(self.beside, "wb")
+        self.file, beside = create_beside(path)
+        self.beside = Path(beside)
 
     def write(self, text: str) -> None:
         if os.getpid() != self.owner:

@@ -32,6 +32,7 @@ from ._commands import compare_in, on_device, run_source
 from ._documents import Results
 from ._program import ConditionError, FragsimError
 from ._traces import Source, Trace
+from .recording import create_beside
 
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 CONDITION = re.compile(r"(.*?)(<=|>=|==|!=|<|>)(.*)")
@@ -158,14 +159,16 @@ class Baseline:
             return
         with open(new if taken else self.path, encoding="utf-8") as file:
             head = file.read().partition("[")[0]
-        part = f"{self.path}.{os.getpid()}.part"
+        part = None
         try:
-            with open(part, "w", encoding="utf-8") as file:
-                file.write(f"{head}[\n  " + ",\n  ".join(merged.values()) + "\n ]}\n")
+            file, part = create_beside(self.path)
+            with file:
+                file.write((f"{head}[\n  " + ",\n  ".join(merged.values()) + "\n ]}\n").encode())
             os.replace(part, self.path)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
+            if part:
+                with contextlib.suppress(OSError):
+                    os.unlink(part)
             raise FragsimError(f"{self.path}: {error.strerror}", 6) from None
 
 

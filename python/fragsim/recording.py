@@ -35,6 +35,14 @@ def say(text):
         pass
 
 
+def create_beside(path):
+    """A new file in the folder of `path`, and its name, which is random: no link can wait there."""
+    folder, base = os.path.split(path)
+    beside = os.path.join(folder, f".{base}.{os.urandom(8).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return os.fdopen(os.open(beside, flags, 0o666), "wb"), beside
+
+
 def counted(n, word):
     return f"{n:,} {word}" + "s" * (n != 1)
 
@@ -282,9 +290,8 @@ class Recording:
             snapshot = self.torch.cuda.memory._snapshot()
             lines = self.describe(snapshot)
             path = self.path or self.choose()
-            folder, base = os.path.split(path)
-            beside = os.path.join(folder, f".{base}.{self.pid}.tmp")
-            with open(beside, "wb") as file:
+            file, beside = create_beside(path)
+            with file:
                 pickle.dump(snapshot, file, protocol=4)
             os.replace(beside, path)
             beside, self.path = None, path
@@ -622,7 +629,6 @@ class record:
 
 def try_folder(name):
     """OSError where no file can be made beside the name."""
-    folder, base = os.path.split(name)
-    path = os.path.join(folder, f".{base}{SUFFIX}.{os.getpid()}.tmp")
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+    file, path = create_beside(name + SUFFIX)
+    file.close()
     os.unlink(path)

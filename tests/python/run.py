@@ -526,7 +526,7 @@ def test_baseline_file(folder):
         base.write_text(content, encoding='utf-8', errors='surrogateescape')
         before, out = base.read_bytes(), pytest(*chosen)
         TAP.ok(base.read_bytes() == before and 'base.json: ' in out and 'INTERNALERROR' not in out
-               and sorted(x.name for x in place.iterdir() if x.suffix == '.part') == [],
+               and sorted(x.name for x in place.iterdir() if x.suffix == '.tmp') == [],
                f'an update leaves a damaged baseline alone: {title}', out)
     base.unlink()
     out = pytest()
