@@ -114,25 +114,27 @@ static char *put_frame(char *p, const struct frag_frame *f)
 	return p;
 }
 
-char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
+bool frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
 {
 	uint32_t used = 0, capacity = 0, count = 0;
 	struct frag_frame frame;
 	char *text = NULL, *p;
 
+	*out = NULL;
 	while (count++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
 		const uint64_t max = 6 * ((uint64_t)frame.file.length + frame.name.length);
 
 		if (!frag_grow(&text, &capacity, used + max + FRAG_NUMBER_ROOM + 16, 1)) {
 			free(text);
-			return NULL;
+			return false;
 		}
 		p = put_frame(text + used, &frame);
 		*p++ = '\n';
 		*p = '\0';
 		used = (uint32_t)(p - text);
 	}
-	return text;
+	*out = text;
+	return true;
 }
 
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)
