@@ -253,9 +253,11 @@ static struct {
 	uint64_t lost, said;
 } flusher;
 
-/* Its number, in this process. */
+/* Its number, in this process; the notes that it is at: more than one where a handler interrupted
+ * it. A note from which a handler jumped away stays counted. */
 static __thread struct {
 	uint64_t began_ns, number;
+	volatile unsigned notes;
 } self __attribute__((tls_model("initial-exec")));
 
 uint64_t frag_ring_thread(void)
@@ -324,20 +326,23 @@ void frag_ring_add(const struct frag_note *note)
 
 	if (behind >= NOTES / 2) {
 		wake_up(r);
-		if (behind >= NOTES - RESERVE && !wait_for_room(r)) {
+		/* the flusher may wait for the note that this one interrupted */
+		if (behind >= NOTES - RESERVE && (self.notes || !wait_for_room(r))) {
 			atomic_fetch_add(&atomic_load(&life)->lost, 1);
 			return;
 		}
 	}
+	self.notes++;
 	ticket = atomic_fetch_add_explicit(&r->tickets, 1, memory_order_acq_rel);
 	slot = &r->slots[ticket % NOTES];
 	turn = ticket / NOTES * LAP + FREE;
 	/* the flusher counts those that it has given up */
-	if (!atomic_compare_exchange_strong_explicit(&slot->turn, &turn, turn + WRITING,
-						     memory_order_acquire, memory_order_relaxed))
-		return;
-	slot->note = *note;
-	atomic_store_explicit(&slot->turn, turn + READY, memory_order_release);
+	if (atomic_compare_exchange_strong_explicit(&slot->turn, &turn, turn + WRITING,
+						    memory_order_acquire, memory_order_relaxed)) {
+		slot->note = *note;
+		atomic_store_explicit(&slot->turn, turn + READY, memory_order_release);
+	}
+	self.notes--;
 }
 
 static void write_lines(void)
@@ -423,16 +428,52 @@ static void leave_capabilities(void)
 	frag_raw(SYS_capset, &head, none);
 }
 
+/* A decimal number; returns the text behind it. */
+static const char *read_number(const char *text, int *number)
+{
+	*number = 0;
+	for (; *text >= '0' && *text <= '9'; text++)
+		*number = *number * 10 + *text - '0';
+	return text;
+}
+
+/*
+ * Has every other thread ended without exit(), as the only thread of a child of clone() does? Then the
+ * first one is a zombie as long as this one is there, and its status becomes that of this one: the
+ * last field of /proc/self/stat.
+ */
+static bool is_left_alone(int stat, int *status)
+{
+	char text[1024] = "";
+	const long n = stat < 0 ? 0 : frag_raw(SYS_pread64, stat, text, sizeof(text) - 1, 0);
+	const char *p = text + (n > 0 ? n : 0);
+	int field = 2, threads = 0;
+
+	/* NUMBER (NAME) STATE: a name can contain blanks */
+	while (p > text && p[-1] != ')')
+		p--;
+	if (p == text || p[1] != 'Z')
+		return false;
+	for (; *p; p++) {
+		field += *p == ' ';
+		if (*p == ' ')
+			p = read_number(p + 1, field == 20 ? &threads : status) - 1;
+	}
+	*status >>= 8;
+	return threads == 2;
+}
+
 /* The thread: sleeps until the ring is half full, for the interval, or for a note that is late. */
 static int write_on(void *of)
 {
 	struct ring *r = of;
 	uint64_t target;
+	int error, stat, status = 0;
+	bool all, alone = false;
 	uint32_t asked;
-	bool all;
-	int error;
 
 	leave_descriptors();
+	stat = (int)frag_raw(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	error = frag_file_begin(name, &old);
 	if (!error)
 		frag_name_begin(program_headers);
@@ -441,7 +482,8 @@ static int write_on(void *of)
 	leave_capabilities();
 	atomic_store(&r->opened, 1);
 	futex_wake(&r->opened);
-	while (!error) {
+	while (!error && !alone) {
+		alone = is_left_alone(stat, &status);
 		atomic_store(&r->wake, 0);
 		asked = atomic_load(&r->asked);
 		target = atomic_load(&r->tickets);
@@ -450,10 +492,10 @@ static int write_on(void *of)
 			atomic_store(&r->done, asked);
 			futex_wake(&r->done);
 		}
-		if (atomic_load(&r->tickets) - flusher.due < NOTES / 2 || !all)
+		if (!alone && (atomic_load(&r->tickets) - flusher.due < NOTES / 2 || !all))
 			futex_wait(&r->wake, 0, all ? INTERVAL_NS : MS);
 	}
-	return 0;
+	return status;
 }
 
 #define STACK (256u << 10)

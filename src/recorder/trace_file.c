@@ -294,16 +294,18 @@ static int write_lines(const char *text, size_t length)
 	return zstd_is_error(n) ? ENOMEM : trace_file_append(frame, n);
 }
 
-/* Whole lines, of `most` bytes if the first is not longer; 0: the first is all there is. */
+/* Whole lines, of `most` bytes unless the first is longer. */
 static size_t cut_lines(const char *text, size_t length, size_t most)
 {
 	size_t n = most;
 
+	if (most >= length)
+		return length;
 	while (n && text[n - 1] != '\n')
 		n--;
-	for (n = n ? n : most; text[n - 1] != '\n'; n++)
+	for (n = n ? n : most; !n || text[n - 1] != '\n'; n++)
 		continue;
-	return n < length ? n : 0;
+	return n;
 }
 
 static uint64_t count_lines(const char *text, size_t length)
@@ -318,22 +320,23 @@ static uint64_t count_lines(const char *text, size_t length)
 /* Where a disk or a limit does not take all lines, the file gets as many as fit. */
 int frag_file_write(const char *text, size_t length, uint64_t lost)
 {
-	size_t n = length <= FRAME ? length : cut_lines(text, length, FRAME);
+	size_t most = FRAME;
 	int error = 0;
 
 	if (frag_devices_changed() || lost != header_lost)
 		error = write_header_again(lost);
-	while (length && n && !error) {
+	while (length && !error) {
+		const size_t n = cut_lines(text, length, most);
 		const int failed = write_lines(text, n);
 
 		if (!failed) {
 			text += n;
 			length -= n;
-			n = n < length ? n : length;
-			continue;
+		} else if (cut_lines(text, n, n / 2) < n) {
+			most = n / 2;
+		} else {
+			error = failed;
 		}
-		n = n > 1 ? cut_lines(text, n, n / 2) : 0;
-		error = n ? 0 : failed;
 	}
 	if (error)
 		write_header_again(lost + count_lines(text, length));
