@@ -294,6 +294,25 @@ def check_gone(stage):
     return only_line(done, 'trace.pickle: cannot be written: ')
 
 
+def check_planted(stage):
+    """a link that waits where a temporary file could be is not followed"""
+    wrong = []
+    block = [PYTHON, '-B', HERE / 'client.py', 'return']
+    outside = [PROGRAM, 'record', '--torch', '-o', stage.trace, '--', *block]
+    for kind, link, words, more in (('outside', 'ln -s', outside, {}), ('outside', 'ln', outside, {}),
+                                    ('block', 'ln -s', block, {'BLOCK': str(stage.trace)})):
+        victim = stage.folder / 'victim'
+        victim.write_text('mine')
+        # the process that writes has the number of this shell
+        done = stage.call('sh', '-c', f'{link} "$0" "{stage.trace.parent}/.trace.pickle.$$.tmp"; exec "$@"',
+                          victim, *words, **more)
+        if victim.read_bytes() != b'mine' or actions(stage.trace.with_suffix('.pickle')) != WORK:
+            wrong.append(f'{kind}, {link}: {victim.read_bytes()[:20]} {done.stderr[-300:]}')
+        for path in stage.trace.parent.iterdir():
+            path.unlink()
+    return wrong
+
+
 def check_refused(stage):
     """where nothing can be written, the program is not started"""
     file = stage.folder / 'file'
@@ -357,7 +376,8 @@ def main(argv):
     check_scenes()
     for check in (check_steps, check_few_steps, check_full, check_just_full, check_devices,
                   check_nothing, check_other_program, check_one_after_another, check_path,
-                  check_within, check_twice, check_spoilt, check_gone, check_refused, check_names, check_ranks,
+                  check_within, check_twice, check_spoilt, check_gone, check_planted, check_refused,
+                  check_names, check_ranks,
                   check_tag):
         staged(check)
     return TAP.finish()

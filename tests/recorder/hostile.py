@@ -123,6 +123,23 @@ def check_second(tap, stage, read_trace) -> None:
         or {k: sizes(v) for k, v in got.items()} != {path.name: list(range(1000, 1006))} else [])
 
 
+def check_planted(tap, stage, read_trace) -> None:
+    """A link at the name of a temporary file of the process that will write."""
+    for link in ('ln -s', 'ln'):
+        folder = stage.folder / f'hostile-{link.replace(" ", "")}'
+        folder.mkdir()
+        (folder / 'victim').write_bytes(b'mine')
+        names = ' '.join(f'{x}t.ndjson.zst.$$.{y}' for x in ('', '.') for y in ('part', 'tmp'))
+        done = stage.play(folder, 'sh', '-c', f'for x in {names}; do {link} victim $x; done; exec "$@"', 'sh',
+                          stage.program, 'record', '-o', 't.ndjson.zst', '--', stage.folder / 'hostile', 'abort',
+                          STANDIN_LOG='')
+        victim = (folder / 'victim').read_bytes()
+        path = folder / 't.ndjson.zst'
+        got = sizes(read_trace(path)[1]) if path.exists() else []
+        tap.result(f'a planted link ({link}) is not followed', [
+            str(x) for x in (done, victim, got)] if victim != b'mine' or got != [1000, 1001, 1002] else [])
+
+
 def check_torn(tap, stage) -> None:
     """Cut anywhere, as by a crash of the machine: --lenient reads what is whole."""
     folder = stage.folder / 'hostile-torn'
@@ -148,6 +165,6 @@ def check_torn(tap, stage) -> None:
 
 def check(tap, stage, read_trace) -> None:
     for part in (check_descriptors, check_limits, check_endings, check_forks, check_old,
-                 check_second):
+                 check_second, check_planted):
         part(tap, stage, read_trace)
     check_torn(tap, stage)

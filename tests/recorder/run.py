@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+import endings  # noqa: E402
 import hostile  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -493,6 +494,7 @@ def main(argv: list[str]) -> int:
                       check_exports):
             check(stage)
         hostile.check(TAP, stage, read_trace)
+        endings.check(TAP, stage, CC, read_trace)
     return TAP.finish()
 
 
