@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/parse.h"
 #include "documents/documents.h"
 #include "policy/choice.h"
 
@@ -41,6 +42,32 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 		frag_add(&w, "; %s missing in one piece", SIZE(missing));
 	frag_add(&w, "%s", m->opaque ? "" : ".");
 	return buf;
+}
+
+void frag_add_accumulation(struct frag_words *w, const struct frag_accumulation *a,
+			   const char *tag)
+{
+	frag_add(w, "%s of %s ", SIZE(a->bytes), tag);
+	if (a->after_step)
+		frag_add(w, "since the last optimizer step, %" PRIu32 " passes", a->passes);
+	else
+		frag_add(w, "over the last %" PRIu32 " %s", a->passes,
+			 a->in_step ? "optimizer steps" : "rounds");
+	frag_add(w, a->larger ? ", in blocks that grow" : ", none freed");
+}
+
+void frag_add_attempt(struct frag_words *w, const struct frag_failed_attempt *a, const char *tag)
+{
+	frag_add(w, "the attempt that failed at event %" PRIu64 " left %s behind (%" PRIu64
+		 " block%s of %s)", a->failed_at, SIZE(a->bytes), a->blocks, frag_s(a->blocks),
+		 tag);
+}
+
+void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
+		   const struct frag_accumulation *a)
+{
+	frag_put_row(to, "set", "no setting helps: %s leaves %s, one more pass needs ~%s", setting,
+		     SIZE(left), SIZE(a->bytes / (a->passes ? a->passes : 1)));
 }
 
 /* Frames are not wrapped: who looks for one needs its line in one piece. */
@@ -217,11 +244,20 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	const uint64_t piece = frag_oom_piece(oom), room = frag_usable_bytes(run);
 	/* not at this moment, but at the peak of the whole trace */
 	const bool later = a && run->total && a->requested > room && m->active + oom->need <= room;
-	struct frag_words w = WORDS(300);
+	struct frag_words w = WORDS(600);
+	char tag[200] = "code without a tag";
 
+	if (d.past_tag.text)
+		snprintf(tag, sizeof(tag), "%.*s",
+			 (int)frag_text_cut(d.past_tag.text, d.past_tag.length, sizeof(tag) - 1),
+			 d.past_tag.text);
 	/* no id: no request of the program's, but the pool that the policy has from the start */
 	if (!oom->id)
 		frag_add(&w, "initial pool of %s requested, %s free", SIZE(oom->tried), SIZE(free));
+	else if (d.cause == FRAG_CAUSE_FAILED_ATTEMPT)
+		frag_add_attempt(&w, &d.past.attempt, SHOWN(tag));
+	else if (d.cause == FRAG_CAUSE_ACCUMULATION)
+		frag_add_accumulation(&w, &d.past.accumulation, SHOWN(tag));
 	else if (d.cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
 		frag_add(&w, "%s requested, %s allows %s in total", SIZE(oom->tried),
 			 oom->limit_key ? oom->limit_key : "a fraction set by the program",
@@ -351,7 +387,14 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 
 	if (!a)
 		return;
-	if (a->fix.found) {
+	if (a->fix.found && run->total && r->trace->scope.ends == FRAG_ENDS_OOM
+	    && frag_diagnosis_cause(a, run).cause == FRAG_CAUSE_ACCUMULATION) {
+		const uint64_t room = frag_usable_bytes(run);
+
+		frag_put_gain(&r->to, CONF(&a->fix.choice),
+			      room > a->fix.reserved ? room - a->fix.reserved : 0,
+			      &a->oom.past.accumulation);
+	} else if (a->fix.found) {
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->fix.reserved));

@@ -1,5 +1,6 @@
 /* explain_answer.c - what fragsim explain found in a trace: for people, and as a document. */
 #include "answers/answers.h"
+#include "answers/report.h"
 
 #include "events/tape.h"
 #include "snapshot/outside_memory.h"
@@ -104,6 +105,38 @@ static void put_verdict(struct frag_node_ref o, const void *of)
 	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
 }
 
+/* Who requested what failed, and what the program had done before. */
+static void put_past(struct frag_node_ref in, const void *of)
+{
+	static const struct frag_json_row accumulation_rows[] = {
+		ROW(accumulation, bytes), ROW(accumulation, since), ROW_ZERO("passes", accumulation, passes),
+		ROW(accumulation, larger), ROW_END,
+	}, attempt_rows[] = {
+		ROW(failed_attempt, failed_at), ROW_AS("left_behind", failed_attempt, bytes),
+		ROW(failed_attempt, blocks), ROW_END,
+	}, larger_rows[] = {
+		ROW(larger, bytes), ROW(larger, ratio), ROW_END,
+	}, request_rows[] = {
+		ROW_JSON("requested_by", explained, requested_by),
+		ROW_MAX("frames_at", explained, frames_at), ROW_END,
+	};
+	const struct frag_explained *m = of;
+	const struct frag_oom_past *past = &m->past;
+	struct frag_node_ref o;
+
+	frag_json_rows(in, request_rows, m);
+	frag_json_frames(in, m->frames ? m->frames : "");
+	o = frag_json_of(in, "accumulation", accumulation_rows,
+			 m->cause == FRAG_CAUSE_ACCUMULATION ? &past->accumulation : NULL);
+	if (o.node)
+		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
+	o = frag_json_of(in, "failed_attempt", attempt_rows,
+			 m->cause == FRAG_CAUSE_FAILED_ATTEMPT ? &past->attempt : NULL);
+	if (o.node)
+		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
+	frag_json_of(in, "larger", larger_rows, past->larger.bytes ? &past->larger : NULL);
+}
+
 /* What only some moments have: survivors, the main cause, what is pending. */
 static void put_rest(struct frag_node_ref o, const void *of)
 {
@@ -156,7 +189,8 @@ static const struct frag_json_row moment_rows[] = {
 	ROW_LIST("holders", explained, held, held_count, held_rows),
 	ROW_LIST("pools", explained, pools, pool_count, pool_rows),
 	ROW_LIST("moves", explained, moves, move_count, move_rows), ROW(explained, tried),
-	ROW_CALL(put_rest), ROW_END,
+	ROW_CALL(put_rest), ROW_CALL(put_past),
+	ROW_MAX("setting_leaves", explained, setting_left), ROW_END,
 };
 
 static void put_outside_tag(struct frag_node_ref o, const void *of)
@@ -230,8 +264,51 @@ static int64_t usable_of(const struct page *p)
 	return total > p->m->outside ? (int64_t)(total - p->m->outside) : 0;
 }
 
-/* Line 1: of a failure the policy, the request and the place; else which moment, and how much of
- * the device is live. */
+#define PLAIN(json) unquoted((json), (char[FRAG_SHORT_NAME]){ 0 })
+
+/* "model.py:7 forward": the name of code, without the quotes that separate names of a trace. */
+static const char *unquoted(const char *json, char buf[FRAG_SHORT_NAME])
+{
+	const char *name = json ? frag_short_name(json, buf) : "code without a tag";
+	const size_t n = strlen(name);
+
+	if (!json || n < 2 || *name != '"' || name[n - 1] != '"')
+		return name;
+	memmove(buf, name + 1, n - 2);
+	buf[n - 2] = '\0';
+	return buf;
+}
+
+/*
+ * Line 1 of a failure: the request, the code that made it, and the event. A request of a backward
+ * pass has no frames: the last one before it that has some stands for it.
+ */
+static void print_failure(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	const struct frag_choice *choice = p->a->found->choice;
+	struct frag_words w = WORDS(3 * FRAG_SHORT_NAME + 200);
+
+	frag_add(&w, "%s%s requested", m->id ? "" : "initial pool of ", SIZE(m->size));
+	if (m->requested_by && m->frames_at == m->step)
+		frag_add(&w, " by %s", PLAIN(m->requested_by));
+	else if (m->requested_by)
+		frag_add(&w, " after %s (without frames, as in a backward pass)",
+			 PLAIN(m->requested_by));
+	else if (m->mark)
+		frag_add(&w, " in %s", SHORT(m->mark));
+	else if (m->tag)
+		frag_add(&w, " for %s", SHORT(m->tag));
+	if (frag_tape_info(p->a->found->tape)->device_count > 1)
+		frag_add(&w, ", device %" PRIu32, m->device);
+	frag_add(&w, ", event %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
+	/* the evidence names PyTorch's */
+	if (!choice->ops->settings)
+		frag_add(&w, ", policy %s", frag_choice_label(choice));
+	frag_put_first_line(p->to, INK_RED, "OOM: ", "%s", w.text);
+}
+
+/* Line 1: of a failure the request; else which moment, and how much of the device is live. */
 static void explain_print_head(const struct page *p)
 {
 	static const char *const heads[] = {
@@ -245,22 +322,20 @@ static void explain_print_head(const struct page *p)
 	struct frag_words w = WORDS(FRAG_SHORT_NAME + 120);
 	const int64_t usable = usable_of(p);
 
+	if (m->cause) {
+		print_failure(p);
+		return;
+	}
 	if (frag_tape_info(tape)->device_count > 1)
 		frag_add(&w, " on device %" PRIu32, m->device);
 	frag_add(&w, " at step %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
 	if (m->mark)
 		frag_add(&w, " (%s)", SHORT(m->mark));
-	else if (!m->cause && m->step < tape->spot_count && tape->spot_count < tape->alloc_count)
+	else if (m->step < tape->spot_count && tape->spot_count < tape->alloc_count)
 		frag_add(&w, ", before the recording began");
-	if (m->cause)
-		frag_put_first_line(p->to, INK_RED, "OOM: ", "%s failed to %s %s%s", policy,
-				    m->id ? "allocate" : "reserve its initial pool of",
-				    SIZE(m->size), w.text);
-	else
-		frag_put_first_line(p->to, INK_BOLD, heads[m->kind], "%s, %s active of %s%s",
-				    policy, SIZE(m->live),
-				    usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable),
-				    w.text);
+	frag_put_first_line(p->to, INK_BOLD, heads[m->kind], "%s, %s active of %s%s", policy,
+			    SIZE(m->live),
+			    usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable), w.text);
 }
 
 /* The word of the verdict, with the sum behind it: one pair of numbers. */
@@ -272,6 +347,12 @@ static void explain_text_print_verdict(const struct page *p)
 	struct frag_words w = WORDS(300);
 
 	switch (m->cause) {
+	case FRAG_CAUSE_FAILED_ATTEMPT:
+		frag_add_attempt(&w, &m->past.attempt, PLAIN(m->past_tag));
+		break;
+	case FRAG_CAUSE_ACCUMULATION:
+		frag_add_accumulation(&w, &m->past.accumulation, PLAIN(m->past_tag));
+		break;
 	case FRAG_CAUSE_TOO_LARGE:
 		frag_add(&w, "%s requested, %s usable", SIZE(m->need), SIZE(usable));
 		break;
@@ -502,6 +583,21 @@ static void print_tags(const struct page *p)
 			     OF(m->held[i].tag), frag_life_class_names[held_class(&m->held[i])]);
 }
 
+#define HOLDERS_SHOWN 3         /* without -v */
+
+/* The lines that hold the most; -v has a table of them. */
+static void print_holders(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+
+	for (uint32_t i = 0; i < m->held_count && i < HOLDERS_SHOWN && !p->a->verbose; i++)
+		if (m->held[i].tag)
+			frag_put_row(p->to, i ? "" : "holds", "%-11s %-19s %s",
+				     SIZE(m->held[i].bytes),
+				     frag_life_class_names[held_class(&m->held[i])],
+				     SHORT(m->held[i].tag));
+}
+
 static void print_pools(const struct page *p)
 {
 	for (uint32_t i = 0; i < p->m->pool_count; i++) {
@@ -600,6 +696,8 @@ static void print_others(const struct page *p)
 		if (&m->survivors[i] != first)
 			frag_add_item(&w, ", ", "%.180s", is_setting && *conf ? conf : ops->name);
 	}
+	if (!m->cause)
+		return;
 	if (m->others && w.used)
 		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", w.text, m->others);
 	else if (m->others && !m->survivor_count)
@@ -607,14 +705,49 @@ static void print_others(const struct page *p)
 			     " that were simulated", m->others);
 }
 
-/* Line 2: what to do. */
+/* What a setting gains where memory grows on: it only moves the failure. */
+static void print_gain(const struct page *p, const struct frag_choice *setting)
+{
+	const struct frag_explained *m = p->m;
+
+	if (setting && m->setting_left != UINT64_MAX)
+		frag_put_gain(p->to, CONF(setting), m->setting_left, &m->past.accumulation);
+	else if (m->others)
+		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)", m->others);
+}
+
+/* What to change in the program, by what piles up. */
+static void print_try(const struct page *p)
+{
+	const struct frag_accumulation *a = &p->m->past.accumulation;
+	const struct frag_larger *larger = &p->m->past.larger;
+
+	if (p->m->cause == FRAG_CAUSE_ACCUMULATION)
+		frag_put_row(p->to, "try", "%s", a->larger
+			     ? "bound what grows by each pass, as a cache, or free it sooner"
+			     : !a->forward
+			     ? "free what each pass keeps of this line, or move it to the host"
+			     : a->backward
+			     ? "keep loss.item() or loss.detach() instead of losses, and no outputs"
+			       " with their graphs"
+			     : "torch.no_grad() around these passes, if their outputs need no"
+			       " gradient; else free what each pass keeps");
+	else if (p->m->cause != FRAG_CAUSE_FAILED_ATTEMPT && larger->bytes)
+		frag_put_row(p->to, "larger", "%s in blocks larger than any before of their lines"
+			     " (%.2f times, in the median): a larger batch or longer input than"
+			     " before", SIZE(larger->bytes), larger->ratio);
+}
+
+/* Line 3: what to do. */
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
-	if (setting) {
+	if (m->cause == FRAG_CAUSE_ACCUMULATION && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM)) {
+		print_gain(p, setting);
+	} else if (setting) {
 		frag_put_setting(p->to, setting, CONF(setting), p->a->trace->scope.ends == FRAG_ENDS_OOM
 				 ? " (simulated: fits up to the recorded OOM)" : " (simulated: fits)");
 	} else if (m->waiting_serves) {
@@ -624,6 +757,9 @@ static void print_set(const struct page *p)
 	} else {
 		frag_put_row(p->to, "next", "%s", m->cause == FRAG_CAUSE_TRANSIENT
 			     ? "catch the error, and make the request again"
+			     : m->cause == FRAG_CAUSE_FAILED_ATTEMPT
+			     ? "retry outside the except block, and drop what the attempt made:"
+			       " the exception, a local or a suspended generator holds it"
 			     : m->cause == FRAG_CAUSE_LIMIT
 			     ? "a larger fraction or limit in the program"
 			     : m->cause <= FRAG_CAUSE_CAPACITY
@@ -645,8 +781,9 @@ static void print_moment(const struct page *p)
 	if (*p->a->picked)
 		frag_put_row(p->to, "file", "%s", SHOWN(p->a->picked));
 	if (m->cause) {
-		print_set(p);
 		explain_text_print_verdict(p);
+		print_set(p);
+		print_try(p);
 		if (p->a->verbose && m->id)
 			frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s",
 				     SIZE(m->size), OF(m->tag), SHORT(m->id), SIZE(m->need));
@@ -663,8 +800,9 @@ static void print_moment(const struct page *p)
 	if (p->a->verbose)
 		print_bounds(p);
 	print_classes(p, "active");
-	print_main_cause(p);
-	if (m->cause) {
+	print_holders(p);
+	if (m->cause != FRAG_CAUSE_ACCUMULATION && m->cause != FRAG_CAUSE_FAILED_ATTEMPT) {
+		print_main_cause(p);
 		print_moves(p);
 		print_others(p);
 	}

@@ -135,6 +135,15 @@ bool frag_report_has_fix(const struct frag_report_run *runs, uint32_t count, uin
 
 #define FRAG_OOM_ADVICE_ROOM 512
 /* Why the request failed, with the state of memory; in buf, which is returned. */
+/* "1.23 GiB of model.py:24 forward since the last optimizer step, 4 passes, none freed" */
+void frag_add_accumulation(struct frag_words *words, const struct frag_accumulation *a,
+			   const char *tag);
+/* "the attempt that failed at event 571 left 800.00 MiB behind (5 blocks of model.py:24 step)" */
+void frag_add_attempt(struct frag_words *words, const struct frag_failed_attempt *a,
+		      const char *tag);
+/* Where memory grows on a setting only moves the failure: what it leaves, of what one more pass takes. */
+void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
+		   const struct frag_accumulation *a);
 const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
 
 #define FRAG_BEGINNING_ROOM 700

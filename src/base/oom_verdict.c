@@ -5,6 +5,8 @@ const char *frag_oom_cause_name(enum frag_oom_cause cause)
 {
 	static const char *const names[] = {
 		[FRAG_CAUSE_NONE] = 0, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
+		[FRAG_CAUSE_FAILED_ATTEMPT] = "failed_attempt",
+		[FRAG_CAUSE_ACCUMULATION] = "accumulation",
 		[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
 		[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
 		[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
@@ -21,6 +23,13 @@ enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *f)
 
 	if (limited && f->need > f->usable)
 		return FRAG_CAUSE_TOO_LARGE;
+	/* what the program did explains more than how full the device is */
+	if (!f->retry_succeeds && !f->waiting_succeeds && !without_pending) {
+		if (f->failed_attempt)
+			return FRAG_CAUSE_FAILED_ATTEMPT;
+		if (f->accumulation)
+			return FRAG_CAUSE_ACCUMULATION;
+	}
 	if (limited && f->lower_bound > f->usable)
 		return FRAG_CAUSE_CAPACITY;
 	if (exceeds && !without_pending)

@@ -8,6 +8,8 @@
 enum frag_oom_cause {
 	FRAG_CAUSE_NONE,                /* no request has failed */
 	FRAG_CAUSE_TOO_LARGE,           /* the request alone exceeds the usable bytes */
+	FRAG_CAUSE_FAILED_ATTEMPT,      /* blocks that an attempt that failed left behind would suffice */
+	FRAG_CAUSE_ACCUMULATION,        /* blocks of one line pile up */
 	FRAG_CAUSE_CAPACITY,            /* the live blocks and the request exceed them */
 	FRAG_CAUSE_TRANSIENT,           /* the same request succeeds at the second attempt */
 	FRAG_CAUSE_LIMIT,               /* a limit of the program refused it, not the device */
@@ -29,6 +31,8 @@ struct frag_oom_facts {
 	int64_t lower_bound;    /* peak of requested bytes of the whole trace; 0: unknown */
 	bool retry_succeeds;
 	bool waiting_succeeds;  /* after all pending frees */
+	bool failed_attempt;
+	bool accumulation;
 	bool limited;           /* a fraction or a setting of the program refused it */
 };
 

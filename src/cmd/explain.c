@@ -80,8 +80,7 @@ static int explain_check(struct frag_question *q, struct frag_error *err)
 	struct explain *e = (struct explain *)q;
 
 	q->reading.capacity = true;
-	q->reading.stacks = q->extra_path ? FRAG_STACKS_ALL
-			    : q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
+	q->reading.stacks = q->extra_path ? FRAG_STACKS_ALL : FRAG_STACKS_PYTHON;
 	return set_moment(e, err);
 }
 

@@ -559,8 +559,8 @@ static enum frag_stacks stacks_of(const struct frag_session *s)
 
 	if (o->stacks >= 0)
 		return (enum frag_stacks)o->stacks;
-	return o->json || s->draws || (o->report && o->verbose) ? FRAG_STACKS_PYTHON
-								: FRAG_STACKS_TOP;
+	/* the cause of an out-of-memory reads them */
+	return o->json || s->draws || o->report ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
 }
 
 /*

@@ -431,22 +431,20 @@ struct job {
 	struct frag_sim **sims;
 	uint32_t sim_count;
 	struct divergence divergence;
-	struct frag_gathered warnings;
+	char *warnings;                 /* one a line; NULL: none */
 };
 
-void frag_gather_warning(void *gathered, const char *message)
+void frag_gather_warning(void *lines, const char *message)
 {
-	struct frag_gathered *to = gathered;
+	char **warnings = lines;
 	const char *line = SHOWN(message);
-	const size_t old = to->lines ? strlen(to->lines) : 0;
-	char *more = realloc(to->lines, old + strlen(line) + 2);
+	const size_t old = *warnings ? strlen(*warnings) : 0;
+	char *more = realloc(*warnings, old + strlen(line) + 2);
 
-	if (!more) {
-		to->nomem = true;
+	if (!more)
 		return;
-	}
 	snprintf(more + old, strlen(line) + 2, "%s\n", line);
-	to->lines = more;
+	*warnings = more;
 }
 
 static bool job_stops(void *ctx)
@@ -599,17 +597,15 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 static int sweep_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct job *job = (struct job *)ctx + index;
-	int rc = do_job(job, index, err);
+	const int rc = do_job(job, index, err);
 
 	close_job(job);
-	if (!rc && job->warnings.nomem)
-		rc = frag_fail_nomem(err);
 	return rc;
 }
 
 static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
 {
-	for (char *line = job->warnings.lines; line && *line;) {
+	for (char *line = job->warnings; line && *line;) {
 		char *end = strchr(line, '\n');
 
 		*end = '\0';
@@ -617,7 +613,7 @@ static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
 			s->log.warn(s->log.ctx, line);
 		line = end + 1;
 	}
-	free(job->warnings.lines);
+	free(job->warnings);
 }
 
 static int jobs_prepare(const struct frag_sweep *s, struct frag_run_set *set,

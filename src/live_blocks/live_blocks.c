@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "snapshot/snapshot.h"
 
 bool frag_block_groups_init(struct frag_block_groups *g)
 {
@@ -114,27 +115,40 @@ static char *put_frame(char *p, const struct frag_frame *f)
 	return p;
 }
 
-bool frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
+/* own: those of the program alone. NULL: none, or out of memory. */
+static char *frames_json(const struct frag_symbols *symbols, uint64_t at, bool own)
 {
 	uint32_t used = 0, capacity = 0, count = 0;
 	struct frag_frame frame;
 	char *text = NULL, *p;
 
-	*out = NULL;
 	while (count++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
 		const uint64_t max = 6 * ((uint64_t)frame.file.length + frame.name.length);
 
+		if (own && frag_frame_origin(frame.file, frame.line) != FRAG_ORIGIN_PROGRAM)
+			continue;
 		if (!frag_grow(&text, &capacity, used + max + FRAG_NUMBER_ROOM + 16, 1)) {
 			free(text);
-			return false;
+			return NULL;
 		}
 		p = put_frame(text + used, &frame);
 		*p++ = '\n';
 		*p = '\0';
 		used = (uint32_t)(p - text);
 	}
-	*out = text;
-	return true;
+	return text;
+}
+
+char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
+{
+	return frames_json(symbols, at, false);
+}
+
+char *frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at)
+{
+	char *frames = frames_json(symbols, at, true);
+
+	return frames ? frames : strdup("");
 }
 
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)

@@ -140,14 +140,14 @@ static void trials_fini(struct frag_trials *t)
 	free(t->trial);
 }
 
-static const struct frag_oom *first_oom(const struct frag_sim *sim, uint32_t device)
+static const struct frag_oom *last_oom(const struct frag_sim *sim, uint32_t device)
 {
 	uint32_t count;
 	/* without a copy of the holders, results only read the simulation */
 	const struct frag_result *r = frag_sim_results((struct frag_sim *)(uintptr_t)sim, false,
 						       &count);
 
-	return r[device].oom_count ? &r[device].ooms[0] : NULL;
+	return r[device].oom_count ? &r[device].ooms[r[device].oom_count - 1] : NULL;
 }
 
 /* Does the request succeed in a copy of the run after it has failed? */
@@ -228,7 +228,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 		      struct frag_error *err)
 {
 	const struct frag_device_figures *d = s->figures;
-	const struct frag_oom *oom = first_oom(s->after, s->device);
+	const struct frag_oom *oom = last_oom(s->after, s->device);
 	const int64_t left = oom->metrics.device_free > 0 ? oom->metrics.device_free : 0;
 	struct frag_oom_facts facts = {
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
@@ -236,6 +236,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 		.usable = usable_or_none(d->total, d->context + d->other),
 		.lower_bound = (int64_t)s->lower_bound,
 	};
+	struct frag_oom_past past = { .attempt.bytes = 0 };
 	int rc = 0;
 
 	facts.limited = facts.usable < 0
@@ -244,7 +245,13 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 		rc = retry(s->after, s->request, &facts.retry_succeeds, err);
 		rc = rc ? rc : retry_after_waiting(s, &facts.waiting_succeeds, err);
 	}
+	if (!rc && s->request && s->history)
+		rc = frag_oom_past_find(&past, s->history, oom->step, oom->need, (uint64_t)left,
+					err);
+	facts.failed_attempt = past.attempt.bytes > 0;
+	facts.accumulation = past.accumulation.bytes > 0;
 	*out = diagnosis_of(&facts);
+	out->past = past;
 	/* the policy obtains its initial pool in one piece, and no block can block it */
 	if (!s->request && out->cause == FRAG_CAUSE_FRAGMENTATION)
 		*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_CAPACITY };
@@ -268,13 +275,14 @@ static struct frag_oom_diagnosis oom_diagnose_record(const struct frag_result *r
 /* The run halts before the request that fails; a copy makes the request. */
 static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until_oom *run,
 			   const struct frag_fit_case *subject, uint64_t lower_bound,
-			   struct frag_error *err)
+			   const struct frag_history *history, struct frag_error *err)
 {
 	const struct frag_next request = frag_until_oom_next(run);
 	struct frag_memory_state memory = { .segment_count = 0 };
 	struct frag_failed_state state = {
 		.device = subject->device, .figures = &subject->devices[subject->device],
 		.memory = &memory, .request = &request, .lower_bound = lower_bound,
+		.history = history,
 	};
 	struct frag_sim *after = NULL;
 	int rc = frag_until_oom_after(run, &request, &after, &memory, err);
@@ -291,12 +299,13 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 			  uint64_t lower_bound, struct frag_error *err)
 {
 	const struct frag_memory_state empty = { .segment_count = 0 };
+	struct frag_history history = { .request_count = 0 };
 	struct frag_run_until_oom run;
 	bool halted = false;
 	int rc = frag_until_oom_begin(&run, subject, err);
 
 	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
-	if (!rc && first_oom(run.sim, subject->device))
+	if (!rc && last_oom(run.sim, subject->device))
 		rc = frag_oom_diagnose(out, &(struct frag_failed_state){
 			.after = run.sim, .device = subject->device,
 			.figures = &subject->devices[subject->device], .memory = &empty,
@@ -305,7 +314,16 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	else if (!rc)
 		rc = frag_until_oom_play(&run, UINT64_MAX, &halted, err);
 	if (!rc && halted)
-		rc = diagnose_halted(out, &run, subject, lower_bound, err);
+		rc = frag_history_read(&history, subject->tape, subject->device, err);
+	if (!rc && halted)
+		rc = diagnose_halted(out, &run, subject, lower_bound, &history, err);
+	if (!rc && out->cause == FRAG_CAUSE_ACCUMULATION)
+		out->past_tag = frag_symbols_tag(frag_tape_symbols(subject->tape),
+						 out->past.accumulation.tag);
+	else if (!rc && out->cause == FRAG_CAUSE_FAILED_ATTEMPT)
+		out->past_tag = frag_symbols_tag(frag_tape_symbols(subject->tape),
+						 out->past.attempt.tag);
+	frag_history_fini(&history);
 	frag_until_oom_fini(&run);
 	return rc;
 }

@@ -6,6 +6,7 @@
 
 #include "base/oom_verdict.h"
 #include "explain/device_state.h"
+#include "explain/history.h"
 #include "policy/evidence.h"
 #include "search/find_move.h"
 #include "search/fit_intervals.h"
@@ -15,11 +16,14 @@ struct frag_oom_diagnosis {
 	enum frag_oom_cause cause;
 	bool nearly_full;               /* of fragmentation */
 	bool waiting_succeeds;          /* the request succeeds after all pending frees */
+	struct frag_oom_past past;
+	struct frag_text past_tag;      /* of what the cause names; the tape's; text NULL: none */
 };
 
 /*
  * A simulation right after its failed request. request is NULL where the policy's initial pool
  * was refused; lower_bound: peak of the bytes that the whole trace requests, 0 where unknown.
+ * history: NULL where it was not read.
  */
 struct frag_failed_state {
 	const struct frag_sim *after;
@@ -27,6 +31,7 @@ struct frag_failed_state {
 	const struct frag_device_figures *figures;
 	const struct frag_memory_state *memory;
 	const struct frag_next *request;
+	const struct frag_history *history;
 	uint64_t lower_bound;
 };
 

@@ -16,6 +16,7 @@
 #include "live_blocks/live_blocks.h"
 #include "explain/device_state.h"
 #include "search/diagnose_run.h"
+#include "search/explain_past.h"
 #include "base/parallel.h"
 #include "events/tape.h"
 #include "search/settings_grid.h"
@@ -124,6 +125,8 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	for (uint32_t i = 0; i < t.count && !rc; i++)
 		if (t.fits[i])
 			m->survivors[m->survivor_count++] = t.choices[i];
+	if (!rc && m->cause == FRAG_CAUSE_ACCUMULATION && frag_explained_setting(x, m))
+		rc = frag_explain_gain(m, x, frag_explained_setting(x, m), err);
 	return rc;
 }
 
@@ -205,6 +208,8 @@ struct study {
 	uint32_t device; /* of `all`: m->device is that of x until the end */
 	struct frag_explained *m;
 	struct frag_run_until_oom run;
+	struct frag_history history;
+	uint64_t target;        /* step of the failure to explain; FRAG_STILL: the first */
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
@@ -283,7 +288,7 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 	const struct frag_symbols *symbols = frag_tape_symbols(s->x->tape);
 	const struct frag_result *r = result_of(after, s->m->device);
 	const struct frag_device_figures *d = &s->x->devices[s->m->device];
-	const struct frag_oom *oom = &r->ooms[0];
+	const struct frag_oom *oom = &r->ooms[r->oom_count - 1];
 
 	fill_figures(s->m, d, &oom->metrics, oom);
 	s->m->step = oom->step;
@@ -306,13 +311,13 @@ static int explanation_judge(struct study *s, const struct frag_sim *after,
 	int rc = frag_oom_diagnose(&found, &(struct frag_failed_state){
 		.after = after, .device = s->m->device,
 		.figures = &s->x->devices[s->m->device], .memory = memory,
-		.request = request, .lower_bound = s->m->lower_bound,
+		.request = request, .lower_bound = s->m->lower_bound, .history = &s->history,
 	}, err);
 
 	s->m->cause = found.cause;
 	s->m->nearly_full = found.nearly_full;
 	s->m->waiting_serves = found.waiting_succeeds;
-	return rc;
+	return rc ? rc : frag_explain_past(s->m, &found.past, s->x->tape, err);
 }
 
 /* What could be moved for the request that the run halts before. */
@@ -327,12 +332,14 @@ static int explanation_find_candidates(const struct study *s, const struct frag_
 	};
 	struct frag_sought sought;
 	struct frag_sim *copy;
+	const struct frag_result *r;
 	const struct frag_oom *oom;
 	int rc = frag_sim_copy(&copy, after, err);
 
 	if (rc)
 		return rc;
-	oom = &result_of(copy, device)->ooms[0];
+	r = result_of(copy, device);
+	oom = &r->ooms[r->oom_count - 1];
 	target.left = left_of(&s->x->devices[device], &oom->metrics, oom);
 	target.need = oom->need;
 	target.missing = missing_of(copy, device, oom, target.left);
@@ -408,7 +415,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 
 	if (!s->x->moves || s->m->cause == FRAG_CAUSE_NONE
 	    || s->m->cause == FRAG_CAUSE_TOO_LARGE
-	    || (s->m->cause == FRAG_CAUSE_CAPACITY && exceeds_now(s)))
+	    || (s->m->cause <= FRAG_CAUSE_CAPACITY && exceeds_now(s)))
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
@@ -527,6 +534,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 	int rc = frag_until_oom_after(&s->run, &request, &after, &memory, err);
 
 	rc = rc ? rc : fill_request(s, after, &request, err);
+	rc = rc ? rc : frag_explain_request(s->m, &s->history, s->x->tape, err);
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, after, &memory, &request, err);
 	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
@@ -679,7 +687,14 @@ static int study_step(struct study *s, struct frag_error *err)
 	return study_failure(s, err);
 }
 
-/* The first out-of-memory; without one the peak. */
+static int play_to_failure(struct study *s, bool *halted, struct frag_error *err)
+{
+	const struct frag_fit_case on = explanation_subject_of(s->x, s->m->device, s->x->choice);
+
+	return frag_play_to_failure(&s->run, &on, &s->history, s->target, halted, err);
+}
+
+/* The out-of-memory that ended the program, or the first; without one the peak. */
 static int study_device(struct study *s, struct frag_error *err)
 {
 	bool halted = false;
@@ -688,7 +703,7 @@ static int study_device(struct study *s, struct frag_error *err)
 	if (!rc && result_of(s->run.sim, s->m->device)->oom_count)
 		return study_pool(s, err);
 	if (!rc && s->m->kind == FRAG_MOMENT_OOM) {
-		rc = frag_until_oom_play(&s->run, UINT64_MAX, &halted, err);
+		rc = play_to_failure(s, &halted, err);
 		if (rc || halted)
 			return rc ? rc : study_failure(s, err);
 		frag_until_oom_fini(&s->run);
@@ -783,6 +798,9 @@ static void fini_moment(struct frag_explained *m)
 	fini_memory(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
 		fini_move(&m->moves[i]);
+	free(m->past_tag);
+	free(m->requested_by);
+	free(m->frames);
 	free(m->moves);
 	free(m->survivors);
 	free(m->id);
@@ -796,19 +814,17 @@ static int note_mark(const struct frag_explanation *x, struct frag_explained *m,
 {
 	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
 	const struct frag_event *ev;
-	bool good = true;
 
 	if (!w.reader)
 		return frag_fail_nomem(err);
-	while (good && (ev = frag_tape_walk_next(&w)) && ev->step <= m->step) {
+	while ((ev = frag_tape_walk_next(&w)) && ev->step <= m->step) {
 		if (ev->op != FRAG_OP_MARK)
 			continue;
 		free(m->mark);
 		m->mark = frag_new_json(ev->text.text, ev->text.length);
-		good = m->mark != NULL;
 	}
 	frag_tape_reader_del(w.reader);
-	return good ? 0 : frag_fail_nomem(err);
+	return 0;
 }
 
 /* Of several devices this one alone is simulated; in its part of the tape it is number 0. */
@@ -824,17 +840,23 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 	struct frag_tape *part;
 	int rc = frag_tape_of_device(&part, x->tape, device, err);
 
-	*s.m = (struct frag_explained){ .device = device, .kind = x->at, .step = x->at_step };
+	*s.m = (struct frag_explained){
+		.device = device, .kind = x->at, .step = x->at_step, .frames_at = UINT64_MAX,
+		.setting_left = UINT64_MAX,
+	};
 	if (part) {
 		own.tape = part;
 		own.devices = &x->devices[device];
 		s.x = &own;
 		s.m->device = 0;
 	}
+	rc = rc ? rc : frag_history_read(&s.history, s.x->tape, s.m->device, err);
+	rc = rc ? rc : frag_history_last_failure(&s.history, &s.target, err);
 	rc = rc ? rc : study_device(&s, err);
 	rc = rc ? rc : note_mark(s.x, s.m, err);
 	s.m->device = device;
 	frag_until_oom_fini(&s.run);
+	frag_history_fini(&s.history);
 	frag_tape_del(part);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/oom_verdict.h"
+#include "explain/history.h"
 #include "search/block_classes.h"
 #include "search/find_move.h"
 
@@ -78,6 +79,14 @@ struct frag_explained {
 	enum frag_moment_kind kind;
 	enum frag_oom_cause cause;      /* FRAG_CAUSE_NONE: no request has failed here */
 	bool nearly_full;               /* of fragmentation */
+	struct frag_oom_past past;      /* of the request that failed */
+	char *past_tag;                 /* as JSON: of what the verdict names; NULL: none */
+	char *requested_by;             /* as JSON: the innermost own frame; NULL: not known */
+	char *frames;                   /* the own ones, as frag_frames_json(); NULL: not known */
+	uint64_t frames_at;             /* step of the request that they are of: this one, or where
+					 * it has none the last before it; UINT64_MAX: none */
+	uint64_t setting_left;          /* bytes of the device that frag_explained_setting() leaves
+					 * at the end; UINT64_MAX: not known */
 	uint64_t lower_bound;           /* peak of the bytes that the trace requests; 0: unknown */
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
 	char *mark;             /* the last one at or before the step, as JSON; NULL: none */

@@ -43,15 +43,15 @@ void frag_until_oom_fini(struct frag_run_until_oom *run)
 	*run = (struct frag_run_until_oom){ .sim = NULL };
 }
 
-/* The step of the first out-of-memory that the simulation has noted; false: there is none. */
-static bool has_failed(struct frag_sim *sim, uint32_t device, uint64_t *step)
+/* The step of the first out-of-memory that was not passed; false: there is none. */
+static bool has_failed(const struct frag_run_until_oom *run, uint64_t *step)
 {
 	uint32_t count;
-	const struct frag_result *r = &frag_sim_results(sim, false, &count)[device];
+	const struct frag_result *r = &frag_sim_results(run->sim, false, &count)[run->device];
 
-	if (r->oom_count && step)
-		*step = r->ooms[0].step;
-	return r->oom_count > 0;
+	if (r->oom_count > run->passed)
+		*step = r->ooms[run->passed].step;
+	return r->oom_count > run->passed;
 }
 
 /* Plays up to event `until`, or up to an earlier request that fails. */
@@ -70,7 +70,7 @@ static int play_part(struct frag_run_until_oom *run, uint64_t until, bool *halte
 			: frag_sim_play(run->sim, run->reader,
 					at + SLICE < until ? at + SLICE : until, err);
 	}
-	*halted = !rc && has_failed(run->sim, run->device, &step);
+	*halted = !rc && has_failed(run, &step);
 	if (*halted) {
 		frag_sim_del(run->sim);
 		run->sim = before;
@@ -143,6 +143,16 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
 	*failed = !rc
 		  && frag_sim_results(sim, false, &count)[next->event.device].counts.ooms > before;
 	return rc;
+}
+
+int frag_until_oom_pass(struct frag_run_until_oom *run, struct frag_error *err)
+{
+	const struct frag_next request = frag_until_oom_next(run);
+	bool failed;
+
+	frag_tape_seek(run->reader, frag_tape_at(run->reader) + 1);
+	run->passed++;
+	return frag_sim_feed_event(run->sim, &request, &failed, err);
 }
 
 int frag_until_oom_after(struct frag_run_until_oom *run, const struct frag_next *request,

@@ -22,6 +22,7 @@ struct frag_run_until_oom {
 	const struct frag_tape *tape;   /* borrowed */
 	uint32_t device;                /* ordinal */
 	struct frag_sim *sim;           /* every event before the reader's place */
+	uint32_t passed;                /* requests that have failed in it, and were gone on from */
 	struct frag_tape_reader *reader;
 	struct frag_tape_reader *lookups;       /* for events from anywhere */
 	struct frag_moved_block *moved;
@@ -53,6 +54,9 @@ struct frag_next {
 	uint32_t stack;
 };
 struct frag_next frag_until_oom_next(struct frag_run_until_oom *run);
+
+/* At a halt: goes on after the request has failed. -FRAG_ENOMEM */
+int frag_until_oom_pass(struct frag_run_until_oom *run, struct frag_error *err);
 
 /* Feeds one event; *failed: the device had out of memory for it. */
 int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,

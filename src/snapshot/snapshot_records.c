@@ -440,7 +440,7 @@ static bool walk_oom(struct walk *w, uint32_t i)
 	uint64_t capacity = w->reserved + e->addr;
 	uint32_t id = (*w->next_id)++;
 
-	if (e->addr && (!w->d->capacity || capacity < w->d->capacity))
+	if (capacity && (!w->d->capacity || capacity < w->d->capacity))
 		w->d->capacity = capacity;
 	if (w->d->oom_count++ == 0)
 		w->d->first_oom = i;

@@ -455,20 +455,16 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 }
 
 /* The number of item i of the list, a frame, in the table. */
-static FRAG_OR_NOMEM frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i,
-				  uint32_t *frame)
+static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
 {
 	const struct frag_value *dict = frag_list_at(&s->values, list, i);
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
-
 	if (!*number) {
-		const struct frag_frame of = frame_at(s, list, i);
+		const struct frag_frame frame = frame_at(s, list, i);
 
-		if (!frag_stacks_frame(&s->table, &of, number))
-			return false;
+		*number = frag_stacks_frame(&s->table, &frame);
 	}
-	*frame = *number;
-	return true;
+	return *number;
 }
 
 static bool begin_table(struct frag_snapshot *s)
@@ -487,34 +483,30 @@ static bool begin_table(struct frag_snapshot *s)
 /*
  * Adds frames from the outermost on, so that stacks with common callers share them. The memory
  * of new entries is counted: a small file of lists that share their items could fill the
- * memory. *stack is 0 where there is none, or too much of it.
+ * memory. 0: none, or too much of it; UINT32_MAX: out of memory.
  */
-static FRAG_OR_NOMEM stack_of(struct frag_snapshot *s, uint32_t frames, uint32_t *stack)
+static uint32_t stack_of(struct frag_snapshot *s, uint32_t frames)
 {
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
-	uint32_t count = frag_list_count(list), number = 0, frame;
+	uint32_t count = frag_list_count(list), stack = 0;
 
 	FRAG_ASSERT(frames <= s->values.count);
-	*stack = 0;
 	if (s->stacks != FRAG_STACKS_ALL || !count)
-		return true;
+		return 0;
 	if (!begin_table(s))
-		return false;
-	if (s->stack_of[frames]) {
-		*stack = s->stack_of[frames];
-		return true;
-	}
+		return UINT32_MAX;
+	if (s->stack_of[frames])
+		return s->stack_of[frames];
 	for (uint32_t i = count < FRAG_FRAMES_MAX ? count : FRAG_FRAMES_MAX; i; i--) {
-		const uint32_t before = s->table.count;
+		const uint32_t before = s->table.count, frame = frame_number(s, list, i - 1);
 
-		if (!frame_number(s, list, i - 1, &frame)
-		    || !frag_stacks_push(&s->table, frame, number, &number))
-			return false;
+		stack = frame ? frag_stacks_push(&s->table, frame, stack) : 0;
+		if (!stack)
+			return UINT32_MAX;
 		if (s->table.count > before && !frag_values_take(&s->values, STACK_MEMORY))
-			return true;
+			return 0;
 	}
-	*stack = s->stack_of[frames] = number;
-	return true;
+	return s->stack_of[frames] = stack;
 }
 
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
@@ -526,9 +518,8 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
 	rec->members |= maker << FRAG_MAKER_SHIFT;
-	if (!stack_of(s, frames, &rec->stack))
-		return FRAG_ADD_NOMEM;
+	rec->stack = stack_of(s, frames);
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
-	return rc;
+	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
 }

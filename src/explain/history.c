@@ -1,0 +1,207 @@
+/* history.c - what a program had done when a request failed: requests, steps, failures. */
+#include "explain/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/parse.h"
+#include "events/recording_info.h"
+#include "events/tape.h"
+#include "fragsim/metrics.h"
+
+struct reading {
+	struct frag_history *h;
+	const struct frag_symbols *symbols;
+	const struct frag_snapshot *snapshot;   /* NULL: none, so failures are not known */
+	uint32_t *at;           /* by slot: one more than the request that it has; 0: none */
+	uint32_t slot_count, slot_capacity, device;
+	uint64_t oom_step;      /* the recording ended with this failed request; UINT64_MAX: no */
+};
+
+static bool history_ends_with(struct frag_text text, const char *end)
+{
+	const size_t n = strlen(end);
+
+	return text.length >= n && memcmp(text.text + text.length - n, end, n) == 0;
+}
+
+static bool begins_with(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text, with, n) == 0;
+}
+
+static bool history_note_mark(struct frag_history *h, uint64_t at, struct frag_text name)
+{
+	static const char start[] = " (start)", step[] = "Optimizer.step";
+	uint32_t kind;
+
+	/* writing a snapshot is no part of an iteration */
+	if (history_ends_with(name, " (end)") || frag_text_equals(name, "snapshot"))
+		return true;
+	if (history_ends_with(name, start))
+		name.length -= (uint32_t)strlen(start);
+	while (name.length && frag_is_digit(name.text[name.length - 1]))
+		name.length--;
+	kind = frag_handles_intern_text(&h->kinds, name);
+	if (kind == UINT32_MAX || !FRAG_GROW(h->marks, h->mark_capacity, h->mark_count)
+	    || !FRAG_EXTEND(h->step_kind, h->kind_capacity, h->kind_count, kind))
+		return false;
+	h->marks[h->mark_count++] = (struct frag_past_mark){ .at = at, .kind = kind };
+	h->step_kind[kind] = begins_with(name, "ProfilerStep") ? FRAG_STEP_PROFILER
+			     : begins_with(name, step) ? FRAG_STEP_OPTIMIZER : FRAG_STEP_NONE;
+	if (h->step_kind[kind] != FRAG_STEP_OPTIMIZER)
+		return true;
+	if (!FRAG_GROW(h->steps, h->step_capacity, h->step_count))
+		return false;
+	h->steps[h->step_count++] = at;
+	return true;
+}
+
+/* Step numbers are numbers of the snapshot's plan. */
+static bool is_planned(const struct reading *r, uint64_t step, enum frag_plan_kind kind)
+{
+	return r->snapshot && step < r->snapshot->plan_count
+	       && r->snapshot->plan[step].kind == kind;
+}
+
+static bool history_note_alloc(struct reading *r, const struct frag_event *ev, uint32_t stack)
+{
+	struct frag_history *h = r->h;
+	const uint32_t number = stack ? frag_call_stacks_add(&h->stacks, r->symbols, stack) : 0;
+	struct frag_past_request *request;
+
+	if (number == UINT32_MAX
+	    || !FRAG_GROW(h->requests, h->request_capacity, h->request_count)
+	    || !FRAG_EXTEND(r->at, r->slot_capacity, r->slot_count, ev->slot))
+		return false;
+	request = &h->requests[h->request_count++];
+	*request = (struct frag_past_request){
+		.born = ev->step, .died = FRAG_STILL, .bytes = ev->bytes, .tag = ev->tag,
+		.stack = number, .maker = (uint8_t)frag_maker_of(ev->members),
+		.before = ev->place || is_planned(r, ev->step, FRAG_PLAN_INITIAL),
+		.failed = ev->step == r->oom_step || is_planned(r, ev->step, FRAG_PLAN_OOM),
+	};
+	r->at[ev->slot] = request->failed ? 0 : h->request_count;
+	return true;
+}
+
+static bool history_note_event(struct reading *r, const struct frag_event *ev, uint32_t stack)
+{
+	if (ev->op == FRAG_OP_MARK)
+		return history_note_mark(r->h, ev->step, ev->text);
+	if (ev->device != r->device)
+		return true;
+	if (ev->op == FRAG_OP_ALLOC)
+		return history_note_alloc(r, ev, stack);
+	if (ev->op == FRAG_OP_FREE && ev->slot < r->slot_count && r->at[ev->slot]) {
+		r->h->requests[r->at[ev->slot] - 1].died = ev->step;
+		r->at[ev->slot] = 0;
+	}
+	return true;
+}
+
+int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+		      struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_tape_info(tape);
+	struct reading r = {
+		.h = h, .symbols = frag_tape_symbols(tape), .device = device,
+		.snapshot = frag_trace_snapshot(tape->trace),
+		.oom_step = info->scope.ends == FRAG_ENDS_OOM ? info->oom_step : UINT64_MAX,
+	};
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_batch batch;
+	bool good;
+
+	*h = (struct frag_history){ .request_count = 0 };
+	good = reader && frag_handles_init(&h->kinds, frag_hash_seed())
+	       && frag_call_stacks_init(&h->stacks);
+	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
+		for (uint32_t i = 0; i < batch.count && good; i++)
+			good = history_note_event(&r, &batch.events[i],
+						  batch.stacks ? batch.stacks[i] : 0);
+	free(r.at);
+	frag_tape_reader_del(reader);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+void frag_history_fini(struct frag_history *h)
+{
+	frag_call_stacks_fini(&h->stacks);
+	frag_handles_fini(&h->kinds);
+	free(h->requests);
+	free(h->marks);
+	free(h->steps);
+	free(h->step_kind);
+	*h = (struct frag_history){ .request_count = 0 };
+}
+
+uint32_t frag_history_find(const struct frag_history *h, uint64_t at)
+{
+	uint32_t i;
+
+	FRAG_COUNT_WHILE(i, h->request_count, h->requests[i].born < at);
+	return i;
+}
+
+uint32_t frag_history_speaker(const struct frag_history *h, uint64_t at)
+{
+	uint32_t i = frag_history_find(h, at);
+
+	i = i < h->request_count && h->requests[i].born == at ? i + 1 : i;
+	while (i-- > 0)
+		if (frag_calls_of(&h->stacks, h->requests[i].stack).count)
+			return i;
+	return FRAG_ALL;
+}
+
+uint64_t frag_history_live(const struct frag_history *h, uint64_t at)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < h->request_count && h->requests[i].born < at; i++)
+		bytes += frag_was_alive(&h->requests[i], at) ? h->requests[i].bytes : 0;
+	return bytes;
+}
+
+#define ATTEMPT_SHARE 10        /* a tenth of what is alive */
+
+int frag_oom_past_find(struct frag_oom_past *out, const struct frag_history *h, uint64_t at,
+		       uint64_t need, uint64_t left, struct frag_error *err)
+{
+	int rc = frag_find_accumulation(&out->accumulation, h, at, err);
+
+	rc = rc ? rc : frag_find_failed_attempt(&out->attempt, h, at, err);
+	rc = rc ? rc : frag_find_larger(&out->larger, h, at, err);
+	if (!rc && (out->attempt.bytes + left < need
+		    || out->attempt.bytes < frag_history_live(h, at) / ATTEMPT_SHARE))
+		out->attempt = (struct frag_failed_attempt){ .bytes = 0 };
+	return rc;
+}
+
+int frag_history_last_failure(const struct frag_history *h, uint64_t *step, struct frag_error *err)
+{
+	uint32_t failures = 0;
+	int rc = 0;
+
+	*step = FRAG_STILL;
+	for (uint32_t i = 0; i < h->request_count; i++)
+		failures += h->requests[i].failed;
+	if (failures < 2 || failures >= FRAG_OOMS_MAX)
+		return 0;
+	for (uint32_t i = h->request_count; i-- > 0 && *step == FRAG_STILL && !rc;) {
+		struct frag_failed_attempt attempt = { .bytes = 0 };
+
+		if (!h->requests[i].failed)
+			continue;
+		if (i + 1 < h->request_count)
+			rc = frag_find_failed_attempt(&attempt, h, h->requests[i].born, err);
+		if (i + 1 == h->request_count
+		    || attempt.bytes > frag_history_live(h, h->requests[i].born) / ATTEMPT_SHARE)
+			*step = h->requests[i].born;
+	}
+	return rc;
+}

@@ -1,0 +1,118 @@
+/*
+ * history.h - what a program had done when a request failed: requests, steps, failures; and what
+ * of it explains the failure.
+ *
+ * Places are steps. Bytes are requested bytes. A request that failed in
+ * the recording is known of a snapshot alone: traces have an alloc for it, and a free behind it.
+ */
+#pragma once
+
+#include "explain/call_stacks.h"
+
+#define FRAG_STILL UINT64_MAX   /* died: it is alive at the end */
+
+struct frag_past_request {
+	uint64_t born, died;    /* steps */
+	uint64_t bytes;
+	uint32_t tag, stack;    /* of the tape; of the call stacks: 0: none */
+	bool failed;            /* nothing was allocated */
+	bool before;            /* allocated before the recording began */
+	uint8_t maker;          /* enum frag_maker */
+};
+
+/* A mark, without " (start)"; marks with " (end)" are omitted. */
+struct frag_past_mark {
+	uint64_t at;
+	uint32_t kind;          /* of names that differ only in a number at their end */
+};
+
+/* The kinds of marks that begin iterations wherever they are. */
+enum frag_step_kind { FRAG_STEP_NONE, FRAG_STEP_OPTIMIZER, FRAG_STEP_PROFILER };
+
+struct frag_history {
+	struct frag_call_stacks stacks;
+	struct frag_past_request *requests;     /* in their order */
+	struct frag_past_mark *marks;
+	uint64_t *steps;                /* at which an optimizer's step began */
+	uint8_t *step_kind;             /* of each kind of marks: enum frag_step_kind */
+	struct frag_handles kinds;
+	uint32_t request_count, request_capacity, mark_count, mark_capacity;
+	uint32_t step_count, step_capacity, kind_count, kind_capacity;
+};
+
+/*
+ * Reads the tape's events of one device. Release it also where this fails; a zeroed one can be
+ * released. -FRAG_ENOMEM
+ */
+int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+		      struct frag_error *err);
+void frag_history_fini(struct frag_history *h);
+
+/* The request of step `at`, or the number of those before it where that is none. */
+uint32_t frag_history_find(const struct frag_history *h, uint64_t at);
+/* Is the block of request r alive right before step `at`? */
+static inline bool frag_was_alive(const struct frag_past_request *r, uint64_t at)
+{
+	return !r->failed && r->born < at && r->died > at;
+}
+
+/* Blocks of one line or module that pile up. */
+struct frag_accumulation {
+	uint64_t bytes;         /* alive, minus the maximum before; 0: there is none */
+	uint64_t since;         /* step of the oldest of them */
+	uint32_t passes;        /* rounds in which they were made */
+	uint32_t tag;           /* with most of the bytes; 0: none */
+	bool after_step;        /* made since the last step of an optimizer; else over the last rounds */
+	bool larger;            /* not more blocks, but larger ones */
+	bool in_step;           /* `passes` are steps of an optimizer */
+	bool forward;           /* most of the bytes were made in forward passes, */
+	bool backward;          /* and backward passes ran since */
+};
+
+/* What attempts that failed earlier left behind. */
+struct frag_failed_attempt {
+	uint64_t bytes;         /* 0: nothing */
+	uint64_t failed_at;     /* step: of several attempts that with the most bytes */
+	uint64_t blocks;
+	uint32_t tag;
+};
+
+/* Blocks of the last round that are larger than any earlier one of their stack. */
+struct frag_larger {
+	uint64_t bytes;         /* 0: they are not most of the round's live bytes */
+	double ratio;           /* the median of their sizes to the largest earlier one */
+};
+
+/* What explains the failure of the request at step `at`. Each -FRAG_ENOMEM. */
+int frag_find_accumulation(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
+			   struct frag_error *err);
+int frag_find_failed_attempt(struct frag_failed_attempt *out, const struct frag_history *h,
+			     uint64_t at, struct frag_error *err);
+int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint64_t at,
+		     struct frag_error *err);
+
+/*
+ * The request whose frames stand for the one of step `at`: itself, or where it has
+ * none, as in a backward pass, the last one before it that has some. FRAG_ALL: none has.
+ */
+uint32_t frag_history_speaker(const struct frag_history *h, uint64_t at);
+
+/* Requested bytes alive right before a step. */
+uint64_t frag_history_live(const struct frag_history *h, uint64_t at);
+
+/* All of that. A failed attempt counts that would have sufficed, and is a tenth of what is alive. */
+struct frag_oom_past {
+	struct frag_accumulation accumulation;
+	struct frag_failed_attempt attempt;
+	struct frag_larger larger;
+};
+
+/* need: bytes of a block for the request; left: on the device. -FRAG_ENOMEM */
+int frag_oom_past_find(struct frag_oom_past *out, const struct frag_history *h, uint64_t at,
+		       uint64_t need, uint64_t left, struct frag_error *err);
+
+/*
+ * The failure that ended the program, where several were recorded: the last request, or the last
+ * failure for which earlier attempts had left enough behind. FRAG_STILL: the first one is as good.
+ */
+int frag_history_last_failure(const struct frag_history *h, uint64_t *step, struct frag_error *err);

@@ -1,0 +1,111 @@
+/* explain_past.c - what a program did before a failure, in an explanation. */
+#include "search/explain_past.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "events/tape.h"
+#include "live_blocks/live_blocks.h"
+
+/* The stack of the alloc at this step, as the tape numbers it. */
+static uint32_t stack_at(const struct frag_tape *tape, uint64_t step)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	const uint64_t event = frag_tape_event(tape, step);
+	struct frag_batch batch = { .count = 0 };
+	uint32_t stack = 0;
+
+	if (reader) {
+		frag_tape_seek(reader, event);
+		frag_tape_next(reader, event + 1, &batch);
+	}
+	if (batch.count && batch.stacks)
+		stack = batch.stacks[0];
+	frag_tape_reader_del(reader);
+	return stack;
+}
+
+int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
+			 const struct frag_tape *tape, struct frag_error *err)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(tape);
+	const uint32_t i = frag_history_speaker(h, m->step);
+
+	if (i == FRAG_ALL)
+		return 0;
+	m->frames_at = h->requests[i].born;
+	m->frames = frag_own_frames_json(symbols, stack_at(tape, m->frames_at));
+	return m->frames && frag_tag_json(symbols, h->requests[i].tag, &m->requested_by)
+	       ? 0 : frag_fail_nomem(err);
+}
+
+int frag_explain_past(struct frag_explained *m, const struct frag_oom_past *past,
+		      const struct frag_tape *tape, struct frag_error *err)
+{
+	const uint32_t tag = m->cause == FRAG_CAUSE_FAILED_ATTEMPT ? past->attempt.tag
+			     : past->accumulation.bytes ? past->accumulation.tag : 0;
+
+	m->past = *past;
+	return frag_tag_json(frag_tape_symbols(tape), tag, &m->past_tag) ? 0 : frag_fail_nomem(err);
+}
+
+static bool is_recorded_failure(const struct frag_history *h, uint64_t step)
+{
+	const uint32_t i = frag_history_find(h, step);
+
+	return i < h->request_count && h->requests[i].born == step && h->requests[i].failed;
+}
+
+/* Goes on over recorded failures before the target; *passed: the last of them, or FRAG_STILL. */
+static int play_over(struct frag_run_until_oom *run, const struct frag_history *h, uint64_t target,
+		     uint64_t *passed, bool *halted, struct frag_error *err)
+{
+	int rc;
+
+	*passed = FRAG_STILL;
+	while (!(rc = frag_until_oom_play(run, UINT64_MAX, halted, err)) && *halted) {
+		const uint64_t step = frag_until_oom_next(run).event.step;
+
+		if (target == FRAG_STILL || step >= target || !is_recorded_failure(h, step))
+			break;
+		*passed = step;
+		rc = frag_until_oom_pass(run, err);
+		if (rc)
+			break;
+	}
+	return rc;
+}
+
+int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_case *on,
+			 const struct frag_history *h, uint64_t target, bool *halted,
+			 struct frag_error *err)
+{
+	void (*const progress)(void *, const char *, uint32_t, uint32_t) = run->progress;
+	uint64_t passed;
+	int rc = play_over(run, h, target, &passed, halted, err);
+
+	if (rc || *halted || passed == FRAG_STILL)
+		return rc;
+	frag_until_oom_fini(run);
+	rc = frag_until_oom_begin(run, on, err);
+	run->progress = progress;
+	return rc ? rc : play_over(run, h, passed, &passed, halted, err);
+}
+
+int frag_explain_gain(struct frag_explained *m, const struct frag_explanation *x,
+		      const struct frag_choice *setting, struct frag_error *err)
+{
+	const struct frag_device_figures *d = &x->devices[m->device];
+	const struct frag_fit_case on = {
+		.tape = x->tape, .choice = setting, .devices = x->devices, .device = m->device,
+		.stop = x->stop, .ctx = x->ctx,
+	};
+	struct frag_interval out;
+	const int rc = frag_fit_case_run(&on, d->total, 0, FRAG_LEVEL_PEAKS, &out, err);
+	const uint64_t used = d->context + d->other + (rc ? 0 : out.outcome.peak_reserved);
+
+	if (!rc && out.outcome.fits)
+		m->setting_left = d->total > used ? d->total - used : 0;
+	return rc;
+}
