@@ -263,6 +263,10 @@ struct frag_choice {
 	char text[512];         /* as it was written */
 	char label[255];        /* the settings string that it was given; "": none */
 	uint8_t accelerator;    /* enum frag_accelerator: whose words advice has */
+	/* of the recording that it simulates: decisions of its log, those that differ from the
+	 * recorded rules and settings, and the first one's step; 0: not compared */
+	uint64_t logged, log_differences, log_first;
+	uint64_t log_changed_at;        /* the step at which the log shows other settings; or 0 */
 };
 
 /* The label in reports: its allocator settings, else its text. */

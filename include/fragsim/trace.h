@@ -265,6 +265,16 @@ struct frag_scope {
 	bool stated;                    /* found by a recorder or a reader, and kept in `meta` */
 };
 
+/* How a simulation under the recorded rules and settings compares with the recorded log. */
+struct frag_log_check {
+	uint64_t decisions;     /* compared: addresses, segments; 0: nothing was */
+	uint64_t differences;   /* among them */
+	uint64_t first;         /* the step of the first, where there are some */
+	/* settings that the program changed, as the log shows; NULL: it shows no change */
+	const char *changed_to;
+	uint64_t changed_at;    /* the step of the `configure` event for them */
+};
+
 /* Data of the trace so far; counts grow while the trace is read. */
 struct frag_trace_info {
 	const char *path;       /* as it was opened */
@@ -282,6 +292,7 @@ struct frag_trace_info {
 				 * or a trace whose header names such a recorder */
 	struct frag_scope scope;        /* as its source says it; checked at the trace's end */
 	uint64_t oom_step, oom_bytes;   /* at the end, under FRAG_ENDS_OOM: the failed request */
+	struct frag_log_check log;      /* of a snapshot */
 };
 
 /*

@@ -48,6 +48,22 @@ static void describe_snapshot(const struct frag_snapshot *s, FILE *f)
 	print_ring(s, f);
 }
 
+/* How the recorded rules and settings compare with the log. */
+static void print_log(const struct frag_log_check *log, FILE *f)
+{
+	if (!log->decisions)
+		return;
+	if (log->changed_to)
+		fprintf(f, "settings from event %" PRIu64 " on: %s, as the log shows\n",
+			log->changed_at, SHOWN(log->changed_to));
+	if (log->differences)
+		fprintf(f, "recorded log: differs from event %" PRIu64 " on, in %" PRIu64 " of %"
+			PRIu64 " decisions: settings changed in mid-run?\n", log->first,
+			log->differences, log->decisions);
+	else
+		fprintf(f, "recorded log: all %" PRIu64 " decisions agree\n", log->decisions);
+}
+
 static void print_history(const struct frag_snapshot *s, const struct frag_snap_device *d, FILE *f)
 {
 	if (!s->has_history) {
@@ -325,6 +341,7 @@ void frag_report_info(const struct frag_trace_facts *facts, FILE *f)
 	print_events(s, t, f);
 	if (facts->snapshot)
 		describe_snapshot(facts->snapshot, f);
+	print_log(&t->log, f);
 	if (facts->by.version)
 		fprintf(f, "PyTorch: %s, as %s\n", facts->by.version, facts->by.why);
 	print_devices(facts, f);
@@ -423,6 +440,8 @@ int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error 
 	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
 	if (facts->snapshot)
 		describe_json(root, facts->snapshot, &facts->by);
+	if (t->log.decisions)
+		frag_document_log(root, &t->log);
 	devices_json(root, s, t);
 	host_json(root, &t->host);
 	bins_json(root, "sizes", s->sizes);

@@ -96,6 +96,7 @@ void frag_report_verdict(const struct frag_verification *v, const struct frag_tr
 			 const char *settings, FILE *f)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	const struct frag_log_check *log = &frag_trace_info(trace)->log;
 	uint64_t apart = 0;
 
 	fprintf(f, "%s under %s, of equal blocks %s first\n",
@@ -103,6 +104,9 @@ void frag_report_verdict(const struct frag_verification *v, const struct frag_tr
 		*settings ? SHOWN(settings) : "default settings",
 		v->by_creation ? "the one created"
 		: v->by_age ? "that of the older segment" : "that of the lower segment");
+	if (log->changed_to)
+		fprintf(f, "and under %s from event %" PRIu64 " on, as the log shows\n",
+			SHOWN(log->changed_to), log->changed_at);
 	if (v->guessed)
 		fprintf(f,
 			"the age of %" PRIu64 " segment%s from before the history is derived from"

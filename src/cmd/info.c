@@ -7,6 +7,7 @@
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
 #include "answers/report.h"
+#include "verify/log_check.h"
 
 struct info {
 	const char *json;
@@ -39,7 +40,8 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 	int rc = frag_trace_open(&trace, path, &options, err);
 
 	if (!rc) {
-		rc = frag_survey_read(&survey, trace, frag_interrupted, err);
+		rc = frag_check_log(trace, err);
+		rc = rc ? rc : frag_survey_read(&survey, trace, frag_interrupted, err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
 		/* nothing of the trace is read after this */

@@ -8,6 +8,7 @@
 #include "cmd/progress.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"
+#include "verify/log_check.h"
 
 #define FOR_OTHERS "bestfit"
 
@@ -143,6 +144,18 @@ static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct fr
 	return rc;
 }
 
+/* What a choice has of the recording that it simulates. */
+static void describe_recording(struct frag_choice *choice, const struct frag_trace *trace)
+{
+	const struct frag_log_check *log = &frag_trace_info(trace)->log;
+
+	choice->accelerator = (uint8_t)frag_trace_recording(trace).accelerator;
+	choice->logged = log->decisions;
+	choice->log_differences = log->differences;
+	choice->log_first = log->first;
+	choice->log_changed_at = log->changed_to ? log->changed_at : 0;
+}
+
 void frag_taped_warn(void *ctx, const char *message)
 {
 	struct frag_taped_reading *reading = ctx;
@@ -179,9 +192,10 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 	int rc = frag_trace_open(&t->trace, path, &options, err);
 
 	rc = frag_or_interrupted(rc, err);
+	rc = rc ? rc : frag_check_log(t->trace, err);
 	rc = rc ? rc : loaded_trace_choose(t, o, usual, &options.log, err);
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
-		t->choices[i].accelerator = (uint8_t)frag_trace_recording(t->trace).accelerator;
+		describe_recording(&t->choices[i], t->trace);
 	rc = rc ? rc : loaded_trace_set_devices(t, o, reading->capacity, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);

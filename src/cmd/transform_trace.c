@@ -10,6 +10,7 @@
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
 #include "trace/reader.h"
+#include "verify/log_check.h"
 
 static int no_form(const char *value, struct frag_error *err)
 {
@@ -213,6 +214,9 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 	int rc = frag_rewrite_find_form(r, to, err);
 
 	rc = rc ? rc : frag_trace_open(&c.trace, from, &options, err);
+	/* what is kept whole has its settings as the file has them */
+	if (!rc && !r->complete)
+		rc = frag_check_log(c.trace, err);
 	if (!rc && r->complete && !frag_trace_snapshot(c.trace))
 		rc = frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch (%s), which --complete"
 			       " keeps", from, frag_trace_info(c.trace)->form);

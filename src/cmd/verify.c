@@ -5,6 +5,7 @@
 #include "verify/verifier.h"
 #include "events/recording_info.h"
 #include "answers/report.h"
+#include "verify/log_check.h"
 
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };
 
@@ -54,7 +55,8 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
 	struct frag_choice choice;
 	int rc = verify_choose(o, trace, minor, &choice, settings, err);
 
-	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, o->capacity.total, err);
+	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, false,
+			       o->capacity.total, err);
 	verdict->by_creation = ties == TIES_CREATION;
 	return rc;
 }
@@ -103,7 +105,8 @@ static int verify_exec(void *own, struct frag_args *args, struct frag_error *err
 
 	if (rc)
 		return rc;
-	rc = verify_compare(o, trace, settings, &verdict, err);
+	rc = o->settings ? 0 : frag_check_log(trace, err);
+	rc = rc ? rc : verify_compare(o, trace, settings, &verdict, err);
 	if (!rc && !o->quiet)
 		frag_report_verdict(&verdict, trace, settings, stdout);
 	if (!rc && (verdict.difference_count || verdict.not_restored))

@@ -141,6 +141,18 @@ void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info 
 		put_scope(list, NULL, &traces[i]->scope);
 }
 
+void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log)
+{
+	struct frag_node_ref o = frag_json_object(in, "recorded_log");
+
+	frag_json_bool(o, "agrees", !log->differences);
+	frag_json_u64(o, "decisions", log->decisions);
+	frag_json_u64(o, "differences", log->differences);
+	frag_json_u64_or_null(o, "differs_from", log->differences, log->first);
+	frag_json_u64_or_null(o, "settings_changed_at", log->changed_to, log->changed_at);
+	frag_json_text(o, "settings_changed_to", log->changed_to);
+}
+
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace)
 {
@@ -159,6 +171,8 @@ struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *ke
 		put_scope(in, "scope", &trace->scope);
 	if (trace->scope.ends == FRAG_ENDS_OOM)
 		frag_json_of(o, "ends_at_oom", oom_rows, trace);
+	if (trace->log.decisions)
+		frag_document_log(o, &trace->log);
 	return o;
 }
 

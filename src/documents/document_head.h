@@ -29,6 +29,9 @@ extern const struct frag_json_row frag_device_rows[];    /* of a struct frag_dev
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *device,
 			  uint32_t ordinal, uint64_t total);
 
+/* How the log of a recording compares with its simulation: a member `recorded_log`. */
+void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log);
+
 /*
  * What was read: a member of this name, and its scope as a member `scope` after it; or an element
  * where the name is NULL, whose scope frag_document_scopes() has. Returns it.

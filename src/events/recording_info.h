@@ -18,6 +18,16 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 		     struct frag_error *err);
 
 /*
+ * Gives the trace of a snapshot a `configure` event instead of an earlier one: its settings were
+ * `before` until the step `at`, and are `after` from there on; NULL: without a change. Only before
+ * the trace's first record is read. -FRAG_ENOMEM
+ */
+int frag_trace_change_settings(struct frag_trace *trace, uint64_t at, const char *before,
+			       const char *after, struct frag_error *err);
+/* Stores how the log of its snapshot compares with a simulation; a change is the trace's own. */
+void frag_trace_set_log(struct frag_trace *trace, const struct frag_log_check *log);
+
+/*
  * Of a snapshot: the segments that existed at the beginning or were reserved later, in the order
  * of creation, each with its rank by address; the trace's. NULL, and *count 0, where the order is
  * unknown, as with expandable segments, because the log has only their pages.

@@ -859,6 +859,31 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 			       s->device_count, NULL, err);
 }
 
+int frag_trace_change_settings(struct frag_trace *t, uint64_t at, const char *before,
+			       const char *after, struct frag_error *err)
+{
+	struct frag_snapshot *s = frag_snapshot_of(t->source, t->state);
+	struct frag_trace_info *info = &t->info;
+
+	FRAG_ASSERT(s && t->step == 0);
+	info->oom_step -= s->change && info->oom_step > s->change_at;
+	if (!frag_snapshot_change(s, (uint32_t)at, before, after))
+		return frag_fail_nomem(err);
+	info->oom_step += s->change && info->oom_step >= s->change_at;
+	t->shown = *info;
+	return 0;
+}
+
+void frag_trace_set_log(struct frag_trace *t, const struct frag_log_check *log)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(t);
+
+	t->info.log = *log;
+	t->info.log.changed_to = s->change;
+	t->info.log.changed_at = s->change_at;
+	t->shown = t->info;
+}
+
 const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
 				  uint32_t *count)
 {

@@ -81,7 +81,10 @@ const char *frag_unknown_order(const struct frag_choice *choice)
 		       ? "order of new segments" : NULL;
 }
 
-/* "2.8", or a range, whose newest release has the rules; a label begins with either. */
+/*
+ * "2.8", or a range, whose newest release has the rules; a label begins with either. Only the rules
+ * of a release that is known are exact, and only where the log does not contradict them.
+ */
 static void put_pytorch(const struct frag_choice *choice, char buf[FRAG_EVIDENCE_ROOM])
 {
 	static const char name[] = "pytorch ";
@@ -92,12 +95,28 @@ static void put_pytorch(const struct frag_choice *choice, char buf[FRAG_EVIDENCE
 	if (strncmp(label, name, strlen(name)) == 0
 	    && sscanf(label, "pytorch 2.%" SCNu64 " to", &least) == 1 && least < minor)
 		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.%" PRIu64 " to 2.%" PRIu64 ", rules of"
-			 " 2.%" PRIu64 ": exact on the released binary", least, minor, minor);
+			 " 2.%" PRIu64 " assumed", least, minor, minor);
+	else if (strncmp(label, name, strlen(name)) && !strstr(choice->text, "version="))
+		snprintf(buf, FRAG_EVIDENCE_ROOM, "no version is given: rules of PyTorch 2.%"
+			 PRIu64 " assumed", minor);
 	else
-		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.%" PRIu64 "%s: exact on the released"
-			 " binary", minor,
-			 strncmp(label, name, strlen(name)) && !strstr(choice->text, "version=")
-				 ? ", as none is given" : "");
+		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.%" PRIu64 "%s", minor,
+			 choice->log_differences ? "" : ": exact on the released binary");
+}
+
+/* How the recorded rules and settings compare with the recorded log. */
+static void put_log(const struct frag_choice *choice, char buf[FRAG_EVIDENCE_ROOM])
+{
+	const size_t used = strlen(buf);
+
+	if (choice->log_differences)
+		snprintf(buf + used, FRAG_EVIDENCE_ROOM - used, "; differs from the recorded log from"
+			 " event %" PRIu64 " on: settings changed in mid-run?", choice->log_first);
+	else if (choice->log_changed_at)
+		snprintf(buf + used, FRAG_EVIDENCE_ROOM - used, "; agrees with the recorded log, in"
+			 " which the settings change at event %" PRIu64, choice->log_changed_at);
+	else if (choice->logged)
+		snprintf(buf + used, FRAG_EVIDENCE_ROOM - used, "; agrees with the recorded log");
 }
 
 const char *frag_evidence_text(const struct frag_choice *choice, const char *order,
@@ -122,5 +141,7 @@ const char *frag_evidence_text(const struct frag_choice *choice, const char *ord
 		snprintf(buf + strlen(buf), FRAG_EVIDENCE_ROOM - strlen(buf), "; %s %s", unknown,
 			 order ? order : choice->ops == &frag_policy_cupy
 			 ? "assumed" : "from the log, else assumed (2.11 and older)");
+	if (choice->ops == &frag_policy_pytorch)
+		put_log(choice, buf);
 	return buf;
 }

@@ -3,7 +3,7 @@
 
 #include "fragsim/policy.h"
 
-#define FRAG_EVIDENCE_ROOM 300
+#define FRAG_EVIDENCE_ROOM 400
 
 /*
  * In buf, which is returned: "PyTorch 2.8: exact on the released binary". order: what is known of

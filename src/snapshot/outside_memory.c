@@ -345,7 +345,8 @@ static void pick_moment(struct search *f, const struct frag_snapshot *s, uint32_
 {
 	uint32_t i = step < s->plan_count ? (uint32_t)step + 1 : s->plan_count;
 
-	while (i > 0 && (s->plan[i - 1].device != device || s->plan[i - 1].kind == FRAG_PLAN_REMARK))
+	while (i > 0 && (s->plan[i - 1].device != device || s->plan[i - 1].kind == FRAG_PLAN_REMARK
+			 || s->plan[i - 1].kind == FRAG_PLAN_CONFIGURE))
 		i--;
 	if (step >= s->plan_count)
 		f->calls = f->d->call_count;

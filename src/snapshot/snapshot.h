@@ -128,6 +128,7 @@ enum frag_plan_kind {
 	FRAG_PLAN_OOM_FREE,     /* ... and is over, as the program went on without it */
 	FRAG_PLAN_MARK,
 	FRAG_PLAN_REMARK,       /* a mark of the annotations: index is one of them */
+	FRAG_PLAN_CONFIGURE,    /* the change of settings; it belongs to the record after it */
 };
 
 /* One record. Its number in the plan is its step. */
@@ -177,6 +178,9 @@ struct frag_snapshot {
 	uint32_t plan_count, plan_capacity;
 	struct frag_initial *initial;   /* of all devices */
 	uint32_t initial_count;
+	char *first_settings;           /* before `change` */
+	char *change;                   /* settings that came in mid-run; NULL: none did */
+	uint32_t change_at;             /* a record of the plan */
 	double first_time;
 	uint64_t seen;          /* events and blocks, against lists that are shared */
 	bool has_history, has_times, has_blocks;
@@ -199,12 +203,20 @@ int frag_snapshot_rewind(struct frag_snapshot *s);
 int frag_snapshot_plan(struct frag_snapshot *s);
 
 /*
+ * A change of settings, instead of an earlier one: `before` until the record `step` of a plan
+ * without a change, `after` from there on; NULL: none. False: out of memory.
+ */
+bool frag_snapshot_change(struct frag_snapshot *s, uint32_t step, const char *before,
+			  const char *after);
+
+/*
  * When it happened, in microseconds; only where the log has times. Blocks of the first state are
  * older than any of them, so they have the first.
  */
 static inline double frag_snapshot_time(const struct frag_snapshot *s,
 					const struct frag_snapshot_plan *p)
 {
+	p += p->kind == FRAG_PLAN_CONFIGURE;
 	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
 		return s->first_time;
 	if (p->kind == FRAG_PLAN_REMARK)
@@ -279,7 +291,7 @@ struct frag_scope frag_snapshot_scope(const struct frag_snapshot *s);
 bool frag_snapshot_dropped(const struct frag_snapshot *s, const struct frag_snap_device *d);
 
 /* The snapshot that a source reads from; NULL where it reads something else. */
-const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);
+struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, void *state);
 
 /* A second source over the same state, once that is rewound; it does not own it. */
 extern const struct frag_source_ops frag_snapshot_borrowed;

@@ -572,6 +572,36 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	return good;
 }
 
+bool frag_snapshot_change(struct frag_snapshot *s, uint32_t step, const char *before,
+			  const char *after)
+{
+	struct frag_snapshot_plan *plan;
+
+	if (s->change) {
+		plan = &s->plan[s->change_at];
+		memmove(plan, plan + 1, (--s->plan_count - s->change_at) * sizeof(*plan));
+	}
+	free(s->change);
+	free(s->first_settings);
+	s->change = s->first_settings = NULL;
+	if (!after)
+		return true;
+	FRAG_ASSERT(before && step < s->plan_count);
+	s->change_at = step;
+	s->first_settings = strdup(before);
+	if (!s->first_settings || !FRAG_GROW(s->plan, s->plan_capacity, s->plan_count))
+		return false;
+	s->change = strdup(after);
+	if (!s->change)
+		return false;
+	plan = &s->plan[step];
+	memmove(plan + 1, plan, (s->plan_count++ - step) * sizeof(*plan));
+	*plan = (struct frag_snapshot_plan){
+		.kind = FRAG_PLAN_CONFIGURE, .device = plan[1].device,
+	};
+	return true;
+}
+
 static int remarks_by_time(const void *a, const void *b)
 {
 	const struct frag_annotation *x = a, *y = b;

@@ -206,6 +206,11 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		set_record_device(src, rec, p);
 		rec->pool = src->s.pools[src->s.devices[p->device].log[p->index].pool].name;
 		break;
+	case FRAG_PLAN_CONFIGURE:
+		rec->op = FRAG_OP_CONFIGURE;
+		rec->members = FRAG_HAS_OP | FRAG_HAS_VALUE;
+		rec->text = (struct frag_text){ src->s.change, (uint32_t)strlen(src->s.change) };
+		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
 		added = set_record_mark(src, rec, p);
@@ -232,6 +237,7 @@ static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 		return;
 	}
 	p = &src->s.plan[at];
+	p += p->kind == FRAG_PLAN_CONFIGURE;
 	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
 		snprintf(buf, size, "%s: the state that the history of device %u begins with",
 			 src->s.whole.path, p->device);
@@ -314,6 +320,8 @@ static void source_close(void *state)
 	free(s->maker_of);
 	frag_stacks_fini(&s->table);
 	free(s->plan);
+	free(s->change);
+	free(s->first_settings);
 	free(s->initial);
 	frag_values_fini(&s->values);
 	frag_whole_fini(&s->whole);
@@ -350,9 +358,9 @@ const struct frag_source_ops frag_snapshot_borrowed = {
 	.close = source_return,
 };
 
-const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state)
+struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, void *state)
 {
-	const struct source *src = state;
+	struct source *src = state;
 
 	return ops == &snapshot_source || ops == &frag_snapshot_borrowed ? &src->s : NULL;
 }

@@ -101,13 +101,13 @@ static bool copy_text(const struct frag_value *text, char *buf, size_t size)
 	return true;
 }
 
-bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
-{
-	const struct frag_value *text = NULL;
+#define EXPANDABLE "expandable_segments"
 
-	for (int i = FRAG_CUDA; i <= FRAG_NPU && !text; i++)
-		text = setting(s, conf_names[i]);
-	return copy_text(text, buf, size);
+static bool is_expandable(const struct frag_snapshot *s)
+{
+	const struct frag_value *value = setting(s, EXPANDABLE);
+
+	return frag_is(value, FRAG_TRUTH) && value->as.magnitude;
 }
 
 static void snapshot_settings_put(char *buf, size_t size, const char *item)
@@ -115,6 +115,30 @@ static void snapshot_settings_put(char *buf, size_t size, const char *item)
 	size_t used = strlen(buf);
 
 	snprintf(buf + used, size - used, "%s%s", used ? "," : "", item);
+}
+
+/* Those before the change of settings, if there is one. */
+static bool first_settings(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	if (s->change)
+		snprintf(buf, size, "%s", s->first_settings);
+	return s->change;
+}
+
+bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *text = NULL;
+
+	if (first_settings(s, buf, size))
+		return *buf;
+	for (int i = FRAG_CUDA; i <= FRAG_NPU && !text; i++)
+		text = setting(s, conf_names[i]);
+	if (!copy_text(text, buf, size))
+		return false;
+	/* the string is the last one that was set, and keeps expandable segments as they were */
+	if (is_expandable(s) && !strstr(buf, EXPANDABLE))
+		snapshot_settings_put(buf, size, EXPANDABLE ":True");
+	return true;
 }
 
 /* [1:0,2:4,...] where one of them is set. */
@@ -147,15 +171,16 @@ static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
  */
 bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
 {
-	const struct frag_value *expandable = setting(s, "expandable_segments");
 	const struct frag_value *threshold = setting(s, "garbage_collection_threshold");
 	uint64_t max_split;
 	char item[64];
 
 	FRAG_ASSERT(size > 0);
+	if (first_settings(s, buf, size))
+		return true;
 	*buf = '\0';
-	if (frag_is(expandable, FRAG_TRUTH) && expandable->as.magnitude)
-		snapshot_settings_put(buf, size, "expandable_segments:True");
+	if (is_expandable(s))
+		snapshot_settings_put(buf, size, EXPANDABLE ":True");
 	if (frag_value_u64(setting(s, "max_split_size"), &max_split) && max_split >> 63 == 0) {
 		snprintf(item, sizeof(item), "max_split_size_mb:%" PRIu64, max_split >> 20);
 		snapshot_settings_put(buf, size, item);

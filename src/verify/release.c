@@ -158,7 +158,7 @@ static int differences(uint64_t *count, const struct frag_trace *trace, uint32_t
 	struct frag_choice choice;
 	int rc = frag_choose_release(&choice, trace, minor, text, &silent, err);
 
-	rc = rc ? rc : frag_verify(&verdict, trace, &choice, minor > BY_ADDRESS, 0, err);
+	rc = rc ? rc : frag_verify(&verdict, trace, &choice, minor > BY_ADDRESS, false, 0, err);
 	*count = rc ? UINT64_MAX : verdict.difference_count;
 	return rc == -FRAG_ENOMEM ? rc : 0;
 }
@@ -190,22 +190,34 @@ static int look_at_log(struct frag_release *out, const struct frag_trace *trace,
 	return rc;
 }
 
-int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
-		      struct frag_error *err)
+void frag_allowed_releases(struct frag_release *out, const struct frag_trace *trace)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-	uint32_t least = OLDEST_VERSION, most = NEWEST_VERSION;
+	uint32_t least, most;
 	const char *why;
 
 	*out = (struct frag_release){ .minor = 0 };
 	if (!s)
 		kept(out, trace);
 	if (!s || said(out, s) || is_ours(s))
-		return 0;
+		return;
 	if (frag_snapshot_releases(s, &least, &most, &why)) {
 		set_release(out, least, most);
 		snprintf(out->why, sizeof(out->why), "%s", why);
 	}
+}
+
+int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
+		      struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	uint32_t least, most;
+
+	frag_allowed_releases(out, trace);
+	least = out->minor ? out->least : OLDEST_VERSION;
+	most = out->minor ? out->most : NEWEST_VERSION;
+	if (!s || (out->minor && least == most) || is_ours(s))
+		return 0;
 	if (most <= BY_ADDRESS || least > BY_CREATION || !has_places(s))
 		return 0;
 	return look_at_log(out, trace, least, most, err);

@@ -23,6 +23,9 @@ const char *frag_release_text(const struct frag_release *release, char buf[FRAG_
 int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
 		      struct frag_error *err);
 
+/* The same by the file alone, without its log. */
+void frag_allowed_releases(struct frag_release *out, const struct frag_trace *trace);
+
 /*
  * pytorch as of 2.minor, 0: the newest, under the settings of the recording, which are stored in
  * text, "" for none.

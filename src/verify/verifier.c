@@ -372,6 +372,7 @@ struct verify {
 	uint32_t order_count;
 	uint32_t *ages;                         /* of each initial segment; NULL: by address */
 	uint64_t total;                         /* bytes of each device; 0: not known */
+	bool first;                             /* stops at the first difference */
 	struct order hint;                      /* the text of the first difference, if any */
 	bool hinted;
 	struct frag_verification *out;
@@ -516,7 +517,7 @@ static bool is_private(const struct frag_snapshot *s, const struct frag_snapshot
 	const struct frag_snap_device *d = &s->devices[p->device];
 	uint32_t pool;
 
-	if (p->kind == FRAG_PLAN_REMARK)
+	if (p->kind == FRAG_PLAN_REMARK || p->kind == FRAG_PLAN_CONFIGURE)
 		return false;
 	pool = p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE
 		? d->first_live[p->index].pool : d->log[p->index].pool;
@@ -530,6 +531,21 @@ static bool make_slot(struct verify *v, uint32_t slot)
 	while (v->slot_count <= slot)
 		v->slots[v->slot_count++].block = SLOT_NONE;
 	return true;
+}
+
+/* A change of settings is one for all devices. */
+static int configure_others(struct verify *v, const struct frag_event *ev, uint32_t device,
+			    struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < v->count && !rc; i++) {
+		struct frag_step step = { .event = ev, .device = i };
+
+		if (i != device)
+			rc = frag_engine_step(&v->logged[i].engine, ev, v->slots, &step, err);
+	}
+	return rc;
 }
 
 /*
@@ -547,12 +563,14 @@ static int run_step(struct verify *v, const struct frag_event *ev, struct frag_e
 	if (ev->op == FRAG_OP_ALLOC && !make_slot(v, ev->slot))
 		return frag_fail_nomem(err);
 	l->step = ev->step;
-	l->event = p->kind == FRAG_PLAN_REMARK ? 0 : p->index;
+	l->event = p->kind == FRAG_PLAN_REMARK || p->kind == FRAG_PLAN_CONFIGURE ? 0 : p->index;
 	l->oom = p->kind == FRAG_PLAN_OOM;
 	l->apart = is_private(v->snapshot, p);
 	if (!logged_begin(l, p->calls_end > l->at ? p->calls_end : l->at))
 		return frag_fail_nomem(err);
 	rc = frag_engine_step(&l->engine, ev, v->slots, &step, err);
+	if (!rc && ev->op == FRAG_OP_CONFIGURE)
+		rc = configure_others(v, ev, p->device, err);
 	if (rc)
 		return rc;
 	frag_engine_describe(&l->engine, v->slots, &step);
@@ -570,7 +588,7 @@ static int run_all(struct verify *v, struct frag_trace *trace, struct frag_error
 		rc = frag_trace_next(trace, &batch, err);
 		for (uint32_t i = 0; i < batch.count && !rc; i++)
 			rc = run_step(v, &batch.events[i], err);
-	} while (!rc && batch.count);
+	} while (!rc && batch.count && !(v->first && v->out->difference_count));
 	return rc;
 }
 
@@ -676,11 +694,12 @@ static int run_by_age(struct verify *v, const struct frag_trace *trace,
 }
 
 int frag_verify(struct frag_verification *out, const struct frag_trace *trace,
-		const struct frag_choice *choice, bool by_age, uint64_t total,
-		struct frag_error *err)
+		const struct frag_choice *choice, bool by_age, bool first,
+		uint64_t total, struct frag_error *err)
 {
 	struct verify v = {
 		.snapshot = frag_trace_snapshot(trace), .out = out, .total = total,
+		.first = first,
 	};
 	const char *path = frag_input_name(frag_trace_info(trace)->path);
 	int rc;

@@ -77,7 +77,7 @@ static void verify(const char *path, bool by_age)
 	int rc;
 
 	must(trace && frag_choice_parse(&choice, "pytorch", &err) == 0, "verify", &err);
-	rc = frag_verify(&verdict, trace, &choice, by_age, 0, &err);
+	rc = frag_verify(&verdict, trace, &choice, by_age, false, 0, &err);
 	must(rc == 0 || rc == -FRAG_ETRACE, "verify", &err);
 	frag_trace_close(trace);
 }
