@@ -291,23 +291,28 @@ dist: ; @scripts/make-dist.sh fragsim-$(version) $(BUILD)
 ## deb: Debian packages of the last commit, in build/deb, judged by lintian
 deb: ; @scripts/build-deb.sh $(BUILD)/deb
 
+# What builds packages is fetched by checksum.
+wheel-tools: scripts/wheel-tools.txt | install-packages
+	$(Q)cmp -s $< $(BUILD)/wheel/tools/$(<F) || { rm -rf $(BUILD)/wheel/tools && $(python) -m pip --disable-pip-version-check \
+		install -q --root-user-action ignore --require-hashes --only-binary :all: --target $(BUILD)/wheel/tools -r $< \
+		&& cp $< $(BUILD)/wheel/tools; }
+
 # The backend that pip fetches calls this Makefile with a compiler of its own (scripts/wheel_hook.py).
 ## wheel: a Python wheel with the program, in build/wheel; TAG=musllinux_1_2_aarch64: for other systems
-wheel: | install-packages
+wheel: wheel-tools | install-packages
 	$(call say,WHEEL)
 	$(Q)scripts/wheel-sources.sh $(BUILD)/wheel/sources
 	$(Q)TAG="$(TAG)" SOURCES="$(call full_path,$(BUILD))/wheel/sources" $(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") \
 		CUDA_HOME="$(CUDA_HOME)" WHEEL_BUILD="$(call full_path,$(BUILD))/wheel" \
-		$(python) -m pip --disable-pip-version-check wheel -q --no-deps -w $(BUILD)/wheel .
+		PYTHONPATH="$(call full_path,$(BUILD))/wheel/tools" $(python) -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel .
 
 WHEELS = $(foreach x,manylinux_2_28 musllinux_1_2,$x_x86_64 $x_aarch64) macosx_11_0_arm64 macosx_11_0_x86_64
 ## wheels: those of all systems
 wheels: ; $(Q)for tag in $(WHEELS); do $(MAKE) --no-print-directory wheel TAG=$$tag || exit; done
 
 ## sdist: the sources as pip wants them, in build/wheel
-sdist: | install-packages
+sdist: wheel-tools | install-packages
 	$(call say,SDIST)
-	$(Q)$(python) -m pip --disable-pip-version-check install -q --root-user-action ignore --upgrade --target $(BUILD)/wheel/tools hatchling
 	$(Q)SDIST=yes PYTHONPATH="$(BUILD)/wheel/tools" $(python) -m hatchling build -t sdist -d $(BUILD)/wheel
 
 ## site: the documentation as a site, build/site/html; pip fetches mkdocs-material for it

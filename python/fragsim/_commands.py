@@ -22,9 +22,15 @@ SIZE = re.compile(r"\d+(\.\d*)?\s*([kKMGTPE]i?)?B?")
 
 
 def _words(options: Mapping[str, Option]) -> list[str]:
-    """Options of the command line: fail_if=["a", "b"] is --fail-if=a --fail-if=b."""
+    """Options of the command line: fail_if=["a", "b"] is --fail-if=a --fail-if=b.
+
+    Raises FragsimError (2) for those that take the place of the document that a function returns.
+    """
     out = []
     for key, value in options.items():
+        if key in ("json", "help"):
+            raise FragsimError(f"{key}={value!r}: not an option of a function: it"
+                               " returns the document", 2)
         name = "--" + key.replace("_", "-")
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if each is True:
@@ -79,6 +85,8 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
         path = Path(folder, "document")
         done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
                     (0, 1, OUT_OF_MEMORY), where, timeout)
+        if not path.exists():
+            raise FragsimError(f"{command}: these options leave no document", 2)
         document = read(path)
     document.report, document.warnings = done.output, done.messages
     document.exit_status = done.status
@@ -213,9 +221,14 @@ def explain_message(text: str, **options: Option) -> Document:
     """Explain out-of-memory messages of a text or a log.
 
     `fragsim explain --message`. Returns a document with `messages`. Raises FragsimError (4)
-    where the text has none.
+    where the text has none, and (2) where it is none: a lone surrogate is no character.
     """
-    return _ask("explain", ["-"], [text.encode()], {"message": True, **options})
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise FragsimError(f"{ascii(text[error.start])}: not a character, at {error.start} of the text",
+                           2) from None
+    return _ask("explain", ["-"], [data], {"message": True, **options})
 
 
 def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,

@@ -1,5 +1,7 @@
 """play.py - plays workflows of GitHub and jobs of GitLab in a folder, as a runner would."""
+import hashlib
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,8 @@ PATIENCE = 300      # seconds
 BARE = {'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'LC_ALL': 'C.UTF-8'}
 
 GITHUB = {'server_url': 'http://127.0.0.1:9', 'action_repository': 'someone/fragsim',
-          'action_ref': 'v9'}
+          'action_ref': 'v9',
+          'action_path': str(ROOT)}
 
 
 @dataclass
@@ -61,6 +64,19 @@ def steps_of(steps, folder, env, inputs):
             break
     report = summary.read_text(encoding='utf-8') if summary.exists() else ''
     return Played(status, output, report)
+
+
+def release(folder, wheels):
+    """A release in a folder, and the action of its commit, which has the checksums. The folder."""
+    sources = folder / 'action'
+    (sources / 'include/fragsim').mkdir(parents=True)
+    shutil.copy(ROOT / 'include/fragsim/version.h', sources / 'include/fragsim')
+    (sources / 'action.sha256').write_text(''.join(
+        f'{hashlib.sha256(x.read_bytes()).hexdigest()}  {x.name}\n' for x in wheels), encoding='ascii')
+    for wheel in wheels:
+        shutil.copy(wheel, folder)
+    GITHUB['action_path'] = str(sources)
+    return str(folder)
 
 
 def action(folder, env, **given):

@@ -2,13 +2,15 @@
 
     run.py PROGRAM      prints TAP
 
-pip is a stand-in that notes what it is told and puts the program in place; make check-wheel plays
-the action with a real one. The folder has traces and nothing of our sources.
+pip is a stand-in that notes what it is told and puts the program in place, except where the action's
+supply is tested; make check-wheel plays the action with the real wheel. The folder has traces and nothing of our sources.
 """
 import json
+import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -131,6 +133,56 @@ def test_before(folder, env):
            'action.yml: a rank that wrote nothing')
 
 
+def make_wheel(path, program, build=''):
+    """A wheel of the version of the sources, whose program is that which is tested."""
+    text = (play.ROOT / 'include/fragsim/version.h').read_text(encoding='utf-8')
+    version = re.search('FRAG_VERSION "(.*)"', text)[1]
+    wheel = path / f'fragsim-{version}{build}-py3-none-any.whl'
+    with zipfile.ZipFile(wheel, 'w') as z:
+        info = f'fragsim-{version}.dist-info/'
+        z.writestr(info + 'METADATA', f'Metadata-Version: 2.1\nName: fragsim\nVersion: {version}\n')
+        z.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+        script = zipfile.ZipInfo(f'fragsim-{version}.data/scripts/fragsim')
+        script.external_attr = 0o100755 << 16
+        z.writestr(script, f'#!/bin/sh\nexec {program} "$@"\n')
+        z.writestr(info + 'RECORD', '')
+    return wheel
+
+
+def test_supply(program, folder, env):
+    """What pip is told, and what a real one does: the file of the release with that checksum, or none."""
+    told = (folder / 'installed').read_text(encoding='utf-8').splitlines()
+    page = f'{play.GITHUB["server_url"]}/someone/fragsim/releases/expanded_assets/v'
+    words = ('--isolated install', '--no-index', '--require-hashes', '--no-deps', f'--find-links {page}')
+    TAP.ok(all(x in told[0] for x in words), 'the action looks in its own release alone', told[0])
+    (folder / 'made').mkdir()
+    wheel = make_wheel(folder / 'made', program)
+    real = {'PATH': play.path_of(Path(sys.executable).parent)['PATH'], 'HOME': str(folder)}
+    place = bare(folder, 'supply')
+    good = play.release(folder / 'good', [wheel])
+    TAP.result('the wheel of the release is installed', faults(
+        play.action(place, real, trace='my traces/*', release=good), 0, 'passed'))
+    other = make_wheel(Path(play.release(folder / 'other', [wheel])), f'{program} ')
+    TAP.ok(other.read_bytes() != wheel.read_bytes(), 'another file of that name')
+    done = play.action(bare(folder, 'supply 2'), real, trace='my traces/*', release=str(folder / 'other'))
+    TAP.ok(done.status and 'HASHES' in done.output.upper() and not done.report, 'is not', done)
+    (folder / 'empty').mkdir()
+    done = play.action(bare(folder, 'supply 3'), real, trace='my traces/*', release=str(folder / 'empty'))
+    TAP.ok(done.status and not done.report, 'nor is one of an index, where the release has none', done)
+    (Path(play.GITHUB['action_path']) / 'action.sha256').unlink()
+    done = play.action(bare(folder, 'supply 4'), real, trace='my traces/*', release=good)
+    TAP.ok(done.status == 1 and 'action.sha256 is missing' in done.output,
+           'a commit without checksums installs nothing', done)
+
+
+def test_pins():
+    """Workflows and templates name what they use of others by what cannot change."""
+    for path in (*play.ROOT.glob('.github/workflows/*.yml'), *play.ROOT.glob('scripts/ci/*.yml')):
+        text = path.read_text(encoding='utf-8')
+        loose = [x for x in re.findall(r'uses: (\S+)', text) if not re.fullmatch(r'[\w./-]+@[0-9a-f]{40}', x)]
+        TAP.result(f'{path.name}: actions by commit', loose)
+
+
 def test_record(way, call, folder, env):
     place = bare(folder, f'{way} record')
     command = "fragsim gen random --seed 1 >made.ndjson\nmv made.ndjson 'my own.ndjson'"
@@ -157,11 +209,14 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix='ci-') as name:
         folder = Path(name)
         env = stand_ins(program, folder)
+        (folder / 'first').mkdir()
+        play.release(folder / 'release', [make_wheel(folder / 'first', program)])
         for way, call in (('action.yml', by_action), ('gitlab.yml', by_gitlab)):
             test_conditions(way, call, folder, env)
             test_baseline(way, call, program, folder, env)
             test_record(way, call, folder, env)
         test_before(folder, env)
+        test_pins()
         place = bare(folder, 'bash')
         TAP.result('gitlab.yml: the same under bash', faults(play.gitlab(
             'scripts/ci/gitlab.yml', place, env, 'bash', FRAGSIM_TRACE='my traces/*',
@@ -175,12 +230,7 @@ def main(argv):
         TAP.result('github.yml: worse than the baseline', faults(
             play.workflow('scripts/ci/github.yml', place, env), 1, 'c.ndjson',
             "'peak.reserved > +0%'"))
-        wheel = play.action(bare(folder, 'package'), env, trace='my traces/*', package='./my.whl')
-        told = (folder / 'installed').read_text(encoding='utf-8').splitlines()
-        TAP.ok(not wheel.status and told[-1].endswith(' ./my.whl') and all(
-            x.endswith(' fragsim') for x in told[:-1]), 'pip is told what to install', told)
-        page = f'{play.GITHUB["server_url"]}/someone/fragsim/releases/expanded_assets/v9'
-        TAP.ok(f' --find-links {page} ' in told[-1], "the action looks in its own release", told[-1])
+        test_supply(program, folder, env)
     return TAP.finish()
 
 

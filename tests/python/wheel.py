@@ -236,8 +236,9 @@ def test_action(wheel, folder):
         '{"format":"fragsim-trace","version":1}\n{"op":"alloc","id":1,"size":4294967296}\n',
         encoding='ascii')
     env = {k: v for k, v in os.environ.items() if k.startswith('PIP_') or k == 'HOME'}
-    good = play.action(place, env, package=str(wheel), trace='*.ndjson', device='rtx-4090')
-    bad = play.action(place, env, package=str(wheel), trace='*.ndjson', device='2GiB')
+    release = play.release(folder / 'release', [Path(wheel)])
+    good = play.action(place, env, release=release, trace='*.ndjson', device='rtx-4090')
+    bad = play.action(place, env, release=release, trace='*.ndjson', device='2GiB')
     TAP.ok((good.status, bad.status) == (0, 1) and 'trace.ndjson' in bad.report,
            'the action installs it and uses it', good, bad)
 
