@@ -35,7 +35,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "static-room", NULL, "=--headroom", FRAG_FLAG(struct fit, headroom) },
 	{ 0, "together", NULL, "the programs of the traces run at the same time on one device",
 	  FRAG_FLAG(struct fit, together) },
-	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's (every)",
+	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's; else all",
 	  FRAG_NUMBER(struct fit, offset, -OFFSET_MAX, OFFSET_MAX, "a number is required, as in 100 or"
 								  " -100") },
 	FRAG_MODEL_ROWS(struct fit, "of --model: training steps (3)"),

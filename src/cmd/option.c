@@ -428,6 +428,14 @@ static bool read_as_binary(const char *value, uint64_t *out)
 	return true;
 }
 
+/* Digits, and perhaps a suffix: a size, also one that is out of range. No card is called so. */
+static bool looks_like_size(const char *value)
+{
+	const size_t digits = strspn(value, "0123456789.");
+
+	return digits && digits + strspn(value + digits, "KMGTPEiB") == strlen(value);
+}
+
 static int set_card(struct frag_capacity *out, const char *value, struct frag_error *err)
 {
 	const struct frag_card *card;
@@ -438,6 +446,8 @@ static int set_card(struct frag_capacity *out, const char *value, struct frag_er
 		return option_capacity(&out->total, "device", value, err);
 	if (read_as_binary(value, &out->total))
 		return 0;
+	if (looks_like_size(value))
+		return option_capacity(&out->total, "device", value, err);
 	card = frag_card_named(value, &why);
 	if (!card)
 		return frag_fail(err, FRAG_EUSAGE, "--device: %s", why.message);

@@ -25,6 +25,8 @@ run --threads 1025 a
 run --threads -1 a
 run --device-bytes 1.5 a
 run --device-bytes 8192TiB a
+run --device 8192TiB a
+run --device 9007199254740992 a
 run --context-bytes "" a
 run --other-bytes 5KB a
 run --granularity 0 a
