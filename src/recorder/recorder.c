@@ -504,9 +504,9 @@ static int write_on(void *of)
 /*
  * Not a thread of the C library. Where the compiler protects the stack, a word behind the thread
  * pointer is read; and on x86 the word there is its address. Signals are blocked: they are the
- * program's.
+ * program's. 0, or an error's number.
  */
-static bool start_thread(struct ring *r)
+static int start_thread(struct ring *r)
 {
 	const int flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM
 			  | CLONE_SETTLS;
@@ -517,10 +517,10 @@ static bool start_thread(struct ring *r)
 	void **pointer = (void **)(void *)(room + STACK + THREAD_AREA);
 
 	if (!room || !begin)
-		return false;
+		return ENOMEM;
 	frag_raw(SYS_mprotect, room, 4096, PROT_NONE);
 	*pointer = pointer;
-	return begin(write_on, room + STACK, flags, r, NULL, pointer, NULL) > 0;
+	return begin(write_on, room + STACK, flags, r, NULL, pointer, NULL) > 0 ? 0 : errno;
 }
 
 static void in_child(void)
@@ -540,11 +540,11 @@ __attribute__((constructor)) static void begin_library(void)
 }
 
 /* What the parent knew is forgotten; its memory stays, as a handler may have interrupted its use. */
-static bool recorder_begin(struct life *l)
+static void recorder_begin(struct life *l)
 {
 	struct ring *r = frag_raw_pages(sizeof(*r));
 	const int before = errno;
-	bool fine;
+	int error;
 
 	frag_driver_prepare();
 	frag_devices_forget();
@@ -555,17 +555,16 @@ static bool recorder_begin(struct life *l)
 	atomic_store(&ring, r);
 	atomic_store(&l->pid, getpid());
 	atomic_store(&l->began_ns, frag_raw_now());
-	fine = r && frag_file_reserve() && start_thread(r);
-	if (fine) {
+	error = r && frag_file_reserve() ? start_thread(r) : ENOMEM;
+	if (!error) {
 		atomic_store(&l->state, BEGUN);
 		futex_wait(&r->opened, 0, PATIENCE_NS - 1);
 	} else {
-		fail_with(ENOMEM);
+		fail_with(error);
 		atomic_store(&l->state, NOT_BEGUN);
 	}
 	report_failure();
 	errno = before;
-	return fine;
 }
 
 /*
