@@ -206,6 +206,21 @@ static int with_handlers(void)
 	return 0;
 }
 
+/* More requests than the recorder keeps while its thread does not run; then a few when it does. */
+static int without_writer(void)
+{
+	request(1);
+	puts("begun");
+	fflush(stdout);
+	getchar();
+	pairs(50000);
+	puts("done");
+	fflush(stdout);
+	getchar();
+	pairs(10);
+	return 7;
+}
+
 int main(int argc, char **argv)
 {
 	NEED(argc == 4);
@@ -214,6 +229,8 @@ int main(int argc, char **argv)
 	child = argv[3];
 	if (is(way, "handlers"))
 		return with_handlers();
+	if (is(way, "alone"))
+		return without_writer();
 	request(3);
 	if (is(lock, "malloc"))
 		malloc_is_held = 1;

@@ -3,6 +3,7 @@
 A program that is recorded has the status, the files and the output that it has alone, and ends as
 soon. endings.c says what each word of it is. What it requested is recorded.
 """
+import ctypes
 import os
 import subprocess
 import time
@@ -15,6 +16,7 @@ LOCKS = ('none', 'malloc', 'dlopen', 'stdio')
 CHILDREN = ('none', 'fork', 'vfork', '_Fork', 'clone', 'syscall')
 LATER = 2               # seconds, at most
 PAIRS = 9000
+SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000    # of ptrace() and waitpid()
 HEAVY = os.environ.get('HEAVY') == '1'
 
 
@@ -115,7 +117,47 @@ def check_handlers(tap, stage, place: Path, read_trace) -> None:
         if run.status or not made - lost <= len(sizes(events)) <= made else [])
 
 
+def stop_thread(libc, tid: int) -> bool:
+    """By ptrace, which stops one thread alone; a machine can forbid it."""
+    if libc.ptrace(SEIZE, tid, None, None) or libc.ptrace(INTERRUPT, tid, None, None):
+        return False
+    os.waitpid(tid, WALL)
+    return True
+
+
+def check_stalled(tap, stage, place: Path, read_trace) -> None:
+    """The writing thread is stopped: the program waits for a second, once, and what is lost is counted."""
+    title = 'a program goes on without the writing thread, and the header has what was lost'
+    folder = place / 'stalled'
+    folder.mkdir()
+    libc = ctypes.CDLL(None)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    with subprocess.Popen([stage.program, 'record', '-o', 't.ndjson', '--', place / 'endings', 'alone', 'none',
+                           'none'], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                          env=stage.environment(folder, LD_LIBRARY_PATH=str(place))) as program:
+        program.stdout.readline()
+        threads = [int(x) for x in os.listdir(f'/proc/{program.pid}/task') if int(x) != program.pid]
+        if len(threads) == 1 and not stop_thread(libc, threads[0]):
+            program.kill()
+            tap.skip(title, 'no ptrace here')
+            return
+        begin = time.monotonic()
+        program.stdin.write(b'\n')
+        program.stdout.readline()
+        seconds = time.monotonic() - begin
+        libc.ptrace(DETACH, threads[0], None, None)
+        time.sleep(0.3)
+        program.stdin.write(b'\n')
+        program.communicate()
+    head, events = read_trace(folder / 't.ndjson')
+    scope = head['meta'].get('scope', {})
+    tap.result(title, [f'{program.returncode}, {seconds:.1f} s, {len(events)} events, {scope}']
+               if program.returncode != 7 or seconds > LATER or scope.get('ends') != 'cut'
+               or len(events) + scope['lost'] != 1 + 2 * 50000 + 2 * 10 else [])
+
+
 def check(tap, stage, cc: list[str], read_trace) -> None:
     place = build(cc, stage.folder)
     check_matrix(tap, stage, place, read_trace)
     check_handlers(tap, stage, place, read_trace)
+    check_stalled(tap, stage, place, read_trace)
