@@ -185,9 +185,12 @@ static int as_sqlite_make_steps(struct frag_export *x, struct frag_error *err)
 	sqlite3_str_appendall(insert, ")");
 	sql[0] = sqlite3_str_finish(create);
 	sql[1] = sqlite3_str_finish(insert);
-	rc = sql[0] && sql[1] && sqlite3_exec(s->db, sql[0], NULL, NULL, NULL) == SQLITE_OK
-	     && sqlite3_prepare_v2(s->db, sql[1], -1, &s->queries[STEP], NULL) == SQLITE_OK
-		? 0 : as_sqlite_fail(x, err);
+	if (!sql[0] || !sql[1])
+		rc = frag_fail_nomem(err);
+	else
+		rc = sqlite3_exec(s->db, sql[0], NULL, NULL, NULL) == SQLITE_OK
+		     && sqlite3_prepare_v2(s->db, sql[1], -1, &s->queries[STEP], NULL) == SQLITE_OK
+			? 0 : as_sqlite_fail(x, err);
 	sqlite3_free(sql[0]);
 	sqlite3_free(sql[1]);
 	return rc;

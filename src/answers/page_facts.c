@@ -503,8 +503,10 @@ static void put_who_stacks(struct scratch *s, const struct frag_page_tags *who,
 	char *frames;
 
 	for (uint32_t i = 0; i < who->shares.count; i++) {
-		frames = who->shares.of[i].stack ? frag_frames_json(symbols, who->shares.of[i].stack)
-					      : NULL;
+		frames = NULL;
+		if (who->shares.of[i].stack
+		    && !frag_frames_json(symbols, who->shares.of[i].stack, &frames))
+			s->pack->failed = true;
 		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
 			*p++ = '\t';
 		if (frames)

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/*
+ * Of a function that makes text which may be absent, or the number of one: it returns false on out
+ * of memory, and passes text, number or none (NULL or 0) through its last parameter. So no caller
+ * can take the one for the other, and the compiler reports a caller that does not look.
+ */
+#define FRAG_OR_NOMEM __attribute__((warn_unused_result)) bool
+
 /* As frag_grow(), for a caller that has already found the capacity too small. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
 

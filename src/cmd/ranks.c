@@ -17,7 +17,7 @@
 struct ranks {
 	struct frag_question q;
 	bool all, named, missing;
-	char **warnings;                /* one a file, as are the next: lines; NULL: none */
+	struct frag_gathered *warnings; /* one a file, as are the next */
 	struct frag_trace_info *traces;
 	struct frag_choice *choices;
 	uint64_t *numbers;
@@ -80,13 +80,14 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 static int work(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct frag_loaded_trace t = { .trace = NULL };
+	struct ranks *r = ctx;
 	int rc;
 
 	if (frag_interrupted(NULL))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	rc = work_on(&t, ctx, i, err);
+	rc = work_on(&t, r, i, err);
 	frag_taped_close(&t, 1);
-	return rc;
+	return !rc && r->warnings[i].nomem ? frag_fail_nomem(err) : rc;
 }
 
 /* Prints the warnings of WARNED_MAX ranks: a thousand ranks can repeat one warning. */
@@ -95,7 +96,7 @@ static void report_warnings(struct ranks *r)
 	uint32_t warned = 0;
 
 	for (uint32_t i = 0; i < r->q.count; i++) {
-		const char *line = r->warnings[i];
+		const char *line = r->warnings[i].lines;
 
 		if (!line || warned++ >= WARNED_MAX)
 			continue;
@@ -264,7 +265,7 @@ static void ranks_fini(void *own)
 	struct ranks *r = own;
 
 	for (uint32_t i = 0; r->warnings && i < r->q.count; i++)
-		free(r->warnings[i]);
+		free(r->warnings[i].lines);
 	for (uint32_t i = 0; i < r->folder_count; i++)
 		frag_rank_folder_fini(&r->folders[i]);
 	free(r->folders);

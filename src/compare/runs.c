@@ -431,20 +431,22 @@ struct job {
 	struct frag_sim **sims;
 	uint32_t sim_count;
 	struct divergence divergence;
-	char *warnings;                 /* one a line; NULL: none */
+	struct frag_gathered warnings;
 };
 
-void frag_gather_warning(void *lines, const char *message)
+void frag_gather_warning(void *gathered, const char *message)
 {
-	char **warnings = lines;
+	struct frag_gathered *to = gathered;
 	const char *line = SHOWN(message);
-	const size_t old = *warnings ? strlen(*warnings) : 0;
-	char *more = realloc(*warnings, old + strlen(line) + 2);
+	const size_t old = to->lines ? strlen(to->lines) : 0;
+	char *more = realloc(to->lines, old + strlen(line) + 2);
 
-	if (!more)
+	if (!more) {
+		to->nomem = true;
 		return;
+	}
 	snprintf(more + old, strlen(line) + 2, "%s\n", line);
-	*warnings = more;
+	to->lines = more;
 }
 
 static bool job_stops(void *ctx)
@@ -597,15 +599,17 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 static int sweep_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct job *job = (struct job *)ctx + index;
-	const int rc = do_job(job, index, err);
+	int rc = do_job(job, index, err);
 
 	close_job(job);
+	if (!rc && job->warnings.nomem)
+		rc = frag_fail_nomem(err);
 	return rc;
 }
 
 static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
 {
-	for (char *line = job->warnings; line && *line;) {
+	for (char *line = job->warnings.lines; line && *line;) {
 		char *end = strchr(line, '\n');
 
 		*end = '\0';
@@ -613,7 +617,7 @@ static void sweep_report_warnings(const struct frag_sweep *s, struct job *job)
 			s->log.warn(s->log.ctx, line);
 		line = end + 1;
 	}
-	free(job->warnings);
+	free(job->warnings.lines);
 }
 
 static int jobs_prepare(const struct frag_sweep *s, struct frag_run_set *set,

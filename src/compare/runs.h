@@ -114,8 +114,14 @@ char *frag_params_text(const struct frag_choice *choice);
 const char *frag_params_find(const char *params, const char *key, size_t key_length,
 			     size_t *length);
 
-/* The `warn` of a frag_log: one line more, printable, in *lines, a char * that the caller frees. */
-void frag_gather_warning(void *lines, const char *message);
+/* Warnings of one of several concurrent tasks, to be printed later; the caller frees the text. */
+struct frag_gathered {
+	char *lines;            /* printable, each ended by a newline; NULL: none */
+	bool nomem;             /* one more found out of memory: the work failed */
+};
+
+/* The `warn` of a frag_log, with a struct frag_gathered. */
+void frag_gather_warning(void *gathered, const char *message);
 
 /*
  * Every policy on every trace, on all processors. A trace is read once for all its policies.

@@ -32,6 +32,7 @@ struct frag_owned_batch {
 	size_t text_room;
 	char *warnings;                 /* each ended by a NUL; NULL: none */
 	size_t warning_bytes;
+	bool warning_lost;              /* one found out of memory, which rc becomes */
 };
 
 /*

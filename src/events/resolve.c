@@ -197,11 +197,11 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 						 != FRAG_MAP_NONE)
 			return released_already(t, rec, kind, err);
 	}
-	if (rec->members & FRAG_HAS_TAG)
-		ev->tag = frag_tags_acquire(&t->tags, rec->tag);
+	if (rc || ev->pool == UINT32_MAX
+	    || (rec->members & FRAG_HAS_TAG && !frag_tags_acquire(&t->tags, rec->tag, &ev->tag)))
+		return frag_fail_nomem(err);
 	ev->slot = frag_lives_begin(&t->lives, &rec->id, found);
-	if (rc || ev->slot == NO_SLOT || ev->pool == UINT32_MAX
-	    || (rec->members & FRAG_HAS_TAG && !ev->tag))
+	if (ev->slot == NO_SLOT)
 		return frag_fail_nomem(err);
 	FRAG_ASSERT(ev->slot < t->lives.count);
 	life = &t->lives.lives[ev->slot];

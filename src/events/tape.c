@@ -201,9 +201,8 @@ static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 		const struct frag_event *ev = &batch->events[i];
 		uint32_t tag = 0;
 
-		if (ev->tag)
-			tag = frag_tags_acquire(&w->tape->tags, frag_symbols_tag(symbols, ev->tag));
-		if ((ev->tag && !tag)
+		if ((ev->tag && !frag_tags_acquire(&w->tape->tags,
+						   frag_symbols_tag(symbols, ev->tag), &tag))
 		    || !tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
 			return frag_fail_nomem(err);
 	}

@@ -57,16 +57,18 @@ static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 }
 
 /* Keeps the frames of the best origin in the stack, and remembers the number of the result. */
-static uint32_t own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
-				const struct frag_source_ops *source, void *state)
+static FRAG_OR_NOMEM own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
+				       const struct frag_source_ops *source, void *state,
+				       uint32_t *own)
 {
-	uint32_t own = frag_map_get(&s->number, stack), count;
 	enum frag_origin best;
+	uint32_t count;
 
 	FRAG_ASSERT(stack && s->frames);
-	if (own != FRAG_MAP_NONE)
-		return own;
-	own = 0;
+	*own = frag_map_get(&s->number, stack);
+	if (*own != FRAG_MAP_NONE)
+		return true;
+	*own = 0;
 	count = read_stack(s, stack, source, state, &best);
 	for (uint32_t i = count; i-- > 0;) {
 		const struct frag_frame *f = &s->frames[i];
@@ -74,12 +76,11 @@ static uint32_t own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
 
 		if (origin_of_frame(f) != best)
 			continue;
-		frame = frag_stacks_frame(&s->table, f);
-		own = frame ? frag_stacks_push(&s->table, frame, own) : 0;
-		if (!own)
-			return 0;
+		if (!frag_stacks_frame(&s->table, f, &frame)
+		    || !frag_stacks_push(&s->table, frame, *own, own))
+			return false;
 	}
-	return frag_map_add(&s->number, stack, own) ? own : 0;
+	return frag_map_add(&s->number, stack, *own);
 }
 
 static struct frag_text trace_tag_text(const void *of, uint32_t tag)
@@ -605,12 +606,10 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 		for (uint32_t i = 0; i < n; i++) {
 			const char *kind = NULL;
 
-			if (t->own.frames && ahead[i].members & FRAG_HAS_STACK && ahead[i].stack) {
-				ahead[i].stack = own_stacks_number(&t->own, ahead[i].stack,
-								   t->source, t->state);
-				if (!ahead[i].stack)
-					return frag_fail_nomem(err);
-			}
+			if (t->own.frames && ahead[i].members & FRAG_HAS_STACK && ahead[i].stack
+			    && !own_stacks_number(&t->own, ahead[i].stack, t->source, t->state,
+						  &ahead[i].stack))
+				return frag_fail_nomem(err);
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];
@@ -757,15 +756,16 @@ static void swap_arrays(struct frag_trace *t, struct frag_owned_batch *k)
 	SWAP(uint32_t, t->left_capacity, k->left_capacity);
 }
 
-/* A warning that finds out of memory is lost; what it warns of is counted elsewhere. */
 static void keep_warning(void *kept, const char *message)
 {
 	struct frag_owned_batch *k = kept;
 	const size_t length = strlen(message) + 1;
 	char *more = realloc(k->warnings, k->warning_bytes + length);
 
-	if (!more)
+	if (!more) {
+		k->warning_lost = true;
 		return;
+	}
 	memcpy(more + k->warning_bytes, message, length);
 	k->warnings = more;
 	k->warning_bytes += length;
@@ -816,13 +816,14 @@ void frag_trace_keep(struct frag_trace *t, struct frag_owned_batch *k)
 	FRAG_ASSERT(t->ours && !k->warnings);
 	k->err.code = 0;
 	k->batch.count = 0;
+	k->warning_lost = false;
 	swap_arrays(t, k);
 	if (log.warn)
 		t->options.log = (struct frag_log){ .warn = keep_warning, .ctx = k };
 	k->rc = read_batch(t, &k->batch, &k->err);
 	t->options.log = log;
 	swap_arrays(t, k);
-	if (!k->rc && !keep_texts(k))
+	if (!k->rc && (k->warning_lost || !keep_texts(k)))
 		k->rc = frag_fail_nomem(&k->err);
 	k->info = t->info;
 }

@@ -68,22 +68,20 @@ static struct frag_called_line describe(const struct frag_frame *f)
 	};
 }
 
-/* The number of a frame, which is described once; 0: out of memory. */
-static uint32_t call_number(struct frag_call_stacks *s, const struct frag_frame *f)
+/* The number of a frame, which is described once. False: out of memory. */
+static bool call_number(struct frag_call_stacks *s, const struct frag_frame *f, uint32_t *out)
 {
 	const struct frag_frame function = { .file = f->file, .name = f->name };
-	const uint32_t known = s->table.frame_count;
-	const uint32_t number = frag_stacks_frame(&s->table, f);
 	struct frag_called_line *call;
 
-	if (!number || (number < known && number < s->call_count && s->calls[number].function))
-		return number;
-	if (!FRAG_EXTEND(s->calls, s->call_capacity, s->call_count, number))
-		return 0;
-	call = &s->calls[number];
+	if (!frag_stacks_frame(&s->table, f, out)
+	    || !FRAG_EXTEND(s->calls, s->call_capacity, s->call_count, *out))
+		return false;
+	call = &s->calls[*out];
+	if (call->function)
+		return true;
 	*call = describe(f);
-	call->function = frag_stacks_frame(&s->table, &function);
-	return call->function ? number : 0;
+	return frag_stacks_frame(&s->table, &function, &call->function);
 }
 
 static bool note_number(struct frag_call_stacks *s, uint32_t number)
@@ -146,9 +144,9 @@ uint32_t frag_call_stacks_add(struct frag_call_stacks *s, const struct frag_symb
 	if (first > NUMBERS_MAX)
 		return 0;
 	while (at && depth++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
-		const uint32_t call = call_number(s, &frame);
+		uint32_t call;
 
-		if (!call || !note_number(s, call))
+		if (!call_number(s, &frame, &call) || !note_number(s, call))
 			return UINT32_MAX;
 	}
 	if (!FRAG_EXTEND(s->stacks, s->stack_capacity, s->stack_count, number)

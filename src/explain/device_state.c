@@ -165,12 +165,11 @@ static bool name_stacks(struct frag_tag_usage *holder, struct frag_block_group *
 		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MAX)
 			continue;
 		*to = (struct frag_holder_stack){
-			.frames = frag_frames_json(symbols, stacks[i].stack),
 			.bytes = stacks[i].bytes,
 			.blocks = stacks[i].blocks,
 			.oldest = stacks[i].oldest,
 		};
-		if (!to->frames)
+		if (!frag_frames_json(symbols, stacks[i].stack, &to->frames))
 			return false;
 		holder->stack_count++;
 	}

@@ -122,8 +122,7 @@ static uint32_t page_tag_of(struct frag_page_tags *t, uint32_t number)
 		return UINT32_MAX;
 	if (!text.text)
 		return FRAG_TAG_NONE;
-	tag = frag_tags_acquire(&t->texts, text);
-	if (!tag)
+	if (!frag_tags_acquire(&t->texts, text, &tag))
 		return UINT32_MAX;
 	if (++tag < t->count || tag >= FRAG_TAGS_MAX)
 		frag_tags_release(&t->texts, tag - 1);  /* of those that stay one user is counted */

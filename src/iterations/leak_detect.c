@@ -317,10 +317,8 @@ static bool leak_detect_judge(const struct walk *w, const struct held *first, ui
 	leak.an_iteration = leak.bytes / looked_at;
 	leak.an_iteration += !leak.an_iteration;
 	out->devices[leak.device].leak += leak.an_iteration;
-	if (first->stack)
-		leak.frames = frag_frames_json(w->tags.symbols, first->stack);
-	if (!marked_tags_json(&w->tags, first->tag, &leak.tag)
-	    || (first->stack && !leak.frames)) {
+	if ((first->stack && !frag_frames_json(w->tags.symbols, first->stack, &leak.frames))
+	    || !marked_tags_json(&w->tags, first->tag, &leak.tag)) {
 		free(leak.frames);
 		return false;
 	}

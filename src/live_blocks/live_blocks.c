@@ -115,13 +115,14 @@ static char *put_frame(char *p, const struct frag_frame *f)
 	return p;
 }
 
-/* own: those of the program alone. NULL: none, or out of memory. */
-static char *frames_json(const struct frag_symbols *symbols, uint64_t at, bool own)
+/* own: those of the program alone. False: out of memory. */
+static bool frames_json(const struct frag_symbols *symbols, uint64_t at, bool own, char **out)
 {
 	uint32_t used = 0, capacity = 0, count = 0;
 	struct frag_frame frame;
 	char *text = NULL, *p;
 
+	*out = NULL;
 	while (count++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
 		const uint64_t max = 6 * ((uint64_t)frame.file.length + frame.name.length);
 
@@ -129,26 +130,25 @@ static char *frames_json(const struct frag_symbols *symbols, uint64_t at, bool o
 			continue;
 		if (!frag_grow(&text, &capacity, used + max + FRAG_NUMBER_ROOM + 16, 1)) {
 			free(text);
-			return NULL;
+			return false;
 		}
 		p = put_frame(text + used, &frame);
 		*p++ = '\n';
 		*p = '\0';
 		used = (uint32_t)(p - text);
 	}
-	return text;
+	*out = text;
+	return true;
 }
 
-char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
+bool frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
 {
-	return frames_json(symbols, at, false);
+	return frames_json(symbols, at, false, out);
 }
 
-char *frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at)
+bool frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
 {
-	char *frames = frames_json(symbols, at, true);
-
-	return frames ? frames : strdup("");
+	return frames_json(symbols, at, true, out);
 }
 
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "fragsim/engine.h"
 
@@ -38,13 +39,13 @@ uint32_t frag_block_groups_find(struct frag_block_groups *groups, uint32_t tag, 
 void frag_block_groups_add(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
 			   uint64_t size, uint64_t bytes, uint64_t birth);
 
-/* A tag as JSON text with its quotes. False: out of memory. *out is NULL where there is none. */
-bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);
+/* A tag as JSON text with its quotes. */
+FRAG_OR_NOMEM frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);
 
 /*
  * The frames of a stack as JSON texts without their quotes, each with a newline after it, the
- * innermost first. NULL: it has none, or out of memory.
+ * innermost first.
  */
-char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at);
-/* The same of the program's own frames; empty: it has none. NULL: out of memory. */
-char *frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at);
+FRAG_OR_NOMEM frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out);
+/* The same of the program's own frames. */
+FRAG_OR_NOMEM frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out);

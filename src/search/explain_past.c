@@ -35,8 +35,8 @@ int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 	if (i == FRAG_ALL)
 		return 0;
 	m->frames_at = h->requests[i].born;
-	m->frames = frag_own_frames_json(symbols, stack_at(tape, m->frames_at));
-	return m->frames && frag_tag_json(symbols, h->requests[i].tag, &m->requested_by)
+	return frag_own_frames_json(symbols, stack_at(tape, m->frames_at), &m->frames)
+	       && frag_tag_json(symbols, h->requests[i].tag, &m->requested_by)
 	       ? 0 : frag_fail_nomem(err);
 }
 

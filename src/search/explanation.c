@@ -814,17 +814,19 @@ static int note_mark(const struct frag_explanation *x, struct frag_explained *m,
 {
 	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
 	const struct frag_event *ev;
+	bool good = true;
 
 	if (!w.reader)
 		return frag_fail_nomem(err);
-	while ((ev = frag_tape_walk_next(&w)) && ev->step <= m->step) {
+	while (good && (ev = frag_tape_walk_next(&w)) && ev->step <= m->step) {
 		if (ev->op != FRAG_OP_MARK)
 			continue;
 		free(m->mark);
 		m->mark = frag_new_json(ev->text.text, ev->text.length);
+		good = m->mark != NULL;
 	}
 	frag_tape_reader_del(w.reader);
-	return 0;
+	return good ? 0 : frag_fail_nomem(err);
 }
 
 /* Of several devices this one alone is simulated; in its part of the tape it is number 0. */

@@ -455,16 +455,20 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 }
 
 /* The number of item i of the list, a frame, in the table. */
-static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
+static FRAG_OR_NOMEM frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i,
+				  uint32_t *frame)
 {
 	const struct frag_value *dict = frag_list_at(&s->values, list, i);
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
-	if (!*number) {
-		const struct frag_frame frame = frame_at(s, list, i);
 
-		*number = frag_stacks_frame(&s->table, &frame);
+	if (!*number) {
+		const struct frag_frame of = frame_at(s, list, i);
+
+		if (!frag_stacks_frame(&s->table, &of, number))
+			return false;
 	}
-	return *number;
+	*frame = *number;
+	return true;
 }
 
 static bool begin_table(struct frag_snapshot *s)
@@ -483,30 +487,34 @@ static bool begin_table(struct frag_snapshot *s)
 /*
  * Adds frames from the outermost on, so that stacks with common callers share them. The memory
  * of new entries is counted: a small file of lists that share their items could fill the
- * memory. 0: none, or too much of it; UINT32_MAX: out of memory.
+ * memory. *stack is 0 where there is none, or too much of it.
  */
-static uint32_t stack_of(struct frag_snapshot *s, uint32_t frames)
+static FRAG_OR_NOMEM stack_of(struct frag_snapshot *s, uint32_t frames, uint32_t *stack)
 {
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
-	uint32_t count = frag_list_count(list), stack = 0;
+	uint32_t count = frag_list_count(list), number = 0, frame;
 
 	FRAG_ASSERT(frames <= s->values.count);
+	*stack = 0;
 	if (s->stacks != FRAG_STACKS_ALL || !count)
-		return 0;
+		return true;
 	if (!begin_table(s))
-		return UINT32_MAX;
-	if (s->stack_of[frames])
-		return s->stack_of[frames];
-	for (uint32_t i = count < FRAG_FRAMES_MAX ? count : FRAG_FRAMES_MAX; i; i--) {
-		const uint32_t before = s->table.count, frame = frame_number(s, list, i - 1);
-
-		stack = frame ? frag_stacks_push(&s->table, frame, stack) : 0;
-		if (!stack)
-			return UINT32_MAX;
-		if (s->table.count > before && !frag_values_take(&s->values, STACK_MEMORY))
-			return 0;
+		return false;
+	if (s->stack_of[frames]) {
+		*stack = s->stack_of[frames];
+		return true;
 	}
-	return s->stack_of[frames] = stack;
+	for (uint32_t i = count < FRAG_FRAMES_MAX ? count : FRAG_FRAMES_MAX; i; i--) {
+		const uint32_t before = s->table.count;
+
+		if (!frame_number(s, list, i - 1, &frame)
+		    || !frag_stacks_push(&s->table, frame, number, &number))
+			return false;
+		if (s->table.count > before && !frag_values_take(&s->values, STACK_MEMORY))
+			return true;
+	}
+	*stack = s->stack_of[frames] = number;
+	return true;
 }
 
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
@@ -518,8 +526,9 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
 	rec->members |= maker << FRAG_MAKER_SHIFT;
-	rec->stack = stack_of(s, frames);
+	if (!stack_of(s, frames, &rec->stack))
+		return FRAG_ADD_NOMEM;
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
-	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
+	return rc;
 }

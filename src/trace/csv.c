@@ -434,12 +434,16 @@ static bool minimalloc_add(struct minimalloc *m, int64_t time, enum turn turn,
 /* A number where it is one and is written as such, else a text. */
 static bool read_id(struct minimalloc *m, struct frag_text field, struct moment *out)
 {
+	uint32_t number;
+
 	if (frag_parse_count(field.text, field.length, &out->id)
 	    && (field.length == 1 || *field.text != '0'))
 		return true;
 	out->text_id = true;
-	out->id = frag_buffered_text(m->buffered, field);
-	return out->id != 0;
+	if (!frag_buffered_text(m->buffered, field, &number))
+		return false;
+	out->id = number;
+	return true;
 }
 
 /*

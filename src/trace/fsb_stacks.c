@@ -123,10 +123,12 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 			.name = frag_handle_text(&s->table.texts, fsb_stacks_take(&names)),
 		};
 		const uint32_t number = s->table.frame_count;
-		const uint32_t got = frag_stacks_frame(&s->table, &frame);
+		uint32_t got;
 
+		if (!frag_stacks_frame(&s->table, &frame, &got))
+			return -FRAG_ENOMEM;
 		if (got != number)
-			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
+			return -FRAG_ETRACE;
 	}
 	return 0;
 }
@@ -141,11 +143,12 @@ static int fsb_stacks_read_stacks(struct frag_fsb_stacks *s, const unsigned char
 		const uint32_t frame = fsb_stacks_take(&frames),
 			       distance = fsb_stacks_take(&distances);
 		const uint32_t number = s->table.count;
-		const uint32_t got = frag_stacks_push(&s->table, frame,
-						      distance ? number - distance : 0);
+		uint32_t got;
 
+		if (!frag_stacks_push(&s->table, frame, distance ? number - distance : 0, &got))
+			return -FRAG_ENOMEM;
 		if (got != number)
-			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
+			return -FRAG_ETRACE;
 	}
 	return 0;
 }

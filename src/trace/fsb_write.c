@@ -470,24 +470,23 @@ static void put_column(struct bytes *b, struct column *c)
 }
 
 /* Stores the source's stack, from the outermost frame, in this table. */
-static uint32_t copy_stack(struct stacks *s, const struct frag_symbols *symbols, uint64_t at)
+static FRAG_OR_NOMEM copy_stack(struct stacks *s, const struct frag_symbols *symbols, uint64_t at,
+				uint32_t *stack)
 {
-	uint32_t frames[FRAG_FRAMES_MAX], count = 0, stack = 0;
+	uint32_t frames[FRAG_FRAMES_MAX], count = 0;
 	struct frag_frame frame;
 
+	*stack = 0;
 	while (count < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
 		/* larger than the last line of any file */
 		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
-		frames[count] = frag_stacks_frame(&s->table, &frame);
-		if (!frames[count++])
-			return 0;
+		if (!frag_stacks_frame(&s->table, &frame, &frames[count++]))
+			return false;
 	}
-	while (count) {
-		stack = frag_stacks_push(&s->table, frames[--count], stack);
-		if (!stack)
-			return 0;
-	}
-	return stack;
+	while (count)
+		if (!frag_stacks_push(&s->table, frames[--count], *stack, stack))
+			return false;
+	return true;
 }
 
 /* What these numbers and all after them take in a file. */
@@ -631,8 +630,8 @@ static bool note_stack(struct fsb *f, const struct frag_record *rec)
 		const struct frag_stack_table *t = &s->table;
 		const uint32_t texts = t->texts.count, frames = t->frame_count, stacks = t->count;
 
-		number = copy_stack(s, f->sink->symbols, stack);
-		if (!number || !frag_map_add(&s->known, stack, number))
+		if (!copy_stack(s, f->sink->symbols, stack, &number)
+		    || !frag_map_add(&s->known, stack, number))
 			return false;
 		f->text_bytes += bytes_from(t, texts, frames, stacks);
 	}

@@ -563,17 +563,19 @@ static bool read_proto(struct hlo *h)
 	return !h->rc && read_assignment(h, assignment) && read_module(h, module);
 }
 
-/* A stack more with this frame as the innermost; 0: out of memory. */
-static uint32_t push(struct hlo *h, struct wire file, struct wire name, uint64_t line, uint32_t below)
+/* A stack more with this frame as the innermost. */
+static FRAG_OR_NOMEM push(struct hlo *h, struct wire file, struct wire name, uint64_t line,
+			  uint32_t below, uint32_t *stack)
 {
 	char file_buf[NAME_MAX], name_buf[NAME_MAX];
 	const struct frag_frame frame = {
 		.file = hlo_clean(file, file_buf), .name = hlo_clean(name, name_buf),
 		.line = line <= INT32_MAX ? line : 0,
 	};
-	const uint32_t number = frag_stacks_frame(&h->buffered->stacks, &frame);
+	uint32_t number;
 
-	return number ? frag_stacks_push(&h->buffered->stacks, number, below) : 0;
+	return frag_stacks_frame(&h->buffered->stacks, &frame, &number)
+	       && frag_stacks_push(&h->buffered->stacks, number, below, stack);
 }
 
 static bool make_stacks(struct hlo *h)
@@ -585,11 +587,10 @@ static bool make_stacks(struct hlo *h)
 		const bool known = f->location && f->location <= h->location_count;
 		const struct hlo_location *l = known ? &h->locations[f->location - 1] : NULL;
 
-		f->stack = push(h, l && l->file && l->file <= h->file_count ? h->files[l->file - 1]
-									    : none,
-				l && l->name && l->name <= h->name_count ? h->names[l->name - 1] : none,
-				l ? l->line : 0, f->parent ? h->frames[f->parent - 1].stack : 0);
-		if (!f->stack || !hlo_afford(h, 2 * NAME_MAX / 16))
+		if (!push(h, l && l->file && l->file <= h->file_count ? h->files[l->file - 1] : none,
+			  l && l->name && l->name <= h->name_count ? h->names[l->name - 1] : none,
+			  l ? l->line : 0, f->parent ? h->frames[f->parent - 1].stack : 0, &f->stack)
+		    || !hlo_afford(h, 2 * NAME_MAX / 16))
 			return hlo_nomem(h);
 	}
 	return true;
@@ -610,14 +611,12 @@ static bool make_names(struct hlo *h)
 			continue;
 		frag_snprintf(both, sizeof(both), "%.*s%s%.*s", (int)text.length, text.text,
 			      op.length ? " | " : "", (int)op.length, op.text);
-		of->tag = frag_buffered_text(h->buffered, (struct frag_text){
-			.text = both, .length = (uint32_t)strlen(both),
-		});
 		of->stack = framed ? h->frames[of->frame - 1].stack : 0;
-		if (op.length)
-			of->stack = push(h, framed ? (struct wire){ NULL, NULL } : of->file,
-					 of->op_name, framed ? 0 : of->line, of->stack);
-		if (!of->tag || (op.length && !of->stack))
+		if (!frag_buffered_text(h->buffered, (struct frag_text){
+			.text = both, .length = (uint32_t)strlen(both),
+		    }, &of->tag)
+		    || (op.length && !push(h, framed ? (struct wire){ NULL, NULL } : of->file,
+					   of->op_name, framed ? 0 : of->line, of->stack, &of->stack)))
 			return hlo_nomem(h);
 	}
 	return true;
@@ -701,9 +700,9 @@ static bool add_silent(struct hlo *h)
 static bool add_whole(struct hlo *h)
 {
 	const struct frag_text name = { POOL, sizeof(POOL) - 1 };
-	const uint32_t pool = frag_buffered_text(h->buffered, name);
+	uint32_t pool;
 
-	if (!pool)
+	if (!frag_buffered_text(h->buffered, name, &pool))
 		return hlo_nomem(h);
 	for (uint32_t i = 0; i < h->allocation_count; i++) {
 		const struct hlo_allocation *a = &h->allocations[i];

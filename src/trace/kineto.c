@@ -371,9 +371,9 @@ static bool kineto_keep(struct kineto *k)
 	struct moment *m = &k->event.m;
 	bool named = m->kind == KINETO_OP || m->kind == KINETO_ANNOTATION;
 
-	m->text = named ? frag_buffered_text(k->buffered, k->event.name) : 0;
+	m->text = 0;
 	m->place = k->doc.in.before + k->event_at;
-	if (named && !m->text)
+	if (named && !frag_buffered_text(k->buffered, k->event.name, &m->text))
 		return false;
 	if (m->kind == KINETO_OP) {
 		if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))

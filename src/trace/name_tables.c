@@ -159,21 +159,23 @@ static uint32_t find_tag(struct frag_tags *t, struct frag_text text)
  * first. An author can predict signatures and make each miss; then the seeded hash table
  * decides as usual.
  */
-uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text)
+bool frag_tags_acquire(struct frag_tags *t, struct frag_text text, uint32_t *tag)
 {
 	uint64_t look;
 	uint32_t *recent;
 
 	FRAG_ASSERT(text.text);
 	if (text.length < 8)
-		return find_tag(t, text);
+		return (*tag = find_tag(t, text)) != 0;
 	look = (frag_word_at(text.text) ^ text.length) * UINT64_C(0x9e3779b97f4a7c15)
 	       + frag_word_at(text.text + text.length - 8);
 	recent = &t->recent[look * UINT64_C(0xd6e8feb86659fd93) >> 56];
 	/* one that was swept away has no text and no length */
 	if (*recent && is_tag(frag_tag_at(t, *recent), text))
-		return use(t, *recent);
-	return *recent = find_tag(t, text);
+		*tag = use(t, *recent);
+	else
+		*tag = *recent = find_tag(t, text);
+	return *tag != 0;
 }
 
 void frag_tags_release(struct frag_tags *t, uint32_t tag)
@@ -225,7 +227,8 @@ static uint32_t stacks_text_number(struct frag_stack_table *s, struct frag_text 
 }
 
 /* Texts become numbers first, so two frames are equal where three integers are. */
-uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame)
+bool frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame,
+		       uint32_t *number)
 {
 	const struct frag_stack_frame f = {
 		.file = stacks_text_number(s, frame->file),
@@ -237,33 +240,37 @@ uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *
 	uint32_t at = frag_map_home(&s->frame_map, key), i;
 
 	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
-		return 0;
+		return false;
 	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE) {
 		const struct frag_stack_frame *known = frag_stacks_frame_at(s, i);
 
-		if (known->file == f.file && known->name == f.name && known->line == f.line)
-			return i;
+		if (known->file == f.file && known->name == f.name && known->line == f.line) {
+			*number = i;
+			return true;
+		}
 	}
 	if (!frag_chunks_grow(&s->frames, (uint64_t)s->frame_count + 1, sizeof(f))
 	    || !frag_map_add(&s->frame_map, key, s->frame_count))
-		return 0;
+		return false;
 	*frag_stacks_frame_at(s, s->frame_count) = f;
-	return s->frame_count++;
+	*number = s->frame_count++;
+	return true;
 }
 
-uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below)
+bool frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below, uint32_t *stack)
 {
 	const uint64_t key = (uint64_t)frame << 32 | below;
-	uint32_t i = frag_map_get(&s->map, key);
 
 	FRAG_ASSERT(frame && frame < s->frame_count && below < s->count);
-	if (i != FRAG_MAP_NONE)
-		return i;
+	*stack = frag_map_get(&s->map, key);
+	if (*stack != FRAG_MAP_NONE)
+		return true;
 	if (!frag_chunks_grow(&s->stacks, (uint64_t)s->count + 1, sizeof(struct frag_stack))
 	    || !frag_map_add(&s->map, key, s->count))
-		return 0;
+		return false;
 	*frag_stacks_stack_at(s, s->count) = (struct frag_stack){ .frame = frame, .below = below };
-	return s->count++;
+	*stack = s->count++;
+	return true;
 }
 
 /* Nothing here is written after the stack has its number, and nothing else is read. */

@@ -92,8 +92,8 @@ static inline struct frag_text frag_tag_text(const struct frag_tags *t, uint32_t
 
 bool frag_tags_init(struct frag_tags *t, uint64_t seed);
 void frag_tags_fini(struct frag_tags *t);
-/* Counts one user more; 0 where the host is out of memory. */
-uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text);
+/* The tag of a text, with one user more. */
+FRAG_OR_NOMEM frag_tags_acquire(struct frag_tags *t, struct frag_text text, uint32_t *tag);
 void frag_tags_release(struct frag_tags *t, uint32_t tag);
 /* Deletes the tags without users, if there are many. */
 void frag_tags_sweep(struct frag_tags *t);
@@ -142,9 +142,11 @@ static inline struct frag_stack *frag_stacks_stack_at(const struct frag_stack_ta
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed);
 void frag_stacks_fini(struct frag_stack_table *s);
 
-/* Their numbers, new ones where they are not there yet; 0 where the host is out of memory. */
-uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame);
-uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below);
+/* Their numbers, new ones where they are not there yet. */
+FRAG_OR_NOMEM frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame,
+				uint32_t *number);
+FRAG_OR_NOMEM frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below,
+			       uint32_t *stack);
 
 /* The frame at *at, which becomes the stack below; as frag_source_ops.frame. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame);

@@ -108,6 +108,7 @@ struct nsys {
 	int64_t origin;                 /* ns; time 0 of the trace */
 	uint32_t device_count;
 	uint64_t work, work_max;        /* thousands of steps of SQLite's machine */
+	bool nomem;                     /* whether a table has a column could not be found out */
 };
 
 /* What SQLite said last. */
@@ -132,11 +133,14 @@ static int nsys_progress(void *ctx)
 	return ++n->work > n->work_max;
 }
 
-/* Has the table this column? A view is no table. */
-static bool nsys_has(const struct nsys *n, const char *table, const char *column)
+/* Has the table this column? A view is no table. False also on out of memory, which n->nomem notes. */
+static bool nsys_has(struct nsys *n, const char *table, const char *column)
 {
-	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
-					     NULL) == SQLITE_OK;
+	const int rc = sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL,
+						     NULL, NULL);
+
+	n->nomem = n->nomem || rc == SQLITE_NOMEM;
+	return rc == SQLITE_OK;
 }
 
 static int nsys_prepare(const struct nsys *n, sqlite3_stmt **out, char *sql, struct frag_error *err)
@@ -225,7 +229,7 @@ static int refuse_generated(const struct nsys *n, const char *table, struct frag
 }
 
 /* Fills the temporary tables from those that are there. */
-static int nsys_import(const struct nsys *n, struct frag_error *err)
+static int nsys_import(struct nsys *n, struct frag_error *err)
 {
 	int rc = nsys_run(n, temporary, err);
 
@@ -255,7 +259,7 @@ static const char *const event_columns[NSYS_COLUMNS] = {
 };
 
 /* The events in the order of time, and at equal times of the rows. */
-static int prepare_events(const struct nsys *n, sqlite3_stmt **out, struct frag_error *err)
+static int prepare_events(struct nsys *n, sqlite3_stmt **out, struct frag_error *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(n->db);
 
@@ -295,9 +299,11 @@ static int prepare_ranges(struct nsys *n, struct frag_error *err)
 		nsys_has(n, NVTX, "eventType") ? "r.eventType = 59" : "1"), err);
 }
 
-static const char *nsys_text(sqlite3_stmt *row, int column)
+/* The text of a column in UTF-8, which SQLite may have to make first; NULL where it is NULL. */
+static FRAG_OR_NOMEM nsys_text(const struct nsys *n, sqlite3_stmt *row, int column, const char **out)
 {
-	return (const char *)sqlite3_column_text(row, column);
+	*out = (const char *)sqlite3_column_text(row, column);
+	return *out || sqlite3_errcode(n->db) != SQLITE_NOMEM;
 }
 
 static struct frag_text nsys_text_of(const char *text)
@@ -329,9 +335,9 @@ static void end_ranges(struct nvtx_thread *thread, int64_t time)
 static int begin_range(struct nsys *n, struct frag_error *err)
 {
 	struct nvtx_thread *thread = nsys_thread(n, (uint64_t)sqlite3_column_int64(n->ranges, 2));
-	const char *text = nsys_text(n->ranges, 3);
+	const char *text;
 
-	if (!thread)
+	if (!thread || !nsys_text(n, n->ranges, 3, &text))
 		return frag_fail_nomem(err);
 	end_ranges(thread, sqlite3_column_int64(n->ranges, 0));
 	if (!text || !*text || thread->depth == RANGES_MAX)
@@ -404,26 +410,26 @@ static int read_frames(struct nsys *n, int64_t chain, uint32_t *stack, uint32_t 
 
 	sqlite3_bind_int64(n->frames, 1, chain);
 	while (count < FRAG_FRAMES_MAX && (rc = nsys_step(n, n->frames, err)) == 1) {
-		const char *name = nsys_text(n->frames, 0), *module = nsys_text(n->frames, 1);
-		const struct frag_frame frame = {
-			.name = nsys_text_of(name), .file = nsys_text_of(module),
-		};
+		const char *name, *module;
+		struct frag_frame frame;
 		char text[NSYS_TAG_ROOM];
 
-		frames[count] = frag_stacks_frame(&n->rows->stacks, &frame);
-		if (!frames[count++])
+		if (!nsys_text(n, n->frames, 0, &name) || !nsys_text(n, n->frames, 1, &module))
+			return frag_fail_nomem(err);
+		frame = (struct frag_frame){ .name = nsys_text_of(name), .file = nsys_text_of(module) };
+		if (!frag_stacks_frame(&n->rows->stacks, &frame, &frames[count++]))
 			return frag_fail_nomem(err);
 		if (*caller || !name || is_of_cuda(module ? module : ""))
 			continue;
 		snprintf(text, sizeof(text), module ? "%s (%s)" : "%s", name,
 			 module ? frag_file_name(module) : "");
-		*caller = frag_buffered_text(n->rows, nsys_text_of(text));
+		if (!frag_buffered_text(n->rows, nsys_text_of(text), caller))
+			return frag_fail_nomem(err);
 	}
 	sqlite3_reset(n->frames);
-	while (count && rc >= 0) {
-		*stack = frag_stacks_push(&n->rows->stacks, frames[--count], *stack);
-		rc = *stack ? rc : frag_fail_nomem(err);
-	}
+	while (count && rc >= 0)
+		if (!frag_stacks_push(&n->rows->stacks, frames[--count], *stack, stack))
+			rc = frag_fail_nomem(err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -450,15 +456,17 @@ static int find_chain(struct nsys *n, int64_t chain, uint32_t *call, struct frag
  */
 static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, struct frag_error *err)
 {
-	struct frag_text name = nsys_text_of(nsys_text(row, NAME));
-	const bool named = name.length;
-	const char *range = NULL;
+	const char *variable, *function, *range = NULL;
 	char text[NSYS_TAG_ROOM];
 	uint32_t call, stack = 0, tag = 0;
+	struct frag_text name;
+	bool named;
 	int rc = 0;
 
-	if (!named)
-		name = nsys_text_of(nsys_text(row, CALL));
+	if (!nsys_text(n, row, NAME, &variable) || !nsys_text(n, row, CALL, &function))
+		return frag_fail_nomem(err);
+	named = variable && *variable;
+	name = nsys_text_of(named ? variable : function);
 	if (sqlite3_column_type(row, CHAIN) == SQLITE_INTEGER) {
 		rc = find_chain(n, sqlite3_column_int64(row, CHAIN), &call, err);
 		if (rc)
@@ -474,8 +482,8 @@ static int name_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, s
 		return rc;
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)name.length, name.length ? name.text : "",
 		 name.length && range ? " | " : "", range ? range : "");
-	if (*text)
-		tag = frag_buffered_text(n->rows, nsys_text_of(text));
+	if (*text && !frag_buffered_text(n->rows, nsys_text_of(text), &tag))
+		return frag_fail_nomem(err);
 	return frag_buffered_site(n->rows, tag, stack, &out->text) ? 0 : frag_fail_nomem(err);
 }
 
@@ -501,10 +509,9 @@ static int nsys_number(const struct nsys *n, sqlite3_stmt *row, enum nsys_column
 	return 0;
 }
 
-/* Is it memory of a device? Other kinds are counted. Old exports have no kinds. */
-static bool is_of_device(struct nsys *n, sqlite3_stmt *row)
+/* Is it memory of a device? Other kinds, NULL among them, are counted. Old exports have no kinds. */
+static bool is_of_device(struct nsys *n, const char *kind)
 {
-	const char *kind = nsys_text(row, KIND_NAME);
 	size_t i = 0;
 
 	if (!n->has_kinds || (kind && (strcmp(kind, KIND "DEVICE") == 0
@@ -565,15 +572,19 @@ static int place_event(struct nsys *n, sqlite3_stmt *row, struct frag_row *out, 
 /* Adds the row of an event of device memory; others are counted. */
 static int add_event(struct nsys *n, sqlite3_stmt *row, struct frag_error *err)
 {
-	const char *operation = nsys_text(row, OPERATION_NAME);
+	const char *operation, *kind;
 	struct frag_row out = { .members = FRAG_ROW_T };
 	int64_t start, bytes;
 	uint64_t address = 0;
 	int rc = nsys_number(n, row, START, INT64_MIN, &start, err);
 	bool good;
 
-	if (rc || !is_of_device(n, row))
+	if (rc)
 		return rc;
+	if (!nsys_text(n, row, OPERATION_NAME, &operation) || !nsys_text(n, row, KIND_NAME, &kind))
+		return frag_fail_nomem(err);
+	if (!is_of_device(n, kind))
+		return 0;
 	rc = nsys_number(n, row, BYTES, 0, &bytes, err);
 	rc = rc ? rc : place_event(n, row, &out, &address, err);
 	if (rc)
@@ -722,26 +733,28 @@ static int check_tables(struct nsys *n, struct frag_error *err)
 {
 	int rc = nsys_run(n, "SELECT count(*) FROM main.sqlite_master", err);
 
-	if (!rc && !nsys_has(n, EVENTS, NULL))
+	if (!rc && !nsys_has(n, EVENTS, NULL) && !n->nomem)
 		return frag_fail(err, FRAG_ETRACE, "%s: no table " EVENTS ": record with nsys profile"
 				 " --cuda-memory-usage=true, and export with nsys export --type sqlite",
 				 n->path);
 	for (int i = START; i <= OPERATION_ID && !rc; i++)
-		if (!nsys_has(n, EVENTS, event_columns[i]))
+		if (!nsys_has(n, EVENTS, event_columns[i]) && !n->nomem)
 			rc = frag_fail(err, FRAG_ETRACE, "%s: " EVENTS " has no column %s", n->path,
 				       event_columns[i]);
 	n->has_kinds = nsys_has(n, EVENTS, "memKind");
+	if (!rc && n->nomem)
+		rc = frag_fail_nomem(err);
 	return rc ? rc : refuse_generated(n, EVENTS, err);
 }
 
 /* Names and sizes of the devices, where the export has them. */
-static int read_gpus(const struct nsys *n, struct frag_buffered *rows, struct frag_error *err)
+static int read_gpus(struct nsys *n, struct frag_buffered *rows, struct frag_error *err)
 {
 	sqlite3_stmt *gpus = NULL;
 	int rc;
 
 	if (!nsys_has(n, GPUS, "id") || !nsys_has(n, GPUS, "name") || !nsys_has(n, GPUS, "totalMemory"))
-		return 0;
+		return n->nomem ? frag_fail_nomem(err) : 0;
 	rc = refuse_generated(n, GPUS, err);
 	rc = rc ? rc : nsys_prepare(n, &gpus, sqlite3_mprintf(
 		"SELECT id, substr(name, 1, 100), totalMemory FROM main." GPUS
@@ -749,11 +762,12 @@ static int read_gpus(const struct nsys *n, struct frag_buffered *rows, struct fr
 	while (!rc && (rc = nsys_step(n, gpus, err)) == 1) {
 		struct frag_device_figures *d = &rows->devices[sqlite3_column_int64(gpus, 0)];
 		const int64_t total = sqlite3_column_int64(gpus, 2);
+		const char *name;
 
-		rc = 0;
-		if (d->name || !nsys_text(gpus, 1))
+		rc = nsys_text(n, gpus, 1, &name) ? 0 : frag_fail_nomem(err);
+		if (rc || d->name || !name)
 			continue;
-		d->name = strdup(nsys_text(gpus, 1));
+		d->name = strdup(name);
 		d->total = total > 0 ? (uint64_t)total : 0;
 		rc = d->name ? 0 : frag_fail_nomem(err);
 	}
@@ -782,6 +796,8 @@ static int nsys_read(struct nsys *n, const struct frag_log *log, struct frag_err
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < n->rows->count && n->device_count > 1; i++)
 		n->rows->rows[i].members |= FRAG_ROW_DEVICE;
+	if (!rc && n->nomem)
+		rc = frag_fail_nomem(err);
 	if (!rc)
 		note_others(n, log);
 	return rc;

@@ -148,21 +148,23 @@ bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *like)
 
 	memcpy(frag_put_u64(name + strlen(name), like->size), " bytes", 7);
 	copy.op = FRAG_OP_MARK;
-	copy.text = frag_buffered_text(h, (struct frag_text){
+	if (!frag_buffered_text(h, (struct frag_text){
 		.text = name, .length = (uint32_t)strlen(name),
-	});
-	row = copy.text ? frag_buffered_add(h) : NULL;
+	    }, &copy.text))
+		return false;
+	row = frag_buffered_add(h);
 	if (row)
 		*row = copy;
 	return row != NULL;
 }
 
-uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
+bool frag_buffered_text(struct frag_buffered *h, struct frag_text text, uint32_t *number)
 {
-	uint32_t before = h->texts.count, i = frag_handles_intern_text(&h->texts, text);
+	const uint32_t before = h->texts.count;
 
+	*number = frag_handles_intern_text(&h->texts, text);
 	h->text_bytes += h->texts.count > before ? text.length : 0;
-	return i == UINT32_MAX ? 0 : i;
+	return *number != UINT32_MAX;
 }
 
 bool frag_buffered_site(struct frag_buffered *h, uint32_t text, uint32_t stack, uint32_t *site)

@@ -182,11 +182,11 @@ struct frag_row *frag_buffered_add(struct frag_buffered *h);
 /* A mark for a request of row->size bytes that failed. False: out of memory. */
 bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *row);
 
-/* The same text has the same number. 0 where the host is out of memory. */
-uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
+/* The same text has the same number, which is not 0. */
+FRAG_OR_NOMEM frag_buffered_text(struct frag_buffered *h, struct frag_text text, uint32_t *number);
 
-/* *site: the number of the text with the stack, either 0 for none. False: out of memory. */
-bool frag_buffered_site(struct frag_buffered *h, uint32_t text, uint32_t stack, uint32_t *site);
+/* *site: the number of the text with the stack, either 0 for none. */
+FRAG_OR_NOMEM frag_buffered_site(struct frag_buffered *h, uint32_t text, uint32_t stack, uint32_t *site);
 
 /* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,

@@ -1,12 +1,11 @@
 """commands.py - what run.py makes fail: runs of every command, and their ends where a call does."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / 'snapshot'))
-import snaps  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parents[1] / 'support'))
+import samples  # noqa: E402
 
 OUTPUTS = {'--steps': 's.csv', '--placements': 'p.ndjson', '--json': 'r.json'}
 # a bit of everything: strings, streams, pools, pending blocks, devices, an OOM, marks, times
@@ -50,28 +49,10 @@ SIMPLE = '''{"op":"alloc","id":1,"size":4096,"t":1}
 {"op":"free","id":1,"t":3}
 {"op":"free","id":2,"t":4}
 '''
-RMM = '''Thread,Time,Action,Pointer,Size,Stream
-1,10:00:00.000001,allocate,0x7f00,1000,0x0
-1,10:00:00.000002,allocate,0x7e00,2000,0x55
-1,10:00:00.000003,free,0x7f00,1000,0x0
-'''
 LOG = '''x
 CUDA out of memory. Tried to allocate 2.87 GiB (GPU 0; 14.76 GiB total capacity; 8.77 GiB already
 allocated; 19.75 MiB free; 13.71 GiB reserved in total by PyTorch)
 RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.
-'''
-MINIMALLOC = 'id,lower,upper,size\n1,0,2,4\nb,2,4,8\n3,3,8,16\n'
-# two buffers of one allocation
-XLA = (b'\n/\n\x05small\x12\x04main\x1a \n\x04main\x12\x18\n\x05add.1:\x0c'
-       b'\x12\njit(f)/add\x98\x02\x07\x1aI\n\x08\x08\x01\x10@\x1a\x02 \x07\n\x04\x08\x02\x10@\x1a'
-       b'\x13\x10\x80\x01J\x06\x08\x01\x10\x00\x18@J\x06\x08\x02\x10@\x18@""\n\x06\x08\x00\x10\x01(\x00\n\x06\x08\x00'
-       b'\x10\x02(\x00\n\x06\x08\x01\x10\x01(\x00\n\x06\x08\x01\x10\x02(\x00\x10\x01')
-KINETO = '''{"schemaVersion":1,"traceEvents":[
-{"ph":"X","cat":"cpu_op","name":"aten::empty","pid":1,"tid":7,"ts":0,"dur":9},
-{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":1.5,
- "args":{"Bytes":512,"Addr":4096,"Device Type":1,"Device Id":0}},
-{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":2.5,
- "args":{"Bytes":-512,"Addr":4096,"Device Type":1,"Device Id":0}}]}
 '''
 
 NOMEM = ('out of host memory', 'Cannot allocate memory')
@@ -102,6 +83,7 @@ class Scene:
     timed: bool = False     # what it writes tells times, and is never twice the same
     folder: str = ''        # that it makes; a fault may leave the beginning of its files there
     dense: bool = False     # the last calls fail one by one, too: there the outputs are printed
+    every: bool = False     # all calls fail one by one with HEAVY=1
 
     @property
     def end(self) -> int:
@@ -311,34 +293,39 @@ INTERRUPTED = [
     *each(('diff', '-b', 'made.json', '--update-baseline', '-p', 'buddy', '-q', 'long.ndjson',
            'object.json'), 'once twice', ('made.json',)),
 ]
-SCENES = RUNS + COMMANDS + SPOILED + INTERRUPTED
 
 
-def write_inputs(folder: Path) -> None:
+def of_form(source: str) -> list:
+    """Each allocation of the reader, of tags and stacks, and of the largest answers."""
+    rest = ('--threads', '1', source)
+    scenes = [Scene(f'allocation in convert of {source}', 'alloc',
+                    ('convert', '-q', '--stacks', 'all', source, 'o.fsb'), ('o.fsb',), every=True)]
+    if source.endswith('.sqlite'):
+        return scenes           # SQLite makes thousands, the same ones for each command
+    return scenes + [Scene(f'allocation in {command[0]} of {source}', 'alloc', command, (output,), fine, every=True)
+                     for command, output, fine in (
+        (('run', '-q', '-p', 'bestfit', '--on-oom', 'continue', '--stacks', 'all', '--json', 'o.json', *rest),
+         'o.json', samples.STATUS.get(source, 0)),
+        (('info', '-q', '--json', 'o.json', source), 'o.json', 0),
+        (('explain', '-q', '--json', 'o.json', *rest), 'o.json', 0),
+        (('report', '-q', '-o', 'o.html', *rest), 'o.html', 0))]
+
+
+FORMS = [scene for source in samples.NAMES for scene in of_form(source)]
+SCENES = RUNS + COMMANDS + FORMS + SPOILED + INTERRUPTED
+
+
+def write_inputs(folder: Path, program: str) -> None:
     """All traces but the compressed ones."""
-    lines = TRACE.splitlines()
-    snapshot = snaps.basic(frames=snaps.FRAMES)
-    # the first record asks for a tag: a second one would ask again for what there was no memory
-    snapshot['segments'][0]['blocks'][0]['frames'] = snaps.FRAMES
-    snapshot['device_traces'][0][2]['user_metadata'] = 'what the program says'
-    snapshot['external_annotations'] = [
-        {'name': 'step', 'stage': stage, 'device': 0, 'time_us': t}
-        for stage, t in (('START', 1001), ('END', 1004))]
-    pickled = snaps.pickled(snapshot)
+    samples.write(folder, program)
     for name, text in (
-            ('trace.ndjson', TRACE), ('holes.ndjson', HOLES), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
+            ('trace.ndjson', TRACE), ('holes.ndjson', HOLES), ('simple.ndjson', SIMPLE),
             ('again.ndjson', ''.join(f'{{"op":"mark","name":"step {i}"}}\n'
                                      f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
                                      for i in range(9))),
-            ('log', LOG),
             ('log', LOG), ('pinned.ndjson', PINNED),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
-            ('lines', 'expandable_segments:True\n'), ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),
-            ('object.json', f'{lines[0][:-1]},"events":[{",".join(lines[1:])}]}}'),
-            ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n'),
-            ('snap.json', json.dumps(snapshot))):
+            ('lines', 'expandable_segments:True\n'),
+            ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n')):
         (folder / name).write_text(text, encoding='ascii')
-    (folder / 'snap.pickle').write_bytes(pickled)
-    (folder / 'xla.hlo.pb').write_bytes(XLA)
-    (folder / 'snap.html').write_bytes(snaps.page(pickled))

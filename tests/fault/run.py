@@ -1,11 +1,12 @@
 """run.py - fail the k-th allocation, read, write, ... of a run, k = 1, 2, ... until it succeeds.
 
-    run.py PROGRAM      prints TAP
+    run.py PROGRAM [WORD]      prints TAP; of the scenes with this word in their names alone
 
 Each run must end with the status that the manual gives, one line on standard error, every
 output as it was before, no memory that was never freed, and without a crash. commands.py has the
 runs; after the first ALL calls of a run only some are made to fail, ever farther apart, except for
-the last END calls of a dense scene: a command prints its outputs there. HEAVY=1 fails more of them.
+the last END calls of a dense scene: a command prints its outputs there. HEAVY=1 fails more of them,
+and all of a run on a sample of a form, of which else one in SPREAD fails.
 preload.c makes them fail; it is compiled here, into a folder that goes away. A sanitizer has its
 own malloc, so that this is skipped there.
 """
@@ -27,13 +28,14 @@ PATIENCE = 60.0
 OLD = b'what stood here before\n'
 ALL = times(8, 80)      # calls that fail each; then ever farther apart
 END = times(8, 200)     # calls at the end of a dense scene that fail each
+SPREAD = times(16, 1 << 30)     # calls that fail of a scene of which every one may
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
 
 def prepare(folder: Path, program: str) -> None:
     """The traces, and two results; a baseline to begin with."""
-    write_inputs(folder)
+    write_inputs(folder, program)
     for command, source, name in (('gzip', 'trace.ndjson', 'trace.gz'),
                                   ('gzip', 'long.ndjson', 'long.gz'),
                                   ('zstd', 'trace.ndjson', 'trace.zst')):
@@ -152,6 +154,8 @@ class Stage:
 
 def following(number: int, scene: Scene, calls: int) -> int:
     """The call that fails after this one did."""
+    if scene.every:
+        return number + max(1, calls // SPREAD)
     if number < ALL or (scene.dense and number >= calls - END):
         return number + 1
     further = number + number // times(3, 8)
@@ -188,7 +192,7 @@ def compile_library(folder: Path) -> Path | None:
 
 
 def main(argv: list[str]) -> int:
-    if len(argv) != 2:
+    if len(argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
     program = os.path.abspath(argv[1])
@@ -207,11 +211,12 @@ def main(argv: list[str]) -> int:
         inputs = Path(name, 'inputs')
         inputs.mkdir()
         prepare(inputs, program)
-        print(f'1..{len(SCENES)}')
+        scenes = [x for x in SCENES if ''.join(argv[2:]) in x.name]
+        print(f'1..{len(scenes)}')
         good = True
         with ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(judge, scene, inputs, library, program) for scene in SCENES]
-            for number, (scene, job) in enumerate(zip(SCENES, jobs), 1):
+            jobs = [pool.submit(judge, scene, inputs, library, program) for scene in scenes]
+            for number, (scene, job) in enumerate(zip(scenes, jobs), 1):
                 fine, text = job.result()
                 good = good and fine
                 print(f'{"ok" if fine else "not ok"} {number} - a failing {scene.name}')
