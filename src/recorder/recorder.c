@@ -411,6 +411,11 @@ static bool flush(struct ring *r, uint64_t target)
 	return all;
 }
 
+/* Linux 5.9; an older kernel says ENOSYS. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 /* A separate table, which is empty: the program closes its files and pipes when it wants to. */
 static void leave_descriptors(void)
 {
