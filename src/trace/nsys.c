@@ -704,7 +704,8 @@ static int open_database(struct nsys *n, struct frag_input *in, struct frag_whol
 	if (!n->rows || (file && !uri))
 		rc = frag_fail_nomem(err);
 	n->path = n->rows ? frag_input_name(n->rows->path) : "";
-	n->work_max = 100000 + n->bytes / 16;
+	/* exports need 6 where they are small, and a 600th of their bytes where they are large */
+	n->work_max = 1000 + n->bytes / 16;
 	if (!rc && sqlite3_open_v2(file ? uri : ":memory:", &n->db, flags | (file ? 0 : SQLITE_OPEN_MEMORY),
 				   NULL) != SQLITE_OK)
 		rc = n->db ? nsys_fail(n, err) : frag_fail_nomem(err);
