@@ -23,7 +23,7 @@
 #include "fragsim/policy.h"
 
 /* The number changes whenever plug-ins must be compiled again. */
-#define FRAG_PLUGIN_VERSION 3
+#define FRAG_PLUGIN_VERSION 4
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 
 /*

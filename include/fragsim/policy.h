@@ -250,6 +250,12 @@ struct frag_policy_ops {
 	/* optional: the list that is searched for a request; default: all of its pool, with its
 	 * own size. 0, or -FRAG_ENOMEM. For reports; it decides nothing, and changes nothing */
 	int (*seek)(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out);
+	/*
+	 * optional: bytes of the smallest block that a request of `bytes` can get under these
+	 * parameters, on a device of this granularity; default: `bytes`. For lower bounds of what a
+	 * program needs; it decides nothing
+	 */
+	uint64_t (*round)(const uint64_t *param, uint64_t granularity, uint64_t bytes);
 };
 
 /*

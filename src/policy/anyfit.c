@@ -42,6 +42,12 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 	return frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 }
 
+static uint64_t fit_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)granularity;
+	return frag_round_up_pow2(bytes, param[ALIGN]);
+}
+
 static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
@@ -109,6 +115,7 @@ const struct frag_policy_ops frag_policy_bestfit = {
 	.alloc = first_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
+	.round = fit_round,
 };
 
 const struct frag_policy_ops frag_policy_firstfit = {
@@ -120,6 +127,7 @@ const struct frag_policy_ops frag_policy_firstfit = {
 	.alloc = first_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
+	.round = fit_round,
 };
 
 const struct frag_policy_ops frag_policy_nextfit = {
@@ -132,6 +140,7 @@ const struct frag_policy_ops frag_policy_nextfit = {
 	.alloc = next_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
+	.round = fit_round,
 };
 
 const struct frag_policy_ops frag_policy_worstfit = {
@@ -143,4 +152,5 @@ const struct frag_policy_ops frag_policy_worstfit = {
 	.alloc = worst_alloc,
 	.free = frag_policy_give,
 	.seek = fit_seek,
+	.round = fit_round,
 };

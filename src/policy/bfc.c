@@ -192,6 +192,13 @@ static uint64_t bfc_limit(const struct frag_policy *p)
 	return limit ? limit : UINT64_MAX;
 }
 
+static uint64_t bfc_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)param;
+	(void)granularity;
+	return frag_round_up_pow2(bytes, UNIT);
+}
+
 static int bfc_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
@@ -211,4 +218,5 @@ const struct frag_policy_ops frag_policy_bfc = {
 	.limit = bfc_limit,
 	.limit_key = "memory_limit",
 	.seek = bfc_seek,
+	.round = bfc_round,
 };

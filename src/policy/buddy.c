@@ -29,14 +29,14 @@ static int buddy_init(struct frag_policy *p)
 	return frag_policy_begin_with(p, p->param[POOL]);
 }
 
-static uint64_t buddy_round(uint64_t bytes, uint64_t min)
+static uint64_t next_power(uint64_t bytes, uint64_t min)
 {
 	return bytes <= min ? min : UINT64_C(1) << (64 - __builtin_clzll(bytes - 1));
 }
 
 static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
-	uint64_t need = buddy_round(rq->bytes, p->param[MIN]);
+	uint64_t need = next_power(rq->bytes, p->param[MIN]);
 	uint64_t bytes;
 	frag_list list;
 	int rc = frag_heap_list_unchecked(p->heap, rq->pool, 0, &list);
@@ -55,10 +55,16 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	return rc ? rc : frag_heap_assign_unchecked(p->heap, *out, rq->bytes);
 }
 
+static uint64_t buddy_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)granularity;
+	return next_power(bytes, param[MIN]);
+}
+
 static int buddy_seek(struct frag_policy *p, const struct frag_request *rq,
 		      struct frag_sought *out)
 {
-	out->bytes = buddy_round(rq->bytes, p->param[MIN]);
+	out->bytes = next_power(rq->bytes, p->param[MIN]);
 	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
 }
 
@@ -96,4 +102,5 @@ const struct frag_policy_ops frag_policy_buddy = {
 	.alloc = buddy_alloc,
 	.free = buddy_free,
 	.seek = buddy_seek,
+	.round = buddy_round,
 };

@@ -376,6 +376,13 @@ static uint64_t compact_range_bytes(const struct frag_policy *p, uint64_t page, 
 				      : bytes;
 }
 
+static uint64_t compact_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	const struct base *base = &bases[param[OVER]];
+
+	return base->ops->round(param + base->first, granularity, bytes);
+}
+
 static int compact_seek(struct frag_policy *p, const struct frag_request *rq,
 			struct frag_sought *out)
 {
@@ -403,4 +410,5 @@ const struct frag_policy_ops frag_policy_compact = {
 	.limit = compact_limit,
 	.range_bytes = compact_range_bytes,
 	.seek = compact_seek,
+	.round = compact_round,
 };

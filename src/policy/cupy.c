@@ -57,6 +57,13 @@ static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 	return rc ? rc : frag_heap_take_unchecked(p->heap, out, rq->bytes, need);
 }
 
+static uint64_t cupy_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)param;
+	(void)granularity;
+	return frag_round_up_pow2(bytes, UNIT);
+}
+
 static int cupy_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
@@ -71,4 +78,5 @@ const struct frag_policy_ops frag_policy_cupy = {
 	.alloc = cupy_alloc,
 	.free = frag_policy_give,
 	.seek = cupy_seek,
+	.round = cupy_round,
 };

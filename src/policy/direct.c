@@ -18,6 +18,12 @@ static int direct_seek(struct frag_policy *p, const struct frag_request *rq,
 	return frag_heap_list(p->heap, rq->pool, 0, &out->list);
 }
 
+static uint64_t direct_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)param;
+	return frag_round_up(bytes, granularity);
+}
+
 static int direct_free(struct frag_policy *p, frag_block b)
 {
 	int rc = frag_heap_give(p->heap, b, &b);
@@ -32,4 +38,5 @@ const struct frag_policy_ops frag_policy_direct = {
 	.alloc = direct_alloc,
 	.free = direct_free,
 	.seek = direct_seek,
+	.round = direct_round,
 };

@@ -794,6 +794,12 @@ static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p
 	return frag_stats_show(&t->stats);
 }
 
+static uint64_t pytorch_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)granularity;
+	return frag_pytorch_round(bytes, param[ROUNDUP]);
+}
+
 static int pytorch_seek(struct frag_policy *p, const struct frag_request *rq,
 			struct frag_sought *out)
 {
@@ -823,6 +829,7 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.limit = pytorch_limit,
 	.range_bytes = frag_pytorch_range_resized,
 	.seek = pytorch_seek,
+	.round = pytorch_round,
 };
 
 #define BY_AGE 13               /* the first version that takes the older of equal blocks */

@@ -327,6 +327,13 @@ static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 	return rc;
 }
 
+static uint64_t rmm_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)param;
+	(void)granularity;
+	return frag_round_up_pow2(bytes, UNIT);
+}
+
 const struct frag_policy_ops frag_policy_rmm = {
 	.name = "rmm",
 	.summary = "the pool of RAPIDS RMM: best fit in segments that double and are never released",
@@ -338,4 +345,5 @@ const struct frag_policy_ops frag_policy_rmm = {
 	.init = rmm_init,
 	.alloc = rmm_alloc,
 	.free = rmm_free,
+	.round = rmm_round,
 };

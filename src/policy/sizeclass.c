@@ -91,13 +91,22 @@ static int sizeclass_alloc(struct frag_policy *p, const struct frag_request *rq,
 					   : large_alloc(p, rq, need, out);
 }
 
+/* The class, or a whole segment of a large request. */
+static uint64_t sizeclass_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	const uint64_t need = sizeclass_class_of(bytes, param[QUANTUM], param[STEPS]);
+
+	(void)granularity;
+	return need <= param[MAX_SMALL] ? need : frag_round_up(need, param[SEGMENT]);
+}
+
 static int sizeclass_seek(struct frag_policy *p, const struct frag_request *rq,
 			  struct frag_sought *out)
 {
-	const uint64_t need = sizeclass_class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
-	const bool small = need <= p->param[MAX_SMALL];
+	const bool small = sizeclass_class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS])
+			   <= p->param[MAX_SMALL];
 
-	out->bytes = small ? need : frag_round_up(need, p->param[SEGMENT]);
+	out->bytes = sizeclass_round(p->param, 1, rq->bytes);
 	return frag_heap_list(p->heap, rq->pool, small ? SLOTS : LARGE, &out->list);
 }
 
@@ -124,4 +133,5 @@ const struct frag_policy_ops frag_policy_sizeclass = {
 	.alloc = sizeclass_alloc,
 	.free = sizeclass_free,
 	.seek = sizeclass_seek,
+	.round = sizeclass_round,
 };

@@ -116,6 +116,14 @@ static int tlsf_free(struct frag_policy *p, frag_block b)
 	return frag_heap_give_unchecked(p->heap, b, NULL);
 }
 
+/* A block is found by its class, and keeps the bytes of the request alone. */
+static uint64_t tlsf_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
+{
+	(void)param;
+	(void)granularity;
+	return frag_round_up_pow2(bytes, UNIT);
+}
+
 static int tlsf_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = class_for(frag_round_up_pow2(rq->bytes, UNIT), p->param[SL_LOG2]);
@@ -133,4 +141,5 @@ const struct frag_policy_ops frag_policy_tlsf = {
 	.alloc = tlsf_alloc,
 	.free = tlsf_free,
 	.seek = tlsf_seek,
+	.round = tlsf_round,
 };
