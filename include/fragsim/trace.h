@@ -90,6 +90,8 @@ struct frag_spot {
 	uint64_t offset;        /* bytes, from the start of the segment */
 	uint64_t bytes;         /* of the block; 0: not known */
 	uint64_t room;          /* bytes up to the next block, or the end */
+	uint64_t least;         /* bytes of the request at least, where its own size is not
+				 * known and the event has the block's; else 0 */
 };
 
 /* A mapped part of an expandable segment. */

@@ -14,6 +14,7 @@
 #include "documents/documents.h"
 #include "messages/finder.h"
 #include "policy/choice.h"
+#include "scope/claim.h"
 #include "search/fit_all.h"
 #include "search/trace_change.h"
 
@@ -44,6 +45,26 @@ struct frag_sweep_script {
 extern const char *const frag_sweep_script_names[];
 /* and the one of that index. */
 void frag_sweep_script_write(uint32_t kind, const struct frag_sweep_script *script, FILE *f);
+
+/* What answers about a capacity share ------------------------------------------ */
+
+/* "2002 MiB (2070 MiB with default settings)": the smallest of several settings, and that of this one. */
+void frag_add_at_least(struct frag_words *w, uint64_t least, uint64_t usual,
+		       const struct frag_choice *choice);
+/*
+ * The end of a headline "AT LEAST N": which part of its program the recording is, and what is known
+ * of the remainder. fits: the device that a recording which starts late fits, or NULL. Nothing for a
+ * whole recording.
+ */
+void frag_add_claim(struct frag_words *w, const struct frag_scope *scope, const char *fits);
+/* Rows: the iterations of each whole recording, 0: not known; and what a table of parts is of. */
+void frag_put_recorded(const struct frag_text_style *to,
+		       const struct frag_trace_info *const *traces, const uint32_t *iterations,
+		       uint32_t count);
+/* The member `bound` of a document; */
+const char *frag_bound_name(enum frag_part part);
+/* and both, `bound` and `at_least`. */
+void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
 
 /* What answers with fits share ------------------------------------------------- */
 

@@ -89,6 +89,41 @@ static uint64_t smallest_at(const struct frag_extrapolation *x, uint32_t at, uin
 	return smallest ? smallest : UINT64_MAX;
 }
 
+/* What a setting proves at a number: of all devices. */
+static struct frag_claim claim_at(const struct frag_extrapolation *x, uint32_t at, uint32_t choice)
+{
+	struct frag_claim claim = { .part = frag_scope_part(x->scope) };
+
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		if (x->fits.fitted[i].source == at && x->fits.fitted[i].choice == choice)
+			frag_claim_all(&claim, &x->fits.fitted[i].claim);
+	return claim;
+}
+
+/* The smallest of the settings of the first policy. */
+static struct frag_claim extrapolate_claim(const struct frag_extrapolation *x, uint32_t at)
+{
+	struct frag_claim claim = claim_at(x, at, 0);
+
+	for (uint32_t i = 1; i < x->choice_count; i++) {
+		const struct frag_claim other = claim_at(x, at, i);
+
+		if (x->choices[i].ops == x->choices[0].ops)
+			frag_claim_any(&claim, &other);
+	}
+	return claim;
+}
+
+/* "at least 10812 MiB (11240 MiB with default settings): the recording ends at its ..." */
+static void extrapolate_add_part(const struct frag_extrapolation *x, uint32_t at, uint64_t fits,
+		     struct frag_words *w)
+{
+	frag_add(w, "at least ");
+	frag_add_at_least(w, extrapolate_claim(x, at).at_least, claim_at(x, at, 0).at_least,
+			  &x->choices[0]);
+	frag_add_claim(w, x->scope, CAPACITY(fits));
+}
+
 /* "AT 16: 10812 MiB device with expandable_segments:True, 11240 MiB with the default settings" */
 static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
 		       const struct frag_text_style *to)
@@ -106,14 +141,18 @@ static void verdict_at(const struct frag_extrapolation *x, uint32_t at,
 		}
 		any |= fits;
 	}
-	frag_add(&w, "%s %" PRIu32 "%s%s: ", !x->total ? "AT" : any ? "FITS AT" : "OOM AT",
+	frag_add(&w, "%s %" PRIu32 "%s%s: ", !x->total ? "AT" : !any ? "OOM AT"
+		 : frag_scope_part(x->scope) == FRAG_PART_WHOLE ? "FITS AT"
+		 : "THE RECORDED PART FITS AT",
 		 x->at[at], x->total ? " on " : "", x->total ? DEVICE(x->total) : "");
 	if (least == UINT64_MAX)
 		frag_add(&w, "no device is known to fit");
+	else if (frag_scope_part(x->scope) != FRAG_PART_WHOLE)
+		extrapolate_add_part(x, at, least, &w);
 	else
 		frag_add(&w, "smallest device %s with %.200s", CAPACITY(least),
 			 frag_setting_words(&x->choices[best]));
-	if (least != UINT64_MAX && best)
+	if (least != UINT64_MAX && best && frag_scope_part(x->scope) == FRAG_PART_WHOLE)
 		frag_add(&w, ", %s with %.200s", CAPACITY(smallest_at(x, at, 0, &fits)),
 			 frag_setting_words(&x->choices[0]));
 	frag_put_wrapped(to, "", w.text);
@@ -136,8 +175,10 @@ static void extrapolate_print_verdict(const struct frag_extrapolation *x,
 		snprintf(text, sizeof(text), "LARGEST NUMBER: none is known to fit %s",
 			 DEVICE(x->total));
 	else if (r)
-		snprintf(text, sizeof(text), "LARGEST NUMBER: %" PRIu32 " on %s with %.300s",
-			 r[best].largest, DEVICE(x->total), frag_setting_words(&x->choices[best]));
+		snprintf(text, sizeof(text), "LARGEST NUMBER%s: %" PRIu32 " on %s with %.300s",
+			 frag_scope_part(x->scope) == FRAG_PART_WHOLE ? ""
+			 : " OF THE RECORDED PART", r[best].largest, DEVICE(x->total),
+			 frag_setting_words(&x->choices[best]));
 	if (r)
 		frag_put_wrapped(to, "", text);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)
@@ -478,11 +519,13 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 
 static void put_point(struct frag_node_ref list, const struct frag_extrapolation *x, uint32_t at)
 {
+	const struct frag_claim claim = extrapolate_claim(x, at);
 	struct frag_node_ref o = frag_json_object(list, NULL), fits;
 
 	frag_json_u64(o, "at", x->at[at]);
 	frag_json_u64(o, "unexplained", x->unexplained[at]);
 	frag_json_u64(o, "requested", frag_fits_requested(&x->fits, at));
+	frag_document_claim(o, &claim);
 	fits = frag_json_array(o, "fits");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
@@ -536,6 +579,7 @@ static void extrapolate_document(struct frag_node_ref root, const void *what)
 	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
 		frag_json_u64(list, growths[i], allocs_of(r, (enum frag_growth)i));
 	put_odd(root, x);
+	frag_json_text(root, "bound", frag_bound_name(frag_scope_part(x->scope)));
 	frag_json_text(root, "doubt", is_doubtful(r) ? DOUBT : NULL);
 	frag_json_u64_or_null(root, "device_bytes", x->total != 0, x->total);
 	list = frag_json_array(root, "points");

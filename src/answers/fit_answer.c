@@ -52,6 +52,7 @@ struct need {
 	uint64_t at_most;               /* NONE: no device is known to fit */
 	uint64_t examined_to;           /* NONE: all there are */
 	uint64_t no_refusal, other;     /* the program takes no more than their difference */
+	struct frag_claim claim;
 	bool known;
 };
 
@@ -202,9 +203,7 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 
 	if (!is_shown(a, one))
 		return;
-	if (one->intervals.why)
-		frag_put_row(to, "error", "%s", one->intervals.why);
-	else if (fit->smallest == NONE)
+	if (fit->smallest == NONE)
 		print_nowhere(fit, name, to);
 	list_failing_ranges(fit, &w);
 	if (w.used)
@@ -268,6 +267,7 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 		if (one->choice != choice)
 			continue;
 		need.known = true;
+		frag_claim_all(&need.claim, &one->claim);
 		need.smallest = frag_max(need.smallest, fit->smallest);
 		need.reliable = frag_max(need.reliable, fit->reliable);
 		need.at_most = frag_max(need.at_most, fit->smallest == NONE ? fit->at_most
@@ -298,6 +298,31 @@ static uint32_t find_best(const struct frag_fit_answer *a)
 	return best;
 }
 
+/* What the answer proves: the smallest of the settings that it shows. */
+static struct frag_claim fit_claim(const struct frag_fit_answer *a)
+{
+	const struct frag_choice *choices = a->fits->sources[0].choices;
+	struct frag_claim claim = { .at_least = NONE };
+
+	for (uint32_t i = 0; i < a->fits->choice_count; i++) {
+		const struct need need = need_of(a->fits, i);
+
+		if (need.known && (!a->usual || choices[i].ops == choices[0].ops))
+			frag_claim_any(&claim, &need.claim);
+	}
+	return claim;
+}
+
+/* Of the recordings the one that proves least. */
+static const struct frag_scope *fit_scope(const struct frag_fit_answer *a)
+{
+	const struct frag_scope *scope = &a->traces[0]->scope;
+
+	for (uint32_t i = 1; i < a->fits->source_count; i++)
+		scope = frag_scope_less(scope, &a->traces[i]->scope);
+	return scope;
+}
+
 /* "3328 MiB with expandable_segments:True (3342 MiB reliably)" */
 static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRASE_ROOM])
 {
@@ -319,6 +344,23 @@ static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRA
 	return out;
 }
 
+/* Of recordings that are parts: what they prove. */
+static void print_at_least(const struct frag_fit_answer *a, const struct frag_claim *claim,
+			   uint32_t best, const struct frag_text_style *to)
+{
+	const struct need usual = need_of(a->fits, 0);
+	struct frag_words w = WORDS(2 * PHRASE_ROOM);
+	char fits[PHRASE_ROOM];
+
+	frag_add_at_least(&w, claim->at_least, usual.claim.at_least,
+			  &a->fits->sources[0].choices[0]);
+	frag_add_claim(&w, fit_scope(a), best == UINT32_MAX ? NULL : phrase(a->fits, best, fits));
+	frag_put_first_line(to, INK_YELLOW, "", "AT LEAST %s", w.text);
+	if (claim->part == FRAG_PART_OOM)
+		frag_put_row(to, "next", "fragsim explain %s: why it failed", a->fits->source_count == 1
+			     ? SHOWN(frag_input_name(a->traces[0]->path)) : "FILE");
+}
+
 /* The verdict, and the setting to copy where it is not what the program has. */
 static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 			 const struct frag_text_style *to)
@@ -326,14 +368,18 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 	const struct frag_fits *fits = a->fits;
 	const bool found = best != UINT32_MAX, other = found && best;
 	const struct frag_choice *choice = &fits->sources[0].choices[found ? best : 0];
+	const struct frag_claim claim = fit_claim(a);
 	char one[PHRASE_ROOM], usual[PHRASE_ROOM];
 
-	frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s",
-			    fits->together ? " for all at the same time"
-			    : fits->source_count > 1 ? " for all traces" : "",
-			    phrase(fits, found ? best : 0, one), other ? ", " : "",
-			    other ? phrase(fits, 0, usual) : "");
-	if (other && *CONF(choice))
+	if (!frag_claim_is_exact(&claim) && claim.at_least != NONE)
+		print_at_least(a, &claim, best, to);
+	else
+		frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s",
+				    fits->together ? " for all at the same time"
+				    : fits->source_count > 1 ? " for all traces" : "",
+				    phrase(fits, found ? best : 0, one), other ? ", " : "",
+				    other ? phrase(fits, 0, usual) : "");
+	if (frag_claim_is_exact(&claim) && other && *CONF(choice))
 		frag_put_setting(to, choice, CONF(choice), "");
 	if (a->interrupted)
 		frag_put_stopped(to, a->time_up);
@@ -365,7 +411,7 @@ static void list_holding(const struct need *need, uint32_t own, struct frag_word
 }
 
 /* The largest that are known to be too small. */
-static void list_failing(const struct need *need, uint32_t own, struct frag_words *w)
+static void list_failing(uint64_t least, uint32_t own, struct frag_words *w)
 {
 	const struct frag_card *c = frag_cards;
 	uint32_t count = 0;
@@ -373,8 +419,7 @@ static void list_failing(const struct need *need, uint32_t own, struct frag_word
 	while (c->key)
 		c++;
 	while (c-- > frag_cards && count < CARDS_SHOWN / 2 + 1)
-		if (!frag_is_slice(c) && room_on(c, own) < need->smallest
-		    && room_on(c, own) < need->examined_to && ++count)
+		if (!frag_is_slice(c) && room_on(c, own) < least && ++count)
 			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
 }
 
@@ -457,7 +502,7 @@ static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 	struct frag_words any = WORDS(LIST_ROOM), none = WORDS(LIST_ROOM);
 
 	list_holding(&need, own, &any);
-	list_failing(&usual, own, &none);
+	list_failing(frag_min(usual.smallest, usual.examined_to), own, &none);
 	if (any.used || none.used)
 		frag_put_row(to, "cards", "%s%s%s%s%s%s%s%s%s", any.used ? "fits: " : "", any.text,
 			     any.used && need.examined_to == NONE ? " and larger" : "",
@@ -469,6 +514,28 @@ static void print_cards(const struct frag_fit_answer *a, uint32_t best,
 	else if (!counts_contexts(a->fits))
 		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
 	print_slices(&need, own, to);
+}
+
+/* Of parts: cards that are too small for the program, and those that the recorded part fits. */
+static void print_cards_of_part(const struct frag_fit_answer *a, const struct frag_claim *claim,
+				uint32_t best, const struct frag_text_style *to)
+{
+	const uint32_t own = own_contexts(a);
+	const char *contexts = own ? "; counting typical CUDA contexts, which the sizes above do not"
+				     " have" : "";
+	struct frag_words any = WORDS(LIST_ROOM), none = WORDS(LIST_ROOM);
+	struct need need;
+
+	list_failing(claim->at_least, own, &none);
+	if (none.used)
+		frag_put_row(to, "cards", "too small: %s%s", none.text, contexts);
+	if (claim->part != FRAG_PART_LATE || best == UINT32_MAX)
+		return;
+	need = need_of(a->fits, best);
+	list_holding(&need, own, &any);
+	if (any.used)
+		frag_put_row(to, "part", "the recorded part fits: %s%s", any.text,
+			     need.examined_to == NONE ? " and larger" : "");
 }
 
 /* Of each policy that is shown, once. */
@@ -494,9 +561,11 @@ static void print_extras(const struct frag_fit_answer *a, const struct frag_text
 static void fit_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_fit_answer *a = what;
+	const struct frag_claim claim = fit_claim(a);
 	const uint32_t best = find_best(a);
 
 	print_answer(a, best, to);
+	frag_put_recorded(to, a->traces, a->iterations, a->fits->source_count);
 	if (a->fits->joint_count)
 		fit_print_table(a, a->fits->joint, a->fits->joint_count, true, to);
 	if (a->fits->together)
@@ -505,7 +574,9 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 		print_source(a, i, to);
 	if (a->fits->source_count > 1 && best != UINT32_MAX)
 		putc('\n', to->f);
-	if (best != UINT32_MAX)
+	if (!frag_claim_is_exact(&claim))
+		print_cards_of_part(a, &claim, best, to);
+	else if (best != UINT32_MAX)
 		print_cards(a, best, to);
 	print_extras(a, to);
 	print_evidence(a, to);
@@ -608,9 +679,8 @@ static void put_status(struct frag_node_ref o, const void *of)
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
 	frag_json_text(o, "status", frag_run_status_name(outcome->fits ? FRAG_RUN_OK
-							 : outcome->broken ? FRAG_RUN_ERROR
 							 : FRAG_RUN_OOM));
-	frag_json_u64_or_null(o, "oom_step", !outcome->fits && !outcome->broken, outcome->oom_step);
+	frag_json_u64_or_null(o, "oom_step", !outcome->fits, outcome->oom_step);
 }
 
 static const struct frag_json_row interval_rows[] = {
@@ -655,6 +725,7 @@ static void put_head(struct frag_node_ref o, const struct frag_fits *fits,
 	frag_document_choice(o, &source->choices[one->choice]);
 	frag_document_device(o, &source->devices[one->device], one->device, fits->headroom_total);
 	frag_json_rows(o, capacity_rows, &one->fit);
+	frag_document_claim(o, &one->claim);
 }
 
 const struct frag_json_row frag_unlimited_rows[] = {
@@ -676,7 +747,6 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	frag_json_u64(o, "runs", fit->runs);
 	frag_json_u64_or_null(o, "static_room", fit->headroom != NONE, fit->headroom);
 	frag_document_evidence(o, &fits->sources[one->source].choices[one->choice]);
-	frag_json_text(o, "why", one->intervals.why);
 	if (map)
 		put_map(o, &one->intervals, fit->runs);
 }
@@ -685,7 +755,8 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a)
 {
 	const struct frag_node_ref list = frag_json_array(root, "cards");
-	const uint32_t best = find_best(a);
+	const struct frag_claim claim = fit_claim(a);
+	const uint32_t best = frag_claim_is_exact(&claim) ? find_best(a) : UINT32_MAX;
 	const struct need need = need_of(a->fits, best);
 	const uint32_t own = own_contexts(a);
 	struct frag_node_ref o;
@@ -740,6 +811,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_fit_answer *answer = what;
 	const struct frag_fits *fits = answer->fits;
+	const struct frag_claim claim = fit_claim(answer);
 	struct frag_node_ref list, o;
 	uint64_t highest = 0;
 
@@ -752,6 +824,7 @@ static void fit_document(struct frag_node_ref root, const void *what)
 	for (uint32_t i = 0; i < fits->count; i++)
 		highest = frag_max(highest, fits->fitted[i].fit.lower_bound);
 	frag_json_u64(root, "lower_bound", highest);
+	frag_document_claim(root, &claim);
 	list = frag_json_array(root, "fits");
 	for (uint32_t i = 0; i < fits->count; i++) {
 		o = frag_json_object(list, NULL);

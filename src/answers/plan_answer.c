@@ -75,11 +75,46 @@ static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct p
 	row->above_smallest_pct = above(row->smallest, smallest_of(a, row->device));
 }
 
+/* What the placement proves of a device: no plan of the program is below the part's proven bound. */
+static struct frag_claim plan_claim(const struct frag_plan_answer *a, uint32_t device)
+{
+	const struct frag_device_figures *f = &a->devices[device];
+	struct frag_claim claim = {
+		.part = frag_scope_part(&a->trace->scope), .at_least = f->context + f->other,
+	};
+
+	if (frag_claim_is_exact(&claim)) {
+		claim.at_least = smallest_of(a, device);
+		return claim;
+	}
+	for (uint32_t i = 0; i < a->plan->space_count; i++)
+		if (a->plan->spaces[i].device == device)
+			claim.at_least += frag_round_up(a->plan->spaces[i].lower, f->granularity);
+	return claim;
+}
+
+/* Of a recording that is a part: "; the program needs a device of at least 12 GiB: ..." */
+static void plan_add_part(const struct frag_plan_answer *a, struct frag_words *w)
+{
+	struct frag_claim claim = { .at_least = 0 };
+
+	if (frag_scope_part(&a->trace->scope) == FRAG_PART_WHOLE)
+		return;
+	for (uint32_t d = 0; d < a->trace->device_count; d++) {
+		const struct frag_claim one = plan_claim(a, d);
+
+		frag_claim_all(&claim, &one);
+	}
+	frag_add(w, "; the program needs a device of at least %s", CAPACITY(claim.at_least));
+	frag_add_claim(w, &a->trace->scope, NULL);
+}
+
 /* Line 1: of all spaces together the bytes, and the proof of their distance from the best. */
 static void plan_print_verdict(const struct frag_plan_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_plan *plan = a->plan;
 	const uint64_t height = frag_plan_needs(plan).height;
+	struct frag_words part = WORDS(400);
 	char gap[80] = "";
 	uint64_t lower = 0;
 
@@ -88,11 +123,12 @@ static void plan_print_verdict(const struct frag_plan_answer *a, const struct fr
 	if (height > lower)
 		frag_snprintf(gap, sizeof(gap), ", at most %.4f %% above the lowest",
 			      plan_gap_pct(lower, height));
+	plan_add_part(a, &part);
 	frag_put_first_line(to, height == lower ? INK_GREEN : INK_BOLD, "",
-			    "%s: %s for %" PRIu32 " buffer%s of %s%s%s",
+			    "%s: %s for %" PRIu32 " buffer%s of %s%s%s%s",
 			    height == lower ? "OPTIMAL" : "BEST FOUND", SIZE(height), plan->count,
 			    frag_s(plan->count), SHOWN(frag_input_name(a->trace->path)),
-			    a->checked ? " in the checked plan" : "", gap);
+			    a->checked ? " in the checked plan" : "", gap, part.text);
 }
 
 /* Rows about the whole plan: its verdict, its period or marks, the check, and the rounding. */
@@ -201,8 +237,12 @@ static void plan_print_capacity(const struct frag_plan_answer *a, const struct f
 {
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
 
+	const bool part = frag_scope_part(&a->trace->scope) != FRAG_PART_WHOLE;
+
 	if (a->capacity != NONE)
-		frag_put_row(to, "capacity", needs.height <= a->capacity ? "%s suffices"
+		frag_put_row(to, "capacity", needs.height <= a->capacity && part
+			     ? "%s suffices for the recorded part"
+			     : needs.height <= a->capacity ? "%s suffices"
 			     : needs.bound > a->capacity
 			     ? "%s does not suffice: the bound is above it"
 			     : "%s: no plan of that height was found", DEVICE(a->capacity));
@@ -455,15 +495,19 @@ static void placement_document(struct frag_node_ref root, const void *what)
 		frag_json_of(list, NULL, space_rows, &plan->spaces[i]);
 	list = frag_json_array(root, "devices");
 	for (uint32_t d = 0; d < a->trace->device_count; d++) {
+		const struct frag_claim claim = plan_claim(a, d);
+
 		o = frag_json_object(list, NULL);
 		frag_json_u64(o, "ordinal", d);
 		frag_json_u64(o, "smallest", smallest_of(a, d));
+		frag_document_claim(o, &claim);
 	}
 	list = frag_json_array(root, "policies");
 	for (uint32_t i = 0; a->fits && i < a->fits->count; i++) {
 		o = frag_json_object(list, NULL);
 		frag_document_choice(o, &a->fits->sources[0].choices[a->fits->fitted[i].choice]);
 		frag_json_rows(o, beside_rows, &a->fits->fitted[i]);
+		frag_document_claim(o, &a->fits->fitted[i].claim);
 	}
 }
 

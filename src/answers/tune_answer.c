@@ -102,6 +102,8 @@ static char *tune_gain_text(const struct frag_tune *t, const struct frag_point *
 {
 	if (t->total)
 		snprintf(out, GAIN_ROOM, "%" PRIu64 " driver calls", p->at.calls);
+	else if (!frag_claim_is_exact(&p->claim))
+		snprintf(out, GAIN_ROOM, "device of at least %s", CAPACITY(p->claim.at_least));
 	else if (p->smallest == UINT64_MAX)
 		snprintf(out, GAIN_ROOM, "device of at most %s", CAPACITY(t->reached));
 	else
@@ -126,6 +128,29 @@ static void tune_default_text(const struct frag_tune *t, const struct frag_point
 					    && p->smallest != UINT64_MAX)))
 		frag_add(w, "; default settings: %s (%+.1f %%)", tune_gain_text(t, usual, gain),
 			 100 * (before / after - 1));
+}
+
+/* Of the tuned recordings the one that proves least. */
+static const struct frag_scope *tune_scope(const struct frag_tune *t)
+{
+	const struct frag_scope *scope = frag_source_scope(&t->sources[0]);
+
+	for (uint32_t i = 1; i < t->source_count; i++)
+		scope = frag_scope_less(scope, frag_source_scope(&t->sources[i]));
+	return scope;
+}
+
+/* What the answer proves: the smallest of the settings whose devices were searched for. */
+static struct frag_claim tune_claim(const struct frag_tune_answer *a)
+{
+	const struct frag_tune *t = a->tune;
+	struct frag_claim claim = t->points[0].claim;
+
+	for (uint32_t i = 1; i < t->choice_count; i++)
+		if (t->points[i].smallest != UINT64_MAX)
+			frag_claim_any(&claim, &t->points[i].claim);
+	claim.part = frag_scope_part(tune_scope(t));
+	return claim;
 }
 
 /* Line 1: the advised setting and its gain over the default settings. */
@@ -153,24 +178,10 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 		frag_add(&w, " on %s with %.3g %% headroom", SIZE(t->total), 100 * t->headroom);
 	if (p)
 		tune_default_text(t, p, &w);
+	if (p && p->smallest != UINT64_MAX)
+		snprintf(gain, sizeof(gain), "%s", CAPACITY(p->smallest));
+	frag_add_claim(&w, tune_scope(t), p && p->smallest != UINT64_MAX ? gain : NULL);
 	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", w.text);
-}
-
-/* Settings whose simulation failed, with the reason of the first. */
-static void put_skipped(const struct frag_tune *t, const struct frag_text_style *to)
-{
-	const char *first = NULL;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < t->choice_count; i++) {
-		const char *why = frag_tune_why(t, i);
-
-		first = first ? first : why;
-		count += why != NULL;
-	}
-	if (count)
-		frag_put_row(to, "skipped", "%" PRIu32 " of %" PRIu32 " settings: %s", count,
-			     t->choice_count, first);
 }
 
 static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *to)
@@ -183,7 +194,6 @@ static void print_tried(const struct frag_tune_answer *a, const struct frag_text
 	frag_put_context(to, t->total, t->sources[0].devices->context,
 			 t->best.choice != UINT32_MAX);
 	frag_put_evidence(to, t->sources[0].choices, "");
-	put_skipped(t, to);
 	if (t->no_headroom)
 		frag_put_row(to, "note", "no setting fits with %.3g %% headroom",
 			     100 * t->headroom);
@@ -384,7 +394,7 @@ static void tune_print_row(const struct frag_tune *t, const struct frag_point *p
 	const bool good = p->at.fits;
 
 	fprintf(to->f, "%s%-6s%s  ", good ? "" : frag_ink(to, INK_RED),
-		p->tried ? good ? "fits" : p->at.broken ? "error" : "OOM" : "-", frag_ink(to, INK_PLAIN));
+		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(to, INK_PLAIN));
 	frag_put_name(tune_name_of(t, p->choice), width, 8, to->f);
 	if (!t->total) {
 		frag_put_capacity(p->smallest, to->f);
@@ -434,6 +444,8 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 
 	for (uint32_t i = 0; i < t->test_count && t->best.choice != UINT32_MAX; i++) {
 		const struct frag_tune_test *test = &t->tests[i];
+		const struct frag_trace_info *trace = a->traces[t->source_count + i];
+		const bool part = frag_scope_part(&trace->scope) != FRAG_PART_WHOLE;
 		const bool needs = test->smallest != UINT64_MAX;
 		const bool has_own = test->own_smallest != UINT64_MAX;
 
@@ -442,8 +454,9 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 		if (!i)
 			putc('\n', to->f);
 		frag_put_row(to, "test", "%s %s%s%s%s%s%s%s",
-			     SHOWN(frag_input_name(a->traces[t->source_count + i]->path)),
-			     test->fits ? "fits" : "OOM", needs ? ", smallest device " : "",
+			     SHOWN(frag_input_name(trace->path)),
+			     !test->fits ? "OOM" : part ? "fits the recorded part" : "fits",
+			     needs ? ", smallest device " : "",
 			     needs ? CAPACITY(test->smallest) : "",
 			     has_own ? "; its own best: " : "",
 			     has_own ? CAPACITY(test->own_smallest) : "",
@@ -456,6 +469,7 @@ static void tune_print(const void *what, const struct frag_text_style *to)
 	const struct frag_tune_answer *a = what;
 
 	print_best(a, to);
+	frag_put_recorded(to, a->traces, a->iterations, a->tune->source_count);
 	tune_print_table(a->tune, to);
 	print_tests(a, to);
 }
@@ -482,8 +496,7 @@ static const struct frag_column columns[] = {
 static const char *status_of(const struct frag_point *p)
 {
 	return frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
-				    : p->at.fits ? FRAG_RUN_OK
-				    : p->at.broken ? FRAG_RUN_ERROR : FRAG_RUN_OOM);
+				    : p->at.fits ? FRAG_RUN_OK : FRAG_RUN_OOM);
 }
 
 /* code: a line of the program, or NULL. */
@@ -492,7 +505,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 {
 	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
 	const char *text = tune->texts[p->choice];
-	const bool oom = p->tried && !p->at.fits && !p->at.broken, there = t->csv ? p->tried : p->at.fits;
+	const bool oom = p->tried && !p->at.fits, there = t->csv ? p->tried : p->at.fits;
 
 	frag_cell_text(t, choice->ops->name);
 	frag_cell_text(t, choice->ops->settings ? text : NULL);
@@ -559,11 +572,14 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	frag_document_policy(o, choice);
 	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
 	frag_json_text(o, "status", status_of(p));
-	frag_json_text(o, "why", p->choice < t->choice_count ? frag_tune_why(t, p->choice) : NULL);
-	frag_json_of(o, "oom", oom_rows, p->at.fits || p->at.broken || !p->tried ? NULL : p);
+	frag_json_of(o, "oom", oom_rows, p->at.fits || !p->tried ? NULL : p);
 	frag_json_rows(o, call_rows, p);
 	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, p->at.driver_ns);
 	frag_json_rows(o, device_rows, p);
+	frag_json_text(o, "bound", frag_bound_name(frag_scope_part(tune_scope(t))));
+	/* of the others nothing is known but that they are worse than the best */
+	frag_json_u64_or_null(o, "at_least", p->claim.at_least && p->claim.at_least != UINT64_MAX,
+			      p->claim.at_least);
 }
 
 /* A line of code, with the first candidate, on its smallest device; and that candidate alone. */
@@ -603,6 +619,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_tune_answer *a = what;
 	const struct frag_tune *t = a->tune;
+	const struct frag_claim claim = tune_claim(a);
 	const bool newer = t->newer.choice != UINT32_MAX;
 	const bool npu = t->sources[0].choices[0].accelerator == FRAG_NPU;
 	const char *variable = frag_device_words(t->sources[0].choices[0].accelerator)->variable;
@@ -627,6 +644,7 @@ static void tune_document(struct frag_node_ref root, const void *what)
 	frag_json_fixed4_or_null(root, "headroom", t->total, t->no_headroom ? 0 : t->headroom);
 	frag_json_text(root, "grid", a->grid);
 	frag_json_u64(root, "lower_bound", t->lower_bound);
+	frag_document_claim(root, &claim);
 	frag_json_u64(root, "runs", t->runs);
 	list = frag_json_array(root, "points");
 	shown = frag_json_shown(root, "points", t->choice_count);

@@ -68,6 +68,23 @@ static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 		what_if_print_row("at most", as_is->fit.at_most, changed->fit.at_most, true, to->f);
 }
 
+/* Of a recording that is a part: what it proves before and after. */
+static void print_part(const struct frag_what_if_answer *a, const struct frag_fitted *as_is,
+		       const struct frag_fitted *changed, const struct frag_text_style *to)
+{
+	const uint64_t before = as_is->claim.at_least, after = changed->claim.at_least;
+	struct frag_words w = WORDS(600);
+	char shift[FRAG_SHIFT_ROOM];
+
+	frag_add(&w, "at least %s instead of %s", after == UINT64_MAX ? "unknown" : CAPACITY(after),
+		 before == UINT64_MAX ? "unknown" : CAPACITY(before));
+	if (*frag_shift_text(shift, before, after))
+		frag_add(&w, " (%s)", shift);
+	frag_add_claim(&w, &a->trace->scope, changed->fit.smallest == UINT64_MAX
+		       ? NULL : CAPACITY(changed->fit.smallest));
+	frag_put_first_line(to, INK_BOLD, "", "CHANGED: %s", w.text);
+}
+
 /* Line 1: the smallest device before and after, under the first setting. */
 static void what_if_print_verdict(const struct frag_what_if_answer *a,
 				  const struct frag_text_style *to)
@@ -81,6 +98,8 @@ static void what_if_print_verdict(const struct frag_what_if_answer *a,
 	if (after == UINT64_MAX && before == UINT64_MAX)
 		frag_put_first_line(to, INK_BOLD, "", "NOT FOUND: no device is known to fit,"
 				    " neither as recorded nor changed");
+	else if (!frag_claim_is_exact(&changed->claim))
+		print_part(a, as_is, changed, to);
 	else
 		frag_put_first_line(to, INK_BOLD, "", "CHANGED: smallest device %s instead of"
 				    " %s%s%s%s with %s",
@@ -170,9 +189,14 @@ static void put_source(struct frag_node_ref root, const char *key,
 		       const struct frag_what_if_answer *a, uint32_t source, uint64_t events)
 {
 	struct frag_node_ref o = frag_json_object(root, key), list, fit;
+	struct frag_claim claim = { .at_least = UINT64_MAX };
 
 	frag_json_u64(o, "events", events);
 	frag_json_u64(o, "requested", frag_fits_requested(a->fits, source));
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		if (a->fits->fitted[i].source == source)
+			frag_claim_any(&claim, &a->fits->fitted[i].claim);
+	frag_document_claim(o, &claim);
 	list = frag_json_array(o, "fits");
 	for (uint32_t i = 0; i < a->fits->count; i++) {
 		const struct frag_fitted *one = &a->fits->fitted[i];
@@ -193,6 +217,7 @@ static void what_if_document(struct frag_node_ref root, const void *what)
 	frag_json_bool(root, "complete", !answer->interrupted);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_json_bool(root, "hypothetical", true);
+	frag_json_text(root, "bound", frag_bound_name(frag_scope_part(&answer->trace->scope)));
 	list = frag_json_array(root, "changes");
 	for (uint32_t i = 0; i < answer->change_count; i++)
 		frag_json_text(list, NULL, answer->changes[i]);

@@ -162,7 +162,7 @@ static void judge_change(struct frag_changes *c, const char *path, const struct 
 
 	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
 		values[i + 1] = (double)pair->highest[1 + i % FRAG_PARTS];
-	frag_question_judge(&c->q, values, "%s", path);
+	frag_question_judge(&c->q, values, NULL, "%s", path);
 	if (c->missing || (!pair->ended && !pair->alone))
 		return;
 	frag_print_message("%s: cannot be judged: %s", path, pair->ended

@@ -276,7 +276,7 @@ static void explain_judge(struct frag_question *q)
 					  (double)m->non_releasable,
 					  oom ? (double)m->missing : 0 };
 
-		frag_question_judge(q, values, "%s, device %u", q->paths[0], m->device);
+		frag_question_judge(q, values, NULL, "%s, device %u", q->paths[0], m->device);
 	}
 }
 

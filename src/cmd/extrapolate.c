@@ -91,12 +91,14 @@ static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (pytorch twice)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
 			 paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_CHANGED_ROWS,
 	{ 0 },
 };
 
 static const struct frag_refusal refusals[] = {
 	{ "!at !largest TRACE2", "missing option: --at NUMBERS or --largest" },
+	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "largest !device|device=0", "--largest requires --device-bytes SIZE" },
 	{ "up-to|step !largest", "--%s is for --largest" },
 	{ "device=0", "--device-bytes 0 is no limit: without it the smallest device is searched for" },
@@ -246,6 +248,16 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 	return rc;
 }
 
+/* Of the recordings the one that proves least. */
+static const struct frag_scope *extrapolate_scope(const struct extrapolate *e)
+{
+	const struct frag_scope *scope = &frag_trace_info(e->taped[0].trace)->scope;
+
+	for (uint32_t i = 1; i < e->count; i++)
+		scope = frag_scope_less(scope, &frag_trace_info(e->taped[i].trace)->scope);
+	return scope;
+}
+
 /* Simulates each number of --at, and searches for the largest one where --largest is given. */
 static int extrapolate_search(struct frag_question *q, struct frag_error *err)
 {
@@ -255,6 +267,7 @@ static int extrapolate_search(struct frag_question *q, struct frag_error *err)
 	e->found = (struct frag_extrapolation){
 		.recordings = &e->recordings,
 		.tape = first->tape,
+		.scope = extrapolate_scope(e),
 		.choices = first->choices,
 		.devices = first->devices.figures,
 		.choice_count = first->choice_count,
@@ -288,6 +301,7 @@ static double number_or_none(uint32_t number)
 static void extrapolate_judge(struct frag_question *q)
 {
 	const struct frag_extrapolation *x = &((struct extrapolate *)q)->found;
+	const bool part = frag_scope_part(x->scope) != FRAG_PART_WHOLE;
 
 	for (uint32_t i = 0; i < x->fits.count; i++) {
 		const struct frag_fitted *one = &x->fits.fitted[i];
@@ -301,7 +315,11 @@ static void extrapolate_judge(struct frag_question *q)
 			NAN, NAN,
 		};
 
-		frag_question_judge(q, values, "at %" PRIu32 ", %s, device %" PRIu32,
+		const double least = frag_at_least_or_none(&one->claim);
+		const double at_least[PATHS] = { least, least, part ? values[RESERVED] : NAN,
+						 part ? values[REQUESTED] : NAN, NAN, NAN, NAN };
+
+		frag_question_judge(q, values, at_least, "at %" PRIu32 ", %s, device %" PRIu32,
 				    x->at[one->source], frag_choice_label(&x->choices[one->choice]),
 				    one->device);
 		if (smallest == UINT64_MAX || (x->total && one->fit.headroom == UINT64_MAX))
@@ -312,7 +330,11 @@ static void extrapolate_judge(struct frag_question *q)
 					       number_or_none(x->reaches[i].largest),
 					       number_or_none(x->reaches[i].reliable) };
 
-		frag_question_judge(q, values, "%s", frag_choice_label(&x->choices[i]));
+		/* a part may need less than its program, so nothing is known of its numbers */
+		const double unknown = part ? -INFINITY : NAN;
+		const double at_least[PATHS] = { NAN, NAN, NAN, NAN, NAN, unknown, unknown };
+
+		frag_question_judge(q, values, at_least, "%s", frag_choice_label(&x->choices[i]));
 		if (x->reaches[i].largest == FRAG_NO_NUMBER)
 			*q->status = 1;
 	}

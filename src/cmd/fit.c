@@ -40,6 +40,7 @@ static const struct frag_opt opts[] = {
 								  " -100") },
 	FRAG_MODEL_ROWS(struct fit, "of --model: training steps (3)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'reliable > 24GiB'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_SEARCH_ROWS,
 	{ 0 },
 };
@@ -54,6 +55,7 @@ static const struct frag_refusal refusals[] = {
 	{ "together headroom", "--headroom is for each trace alone, without --together" },
 	{ "offset !together", "--offset is for --together" },
 	{ "headroom !device|device=0", "--headroom requires --device CARD or a size" },
+	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "device !headroom !model", "the capacity is searched for: --device-bytes and --device are for"
 				     " --headroom, --up-to is for a limit" },
 	{ 0 },
@@ -100,7 +102,10 @@ static void fit_judge(struct frag_question *q)
 					  frag_bytes_or_none(one->fit.reliable),
 					  (double)one->fit.runs };
 
-		frag_question_judge(q, values, "%s, %s, device %u",
+		const double least = frag_at_least_or_none(&one->claim);
+		const double at_least[] = { least, least, NAN };
+
+		frag_question_judge(q, values, at_least, "%s, %s, device %u",
 				    fit->together ? "together" : q->paths[one->source],
 				    frag_choice_label(&fits->sources[one->source]
 							       .choices[one->choice]),
@@ -145,7 +150,7 @@ static int fit_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
 static int fit_print(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
-	const struct frag_fit_answer answer = {
+	struct frag_fit_answer answer = {
 		.traces = q->traces,
 		.fits = &fit->fits,
 		.map = fit->map,
@@ -157,7 +162,9 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.time_up = q->time_up,
 	};
 
-	return frag_question_answer(q, &answer, err);
+	const int rc = frag_question_iterations(q, &answer.iterations, err);
+
+	return rc ? rc : frag_question_answer(q, &answer, err);
 }
 
 static const struct frag_question_ops question = {

@@ -15,6 +15,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
+#include "iterations/iterations.h"
 
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
@@ -448,7 +449,13 @@ double frag_bytes_or_none(uint64_t bytes)
 	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
 }
 
-void frag_question_judge(struct frag_question *q, const double *values, const char *who, ...)
+double frag_at_least_or_none(const struct frag_claim *claim)
+{
+	return frag_claim_is_exact(claim) ? NAN : frag_bytes_or_none(claim->at_least);
+}
+
+void frag_question_judge(struct frag_question *q, const double *values,
+			 const double *at_least, const char *who, ...)
 {
 	struct frag_conditions *w = &q->conditions;
 	char name[PATH_MAX + 40];
@@ -467,7 +474,8 @@ void frag_question_judge(struct frag_question *q, const double *values, const ch
 			at++;
 		if (isnan(values[at]))
 			continue;
-		holds = frag_condition_true(c, values[at], &found);
+		holds = frag_condition_true(c, values[at], at_least && !q->run.partial
+						   ? at_least[at] : NAN, &found);
 		frag_checked_note(&w->of[i].checked, &found);
 		snprintf(w->who, sizeof(w->who), "%.199s", name);
 		if (!holds)
@@ -575,6 +583,7 @@ static void question_fini(struct frag_question *q)
 	free(q->taped);
 	free(q->sources);
 	free(q->traces);
+	free(q->iterations);
 }
 
 static void run_options_init(struct frag_run_options *run)
@@ -738,6 +747,25 @@ int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usu
 	reading.quiet = true;
 	reading.capacity = capacity;
 	return frag_taped_read(taped, &q->paths[i], 1, &q->run, usual, &reading, err);
+}
+
+int frag_question_iterations(struct frag_question *q, const uint32_t **counts,
+			     struct frag_error *err)
+{
+	int rc = 0;
+
+	q->iterations = calloc((size_t)q->count + 1, sizeof(*q->iterations));
+	if (!q->iterations)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < q->count && !rc; i++) {
+		struct frag_iterations it;
+
+		rc = frag_iterations_find(&it, q->taped[i].tape, NULL, true, err);
+		q->iterations[i] = it.count;
+		frag_iterations_fini(&it);
+	}
+	*counts = q->iterations;
+	return rc;
 }
 
 /* Traces that the search read itself are read again. */

@@ -11,6 +11,7 @@
 #include "cmd/progress.h"
 #include "cmd/session.h"
 #include "cmd/transform_trace.h"
+#include "scope/claim.h"
 
 #define FRAG_PRINTED_MAX 12
 
@@ -79,6 +80,7 @@ struct frag_question {
 	struct frag_loaded_trace *taped;
 	struct frag_fit_source *sources;
 	const struct frag_trace_info **traces;
+	uint32_t *iterations;   /* of frag_question_iterations() */
 	int *status;
 	bool interrupted; /* by a signal, or */
 	bool time_up;	  /* because --time is over: both mean an incomplete answer */
@@ -124,17 +126,26 @@ int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usu
 			     bool capacity, struct frag_loaded_trace *taped,
 			     struct frag_error *err);
 
+/* Counts the iterations of each trace, which an answer about it names: *counts is the question's. */
+int frag_question_iterations(struct frag_question *q, const uint32_t **counts,
+			     struct frag_error *err);
+
 /* Prints the answer in each format that the options name. */
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err);
 
 /*
  * Judges the conditions by the values, one a path; INFINITY: there is none, however large; NAN:
- * conditions on it are of something else. *status becomes 1 where a condition holds, and each such
- * is a line on standard error that begins with `who`. A condition that was never judged, as there is
- * nothing of its kind, is a no, too; what was judged is a line where no condition holds.
+ * conditions on it are of something else. at_least: NULL, or one a path too: NAN, or the recording is
+ * a part, the value that of the part, and this is known of its program. *status becomes 1 where a
+ * condition holds or cannot be judged, and each such is a line on standard error that begins with
+ * `who`. A condition that was never judged, as there is nothing of its kind, is a no, too; what was
+ * judged is a line where no condition holds.
  */
-void frag_question_judge(struct frag_question *q, const double *values, const char *who, ...)
-	__attribute__((format(printf, 3, 4)));
+void frag_question_judge(struct frag_question *q, const double *values, const double *at_least,
+			 const char *who, ...) __attribute__((format(printf, 4, 5)));
+
+/* Of a path: NAN where the claim is exact. */
+double frag_at_least_or_none(const struct frag_claim *claim);
 
 /* For the progress of a search; q is the question. */
 void frag_question_progress(void *q, uint32_t done, uint32_t count);

@@ -69,7 +69,7 @@ static void leaks_judge(struct frag_question *q)
 		const double values[] = { (double)l->found.devices[d].leak,
 					  l->found.devices[d].growth };
 
-		frag_question_judge(q, values, "%s, device %u", q->paths[0], d);
+		frag_question_judge(q, values, NULL, "%s, device %u", q->paths[0], d);
 	}
 }
 

@@ -57,6 +57,7 @@ static const struct frag_opt opts[] = {
 			   " (pytorch twice, bestfit)"),
 	{ 0, "alone", NULL, "the plan only, without policies", FRAG_FLAG(struct planning, alone) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'height > 24GiB'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),
 	FRAG_HTML_ROW,
 	FRAG_JSON_ROW("write the answer as JSON (- is standard output)"),
@@ -70,6 +71,7 @@ static const struct frag_opt opts[] = {
 };
 
 static const struct frag_refusal refusals[] = {
+	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "slots !between", "--slots requires --between: the marks where periods begin and end" },
 	{ "slots check", "--slots makes a plan, and --check takes one of a trace's own buffers" },
 	{ "alone policy|alloc-conf", "--alone compares no policies, but -p or --alloc-conf names some" },
@@ -174,7 +176,9 @@ static int plan_print(struct frag_question *q, struct frag_error *err)
 	needs = frag_plan_needs(&p->plan);
 	if (p->capacity != UINT64_MAX && needs.height > p->capacity)
 		*q->status = 1;
-	frag_question_judge(q, (double[]){ (double)needs.height, (double)needs.bound }, "%s",
+	frag_question_judge(q, (double[]){ (double)needs.height, (double)needs.bound },
+			    frag_scope_part(&q->traces[0]->scope) == FRAG_PART_WHOLE ? NULL
+			    : (double[]){ (double)needs.bound, (double)needs.bound }, "%s",
 			    q->paths[0]);
 	return 0;
 }

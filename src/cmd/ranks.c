@@ -164,7 +164,7 @@ static void ranks_judge(struct frag_question *q)
 
 	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
 		values[i] = (double)frag_ranking_most(k, i);
-	frag_question_judge(q, values, "%u rank%s", q->count, frag_s(q->count));
+	frag_question_judge(q, values, NULL, "%u rank%s", q->count, frag_s(q->count));
 	missing = q->conditions.count && !r->missing ? missing_rank(r) : UINT64_MAX;
 	if (missing == UINT64_MAX)
 		return;

@@ -115,6 +115,7 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it is true: 'peak.reserved > 4GiB'; repeatable",
 	  FRAG_CALL(frag_run_add_condition) },
+	FRAG_PARTIAL_ROW,
 	FRAG_PROFILE_ROW,
 	FRAG_DEVICE_ROWS,
 	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a separate device",

@@ -40,6 +40,7 @@ struct frag_run_options {
 	bool has_base;          /* conditions may compare with the baseline */
 	bool summary;           /* PyTorch's own table in the report */
 	bool report;            /* the text report is to be printed */
+	bool partial;           /* conditions judge a recording that is a part as if it were whole */
 };
 
 /* Rows that several tables have, of options that begin with those of a run. */
@@ -77,6 +78,9 @@ enum frag_without { FRAG_NO_PAGE = 1, FRAG_NO_STEPS = 2 };      /* the command h
 #define FRAG_ON_OOM_ROW                                                                        \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
 	  FRAG_TRUTH(struct frag_run_options, sim.on_oom_continue, frag_on_oom_words, 1) }
+#define FRAG_PARTIAL_ROW                                                                       \
+	{ 0, "allow-partial", NULL, "--fail-if judges a recording that is a part of its program",\
+	  FRAG_RUN_FLAG(partial) }
 #define FRAG_LENIENT_ROW { 0, "lenient", NULL, "skip invalid events", FRAG_RUN_FLAG(lenient) }
 #define FRAG_TIME_ROW                                                                          \
 	{ 0, "time", "TIME", "end the search after so long: 30s, 500ms, 5m (60s)",             \

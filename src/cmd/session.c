@@ -11,6 +11,7 @@
 #include "cmd/progress.h"
 #include "documents/documents.h"
 #include "policy/policies.h"
+#include "scope/claim.h"
 
 /* Pages --------------------------------------------------------------------- */
 
@@ -130,7 +131,6 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	x->sims[x->sim_count++] = sim;
-	/* a policy that fails has no page; the others have */
 	rc = frag_page_init(&x->drawing.pages[x->drawing.count++], sim, err);
 	if (!rc)
 		x->drawing.pages[x->drawing.count - 1].look = x->look;
@@ -432,14 +432,15 @@ static void report_beginnings(struct frag_session *s)
 }
 
 static int judge_run(const struct frag_run_options *o, const struct frag_result *result,
-		     int *status, struct frag_error *err)
+		     unsigned parts, int *status, struct frag_error *err)
 {
 	struct frag_finding found;
 	char who[600];
 
 	snprintf(who, sizeof(who), "%s on device %u", result->choice.text, result->device);
 	for (uint32_t k = 0; k < o->condition_count; k++) {
-		int rc = frag_condition_holds(&o->conditions[k], result, NULL, who, &found, err);
+		int rc = frag_condition_holds(&o->conditions[k], result, NULL, parts, who,
+					      &found, err);
 
 		if (rc < 0)
 			return rc;
@@ -464,7 +465,7 @@ static int print_passed(const struct frag_run_options *o, const struct frag_repo
 
 		for (uint32_t i = 0; i < count; i++) {
 			const int rc = frag_condition_holds(&o->conditions[k], runs[i].result, NULL,
-							    "", &found, err);
+							    0, "", &found, err);
 
 			if (rc < 0)
 				return rc;
@@ -479,29 +480,22 @@ static int print_passed(const struct frag_run_options *o, const struct frag_repo
 }
 
 /*
- * *status becomes 3 where a run had an OOM, 1 where a condition holds, and 4 where a policy failed;
- * each such condition and policy is a line on standard error.
+ * *status becomes 3 where a run had an OOM, and 1 where a condition holds, or cannot be judged of a
+ * part of a program; each such condition is a line on standard error.
  */
-static int exit_status_of_runs(const struct frag_session *s, int *status, struct frag_error *err)
+static int exit_status_of_runs(const struct frag_run_options *options,
+			       const struct frag_scope *scope, const struct frag_report_run *runs,
+			       uint32_t count, int *status, struct frag_error *err)
 {
-	const struct frag_run_options *options = s->options;
-	const struct frag_report_run *runs = s->runs;
-	const uint32_t count = s->run_count;
+	const unsigned parts = frag_scope_part(scope) != FRAG_PART_WHOLE && !options->partial
+			       ? FRAG_PART_RUN : 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (runs[i].result->counts.ooms)
 			*status = 3;
 	for (uint32_t i = 0; i < count && !rc; i++)
-		rc = judge_run(options, runs[i].result, status, err);
-	for (uint32_t i = 0; i < s->sim_count; i++) {
-		const char *why = frag_sim_failure(s->sims[i]);
-
-		if (!why)
-			continue;
-		frag_print_message("%s", why);
-		*status = frag_error_status(-FRAG_EPOLICY);
-	}
+		rc = judge_run(options, runs[i].result, parts, status, err);
 	return rc || *status || options->quiet || !options->condition_count
 	       ? rc : print_passed(options, runs, count, err);
 }
@@ -534,7 +528,8 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		rc = frag_flush_stdout(err);
 	}
 	/* no file is committed before everything that can fail is done */
-	rc = rc ? rc : exit_status_of_runs(s, status, err);
+	rc = rc ? rc : exit_status_of_runs(o, &frag_trace_info(trace)->scope, s->runs,
+					   s->run_count, status, err);
 	return rc ? rc : frag_outfile_commit_all(files, FILE_COUNT, err);
 }
 

@@ -60,11 +60,13 @@ static const struct frag_opt opts[] = {
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable",
 	  FRAG_LIST(struct tune, tests) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_SEARCH_ROWS,
 	{ 0 },
 };
 
 static const struct frag_refusal refusals[] = {
+	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "device=0", "--device-bytes 0 is no limit: without it the smallest device is searched for" },
 	{ "headroom !device", "--headroom is for --device-bytes SIZE" },
 	{ "exact device", "--exact is for the smallest device: without --device-bytes" },
@@ -288,7 +290,7 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	char release[FRAG_RELEASE_ROOM];
-	const struct frag_tune_answer answer = {
+	struct frag_tune_answer answer = {
 		.traces = q->traces,
 		.tune = &t->tune,
 		.grid = t->grid_name,
@@ -302,6 +304,8 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 		point->at.fits ? (double)point->at.calls : INFINITY,
 		point->at.fits ? (double)point->at.retries : INFINITY,
 	};
+	const double least = frag_at_least_or_none(&point->claim);
+	const double at_least[] = { least, least, NAN, NAN };
 	int rc;
 
 	if (t->tune.best.choice == UINT32_MAX)
@@ -309,9 +313,10 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 	for (uint32_t i = 0; i < t->tests.count && t->tune.total; i++)
 		if (!t->tune.tests[i].fits)
 			*q->status = 1;
-	rc = frag_question_answer(q, &answer, err);
+	rc = frag_question_iterations(q, &answer.iterations, err);
+	rc = rc ? rc : frag_question_answer(q, &answer, err);
 	if (!rc && t->tune.best.choice != UINT32_MAX)
-		frag_question_judge(q, values, "the recommended setting");
+		frag_question_judge(q, values, at_least, "the recommended setting");
 	return rc;
 }
 

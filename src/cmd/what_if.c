@@ -290,6 +290,7 @@ static const struct frag_opt opts[] = {
 	FRAG_TRACE_ROWS("write the changed trace"),
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (pytorch twice)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'smallest > 24GiB'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_CHANGED_ROWS,
 	{ 0 },
 };
@@ -298,6 +299,7 @@ static const struct frag_refusal refusals[] = {
 	{ "!scale !split !shard !isolate !hoist !warmup !preallocate !drop !empty-cache !set !park",
 	  "missing option: --scale, --split, --shard, --isolate, --hoist, --warmup, --preallocate,"
 	  " --drop, --empty-cache, --set or --park" },
+	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "device", "the smallest device is searched for, so --device-bytes and --device have no meaning"
 		    " here" },
 	{ 0 },
@@ -451,9 +453,11 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 		if (!w->plain)
 			return frag_fail_nomem(err);
 	}
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < 2; i++) {
 		w->sources[i] = frag_taped_source(&w->taped, i ? w->tape : w->plain ? w->plain
 								      : w->taped.tape);
+		w->sources[i].scope = &frag_trace_info(w->taped.trace)->scope;
+	}
 	w->fits = (struct frag_fits){
 		.sources = w->sources,
 		.source_count = 2,
@@ -498,9 +502,13 @@ static void what_if_judge(struct frag_question *q)
 			one->unlimited.fits ? frag_bytes_or_none(one->unlimited.peak_reserved)
 					    : INFINITY,
 		};
+		const double least = frag_at_least_or_none(&one->claim);
+		const double at_least[] = {
+			least, least, frag_claim_is_exact(&one->claim) ? NAN : values[2],
+		};
 
 		if (i >= fits->count / 2)
-			frag_question_judge(q, values, "%.60s", frag_fit_name(fits, one, name));
+			frag_question_judge(q, values, at_least, "%.60s", frag_fit_name(fits, one, name));
 		/* a policy fits no device */
 		if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 			*q->status = 1;

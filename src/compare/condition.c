@@ -248,6 +248,34 @@ const char *frag_condition_name(const struct frag_condition *c)
 	return strcmp(c->path, "counts.ooms") == 0 ? "oom" : c->path;
 }
 
+/* Is it related to `least` and to every larger value? 0 or 1; else neither, and 2. */
+static int related_from(double least, enum frag_relation relation, double bound)
+{
+	const int orders = FRAG_GT | (least <= bound ? FRAG_EQ : 0) | (least < bound ? FRAG_LT : 0);
+	const int holds = (int)relation & orders;
+
+	return !holds ? 0 : holds == orders ? 1 : 2;
+}
+
+/* value: what is known; NULL: nothing. */
+static void cannot_be_judged(struct frag_finding *found, const char *value)
+{
+	const struct frag_condition *c = found->condition;
+
+	snprintf(found->line, sizeof(found->line), "'%s' cannot be judged: the recording is a part"
+		 " of its program%s%s%s%s; --allow-partial judges the part", c->text,
+		 value ? ", and " : "", value ? c->path : "", value ? " is at least " : "",
+		 value ? value : "");
+}
+
+/* Values of a part that those of its program are no less than. */
+static bool is_lower_bound(const struct frag_condition *c)
+{
+	return strncmp(c->path, "peak.", strlen("peak.")) == 0
+	       || strncmp(c->path, "counts.", strlen("counts.")) == 0
+	       || strcmp(c->path, "lower_bound") == 0 || strcmp(c->path, "smallest") == 0;
+}
+
 int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err)
 {
 	if (c->kind == FRAG_ABSOLUTE)
@@ -319,12 +347,12 @@ static void describe_change(char buf[160], double value, double base, const char
  * against the printed result.
  */
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
-			 const struct frag_result *base, const char *who,
+			 const struct frag_result *base, unsigned parts, const char *who,
 			 struct frag_finding *found, struct frag_error *err)
 {
 	char text[FRAG_NUMBER_ROOM], base_text[FRAG_NUMBER_ROOM], change[160] = "";
 	double bound = c->bound;
-	int rc;
+	int rc, holds;
 
 	FRAG_ASSERT(base || c->kind == FRAG_ABSOLUTE);
 	*found = (struct frag_finding){ .condition = c };
@@ -345,13 +373,20 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 		bound = found->base + c->bound;
 	else if (c->kind == FRAG_CHANGE_PERCENT)
 		bound = found->base + fabs(found->base) * c->bound / 100;
-	if (!related(found->value, c->relation, bound))
-		return 0;
+	parts = is_lower_bound(c) ? parts : 0;
+	holds = parts & FRAG_PART_RUN ? related_from(found->value, c->relation, bound)
+				      : related(found->value, c->relation, bound);
+	if (parts & FRAG_PART_BASE && c->kind != FRAG_ABSOLUTE)
+		holds = 2;
+	if (holds == 2)
+		cannot_be_judged(found, text);
+	if (holds != 1)
+		return holds != 0;
 	if (base)
 		describe_change(change, found->value, found->base, base_text);
 	/* a run that ended early had no time to reserve more */
 	snprintf(found->line, sizeof(found->line), "%s is %s%s%s, which fails '%s'", c->path,
-		 run->status != FRAG_RUN_OK && strncmp(c->path, "peak.", strlen("peak.")) == 0
+		 (run->status != FRAG_RUN_OK || parts & FRAG_PART_RUN) && strncmp(c->path, "peak.", strlen("peak.")) == 0
 		 ? "at least " : "", text, change, c->text);
 	return 1;
 }
@@ -393,20 +428,26 @@ const char *frag_checked_range(char buf[FRAG_RANGE_ROOM], const struct frag_chec
 	return buf;
 }
 
-bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found)
+bool frag_condition_true(const struct frag_condition *c, double value, double at_least,
+			 struct frag_finding *found)
 {
+	const bool exact = isnan(at_least);
+	const int holds = exact ? related(value, c->relation, c->bound)
+				: related_from(at_least, c->relation, c->bound);
 	char text[FRAG_NUMBER_ROOM];
 
+	value = exact ? value : at_least;
 	*found = (struct frag_finding){ .condition = c, .judged = true, .value = value };
-	if (!related(value, c->relation, c->bound))
-		return false;
 	if (isfinite(value))
 		as_shown(value, text);
 	else
 		snprintf(text, sizeof(text), "none");
-	snprintf(found->line, sizeof(found->line), "%s is %s, which fails '%s'", c->path, text,
-		 c->text);
-	return true;
+	if (holds == 2)
+		cannot_be_judged(found, value == -INFINITY ? NULL : text);
+	else
+		snprintf(found->line, sizeof(found->line), "%s is %s%s, which fails '%s'", c->path,
+			 exact ? "" : "at least ", text, c->text);
+	return holds != 0;
 }
 
 /* A simulation repeats itself exactly, so memory may not grow by a byte; the
@@ -502,20 +543,17 @@ static bool can_change(const struct frag_condition *condition, const struct frag
 /* "ended at event 7": of a run that did not complete. */
 static const char *ended_text(char buf[64], const struct frag_result *r)
 {
-	static const char *const ends[] = {
-		[FRAG_RUN_OK] = "completed", [FRAG_RUN_OOM] = "ended",
-		[FRAG_RUN_INTERRUPTED] = "was interrupted", [FRAG_RUN_ERROR] = "failed",
-	};
-
-	snprintf(buf, 64, r->status == FRAG_RUN_OK ? "%s" : "%s at event %" PRIu64,
-		 ends[r->status], r->steps);
+	snprintf(buf, 64, r->status == FRAG_RUN_OK ? "completed" : "%s at event %" PRIu64,
+		 r->status == FRAG_RUN_OOM ? "ended" : "was interrupted", r->steps);
 	return buf;
 }
 
-/* Is it known neither whether the run fits nor that it does not? */
-static bool ended_without(const struct frag_result *r)
+static unsigned parts_of(const struct frag_gate *gate, const struct frag_group *group)
 {
-	return r->status == FRAG_RUN_INTERRUPTED || r->status == FRAG_RUN_ERROR;
+	if (gate->partial)
+		return 0;
+	return (group->runs && group->runs->part ? FRAG_PART_RUN : 0)
+	       | (group->base && group->base->part ? FRAG_PART_BASE : 0);
 }
 
 /*
@@ -529,12 +567,12 @@ static bool is_undecided(const struct frag_gate *gate, const struct frag_pair *p
 	const struct frag_result *base = pair->base ? &pair->base->result : NULL;
 	char now[64], before[64];
 
-	if (ended_without(run)) {
+	if (run->status == FRAG_RUN_INTERRUPTED) {
 		snprintf(line, size, "cannot be judged: the run %s", ended_text(now, run));
 		return true;
 	}
 	if (!base || !speaks_of_changes(gate)
-	    || (!ended_without(base)
+	    || (base->status != FRAG_RUN_INTERRUPTED
 		&& (frag_results_comparable(base, run) || run->counts.ooms != base->counts.ooms)))
 		return false;
 	snprintf(line, size, "cannot be judged: the run %s, the base %s", ended_text(now, run),
@@ -592,7 +630,8 @@ static int judge_conditions(struct frag_gate *gate, struct frag_broken *broken, 
 		if (condition->kind != FRAG_ABSOLUTE && !can_change(condition, pair))
 			continue;
 		rc = frag_condition_holds(condition, &pair->run->result,
-					  pair->base ? &pair->base->result : NULL, who,
+					  pair->base ? &pair->base->result : NULL,
+					  parts_of(gate, broken->group), who,
 					  &broken->found, err);
 		if (rc < 0)
 			break;

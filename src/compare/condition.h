@@ -48,11 +48,18 @@ struct frag_finding {
 };
 
 /*
- * Returns 1 if it holds, and fills *found with the reason; 0 if not. base may be NULL, except for
- * a change. Messages name the run by `who`. -FRAG_EUSAGE: the run has no value at the path.
+ * Recordings that are parts of their programs, as bits. Peaks, counts and the smallest device of a
+ * part are lower bounds of those of the program.
+ */
+enum frag_judged_parts { FRAG_PART_RUN = 1, FRAG_PART_BASE = 2 };
+
+/*
+ * Returns 1 if it holds, or if a bound does not decide it, and fills *found with the reason; 0 if
+ * it does not hold. base may be NULL, except for a change. Messages name the run by `who`.
+ * -FRAG_EUSAGE: the run has no value at the path.
  */
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
-			 const struct frag_result *base, const char *who,
+			 const struct frag_result *base, unsigned parts, const char *who,
 			 struct frag_finding *found, struct frag_error *err);
 
 /* The values that a condition was held to. */
@@ -75,8 +82,12 @@ const char *frag_checked_range(char buf[FRAG_RANGE_ROOM], const struct frag_chec
 int frag_condition_among(struct frag_condition *c, const char *text, const char *const *paths,
 			 struct frag_error *err);
 
-/* Does it hold for this value? Then *found has the reason. INFINITY: no value exists. */
-bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found);
+/*
+ * Does it hold for this value, INFINITY: no value exists? If at_least is a number, for that value or
+ * any larger one? True also where that does not decide it. *found has the reason.
+ */
+bool frag_condition_true(const struct frag_condition *c, double value, double at_least,
+			 struct frag_finding *found);
 
 /*
  * One condition that holds for one run; a run that has nothing to be judged by; or a trace
@@ -95,6 +106,7 @@ struct frag_gate {
 	struct frag_checked *checked;   /* one a condition; the caller's to free */
 	uint32_t judged;                /* runs with a condition that could be judged */
 	bool missing;           /* what cannot be judged, as a side lacks it, is not broken */
+	bool partial;           /* recordings that are parts are judged as if they were whole */
 	bool same_traces;       /* a trace whose content has changed is broken */
 	bool new_traces;        /* one that the base does not have is not */
 	struct frag_broken *broken;     /* traces first; the caller's to free */

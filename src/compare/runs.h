@@ -67,6 +67,7 @@ struct frag_runs {
 	char *content;                  /* identifies the decoded events */
 	uint64_t events, allocs, frees;
 	bool complete;                  /* the trace was read to its end */
+	bool part;                      /* it is a part of its program */
 	struct frag_run *run;
 	uint32_t count, capacity;
 };

@@ -97,6 +97,7 @@ struct frag_extra_memory;
 struct frag_fit_answer {
 	const struct frag_trace_info *const *traces;    /* one a source */
 	const struct frag_fits *fits;
+	const uint32_t *iterations;     /* of each trace; 0: none were found */
 	bool map;               /* every interval too */
 	bool usual;             /* no policy was given: text leaves the reference policy out */
 	bool context_given;     /* by --context-bytes: it is that of every card */
@@ -118,6 +119,7 @@ struct frag_extra_memory {
 struct frag_tune_answer {
 	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
 	const struct frag_tune *tune;
+	const uint32_t *iterations;     /* of each trace; 0: none were found */
 	const char *grid;
 	const char *release;    /* of PyTorch, that recorded the first trace; "": unknown */
 	bool interrupted, time_up; /* as of a fit */

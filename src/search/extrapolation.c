@@ -393,6 +393,7 @@ static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
 					 " bytes or more", x->at[i]);
 		x->sources[i] = (struct frag_fit_source){
 			.tape = x->tapes[i], .choices = x->choices, .devices = x->devices,
+			.scope = x->scope,
 		};
 	}
 	return 0;

@@ -38,6 +38,7 @@ struct frag_odd {
 struct frag_extrapolation {
 	const struct frag_recordings *recordings;       /* read; borrowed, as is all up to ctx */
 	const struct frag_tape *tape;   /* of the first of them */
+	const struct frag_scope *scope; /* of the one that proves least */
 	const struct frag_choice *choices;
 	const struct frag_device_figures *devices;
 	uint32_t choice_count;

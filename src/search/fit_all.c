@@ -685,6 +685,19 @@ static int fit_all_lower_bound(void *ctx, uint32_t index, struct frag_error *err
 	return 0;
 }
 
+/* A walk without an end has examined what is below its bounds. */
+static int fit_all_claim(const struct frag_fits *f, struct frag_fitted *one, struct frag_error *err)
+{
+	const struct frag_fit_case *s = &one->intervals.subject;
+
+	return frag_claim_make(&one->claim, &(struct frag_claim_facts){
+		.scope = frag_source_scope(&f->sources[one->source]), .tape = s->tape, .choice = s->choice,
+		.figures = &s->devices[s->device], .device = s->device,
+		.smallest = one->fit.smallest,
+		.examined_to = frag_max(one->fit.examined_to, one->fit.lower_bound),
+	}, err);
+}
+
 static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
@@ -697,6 +710,7 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 		one->fit.at_most = at_most;
 
 	rc = rc ? rc : frag_fit_peaks(&one->fit, &intervals->subject, err);
+	rc = rc ? rc : fit_all_claim(f, one, err);
 	if (!rc && f->headroom_total)
 		rc = frag_fit_headroom(&intervals->subject, f->headroom_total, &one->fit.headroom,
 				      err);
@@ -754,13 +768,20 @@ static int run(struct frag_fits *f, uint32_t count,
 	return frag_tasks_run(&tasks, err);
 }
 
-/* A policy that fails is a result where another has one; else it is the error. */
-static int check_any(const struct frag_fits *f, struct frag_error *err)
+/*
+ * What several recordings prove together. Beginnings are simulated one after the other on each
+ * capacity, so the smallest that fits all is a bound; at the same time, on any offset, they are none
+ * of the run of the whole programs.
+ */
+static void claim_jointly(struct frag_fits *f, struct frag_fitted *joint)
 {
-	for (uint32_t i = 0; i < f->count; i++)
-		if (!f->fitted[i].intervals.why || f->fitted[i].fit.smallest != UINT64_MAX)
-			return 0;
-	return f->count ? frag_fail(err, FRAG_EPOLICY, "%s", f->fitted[0].intervals.why) : 0;
+	for (uint32_t i = 0; i < f->source_count; i++)
+		frag_claim_all(&joint->claim,
+			       &fit_all_find(f, i, joint->choice, joint->device)->claim);
+	if (joint->fit.smallest != UINT64_MAX
+	    && (frag_claim_is_exact(&joint->claim)
+		|| (joint->claim.part < FRAG_PART_LATE && !f->together)))
+		joint->claim.at_least = joint->fit.smallest;
 }
 
 int frag_fits_run(struct frag_fits *f, struct frag_error *err)
@@ -772,7 +793,6 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		f->fitted[i].fit.lower_bound = f->places[f->fitted[i].place].lower_bound;
 	rc = rc ? rc : run(f, f->count, fit_one, err);
-	rc = rc ? rc : check_any(f, err);
 	if (rc || f->source_count < 2 || f->separate)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)
@@ -788,7 +808,10 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 				all = all && fit_all_find(f, i, k, d);
 			f->joint_count += all;
 		}
-	return run(f, f->joint_count, f->together ? fit_programs_of : fit_jointly, err);
+	rc = run(f, f->joint_count, f->together ? fit_programs_of : fit_jointly, err);
+	for (uint32_t i = 0; i < f->joint_count; i++)
+		claim_jointly(f, &f->joint[i]);
+	return rc;
 }
 
 void frag_fits_fini(struct frag_fits *f)

@@ -1,6 +1,7 @@
 /* fit_all.h - every trace under every policy fitted, side by side, or at the same time. */
 #pragma once
 
+#include "scope/claim.h"
 #include "search/fit_intervals.h"
 
 /* Finds the peaks at smallest and reliable, which the walk omits. */
@@ -21,6 +22,7 @@ struct frag_fitted {
 	uint32_t place;                 /* of a source and device */
 	struct frag_fit_intervals intervals;          /* the walk's; a joint one has none */
 	struct frag_fit fit;		/* nothing is known of one that was interrupted before */
+	struct frag_claim claim;        /* what its capacities prove of the program */
 	struct frag_attempt unlimited;  /* if `unlimited` is set; requested: of the whole trace */
 	int64_t offset;         /* joint and together: the last that fails below the smallest */
 };

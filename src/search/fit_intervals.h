@@ -55,7 +55,6 @@ struct frag_fit_case {
 /* The outcome of a run. */
 struct frag_attempt {
 	bool fits;
-	bool broken;                    /* the policy failed: it does not fit, and had no OOM */
 	uint64_t oom_step;              /* where not */
 	uint64_t calls, refused, retries;       /* of the device; second tries after a refusal */
 	uint64_t peak_reserved;         /* at FRAG_LEVEL_PEAKS, else 0 */
@@ -80,8 +79,8 @@ struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device);
 
 /*
  * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
- * that other processes use in addition to those of the device's description. A policy that fails
- * does not fit, is `broken`, and *err has why. -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ * that other processes use in addition to those of the device's description. -FRAG_EINTERRUPTED,
+ * -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err);
@@ -105,7 +104,6 @@ struct frag_fit_intervals {
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
 	struct frag_checkpoints checkpoints;    /* of the last one */
-	char *why;                      /* of the first run whose policy failed; NULL: none; owned */
 };
 
 /* A trace: what it is simulated from. All borrowed. */
@@ -113,7 +111,13 @@ struct frag_fit_source {
 	const struct frag_tape *tape;
 	const struct frag_choice *choices;              /* as many as all sources have */
 	const struct frag_device_figures *devices;      /* capacities are not looked at */
+	const struct frag_scope *scope; /* NULL: that of the tape's trace */
 };
+
+static inline const struct frag_scope *frag_source_scope(const struct frag_fit_source *source)
+{
+	return source->scope ? source->scope : &frag_tape_info(source->tape)->scope;
+}
 
 /* A device of a source, except the host's memory. */
 struct frag_place {

@@ -106,7 +106,6 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 		trial->failed = place;
 		trial->end_capacity = here->end_capacity;
 		trial->worst.oom_step = here->outcome.oom_step;
-		trial->worst.broken = here->outcome.broken;
 		return 0;
 	}
 	trial->min_capacity = frag_max(here->min_capacity, trial->min_capacity);
@@ -617,6 +616,43 @@ static void copy_fit(struct frag_point *to, const struct frag_tune *t)
 	to->reliable = t->points[to->choice].reliable;
 }
 
+/* What the recordings prove of a setting: all of them must fit. */
+static int claim_point(struct frag_tune *t, struct frag_point *p, struct frag_error *err)
+{
+	int rc = 0;
+
+	p->claim.at_least = 0;
+	for (uint32_t i = 0; i < t->tuned && !rc; i++) {
+		const struct frag_fit_case *s = &intervals_of(t, p->choice, i)->subject;
+		struct frag_claim one;
+
+		rc = frag_claim_make(&one, &(struct frag_claim_facts){
+			.scope = frag_source_scope(&t->sources[t->places[i].source]),
+			.tape = s->tape, .choice = s->choice,
+			.figures = &s->devices[s->device], .device = s->device,
+			.smallest = p->smallest, .examined_to = t->places[i].lower_bound,
+		}, err);
+		if (!rc)
+			frag_claim_all(&p->claim, &one);
+	}
+	return rc;
+}
+
+/* All that have a smallest device, and those that the answer names. */
+static int claim_points(struct frag_tune *t, struct frag_error *err)
+{
+	struct frag_point *const named[] = { &t->best, &t->without, &t->newer, &t->simple };
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
+		if (!i || t->points[i].smallest != NONE)
+			rc = claim_point(t, &t->points[i], err);
+	for (uint32_t i = 0; i < sizeof(named) / sizeof(named[0]) && !rc; i++)
+		if (named[i]->choice != UINT32_MAX)
+			rc = claim_point(t, named[i], err);
+	return rc;
+}
+
 /* Tests the best setting on a trace that was not used for tuning. */
 static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test *result,
 		     struct frag_error *err)
@@ -769,15 +805,6 @@ static int find_code(struct frag_tune *t, struct scope *all, struct frag_error *
 	return rc;
 }
 
-const char *frag_tune_why(const struct frag_tune *t, uint32_t choice)
-{
-	const char *why = NULL;
-
-	for (uint32_t i = 0; t->points[choice].at.broken && i < t->tuned && !why; i++)
-		why = intervals_of(t, choice, i)->why;
-	return why;
-}
-
 bool frag_tune_code_is_better(const struct frag_tune *t, const struct frag_point *than)
 {
 	if (t->code.choice == UINT32_MAX)
@@ -803,6 +830,7 @@ static int search_all(struct frag_tune *t, struct scope *all, struct frag_error 
 	copy_fit(&t->without, t);
 	copy_fit(&t->newer, t);
 	rc = rc ? rc : find_simple(t, all, err);
+	rc = rc ? rc : claim_points(t, err);
 	for (uint32_t i = 0; i < t->test_count && !rc && t->best.choice != UINT32_MAX; i++)
 		rc = run_test(t, i, all, err);
 	count_runs(t);
@@ -822,9 +850,6 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	rc = rc ? rc : tune_search_make_room(t, err);
 	rc = rc ? rc : run_tasks(t, t->place_count, tune_find_lower_bound, err);
 	rc = rc ? rc : search_all(t, &all, err);
-	for (uint32_t i = 0; i < t->choice_count && !rc && frag_tune_why(t, i); i++)
-		if (i + 1 == t->choice_count)
-			rc = frag_fail(err, FRAG_EPOLICY, "%s", frag_tune_why(t, 0));
 	free(all.trials);
 	return rc;
 }

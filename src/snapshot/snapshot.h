@@ -65,6 +65,7 @@ struct frag_live_block {
 	uint64_t stream;
 	uint32_t frames, pool;
 	bool     pending;
+	bool     sized;         /* as requested; else `requested` is the block's own */
 	bool     gone;          /* rewinding took it away */
 };
 

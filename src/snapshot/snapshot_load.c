@@ -187,7 +187,8 @@ static int read_block(struct load *load, const struct place *at,
 	h.frames = frames_of(s, m[BLOCK_FRAMES]);
 	if (!h.frames)
 		h.frames = frames_of(s, frag_dict_get(&s->values, old, "frames"));
-	if (h.requested == 0 || h.requested > h.bytes)
+	h.sized = h.requested && h.requested <= h.bytes;
+	if (!h.sized)
 		h.requested = h.bytes;
 	if (!FRAG_GROW(d->first_live, d->first_live_capacity, d->first_live_count))
 		return frag_fail_nomem(s->err);

@@ -490,6 +490,24 @@ static bool make_ranges(struct begin *b)
 	return true;
 }
 
+#define REQUEST_UNIT 512
+#define SPARE (UINT64_C(1) << 20)       /* bytes at the end of a large block, without a split */
+#define SPARE_OVERSIZE (UINT64_C(20) << 20)     /* of blocks above max_split_size */
+
+/* Bytes that may have been requested at least, of a block whose file has its own size alone. */
+static uint64_t least_request(const struct frag_snapshot *s, const struct frag_region *r,
+			      uint64_t bytes)
+{
+	char settings[256];
+	uint64_t spare = REQUEST_UNIT - 1;
+
+	(void)frag_snapshot_settings_values(s, settings, sizeof(settings));
+	if (r->large && !r->range)
+		spare += strstr(settings, "max_split_size") ? SPARE_OVERSIZE : SPARE;
+	bytes = bytes > spare ? bytes - spare : 1;
+	return strstr(settings, "roundup") ? bytes / 2 + 1 : bytes;
+}
+
 /* Each block's place; blocks and regions both rise by address. */
 static void place_blocks(struct begin *b)
 {
@@ -524,6 +542,8 @@ static void place_blocks(struct begin *b)
 		d->initial[b->initial_of[k]].live += h->requested;
 		*place = (struct frag_spot){
 			.initial = b->initial_of[k], .bytes = h->bytes, .room = end - h->addr,
+			.least = h->bytes && !h->sized ? least_request(b->s, &d->regions[k], h->bytes)
+						       : 0,
 			.offset = h->addr - d->initial[b->initial_of[k]].address,
 		};
 	}

@@ -1,6 +1,8 @@
 /* test_condition.c - the conditions of --fail-if: what they mean, and what is none. */
 #include "support/unit.h"
 
+#include <string.h>
+
 #include "compare/condition.h"
 
 struct bad {
@@ -46,9 +48,56 @@ static void what_holds(void **state)
 
 		assert_int_equal(frag_condition_parse(c, &count, cases[i].text, &err), 0);
 		assert_int_equal(count, 1);
-		if (frag_condition_holds(c, &run, &base, "it", &found, &err) != cases[i].holds)
+		if (frag_condition_holds(c, &run, &base, 0, "it", &found, &err) != cases[i].holds)
 			fail_msg("%s: base %g, value %g", cases[i].text, cases[i].base,
 				 cases[i].value);
+	}
+}
+
+/*
+ * A part of a program whose peak is 100: the program's is 100 or more, which decides some
+ * conditions. The words say where it does not.
+ */
+static void what_a_part_decides(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned parts;
+		int holds;
+		bool judged;
+	} of[] = {
+		{ "peak.reserved > 99", FRAG_PART_RUN, 1, true },
+		{ "peak.reserved > 100", FRAG_PART_RUN, 1, false },
+		{ "peak.reserved >= 100", FRAG_PART_RUN, 1, true },
+		{ "peak.reserved < 100", FRAG_PART_RUN, 0, true },
+		{ "peak.reserved < 101", FRAG_PART_RUN, 1, false },
+		{ "peak.reserved <= 100", FRAG_PART_RUN, 1, false },
+		{ "peak.reserved <= 99", FRAG_PART_RUN, 0, true },
+		{ "peak.reserved == 99", FRAG_PART_RUN, 0, true },
+		{ "peak.reserved != 99", FRAG_PART_RUN, 1, true },
+		{ "peak.reserved == 100", FRAG_PART_RUN, 1, false },
+		{ "peak.reserved > +50%", FRAG_PART_RUN, 1, true },
+		{ "peak.reserved > +200%", FRAG_PART_RUN, 1, false },
+		{ "peak.reserved > +50%", FRAG_PART_BASE, 1, false },
+		{ "peak.reserved > 100", FRAG_PART_BASE, 0, true },
+		{ "oom > 0", FRAG_PART_RUN, 1, false },
+		{ "last.reserved > 200", FRAG_PART_RUN, 0, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const struct frag_result base = { .peak.reserved = 50 };
+		const struct frag_result run = { .peak.reserved = 100 };
+		struct frag_condition c[FRAG_CONDITIONS_MAX];
+		struct frag_finding found;
+		struct frag_error err;
+		uint32_t count;
+
+		assert_int_equal(frag_condition_parse(c, &count, of[i].text, &err), 0);
+		assert_int_equal(frag_condition_holds(c, &run, &base, of[i].parts, "it", &found,
+						      &err), of[i].holds);
+		if (of[i].holds)
+			assert_int_equal(!strstr(found.line, "cannot be judged"), of[i].judged);
 	}
 }
 
@@ -111,7 +160,7 @@ static void percentages_are_rounded(void **state)
 
 	(void)state;
 	assert_int_equal(frag_condition_parse(c, &count, "fi.max != +0", NULL), 0);
-	assert_int_equal(frag_condition_holds(c, &run, &base, "it", &found, NULL), 0);
+	assert_int_equal(frag_condition_holds(c, &run, &base, 0, "it", &found, NULL), 0);
 }
 
 /* A run without a step has no index: for a path that somebody wrote, that is wrong usage. */
@@ -127,18 +176,19 @@ static void what_has_no_value(void **state)
 	(void)state;
 	assert_int_equal(frag_condition_parse(c, &count, "fi.max > +1", &err), 0);
 	assert_false(c->implied);
-	assert_int_equal(frag_condition_holds(c, &none, &some, "it", &found, &err), -FRAG_EUSAGE);
-	assert_int_equal(frag_condition_holds(c, &some, &none, "it", &found, &err), -FRAG_EUSAGE);
+	assert_int_equal(frag_condition_holds(c, &none, &some, 0, "it", &found, &err), -FRAG_EUSAGE);
+	assert_int_equal(frag_condition_holds(c, &some, &none, 0, "it", &found, &err), -FRAG_EUSAGE);
 	c->implied = true;
-	assert_int_equal(frag_condition_holds(c, &none, &some, "it", &found, &err), 0);
-	assert_int_equal(frag_condition_holds(c, &some, &none, "it", &found, &err), 0);
-	assert_int_equal(frag_condition_holds(c, &none, &none, "it", &found, &err), 0);
+	assert_int_equal(frag_condition_holds(c, &none, &some, 0, "it", &found, &err), 0);
+	assert_int_equal(frag_condition_holds(c, &some, &none, 0, "it", &found, &err), 0);
+	assert_int_equal(frag_condition_holds(c, &none, &none, 0, "it", &found, &err), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_holds),
+		cmocka_unit_test(what_a_part_decides),
 		cmocka_unit_test(any_stands_for_five),
 		cmocka_unit_test(what_is_none),
 		cmocka_unit_test(changes_are_told_apart),

@@ -1,0 +1,81 @@
+/* claim_text.c - names the part of its program that a recording is, and what its results prove. */
+#include "answers/answers.h"
+
+/* "1.25 GiB were active, 1.50 GiB reserved": before the recording, or in its only state. */
+static void add_reserved(struct frag_words *w, const struct frag_scope *scope, const char *when)
+{
+	if (scope->before_active)
+		frag_add(w, "%s were active, ", SIZE(scope->before_active));
+	frag_add(w, "%s %sreserved %s", SIZE(scope->before_reserved),
+		 scope->before_active ? "" : "were ", when);
+}
+
+void frag_add_at_least(struct frag_words *w, uint64_t least, uint64_t usual,
+		       const struct frag_choice *choice)
+{
+	frag_add(w, "%s", CAPACITY(least));
+	if (usual != least)
+		frag_add(w, " (%s with %.200s)", usual == UINT64_MAX ? "none" : CAPACITY(usual),
+			 choice->ops->settings && !*CONF(choice) ? "default settings"
+			 : frag_choice_label(choice));
+}
+
+void frag_add_claim(struct frag_words *w, const struct frag_scope *scope, const char *fits)
+{
+	const enum frag_part part = frag_scope_part(scope);
+
+	if (part == FRAG_PART_LATE && fits)
+		frag_add(w, "; the recorded part fits %s", fits);
+	if (part != FRAG_PART_WHOLE)
+		frag_add(w, ": ");
+	if (part == FRAG_PART_STATE) {
+		frag_add(w, "the file has no history; %s were reserved when it was written",
+			 SIZE(scope->before_reserved));
+		return;
+	}
+	if (part == FRAG_PART_LATE) {
+		add_reserved(w, scope, "before it");
+		frag_add(w, "%s", scope->ends == FRAG_ENDS_OOM ? ", and it ends at its out-of-memory"
+				  : "");
+		return;
+	}
+	if (part == FRAG_PART_OOM)
+		frag_add(w, "the recording ends at its out-of-memory");
+	else if (part == FRAG_PART_CUT && scope->lost)
+		frag_add(w, "the recording lost at least %" PRIu64 " event%s", scope->lost,
+			 frag_s(scope->lost));
+	else if (part == FRAG_PART_CUT)
+		frag_add(w, "the recording lost events");
+	if (part != FRAG_PART_WHOLE)
+		frag_add(w, "; what the program needs in all is not in it");
+}
+
+void frag_put_recorded(const struct frag_text_style *to,
+		       const struct frag_trace_info *const *traces, const uint32_t *iterations,
+		       uint32_t count)
+{
+	enum frag_part part = FRAG_PART_WHOLE;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const enum frag_part its = frag_scope_part(&traces[i]->scope);
+
+		if (its == FRAG_PART_WHOLE && iterations[i])
+			frag_put_row(to, "recorded", "%" PRIu32 " iteration%s%s%s", iterations[i],
+				     frag_s(iterations[i]), count > 1 ? " in " : "",
+				     count > 1 ? SHOWN(frag_input_name(traces[i]->path)) : "");
+		part = its > part ? its : part;
+	}
+	if (part >= FRAG_PART_LATE)
+		frag_put_row(to, "part", "smallest and reliable are of the recorded part alone");
+}
+
+const char *frag_bound_name(enum frag_part part)
+{
+	return part == FRAG_PART_WHOLE ? "exact" : "at_least";
+}
+
+void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim)
+{
+	frag_json_text(in, "bound", frag_bound_name(claim->part));
+	frag_json_u64_or_null(in, "at_least", claim->at_least != UINT64_MAX, claim->at_least);
+}

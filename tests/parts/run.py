@@ -1,0 +1,273 @@
+#!/usr/bin/python3
+"""run.py - whole recordings cut into parts: what fit claims of a part holds for the whole.
+
+    run.py PROGRAM [RECORDING...]       prints TAP; without recordings those of $TRACES, and generated ones
+
+The law, for a part that shows that it is one, under the same policy: its `at_least` is no more than the
+smallest device of the whole, its bound is not exact, and its `at_least` is no less than the most that
+the part requests at once, which is counted here.
+"""
+import gzip
+import json
+import os
+import pickle
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from program import HEAVY, call, fragsim                        # noqa: E402
+from tap import Tap                                             # noqa: E402
+
+POLICIES = ('pytorch', 'pytorch:expandable_segments=true', 'bestfit:align=1', 'buddy')
+MORE = ('pytorch:roundup_power2_divisions=4', 'pytorch:max_split_size_mb=64', 'sizeclass', 'direct',
+        'tlsf', 'cupy', 'rmm', 'compact', 'bfc')
+SHORT = ('moe_train_dispatch', 'resnet50_train_bs32_fp32', 'gpt2_small_train_bs8_seq1024',
+         'gpt2_small_train_bs8_seq1024_ckpt')
+GENERATED = {'random': ('random', '--events', '3000', '--live', '200', '--streams', '3', '--shared', '20',
+                        '--seed', '3'),
+             'multitask': ('multitask',)}
+CUTS = 50 if HEAVY else 4       # of each recording
+RUNS = 300                      # simulations of a policy at most
+TAP = Tap()
+
+
+class Part:
+    """A file, and the most bytes that it requests at once."""
+    def __init__(self, name: str, requested: int) -> None:
+        self.name, self.requested = name, requested
+
+
+def live_at(events: list, end: int) -> dict:
+    """The blocks that are live before event `end`, by id."""
+    live: dict = {}
+    for e in events[:end]:
+        if e['op'] == 'alloc':
+            live[e['id']] = e
+        elif e['op'] == 'free':
+            live.pop(e['id'], None)
+    return live
+
+
+def peak(events: list) -> int:
+    """The most that is requested at once."""
+    live: dict = {}
+    now = most = 0
+    for e in events:
+        if e['op'] == 'alloc':
+            live[e['id']] = e['size']
+            now += e['size']
+        elif e['op'] == 'free':
+            now -= live.pop(e['id'])
+        most = max(most, now)
+    return most
+
+
+def rest_of(events: list, begin: int) -> list:
+    """The events from there on, behind an alloc of each block that is live there."""
+    live = live_at(events, begin)
+    out = [{k: v for k, v in e.items() if k != 't'} for e in live.values()]
+    known = set(live)
+    for e in events[begin:]:
+        if e['op'] == 'alloc':
+            known.add(e['id'])
+        if e['op'] not in ('free', 'complete', 'record_stream') or e['id'] in known:
+            out.append(e)
+    return out
+
+
+class Recording:
+    def __init__(self, path: str, folder: str) -> None:
+        self.path, self.name = path, Path(path).name.split('.')[0]
+        self.folder = Path(folder) / self.name
+        self.folder.mkdir()
+        self.pickled = '.pickle' in path
+        lines = path
+        if self.pickled:
+            lines = str(self.folder / 'whole.ndjson')
+            fragsim('convert', '-q', '--stacks', 'none', path, lines, statuses=(0,))
+        opened = gzip.open if lines.endswith('.gz') else open
+        with opened(lines, 'rt', encoding='utf-8') as file:
+            head, *events = [json.loads(line) for line in file]
+        self.events = ([] if 'format' in head else [head]) + events
+        self.head = head if 'format' in head else {'format': 'fragsim-trace', 'version': 1}
+        self.allocs = [i for i, e in enumerate(self.events) if e['op'] == 'alloc']
+
+    def write(self, name: str, events: list, **meta: object) -> str:
+        path = str(self.folder / f'{name}.ndjson')
+        own = {k: v for k, v in self.head.get('meta', {}).items() if k not in ('scope', 'ends_at_oom')}
+        with open(path, 'w', encoding='utf-8') as file:
+            for e in [{**self.head, 'meta': {**own, **meta}}, *events]:
+                file.write(json.dumps(e, separators=(',', ':')) + '\n')
+        return path
+
+    def snapshot(self, name: str, end: int) -> dict:
+        """What PyTorch would have dumped before event `end`."""
+        path = str(self.folder / f'{name}.dump')
+        fragsim('convert', '-q', '-p', 'pytorch', '--device-bytes', '0', '-t', 'snapshot',
+                self.write(name, self.events[:end]), path, statuses=(0,))
+        with open(path, 'rb') as file:
+            return pickle.load(file)
+
+    def store(self, name: str, dump: dict) -> str:
+        path = str(self.folder / f'{name}.pickle')
+        with open(path, 'wb') as file:
+            pickle.dump(dump, file)
+        return path
+
+
+def scope(begins: str, ends: str) -> dict:
+    before = None if begins == 'start' else {'active': 1, 'reserved': 1}
+    return {'begins': begins, 'ends': ends, 'before': before, 'lost': None, 'grows': None}
+
+
+def lines_late(r: Recording, name: str, at: int, _end: int) -> Part:
+    events = rest_of(r.events, at)
+    return Part(r.write(name, events, scope=scope('late', 'end')), peak(events))
+
+
+def lines_state(r: Recording, name: str, at: int, _end: int) -> Part:
+    events = rest_of(r.events[:at], at)
+    return Part(r.write(name, events, scope=scope('state', 'end')), peak(events))
+
+
+def lines_cut(r: Recording, name: str, at: int, _end: int) -> Part:
+    return Part(r.write(name, r.events[:at], scope=scope('start', 'cut')), peak(r.events[:at]))
+
+
+def lines_oom(r: Recording, name: str, at: int, _end: int) -> Part:
+    last = next((i for i in r.allocs if i >= at), r.allocs[-1])
+    events = r.events[:last + 1]
+    return Part(r.write(name, events, scope=scope('start', 'oom'),
+                        ends_at_oom={'step': last, 'size': events[-1]['size']}), peak(events))
+
+
+def pickle_late(r: Recording, name: str, at: int, end: int) -> Part:
+    dump = r.snapshot(name, end)
+    log = dump['device_traces'][0]
+    gone = len(log) * at // end
+    dump['device_traces'][0] = log[gone:]
+    dump['external_annotations'] = []
+    logged = [e for e in log if e['action'] in ('alloc', 'free_requested')]
+    split = sum(e['action'] in ('alloc', 'free_requested') for e in log[:gone])
+    live: dict = {}
+    now = most = 0
+    for i, e in enumerate(logged):
+        if e['action'] == 'alloc':
+            live[e['addr']] = e['size']
+            now += e['size']
+        else:
+            now -= live.pop(e['addr'])
+        most = max(most, now) if i >= split - 1 else now
+    return Part(r.store(name, dump), most)
+
+
+def pickle_state(r: Recording, name: str, at: int, _end: int) -> Part:
+    dump = r.snapshot(name, at)
+    dump['device_traces'] = [[] for _ in dump['device_traces']]
+    dump['external_annotations'] = []
+    return Part(r.store(name, dump), sum(e['size'] for e in live_at(r.events, at).values()))
+
+
+def pickle_oom(r: Recording, name: str, at: int, _end: int) -> Part:
+    last = next((i for i in r.allocs if i >= at), r.allocs[-1])
+    dump = r.snapshot(name, last)
+    log = dump['device_traces'][0]
+    size = r.events[last]['size']
+    log.append({'action': 'oom', 'device_free': 1 << 20, 'size': size, 'stream': 0, 'frames': [],
+                'time_us': log[-1].get('time_us', 0) + 1 if log else 1})
+    return Part(r.store(name, dump), peak(r.events[:last + 1]))
+
+
+def real_late(r: Recording, name: str, at: int, _end: int) -> Part:
+    """Of a real snapshot, the history from some event on."""
+    with gzip.open(r.path, 'rb') if r.path.endswith('.gz') else open(r.path, 'rb') as file:
+        dump = pickle.load(file)
+    log = dump['device_traces'][0]
+    dump['device_traces'][0] = log[len(log) * at // len(r.events):]
+    dump['external_annotations'] = []
+    return Part(r.store(name, dump), 1)
+
+
+KINDS = (lines_late, lines_state, lines_cut, lines_oom, pickle_late, pickle_state, pickle_oom)
+
+
+def fits_of(path: str, policies: tuple) -> dict:
+    words = [word for p in policies for word in ('-p', p)]
+    rc, out, err = call('fit', '-q', '--json', '-', '--runs', RUNS, '--top', 'all', *words, path)
+    assert rc in (0, 1), f'{path}: status {rc}: {err}'
+    return json.loads(out)
+
+
+def faults_of(part: Part, whole: dict, policies: tuple) -> list:
+    """What breaks the law. PyTorch itself fails where max_split_size changes in mid-run."""
+    if '_late' in part.name and part.name.endswith('.pickle'):
+        whole = {'fits': [f for p, f in zip(policies, whole['fits'], strict=True)
+                          if 'max_split' not in p]}
+        policies = tuple(p for p in policies if 'max_split' not in p)
+    found = fits_of(part.name, policies)
+    faults = []
+    for p, one, all_of_it in zip(policies, found['fits'], whole['fits'], strict=True):
+        least, smallest = one.get('at_least'), all_of_it['smallest']
+        if one.get('bound') != 'at_least':
+            faults.append(f'{p}: the bound is {one.get("bound")}')
+        if least is None or least < part.requested:
+            faults.append(f'{p}: at least {least}, with {part.requested} requested at once')
+        elif smallest is not None and least > smallest:
+            faults.append(f'{p}: at least {least}, and the whole fits {smallest}')
+    known = [one['at_least'] for one in found['fits'] if one.get('at_least')]
+    if not faults and found['at_least'] != min(known):
+        faults.append(f'the document says {found["at_least"]}, not {min(known)}')
+    return faults
+
+
+def cut(r: Recording, policies: tuple, seed: int) -> None:
+    whole = fits_of(r.write('all', r.events), policies)
+    TAP.ok(all(f.get('bound') == 'exact' and f.get('at_least') == f['smallest']
+               for f in whole['fits'] if f['smallest']), f'{r.name}: of the whole it is exact')
+    for n in range(CUTS):
+        rng = random.Random(f'{r.name} {seed} {n}')
+        kinds = (*KINDS, real_late) if r.pickled else KINDS
+        kind = kinds[(seed + n) % len(kinds)]
+        at = rng.randrange(r.allocs[0] + 1, len(r.events))
+        end = rng.randrange(at, len(r.events)) + 1
+        try:
+            faults = faults_of(kind(r, f'{kind.__name__}{n}', at, end), whole, policies)
+        except AssertionError as bad:
+            faults = [str(bad)]
+        TAP.result(f'{r.name}, {kind.__name__} at {at} of {len(r.events)}', *faults)
+        for file in r.folder.glob(f'{kind.__name__}{n}.*'):
+            file.unlink()
+
+
+def bare_prefix(path: str, folder: str) -> None:
+    """It shows nothing of what it lacks: the answer names the iterations that it has."""
+    r = Recording(path, folder)
+    marks = [i for i, e in enumerate(r.events) if e['op'] == 'mark' and e['name'].endswith('fwd')]
+    name = r.write('prefix', r.events[:marks[2]])
+    found = fits_of(name, ('pytorch',))
+    TAP.same('a prefix that says nothing of it is exact', found.get('bound'), 'exact')
+    rc, out, err = call('fit', name)
+    TAP.ok(rc == 0 and 'iterations' in out, 'and the answer names its iterations', out, err)
+
+
+def main() -> int:
+    recordings = sys.argv[2:]
+    policies = POLICIES + MORE if HEAVY or recordings else POLICIES
+    with tempfile.TemporaryDirectory() as folder:
+        if not recordings:
+            traces = Path(os.environ['TRACES'])
+            recordings = [str(p) for p in sorted(traces.glob('*.ndjson.gz'))
+                          if HEAVY or p.name.split('.')[0] in SHORT]
+            for name, words in GENERATED.items():
+                recordings.append(f'{folder}/{name}.ndjson')
+                fragsim('gen', *words, '-o', recordings[-1], statuses=(0,))
+            bare_prefix(str(traces / 'resnet50_train_bs32_fp32.ndjson.gz'), f'{folder}')
+        for seed, path in enumerate(recordings):
+            with tempfile.TemporaryDirectory() as own:
+                cut(Recording(path, own), policies, seed)
+    return TAP.finish()
+
+
+sys.exit(main())
