@@ -544,8 +544,11 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 	list = frag_json_array(o, "devices");
 	for (uint32_t i = 0; i < devices; i++)
 		frag_json_fixed4(list, NULL, leaks->devices[i].growth);
+	list = frag_json_array(o, "verdicts");
+	for (uint32_t i = 0; i < devices; i++)
+		frag_json_text(list, NULL, frag_leak_verdicts[leaks->devices[i].verdict]);
 	FRAG_JSON_LIST(o, "leaks", rows, leaks->leaks,
-		       leaks->leak_count < LEAKS_SHOWN ? leaks->leak_count : LEAKS_SHOWN);
+		       leaks->proven_count < LEAKS_SHOWN ? leaks->proven_count : LEAKS_SHOWN);
 }
 
 /* Ranges of capacities of one policy, [least, beyond, fits]; equal adjacent ones are merged. */

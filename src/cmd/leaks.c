@@ -7,7 +7,7 @@
 struct leaks {
 	struct frag_question q;
 	const char *mark;
-	bool inferred;          /* --fail-if judges iterations without marks too */
+	bool partial;           /* --fail-if judges what the recording shows */
 	struct frag_leaks found;
 };
 
@@ -19,18 +19,18 @@ static const struct frag_opt opts[] = {
 	  FRAG_TEXT(struct leaks, mark) },
 	FRAG_TOP_ROW("leaks of a device that are shown, or all (10; JSON: as 12 KiB hold)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if leak or growth is so large; repeatable", paths),
-	{ 0, "inferred", NULL, "--fail-if also judges iterations that no mark shows",
-	  FRAG_FLAG(struct leaks, inferred) },
+	{ 0, "allow-partial", NULL, "--fail-if passes a recording that shows too little to judge",
+	  FRAG_FLAG(struct leaks, partial) },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
 	{ 0 },
 };
 
-/* Tags are what is listed; the policy does not matter. */
+/* Loops are in whole stacks; the policy does not matter. */
 static int leaks_check(struct frag_question *q, struct frag_error *err)
 {
 	(void)err;
-	q->reading.stacks = FRAG_STACKS_PYTHON;
+	q->reading.stacks = FRAG_STACKS_ALL;
 	q->reading.capacity = true;
 	return 0;
 }
@@ -55,22 +55,24 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
+/* Growth without a proven tag fails a condition on leaks, too. */
 static void leaks_judge(struct frag_question *q)
 {
 	const struct leaks *l = (struct leaks *)q;
 
-	if (!l->found.iterations.mark && !l->inferred && q->conditions.count) {
-		frag_print_message("%s: --fail-if cannot be judged: no mark shows the iterations;"
-				   " add marks, or --inferred", q->paths[0]);
-		*q->status = 1;
-		return;
-	}
 	for (uint32_t d = 0; d < q->taped->devices.count; d++) {
-		const double values[] = { (double)l->found.devices[d].leak,
-					  l->found.devices[d].growth };
+		const struct frag_leaking *k = &l->found.devices[d];
+		const double values[] = {
+			k->verdict == FRAG_LEAK_FOUND ? (double)k->leak : k->growth, k->growth,
+		};
 
 		frag_question_judge(q, values, NULL, "%s, device %u", q->paths[0], d);
 	}
+	if (l->found.verdict != FRAG_LEAK_UNKNOWN || !q->conditions.count || l->partial)
+		return;
+	frag_print_message("%s: --fail-if cannot be judged: whether memory grows is unknown;"
+			   " record more iterations, or --allow-partial", q->paths[0]);
+	*q->status = 1;
 }
 
 static int leaks_print(struct frag_question *q, struct frag_error *err)
@@ -81,7 +83,7 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 		.devices = q->taped->devices.figures,
 	};
 
-	q->redraw.bad = l->found.leak_count > 0;
+	q->redraw.bad = l->found.verdict >= FRAG_LEAK_GROWS;
 	return frag_question_answer(q, &answer, err);
 }
 

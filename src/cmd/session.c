@@ -35,22 +35,6 @@ static int drawing_end(struct frag_html_page *d, struct frag_error *err)
 	return rc;
 }
 
-/* Most traces have no iterations that are marked, and that is no failure. */
-static int html_page_find_leaks(struct frag_leaks *leaks, const struct frag_tape *tape,
-				uint32_t devices, bool *found, struct frag_error *err)
-{
-	uint64_t *rooms = calloc(devices, sizeof(*rooms));
-	struct frag_error none;
-	int rc;
-
-	if (!rooms)
-		return frag_fail_nomem(err);
-	rc = tape ? frag_leaks_find(leaks, tape, NULL, rooms, &none) : -FRAG_ETRACE;
-	free(rooms);
-	*found = rc == 0;
-	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
-}
-
 /*
  * At last, the section of a trace: the caller fills in `made`, except its pages and leaks. tape:
  * where iterations are searched for; NULL: nowhere.
@@ -63,13 +47,11 @@ static int drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 	const bool marked = report->run_count
 			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
 	struct frag_leaks leaks = { .leak_count = 0 };
-	bool found = false;
-	int rc = html_page_find_leaks(&leaks, marked ? tape : NULL, report->trace->device_count,
-				      &found, err);
+	int rc = marked && tape ? frag_leaks_find(&leaks, tape, NULL, NULL, err) : 0;
 
 	made->pages = d->pages;
 	made->page_count = report->run_count / report->trace->device_count;
-	made->leaks = found ? &leaks : NULL;
+	made->leaks = leaks.iterations.count ? &leaks : NULL;
 	rc = rc ? rc : frag_page_section_init(section, made, err);
 	frag_leaks_fini(&leaks);
 	return rc;

@@ -224,7 +224,7 @@ static int change_traces(struct tune *t, struct frag_error *err)
 		const struct frag_tape *tape = t->q.taped[i].tape;
 		struct frag_iterations it;
 
-		rc = frag_iterations_find(&it, tape, NULL, true, err);
+		rc = frag_iterations_find(&it, tape, err);
 		all = !rc && it.count && !frag_tape_symbols(tape)->initial_count;
 		if (all)
 			rc = frag_tape_emptied(&t->changed[i], tape, it.start, it.count, err);

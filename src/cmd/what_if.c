@@ -342,7 +342,7 @@ static int find_iterations(struct what_if *w, struct frag_error *err)
 	/* the second reading has the warnings */
 	int rc = frag_question_read_again(&w->q, 0, frag_usual_settings, false, &taped, err);
 
-	rc = rc ? rc : frag_iterations_find(&w->iterations, taped.tape, NULL, true, err);
+	rc = rc ? rc : frag_iterations_find(&w->iterations, taped.tape, err);
 	if (!rc && !w->iterations.count)
 		rc = frag_fail(err, FRAG_EUSAGE, "--empty-cache every-iteration: %s has no"
 			       " iterations; name a mark", frag_input_name(w->q.paths[0]));

@@ -18,8 +18,8 @@
 static uint64_t document_head_version_of(const char *format)
 {
 	static const char *const first[] = {
-		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-leaks",
-		"fragsim-placement", "fragsim-policies", "fragsim-profile", "fragsim-sweep",
+		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-placement",
+		"fragsim-policies", "fragsim-profile", "fragsim-sweep",
 	};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)

@@ -135,6 +135,12 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
 		      uint32_t count, struct frag_error *err);
 
+/* Did the recording start late? Blocks from before its first event are the first ones. */
+static inline bool frag_tape_is_late(const struct frag_tape *tape)
+{
+	return tape->spot_count || frag_tape_info(tape)->scope.begins == FRAG_BEGINS_LATE;
+}
+
 /* The part of a tape that concerns one device. */
 /*
  * Sets *out to a tape with the events of this device, which is its only one and number 0. Steps,

@@ -141,8 +141,11 @@ static int iterations_take(struct frag_iterations *it, const struct sign *first,
 	return 0;
 }
 
-/* PyTorch marks the steps of optimizers, and regions of compiled code: a pass has many of these. */
-enum mark_rank { RANK_COMPILER, RANK_OTHER, RANK_STEP };
+/*
+ * PyTorch marks the steps of optimizers, and regions of compiled code: a pass has many of these. Its
+ * profiler marks the steps that the program itself declares.
+ */
+enum mark_rank { RANK_COMPILER, RANK_OTHER, RANK_STEP, RANK_PROFILER };
 
 static enum mark_rank rank_of(const struct sign *sign)
 {
@@ -152,7 +155,8 @@ static enum mark_rank rank_of(const struct sign *sign)
 		if (strstr(sign->kind, compiler[i]))
 			return RANK_COMPILER;
 	return strncmp(sign->kind, "Optimizer.step", strlen("Optimizer.step")) == 0 ? RANK_STEP
-										      : RANK_OTHER;
+	       : strncmp(sign->kind, "ProfilerStep", strlen("ProfilerStep")) == 0 ? RANK_PROFILER
+										  : RANK_OTHER;
 }
 
 /*
@@ -179,9 +183,13 @@ static uint32_t merge_steps(struct sign *steps, uint32_t count, const struct fra
 	return kept > 1 ? kept : count;
 }
 
-/* The requested kind; or the steps of an optimizer, or the most frequent kind. */
+/*
+ * The requested kind; or steps, or the most frequent kind. PyTorch's log has a mark "snapshot" each
+ * time that a program writes a snapshot, as after an out-of-memory. Marks within a short part of a
+ * recording are no iterations of all of it; `few`: steps are, wherever they are and however few.
+ */
 static int take_marks(struct frag_iterations *it, struct signs *marks, const char *wanted,
-		      const struct frag_tape *tape, struct frag_error *err)
+		      const struct frag_tape *tape, bool few, struct frag_error *err)
 {
 	struct sign *best = NULL;
 	enum mark_rank rank = RANK_OTHER;
@@ -190,16 +198,17 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 	FRAG_SORT(marks->of, marks->count, by_kind);
 	for (uint32_t i = 0; i < marks->count; i = end) {
 		struct sign *first = &marks->of[i];
+		const bool steps = few && rank_of(first) >= RANK_STEP;
 
 		end = iterations_end_of(marks, i);
 		if (wanted ? strcmp(first->kind, wanted) != 0
-			   : rank_of(first) < rank || end - i < FRAG_ITERATIONS_MIN)
+			   : strcmp(first->kind, "snapshot") == 0 || rank_of(first) < rank
+				     || (!steps && end - i < FRAG_ITERATIONS_MIN))
 			continue;
 		if (!wanted && best && rank_of(first) == rank
 		    && (end - i < count || (end - i == count && first->event > best->event)))
 			continue;
-		/* marks within a short part of a recording are no iterations of all of it */
-		if (!wanted && 2 * (marks->of[end - 1].event - first->event) < tape->count)
+		if (!wanted && !steps && 2 * (marks->of[end - 1].event - first->event) < tape->count)
 			continue;
 		best = first;
 		count = end - i;
@@ -207,7 +216,7 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 	}
 	if (best && !wanted && rank == RANK_STEP)
 		count = merge_steps(best, count, tape);
-	if (best && (wanted || count >= FRAG_ITERATIONS_MIN))
+	if (best && (wanted || few || count >= FRAG_ITERATIONS_MIN))
 		return iterations_take(it, best, count, err);
 	return 0;
 }
@@ -397,48 +406,85 @@ static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 	return rc;
 }
 
-/* What cannot be answered, and what would help. */
-static int too_few(const struct frag_iterations *it, const struct frag_tape *tape,
-		   const char *mark, struct frag_error *err)
+static int find_marks(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
+		      bool few, struct frag_error *err)
 {
-	const char *path = frag_input_name(frag_tape_info(tape)->path);
-
-	if (it->count || mark)
-		return frag_fail(err, FRAG_ETRACE, "%s: %" PRIu32 " mark%s called %s: at least %d"
-				 " iterations are required", path, it->count,
-				 it->count == 1 ? " is" : "s are",
-				 SHOWN(mark ? mark : it->mark), FRAG_ITERATIONS_MIN);
-	return frag_fail(err, FRAG_ETRACE,
-			 "%s: no iterations: no mark occurs %d times, and no sequence of sizes"
-			 " repeats; record five iterations: fragsim record --torch --steps 5",
-			 path, FRAG_ITERATIONS_MIN);
-}
-
-/* Marks come first, then windows of sizes, then a period of the whole recording. */
-static int find_any(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-		    struct frag_error *err)
-{
-	struct signs marks = { .count = 0 }, windows = { .count = 0 };
+	struct signs marks = { .count = 0 };
 	char *wanted = mark ? frag_mark_kind(mark, strlen(mark)) : NULL;
 	int rc = 0;
 
 	*it = (struct frag_iterations){ .count = 0 };
 	if ((mark && !wanted) || !iterations_read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : take_marks(it, &marks, wanted, tape, err);
+	rc = rc ? rc : take_marks(it, &marks, wanted, tape, few, err);
 	iterations_release(&marks);
-	if (!rc && !it->count && !mark) {
-		rc = read_windows(tape, &windows) ? iterations_take_windows(
-			     it, &windows, frag_tape_event(tape, UINT64_MAX), err)
-						  : frag_fail_nomem(err);
-		iterations_release(&windows);
-		if (!rc && !it->count)
-			rc = take_period(it, tape, err);
-		if (!rc && !has_passes(tape, it->count))
-			it->count = 0;
-	}
 	free(wanted);
 	return rc;
+}
+
+/* Windows of sizes, then a period of the whole recording. */
+int frag_iterations_by_sizes(struct frag_iterations *it, const struct frag_tape *tape,
+			     struct frag_error *err)
+{
+	struct signs windows = { .count = 0 };
+	int rc;
+
+	*it = (struct frag_iterations){ .count = 0 };
+	rc = read_windows(tape, &windows)
+		     ? iterations_take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
+		     : frag_fail_nomem(err);
+	iterations_release(&windows);
+	if (!rc && !it->count)
+		rc = take_period(it, tape, err);
+	if (!rc && !has_passes(tape, it->count))
+		it->count = 0;
+	return rc;
+}
+
+/* Frees, or other requests too; pending blocks from before the first event do not count. */
+static bool has_requests(const struct frag_tape *tape, uint64_t from, uint64_t to, bool allocs)
+{
+	for (uint64_t i = from; i < to; i++) {
+		const struct frag_tape_event *e = &tape->events[i];
+
+		if (frag_tape_is_alloc(e) ? allocs
+		    : frag_tape_op(e) == FRAG_OP_FREE && !(e->word & FRAG_TAPE_WAITS))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Annotations outlive the events of a ring: the oldest begin nothing, and where a recording starts
+ * late, one from before its first event begins a part of an iteration.
+ */
+static void drop_older(struct frag_iterations *it, const struct frag_tape *tape)
+{
+	uint32_t older = 0;
+
+	while (older + 1 < it->count
+	       && !has_requests(tape, it->start[older], it->start[older + 1], true))
+		older++;
+	if (frag_tape_is_late(tape) && older + 1 < it->count
+	    && !has_requests(tape, 0, it->start[older], false))
+		older++;
+	it->count -= older;
+	memmove(it->start, it->start + older, it->count * sizeof(*it->start));
+}
+
+int frag_iterations_by_marks(struct frag_iterations *it, const struct frag_tape *tape,
+			     const char *mark, struct frag_error *err)
+{
+	const int rc = find_marks(it, tape, mark, true, err);
+
+	if (rc)
+		return rc;
+	if (mark && !it->count)
+		return frag_fail(err, FRAG_ETRACE, "%s: no mark is called %s",
+				 frag_input_name(frag_tape_info(tape)->path), SHOWN(mark));
+	if (it->count)
+		drop_older(it, tape);
+	return 0;
 }
 
 /* The marks that repeat, however few. */
@@ -462,15 +508,15 @@ static bool take_repeated_marks(struct frag_iterations *it, const struct frag_ta
 	return it->start;
 }
 
-int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-			 bool few, struct frag_error *err)
+int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape,
+			 struct frag_error *err)
 {
-	const int rc = find_any(it, tape, mark, err);
+	int rc = find_marks(it, tape, NULL, false, err);
 
-	if (rc || it->count >= FRAG_ITERATIONS_MIN)
+	if (!rc && !it->count)
+		rc = frag_iterations_by_sizes(it, tape, err);
+	if (rc || it->count)
 		return rc;
-	if (!few)
-		return too_few(it, tape, mark, err);
 	frag_iterations_fini(it);
 	*it = (struct frag_iterations){ .count = 0 };
 	if (strstr(frag_tape_info(tape)->form, "snapshot") || take_repeated_marks(it, tape))
@@ -482,4 +528,5 @@ void frag_iterations_fini(struct frag_iterations *it)
 {
 	free(it->start);
 	free(it->mark);
+	free(it->loop);
 }

@@ -1,4 +1,4 @@
-/* leak_detect.c - finds the memory that each iteration of a program leaves allocated. */
+/* leak_detect.c - finds live memory that rises from iteration to iteration. */
 #include "iterations/leak_detect.h"
 
 #include <stdlib.h>
@@ -7,205 +7,206 @@
 #include "base/array_grow.h"
 #include "base/format.h"
 #include "base/hash.h"
-#include "base/parse.h"
-#include "events/repeated_marks.h"
 #include "events/tape.h"
-#include "fragsim/trace.h"
+#include "iterations/levels.h"
+#include "iterations/marked_tags.h"
+#include "iterations/rounds.h"
 #include "live_blocks/live_blocks.h"
+#include "snapshot/snapshot.h"
 
-/*
- * Tags that end with the name of a mark, as recorders write them.
- *
- * "linear | step 3 fwd", of a block that is allocated after the mark "step 3 fwd", counts as the
- * same tag as "linear | step 4 fwd": the first of them stands for both, and is printed as
- * "linear | step # fwd".
- */
-struct frag_marked_tags {
-	const struct frag_symbols *symbols;     /* of a tape: texts stay where they are */
-	struct frag_text mark;          /* the last one */
-	struct frag_map of_text;        /* hash -> the first of these tags */
-	struct frag_marked_tag {
-		uint32_t tag;           /* by which it is known; 0: not seen so far */
-		uint32_t end;           /* bytes of the tag that are a mark's name */
-	} *of;                          /* by tag */
-	uint32_t count, capacity;
-};
+#define NOT_LIVE UINT32_MAX
+#define KEPT_MIN 3              /* a leak keeps blocks of as many rounds */
 
-static bool is_word(char c)
-{
-	return frag_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* A name without a letter is a number, and could belong to any tag. */
-static void marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
-{
-	bool letter = false;
-
-	for (uint32_t i = 0; i < mark.length && !letter; i++)
-		letter = frag_is_letter(mark.text[i]);
-	o->mark = letter ? mark : (struct frag_text){ .text = NULL };
-}
-
-static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_text *tag)
-{
-	const uint32_t length = o->mark.length;
-
-	if (!o->mark.text || tag->length < length
-	    || memcmp(tag->text + tag->length - length, o->mark.text, length) != 0)
-		return false;
-	return tag->length == length || !is_word(tag->text[tag->length - length - 1]);
-}
-
-/* The tag with the mark's kind instead of its name; NULL: out of memory. */
-static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
-{
-	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
-	const size_t length = kind ? strlen(kind) : 0;
-	char *text = kind ? malloc(tag->length - end + length + 1) : NULL;
-
-	if (text) {
-		memcpy(text, tag->text, tag->length - end);
-		memcpy(text + tag->length - end, kind, length + 1);
-	}
-	free(kind);
-	return text;
-}
-
-/* Tags may have a NUL, kinds have none. */
-static size_t marked_tags_length_of(const struct frag_text *tag, uint32_t end, const char *text)
-{
-	return tag->length - end + strlen(text + tag->length - end);
-}
-
-/* The first tag of this text, except the numbers of the mark. */
-static bool marked_tags_find_first(struct frag_marked_tags *o, const struct frag_text *tag,
-				   uint32_t own, uint32_t *first)
-{
-	char *text = marked_tags_text_of(tag, o->mark.length);
-	uint64_t key;
-
-	if (!text)
-		return false;
-	key = frag_hash_text(text, marked_tags_length_of(tag, o->mark.length, text),
-			     o->of_text.seed);
-	free(text);
-	*first = frag_map_get(&o->of_text, key);
-	if (*first != FRAG_MAP_NONE)
-		return true;
-	*first = own;
-	return frag_map_add(&o->of_text, key, own);
-}
-
-static bool marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *owner)
-{
-	const struct frag_text text = frag_symbols_tag(o->symbols, tag);
-
-	if (!FRAG_EXTEND(o->of, o->capacity, o->count, tag))
-		return false;
-	o->of[tag].tag = tag;
-	if (text.text && ends_with_mark(o, &text)) {
-		o->of[tag].end = o->mark.length;
-		if (!marked_tags_find_first(o, &text, tag, &o->of[tag].tag))
-			return false;
-	}
-	*owner = o->of[tag].tag;
-	return true;
-}
-
-/* Stores the tag that stands for all tags of its kind; 0: no tag. False: out of memory. */
-static inline bool marked_tags_find(struct frag_marked_tags *tags, uint32_t tag,
-					 uint32_t *owner)
-{
-	*owner = tag < tags->count ? tags->of[tag].tag : 0;
-	return !tag || *owner || marked_tags_new(tags, tag, owner);
-}
-static bool marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, char **out)
-{
-	const struct frag_text tag = frag_symbols_tag(o->symbols, owner);
-	uint32_t end = 0;
-	size_t length;
-	char *text;
-
-	*out = NULL;
-	if (!owner || !tag.text)
-		return true;
-	if (owner < o->count)
-		end = o->of[owner].end;
-	text = marked_tags_text_of(&tag, end);
-	if (!text)
-		return false;
-	length = marked_tags_length_of(&tag, end, text);
-	*out = frag_new_json(text, length);
-	free(text);
-	return *out != NULL;
-}
-
-#define POINTS 200              /* of a growth */
+const char *const frag_leak_verdicts[] = { "none", "unknown", "grows", "leak", NULL };
 
 /* What a slot of the trace holds: little, as every alloc writes it. */
 struct slot {
 	uint64_t bytes;
-	uint32_t event, site;   /* of the tape; event UINT32_MAX: nothing is live */
+	uint32_t event, owner;  /* event NOT_LIVE: nothing is live */
 };
-#define NOT_LIVE UINT32_MAX
 
-/* A block that stays allocated. */
-struct held {
-	uint64_t bytes, step, stack;
-	uint32_t device, tag, iteration;
+/* A device, a tag on it, or of blocks without a tag a stack or a size. */
+struct owner {
+	uint64_t bytes, min_bytes;      /* live now; the minimum in this round */
+	uint32_t blocks, min_blocks;
+	uint32_t round;                 /* that it was last looked at in */
+	uint32_t levels;                /* in the list of changes */
+	uint64_t last_bytes;            /* the last of them */
+	uint32_t last_blocks;
+	uint32_t peak_blocks;           /* before the rounds after the last mark */
+	uint32_t device, tag;
+	uint64_t size;                  /* of blocks without tag and stack; else 0 */
+	/* what is live after the last whole round, of the rounds after the first */
+	uint64_t kept_bytes;
+	uint32_t kept_blocks, oldest;   /* event */
+	uint32_t kept_rounds, kept_round[KEPT_MIN];     /* some that differ */
+};
+
+/* A level of an owner that differs from its last one. */
+struct change {
+	uint64_t bytes;
+	uint32_t owner, round, blocks;
 };
 
 struct walk {
 	struct frag_leaks *out;
-	struct frag_marked_tags tags;
-	uint32_t devices;
-	uint32_t at;            /* the iteration, from 1; 0: before the first */
 	const struct frag_tape *tape;
+	uint64_t since;         /* rounds after the last mark: its event; else 0 */
+	struct frag_marked_tags tags;
+	uint32_t *of_site;      /* owner of the blocks with a tag; 0: not known yet */
+	struct frag_map of_key; /* other owners */
+	struct owner *owners;   /* those of the devices are the first ones */
+	uint32_t owner_count, owner_capacity, devices;
 	struct slot *slots;
 	uint32_t slot_count, slot_capacity;
-	bool *seen;             /* by site: its tag is known */
-	struct held *left;      /* at the end */
-	uint64_t *now;          /* live bytes, one a device */
-	uint64_t *starts;       /* likewise at points, device by device */
-	uint32_t point, points;
+	struct change *changes;
+	uint32_t change_count, change_capacity;
+	uint32_t round;         /* from 1; 0: before the first */
+	bool over;              /* later events have no levels */
 	uint32_t rare;          /* of the tape: the next one */
+	/* the changes by owner */
+	uint32_t *first;
+	struct frag_level_change *bytes, *blocks;
 };
 
-/* Starts, from that of iteration 1 to that of the last, that lie evenly among all. */
-static uint32_t points_of(const struct frag_iterations *it)
+static bool add_level(struct walk *w, uint32_t owner, uint32_t round, uint64_t bytes,
+		       uint32_t blocks)
 {
-	return it->count - 1 < POINTS ? it->count - 1 : POINTS;
-}
+	struct owner *o = &w->owners[owner];
 
-static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
-{
-	return 1 + (uint32_t)((uint64_t)point * (it->count - 2) / (points_of(it) - 1));
-}
-
-/* Grows the slots. The tag depends on the mark at which it first occurs. */
-__attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w, uint32_t slot,
-								  uint32_t site)
-{
-	uint32_t owner;
-
-	if (!marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
-	    || !FRAG_GROW(w->slots, w->slot_capacity, slot))
+	if (o->levels && o->last_bytes == bytes && o->last_blocks == blocks)
+		return true;
+	if (!FRAG_GROW(w->changes, w->change_capacity, w->change_count))
 		return false;
-	while (w->slot_count <= slot)
-		w->slots[w->slot_count++].event = NOT_LIVE;
-	w->seen[site] = true;
+	w->changes[w->change_count++] = (struct change){ bytes, owner, round - 1, blocks };
+	o->last_bytes = bytes;
+	o->last_blocks = blocks;
+	o->levels++;
 	return true;
 }
 
-/* Iteration w->at begins. */
-static void leak_detect_begin(struct walk *w)
+/* The rounds from the one that it was last looked at in are over. False: out of memory. */
+static bool settle_levels(struct walk *w, uint32_t owner)
 {
-	if (w->point < w->points && w->at == iteration_at(&w->out->iterations, w->point)) {
-		memcpy(w->starts + (size_t)w->point * w->devices, w->now,
-		       w->devices * sizeof(*w->now));
-		w->point++;
-	}
-	w->at++;
+	struct owner *o = &w->owners[owner];
+	const uint32_t round = o->round;
+
+	if (w->over)
+		return true;
+	if (round && !add_level(w, owner, round, o->min_bytes, o->min_blocks))
+		return false;
+	if (w->round > round + 1 && !add_level(w, owner, round + 1, o->bytes, o->blocks))
+		return false;
+	o->round = w->round;
+	o->min_bytes = o->bytes;
+	o->min_blocks = o->blocks;
+	return true;
+}
+
+/* No rounds that are over have no levels. */
+static uint32_t add_owner(struct walk *w, struct owner owner)
+{
+	if (!FRAG_GROW(w->owners, w->owner_capacity, w->owner_count))
+		return FRAG_MAP_NONE;
+	w->owners[w->owner_count] = owner;
+	return w->owner_count++;
+}
+
+enum owner_kind { BY_TAG, BY_STACK, BY_SIZE };
+
+static uint32_t owner_of(struct walk *w, uint32_t device, enum owner_kind kind, uint64_t value)
+{
+	const uint64_t key = frag_hash_key(value, w->of_key.seed + ((uint64_t)device << 2 | kind));
+	uint32_t owner = frag_map_get(&w->of_key, key);
+
+	if (owner != FRAG_MAP_NONE)
+		return owner;
+	owner = add_owner(w, (struct owner){
+		.device = device, .tag = kind == BY_TAG ? (uint32_t)value : 0,
+		.size = kind == BY_SIZE ? value : 0, .oldest = UINT32_MAX,
+	});
+	return owner != FRAG_MAP_NONE && frag_map_add(&w->of_key, key, owner) ? owner
+									      : FRAG_MAP_NONE;
+}
+
+/* The tag depends on the mark at which it first occurs. */
+static uint32_t owner_of_alloc(struct walk *w, const struct frag_tape_event *e)
+{
+	const struct frag_tape_site *site = &w->tape->sites[e->site];
+	uint32_t tag, owner = w->of_site[e->site];
+
+	if (owner)
+		return owner;
+	if (!site->tag)
+		return site->stack ? owner_of(w, site->device, BY_STACK, site->stack)
+				   : owner_of(w, site->device, BY_SIZE,
+					      e->word >> FRAG_TAPE_VALUE_SHIFT);
+	if (!frag_marked_tags_find(&w->tags, site->tag, &tag))
+		return FRAG_MAP_NONE;
+	owner = owner_of(w, site->device, BY_TAG, tag);
+	if (owner != FRAG_MAP_NONE)
+		w->of_site[e->site] = owner;
+	return owner;
+}
+
+static bool walk_grow_slots(struct walk *w, uint32_t slot)
+{
+	if (!FRAG_GROW(w->slots, w->slot_capacity, slot))
+		return false;
+	while (w->slot_count <= slot)
+		w->slots[w->slot_count++].event = NOT_LIVE;
+	return true;
+}
+
+static bool note_alloc(struct walk *w, uint32_t event)
+{
+	const struct frag_tape_event *e = &w->tape->events[event];
+	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
+	const uint32_t owner = owner_of_alloc(w, e), device = w->tape->sites[e->site].device;
+	struct owner *o, *d;
+
+	if (owner == FRAG_MAP_NONE || (e->slot >= w->slot_count && !walk_grow_slots(w, e->slot))
+	    || (w->owners[owner].round != w->round && !settle_levels(w, owner))
+	    || (w->owners[device].round != w->round && !settle_levels(w, device)))
+		return false;
+	o = &w->owners[owner];
+	d = &w->owners[device];
+	w->slots[e->slot] = (struct slot){ bytes, event, owner };
+	o->bytes += bytes;
+	d->bytes += bytes;
+	o->blocks++;
+	d->blocks++;
+	if (event < w->since && o->blocks > o->peak_blocks)
+		o->peak_blocks = o->blocks;
+	if (w->round == w->out->rounds && d->bytes > w->out->devices[device].peak)
+		w->out->devices[device].peak = d->bytes;
+	return true;
+}
+
+static void take_block(struct owner *o, uint64_t bytes)
+{
+	o->bytes -= bytes;
+	o->blocks--;
+	o->min_bytes = frag_min(o->min_bytes, o->bytes);
+	if (o->blocks < o->min_blocks)
+		o->min_blocks = o->blocks;
+}
+
+static bool note_free(struct walk *w, const struct frag_tape_event *e)
+{
+	struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
+	uint32_t device;
+
+	if (!slot || slot->event == NOT_LIVE)
+		return true;
+	device = w->owners[slot->owner].device;
+	if ((w->owners[slot->owner].round != w->round && !settle_levels(w, slot->owner))
+	    || (w->owners[device].round != w->round && !settle_levels(w, device)))
+		return false;
+	take_block(&w->owners[slot->owner], slot->bytes);
+	take_block(&w->owners[device], slot->bytes);
+	slot->event = NOT_LIVE;
+	return true;
 }
 
 /* Of a mark; all rare events before it go by. */
@@ -216,118 +217,140 @@ static struct frag_text leak_detect_text_at(struct walk *w, uint32_t event)
 	return frag_tape_text(w->tape->texts, &w->tape->rare[w->rare]);
 }
 
-static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event, uint64_t *live)
+static bool walk_events(struct walk *w, uint32_t from, uint32_t to)
 {
-	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
+	bool good = true;
 
-	if ((e->slot >= w->slot_count || !w->seen[e->site])
-	    && !leak_detect_make_room(w, e->slot, e->site))
-		return false;
-	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
-	*live += bytes;
-	return true;
-}
+	for (uint32_t i = from; i < to && good; i++) {
+		const struct frag_tape_event *e = &w->tape->events[i];
+		const enum frag_op op = frag_tape_op(e);
 
-/* Reads the few words of each event. peaks: whether to find that of each device. */
-static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
-{
-	const struct frag_tape_event *events = w->tape->events;
-	const struct frag_tape_site *sites = w->tape->sites;
-
-	for (uint32_t i = from; i < to; i++) {
-		const struct frag_tape_event *e = &events[i];
-		const uint32_t device = sites[e->site].device;
-		struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
-
-		if (frag_tape_op(e) == FRAG_OP_FREE && slot && slot->event != NOT_LIVE) {
-			w->now[device] -= slot->bytes;
-			slot->event = NOT_LIVE;
-		} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
-			if (!hold(w, e, i, &w->now[device]))
-				return false;
-			if (peaks && w->now[device] > w->out->devices[device].peak)
-				w->out->devices[device].peak = w->now[device];
-		} else if (frag_tape_op(e) == FRAG_OP_MARK) {
-			marked_tags_mark(&w->tags, leak_detect_text_at(w, i));
-		}
+		if (op == FRAG_OP_ALLOC)
+			good = note_alloc(w, i);
+		else if (op == FRAG_OP_FREE)
+			good = note_free(w, e);
+		else if (op == FRAG_OP_MARK)
+			frag_marked_tags_mark(&w->tags, leak_detect_text_at(w, i));
 	}
-	return true;
+	return good;
 }
 
-/* As far as the start of the last iteration. */
+/* How many have begun at an event. */
+static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
+{
+	uint32_t begun;
+
+	FRAG_COUNT_WHILE(begun, it->count, it->start[begun] <= event);
+	return begun;
+}
+
+/* Adds the blocks that are live when the last whole round is over to their owners. */
+static void note_kept(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->slot_count; i++) {
+		const struct slot *slot = &w->slots[i];
+		struct owner *o = &w->owners[slot->owner];
+		uint32_t round, seen = 0;
+
+		if (slot->event == NOT_LIVE)
+			continue;
+		round = iterations_at(&w->out->iterations, slot->event);
+		if (round < 2 || round > w->out->rounds)
+			continue;
+		o->kept_bytes += slot->bytes;
+		o->kept_blocks++;
+		o->oldest = slot->event < o->oldest ? slot->event : o->oldest;
+		while (seen < o->kept_rounds && o->kept_round[seen] != round)
+			seen++;
+		if (seen == o->kept_rounds && seen < KEPT_MIN)
+			o->kept_round[o->kept_rounds++] = round;
+	}
+}
+
+/* The whole rounds and their levels, what they kept, and then the later events. */
 static bool walk_tape(struct walk *w)
 {
 	const struct frag_iterations *it = &w->out->iterations;
 	uint32_t from = 0;
 	bool good = true;
 
-	while (w->at < it->count && good) {
-		good = walk_events(w, from, (uint32_t)it->start[w->at], w->at + 1 == it->count);
-		from = (uint32_t)it->start[w->at];
-		leak_detect_begin(w);
+	for (; w->round < w->out->rounds + 1 && w->round < it->count && good; w->round++) {
+		good = walk_events(w, from, (uint32_t)it->start[w->round]);
+		from = (uint32_t)it->start[w->round];
 	}
-	return good;
+	for (uint32_t i = 0; i < w->owner_count && good; i++)
+		good = w->owners[i].round == w->round || settle_levels(w, i);
+	note_kept(w);
+	w->over = true;
+	return good && walk_events(w, from, w->tape->count);
 }
 
-/* Who left them: by device, then tag, else stack, else size; then iteration, then step. */
-static int leak_detect_by_owner(const void *one, const void *other)
+/* The changes of each owner become two lists, which begin at first[owner]. */
+static bool sort_changes(struct walk *w)
 {
-	const struct held *a = one, *b = other;
+	uint32_t *next = malloc(((size_t)w->owner_count + 1) * sizeof(*next));
 
-	if (a->device != b->device || a->tag || b->tag)
-		return frag_order_two(a->device, b->device, a->tag, b->tag);
-	return frag_order_two(a->stack, b->stack, a->stack ? 0 : a->bytes, b->stack ? 0 : b->bytes);
-}
-
-static int by_owner_and_step(const void *one, const void *other)
-{
-	const struct held *a = one, *b = other;
-	const int order = leak_detect_by_owner(a, b);
-
-	return order ? order : a->step < b->step ? -1 : a->step > b->step;
-}
-
-static int leak_detect_by_bytes(const void *one, const void *other)
-{
-	const struct frag_leak *a = one, *b = other;
-
-	if (a->an_iteration != b->an_iteration)
-		return a->an_iteration > b->an_iteration ? -1 : 1;
-	return frag_order_two(a->device, b->device, a->first_step, b->first_step);
-}
-
-/* Those of one owner: a leak where each iteration has left some. */
-static bool leak_detect_judge(const struct walk *w, const struct held *first, uint32_t count)
-{
-	struct frag_leaks *out = w->out;
-	const uint32_t looked_at = out->iterations.count - 3;
-	struct frag_leak leak = {
-		.device = first->device,
-		.size = first->tag || first->stack ? 0 : first->bytes, .blocks = count,
-		.first_step = first->step,
-	};
-	uint32_t iterations = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		iterations += !i || first[i].iteration != first[i - 1].iteration;
-		leak.bytes += first[i].bytes;
-	}
-	if (iterations < looked_at || !leak.bytes)
-		return true;
-	leak.an_iteration = leak.bytes / looked_at;
-	leak.an_iteration += !leak.an_iteration;
-	out->devices[leak.device].leak += leak.an_iteration;
-	if ((first->stack && !frag_frames_json(w->tags.symbols, first->stack, &leak.frames))
-	    || !marked_tags_json(&w->tags, first->tag, &leak.tag)) {
-		free(leak.frames);
+	w->first = malloc(((size_t)w->owner_count + 1) * sizeof(*w->first));
+	w->bytes = malloc(((size_t)w->change_count + 1) * sizeof(*w->bytes));
+	w->blocks = malloc(((size_t)w->change_count + 1) * sizeof(*w->blocks));
+	if (!next || !w->first || !w->bytes || !w->blocks) {
+		free(next);
 		return false;
 	}
-	out->leaks[out->leak_count++] = leak;
+	for (uint32_t i = 0, at = 0; i < w->owner_count; i++) {
+		next[i] = w->first[i] = at;
+		at += w->owners[i].levels;
+	}
+	for (uint32_t i = 0; i < w->change_count; i++) {
+		const struct change *c = &w->changes[i];
+
+		w->bytes[next[c->owner]] = (struct frag_level_change){ c->bytes, c->round };
+		w->blocks[next[c->owner]++] = (struct frag_level_change){ c->blocks, c->round };
+	}
+	free(next);
 	return true;
 }
 
+static uint64_t level_at(const struct walk *w, uint32_t owner, uint32_t round)
+{
+	return frag_levels_at(w->bytes + w->first[owner], w->owners[owner].levels, round);
+}
+
+static uint64_t last_level(const struct walk *w, uint32_t owner)
+{
+	return w->out->rounds ? level_at(w, owner, w->out->rounds - 1) : 0;
+}
+
+/* From the middle to the last round: a rise that counts is larger than the contract's minimum. */
+static uint64_t gain_of(const struct walk *w, uint32_t owner)
+{
+	const uint64_t middle = level_at(w, owner, w->out->rounds / 2);
+	const uint64_t last = last_level(w, owner);
+
+	return last > middle ? last - middle : 0;
+}
+
+static uint64_t least_gain(const struct walk *w, uint32_t device)
+{
+	return frag_max(FRAG_LEVEL_MIN, last_level(w, device) / FRAG_LEVEL_SHARE);
+}
+
+/* Bytes between two rounds, by their number; between the ends where noise leaves nothing. */
+static double pace_of(const struct walk *w, uint32_t owner, uint32_t first, uint32_t last)
+{
+	uint64_t from = level_at(w, owner, first), to = level_at(w, owner, last);
+
+	if (to <= from || last == first) {
+		first = 1;
+		last = w->out->rounds - 1;
+		from = level_at(w, owner, first);
+		to = level_at(w, owner, last);
+	}
+	return to > from && last > first ? (double)(to - from) / (last - first) : 0;
+}
+
 /* Its step: the last gap before it has the difference between steps and events. */
-static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
+static uint64_t leak_detect_step_of(const struct frag_tape *tape, uint32_t event)
 {
 	uint32_t low;
 
@@ -335,145 +358,296 @@ static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
 	return low ? event + (tape->gaps[low - 1].step - tape->gaps[low - 1].event) : event;
 }
 
-/* How many have begun at an event. */
-static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
-{
-	uint32_t low;
+/* The frames of the program; or where there are none of packages, of PyTorch, of native code. */
+struct own_frames {
+	const struct frag_symbols *symbols;
+	enum frag_origin best;
+};
 
-	FRAG_COUNT_WHILE(low, it->count, it->start[low] <= event);
-	return low;
+static enum frag_origin own_origin(const struct frag_frame *f)
+{
+	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
+
+	return origin == FRAG_ORIGIN_PYTHON ? FRAG_ORIGIN_PACKAGE : origin;
 }
 
-static struct held leak_detect_held_of(struct walk *w, const struct slot *slot)
+static bool own_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 {
-	const struct frag_tape_site *site = &w->tape->sites[slot->site];
-	struct held held = {
-		.bytes = slot->bytes, .step = step_of(w->tape, slot->event), .stack = site->stack,
-		.device = site->device,
-		.iteration = iterations_at(&w->out->iterations, slot->event),
+	const struct own_frames *own = of;
+
+	while (frag_symbols_frame(own->symbols, at, frame))
+		if (own_origin(frame) == own->best)
+			return true;
+	return false;
+}
+
+/* NULL where the block has no stack. */
+static bool own_frames_json(const struct frag_tape *tape, uint32_t event, char **text)
+{
+	const uint32_t stack = tape->sites[tape->events[event].site].stack;
+	struct own_frames own = { frag_tape_symbols(tape), FRAG_ORIGIN_NATIVE };
+	const struct frag_symbols symbols = { .of = &own, .frame = own_frame };
+	struct frag_frame frame;
+	uint64_t at = stack;
+
+	*text = NULL;
+	if (!stack)
+		return true;
+	while (frag_symbols_frame(own.symbols, &at, &frame))
+		own.best = own_origin(&frame) > own.best ? own_origin(&frame) : own.best;
+	return frag_frames_json(&symbols, stack, text);
+}
+
+/* A tag that rises joins the list, which has space for it. False: out of memory. */
+static bool add_leak(struct walk *w, uint32_t owner, const struct frag_rising *rising, bool larger)
+{
+	const struct owner *o = &w->owners[owner];
+	const double pace = pace_of(w, owner, rising->first, rising->last);
+	struct frag_leak leak = {
+		.device = o->device, .size = o->size, .larger = larger,
+		.proven = !larger && o->kept_rounds == KEPT_MIN,
+		.rise = last_level(w, owner) - level_at(w, owner, 1), .period = rising->period,
+		.an_iteration = pace < 1 ? 1 : (uint64_t)(pace + 0.5),
+		.blocks = o->kept_blocks, .bytes = o->kept_bytes,
 	};
 
-	/* it has been seen, so nothing can fail */
-	(void)marked_tags_find(&w->tags, site->tag, &held.tag);
-	return held;
-}
-
-/* What of iterations 1 to n - 3 is live still. False: out of memory. */
-static bool keep_left(struct walk *w, uint32_t *count)
-{
-	/* the second one is iteration 1, at which two have begun */
-	const uint64_t from = w->out->iterations.start[1];
-	const uint64_t to = w->out->iterations.start[w->out->iterations.count - 2];
-
-	*count = 0;
-	w->left = malloc(((size_t)w->slot_count + 1) * sizeof(*w->left));
-	for (uint32_t i = 0; w->left && i < w->slot_count; i++)
-		if (w->slots[i].event != NOT_LIVE && w->slots[i].event >= from
-		    && w->slots[i].event < to)
-			w->left[(*count)++] = leak_detect_held_of(w, &w->slots[i]);
-	return w->left != NULL;
-}
-
-static bool leak_detect_find_leaks(struct walk *w)
-{
-	uint32_t count, end;
-	bool good = true;
-
-	if (!keep_left(w, &count))
+	if (o->kept_blocks)
+		leak.first_step = leak_detect_step_of(w->tape, o->oldest);
+	if (!frag_marked_tags_json(&w->tags, o->tag, &leak.tag)
+	    || (o->kept_blocks && !own_frames_json(w->tape, o->oldest, &leak.frames))) {
+		free(leak.tag);
 		return false;
-	if (!count)
-		return true;
-	FRAG_SORT(w->left, count, by_owner_and_step);
-	/* an owner has a block of each iteration at least */
-	w->out->leaks = calloc(count, sizeof(*w->out->leaks));
-	if (!w->out->leaks)
-		return false;
-	for (uint32_t i = 0; i < count && good; i = end) {
-		for (end = i + 1; end < count && !leak_detect_by_owner(&w->left[i], &w->left[end]);)
-			end++;
-		good = leak_detect_judge(w, &w->left[i], end - i);
 	}
-	FRAG_SORT(w->out->leaks, w->out->leak_count, leak_detect_by_bytes);
-	return good;
-}
-
-static int leak_detect_by_value(const void *one, const void *other)
-{
-	const double a = *(const double *)one, b = *(const double *)other;
-
-	return a < b ? -1 : a > b;
-}
-
-static double start_at(const struct walk *w, uint32_t point, uint32_t device)
-{
-	return (double)w->starts[(size_t)point * w->devices + device];
-}
-
-/* The median of the slopes between any two points. */
-static bool leak_detect_find_growth(const struct walk *w, uint32_t device, double *growth)
-{
-	const struct frag_iterations *it = &w->out->iterations;
-	double *slopes = malloc((size_t)w->points * w->points / 2 * sizeof(*slopes));
-	uint32_t count = 0;
-
-	if (!slopes)
-		return false;
-	for (uint32_t i = 0; i < w->points; i++)
-		for (uint32_t k = 0; k < i; k++)
-			slopes[count++] = (start_at(w, i, device) - start_at(w, k, device))
-					  / (iteration_at(it, i) - iteration_at(it, k));
-	FRAG_SORT(slopes, count, leak_detect_by_value);
-	*growth = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
-	free(slopes);
+	w->out->leaks[w->out->leak_count++] = leak;
+	w->out->proven_count += leak.proven;
 	return true;
 }
 
-static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
+/*
+ * A tag rises where its number of blocks does, or their bytes. After the last mark it must have
+ * more blocks than it ever had before. False: out of memory.
+ */
+static bool judge_owner(struct walk *w, uint32_t owner)
 {
-	struct frag_leaking *d = &w->out->devices[device];
+	const struct owner *o = &w->owners[owner];
+	const struct frag_level_change *blocks = w->blocks + w->first[owner];
+	struct frag_rising more, larger;
 
-	d->first = w->starts[device];
-	d->last = w->starts[(size_t)(w->points - 1) * w->devices + device];
-	d->full_in = UINT64_MAX;
-	if (room && d->leak)
-		d->full_in = room > d->peak ? (room - d->peak) / d->leak : 0;
-	return leak_detect_find_growth(w, device, &d->growth);
+	/* three cuts are four levels */
+	if (o->levels <= FRAG_CUTS_MIN || gain_of(w, owner) <= least_gain(w, o->device)
+	    || (w->since && frag_levels_at(blocks, o->levels, w->out->rounds - 1) <= o->peak_blocks))
+		return true;
+	if (!frag_levels_judge(blocks, o->levels, w->out->rounds, &more)
+	    || !frag_levels_judge(w->bytes + w->first[owner], o->levels, w->out->rounds, &larger))
+		return false;
+	if (larger.rise == FRAG_RISE_STOPPED
+	    || (more.rise != FRAG_RISE_ON && larger.rise != FRAG_RISE_ON))
+		return true;
+	return more.rise == FRAG_RISE_ON ? add_leak(w, owner, &more, false)
+					 : add_leak(w, owner, &larger, true);
 }
 
-/* Reads the tape once, and judges the blocks that are live when the last iteration starts. */
+static void note_levels(const struct walk *w, uint32_t device, struct frag_leaking *d)
+{
+	const struct frag_level_change *levels = w->bytes + w->first[device];
+
+	d->first = level_at(w, device, 1);
+	d->last = last_level(w, device);
+	d->low = d->high = d->first;
+	for (uint32_t i = 0; i < w->owners[device].levels; i++) {
+		if (levels[i].round < 2 || levels[i].round >= w->out->rounds)
+			continue;
+		d->low = frag_min(d->low, levels[i].value);
+		d->high = frag_max(d->high, levels[i].value);
+	}
+	d->peak = frag_max(d->peak, d->last);
+}
+
+/* After the tags of the device. */
+static bool judge_device(struct walk *w, uint32_t device, uint64_t room)
+{
+	struct frag_leaking *d = &w->out->devices[device];
+	const uint64_t least = least_gain(w, device);
+	struct frag_rising total;
+	double rising = 0;
+
+	note_levels(w, device, d);
+	d->end = w->owners[device].bytes;
+	d->full_in = UINT64_MAX;
+	d->verdict = FRAG_LEAK_NONE;
+	if (!frag_levels_judge(w->bytes + w->first[device], w->owners[device].levels,
+			       w->out->rounds, &total))
+		return false;
+	for (uint32_t i = 0; i < w->out->leak_count; i++) {
+		const struct frag_leak *k = &w->out->leaks[i];
+
+		if (k->device != device)
+			continue;
+		rising += (double)k->an_iteration;
+		d->leak += k->proven ? k->an_iteration : 0;
+		d->verdict = k->proven || d->verdict == FRAG_LEAK_FOUND ? FRAG_LEAK_FOUND
+									 : FRAG_LEAK_GROWS;
+	}
+	if (total.rise == FRAG_RISE_ON && gain_of(w, device) > least) {
+		d->verdict = d->verdict == FRAG_LEAK_FOUND ? d->verdict : FRAG_LEAK_GROWS;
+		rising = pace_of(w, device, total.first, total.last);
+	} else if (total.rise == FRAG_RISE_STOPPED && d->verdict == FRAG_LEAK_NONE
+		   && d->last > level_at(w, device, total.last - 1) + least) {
+		d->verdict = FRAG_LEAK_UNKNOWN;
+		d->stopped = total.last;
+		d->stopped_bytes = d->last - level_at(w, device, total.last - 1);
+	}
+	d->growth = d->verdict >= FRAG_LEAK_GROWS ? rising : 0;
+	if (room && d->growth > 0)
+		d->full_in = room > d->peak ? (uint64_t)((double)(room - d->peak) / d->growth) : 0;
+	return true;
+}
+
+static int leak_detect_by_bytes(const void *one, const void *other)
+{
+	const struct frag_leak *a = one, *b = other;
+
+	if (a->proven != b->proven)
+		return a->proven ? -1 : 1;
+	if (a->an_iteration != b->an_iteration)
+		return a->an_iteration > b->an_iteration ? -1 : 1;
+	return a->rise != b->rise ? (a->rise > b->rise ? -1 : 1)
+				  : frag_order_two(a->device, b->device, a->first_step, b->first_step);
+}
+
+/*
+ * Where the recording starts late, new blocks can take the place of some from before it, which
+ * have no tag: then a tag counts only if the total rises, too.
+ */
+static bool tags_count(const struct walk *w, uint32_t device)
+{
+	return !frag_tape_is_late(w->tape) || gain_of(w, device) > least_gain(w, device);
+}
+
+static bool judge(struct walk *w, const uint64_t *rooms)
+{
+	struct frag_leaks *out = w->out;
+	bool good = sort_changes(w);
+
+	out->leaks = good ? calloc(w->owner_count, sizeof(*out->leaks)) : NULL;
+	good = out->leaks;
+	for (uint32_t i = w->devices; i < w->owner_count && good && out->rounds >= FRAG_ROUNDS_MIN; i++)
+		if (tags_count(w, w->owners[i].device))
+			good = judge_owner(w, i);
+	FRAG_SORT(out->leaks, out->leak_count, leak_detect_by_bytes);
+	out->verdict = FRAG_LEAK_NONE;
+	for (uint32_t d = 0; d < w->devices && good; d++) {
+		good = judge_device(w, d, rooms ? rooms[d] : 0);
+		if (out->rounds < FRAG_ROUNDS_MIN)
+			out->devices[d].verdict = FRAG_LEAK_UNKNOWN;
+		if (out->devices[d].verdict > out->verdict)
+			out->verdict = out->devices[d].verdict;
+	}
+	return good;
+}
+
+/* Reads the tape once. It takes the iterations, also where it fails. */
+static int judge_rounds(struct frag_leaks *out, const struct frag_tape *tape,
+			struct frag_iterations *it, uint64_t since, const uint64_t *rooms,
+			struct frag_error *err)
+{
+	struct walk w = {
+		.out = out, .tape = tape, .since = since,
+		.devices = frag_tape_info(tape)->device_count,
+	};
+	bool good;
+
+	*out = (struct frag_leaks){
+		.iterations = *it, .rounds = it->count ? it->count - 1 : 0,
+		.steps = it->count > 1 ? (it->start[it->count - 1] - it->start[0]) / (it->count - 1) : 0,
+	};
+	*it = (struct frag_iterations){ .count = 0 };
+	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape));
+	good = frag_map_init(&w.of_key, frag_hash_seed()) && good;
+	out->devices = calloc(w.devices, sizeof(*out->devices));
+	w.of_site = calloc((size_t)tape->site_count + 1, sizeof(*w.of_site));
+	good = good && out->devices && w.of_site;
+	for (uint32_t d = 0; d < w.devices && good; d++)
+		good = add_owner(&w, (struct owner){ .device = d }) != FRAG_MAP_NONE;
+	good = good && walk_tape(&w) && judge(&w, rooms);
+	frag_marked_tags_fini(&w.tags);
+	frag_map_fini(&w.of_key);
+	free(w.of_site);
+	free(w.owners);
+	free(w.slots);
+	free(w.changes);
+	free(w.first);
+	free(w.bytes);
+	free(w.blocks);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* Something long came after the last mark, and left memory behind: no rounds are known in it. */
+static bool leaves_after(const struct frag_leaks *leaks, const struct frag_tape *tape)
+{
+	const struct frag_iterations *it = &leaks->iterations;
+	uint64_t longest = 0;
+
+	for (uint32_t i = 1; i < it->count; i++)
+		longest = frag_max(longest, it->start[i] - it->start[i - 1]);
+	if (tape->count - it->start[it->count - 1] <= 2 * longest)
+		return false;
+	for (uint32_t d = 0; d < frag_tape_info(tape)->device_count; d++)
+		if (leaks->devices[d].end > leaks->devices[d].last
+						    + frag_max(FRAG_LEVEL_MIN, leaks->devices[d].end
+									       / FRAG_LEVEL_SHARE))
+			return true;
+	return false;
+}
+
+/* The rounds after the last mark decide where they show a tag that rises. */
+static int judge_after(struct frag_leaks *leaks, const struct frag_tape *tape,
+		       const uint64_t *rooms, struct frag_error *err)
+{
+	const uint64_t last = leaks->iterations.start[leaks->iterations.count - 1];
+	struct frag_iterations it;
+	struct frag_leaks after = { .leak_count = 0 };
+	int rc = frag_rounds_after(&it, tape, last, err);
+
+	if (!rc && it.count)
+		rc = judge_rounds(&after, tape, &it, last, rooms, err);
+	frag_iterations_fini(&it);
+	if (!rc && after.verdict >= FRAG_LEAK_GROWS && after.leak_count) {
+		const struct frag_leaks before = *leaks;
+
+		*leaks = after;
+		after = before;
+	} else if (!rc && leaves_after(leaks, tape)) {
+		leaks->verdict = FRAG_LEAK_UNKNOWN;
+		leaks->after_marks = true;
+	}
+	frag_leaks_fini(&after);
+	return rc;
+}
+
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
 		    const uint64_t *rooms, struct frag_error *err)
 {
-	struct walk w = {
-		.out = leaks, .tape = tape, .devices = frag_tape_info(tape)->device_count,
-		.tags = { .symbols = frag_tape_symbols(tape) },
-	};
-	const struct frag_iterations *it = &leaks->iterations;
-	bool good;
-	int rc;
+	struct frag_iterations it;
+	int rc = frag_rounds_find(&it, tape, mark, err);
 
 	*leaks = (struct frag_leaks){ .leak_count = 0 };
-	rc = frag_iterations_find(&leaks->iterations, tape, mark, false, err);
-	if (rc)
-		return rc;
-	leaks->steps = (it->start[it->count - 1] - it->start[0]) / (it->count - 1);
-	leaks->devices = calloc(w.devices, sizeof(*leaks->devices));
-	w.now = calloc(w.devices, sizeof(*w.now));
-	w.points = points_of(it);
-	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
-	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
-	good = frag_map_init(&w.tags.of_text, frag_hash_seed()) && leaks->devices && w.now
-	       && w.starts && w.seen && walk_tape(&w) && leak_detect_find_leaks(&w);
-	for (uint32_t d = 0; d < w.devices && good; d++)
-		good = look_at_device(&w, d, rooms[d]);
-	frag_map_fini(&w.tags.of_text);
-	free(w.tags.of);
-	free(w.slots);
-	free(w.seen);
-	free(w.left);
-	free(w.now);
-	free(w.starts);
-	return good ? 0 : frag_fail_nomem(err);
+	rc = rc ? rc : judge_rounds(leaks, tape, &it, 0, rooms, err);
+	frag_iterations_fini(&it);
+	if (!rc && leaks->verdict < FRAG_LEAK_GROWS && leaks->iterations.mark)
+		rc = judge_after(leaks, tape, rooms, err);
+	return rc;
+}
+
+int frag_leaks_verdict(enum frag_leak_verdict *verdict, const struct frag_tape *tape,
+		       struct frag_error *err)
+{
+	struct frag_leaks leaks;
+	const int rc = frag_leaks_find(&leaks, tape, NULL, NULL, err);
+
+	*verdict = leaks.verdict;
+	frag_leaks_fini(&leaks);
+	return rc;
 }
 
 void frag_leaks_fini(struct frag_leaks *leaks)

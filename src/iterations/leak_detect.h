@@ -1,58 +1,84 @@
 /*
- * leak_detect.h - finds the memory that each iteration of a program leaves allocated.
+ * leak_detect.h - finds live memory that rises from iteration to iteration.
  *
- * Of n iterations, numbered from 0, the first allocates permanent blocks, and blocks of the last
- * two can still be freed. So the blocks of iterations 1 to n - 3 are inspected, at the start of the
- * last one. A *leak* is a tag; of blocks without a tag a stack, and without a stack a size; tags
- * that end with a mark are described in leak_detect.c. Each of these iterations has left at least
- * one block of a leak allocated, through a whole later iteration. The bytes an iteration are the
- * sum of these blocks, divided by the number of iterations. Bytes are requested bytes, so they do
+ * A *round* is an iteration; the last one is never whole. Its *level* is the minimum of live bytes,
+ * and of live blocks, within it, in total and by tag: activations, batches and gradients are in no
+ * level. levels.h decides whether a level rises on and on. Bytes are requested bytes, so they do
  * not depend on the allocator.
  *
- * *Growth* is the increase of live bytes from the start of one iteration to the start of the next:
- * the median of the slopes between all pairs of starts except the first (Theil 1950, Sen 1968), of
- * at most 200 starts. Buffers that each iteration replaces by larger ones are growth, not a leak.
+ * A *leak* is a tag whose number of blocks rises so, if blocks of at least three rounds are live
+ * when the last whole one ends. Of blocks without a tag a stack is judged, and without a stack a size.
+ * Memory *grows* where the total rises so, or where the blocks of a tag became larger instead of
+ * more. A cache that is not full yet looks like a leak.
  */
 #pragma once
 
 #include "iterations/iterations.h"
 
-/* Blocks that every iteration leaves allocated. */
+#define FRAG_LEVEL_MIN (UINT64_C(64) << 10)     /* bytes: no smaller rise is one, ... */
+#define FRAG_LEVEL_SHARE 1000                   /* and none below this part of the level */
+
+/* From the best to the worst. */
+enum frag_leak_verdict {
+	FRAG_LEAK_NONE, FRAG_LEAK_UNKNOWN, FRAG_LEAK_GROWS, FRAG_LEAK_FOUND,
+};
+extern const char *const frag_leak_verdicts[];  /* "none", "unknown", "grows", "leak" */
+
+/* A tag that rises. */
 struct frag_leak {
 	uint32_t device;
 	char *tag;              /* as JSON text; NULL: none */
 	char *frames; /* of the oldest block's stack, see frag_frames_json(); NULL: none */
 	uint64_t size;          /* of each block without tag and stack; else 0 */
-	uint64_t blocks, bytes; /* of iterations 1 to n - 3 */
-	uint64_t an_iteration;  /* bytes, rounded down except less than 1 */
-	uint64_t first_step;    /* at which the oldest was requested */
+	uint64_t rise;          /* bytes, from the level of the second round to the last */
+	uint64_t an_iteration;  /* bytes between the first and the last cut, by rounds; not 0 */
+	uint32_t period;        /* it keeps blocks every `period` rounds; 0: no period */
+	bool larger;            /* blocks became larger, not more */
+	bool proven;            /* it is a leak */
+	uint64_t blocks, bytes; /* of the rounds after the first, live after the last whole one */
+	uint64_t first_step;    /* at which the oldest of these was requested */
 };
 
 struct frag_leaking {
-	uint64_t first, last;   /* live bytes at the start of iteration 1, and of the last */
-	double growth;          /* bytes an iteration */
+	enum frag_leak_verdict verdict;
+	uint64_t first, last;   /* levels of the second round, as the first makes permanent blocks, and of
+				 * the last whole one */
+	uint64_t low, high;     /* minimum and maximum of the levels after the first */
+	uint64_t end;           /* live bytes at the end of the recording */
+	double growth;          /* bytes an iteration; 0 unless the verdict is leak or grows */
 	uint64_t leak;          /* likewise, of all leaks */
-	uint64_t peak;          /* of live bytes in the second to last iteration */
-	/* iterations until that peak is all that the device has, at the pace of the leaks;
-	 * UINT64_MAX: never, or the size of the device is unknown */
+	uint64_t peak;          /* of live bytes in the last whole round */
+	uint32_t stopped;       /* unknown: the last round of a rise, which did not repeat; ... */
+	uint64_t stopped_bytes; /* and how much */
+	/* iterations until that peak is all that the device has, at this growth; UINT64_MAX:
+	 * never, or the size of the device is unknown */
 	uint64_t full_in;
 };
 
 struct frag_leaks {
 	struct frag_iterations iterations;
+	uint32_t rounds;        /* whole ones */
+	bool after_marks;       /* unknown: memory from after the last mark stays */
 	uint64_t steps;         /* of an iteration, in the mean */
-	struct frag_leak *leaks;        /* by bytes an iteration, the most first */
-	uint32_t leak_count;
+	enum frag_leak_verdict verdict; /* of the worst device */
+	struct frag_leak *leaks;        /* proven ones first; by bytes an iteration */
+	uint32_t leak_count, proven_count;
 	struct frag_leaking *devices;   /* one a device of the trace */
 };
 
 /*
- * rooms: the usable bytes of each device, 0: unknown. mark as of frag_iterations_find(),
- * whose failures it has. Release it also where this fails.
+ * rooms: the usable bytes of each device, 0: unknown; NULL: all are. mark: of the marks that begin
+ * the iterations; NULL: what there is. The tape shows loops only if it was read with
+ * FRAG_STACKS_ALL. -FRAG_ETRACE where no mark has that name, -FRAG_ENOMEM. Release it also where
+ * this fails.
  */
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
 		    const uint64_t *rooms, struct frag_error *err);
 void frag_leaks_fini(struct frag_leaks *leaks);
+
+/* Does live memory grow, as far as the tape shows it? The verdict alone. -FRAG_ENOMEM */
+int frag_leaks_verdict(enum frag_leak_verdict *verdict, const struct frag_tape *tape,
+		       struct frag_error *err);
 
 /* full_in in steps; UINT64_MAX where that is none, or beyond all numbers. */
 static inline uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device)

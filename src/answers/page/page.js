@@ -191,11 +191,15 @@ function growthWords(section, run) {
 	const g = section.growth;
 	if (!g)
 		return null;
-	const slope = g.devices[run.device];
 	const of = `${g.iterations} iterations${g.mark ? ` (\u201c${g.mark}\u201d)` : ""}`;
-	return Math.abs(slope) * g.iterations < run.peak_allocated / 1000
-		? `Over ${of} live memory hardly changes: ${slope.toFixed(0)} bytes an iteration.`
-		: `Over ${of} live memory ${slope > 0 ? "grows" : "shrinks"} by ${size(Math.abs(slope))} an iteration.`;
+	switch (g.verdicts[run.device]) {
+	case "none":
+		return `Over ${of} live memory does not rise.`;
+	case "unknown":
+		return `Over ${of} it is unknown whether live memory rises on.`;
+	default:
+		return `Over ${of} live memory rises by ${size(g.devices[run.device])} an iteration.`;
+	}
 }
 
 function marksTable(parent, section, run) {

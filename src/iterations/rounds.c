@@ -1,0 +1,155 @@
+/* rounds.c - the rounds of a recording, whose levels show whether memory grows. */
+#include "iterations/rounds.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "base/hash.h"
+#include "events/tape.h"
+#include "iterations/call_loops.h"
+#include "iterations/leak_detect.h"
+#include "iterations/levels.h"
+
+#define LOOP_MIN 4              /* rounds */
+#define LOOP_AFTER_MIN 5        /* after the last mark */
+#define NOT_LIVE UINT32_MAX
+
+/* A block is of the same kind as another with its stack, or without stacks with its size. */
+static uint64_t rounds_kind_of(const struct frag_tape *tape, const struct frag_tape_event *e)
+{
+	const uint32_t stack = tape->sites[e->site].stack;
+
+	return stack ? (uint64_t)stack << 1 : (e->word >> FRAG_TAPE_VALUE_SHIFT) << 1 | 1;
+}
+
+static bool kinds_from(struct frag_map *kinds, const struct frag_tape *tape, uint64_t from)
+{
+	bool good = true;
+
+	for (uint64_t i = from; i < tape->count && good; i++)
+		if (frag_tape_is_alloc(&tape->events[i])
+		    && frag_map_get(kinds, rounds_kind_of(tape, &tape->events[i])) == FRAG_MAP_NONE)
+			good = frag_map_add(kinds, rounds_kind_of(tape, &tape->events[i]), 0);
+	return good;
+}
+
+/* The blocks that are live before event `end`, by slot: the event of each. NULL: out of memory. */
+static uint32_t *live_at(const struct frag_tape *tape, uint64_t end, uint32_t *count)
+{
+	uint32_t *slots = NULL, capacity = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < end; i++) {
+		const struct frag_tape_event *e = &tape->events[i];
+
+		if (frag_tape_is_alloc(e)) {
+			if (!FRAG_GROW(slots, capacity, e->slot)) {
+				free(slots);
+				return NULL;
+			}
+			while (*count <= e->slot)
+				slots[(*count)++] = NOT_LIVE;
+			slots[e->slot] = i;
+		} else if (frag_tape_op(e) == FRAG_OP_FREE && e->slot < *count) {
+			slots[e->slot] = NOT_LIVE;
+		}
+	}
+	return slots ? slots : calloc(1, sizeof(*slots));
+}
+
+/* The memory from before the second round that stays, and that no later round makes. */
+static bool rounds_find_base(const struct frag_iterations *it, const struct frag_tape *tape,
+		      uint64_t *bytes)
+{
+	struct frag_map kinds;
+	uint32_t count = 0, *live;
+	bool good = frag_map_init(&kinds, frag_hash_seed()) && kinds_from(&kinds, tape, it->start[1]);
+
+	*bytes = 0;
+	live = good ? live_at(tape, it->start[it->count - 1], &count) : NULL;
+	for (uint32_t i = 0; live && i < count; i++) {
+		const struct frag_tape_event *e = &tape->events[live[i] == NOT_LIVE ? 0 : live[i]];
+
+		/* blocks from before the first event are the first ones, and may have any stack */
+		if (live[i] < it->start[1]
+		    && (live[i] < tape->spot_count
+			|| frag_map_get(&kinds, rounds_kind_of(tape, e)) == FRAG_MAP_NONE))
+			*bytes += e->word >> FRAG_TAPE_VALUE_SHIFT;
+	}
+	frag_map_fini(&kinds);
+	free(live);
+	return good && live;
+}
+
+/* By sizes alone a round that frees nothing may be anything. */
+static bool each_frees(const struct frag_iterations *it, const struct frag_tape *tape)
+{
+	uint32_t round = 0, last = 0;
+
+	for (uint32_t i = 0; i < tape->count; i++) {
+		while (round < it->count && it->start[round] <= i)
+			round++;
+		if (frag_tape_op(&tape->events[i]) != FRAG_OP_FREE)
+			continue;
+		if (round > last + 1)
+			return false;
+		last = round;
+	}
+	return last + 1 >= it->count;
+}
+
+/* Keeps rounds that go over something. */
+static int keep_prepared(struct frag_iterations *it, const struct frag_tape *tape,
+			 struct frag_error *err)
+{
+	uint64_t base;
+
+	if (it->count < LOOP_MIN)
+		return 0;
+	if (!rounds_find_base(it, tape, &base))
+		return frag_fail_nomem(err);
+	if (base <= FRAG_LEVEL_MIN || (!it->loop && !each_frees(it, tape)))
+		it->count = 0;
+	return 0;
+}
+
+/* Takes other iterations instead, if there are any. */
+static void replace_rounds(struct frag_iterations *it, struct frag_iterations *other)
+{
+	if (other->count >= LOOP_MIN) {
+		const struct frag_iterations before = *it;
+
+		*it = *other;
+		*other = before;
+	}
+	frag_iterations_fini(other);
+}
+
+int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
+		     struct frag_error *err)
+{
+	struct frag_iterations other = { .count = 0 };
+	bool any = false;
+	int rc = frag_iterations_by_marks(it, tape, mark, err);
+
+	if (rc || mark || it->count >= LOOP_MIN)
+		return rc;
+	rc = frag_loops_find(&other, tape, 0, LOOP_MIN, &any, err);
+	if (!rc && !any) {
+		frag_iterations_fini(&other);
+		rc = frag_iterations_by_sizes(&other, tape, err);
+	}
+	rc = rc ? rc : keep_prepared(&other, tape, err);
+	if (rc)
+		other.count = 0;
+	replace_rounds(it, &other);
+	return rc;
+}
+
+int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, uint64_t last_mark,
+		      struct frag_error *err)
+{
+	bool any;
+
+	return frag_loops_find(it, tape, (uint32_t)last_mark, LOOP_AFTER_MIN, &any, err);
+}
