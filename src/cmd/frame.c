@@ -760,7 +760,7 @@ int frag_question_iterations(struct frag_question *q, const uint32_t **counts,
 	for (uint32_t i = 0; i < q->count && !rc; i++) {
 		struct frag_iterations it;
 
-		rc = frag_iterations_find(&it, q->taped[i].tape, NULL, true, err);
+		rc = frag_iterations_find(&it, q->taped[i].tape, err);
 		q->iterations[i] = it.count;
 		frag_iterations_fini(&it);
 	}

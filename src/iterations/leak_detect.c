@@ -10,7 +10,7 @@
 #include "events/tape.h"
 #include "iterations/levels.h"
 #include "iterations/marked_tags.h"
-#include "iterations/rounds.h"
+#include "iterations/leak_rounds.h"
 #include "live_blocks/live_blocks.h"
 #include "snapshot/snapshot.h"
 

@@ -1,5 +1,5 @@
 /*
- * rounds.h - the rounds of a recording, whose levels show whether memory grows.
+ * leak_rounds.h - the rounds of a recording, whose levels show whether memory grows.
  *
  * A round is an iteration. Marks begin them, else a loop of the program, else repeated sizes where
  * the tape has no stacks. Those of a loop and of sizes go over something: memory from before them

@@ -1,5 +1,5 @@
-/* rounds.c - the rounds of a recording, whose levels show whether memory grows. */
-#include "iterations/rounds.h"
+/* leak_rounds.c - the rounds of a recording, whose levels show whether memory grows. */
+#include "iterations/leak_rounds.h"
 
 #include <stdlib.h>
 
