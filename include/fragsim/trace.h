@@ -80,7 +80,7 @@ static inline enum frag_maker frag_maker_of(uint32_t members)
 
 /*
  * Where a block of the initial state of a trace is. A source may have segments that exist at the
- * first event (frag_source_ops.initial); their blocks are its first records, `alloc` with a
+ * first event (frag_source_ops.beginning); their blocks are its first records, `alloc` with a
  * place each, segment by segment in rising order. A policy that can begin in mid-run
  * (frag_policy_ops.restore_segment) reserves the segments before step 0 and restores those
  * blocks at their offsets; for every other policy they are ordinary requests.
@@ -112,6 +112,28 @@ struct frag_initial {
 	uint32_t run_count;
 	uint64_t address;               /* where the recording had it */
 	uint64_t live;                  /* bytes of its blocks, as requested */
+};
+
+/* A block that exists at the first event: the alloc with this step is its. */
+struct frag_first_block {
+	uint64_t event, requested;
+	struct frag_spot spot;
+};
+
+/*
+ * The state that the first event meets, and what is known of addresses: of each device the ranks
+ * by address of its segments, those that exist, then those that were reserved later, in the order
+ * of creation. None where that is unknown.
+ */
+struct frag_first_state {
+	struct frag_initial *segments;
+	uint32_t segment_count, block_count;
+	struct frag_first_block *blocks;        /* rising by event */
+	struct frag_ranks_by_address {
+		uint32_t *ranks;
+		uint32_t count;
+	} *orders;
+	uint32_t order_count;           /* at most that of the devices */
 };
 
 /*
@@ -172,8 +194,8 @@ struct frag_source_ops {
 	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */
 	bool (*rewind)(void *state);
-	/* optional: segments that exist at the first event; owned by the source */
-	struct frag_initial *(*initial)(void *state, uint32_t *count);
+	/* optional: the state at the first event, owned by the source; NULL: nothing */
+	struct frag_first_state *(*beginning)(void *state);
 	/* optional: what records to come have of stacks; never FRAG_STACKS_PYTHON */
 	void (*select_stacks)(void *state, enum frag_stacks stacks);
 	/*
@@ -228,8 +250,6 @@ struct frag_host_memory {
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
-	bool meta;              /* info.meta also where a file has it after the events, at the
-				 * price of reading it twice */
 	bool host;              /* pinned host memory is a device too, after the others */
 	bool sized;             /* the caller has a capacity for the devices: suppresses the note
 				 * about a capacity from a recording */
@@ -290,6 +310,7 @@ struct frag_trace_info {
 	uint32_t device_count;
 	const struct frag_device_figures *devices;      /* suggested: a run may have others */
 	struct frag_host_memory host;   /* whether or not it is a device of the trace */
+	const struct frag_first_state *beginning; /* NULL: nothing exists then */
 	bool     pytorch;       /* recorded of a program under PyTorch: a snapshot, a profile,
 				 * or a trace whose header names such a recorder */
 	struct frag_scope scope;        /* as its source says it; checked at the trace's end */

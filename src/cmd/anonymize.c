@@ -14,28 +14,13 @@ struct anonymize {
 	struct frag_rewrite rewrite;
 	struct frag_handles words[WORDS];       /* each word's number is what replaces it */
 	struct frag_device_figures *devices;
+	struct frag_first_state beginning;      /* that is written, with own segments and names */
+	char (*names)[2][WORD_ROOM];
 };
 
 static const struct frag_opt opts[] = {
 	FRAG_REWRITE_OPTS(offsetof(struct anonymize, rewrite)), { 0 },
 };
-
-/* Keeps the sizes of the devices; drops their names and the origin of the trace. */
-static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
-{
-	struct anonymize *a = ctx;
-
-	a->devices = malloc(info->device_count * sizeof(*a->devices));
-	if (!a->devices)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < info->device_count; i++) {
-		a->devices[i] = info->devices[i];
-		a->devices[i].name = NULL;
-	}
-	info->devices = a->devices;
-	info->meta = (struct frag_text){ .text = NULL };
-	return 0;
-}
 
 /* "tag 7" in the place of the seventh tag. False: out of memory. */
 static bool replace(struct anonymize *a, int kind, const char **text, uint64_t *length,
@@ -67,6 +52,45 @@ static bool replace_text(struct anonymize *a, int kind, struct frag_text *t, cha
 
 	t->length = (uint32_t)length;
 	return good;
+}
+
+/* Streams and pools of the beginning are those of the events. */
+static int replace_beginning(struct anonymize *a, struct frag_trace_info *info,
+			     struct frag_error *err)
+{
+	const uint32_t count = info->beginning->segment_count;
+	bool good;
+
+	a->beginning = *info->beginning;
+	a->beginning.segments = malloc(((size_t)count + 1) * sizeof(*a->beginning.segments));
+	a->names = malloc(((size_t)count + 1) * sizeof(*a->names));
+	good = a->beginning.segments && a->names;
+	for (uint32_t i = 0; i < count && good; i++) {
+		struct frag_initial *seg = &a->beginning.segments[i];
+
+		*seg = info->beginning->segments[i];
+		good = replace_handle(a, STREAMS, &seg->stream_name, a->names[i][0])
+		       && replace_handle(a, POOLS, &seg->pool_name, a->names[i][1]);
+	}
+	info->beginning = &a->beginning;
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* Keeps the sizes of the devices; drops their names and the origin of the trace. */
+static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
+{
+	struct anonymize *a = ctx;
+
+	a->devices = malloc(info->device_count * sizeof(*a->devices));
+	if (!a->devices)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < info->device_count; i++) {
+		a->devices[i] = info->devices[i];
+		a->devices[i].name = NULL;
+	}
+	info->devices = a->devices;
+	info->meta = (struct frag_text){ .text = NULL };
+	return info->beginning ? replace_beginning(a, info, err) : 0;
 }
 
 static int event(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
@@ -105,6 +129,8 @@ static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *
 	for (uint32_t i = 0; i < WORDS; i++)
 		frag_handles_fini(&a->words[i]);
 	free(a->devices);
+	free(a->beginning.segments);
+	free(a->names);
 	return rc;
 }
 

@@ -174,7 +174,6 @@ static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 	int rc = 0;
 
 	q->reading.records = true;
-	q->reading.meta = q->out != NULL;
 	q->reading.stacks = FRAG_STACKS_TOP;
 	for (uint32_t i = 0; i < e->count && !rc; i++)
 		rc = frag_taped_open(&e->taped[i], e->paths[i], &e->q.run, frag_usual_settings,

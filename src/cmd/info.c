@@ -29,7 +29,7 @@ static const struct frag_opt opts[] = {
 static int info_report(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = info->lenient, .meta = true,
+		.lenient = info->lenient,
 		.log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
 	struct frag_survey survey;

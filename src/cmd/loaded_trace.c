@@ -183,7 +183,7 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 {
 	const struct frag_log own = { .warn = frag_taped_warn, .ctx = reading };
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
+		.lenient = o->lenient, .records = reading->records,
 		.host = reading->host, .stacks = reading->stacks,
 		.log = reading->log ? *reading->log : own,
 		.sized = !reading->capacity || o->total != UINT64_MAX || o->profile_path,

@@ -37,7 +37,7 @@ frag_usual frag_usual_recorded, frag_usual_policy, frag_usual_settings, frag_usu
 struct frag_taped_reading {
 	struct frag_progress progress;
 	const struct frag_log *log;     /* of the warnings; NULL: standard error */
-	bool quiet, records, meta, host;
+	bool quiet, records, host;
 	bool capacity;          /* the devices' capacities count: a note names their source */
 	enum frag_stacks stacks;
 };

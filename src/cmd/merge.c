@@ -50,6 +50,8 @@ static int merge_merge(struct merge_merge *m, char **paths, uint32_t count,
 
 	for (uint32_t i = 0; i < count && !rc; i++)
 		traces[i] = ranks->ranks[i].trace;
+	if (!rc)
+		m->head.scope = frag_ranks_scope(ranks);
 	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, count, false,
 				      FRAG_WARN_LOG(&r->quiet), err);
 	free(traces);

@@ -90,6 +90,7 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 	frag_time_begin(s->run.seconds);
 	rc = shrink_read_trace(s, err);
 	s->head = *frag_trace_info(t->trace);
+	s->head.beginning = NULL;          /* it refers to events by their number */
 	/* what is written has the same default policy; notes have been said of the policy already */
 	rc = rc ? rc : frag_mark_head(&s->head, &s->mark, (const struct frag_trace *[]){ t->trace },
 				      1, false, &(const struct frag_log){ .warn = NULL }, err);
@@ -136,7 +137,7 @@ static int shrink_exec(void *own, struct frag_args *args, struct frag_error *err
 {
 	struct shrink *s = own;
 	struct frag_taped_reading reading = {
-		.quiet = s->rewrite.quiet, .records = true, .meta = true, .capacity = true,
+		.quiet = s->rewrite.quiet, .records = true, .capacity = true,
 	};
 	int rc = s->policy ? frag_run_add_policy(&s->run, NULL, s->policy, err) : 0;
 

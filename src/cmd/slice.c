@@ -61,6 +61,16 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 {
 	const struct slice *s = ctx;
 
+	if (s->cut.from.kind != FRAG_PLACE_NONE) {
+		/* what is allocated there is known only once it is read */
+		info->scope.begins = FRAG_BEGINS_LATE;
+		info->scope.before_active = info->scope.before_reserved = 0;
+	}
+	if (s->cut.to.kind != FRAG_PLACE_NONE)
+		info->scope.ends = FRAG_ENDS_CUT;
+	info->scope.stated = true;
+	if (s->cut.from.kind != FRAG_PLACE_NONE || s->cut.device != FRAG_ALL)
+		info->beginning = NULL;
 	if (s->cut.device == FRAG_ALL)
 		return 0;
 	if (s->cut.device >= info->device_count)

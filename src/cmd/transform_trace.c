@@ -207,7 +207,7 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = r->lenient, .records = true, .meta = true, .stacks = r->stacks,
+		.lenient = r->lenient, .records = true, .stacks = r->stacks,
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
 	struct copy c = { .rewrite = r, .from = from };

@@ -376,7 +376,6 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 	o.iterations = w->iterations.start;
 	o.iteration_count = w->iterations.count;
 	q->reading.records = true;
-	q->reading.meta = q->out != NULL;
 	q->reading.stacks = FRAG_STACKS_TOP;
 	rc = frag_taped_open(&w->taped, q->paths[0], &q->run, frag_usual_settings, &q->reading, err);
 	return rc ? rc : frag_changed_open(&w->changed, w->taped.trace, &o, err);

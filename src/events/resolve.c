@@ -615,3 +615,25 @@ char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
 	FRAG_ASSERT(pool < tape->trace->pools.count);
 	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
 }
+
+int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error *err)
+{
+	const struct frag_first_state *b = t->info.beginning;
+	const uint64_t device = rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
+	const struct frag_first_block *k;
+
+	/* a bad event that was skipped has a step too */
+	while (t->placed < t->to_place && b->blocks[t->placed].event < t->step)
+		t->placed++;
+	if (t->placed == t->to_place || b->blocks[t->placed].event != t->step)
+		return 0;
+	k = &b->blocks[t->placed++];
+	if (rec->op != FRAG_OP_ALLOC || rec->size != k->requested
+	    || device != b->segments[k->spot.initial].device)
+		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": \"beginning\" has it as an"
+				 " alloc of %" PRIu64 " bytes on device %u", t->path, t->step,
+				 k->requested, b->segments[k->spot.initial].device);
+	rec->members |= FRAG_HAS_PLACE;
+	rec->place = &k->spot;
+	return 0;
+}

@@ -60,6 +60,7 @@ struct frag_trace {
 	uint32_t left_count, left_capacity;
 	struct frag_symbols symbols;
 	uint64_t step;                  /* of the next record */
+	uint32_t placed, to_place;      /* blocks of the beginning that were read, and all */
 	uint64_t long_text;             /* bytes of long names and ids so far */
 	uint32_t lives_afforded;        /* this number of live blocks is known to be affordable */
 	double   last_t;
@@ -90,6 +91,12 @@ static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_
  */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err);
+
+/*
+ * Gives the next record its place, if the beginning has one for it. A record that is not as the
+ * beginning describes it is an error, not a bad event: -FRAG_ETRACE.
+ */
+int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error *err);
 
 /* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
 int frag_reading_open(struct frag_reading *out, const char *path,

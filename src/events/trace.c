@@ -106,11 +106,13 @@ static bool trace_stack_frame(const void *of, uint64_t *at, struct frag_frame *f
 /* What the source calls streams and pools of its first segments, as dense indexes. */
 static int name_initial(struct frag_trace *t, struct frag_error *err)
 {
-	struct frag_initial *initial = NULL;
-	uint32_t count = 0;
+	struct frag_first_state *const b =
+		t->source->beginning ? t->source->beginning(t->state) : NULL;
+	struct frag_initial *const initial = b ? b->segments : NULL;
+	const uint32_t count = b ? b->segment_count : 0;
 
-	if (t->source->initial)
-		initial = t->source->initial(t->state, &count);
+	t->info.beginning = b;
+	t->to_place = b ? b->block_count : 0;
 	t->symbols = (struct frag_symbols){
 		.of = t,
 		.tag = trace_tag_text,
@@ -410,7 +412,7 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 		frag_input_close(&in);
 		return rc;
 	}
-	*out = (struct frag_reading){ .form = reader->name, .any_meta = options->meta,
+	*out = (struct frag_reading){ .form = reader->name,
 				      .with_host = options->host, .sized = options->sized };
 	return reader->open(out, &in, &options->log, err);
 }
@@ -422,7 +424,7 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
-	static const struct frag_trace_options plain = { .meta = false };
+	static const struct frag_trace_options plain = { .lenient = false };
 	struct frag_reading r;
 	int rc = frag_reading_open(&r, path, options ? options : &plain, err);
 
@@ -610,6 +612,9 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 			    && !own_stacks_number(&t->own, ahead[i].stack, t->source, t->state,
 						  &ahead[i].stack))
 				return frag_fail_nomem(err);
+			rc = t->placed < t->to_place ? frag_place(t, &ahead[i], err) : 0;
+			if (rc)
+				return rc;
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];
@@ -864,14 +869,12 @@ int frag_trace_change_settings(struct frag_trace *t, uint64_t at, const char *be
 			       const char *after, struct frag_error *err)
 {
 	struct frag_snapshot *s = frag_snapshot_of(t->source, t->state);
-	struct frag_trace_info *info = &t->info;
 
 	FRAG_ASSERT(s && t->step == 0);
-	info->oom_step -= s->change && info->oom_step > s->change_at;
+	t->end.step -= s->change && t->end.step > s->change_at;
 	if (!frag_snapshot_change(s, (uint32_t)at, before, after))
 		return frag_fail_nomem(err);
-	info->oom_step += s->change && info->oom_step >= s->change_at;
-	t->shown = *info;
+	t->end.step += s->change && t->end.step >= s->change_at;
 	return 0;
 }
 
@@ -888,11 +891,11 @@ void frag_trace_set_log(struct frag_trace *t, const struct frag_log_check *log)
 const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
 				  uint32_t *count)
 {
-	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-	const bool known = s && device < s->device_count;
+	const struct frag_first_state *b = trace->info.beginning;
+	const bool known = b && device < b->order_count;
 
-	*count = known ? s->devices[device].order_count : 0;
-	return known ? s->devices[device].order : NULL;
+	*count = known ? b->orders[device].count : 0;
+	return known ? b->orders[device].ranks : NULL;
 }
 
 struct frag_recording_info frag_trace_recording(const struct frag_trace *t)

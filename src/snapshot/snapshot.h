@@ -182,6 +182,7 @@ struct frag_snapshot {
 	char *first_settings;           /* before `change` */
 	char *change;                   /* settings that came in mid-run; NULL: none did */
 	uint32_t change_at;             /* a record of the plan */
+	struct frag_first_state beginning;        /* the same, as a trace has it; blocks and orders owned */
 	double first_time;
 	uint64_t seen;          /* events and blocks, against lists that are shared */
 	bool has_history, has_times, has_blocks;
@@ -202,6 +203,8 @@ bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
 int frag_snapshot_rewind(struct frag_snapshot *s);
 /* The records, and the order of the segments by address. */
 int frag_snapshot_plan(struct frag_snapshot *s);
+/* From both what a trace begins with. */
+int frag_snapshot_begin(struct frag_snapshot *s);
 
 /*
  * A change of settings, instead of an earlier one: `before` until the record `step` of a plan

@@ -764,3 +764,33 @@ int frag_snapshot_plan(struct frag_snapshot *s)
 	free(lines);
 	return good ? order_segments(s) : frag_fail_nomem(s->err);
 }
+
+/* Places and orders stay those of the devices. */
+int frag_snapshot_begin(struct frag_snapshot *s)
+{
+	struct frag_first_state *b = &s->beginning;
+	uint32_t capacity = 0;
+
+	*b = (struct frag_first_state){ .segments = s->initial, .segment_count = s->initial_count };
+	b->orders = calloc(s->device_count, sizeof(*b->orders));
+	if (!b->orders)
+		return frag_fail_nomem(s->err);
+	b->order_count = s->device_count;
+	for (uint32_t i = 0; i < s->device_count; i++)
+		b->orders[i] = (struct frag_ranks_by_address){ s->devices[i].order,
+							       s->devices[i].order_count };
+	for (uint32_t i = 0; i < s->plan_count; i++) {
+		const struct frag_snapshot_plan *p = &s->plan[i];
+		const struct frag_snap_device *d = &s->devices[p->device];
+
+		if (p->kind != FRAG_PLAN_INITIAL || d->places[p->index].initial == UINT32_MAX)
+			continue;
+		if (!FRAG_GROW(b->blocks, capacity, b->block_count))
+			return frag_fail_nomem(s->err);
+		b->blocks[b->block_count++] = (struct frag_first_block){
+			.event = i, .requested = d->first_live[p->index].requested,
+			.spot = d->places[p->index],
+		};
+	}
+	return 0;
+}

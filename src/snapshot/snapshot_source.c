@@ -80,10 +80,6 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 		rec->members |= FRAG_HAS_TAG;
 		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
 	}
-	if (d->places[p->index].initial != UINT32_MAX) {
-		rec->members |= FRAG_HAS_PLACE;
-		rec->place = &d->places[p->index];
-	}
 	return rc;
 }
 
@@ -260,12 +256,9 @@ static bool source_rewind(void *state)
 	return true;
 }
 
-static struct frag_initial *source_initial(void *state, uint32_t *count)
+static struct frag_first_state *source_beginning(void *state)
 {
-	struct source *src = state;
-
-	*count = src->s.initial_count;
-	return src->s.initial;
+	return &((struct source *)state)->s.beginning;
 }
 
 static void source_select_stacks(void *state, enum frag_stacks stacks)
@@ -323,6 +316,8 @@ static void source_close(void *state)
 	free(s->change);
 	free(s->first_settings);
 	free(s->initial);
+	free(s->beginning.blocks);
+	free(s->beginning.orders);
 	frag_values_fini(&s->values);
 	frag_whole_fini(&s->whole);
 	free(src);
@@ -334,7 +329,7 @@ static const struct frag_source_ops snapshot_source = {
 	.next = source_next,
 	.where = source_where,
 	.rewind = source_rewind,
-	.initial = source_initial,
+	.beginning = source_beginning,
 	.select_stacks = source_select_stacks,
 	.frame = source_frame,
 	.amount = source_amount,
@@ -353,7 +348,7 @@ const struct frag_source_ops frag_snapshot_borrowed = {
 	.next = source_next,
 	.where = source_where,
 	.rewind = source_rewind,
-	.initial = source_initial,
+	.beginning = source_beginning,
 	.amount = source_amount,
 	.close = source_return,
 };
@@ -641,6 +636,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	rc = rc ? rc : frag_snapshot_load(s);
 	rc = rc ? rc : frag_snapshot_rewind(s);
 	rc = rc ? rc : frag_snapshot_plan(s);
+	rc = rc ? rc : frag_snapshot_begin(s);
 	rc = rc ? rc : make_figures(s);
 	if (rc) {
 		source_close(src);

@@ -4,6 +4,7 @@
  * file that is made so that one runs past its end finds the slack after them all, and is
  * refused when the block is used up.
  */
+#include "trace/beginning.h"
 #include "trace/fsb.h"
 
 #include <inttypes.h>
@@ -66,6 +67,7 @@ struct fsb {
 	ZSTD_DCtx *zstd;
 	bool ended;
 	struct frag_header header;
+	struct frag_first_state *beginning;
 	struct frag_text *texts;        /* a NUL follows each */
 	uint32_t text_count, text_capacity;
 	struct arena *arenas;           /* where they are */
@@ -299,6 +301,19 @@ static bool take_optional(struct cursor *c, char **out, uint64_t *length, bool *
 	return *out != NULL;
 }
 
+/* A JSON object as text; it is printed unchanged, so it must be one. */
+static bool take_object(struct cursor *c, char **out, uint32_t *length, bool *nomem)
+{
+	struct frag_scan scan = { .scratch = NULL };
+	uint64_t n;
+
+	if (!take_optional(c, out, &n, nomem))
+		return false;
+	*length = (uint32_t)n;
+	scan.end = *out ? *out + n : NULL;
+	return !*out || (**out == '{' && frag_scan_skip(&scan, *out, 2) == scan.end);
+}
+
 static bool take_device(struct frag_header *h, struct cursor *c, bool *nomem)
 {
 	struct frag_device_figures *d;
@@ -327,9 +342,8 @@ static bool take_device(struct frag_header *h, struct cursor *c, bool *nomem)
 static int fsb_begin(struct fsb *f, struct frag_error *err)
 {
 	struct frag_header *h = &f->header;
-	struct frag_scan scan = { .scratch = NULL };
+	uint64_t version, devices;
 	struct cursor c;
-	uint64_t version, devices, length = 0;
 	uint32_t kind;
 	bool good = true, nomem = false;
 	int rc;
@@ -342,21 +356,18 @@ static int fsb_begin(struct fsb *f, struct frag_error *err)
 	if (kind != FRAG_FSB_HEADER)
 		return damaged_block(f, err, "the header is expected here");
 	version = fsb_take(&c);
-	if (version != FRAG_FSB_VERSION)
-		return damaged_block(f, err, "version %" PRIu64 ", but this fragsim reads version"
-				     " %d", version, FRAG_FSB_VERSION);
+	if (version < FRAG_FSB_OLDEST || version > FRAG_FSB_VERSION)
+		return damaged_block(f, err, "version %" PRIu64 ", but this fragsim reads %d and %d",
+				     version, FRAG_FSB_OLDEST, FRAG_FSB_VERSION);
 	devices = fsb_take(&c);
 	if (devices == 0 || devices > FRAG_DEVICES_MAX)
 		return damaged_block(f, err, "%" PRIu64 " devices, not 1 to %d", devices,
 				     FRAG_DEVICES_MAX);
 	for (uint64_t i = 0; i < devices && good; i++)
 		good = take_device(h, &c, &nomem);
-	good = good && take_optional(&c, &h->meta, &length, &nomem);
-	if (good && h->meta) {          /* a JSON object; it is printed unchanged, so it must be one */
-		scan.end = h->meta + length;
-		good = *h->meta == '{' && frag_scan_skip(&scan, h->meta, 2) == scan.end;
-	}
-	h->meta_length = (uint32_t)length;
+	good = good && take_object(&c, &h->meta, &h->meta_length, &nomem);
+	if (version >= FRAG_FSB_VERSION)
+		good = good && take_object(&c, &h->beginning, &h->beginning_length, &nomem);
 	if (nomem)
 		return frag_fail_nomem(err);
 	if (!good || c.p != c.end)
@@ -839,12 +850,18 @@ static void fsb_close(void *state)
 	frag_stacks_fini(&f->stacks.table);
 	free(f->stacks.of);
 	frag_header_fini(&f->header);
+	frag_first_state_del(f->beginning);
 	frag_input_close(&f->in);
 	ZSTD_freeDCtx(f->zstd);
 	free(f->payload);
 	free(f->texts);
 	free(f->shapes);
 	free(f);
+}
+
+static struct frag_first_state *fsb_beginning(void *state)
+{
+	return ((struct fsb *)state)->beginning;
 }
 
 static const struct frag_source_ops fsb_source = {
@@ -854,6 +871,7 @@ static const struct frag_source_ops fsb_source = {
 	.many = fsb_many,
 	.where = fsb_where,
 	.rewind = fsb_rewind,
+	.beginning = fsb_beginning,
 	.select_stacks = fsb_select_stacks,
 	.frame = fsb_frame,
 	.close = fsb_close,
@@ -873,6 +891,7 @@ static int fsb_open(struct frag_reading *out, struct frag_input *in, const struc
 	}
 	rc = fsb_init(f, in, err);
 	rc = rc ? rc : fsb_begin(f, err);
+	rc = rc ? rc : frag_first_state_read(&f->beginning, &f->header, f->in.path, err);
 	if (rc) {
 		fsb_close(f);
 		return rc;

@@ -15,7 +15,8 @@
 
 #define FRAG_FSB_MAGIC "\x8f" "fsb\r\n\x1a\n"
 #define FRAG_FSB_MAGIC_LENGTH 8
-#define FRAG_FSB_VERSION 2
+#define FRAG_FSB_VERSION 3       /* 2: without a beginning; read too */
+#define FRAG_FSB_OLDEST 2
 
 /* A block's head: kind, number, bytes, compressed bytes, CRC-32 of these and of the payload. */
 #define FRAG_FSB_HEAD_LENGTH 20

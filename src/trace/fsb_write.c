@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "trace/beginning.h"
 #include "trace/fsb.h"
 #include "trace/scope.h"
 
@@ -199,6 +200,20 @@ static int fsb_put_snapshot(struct fsb *f, const char *path, struct frag_error *
 	return rc < 0 ? rc : 0;
 }
 
+/* Written as a text, as meta is; false: out of memory. */
+static bool fsb_put_beginning(struct bytes *b, const struct frag_first_state *beginning)
+{
+	size_t length = 0;
+	char *text = beginning ? frag_first_state_text(beginning, &length) : NULL;
+
+	if (beginning && !text)
+		return false;
+	put_varint(b, text ? (uint64_t)length + 1 : 0);
+	put_bytes(b, text, length);
+	free(text);
+	return true;
+}
+
 /*
  * The table of texts begins with the null handle, which is no text: numbers in the
  * file count from after it.
@@ -247,6 +262,8 @@ static int fsb_begin_file(struct frag_sink *s, const struct frag_trace_info *inf
 	put_varint(b, meta.text ? (uint64_t)meta.length + 1 : 0);
 	put_bytes(b, meta.text, meta.length);
 	free(own);
+	if (!fsb_put_beginning(b, info->beginning))
+		return frag_fail_nomem(err);
 	return write_block(f, FRAG_FSB_HEADER, ZSTD_LEVEL, err);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "trace/beginning.h"
 #include "trace/record_scan.h"
 
 enum form { LINES, OBJECT };
@@ -32,7 +33,7 @@ struct native {
 	bool expect_event;      /* JSON object: after a comma */
 	bool looked_behind;     /* members after the events are known already */
 	bool open_header;       /* they are not, and could not be (a pipe) */
-	bool any_meta;          /* they are read for meta alone */
+	struct frag_first_state *beginning;
 };
 
 static const char *here(struct native *n)
@@ -107,7 +108,10 @@ static const char *scan_behind(void *ctx, struct frag_scan *s, const char *p)
 		free(n->header.devices[--n->header.device_count].name);
 	if (n->before.meta != n->header.meta)
 		free(n->header.meta);
+	if (n->before.beginning != n->header.beginning)
+		free(n->header.beginning);
 	n->header.meta = n->before.meta;
+	n->header.beginning = n->before.beginning;
 	n->header.members = n->before.members;
 	return scan_tail(n, &n->header, p);
 }
@@ -196,7 +200,7 @@ static int begin_object(struct native *n, struct frag_error *err)
 	n->form = OBJECT;
 	/* all is there that may be needed before the first event */
 	if ((members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE
-	    && (members & FRAG_HEADER_META || !n->any_meta || !n->doc.in.rewindable))
+	    && (members & FRAG_HEADER_META || !n->doc.in.rewindable))
 		return check_header(n, here(n), err);
 	if (!n->doc.in.rewindable) {
 		n->open_header = true;
@@ -291,6 +295,9 @@ static int finish_object(struct native *n, struct frag_error *err)
 	if (!rc && n->open_header && n->tail.members & ANY_DEVICE)
 		rc = frag_document_bad(&n->doc, begin, "\"device\" follows \"events\", which only a"
 				       " file that can be read twice may do", err);
+	else if (!rc && !n->looked_behind && n->tail.members & FRAG_HEADER_BEGINNING)
+		rc = frag_document_bad(&n->doc, begin, "\"beginning\" follows \"events\", which only"
+				       " a file that can be read twice may do", err);
 	else if (!rc && !n->looked_behind && n->tail.members & before)
 		rc = frag_document_bad(&n->doc, begin,
 				       "a member of the trace is specified more than once", err);
@@ -479,7 +486,13 @@ static void native_close(void *state)
 	frag_document_fini(&n->doc);
 	frag_header_fini(&n->header);
 	frag_header_fini(&n->tail);
+	frag_first_state_del(n->beginning);
 	free(n);
+}
+
+static struct frag_first_state *native_beginning(void *state)
+{
+	return ((struct native *)state)->beginning;
 }
 
 static const struct frag_source_ops native_source = {
@@ -489,6 +502,7 @@ static const struct frag_source_ops native_source = {
 	.many = native_many,
 	.where = native_where,
 	.rewind = native_rewind,
+	.beginning = native_beginning,
 	.close = native_close,
 };
 
@@ -504,9 +518,9 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 		frag_input_close(in);
 		return frag_fail_nomem(err);
 	}
-	n->any_meta = out->any_meta;
 	rc = frag_document_init(&n->doc, in, err);
 	rc = rc ? rc : ndjson_reader_begin(n, err);
+	rc = rc ? rc : frag_first_state_read(&n->beginning, &n->header, n->doc.in.path, err);
 	if (rc) {
 		native_close(n);
 		return rc;

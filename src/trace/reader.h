@@ -53,7 +53,6 @@ struct frag_reading {
 	const struct frag_device_figures *devices;      /* borrowed from state */
 	uint32_t device_count;  /* at least 1 */
 	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
-	bool any_meta;          /* before it is opened: meta is read wherever it is */
 	bool sized;             /* likewise: a capacity is given, and nothing said of its origin */
 	bool with_host;         /* likewise: pinned host memory is to be a device */
 	struct frag_host_memory host;   /* the members found */

@@ -577,6 +577,7 @@ void frag_header_fini(struct frag_header *h)
 		free(h->devices[i].name);
 	free(h->devices);
 	free(h->meta);
+	free(h->beginning);
 	*h = (struct frag_header){ .members = 0 };
 }
 
@@ -719,19 +720,21 @@ static const char *scan_version(struct frag_document *d, const char *p)
 	return q && version == 1 ? q : frag_document_mistyped(d, p, "version", "1");
 }
 
-static const char *scan_meta(struct frag_header *h, struct frag_document *d, const char *p)
+/* An object, whose text is kept. */
+static const char *scan_object(char **out, uint32_t *length, const char *name,
+			       struct frag_document *d, const char *p)
 {
 	struct frag_text text = { .text = p };
 
 	if (*p != '{')
-		return frag_document_mistyped(d, p, "meta", "an object");
+		return frag_document_mistyped(d, p, name, "an object");
 	p = frag_scan_skip(&d->scan, p, 2);
 	if (!p)
 		return NULL;
 	text.length = (uint32_t)(p - text.text);
-	h->meta = header_copy_text(text);
-	h->meta_length = text.length;
-	d->nomem = !h->meta;
+	*out = header_copy_text(text);
+	*length = text.length;
+	d->nomem = !*out;
 	return d->nomem ? NULL : p;
 }
 
@@ -749,7 +752,9 @@ static const char *header_scan_member(struct frag_header *h, struct frag_documen
 	case FRAG_HEADER_DEVICES:
 		return scan_devices(h, d, p);
 	case FRAG_HEADER_META:
-		return scan_meta(h, d, p);
+		return scan_object(&h->meta, &h->meta_length, "meta", d, p);
+	case FRAG_HEADER_BEGINNING:
+		return scan_object(&h->beginning, &h->beginning_length, "beginning", d, p);
 	case FRAG_HEADER_EVENTS:
 		return *p == '[' ? p + 1 : frag_document_mistyped(d, p, "events", "an array");
 	default:
@@ -775,7 +780,8 @@ static const char *header_note_member(struct frag_header *h, struct frag_documen
 const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p)
 {
 	static const char *const names[] = {
-		"format", "version", "device", "devices", "meta", "events", "op", NULL,
+		"format", "version", "device", "devices", "meta", "events", "op", "beginning",
+		NULL,
 	};
 	struct frag_scan *s = &d->scan;
 	bool end = false;

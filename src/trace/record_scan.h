@@ -55,6 +55,7 @@ enum frag_header_member {
 	FRAG_HEADER_META = 1 << 4,
 	FRAG_HEADER_EVENTS = 1 << 5,
 	FRAG_HEADER_OP = 1 << 6,        /* it is an event */
+	FRAG_HEADER_BEGINNING = 1 << 7,
 };
 
 struct frag_header {
@@ -63,7 +64,8 @@ struct frag_header {
 	struct frag_device_figures *devices;
 	uint32_t device_count, device_capacity;
 	char *meta;             /* the text in the file; NULL: none */
-	uint32_t meta_length;
+	char *beginning;        /* likewise */
+	uint32_t meta_length, beginning_length;
 };
 
 void frag_header_fini(struct frag_header *h);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "trace/beginning.h"
 #include "trace/reader.h"
 #include "trace/fsb.h"
 #include "trace/scope.h"
@@ -95,6 +96,16 @@ static int json_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		frag_outfile_write(s->out, meta.text, meta.length);
 	}
 	free(own);
+	if (info->beginning) {
+		size_t length;
+		char *text = frag_first_state_text(info->beginning, &length);
+
+		if (!text)
+			return frag_fail_nomem(err);
+		writer_put(s->out, ",\"beginning\":");
+		frag_outfile_write(s->out, text, length);
+		free(text);
+	}
 	if (s->object)
 		writer_put(s->out, ",\"events\":[");
 	return frag_outfile_status(s->out, err);

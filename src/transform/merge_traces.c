@@ -110,6 +110,29 @@ int frag_ranks_open(struct frag_ranks *r, char *const *paths, uint32_t count,
 	return rc;
 }
 
+struct frag_scope frag_ranks_scope(const struct frag_ranks *r)
+{
+	struct frag_scope sum = { .begins = FRAG_BEGINS_STATE };
+	bool start = true;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct frag_scope *s = &frag_trace_info(r->ranks[i].trace)->scope;
+
+		sum.stated = sum.stated || s->stated;
+		start = start && s->begins == FRAG_BEGINS_START;
+		if (s->begins != FRAG_BEGINS_STATE)
+			sum.begins = FRAG_BEGINS_LATE;
+		if (s->ends != FRAG_ENDS_END)
+			sum.ends = FRAG_ENDS_CUT;
+		sum.before_active += s->before_active;
+		sum.before_reserved += s->before_reserved;
+		sum.lost += s->lost;
+	}
+	if (start)
+		sum.begins = FRAG_BEGINS_START;
+	return sum;
+}
+
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err)
 {
 	int rc = 0;

@@ -36,6 +36,12 @@ struct frag_ranks {
 /* Opens the traces, with their records. Release it with frag_ranks_fini(), also on failure. */
 int frag_ranks_open(struct frag_ranks *r, char *const *paths, uint32_t count,
 		    const struct frag_trace_options *options, struct frag_error *err);
+/*
+ * The scope of the merged trace: late where one rank begins late, cut where one ends early. Before
+ * frag_ranks_begin().
+ */
+struct frag_scope frag_ranks_scope(const struct frag_ranks *r);
+
 void frag_ranks_fini(struct frag_ranks *r);
 
 /* Reads the first batch of each. */

@@ -543,7 +543,7 @@ def test_damage() -> None:
     for name, text, pattern in (
             ('a kind that has to be known', made(good[0], (b'NEWS', b'x'), good[1]),
              'block 1 .*a kind, 0x5357454e'),
-            ('a later version', made((b'HEAD', b'\x03' + header[1:]), good[1]), 'version 3'),
+            ('a later version', made((b'HEAD', b'\x04' + header[1:]), good[1]), 'version 4'),
             ('no devices', made((b'HEAD', b'\x02\0\0'), good[1]), '0 devices'),
             ('no header', made((b'DONE', b'\0')), 'the header is expected'),
             ('two headers', made(good[0], good[0], good[1]), 'a second header'),

@@ -179,6 +179,90 @@ def check_found() -> None:
     TAP.ok(not kept, 'and is kept by lines, object and fsb', *map(str, kept[:3]))
 
 
+def figures(path: str, *options: str) -> object:
+    done = subprocess.run([PROGRAM, 'run', '-q', '--json', '-', *options, path], check=False,
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return without_stacks(json.loads(done.stdout)['runs'])
+
+
+def without_stacks(x: object) -> object:
+    """The lines have no stacks, and no log that a run can be compared with."""
+    if isinstance(x, dict):
+        return {k: without_stacks(v) for k, v in x.items() if k not in ('stacks', 'all_stacks', 'evidence')}
+    return [without_stacks(v) for v in x] if isinstance(x, list) else x
+
+
+def expandable() -> dict:
+    """Two ranges of one stream each, whose mapped parts have gaps; blocks, and what is pending."""
+    def block(addr: int, size: int, state: str) -> dict:
+        return {'address': addr, 'size': size, 'requested_size': size, 'state': state}
+    base, segments = 1 << 40, []
+    for stream, at in ((0, base), (7, base + (1 << 36))):
+        for part in range(3):
+            addr = at + part * 60 * MIB
+            segments.append({
+                'address': addr, 'total_size': 40 * MIB, 'allocated_size': 0, 'active_size': 0,
+                'device': 0, 'stream': stream, 'segment_type': 'large', 'is_expandable': True,
+                'segment_pool_id': (0, part == 2),
+                'blocks': [block(addr, 12 * MIB, 'active_allocated'),
+                           block(addr + 12 * MIB, 18 * MIB, 'inactive'),
+                           block(addr + 30 * MIB, 10 * MIB, 'active_pending_free')]})
+    events = [{'action': 'alloc', 'addr': base + 12 * MIB, 'size': 18 * MIB, 'stream': 0,
+               'frames': [], 'time_us': 1},
+              {'action': 'free_requested', 'addr': base + 12 * MIB, 'size': 18 * MIB, 'stream': 0,
+               'frames': [], 'time_us': 2},
+              {'action': 'free_completed', 'addr': base + 12 * MIB, 'size': 18 * MIB, 'stream': 0,
+               'frames': [], 'time_us': 2}]
+    return {'segments': segments, 'device_traces': [events]}
+
+
+def check_beginning() -> None:
+    draw = random.Random(48)
+    shots = [expandable(), *(x for _ in range(times(2, 20))
+                             for x, _ in recordings(draw).values())]
+    unlike, again = [], []
+    for shot in shots:
+        write('x.pickle', shot)
+        for form in ('ndjson', 'json', 'fsb'):
+            run('convert', '-q', 'x.pickle', 'y.' + form)
+            run('convert', '-q', 'y.' + form, 'z.' + form)
+            if Path('y.' + form).read_bytes() != Path('z.' + form).read_bytes():
+                again.append(form)
+            for options in ((), ('-p', 'bestfit'), ('-p', 'pytorch:version=2.8'),
+                            ('--alloc-conf', 'expandable_segments:True')):
+                if figures('x.pickle', *options) != figures('y.' + form, *options):
+                    unlike.append((form, options))
+        run('anonymize', '-q', 'x.pickle', 'a.ndjson')
+        if [x['peak'] for x in figures('x.pickle')] != [x['peak'] for x in figures('a.ndjson')]:
+            unlike.append('anonymize')
+    TAP.ok(not unlike, f'{len(shots)} converted recordings give the same answer', *unlike[:3])
+    TAP.ok(not again, 'converted again they are the same bytes', *again[:3])
+    write('x.pickle', expandable())
+    run('convert', '-q', 'x.pickle', 'y.ndjson')
+    lines = Path('y.ndjson').read_text().splitlines()
+    faults = []
+    for where, value in ((('segments', 0, 'device'), 1), (('segments', 0, 'bytes'), 0),
+                         (('segments', 0, 'large'), 1), (('segments', 0, 'mapped', 0), [5]),
+                         (('segments', 0, 'mapped', 1), [0, 1]), (('segments', 0), 3),
+                         (('segments',), {}), (('blocks', 0, 'segment'), 9),
+                         (('blocks', 1, 'event'), 0), (('blocks', 1, 'offset'), 0),
+                         (('blocks', 0, 'space'), 1 << 52), (('blocks', 0, 'requested'), -1),
+                         (('blocks', 0, 'requested'), 7), (('blocks', 0, 'bytes'), 'x'),
+                         (('order',), [[0, 0]]), (('order',), [[1]]), (('order',), [[], []])):
+        head = json.loads(lines[0])
+        at = head['beginning']
+        for key in where[:-1]:
+            at = at[key]
+        at[where[-1]] = value
+        Path('bad.ndjson').write_text('\n'.join([json.dumps(head), *lines[1:]]) + '\n')
+        done = subprocess.run([PROGRAM, 'run', '-q', 'bad.ndjson'], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 4 or '"beginning"' not in done.stderr or done.stderr.count('\n') != 1:
+            faults.append((where, value, done.returncode, done.stderr))
+    TAP.ok(not faults, 'a beginning that contradicts itself or the events is refused',
+           *map(str, faults[:4]))
+
+
 LATE = {'begins': 'late', 'ends': 'cut', 'before': {'active': 5, 'reserved': 9}, 'lost': 3}
 
 
@@ -242,6 +326,7 @@ def main() -> int:
         os.chdir(work)
         check_found()
         check_meta()
+        check_beginning()
         check_documents()
         os.chdir('/')
     return TAP.finish()
