@@ -3,6 +3,6 @@
 
 /*
  * For functions that each event calls, whose callers differ in constant arguments or in the order
- * of an index, and for hints: GCC leaves out a call of a function that does nothing else.
+ * of an index, and for hints: GCC omits a call of a function that does nothing else.
  */
 #define FRAG_INLINE static inline __attribute__((always_inline))

@@ -44,6 +44,8 @@ bool frag_free_set_storage_copy(struct frag_free_set_storage *all);
 
 /* Makes sure that the next two insertions cannot fail for lack of memory. */
 bool frag_free_set_storage_reserve(struct frag_free_set_storage *all);
+/* The same for n more arrays. */
+bool frag_free_arrays_widen(struct frag_free_set_storage *all, uint64_t n);
 
 static inline uint32_t frag_free_array_take(struct frag_free_set_storage *all)
 {
@@ -161,3 +163,7 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *all,
 					    const struct frag_free_set *set,
 					    const struct frag_entry *key, bool before);
+
+/* The last entry; NULL where there is none. */
+const struct frag_entry *frag_free_set_last(const struct frag_free_set_storage *all,
+					    const struct frag_free_set *set);

@@ -6,7 +6,7 @@
  * descent finds the first block of at least n bytes. All operations are O(log n).
  *
  * By key, an entry stores the key in the place of the size, and the leaf stores the size
- * separately: no order pays for members that it does not need. index.c has the functions.
+ * separately: no order pays for members that it does not need.
  */
 #pragma once
 
@@ -56,6 +56,8 @@ void frag_nodes_fini(struct frag_nodes *pool);
  * that insertion itself cannot fail. False: out of memory.
  */
 bool frag_nodes_reserve(struct frag_nodes *pool);
+/* The same for n more nodes. */
+bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 
 static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
@@ -73,6 +75,16 @@ void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order 
 /* The entry must be there. */
 void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      const struct frag_entry *e);
+
+/*
+ * By address: the block has another size now, and maybe another address, with no third block
+ * between the two.
+ */
+void frag_tree_replace(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,
+		       const struct frag_entry *now);
+/* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
+struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root,
+				     struct frag_entry *out);
 
 /* In the tree's order the first entry at or after the key, or the last before it; NULL if none. */
 const struct frag_entry *frag_tree_near(const struct frag_nodes *pool, frag_root root,

@@ -23,163 +23,6 @@ struct frag_page_pending {
 	uint32_t slot;
 };
 
-static void step_series_cover(struct frag_series_bucket *to, const struct frag_series_bucket *with)
-{
-	for (int i = 0; i < FRAG_LINE_FIGURES; i++) {
-		if (with->least[i] < to->least[i])
-			to->least[i] = with->least[i];
-		if (with->most[i] > to->most[i])
-			to->most[i] = with->most[i];
-	}
-}
-
-/* Merges adjacent buckets. */
-static void step_series_halve(struct frag_line *line)
-{
-	for (uint32_t i = 0; 2 * i < line->count; i++) {
-		line->bucket[i] = line->bucket[2 * i];
-		if (2 * i + 1 < line->count)
-			step_series_cover(&line->bucket[i], &line->bucket[2 * i + 1]);
-	}
-	line->count = (line->count + 1) / 2;
-	line->shift++;
-}
-
-/*
- * The bucket of a step, made where it is none yet: all before it are, and may be without a step,
- * because of omitted steps or steps of another device.
- */
-static struct frag_series_bucket *line_make(struct frag_line *line, uint64_t step)
-{
-	static const struct frag_series_bucket none = {
-		.least = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
-	};
-
-	while (step >> line->shift >= FRAG_LINE_MAX)
-		step_series_halve(line);
-	while (line->count <= step >> line->shift)
-		line->bucket[line->count++] = none;
-	return &line->bucket[step >> line->shift];
-}
-
-/* Steps come in order, and there are many. */
-static inline void line_add(struct frag_line *line, uint64_t step,
-			    const uint64_t at[FRAG_LINE_FIGURES])
-{
-	const uint64_t i = step >> line->shift;
-	struct frag_series_bucket *b = i < line->count ? &line->bucket[i] : line_make(line, step);
-
-	for (int k = 0; k < FRAG_LINE_FIGURES; k++) {
-		b->least[k] = at[k] < b->least[k] ? at[k] : b->least[k];
-		b->most[k] = at[k] > b->most[k] ? at[k] : b->most[k];
-	}
-}
-
-/* After the last one: a bucket without a step becomes as the one before it. */
-static void line_fill(struct frag_line *line)
-{
-	for (uint32_t i = 1; i < line->count; i++)
-		if (line->bucket[i].least[0] > line->bucket[i].most[0])
-			line->bucket[i] = line->bucket[i - 1];
-	if (line->count && line->bucket[0].least[0] > line->bucket[0].most[0])
-		line->bucket[0] = (struct frag_series_bucket){ .least = { 0 } };
-}
-
-static inline void window_add(struct frag_window_line *ring, uint64_t step,
-			      const uint64_t at[FRAG_LINE_FIGURES])
-{
-	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_PAGE_STEPS_MAX];
-
-	to->step = step;
-	memcpy(to->at, at, sizeof(to->at));
-}
-
-/* Takes what the ring has, the oldest first. */
-static void window_take(struct frag_window_line *to, const struct frag_window_line *ring)
-{
-	const uint64_t first = ring->seen > FRAG_PAGE_STEPS_MAX ? ring->seen - FRAG_PAGE_STEPS_MAX : 0;
-
-	to->count = 0;
-	to->taken = true;
-	for (uint64_t i = first; i < ring->seen; i++)
-		to->step[to->count++] = ring->step[i % FRAG_PAGE_STEPS_MAX];
-}
-
-/* Does a live block of this tag prove that the trace's number still means it? */
-static inline bool page_tag_is_live(const struct frag_page_tags *t, uint32_t known, uint32_t number)
-{
-	return known > FRAG_TAG_OTHERS + 1 && t->of[known - 1].live
-	       && t->of[known - 1].number == number;
-}
-
-/* The tag of a trace's number, by its text; UINT32_MAX: out of memory. */
-static uint32_t page_tag_of(struct frag_page_tags *t, uint32_t number)
-{
-	const struct frag_text text = frag_symbols_tag(t->symbols, number);
-	uint32_t tag;
-
-	if (!FRAG_EXTEND(t->by_number, t->number_capacity, t->number_count, number))
-		return UINT32_MAX;
-	if (!text.text)
-		return FRAG_TAG_NONE;
-	if (!frag_tags_acquire(&t->texts, text, &tag))
-		return UINT32_MAX;
-	if (++tag < t->count || tag >= FRAG_TAGS_MAX)
-		frag_tags_release(&t->texts, tag - 1);  /* of those that stay one user is counted */
-	if (tag >= FRAG_TAGS_MAX) {
-		frag_tags_sweep(&t->texts);
-		tag = FRAG_TAG_OTHERS;
-	}
-	if (!FRAG_EXTEND(t->of, t->capacity, t->count, tag))
-		return UINT32_MAX;
-	t->by_number[number] = tag + 1;
-	t->of[tag].number = number;
-	return tag;
-}
-
-/* The share of a tag and a stack; UINT32_MAX: out of memory. */
-static uint32_t page_share_of(struct frag_page_tags *t, uint32_t tag, uint32_t stack)
-{
-	uint32_t share = stack ? frag_block_groups_get(&t->shares, tag, stack, 0) : FRAG_MAP_NONE;
-
-	if (share != FRAG_MAP_NONE)
-		return share;
-	if (stack && t->shares.count < FRAG_SHARES_MAX)
-		return frag_block_groups_find(&t->shares, tag, stack, 0);
-	if (!t->of[tag].plain)
-		t->of[tag].plain = frag_block_groups_find(&t->shares, tag, 0, 0) + 1;
-	return t->of[tag].plain - 1;
-}
-
-RARE static uint32_t page_look_up_share(struct frag_page_tags *t, uint32_t number, uint32_t stack)
-{
-	const uint32_t known = number < t->number_count ? t->by_number[number] : 0;
-	uint32_t tag = FRAG_TAG_NONE, share;
-
-	if (page_tag_is_live(t, known, number))
-		tag = known - 1;
-	else if (number)
-		tag = page_tag_of(t, number);
-	share = tag == UINT32_MAX ? tag : page_share_of(t, tag, stack);
-	if (share != UINT32_MAX)
-		t->of[tag].live++;
-	return share;
-}
-
-/*
- * The share of a new block; UINT32_MAX: out of memory. Most blocks have no stack, and a tag that
- * other live blocks have too: these prove the number of the tag.
- */
-static inline uint32_t page_begin_share(struct frag_page_tags *t, uint32_t number, uint32_t stack)
-{
-	const uint32_t known = number < t->number_count && !stack ? t->by_number[number] : 0;
-
-	if (!page_tag_is_live(t, known, number) || !t->of[known - 1].plain)
-		return page_look_up_share(t, number, stack);
-	t->of[known - 1].live++;
-	return t->of[known - 1].plain - 1;
-}
-
 /* Call when a block of the peak is freed. False: out of memory. */
 static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uint64_t bytes)
 {
@@ -199,200 +42,10 @@ static bool page_free_peak_block(struct frag_page_device *d, uint32_t share, uin
 	return true;
 }
 
-#define HEIGHT (UINT64_C(1) << 61)      /* of all segments together; others are at its foot */
-
-/* The one segment of a heap whose free blocks are sorted by address: a find is a first fit. */
-static int layout_init(struct frag_segment_layout *f)
-{
-	struct frag_error err;
-	frag_block all;
-	int rc = frag_device_open(&f->device, &frag_device_simulated, 0, 0, 0, 1, &err);
-
-	if (rc)
-		return rc;
-	f->heap = frag_heap_new(&f->device, &frag_index_address);
-	if (!f->heap || !frag_map_init(&f->by_ordinal, frag_hash_seed()))
-		return -FRAG_ENOMEM;
-	rc = frag_heap_list(f->heap, 0, 0, &f->list);
-	f->unused = UINT32_MAX;
-	f->lanes = 1;
-	return rc ? rc : frag_heap_grow(f->heap, f->list, HEIGHT, &all);
-}
-
-static void layout_fini(struct frag_segment_layout *f)
-{
-	for (uint32_t i = 0; i < f->place_count; i++)
-		free(f->places[i].pieces);
-	free(f->places);
-	free(f->taken);
-	frag_map_fini(&f->by_ordinal);
-	if (f->heap) {
-		frag_heap_del(f->heap);
-		frag_device_close(&f->device);
-	}
-}
-
-/* The lowest lane that no range is in. */
-static bool find_lane(struct frag_segment_layout *f, uint32_t *out)
-{
-	uint32_t lane = 1;
-
-	while (lane < f->lanes && f->taken[lane])
-		lane++;
-	*out = lane;
-	if (!FRAG_GROW(f->taken, f->lane_capacity, lane))
-		return false;
-	f->taken[lane] = true;
-	if (lane == f->lanes)
-		f->lanes++;
-	return true;
-}
-
-static struct frag_layout_place *new_place(struct frag_segment_layout *f, uint32_t ordinal)
-{
-	uint32_t i = f->unused;
-
-	if (i == UINT32_MAX) {
-		if (!FRAG_GROW(f->places, f->place_capacity, f->place_count))
-			return NULL;
-		i = f->place_count++;
-		f->places[i] = (struct frag_layout_place){ .used = false };
-	} else {
-		f->unused = f->places[i].ordinal;
-	}
-	if (!frag_map_add(&f->by_ordinal, ordinal, i))
-		return NULL;
-	f->places[i].ordinal = ordinal;
-	f->places[i].used = true;
-	return &f->places[i];
-}
-
-/* The number of pieces that end at or before the offset. */
-static uint32_t pieces_before(const struct frag_layout_place *place, uint64_t offset)
-{
-	uint32_t low;
-
-	FRAG_COUNT_WHILE(low, place->piece_count,
-				 place->pieces[low].offset + place->pieces[low].bytes <= offset);
-	return low;
-}
-
-static int layout_map(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
-		      uint64_t step)
-{
-	const uint32_t at = pieces_before(place, offset);
-
-	if (!FRAG_GROW(place->pieces, place->piece_capacity, place->piece_count))
-		return -FRAG_ENOMEM;
-	memmove(&place->pieces[at + 1], &place->pieces[at],
-		(place->piece_count - at) * sizeof(*place->pieces));
-	place->piece_count++;
-	place->pieces[at] = (struct frag_layout_piece){ offset, bytes, step };
-	return 0;
-}
-
-/* A segment, or an expandable one without mapped pages. */
-static int layout_add(struct frag_segment_layout *f, uint32_t ordinal, uint64_t bytes, bool range,
-		      uint64_t step)
-{
-	struct frag_layout_place *place = new_place(f, ordinal);
-	int rc = 0;
-
-	if (!place)
-		return -FRAG_ENOMEM;
-	place->lane = 0;
-	place->y = 0;
-	place->piece_count = 0;
-	if (range)
-		return find_lane(f, &place->lane) ? 0 : -FRAG_ENOMEM;
-	place->block = frag_heap_find(f->heap, f->list, bytes);
-	if (place->block != FRAG_NO_BLOCK) {
-		rc = frag_heap_take(f->heap, &place->block, bytes, bytes);
-		place->y = frag_heap_look(f->heap, place->block).offset;
-	}
-	return rc ? rc : layout_map(place, 0, bytes, step);
-}
-
-static struct frag_layout_place *layout_look_up(struct frag_segment_layout *f, uint32_t ordinal)
-{
-	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
-
-	if (i == FRAG_MAP_NONE)
-		return NULL;
-	f->recent[ordinal % FRAG_LAYOUT_RECENT] = i;
-	return &f->places[i];
-}
-
-/* The place of one that is there, or NULL; most blocks go where others went a moment ago. */
-static inline struct frag_layout_place *layout_find(struct frag_segment_layout *f, uint32_t ordinal)
-{
-	const uint32_t i = f->recent[ordinal % FRAG_LAYOUT_RECENT];
-
-	return i < f->place_count && f->places[i].ordinal == ordinal && f->places[i].used
-		       ? &f->places[i] : layout_look_up(f, ordinal);
-}
-
-/*
- * Pages that are unmapped become areas. Of a piece that is cut in its middle, what is left on both
- * sides stays as old as it was.
- */
-static int layout_unmap(struct frag_layout_place *place, uint64_t offset, uint64_t bytes,
-			uint64_t step, struct frag_areas *areas)
-{
-	const uint64_t end = offset + bytes;
-	uint32_t i = pieces_before(place, offset), gone = i;
-	struct frag_layout_piece before = { .bytes = 0 }, after = { .bytes = 0 };
-	int rc = 0;
-
-	if (gone == place->piece_count)
-		return 0;
-	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
-		const struct frag_layout_piece p = place->pieces[i];
-		const uint64_t p_end = p.offset + p.bytes;
-		const uint64_t from = p.offset > offset ? p.offset : offset;
-
-		if (p.offset < offset)
-			before = (struct frag_layout_piece){ p.offset, offset - p.offset, p.birth };
-		if (p_end > end)
-			after = (struct frag_layout_piece){ end, p_end - end, p.birth };
-		rc = frag_areas_add(areas, &(struct frag_area){
-			.birth = p.birth, .freed = step, .end = step, .y = place->y + from,
-			.bytes = (p_end < end ? p_end : end) - from, .lane = place->lane,
-			.who = place->ordinal,
-		});
-	}
-	memmove(&place->pieces[gone], &place->pieces[i],
-		(place->piece_count - i) * sizeof(*place->pieces));
-	place->piece_count -= i - gone;
-	if (!rc && before.bytes)
-		rc = layout_map(place, before.offset, before.bytes, before.birth);
-	if (!rc && after.bytes)
-		rc = layout_map(place, after.offset, after.bytes, after.birth);
-	return rc;
-}
-
-/* All of a segment ends so, which is removed also after a failure. */
-static int layout_remove(struct frag_segment_layout *f, struct frag_layout_place *place,
-			 uint64_t step, struct frag_areas *areas)
-{
-	const uint32_t i = (uint32_t)(place - f->places);
-	const int rc = layout_unmap(place, 0, UINT64_MAX, step, areas);
-
-	frag_map_remove(&f->by_ordinal, place->ordinal, i);
-	if (place->lane)
-		f->taken[place->lane] = false;
-	else if (place->block != FRAG_NO_BLOCK)
-		(void)frag_heap_give(f->heap, place->block, NULL);
-	place->used = false;
-	place->ordinal = f->unused;
-	f->unused = i;
-	return rc;
-}
-
 void frag_page_fini(struct frag_page *page)
 {
 	for (uint32_t i = 0; i < page->device_count; i++) {
-		layout_fini(&page->devices[i].layout);
+		frag_layout_fini(&page->devices[i].layout);
 		frag_areas_fini(&page->devices[i].blocks);
 		frag_areas_fini(&page->devices[i].segments);
 		free(page->devices[i].sums);
@@ -409,23 +62,23 @@ void frag_page_fini(struct frag_page *page)
 
 static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
 {
-	struct frag_layout_place *place = layout_find(&d->layout, call->ordinal);
+	struct frag_layout_place *place = frag_layout_find(&d->layout, call->ordinal);
 
 	switch (call->kind) {
 	case FRAG_CALL_NEW:
 	case FRAG_CALL_NEW_RANGE:
-		return place ? 0 : layout_add(&d->layout, call->ordinal, call->bytes,
+		return place ? 0 : frag_layout_add(&d->layout, call->ordinal, call->bytes,
 					      call->kind == FRAG_CALL_NEW_RANGE, step);
 	case FRAG_CALL_MAP:
-		return place ? layout_map(place, call->offset, call->bytes, step) : 0;
+		return place ? frag_layout_map(place, call->offset, call->bytes, step) : 0;
 	case FRAG_CALL_UNMAP:
-		return place ? layout_unmap(place, call->offset, call->bytes, step,
+		return place ? frag_layout_unmap(place, call->offset, call->bytes, step,
 					    &d->segments) : 0;
 	case FRAG_CALL_RELEASE:
 	case FRAG_CALL_RELEASE_RANGE:
 		break;
 	}
-	return place ? layout_remove(&d->layout, place, step, &d->segments) : 0;
+	return place ? frag_layout_remove(&d->layout, place, step, &d->segments) : 0;
 }
 
 /* Segments that exist since before the first step. */
@@ -451,10 +104,10 @@ static void page_begin_segment(struct beginning *b, const struct frag_segment_vi
 	b->place = NULL;
 	if (is_new(b->step, seg->ordinal))
 		return;
-	b->rc = layout_add(&b->d->layout, seg->ordinal, seg->bytes, seg->page != 0,
+	b->rc = frag_layout_add(&b->d->layout, seg->ordinal, seg->bytes, seg->page != 0,
 			   b->step->event->step);
 	if (!b->rc && seg->page)
-		b->place = layout_find(&b->d->layout, seg->ordinal);
+		b->place = frag_layout_find(&b->d->layout, seg->ordinal);
 }
 
 static void page_visit(void *ctx, const struct frag_segment_view *seg,
@@ -467,7 +120,7 @@ static void page_visit(void *ctx, const struct frag_segment_view *seg,
 	if (!blk)
 		page_begin_segment(b, seg);
 	else if (b->place && blk->state != FRAG_UNMAPPED)
-		b->rc = layout_map(b->place, blk->offset, blk->bytes, b->step->event->step);
+		b->rc = frag_layout_map(b->place, blk->offset, blk->bytes, b->step->event->step);
 }
 
 /* What was mapped in this very step is seen in the heap, and comes as a call too. */
@@ -521,14 +174,14 @@ static int page_begin_block(struct frag_page *page, const struct frag_step *step
 		return -FRAG_ENOMEM;
 	b = &page->live[ev->slot];
 	b->area.bytes = 0;
-	place = layout_find(&page->devices[step->device].layout, step->segment);
+	place = frag_layout_find(&page->devices[step->device].layout, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
 	b->area.birth = ev->step;
 	b->area.y = place->y + step->offset;
 	b->area.bytes = step->bytes;
 	b->area.lane = place->lane;
-	b->area.who = page_begin_share(&page->who, ev->tag, step->stack);
+	b->area.who = frag_page_begin_share(&page->who, ev->tag, step->stack);
 	b->device = step->device;
 	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
@@ -636,7 +289,7 @@ static void take_window(struct frag_page_device *d, struct frag_page_moment *m, 
 	if (m->window.taken)
 		return;
 	if (last || d->recent.seen >= due)
-		window_take(&m->window, &d->recent);
+		frag_window_take(&m->window, &d->recent);
 	else if (due < d->window_due)
 		d->window_due = due;
 }
@@ -770,8 +423,8 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 		reserved, allocated, m->requested, m->non_releasable,
 	};
 
-	window_add(&d->recent, now, at);
-	line_add(&d->line, now, at);
+	frag_window_add(&d->recent, now, at);
+	frag_line_add(&d->line, now, at);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		page_note_peak(d, reserved, allocated);
@@ -825,7 +478,7 @@ int frag_page_init(struct frag_page *page, struct frag_sim *sim, struct frag_err
 	    || !FRAG_EXTEND(t->of, t->capacity, t->count, FRAG_TAG_OTHERS))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
-		if (layout_init(&page->devices[i].layout))
+		if (frag_layout_init(&page->devices[i].layout))
 			return frag_fail_nomem(err);
 	return frag_sim_observe(sim, &watch) ? frag_fail_nomem(err) : 0;
 }
@@ -836,10 +489,10 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 
 	for (uint32_t i = 0; i < d->layout.place_count && !rc; i++)
 		if (d->layout.places[i].used)
-			rc = layout_unmap(&d->layout.places[i], 0, UINT64_MAX, d->end,
+			rc = frag_layout_unmap(&d->layout.places[i], 0, UINT64_MAX, d->end,
 					  &d->segments);
 	page_take_windows(d, true);
-	line_fill(&d->line);
+	frag_line_fill(&d->line);
 	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
 }
 

@@ -7,81 +7,19 @@
  */
 #pragma once
 
-#include "base/hash.h"
 #include "fragsim/engine.h"
 #include "fragsim/heap.h"
 #include "html_report/areas.h"
-#include "live_blocks/live_blocks.h"
-#include "trace/name_tables.h"
-
-/*
- * Metrics over the steps of a run: exact minimum and maximum of each bucket, and single steps
- * around a few of them.
- */
-enum frag_line_figure {
-	FRAG_LINE_RESERVED, FRAG_LINE_ALLOCATED, FRAG_LINE_REQUESTED, FRAG_LINE_NON_RELEASABLE,
-	FRAG_LINE_FIGURES,
-};
-
-#define FRAG_LINE_MAX 2048
-
-struct frag_series_bucket {
-	uint64_t least[FRAG_LINE_FIGURES], most[FRAG_LINE_FIGURES];
-};
-
-/* Bucket i has the steps from i << shift on. One without a step has a least above its most. */
-struct frag_line {
-	uint32_t count, shift;
-	struct frag_series_bucket bucket[FRAG_LINE_MAX];
-};
-
-/* A ring of the last steps, or what was taken of it. */
-#define FRAG_PAGE_STEPS_MAX 512
-struct frag_line_step {
-	uint64_t step;
-	uint64_t at[FRAG_LINE_FIGURES];
-};
-struct frag_window_line {
-	uint64_t seen;          /* steps so far; of a ring */
-	uint32_t count;         /* of what was taken */
-	bool taken;
-	struct frag_line_step step[FRAG_PAGE_STEPS_MAX];
-};
+#include "html_report/page_tags.h"
+#include "html_report/segment_layout.h"
+#include "html_report/step_series.h"
 
 #define FRAG_PAGE_OOMS_MAX 8            /* moments in addition to the peak */
 #define FRAG_PAGE_HOLDERS_MAX 400
 
-/*
- * The report numbers tags itself, since a trace can give the number of a tag to another tag once no
- * block has it. A number is by 1 higher than that in `texts`. The first FRAG_TAGS_MAX tags have one
- * each, and their first FRAG_TAG_TEXT bytes are shown; all others share FRAG_TAG_OTHERS. A share is
- * a tag and a stack, on all devices; beyond FRAG_SHARES_MAX it is a tag alone.
- */
-#define FRAG_TAGS_MAX 8192
-#define FRAG_TAG_TEXT 240
-#define FRAG_SHARES_MAX 32768
-#define FRAG_TAG_NONE 0
-#define FRAG_TAG_OTHERS 1
-
 struct frag_page_share {
 	uint32_t share;
 	uint64_t bytes, blocks;
-};
-
-struct frag_page_tag {
-	uint32_t live;          /* blocks */
-	uint32_t number;        /* as the trace called it last */
-	uint32_t plain;         /* its share without a stack, + 1; 0: none so far */
-};
-
-struct frag_page_tags {
-	const struct frag_symbols *symbols;     /* borrowed */
-	struct frag_tags texts;
-	struct frag_page_tag *of;
-	uint32_t count, capacity;
-	uint32_t *by_number;            /* the trace's -> tag + 1, as last seen; 0: not yet */
-	uint32_t number_count, number_capacity;
-	struct frag_block_groups shares;        /* bytes and blocks of each are not counted here */
 };
 
 /* The freed blocks of a share that were live during the device's peak of this number. */
@@ -97,42 +35,6 @@ struct frag_page_moment {
 	struct frag_page_share shares[FRAG_PAGE_HOLDERS_MAX];   /* the largest first */
 	uint32_t share_count;
 	uint64_t rest_bytes, rest_blocks;       /* of the omitted ones */
-};
-
-/*
- * Where a segment is on the map: the lowest place that is free as long as it lives. Segments are
- * stacked first fit. An expandable segment reserves more addresses than it maps, so it has a
- * separate lane, as wide as the part that is ever mapped; lanes are stacked at the end, when their
- * widths are known.
- */
-
-/* Pages of a range that are mapped, or all of a segment. */
-struct frag_layout_piece {
-	uint64_t offset, bytes, birth;
-};
-
-struct frag_layout_place {
-	uint32_t ordinal, lane;         /* lane 0: stacked segments */
-	uint64_t y;                     /* in its lane */
-	frag_block block;               /* of the heap that stacks; lane 0 */
-	struct frag_layout_piece *pieces;      /* by offset */
-	uint32_t piece_count, piece_capacity;
-	bool used;
-};
-
-#define FRAG_LAYOUT_RECENT 64
-
-/* One without segments is zeroed. */
-struct frag_segment_layout {
-	struct frag_device device;      /* unlimited: what stacks is a heap on it, first fit */
-	struct frag_heap *heap;
-	frag_list list;
-	struct frag_map by_ordinal;     /* -> place */
-	uint32_t recent[FRAG_LAYOUT_RECENT]; /* by ordinal, of all that share one the last: place */
-	struct frag_layout_place *places;
-	uint32_t place_count, place_capacity, unused;
-	bool *taken;                    /* by lane: there is a range in it */
-	uint32_t lanes, lane_capacity;
 };
 
 /* One device of a run. */
