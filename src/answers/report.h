@@ -84,6 +84,7 @@ struct frag_trace_facts {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
 	const struct frag_snapshot *snapshot;   /* its source; NULL if it is none */
+	const struct frag_result *runs; /* of it, one a device, as it was recorded; or NULL */
 	struct frag_recorded_by by;
 };
 void frag_report_info(const struct frag_trace_facts *facts, FILE *f);

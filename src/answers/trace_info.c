@@ -81,13 +81,26 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 			d->lost == 1 ? " contradicts" : "s contradict");
 }
 
-static void describe_recorded(const struct frag_snapshot *s, uint32_t device, FILE *f)
+/*
+ * The log has what was reserved, and of a block its request: its size also depends on the block that
+ * the allocator found for it. So a simulation says how much was allocated.
+ */
+static void recorded_of(const struct frag_trace_facts *facts, uint32_t device,
+			struct frag_recorded *out)
 {
+	frag_snapshot_recorded(facts->snapshot, device, out);
+	if (facts->runs)
+		out->peak_allocated = facts->runs[device].peak.allocated;
+}
+
+static void describe_recorded(const struct frag_trace_facts *facts, uint32_t device, FILE *f)
+{
+	const struct frag_snapshot *s = facts->snapshot;
 	const struct frag_snap_device *d = &s->devices[device];
 	const struct frag_logged *oom = d->oom_count ? &d->log[d->first_oom] : NULL;
 	struct frag_recorded r;
 
-	frag_snapshot_recorded(s, device, &r);
+	recorded_of(facts, device, &r);
 	fprintf(f, "  recorded: at most %s reserved, at the end %s\n",
 		SIZE(r.peak_reserved), SIZE(r.end_reserved));
 	fprintf(f, "  recorded: at most %s allocated, at the end %s\n",
@@ -115,13 +128,14 @@ static const struct frag_json_row recorded_rows[] = {
 	ROW(logged, size), ROW_AS("device_free", logged, addr), ROW_END,
 };
 
-static void device_json(struct frag_node_ref list, const struct frag_snapshot *s, uint32_t i)
+static void device_json(struct frag_node_ref list, const struct frag_trace_facts *facts, uint32_t i)
 {
+	const struct frag_snapshot *s = facts->snapshot;
 	const struct frag_snap_device *d = &s->devices[i];
 	struct frag_node_ref o = frag_json_object(list, NULL);
 	struct frag_recorded r;
 
-	frag_snapshot_recorded(s, i, &r);
+	recorded_of(facts, i, &r);
 	frag_json_rows(o, recorded_rows, &r);
 	frag_json_u64(o, "history_events", s->has_history ? d->log_count : 0);
 	frag_json_rows(o, history_rows, d);
@@ -130,9 +144,10 @@ static void device_json(struct frag_node_ref list, const struct frag_snapshot *s
 }
 
 /* Both, as the member "recording". */
-static void describe_json(struct frag_node_ref root, const struct frag_snapshot *s,
-			const struct frag_recorded_by *by)
+static void describe_json(struct frag_node_ref root, const struct frag_trace_facts *facts)
 {
+	const struct frag_snapshot *s = facts->snapshot;
+	const struct frag_recorded_by *by = &facts->by;
 	static const struct frag_json_row release_rows[] = {
 		ROW(recorded_by, version), ROW(recorded_by, why), ROW_END,
 	};
@@ -155,7 +170,7 @@ static void describe_json(struct frag_node_ref root, const struct frag_snapshot 
 	frag_json_u64_or_null(o, "max_entries", max != 0, max);
 	list = frag_json_array(o, "devices");
 	for (uint32_t i = 0; i < s->device_count; i++)
-		device_json(list, s, i);
+		device_json(list, facts, i);
 }
 
 #define BAR 24
@@ -229,7 +244,7 @@ static void print_devices(const struct frag_trace_facts *facts, FILE *f)
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
 			sum_text(text, d->live_bytes), d->live, frag_s(d->live));
 		if (facts->snapshot)
-			describe_recorded(facts->snapshot, i, f);
+			describe_recorded(facts, i, f);
 	}
 }
 
@@ -439,7 +454,7 @@ int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error 
 	*frag_put_double(number, duration) = '\0';
 	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
 	if (facts->snapshot)
-		describe_json(root, facts->snapshot, &facts->by);
+		describe_json(root, facts);
 	if (t->log.decisions)
 		frag_document_log(root, &t->log);
 	devices_json(root, s, t);

@@ -23,6 +23,32 @@ static const struct frag_opt opts[] = {
 };
 
 /*
+ * Simulates a snapshot with whose log the simulation agrees, for what the log does not say. *sim:
+ * owned by the caller; NULL where the recording cannot be simulated.
+ */
+static int info_simulate(struct frag_sim **sim, struct frag_trace **again,
+			 const struct frag_trace *trace, struct frag_error *err)
+{
+	const struct frag_sim_options options = { .level = FRAG_LEVEL_PEAKS };
+	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
+	const struct frag_log none = { .warn = NULL };
+	struct frag_choice choices[FRAG_USUAL_MAX];
+	uint32_t count = 0;
+	int rc = frag_trace_again(again, trace, err);
+
+	rc = rc ? rc : frag_check_log(*again, err);
+	rc = rc ? rc : frag_usual_recorded(choices, &count, *again, &none, err);
+	rc = rc ? rc : frag_sim_new(sim, choices, *again, &options, err);
+	rc = rc ? rc : frag_sim_begin(*sim, err);
+	rc = rc ? rc : frag_workers_run(sim, 1, *again, &workers, err);
+	if (rc == -FRAG_ENOMEM || rc == -FRAG_EINTERRUPTED || !rc)
+		return rc;
+	frag_sim_del(*sim);
+	*sim = NULL;
+	return 0;
+}
+
+/*
  * The survey grows with live blocks and different sizes, not with events, so a
  * trace of any length can be described.
  */
@@ -36,7 +62,9 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 	struct frag_trace_facts found = { .survey = &survey };
 	struct frag_release release;
 	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */
-	struct frag_trace *trace;
+	struct frag_trace *trace, *again = NULL;
+	struct frag_sim *sim = NULL;
+	uint32_t count;
 	int rc = frag_trace_open(&trace, path, &options, err);
 
 	if (!rc) {
@@ -51,10 +79,17 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 				*frag_release_text(&release, version) ? version : NULL,
 				release.why,
 			};
+		if (!rc && found.snapshot && found.trace->log.decisions
+		    && !found.trace->log.differences)
+			rc = info_simulate(&sim, &again, trace, err);
+		if (sim && !rc)
+			found.runs = frag_sim_results(sim, false, &count);
 		if (!rc && info->json)
 			rc = frag_write_file(info->json, false, frag_report_info_json, &found, err);
 		else if (!rc)
 			frag_report_info(&found, stdout);
+		frag_sim_del(sim);
+		frag_trace_close(again);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}

@@ -588,6 +588,13 @@ def informs():
          (1, {"size": 40 * M, "device_free": M}, True))
     ok("  1 out-of-memory, the first for 40.00 MiB with 1.00 MiB free on the device, where the"
        " recording ends\n" in out, "in words", out)
+    # 11.5 MiB get a segment of 12 MiB, and half a MiB is not split off: the block has 12 MiB
+    half = 23 * M // 2
+    log = Log().segment(LARGE, 12 * M).alloc(LARGE, half).add("free_requested", LARGE, half)
+    log.add("free_completed", LARGE, half)
+    out, recording = info(snapshot([segment(LARGE, hole(LARGE, 12 * M))], log))
+    ok("  recorded: at most 12.00 MiB allocated, at the end 0 bytes\n" in out,
+       "a block that is larger than its request", out)
     value = basic()
     value["device_traces"] = []
     out, recording = info(value)
