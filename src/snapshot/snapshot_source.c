@@ -560,6 +560,13 @@ static int unwrap_page(struct frag_whole *w, struct frag_error *err)
 	return 0;
 }
 
+/*
+ * A snapshot as JSON has names of members and digits of addresses: it takes at most this many bytes
+ * of values for each of its text. Other JSON is refused before it takes more.
+ */
+#define JSON_VALUES_A_BYTE 6
+#define JSON_VALUES_MIN (1 << 20)
+
 /* A page of the viewer, or JSON: all of it in memory. */
 static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 		      struct frag_error *err)
@@ -571,6 +578,10 @@ static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 		rc = unwrap_page(w, err);
 	frag_values_init(&s->values, w->length, 0);
 	frag_values_allow(&s->values, w->length, w->read);
+	if (!page && s->values.max > JSON_VALUES_MIN + JSON_VALUES_A_BYTE * (uint64_t)w->length) {
+		s->values.max = JSON_VALUES_MIN + JSON_VALUES_A_BYTE * (uint64_t)w->length;
+		s->values.file = 0;     /* it is not the size of the compressed file that decides */
+	}
 	if (!page)
 		return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length,
 						      w->path, err);

@@ -8,6 +8,7 @@ up to 2^53 - 1 bytes. Each command has a generous limit of its own. The bounds o
 same device alone.
 """
 
+import gzip
 import json
 import os
 import random
@@ -95,19 +96,37 @@ def check_ends() -> None:
         TAP.ok(not late, f'{name}: every command ends', '\n'.join(late))
 
 
+def kilobytes(*command: str) -> int:
+    """The peak of the process's memory, where filled memory is not all touched."""
+    env = {key: value for key, value in os.environ.items() if key != 'MALLOC_PERTURB_'}
+    with subprocess.Popen([PROGRAM, *command], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env=env) as child:
+        _, _, usage = os.wait4(child.pid, 0)
+        child.returncode = 0
+    return usage.ru_maxrss
+
+
+def check_json() -> None:
+    """JSON that is no snapshot, whatever its values are: at most ten times its text."""
+    for name, item in (('numbers', b'0,'), ('lists', b'[],'), ('objects', b'{},')):
+        # in parts: a child's peak counts what this process had when it made the child
+        with gzip.open('values.json.gz', 'wb', 1) as file:
+            file.write(b'{"segments":[],"device_traces":[[')
+            for _ in range(6000):
+                file.write(item * 1000)
+            file.write(item[:-1] + b']]}')
+        took = kilobytes('info', 'values.json.gz')
+        TAP.ok(took * 1024 < 10 * 6000000 * len(item), f'JSON of {name}: memory', f'{took} KB')
+
+
 def check_memory() -> None:
     """A run of a device keeps what it counted, not room for all that it could count."""
     name = trace('devices', [alloc(i, device=i) for i in range(1024)],
                  devices=[{'total_bytes': MIB // 2}] * 1024)
     four = [word for policy in ('bestfit', 'buddy', 'pytorch', 'bfc') for word in ('-p', policy)]
     for command in (('run', '-q', *four, name), ('sweep', '-q', *four, '-o', 'runs', name)):
-        # filled memory would all be touched
-        env = {key: value for key, value in os.environ.items() if key != 'MALLOC_PERTURB_'}
-        with subprocess.Popen([PROGRAM, *command], stdout=subprocess.DEVNULL, env=env) as child:
-            _, _, usage = os.wait4(child.pid, 0)
-            child.returncode = 0
-        TAP.ok(usage.ru_maxrss < 500 * 1024, f'{command[0]}: memory of 4096 small runs',
-               f'{usage.ru_maxrss} KB')
+        took = kilobytes(*command)
+        TAP.ok(took < 500 * 1024, f'{command[0]}: memory of 4096 small runs', f'{took} KB')
 
 
 def fits_of(*args: str) -> tuple[bool, list[dict]]:
@@ -217,6 +236,7 @@ def main() -> int:
         check_devices()
         if not os.environ.get('SAN'):
             check_memory()
+            check_json()
         os.chdir(ROOT)
     return TAP.finish()
 
