@@ -83,7 +83,7 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 
 /*
  * The log has what was reserved, and of a block its request: its size also depends on the block that
- * the allocator found for it. So a simulation says how much was allocated.
+ * the allocator found for it. So a simulation counts what was allocated.
  */
 static void recorded_of(const struct frag_trace_facts *facts, uint32_t device,
 			struct frag_recorded *out)

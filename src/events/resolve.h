@@ -106,3 +106,10 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 
 /* Counts a skipped bad event, and keeps the message of the first of its kind. */
 void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);
+
+/*
+ * Reads the next batch. An empty one means the end of the trace, so buffers with only skipped events
+ * are passed over. end: the texts that the last batch borrowed are invalid.
+ */
+int frag_trace_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err);
+void frag_trace_end_batch(struct frag_trace *t);
