@@ -1,10 +1,11 @@
-"""run.py - random command lines, and what the program makes of them.
+"""run.py - each option with each form, and random command lines; and what the program makes of them.
 
     run.py PROGRAM [--lines N | --minutes M] [--seed N] [--only LINE]      prints TAP
 
-Commands, options and the words that options take are asked of the program itself (--help, -h,
-complete), so that new ones join by themselves; the exit statuses that are right stand in the
-manual. Values are good and bad, files of all kinds, among them all that fragsim writes. Each line
+Commands, options and the words that options take are asked of the program itself (words.py), so
+that new ones join by themselves; the exit statuses that are right stand in the manual. First comes
+each option of each command on a sample of each form that is read (crossings.py): all of them under
+a sanitizer or with HEAVY=1, else one in SPREAD. Values are good and bad, files of all kinds, among them all that fragsim writes. Each line
 depends on the seed and its number alone; --only runs one again and shows all of it. With
 --minutes the seed is another one each time, unless it is given.
 
@@ -25,101 +26,23 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tests' / 'support'))
-sys.path.insert(0, str(ROOT / 'tests' / 'snapshot'))
-import snaps                            # noqa: E402
+sys.path.insert(0, str(ROOT / 'tests' / 'commandline'))
+import crossings                        # noqa: E402
+import samples                          # noqa: E402
+from program import HEAVY               # noqa: E402
 from tap import Tap                     # noqa: E402
+from words import PATIENCE, Command, Option, commands_of, words_of     # noqa: E402
 
-PATIENCE = 120.0        # seconds until something counts as hanging
+snaps = samples.snaps
+
 LINES = 600 if os.environ.get('SAN') else 800   # of `make check`
 BATCH = 50              # lines a test of the TAP
-# help opens man(1), record becomes any program, whose statuses are their own
-LEFT_OUT = ('help', 'record')
-
-
-# What there is ----------------------------------------------------------------
-
-@dataclass
-class Option:
-    name: str           # with its dashes
-    arg: str            # '': takes none
-    words: list[str]    # that completion knows
-
-
-@dataclass
-class Command:
-    name: str
-    usage: str
-    options: list[Option]
-    statuses: set[int]
-    scenarios: dict[str, list[Option]] = field(default_factory=dict)    # of gen
-
-    @property
-    def writes(self) -> bool:
-        """Is the last operand an output?"""
-        return self.usage.endswith('OUT')
-
-
-def ask(program: str, *args: str) -> str:
-    done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, check=False, timeout=PATIENCE)
-    if done.returncode:
-        raise SystemExit(f'Bail out! {" ".join(args)}: status {done.returncode}: {done.stderr}')
-    return done.stdout
-
-
-def words_of(program: str, *before: str) -> list[str]:
-    """What may stand there, without what the shell is told."""
-    lines = ask(program, 'complete', '--', *before, '').splitlines()
-    return [x.split('\t')[0] for x in lines if not x.startswith(':')]
-
-
-def options_of(program: str, *before: str) -> list[Option]:
-    found = []
-    for line in ask(program, *before, '-h').splitlines():
-        at = re.match(r'  (?:-(\w), |    )--([\w-]+)(?: (\S+))?\s', line)
-        if not at:
-            continue
-        short, name, arg = at.groups('')
-        words = words_of(program, *before, '--' + name) if arg else []
-        found.append(Option('--' + name, arg, words))
-        if short:
-            found.append(Option('-' + short, arg, words))
-    return found
-
-
-def documented(name: str) -> set[int]:
-    """The exit statuses that the page of a command allows, and the page of all."""
-    def section(page: str) -> str:
-        text = (ROOT / 'man' / page).read_text(encoding='utf-8')
-        return text.split('.Sh EXIT STATUS\n')[1].split('\n.Sh ')[0]
-
-    every = {int(x) for x in re.findall(r'^\.It (\d+)', section('fragsim.1'), re.M)}
-    own = section(f'fragsim-{name}.1')
-    if re.search(r'fragsim 1 :', own):
-        listed = {int(x) for x in re.findall(r'\b\d+\b', own.split('fragsim 1 :')[1])}
-        # `5: there is no GPU` explains one; a list has several
-        every = listed if len(listed) > 1 else every
-    return every - {int(x) for x in re.findall(r'never (\d)', own)}
-
-
-def commands_of(program: str) -> list[Command]:
-    found = []
-    words = ask(program, '--help')
-    also = re.search(r'^Also: (.*?)^\'', words, re.M | re.S)
-    for name in [*re.findall(r'^  ([\w-]+)  ', words, re.M), *(also[1].split() if also else ())]:
-        if name in LEFT_OUT:
-            continue
-        usage = ask(program, name, '-h').splitlines()[0]
-        command = Command(name, usage, options_of(program, name), documented(name))
-        if name == 'gen':
-            command.scenarios = {s: options_of(program, name, s) for s in words_of(program, name)}
-        found.append(command)
-    return found
+SPREAD = 1 if os.environ.get('SAN') or HEAVY else 8     # one crossing in so many is tried
 
 
 # Files --------------------------------------------------------------------------
@@ -214,18 +137,15 @@ def make_files(program: str, at: Path) -> None:
         'no.json': '{"format":"fragsim-result","version":1}\n', 'list.json': '[1,2]\n',
         'odd name ü;\n.ndjson': HEAD + EVENTS, '-dash.ndjson': HEAD + EVENTS,
         'max.ndjson': '{"op":"alloc","id":0,"size":9007199254740991}\n',
-        'plug.so': 'no library\n', 'mini.csv': 'id,lower,upper,size\nb1,0,4,100\nb2,2,9,50\n',
-        'rmm.csv': 'Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00:000001,allocate,0x1,64,0\n'
-                   '1,00:00:00:000002,free,0x1,64,0\n',
+        'plug.so': 'no library\n',
     }
     texts |= {name: random_trace(random.Random(name)) for name in RANDOM}
     texts['message.log'] = MESSAGE
     for name, text in texts.items():
         (at / name).write_text(text, encoding='utf-8')
+    samples.write(at, program)
     snapshot = snaps.basic(frames=snaps.FRAMES)
-    (at / 'snap.pickle').write_bytes(snaps.pickled(snapshot))
-    (at / 'snap.html').write_bytes(snaps.page(snaps.pickled(snapshot)))
-    (at / 'snap.json').write_text(json.dumps(snapshot), encoding='ascii')
+    (at / 'basic.pickle').write_bytes(snaps.pickled(snapshot))
     (at / 'folder').mkdir()
     (at / 'folder' / 'old').write_text('old\n', encoding='ascii')
     (at / 'link').symlink_to('small.ndjson')
@@ -284,6 +204,9 @@ FOLDERS = ('sweep1 sweep2 sweep3 swept'.split(), ['', 'small.ndjson', 'no/such',
 SHARDS = ('0/1 0/2 1/2 2/3 auto/2'.split(), ['1/1', 'auto', '0/0', '', '-1/2', '1'])
 SMALL = ('1 2 3 7 20 60'.split(), ['0', '-1', '1.5', 'abc', ''])
 REALS = ('0 1 0.5 2.5 11'.split(), ['-1', '1e300', '1e999', 'nan', 'inf', 'x', ''])
+TIMES = ('0 10ms 0.1s 1s'.split(), ['', '-1s', '1', 'x', '1e9m', '5w'])
+GRIDS = ('lines short full nosuch'.split(), ['', '-', 'folder'])
+COLUMNS = ('reserved fi,active all default'.split(), ['', ',', 'nosuch', 'fi,fi'])
 PATHS = ('peak.reserved fi.mean fi_device.max counts.retries oom any steps lower_bound last.free '
          'internal.p95'.split(), ['prediction.error_percent', 'modelled.driver_ns', 'nosuch', 'peak.fi'])
 BOUNDS = (['1', '70', '1e5', '2MiB', '0'], ['+2%', '-5', '+0', '+', '', '1k'])
@@ -334,7 +257,10 @@ class Maker:
         return rng.choice(rng.pick(([self.files, WRITTEN, ['-']],
                                     [['nosuch', 'folder/nosuch/x', '']])))
 
-    def value(self, rng: Dice, option: Option, small: bool) -> str:
+    def values(self, rng: Dice, option: Option, small: bool) -> list[str]:
+        return [self.value(rng, option, arg, small) for arg in option.arg.split()]
+
+    def value(self, rng: Dice, option: Option, arg: str, small: bool) -> str:
         if option.words and option.arg != 'NAME' and (rng.normal or rng.random() < 0.8):
             word = rng.choice(option.words)
             return word + self.file(rng) if word.endswith(':') else word
@@ -342,16 +268,17 @@ class Maker:
             'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
             'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS, 'MARK': NAMES,
             'F': FACTORS, 'GLOB': GLOBS, 'HOW': ISOLATIONS, 'K': COUNTS,
-            'LIST': SIZES, 'DIR': FOLDERS, 'SHARD': SHARDS,
+            'LIST': SIZES, 'DIR': FOLDERS, 'SHARD': SHARDS, 'TIME': TIMES, 'S': REALS, 'RANK': COUNTS,
+            'PERCENT': REALS, 'SETTING': SETTINGS, 'GRID': GRIDS, 'COLUMNS': COLUMNS,
         }
         if option.name in ('-p', '--policy'):
             return self.policy(rng)
-        if option.arg == 'FILE':
+        if arg in ('FILE', 'TRACE'):
             return self.file(rng)
-        if option.arg == 'CONDITION':
+        if arg == 'CONDITION':
             return self.condition(rng)
-        if option.arg in kinds and (rng.normal or rng.random() < 0.9):
-            return rng.pick(kinds[option.arg])
+        if arg in kinds and (rng.normal or rng.random() < 0.9):
+            return rng.pick(kinds[arg])
         return rng.choice(JUNK)
 
     def options(self, rng: Dice, options: list[Option], most: int, small: bool) -> list[str]:
@@ -362,12 +289,10 @@ class Maker:
                 # what asks for help does nothing else
                 if o.name not in ('-h', '--help', '-l', '--list') or rng.random() < 0.1:
                     out.append(o.name)
-            elif not o.name.startswith('--'):
-                out += [o.name, self.value(rng, o, small)]
-            elif rng.random() < 0.5:
-                out += [o.name, self.value(rng, o, small)]
+            elif not o.name.startswith('--') or ' ' in o.arg or rng.random() < 0.5:
+                out += [o.name, *self.values(rng, o, small)]
             else:
-                out.append(f'{o.name}={self.value(rng, o, small)}')
+                out.append(f'{o.name}={self.values(rng, o, small)[0]}')
         return out
 
     def operands(self, rng: Dice, command: Command) -> list[str]:
@@ -393,7 +318,7 @@ class Maker:
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson', 'of.fsb',
-                                 'of.snapshot', 'snap.pickle', *rng.sample(RANDOM, 4)])
+                                 'of.snapshot', 'basic.pickle', 'snap.pickle', *rng.sample(RANDOM, 4)])
         if command.name == 'leaks' and out and rng.random() < 0.7:
             out[0] = 'steps.ndjson'
         if command.writes and out and rng.random() < 0.7:
@@ -466,7 +391,7 @@ def tells(args: list[str], status: int, line: str) -> bool:
         return True
     words = [w for x in args for w in (x, x.partition('=')[2], *re.split(r'[=:,]', x))
              if w.strip('-')]
-    shown = [json.dumps(w, ensure_ascii=False)[1:-1] for w in words] + words
+    shown = [x for w in words for x in (json.dumps(w, ensure_ascii=False)[1:-1], w, w.replace('\n', '\\n'))]
     return ('standard input' in line or line.startswith('fragsim: -:') or any(w[:40] in line for w in shown)
             or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs')))
 
@@ -478,7 +403,8 @@ def judge(command: Command | None, args: list[str], status: int, err: bytes, bef
     allowed = command.statuses if command else {0, 2}
     if status not in allowed:
         faults.append(f'status {status}, and documented are {sorted(allowed)}: {text[:1500]}')
-    notes = 'fragsim: warning: ', 'fragsim: exported a run under ', 'fragsim: shrunk under '
+    notes = tuple(f'fragsim: {x}' for x in ('warning: ', 'exported a run under ', 'shrunk under ',
+                                            'passed: '))
     errors = [x for x in text.split('\n')[:-1] if not x.startswith(notes)]
     changed = sorted(x for x in before.keys() | after.keys() if before.get(x) != after.get(x))
     if status in (2, 4, 5, 6):
@@ -529,6 +455,23 @@ class Runner:
         before = self.state
         if rng.random() < DAMAGED and damage(rng, folder, args[1:]):
             before = state_of(folder)
+        return self.play(f'seed {self.seed}, line {number}', rng, args, folder, before, show)[0]
+
+    def cross(self, line: 'crossings.Line', folder: Path) -> list[str]:
+        """The line, and again with the options that a refusal names."""
+        args, faults = line.args, []
+        for _ in range(3):
+            rng = Dice('|'.join(args))
+            rng.normal = True
+            more, said = self.play('crossing', rng, args, folder, self.state)
+            faults += more
+            args = crossings.completed(line.command, args, said, lambda o: self.maker.values(rng, o, False))
+            if not args:
+                break
+        return faults
+
+    def play(self, name: str, rng: Dice, args: list[str], folder: Path, before: dict,
+             show: bool = False) -> tuple[list[str], str]:
         stdin = rng.choice(['small.ndjson', 'oom.ndjson', 'empty', 'result.json', 'of.fsb'])
         with open(self.master / stdin, 'rb') as given:
             try:
@@ -536,7 +479,7 @@ class Runner:
                                       capture_output=True, check=False, timeout=PATIENCE,
                                       env=self.env)
             except subprocess.TimeoutExpired:
-                return [f'line {number}: {args}: no end after {PATIENCE:g} s']
+                return [f'{name}: {args}: no end after {PATIENCE:g} s'], ''
         after = state_of(folder)
         if after != self.state:
             shutil.rmtree(folder)
@@ -547,8 +490,20 @@ class Runner:
                   f'{done.stderr.decode()}')
         key = (args[0] if command else '', done.returncode)
         self.seen[key] = self.seen.get(key, 0) + 1
-        return [f'seed {self.seed}, line {number}: {args}: {x}' for x in
-                judge(command, args, done.returncode, done.stderr, before, after)]
+        said = done.stderr.decode('utf-8', 'replace') if done.returncode == 2 else ''
+        return [f'{name}: {args}: {x}' for x in
+                judge(command, args, done.returncode, done.stderr, before, after)], said
+
+
+def cross_all(runner: Runner, folders: list[Path], pool: ThreadPoolExecutor, tap: Tap) -> None:
+    """A test a command; what is left out of its lines is another part of each option's."""
+    for command in runner.by_name.values():
+        lines = crossings.lines(command, runner.maker, Dice)[len(command.name) % SPREAD::SPREAD]
+        halves = [pool.submit(lambda h=h, f=f: [x for line in h for x in runner.cross(line, f)])
+                  for h, f in ((lines[i::2], folders[i]) for i in range(2))]
+        if lines:
+            tap.result(f'each option of {command.name} on each form: {len(lines)} lines',
+                       [x for job in halves for x in job.result()])
 
 
 def main() -> int:
@@ -569,6 +524,8 @@ def main() -> int:
             tap.result('one line', runner.one(args.only, runner.folder(Path(root) / 'o'), True))
             return tap.finish()
         folders = [runner.folder(Path(root) / str(i)) for i in range(2)]
+        if not args.minutes:
+            cross_all(runner, folders, pool, tap)
         end = time.monotonic() + 60 * args.minutes if args.minutes else None
         first = 0
         while time.monotonic() < end if end else first < args.lines:

@@ -3,7 +3,9 @@ import json
 import os
 import re
 import tempfile
+from pathlib import Path
 
+import samples
 import tree
 from tap import Tap
 
@@ -59,6 +61,16 @@ def check_fuzzers(tap: Tap, readers: list[tree.Entry]) -> None:
     tap.result('readers: each has a fuzzer, and that a corpus', section.take())
 
 
+def check_samples(tap: Tap, readers: list[tree.Entry]) -> None:
+    section = tree.Section(TITLE)
+    with tempfile.TemporaryDirectory(prefix='lists-') as folder:
+        samples.write(Path(folder), str(tree.PROGRAM))
+        forms = {form_of(Path(folder, x).read_bytes()) for x in samples.NAMES}
+    for x in readers:
+        section.need(x.name in forms, 'tests/support/samples.py', f'no sample of the form {x.name}', 3)
+    tap.result('readers: each form has a sample', section.take())
+
+
 def check(tap: Tap) -> None:
     readers = tree.entries('frag_reader', 'trace') + tree.entries('frag_reader', 'snapshot')
     section = tree.Section(TITLE)
@@ -70,6 +82,7 @@ def check(tap: Tap) -> None:
     tap.result('readers: each table is listed', section.take(),
                len(readers) < 5 and f'only {len(readers)} tables were found')
     check_fuzzers(tap, readers)
+    check_samples(tap, readers)
 
     tests = ''.join(map(tree.text, ('tests/forms/run.py', 'tests/nsys/run.py',
                                    'tests/snapshot/run.py')))
