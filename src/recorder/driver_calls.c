@@ -487,28 +487,33 @@ static void device_measure(uint16_t device)
 
 #define PATIENCE_NS 1000000000u
 
+static __thread bool measuring __attribute__((tls_model("initial-exec")));
+
 /*
  * Before a request of the device, the current one: measures once what is used without any. One
- * thread measures, without signals, and the others wait, for a while: their next requests would be
- * counted.
+ * thread measures, and the others wait, for a while: their next requests would be counted. A
+ * handler that interrupted the measuring does not.
  */
 static void device_measure_once(uint16_t device)
 {
 	_Atomic int *state = &devices[device].state;
-	uint64_t mask, since;
 	int unseen = UNSEEN;
+	uint64_t since;
 
 	if (atomic_load_explicit(state, memory_order_acquire) == MEASURED)
 		return;
-	mask = frag_raw_block_signals();
 	if (atomic_compare_exchange_strong(state, &unseen, MEASURING)) {
+		measuring = true;
 		device_measure(device);
+		measuring = false;
 		atomic_store(state, MEASURED);
 	}
-	frag_raw_set_signals(mask);
 	since = frag_raw_now();
-	while (atomic_load(state) != MEASURED && frag_raw_now() - since < PATIENCE_NS)
+	while (!measuring && atomic_load(state) != MEASURED) {
+		if (frag_raw_now() - since > PATIENCE_NS)
+			atomic_store(state, MEASURED);
 		frag_raw_sleep(20000);
+	}
 }
 
 uint16_t frag_devices_count(void)

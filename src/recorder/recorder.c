@@ -57,7 +57,8 @@ struct life {
 	_Atomic pid_t pid;
 	_Atomic uint64_t began_ns;      /* no other process has this */
 	_Atomic uint64_t threads;
-	_Atomic uint64_t lost;          /* notes that the full ring did not take */
+	_Atomic uint64_t lost;          /* notes that were not taken */
+	_Atomic bool late;              /* the beginning takes so long that no note waits for it */
 };
 
 static _Atomic(struct life *) life;
@@ -258,6 +259,7 @@ static struct {
 static __thread struct {
 	uint64_t began_ns, number;
 	volatile unsigned notes;
+	volatile bool beginning;
 } self __attribute__((tls_model("initial-exec")));
 
 uint64_t frag_ring_thread(void)
@@ -520,12 +522,18 @@ static int start_thread(struct ring *r)
 		(int (*)(int (*)(void *), void *, int, void *, ...))frag_c_library_symbol("clone");
 	char *room = frag_raw_pages(STACK + 2 * THREAD_AREA);
 	void **pointer = (void **)(void *)(room + STACK + THREAD_AREA);
+	uint64_t mask;
+	int error = 0;
 
 	if (!room || !begin)
 		return ENOMEM;
 	frag_raw(SYS_mprotect, room, 4096, PROT_NONE);
 	*pointer = pointer;
-	return begin(write_on, room + STACK, flags, r, NULL, pointer, NULL) > 0 ? 0 : errno;
+	mask = frag_raw_block_signals();
+	if (begin(write_on, room + STACK, flags, r, NULL, pointer, NULL) < 0)
+		error = errno;
+	frag_raw_set_signals(mask);
+	return error;
 }
 
 static void in_child(void)
@@ -563,7 +571,8 @@ static void recorder_begin(struct life *l)
 	error = r && frag_file_reserve() ? start_thread(r) : ENOMEM;
 	if (!error) {
 		atomic_store(&l->state, BEGUN);
-		futex_wait(&r->opened, 0, PATIENCE_NS - 1);
+		while (!atomic_load(&r->opened) && frag_raw_now() - l->began_ns < PATIENCE_NS)
+			futex_wait(&r->opened, 0, INTERVAL_NS);
 	} else {
 		fail_with(error);
 		atomic_store(&l->state, NOT_BEGUN);
@@ -573,25 +582,29 @@ static void recorder_begin(struct life *l)
 }
 
 /*
- * One of several threads starts the recorder, without signals, so that no handler waits for its own
- * thread; the others wait, for a while.
+ * One of several threads starts the recorder; the others wait, for a while. A handler that
+ * interrupted the start does not.
  */
 bool frag_recorder_begin(void)
 {
 	struct life *l = atomic_load_explicit(&life, memory_order_relaxed);
 	int state = atomic_load_explicit(&l->state, memory_order_acquire);
-	uint64_t mask, since;
+	uint64_t since;
 
 	if (state == BEGUN)
 		return true;
-	mask = frag_raw_block_signals();
 	state = NOT_BEGUN;
-	if (atomic_compare_exchange_strong(&l->state, &state, BEGINNING))
+	if (atomic_compare_exchange_strong(&l->state, &state, BEGINNING)) {
+		self.beginning = true;
 		recorder_begin(l);
-	frag_raw_set_signals(mask);
+		self.beginning = false;
+	}
 	since = frag_raw_now();
-	while (atomic_load(&l->state) == BEGINNING && frag_raw_now() - since < PATIENCE_NS)
+	while (!self.beginning && !atomic_load(&l->late) && atomic_load(&l->state) == BEGINNING) {
+		if (frag_raw_now() - since > PATIENCE_NS)
+			atomic_store(&l->late, true);
 		frag_raw_sleep(20000);
+	}
 	if (atomic_load(&l->state) == BEGINNING)
 		atomic_fetch_add(&l->lost, 1);
 	return atomic_load(&l->state) == BEGUN && atomic_load(&wanted) == ON;
