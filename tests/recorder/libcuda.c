@@ -65,6 +65,15 @@ static void begin_process(void)
 	}
 }
 
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+static void give_lock(void) { pthread_mutex_unlock(&lock); }
+
+/* A child that is forked while another thread is in here must not wait for that thread. */
+__attribute__((constructor)) static void keep_lock_for_children(void)
+{
+	pthread_atfork(take_lock, give_lock, give_lock);
+}
+
 /* 2, out of memory, where it does not fit. */
 static int take(int device, uint64_t size, uint64_t *at)
 {
