@@ -71,6 +71,7 @@ enum frag_maker {
 	FRAG_MAKER_PROGRAM,     /* none of these frames: the program itself, or a package */
 };
 #define FRAG_MAKER_SHIFT 16
+#define FRAG_IS_WORKSPACE (UINT32_C(1) << 19)   /* of `members`: a library's, for its kernels */
 
 /* Of an alloc's members. */
 static inline enum frag_maker frag_maker_of(uint32_t members)

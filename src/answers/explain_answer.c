@@ -61,15 +61,17 @@ static void put_segments(struct frag_node_ref in, const void *of)
 	}
 }
 
-/* The class that has most of its bytes; of equals the first. */
+/* The class that has more than half of its bytes; unknown where none has: it is of several kinds. */
 static enum frag_life_class held_class(const struct frag_tag_memory *held)
 {
-	enum frag_life_class most = FRAG_LIFE_WEIGHTS;
+	uint64_t all = 0;
 
 	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_CLASSES; i++)
-		if (held->of_class[i] > held->of_class[most])
-			most = (enum frag_life_class)i;
-	return most;
+		all += held->of_class[i];
+	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_UNKNOWN; i++)
+		if (held->of_class[i] > all / 2)
+			return (enum frag_life_class)i;
+	return FRAG_LIFE_UNKNOWN;
 }
 
 static void put_class(struct frag_node_ref o, const void *of)
@@ -550,6 +552,8 @@ static const char *evidence_text(const struct frag_explained *m)
 	return texts[weakest];
 }
 
+#define WORKSPACES_PART 50      /* of what is held: from there on the remedy is shown */
+
 /* The sums of all classes: in the answer itself, and above the table of tags. */
 static void print_classes(const struct page *p, const char *label)
 {
@@ -566,8 +570,15 @@ static void print_classes(const struct page *p, const char *label)
 	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
 		if (sums[k] && sums[k] >= all / 1000)
 			frag_add_item(&w, ", ", "%s %s", frag_life_class_names[k], SIZE(sums[k]));
+	if (w.used && m->pending >= all / 1000 && m->pending)
+		frag_add_item(&w, ", ", "pending frees %s", SIZE(m->pending));
 	if (w.used)
 		frag_put_row(p->to, label, "%s%s", w.text, evidence_text(m));
+	/* cuBLAS keeps one for each handle and stream, and never releases it */
+	if (sums[FRAG_LIFE_WORKSPACES] >= all / WORKSPACES_PART && sums[FRAG_LIFE_WORKSPACES])
+		frag_put_row(p->to, "cuBLAS", "CUBLAS_WORKSPACE_CONFIG=:16:8 makes its workspaces"
+			     " small, and some kernels slower;"
+			     " torch._C._cuda_clearCublasWorkspaces() frees them");
 }
 
 static void print_tags(const struct page *p)

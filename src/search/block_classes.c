@@ -34,8 +34,10 @@
  * it. These are used where the tags of a recording have forward and backward phases.
  *
  * Of blocks from before the recording, those of sizes that gradients have: what is freed were
- * gradients; of the others as many as there are gradients are weights, twice as many optimizer
- * state. All else is unknown.
+ * gradients. Each weight has one gradient and the same number of optimizer states, so of the others
+ * there is a multiple of the gradients, one for all sizes: the first part is weights, the others
+ * optimizer state. Sizes with more blocks have others too, such as frozen weights. All else is
+ * unknown.
  */
 
 /* Requests of one part of the program, up to the next phase. */
@@ -47,7 +49,8 @@ struct frag_phase {
 /* How many blocks of a size were set up, outlived one backward phase, or one optimizer phase. */
 struct frag_size_counts {
 	uint32_t set_up, gradients, optimizer;
-	uint32_t before;                /* older than the recording */
+	uint32_t before;                /* older than the recording, */
+	uint32_t before_freed;          /* and freed in it */
 	uint32_t classified;            /* of these, so far */
 };
 
@@ -70,7 +73,10 @@ struct frag_makers {
 	uint8_t *of_tag;                /* by tag: its phase; NULL: stacks say it */
 	uint32_t tag_count;
 	uint64_t first_optimizer;       /* step; UINT64_MAX: none */
+	uint32_t multiple;              /* of the gradients; 0: not known yet */
 };
+
+#define PHASE_BEFORE UINT32_MAX /* in no phase: from before the recording */
 
 /* The maker of a block from before the recording. */
 #define FRAG_MAKER_BEFORE (FRAG_MAKER_PROGRAM + 1)
@@ -229,6 +235,9 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 
 		if (row)
 			row->before++;
+		m->slots[ev->slot] = (struct frag_maker_slot){
+			.bytes = ev->bytes, .phase = PHASE_BEFORE,
+		};
 		return row;
 	}
 	if (!last || last->part != part) {
@@ -251,8 +260,11 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker)
 {
 	*maker = FRAG_MAKER_UNKNOWN;
-	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count)
+	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count) {
+		if (m->slots[ev->slot].phase == PHASE_BEFORE)
+			makers_find_row(m, m->slots[ev->slot].bytes)->before_freed++;
 		m->slots[ev->slot].phase = 0;
+	}
 	if (ev->op != FRAG_OP_ALLOC)
 		return true;
 	*maker = (uint8_t)frag_maker_of(ev->members);
@@ -319,8 +331,30 @@ static enum frag_life_class makers_program_class(const struct frag_makers *m, ui
 	return FRAG_LIFE_UNKNOWN;
 }
 
+/*
+ * How many blocks that stay there are for each gradient: weights, and optimizer states. The smallest
+ * multiple of all sizes, at most three: no common optimizer keeps more than two states.
+ */
+static uint32_t makers_multiple(struct frag_makers *m)
+{
+	const uint32_t most = m->first_optimizer == UINT64_MAX ? 1 : 3;
+
+	if (!m->multiple)
+		m->multiple = most;
+	else
+		return m->multiple;
+	for (uint32_t i = 0; i < m->row_count; i++) {
+		const struct frag_size_counts *row = &m->rows[i];
+		const uint32_t kept = row->before - row->before_freed;
+
+		if (row->gradients && kept >= row->gradients)
+			m->multiple = (uint32_t)frag_min(m->multiple, kept / row->gradients);
+	}
+	return m->multiple;
+}
+
 /* Of a block from before the recording: of its size, and of how many were classified before it. */
-static enum frag_life_class makers_before_class(const struct frag_makers *m, bool never,
+static enum frag_life_class makers_before_class(struct frag_makers *m, bool never,
 						struct frag_size_counts *row,
 						enum frag_class_evidence *evidence)
 {
@@ -334,10 +368,8 @@ static enum frag_life_class makers_before_class(const struct frag_makers *m, boo
 	if (!never)
 		return FRAG_LIFE_GRADIENTS;
 	place = row->classified++;
-	if (place < row->gradients)
-		return FRAG_LIFE_WEIGHTS;
-	if (m->first_optimizer != UINT64_MAX && place < 3 * row->gradients)
-		return FRAG_LIFE_OPTIMIZER;
+	if (row->before - row->before_freed == makers_multiple(m) * row->gradients)
+		return place < row->gradients ? FRAG_LIFE_WEIGHTS : FRAG_LIFE_OPTIMIZER;
 	*evidence = FRAG_EVIDENCE_NONE;
 	return FRAG_LIFE_UNKNOWN;
 }
@@ -465,7 +497,7 @@ const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_GRADIENTS] = "gradients",
 	[FRAG_LIFE_OPTIMIZER] = "optimizer", [FRAG_LIFE_LONG] = "long-lived",
 	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries",
-	[FRAG_LIFE_UNKNOWN] = "unknown", NULL,
+	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_UNKNOWN] = "unknown", NULL,
 };
 
 const char *const frag_class_evidence_names[] = {
@@ -522,6 +554,7 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 		life->id = frag_id_json(&ev->id);
 		life->initial = ev->place != NULL;
 		life->maker = maker;
+		life->workspace = ev->members & FRAG_IS_WORKSPACE;
 		s->failed = s->failed || !life->id;
 	} else if (ev->op == FRAG_OP_FREE && life->id) {
 		life->freed = ev->step;
@@ -570,6 +603,16 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 	return FRAG_LIFE_ACTIVATIONS;
 }
 
+/*
+ * Without frames of native code: PyTorch gives each handle of cuBLAS a workspace of :4096:2:16:8,
+ * which is released at the end of the program, and which no constructor requests.
+ */
+static bool is_cublas_workspace(const struct frag_lifetime *life, uint64_t bytes)
+{
+	return bytes == (2 * 4096 + 8 * 16) << 10 && life->freed == UINT64_MAX
+	       && life->maker != FRAG_MAKER_SETUP;
+}
+
 /* Of a recording with stacks. */
 static void classify_by_makers(struct survey *s)
 {
@@ -582,6 +625,10 @@ static void classify_by_makers(struct survey *s)
 		life->life = makers_class(&s->makers, life->maker,
 					  frag_birth(s->out, s->memory, i), life->freed,
 					  b->requested, &life->evidence);
+		if (life->workspace || is_cublas_workspace(life, b->requested)) {
+			life->life = FRAG_LIFE_WORKSPACES;
+			life->evidence = life->workspace ? FRAG_EVIDENCE_STACK : FRAG_EVIDENCE_SIZES;
+		}
 	}
 }
 
@@ -592,6 +639,9 @@ static void classify_all(const struct survey *s)
 		s->marks.count ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_LIFETIME;
 
 	for (uint32_t i = 0; i < s->out->count; i++) {
+		/* nothing is known of a block that is only there */
+		if (!s->marks.count && s->out->of[i].initial && s->out->of[i].freed == UINT64_MAX)
+			continue;
 		s->out->of[i].life = classify(s, frag_birth(s->out, s->memory, i), &s->out->of[i]);
 		s->out->of[i].evidence = evidence;
 	}

@@ -398,10 +398,13 @@ static bool add_held(struct account *a, struct frag_block_groups *tags)
 		}
 		held->bytes += b->bytes;
 		held->blocks++;
+		held->oldest = frag_min(held->oldest, b->birth);
+		/* the program is done with it: it has no class any more */
+		if (b->state == FRAG_PENDING)
+			continue;
 		held->of_class[life->life] += b->requested;
 		held->evidence[life->life] =
 			(uint8_t)frag_max(held->evidence[life->life], life->evidence);
-		held->oldest = frag_min(held->oldest, b->birth);
 	}
 	return true;
 }

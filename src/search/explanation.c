@@ -439,6 +439,9 @@ static bool is_left_by_move(const struct frag_explained *m, const struct frag_bl
 static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
 				    const struct frag_blocking_block *blocking)
 {
+	/* its age is unknown */
+	if (blocking->life == FRAG_LIFE_UNKNOWN && blocking->initial)
+		return FRAG_MAIN_NONE;
 	if (blocking->life != FRAG_LIFE_WEIGHTS && blocking->life != FRAG_LIFE_OPTIMIZER
 	    && blocking->life != FRAG_LIFE_LONG)
 		return FRAG_MAIN_LEFT;

@@ -109,17 +109,97 @@ static bool is_optimizer_file(struct frag_text file)
 	       || (frag_text_find(file_name(file), "optimizer") && !frames_ends(file, "/"));
 }
 
-/* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
+/* Behind what a bracket at `at` closes; the end, where nothing does. */
+static const char *skip_brackets(const char *at, const char *end)
+{
+	uint32_t depth = 0;
+
+	for (; at < end; at++) {
+		if (*at == '(' || *at == '<' || *at == '[' || *at == '{')
+			depth++;
+		else if ((*at == ')' || *at == ']' || *at == '}' || (*at == '>' && at[-1] != '-'))
+			 && !--depth)
+			return at + 1;
+	}
+	return end;
+}
+
+/*
+ * The class and the function of a C++ name: "MmBackward0" and "apply" of
+ * "torch::autograd::generated::MmBackward0::apply(...)". Namespaces without names and lambdas are
+ * parts too; templates and parameters are omitted. length 0: there is none.
+ */
+static void cut_function(struct frag_text name, struct frag_text *scope, struct frag_text *function)
+{
+	const char *end = name.text + name.length, *at = name.text;
+
+	*scope = *function = (struct frag_text){ .text = name.text };
+	while (at < end) {
+		const bool unnamed = *at == '(' || *at == '{';
+		const char *begin = at;
+		bool is_operator;
+
+		at = unnamed ? skip_brackets(at, end) : at;
+		while (!unnamed && at < end && !strchr("(<:[{ ", *at))
+			at++;
+		is_operator = at - begin == 8 && memcmp(begin, "operator", 8) == 0;
+		if (is_operator)        /* "operator()", "operator<<" */
+			at = end - at > 1 ? at + 2 : end;
+		/* "void f(...)": the result's type stands before the name */
+		if (at < end && *at == ' ' && !is_operator) {
+			at++;
+			*scope = (struct frag_text){ .text = at };
+			*function = *scope;
+			continue;
+		}
+		if (!unnamed && at > begin) {
+			*scope = *function;
+			*function = (struct frag_text){ begin, (uint32_t)(at - begin) };
+		}
+		if (at < end && *at == '<')
+			at = skip_brackets(at, end);
+		/* a lambda is in a function with parameters: "f(int)::{lambda()#1}::operator()" */
+		while (at < end && (*at == '(' || *at == '['))
+			at = skip_brackets(at, end);
+		if (end - at < 2 || memcmp(at, "::", 2) != 0)
+			return;
+		at += 2;
+	}
+}
+
+/*
+ * "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)", else the function:
+ * "div_tensor_self_backward" of "torch::autograd::generated::details::div_...(...)". length 0: it
+ * is none of autograd's.
+ */
 static struct frag_text autograd_node(struct frag_text name)
 {
 	static const char before[] = "torch::autograd::generated::";
-	const char *at = frag_text_find(name, before), *end = at ? name.text + name.length : NULL;
-	struct frag_text node = { .text = at ? at + strlen(before) : "" };
+	const char *at = frag_text_find(name, before);
+	struct frag_text scope, function;
 
-	while (at && node.text + node.length < end && node.text[node.length] != ':'
-	       && node.text[node.length] != '(')
-		node.length++;
-	return node;
+	if (!at)
+		return (struct frag_text){ .text = "" };
+	at += strlen(before);
+	name.length -= (uint32_t)(at - name.text);
+	name.text = at;
+	cut_function(name, &scope, &function);
+	return scope.length && (frag_text_equals(function, "apply")
+				|| frag_text_equals(function, "operator()")) ? scope : function;
+}
+
+/* Does a library allocate memory for its kernels here: cuBLAS, cuDNN, reductions? */
+static bool is_workspace(struct frag_text name)
+{
+	static const char *const parts[] = {
+		"getNewWorkspace", "getCUDABlasLtWorkspace", "getNewCUDABlasLtWorkspace",
+		"allocateCUBLASLtWorkspace", "at::native::Workspace::Workspace", "gpu_reduce_kernel", NULL,
+	};
+
+	for (uint32_t i = 0; parts[i]; i++)
+		if (frag_text_find(name, parts[i]))
+			return true;
+	return false;
 }
 
 /*
@@ -275,6 +355,9 @@ static struct frag_frame find_native(struct frag_snapshot *s, const struct frag_
 				     uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
+		if (is_workspace(frame_at(s, list, i).name))
+			return (struct frag_frame){ .name = frame_at(s, list, i).name };
+	for (uint32_t i = 0; i < count; i++)
 		if (autograd_node(frame_at(s, list, i).name).length)
 			return (struct frag_frame){ .name = frame_at(s, list, i).name };
 	for (uint32_t i = 0; i < count; i++)
@@ -304,7 +387,9 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 }
 
 #define BEGINS_BACKWARD 0x80    /* of a maker: this request begins a backward pass; */
-#define IS_NATIVE 0x40          /* no frame is of Python */
+#define IS_NATIVE 0x40          /* no frame is of Python; */
+#define IS_WORKSPACE 0x20       /* a library's, for its kernels */
+#define FRAME_IS_WORKSPACE 0x80 /* of the maker of a frame */
 
 /*
  * The innermost frame that says it decides. A forward pass that the engine of autograd or a
@@ -313,7 +398,7 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
 	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
-	bool native = true;
+	bool native = true, workspace = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_value *dict = frag_list_at(&s->values, list, i);
@@ -325,11 +410,14 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 			const struct frag_frame frame = frame_at(s, list, i);
 
 			*known = (uint8_t)(1 + maker_of_frame(&frame));
+			if (!is_python(frame.file, frame.line) && is_workspace(frame.name))
+				*known |= FRAME_IS_WORKSPACE;
 		}
-		here = (enum frag_maker)(*known - 1);
+		workspace = workspace || *known & FRAME_IS_WORKSPACE;
+		here = (enum frag_maker)((*known & ~FRAME_IS_WORKSPACE) - 1);
 		if (maker == FRAG_MAKER_FORWARD
 		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE))
-			return FRAG_MAKER_RECOMPUTE;
+			return FRAG_MAKER_RECOMPUTE | (workspace ? IS_WORKSPACE : 0);
 		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD
 		    && frag_text_equals(frame_at(s, list, i).name, "_make_grads"))
 			return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
@@ -337,7 +425,7 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 			maker = here;
 	}
 	maker = maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
-	return (uint8_t)(native ? maker | IS_NATIVE : maker);
+	return (uint8_t)(maker | (native ? IS_NATIVE : 0) | (workspace ? IS_WORKSPACE : 0));
 }
 
 /* Without memory for the tables it is unknown. */
@@ -406,7 +494,7 @@ static void append(char **at, const char *before, struct frag_text text, size_t 
 static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at, struct frag_text *tag)
 {
 	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
-	const uint8_t maker = maker_of(s, frames);
+	const unsigned maker = maker_of(s, frames) & ~(unsigned)IS_WORKSPACE;
 
 	if (maker & BEGINS_BACKWARD) {
 		s->backward = *tag;
@@ -521,11 +609,12 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 				char room[FRAG_TAG_ROOM], struct frag_record *rec)
 {
 	enum frag_add rc = make_tag(s, frames, note, room, &rec->tag);
-	const uint32_t maker = maker_of(s, frames) & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE);
+	const uint8_t flags = maker_of(s, frames);
+	const uint32_t maker = flags & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE | IS_WORKSPACE);
 
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
-	rec->members |= maker << FRAG_MAKER_SHIFT;
+	rec->members |= maker << FRAG_MAKER_SHIFT | (flags & IS_WORKSPACE ? FRAG_IS_WORKSPACE : 0);
 	if (!stack_of(s, frames, &rec->stack))
 		return FRAG_ADD_NOMEM;
 	if (rec->stack)
