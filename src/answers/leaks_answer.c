@@ -81,9 +81,9 @@ static void print_unknown(const struct frag_leaks_answer *a, uint32_t device,
 				    frag_s(count), FRAG_ROUNDS_MIN + 1, FRAG_ROUNDS_MIN + 1);
 	else if (d->stopped)
 		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: live memory rose by %s up to"
-				    " iteration %" PRIu32 " of %" PRIu32 ", and not since; a longer"
-				    " recording shows whether it rises again",
-				    SIZE(d->stopped_bytes), d->stopped, leaks->rounds);
+				    " iteration %" PRIu32 " of %" PRIu32 "; a longer recording shows"
+				    " whether it rises on", SIZE(d->stopped_bytes), d->stopped + 1,
+				    leaks->rounds);
 	else
 		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: memory stays allocated after the"
 				    " last of %" PRIu32 " iterations, and no iterations are known"

@@ -7,7 +7,6 @@
 struct leaks {
 	struct frag_question q;
 	const char *mark;
-	bool partial;           /* --fail-if judges what the recording shows */
 	struct frag_leaks found;
 };
 
@@ -19,8 +18,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_TEXT(struct leaks, mark) },
 	FRAG_TOP_ROW("leaks of a device that are shown, or all (10; JSON: as 12 KiB hold)"),
 	FRAG_FAIL_IF_ROW("exit with 1 if leak or growth is so large; repeatable", paths),
-	{ 0, "allow-partial", NULL, "--fail-if passes a recording that shows too little to judge",
-	  FRAG_FLAG(struct leaks, partial) },
+	FRAG_PARTIAL_ROW,
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
 	{ 0 },
@@ -68,7 +66,7 @@ static void leaks_judge(struct frag_question *q)
 
 		frag_question_judge(q, values, NULL, "%s, device %u", q->paths[0], d);
 	}
-	if (l->found.verdict != FRAG_LEAK_UNKNOWN || !q->conditions.count || l->partial)
+	if (l->found.verdict != FRAG_LEAK_UNKNOWN || !q->conditions.count || q->run.partial)
 		return;
 	frag_print_message("%s: --fail-if cannot be judged: whether memory grows is unknown;"
 			   " record more iterations, or --allow-partial", q->paths[0]);
@@ -78,11 +76,15 @@ static void leaks_judge(struct frag_question *q)
 static int leaks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
+	struct frag_trace_info info = *q->traces[0];
 	const struct frag_leaks_answer answer = {
-		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = q->traces[0],
+		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = &info,
 		.devices = q->taped->devices.figures,
 	};
 
+	info.scope.grows = l->found.verdict == FRAG_LEAK_UNKNOWN ? FRAG_GROWS_UNKNOWN
+			   : l->found.verdict == FRAG_LEAK_NONE  ? FRAG_GROWS_NO
+								 : FRAG_GROWS_YES;
 	q->redraw.bad = l->found.verdict >= FRAG_LEAK_GROWS;
 	return frag_question_answer(q, &answer, err);
 }

@@ -67,6 +67,7 @@ struct walk {
 	/* the changes by owner */
 	uint32_t *first;
 	struct frag_level_change *bytes, *blocks;
+	struct frag_rising *totals;     /* one a device */
 };
 
 static bool add_level(struct walk *w, uint32_t owner, uint32_t round, uint64_t bytes,
@@ -464,20 +465,17 @@ static void note_levels(const struct walk *w, uint32_t device, struct frag_leaki
 }
 
 /* After the tags of the device. */
-static bool judge_device(struct walk *w, uint32_t device, uint64_t room)
+static void judge_device(struct walk *w, uint32_t device, uint64_t room)
 {
 	struct frag_leaking *d = &w->out->devices[device];
+	const struct frag_rising total = w->totals[device];
 	const uint64_t least = least_gain(w, device);
-	struct frag_rising total;
 	double rising = 0;
 
 	note_levels(w, device, d);
 	d->end = w->owners[device].bytes;
 	d->full_in = UINT64_MAX;
 	d->verdict = FRAG_LEAK_NONE;
-	if (!frag_levels_judge(w->bytes + w->first[device], w->owners[device].levels,
-			       w->out->rounds, &total))
-		return false;
 	for (uint32_t i = 0; i < w->out->leak_count; i++) {
 		const struct frag_leak *k = &w->out->leaks[i];
 
@@ -492,15 +490,14 @@ static bool judge_device(struct walk *w, uint32_t device, uint64_t room)
 		d->verdict = d->verdict == FRAG_LEAK_FOUND ? d->verdict : FRAG_LEAK_GROWS;
 		rising = pace_of(w, device, total.first, total.last);
 	} else if (total.rise == FRAG_RISE_STOPPED && d->verdict == FRAG_LEAK_NONE
-		   && d->last > level_at(w, device, total.last - 1) + least) {
+		   && d->last > level_at(w, device, total.first - 1) + least) {
 		d->verdict = FRAG_LEAK_UNKNOWN;
 		d->stopped = total.last;
-		d->stopped_bytes = d->last - level_at(w, device, total.last - 1);
+		d->stopped_bytes = d->last - level_at(w, device, total.first - 1);
 	}
 	d->growth = d->verdict >= FRAG_LEAK_GROWS ? rising : 0;
 	if (room && d->growth > 0)
 		d->full_in = room > d->peak ? (uint64_t)((double)(room - d->peak) / d->growth) : 0;
-	return true;
 }
 
 static int leak_detect_by_bytes(const void *one, const void *other)
@@ -521,7 +518,9 @@ static int leak_detect_by_bytes(const void *one, const void *other)
  */
 static bool tags_count(const struct walk *w, uint32_t device)
 {
-	return !frag_tape_is_late(w->tape) || gain_of(w, device) > least_gain(w, device);
+	return !frag_tape_is_late(w->tape)
+	       || (w->totals[device].rise == FRAG_RISE_ON
+		   && gain_of(w, device) > least_gain(w, device));
 }
 
 static bool judge(struct walk *w, const uint64_t *rooms)
@@ -530,14 +529,18 @@ static bool judge(struct walk *w, const uint64_t *rooms)
 	bool good = sort_changes(w);
 
 	out->leaks = good ? calloc(w->owner_count, sizeof(*out->leaks)) : NULL;
-	good = out->leaks;
+	w->totals = good ? calloc(w->devices, sizeof(*w->totals)) : NULL;
+	good = out->leaks && w->totals;
+	for (uint32_t d = 0; d < w->devices && good; d++)
+		good = frag_levels_judge(w->bytes + w->first[d], w->owners[d].levels, out->rounds,
+					 &w->totals[d]);
 	for (uint32_t i = w->devices; i < w->owner_count && good && out->rounds >= FRAG_ROUNDS_MIN; i++)
 		if (tags_count(w, w->owners[i].device))
 			good = judge_owner(w, i);
 	FRAG_SORT(out->leaks, out->leak_count, leak_detect_by_bytes);
 	out->verdict = FRAG_LEAK_NONE;
 	for (uint32_t d = 0; d < w->devices && good; d++) {
-		good = judge_device(w, d, rooms ? rooms[d] : 0);
+		judge_device(w, d, rooms ? rooms[d] : 0);
 		if (out->rounds < FRAG_ROUNDS_MIN)
 			out->devices[d].verdict = FRAG_LEAK_UNKNOWN;
 		if (out->devices[d].verdict > out->verdict)
@@ -577,6 +580,7 @@ static int judge_rounds(struct frag_leaks *out, const struct frag_tape *tape,
 	free(w.slots);
 	free(w.changes);
 	free(w.first);
+	free(w.totals);
 	free(w.bytes);
 	free(w.blocks);
 	return good ? 0 : frag_fail_nomem(err);

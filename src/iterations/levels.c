@@ -55,7 +55,22 @@ static bool rises_on(const struct folded *f)
 			longest = f->cuts[i] - before;
 		before = f->cuts[i];
 	}
-	return count >= FRAG_CUTS_MIN && f->rounds - before <= longest;
+	/* a period that fits in twice; else the first cuts are a warm-up, and the last is by chance */
+	return count >= FRAG_CUTS_MIN && f->rounds - before <= longest
+	       && longest <= f->rounds / 2;
+}
+
+/* Before its first cut, did it fall from its maximum by more than it rises above that? */
+static bool fell_further(const struct folded *f)
+{
+	const uint32_t first = f->cuts[0] < 2 ? f->cuts[1] : f->cuts[0];
+	uint64_t high = 0, fall = 0;
+
+	for (uint32_t i = 0; i < f->count && f->levels[i].round < first; i++) {
+		high = frag_max(high, f->levels[i].value);
+		fall = frag_max(fall, high - f->levels[i].value);
+	}
+	return f->levels[f->count - 1].value - high < fall;
 }
 
 /* Three levels on each side: a rise of fewer comes by chance. */
@@ -150,6 +165,8 @@ bool frag_levels_judge(const struct frag_level_change *levels, uint32_t count, u
 		find_cuts(&f);
 		if (rises_on(&f)) {
 			describe(&f, out);
+			if (fell_further(&f))
+				out->rise = FRAG_RISE_STOPPED;
 			break;
 		}
 		if (rose_late(&f, &late)) {

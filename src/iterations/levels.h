@@ -3,7 +3,8 @@
  *
  * A *cut* is a round before which every level is below every level from it on. Noise makes hardly
  * any, as each needs the whole past below the whole future; so no threshold is needed. The first
- * round makes permanent blocks: a cut after it does not count.
+ * round makes permanent blocks: a cut after it does not count. Memory that fell before, as after each
+ * epoch or request, must rise by more above its former maximum than it fell from there.
  */
 #pragma once
 
@@ -21,7 +22,8 @@ struct frag_level_change {
 
 enum frag_rise {
 	FRAG_RISE_NONE,
-	FRAG_RISE_STOPPED,      /* a rise past the middle, which stayed and did not repeat */
+	FRAG_RISE_STOPPED,      /* a rise past the middle, which stayed and did not repeat; or no
+				 * higher than memory fell before */
 	FRAG_RISE_ON,           /* at least FRAG_CUTS_MIN cuts, the last not long ago */
 };
 

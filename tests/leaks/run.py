@@ -102,8 +102,10 @@ def rises(levels: list) -> tuple | None:
     """('on' or 'stopped', cuts); of 16 levels and more those of pairs are judged too."""
     cuts = [i for i in cuts_of(levels) if i > 1]
     gaps = [b - a for a, b in zip(cuts, cuts[1:])]
-    if len(cuts) >= 3 and len(levels) - cuts[-1] <= max(gaps):
-        return 'on', cuts
+    if len(cuts) >= 3 and len(levels) - cuts[-1] <= max(gaps) <= len(levels) / 2:
+        before = levels[:cuts[0]]
+        fall = max(max(before[:i + 1]) - x for i, x in enumerate(before))
+        return 'on' if levels[-1] - max(before) >= fall else 'stopped', cuts
     late = [i for i in cuts_of(levels) if i >= len(levels) // 2 and 3 <= i <= len(levels) - 3]
     if late:
         return 'stopped', late
@@ -139,7 +141,7 @@ def expected(program: Program, tags: list) -> tuple[str, dict]:
     rise = rises(total)
     if said or (rise and rise[0] == 'on' and total[-1] - total[n // 2] > least):
         return 'grows', said
-    if rise and rise[0] == 'stopped' and total[-1] - total[rise[1][-1] - 1] > least:
+    if rise and rise[0] == 'stopped' and total[-1] - total[rise[1][0] - 1] > least:
         return 'unknown', said
     return 'none', said
 
