@@ -1,5 +1,6 @@
 /* claim_text.c - names the part of its program that a recording is, and what its results prove. */
 #include "answers/answers.h"
+#include "answers/report.h"
 
 /* "1.25 GiB were active, 1.50 GiB reserved": before the recording, or in its only state. */
 static void add_reserved(struct frag_words *w, const struct frag_scope *scope, const char *when)
@@ -67,6 +68,18 @@ void frag_put_recorded(const struct frag_text_style *to,
 	}
 	if (part >= FRAG_PART_LATE)
 		frag_put_row(to, "part", "smallest and reliable are of the recorded part alone");
+}
+
+const char *frag_fits_words(const struct frag_scope *scope)
+{
+	return scope->ends == FRAG_ENDS_OOM ? "fits up to the recorded OOM"
+	       : frag_scope_part(scope) != FRAG_PART_WHOLE ? "fits the recorded part" : "fits";
+}
+
+const char *frag_fits_head(const struct frag_scope *scope)
+{
+	return scope->ends == FRAG_ENDS_OOM ? "FITS UP TO THE RECORDED OOM"
+	       : frag_scope_part(scope) != FRAG_PART_WHOLE ? "FITS THE RECORDED PART" : "FITS";
 }
 
 const char *frag_bound_name(enum frag_part part)

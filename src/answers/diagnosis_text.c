@@ -312,13 +312,20 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 		     other ? EXACTLY(least) : "", other ? " that fraction suffices" : "");
 }
 
+/* Is the recording a part of its program? */
+static bool is_part(const struct frag_report *r)
+{
+	return frag_scope_part(&r->trace->scope) != FRAG_PART_WHOLE;
+}
+
 /* The smallest device for the whole trace, including context and other processes. */
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a)
 {
 	const uint64_t floor = frag_diagnosis_lower_bound(a, run);
 	const uint64_t least = a->reliable ? a->reliable : a->smallest;
-	const char *end = r->trace->scope.ends == FRAG_ENDS_OOM ? " up to the recorded OOM" : "";
+	const char *end = r->trace->scope.ends == FRAG_ENDS_OOM ? " up to the recorded OOM"
+			  : is_part(r) ? " for the recorded part" : "";
 	const bool lucky = a->smallest && least > a->smallest;
 
 	if (!a->requested || !run->total)
@@ -383,7 +390,7 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 static void print_fix(const struct frag_report *r, const struct frag_result *run,
 		      const struct frag_diagnosis *a)
 {
-	char note[96] = " (simulated: fits)";
+	char note[96];
 
 	if (!a)
 		return;
@@ -398,8 +405,9 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->fix.reserved));
-		else if (r->trace->scope.ends == FRAG_ENDS_OOM)
-			snprintf(note, sizeof(note), " (simulated: fits up to the recorded OOM)");
+		else
+			snprintf(note, sizeof(note), " (simulated: %s)",
+				 frag_fits_words(&r->trace->scope));
 		frag_put_setting(&r->to, &a->fix.choice, CONF(&a->fix.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
@@ -462,7 +470,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	char mark[128], spare[96] = "";
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const uint64_t room = frag_usable_bytes(run), peak = run->peak.reserved;
-	const bool ends = run->total && r->trace->scope.ends == FRAG_ENDS_OOM;
+	char head[40];
 
 	mark_text(run, oom ? oom->step : run->peak_step, mark);
 	if (oom) {
@@ -478,9 +486,9 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		if (run->total)
 			frag_snprintf(spare, sizeof(spare), " of %s usable (%.1f %% spare)",
 				      SIZE(room), percent(room > peak ? room - peak : 0, room));
-		frag_put_first_line(&r->to, ends ? INK_YELLOW : INK_GREEN,
-				    ends ? "FITS UP TO THE RECORDED OOM: "
-				    : run->total ? "FITS: " : "NO LIMIT: ",
+		snprintf(head, sizeof(head), "%s: ", run->total ? frag_fits_head(&r->trace->scope)
+							       : "NO LIMIT");
+		frag_put_first_line(&r->to, run->total && is_part(r) ? INK_YELLOW : INK_GREEN, head,
 				    "%s reserves %s%s at step %" PRIu64 " of %" PRIu64 "%s", name,
 				    SIZE(peak), spare, run->peak_step, r->trace->events, mark);
 	}
@@ -528,7 +536,8 @@ static void print_head_of_all(const struct frag_report *r)
 	struct frag_words w = WORDS(FRAG_RUN_NAME_ROOM + 256);
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
 	uint32_t failed = 0, cut = 0, first = 0;
-	bool limited = false, ends;
+	bool limited = false;
+	char head[40];
 
 	for (uint32_t i = 0; i < r->run_count; i += devices) {
 		o = outcome_of(r, i, devices);
@@ -554,13 +563,13 @@ static void print_head_of_all(const struct frag_report *r)
 		frag_add(&w, "; %s reserves least, %s",
 			 SHOWN(frag_choice_label(&r->runs[first].result->choice)),
 			 SIZE(best.reserved));
-	ends = limited && r->trace->scope.ends == FRAG_ENDS_OOM && failed < policies && !cut;
-	frag_put_first_line(&r->to, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN,
+	/* "SOME FIT UP TO THE RECORDED OOM: " */
+	snprintf(head, sizeof(head), "%s%s: ", failed ? "SOME FIT" : "",
+		 frag_fits_head(&r->trace->scope) + (failed ? strlen("FITS") : 0));
+	frag_put_first_line(&r->to, failed || cut ? INK_RED
+			    : limited && is_part(r) ? INK_YELLOW : INK_GREEN,
 			    cut ? "INTERRUPTED: " : failed == policies ? "OOM: "
-			    : ends ? failed ? "SOME FIT UP TO THE RECORDED OOM: "
-					    : "FITS UP TO THE RECORDED OOM: "
-			    : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ", "%s",
-			    w.text);
+			    : failed || limited ? head : "NO LIMIT: ", "%s", w.text);
 }
 
 /* The rows that an interrupted search would have filled. */

@@ -755,12 +755,14 @@ static void print_set(const struct page *p)
 	const struct frag_explained *m = p->m;
 	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
+	char note[64];
 
 	if (m->cause == FRAG_CAUSE_ACCUMULATION && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM)) {
 		print_gain(p, setting);
 	} else if (setting) {
-		frag_put_setting(p->to, setting, CONF(setting), p->a->trace->scope.ends == FRAG_ENDS_OOM
-				 ? " (simulated: fits up to the recorded OOM)" : " (simulated: fits)");
+		snprintf(note, sizeof(note), " (simulated: %s)",
+			 frag_fits_words(&p->a->trace->scope));
+		frag_put_setting(p->to, setting, CONF(setting), note);
 	} else if (m->waiting_serves) {
 		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",

@@ -1,6 +1,8 @@
 /* ranks_answer.c - what fragsim ranks found, in every form: for people, as rows, as a document. */
 #include "answers/answers.h"
 
+#include "answers/report.h"
+
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed, unless all are */
 #define POLICIES_MAX 4          /* that are named */
@@ -117,6 +119,16 @@ static void list_different(const struct frag_ranks_answer *a, struct frag_words 
 		frag_add(w, " and %" PRIu32 " more", count - NAMED_MAX);
 }
 
+/* Of the recordings the one that proves least. */
+static const struct frag_scope *ranks_scope(const struct frag_ranks_answer *a)
+{
+	const struct frag_scope *scope = &a->traces[0].scope;
+
+	for (uint32_t i = 1; i < a->source_count; i++)
+		scope = frag_scope_less(scope, &a->traces[i].scope);
+	return scope;
+}
+
 /* Line 1: out of memory before different ranks, as a job is as good as its worst rank. */
 static void ranks_print_head(const struct frag_ranks_answer *a, const struct frag_text_style *to)
 {
@@ -139,7 +151,7 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 		frag_put_first_line(to, INK_BOLD, "", "%s: %" PRIu32 " rank%s; %s reserves most,"
 				    " %s", r->alike && r->count > 1 ? "ALIKE"
 				    : r->compared >= FRAG_RANK_COMPARED_MIN ? "NO RANK STANDS OUT"
-				    : "FITS", a->source_count, frag_s(a->source_count), name,
+				    : frag_fits_head(ranks_scope(a)), a->source_count, frag_s(a->source_count), name,
 				    reserved);
 	if (*a->folders)
 		frag_put_row(to, "folder", "%s", SHOWN(a->folders));

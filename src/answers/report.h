@@ -12,6 +12,7 @@
 #include "device/known_cards.h"
 #include "events/trace_stats.h"
 #include "fragsim/engine.h"
+#include "scope/claim.h"
 #include "search/diagnose_run.h"
 
 /* The chart of a run over its steps ------------------------------------------- */
@@ -33,6 +34,10 @@ struct frag_chart {
 
 /* Observer; ctx is an array of struct frag_chart, one a device. */
 int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+
+/* "fits", or which part of its program fits; and the same as the head of an answer. */
+const char *frag_fits_words(const struct frag_scope *scope);
+const char *frag_fits_head(const struct frag_scope *scope);
 
 /* The report of a run --------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ struct diff {
 
 #define ALLOWS_NEED_GATE                                                                          \
 	{ "allow-new-traces !gate !fail-if", "--allow-new-traces is for --gate or --fail-if" },     \
+	{ "allow-partial !gate !fail-if", "--allow-partial is for --gate or --fail-if" },           \
 	{ "allow-missing !gate !fail-if", "--allow-missing is for --gate or --fail-if" }
 #define NEEDS_POLICIES "--smallest is for policies that are compared now (-p)"
 
@@ -73,6 +74,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct frag_changes, missing) },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_CALL(add_condition) },
+	FRAG_PARTIAL_ROW,
 	FRAG_FORMAT_ROW("text, markdown, json, junit, github or csv (text)"),
 	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv; repeatable"),
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
@@ -426,6 +428,7 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 		d->judged.same_traces = d->gate;
 		d->judged.new_traces = d->changes.new_traces;
 		d->judged.missing = d->changes.missing;
+		d->judged.partial = q->run.partial;
 		rc = frag_gate_judge(&d->judged, c, err);
 	}
 	q->redraw.bad = d->judged.count > 0;

@@ -252,6 +252,26 @@ def bare_prefix(path: str, folder: str) -> None:
     TAP.ok(rc == 0 and 'iterations' in out, 'and the answer names its iterations', out, err)
 
 
+def conditions(path: str, folder: str) -> None:
+    """What a bound decides is judged; what it does not decide fails, and says so."""
+    r = Recording(path, folder)
+    part = lines_cut(r, 'part', len(r.events) // 2, 0).name
+    now = fits_of(part, ('direct',))['fits'][0]['at_least']
+    for command, name, bound in (('fit', 'smallest', now), ('run', 'peak.reserved', now)):
+        for text, status, judged in ((f'{name} > {bound - 1}', 1, True), (f'{name} > {bound}', 1, False),
+                                     (f'{name} < {bound}', 0, True), (f'{name} <= {bound}', 1, False)):
+            rc, _, err = call(command, '-q', '-p', 'direct', '--fail-if', text, part)
+            TAP.ok(rc == status and ('cannot be judged' in err) != judged or rc == status == 0,
+                   f'{command}: {text}', rc, err)
+        rc, _, err = call(command, '-q', '-p', 'direct', '--allow-partial', '--fail-if',
+                          f'{name} > {bound}', part)
+        TAP.ok(rc == 0, f'{command}: --allow-partial judges the part', rc, err)
+    rc, out, err = call('run', '-p', 'direct', '--device-bytes', '64GiB', part)
+    TAP.ok(out.startswith('FITS THE RECORDED PART: '), 'run says what fits', out, err)
+    rc, _, err = call('diff', '-q', '-p', 'direct', '-p', 'bestfit', '--gate', part)
+    TAP.ok(rc == 1 and 'cannot be judged' in err, 'no gate passes by a part', rc, err)
+
+
 def main() -> int:
     recordings = sys.argv[2:]
     policies = POLICIES + MORE if HEAVY or recordings else POLICIES
@@ -263,7 +283,8 @@ def main() -> int:
             for name, words in GENERATED.items():
                 recordings.append(f'{folder}/{name}.ndjson')
                 fragsim('gen', *words, '-o', recordings[-1], statuses=(0,))
-            bare_prefix(str(traces / 'resnet50_train_bs32_fp32.ndjson.gz'), f'{folder}')
+            bare_prefix(str(traces / 'resnet50_train_bs32_fp32.ndjson.gz'), folder)
+            conditions(str(traces / 'moe_train_dispatch.ndjson.gz'), folder)
         for seed, path in enumerate(recordings):
             with tempfile.TemporaryDirectory() as own:
                 cut(Recording(path, own), policies, seed)
