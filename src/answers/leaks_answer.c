@@ -286,9 +286,12 @@ static void leaks_document(struct frag_node_ref root, const void *what)
 	const struct frag_leaks_answer *a = what;
 	const struct frag_leaks *leaks = a->leaks;
 	const uint32_t count = leaks->iterations.count;
+	struct frag_trace_info trace = *a->trace;
 	struct frag_node_ref list, o;
 
-	frag_document_trace(root, "trace", a->trace);
+	trace.scope.grows = leaks->verdict >= FRAG_LEAK_GROWS ? FRAG_GROWS_YES
+			    : leaks->verdict == FRAG_LEAK_NONE ? FRAG_GROWS_NO : FRAG_GROWS_UNKNOWN;
+	frag_document_trace(root, "trace", &trace);
 	frag_json_text(root, "verdict", frag_leak_verdicts[leaks->verdict]);
 	o = frag_json_object(root, "iterations");
 	frag_json_u64(o, "count", count < COUNT_MIN ? 0 : count);

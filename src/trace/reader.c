@@ -153,9 +153,11 @@ bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *like)
 	    }, &copy.text))
 		return false;
 	row = frag_buffered_add(h);
-	if (row)
-		*row = copy;
-	return row != NULL;
+	if (!row)
+		return false;
+	*row = copy;
+	h->failed = h->count;
+	return true;
 }
 
 bool frag_buffered_text(struct frag_buffered *h, struct frag_text text, uint32_t *number)
@@ -329,6 +331,9 @@ int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32
 	*out = (struct frag_reading){
 		.ops = &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
+		.scope = h->scope,
+		.oom_step = h->failed ? h->failed - 1 : 0,
+		.oom_bytes = h->failed ? h->rows[h->failed - 1].size : 0,
 		.constraints = h->constraints.count || h->constraints.gap_count || h->constraints.by
 			       ? &h->constraints : NULL,
 	};
@@ -438,6 +443,44 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 }
 
 /*
+ * A request that failed, and that no other follows, is the log's end: it is an alloc like any
+ * other, as what the program needs includes it.
+ */
+static bool end_at_failure(struct frag_address_map *l)
+{
+	struct frag_buffered *h = l->buffered;
+	struct frag_row *row;
+
+	for (uint32_t i = h->failed; i < h->count && h->failed; i++)
+		if (h->rows[i].op == FRAG_OP_ALLOC)
+			h->failed = 0;
+	if (!h->failed)
+		return true;
+	row = &h->rows[h->failed - 1];
+	row->op = FRAG_OP_ALLOC;
+	row->id = l->count;
+	row->text = 0;
+	h->scope.ends = FRAG_ENDS_OOM;
+	return !h->sites || frag_buffered_site(h, 0, 0, &row->text);
+}
+
+/* What the rows show: blocks from before the log, an address that was given twice, a failure. */
+static bool find_scope(struct frag_address_map *l)
+{
+	struct frag_scope *scope = &l->buffered->scope;
+
+	scope->stated = true;
+	scope->begins = l->before ? FRAG_BEGINS_LATE : FRAG_BEGINS_START;
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->entries[i].before)
+			scope->before_active += l->entries[i].address;
+	scope->before_reserved = scope->before_active;  /* at least */
+	scope->lost = l->missing;
+	scope->ends = l->missing ? FRAG_ENDS_CUT : FRAG_ENDS_END;
+	return end_at_failure(l);
+}
+
+/*
  * Allocations before the log are known only now; their rows are inserted before the first one
  * at once, with its time and place.
  */
@@ -452,6 +495,7 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 	if (l->before)
 		memmove(h->rows + l->before, h->rows, h->count * sizeof(*h->rows));
 	h->count += l->before;
+	h->failed += h->failed ? l->before : 0;
 	row = h->rows;
 	for (uint32_t i = 0; i < l->count; i++)
 		if (l->entries[i].before)
@@ -461,6 +505,8 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 				.place = first.place,
 				.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
 			};
+	if (!find_scope(l))
+		return false;
 	if (l->early)
 		frag_note(log,
 			  "%s: %" PRIu64 " free%s, %" PRIu64 " byte%s in all, of what was allocated"

@@ -169,6 +169,8 @@ struct frag_buffered {
 	struct frag_device_figures *devices;    /* with their names */
 	uint32_t device_count;
 	uint64_t bytes;         /* of the file */
+	struct frag_scope scope;        /* as the rows show it */
+	uint32_t failed;        /* the row of the last request that failed, plus 1; 0: none did */
 };
 
 /* NULL where the host is out of memory. */
@@ -178,7 +180,10 @@ void frag_buffered_del(struct frag_buffered *h);
 /* A new row, zeroed, at the end; NULL where the host is out of memory. It may move at the next. */
 struct frag_row *frag_buffered_add(struct frag_buffered *h);
 
-/* A mark for a request of row->size bytes that failed. False: out of memory. */
+/*
+ * A mark for a request of row->size bytes that failed; where none follows it,
+ * frag_address_map_end() makes it an alloc. False: out of memory.
+ */
 bool frag_buffered_add_oom(struct frag_buffered *h, const struct frag_row *row);
 
 /* The same text has the same number, which is not 0. */
@@ -249,5 +254,8 @@ static inline bool frag_address_map_before(struct frag_address_map *l, uint32_t 
 	return true;
 }
 
-/* Inserts the events that precede the log, and adds the notes. False: out of memory. */
+/*
+ * Inserts the events that precede the log, finds the scope, and adds the notes. False: out of
+ * memory.
+ */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);

@@ -303,6 +303,43 @@ def check_meta() -> None:
         TAP.ok(head.get('meta') == meta, f'written again: {json.dumps(meta)}', str(head))
 
 
+RMM = 'Thread,Time,Action,Pointer,Size,Stream\n'
+
+
+def rmm(*rows: tuple) -> str:
+    Path('log.csv').write_text(RMM + ''.join(
+        f'1,10:00:00.{i:06},{action},{pointer:#x},{size},0\n'
+        for i, (action, pointer, size) in enumerate(rows)))
+    return 'log.csv'
+
+
+def check_others() -> None:
+    """Logs of calls: what an address shows, and a request that failed."""
+    whole = [('allocate', 16, 1000), ('free', 16, 1000)]
+    for name, rows, truth in (
+            ('whole', whole, scope('start', 'end')),
+            ('late', [*whole, ('free', 32, 500)],
+             scope('late', 'end', {'active': 500, 'reserved': 500})),
+            ('lost', [whole[0], ('allocate', 16, 8)], scope('start', 'cut', None, 1)),
+            ('oom', [*whole, ('allocate failure', 0, 77)], scope('start', 'oom')),
+            ('oom, cleaned up', [whole[0], ('allocate failure', 0, 77), whole[1]],
+             scope('start', 'oom')),
+            ('oom, gone on', [*whole, ('allocate failure', 0, 77), *whole],
+             scope('start', 'end'))):
+        said = scope_of(rmm(*rows))
+        TAP.ok(said == truth, f'a log of RMM: {name}', str(said))
+        run('convert', '-q', 'log.csv', 'log.ndjson')
+        said = scope_of('log.ndjson')
+        TAP.ok(said == truth, 'and as lines', str(said))
+    run('slice', '--from-step', '1', '--to-step', '2', trace('t', {}, *ALLOCS), 'part.ndjson')
+    said = scope_of('part.ndjson')
+    TAP.ok((said['begins'], said['ends']) == ('late', 'cut'), 'a slice is late and cut', str(said))
+    run('merge', 'part.ndjson', 't', 'both.ndjson')
+    said = scope_of('both.ndjson')
+    TAP.ok((said['begins'], said['ends']) == ('late', 'cut'), 'so is what it is merged into',
+           str(said))
+
+
 def check_documents() -> None:
     draw = random.Random(3)
     shot, truth = recordings(draw)['late stacks']
@@ -327,6 +364,7 @@ def main() -> int:
         check_found()
         check_meta()
         check_beginning()
+        check_others()
         check_documents()
         os.chdir('/')
     return TAP.finish()
