@@ -22,6 +22,14 @@ static struct frag_text words(const char *s)
 	return (struct frag_text){ .text = s, .length = (uint32_t)strlen(s) };
 }
 
+static uint32_t acquired(struct frag_tags *t, struct frag_text text)
+{
+	uint32_t tag;
+
+	assert_true(frag_tags_acquire(t, text, &tag));
+	return tag;
+}
+
 /* Integers and strings are different, and strings are all of their bytes. */
 static void test_kinds(void **state)
 {
@@ -115,12 +123,12 @@ static void test_colliding_tags(void **state)
 
 	(void)state;
 	assert_true(frag_tags_init(&t, 1));
-	a = frag_tags_acquire(&t, words("one"));
+	a = acquired(&t, words("one"));
 	assert_true(frag_map_add(&t.map, frag_hash_text("two", 3, t.seed), a));
-	b = frag_tags_acquire(&t, words("two"));
+	b = acquired(&t, words("two"));
 	assert_int_not_equal(a, b);
-	assert_int_equal(frag_tags_acquire(&t, words("two")), b);
-	assert_int_equal(frag_tags_acquire(&t, words("one")), a);
+	assert_int_equal(acquired(&t, words("two")), b);
+	assert_int_equal(acquired(&t, words("one")), a);
 	assert_true(has_text(&t, a, "one") && has_text(&t, b, "two"));
 	frag_tags_fini(&t);
 }
@@ -138,11 +146,11 @@ static void test_tags_that_look_alike(void **state)
 	(void)state;
 	assert_true(frag_tags_init(&t, 1));
 	for (uint32_t i = 0; i < LENGTH(names); i++)
-		tags[i] = frag_tags_acquire(&t, words(names[i]));
+		tags[i] = acquired(&t, words(names[i]));
 	for (uint32_t i = 0; i < 100; i++) {
 		const uint32_t k = i * 5 % LENGTH(names);
 
-		assert_int_equal(frag_tags_acquire(&t, words(names[k])), tags[k]);
+		assert_int_equal(acquired(&t, words(names[k])), tags[k]);
 		assert_true(has_text(&t, tags[k], names[k]));
 		for (uint32_t j = 0; j < k; j++)
 			assert_int_not_equal(tags[j], tags[k]);
@@ -161,27 +169,27 @@ static void test_used_tags_stay(void **state)
 	assert_true(frag_tags_init(&t, 2));
 	for (uint32_t i = 0; i < LENGTH(kept); i++) {
 		snprintf(name, sizeof(name), "kept %u", i);
-		kept[i] = frag_tags_acquire(&t, words(name));
+		kept[i] = acquired(&t, words(name));
 		assert_int_not_equal(kept[i], 0);
 	}
 	for (uint32_t i = 0; i < 200000; i++) {
 		uint32_t tag;
 
 		snprintf(name, sizeof(name), "gone %u", i);
-		tag = frag_tags_acquire(&t, words(name));
+		tag = acquired(&t, words(name));
 		assert_true(has_text(&t, tag, name));
 		frag_tags_release(&t, tag);
 		frag_tags_sweep(&t);
 		if (i % 1000 == 0) {    /* a second user comes and goes */
 			snprintf(name, sizeof(name), "kept %u", i / 1000 % 100);
-			assert_int_equal(frag_tags_acquire(&t, words(name)), kept[i / 1000 % 100]);
+			assert_int_equal(acquired(&t, words(name)), kept[i / 1000 % 100]);
 			frag_tags_release(&t, kept[i / 1000 % 100]);
 		}
 	}
 	for (uint32_t i = 0; i < LENGTH(kept); i++) {
 		snprintf(name, sizeof(name), "kept %u", i);
 		assert_true(has_text(&t, kept[i], name));
-		assert_int_equal(frag_tags_acquire(&t, words(name)), kept[i]);
+		assert_int_equal(acquired(&t, words(name)), kept[i]);
 	}
 	/* 200,000 have been; what is kept is of the order of a sweep's threshold */
 	assert_in_range(t.count, 101, 10000);
@@ -197,10 +205,10 @@ static void test_idle_tags(void **state)
 
 	(void)state;
 	assert_true(frag_tags_init(&t, 2));
-	first = frag_tags_acquire(&t, words("common"));
+	first = acquired(&t, words("common"));
 	frag_tags_release(&t, first);
 	frag_tags_sweep(&t);
-	assert_int_equal(frag_tags_acquire(&t, words("common")), first);
+	assert_int_equal(acquired(&t, words("common")), first);
 	assert_int_equal(t.idle, 0);
 	frag_tags_release(&t, first);
 	assert_int_equal(t.idle, 1);
@@ -222,8 +230,8 @@ static void test_content(void **state)
 		uint32_t x, y;
 
 		snprintf(name, sizeof(name), "tag %u", i);
-		x = frag_tags_acquire(&a, words(name));
-		y = frag_tags_acquire(&b, words(name));
+		x = acquired(&a, words(name));
+		y = acquired(&b, words(name));
 		assert_true(frag_tag_at(&a, x)->content == frag_tag_at(&b, y)->content);
 		for (uint32_t k = 1; k < x; k++)
 			assert_true(frag_tag_at(&a, x)->content != frag_tag_at(&a, k)->content);

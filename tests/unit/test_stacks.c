@@ -17,6 +17,22 @@ static struct frag_frame frame(const char *file, uint64_t line, const char *name
 	return f;
 }
 
+static uint32_t frame_number(struct frag_stack_table *t, const struct frag_frame *frame)
+{
+	uint32_t number;
+
+	assert_true(frag_stacks_frame(t, frame, &number));
+	return number;
+}
+
+static uint32_t pushed(struct frag_stack_table *t, uint32_t frame, uint32_t below)
+{
+	uint32_t stack;
+
+	assert_true(frag_stacks_push(t, frame, below, &stack));
+	return stack;
+}
+
 /* Frames are file, line and name; each difference makes another one. */
 static void test_frames(void **state)
 {
@@ -31,7 +47,7 @@ static void test_frames(void **state)
 	assert_true(frag_stacks_init(&t, 7));
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < LENGTH(frames); i++)
-			assert_int_equal(frag_stacks_frame(&t, &frames[i]), i + 1);
+			assert_int_equal(frame_number(&t, &frames[i]), i + 1);
 	assert_int_equal(t.texts.count, 1 + 4);         /* a.py, b.py, f, g */
 	frag_stacks_fini(&t);
 }
@@ -51,16 +67,16 @@ static void test_common_ends(void **state)
 	(void)state;
 	assert_true(frag_stacks_init(&t, 1));
 	for (uint32_t i = 0; i < 4; i++)
-		f[i] = frag_stacks_frame(&t, &names[i]);
-	main_ = frag_stacks_push(&t, f[0], 0);
-	step = frag_stacks_push(&t, f[1], main_);
-	forward = frag_stacks_push(&t, f[2], step);
-	assert_int_equal(frag_stacks_push(&t, f[1], frag_stacks_push(&t, f[0], 0)), step);
-	backward = frag_stacks_push(&t, f[3], step);
+		f[i] = frame_number(&t, &names[i]);
+	main_ = pushed(&t, f[0], 0);
+	step = pushed(&t, f[1], main_);
+	forward = pushed(&t, f[2], step);
+	assert_int_equal(pushed(&t, f[1], pushed(&t, f[0], 0)), step);
+	backward = pushed(&t, f[3], step);
 	assert_int_equal(t.count, 1 + 4);
 	assert_int_not_equal(forward, backward);
 	/* the same frame on another stack is another stack */
-	assert_int_equal(frag_stacks_push(&t, f[2], main_), 5);
+	assert_int_equal(pushed(&t, f[2], main_), 5);
 
 	at = backward;
 	frag_stacks_at(&t, &at, &got);
@@ -99,7 +115,7 @@ static void test_random(void **state)
 			const struct frag_frame f = frame("f.py", kind, names[kind]);
 
 			code = code * KINDS + kind;
-			stack = frag_stacks_push(&t, frag_stacks_frame(&t, &f), stack);
+			stack = pushed(&t, frame_number(&t, &f), stack);
 			assert_int_not_equal(stack, 0);
 		}
 		different += !number_of[code];
