@@ -363,6 +363,21 @@ const struct frag_value *frag_dict_get(const struct frag_values *v, const struct
 	return &v->table[dict->as.items[shape ? at : at * 2 + 1]];
 }
 
+bool frag_dict_key(const struct frag_values *v, const struct frag_value *dict, uint32_t i,
+		   struct frag_text *key)
+{
+	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
+	const struct frag_value *name;
+
+	if (!frag_is(dict, FRAG_DICT) || i >= (shape ? shape->count : dict->length / 2))
+		return false;
+	name = &v->table[shape ? shape->keys[i] : dict->as.items[(size_t)i * 2]];
+	*key = (struct frag_text){ .text = "" };
+	if (name->kind == FRAG_STRING)
+		*key = (struct frag_text){ name->as.text, name->length };
+	return true;
+}
+
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out)
 {

@@ -127,6 +127,10 @@ bool frag_text_is(const struct frag_value *value, const char *text);
 const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
 				       const char *name);
 
+/* The name of member i, in their order; false: there are no more. Names that are no text are empty. */
+bool frag_dict_key(const struct frag_values *v, const struct frag_value *dict, uint32_t i,
+		   struct frag_text *key);
+
 /* Members of many dicts, by the places where they stand: each shape is searched once. */
 #define FRAG_MEMBERS_MAX 16
 struct frag_layouts {

@@ -179,6 +179,8 @@ struct frag_snapshot {
 	uint32_t plan_count, plan_capacity;
 	struct frag_initial *initial;   /* of all devices */
 	uint32_t initial_count;
+	uint64_t other_actions;         /* events of an unknown action; the first one's: */
+	char other_action[64];
 	char *first_settings;           /* before `change` */
 	char *change;                   /* settings that came in mid-run; NULL: none did */
 	uint32_t change_at;             /* a record of the plan */
@@ -258,11 +260,15 @@ bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t siz
 bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
 
 /*
- * The PyTorch releases, 2.least to 2.most, whose settings have exactly the names in the file.
+ * The PyTorch releases, 2.least to 2.most, whose settings have exactly the names in the file;
+ * both 0: 2.0 or older, as its blocks have no address.
  * why: the names that decide. False: the file does not determine the releases.
  */
 bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
 			    const char **why);
+
+/* Notes of settings, members and actions that no known release writes. */
+void frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag_log *log);
 
 /* Bytes, as the recording had them; a block's are its request's, rounded, but at the end. */
 struct frag_recorded {

@@ -9,6 +9,7 @@
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/parse.h"
 
 #define DEVICES_MAX 1024
 #define POOL_NAME 48            /* bytes: two numbers */
@@ -284,6 +285,14 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
 	return 0;
 }
 
+static void note_action(struct frag_snapshot *s, const struct frag_value *action)
+{
+	if (!s->other_actions++ && frag_is(action, FRAG_STRING))
+		snprintf(s->other_action, sizeof(s->other_action), "%.*s",
+			 (int)frag_text_cut(action->as.text, action->length,
+					    sizeof(s->other_action) - 1), action->as.text);
+}
+
 /*
  * The meaning of a member depends on the action: an out-of-memory event has free bytes instead
  * of an address. Unknown actions are omitted, because a newer PyTorch may add some. One event
@@ -304,8 +313,10 @@ static int load_event(struct load *load, const struct place *at,
 	if (!m[EVENT_ACTION])
 		return bad_element(s, at, "no event: member \"action\" is missing");
 	e.action = find_action(load, m[EVENT_ACTION]);
-	if (e.action == FRAG_ACT_OTHER)
+	if (e.action == FRAG_ACT_OTHER) {
+		note_action(s, m[EVENT_ACTION]);
 		return 0;
+	}
 	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_HIGHEST, &e.size);
 	if (e.action == FRAG_ACT_OOM)
 		e.addr = maybe_u64(m[EVENT_FREE]);

@@ -458,6 +458,7 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 		note_device(s, i, log);
 		note_full(s, i, log);
 	}
+	frag_snapshot_note_unknown(s, log);
 	if (!s->has_history)
 		frag_note(log, "the snapshot has no history: only the state at its end, which the"
 			  " run begins with");

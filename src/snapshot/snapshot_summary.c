@@ -198,8 +198,19 @@ bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
 			    const char **why)
 {
-	if (!setting(s, "pinned_num_register_threads"))
-		return false;
+	const struct frag_value *segments = s->root.kind == FRAG_LIST
+		? &s->root : frag_dict_get(&s->values, &s->root, "segments");
+	const struct frag_value *block = frag_list_at(
+		&s->values, frag_dict_get(&s->values, frag_list_at(&s->values, segments, 0), "blocks"),
+		0);
+
+	if (!setting(s, "pinned_num_register_threads")) {
+		/* blocks have addresses from 2.1 on, and had a history before */
+		*least = *most = 0;
+		*why = "its blocks have no address";
+		return !has_settings(s) && frag_is(block, FRAG_DICT)
+		       && !frag_dict_get(&s->values, block, "address");
+	}
 	if (setting(s, "max_round_threshold")) {
 		*least = 13;
 		*most = 15;

@@ -13,6 +13,7 @@
 #include "trace/reader.h"
 #include "verify/verifier.h"
 
+#define OLDER "2.0 or older"
 #define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
 #define BY_CREATION 12          /* the only release that takes the oldest of equal blocks */
 
@@ -71,7 +72,9 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM])
 {
 	*buf = '\0';
-	if (release->minor && release->least == release->most)
+	if (release->older)
+		snprintf(buf, FRAG_RELEASE_ROOM, OLDER);
+	else if (release->minor && release->least == release->most)
 		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32, release->minor);
 	else if (release->minor)
 		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32 " to 2.%" PRIu32, release->least,
@@ -112,6 +115,11 @@ static void kept(struct frag_release *out, const struct frag_trace *trace)
 	const char *range = text ? strstr(text, to) : NULL;
 	uint64_t least, most;
 
+	if (text && strcmp(text, OLDER) == 0) {
+		set_release(out, OLDEST_VERSION, OLDEST_VERSION);
+		out->older = true;
+		return;
+	}
 	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
 							     : strlen(text), &least))
 		return;
@@ -202,7 +210,8 @@ void frag_allowed_releases(struct frag_release *out, const struct frag_trace *tr
 	if (!s || said(out, s) || is_ours(s))
 		return;
 	if (frag_snapshot_releases(s, &least, &most, &why)) {
-		set_release(out, least, most);
+		out->older = !most;
+		set_release(out, most ? least : OLDEST_VERSION, most ? most : OLDEST_VERSION);
 		snprintf(out->why, sizeof(out->why), "%s", why);
 	}
 }

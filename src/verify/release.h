@@ -8,12 +8,13 @@
 struct frag_release {
 	uint32_t minor;         /* 2.minor: the rules to simulate; 0: unknown */
 	uint32_t least, most;   /* the releases that the file allows, where minor is not 0 */
+	bool older;             /* it was an older one than all that there are rules of */
 	char why[160];
 };
 
 #define FRAG_RELEASE_ROOM 32
 
-/* "2.8"; "2.9 to 2.14" where the file allows several releases; "" where it is unknown. */
+/* "2.0 or older"; "2.8"; "2.9 to 2.14" where the file allows several releases; "" where it is unknown. */
 const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM]);
 
 /*

@@ -604,9 +604,37 @@ def informs():
     ok("recorded" not in call("info", "i")[1], "nothing of it for other traces")
 
 
+def names():
+    """A name of a newer release is told once a kind; a form that is older than all rules, too."""
+    value = basic()
+    value["allocator_settings"] |= {"bigger_pages": 1, "other": 2}
+    value["device_traces"][0][0]["lane"] = 3
+    value["device_traces"][0] += [{"action": "defrag", "addr": 0, "size": 1}] * 2
+    write("i", value)
+    err = call("info", "i")[2]
+    same("unknown names", [line.split(": ", 2)[2] for line in err.splitlines() if "unknown" in line], [
+        'allocator_settings: unknown name "bigger_pages" and 1 other, which is ignored',
+        'device_traces: unknown name "lane", which is ignored',
+        'device_traces: 2 events with an unknown action, the first "defrag", which are ignored'])
+    write("i", basic())
+    ok("unknown" not in call("info", "i")[2], "none in what PyTorch writes")
+    old = basic()
+    for part in old["segments"]:
+        part["blocks"] = [{k: v for k, v in b.items() if k != "address"} for b in part["blocks"]]
+    write("i", {"segments": old["segments"], "device_traces": []})
+    same("an older form", [line for line in call("info", "i")[1].splitlines() if "PyTorch:" in line],
+         ["PyTorch: 2.0 or older, as its blocks have no address"])
+    out = call("run", "i")[1]
+    ok("PyTorch 2.0 or older by its form; rules of 2.1 assumed" in out and "exact" not in out,
+       "an older form runs under the oldest rules", out)
+    call("convert", "-q", "i", "i.ndjson")
+    ok("rules of 2.1 assumed" in call("run", "i.ndjson")[1], "and in lines")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, versions, travels, kept, exports, ends, begins, fulls, informs):
+    for part in (defaults, versions, travels, kept, exports, ends, begins, fulls, informs,
+                 names):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())

@@ -736,7 +736,7 @@ def other_devices():
                       x.replace("PYTORCH_CUDA_ALLOC_CONF", variable).replace("torch.cuda.e", module + ".e")
                       for x in theirs]
             wanted = [x if isinstance(x, int) else
-                      re.sub(r"(  evidence  [^;\n]*)",
+                      re.sub(r"(  evidence  [^;\n]*PyTorch[^;\n]*)",
                              rf"\1 for CUDA; not compared with the allocator of {device}", x)
                       for x in wanted]
             same(f"{device}: {args[0]} in its words", list(ours), wanted)
