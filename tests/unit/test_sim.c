@@ -362,6 +362,7 @@ static void test_device_does_not_open(void **state)
 /* A recording that begins with two segments of 20 MiB, in each a block of 12 MiB. */
 struct begun {
 	struct frag_initial initial[2];
+	struct frag_first_state first;
 	struct frag_spot places[2];
 	uint32_t at;
 };
@@ -387,14 +388,16 @@ static int begun_next(void *state, struct frag_record *rec, const char **kind,
 	return 1;
 }
 
-static struct frag_initial *begun_initial(void *state, uint32_t *count)
+static struct frag_first_state *begun_first(void *state)
 {
-	*count = 2;
-	return ((struct begun *)state)->initial;
+	struct begun *b = state;
+
+	b->first = (struct frag_first_state){ .segments = b->initial, .segment_count = 2 };
+	return &b->first;
 }
 
 static const struct frag_source_ops begun_ops = {
-	.form = "begun", .refill = begun_refill, .next = begun_next, .initial = begun_initial,
+	.form = "begun", .refill = begun_refill, .next = begun_next, .beginning = begun_first,
 };
 
 /* The result of pytorch on a device of so many MiB, or of a copy that is made halfway. */
