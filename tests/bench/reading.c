@@ -126,7 +126,7 @@ static int decode(const char *path, struct bench_subject *s, struct bench_sample
 		  struct frag_error *err)
 {
 	uint64_t begin = bench_now(), bytes = 0;
-	const struct frag_trace_options options = { .meta = false };
+	const struct frag_trace_options options = { .lenient = false };
 	struct frag_reading r;
 	int rc = frag_reading_open(&r, path, &options, err);
 
