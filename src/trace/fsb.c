@@ -6,6 +6,7 @@
  */
 #include "trace/beginning.h"
 #include "trace/fsb.h"
+#include "trace/fsb_cursor.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,11 +25,6 @@
 
 /* After a payload: bytes that may be read, and mean nothing. */
 #define SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
-
-/* What is left of a payload; p is past end where more was read than there is. */
-struct cursor {
-	const unsigned char *p, *end;
-};
 
 #define TEXTS_MAX (8 * FRAG_FSB_EVENTS_MAX)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
@@ -142,7 +138,7 @@ static int fsb_unpack(struct fsb *f, const unsigned char *packed, uint32_t packe
  * number and checksum before the kind: only a complete block of an unknown kind may be skipped.
  * Each need() may move the window, so the head is computed again.
  */
-static int next_block(struct fsb *f, uint32_t *kind, struct cursor *payload,
+static int next_block(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
 		      struct frag_error *err)
 {
 	FRAG_ASSERT(f->zstd && f->at <= f->in.end);
@@ -180,7 +176,7 @@ static int next_block(struct fsb *f, uint32_t *kind, struct cursor *payload,
 					     " know", *kind);
 		}
 		rc = fsb_unpack(f, head + FRAG_FSB_HEAD_LENGTH, packed, bytes, err);
-		*payload = (struct cursor){ .p = f->payload, .end = f->payload + bytes };
+		*payload = (struct frag_fsb_cursor){ .p = f->payload, .end = f->payload + bytes };
 		return rc;
 	}
 }
@@ -203,7 +199,7 @@ static int fsb_magic(struct fsb *f, struct frag_error *err)
 static int fsb_join_snapshot(struct fsb *f, char **text, uint64_t *length, uint64_t *capacity,
 			     struct frag_error *err)
 {
-	struct cursor payload;
+	struct frag_fsb_cursor payload;
 	uint32_t kind;
 	int rc = fsb_magic(f, err);
 
@@ -262,59 +258,7 @@ int frag_fsb_take_snapshot(struct frag_input *in, struct frag_error *err)
 	return rc ? rc : 1;
 }
 
-/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
-static uint64_t fsb_take(struct cursor *c)
-{
-	uint64_t value = 0;
-
-	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
-		value |= (uint64_t)(*c->p & 0x7f) << shift;
-		if (*c->p++ < 0x80)
-			return value;
-	}
-	c->p = c->end + 1;
-	return 0;
-}
-
-/* Are there n bytes more, and are they text? */
-static bool fsb_has_text(const struct cursor *c, uint64_t n)
-{
-	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && frag_utf8_is(c->p, n);
-}
-
-/* A length, one more than it is, or 0 for no text; then the text. */
-static bool take_optional(struct cursor *c, char **out, uint64_t *length, bool *nomem)
-{
-	uint64_t n = fsb_take(c);
-
-	*out = NULL;
-	*length = n - (n != 0);
-	if (n == 0)
-		return true;
-	if (!fsb_has_text(c, n - 1))
-		return false;
-	*out = calloc((size_t)n + FRAG_WINDOW_SLACK, 1);
-	*nomem = !*out;
-	if (*out)
-		memcpy(*out, c->p, (size_t)n - 1);
-	c->p += n - 1;
-	return *out != NULL;
-}
-
-/* A JSON object as text; it is printed unchanged, so it must be one. */
-static bool take_object(struct cursor *c, char **out, uint32_t *length, bool *nomem)
-{
-	struct frag_scan scan = { .scratch = NULL };
-	uint64_t n;
-
-	if (!take_optional(c, out, &n, nomem))
-		return false;
-	*length = (uint32_t)n;
-	scan.end = *out ? *out + n : NULL;
-	return !*out || (**out == '{' && frag_scan_skip(&scan, *out, 2) == scan.end);
-}
-
-static bool take_device(struct frag_header *h, struct cursor *c, bool *nomem)
+static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c, bool *nomem)
 {
 	struct frag_device_figures *d;
 	uint64_t length;
@@ -325,11 +269,12 @@ static bool take_device(struct frag_header *h, struct cursor *c, bool *nomem)
 		return false;
 	d = &h->devices[h->device_count++];
 	*d = (struct frag_device_figures){ .name = NULL };
-	good = take_optional(c, &d->name, &length, nomem) && (!d->name || strlen(d->name) == length);
+	good = frag_fsb_take_optional(c, &d->name, &length, nomem)
+	       && (!d->name || strlen(d->name) == length);
 	for (uint32_t i = 0; i < 4 && good; i++) {
 		uint64_t *const sizes[] = { &d->total, &d->context, &d->other, &d->granularity };
 
-		*sizes[i] = fsb_take(c);
+		*sizes[i] = frag_fsb_take(c);
 		good = c->p <= c->end && *sizes[i] < FRAG_SIZE_LIMIT;
 	}
 	return good && d->granularity != 0;
@@ -343,7 +288,7 @@ static int fsb_begin(struct fsb *f, struct frag_error *err)
 {
 	struct frag_header *h = &f->header;
 	uint64_t version, devices;
-	struct cursor c;
+	struct frag_fsb_cursor c;
 	uint32_t kind;
 	bool good = true, nomem = false;
 	int rc;
@@ -355,19 +300,20 @@ static int fsb_begin(struct fsb *f, struct frag_error *err)
 		return rc;
 	if (kind != FRAG_FSB_HEADER)
 		return damaged_block(f, err, "the header is expected here");
-	version = fsb_take(&c);
+	version = frag_fsb_take(&c);
 	if (version < FRAG_FSB_OLDEST || version > FRAG_FSB_VERSION)
 		return damaged_block(f, err, "version %" PRIu64 ", but this fragsim reads %d and %d",
 				     version, FRAG_FSB_OLDEST, FRAG_FSB_VERSION);
-	devices = fsb_take(&c);
+	devices = frag_fsb_take(&c);
 	if (devices == 0 || devices > FRAG_DEVICES_MAX)
 		return damaged_block(f, err, "%" PRIu64 " devices, not 1 to %d", devices,
 				     FRAG_DEVICES_MAX);
 	for (uint64_t i = 0; i < devices && good; i++)
 		good = take_device(h, &c, &nomem);
-	good = good && take_object(&c, &h->meta, &h->meta_length, &nomem);
+	good = good && frag_fsb_take_object(&c, &h->meta, &h->meta_length, &nomem);
 	if (version >= FRAG_FSB_VERSION)
-		good = good && take_object(&c, &h->beginning, &h->beginning_length, &nomem);
+		good = good
+		       && frag_fsb_take_object(&c, &h->beginning, &h->beginning_length, &nomem);
 	if (nomem)
 		return frag_fail_nomem(err);
 	if (!good || c.p != c.end)
@@ -399,9 +345,9 @@ static bool take_double(struct column *c, double *out)
 }
 
 /* This block's new texts: their lengths, then their bytes. */
-static int fsb_read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int fsb_read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = fsb_take(c), sum = 0;
+	uint64_t count = frag_fsb_take(c), sum = 0;
 	struct frag_text *texts;
 	struct arena *a;
 	char *to;
@@ -414,7 +360,7 @@ static int fsb_read_texts(struct fsb *f, struct cursor *c, struct frag_error *er
 	texts = f->texts + f->text_count;
 	texts[count] = (struct frag_text){ .text = NULL };
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t n = fsb_take(c);
+		uint64_t n = frag_fsb_take(c);
 
 		sum += n;
 		if (c->p > c->end || n > FRAG_FSB_BLOCK_MAX || sum > (uint64_t)(c->end - c->p))
@@ -430,7 +376,7 @@ static int fsb_read_texts(struct fsb *f, struct cursor *c, struct frag_error *er
 	f->arenas = a;
 	to = a->bytes;
 	for (uint64_t i = 0; i < count; i++) {
-		if (!fsb_has_text(c, texts[i].length))
+		if (!frag_fsb_has_text(c, texts[i].length))
 			return damaged_block(f, err, "text %u is no UTF-8", f->text_count);
 		texts[i].text = memcpy(to, c->p, texts[i].length);
 		to[texts[i].length] = '\0';
@@ -458,11 +404,12 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
  * All fields are taken before any is judged: one that is cut off leaves the cursor
  * after its end. A shape that passes needs no checks when events use it.
  */
-static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
+static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
-	uint64_t op = fsb_take(c), members = fsb_take(c), time = fsb_take(c), texts = fsb_take(c);
-	uint64_t pending = fsb_take(c), stream = fsb_take(c), pool = fsb_take(c);
-	uint64_t device = fsb_take(c);
+	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c),
+		 texts = frag_fsb_take(c);
+	uint64_t pending = frag_fsb_take(c), stream = frag_fsb_take(c), pool = frag_fsb_take(c);
+	uint64_t device = frag_fsb_take(c);
 
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
@@ -487,9 +434,9 @@ static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
 	       && set_handle(f, texts & FRAG_FSB_TEXT_POOL, pool, &shape->rec.pool);
 }
 
-static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = fsb_take(c);
+	uint64_t count = frag_fsb_take(c);
 
 	if (c->p > c->end || count > FRAG_FSB_EVENTS_MAX)
 		return damaged_block(f, err, "%" PRIu64 " shapes, more than a block may have", count);
@@ -506,15 +453,15 @@ static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
  * The lengths of all columns add up to what is left of the payload, so they cannot
  * overlap. That a column ends where its events do is seen in end_events().
  */
-static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t digits = fsb_take(c), first = fsb_take(c), lengths[FRAG_FSB_COLUMNS],
+	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS],
 		 sum = 0;
 
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
-		uint64_t width = fsb_take(c);
+		uint64_t width = frag_fsb_take(c);
 
-		lengths[i] = fsb_take(c);
+		lengths[i] = frag_fsb_take(c);
 		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
 			return damaged_block(f, err, "a column that is not well-formed");
 		f->columns[i].width = (uint32_t)width;
@@ -546,9 +493,9 @@ static int end_events(struct fsb *f, struct frag_error *err)
 }
 
 /* The number of all events; nothing may follow. */
-static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t events = fsb_take(c);
+	uint64_t events = frag_fsb_take(c);
 	int rc;
 
 	if (events != f->all_events || c->p != c->end)
@@ -569,7 +516,7 @@ static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
 static int fsb_refill(void *state, struct frag_error *err)
 {
 	struct fsb *f = state;
-	struct cursor payload = { .p = NULL };
+	struct frag_fsb_cursor payload = { .p = NULL };
 	uint32_t kind = 0;
 	uint64_t events;
 	const char *why;
@@ -596,7 +543,7 @@ static int fsb_refill(void *state, struct frag_error *err)
 		return end_file(f, &payload, err);
 	if (kind != FRAG_FSB_EVENTS)
 		return damaged_block(f, err, "a second header");
-	events = fsb_take(&payload);
+	events = frag_fsb_take(&payload);
 	if (payload.p > payload.end || events > FRAG_FSB_EVENTS_MAX)
 		return damaged_block(f, err, "%" PRIu64 " events, more than a block may have", events);
 	rc = fsb_read_texts(f, &payload, err);
