@@ -243,7 +243,13 @@ def judge(rep, program, paths):
                 o = truth['oom']
                 real = 'capacity' if o['allocated'] + o['requested'] > o['device_total'] else 'fragmentation'
                 may = {real, 'tight'} if real == 'fragmentation' and o['allocated'] + o['requested'] > 0.9 * o['device_total'] else {real}
+                if name in KEEPERS:
+                    may.add('accumulation')
                 rep.say('right' if m['verdict'] in may else 'wrong' if m['verdict'] else 'withheld', 'verdict', name, f'out of memory by {m["verdict"]}, is {real}')
+
+
+# what keeps results for ever, on purpose by its truth, or passes without no_grad: this explains it too
+KEEPERS = ('oom_fragmentation', 'oom_train_eval', 'oom_train_ragged')
 
 
 def main():

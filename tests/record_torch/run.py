@@ -140,7 +140,7 @@ def read_back(stage):
             wrong.append(f"{path.name}: peak {result['peak']['requested']}")
         if [o['size'] for o in result['oom']] != [100 * MIB] * failed:
             wrong.append(f"{path.name}: {result['oom']}")
-        if (' failed to allocate 100.00 MiB at ' in explain.stdout) != failed:
+        if explain.stdout.startswith('OOM: 100.00 MiB requested by client.py:') != failed:
             wrong.append(f'{path.name}: {explain.stdout}')
     return wrong
 
