@@ -35,7 +35,10 @@ void frag_add_claim(struct frag_words *w, const struct frag_scope *scope, const 
 		return;
 	}
 	if (part == FRAG_PART_LATE) {
-		add_reserved(w, scope, "before it");
+		if (scope->before_active || scope->before_reserved)
+			add_reserved(w, scope, "before it");
+		else
+			frag_add(w, "the recording starts late");
 		frag_add(w, "%s", scope->ends == FRAG_ENDS_OOM ? ", and it ends at its out-of-memory"
 				  : "");
 		return;

@@ -141,15 +141,23 @@ int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, cons
 	return 0;
 }
 
+/* Is it known what was there before the first event? A slice does not count it. */
+static bool scope_knows_before(const struct frag_scope *scope)
+{
+	return scope->begins == FRAG_BEGINS_STATE
+	       || (scope->begins == FRAG_BEGINS_LATE
+		   && (scope->before_active || scope->before_reserved));
+}
+
 void frag_scope_json(struct frag_node_ref in, const struct frag_scope *scope)
 {
-	const bool late = scope->begins != FRAG_BEGINS_START;
+	const bool known = scope_knows_before(scope);
 	struct frag_node_ref before;
 
 	frag_json_text(in, "begins", begins_words[scope->begins]);
 	frag_json_text(in, "ends", ends_words[scope->ends]);
-	before = frag_json_object_or_null(in, "before", late);
-	if (late) {
+	before = frag_json_object_or_null(in, "before", known);
+	if (known) {
 		frag_json_u64(before, "active", scope->before_active);
 		frag_json_u64(before, "reserved", scope->before_reserved);
 	}
@@ -161,7 +169,7 @@ static void scope_text(char text[SCOPE_ROOM], const struct frag_scope *scope)
 {
 	char before[96] = "null", lost[24] = "null";
 
-	if (scope->begins != FRAG_BEGINS_START)
+	if (scope_knows_before(scope))
 		snprintf(before, sizeof(before), "{\"active\":%" PRIu64 ",\"reserved\":%" PRIu64 "}",
 			 scope->before_active, scope->before_reserved);
 	if (scope->lost)
