@@ -58,7 +58,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 		.lenient = info->lenient,
 		.log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
-	struct frag_survey survey;
+	struct frag_survey survey = { .devices = NULL };
 	struct frag_trace_facts found = { .survey = &survey };
 	struct frag_release release;
 	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */

@@ -96,7 +96,7 @@ WHY = {
     'no-export': 'undefined symbol: frag_index_size: its source must end in FRAG_PLUGIN(TABLE)',
     'no-plugin': 'no symbol frag_plugin in it: its source must end in FRAG_PLUGIN(TABLE)',
     'other-magic': 'its symbol frag_plugin is not that of a fragsim plug-in',
-    'other-version': 'made for version 9 of the plug-in interface, but this is version 3: '
+    'other-version': 'made for version 9 of the plug-in interface, but this is version 4: '
                      'compile it again with the headers of this fragsim',
     'other-sizes': "its structures have other sizes than this fragsim's",
     'no-table': 'it names no table',
