@@ -145,7 +145,10 @@ def marks_of_ten_devices(folder):
 
 @cases('fits', 'fails')
 def report_of_live_blocks(folder, how):
-    """who holds and who pins takes no second copy of what lives: at most half of the run's own"""
+    """who holds and who pins takes no second copy of what lives: at most half of the run's own
+
+    A failure has its history read as well, 40 bytes a request.
+    """
     count = times(150_000, 400_000)
     device = {'fits': '0', 'fails': f'{count // 2 * 512}B'}[how]
     write(folder, many=harness.HEADER % ''
@@ -156,4 +159,5 @@ def report_of_live_blocks(folder, how):
     equal((status, err), (3 if how == 'fails' else 0, ''), 'status and errors')
     _, err, report = peak(folder, 'run', *args)
     equal(err, '', 'errors')
-    assert report < quiet * 3 / 2, f'{report / MIB:.0f} MiB, {quiet / MIB:.0f} without a report'
+    room = count * 40 if how == 'fails' else 0
+    assert report < quiet * 3 / 2 + room, f'{report / MIB:.0f} MiB, {quiet / MIB:.0f} without a report'
