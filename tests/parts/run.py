@@ -159,7 +159,7 @@ def pickle_late(r: Recording, name: str, at: int, end: int) -> Part:
             now += e['size']
         else:
             now -= live.pop(e['addr'])
-        most = max(most, now) if i >= split - 1 else now
+        most = max(most, now) if i >= split else now
     return Part(r.store(name, dump), most)
 
 
@@ -217,7 +217,7 @@ def faults_of(part: Part, whole: dict, policies: tuple) -> list:
         elif smallest is not None and least > smallest:
             faults.append(f'{p}: at least {least}, and the whole fits {smallest}')
     known = [one['at_least'] for one in found['fits'] if one.get('at_least')]
-    if not faults and found['at_least'] != min(known):
+    if not faults and found.get('at_least') != min(known):
         faults.append(f'the document says {found["at_least"]}, not {min(known)}')
     return faults
 
@@ -256,7 +256,7 @@ def conditions(path: str, folder: str) -> None:
     """What a bound decides is judged; what it does not decide fails, and says so."""
     r = Recording(path, folder)
     part = lines_cut(r, 'part', len(r.events) // 2, 0).name
-    now = fits_of(part, ('direct',))['fits'][0]['at_least']
+    now = fits_of(part, ('direct',))['fits'][0]['smallest']
     for command, name, bound in (('fit', 'smallest', now), ('run', 'peak.reserved', now)):
         for text, status, judged in ((f'{name} > {bound - 1}', 1, True), (f'{name} > {bound}', 1, False),
                                      (f'{name} < {bound}', 0, True), (f'{name} <= {bound}', 1, False)):
