@@ -450,6 +450,18 @@ def late() -> None:
     TAP.result('where the total does not rise, a late recording has no leak', said['verdict'] != 'none' and f'{said}')
 
 
+def real_programs() -> None:
+    """recorded/programs.py under PyTorch: serving loops, with modules and without, and asyncio."""
+    cases = {'serve_log_every_4': ('leak', 4, 'more'), 'kv_static_then_cat': ('grows', 1, 'larger'),
+             'asyncio_serving': ('none', None, None), 'plain_functions_clean': ('none', None, None)}
+    for name, (verdict, period, kind) in cases.items():
+        said = document(HERE / 'recorded' / f'{name}.pickle.gz')
+        rising = said['rising'][0] if said['rising'] else {'period': None, 'kind': None}
+        TAP.result(f'{name}: {verdict}', said['verdict'] != verdict and f'{said}',
+                   (rising['period'], rising['kind']) != (period, kind) and f'{rising}',
+                   said['scope']['grows'] != (verdict != 'none'))
+
+
 # The command ---------------------------------------------------------------------
 
 def bad() -> None:
@@ -595,7 +607,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for part in (random_programs, periods, no_leaks, growth, devices, after_the_last_mark, sizes, loops,
-                     evaluation, late, marks, tags_of_marks, bad, forms, recorded):
+                     evaluation, late, real_programs, marks, tags_of_marks, bad, forms, recorded):
             part()
         os.chdir('/')
     return TAP.finish()
