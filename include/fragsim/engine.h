@@ -209,6 +209,9 @@ struct frag_worker_options {
 	struct frag_tape_writer *tape;
 };
 
+/* Why the policy of this simulation failed, for a message; NULL: it did not. */
+const char *frag_sim_failure(const struct frag_sim *sim);
+
 /*
  * Reads the trace to its end and feeds all simulations side by side. Their
  * output does not depend on the threads. A trace that frag_trace_open() opened is read
@@ -216,6 +219,8 @@ struct frag_worker_options {
  * and its symbols, never the trace. Where all have stopped, a file is still
  * read on, for its validity, a stream is not. -FRAG_EINTERRUPTED when stop said
  * so: the results so far are good. options may be NULL.
+ * A policy that fails ends its own simulation if there are others: frag_sim_failure() has why, and
+ * its results have the status FRAG_RUN_ERROR. Only if all fail is that the outcome.
  */
 int frag_workers_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		     const struct frag_worker_options *options, struct frag_error *err);

@@ -123,7 +123,7 @@ struct frag_counts {
 	X(allocs) X(frees) X(hits) X(segment_allocs) X(segment_frees)         \
 	X(splits) X(merges) X(retries) X(ooms) X(skipped)
 
-enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED };
+enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED, FRAG_RUN_ERROR };
 /* As in the outputs: "fits", "oom", "interrupted". */
 const char *frag_run_status_name(enum frag_run_status status);
 

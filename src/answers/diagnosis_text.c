@@ -220,7 +220,7 @@ static const char *status_word(const struct frag_result *run)
 {
 	if (run->status == FRAG_RUN_INTERRUPTED)
 		return "interrupted";
-	return run->status == FRAG_RUN_OOM ? "OOM" : "fits";
+	return run->status == FRAG_RUN_OOM ? "OOM" : frag_run_status_name(run->status);
 }
 
 /* The table's first column. */
@@ -498,7 +498,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 struct outcome {
 	const struct frag_result *failed;       /* the first that ran out of memory */
 	uint64_t reserved;                      /* on all devices */
-	bool cut;
+	bool cut, error;                        /* error: its policy failed */
 };
 
 static struct outcome outcome_of(const struct frag_report *r, uint32_t first, uint32_t devices)
@@ -509,6 +509,7 @@ static struct outcome outcome_of(const struct frag_report *r, uint32_t first, ui
 		const struct frag_result *run = r->runs[i].result;
 
 		o.cut = o.cut || run->status == FRAG_RUN_INTERRUPTED;
+		o.error = o.error || run->status == FRAG_RUN_ERROR;
 		o.reserved += run->peak.reserved;
 		if (!o.failed && run->status == FRAG_RUN_OOM)
 			o.failed = run;
@@ -541,10 +542,10 @@ static void print_head_of_all(const struct frag_report *r)
 
 	for (uint32_t i = 0; i < r->run_count; i += devices) {
 		o = outcome_of(r, i, devices);
-		failed += o.failed != NULL;
+		failed += o.failed || o.error;
 		cut += o.cut;
 		limited = limited || r->runs[i].result->total;
-		if (o.failed || o.cut || o.reserved >= best.reserved)
+		if (o.failed || o.error || o.cut || o.reserved >= best.reserved)
 			continue;
 		best = o;
 		first = i;

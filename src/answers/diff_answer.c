@@ -51,7 +51,9 @@ static const char *end_text(char buf[96], const struct frag_run *run)
 	if (oom && r->oom_count)
 		snprintf(buf, 96, "OOM at step %" PRIu64, r->ooms[0].step);
 	else
-		snprintf(buf, 96, "%s %" PRIu64 " step%s", oom ? "OOM within" : "interrupted after",
+		snprintf(buf, 96, "%s %" PRIu64 " step%s", oom ? "OOM within"
+			 : r->status == FRAG_RUN_ERROR ? "the policy failed after"
+						       : "interrupted after",
 			 r->steps, frag_s(r->steps));
 	return buf;
 }

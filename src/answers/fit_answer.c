@@ -203,7 +203,9 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 
 	if (!is_shown(a, one))
 		return;
-	if (fit->smallest == NONE)
+	if (one->intervals.why)
+		frag_put_row(to, "error", "%s", one->intervals.why);
+	else if (fit->smallest == NONE)
 		print_nowhere(fit, name, to);
 	list_failing_ranges(fit, &w);
 	if (w.used)
@@ -679,8 +681,9 @@ static void put_status(struct frag_node_ref o, const void *of)
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
 	frag_json_text(o, "status", frag_run_status_name(outcome->fits ? FRAG_RUN_OK
+							 : outcome->broken ? FRAG_RUN_ERROR
 							 : FRAG_RUN_OOM));
-	frag_json_u64_or_null(o, "oom_step", !outcome->fits, outcome->oom_step);
+	frag_json_u64_or_null(o, "oom_step", !outcome->fits && !outcome->broken, outcome->oom_step);
 }
 
 static const struct frag_json_row interval_rows[] = {
@@ -747,6 +750,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	frag_json_u64(o, "runs", fit->runs);
 	frag_json_u64_or_null(o, "static_room", fit->headroom != NONE, fit->headroom);
 	frag_document_evidence(o, &fits->sources[one->source].choices[one->choice]);
+	frag_json_text(o, "why", one->intervals.why);
 	if (map)
 		put_map(o, &one->intervals, fit->runs);
 }

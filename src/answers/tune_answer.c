@@ -184,6 +184,23 @@ static void print_verdict(const struct frag_tune_answer *a, const struct frag_po
 	frag_put_first_line(to, p ? INK_BOLD : INK_RED, "", "%s", w.text);
 }
 
+/* Settings whose simulation failed, with the reason of the first. */
+static void put_skipped(const struct frag_tune *t, const struct frag_text_style *to)
+{
+	const char *first = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < t->choice_count; i++) {
+		const char *why = frag_tune_why(t, i);
+
+		first = first ? first : why;
+		count += why != NULL;
+	}
+	if (count)
+		frag_put_row(to, "skipped", "%" PRIu32 " of %" PRIu32 " settings: %s", count,
+			     t->choice_count, first);
+}
+
 static void print_tried(const struct frag_tune_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_tune *t = a->tune;
@@ -194,6 +211,7 @@ static void print_tried(const struct frag_tune_answer *a, const struct frag_text
 	frag_put_context(to, t->total, t->sources[0].devices->context,
 			 t->best.choice != UINT32_MAX);
 	frag_put_evidence(to, t->sources[0].choices, "");
+	put_skipped(t, to);
 	if (t->no_headroom)
 		frag_put_row(to, "note", "no setting fits with %.3g %% headroom",
 			     100 * t->headroom);
@@ -394,7 +412,7 @@ static void tune_print_row(const struct frag_tune *t, const struct frag_point *p
 	const bool good = p->at.fits;
 
 	fprintf(to->f, "%s%-6s%s  ", good ? "" : frag_ink(to, INK_RED),
-		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(to, INK_PLAIN));
+		p->tried ? good ? "fits" : p->at.broken ? "error" : "OOM" : "-", frag_ink(to, INK_PLAIN));
 	frag_put_name(tune_name_of(t, p->choice), width, 8, to->f);
 	if (!t->total) {
 		frag_put_capacity(p->smallest, to->f);
@@ -496,7 +514,8 @@ static const struct frag_column columns[] = {
 static const char *status_of(const struct frag_point *p)
 {
 	return frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
-				    : p->at.fits ? FRAG_RUN_OK : FRAG_RUN_OOM);
+				    : p->at.fits ? FRAG_RUN_OK
+				    : p->at.broken ? FRAG_RUN_ERROR : FRAG_RUN_OOM);
 }
 
 /* code: a line of the program, or NULL. */
@@ -505,7 +524,7 @@ static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
 {
 	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
 	const char *text = tune->texts[p->choice];
-	const bool oom = p->tried && !p->at.fits, there = t->csv ? p->tried : p->at.fits;
+	const bool oom = p->tried && !p->at.fits && !p->at.broken, there = t->csv ? p->tried : p->at.fits;
 
 	frag_cell_text(t, choice->ops->name);
 	frag_cell_text(t, choice->ops->settings ? text : NULL);
@@ -572,7 +591,8 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	frag_document_policy(o, choice);
 	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
 	frag_json_text(o, "status", status_of(p));
-	frag_json_of(o, "oom", oom_rows, p->at.fits || !p->tried ? NULL : p);
+	frag_json_text(o, "why", p->choice < t->choice_count ? frag_tune_why(t, p->choice) : NULL);
+	frag_json_of(o, "oom", oom_rows, p->at.fits || p->at.broken || !p->tried ? NULL : p);
 	frag_json_rows(o, call_rows, p);
 	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, p->at.driver_ns);
 	frag_json_rows(o, device_rows, p);

@@ -440,6 +440,12 @@ static int diff_print(struct frag_question *q, struct frag_error *err)
 	if (!rc) {
 		report_broken(d);
 		*q->status = d->judged.count ? 1 : 0;
+		/* the others are compared all the same */
+		for (uint32_t i = 0; i < c->count; i++)
+			for (uint32_t k = 0; k < c->group[i].count && simulates(d); k++)
+				if (c->group[i].pair[k].run
+				    && c->group[i].pair[k].run->result.status == FRAG_RUN_ERROR)
+					*q->status = frag_error_status(-FRAG_EPOLICY);
 	}
 	return rc;
 }

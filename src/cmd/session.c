@@ -113,6 +113,7 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	x->sims[x->sim_count++] = sim;
+	/* a policy that fails has no page; the others have */
 	rc = frag_page_init(&x->drawing.pages[x->drawing.count++], sim, err);
 	if (!rc)
 		x->drawing.pages[x->drawing.count - 1].look = x->look;
@@ -462,13 +463,16 @@ static int print_passed(const struct frag_run_options *o, const struct frag_repo
 }
 
 /*
- * *status becomes 3 where a run had an OOM, and 1 where a condition holds, or cannot be judged of a
- * part of a program; each such condition is a line on standard error.
+ * *status becomes 3 where a run had an OOM, 1 where a condition holds, or cannot be judged of a part
+ * of a program, and 4 where a policy failed; each such condition and policy is a line on standard
+ * error.
  */
-static int exit_status_of_runs(const struct frag_run_options *options,
-			       const struct frag_scope *scope, const struct frag_report_run *runs,
-			       uint32_t count, int *status, struct frag_error *err)
+static int exit_status_of_runs(const struct frag_session *s, const struct frag_scope *scope,
+			       int *status, struct frag_error *err)
 {
+	const struct frag_run_options *options = s->options;
+	const struct frag_report_run *runs = s->runs;
+	const uint32_t count = s->run_count;
 	const unsigned parts = frag_scope_part(scope) != FRAG_PART_WHOLE && !options->partial
 			       ? FRAG_PART_RUN : 0;
 	int rc = 0;
@@ -478,6 +482,14 @@ static int exit_status_of_runs(const struct frag_run_options *options,
 			*status = 3;
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = judge_run(options, runs[i].result, parts, status, err);
+	for (uint32_t i = 0; i < s->sim_count; i++) {
+		const char *why = frag_sim_failure(s->sims[i]);
+
+		if (!why)
+			continue;
+		frag_print_message("%s", why);
+		*status = frag_error_status(-FRAG_EPOLICY);
+	}
 	return rc || *status || options->quiet || !options->condition_count
 	       ? rc : print_passed(options, runs, count, err);
 }
@@ -510,8 +522,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		rc = frag_flush_stdout(err);
 	}
 	/* no file is committed before everything that can fail is done */
-	rc = rc ? rc : exit_status_of_runs(o, &frag_trace_info(trace)->scope, s->runs,
-					   s->run_count, status, err);
+	rc = rc ? rc : exit_status_of_runs(s, &frag_trace_info(trace)->scope, status, err);
 	return rc ? rc : frag_outfile_commit_all(files, FILE_COUNT, err);
 }
 

@@ -543,8 +543,13 @@ static bool can_change(const struct frag_condition *condition, const struct frag
 /* "ended at event 7": of a run that did not complete. */
 static const char *ended_text(char buf[64], const struct frag_result *r)
 {
-	snprintf(buf, 64, r->status == FRAG_RUN_OK ? "completed" : "%s at event %" PRIu64,
-		 r->status == FRAG_RUN_OOM ? "ended" : "was interrupted", r->steps);
+	static const char *const ends[] = {
+		[FRAG_RUN_OK] = "completed", [FRAG_RUN_OOM] = "ended",
+		[FRAG_RUN_INTERRUPTED] = "was interrupted", [FRAG_RUN_ERROR] = "failed",
+	};
+
+	snprintf(buf, 64, r->status == FRAG_RUN_OK ? "%s" : "%s at event %" PRIu64,
+		 ends[r->status], r->steps);
 	return buf;
 }
 
@@ -554,6 +559,12 @@ static unsigned parts_of(const struct frag_gate *gate, const struct frag_group *
 		return 0;
 	return (group->runs && group->runs->part ? FRAG_PART_RUN : 0)
 	       | (group->base && group->base->part ? FRAG_PART_BASE : 0);
+}
+
+/* Is it known neither whether the run fits nor that it does not? */
+static bool ended_without(const struct frag_result *r)
+{
+	return r->status == FRAG_RUN_INTERRUPTED || r->status == FRAG_RUN_ERROR;
 }
 
 /*
@@ -567,12 +578,12 @@ static bool is_undecided(const struct frag_gate *gate, const struct frag_pair *p
 	const struct frag_result *base = pair->base ? &pair->base->result : NULL;
 	char now[64], before[64];
 
-	if (run->status == FRAG_RUN_INTERRUPTED) {
+	if (ended_without(run)) {
 		snprintf(line, size, "cannot be judged: the run %s", ended_text(now, run));
 		return true;
 	}
 	if (!base || !speaks_of_changes(gate)
-	    || (base->status != FRAG_RUN_INTERRUPTED
+	    || (!ended_without(base)
 		&& (frag_results_comparable(base, run) || run->counts.ooms != base->counts.ooms)))
 		return false;
 	snprintf(line, size, "cannot be judged: the run %s, the base %s", ended_text(now, run),

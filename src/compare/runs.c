@@ -541,9 +541,12 @@ static int sweep_keep_runs(struct job *job, bool interrupted, struct frag_error 
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < job->sim_count; i++) {
 		uint32_t devices;
+		const char *why = frag_sim_failure(job->sims[i]);
 		const struct frag_result *results = frag_sim_results(job->sims[i], interrupted,
 								     &devices);
 
+		if (why)
+			frag_gather_warning(&job->warnings, why);
 		for (uint32_t d = 0; d < devices; d++) {
 			struct frag_run *run = frag_runs_add(runs);
 

@@ -175,16 +175,16 @@ static void read_status(struct frag_members *r, const struct frag_at *run, struc
 {
 	const char *old;
 	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
-				      "fits, oom or interrupted is required");
+				      "fits, oom, interrupted or error is required");
 
-	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_INTERRUPTED && !r->rc; i++) {
+	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_ERROR && !r->rc; i++) {
 		to->status = (enum frag_run_status)i;
 		old = frag_old_name(frag_run_status_name(to->status));
 		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0
 		    || (old && strcmp(frag_json_string(at.node), old) == 0))
 			return;
 	}
-	frag_bad(r, &at, "fits, oom or interrupted is required");
+	frag_bad(r, &at, "fits, oom, interrupted or error is required");
 }
 
 /* Only the first is kept: a comparison asks where a run first failed. */

@@ -100,6 +100,7 @@ struct frag_sim {
 	bool plugged;                   /* the policy is a plug-in */
 	bool busy;                      /* its hooks may be called: it is begun, or fed */
 	uint64_t step;                  /* the current one, which the report of a crash names */
+	struct frag_error failure;      /* of the policy, while others go on; code 0: none */
 };
 
 /* The slot of a new block, made with those before it. -FRAG_ENOMEM */

@@ -235,6 +235,11 @@ int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 	return 0;
 }
 
+const char *frag_sim_failure(const struct frag_sim *sim)
+{
+	return sim->failure.code ? sim->failure.message : NULL;
+}
+
 bool frag_sim_stopped(const struct frag_sim *sim)
 {
 	return sim->stopped == sim->device_count;

@@ -46,7 +46,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->end_capacity = e->device.end_capacity;
 		r->calls = e->device.calls;
 		r->refused = e->device.refused;
-		r->status = interrupted && !e->stopped ? FRAG_RUN_INTERRUPTED
+		r->status = sim->failure.code ? FRAG_RUN_ERROR
+			    : interrupted && !e->stopped ? FRAG_RUN_INTERRUPTED
 			    : e->counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;

@@ -51,7 +51,7 @@ struct workers {
 	bool caller_waits, quit;
 
 	struct consumer *consumers;        /* the tape first, if there is one */
-	uint32_t count;
+	uint32_t count, sims;           /* all, and without the tape */
 	struct frag_owned_batch *ring;  /* batches read ahead; NULL: `own` is the only one */
 	uint32_t ring_size;
 	struct frag_batch own;
@@ -89,6 +89,7 @@ static int workers_init(struct workers *h, struct frag_sim *const *sims, uint32_
 	pthread_cond_init(&h->more, NULL);
 	pthread_cond_init(&h->room, &clock);
 	pthread_condattr_destroy(&clock);
+	h->sims = count;
 	h->count = first + count;
 	h->consumers = calloc((size_t)h->count + 1, sizeof(*h->consumers));
 	if (!h->consumers)
@@ -312,7 +313,9 @@ static bool consume(struct workers *h)
 	batch = h->ring ? &ring_slot(h, c->next)->batch : &h->own;
 	c->busy = true;
 	pthread_mutex_unlock(&h->lock);
-	if (c->sim) {
+	if (c->sim && c->sim->failure.code) {
+		rc = 0;
+	} else if (c->sim) {
 		rc = frag_sim_feed(c->sim, batch, &c->err);
 		stopped = frag_sim_stopped(c->sim);
 	} else {
@@ -320,6 +323,12 @@ static bool consume(struct workers *h)
 	}
 	pthread_mutex_lock(&h->lock);
 	c->busy = false;
+	/* the other policies go on */
+	if (rc == -FRAG_EPOLICY && c->sim && h->sims > 1) {
+		c->sim->failure = c->err;
+		stopped = true;
+		rc = 0;
+	}
 	if (stopped && c->stopped == FRAG_NEVER)
 		c->stopped = c->next;
 	if (rc) {
@@ -422,7 +431,14 @@ static void show_broken(struct workers *h)
 /* Returns the outcome of the run, after its end, when no other thread is left. */
 static int run_outcome(struct workers *h, struct frag_error *err)
 {
+	uint32_t failed = 0;
+
 	FRAG_ASSERT(is_over(h));
+	for (uint32_t i = 0; i < h->count; i++)
+		failed += h->consumers[i].sim && h->consumers[i].sim->failure.code;
+	for (uint32_t i = 0; i < h->count && failed == h->sims && h->sims > 1; i++)
+		if (h->consumers[i].sim)
+			return frag_fail(err, FRAG_EPOLICY, "%s", h->consumers[i].err.message);
 	if (h->ending == END_STOPPED)
 		return 0;
 	for (uint32_t i = 0; i < h->count && h->ending == END_FAILED; i++) {

@@ -61,7 +61,7 @@ const struct frag_metric *frag_metric_find(const char *name, size_t length)
 
 const char *frag_run_status_name(enum frag_run_status status)
 {
-	static const char *const names[] = { "fits", "oom", "interrupted" };
+	static const char *const names[] = { "fits", "oom", "interrupted", "error" };
 
 	return names[status];
 }

@@ -587,7 +587,8 @@ static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 {
 	int rc = 0;
 
-	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED)
+	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED
+	    || run->status == FRAG_RUN_ERROR)
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
 		rc = find_needs(a, t, run, err);
@@ -605,7 +606,8 @@ static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 	if (!rc && wanted & FRAG_WANTED_FIX
 	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
 		rc = find_fix(a, t, run, err);
-	return rc;
+	/* what a policy fails to simulate stays unknown */
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
@@ -618,6 +620,8 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
 
 	for (uint32_t i = 0; i < sim_count && !rc; i++) {
 		runs = frag_sim_results(sims[i], false, &devices);
+		if (runs->status == FRAG_RUN_ERROR)
+			continue;
 		rc = peaks_at_end(&answers[(size_t)i * devices], t, sims[i], runs, devices, err);
 	}
 	for (uint32_t i = 0; i < sim_count && !rc; i++) {
@@ -625,9 +629,11 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
 		runs = frag_sim_results(sims[i], false, &devices);
 		rc = trials_add(t, &runs->choice, false, runs, err);
 	}
-	for (uint32_t i = 0; i < sim_count && !rc && peaks; i++)
-		rc = find_peaks(&answers[(size_t)i * devices], t,
-				frag_sim_results(sims[i], false, &devices), devices, err);
+	for (uint32_t i = 0; i < sim_count && !rc && peaks; i++) {
+		runs = frag_sim_results(sims[i], false, &devices);
+		if (runs->status != FRAG_RUN_ERROR)
+			rc = find_peaks(&answers[(size_t)i * devices], t, runs, devices, err);
+	}
 	for (uint32_t i = 0; i < sim_count * devices && !rc; i++) {
 		runs = frag_sim_results(sims[i / devices], false, &devices);
 		rc = find_rest(&answers[i], t, wanted[i], &runs[i % devices], err);

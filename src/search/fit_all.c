@@ -784,6 +784,15 @@ static void claim_jointly(struct frag_fits *f, struct frag_fitted *joint)
 		joint->claim.at_least = joint->fit.smallest;
 }
 
+/* A policy that fails is a result where another has one; else it is the error. */
+static int check_any(const struct frag_fits *f, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (!f->fitted[i].intervals.why || f->fitted[i].fit.smallest != UINT64_MAX)
+			return 0;
+	return f->count ? frag_fail(err, FRAG_EPOLICY, "%s", f->fitted[0].intervals.why) : 0;
+}
+
 int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 {
 	int rc = f->together ? prepare_together(f, err) : 0;
@@ -793,6 +802,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		f->fitted[i].fit.lower_bound = f->places[f->fitted[i].place].lower_bound;
 	rc = rc ? rc : run(f, f->count, fit_one, err);
+	rc = rc ? rc : check_any(f, err);
 	if (rc || f->source_count < 2 || f->separate)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)

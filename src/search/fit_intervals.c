@@ -172,6 +172,28 @@ struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device)
 	};
 }
 
+/*
+ * The same of a run that ended with rc. A policy that failed is one that does not fit, from here on
+ * where another capacity cannot be told to be another run. Returns rc, or 0 for such a policy.
+ */
+static int interval_at_end(struct frag_sim *sim, const struct frag_fit_case *s, uint64_t total,
+			   int rc, struct frag_interval *out)
+{
+	if (rc && rc != -FRAG_EPOLICY)
+		return rc;
+	*out = sim ? frag_interval_of(sim, s->device)
+		   : (struct frag_interval){ .min_capacity = total };
+	if (!rc)
+		return 0;
+	if (!sim || !frag_sim_retotal(sim, s->device, total)) {
+		out->min_capacity = total;
+		out->end_capacity = UINT64_MAX;
+	}
+	out->outcome.fits = false;
+	out->outcome.broken = true;
+	return 0;
+}
+
 int frag_fit_case_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 			enum frag_level level, struct frag_sim **sim, struct frag_error *err)
 {
@@ -200,8 +222,7 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 		rc = is_to_stop(s, err);
 		rc = rc ? rc : frag_sim_play(sim, reader, at + SLICE, err);
 	}
-	if (!rc)
-		*out = frag_interval_of(sim, s->device);
+	rc = interval_at_end(sim, s, total, rc, out);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
@@ -243,8 +264,12 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	if (!checkpoints_begin(&v->checkpoints, &run))
 		rc = frag_fit_case_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : checkpoints_play(&v->checkpoints, &run, err);
-	if (!rc)
-		*out = frag_interval_of(run.sim, s->device);
+	rc = interval_at_end(run.sim, s, total, rc, out);
+	if (!rc && out->outcome.broken) {
+		frag_checkpoints_forget(&v->checkpoints);
+		v->why = v->why ? v->why : strdup(err->message);
+		rc = v->why ? 0 : frag_fail_nomem(err);
+	}
 	frag_sim_del(run.sim);
 	frag_tape_reader_del(run.reader);
 	return rc;
@@ -309,6 +334,7 @@ int frag_fit_intervals_init(struct frag_fit_intervals *s, const struct frag_fit_
 void frag_fit_intervals_fini(struct frag_fit_intervals *s)
 {
 	free(s->intervals);
+	free(s->why);
 	frag_checkpoints_forget(&s->checkpoints);
 	*s = (struct frag_fit_intervals){ .count = 0 };
 }
@@ -346,6 +372,8 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 		memmove(here, here + 1, (s->count - at) * sizeof(*here));
 		return rc;
 	}
+	if (here->outcome.broken && at < s->count)
+		here->end_capacity = frag_min(here->end_capacity, here[1].min_capacity);
 	FRAG_ASSERT(here->min_capacity <= total && total < here->end_capacity);
 	s->count++;
 	s->runs++;

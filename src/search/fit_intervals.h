@@ -55,6 +55,7 @@ struct frag_fit_case {
 /* The outcome of a run. */
 struct frag_attempt {
 	bool fits;
+	bool broken;                    /* the policy failed: it does not fit, and had no OOM */
 	uint64_t oom_step;              /* where not */
 	uint64_t calls, refused, retries;       /* of the device; second tries after a refusal */
 	uint64_t peak_reserved;         /* at FRAG_LEVEL_PEAKS, else 0 */
@@ -79,8 +80,8 @@ struct frag_interval frag_interval_of(struct frag_sim *sim, uint32_t device);
 
 /*
  * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
- * that other processes use in addition to those of the device's description. -FRAG_EINTERRUPTED,
- * -FRAG_ENOMEM, or a failure of the policy.
+ * that other processes use in addition to those of the device's description. A policy that fails
+ * does not fit, is `broken`, and *err has why. -FRAG_EINTERRUPTED, -FRAG_ENOMEM
  */
 int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err);
@@ -104,6 +105,7 @@ struct frag_fit_intervals {
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
 	struct frag_checkpoints checkpoints;    /* of the last one */
+	char *why;                      /* of the first run whose policy failed; NULL: none; owned */
 };
 
 /* A trace: what it is simulated from. All borrowed. */

@@ -728,6 +728,10 @@ static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 		if (!rc)
 			peaks = change_peaks(&results[c->device]);
 		frag_sim_del(sim);
+		if (rc == -FRAG_EPOLICY) {
+			rc = 0;
+			continue;
+		}
 		if (rc || !peaks.fits || peaks.reserved > least
 		    || (c->undone && peaks.reserved == least))
 			continue;

@@ -106,6 +106,7 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 		trial->failed = place;
 		trial->end_capacity = here->end_capacity;
 		trial->worst.oom_step = here->outcome.oom_step;
+		trial->worst.broken = here->outcome.broken;
 		return 0;
 	}
 	trial->min_capacity = frag_max(here->min_capacity, trial->min_capacity);
@@ -805,6 +806,15 @@ static int find_code(struct frag_tune *t, struct scope *all, struct frag_error *
 	return rc;
 }
 
+const char *frag_tune_why(const struct frag_tune *t, uint32_t choice)
+{
+	const char *why = NULL;
+
+	for (uint32_t i = 0; t->points[choice].at.broken && i < t->tuned && !why; i++)
+		why = intervals_of(t, choice, i)->why;
+	return why;
+}
+
 bool frag_tune_code_is_better(const struct frag_tune *t, const struct frag_point *than)
 {
 	if (t->code.choice == UINT32_MAX)
@@ -850,6 +860,9 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	rc = rc ? rc : tune_search_make_room(t, err);
 	rc = rc ? rc : run_tasks(t, t->place_count, tune_find_lower_bound, err);
 	rc = rc ? rc : search_all(t, &all, err);
+	for (uint32_t i = 0; i < t->choice_count && !rc && frag_tune_why(t, i); i++)
+		if (i + 1 == t->choice_count)
+			rc = frag_fail(err, FRAG_EPOLICY, "%s", frag_tune_why(t, 0));
 	free(all.trials);
 	return rc;
 }

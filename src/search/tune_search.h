@@ -77,6 +77,8 @@ struct frag_tune {
  * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of a policy.
  */
 int frag_tune_run(struct frag_tune *tune, struct frag_error *err);
+/* Why a setting was skipped: its policy failed, as a rule of PyTorch's own does. NULL: it was not. */
+const char *frag_tune_why(const struct frag_tune *tune, uint32_t choice);
 /* Is the line of code clearly better than this point: 2 % smaller, or on a device given it fits? */
 bool frag_tune_code_is_better(const struct frag_tune *tune, const struct frag_point *than);
 void frag_tune_fini(struct frag_tune *tune);

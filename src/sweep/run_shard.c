@@ -17,6 +17,7 @@
 #include "base/parse.h"
 #include "compare/runs.h"
 #include "documents/documents.h"
+#include "engine/engine.h"
 #include "fragsim/engine.h"
 
 #define SHARD_BEGIN "shard-"
@@ -447,6 +448,8 @@ struct batch {
 	struct state *states;           /* one a trace */
 	uint32_t *queue;                /* runs, in the order in which they are begun */
 	uint32_t count;
+	struct frag_error failure;      /* of the first run whose policy failed; code 0: none */
+	uint32_t failed;                /* this run */
 };
 
 static int check_source(const struct frag_manifest_trace *is, const struct frag_trace_info *info,
@@ -558,6 +561,19 @@ static int write_run(struct batch *b, uint32_t k, const struct manifest_run *run
 	return rc;
 }
 
+/* The run is written as one that failed, and the others go on; the error is returned at the end. */
+static void note_failure(struct batch *b, uint32_t k, struct frag_sim *sim,
+			 const struct frag_error *why)
+{
+	sim->failure = *why;
+	pthread_mutex_lock(&b->out.lock);
+	if (!b->failure.code || k < b->failed) {
+		b->failure = *why;
+		b->failed = k;
+	}
+	pthread_mutex_unlock(&b->out.lock);
+}
+
 /* Messages about a trace or a file contain its path; messages about a policy do not. */
 static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 {
@@ -577,6 +593,10 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 		rc = frag_fail(err, (enum frag_error_code) - rc, "run %" PRIu32 " (%.300s under"
 			       " %.300s): %.400s", k, m->trace[run.trace].path,
 			       m->policy[run.policy], why.message);
+	if (rc == -FRAG_EPOLICY && sim) {
+		note_failure(b, k, sim, err);
+		rc = 0;
+	}
 	rc = rc ? rc : write_run(b, k, &run, sim, err);
 	frag_sim_del(sim);
 	leave_source(b, run.trace, rc == 0);
@@ -694,6 +714,8 @@ int frag_shard_run(struct frag_shard_run *o, struct frag_sweep_plan *p, struct f
 	o->ended = !rc || rc == -FRAG_EINTERRUPTED;
 	frag_collection_fini(&there);
 	closed = shard_close(&b.out, &closing);
+	if (!rc && !closed && b.failure.code)
+		rc = frag_fail(err, FRAG_EPOLICY, "%s", b.failure.message);
 	if (!closed || !o->ended)
 		return rc;
 	*err = closing;

@@ -141,7 +141,7 @@ int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, cons
 	return 0;
 }
 
-/* Is it known what was there before the first event? A slice does not count it. */
+/* Are the bytes at the first event known? A slice does not count them. */
 static bool scope_knows_before(const struct frag_scope *scope)
 {
 	return scope->begins == FRAG_BEGINS_STATE

@@ -144,8 +144,10 @@ def ring(draw: random.Random) -> tuple[dict, dict]:
         return ring(draw)
     size = draw.randrange(5, 40)
     part = m.events[-size:]
-    while part[0]['action'] not in ('segment_alloc',):      # no event is cut in two
+    while part and part[0]['action'] != 'segment_alloc':    # no event is cut in two
         part = part[1:]
+    if not part:
+        return ring(draw)
     made = {e['addr'] for e in part if e['action'] == 'alloc'}
     old = [a for a in m.live if a not in made]
     gone = {e['addr']: e['size'] for e in part
