@@ -140,7 +140,7 @@ RUNS = [
     *[diff(f'allocation in diff as {name}', 'alloc', '-p', 'bestfit', 'trace.ndjson', '-q', '-o',
            f'{name}:o.txt') for name in ('markdown', 'json', 'junit', 'github', 'csv')],
     diff('allocation in diff of results', 'alloc', 'base.json', 'new.json', '-o', 'o.txt',
-         '--allow-partial', '--fail-if', 'peak.reserved < 1'),
+         '--allow-missing', '--allow-partial', '--fail-if', 'peak.reserved < 1'),
     diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'csv:o.txt'),
     diff('allocation for a baseline', 'alloc', '-b', 'made.json', '--update-baseline', '-p',
          'pytorch', '-q', 'trace.ndjson', file='made.json'),
