@@ -51,16 +51,18 @@ static inline struct frag_calls frag_calls_of(const struct frag_call_stacks *s, 
 {
 	const struct frag_call_stack *k = &s->stacks[stack];
 
-	return (struct frag_calls){ .of = s->numbers + k->first, .count = stack ? k->count : 0 };
+	if (!stack || !k->count)
+		return (struct frag_calls){ .of = NULL };
+	return (struct frag_calls){ .of = &s->numbers[k->first], .count = k->count };
 }
 
 static inline struct frag_calls frag_path_of(const struct frag_call_stacks *s, uint32_t stack)
 {
 	const struct frag_call_stack *k = &s->stacks[stack];
 
-	return (struct frag_calls){
-		.of = s->numbers + k->path_first, .count = stack ? k->path_count : 0,
-	};
+	if (!stack || !k->path_count)
+		return (struct frag_calls){ .of = NULL };
+	return (struct frag_calls){ .of = &s->numbers[k->path_first], .count = k->path_count };
 }
 
 static inline const struct frag_called_line *frag_call_at(const struct frag_call_stacks *s,
