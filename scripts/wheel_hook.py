@@ -117,7 +117,7 @@ def gather(compiler: str, target: str, place: Path) -> list[Path]:
     headers = [Path("/usr/include"), Path("/usr/include") / f"{machine}-linux-gnu"]
     places = archive_places()
     # without the header the Makefile leaves SQLite out
-    for name in ("zlib.h", "zconf.h", "zstd.h", "cjson/cJSON.h", *(["sqlite3.h"] * ("sqlite3" in linked()))):
+    for name in ("zlib.h", "zconf.h", "zstd.h", "zstd_errors.h", "cjson/cJSON.h", *(["sqlite3.h"] * ("sqlite3" in linked()))):
         shutil.copy(find(name, headers), place / "include" / name)
     static = any((x / ARCHIVES["cjson"]).exists() for x in places)
     for name in linked():

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
@@ -317,6 +318,8 @@ static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got
 
 	*got = out.pos;
 	u->at = in.pos;
+	if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+		return frag_fail_nomem(err);
 	if (ZSTD_isError(rc))
 		return damaged(u, ZSTD_getErrorName(rc), err);
 	u->inside = rc != 0;

@@ -393,7 +393,8 @@ def tells(args: list[str], status: int, line: str) -> bool:
              if w.strip('-')]
     shown = [x for w in words for x in (json.dumps(w, ensure_ascii=False)[1:-1], w, w.replace('\n', '\\n'))]
     return ('standard input' in line or line.startswith('fragsim: -:') or any(w[:40] in line for w in shown)
-            or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs')))
+            or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs',
+                                      ' is required')))
 
 
 def judge(command: Command | None, args: list[str], status: int, err: bytes, before: dict,
