@@ -1,15 +1,16 @@
 #!/bin/sh
-# fuzz.sh MINUTES FUZZER... - run each fuzzer, FOLDER/fuzz_NAME, for so long. It begins
-# with tests/fuzz/corpus/NAME and what it found before, in FOLDER/corpus/NAME; what
-# breaks it goes to FOLDER/NAME-*. Words of its form stand in tests/fuzz/NAME.dict.
-# FUZZARGS are more arguments of libFuzzer. Then come random command lines to a sanitized
-# program, by CC and by FUZZ_CC: their sanitizers differ. A line that fails prints its seed and number.
+# fuzz.sh MINUTES FUZZER... - run each fuzzer, FOLDER/fuzz_NAME, for so long, JOBS at a
+# time. It begins with tests/fuzz/corpus/NAME and what it found before, in
+# FOLDER/corpus/NAME; what breaks it goes to FOLDER/NAME-*, what it prints to
+# FOLDER/NAME.log. Words of its form stand in tests/fuzz/NAME.dict. FUZZARGS are more
+# arguments of libFuzzer. Then come random command lines to the program that check-san
+# builds. A line that fails prints its seed and number.
 set -eu
 
 minutes=$1
-seconds=$((minutes * 60))
 shift
-for fuzzer in "$@"; do
+if [ "$minutes" = one ]; then
+	fuzzer=$1
 	folder=${fuzzer%/*}
 	name=${fuzzer##*/fuzz_}
 	kept=tests/fuzz/corpus/$name
@@ -23,18 +24,22 @@ for fuzzer in "$@"; do
 	mkdir -p "$folder/corpus/$name"
 	# Words, of which there may be none.
 	# shellcheck disable=SC2086
-	"$fuzzer" -max_total_time=$seconds -artifact_prefix="$folder/$name-" $words ${FUZZARGS-} \
-		"$folder/corpus/$name" $kept
-done
+	if "$fuzzer" -max_total_time="$SECONDS_EACH" -artifact_prefix="$folder/$name-" $words \
+		${FUZZARGS-} "$folder/corpus/$name" $kept >"$folder/$name.log" 2>&1; then
+		echo "$name: $(tail -n 1 "$folder/$name.log")"
+		exit
+	fi
+	echo "$name: failed"
+	tail -n 60 "$folder/$name.log"
+	exit 1
+fi
 
-build=${BUILD:-build}
-build=${build%/san-*}
 failed=
-for compiler in "${CC:-cc}:$build" "${FUZZ_CC:-clang}:$build/clang"; do
-	folder=${compiler#*:}
-	make --no-print-directory CC="${compiler%%:*}" BUILD="$folder" SAN=address,undefined \
-		"$folder/san-address-undefined/fragsim"
-	/usr/bin/python3 -B tests/commandline/run.py "$folder/san-address-undefined/fragsim" \
-		--minutes "$minutes" || failed=1
-done
+printf '%s\n' "$@" | SECONDS_EACH=$((minutes * 60)) xargs -P "${JOBS:-2}" -n 1 "$0" one || failed=1
+# by its relative name, as check-san has it: another one would be built anew
+build=${BUILD:-build}
+build=${build#"$PWD"/}
+program=$build/san-address-undefined/fragsim
+make --no-print-directory CC="${FUZZ_CC:-clang}" BUILD="$build" SAN=address,undefined "$program"
+SAN=address,undefined /usr/bin/python3 -B tests/commandline/run.py "$program" --minutes "$minutes" || failed=1
 test ! "$failed"
