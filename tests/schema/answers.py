@@ -114,7 +114,7 @@ COMMANDS = {
     ),
 }
 FREE = ('params',)              # whatever a policy has
-EITHER = ('id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')     # of several types
+EITHER = ('grows', 'id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')   # of several types
 
 
 def wrong_values(value: object) -> list[object]:
