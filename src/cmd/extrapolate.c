@@ -197,6 +197,7 @@ static int begin_trace(struct extrapolate *e, struct frag_error *err)
 		traces[i] = e->taped[i].trace;
 		room += 6 * strlen(e->paths[i]) + 40;
 	}
+	frag_drop_beginning(&head, "sizes of its blocks are extrapolated too", &e->q.run.quiet);
 	rc = frag_mark_head(&head, &mark, traces, e->count, false,
 			    FRAG_WARN_LOG(&e->q.run.quiet), err);
 	body = malloc(room);

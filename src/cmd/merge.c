@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/transform_trace.h"
+#include "transform/kept_beginning.h"
 #include "transform/merge_traces.h"
 #include "verify/release.h"
 
@@ -10,6 +11,7 @@ struct merge_merge {
 	struct frag_ranks ranks;
 	struct frag_trace_info head;    /* that is written, */
 	char *mark;                     /* and its meta, or NULL */
+	struct frag_first_state beginning;
 };
 
 static const struct frag_opt opts[] = {
@@ -34,6 +36,28 @@ static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
+/* The states of all ranks, or of none: a trace with some of them would say that others had none. */
+static int merge_beginning(struct merge_merge *m, struct frag_error *err)
+{
+	const struct frag_ranks *ranks = &m->ranks;
+	bool any = false;
+	int rc;
+
+	for (uint32_t i = 0; i < ranks->count; i++) {
+		struct frag_trace_info head = *frag_trace_info(ranks->ranks[i].trace);
+
+		any = any || head.beginning;
+		if (head.beginning && !frag_beginning_leads(head.beginning)) {
+			frag_drop_beginning(&head, "other events precede its blocks",
+					    &m->rewrite.quiet);
+			return 0;
+		}
+	}
+	rc = any ? frag_ranks_beginning(ranks, &m->beginning, err) : 0;
+	m->head.beginning = any ? &m->beginning : NULL;
+	return rc;
+}
+
 /* The mark is what is left of the ranks' own: did PyTorch record all of them? */
 static int merge_merge(struct merge_merge *m, char **paths, uint32_t count,
 		       struct frag_error *err)
@@ -52,6 +76,7 @@ static int merge_merge(struct merge_merge *m, char **paths, uint32_t count,
 		traces[i] = ranks->ranks[i].trace;
 	if (!rc)
 		m->head.scope = frag_ranks_scope(ranks);
+	rc = rc ? rc : merge_beginning(m, err);
 	rc = rc ? rc : frag_mark_head(&m->head, &m->mark, traces, count, false,
 				      FRAG_WARN_LOG(&r->quiet), err);
 	free(traces);
@@ -78,6 +103,7 @@ static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 	rc = merge_merge(m, args->words, args->count - 1, err);
 	frag_ranks_fini(&m->ranks);
 	free(m->mark);
+	frag_beginning_fini(&m->beginning);
 	return frag_or_interrupted(rc, err);
 }
 

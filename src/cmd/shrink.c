@@ -90,7 +90,7 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 	frag_time_begin(s->run.seconds);
 	rc = shrink_read_trace(s, err);
 	s->head = *frag_trace_info(t->trace);
-	s->head.beginning = NULL;          /* it refers to events by their number */
+	frag_drop_beginning(&s->head, "the simulations begin without it", &s->rewrite.quiet);
 	/* what is written has the same default policy; notes have been said of the policy already */
 	rc = rc ? rc : frag_mark_head(&s->head, &s->mark, (const struct frag_trace *[]){ t->trace },
 				      1, false, &(const struct frag_log){ .warn = NULL }, err);

@@ -4,11 +4,13 @@
 #include "base/atomic_file.h"
 #include "base/format.h"
 #include "cmd/transform_trace.h"
+#include "transform/kept_beginning.h"
 #include "transform/slice_trace.h"
 
 struct slice {
 	struct frag_rewrite rewrite;
 	struct frag_cut cut;
+	struct frag_first_state beginning;      /* of the one device that is written */
 };
 
 /*
@@ -57,9 +59,31 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+/* It stays true where the window begins with the trace and has all of its blocks. */
+static int slice_beginning(struct slice *s, struct frag_trace_info *info, struct frag_error *err)
+{
+	const struct frag_first_state *b = info->beginning;
+
+	if (!b || (s->cut.from.kind == FRAG_PLACE_NONE && s->cut.to.kind == FRAG_PLACE_NONE
+		   && s->cut.device == FRAG_ALL))
+		return 0;
+	if (s->cut.from.kind != FRAG_PLACE_NONE) {
+		frag_drop_beginning(info, "the window begins later", &s->rewrite.quiet);
+	} else if (!frag_beginning_leads(b)) {
+		frag_drop_beginning(info, "other events precede its blocks", &s->rewrite.quiet);
+	} else if (s->cut.to.kind == FRAG_PLACE_STEP && s->cut.to.step < b->block_count) {
+		frag_drop_beginning(info, "the window ends within its blocks", &s->rewrite.quiet);
+	} else if (s->cut.device != FRAG_ALL) {
+		if (!frag_beginning_add(&s->beginning, b, s->cut.device, 1))
+			return frag_fail_nomem(err);
+		info->beginning = &s->beginning;
+	}
+	return 0;
+}
+
 static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 {
-	const struct slice *s = ctx;
+	struct slice *s = ctx;
 
 	if (s->cut.from.kind != FRAG_PLACE_NONE) {
 		/* what is allocated there is known only once it is read */
@@ -69,17 +93,15 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 	if (s->cut.to.kind != FRAG_PLACE_NONE)
 		info->scope.ends = FRAG_ENDS_CUT;
 	info->scope.stated = true;
-	if (s->cut.from.kind != FRAG_PLACE_NONE || s->cut.device != FRAG_ALL)
-		info->beginning = NULL;
 	if (s->cut.device == FRAG_ALL)
-		return 0;
+		return slice_beginning(s, info, err);
 	if (s->cut.device >= info->device_count)
 		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has %u device%s, numbered from"
 				 " 0", s->cut.device, frag_input_name(info->path),
 				 info->device_count, frag_s(info->device_count));
 	info->devices += s->cut.device;
 	info->device_count = 1;
-	return 0;
+	return slice_beginning(s, info, err);
 }
 
 static int event(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
@@ -153,6 +175,7 @@ static void slice_fini(void *own)
 	struct slice *s = own;
 
 	frag_cut_fini(&s->cut);
+	frag_beginning_fini(&s->beginning);
 }
 
 const struct frag_cmd frag_cmd_slice = {

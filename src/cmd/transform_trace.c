@@ -69,6 +69,20 @@ int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag
 	return r->form ? 0 : no_ending(path, err);
 }
 
+void frag_drop_beginning(struct frag_trace_info *head, const char *why, bool *quiet)
+{
+	const struct frag_first_state *b = head->beginning;
+	char message[600];
+
+	if (!b)
+		return;
+	head->beginning = NULL;
+	snprintf(message, sizeof(message), "%.300s: the state at its beginning (%u segment%s, %u"
+		 " block%s) is not written: %s", frag_input_name(head->path), b->segment_count,
+		 frag_s(b->segment_count), b->block_count, frag_s(b->block_count), why);
+	frag_warn(quiet, message);
+}
+
 /* Writes a batch, unless a signal came: -FRAG_EINTERRUPTED. 1: its last event is the last. */
 static int copy_batch(struct frag_rewrite *r, const struct frag_batch *batch,
 		      struct frag_sink *sink, struct frag_error *err)
@@ -151,7 +165,7 @@ static void list_losses(const struct frag_sink *s, char *buf, size_t size)
 	for (uint32_t i = 0; i < FRAG_LOSS_COUNT && used < size; i++) {
 		if (!s->lost[i])
 			continue;
-		if (i == FRAG_LOSS_META)
+		if (i == FRAG_LOSS_META || i == FRAG_LOSS_BEGINNING)
 			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
 						 words[i][0]);
 		else

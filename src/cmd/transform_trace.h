@@ -55,5 +55,11 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
 		      void *ctx, struct frag_error *err);
 
+/*
+ * Leaves the state at the beginning out of the head that is written, with a warning. Nothing where
+ * there is none.
+ */
+void frag_drop_beginning(struct frag_trace_info *head, const char *why, bool *quiet);
+
 /* frag_warn() as a log; quiet is borrowed */
 #define FRAG_WARN_LOG(silent) (&(const struct frag_log){ .warn = frag_warn, .ctx = (silent) })

@@ -391,6 +391,7 @@ static int begin_trace(struct what_if *w, struct frag_sink *sink, struct frag_er
 	int rc = frag_mark_head(&head, &mark, &trace, 1, false, FRAG_WARN_LOG(&w->q.run.quiet),
 				err);
 
+	frag_drop_beginning(&head, "the changes apply to its blocks too", &w->q.run.quiet);
 	for (uint32_t i = 0; i < w->changes.count; i++)
 		room += 6 * strlen(w->changes.texts[i]) + 4;
 	body = malloc(room);

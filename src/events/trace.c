@@ -576,10 +576,13 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 	return rc;
 }
 
-/* One record more, or one bad one: -FRAG_E... where that ends the run. */
+/*
+ * One record more, or one bad one: -FRAG_E... where that ends the run. None is skipped before the
+ * last block of the beginning, which names its allocs by their numbers.
+ */
 static int finish_record(struct frag_trace *t, int rc, const char *kind, struct frag_error *err)
 {
-	if (rc == -FRAG_ETRACE && kind && t->options.lenient) {
+	if (rc == -FRAG_ETRACE && kind && t->options.lenient && t->placed == t->to_place) {
 		frag_leave_out(t, kind, err);
 		rc = 0;
 	}

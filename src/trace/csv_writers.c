@@ -47,6 +47,7 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 					      + (d->granularity != FRAG_GRANULARITY);
 	}
 	s->lost[FRAG_LOSS_META] += info->meta.text != NULL;
+	s->lost[FRAG_LOSS_BEGINNING] += info->beginning != NULL && info->beginning->segment_count;
 	frag_outfile_write(s->out, header, strlen(header));
 	return frag_outfile_status(s->out, err);
 }

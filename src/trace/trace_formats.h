@@ -21,6 +21,7 @@
 	X(PENDING, "pending free", "pending frees")                           \
 	X(DEVICES, "size of a device", "sizes of devices")                \
 	X(META, "\"meta\"", "\"meta\"")                                       \
+	X(BEGINNING, "the state at the beginning", "the state at the beginning") \
 	X(MARKS, "mark", "marks")                                             \
 	X(OTHERS, "event that is neither alloc nor free", "events that are neither alloc nor free")
 

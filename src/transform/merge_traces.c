@@ -1,6 +1,7 @@
 /* merge_traces.c - merges several traces into one; each keeps its own devices. */
 #include "transform/merge_traces.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/format.h"
 #include "base/parse.h"
 #include "trace/record_scan.h"
+#include "transform/kept_beginning.h"
 
 void frag_ranks_fini(struct frag_ranks *r)
 {
@@ -63,12 +65,18 @@ static int merge_traces_advance(struct frag_rank *rank, struct frag_error *err)
 		rc = frag_trace_next(rank->trace, &rank->batch, err);
 		rank->ended = !rc && rank->batch.count == 0;
 	}
-	if (!rc && !rank->ended && rank->batch.records[rank->at].members & FRAG_HAS_T)
+	if (rc || rank->ended)
+		return rc;
+	if (rank->batch.records[rank->at].members & FRAG_HAS_PLACE)
+		rank->t = -INFINITY;
+	else if (rank->batch.records[rank->at].members & FRAG_HAS_T)
 		rank->t = rank->batch.records[rank->at].t;
-	return rc;
+	else if (rank->t < -DBL_MAX)
+		rank->t = -DBL_MAX;
+	return 0;
 }
 
-/* Events before a rank's first time are older than any: its time begins at minus infinity. */
+/* Events before a rank's first time are older than any. */
 static int open_rank(struct frag_ranks *r, struct frag_rank *rank, const char *path,
 		     const struct frag_trace_options *options, struct frag_error *err)
 {
@@ -81,7 +89,7 @@ static int open_rank(struct frag_ranks *r, struct frag_rank *rank, const char *p
 	info = frag_trace_info(rank->trace);
 	rank->first = r->device_count;
 	rank->count = info->device_count;
-	rank->t = -INFINITY;
+	rank->t = -DBL_MAX;
 	if (r->device_count + info->device_count > FRAG_DEVICES_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "%s: more than %d devices in all", path,
 				 FRAG_DEVICES_MAX);
@@ -131,6 +139,16 @@ struct frag_scope frag_ranks_scope(const struct frag_ranks *r)
 	if (start)
 		sum.begins = FRAG_BEGINS_START;
 	return sum;
+}
+
+int frag_ranks_beginning(const struct frag_ranks *r, struct frag_first_state *sum,
+			 struct frag_error *err)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		if (!frag_beginning_add(sum, frag_trace_info(r->ranks[i].trace)->beginning, 0,
+					r->ranks[i].count))
+			return frag_fail_nomem(err);
+	return 0;
 }
 
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err)

@@ -3,7 +3,8 @@
  *
  * Ranks are the traces in their order: rank 0's devices come first. The next
  * event is that of the minimum time, of equal ones that of the lowest rank; one
- * without a time follows the one before it in its trace.
+ * without a time follows the one before it in its trace. Blocks that are there at the beginning
+ * precede all other events.
  */
 #pragma once
 
@@ -14,7 +15,8 @@ struct frag_rank {
 	struct frag_batch batch;
 	uint32_t at;            /* in the batch */
 	uint32_t first, count;  /* devices */
-	double   t;             /* of the next event; -infinity before any */
+	double   t;             /* of the next event; -DBL_MAX before any, -infinity of a block
+				 * of the beginning */
 	bool     ended;
 };
 
@@ -43,6 +45,13 @@ int frag_ranks_open(struct frag_ranks *r, char *const *paths, uint32_t count,
 struct frag_scope frag_ranks_scope(const struct frag_ranks *r);
 
 void frag_ranks_fini(struct frag_ranks *r);
+
+/*
+ * Adds up the states at the beginning, for frag_beginning_fini(), also on failure. Each of them
+ * leads (frag_beginning_leads()).
+ */
+int frag_ranks_beginning(const struct frag_ranks *r, struct frag_first_state *sum,
+			 struct frag_error *err);
 
 /* Reads the first batch of each. */
 int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err);

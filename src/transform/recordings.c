@@ -806,7 +806,7 @@ int frag_meta_begin(struct frag_sink *sink, const struct frag_trace_info *head, 
 		frag_json_end(&doc);
 	good = frag_memory_close(&meta) && good;
 	with.meta = (struct frag_text){ .text = meta.text, .length = (uint32_t)meta.size };
-	with.beginning = NULL;          /* its blocks are of other sizes, and at other events */
+	FRAG_ASSERT(!head->beginning);  /* its blocks are of other sizes, and at other events */
 	rc = good ? sink->ops->begin(sink, &with, err) : frag_fail_nomem(err);
 	free(meta.text);
 	return rc;

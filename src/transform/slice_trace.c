@@ -37,7 +37,8 @@ static bool at_place(const struct frag_slice_place *place, const struct frag_eve
 	case FRAG_PLACE_STEP:
 		return ev->step >= place->step;
 	case FRAG_PLACE_TIME:
-		return ev->members & FRAG_HAS_T && ev->t >= place->t;
+		/* what is there at the beginning is older than any time */
+		return ev->members & FRAG_HAS_T && !ev->place && ev->t >= place->t;
 	case FRAG_PLACE_MARK:
 		return ev->op == FRAG_OP_MARK && frag_text_equals(ev->text, place->mark);
 	case FRAG_PLACE_NONE:

@@ -181,17 +181,28 @@ def check_found() -> None:
     TAP.ok(not kept, 'and is kept by lines, object and fsb', *map(str, kept[:3]))
 
 
-def figures(path: str, *options: str) -> object:
-    done = subprocess.run([PROGRAM, 'run', '-q', '--json', '-', *options, path], check=False,
+# each of them from the same beginning
+EVERY = tuple(word for name in ('pytorch', 'pytorch:version=2.8', 'pytorch:expandable_segments=true',
+                                'bestfit', 'sizeclass', 'buddy', 'direct', 'bfc', 'tlsf', 'rmm', 'cupy',
+                                'compact') for word in ('-p', name))
+# of a snapshot alone: stacks, what follows from them, and a log that a run can be compared with
+FROM_STACKS = {'stacks', 'all_stacks', 'evidence', 'class', 'culprit', 'frames', 'frames_at', 'larger',
+               'requested_by', 'accumulation', 'failed_attempt', 'recorded_log'}
+# what says which file it is
+OF_FILES = {'trace', 'traces', 'path', 'form'}
+
+
+def figures(path: str, *options: str, command: str = 'run') -> object:
+    done = subprocess.run([PROGRAM, command, '-q', '--json', '-', *options, path], check=False,
                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return without_stacks(json.loads(done.stdout)['runs'])
+    assert done.returncode in (0, 1, 3), (path, options, done.stderr)
+    return without(json.loads(done.stdout), FROM_STACKS | OF_FILES)
 
 
-def without_stacks(x: object) -> object:
-    """The lines have no stacks, and no log that a run can be compared with."""
+def without(x: object, members: set) -> object:
     if isinstance(x, dict):
-        return {k: without_stacks(v) for k, v in x.items() if k not in ('stacks', 'all_stacks', 'evidence')}
-    return [without_stacks(v) for v in x] if isinstance(x, list) else x
+        return {k: without(v, members) for k, v in x.items() if k not in members}
+    return [without(v, members) for v in x] if isinstance(x, list) else x
 
 
 def expandable() -> dict:
@@ -218,24 +229,129 @@ def expandable() -> dict:
     return {'segments': segments, 'device_traces': [events]}
 
 
+def peaks(path: str) -> list:
+    return [(x['policy']['name'], x['peak']) for x in figures(path, *EVERY)['runs']]
+
+
+def steps(path: str) -> list[str]:
+    """A row of metrics each, under a policy that begins in the middle and one that does not."""
+    subprocess.run([PROGRAM, 'run', '-q', '-p', 'pytorch', '-p', 'bestfit', '--steps', 's.csv', path],
+                   capture_output=True, check=False)
+    return Path('s.csv').read_text().splitlines()
+
+
+def beginning_of(path: str) -> dict | None:
+    with open(path, encoding='utf-8') as lines:
+        return json.loads(lines.readline()).get('beginning')
+
+
+def late(draw: random.Random) -> dict:
+    m = Machine(False)
+    churn(m, draw, 20)
+    m.alloc(4 * MIB)
+    m.recording = True
+    churn(m, draw, 40)
+    return m.snapshot()
+
+
+def on_device(shot: dict, device: int) -> list[dict]:
+    """Its segments there, at other addresses."""
+    base = device << 44
+    return [{**s, 'device': device, 'address': s['address'] + base,
+             'blocks': [{**b, 'address': b['address'] + base} for b in s['blocks']]}
+            for s in shot['segments']]
+
+
+def pair(first: dict, second: dict) -> dict:
+    """Two devices of one program."""
+    return {'segments': [x for i, shot in enumerate((first, second)) for x in on_device(shot, i)],
+            'device_traces': [[{**e, 'addr': e['addr'] + (i << 44)} for e in shot['device_traces'][0]]
+                              for i, shot in enumerate((first, second))]}
+
+
+def check_kept() -> None:
+    """A part that begins with the trace, a device of it, and a merged trace have the beginning."""
+    draw = random.Random(5)
+    faults = []
+    for _ in range(times(4, 40)):
+        shots = late(draw), expandable() if draw.random() < 0.3 else late(draw)
+        for i, shot in enumerate(shots):
+            write(f'{i}.pickle', shot)
+        whole = steps('0.pickle')
+        for form in ('ndjson', 'fsb'):
+            end = draw.randrange(30, 50)
+            run('slice', '-q', '--to-step', str(end), '0.pickle', 'y.' + form)
+            part = steps('y.' + form)
+            if len(part) != 2 * end + 1 or part != [*whole[:1], *(
+                    x for x in whole[1:] if int(x.split(',')[1]) < end)]:
+                faults.append(('slice --to-step', end, form))
+            run('merge', '-q', '0.pickle', '1.pickle', 'y.' + form)
+            write('x.pickle', pair(*shots))
+            for path in ('y.' + form, 'x.pickle'):
+                merged = peaks(path)
+                alone = peaks('0.pickle'), peaks('1.pickle')
+                if merged[::2] != alone[0] or merged[1::2] != alone[1]:
+                    faults.append(('merge', path))
+            for i in range(2):
+                run('slice', '-q', '--device', str(i), 'x.pickle', 'y.' + form)
+                if peaks('y.' + form) != peaks(f'{i}.pickle'):
+                    faults.append(('slice --device', i, form))
+    TAP.ok(not faults, 'what begins with the trace, a device, and merged traces keep the beginning',
+           *map(str, faults[:4]))
+
+
+def check_dropped() -> None:
+    """Where it is not true any more, it is not written, and one line says so."""
+    write('x.pickle', late(random.Random(6)))
+    run('convert', '-q', 'x.pickle', 'x.ndjson')
+    state, faults = beginning_of('x.ndjson'), []
+    words = (f'warning: x.ndjson: the state at its beginning ({len(state["segments"])} segments,'
+             f' {len(state["blocks"])} blocks) is not written: ')
+    for args in (('slice', '--from-step', '9'), ('slice', '--to-step', '1'), ('what-if', '--hoist'),
+                 ('shrink', '--device-bytes', '100MiB', '--tries', '20'), ('extrapolate', '--at', '3')):
+        files = (['x.ndjson=1', 'x.ndjson=2', '-o', 'y.ndjson'] if args[0] == 'extrapolate' else
+                 ['x.ndjson', '-o', 'y.ndjson'] if args[0] == 'what-if' else ['x.ndjson', 'y.ndjson'])
+        done = subprocess.run([PROGRAM, *args, *files], capture_output=True, text=True, check=False)
+        if done.stderr.count(words) != 1 or beginning_of('y.ndjson'):
+            faults.append((args, done.returncode, done.stderr))
+    done = subprocess.run([PROGRAM, 'convert', 'x.ndjson', '-t', 'rmm', 'y.csv'], capture_output=True,
+                          text=True, check=False)
+    if 'has no place for' not in done.stderr or 'the state at the beginning' not in done.stderr:
+        faults.append(('convert to rmm', done.stderr))
+    TAP.ok(not faults, 'it is left out where it is not true any more, and a line says so',
+           *map(str, faults[:4]))
+    faults.clear()
+    lines = Path('x.ndjson').read_text().splitlines()
+    for bad, status in ((1, 4), (len(state['blocks']) + 1, 0)):
+        Path('z.ndjson').write_text('\n'.join([*lines[:bad], '{"op":"nothing"}', *lines[bad:]]) + '\n')
+        done = subprocess.run([PROGRAM, 'convert', '-q', '--lenient', 'z.ndjson', 'y.ndjson'],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != status or done.stderr.count('\n') != (status != 0) or (
+                not status and peaks('y.ndjson') != peaks('x.ndjson')):
+            faults.append((bad, done.returncode, done.stderr))
+    TAP.ok(not faults, '--lenient skips no event before the last block of the beginning',
+           *map(str, faults[:4]))
+
+
 def check_beginning() -> None:
     draw = random.Random(48)
     shots = [expandable(), *(x for _ in range(times(2, 20))
                              for x, _ in recordings(draw).values())]
+    questions = [('run', *EVERY), ('run', '--alloc-conf', 'expandable_segments:True'),
+                 ('explain',), ('explain', '-p', 'sizeclass'), ('fit', '-p', 'pytorch', '-p', 'buddy')]
     unlike, again = [], []
     for shot in shots:
         write('x.pickle', shot)
+        answers = [figures('x.pickle', *options, command=name) for name, *options in questions]
         for form in ('ndjson', 'json', 'fsb'):
             run('convert', '-q', 'x.pickle', 'y.' + form)
             run('convert', '-q', 'y.' + form, 'z.' + form)
             if Path('y.' + form).read_bytes() != Path('z.' + form).read_bytes():
                 again.append(form)
-            for options in ((), ('-p', 'bestfit'), ('-p', 'pytorch:version=2.8'),
-                            ('--alloc-conf', 'expandable_segments:True')):
-                if figures('x.pickle', *options) != figures('y.' + form, *options):
-                    unlike.append((form, options))
+            unlike += [(form, question) for question, answer in zip(questions, answers)
+                       if figures('y.' + form, *question[1:], command=question[0]) != answer]
         run('anonymize', '-q', 'x.pickle', 'a.ndjson')
-        if [x['peak'] for x in figures('x.pickle')] != [x['peak'] for x in figures('a.ndjson')]:
+        if peaks('x.pickle') != peaks('a.ndjson'):
             unlike.append('anonymize')
     TAP.ok(not unlike, f'{len(shots)} converted recordings give the same answer', *unlike[:3])
     TAP.ok(not again, 'converted again they are the same bytes', *again[:3])
@@ -366,6 +482,8 @@ def main() -> int:
         check_found()
         check_meta()
         check_beginning()
+        check_kept()
+        check_dropped()
         check_others()
         check_documents()
         os.chdir('/')
