@@ -327,6 +327,7 @@ struct frag_symbols {
 	const void *of;
 	struct frag_text (*tag)(const void *of, uint32_t tag);
 	bool (*frame)(const void *of, uint64_t *at, struct frag_frame *frame);
+	bool (*whole)(const void *of, uint64_t *at, struct frag_frame *frame);
 	/* segments from before the first event, for policies that can begin with them */
 	const struct frag_initial *initial;
 	uint32_t initial_count;
@@ -348,12 +349,20 @@ static inline bool frag_symbols_frame(const struct frag_symbols *s, uint64_t *at
 	return s->frame(s->of, at, frame);
 }
 
+/* Likewise through a whole stack, also where the trace was read with FRAG_STACKS_PYTHON. */
+static inline bool frag_symbols_whole(const struct frag_symbols *s, uint64_t *at,
+				      struct frag_frame *frame)
+{
+	return s->whole(s->of, at, frame);
+}
+
 /* Some events in their order, borrowed. */
 struct frag_batch {
 	const struct frag_event *events;
 	uint32_t count;         /* 0 at the end of the trace */
 	const struct frag_record *records;      /* of each event; NULL where not asked for */
 	const uint32_t *stacks;         /* likewise, for frag_symbols_frame(), of allocs; 0: none */
+	const uint32_t *whole;          /* likewise, with all frames, for frag_symbols_whole() */
 };
 
 struct frag_trace;

@@ -13,6 +13,7 @@ void frag_kept_del(struct frag_owned_batch *ring, uint32_t count)
 	for (struct frag_owned_batch *k = ring; k && k < ring + count; k++) {
 		free(k->events);
 		free(k->stacks);
+		free(k->whole);
 		free(k->ended);
 		free(k->left);
 		free(k->texts);
@@ -26,7 +27,9 @@ static bool kept_init(struct frag_owned_batch *k, const struct frag_trace *t)
 	k->events = malloc(FRAG_BATCH * sizeof(*k->events));
 	if (t->stacks)
 		k->stacks = malloc(FRAG_BATCH * sizeof(*k->stacks));
-	return k->events && (!t->stacks || k->stacks);
+	if (t->whole)
+		k->whole = malloc(FRAG_BATCH * sizeof(*k->whole));
+	return k->events && (!t->stacks || k->stacks) && (!t->whole || k->whole);
 }
 
 struct frag_owned_batch *frag_trace_read_ahead(struct frag_trace *t, uint32_t count)
@@ -70,6 +73,7 @@ static void swap_arrays(struct frag_trace *t, struct frag_owned_batch *k)
 {
 	SWAP(struct frag_event *, t->events, k->events);
 	SWAP(uint32_t *, t->stacks, k->stacks);
+	SWAP(uint32_t *, t->whole, k->whole);
 	SWAP(struct frag_ended *, t->lives.ended, k->ended);
 	SWAP(uint32_t, t->lives.ended_capacity, k->ended_capacity);
 	SWAP(uint32_t *, t->left, k->left);

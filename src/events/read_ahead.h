@@ -23,7 +23,7 @@ struct frag_owned_batch {
 	struct frag_trace_info info;    /* of the trace up to its end */
 	/* what it is made of */
 	struct frag_event *events;
-	uint32_t *stacks;
+	uint32_t *stacks, *whole;
 	struct frag_ended *ended;
 	uint32_t ended_capacity;
 	uint32_t *left;                 /* tags of blocks that it freed */

@@ -45,6 +45,7 @@ struct frag_trace {
 	struct frag_event *events;      /* of this batch */
 	struct frag_record *records;    /* likewise; NULL: not asked for */
 	uint32_t *stacks;               /* likewise */
+	uint32_t *whole;                /* FRAG_STACKS_PYTHON: likewise, the source's numbers */
 	struct frag_own_stacks own;     /* FRAG_STACKS_PYTHON: theirs are the numbers */
 	char *meta;
 	const char *recorder;           /* that meta names, of those that are known */

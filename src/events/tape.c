@@ -23,7 +23,7 @@ static bool same_site(const struct frag_tape_site *a, const struct frag_tape_sit
 {
 	return a->tag == b->tag && a->stack == b->stack && a->device == b->device
 	       && a->stream == b->stream && a->pool == b->pool && a->members == b->members
-	       && a->stream_order == b->stream_order;
+	       && a->stream_order == b->stream_order && a->whole == b->whole;
 }
 
 static uint64_t hash_site(const struct frag_tape_site *s, uint64_t seed)
@@ -32,6 +32,7 @@ static uint64_t hash_site(const struct frag_tape_site *s, uint64_t seed)
 
 	h = frag_hash_mix(h ^ ((uint64_t)s->device << 32 | s->stream));
 	h = frag_hash_mix(h ^ ((uint64_t)s->pool << 32 | s->members));
+	h = frag_hash_mix(h ^ s->whole);
 	return frag_hash_mix(h ^ s->stream_order);
 }
 
@@ -163,12 +164,12 @@ static bool add_stride(struct frag_tape *t)
  * where the host is out of memory, as the tape is then deleted.
  */
 static bool tape_add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
-			   uint32_t tag)
+			   uint32_t whole, uint32_t tag)
 {
 	struct frag_tape *t = w->tape;
 	const struct frag_tape_site site = {
 		.tag = tag, .stack = stack, .device = ev->device, .stream = ev->stream, .pool = ev->pool,
-		.members = ev->members, .stream_order = ev->stream_order,
+		.members = ev->members, .stream_order = ev->stream_order, .whole = whole,
 	};
 	uint64_t word = ev->op | (ev->waits ? FRAG_TAPE_WAITS : 0), value = 0;
 
@@ -203,7 +204,8 @@ static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 
 		if ((ev->tag && !frag_tags_acquire(&w->tape->tags,
 						   frag_symbols_tag(symbols, ev->tag), &tag))
-		    || !tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0, tag))
+		    || !tape_add_event(w, ev, batch->stacks ? batch->stacks[i] : 0,
+				       batch->whole ? batch->whole[i] : 0, tag))
 			return frag_fail_nomem(err);
 	}
 	return 0;
@@ -230,6 +232,11 @@ static bool tape_stack_frame(const void *of, uint64_t *at, struct frag_frame *fr
 	return frag_symbols_frame(frag_trace_symbols(((const struct frag_tape *)of)->trace), at, frame);
 }
 
+static bool tape_whole_frame(const void *of, uint64_t *at, struct frag_frame *frame)
+{
+	return frag_symbols_whole(frag_trace_symbols(((const struct frag_tape *)of)->trace), at, frame);
+}
+
 static struct frag_tape *tape_make(const struct frag_trace *trace)
 {
 	struct frag_tape *t = calloc(1, sizeof(*t));
@@ -241,6 +248,7 @@ static struct frag_tape *tape_make(const struct frag_trace *trace)
 	t->symbols.of = t;
 	t->symbols.tag = tape_tag_text;
 	t->symbols.frame = tape_stack_frame;
+	t->symbols.whole = tape_whole_frame;
 	if (frag_tags_init(&t->tags, frag_hash_seed()))
 		return t;
 	frag_tape_del(t);
@@ -395,6 +403,15 @@ uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 	return event < end ? event : end;
 }
 
+/* The last gap before the event has the difference between steps and events. */
+uint64_t frag_tape_step(const struct frag_tape *t, uint32_t event)
+{
+	uint32_t low;
+
+	FRAG_COUNT_WHILE(low, t->gap_count, t->gaps[low].event <= event);
+	return low ? event + (t->gaps[low - 1].step - t->gaps[low - 1].event) : event;
+}
+
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes)
 {
@@ -535,6 +552,7 @@ static inline void tape_reader_read_event(struct frag_tape_reader *r, uint32_t i
 	ev->tag = site->tag;
 	ev->members = site->members;
 	r->stacks[i] = site->stack;
+	r->whole[i] = site->whole;
 	clear_rest(ev);
 	if (frag_tape_is_alloc(from)) {
 		const uint32_t alloc = r->next_alloc++;
@@ -562,7 +580,7 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 	while (count < FRAG_TAPE_BATCH && r->next < end)
 		tape_reader_read_event(r, count++);
 	*batch = (struct frag_batch){
-		.events = r->events, .count = count, .stacks = r->stacks,
+		.events = r->events, .count = count, .stacks = r->stacks, .whole = r->whole,
 	};
 }
 
@@ -583,7 +601,7 @@ static int add_emptied(struct frag_tape_writer *w, const struct frag_tape_reader
 	}
 	batch->events = events;
 	rc = add_batch(w, batch, &r->tape->symbols, err);
-	if (!rc && empties && !tape_add_event(w, &empty, 0, 0))
+	if (!rc && empties && !tape_add_event(w, &empty, 0, 0, 0))
 		rc = frag_fail_nomem(err);
 	return rc;
 }
@@ -644,7 +662,7 @@ static bool tape_device_copy(struct frag_tape_writer *w, struct frag_tape_reader
 				continue;
 			if (ev->device == device)
 				ev->device = 0;
-			if (!tape_add_event(w, ev, batch.stacks[i], ev->tag))
+			if (!tape_add_event(w, ev, batch.stacks[i], batch.whole[i], ev->tag))
 				return false;
 		}
 	} while (batch.count);

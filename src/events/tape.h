@@ -19,6 +19,7 @@
 struct frag_tape_site {
 	uint64_t stream_order;
 	uint32_t tag, stack, device, stream, pool, members;
+	uint32_t whole;         /* the stack with all frames, for frag_symbols_whole() */
 };
 
 /* The word: operation, flags, and a value of 53 bits: bytes of an alloc, else an alloc. */
@@ -106,7 +107,7 @@ struct frag_tape_reader {
 	uint32_t next_alloc;            /* likewise */
 	uint64_t skipped;               /* what its step is ahead of its number */
 	struct frag_event events[FRAG_TAPE_BATCH];
-	uint32_t stacks[FRAG_TAPE_BATCH];
+	uint32_t stacks[FRAG_TAPE_BATCH], whole[FRAG_TAPE_BATCH];
 };
 
 /* The events of a tape, one after the other: of its reader, which is the user's. */
@@ -134,6 +135,9 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
  */
 int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
 		      uint32_t count, struct frag_error *err);
+
+/* The step of an event: steps of skipped events count, too. */
+uint64_t frag_tape_step(const struct frag_tape *tape, uint32_t event);
 
 /* Did the recording start late? Blocks from before its first event are the first ones. */
 static inline bool frag_tape_is_late(const struct frag_tape *tape)

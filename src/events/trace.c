@@ -102,6 +102,16 @@ static bool trace_stack_frame(const void *of, uint64_t *at, struct frag_frame *f
 	return true;
 }
 
+static bool trace_whole_frame(const void *of, uint64_t *at, struct frag_frame *frame)
+{
+	const struct frag_trace *t = of;
+
+	if (!*at || !t->stacks)
+		return false;
+	t->source->frame(t->state, at, frame);
+	return true;
+}
+
 /* What the source calls streams and pools of its first segments, as dense indexes. */
 static int name_initial(struct frag_trace *t, struct frag_error *err)
 {
@@ -116,6 +126,7 @@ static int name_initial(struct frag_trace *t, struct frag_error *err)
 		.of = t,
 		.tag = trace_tag_text,
 		.frame = trace_stack_frame,
+		.whole = trace_whole_frame,
 		.initial = initial,
 		.initial_count = count,
 	};
@@ -165,11 +176,13 @@ static int trace_make(struct frag_trace **out, const struct frag_source_ops *ops
 		t->records = malloc(FRAG_BATCH * sizeof(*t->records));
 	if (whole)
 		t->stacks = malloc(FRAG_BATCH * sizeof(*t->stacks));
+	if (whole && python)
+		t->whole = malloc(FRAG_BATCH * sizeof(*t->whole));
 	rc = frag_devices_copy(&t->devices, devices, device_count, err);
 	t->info.devices = t->devices.figures;
 	t->info.device_count = t->devices.count;
 	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
-		    || (whole && !t->stacks)
+		    || (whole && !t->stacks) || (whole && python && !t->whole)
 		    || (whole && python && !own_stacks_init(&t->own, seed))
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed)
@@ -475,6 +488,7 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->events);
 	free(t->records);
 	free(t->stacks);
+	free(t->whole);
 	frag_stacks_fini(&t->own.table);
 	frag_map_fini(&t->own.number);
 	free(t->own.frames);
@@ -608,9 +622,11 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 
 		for (uint32_t i = 0; i < n; i++) {
 			const char *kind = NULL;
+			const uint32_t stack = ahead[i].members & FRAG_HAS_STACK
+						       ? ahead[i].stack : 0;
 
 			if (t->own.frames && ahead[i].members & FRAG_HAS_STACK && ahead[i].stack
-			    && !own_stacks_number(&t->own, ahead[i].stack, t->source, t->state,
+			    && !own_stacks_number(&t->own, stack, t->source, t->state,
 						  &ahead[i].stack))
 				return frag_fail_nomem(err);
 			rc = t->placed < t->to_place ? frag_place(t, &ahead[i], err) : 0;
@@ -622,6 +638,8 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 			if (rc == 0 && t->stacks)
 				t->stacks[*count] = ahead[i].members & FRAG_HAS_STACK
 						    ? ahead[i].stack : 0;
+			if (rc == 0 && t->whole)
+				t->whole[*count] = stack;
 			*count += rc == 0;
 			rc = finish_record(t, rc, kind, err);
 			if (rc)
@@ -670,8 +688,10 @@ int frag_trace_read_batch(struct frag_trace *t, struct frag_batch *batch, struct
 	}
 	finish_ended(t, count);
 	frag_trace_amount(t, &t->info.bytes, &t->info.total_bytes);
-	*batch = (struct frag_batch){ .events = t->events, .count = count,
-				       .records = t->records, .stacks = t->stacks };
+	*batch = (struct frag_batch){
+		.events = t->events, .count = count, .records = t->records, .stacks = t->stacks,
+		.whole = t->whole ? t->whole : t->stacks,
+	};
 	return 0;
 }
 

@@ -13,11 +13,16 @@
 
 #include <stdlib.h>
 
-#include "explain/rounds.h"
+#include "base/format.h"
+#include "events/tape.h"
+#include "iterations/call_loops.h"
+#include "iterations/levels.h"
+#include "iterations/rounds.h"
 
 #define ROUNDS_MIN 3
 #define SHARE 4                 /* a quarter of what is alive */
 #define ROUNDS_OF_LOOP 5
+#define ROUNDS_OF_SIZES 4       /* of fewer no size is usual */
 #define BLOCKS_OF_WEIGHT 3      /* that one pass keeps, at most: more are of several passes */
 
 /* Requests of one line before the failure: a part of the sorted list. */
@@ -28,7 +33,7 @@ struct line {
 
 struct piling {
 	const struct frag_history *h;
-	const struct frag_rounds *r;
+	const struct frag_iterations *r;        /* in steps, not events */
 	uint64_t at, usual_until;
 	struct frag_accumulation out;
 	uint32_t blocks;
@@ -90,8 +95,8 @@ static uint32_t count_passes(const struct piling *p, const uint32_t *of, uint32_
 }
 
 /* The first `count` of the blocks, which are alive, pile up; of larger ones `bytes` do. */
-static bool accumulation_add_line(struct piling *p, const uint32_t *of, uint32_t count, uint32_t passes,
-		     uint64_t bytes, bool larger)
+static bool accumulation_add_line(struct piling *p, const uint32_t *of, uint32_t count,
+				  uint32_t passes, uint64_t bytes, bool larger)
 {
 	bool good = true;
 	uint64_t sum = 0;
@@ -111,37 +116,127 @@ static bool accumulation_add_line(struct piling *p, const uint32_t *of, uint32_t
 	return good;
 }
 
-/* Rounds and levels of the blocks of a line that were made since the first round. */
+/* An allocation or a free. */
+struct change {
+	uint64_t at, bytes;
+	bool birth;
+};
+
+static int by_at(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return frag_order_two(x->at, y->at, 0, 0);
+}
+
+/* Allocations and frees of blocks before step `until`, in their order; NULL: out of memory. */
+static struct change *list_changes(const struct frag_history *h, struct line line, uint64_t until,
+				   uint32_t *n)
+{
+	struct change *list = malloc(2 * sizeof(*list) * ((size_t)line.count + 1));
+
+	*n = 0;
+	for (uint32_t i = 0; list && i < line.count; i++) {
+		const struct frag_past_request *r = &h->requests[line.of[i]];
+
+		if (r->born < until)
+			list[(*n)++] = (struct change){ r->born, r->bytes, true };
+		if (r->born < until && r->died < until)
+			list[(*n)++] = (struct change){ r->died, r->bytes, false };
+	}
+	FRAG_SORT(list, list ? *n : 0, by_at);
+	return list;
+}
+
+/* Alive now, in bytes and in blocks. */
+struct alive {
+	uint64_t bytes, blocks;
+};
+
+static void apply(struct alive *now, const struct change *c)
+{
+	now->bytes = c->birth ? now->bytes + c->bytes : now->bytes - c->bytes;
+	now->blocks = c->birth ? now->blocks + 1 : now->blocks - 1;
+}
+
+/* The level of a line in each of the first `count` rounds, which the next one ends. */
+static bool find_levels(const struct piling *p, struct line line, uint32_t count, uint64_t *bytes,
+			uint64_t *blocks)
+{
+	const uint64_t *start = p->r->start;
+	uint32_t n, k = 0;
+	struct change *list = list_changes(p->h, line, start[count], &n);
+	struct alive now = { 0, 0 };
+
+	for (uint32_t i = 0; list && i < count; i++) {
+		for (; k < n && list[k].at < start[i]; k++)
+			apply(&now, &list[k]);
+		bytes[i] = now.bytes;
+		blocks[i] = now.blocks;
+		for (; k < n && list[k].at < start[i + 1]; k++) {
+			apply(&now, &list[k]);
+			bytes[i] = frag_min(bytes[i], now.bytes);
+			blocks[i] = frag_min(blocks[i], now.blocks);
+		}
+	}
+	free(list);
+	return list != NULL;
+}
+
+/* The maximum number of blocks of a line that were alive at once before step `until`. */
+static bool most_alive(uint64_t *out, const struct frag_history *h, struct line line, uint64_t until)
+{
+	uint32_t n;
+	struct change *list = list_changes(h, line, until, &n);
+	struct alive now = { 0, 0 };
+
+	*out = 0;
+	for (uint32_t i = 0; list && i < n; i++) {
+		apply(&now, &list[i]);
+		*out = frag_max(*out, now.blocks);
+	}
+	free(list);
+	return list != NULL;
+}
+
+/* Do blocks of the line rise over whole rounds, in number or else in size? *gain: bytes of levels. */
+static bool judge_levels(const struct piling *p, struct line line, uint32_t rounds, bool *more,
+			 bool *larger, uint64_t *gain)
+{
+	uint64_t *bytes = calloc((size_t)rounds + 1, sizeof(*bytes));
+	uint64_t *blocks = calloc((size_t)rounds + 1, sizeof(*blocks));
+	const bool good = bytes && blocks && find_levels(p, line, rounds, bytes, blocks)
+			  && frag_levels_rise(blocks, rounds, more)
+			  && frag_levels_rise(bytes, rounds, larger);
+
+	*gain = good ? bytes[rounds - 1] - frag_min(bytes[0], bytes[rounds - 1]) : 0;
+	free(bytes);
+	free(blocks);
+	return good;
+}
+
+/* The blocks of a line that were made since the first round. */
 static bool judge_line(struct piling *p, struct line line)
 {
-	const struct frag_rounds *r = p->r;
-	const uint64_t first = r->start[0], end = r->start[r->count - 1];
-	const uint32_t n = r->count > 4 ? r->count - 1 : 0;     /* the last is not whole */
-	struct frag_round_level *levels = calloc((size_t)n + 1, sizeof(*levels));
+	const struct frag_iterations *r = p->r;
+	const uint32_t whole = r->count >= FRAG_ROUNDS_MIN ? r->count - 1 : 0;
 	uint32_t *now = malloc(sizeof(*now) * ((size_t)line.count + 1)), alive = 0, before, passes;
-	uint64_t most = 0;
-	bool good = levels && now, more, larger;
+	uint64_t most = 0, gain = 0;
+	bool good = now, rises = true, larger = false;
 
-	FRAG_COUNT_WHILE(before, line.count, p->h->requests[line.of[before]].born < first);
+	FRAG_COUNT_WHILE(before, line.count, p->h->requests[line.of[before]].born < r->start[0]);
 	for (uint32_t i = before; good && i < line.count; i++)
 		if (frag_was_alive(&p->h->requests[line.of[i]], p->at))
 			now[alive++] = line.of[i];
-	good = good && (!n || frag_levels_find(levels, p->h, line.of + before, line.count - before,
-					       r->start, n, end))
-	       && frag_most_alive(&most, p->h, line.of, line.count, p->usual_until);
-	if (good) {
-		passes = count_passes(p, now, alive);
-		more = alive > most && passes > 1 && (!n || frag_levels_rise(levels, n, true));
-		larger = !more && n && frag_levels_rise(levels, n, false);
-		if (more)
-			good = accumulation_add_line(p, now, alive - (uint32_t)most, passes, 0, false);
-		else if (larger)
-			good = accumulation_add_line(p, now, alive, n,
-					levels[n - 1].bytes - frag_min(levels[0].bytes,
-								       levels[n - 1].bytes),
-					true);
-	}
-	free(levels);
+	if (good && whole)
+		good = judge_levels(p, (struct line){ line.of + before, line.count - before },
+				    whole, &rises, &larger, &gain);
+	good = good && most_alive(&most, p->h, line, p->usual_until);
+	passes = good ? count_passes(p, now, alive) : 0;
+	if (good && alive > most && passes > 1 && rises)
+		good = accumulation_add_line(p, now, alive - (uint32_t)most, passes, 0, false);
+	else if (good && larger)
+		good = accumulation_add_line(p, now, alive, whole, gain, true);
 	free(now);
 	return good;
 }
@@ -194,53 +289,66 @@ static uint64_t last_step(const struct frag_history *h, uint64_t at, uint32_t *c
 	return *count ? h->steps[*count - 1] : 0;
 }
 
-/* Over one sort of rounds, where they go over something prepared; keeps what has more bytes. */
-static bool try_rounds(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
-		       const struct frag_rounds *r, uint64_t step, enum frag_step_kind kind)
+/* Their events become steps. */
+static void rounds_in_steps(struct frag_iterations *r, const struct frag_tape *tape)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		r->start[i] = frag_tape_step(tape, (uint32_t)r->start[i]);
+}
+
+/* Over one kind of rounds, where they have a base; keeps what has more bytes. Takes the rounds. */
+static int try_rounds(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
+		      struct frag_iterations *r, uint64_t step, struct frag_error *err)
 {
 	struct piling p = { .h = h, .r = r, .at = at, .out = { .since = FRAG_STILL } };
+	struct frag_rounds_base base;
 	bool sure;
-	uint32_t prepared;
+	int rc;
 
 	if (r->count < ROUNDS_MIN)
-		return true;
-	if (!frag_rounds_prepared(r, h, &prepared))
-		return false;
+		return 0;
+	rc = frag_rounds_find_base(&base, r, h->tape, err);
+	if (rc)
+		return rc;
+	rounds_in_steps(r, h->tape);
 	p.out.after_step = step && r->start[0] >= step;
-	p.out.in_step = kind == FRAG_STEP_OPTIMIZER;
-	sure = p.out.after_step || kind != FRAG_STEP_NONE;
-	if (!prepared || (!sure && r->count < ROUNDS_OF_LOOP))
-		return true;
+	p.out.in_step = r->by == FRAG_BY_OPTIMIZER;
+	sure = p.out.after_step || r->by >= FRAG_BY_OPTIMIZER;
+	if (!base.enough || (!sure && r->count < ROUNDS_OF_LOOP))
+		return 0;
 	p.usual_until = p.out.after_step ? step : r->start[1];
 	if (!pile_up(&p))
-		return false;
-	if (!sure && !p.out.larger && p.blocks < (uint64_t)BLOCKS_OF_WEIGHT * prepared)
-		return true;
+		return frag_fail_nomem(err);
+	if (!sure && !p.out.larger && p.blocks < (uint64_t)BLOCKS_OF_WEIGHT * base.blocks)
+		return 0;
 	if (p.out.bytes > out->bytes)
 		*out = p.out;
-	return true;
+	return 0;
 }
 
 int frag_find_accumulation(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
 			   struct frag_error *err)
 {
-	struct frag_rounds loops = { .count = 0 }, marks = { .count = 0 };
+	const uint64_t until = frag_tape_event(h->tape, at);
+	struct frag_iterations loops = { .count = 0 }, marks = { .count = 0 };
+	struct frag_loop_search in = { .until = until, .least = ROUNDS_MIN };
 	uint32_t steps;
 	const uint64_t step = last_step(h, at, &steps);
-	enum frag_step_kind kind;
-	bool good;
+	bool any;
+	int rc;
 
+	in.from = steps ? frag_tape_event(h->tape, step) : 0;
 	*out = (struct frag_accumulation){ .bytes = 0 };
-	good = frag_rounds_of_loops(&loops, h, step, at, ROUNDS_MIN)
-	       && try_rounds(out, h, at, &loops, step, FRAG_STEP_NONE);
-	if (good && steps != 1)
-		good = frag_rounds_of_marks(&marks, h, at, &kind)
-		       && try_rounds(out, h, at, &marks, step, kind);
+	rc = frag_loops_find(&loops, h->tape, &in, &any, err);
+	rc = rc ? rc : try_rounds(out, h, at, &loops, step, err);
+	if (!rc && steps != 1)
+		rc = frag_iterations_by_marks(&marks, h->tape, NULL, until, err);
+	rc = rc ? rc : try_rounds(out, h, at, &marks, step, err);
 	if (out->bytes < frag_history_live(h, at) / SHARE)
 		out->bytes = 0;
-	frag_rounds_fini(&loops);
-	frag_rounds_fini(&marks);
-	return good ? 0 : frag_fail_nomem(err);
+	frag_iterations_fini(&loops);
+	frag_iterations_fini(&marks);
+	return rc;
 }
 
 static int accumulation_by_ratio(const void *a, const void *b)
@@ -287,19 +395,24 @@ static bool compare_sizes(struct frag_larger *out, const struct frag_history *h,
 int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint64_t at,
 		     struct frag_error *err)
 {
-	struct frag_rounds r = { .count = 0 };
-	enum frag_step_kind kind;
-	uint32_t prepared = 1;
-	bool good = frag_rounds_of_marks(&r, h, at, &kind);
+	const struct frag_loop_search in = {
+		.until = frag_tape_event(h->tape, at), .least = ROUNDS_OF_SIZES,
+	};
+	struct frag_iterations r;
+	struct frag_rounds_base base = { .enough = true };
+	bool any;
+	int rc = frag_iterations_by_marks(&r, h->tape, NULL, in.until, err);
 
 	*out = (struct frag_larger){ .bytes = 0 };
-	if (good && r.count < 4) {
-		frag_rounds_fini(&r);
-		good = frag_rounds_of_loops(&r, h, 0, at, 4)
-		       && (!r.count || frag_rounds_prepared(&r, h, &prepared));
+	if (!rc && r.count < ROUNDS_OF_SIZES) {
+		frag_iterations_fini(&r);
+		rc = frag_loops_find(&r, h->tape, &in, &any, err);
+		if (!rc && r.count)
+			rc = frag_rounds_find_base(&base, &r, h->tape, err);
 	}
-	if (good && prepared && r.count >= 4)
-		good = compare_sizes(out, h, r.start[r.count - 1], at);
-	frag_rounds_fini(&r);
-	return good ? 0 : frag_fail_nomem(err);
+	if (!rc && base.enough && r.count >= ROUNDS_OF_SIZES
+	    && !compare_sizes(out, h, frag_tape_step(h->tape, (uint32_t)r.start[r.count - 1]), at))
+		rc = frag_fail_nomem(err);
+	frag_iterations_fini(&r);
+	return rc;
 }

@@ -143,7 +143,7 @@ uint32_t frag_call_stacks_add(struct frag_call_stacks *s, const struct frag_symb
 		return known;
 	if (first > NUMBERS_MAX)
 		return 0;
-	while (at && depth++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
+	while (at && depth++ < FRAG_FRAMES_MAX && frag_symbols_whole(symbols, &at, &frame)) {
 		uint32_t call;
 
 		if (!call_number(s, &frame, &call) || !note_number(s, call))

@@ -19,13 +19,6 @@ struct reading {
 	uint64_t oom_step;      /* the recording ended with this failed request; UINT64_MAX: no */
 };
 
-static bool history_ends_with(struct frag_text text, const char *end)
-{
-	const size_t n = strlen(end);
-
-	return text.length >= n && memcmp(text.text + text.length - n, end, n) == 0;
-}
-
 static bool begins_with(struct frag_text text, const char *with)
 {
 	const size_t n = strlen(with);
@@ -33,26 +26,10 @@ static bool begins_with(struct frag_text text, const char *with)
 	return text.length >= n && memcmp(text.text, with, n) == 0;
 }
 
+/* Ends of steps are marks, too. */
 static bool history_note_mark(struct frag_history *h, uint64_t at, struct frag_text name)
 {
-	static const char start[] = " (start)", step[] = "Optimizer.step";
-	uint32_t kind;
-
-	/* writing a snapshot is no part of an iteration */
-	if (history_ends_with(name, " (end)") || frag_text_equals(name, "snapshot"))
-		return true;
-	if (history_ends_with(name, start))
-		name.length -= (uint32_t)strlen(start);
-	while (name.length && frag_is_digit(name.text[name.length - 1]))
-		name.length--;
-	kind = frag_handles_intern_text(&h->kinds, name);
-	if (kind == UINT32_MAX || !FRAG_GROW(h->marks, h->mark_capacity, h->mark_count)
-	    || !FRAG_EXTEND(h->step_kind, h->kind_capacity, h->kind_count, kind))
-		return false;
-	h->marks[h->mark_count++] = (struct frag_past_mark){ .at = at, .kind = kind };
-	h->step_kind[kind] = begins_with(name, "ProfilerStep") ? FRAG_STEP_PROFILER
-			     : begins_with(name, step) ? FRAG_STEP_OPTIMIZER : FRAG_STEP_NONE;
-	if (h->step_kind[kind] != FRAG_STEP_OPTIMIZER)
+	if (!begins_with(name, "Optimizer.step") || frag_text_find(name, " (end)"))
 		return true;
 	if (!FRAG_GROW(h->steps, h->step_capacity, h->step_count))
 		return false;
@@ -116,13 +93,12 @@ int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint
 	struct frag_batch batch;
 	bool good;
 
-	*h = (struct frag_history){ .request_count = 0 };
-	good = reader && frag_handles_init(&h->kinds, frag_hash_seed())
-	       && frag_call_stacks_init(&h->stacks);
+	*h = (struct frag_history){ .tape = tape };
+	good = reader && frag_call_stacks_init(&h->stacks);
 	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
 		for (uint32_t i = 0; i < batch.count && good; i++)
 			good = history_note_event(&r, &batch.events[i],
-						  batch.stacks ? batch.stacks[i] : 0);
+						  batch.whole ? batch.whole[i] : 0);
 	free(r.at);
 	frag_tape_reader_del(reader);
 	return good ? 0 : frag_fail_nomem(err);
@@ -131,11 +107,8 @@ int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint
 void frag_history_fini(struct frag_history *h)
 {
 	frag_call_stacks_fini(&h->stacks);
-	frag_handles_fini(&h->kinds);
 	free(h->requests);
-	free(h->marks);
 	free(h->steps);
-	free(h->step_kind);
 	*h = (struct frag_history){ .request_count = 0 };
 }
 

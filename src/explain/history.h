@@ -20,24 +20,12 @@ struct frag_past_request {
 	uint8_t maker;          /* enum frag_maker */
 };
 
-/* A mark, without " (start)"; marks with " (end)" are omitted. */
-struct frag_past_mark {
-	uint64_t at;
-	uint32_t kind;          /* of names that differ only in a number at their end */
-};
-
-/* The kinds of marks that begin iterations wherever they are. */
-enum frag_step_kind { FRAG_STEP_NONE, FRAG_STEP_OPTIMIZER, FRAG_STEP_PROFILER };
-
 struct frag_history {
+	const struct frag_tape *tape;   /* borrowed */
 	struct frag_call_stacks stacks;
 	struct frag_past_request *requests;     /* in their order */
-	struct frag_past_mark *marks;
 	uint64_t *steps;                /* at which an optimizer's step began */
-	uint8_t *step_kind;             /* of each kind of marks: enum frag_step_kind */
-	struct frag_handles kinds;
-	uint32_t request_count, request_capacity, mark_count, mark_capacity;
-	uint32_t step_count, step_capacity, kind_count, kind_capacity;
+	uint32_t request_count, request_capacity, step_count, step_capacity;
 };
 
 /*

@@ -27,6 +27,7 @@ struct node {
 struct loop {
 	uint32_t depth, frame;
 	uint32_t count, first, last;    /* events */
+	uint32_t longest;               /* round */
 };
 
 struct paths {
@@ -148,7 +149,7 @@ static uint32_t loops_path_of(struct paths *p, uint32_t stack)
 	path = p->count;
 	frames = malloc(FRAG_FRAMES_MAX * sizeof(*frames));
 	while (frames && count < FRAG_FRAMES_MAX
-	       && frag_symbols_frame(symbols, &at, &frames[count]))
+	       && frag_symbols_whole(symbols, &at, &frames[count]))
 		count++;
 	if (!frames || !loops_add_path(p, frames, count) || !frag_map_add(&p->of_stack, stack, path))
 		path = NOWHERE;
@@ -207,7 +208,8 @@ static bool begins_again(const struct paths *p, struct place *place, uint32_t pa
 /* Each request with a path, from an event on: `found` at which loops begin again. */
 struct search {
 	struct paths paths;
-	uint32_t from, first;           /* first: request with a path; NOWHERE: there is none */
+	const struct frag_loop_search *in;
+	uint32_t end, first;           /* events; first: a request with a path; NOWHERE: none */
 	struct loop *loops;
 	uint32_t count, capacity;
 	struct frag_map at;             /* depth and frame -> loop */
@@ -219,6 +221,7 @@ struct search {
 static bool note_loop(struct search *s, uint32_t event, uint32_t depth, uint32_t frame)
 {
 	const uint64_t key = (uint64_t)depth << 32 | frame;
+	struct loop *loop;
 	uint32_t at;
 
 	if (s->best) {
@@ -231,10 +234,15 @@ static bool note_loop(struct search *s, uint32_t event, uint32_t depth, uint32_t
 		at = s->count;
 		if (!FRAG_GROW(s->loops, s->capacity, at) || !frag_map_add(&s->at, key, at))
 			return false;
-		s->loops[s->count++] = (struct loop){ depth, frame, 0, event, event };
+		s->loops[s->count++] = (struct loop){
+			.depth = depth, .frame = frame, .first = event, .last = event,
+		};
 	}
-	s->loops[at].count++;
-	s->loops[at].last = event;
+	loop = &s->loops[at];
+	loop->count++;
+	if (event - loop->last > loop->longest)
+		loop->longest = event - loop->last;
+	loop->last = event;
 	return true;
 }
 
@@ -244,14 +252,14 @@ static bool search_walk(struct search *s)
 	struct place place = { .path = NOWHERE };
 	uint32_t allocs = 0, depth, frame;
 
-	for (uint32_t i = 0; i < tape->count; i++) {
+	for (uint32_t i = 0; i < s->end; i++) {
 		const struct frag_tape_event *e = &tape->events[i];
 		uint32_t stack, path;
 
 		/* blocks from before the first event are in no order */
-		if (!frag_tape_is_alloc(e) || allocs++ < tape->spot_count || i < s->from)
+		if (!frag_tape_is_alloc(e) || allocs++ < tape->spot_count || i < s->in->from)
 			continue;
-		stack = tape->sites[e->site].stack;
+		stack = tape->sites[e->site].whole;
 		path = stack ? loops_path_of(&s->paths, stack) : NOWHERE;
 		if (stack && path == NOWHERE)
 			return false;
@@ -266,14 +274,20 @@ static bool search_walk(struct search *s)
 	return true;
 }
 
-/* Of the shallowest that take up half of the events; of these the one with the fewest rounds. */
-static const struct loop *choose(const struct search *s, uint32_t least)
+/* Its events: the last round is no longer than any other. */
+static uint64_t span_of(const struct search *s, const struct loop *l)
 {
-	const uint32_t events = s->paths.tape->count - s->from;
+	return l->last - l->first + frag_min(s->end - l->last, l->longest);
+}
+
+/* Of the shallowest that take up half of the events; of these the one with the fewest rounds. */
+static const struct loop *choose(const struct search *s)
+{
+	const uint64_t events = s->end - frag_min(s->end, s->in->from);
 	const struct loop *best = NULL;
 
 	for (const struct loop *l = s->loops; l && l < s->loops + s->count; l++)
-		if (l->count + 1 >= least && (uint64_t)2 * (l->last - l->first) >= events
+		if (l->count + 1 >= s->in->least && 2 * span_of(s, l) >= events
 		    && (!best || l->depth < best->depth
 			|| (l->depth == best->depth && l->count < best->count)))
 			best = l;
@@ -284,7 +298,7 @@ static const struct loop *choose(const struct search *s, uint32_t least)
 static char *loop_text(const struct frag_tape *tape, const struct frag_iterations *it,
 		       const struct loop *loop)
 {
-	const uint32_t stack = tape->sites[tape->events[it->start[it->count - 1]].site].stack;
+	const uint32_t stack = tape->sites[tape->events[it->start[it->count - 1]].site].whole;
 	struct frag_frame frame, kept[DEPTH_MAX + 1];
 	const char *file, *slash;
 	uint64_t at = stack;
@@ -295,7 +309,7 @@ static char *loop_text(const struct frag_tape *tape, const struct frag_iteration
 	char *text;
 
 	/* the innermost come first, so those of the depth and above are the last ones */
-	while (frag_symbols_frame(frag_tape_symbols(tape), &at, &frame))
+	while (frag_symbols_whole(frag_tape_symbols(tape), &at, &frame))
 		if (frag_frame_origin(frame.file, frame.line) >= FRAG_ORIGIN_PACKAGE)
 			kept[count++ % (DEPTH_MAX + 1)] = frame;
 	if (!count)
@@ -313,18 +327,18 @@ static char *loop_text(const struct frag_tape *tape, const struct frag_iteration
 	return text;
 }
 
-int frag_loops_find(struct frag_iterations *it, const struct frag_tape *tape, uint32_t from,
-		    uint32_t least, bool *any, struct frag_error *err)
+int frag_loops_find(struct frag_iterations *it, const struct frag_tape *tape,
+		    const struct frag_loop_search *in, bool *any, struct frag_error *err)
 {
-	struct search s = { .from = from, .first = NOWHERE, .it = it };
+	struct search s = {
+		.in = in, .end = (uint32_t)frag_min(in->until, tape->count), .first = NOWHERE, .it = it,
+	};
 	bool good = paths_init(&s.paths, tape);
 
-	*it = (struct frag_iterations){ .count = 0 };
+	*it = (struct frag_iterations){ .by = FRAG_BY_LOOP };
 	good = frag_map_init(&s.at, s.paths.seed) && good;
-	/* stacks without PyTorch's frames do not show where it takes over */
-	if (good && tape->trace->options.stacks == FRAG_STACKS_ALL)
-		good = search_walk(&s);
-	s.best = good ? choose(&s, least) : NULL;
+	good = good && search_walk(&s);
+	s.best = good ? choose(&s) : NULL;
 	if (s.best) {
 		it->start = malloc(((size_t)s.best->count + 1) * sizeof(*it->start));
 		good = it->start;

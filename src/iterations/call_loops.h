@@ -12,9 +12,14 @@
 
 #include "iterations/iterations.h"
 
+struct frag_loop_search {
+	uint64_t from, until;   /* events; until: the first that does not count */
+	uint32_t least;         /* rounds */
+};
+
 /*
- * Those after event `from`, with at least `least` rounds; count 0: there are none, as in a tape
- * without whole stacks. *any: a request there has a path. -FRAG_ENOMEM; release it also then.
+ * Those of a part of the tape; count 0: there are none, as in a tape without whole stacks. *any: a
+ * request there has a path. -FRAG_ENOMEM; release it also then.
  */
-int frag_loops_find(struct frag_iterations *it, const struct frag_tape *tape, uint32_t from,
-		    uint32_t least, bool *any, struct frag_error *err);
+int frag_loops_find(struct frag_iterations *it, const struct frag_tape *tape,
+		    const struct frag_loop_search *in, bool *any, struct frag_error *err);

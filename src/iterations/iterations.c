@@ -70,11 +70,11 @@ static void roll(struct rolling *r, uint64_t bytes)
 }
 
 /* The marks of a tape are in the list of its rare events. */
-static bool iterations_read_marks(const struct frag_tape *tape, struct signs *marks)
+static bool iterations_read_marks(const struct frag_tape *tape, uint64_t until, struct signs *marks)
 {
 	bool good = true;
 
-	for (uint32_t i = 0; i < tape->rare_count && good; i++) {
+	for (uint32_t i = 0; i < tape->rare_count && tape->rare[i].event < until && good; i++) {
 		const struct frag_tape_rare *rare = &tape->rare[i];
 
 		if (frag_tape_op(&tape->events[rare->event]) == FRAG_OP_MARK)
@@ -189,8 +189,10 @@ static uint32_t merge_steps(struct sign *steps, uint32_t count, const struct fra
  * recording are no iterations of all of it; `few`: steps are, wherever they are and however few.
  */
 static int take_marks(struct frag_iterations *it, struct signs *marks, const char *wanted,
-		      const struct frag_tape *tape, bool few, struct frag_error *err)
+		      const struct frag_tape *tape, uint64_t until, bool few,
+		      struct frag_error *err)
 {
+	const uint64_t events = frag_min(until, tape->count);
 	struct sign *best = NULL;
 	enum mark_rank rank = RANK_OTHER;
 	uint32_t count = 0, end;
@@ -208,7 +210,7 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 		if (!wanted && best && rank_of(first) == rank
 		    && (end - i < count || (end - i == count && first->event > best->event)))
 			continue;
-		if (!wanted && !steps && 2 * (marks->of[end - 1].event - first->event) < tape->count)
+		if (!wanted && !steps && 2 * (marks->of[end - 1].event - first->event) < events)
 			continue;
 		best = first;
 		count = end - i;
@@ -216,6 +218,8 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 	}
 	if (best && !wanted && rank == RANK_STEP)
 		count = merge_steps(best, count, tape);
+	it->by = !best || rank_of(best) < RANK_STEP ? FRAG_BY_MARK
+		 : rank_of(best) == RANK_STEP	    ? FRAG_BY_OPTIMIZER : FRAG_BY_PROFILER;
 	if (best && (wanted || few || count >= FRAG_ITERATIONS_MIN))
 		return iterations_take(it, best, count, err);
 	return 0;
@@ -407,16 +411,16 @@ static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 }
 
 static int find_marks(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-		      bool few, struct frag_error *err)
+		      uint64_t until, bool few, struct frag_error *err)
 {
 	struct signs marks = { .count = 0 };
 	char *wanted = mark ? frag_mark_kind(mark, strlen(mark)) : NULL;
 	int rc = 0;
 
 	*it = (struct frag_iterations){ .count = 0 };
-	if ((mark && !wanted) || !iterations_read_marks(tape, &marks))
+	if ((mark && !wanted) || !iterations_read_marks(tape, until, &marks))
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : take_marks(it, &marks, wanted, tape, few, err);
+	rc = rc ? rc : take_marks(it, &marks, wanted, tape, until, few, err);
 	iterations_release(&marks);
 	free(wanted);
 	return rc;
@@ -473,9 +477,9 @@ static void drop_older(struct frag_iterations *it, const struct frag_tape *tape)
 }
 
 int frag_iterations_by_marks(struct frag_iterations *it, const struct frag_tape *tape,
-			     const char *mark, struct frag_error *err)
+			     const char *mark, uint64_t until, struct frag_error *err)
 {
-	const int rc = find_marks(it, tape, mark, true, err);
+	const int rc = find_marks(it, tape, mark, until, true, err);
 
 	if (rc)
 		return rc;
@@ -511,7 +515,7 @@ static bool take_repeated_marks(struct frag_iterations *it, const struct frag_ta
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape,
 			 struct frag_error *err)
 {
-	int rc = find_marks(it, tape, NULL, false, err);
+	int rc = find_marks(it, tape, NULL, UINT64_MAX, false, err);
 
 	if (!rc && !it->count)
 		rc = frag_iterations_by_sizes(it, tape, err);

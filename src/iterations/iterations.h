@@ -15,7 +15,13 @@
 
 #define FRAG_ITERATIONS_MIN 5   /* of marks that no profiler or optimizer made, and of sizes */
 
+/* What begins them. */
+enum frag_iteration_sign {
+	FRAG_BY_SIZES, FRAG_BY_LOOP, FRAG_BY_MARK, FRAG_BY_OPTIMIZER, FRAG_BY_PROFILER,
+};
+
 struct frag_iterations {
+	enum frag_iteration_sign by;
 	uint64_t *start;        /* the first event of each, as the tape counts them */
 	uint32_t count;
 	char *mark;             /* the kind of mark that they begin with; NULL: none, and */
@@ -30,11 +36,11 @@ struct frag_iterations {
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape,
 			 struct frag_error *err);
 /*
- * Those of marks alone; of optimizers and profilers however few. mark: the name of one that they
- * begin with; NULL: what there is. -FRAG_ETRACE where that is in no mark.
+ * Those of marks alone, before event `until`; of optimizers and profilers however few. mark: the name
+ * of one that they begin with; NULL: what there is. -FRAG_ETRACE where that is in no mark.
  */
 int frag_iterations_by_marks(struct frag_iterations *it, const struct frag_tape *tape,
-			     const char *mark, struct frag_error *err);
+			     const char *mark, uint64_t until, struct frag_error *err);
 /* Those of sizes alone. */
 int frag_iterations_by_sizes(struct frag_iterations *it, const struct frag_tape *tape,
 			     struct frag_error *err);

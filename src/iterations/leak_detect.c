@@ -10,7 +10,7 @@
 #include "events/tape.h"
 #include "iterations/levels.h"
 #include "iterations/marked_tags.h"
-#include "iterations/leak_rounds.h"
+#include "iterations/rounds.h"
 #include "live_blocks/live_blocks.h"
 #include "snapshot/snapshot.h"
 
@@ -350,15 +350,6 @@ static double pace_of(const struct walk *w, uint32_t owner, uint32_t first, uint
 	return to > from && last > first ? (double)(to - from) / (last - first) : 0;
 }
 
-/* Its step: the last gap before it has the difference between steps and events. */
-static uint64_t leak_detect_step_of(const struct frag_tape *tape, uint32_t event)
-{
-	uint32_t low;
-
-	FRAG_COUNT_WHILE(low, tape->gap_count, tape->gaps[low].event <= event);
-	return low ? event + (tape->gaps[low - 1].step - tape->gaps[low - 1].event) : event;
-}
-
 /* The frames of the program; or where there are none of packages, of PyTorch, of native code. */
 struct own_frames {
 	const struct frag_symbols *symbols;
@@ -413,7 +404,7 @@ static bool add_leak(struct walk *w, uint32_t owner, const struct frag_rising *r
 	};
 
 	if (o->kept_blocks)
-		leak.first_step = leak_detect_step_of(w->tape, o->oldest);
+		leak.first_step = frag_tape_step(w->tape, o->oldest);
 	if (!frag_marked_tags_json(&w->tags, o->tag, &leak.tag)
 	    || (o->kept_blocks && !own_frames_json(w->tape, o->oldest, &leak.frames))) {
 		free(leak.tag);

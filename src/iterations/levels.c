@@ -184,3 +184,19 @@ bool frag_levels_judge(const struct frag_level_change *levels, uint32_t count, u
 	free(f.cuts);
 	return good;
 }
+
+bool frag_levels_rise(const uint64_t *levels, uint32_t rounds, bool *rises)
+{
+	struct frag_level_change *list = malloc(((size_t)rounds + 1) * sizeof(*list));
+	struct frag_rising rising = { .rise = FRAG_RISE_NONE };
+	bool good = list;
+
+	for (uint32_t i = 0; list && i < rounds; i++)
+		list[i] = (struct frag_level_change){ levels[i], i };
+	good = good && (!rounds || frag_levels_judge(list, rounds, rounds, &rising));
+	*rises = rounds == FRAG_ROUNDS_MIN - 1
+			 ? frag_max(levels[0], levels[1]) < levels[2] && levels[2] < levels[3]
+			 : rising.rise == FRAG_RISE_ON;
+	free(list);
+	return good;
+}

@@ -40,5 +40,11 @@ struct frag_rising {
 bool frag_levels_judge(const struct frag_level_change *levels, uint32_t count, uint32_t rounds,
 		       struct frag_rising *out);
 
+/*
+ * Does the level of each round rise on? Of four rounds each after the second must be a cut. False: out
+ * of memory.
+ */
+bool frag_levels_rise(const uint64_t *levels, uint32_t rounds, bool *rises);
+
 /* The level of a round. */
 uint64_t frag_levels_at(const struct frag_level_change *levels, uint32_t count, uint32_t round);

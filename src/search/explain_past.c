@@ -11,19 +11,9 @@
 /* The stack of the alloc at this step, as the tape numbers it. */
 static uint32_t stack_at(const struct frag_tape *tape, uint64_t step)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	const uint64_t event = frag_tape_event(tape, step);
-	struct frag_batch batch = { .count = 0 };
-	uint32_t stack = 0;
 
-	if (reader) {
-		frag_tape_seek(reader, event);
-		frag_tape_next(reader, event + 1, &batch);
-	}
-	if (batch.count && batch.stacks)
-		stack = batch.stacks[0];
-	frag_tape_reader_del(reader);
-	return stack;
+	return event < tape->count ? tape->sites[tape->events[event].site].stack : 0;
 }
 
 int frag_explain_request(struct frag_explained *m, const struct frag_history *h,

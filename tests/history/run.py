@@ -21,9 +21,10 @@ TAP = Tap()
 
 
 def frames(*calls: str) -> list:
-    """Of 'LINE FUNCTION', the innermost first, in train.py."""
-    return [{'filename': '/home/me/train.py', 'line': int(c.split()[0]), 'name': c.split()[1]}
-            for c in calls]
+    """Of 'LINE FUNCTION', the innermost first, in train.py, or 'LINE FUNCTION FILE' of PyTorch."""
+    parts = [[*c.split(), ''][:3] for c in calls]
+    return [{'filename': f'/opt/site-packages/torch/{file}' if file else '/home/me/train.py',
+             'line': int(line), 'name': name} for line, name, file in parts]
 
 
 class Program:
@@ -153,6 +154,20 @@ def evaluation() -> tuple:
     return p, {'verdict': 'accumulation'}
 
 
+def step_again() -> tuple:
+    """Only PyTorch's frames show that the step is tried again, not gone on with."""
+    step = '80 step optim/sgd.py', '70 use_grad optim/optimizer.py'
+    p = Program(10)
+    p.weights(3)
+    for _ in range(7):
+        p.alloc('90 add optim/sgd.py', *step, '61 main')
+    failed = p.fail('90 add optim/sgd.py', *step, '61 main')
+    p.fail('90 add optim/sgd.py', *step, '63 main')
+    return p, {'verdict': 'failed_attempt',
+               'failed_attempt': {'failed_at': failed, 'left_behind': 7 * BLOCK, 'blocks': 7,
+                                  'tag': '"train.py:61 main"'}}
+
+
 def layers() -> tuple:
     """The first pass of a loop over layers that begins and fails looks like ten passes."""
     p = Program(20)
@@ -165,7 +180,8 @@ def layers() -> tuple:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for case in (retry_in_handler, retry_after_release, fallback, backward, evaluation, layers):
+        for case in (retry_in_handler, retry_after_release, fallback, backward, evaluation,
+                     step_again, layers):
             program, wanted = case()
             path = f'{folder}/{case.__name__}.pickle'
             Path(path).write_bytes(pickle.dumps(program.snapshot()))

@@ -1,5 +1,5 @@
-/* leak_rounds.c - the rounds of a recording, whose levels show whether memory grows. */
-#include "iterations/leak_rounds.h"
+/* rounds.c - where a program begins again: its rounds, and the memory that they use. */
+#include "iterations/rounds.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@
 /* A block is of the same kind as another with its stack, or without stacks with its size. */
 static uint64_t rounds_kind_of(const struct frag_tape *tape, const struct frag_tape_event *e)
 {
-	const uint32_t stack = tape->sites[e->site].stack;
+	const uint32_t stack = tape->sites[e->site].whole;
 
 	return stack ? (uint64_t)stack << 1 : (e->word >> FRAG_TAPE_VALUE_SHIFT) << 1 | 1;
 }
@@ -57,28 +57,36 @@ static uint32_t *live_at(const struct frag_tape *tape, uint64_t end, uint32_t *c
 	return slots ? slots : calloc(1, sizeof(*slots));
 }
 
-/* The memory from before the second round that stays, and that no later round makes. */
-static bool rounds_find_base(const struct frag_iterations *it, const struct frag_tape *tape,
-		      uint64_t *bytes)
+/* A block from before the second round that stays, and that no later round makes. */
+static bool is_base(const struct frag_iterations *it, const struct frag_tape *tape,
+		    const struct frag_map *kinds, uint32_t event)
+{
+	/* blocks from before the first event are the first ones, and may have any stack */
+	return event < it->start[1]
+	       && (event < tape->spot_count
+		   || frag_map_get(kinds, rounds_kind_of(tape, &tape->events[event]))
+			      == FRAG_MAP_NONE);
+}
+
+int frag_rounds_find_base(struct frag_rounds_base *base, const struct frag_iterations *it,
+			  const struct frag_tape *tape, struct frag_error *err)
 {
 	struct frag_map kinds;
 	uint32_t count = 0, *live;
 	bool good = frag_map_init(&kinds, frag_hash_seed()) && kinds_from(&kinds, tape, it->start[1]);
 
-	*bytes = 0;
+	*base = (struct frag_rounds_base){ .bytes = 0 };
 	live = good ? live_at(tape, it->start[it->count - 1], &count) : NULL;
 	for (uint32_t i = 0; live && i < count; i++) {
-		const struct frag_tape_event *e = &tape->events[live[i] == NOT_LIVE ? 0 : live[i]];
-
-		/* blocks from before the first event are the first ones, and may have any stack */
-		if (live[i] < it->start[1]
-		    && (live[i] < tape->spot_count
-			|| frag_map_get(&kinds, rounds_kind_of(tape, e)) == FRAG_MAP_NONE))
-			*bytes += e->word >> FRAG_TAPE_VALUE_SHIFT;
+		if (live[i] == NOT_LIVE || !is_base(it, tape, &kinds, live[i]))
+			continue;
+		base->bytes += tape->events[live[i]].word >> FRAG_TAPE_VALUE_SHIFT;
+		base->blocks++;
 	}
+	base->enough = base->bytes > FRAG_LEVEL_MIN;
 	frag_map_fini(&kinds);
 	free(live);
-	return good && live;
+	return good && live ? 0 : frag_fail_nomem(err);
 }
 
 /* By sizes alone a round that frees nothing may be anything. */
@@ -98,19 +106,19 @@ static bool each_frees(const struct frag_iterations *it, const struct frag_tape 
 	return last + 1 >= it->count;
 }
 
-/* Keeps rounds that go over something. */
+/* Keeps rounds that have a base. */
 static int keep_prepared(struct frag_iterations *it, const struct frag_tape *tape,
 			 struct frag_error *err)
 {
-	uint64_t base;
+	struct frag_rounds_base base;
+	int rc;
 
 	if (it->count < LOOP_MIN)
 		return 0;
-	if (!rounds_find_base(it, tape, &base))
-		return frag_fail_nomem(err);
-	if (base <= FRAG_LEVEL_MIN || (!it->loop && !each_frees(it, tape)))
+	rc = frag_rounds_find_base(&base, it, tape, err);
+	if (!rc && (!base.enough || (!it->loop && !each_frees(it, tape))))
 		it->count = 0;
-	return 0;
+	return rc;
 }
 
 /* Takes other iterations instead, if there are any. */
@@ -130,11 +138,13 @@ int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, c
 {
 	struct frag_iterations other = { .count = 0 };
 	bool any = false;
-	int rc = frag_iterations_by_marks(it, tape, mark, err);
+	int rc = frag_iterations_by_marks(it, tape, mark, UINT64_MAX, err);
 
 	if (rc || mark || it->count >= LOOP_MIN)
 		return rc;
-	rc = frag_loops_find(&other, tape, 0, LOOP_MIN, &any, err);
+	rc = frag_loops_find(&other, tape, &(struct frag_loop_search){
+		.until = UINT64_MAX, .least = LOOP_MIN,
+	}, &any, err);
 	if (!rc && !any) {
 		frag_iterations_fini(&other);
 		rc = frag_iterations_by_sizes(&other, tape, err);
@@ -151,5 +161,7 @@ int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, 
 {
 	bool any;
 
-	return frag_loops_find(it, tape, (uint32_t)last_mark, LOOP_AFTER_MIN, &any, err);
+	return frag_loops_find(it, tape, &(struct frag_loop_search){
+		.from = last_mark, .until = UINT64_MAX, .least = LOOP_AFTER_MIN,
+	}, &any, err);
 }
