@@ -362,6 +362,7 @@ static const struct frag_reader *const readers[] = {
 	&frag_reader_fsb,
 	&frag_reader_nsys,
 	&frag_reader_pickle,
+	&frag_reader_timeline,
 	&frag_reader_snapshot_page,
 	&frag_reader_snapshot_json,
 	&frag_reader_kineto,

@@ -1,6 +1,7 @@
 /* json_scan.c - JSON tokens, strictly as RFC 8259, and a document part by part. */
 #include "input/json_scan.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -320,6 +321,19 @@ FRAG_INLINE const char *scan_next(struct frag_scan *s, const char *p, char brack
 		return frag_scan_bad(s, p, bracket == '}' ? "a comma or } is expected here"
 							  : "a comma or ] is expected here");
 	return frag_scan_space(s, p + 1);
+}
+
+const char *frag_scan_wide(const char *p, bool *negative, uint64_t *out)
+{
+	char *end;
+
+	*negative = *p == '-';
+	p += *negative;
+	if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9'))
+		return NULL;
+	errno = 0;
+	*out = strtoull(p, &end, 10);
+	return errno || *end == '.' || *end == 'e' || *end == 'E' ? NULL : end;
 }
 
 /*

@@ -133,6 +133,12 @@ static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 	return p + n;
 }
 
+/*
+ * An integer of 64 bits, with a sign or without: up to after its digits; at the end of the window more
+ * may follow. NULL, without a fail of the scanner, where there is none.
+ */
+const char *frag_scan_wide(const char *p, bool *negative, uint64_t *out);
+
 /* Any value, itself at this depth (the outermost value is at depth 1). Needs no scratch. */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth);
 

@@ -497,11 +497,13 @@ const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_GRADIENTS] = "gradients",
 	[FRAG_LIFE_OPTIMIZER] = "optimizer", [FRAG_LIFE_LONG] = "long-lived",
 	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries",
-	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_UNKNOWN] = "unknown", NULL,
+	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_INPUTS] = "inputs",
+	[FRAG_LIFE_UNKNOWN] = "unknown", NULL,
 };
 
 const char *const frag_class_evidence_names[] = {
-	[FRAG_EVIDENCE_NONE] = NULL, [FRAG_EVIDENCE_STACK] = "stack",
+	[FRAG_EVIDENCE_NONE] = NULL, [FRAG_EVIDENCE_CATEGORIES] = "categories",
+	[FRAG_EVIDENCE_STACK] = "stack",
 	[FRAG_EVIDENCE_MARKS] = "marks", [FRAG_EVIDENCE_SIZES] = "sizes",
 	[FRAG_EVIDENCE_LIFETIME] = "lifetime",
 };
@@ -613,6 +615,57 @@ static bool is_cublas_workspace(const struct frag_lifetime *life, uint64_t bytes
 	       && life->maker != FRAG_MAKER_SETUP;
 }
 
+/* The categories of PyTorch's memory timeline, which the reader makes tags. */
+static const struct {
+	const char *tag;
+	enum frag_life_class life;
+} categories[] = {
+	{ "PARAMETER", FRAG_LIFE_WEIGHTS },       { "GRADIENT", FRAG_LIFE_GRADIENTS },
+	{ "OPTIMIZER_STATE", FRAG_LIFE_OPTIMIZER }, { "INPUT", FRAG_LIFE_INPUTS },
+	{ "ACTIVATION", FRAG_LIFE_ACTIVATIONS },  { "TEMPORARY", FRAG_LIFE_TEMPORARIES },
+	/* what a backward pass makes, except gradients */
+	{ "AUTOGRAD_DETAIL", FRAG_LIFE_ACTIVATIONS },
+};
+
+static enum frag_life_class class_of_category(const struct frag_symbols *symbols, uint32_t tag)
+{
+	const struct frag_text text = frag_symbols_tag(symbols, tag);
+
+	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
+		if (frag_text_equals(text, categories[i].tag))
+			return categories[i].life;
+	return FRAG_LIFE_UNKNOWN;
+}
+
+/* Is every tag of the tape a category, and is there one? */
+static bool states_categories(const struct frag_tape *tape)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(tape);
+	bool any = false;
+
+	for (uint32_t i = 0; i < tape->site_count; i++) {
+		const uint32_t tag = tape->sites[i].tag;
+
+		if (tag && class_of_category(symbols, tag) == FRAG_LIFE_UNKNOWN)
+			return false;
+		any = any || tag;
+	}
+	return any;
+}
+
+/* Of a memory timeline. */
+static void classify_by_categories(struct survey *s, const struct frag_tape *tape)
+{
+	for (uint32_t i = 0; i < s->out->count; i++) {
+		struct frag_lifetime *life = &s->out->of[i];
+
+		if (!s->memory->blocks[i].tag)
+			continue;
+		life->life = class_of_category(frag_tape_symbols(tape), s->memory->blocks[i].tag);
+		life->evidence = FRAG_EVIDENCE_CATEGORIES;
+	}
+}
+
 /* Of a recording with stacks. */
 static void classify_by_makers(struct survey *s)
 {
@@ -719,12 +772,15 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		rc = frag_fail_nomem(err);
 	if (!rc && s.makers.phase_count && !makers_count_survivors(&s.makers))
 		rc = frag_fail_nomem(err);
-	if (!rc && s.makers.any)
+	if (!rc && states_categories(tape)) {
+		classify_by_categories(&s, tape);
+	} else if (!rc && s.makers.any) {
 		classify_by_makers(&s);
-	else if (!rc)
+	} else if (!rc) {
 		classify_all(&s);
-	if (!rc && !s.makers.any && s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
-		rc = frag_fail_nomem(err);
+		if (s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
+			rc = frag_fail_nomem(err);
+	}
 	free(s.block_of);
 	free(s.marks.mark);
 	free(s.optimizer.of);

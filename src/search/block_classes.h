@@ -1,8 +1,8 @@
 /*
  * block_classes.h - classifies the blocks of a memory state: their ids, free steps and classes.
  *
- * In a recording with stacks the stacks decide (block_classes.c). Otherwise marks and lifetimes
- * do:
+ * The categories of a memory timeline, where all tags are of them, are the classes. In a recording
+ * with stacks the stacks decide (block_classes.c). Otherwise marks and lifetimes do:
  *
  * Where marks repeat, except digits in their names, each with the name of the first of those
  * begins an iteration. A block is a *weight*, or another long-lived one, if it is allocated
@@ -24,13 +24,15 @@
 
 enum frag_life_class {
 	FRAG_LIFE_WEIGHTS, FRAG_LIFE_GRADIENTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG,
-	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_WORKSPACES, FRAG_LIFE_UNKNOWN,
+	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_WORKSPACES, FRAG_LIFE_INPUTS,
+	FRAG_LIFE_UNKNOWN,
 	FRAG_LIFE_CLASSES
 };
 
 /* What a class is based on. */
 enum frag_class_evidence {
 	FRAG_EVIDENCE_NONE,             /* the class is unknown */
+	FRAG_EVIDENCE_CATEGORIES,       /* the file states it: the categories of a memory timeline */
 	FRAG_EVIDENCE_STACK,            /* the frames of the block's stack */
 	FRAG_EVIDENCE_MARKS,            /* marks of iterations and of the optimizer */
 	FRAG_EVIDENCE_SIZES,            /* sizes that repeat */

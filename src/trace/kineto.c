@@ -7,7 +7,6 @@
  */
 #include "trace/reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,27 +52,13 @@ static const char *const arg_names[ARGS + 1] = {
 	"Bytes", "Addr", "Device Type", "Device Id", "Total Allocated",
 };
 
-/* An integer of 64 bits, with a sign or without; NULL without a fail where it is none. */
-static const char *scan_wide(const char *p, bool *negative, uint64_t *out)
-{
-	char *end;
-
-	*negative = *p == '-';
-	p += *negative;
-	if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9'))
-		return NULL;
-	errno = 0;
-	*out = strtoull(p, &end, 10);
-	return errno || *end == '.' || *end == 'e' || *end == 'E' ? NULL : end;
-}
-
 /* One member of args that counts. */
 static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const char *p,
 			    uint32_t which, struct kineto_event *ev)
 {
 	bool negative = false;
 	uint64_t value = 0;
-	const char *q = scan_wide(p, &negative, &value);
+	const char *q = frag_scan_wide(p, &negative, &value);
 
 	if (q == s->end)        /* more digits may follow */
 		return frag_scan_bad(s, q, "");

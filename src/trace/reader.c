@@ -502,6 +502,7 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 			*row++ = (struct frag_row){
 				.op = FRAG_OP_ALLOC, .id = i, .size = l->entries[i].address,
 				.device = (uint16_t)l->entries[i].device, .t = first.t,
+				.text = l->entries[i].text,
 				.place = first.place,
 				.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
 			};

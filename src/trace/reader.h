@@ -118,6 +118,9 @@ const char *frag_nsys_library(void);
 
 extern const struct frag_reader frag_reader_rmm;
 
+/* The raw memory timeline of torch.profiler, as a source. */
+extern const struct frag_reader frag_reader_timeline;
+
 /*
  * Stores the events of a file in memory, compactly, for formats whose first
  * event is known only after the whole file was read; gives ids to allocations that a log names
@@ -216,6 +219,7 @@ struct frag_address_map_entry {
 	uint64_t address;       /* of one from before the log: its bytes */
 	uint32_t device;
 	uint32_t next;          /* of live ones of no address */
+	uint32_t text;          /* of one from before the log: its tag */
 	bool before;
 };
 

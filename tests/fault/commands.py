@@ -168,7 +168,7 @@ COMMANDS = [
     *[scene for packed in ('o.ndjson.gz', 'o.ndjson.zst', 'o.fsb')
       for scene in each(('convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
     *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'xla.hlo.pb',
-                           'snap.pickle', 'snap.json', 'snap.html')
+                           'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
       for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
       for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
@@ -260,7 +260,7 @@ COMMANDS = [
 # long.ndjson is read in pieces; a snapshot, and what is behind an object's events, before all else
 SPOILED = [
     *[scene for source in ('long.ndjson', 'long.gz', 'object.json', 'trace.ndjson', 'trace.fsb',
-                           'mini.csv', 'kineto.json', 'snap.pickle', 'snap.json', 'snap.html')
+                           'mini.csv', 'kineto.json', 'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
       for scene in each(('convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
     # half a log of RMM is a log
     *each(('convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),

@@ -181,6 +181,13 @@ def test_kineto() -> None:
         refused('kineto: ' + name, text, pattern)
 
 
+def test_timeline() -> None:
+    """tests/timeline has all else."""
+    expect('timeline: a block and its end', '[[1500, 2, 512, 4], [2250, 4, -512, 4]]',
+           [alloc(0, 512, t=1.5, tag='ACTIVATION'), free(0, t=2.25)])
+    refused('timeline: no action', '[[1500, 9, 512, 4]]', 'byte 8: an action is 1')
+
+
 # a buffer of 64 bytes, its allocation, and the simulation of the heap; tests/hlo has all else
 XLA = (b'\n\x08\n\x01m\x12\x01e\x1a\x00\x1a\x22' b'\n\x04\x08\x01\x10@'
        b'\x1a\x0a\x10@J\x06\x08\x01\x10\x00\x18@' b'\"\x0e\n\x04\x08\x00\x10\x01\n\x04\x08\x01\x10\x01\x10\x01')
@@ -969,6 +976,7 @@ def main() -> int:
     os.chdir(folder)
     try:
         test_kineto()
+        test_timeline()
         test_hlo()
         test_rmm()
         test_minimalloc()

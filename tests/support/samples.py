@@ -51,6 +51,7 @@ KINETO = '''{"schemaVersion":1,"traceEvents":[
 {"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":2.5,
  "args":{"Bytes":-512,"Addr":4096,"Device Type":1,"Device Id":0}}]}
 '''
+TIMELINE = '[[-1, 1, 4096, 0], [1000, 2, 512, 7], [2000, 3, -512, 7], [2000, 3, 512, 4], [3000, 4, -512, 4]]\n'
 
 
 def snapshot() -> dict:
@@ -82,7 +83,7 @@ def database(path: Path, encoding: str) -> None:
 
 NAMES = ('kineto.json', 'lines.fsb', 'lines.json.zst', 'lines.ndjson', 'lines.ndjson.gz', 'mini.csv',
          'mixed.hlo.pb.gz', 'nsys-utf-16le.sqlite', 'nsys-utf-8.sqlite', 'object.json', 'rmm.csv',
-         'snap.html', 'snap.json', 'snap.pickle', 'xla.hlo.pb')
+         'snap.html', 'snap.json', 'snap.pickle', 'timeline.json', 'xla.hlo.pb')
 # those that a run ends with an OOM of
 STATUS = dict.fromkeys(('lines.fsb', 'lines.json.zst', 'lines.ndjson', 'lines.ndjson.gz', 'object.json'), 3)
 
@@ -92,7 +93,7 @@ def write(folder: Path, program: str) -> None:
     head, *events = LINES.splitlines()
     pickled = snaps.pickled(snapshot())
     texts = {'lines.ndjson': LINES, 'object.json': f'{head[:-1]},"events":[{",".join(events)}]}}',
-             'rmm.csv': RMM, 'mini.csv': MINIMALLOC, 'kineto.json': KINETO,
+             'rmm.csv': RMM, 'mini.csv': MINIMALLOC, 'kineto.json': KINETO, 'timeline.json': TIMELINE,
              'snap.json': json.dumps(snapshot())}
     files = {'lines.ndjson.gz': gzip.compress(LINES.encode(), mtime=0), 'xla.hlo.pb': XLA,
              'mixed.hlo.pb.gz': (TESTS / 'hlo' / 'mixed.hlo.pb.gz').read_bytes(),
