@@ -430,9 +430,12 @@ static int explain_exec(void *own, struct frag_args *args, struct frag_error *er
 {
 	struct explain *e = own;
 	bool messages = args->count > 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < args->count && messages; i++)
-		messages = frag_is_message(args->words[i]);
+	for (uint32_t i = 0; i < args->count && messages && !rc; i++)
+		rc = frag_is_message(args->words[i], &messages, err);
+	if (rc)
+		return rc;
 	if (e->message || messages)
 		return explain_messages(e, args, err);
 	if (args->count != 1)

@@ -1,6 +1,7 @@
 /* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
 #include "messages/finder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -746,7 +747,7 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 
 #define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
 
-bool frag_is_message(const char *path)
+int frag_is_message(const char *path, bool *is, struct frag_error *err)
 {
 	static const char *const words[] = {
 		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
@@ -759,16 +760,17 @@ bool frag_is_message(const char *path)
 	};
 	char *text = NULL;
 	size_t length = 0;
-	bool found = false;
 	struct stat st;
+	int rc = 0;
 	FILE *f;
 
-	if (finder_is_text(path))
-		return true;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
+	*is = finder_is_text(path);
+	if (*is || stat(path, &st) || !S_ISREG(st.st_mode))
+		return 0;
 	f = fopen(path, "re");
 	text = f ? malloc(SNIFFED + 1) : NULL;
+	if (f ? !text : errno == ENOMEM)
+		rc = frag_fail_nomem(err);
 	if (text)
 		length = fread(text, 1, SNIFFED, f);
 	if (length && !memchr(text, '\0', length)) {
@@ -778,12 +780,12 @@ bool frag_is_message(const char *path)
 				     && text[1] <= 'Z');
 
 		text[length] = '\0';
-		for (int i = 0; log && words[i] && !found; i++)
-			found = strstr(text, words[i]);
-		found |= strstr(text, "allocated_bytes.all.current") != NULL;
+		for (int i = 0; log && words[i] && !*is; i++)
+			*is = strstr(text, words[i]);
+		*is |= strstr(text, "allocated_bytes.all.current") != NULL;
 	}
 	if (f)
 		fclose(f);
 	free(text);
-	return found;
+	return rc;
 }

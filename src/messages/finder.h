@@ -66,6 +66,7 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 
 /*
  * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
- * snapshots begin with a bracket or a byte that is no text; a log contains the words.
+ * snapshots begin with a bracket or a byte that is no text; a log contains the words. A file that
+ * cannot be read is none. -FRAG_ENOMEM
  */
-bool frag_is_message(const char *path);
+int frag_is_message(const char *path, bool *is, struct frag_error *err);

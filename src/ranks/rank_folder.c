@@ -230,7 +230,8 @@ static bool is_iteration(const char *name)
 static int folder_content_add(struct folder_content *c, char *path, struct frag_error *err)
 {
 	const char *name = frag_file_name(path);
-	int kind = KINDS;
+	int kind = KINDS, rc = 0;
+	bool snapshot = false;
 	struct stat about;
 	uint64_t rank;
 
@@ -239,11 +240,15 @@ static int folder_content_add(struct folder_content *c, char *path, struct frag_
 	if (S_ISDIR(about.st_mode))
 		kind = is_iteration(name) ? ITERATIONS : frag_rank_number(name, &rank) ? RANKS : KINDS;
 	else if (S_ISREG(about.st_mode))
-		kind = frag_snapshot_is_file(path) ? SNAPSHOTS : is_recording(name) ? OTHERS : KINDS;
-	if (kind < KINDS)
+		rc = frag_snapshot_is_file(path, &snapshot, err);
+	if (snapshot)
+		kind = SNAPSHOTS;
+	else if (S_ISREG(about.st_mode) && is_recording(name))
+		kind = OTHERS;
+	if (!rc && kind < KINDS)
 		return file_list_add(&c->of[kind], path, err);
 	free(path);
-	return 0;
+	return rc;
 }
 
 /* Numbers by their value, however many digits they have: step9 before step10. */
@@ -275,7 +280,8 @@ static int folder_content_read(struct folder_content *c, const char *path, struc
 	int rc = 0;
 
 	if (!dir)
-		return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+		return errno == ENOMEM ? frag_fail_nomem(err)
+				       : frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
 	while (!rc && (entry = readdir(dir))) {
 		if (*entry->d_name == '.')
 			continue;

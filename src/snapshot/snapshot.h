@@ -306,8 +306,11 @@ struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, void *
 /* A second source over the same state, once that is rewound; it does not own it. */
 extern const struct frag_source_ops frag_snapshot_borrowed;
 
-/* Is the file a pickle, compressed or not, whose first names are those of a snapshot? */
-bool frag_snapshot_is_file(const char *path);
+/*
+ * Is the file a pickle, compressed or not, whose first names are those of a snapshot? One that
+ * cannot be read is none. -FRAG_ENOMEM
+ */
+int frag_snapshot_is_file(const char *path, bool *is, struct frag_error *err);
 
 /* Snapshots as formats of traces: a pickle, JSON, an HTML page of the viewer. */
 extern const struct frag_reader frag_reader_pickle, frag_reader_snapshot_json,

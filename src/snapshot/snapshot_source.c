@@ -672,24 +672,25 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 
 #define HEAD ((size_t)4096)     /* bytes in which a snapshot names its first list */
 
-bool frag_snapshot_is_file(const char *path)
+int frag_snapshot_is_file(const char *path, bool *is, struct frag_error *err)
 {
 	static const char *const names[] = { "segments", "device_traces", "total_size", NULL };
-	struct frag_error ignored;
 	struct frag_text head;
 	struct frag_input in;
-	bool found = false;
+	int rc = frag_input_open(&in, path, err);
 
-	if (frag_input_open(&in, path, &ignored))
-		return false;
-	while (in.end < HEAD && frag_input_fill(&in, 0, &ignored) == 1)
-		;
+	*is = false;
+	if (rc)
+		return rc == -FRAG_ENOMEM ? rc : 0;
+	do
+		rc = in.end < HEAD ? frag_input_fill(&in, 0, err) : 0;
+	while (rc == 1);
 	head = (struct frag_text){ in.buf, (uint32_t)(in.end < HEAD ? in.end : HEAD) };
 	if (in.end > 2 && (unsigned char)in.buf[0] == 0x80)
-		for (int i = 0; names[i] && !found; i++)
-			found = frag_text_find(head, names[i]);
+		for (int i = 0; names[i] && !*is; i++)
+			*is = frag_text_find(head, names[i]);
 	frag_input_close(&in);
-	return found;
+	return rc == -FRAG_ENOMEM ? rc : 0;
 }
 
 const struct frag_reader frag_reader_pickle = {

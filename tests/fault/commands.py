@@ -1,5 +1,7 @@
 """commands.py - what run.py makes fail: runs of every command, and their ends where a call does."""
 
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -312,6 +314,19 @@ def of_form(source: str) -> list:
 
 
 FORMS = [scene for source in samples.NAMES for scene in of_form(source)]
+# what is read besides traces: texts, folders of ranks, a state at the beginning, plans
+FORMS += [Scene(f'allocation in {name}', 'alloc', command, (output,), every=True)
+          for name, output, command in (
+    ('explain of a log', 'o.json', ('explain', '-q', '--json', 'o.json', 'log')),
+    ('explain of a folder of ranks', 'o.json', ('explain', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
+    ('ranks of a folder', 'o.json', ('ranks', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
+    ('convert of a beginning', 'o.fsb', ('convert', '-q', 'begun.ndjson', 'o.fsb')),
+    ('slice of a beginning', 'o.ndjson', ('slice', '-q', '--device', '0', 'begun.fsb', 'o.ndjson')),
+    ('merge of beginnings', 'o.ndjson', ('merge', '-q', 'begun.ndjson', 'begun.fsb', 'o.ndjson')),
+    ('anonymize of a beginning', 'o.ndjson', ('anonymize', '-q', 'begun.fsb', 'o.ndjson')),
+    ('a check of a plan', 'o.json', ('plan', '-q', '--check', 'done.plan', '--json', 'o.json', 'trace.ndjson')),
+    ('a check of a plan in CSV', 'o.json',
+     ('plan', '-q', '--check', 'done.csv', '--json', 'o.json', 'simple.ndjson')))]
 SCENES = RUNS + COMMANDS + FORMS + SPOILED + INTERRUPTED
 
 
@@ -329,3 +344,9 @@ def write_inputs(folder: Path, program: str) -> None:
             ('lines', 'expandable_segments:True\n'),
             ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n')):
         (folder / name).write_text(text, encoding='ascii')
+    (folder / 'ranks').mkdir()
+    for rank in range(2):
+        shutil.copy(folder / 'snap.pickle', folder / 'ranks' / f'rank{rank}.pickle')
+    for words in (('convert', 'snap.pickle', 'begun.ndjson'), ('convert', 'snap.pickle', 'begun.fsb'),
+                  ('plan', '-o', 'done.plan', 'trace.ndjson'), ('plan', '-o', 'done.csv', 'simple.ndjson')):
+        subprocess.run([program, words[0], '-q', *words[1:]], cwd=folder, check=True)

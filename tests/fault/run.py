@@ -71,7 +71,7 @@ class Stage:
         self.calls = 0                          # and how many calls it makes that could fail
         # a baseline is read before it is written
         self.old = {'made.json': (folder / 'made.json').read_bytes()}
-        self.inputs = {path.name: path.read_bytes() for path in folder.iterdir()}
+        self.inputs = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
     def play(self, scene: Scene, number: int):
         """The run in which this call fails: was there one? The blocks left, the calls, the end."""
@@ -154,7 +154,7 @@ class Stage:
 
 def following(number: int, scene: Scene, calls: int) -> int:
     """The call that fails after this one did."""
-    if scene.every:
+    if scene.every and number >= ALL:
         return number + max(1, calls // SPREAD)
     if number < ALL or (scene.dense and number >= calls - END):
         return number + 1
