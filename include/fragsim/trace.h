@@ -283,9 +283,18 @@ struct frag_scope {
 		FRAG_ENDS_CUT,          /* events were lost, at the beginning or the end */
 	} ends;
 	uint64_t lost;                  /* at least this number; 0: unknown, or none */
-	enum { FRAG_GROWS_UNKNOWN, FRAG_GROWS_NO, FRAG_GROWS_YES } grows;      /* memory, at its end;
-					 * of no source: it takes the whole trace to find it */
+	/* memory, at its end: no source says it, as it takes the whole trace to find it */
+	enum frag_grows { FRAG_GROWS_UNKNOWN, FRAG_GROWS_NO, FRAG_GROWS_YES } grows;
 	bool stated;                    /* found by a recorder or a reader, and kept in `meta` */
+};
+
+/* How much live memory rises with each iteration of the program, under FRAG_GROWS_YES. */
+struct frag_memory_growth {
+	uint64_t bytes;         /* an iteration, on the device that grows most */
+	/* the largest of the owners that rise: as struct frag_holder has them, with the size of
+	 * blocks without tag and stack; all unset: no owner is known to rise */
+	const char *tag, *frames;
+	uint64_t size;
 };
 
 /* How a simulation under the recorded rules and settings compares with the recorded log. */
@@ -317,6 +326,7 @@ struct frag_trace_info {
 	struct frag_scope scope;        /* as its source says it; checked at the trace's end */
 	uint64_t oom_step, oom_bytes;   /* at the end, under FRAG_ENDS_OOM: the failed request */
 	struct frag_log_check log;      /* of a snapshot */
+	struct frag_memory_growth growth;
 };
 
 /*

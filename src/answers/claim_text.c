@@ -73,6 +73,25 @@ void frag_put_recorded(const struct frag_text_style *to,
 		frag_put_row(to, "part", "smallest and reliable are of the recorded part alone");
 }
 
+/* The largest owner need not have all of it: the bytes are those of the device. */
+void frag_put_growth(const struct frag_text_style *to, const struct frag_trace_info *const *traces,
+		     uint32_t count)
+{
+	char name[FRAG_OWNER_ROOM];
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_memory_growth *g = &traces[i]->growth;
+		const bool owner = g->tag || g->frames || g->size;
+
+		if (traces[i]->scope.grows == FRAG_GROWS_YES)
+			frag_put_row(to, "growth", "%s per iteration%s%s%s%s: a longer run needs more",
+				     SIZE(g->bytes), owner ? ", most of it by " : "",
+				     owner ? frag_owner_text(g->tag, g->frames, g->size, name) : "",
+				     count > 1 ? " in " : "",
+				     count > 1 ? SHOWN(frag_input_name(traces[i]->path)) : "");
+	}
+}
+
 const char *frag_fits_words(const struct frag_scope *scope)
 {
 	return scope->ends == FRAG_ENDS_OOM ? "fits up to the recorded OOM"

@@ -672,6 +672,8 @@ void frag_print_verdict(const struct frag_report *r)
 	}
 	for (uint32_t i = 0; i < r->run_count; i++)
 		fits = fits || r->runs[i].result->status == FRAG_RUN_OK;
+	if (fits && run->total)
+		frag_put_growth(&r->to, &r->trace, 1);
 	if (run)
 		frag_put_context(&r->to, run->total, run->context, fits);
 }

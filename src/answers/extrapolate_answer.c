@@ -348,6 +348,7 @@ static void extrapolate_print(const void *what, const struct frag_text_style *to
 	if (a->interrupted)
 		frag_put_stopped(to, a->time_up);
 	print_recordings(a, to);
+	frag_put_growth(to, a->traces, x->recordings->count);
 	frag_put_context(to, x->total, x->devices->context, true);
 	print_odd(x, to);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)

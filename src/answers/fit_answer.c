@@ -568,6 +568,7 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 
 	print_answer(a, best, to);
 	frag_put_recorded(to, a->traces, a->iterations, a->fits->source_count);
+	frag_put_growth(to, a->traces, a->fits->source_count);
 	if (a->fits->joint_count)
 		fit_print_table(a, a->fits->joint, a->fits->joint_count, true, to);
 	if (a->fits->together)

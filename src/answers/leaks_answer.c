@@ -20,33 +20,11 @@ static const char *pace_text(const struct frag_leak *k, char buf[64])
 
 #define PACE(k) pace_text((k), (char[64]){ 0 })
 
-/* The device that the verdict of all is of: the one that grows most, of equal ones. */
-static uint32_t worst_device(const struct frag_leaks_answer *a)
-{
-	const struct frag_leaking *d = a->leaks->devices;
-	uint32_t worst = 0;
-
-	for (uint32_t i = 1; i < a->trace->device_count; i++)
-		if (d[i].verdict > d[worst].verdict
-		    || (d[i].verdict == d[worst].verdict && d[i].growth > d[worst].growth))
-			worst = i;
-	return worst;
-}
-
-/* The largest of a device; NULL: there is none. */
-static const struct frag_leak *largest_of(const struct frag_leaks *leaks, uint32_t device)
-{
-	for (uint32_t i = 0; i < leaks->leak_count; i++)
-		if (leaks->leaks[i].device == device)
-			return &leaks->leaks[i];
-	return NULL;
-}
-
 static void print_grows(const struct frag_leaks_answer *a, uint32_t device,
 			const struct frag_text_style *to)
 {
 	const struct frag_leaking *d = &a->leaks->devices[device];
-	const struct frag_leak *k = largest_of(a->leaks, device);
+	const struct frag_leak *k = frag_leaks_largest(a->leaks, device);
 	struct frag_words by = WORDS(64), what = WORDS(FRAG_OWNER_ROOM + 64);
 
 	if (d->first && d->last >= d->first + d->first / 2)
@@ -94,9 +72,9 @@ static void print_unknown(const struct frag_leaks_answer *a, uint32_t device,
 static void leaks_print_verdict(const struct frag_leaks_answer *a, const struct frag_text_style *to)
 {
 	const struct frag_leaks *leaks = a->leaks;
-	const uint32_t worst = worst_device(a);
+	const uint32_t worst = frag_leaks_worst(leaks, a->trace->device_count);
 	const struct frag_leaking *d = &leaks->devices[worst];
-	const struct frag_leak *k = largest_of(leaks, worst);
+	const struct frag_leak *k = frag_leaks_largest(leaks, worst);
 	struct frag_words levels = WORDS(80);
 
 	switch (leaks->verdict) {
@@ -286,12 +264,9 @@ static void leaks_document(struct frag_node_ref root, const void *what)
 	const struct frag_leaks_answer *a = what;
 	const struct frag_leaks *leaks = a->leaks;
 	const uint32_t count = leaks->iterations.count;
-	struct frag_trace_info trace = *a->trace;
 	struct frag_node_ref list, o;
 
-	trace.scope.grows = leaks->verdict >= FRAG_LEAK_GROWS ? FRAG_GROWS_YES
-			    : leaks->verdict == FRAG_LEAK_NONE ? FRAG_GROWS_NO : FRAG_GROWS_UNKNOWN;
-	frag_document_trace(root, "trace", &trace);
+	frag_document_trace(root, "trace", a->trace);
 	frag_json_text(root, "verdict", frag_leak_verdicts[leaks->verdict]);
 	o = frag_json_object(root, "iterations");
 	frag_json_u64(o, "count", count < COUNT_MIN ? 0 : count);

@@ -293,6 +293,7 @@ static void plan_print(const void *what, const struct frag_text_style *to)
 	const struct frag_plan_answer *a = what;
 
 	plan_print_head(a, to);
+	frag_put_growth(to, &a->trace, 1);
 	for (uint32_t i = 0; i < a->plan->space_count; i++) {
 		const struct frag_space_plan *s = &a->plan->spaces[i];
 

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "policy/evidence.h"
 #include "fragsim/policy.h"
+#include "fragsim/trace.h"
 
 /* Where it goes: on a terminal words are wrapped, and may have colours. */
 struct frag_text_style {
@@ -90,6 +91,9 @@ void frag_put_capacity(uint64_t bytes, FILE *f);
  * where the program fits, that none is counted.
  */
 void frag_put_context(const struct frag_text_style *to, uint64_t total, uint64_t context, bool fits);
+/* A row for each trace whose memory grows: by how much. */
+void frag_put_growth(const struct frag_text_style *to, const struct frag_trace_info *const *traces,
+		     uint32_t count);
 
 /* "the default settings", or what the choice is called. */
 const char *frag_setting_words(const struct frag_choice *choice);

@@ -488,6 +488,7 @@ static void tune_print(const void *what, const struct frag_text_style *to)
 
 	print_best(a, to);
 	frag_put_recorded(to, a->traces, a->iterations, a->tune->source_count);
+	frag_put_growth(to, a->traces, a->tune->source_count);
 	tune_print_table(a->tune, to);
 	print_tests(a, to);
 }

@@ -119,6 +119,7 @@ static void what_if_print(const void *what, const struct frag_text_style *to)
 		frag_put_stopped(to, a->time_up);
 	for (uint32_t i = 0; i < a->change_count; i++)
 		frag_put_row(to, i ? "" : "changed", "%s", SHOWN(a->changes[i]));
+	frag_put_growth(to, &a->trace, 1);
 	frag_put_evidence(to, a->fits->sources[0].choices, "hypothetical: no program ran like this");
 	fprintf(to->f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
 		"as recorded", "changed", LABEL, "events", a->trace->events, a->events);

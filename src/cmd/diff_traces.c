@@ -34,6 +34,7 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	c->found.log = (struct frag_log){ .warn = frag_warn, .ctx = &reading->quiet };
 	/* tags are what is compared */
 	reading->stacks = FRAG_STACKS_PYTHON;
+	reading->growth = frag_question_has_document(&c->q);
 	rc = frag_taped_read(c->q.taped, paths, 2, &c->q.run, frag_usual_recorded, reading, err);
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		sides[i]->trace = frag_trace_info(c->q.taped[i].trace);

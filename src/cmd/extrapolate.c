@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "cmd/frame.h"
 #include "answers/answers.h"
+#include "iterations/leak_detect.h"
 #include "transform/recordings.h"
 
 struct extrapolate {
@@ -174,7 +175,7 @@ static int extrapolate_open(struct frag_question *q, struct frag_error *err)
 	int rc = 0;
 
 	q->reading.records = true;
-	q->reading.stacks = FRAG_STACKS_TOP;
+	q->reading.stacks = q->is_read ? FRAG_STACKS_ALL : FRAG_STACKS_TOP;
 	for (uint32_t i = 0; i < e->count && !rc; i++)
 		rc = frag_taped_open(&e->taped[i], e->paths[i], &e->q.run, frag_usual_settings,
 				     &q->reading, err);
@@ -224,8 +225,9 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 {
 	struct extrapolate *e = (struct extrapolate *)q;
 	struct frag_trace *traces[FRAG_RECORDINGS_MAX];
+	struct frag_tape_writer *tapes[FRAG_RECORDINGS_MAX] = { NULL };
 	struct frag_recordings_options o = {
-		.traces = traces, .numbers = e->numbers, .count = e->count,
+		.traces = traces, .numbers = e->numbers, .count = e->count, .tapes = tapes,
 		.stop = frag_interrupted, .progress = show_reading, .ctx = e,
 		.event = sink ? write_event : NULL,
 	};
@@ -238,13 +240,19 @@ static int extrapolate_read(struct frag_question *q, struct frag_sink *sink,
 		o.number = e->at[0];
 		rc = begin_trace(e, err);
 	}
-	o.tape = frag_tape_writer_new(e->taped[0].trace, 0);
-	if (!rc && !o.tape)
-		rc = frag_fail_nomem(err);
+	/* the other recordings are read onto tapes only for their scopes */
+	for (uint32_t i = 0; i < e->count && (!i || q->is_read) && !rc; i++) {
+		tapes[i] = frag_tape_writer_new(traces[i], 0);
+		rc = tapes[i] ? 0 : frag_fail_nomem(err);
+	}
 	rc = rc ? rc : frag_recordings_read(&e->recordings, &o, err);
-	if (!rc)
-		e->taped[0].tape = frag_tape_finish(o.tape);
-	frag_tape_writer_del(o.tape);
+	for (uint32_t i = 0; i < e->count; i++) {
+		if (!rc && tapes[i])
+			e->taped[i].tape = frag_tape_finish(tapes[i]);
+		if (!rc && q->is_read)
+			rc = frag_growth_find(traces[i], e->taped[i].tape, err);
+		frag_tape_writer_del(tapes[i]);
+	}
 	return rc;
 }
 

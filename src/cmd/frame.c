@@ -378,6 +378,17 @@ static int print_into(struct frag_outfile *to, const struct frag_format *format,
 	return rc ? rc : frag_outfile_finish(to, err);
 }
 
+bool frag_question_has_document(const struct frag_question *q)
+{
+	const struct frag_answer_output *p = &q->printed;
+	const struct frag_format *json = output_format(p, "json");
+	bool any = p->format == json;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		any |= p->outputs[i].format == json;
+	return json && any;
+}
+
 /* For people, where nothing else was requested. */
 static int print_standard(const struct frag_answer_output *p, const void *what,
 			  struct frag_error *err)
@@ -693,6 +704,9 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	int rc;
 
 	q->reading = frag_taped_reading(&q->run);
+	/* stacks show the iterations, in which memory grows or does not */
+	q->reading.stacks = q->run.html ? FRAG_STACKS_PYTHON : FRAG_STACKS_ALL;
+	q->reading.growth = true;
 	rc = q->ops->check ? q->ops->check(q, err) : 0;
 	if (!rc && q->ops->formats)
 		rc = switch_formats(&q->printed, q->ops->formats, err);
@@ -820,8 +834,6 @@ static int question_read_and_search(struct frag_question *q, struct frag_sink *s
 {
 	int rc = 0;
 
-	q->is_read = q->conditions.count || q->printed.count || q->printed.format
-		     || !q->printed.quiet || !q->out;
 	if (q->ops->read) {
 		frag_progress_begin(&q->reading.progress, !q->run.quiet);
 		rc = q->ops->read(q, sink, err);
@@ -857,6 +869,8 @@ int frag_question_run(struct frag_question *q, const struct frag_question_ops *o
 	if (!q->paths)
 		q->paths = (const char *const *)args->words;
 	rc = question_check(q, err);
+	q->is_read = q->conditions.count || q->printed.count || q->printed.format
+		     || !q->printed.quiet || !q->out;
 	rc = rc ? rc : frag_run_read_profile(&q->run, err);
 	rc = rc || !ops->open ? rc : ops->open(q, err);
 	rc = rc ? rc : frag_open_guarded(&q->extra, q->extra_path, err);

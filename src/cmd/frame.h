@@ -130,6 +130,9 @@ int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usu
 int frag_question_iterations(struct frag_question *q, const uint32_t **counts,
 			     struct frag_error *err);
 
+/* Is the answer written as JSON? */
+bool frag_question_has_document(const struct frag_question *q);
+
 /* Prints the answer in each format that the options name. */
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err);
 

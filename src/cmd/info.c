@@ -6,6 +6,7 @@
 #include "cmd/frame.h"
 #include "cmd/loaded_trace.h"
 #include "events/recording_info.h"
+#include "iterations/leak_detect.h"
 #include "answers/report.h"
 #include "verify/log_check.h"
 
@@ -48,14 +49,33 @@ static int info_simulate(struct frag_sim **sim, struct frag_trace **again,
 	return 0;
 }
 
+#define TAPE_MAX (UINT64_C(256) << 20)  /* whether memory grows is not found in more */
+
 /*
- * The survey grows with live blocks and different sizes, not with events, so a
- * trace of any length can be described.
+ * Surveys the trace. The survey grows with live blocks and different sizes, not with events, so a
+ * trace of any length can be described. A document includes the growth of memory.
  */
+static int info_survey(const struct info *info, struct frag_survey *survey,
+		       struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_tape_writer *writer = info->json ? frag_tape_writer_new(trace, TAPE_MAX) : NULL;
+	struct frag_tape *tape;
+	int rc = info->json && !writer ? frag_fail_nomem(err) : 0;
+
+	rc = rc ? rc : frag_survey_read(survey, trace, writer, frag_interrupted, err);
+	tape = writer && !rc ? frag_tape_finish(writer) : NULL;
+	if (tape)
+		rc = frag_growth_find(trace, tape, err);
+	frag_tape_del(tape);
+	frag_tape_writer_del(writer);
+	return rc;
+}
+
 static int info_report(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
 		.lenient = info->lenient,
+		.stacks = info->json ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
 		.log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
 	struct frag_survey survey = { .devices = NULL };
@@ -69,7 +89,7 @@ static int info_report(struct info *info, const char *path, struct frag_error *e
 
 	if (!rc) {
 		rc = frag_check_log(trace, err);
-		rc = rc ? rc : frag_survey_read(&survey, trace, frag_interrupted, err);
+		rc = rc ? rc : info_survey(info, &survey, trace, err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
 		/* nothing of the trace is read after this */

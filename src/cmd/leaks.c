@@ -29,6 +29,7 @@ static int leaks_check(struct frag_question *q, struct frag_error *err)
 {
 	(void)err;
 	q->reading.stacks = FRAG_STACKS_ALL;
+	q->reading.growth = false;
 	q->reading.capacity = true;
 	return 0;
 }
@@ -50,7 +51,7 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 	}
 	rc = frag_leaks_find(&l->found, q->taped->tape, l->mark, rooms, err);
 	free(rooms);
-	return rc;
+	return rc ? rc : frag_leaks_store(&l->found, q->taped->trace, err);
 }
 
 /* Growth without a proven tag fails a condition on leaks, too. */
@@ -76,15 +77,11 @@ static void leaks_judge(struct frag_question *q)
 static int leaks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
-	struct frag_trace_info info = *q->traces[0];
 	const struct frag_leaks_answer answer = {
-		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = &info,
+		.leaks = &l->found, .top = frag_question_top(q, 10), .trace = q->traces[0],
 		.devices = q->taped->devices.figures,
 	};
 
-	info.scope.grows = l->found.verdict == FRAG_LEAK_UNKNOWN ? FRAG_GROWS_UNKNOWN
-			   : l->found.verdict == FRAG_LEAK_NONE  ? FRAG_GROWS_NO
-								 : FRAG_GROWS_YES;
 	q->redraw.bad = l->found.verdict >= FRAG_LEAK_GROWS;
 	return frag_question_answer(q, &answer, err);
 }

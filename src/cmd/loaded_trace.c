@@ -7,6 +7,7 @@
 
 #include "cmd/progress.h"
 #include "events/recording_info.h"
+#include "iterations/leak_detect.h"
 #include "policy/pytorch_settings.h"
 #include "verify/log_check.h"
 
@@ -215,6 +216,8 @@ int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, 
 		frag_progress_begin(&reading->progress, !reading->quiet);
 		rc = frag_taped_open(&traces[i], paths[i], o, usual, reading, err);
 		rc = rc ? rc : frag_tape_new(&traces[i].tape, traces[i].trace, &tape, err);
+		if (!rc && reading->growth)
+			rc = frag_growth_find(traces[i].trace, traces[i].tape, err);
 		frag_progress_end(&reading->progress);
 	}
 	return rc;

@@ -56,7 +56,11 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 	/* side by side with others: they are shown at the end, in the order of the ranks */
 	const struct frag_log log = { .warn = frag_gather_warning, .ctx = &r->warnings[i] };
 	/* the progress is that of all ranks */
-	struct frag_taped_reading reading = { .log = &log, .capacity = true, .quiet = true };
+	struct frag_taped_reading reading = {
+		.log = &log, .capacity = true, .quiet = true,
+		.growth = frag_question_has_document(&r->q),
+		.stacks = frag_question_has_document(&r->q) ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
+	};
 	struct frag_rank_work work = {
 		.choice = &r->choices[i], .source = i, .stop = frag_interrupted,
 	};
@@ -72,6 +76,7 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 	/* what would go with the trace */
 	r->traces[i].path = r->q.paths[i];
 	r->traces[i].devices = NULL;
+	r->traces[i].growth = (struct frag_memory_growth){ .bytes = 0 };
 	r->traces[i].meta = (struct frag_text){ .text = NULL };
 	return rc;
 }

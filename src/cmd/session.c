@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "cmd/progress.h"
 #include "documents/documents.h"
+#include "iterations/leak_detect.h"
 #include "policy/policies.h"
 #include "scope/claim.h"
 
@@ -563,6 +564,12 @@ static bool has_answers(const struct frag_session *s)
 			    && (o->report || !frag_trace_is_stream(s->traced.trace)));
 }
 
+/* A document includes the growth of memory, which the whole trace shows. */
+static bool has_tape(const struct frag_session *s)
+{
+	return has_answers(s) || (s->options->json && !frag_trace_is_stream(s->traced.trace));
+}
+
 static struct frag_sim_options sim_options(const struct frag_session *s)
 {
 	struct frag_sim_options options = s->options->sim;
@@ -589,7 +596,7 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 		if (!rc && s->draws)
 			rc = frag_page_init(&s->drawing.pages[s->drawing.count++], sim, err);
 	}
-	if (!rc && has_answers(s)) {
+	if (!rc && has_tape(s)) {
 		s->writer = frag_tape_writer_new(t->trace, TAPE_MAX);
 		rc = s->writer ? 0 : frag_fail_nomem(err);
 	}
@@ -651,6 +658,9 @@ static int search_answers(struct frag_session *s, struct frag_error *err)
 	s->traced.tape = s->writer ? frag_tape_finish(s->writer) : NULL;
 	if (!s->traced.tape)
 		return 0;
+	rc = frag_growth_find(s->traced.trace, s->traced.tape, err);
+	if (rc || !has_answers(s))
+		return rc;
 	s->answers = calloc((size_t)s->run_count + 1, sizeof(*s->answers));
 	if (!s->answers)
 		return frag_fail_nomem(err);

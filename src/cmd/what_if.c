@@ -10,7 +10,7 @@
 #include "cmd/frame.h"
 #include "events/tape.h"
 #include "answers/answers.h"
-#include "iterations/iterations.h"
+#include "iterations/leak_detect.h"
 #include "transform/recordings.h"
 #include "transform/what_if_trace.h"
 
@@ -376,7 +376,7 @@ static int what_if_open(struct frag_question *q, struct frag_error *err)
 	o.iterations = w->iterations.start;
 	o.iteration_count = w->iterations.count;
 	q->reading.records = true;
-	q->reading.stacks = FRAG_STACKS_TOP;
+	q->reading.stacks = q->is_read ? FRAG_STACKS_ALL : FRAG_STACKS_TOP;
 	rc = frag_taped_open(&w->taped, q->paths[0], &q->run, frag_usual_settings, &q->reading, err);
 	return rc ? rc : frag_changed_open(&w->changed, w->taped.trace, &o, err);
 }
@@ -435,6 +435,7 @@ static int what_if_read(struct frag_question *q, struct frag_sink *sink, struct 
 	if (!rc && tape) {
 		w->taped.tape = frag_tape_finish(w->as_it_is);
 		w->tape = frag_tape_finish(tape);
+		rc = frag_growth_find(w->taped.trace, w->taped.tape, err);
 	}
 	frag_tape_writer_del(w->as_it_is);
 	frag_tape_writer_del(tape);

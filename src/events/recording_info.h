@@ -26,6 +26,9 @@ int frag_trace_change_settings(struct frag_trace *trace, uint64_t at, const char
 			       const char *after, struct frag_error *err);
 /* Stores how the log of its snapshot compares with a simulation; a change is the trace's own. */
 void frag_trace_set_log(struct frag_trace *trace, const struct frag_log_check *log);
+/* Stores whether memory grows in the trace, and how much; copies the texts. -FRAG_ENOMEM */
+int frag_trace_set_growth(struct frag_trace *trace, enum frag_grows grows,
+			  const struct frag_memory_growth *growth, struct frag_error *err);
 
 /*
  * Of a snapshot: the segments that existed at the beginning or were reserved later, in the order

@@ -48,6 +48,7 @@ struct frag_trace {
 	uint32_t *whole;                /* FRAG_STACKS_PYTHON: likewise, the source's numbers */
 	struct frag_own_stacks own;     /* FRAG_STACKS_PYTHON: theirs are the numbers */
 	char *meta;
+	char *growth_tag, *growth_frames;
 	const char *recorder;           /* that meta names, of those that are known */
 	char *alloc_conf;               /* likewise */
 	char *pytorch;                  /* likewise: "2.8" */

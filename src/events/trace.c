@@ -494,6 +494,8 @@ void frag_trace_close(struct frag_trace *t)
 	frag_map_fini(&t->own.number);
 	free(t->own.frames);
 	free(t->meta);
+	free(t->growth_tag);
+	free(t->growth_frames);
 	free(t->alloc_conf);
 	free(t->pytorch);
 	free(t->left);
@@ -746,6 +748,28 @@ void frag_trace_set_log(struct frag_trace *t, const struct frag_log_check *log)
 	t->info.log.changed_to = s->change;
 	t->info.log.changed_at = s->change_at;
 	t->shown = t->info;
+}
+
+/* NULL stays NULL. */
+static bool keep_copy(char **to, const char **text)
+{
+	free(*to);
+	*to = *text ? strdup(*text) : NULL;
+	return !*text == !*to;
+}
+
+int frag_trace_set_growth(struct frag_trace *t, enum frag_grows grows,
+			  const struct frag_memory_growth *growth, struct frag_error *err)
+{
+	struct frag_memory_growth own = *growth;
+
+	if (!keep_copy(&t->growth_tag, &own.tag) || !keep_copy(&t->growth_frames, &own.frames))
+		return frag_fail_nomem(err);
+	own.tag = t->growth_tag;
+	own.frames = t->growth_frames;
+	t->info.growth = t->shown.growth = own;
+	t->info.scope.grows = t->shown.scope.grows = grows;
+	return 0;
 }
 
 const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,

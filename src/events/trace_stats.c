@@ -106,8 +106,8 @@ static bool trace_stats_note(struct frag_survey *s, const struct frag_event *ev)
 	return true;
 }
 
-int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, bool (*stop)(void *ctx),
-		     struct frag_error *err)
+int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, struct frag_tape_writer *tape,
+		     bool (*stop)(void *ctx), struct frag_error *err)
 {
 	const uint32_t count = frag_trace_info(trace)->device_count;
 	struct frag_batch batch;
@@ -122,6 +122,8 @@ int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, bool (*sto
 		for (uint32_t i = 0; i < batch.count && !rc; i++)
 			if (!trace_stats_note(s, &batch.events[i]))
 				rc = frag_fail_nomem(err);
+		if (!rc && tape)
+			rc = frag_tape_write(tape, &batch, err);
 		if (!rc && stop(NULL))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	} while (!rc && batch.count);

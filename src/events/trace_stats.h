@@ -50,11 +50,11 @@ struct frag_survey {
 };
 
 /*
- * Reads the trace to its end, unless stop(NULL) ends it with -FRAG_EINTERRUPTED.
- * frag_survey_fini() is needed in any case.
+ * Reads the trace to its end, unless stop(NULL) ends it with -FRAG_EINTERRUPTED. tape: gets the
+ * events too; NULL: none does. frag_survey_fini() is needed in any case.
  */
-int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, bool (*stop)(void *ctx),
-		     struct frag_error *err);
+int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, struct frag_tape_writer *tape,
+		     bool (*stop)(void *ctx), struct frag_error *err);
 static inline void frag_survey_fini(struct frag_survey *s)
 {
 	frag_map_fini(&s->sizes_seen);

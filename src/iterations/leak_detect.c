@@ -7,6 +7,8 @@
 #include "base/array_grow.h"
 #include "base/format.h"
 #include "base/hash.h"
+#include "events/recording_info.h"
+#include "events/resolve.h"
 #include "events/tape.h"
 #include "iterations/levels.h"
 #include "iterations/marked_tags.h"
@@ -139,7 +141,7 @@ static uint32_t owner_of_alloc(struct walk *w, const struct frag_tape_event *e)
 	if (owner)
 		return owner;
 	if (!site->tag)
-		return site->stack ? owner_of(w, site->device, BY_STACK, site->stack)
+		return site->whole ? owner_of(w, site->device, BY_STACK, site->whole)
 				   : owner_of(w, site->device, BY_SIZE,
 					      e->word >> FRAG_TAPE_VALUE_SHIFT);
 	if (!frag_marked_tags_find(&w->tags, site->tag, &tag))
@@ -367,7 +369,7 @@ static bool own_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 {
 	const struct own_frames *own = of;
 
-	while (frag_symbols_frame(own->symbols, at, frame))
+	while (frag_symbols_whole(own->symbols, at, frame))
 		if (own_origin(frame) == own->best)
 			return true;
 	return false;
@@ -376,7 +378,7 @@ static bool own_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 /* NULL where the block has no stack. */
 static bool own_frames_json(const struct frag_tape *tape, uint32_t event, char **text)
 {
-	const uint32_t stack = tape->sites[tape->events[event].site].stack;
+	const uint32_t stack = tape->sites[tape->events[event].site].whole;
 	struct own_frames own = { frag_tape_symbols(tape), FRAG_ORIGIN_NATIVE };
 	const struct frag_symbols symbols = { .of = &own, .frame = own_frame };
 	struct frag_frame frame;
@@ -385,7 +387,7 @@ static bool own_frames_json(const struct frag_tape *tape, uint32_t event, char *
 	*text = NULL;
 	if (!stack)
 		return true;
-	while (frag_symbols_frame(own.symbols, &at, &frame))
+	while (frag_symbols_whole(own.symbols, &at, &frame))
 		own.best = own_origin(&frame) > own.best ? own_origin(&frame) : own.best;
 	return frag_frames_json(&symbols, stack, text);
 }
@@ -634,13 +636,58 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	return rc;
 }
 
-int frag_leaks_verdict(enum frag_leak_verdict *verdict, const struct frag_tape *tape,
-		       struct frag_error *err)
+uint32_t frag_leaks_worst(const struct frag_leaks *leaks, uint32_t device_count)
+{
+	const struct frag_leaking *d = leaks->devices;
+	uint32_t worst = 0;
+
+	for (uint32_t i = 1; i < device_count; i++)
+		if (d[i].verdict > d[worst].verdict
+		    || (d[i].verdict == d[worst].verdict && d[i].growth > d[worst].growth))
+			worst = i;
+	return worst;
+}
+
+const struct frag_leak *frag_leaks_largest(const struct frag_leaks *leaks, uint32_t device)
+{
+	for (uint32_t i = 0; i < leaks->leak_count; i++)
+		if (leaks->leaks[i].device == device)
+			return &leaks->leaks[i];
+	return NULL;
+}
+
+/* The device that grows most stands for all. */
+int frag_leaks_store(const struct frag_leaks *leaks, struct frag_trace *trace,
+		     struct frag_error *err)
+{
+	static const enum frag_grows grows[] = {
+		[FRAG_LEAK_NONE] = FRAG_GROWS_NO, [FRAG_LEAK_UNKNOWN] = FRAG_GROWS_UNKNOWN,
+		[FRAG_LEAK_GROWS] = FRAG_GROWS_YES, [FRAG_LEAK_FOUND] = FRAG_GROWS_YES,
+	};
+	const uint32_t worst = frag_leaks_worst(leaks, frag_trace_info(trace)->device_count);
+	const struct frag_leak *k = frag_leaks_largest(leaks, worst);
+	struct frag_memory_growth growth = { .bytes = 0 };
+
+	if (leaks->verdict >= FRAG_LEAK_GROWS) {
+		growth.bytes = (uint64_t)(leaks->devices[worst].growth + 0.5);
+		growth.tag = k ? k->tag : NULL;
+		growth.frames = k ? k->frames : NULL;
+		growth.size = k ? k->size : 0;
+	}
+	return frag_trace_set_growth(trace, grows[leaks->verdict], &growth, err);
+}
+
+int frag_growth_find(struct frag_trace *trace, const struct frag_tape *tape,
+		     struct frag_error *err)
 {
 	struct frag_leaks leaks;
-	const int rc = frag_leaks_find(&leaks, tape, NULL, NULL, err);
+	int rc;
 
-	*verdict = leaks.verdict;
+	if (trace->source->frame && (trace->options.stacks == FRAG_STACKS_TOP
+				     || trace->options.stacks == FRAG_STACKS_NONE))
+		return 0;
+	rc = frag_leaks_find(&leaks, tape, NULL, NULL, err);
+	rc = rc ? rc : frag_leaks_store(&leaks, trace, err);
 	frag_leaks_fini(&leaks);
 	return rc;
 }

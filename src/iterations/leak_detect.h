@@ -76,9 +76,20 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 		    const uint64_t *rooms, struct frag_error *err);
 void frag_leaks_fini(struct frag_leaks *leaks);
 
-/* Does live memory grow, as far as the tape shows it? The verdict alone. -FRAG_ENOMEM */
-int frag_leaks_verdict(enum frag_leak_verdict *verdict, const struct frag_tape *tape,
-		       struct frag_error *err);
+/* The device that the verdict of all is of: the one that grows most, of equal ones. */
+uint32_t frag_leaks_worst(const struct frag_leaks *leaks, uint32_t device_count);
+/* The largest leak of a device; NULL: there is none. */
+const struct frag_leak *frag_leaks_largest(const struct frag_leaks *leaks, uint32_t device);
+
+/* Stores with the trace whether it grows, for the scope in all answers about it. -FRAG_ENOMEM */
+int frag_leaks_store(const struct frag_leaks *leaks, struct frag_trace *trace,
+		     struct frag_error *err);
+/*
+ * The same of what the tape shows of it: nothing where the stacks of its source were not read, as
+ * without them the iterations may be others. -FRAG_ENOMEM
+ */
+int frag_growth_find(struct frag_trace *trace, const struct frag_tape *tape,
+		     struct frag_error *err);
 
 /* full_in in steps; UINT64_MAX where that is none, or beyond all numbers. */
 static inline uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device)

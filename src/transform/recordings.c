@@ -233,12 +233,16 @@ static const struct frag_record *recordings_record_of(const struct frag_recordin
 }
 
 /* The next event, or none at its end. */
-static int recordings_advance(struct frag_recording *of, struct frag_error *err)
+static int recordings_advance(struct frag_recording *of, struct frag_tape_writer *tape,
+			      struct frag_error *err)
 {
+	int rc;
+
 	if (of->next < of->batch.count)
 		return 0;
 	of->next = 0;
-	return frag_trace_next(of->trace, &of->batch, err);
+	rc = frag_trace_next(of->trace, &of->batch, err);
+	return rc || !tape ? rc : frag_tape_write(tape, &of->batch, err);
 }
 
 static bool same_text(struct frag_text a, struct frag_text b)
@@ -685,9 +689,7 @@ static int advance_all(struct frag_recordings *r, const struct frag_recordings_o
 	if (fresh && o->stop && o->stop(o->ctx))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	for (uint32_t i = 0; i < r->count && !rc; i++)
-		rc = recordings_advance(&r->of[i], err);
-	if (!rc && fresh && o->tape)
-		rc = frag_tape_write(o->tape, &r->of[0].batch, err);
+		rc = recordings_advance(&r->of[i], o->tapes ? o->tapes[i] : NULL, err);
 	if (!rc && fresh && o->progress)
 		o->progress(o->ctx, frag_trace_info(r->of[0].trace));
 	for (uint32_t i = 1; i < r->count && !rc; i++) {

@@ -96,7 +96,7 @@ struct frag_recordings_options {
 	struct frag_trace *const *traces;
 	const uint32_t *numbers;
 	uint32_t count;
-	struct frag_tape_writer *tape;  /* gets the first recording */
+	struct frag_tape_writer *const *tapes;  /* gets each recording; NULL among them: it does not */
 	/* each event of the first, as it would be at `number`, in its tag and mark too. -FRAG_E...
 	 * ends the reading */
 	int (*event)(void *ctx, const struct frag_record *rec, const struct frag_event *ev,
