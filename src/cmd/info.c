@@ -71,6 +71,7 @@ static int info_survey(const struct info *info, struct frag_survey *survey,
 	return rc;
 }
 
+/* The survey as text or as a document; of a snapshot also what its simulation shows. */
 static int info_report(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {

@@ -74,6 +74,7 @@ static void leaks_judge(struct frag_question *q)
 	*q->status = 1;
 }
 
+/* Prints the verdict and what rises; a page of a trace that grows is marked as bad. */
 static int leaks_print(struct frag_question *q, struct frag_error *err)
 {
 	struct leaks *l = (struct leaks *)q;
