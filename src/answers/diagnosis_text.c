@@ -63,11 +63,55 @@ void frag_add_attempt(struct frag_words *w, const struct frag_failed_attempt *a,
 		 tag);
 }
 
-void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
-		   const struct frag_accumulation *a)
+void frag_add_leak(struct frag_words *w, const struct frag_past_leak *leak, const char *tag)
 {
-	frag_put_row(to, "set", "no setting helps: %s leaves %s, one more pass needs ~%s", setting,
-		     SIZE(left), SIZE(a->bytes / (a->passes ? a->passes : 1)));
+	frag_add(w, "%s of %s, %s per iteration over %" PRIu32 " iterations, none freed",
+		 SIZE(leak->bytes), tag, SIZE(leak->an_iteration), leak->rounds);
+}
+
+bool frag_add_past(struct frag_words *w, enum frag_oom_cause cause,
+		   const struct frag_oom_past *past, const char *tag)
+{
+	if (cause == FRAG_CAUSE_FAILED_ATTEMPT)
+		frag_add_attempt(w, &past->attempt, tag);
+	else if (cause == FRAG_CAUSE_ACCUMULATION)
+		frag_add_accumulation(w, &past->accumulation, tag);
+	else if (cause == FRAG_CAUSE_LEAK)
+		frag_add_leak(w, &past->leak, tag);
+	else
+		return false;
+	return true;
+}
+
+void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
+		   enum frag_oom_cause cause, const struct frag_oom_past *past)
+{
+	const struct frag_accumulation *a = &past->accumulation;
+	const bool leak = cause == FRAG_CAUSE_LEAK;
+	const uint64_t each = leak ? past->leak.an_iteration
+				   : a->bytes / (a->passes ? a->passes : 1);
+	const char *one = leak ? "iteration" : a->in_step ? "optimizer step" : "pass";
+	const char *several = leak ? "iterations" : a->in_step ? "optimizer steps" : "passes";
+
+	if (left < 2 * each)
+		frag_put_row(to, "set", "no setting helps: %s leaves %s, one more %s needs ~%s",
+			     setting, SIZE(left), one, SIZE(each));
+	else
+		frag_put_row(to, "set", "no setting is a fix: %s leaves %s, for about %" PRIu64
+			     " more %s", setting, SIZE(left), left / (each ? each : 1), several);
+}
+
+void frag_put_failures(const struct frag_text_style *to, const struct frag_recorded_failures *f,
+		       const char *more)
+{
+	struct frag_words w = WORDS(FRAG_FAILURES_SHOWN * FRAG_NUMBER_ROOM + 40);
+
+	if (f->count < 2)
+		return;
+	for (uint32_t i = 0; i < f->count && i < FRAG_FAILURES_SHOWN; i++)
+		frag_add_item(&w, i + 1 == FRAG_FAILURES_SHOWN && f->count > FRAG_FAILURES_SHOWN
+			      ? " ... " : ", ", "%" PRIu64, f->at[i]);
+	frag_put_row(to, "OOMs", "%" PRIu32 " recorded, at events %s%s", f->count, w.text, more);
 }
 
 /* Frames are not wrapped: who looks for one needs its line in one piece. */
@@ -233,6 +277,16 @@ static int status_width(const struct frag_report *r)
 	return (int)width;
 }
 
+#define TAG_ROOM 200
+
+/* The tag of code as a person reads it; in buf, which is returned. */
+static const char *tag_text(const struct frag_text *tag, char buf[TAG_ROOM])
+{
+	snprintf(buf, TAG_ROOM, "%.*s", tag->text ? (int)frag_text_cut(tag->text, tag->length, TAG_ROOM - 1)
+		 : TAG_ROOM, tag->text ? tag->text : "code without a tag");
+	return buf;
+}
+
 /* The cause in one word, with the pair of numbers behind it. */
 static void print_cause(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a)
@@ -245,19 +299,14 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	/* not at this moment, but at the peak of the whole trace */
 	const bool later = a && run->total && a->requested > room && m->active + oom->need <= room;
 	struct frag_words w = WORDS(600);
-	char tag[200] = "code without a tag";
+	char tag[TAG_ROOM];
 
-	if (d.past_tag.text)
-		snprintf(tag, sizeof(tag), "%.*s",
-			 (int)frag_text_cut(d.past_tag.text, d.past_tag.length, sizeof(tag) - 1),
-			 d.past_tag.text);
+	tag_text(&d.past_tag, tag);
 	/* no id: no request of the program's, but the pool that the policy has from the start */
 	if (!oom->id)
 		frag_add(&w, "initial pool of %s requested, %s free", SIZE(oom->tried), SIZE(free));
-	else if (d.cause == FRAG_CAUSE_FAILED_ATTEMPT)
-		frag_add_attempt(&w, &d.past.attempt, SHOWN(tag));
-	else if (d.cause == FRAG_CAUSE_ACCUMULATION)
-		frag_add_accumulation(&w, &d.past.accumulation, SHOWN(tag));
+	else if (frag_add_past(&w, d.cause, &d.past, SHOWN(tag)))
+		;
 	else if (d.cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
 		frag_add(&w, "%s requested, %s allows %s in total", SIZE(oom->tried),
 			 oom->limit_key ? oom->limit_key : "a fraction set by the program",
@@ -395,12 +444,12 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 	if (!a)
 		return;
 	if (a->fix.found && run->total && r->trace->scope.ends == FRAG_ENDS_OOM
-	    && frag_diagnosis_cause(a, run).cause == FRAG_CAUSE_ACCUMULATION) {
+	    && frag_cause_grows(a->oom.cause)) {
 		const uint64_t room = frag_usable_bytes(run);
 
 		frag_put_gain(&r->to, CONF(&a->fix.choice),
 			      room > a->fix.reserved ? room - a->fix.reserved : 0,
-			      &a->oom.past.accumulation);
+			      a->oom.cause, &a->oom.past);
 	} else if (a->fix.found) {
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
@@ -464,20 +513,27 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 }
 
 /* Line 1 of a run: the request that failed, or whether it fits and what it reserves. */
-static void print_head_of_one(const struct frag_report *r, const struct frag_result *run)
+static void print_head_of_one(const struct frag_report *r, const struct frag_result *run,
+			      const struct frag_diagnosis *a)
 {
 	const char *name = REPORT_NAME(r, run);
-	char mark[128], spare[96] = "";
+	const bool known = a && a->oom.requested_by.text;
+	char mark[128], spare[96] = "", by[TAG_ROOM + 64] = "", tag[TAG_ROOM];
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const uint64_t room = frag_usable_bytes(run), peak = run->peak.reserved;
 	char head[40];
 
 	mark_text(run, oom ? oom->step : run->peak_step, mark);
+	if (known)
+		snprintf(by, sizeof(by), a->oom.requested_before
+			 ? " after %s (without frames, as in a backward pass)" : " requested by %s",
+			 SHOWN(tag_text(&a->oom.requested_by, tag)));
 	if (oom) {
-		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s at step %" PRIu64
+		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s%s at step %" PRIu64
 				    " of %" PRIu64 "%s", name,
 				    oom->id ? "allocate" : "reserve its initial pool of",
-				    SIZE(oom->size), oom->step, r->trace->events, mark);
+				    SIZE(oom->size), by, oom->step, r->trace->events,
+				    known ? "" : mark);
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
 		frag_put_first_line(&r->to, INK_YELLOW, "INTERRUPTED: ", "%s after %" PRIu64
 				    " step%s, with at least %s reserved at its peak", name,
@@ -616,6 +672,9 @@ static void print_reasons(const struct frag_report *r, uint32_t i)
 		print_fix(r, run, a);
 	if (run->oom_count) {
 		print_cause(r, run, a);
+		if (a)
+			frag_put_failures(&r->to, &a->oom.recorded, "; the run ends at its first"
+					  " one: fragsim explain");
 		print_pinned(r, &run->ooms[0].hole);
 		print_device(r, run, a);
 		if (a && !shares_needs(r, run, a))
@@ -664,7 +723,7 @@ void frag_print_verdict(const struct frag_report *r)
 	bool fits = false;
 
 	if (r->run_count == 1) {
-		print_head_of_one(r, run);
+		print_head_of_one(r, run, answer_of(r, 0));
 		print_reasons(r, 0);
 	} else if (run) {
 		print_head_of_all(r);
@@ -777,7 +836,7 @@ void frag_print_details(const struct frag_report *r)
 		if (many || r->verbose)
 			putc('\n', r->to.f);
 		if (many) {
-			print_head_of_one(r, run);
+			print_head_of_one(r, run, answer_of(r, i));
 			print_reasons(r, i);
 		}
 		for (uint32_t k = 0; k < run->oom_count && k < max; k++)

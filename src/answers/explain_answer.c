@@ -1,239 +1,10 @@
-/* explain_answer.c - what fragsim explain found in a trace: for people, and as a document. */
-#include "answers/answers.h"
-#include "answers/report.h"
+/* explain_answer.c - what fragsim explain found in a trace, for people. */
+#include "answers/explain_answer.h"
 
+#include "answers/report.h"
+#include "base/parse.h"
 #include "events/tape.h"
 #include "snapshot/outside_memory.h"
-
-static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
-		      const struct frag_blocking_block *blocking)
-{
-	struct frag_node_ref waits;
-	uint32_t count;
-
-	if (!blocking->pending)
-		return;
-	waits = frag_json_array(o, "waits");
-	count = frag_json_shown(o, "waits", blocking->wait_count);
-	for (uint32_t i = 0; i < count; i++)
-		frag_json_raw(waits, NULL, m->uses[m->waits[blocking->waits + i]].stream);
-}
-
-/* Is it among the n largest of the segment, of equals the first ones? */
-static bool is_among_largest(const struct frag_blocked_segment *s, uint32_t of, uint32_t n)
-{
-	uint32_t larger = 0;
-
-	for (uint32_t i = 0; i < s->blocking_count && larger < n; i++)
-		larger += s->blocking[i].bytes > s->blocking[of].bytes
-			  || (s->blocking[i].bytes == s->blocking[of].bytes && i < of);
-	return larger < n;
-}
-
-/* Segments in their order; of blocking blocks the largest, by address. */
-static void put_segments(struct frag_node_ref in, const void *of)
-{
-	static const struct frag_json_row rows[] = {
-		ROW_AS("segment", blocked_segment, ordinal), ROW(blocked_segment, bytes),
-		ROW(blocked_segment, non_releasable), ROW_END,
-	}, blocking_rows[] = {
-		ROW_JSON("id", blocking_block, id), ROW_JSON("tag", blocking_block, tag),
-		ROW(blocking_block, bytes), ROW(blocking_block, offset),
-		ROW_AS("allocated_at", blocking_block, born),
-		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
-	};
-	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(in, "segments"), o, blocking;
-	const uint32_t shown = frag_json_shown(in, "segments", m->segment_count);
-	uint32_t count;
-
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_blocked_segment *s = &m->segments[i];
-
-		o = frag_json_of(list, NULL, rows, s);
-		blocking = frag_json_array(o, "blocking_blocks");
-		count = frag_json_shown(o, "blocking_blocks", s->blocking_count);
-		for (uint32_t k = 0; k < s->blocking_count; k++)
-			if (count == s->blocking_count || is_among_largest(s, k, count))
-				put_waits(frag_json_of(blocking, NULL, blocking_rows,
-						       &s->blocking[k]), m,
-					  &s->blocking[k]);
-	}
-}
-
-/* The class that has more than half of its bytes; unknown where none has: it is of several kinds. */
-static enum frag_life_class held_class(const struct frag_tag_memory *held)
-{
-	uint64_t all = 0;
-
-	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_CLASSES; i++)
-		all += held->of_class[i];
-	for (int i = FRAG_LIFE_WEIGHTS; i < FRAG_LIFE_UNKNOWN; i++)
-		if (held->of_class[i] > all / 2)
-			return (enum frag_life_class)i;
-	return FRAG_LIFE_UNKNOWN;
-}
-
-static void put_class(struct frag_node_ref o, const void *of)
-{
-	const struct frag_tag_memory *held = of;
-	const enum frag_life_class life = held_class(held);
-
-	frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
-	frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
-}
-
-/* Of those that were tried only what held is there. */
-static void put_move(struct frag_node_ref o, const void *of)
-{
-	const struct frag_move *move = of;
-	struct frag_node_ref part = frag_json_array(o, "ids");
-	uint32_t shown = frag_json_shown(o, "ids", move->blocks);
-
-	for (uint32_t k = 0; k < shown; k++)
-		frag_json_raw(part, NULL, move->ids[k]);
-	part = frag_json_array(o, "from");
-	shown = frag_json_shown(o, "from", move->from_count);
-	for (uint32_t k = 0; k < shown; k++)
-		frag_json_u64(part, NULL, move->from[k]);
-	frag_json_bool(o, "verified", true);
-}
-
-static void put_verdict(struct frag_node_ref o, const void *of)
-{
-	const struct frag_explained *m = of;
-
-	frag_json_text(o, "kind", frag_moment_kind_names[m->kind]);
-	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
-}
-
-/* Who requested what failed, and what the program had done before. */
-static void put_past(struct frag_node_ref in, const void *of)
-{
-	static const struct frag_json_row accumulation_rows[] = {
-		ROW(accumulation, bytes), ROW(accumulation, since), ROW_ZERO("passes", accumulation, passes),
-		ROW(accumulation, larger), ROW_END,
-	}, attempt_rows[] = {
-		ROW(failed_attempt, failed_at), ROW_AS("left_behind", failed_attempt, bytes),
-		ROW(failed_attempt, blocks), ROW_END,
-	}, larger_rows[] = {
-		ROW(larger, bytes), ROW(larger, ratio), ROW_END,
-	}, request_rows[] = {
-		ROW_JSON("requested_by", explained, requested_by),
-		ROW_MAX("frames_at", explained, frames_at), ROW_END,
-	};
-	const struct frag_explained *m = of;
-	const struct frag_oom_past *past = &m->past;
-	struct frag_node_ref o;
-
-	frag_json_rows(in, request_rows, m);
-	frag_json_frames(in, m->frames ? m->frames : "");
-	o = frag_json_of(in, "accumulation", accumulation_rows,
-			 m->cause == FRAG_CAUSE_ACCUMULATION ? &past->accumulation : NULL);
-	if (o.node)
-		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
-	o = frag_json_of(in, "failed_attempt", attempt_rows,
-			 m->cause == FRAG_CAUSE_FAILED_ATTEMPT ? &past->attempt : NULL);
-	if (o.node)
-		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
-	frag_json_of(in, "larger", larger_rows, past->larger.bytes ? &past->larger : NULL);
-}
-
-/* What only some moments have: survivors, the main cause, what is pending. */
-static void put_rest(struct frag_node_ref o, const void *of)
-{
-	static const struct frag_json_row use_rows[] = {
-		ROW_JSON("stream", pending_use, stream), ROW(pending_use, bytes),
-		ROW(pending_use, blocks), ROW(pending_use, since), ROW_END,
-	}, pending_rows[] = {
-		ROW_AS("bytes", explained, pending), ROW_AS("blocks", explained, pending_blocks),
-		ROW_LIST("waits", explained, uses, use_count, use_rows), ROW_END,
-	}, main_rows[] = {
-		ROW_JSON("tag", explained, main_tag), ROW_AS("bytes", explained, main_bytes),
-		ROW_AS("non_releasable", explained, main_non_releasable), ROW_END,
-	};
-	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(o, "survivors");
-	const uint32_t shown = frag_json_shown(o, "survivors", m->survivor_count);
-
-	for (uint32_t i = 0; i < shown; i++)
-		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
-	list = frag_json_object_or_null(o, "culprit", m->main_cause != 0);
-	if (list.node) {
-		frag_json_text(list, "kind", frag_main_cause_names[m->main_cause]);
-		frag_json_rows(list, main_rows, m);
-	}
-	frag_json_of(o, "pending", pending_rows, m);
-}
-
-static const struct frag_json_row held_rows[] = {
-	ROW_JSON("tag", tag_memory, tag), ROW(tag_memory, bytes), ROW(tag_memory, blocks),
-	ROW(tag_memory, oldest), ROW_CALL(put_class), ROW_END,
-}, pool_rows[] = {
-	ROW(pool_row, pool), ROW(pool_row, segments), ROW(pool_row, reserved), ROW(pool_row, live),
-	ROW(pool_row, free), ROW(pool_row, non_releasable), ROW_JSON("name", pool_row, name),
-	ROW_END,
-}, move_rows[] = {
-	ROW(move, bytes), ROW(move, blocks), ROW_CALL(put_move), ROW_MAX("reaches", move, reaches),
-	ROW_END,
-};
-
-/* One moment: the request, the sums, and the lists behind them. */
-static const struct frag_json_row moment_rows[] = {
-	ROW(explained, step), ROW(explained, device), ROW_CALL(put_verdict),
-	ROW(explained, nearly_full), ROW(explained, size), ROW(explained, need),
-	ROW(explained, missing), ROW(explained, live), ROW(explained, free),
-	ROW(explained, releasable), ROW(explained, non_releasable),
-	ROW_IF(limited, "device_free", explained, device_free),
-	ROW_IF(limited, "outside", explained, outside), ROW(explained, largest_now),
-	ROW(explained, largest_after_flush), ROW(explained, largest_after_compaction),
-	ROW_IF(fits_known, "trace_fits", explained, fits), ROW_CALL(put_segments),
-	ROW_LIST("holders", explained, held, held_count, held_rows),
-	ROW_LIST("pools", explained, pools, pool_count, pool_rows),
-	ROW_LIST("moves", explained, moves, move_count, move_rows), ROW(explained, tried),
-	ROW_CALL(put_rest), ROW_CALL(put_past),
-	ROW_MAX("setting_leaves", explained, setting_left), ROW_END,
-};
-
-static void put_outside_tag(struct frag_node_ref o, const void *of)
-{
-	const struct frag_outside_tag *tag = of;
-
-	if (tag->tag.text)
-		frag_json_words(o, "tag", tag->tag.text, tag->tag.length);
-	else
-		frag_json_null(o, "tag");
-}
-
-static const struct frag_json_row outside_tag_rows[] = {
-	ROW_CALL(put_outside_tag), ROW(outside_tag, bytes), ROW(outside_tag, allocations),
-	ROW(outside_tag, stack), ROW_END,
-}, outside_rows[] = {
-	ROW(outside, segments), ROW(outside, matched), ROW(outside, timed), ROW(outside, bytes),
-	ROW(outside, allocations), ROW_IF(unknown_set, "unknown", outside, unknown),
-	ROW_LIST("tags", outside, tags, tag_count, outside_tag_rows), ROW_END,
-};
-
-static void explain_document(struct frag_node_ref root, const void *what)
-{
-	const struct frag_explain_answer *answer = what;
-	const struct frag_explanation *x = answer->found;
-	const uint32_t device = x->count ? x->moments[0].device : 0;
-	struct frag_node_ref list;
-
-	frag_json_bool(root, "complete", !answer->time_up);
-	frag_document_trace(root, "trace", answer->trace);
-	frag_document_policy(root, x->choice);
-	frag_document_evidence(root, x->choice);
-	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
-	list = frag_json_array(root, "moments");
-	for (uint32_t i = 0; i < x->count; i++) {
-		const struct frag_node_ref o = frag_json_of(list, NULL, moment_rows, &x->moments[i]);
-
-		if (answer->outside)
-			frag_json_of(o, "outside_pytorch", outside_rows, &answer->outside[i]);
-	}
-}
 
 #define SURVIVORS_ROOM 1200
 #define MOVED_SHOWN 4           /* blocks of a move that are named */
@@ -310,34 +81,39 @@ static void print_failure(const struct page *p)
 	frag_put_first_line(p->to, INK_RED, "OOM: ", "%s", w.text);
 }
 
-/* Line 1: of a failure the request; else which moment, and how much of the device is live. */
+/* Line 1: of a failure the request; else which moment, and what is active and reserved then. */
 static void explain_print_head(const struct page *p)
 {
 	static const char *const heads[] = {
-		[FRAG_MOMENT_OOM] = "STEP: ", [FRAG_MOMENT_PEAK] = "PEAK: ",
-		[FRAG_MOMENT_WORST] = "MOST NON-RELEASABLE: ", [FRAG_MOMENT_STEP] = "STEP: ",
+		[FRAG_MOMENT_OOM] = "EVENT: ", [FRAG_MOMENT_PEAK] = "PEAK: ",
+		[FRAG_MOMENT_WORST] = "MOST NON-RELEASABLE: ", [FRAG_MOMENT_STEP] = "EVENT: ",
 		[FRAG_MOMENT_MARK] = "MARK: ",
 	};
 	const struct frag_explained *m = p->m;
-	const struct frag_tape *tape = p->a->found->tape;
-	const char *policy = frag_choice_label(p->a->found->choice);
-	struct frag_words w = WORDS(FRAG_SHORT_NAME + 120);
+	const struct frag_explanation *x = p->a->found;
+	struct frag_words w = WORDS(FRAG_SHORT_NAME + 200);
+	const bool none = m->kind == FRAG_MOMENT_PEAK && x->at == FRAG_MOMENT_OOM;
 	const int64_t usable = usable_of(p);
 
 	if (m->cause) {
 		print_failure(p);
 		return;
 	}
-	if (frag_tape_info(tape)->device_count > 1)
-		frag_add(&w, " on device %" PRIu32, m->device);
-	frag_add(&w, " at step %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
+	if (usable >= 0)
+		frag_add(&w, " of %s usable", SIZE((uint64_t)usable));
+	if (frag_tape_info(x->tape)->device_count > 1)
+		frag_add(&w, ", device %" PRIu32, m->device);
+	frag_add(&w, ", event %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
 	if (m->mark)
 		frag_add(&w, " (%s)", SHORT(m->mark));
-	else if (m->step < tape->spot_count && tape->spot_count < tape->alloc_count)
+	else if (m->step < x->tape->spot_count && x->tape->spot_count < x->tape->alloc_count)
 		frag_add(&w, ", before the recording began");
-	frag_put_first_line(p->to, INK_BOLD, heads[m->kind], "%s, %s active of %s%s", policy,
-			    SIZE(m->live),
-			    usable < 0 ? "an unlimited device" : SIZE((uint64_t)usable), w.text);
+	if (!x->choice->ops->settings)
+		frag_add(&w, ", policy %s", frag_choice_label(x->choice));
+	frag_put_first_line(p->to, INK_BOLD, !none ? heads[m->kind]
+			    : usable < 0 ? "NO OOM RECORDED: " : "NO OOM: ",
+			    "%s%s active, %s reserved%s", none ? "peak " : "", SIZE(m->live),
+			    SIZE(m->reserved), w.text);
 }
 
 /* The word of the verdict, with the sum behind it: one pair of numbers. */
@@ -350,18 +126,17 @@ static void explain_text_print_verdict(const struct page *p)
 
 	switch (m->cause) {
 	case FRAG_CAUSE_FAILED_ATTEMPT:
-		frag_add_attempt(&w, &m->past.attempt, PLAIN(m->past_tag));
-		break;
 	case FRAG_CAUSE_ACCUMULATION:
-		frag_add_accumulation(&w, &m->past.accumulation, PLAIN(m->past_tag));
+	case FRAG_CAUSE_LEAK:
+		frag_add_past(&w, m->cause, &m->past, PLAIN(m->past_tag));
 		break;
 	case FRAG_CAUSE_TOO_LARGE:
 		frag_add(&w, "%s requested, %s usable", SIZE(m->need), SIZE(usable));
 		break;
 	case FRAG_CAUSE_CAPACITY:
 		if (all > usable)
-			frag_add(&w, "%s active + %s requested = %s more than the %s usable",
-				 SIZE(m->live), SIZE(m->need), SIZE(all - usable), SIZE(usable));
+			frag_add(&w, "%s short of %s usable (%s active)", SIZE(all - usable),
+				 SIZE(usable), SIZE(m->live));
 		else
 			frag_add(&w, "lower bound %s, %s usable", SIZE(m->lower_bound),
 				 SIZE(usable));
@@ -379,9 +154,13 @@ static void explain_text_print_verdict(const struct page *p)
 			 " device", SIZE(m->demand), m->limited ? SIZE(m->device_free) : "enough");
 		break;
 	case FRAG_CAUSE_FRAGMENTATION:
-		frag_add(&w, "%s active + %s requested = %.1f %% of %s usable", SIZE(m->live),
-			 SIZE(m->need), usable ? 100.0 * (double)all / (double)usable : 0,
-			 SIZE(usable));
+		if (m->largest_after_flush >= m->demand)
+			frag_add(&w, "%s free, contiguous, but the policy does not release it",
+				 SIZE(m->largest_after_flush));
+		else
+			frag_add(&w, "%s free, largest contiguous block %s",
+				 SIZE(m->free + (m->limited ? m->device_free : 0)),
+				 SIZE(m->largest_after_flush));
 		break;
 	case FRAG_CAUSE_OUTSIDE:
 	case FRAG_CAUSE_UNKNOWN:
@@ -553,20 +332,30 @@ static const char *evidence_text(const struct frag_explained *m)
 	return texts[weakest];
 }
 
+#define WORTH_LESS 10           /* of what is active: a smaller class is not worth a remedy */
+
+static uint64_t class_bytes(const struct frag_explained *m, enum frag_life_class life)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < m->held_count; i++)
+		bytes += m->held[i].of_class[life];
+	return bytes;
+}
+
 #define WORKSPACES_PART 50      /* of what is held: from there on the remedy is shown */
 
 /* The sums of all classes: in the answer itself, and above the table of tags. */
 static void print_classes(const struct page *p, const char *label)
 {
 	const struct frag_explained *m = p->m;
-	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
+	uint64_t sums[FRAG_LIFE_CLASSES], all = 0;
 	struct frag_words w = WORDS(400);
 
-	for (uint32_t i = 0; i < m->held_count; i++)
-		for (int k = 0; k < FRAG_LIFE_CLASSES; k++) {
-			sums[k] += m->held[i].of_class[k];
-			all += m->held[i].of_class[k];
-		}
+	for (int k = 0; k < FRAG_LIFE_CLASSES; k++) {
+		sums[k] = class_bytes(m, (enum frag_life_class)k);
+		all += sums[k];
+	}
 	/* a class of less than a thousandth tells a person nothing */
 	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
 		if (sums[k] && sums[k] >= all / 1000)
@@ -592,22 +381,32 @@ static void print_tags(const struct page *p)
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
 		frag_put_row(p->to, i ? "" : "top tags", "%s in %" PRIu64 " block%s %s, %s",
 			     SIZE(m->held[i].bytes), m->held[i].blocks, frag_s(m->held[i].blocks),
-			     OF(m->held[i].tag), frag_life_class_names[held_class(&m->held[i])]);
+			     OF(m->held[i].tag), frag_life_class_names[frag_held_class(&m->held[i])]);
 }
 
 #define HOLDERS_SHOWN 3         /* without -v */
+#define NAME(json) explain_name_of((json), (char[FRAG_SHORT_NAME]){ 0 })
+
+/* A line of code stands without quotes; they separate other names of a trace. */
+static const char *explain_name_of(const char *json, char buf[FRAG_SHORT_NAME])
+{
+	const char *colon = json ? strrchr(json, ':') : NULL;
+
+	return colon && frag_is_digit(colon[1]) ? unquoted(json, buf) : frag_short_name(json, buf);
+}
 
 /* The lines that hold the most; -v has a table of them. */
 static void print_holders(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
+	uint32_t shown = 0;
 
-	for (uint32_t i = 0; i < m->held_count && i < HOLDERS_SHOWN && !p->a->verbose; i++)
+	for (uint32_t i = 0; i < m->held_count && shown < HOLDERS_SHOWN && !p->a->verbose; i++)
 		if (m->held[i].tag)
-			frag_put_row(p->to, i ? "" : "holds", "%-11s %-19s %s",
+			frag_put_row(p->to, shown++ ? "" : "holds", "%-11s %-19s %s",
 				     SIZE(m->held[i].bytes),
-				     frag_life_class_names[held_class(&m->held[i])],
-				     SHORT(m->held[i].tag));
+				     frag_life_class_names[frag_held_class(&m->held[i])],
+				     NAME(m->held[i].tag));
 }
 
 static void print_pools(const struct page *p)
@@ -723,73 +522,156 @@ static void print_gain(const struct page *p, const struct frag_choice *setting)
 	const struct frag_explained *m = p->m;
 
 	if (setting && m->setting_left != UINT64_MAX)
-		frag_put_gain(p->to, CONF(setting), m->setting_left, &m->past.accumulation);
+		frag_put_gain(p->to, CONF(setting), m->setting_left, m->cause, &m->past);
 	else if (m->others)
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)", m->others);
 }
 
 /* What to change in the program, by what piles up. */
+static const char *remedy_of(const struct frag_accumulation *a)
+{
+	if (a->larger)
+		return "bound what grows by each pass, as a cache, or free it sooner";
+	if (!a->forward)
+		return "free what each pass keeps of this line, or move it to the host";
+	return a->backward ? "keep loss.item() or loss.detach() instead of losses, and no outputs"
+			     " with their graphs"
+			   : "torch.no_grad() around these passes, if their outputs need no"
+			     " gradient; else free what each pass keeps";
+}
+
+/* Of a capacity that is too small: the classes that could give what is missing. */
+static void print_less(const struct page *p)
+{
+	static const struct {
+		enum frag_life_class life;
+		const char *how;
+	} ways[] = {
+		{ FRAG_LIFE_ACTIVATIONS, "a smaller batch, checkpointing" },
+		{ FRAG_LIFE_OPTIMIZER, "a smaller state, sharding" },
+		{ FRAG_LIFE_GRADIENTS, "sharding" },
+		{ FRAG_LIFE_WEIGHTS, "sharding, quantization" },
+	};
+	const struct frag_explained *m = p->m;
+	struct frag_words w = WORDS(400);
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		const uint64_t bytes = class_bytes(m, ways[i].life);
+
+		if (bytes && bytes >= m->missing && bytes >= m->live / WORTH_LESS)
+			frag_add_item(&w, ", ", "%s %s (%s)", frag_life_class_names[ways[i].life],
+				      SIZE(bytes), ways[i].how);
+	}
+	if (w.used)
+		frag_put_row(p->to, "try", "a larger device, or less: %s", w.text);
+	else
+		frag_put_row(p->to, "try", "a larger device, or less memory at the same time");
+}
+
+/* What the program can change, by the cause. */
 static void print_try(const struct page *p)
 {
-	const struct frag_accumulation *a = &p->m->past.accumulation;
-	const struct frag_larger *larger = &p->m->past.larger;
+	const struct frag_explained *m = p->m;
+	const struct frag_larger *larger = &m->past.larger;
 
-	if (p->m->cause == FRAG_CAUSE_ACCUMULATION)
-		frag_put_row(p->to, "try", "%s", a->larger
-			     ? "bound what grows by each pass, as a cache, or free it sooner"
-			     : !a->forward
-			     ? "free what each pass keeps of this line, or move it to the host"
-			     : a->backward
-			     ? "keep loss.item() or loss.detach() instead of losses, and no outputs"
-			       " with their graphs"
-			     : "torch.no_grad() around these passes, if their outputs need no"
-			       " gradient; else free what each pass keeps");
-	else if (p->m->cause != FRAG_CAUSE_FAILED_ATTEMPT && larger->bytes)
+	if (m->cause == FRAG_CAUSE_ACCUMULATION)
+		frag_put_row(p->to, "try", "%s", remedy_of(&m->past.accumulation));
+	else if (m->cause == FRAG_CAUSE_LEAK)
+		frag_put_row(p->to, "try", "free what each iteration keeps of this line, or move it"
+			     " to the host: fragsim leaks");
+	else if (m->cause == FRAG_CAUSE_FAILED_ATTEMPT)
+		frag_put_row(p->to, "try", "retry outside the except block, and drop what the attempt"
+			     " made: the exception, a local or a suspended generator holds it");
+	else if (larger->bytes)
 		frag_put_row(p->to, "larger", "%s in blocks larger than any before of their lines"
 			     " (%.2f times, in the median): a larger batch or longer input than"
 			     " before", SIZE(larger->bytes), larger->ratio);
+	if (m->cause == FRAG_CAUSE_CAPACITY || m->cause == FRAG_CAUSE_TOO_LARGE)
+		print_less(p);
 }
 
-/* Line 3: what to do. */
+/* "(simulated: fits, 596.12 MiB left)" */
+static void explain_print_setting(const struct page *p, const struct frag_choice *setting)
+{
+	const struct frag_explained *m = p->m;
+	struct frag_words w = WORDS(120);
+
+	frag_add(&w, " (simulated: %s", frag_fits_words(&p->a->trace->scope));
+	if (m->setting_left != UINT64_MAX && m->limited)
+		frag_add(&w, ", %s left", SIZE(m->setting_left));
+	frag_add(&w, ")");
+	frag_put_setting(p->to, setting, CONF(setting), w.text);
+}
+
+/* Line 3: a setting to copy, or what to do instead. */
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
-	char note[64];
 
-	if (m->cause == FRAG_CAUSE_ACCUMULATION && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM)) {
+	if (frag_cause_grows(m->cause) && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM))
 		print_gain(p, setting);
-	} else if (setting) {
-		snprintf(note, sizeof(note), " (simulated: %s)",
-			 frag_fits_words(&p->a->trace->scope));
-		frag_put_setting(p->to, setting, CONF(setting), note);
-	} else if (m->waiting_serves) {
-		frag_put_row(p->to, "next", "synchronise %s%s before the request, or free earlier"
+	else if (setting)
+		explain_print_setting(p, setting);
+	else if (m->waiting_serves)
+		frag_put_row(p->to, "try", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",
 			     only ? "stream " : "the streams", only ? SHORT(only) : "");
-	} else {
-		frag_put_row(p->to, "next", "%s", m->cause == FRAG_CAUSE_TRANSIENT
-			     ? "catch the error, and make the request again"
-			     : m->cause == FRAG_CAUSE_FAILED_ATTEMPT
-			     ? "retry outside the except block, and drop what the attempt made:"
-			       " the exception, a local or a suspended generator holds it"
-			     : m->cause == FRAG_CAUSE_LIMIT
-			     ? "a larger fraction or limit in the program"
-			     : m->cause <= FRAG_CAUSE_CAPACITY
-			     ? "a larger device, or less memory at the same time: see fragsim fit"
-			     : "no setting known to fit: see fragsim tune, and fragsim fit for the"
-			       " smallest device");
+	else if (m->cause == FRAG_CAUSE_TRANSIENT)
+		frag_put_row(p->to, "try", "catch the error, and make the request again");
+	else if (m->cause == FRAG_CAUSE_LIMIT)
+		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
+	else if (m->others)
+		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
+			     m->cause > FRAG_CAUSE_CAPACITY ? ": fragsim tune tries more" : "");
+}
+
+/* Could another place of blocks help? */
+static bool has_moves(const struct frag_explained *m)
+{
+	return !frag_cause_grows(m->cause) && m->cause != FRAG_CAUSE_FAILED_ATTEMPT;
+}
+
+/* Rows of -v alone. */
+static void print_evidence_rows(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+
+	if (m->id && m->cause)
+		frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s", SIZE(m->size),
+			     OF(m->tag), SHORT(m->id), SIZE(m->need));
+	print_free(p);
+	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
+		     " were compacted", SIZE(m->largest_now), SIZE(m->largest_after_flush),
+		     SIZE(m->largest_after_compaction));
+	print_bounds(p);
+	print_classes(p, "active");
+	if (has_moves(m)) {
+		print_main_cause(p);
+		print_moves(p);
+		print_others(p);
 	}
 }
 
-/* The rows of an answer, the verdict first; the tables only with -v or --top. */
+/* The last row: what else can be asked. */
+static void print_next(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+
+	if (!m->cause && p->a->found->at == FRAG_MOMENT_OOM && !m->limited)
+		frag_put_row(p->to, "next", "your card: fragsim explain --device CARD; -v: segments,"
+			     " tags and pools");
+	else
+		frag_put_row(p->to, "next", "%s-v: blocking blocks, moves, other settings, evidence",
+			     m->cause ? "fragsim fit: which device; " : "");
+}
+
+/* The rows of an answer, the verdict first; tables only with -v or --top. */
 static void print_moment(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_device_figures *d = &p->a->found->devices[m->device];
-	/* where the answer would have more than ten lines, -v is not named */
-	const bool full = m->cause && (m->main_cause || m->cause == FRAG_CAUSE_PENDING);
 
 	explain_print_head(p);
 	if (*p->a->picked)
@@ -798,36 +680,27 @@ static void print_moment(const struct page *p)
 		explain_text_print_verdict(p);
 		print_set(p);
 		print_try(p);
-		if (p->a->verbose && m->id)
-			frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s",
-				     SIZE(m->size), OF(m->tag), SHORT(m->id), SIZE(m->need));
+		if (!p->a->verbose && m->move_count && has_moves(m)
+		    && !frag_explained_setting(p->a->found, m))
+			print_moves(p);
+		frag_put_failures(p->to, &m->recorded, "");
 	}
-	print_free(p);
+	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
+		print_pending(p);
 	frag_put_context(p->to, d->total, d->context, false);
 	if (p->a->outside)
 		print_outside(p, &p->a->outside[m - p->a->found->moments]);
-	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
-		print_pending(p);
-	frag_put_row(p->to, "largest", "%s contiguous now, %s after a flush; %s if all live blocks"
-		     " were compacted", SIZE(m->largest_now), SIZE(m->largest_after_flush),
-		     SIZE(m->largest_after_compaction));
-	if (p->a->verbose)
-		print_bounds(p);
-	print_classes(p, "active");
 	print_holders(p);
-	if (m->cause != FRAG_CAUSE_ACCUMULATION && m->cause != FRAG_CAUSE_FAILED_ATTEMPT) {
-		print_main_cause(p);
-		print_moves(p);
-		print_others(p);
-	}
-	frag_put_evidence(p->to, p->a->found->choice, "");
+	if (p->a->verbose)
+		print_evidence_rows(p);
+	if (p->a->verbose || frag_evidence_differs(p->a->found->choice))
+		frag_put_evidence(p->to, p->a->found->choice, "");
 	if (p->a->time_up)
 		frag_put_stopped(p->to, true);
-	if (!p->a->verbose && !full && (m->segment_count || m->held_count || m->pool_count))
-		frag_put_row(p->to, "more", "-v: segments, tags and pools; --top N: more rows of"
-			     " each; --html FILE: HTML report");
-	if (!p->a->verbose)
+	if (!p->a->verbose) {
+		print_next(p);
 		return;
+	}
 	print_pools(p);
 	print_segments(p);
 	print_tags(p);
@@ -849,5 +722,5 @@ static void explain_print(const void *what, const struct frag_text_style *to)
 }
 
 const struct frag_format *const frag_explain_formats[] = {
-	FRAG_TEXT_FORM("text", explain_print), FRAG_JSON_FORM("explain", explain_document), NULL,
+	FRAG_TEXT_FORM("text", explain_print), FRAG_JSON_FORM("explain", frag_explain_document), NULL,
 };

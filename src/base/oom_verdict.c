@@ -6,7 +6,7 @@ const char *frag_oom_cause_name(enum frag_oom_cause cause)
 	static const char *const names[] = {
 		[FRAG_CAUSE_NONE] = 0, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
 		[FRAG_CAUSE_FAILED_ATTEMPT] = "failed_attempt",
-		[FRAG_CAUSE_ACCUMULATION] = "accumulation",
+		[FRAG_CAUSE_ACCUMULATION] = "accumulation", [FRAG_CAUSE_LEAK] = "leak",
 		[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
 		[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
 		[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
@@ -29,6 +29,8 @@ enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *f)
 			return FRAG_CAUSE_FAILED_ATTEMPT;
 		if (f->accumulation)
 			return FRAG_CAUSE_ACCUMULATION;
+		if (f->leak)
+			return FRAG_CAUSE_LEAK;
 	}
 	if (limited && f->lower_bound > f->usable)
 		return FRAG_CAUSE_CAPACITY;

@@ -10,6 +10,7 @@ enum frag_oom_cause {
 	FRAG_CAUSE_TOO_LARGE,           /* the request alone exceeds the usable bytes */
 	FRAG_CAUSE_FAILED_ATTEMPT,      /* blocks that an attempt that failed left behind would suffice */
 	FRAG_CAUSE_ACCUMULATION,        /* blocks of one line pile up */
+	FRAG_CAUSE_LEAK,                /* a tag keeps blocks of round after round */
 	FRAG_CAUSE_CAPACITY,            /* the live blocks and the request exceed them */
 	FRAG_CAUSE_TRANSIENT,           /* the same request succeeds at the second attempt */
 	FRAG_CAUSE_LIMIT,               /* a limit of the program refused it, not the device */
@@ -32,7 +33,7 @@ struct frag_oom_facts {
 	bool retry_succeeds;
 	bool waiting_succeeds;  /* after all pending frees */
 	bool failed_attempt;
-	bool accumulation;
+	bool accumulation, leak;
 	bool limited;           /* a fraction or a setting of the program refused it */
 };
 

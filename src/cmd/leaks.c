@@ -49,7 +49,7 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 		if (f->total > f->context + f->other)
 			rooms[d] = f->total - f->context - f->other;
 	}
-	rc = frag_leaks_find(&l->found, q->taped->tape, l->mark, rooms, err);
+	rc = frag_leaks_find(&l->found, q->taped->tape, l->mark, UINT64_MAX, rooms, err);
 	free(rooms);
 	return rc ? rc : frag_leaks_store(&l->found, q->taped->trace, err);
 }

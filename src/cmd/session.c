@@ -48,7 +48,7 @@ static int drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 	const bool marked = report->run_count
 			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
 	struct frag_leaks leaks = { .leak_count = 0 };
-	int rc = marked && tape ? frag_leaks_find(&leaks, tape, NULL, NULL, err) : 0;
+	int rc = marked && tape ? frag_leaks_find(&leaks, tape, NULL, UINT64_MAX, NULL, err) : 0;
 
 	made->pages = d->pages;
 	made->page_count = report->run_count / report->trace->device_count;

@@ -1,5 +1,5 @@
 /*
- * accumulation.c - blocks of one line that pile up, and blocks that are larger than ever before.
+ * accumulation.c - what grew up to a failure: blocks of a line, of a leak, or in size.
  *
  * More blocks of a line of Python are alive at a failure than at any time before the last step of an
  * optimizer, or in the first round, and they were made in two rounds or more. With more than four
@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "events/tape.h"
 #include "iterations/call_loops.h"
+#include "iterations/leak_detect.h"
 #include "iterations/levels.h"
 #include "iterations/rounds.h"
 
@@ -351,6 +352,32 @@ int frag_find_accumulation(struct frag_accumulation *out, const struct frag_hist
 	return rc;
 }
 
+/* The proven leaks of the device before the failure, where they hold enough of what is alive. */
+int frag_find_leak(struct frag_past_leak *out, const struct frag_history *h, uint64_t at,
+		   struct frag_error *err)
+{
+	struct frag_leaks leaks;
+	const int rc = frag_leaks_find(&leaks, h->tape, NULL, frag_tape_event(h->tape, at), NULL,
+				       err);
+
+	*out = (struct frag_past_leak){ .since = FRAG_STILL, .rounds = leaks.rounds };
+	for (uint32_t i = 0; !rc && i < leaks.leak_count; i++) {
+		const struct frag_leak *k = &leaks.leaks[i];
+
+		if (!k->proven || k->device != h->device)
+			continue;
+		/* the first ones keep most in an iteration */
+		out->tag = out->bytes ? out->tag : k->number;
+		out->bytes += k->bytes;
+		out->an_iteration += k->an_iteration;
+		out->since = frag_min(out->since, k->first_step);
+	}
+	if (out->bytes < frag_history_live(h, at) / SHARE)
+		out->bytes = 0;
+	frag_leaks_fini(&leaks);
+	return rc;
+}
+
 static int accumulation_by_ratio(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -392,6 +419,7 @@ static bool compare_sizes(struct frag_larger *out, const struct frag_history *h,
 	return most && ratios;
 }
 
+/* Over rounds of marks, else of a loop: the last one is compared with those before it. */
 int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint64_t at,
 		     struct frag_error *err)
 {

@@ -93,7 +93,7 @@ int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint
 	struct frag_batch batch;
 	bool good;
 
-	*h = (struct frag_history){ .tape = tape };
+	*h = (struct frag_history){ .tape = tape, .device = device };
 	good = reader && frag_call_stacks_init(&h->stacks);
 	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
 		for (uint32_t i = 0; i < batch.count && good; i++)
@@ -131,6 +131,20 @@ uint32_t frag_history_speaker(const struct frag_history *h, uint64_t at)
 	return FRAG_ALL;
 }
 
+struct frag_recorded_failures frag_history_failures(const struct frag_history *h)
+{
+	struct frag_recorded_failures f = { .count = 0 };
+
+	for (uint32_t i = 0; i < h->request_count; i++) {
+		if (!h->requests[i].failed)
+			continue;
+		f.at[f.count < FRAG_FAILURES_SHOWN ? f.count : FRAG_FAILURES_SHOWN - 1] =
+			h->requests[i].born;
+		f.count++;
+	}
+	return f;
+}
+
 uint64_t frag_history_live(const struct frag_history *h, uint64_t at)
 {
 	uint64_t bytes = 0;
@@ -143,26 +157,29 @@ uint64_t frag_history_live(const struct frag_history *h, uint64_t at)
 #define ATTEMPT_SHARE 10        /* a tenth of what is alive */
 
 int frag_oom_past_find(struct frag_oom_past *out, const struct frag_history *h, uint64_t at,
-		       uint64_t need, uint64_t left, struct frag_error *err)
+		       uint64_t need, uint64_t left, uint64_t free, struct frag_error *err)
 {
 	int rc = frag_find_accumulation(&out->accumulation, h, at, err);
 
+	out->leak = (struct frag_past_leak){ .bytes = 0 };
+	if (!rc && !out->accumulation.bytes)
+		rc = frag_find_leak(&out->leak, h, at, err);
 	rc = rc ? rc : frag_find_failed_attempt(&out->attempt, h, at, err);
 	rc = rc ? rc : frag_find_larger(&out->larger, h, at, err);
 	if (!rc && (out->attempt.bytes + left < need
 		    || out->attempt.bytes < frag_history_live(h, at) / ATTEMPT_SHARE))
 		out->attempt = (struct frag_failed_attempt){ .bytes = 0 };
+	if (out->leak.bytes <= left + free)
+		out->leak = (struct frag_past_leak){ .bytes = 0 };
 	return rc;
 }
 
 int frag_history_last_failure(const struct frag_history *h, uint64_t *step, struct frag_error *err)
 {
-	uint32_t failures = 0;
+	const uint32_t failures = frag_history_failures(h).count;
 	int rc = 0;
 
 	*step = FRAG_STILL;
-	for (uint32_t i = 0; i < h->request_count; i++)
-		failures += h->requests[i].failed;
 	if (failures < 2 || failures >= FRAG_OOMS_MAX)
 		return 0;
 	for (uint32_t i = h->request_count; i-- > 0 && *step == FRAG_STILL && !rc;) {

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/oom_verdict.h"
 #include "explain/call_stacks.h"
 
 #define FRAG_STILL UINT64_MAX   /* died: it is alive at the end */
@@ -22,6 +23,7 @@ struct frag_past_request {
 
 struct frag_history {
 	const struct frag_tape *tape;   /* borrowed */
+	uint32_t device;
 	struct frag_call_stacks stacks;
 	struct frag_past_request *requests;     /* in their order */
 	uint64_t *steps;                /* at which an optimizer's step began */
@@ -57,6 +59,15 @@ struct frag_accumulation {
 	bool backward;          /* and backward passes ran since */
 };
 
+/* Tags that keep blocks of round after round, by the rules of iterations/leak_detect.h. */
+struct frag_past_leak {
+	uint64_t bytes;         /* they keep; 0: there is none, or it is little */
+	uint64_t since;         /* step of the oldest block */
+	uint64_t an_iteration;  /* bytes */
+	uint32_t rounds;        /* whole ones, in which nothing of it was freed */
+	uint32_t tag;           /* that keeps most; 0: none */
+};
+
 /* What attempts that failed earlier left behind. */
 struct frag_failed_attempt {
 	uint64_t bytes;         /* 0: nothing */
@@ -74,6 +85,8 @@ struct frag_larger {
 /* What explains the failure of the request at step `at`. Each -FRAG_ENOMEM. */
 int frag_find_accumulation(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
 			   struct frag_error *err);
+int frag_find_leak(struct frag_past_leak *out, const struct frag_history *h, uint64_t at,
+		   struct frag_error *err);
 int frag_find_failed_attempt(struct frag_failed_attempt *out, const struct frag_history *h,
 			     uint64_t at, struct frag_error *err);
 int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint64_t at,
@@ -85,19 +98,39 @@ int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint
  */
 uint32_t frag_history_speaker(const struct frag_history *h, uint64_t at);
 
+/* The failures that a snapshot recorded, in their order. */
+#define FRAG_FAILURES_SHOWN 8
+struct frag_recorded_failures {
+	uint32_t count;
+	uint64_t at[FRAG_FAILURES_SHOWN];       /* steps of the first ones, and of the last */
+};
+struct frag_recorded_failures frag_history_failures(const struct frag_history *h);
+
 /* Requested bytes alive right before a step. */
 uint64_t frag_history_live(const struct frag_history *h, uint64_t at);
 
 /* All of that. A failed attempt counts that would have sufficed, and is a tenth of what is alive. */
 struct frag_oom_past {
 	struct frag_accumulation accumulation;
+	struct frag_past_leak leak;     /* where nothing accumulates */
 	struct frag_failed_attempt attempt;
 	struct frag_larger larger;
 };
 
-/* need: bytes of a block for the request; left: on the device. -FRAG_ENOMEM */
+/* The tag that a cause names; 0: none. */
+static inline uint32_t frag_oom_past_tag(const struct frag_oom_past *past, enum frag_oom_cause cause)
+{
+	return cause == FRAG_CAUSE_FAILED_ATTEMPT ? past->attempt.tag
+	       : cause == FRAG_CAUSE_ACCUMULATION ? past->accumulation.tag
+	       : cause == FRAG_CAUSE_LEAK	  ? past->leak.tag : 0;
+}
+
+/*
+ * need: bytes of a block for the request; left: on the device; free: in segments. A leak counts that
+ * is larger than both together: else free memory that is not contiguous explains more. -FRAG_ENOMEM
+ */
 int frag_oom_past_find(struct frag_oom_past *out, const struct frag_history *h, uint64_t at,
-		       uint64_t need, uint64_t left, struct frag_error *err);
+		       uint64_t need, uint64_t left, uint64_t free, struct frag_error *err);
 
 /*
  * The failure that ended the program, where several were recorded: the last request, or the last

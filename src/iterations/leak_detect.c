@@ -53,6 +53,7 @@ struct change {
 struct walk {
 	struct frag_leaks *out;
 	const struct frag_tape *tape;
+	uint32_t end;           /* events from here on do not count */
 	uint64_t since;         /* rounds after the last mark: its event; else 0 */
 	struct frag_marked_tags tags;
 	uint32_t *of_site;      /* owner of the blocks with a tag; 0: not known yet */
@@ -285,7 +286,7 @@ static bool walk_tape(struct walk *w)
 		good = w->owners[i].round == w->round || settle_levels(w, i);
 	note_kept(w);
 	w->over = true;
-	return good && walk_events(w, from, w->tape->count);
+	return good && walk_events(w, from, w->end);
 }
 
 /* The changes of each owner become two lists, which begin at first[owner]. */
@@ -398,7 +399,7 @@ static bool add_leak(struct walk *w, uint32_t owner, const struct frag_rising *r
 	const struct owner *o = &w->owners[owner];
 	const double pace = pace_of(w, owner, rising->first, rising->last);
 	struct frag_leak leak = {
-		.device = o->device, .size = o->size, .larger = larger,
+		.device = o->device, .size = o->size, .number = o->tag, .larger = larger,
 		.proven = !larger && o->kept_rounds == KEPT_MIN,
 		.rise = last_level(w, owner) - level_at(w, owner, 1), .period = rising->period,
 		.an_iteration = pace < 1 ? 1 : (uint64_t)(pace + 0.5),
@@ -544,11 +545,12 @@ static bool judge(struct walk *w, const uint64_t *rooms)
 
 /* Reads the tape once. It takes the iterations, also where it fails. */
 static int judge_rounds(struct frag_leaks *out, const struct frag_tape *tape,
-			struct frag_iterations *it, uint64_t since, const uint64_t *rooms,
-			struct frag_error *err)
+			struct frag_iterations *it, uint64_t since, uint64_t until,
+			const uint64_t *rooms, struct frag_error *err)
 {
 	struct walk w = {
-		.out = out, .tape = tape, .since = since,
+		.out = out, .tape = tape, .end = (uint32_t)frag_min(until, tape->count),
+		.since = since,
 		.devices = frag_tape_info(tape)->device_count,
 	};
 	bool good;
@@ -580,14 +582,14 @@ static int judge_rounds(struct frag_leaks *out, const struct frag_tape *tape,
 }
 
 /* Something long came after the last mark, and left memory behind: no rounds are known in it. */
-static bool leaves_after(const struct frag_leaks *leaks, const struct frag_tape *tape)
+static bool leaves_after(const struct frag_leaks *leaks, const struct frag_tape *tape, uint64_t until)
 {
 	const struct frag_iterations *it = &leaks->iterations;
 	uint64_t longest = 0;
 
 	for (uint32_t i = 1; i < it->count; i++)
 		longest = frag_max(longest, it->start[i] - it->start[i - 1]);
-	if (tape->count - it->start[it->count - 1] <= 2 * longest)
+	if (frag_min(until, tape->count) - it->start[it->count - 1] <= 2 * longest)
 		return false;
 	for (uint32_t d = 0; d < frag_tape_info(tape)->device_count; d++)
 		if (leaks->devices[d].end > leaks->devices[d].last
@@ -598,23 +600,23 @@ static bool leaves_after(const struct frag_leaks *leaks, const struct frag_tape 
 }
 
 /* The rounds after the last mark decide where they show a tag that rises. */
-static int judge_after(struct frag_leaks *leaks, const struct frag_tape *tape,
+static int judge_after(struct frag_leaks *leaks, const struct frag_tape *tape, uint64_t until,
 		       const uint64_t *rooms, struct frag_error *err)
 {
 	const uint64_t last = leaks->iterations.start[leaks->iterations.count - 1];
 	struct frag_iterations it;
 	struct frag_leaks after = { .leak_count = 0 };
-	int rc = frag_rounds_after(&it, tape, last, err);
+	int rc = frag_rounds_after(&it, tape, last, until, err);
 
 	if (!rc && it.count)
-		rc = judge_rounds(&after, tape, &it, last, rooms, err);
+		rc = judge_rounds(&after, tape, &it, last, until, rooms, err);
 	frag_iterations_fini(&it);
 	if (!rc && after.verdict >= FRAG_LEAK_GROWS && after.leak_count) {
 		const struct frag_leaks before = *leaks;
 
 		*leaks = after;
 		after = before;
-	} else if (!rc && leaves_after(leaks, tape)) {
+	} else if (!rc && leaves_after(leaks, tape, until)) {
 		leaks->verdict = FRAG_LEAK_UNKNOWN;
 		leaks->after_marks = true;
 	}
@@ -623,16 +625,16 @@ static int judge_after(struct frag_leaks *leaks, const struct frag_tape *tape,
 }
 
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
-		    const uint64_t *rooms, struct frag_error *err)
+		    uint64_t until, const uint64_t *rooms, struct frag_error *err)
 {
 	struct frag_iterations it;
-	int rc = frag_rounds_find(&it, tape, mark, err);
+	int rc = frag_rounds_find(&it, tape, mark, until, err);
 
 	*leaks = (struct frag_leaks){ .leak_count = 0 };
-	rc = rc ? rc : judge_rounds(leaks, tape, &it, 0, rooms, err);
+	rc = rc ? rc : judge_rounds(leaks, tape, &it, 0, until, rooms, err);
 	frag_iterations_fini(&it);
 	if (!rc && leaks->verdict < FRAG_LEAK_GROWS && leaks->iterations.mark)
-		rc = judge_after(leaks, tape, rooms, err);
+		rc = judge_after(leaks, tape, until, rooms, err);
 	return rc;
 }
 
@@ -686,7 +688,7 @@ int frag_growth_find(struct frag_trace *trace, const struct frag_tape *tape,
 	if (trace->source->frame && (trace->options.stacks == FRAG_STACKS_TOP
 				     || trace->options.stacks == FRAG_STACKS_NONE))
 		return 0;
-	rc = frag_leaks_find(&leaks, tape, NULL, NULL, err);
+	rc = frag_leaks_find(&leaks, tape, NULL, UINT64_MAX, NULL, err);
 	rc = rc ? rc : frag_leaks_store(&leaks, trace, err);
 	frag_leaks_fini(&leaks);
 	return rc;

@@ -37,6 +37,7 @@ struct frag_leak {
 	bool proven;            /* it is a leak */
 	uint64_t blocks, bytes; /* of the rounds after the first, live after the last whole one */
 	uint64_t first_step;    /* at which the oldest of these was requested */
+	uint32_t number;        /* of the tag; 0: none */
 };
 
 struct frag_leaking {
@@ -67,13 +68,12 @@ struct frag_leaks {
 };
 
 /*
- * rooms: the usable bytes of each device, 0: unknown; NULL: all are. mark: of the marks that begin
- * the iterations; NULL: what there is. The tape shows loops only if it was read with
- * FRAG_STACKS_ALL. -FRAG_ETRACE where no mark has that name, -FRAG_ENOMEM. Release it also where
- * this fails.
+ * Of the events before `until`. rooms: the usable bytes of each device, 0: unknown; NULL: all are.
+ * mark: of the marks that begin the iterations; NULL: what there is. Loops are in whole stacks.
+ * -FRAG_ETRACE where no mark has that name, -FRAG_ENOMEM. Release it also where this fails.
  */
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
-		    const uint64_t *rooms, struct frag_error *err);
+		    uint64_t until, const uint64_t *rooms, struct frag_error *err);
 void frag_leaks_fini(struct frag_leaks *leaks);
 
 /* The device that the verdict of all is of: the one that grows most, of equal ones. */

@@ -134,20 +134,22 @@ static void replace_rounds(struct frag_iterations *it, struct frag_iterations *o
 }
 
 int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-		     struct frag_error *err)
+		     uint64_t until, struct frag_error *err)
 {
 	struct frag_iterations other = { .count = 0 };
 	bool any = false;
-	int rc = frag_iterations_by_marks(it, tape, mark, UINT64_MAX, err);
+	int rc = frag_iterations_by_marks(it, tape, mark, until, err);
 
 	if (rc || mark || it->count >= LOOP_MIN)
 		return rc;
 	rc = frag_loops_find(&other, tape, &(struct frag_loop_search){
-		.until = UINT64_MAX, .least = LOOP_MIN,
+		.until = until, .least = LOOP_MIN,
 	}, &any, err);
 	if (!rc && !any) {
 		frag_iterations_fini(&other);
 		rc = frag_iterations_by_sizes(&other, tape, err);
+		while (other.count && other.start[other.count - 1] >= until)
+			other.count--;
 	}
 	rc = rc ? rc : keep_prepared(&other, tape, err);
 	if (rc)
@@ -157,11 +159,11 @@ int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, c
 }
 
 int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, uint64_t last_mark,
-		      struct frag_error *err)
+		      uint64_t until, struct frag_error *err)
 {
 	bool any;
 
 	return frag_loops_find(it, tape, &(struct frag_loop_search){
-		.from = last_mark, .until = UINT64_MAX, .least = LOOP_AFTER_MIN,
+		.from = last_mark, .until = until, .least = LOOP_AFTER_MIN,
 	}, &any, err);
 }

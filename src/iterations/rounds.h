@@ -15,15 +15,15 @@
 #include "iterations/iterations.h"
 
 /*
- * Those of a whole tape. mark as of frag_iterations_by_marks(), whose failures it has; count 0: there
+ * Those before event `until`. mark as of frag_iterations_by_marks(), whose failures it has; count 0: there
  * are none. Release it also where this fails.
  */
 int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-		     struct frag_error *err);
+		     uint64_t until, struct frag_error *err);
 
-/* Those of a loop after the last mark, such as an evaluation. */
+/* Those of a loop between the last mark and event `until`, such as an evaluation. */
 int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, uint64_t last_mark,
-		      struct frag_error *err);
+		      uint64_t until, struct frag_error *err);
 
 /* The base of two rounds or more. */
 struct frag_rounds_base {

@@ -122,6 +122,11 @@ static void put_log(const struct frag_choice *choice, char buf[FRAG_EVIDENCE_ROO
 		snprintf(buf + used, FRAG_EVIDENCE_ROOM - used, "; agrees with the recorded log");
 }
 
+bool frag_evidence_differs(const struct frag_choice *choice)
+{
+	return choice->ops == &frag_policy_pytorch && choice->log_differences;
+}
+
 const char *frag_evidence_text(const struct frag_choice *choice, const char *order,
 			       char buf[FRAG_EVIDENCE_ROOM])
 {

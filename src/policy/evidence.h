@@ -5,6 +5,9 @@
 
 #define FRAG_EVIDENCE_ROOM 400
 
+/* Did a snapshot's log decide otherwise than the rules, as where settings changed in mid-run? */
+bool frag_evidence_differs(const struct frag_choice *choice);
+
 /*
  * In buf, which is returned: "PyTorch 2.8: exact on the released binary". order: what is known of
  * the order that decides between equal blocks; NULL: nothing.

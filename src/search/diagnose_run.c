@@ -247,9 +247,10 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	}
 	if (!rc && s->request && s->history)
 		rc = frag_oom_past_find(&past, s->history, oom->step, oom->need, (uint64_t)left,
-					err);
+					oom->metrics.free, err);
 	facts.failed_attempt = past.attempt.bytes > 0;
 	facts.accumulation = past.accumulation.bytes > 0;
+	facts.leak = past.leak.bytes > 0;
 	*out = diagnosis_of(&facts);
 	out->past = past;
 	/* the policy obtains its initial pool in one piece, and no block can block it */
@@ -294,6 +295,20 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 	return rc;
 }
 
+/* Names what the diagnosis is of by the history and the tape's texts. */
+static void name_past(struct frag_oom_diagnosis *out, const struct frag_history *h, uint64_t step)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(h->tape);
+	const uint32_t i = frag_history_speaker(h, step);
+
+	out->past_tag = frag_symbols_tag(symbols, frag_oom_past_tag(&out->past, out->cause));
+	out->recorded = frag_history_failures(h);
+	if (i == FRAG_ALL)
+		return;
+	out->requested_by = frag_symbols_tag(symbols, h->requests[i].tag);
+	out->requested_before = h->requests[i].born != step;
+}
+
 /* Repeats the run up to its first OOM, and diagnoses the state there. */
 static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_case *subject,
 			  uint64_t lower_bound, struct frag_error *err)
@@ -317,12 +332,8 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 		rc = frag_history_read(&history, subject->tape, subject->device, err);
 	if (!rc && halted)
 		rc = diagnose_halted(out, &run, subject, lower_bound, &history, err);
-	if (!rc && out->cause == FRAG_CAUSE_ACCUMULATION)
-		out->past_tag = frag_symbols_tag(frag_tape_symbols(subject->tape),
-						 out->past.accumulation.tag);
-	else if (!rc && out->cause == FRAG_CAUSE_FAILED_ATTEMPT)
-		out->past_tag = frag_symbols_tag(frag_tape_symbols(subject->tape),
-						 out->past.attempt.tag);
+	if (!rc && halted)
+		name_past(out, &history, frag_until_oom_next(&run).event.step);
 	frag_history_fini(&history);
 	frag_until_oom_fini(&run);
 	return rc;

@@ -18,6 +18,9 @@ struct frag_oom_diagnosis {
 	bool waiting_succeeds;          /* the request succeeds after all pending frees */
 	struct frag_oom_past past;
 	struct frag_text past_tag;      /* of what the cause names; the tape's; text NULL: none */
+	struct frag_text requested_by;  /* likewise: the innermost own frame of the request, or */
+	bool requested_before;          /* of the last one before it that has frames */
+	struct frag_recorded_failures recorded;
 };
 
 /*

@@ -22,6 +22,7 @@ int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 	const struct frag_symbols *symbols = frag_tape_symbols(tape);
 	const uint32_t i = frag_history_speaker(h, m->step);
 
+	m->recorded = frag_history_failures(h);
 	if (i == FRAG_ALL)
 		return 0;
 	m->frames_at = h->requests[i].born;
@@ -33,8 +34,7 @@ int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 int frag_explain_past(struct frag_explained *m, const struct frag_oom_past *past,
 		      const struct frag_tape *tape, struct frag_error *err)
 {
-	const uint32_t tag = m->cause == FRAG_CAUSE_FAILED_ATTEMPT ? past->attempt.tag
-			     : past->accumulation.bytes ? past->accumulation.tag : 0;
+	const uint32_t tag = frag_oom_past_tag(past, m->cause);
 
 	m->past = *past;
 	return frag_tag_json(frag_tape_symbols(tape), tag, &m->past_tag) ? 0 : frag_fail_nomem(err);

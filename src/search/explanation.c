@@ -125,7 +125,7 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	for (uint32_t i = 0; i < t.count && !rc; i++)
 		if (t.fits[i])
 			m->survivors[m->survivor_count++] = t.choices[i];
-	if (!rc && m->cause == FRAG_CAUSE_ACCUMULATION && frag_explained_setting(x, m))
+	if (!rc && frag_explained_setting(x, m))
 		rc = frag_explain_gain(m, x, frag_explained_setting(x, m), err);
 	return rc;
 }
@@ -264,6 +264,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 	m->free = now->free;
 	m->releasable = now->releasable;
 	m->non_releasable = now->non_releasable;
+	m->reserved = now->reserved;
 	m->limited = d->total > 0;
 	m->limit = oom ? oom->limit : UINT64_MAX;
 	if (m->limited) {

@@ -81,6 +81,7 @@ struct frag_explained {
 	bool nearly_full;               /* of fragmentation */
 	struct frag_oom_past past;      /* of the request that failed */
 	char *past_tag;                 /* as JSON: of what the verdict names; NULL: none */
+	struct frag_recorded_failures recorded; /* of the device */
 	char *requested_by;             /* as JSON: the innermost own frame; NULL: not known */
 	char *frames;                   /* the own ones, as frag_frames_json(); NULL: not known */
 	uint64_t frames_at;             /* step of the request that they are of: this one, or where
@@ -93,7 +94,7 @@ struct frag_explained {
 	uint64_t size, need;    /* as requested, and of a block that satisfies the request */
 	uint64_t demand;        /* bytes last requested of the device: a segment, or pages */
 	uint64_t missing;       /* bytes of the demand that the device has not left */
-	uint64_t live, free, releasable, non_releasable;
+	uint64_t live, free, releasable, non_releasable, reserved;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
 	uint64_t limit;         /* by a fraction of the program's own; UINT64_MAX: none */

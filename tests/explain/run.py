@@ -326,7 +326,7 @@ def check_waits() -> None:
     Path('waits.ndjson').write_text(lines(WAITING, head(15)), encoding='ascii')
     _, out, _ = call('explain', '--color', 'never', *PLAIN, 'waits.ndjson')
     for said in ('  pending   8.00 MiB in 3 blocks, freed and in use on stream 7 since step 11\n',
-                 '  next      synchronise stream 7 before the request, or free earlier'):
+                 '  try       synchronise stream 7 before the request, or free earlier'):
         TAP.ok(said in out, 'in the text: ' + said.strip(), out)
 
 
@@ -558,7 +558,7 @@ def check_recorded_end() -> None:
     faults += [f'{x} fails' for x in settings['ended']
                if call('run', '-q', '--alloc-conf', x, 'ended.ndjson')[0]]
     said = call('explain', '-p', 'pytorch', 'ended.ndjson')[1]
-    if f'={settings["ended"][0]} (simulated: fits up to the recorded OOM)' not in said:
+    if f'={settings["ended"][0]} (simulated: fits up to the recorded OOM, ' not in said:
         faults.append(said)
     TAP.result('the OOM that ends a recording: settings that fit up to it', faults)
 

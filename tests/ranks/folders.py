@@ -114,7 +114,7 @@ def check_picked(tap: Tap) -> None:
         of_file, of_folder = (fragsim('explain', '--at', 'peak', path, statuses=(0,)).stdout.decode()
                               for path in (folder / right, folder))
         head, _, rest = of_folder.partition('  file ')
-        row, mark, rest = rest.partition('\n  free')
+        row, mark, rest = rest.partition('\n  next')
         row = ' '.join(row.split())
         documents = [fragsim('explain', '-q', '--json', '-', path).stdout
                      for path in (folder / right, folder)]

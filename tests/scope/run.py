@@ -187,7 +187,7 @@ EVERY = tuple(word for name in ('pytorch', 'pytorch:version=2.8', 'pytorch:expan
                                 'compact') for word in ('-p', name))
 # of a snapshot alone: stacks, what follows from them, and a log that a run can be compared with
 FROM_STACKS = {'stacks', 'all_stacks', 'evidence', 'class', 'culprit', 'frames', 'frames_at', 'larger',
-               'requested_by', 'accumulation', 'failed_attempt', 'recorded_log'}
+               'requested_by', 'accumulation', 'failed_attempt', 'recorded_log', 'recorded_ooms'}
 # what says which file it is
 OF_FILES = {'trace', 'traces', 'path', 'form'}
 

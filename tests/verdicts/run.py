@@ -24,7 +24,7 @@ POLICIES = ('pytorch', 'pytorch:expandable_segments=true', 'pytorch:version=2.8'
             'pytorch:version=2.12', 'bestfit', 'firstfit', 'nextfit',
             'worstfit', 'buddy', 'plan', 'tlsf', 'sizeclass', 'bfc', 'cupy', 'rmm', 'direct',
             'compact')
-CAUSES = ('request_too_large', 'failed_attempt', 'accumulation', 'capacity', 'transient', 'limit',
+CAUSES = ('request_too_large', 'failed_attempt', 'accumulation', 'leak', 'capacity', 'transient', 'limit',
           'pending', 'fragmentation')
 MIB = 1 << 20
 HAND = 'hand.ndjson'
@@ -91,7 +91,7 @@ def of_message(program, moment, word):
 
     Of later requests a message knows nothing: where only they are too much, it is fragmentation.
     Free memory that is less than a page of 20 MiB counts as free in a message."""
-    if word[0] in ('accumulation', 'failed_attempt'):
+    if word[0] in ('accumulation', 'failed_attempt', 'leak'):
         return word     # a message knows nothing of what the program did before
     text = json.loads(Path('run.json').read_text(encoding='utf-8'))['runs'][0]['oom'][0]['message']
     _, out, err = call(program, 'explain', '--message', '--json', '-', text)
