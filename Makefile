@@ -76,6 +76,11 @@ SHARED := $(BUILD)/libfragsim.so.$(shell sed -n 's/^.define FRAG_ABI //p' includ
 RECORDER = $(BUILD)/libfragsim-record.so
 TORCH_RECORDER = recording.py recorder/sitecustomize.py models.py _operators.py _shards.py
 SUPPORT = $(BUILD)/libsupport.a
+# What the program prints of the documents that it writes. NATIVE: one that runs on this machine.
+DOCUMENTS = placement ranks
+NATIVE ?= $(PROGRAM)
+SCHEMAS = $(DOCUMENTS:%=$(BUILD)/documents/fragsim-%.schema.json)
+DOCUMENTS_PAGE = $(BUILD)/documents/fragsim-documents.5
 sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
@@ -105,7 +110,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 .PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
 	fuzz install coverage analyse uninstall dist deb wheel wheels sdist site clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
+all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) $(SCHEMAS) $(DOCUMENTS_PAGE) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -140,6 +145,12 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 $(BUILD)/python/%.py: python/fragsim/%.py
 	$(call say,COPY)
 	$(Q)mkdir -p $(@D) && cp $< $@
+$(SCHEMAS): $(BUILD)/documents/%.schema.json: $(PROGRAM)
+	$(call say,GEN)
+	$(Q)mkdir -p $(@D) && $(NATIVE) help --schema $* >$@
+$(DOCUMENTS_PAGE): man/fragsim-documents.5.in $(PROGRAM)
+	$(call say,GEN)
+	$(Q)mkdir -p $(@D) && { cat $< && $(NATIVE) help --members; } >$@
 # The parts of a report's page, as arrays of characters.
 PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js pictures.js page.js)
 PAGE_FILES = $(addprefix src/answers/page/page.,html css) $(PAGE_SCRIPTS)
@@ -271,6 +282,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 		$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so) \
 	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
 	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
+	$(DOCUMENTS_PAGE):$(mandir)/man5/fragsim-documents.5 $(foreach f,$(SCHEMAS),$f:$(datadir)/$(notdir $f)) \
 	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \
 	$(call into,scripts/completion/*.fish,$(prefix)/share/fish/vendor_completions.d) \
 	scripts/completion/_fragsim:$(zshdir)/_fragsim \

@@ -18,6 +18,9 @@
 #include "search/fit_all.h"
 #include "search/trace_change.h"
 
+/* Every document that is declared, ended by NULL. */
+extern const struct frag_document_type *const frag_document_types[];
+
 /* Each for the struct of its name in documents.h: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];   /* for a struct frag_change_found */
 extern const struct frag_format *const frag_explain_formats[];  /* text and json */
@@ -26,6 +29,7 @@ extern const struct frag_format *const frag_fit_formats[];
 extern const struct frag_format *const frag_leaks_formats[];
 extern const struct frag_format *const frag_plan_formats[];
 extern const struct frag_format *const frag_ranks_formats[];
+extern const struct frag_document_type frag_ranks_document, frag_placement_document;
 extern const struct frag_format *const frag_tune_formats[];
 extern const struct frag_format *const frag_what_if_formats[];
 
@@ -65,6 +69,16 @@ void frag_put_recorded(const struct frag_text_style *to,
 const char *frag_bound_name(enum frag_part part);
 /* and both, `bound` and `at_least`. */
 void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
+
+/* By enum frag_part, ended by NULL. */
+extern const char *const frag_bound_words[];
+
+/* The members `bound` and `at_least` of a struct frag_claim; at(m) is the place of its member m. */
+#define FRAG_CLAIM_FIELDS(at)                                                                   \
+	{ "bound", FRAG_TYPE_WORD, at(part), "exact: at_least is the program's smallest device;"  \
+	  " at_least: the recording is a part of its program", .words = frag_bound_words },      \
+	{ "at_least", FRAG_TYPE_CAPACITY, at(at_least), "of the device that the program needs;"   \
+	  " null: no device is enough", .absence = FRAG_UNLESS_MAX }
 
 /* What answers with fits share ------------------------------------------------- */
 

@@ -104,9 +104,14 @@ const char *frag_fits_head(const struct frag_scope *scope)
 	       : frag_scope_part(scope) != FRAG_PART_WHOLE ? "FITS THE RECORDED PART" : "FITS";
 }
 
+const char *const frag_bound_words[] = {
+	[FRAG_PART_WHOLE] = "exact", [FRAG_PART_OOM] = "at_least", [FRAG_PART_CUT] = "at_least",
+	[FRAG_PART_LATE] = "at_least", [FRAG_PART_STATE] = "at_least", NULL,
+};
+
 const char *frag_bound_name(enum frag_part part)
 {
-	return part == FRAG_PART_WHOLE ? "exact" : "at_least";
+	return frag_bound_words[part];
 }
 
 void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim)

@@ -1,4 +1,5 @@
-/* known_lists.c - the policies with their keys, and the GPUs that are known, for people. */
+/* known_lists.c - lists of what there is: policies with their keys, known GPUs, documents. */
+#include "answers/answers.h"
 #include "answers/report.h"
 
 #include <inttypes.h>
@@ -92,3 +93,6 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 		      " what CUDA and its\nlibraries took in a published message (-: not known, 400 MiB"
 		      " are assumed). fragsim cards CARD\nnames the sources. For --device CARD.\n", f);
 }
+
+const struct frag_document_type *const frag_document_types[] = { &frag_placement_document,
+	&frag_ranks_document, NULL };

@@ -3,10 +3,11 @@
 
 #include "answers/append.h"
 
-struct plan_row {
+struct frag_plan_setting {
 	char name[FRAG_FIT_NAME_ROOM];
 	uint32_t device;
 	uint64_t peak, smallest;
+	bool has_peak, has_smallest;                    /* else UINT64_MAX */
 	double above_peak_pct, above_smallest_pct;      /* the plan's */
 };
 
@@ -54,12 +55,12 @@ static double above(uint64_t bytes, uint64_t plan)
 	return bytes == NONE || !plan ? 0 : 100.0 * ((double)bytes / (double)plan - 1);
 }
 
-static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct plan_row *row)
+static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct frag_plan_setting *row)
 {
 	const uint32_t devices = a->trace->device_count;
 	const struct frag_fitted *one;
 
-	*row = (struct plan_row){ .device = i };
+	*row = (struct frag_plan_setting){ .device = i, .has_peak = true, .has_smallest = true };
 	if (i < devices) {
 		snprintf(row->name, sizeof(row->name), devices > 1 ? "plan @%" PRIu32 : "plan", i);
 		row->peak = peak_of(a, i);
@@ -71,6 +72,8 @@ static void plan_row_look(const struct frag_plan_answer *a, uint32_t i, struct p
 	row->device = one->device;
 	row->peak = one->unlimited.fits ? one->unlimited.peak_reserved : NONE;
 	row->smallest = one->fit.smallest;
+	row->has_peak = row->peak != NONE;
+	row->has_smallest = row->smallest != NONE;
 	row->above_peak_pct = above(row->peak, peak_of(a, row->device));
 	row->above_smallest_pct = above(row->smallest, smallest_of(a, row->device));
 }
@@ -263,7 +266,7 @@ static void print_above(uint64_t bytes, double above, bool is_plan, const char *
 static void plan_print_table(const struct frag_plan_answer *a, const struct frag_text_style *to)
 {
 	const uint32_t count = plan_row_count(a);
-	struct plan_row row;
+	struct frag_plan_setting row;
 	size_t longest = 0;
 	int width;
 
@@ -318,31 +321,27 @@ static void plan_print(const void *what, const struct frag_text_style *to)
 		plan_print_table(a, to);
 }
 
-static const struct frag_column columns[] = {
-	{ "device", NULL, FRAG_CELL_COUNT },
-	{ "policy", "setting", FRAG_CELL_TEXT },
-	{ "peak_reserved", "peak without a limit", FRAG_CELL_SIZE },
-	{ "above_plan_pct", "over the plan", FRAG_CELL_PERCENT },
-	{ "smallest", "smallest device", FRAG_CELL_CAPACITY },
-	{ "smallest_above_plan_pct", "over the plan", FRAG_CELL_PERCENT },
-	{ 0 },
-};
-
-static void plan_fill(struct frag_table *t, const void *what)
+static bool plan_row_at(const void *of, uint32_t i, void *row)
 {
-	const struct frag_plan_answer *a = what;
-	struct plan_row row;
-
-	for (uint32_t i = 0; i < plan_row_count(a); i++) {
-		plan_row_look(a, i, &row);
-		frag_cell(t, true, row.device);
-		frag_cell_text(t, row.name);
-		frag_cell_bytes(t, row.peak);
-		frag_cell_percent(t, row.peak != NONE, row.above_peak_pct);
-		frag_cell_bytes(t, row.smallest);
-		frag_cell_percent(t, row.smallest != NONE, row.above_smallest_pct);
-	}
+	if (i == plan_row_count(of))
+		return false;
+	plan_row_look(of, i, row);
+	return true;
 }
+
+static const struct frag_field row_fields[] = {
+	{ NULL, FRAG_TYPE_COUNT, FRAG_AT(plan_setting, device), NULL, "device" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_AT(plan_setting, name), NULL, "policy", "setting" },
+	{ NULL, FRAG_TYPE_BYTES, FRAG_AT(plan_setting, peak), NULL, "peak_reserved",
+	  "peak without a limit", .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CHANGE, FRAG_AT(plan_setting, above_peak_pct), NULL, "above_plan_pct",
+	  "over the plan", FRAG_THERE_IF(plan_setting, has_peak) },
+	{ NULL, FRAG_TYPE_CAPACITY, FRAG_AT(plan_setting, smallest), NULL, "smallest", "smallest device",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CHANGE, FRAG_AT(plan_setting, above_smallest_pct), NULL,
+	  "smallest_above_plan_pct", "over the plan", FRAG_THERE_IF(plan_setting, has_smallest) },
+	{ 0 },
+}, rows[] = { { NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = row_fields, .each = plan_row_at }, { 0 } };
 
 /* Bytes of a buffer's line except its id and pool. */
 #define LINE_ROOM 320
@@ -408,111 +407,224 @@ int frag_plan_write(const struct frag_plan *plan, bool csv, struct frag_outfile 
 	return frag_outfile_finish(out, err);
 }
 
-static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t lower, uint64_t height)
-{
-	frag_json_u64(o, "bound", bound);
-	frag_json_u64(o, "lower_bound", lower);
-	frag_json_u64(o, "height", height);
-	frag_json_text(o, "verdict", height == lower ? "optimal" : "within");
-	frag_json_fixed4(o, "gap_pct", plan_gap_pct(lower, height));
-}
-
-static void put_space_verdict(struct frag_node_ref o, const void *of)
-{
-	const struct frag_space_plan *s = of;
-
-	put_verdict(o, s->bound, s->lower, s->height);
-	if (s->given)
-		frag_json_u64(o, "given_height", s->given);
-}
-
-static void put_fit(struct frag_node_ref o, const void *of)
-{
-	(void)of;
-	frag_json_text(o, "fit", "first");
-}
-
-static const struct frag_json_row try_rows[] = {
-	ROW(plan_try, order), ROW_CALL(put_fit), ROW_MAX("height", plan_try, height), ROW_END,
-}, search_rows[] = {
-	ROW_AS("heights", space_plan, search.heights), ROW_AS("proofs", space_plan, search.proofs),
-	ROW_AS("placements", space_plan, search.nodes), ROW_END,
-}, beside_rows[] = {
-	ROW(fitted, device),
-	ROW_IF(unlimited.fits, "peak_reserved", fitted, unlimited.peak_reserved),
-	ROW_MAX("smallest", fitted, fit.smallest), ROW_END,
+/* The distance of the height from what is proven. */
+struct frag_verdict_view {
+	const char *verdict;
+	double gap_pct;
 };
 
-static void put_tries(struct frag_node_ref o, const void *of)
+static struct frag_verdict_view verdict_of(uint64_t lower, uint64_t height)
 {
-	const struct frag_space_plan *s = of;
-
-	FRAG_JSON_LIST(o, "orders", try_rows, s->tries, s->try_count);
-	frag_json_of(o, "search", search_rows, s);
+	return (struct frag_verdict_view){ height == lower ? "optimal" : "within",
+					   plan_gap_pct(lower, height) };
 }
 
-/* One address space: its bounds, the orders that were tried, and the search. */
-static const struct frag_json_row space_rows[] = {
-	ROW(space_plan, device), ROW_JSON("pool", space_plan, pool_name),
-	ROW_AS("buffers", space_plan, count), ROW_CALL(put_space_verdict),
-	ROW(space_plan, peak_step), ROW(space_plan, found_by), ROW_CALL(put_tries), ROW_END,
+static const char *const verdicts[] = { "optimal", "within", NULL };
+static const char *const first[] = { "first", NULL };
+static const char *const endings[] = { "budget", "time", "interrupt", NULL };
+
+static struct frag_cell_value first_of(const void *of)
+{
+	return FRAG_TEXT_OF(of ? *first : NULL);
+}
+
+/* at(m) is the place of bound, lower and height, in(m) that of a member of the view. */
+#define VERDICT_FIELDS(at, in)                                                                  \
+	{ "bound", FRAG_TYPE_BYTES, at(bound), "the peak of the live bytes: no placement is lower" }, \
+	{ "lower_bound", FRAG_TYPE_BYTES, at(lower), "proven: no placement is lower; the bound, or more" }, \
+	{ "height", FRAG_TYPE_BYTES, at(height) },                                              \
+	{ "verdict", FRAG_TYPE_WORD, in(verdict), "optimal: the height is the lower bound",       \
+	  .words = verdicts },                                                                  \
+	{ "gap_pct", FRAG_TYPE_NUMBER, in(gap_pct), "by how much the height is above the lower bound" }
+
+struct frag_space_view {
+	const struct frag_space_plan *space;
+	struct frag_verdict_view verdict;
 };
 
-static void put_capacity(struct frag_node_ref root, const struct frag_plan_answer *a)
+static bool space_at(const void *of, uint32_t i, void *element)
 {
+	const struct frag_plan *plan = ((const struct frag_plan_answer *)of)->plan;
+	struct frag_space_view *to = element;
+
+	if (i == plan->space_count)
+		return false;
+	to->space = &plan->spaces[i];
+	to->verdict = verdict_of(to->space->lower, to->space->height);
+	return true;
+}
+
+#define SPACE(m) FRAG_VIA(space_view, space, space_plan, m)
+#define SPACE_VIEW(m) FRAG_AT(space_view, verdict.m)
+static const struct frag_field try_fields[] = {
+	{ "order", FRAG_TYPE_TEXT, FRAG_AT(plan_try, order), "how the buffers were ordered" },
+	{ "fit", FRAG_TYPE_WORD, FRAG_WHOLE, .get = first_of, .words = first },
+	{ "height", FRAG_TYPE_BYTES, FRAG_AT(plan_try, height), "null: given up",
+	  .absence = FRAG_UNLESS_MAX },
+	{ 0 },
+}, search_fields[] = {
+	{ "heights", FRAG_TYPE_COUNT, FRAG_AT(space_plan, search.heights), "that were tried" },
+	{ "proofs", FRAG_TYPE_COUNT, FRAG_AT(space_plan, search.proofs), "heights proven impossible" },
+	{ "placements", FRAG_TYPE_COUNT, FRAG_AT(space_plan, search.nodes),
+	  "of one buffer, that were tried" },
+	{ 0 },
+}, space_fields[] = {
+	{ "device", FRAG_TYPE_COUNT, SPACE(device) },
+	{ "pool", FRAG_TYPE_ID, SPACE(pool_name) },
+	{ "buffers", FRAG_TYPE_COUNT, SPACE(count) },
+	VERDICT_FIELDS(SPACE, SPACE_VIEW),
+	{ "given_height", FRAG_TYPE_BYTES, SPACE(given),
+	  "of the placement that the trace itself has, as that of XLA", .absence = FRAG_UNLESS_ZERO,
+	  .optional = true, .least = 1 },
+	{ "peak_step", FRAG_TYPE_COUNT, SPACE(peak_step), "the event with the peak" },
+	{ "found_by", FRAG_TYPE_TEXT, SPACE(found_by),
+	  "the origin of the lowest placement; the file that was checked" },
+	{ "orders", FRAG_TYPE_LIST, FRAG_ARRAY_IN_VIA(space_view, space, space_plan, tries, try_count),
+	  .fields = try_fields, .cut = true },
+	{ "search", FRAG_TYPE_OBJECT, FRAG_POINTER(space_view, space), "for lower heights",
+	  .fields = search_fields },
+	{ 0 },
+};
+
+/* The capacity that is required. */
+struct frag_capacity_view {
+	uint64_t bytes;
+	bool fits, proven;
+};
+
+static bool capacity_view(const void *of, uint32_t i, void *element)
+{
+	const struct frag_plan_answer *a = of;
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
-	struct frag_node_ref o = frag_json_object_or_null(root, "capacity", a->capacity != NONE);
+	struct frag_capacity_view *to = element;
 
-	if (!o.node)
-		return;
-	frag_json_u64(o, "bytes", a->capacity);
-	frag_json_bool(o, "fits", needs.height <= a->capacity);
-	/* nothing is known where it was just not found */
-	frag_json_raw(o, "proven", needs.height > a->capacity && needs.bound <= a->capacity
-		      ? NULL : "true");
+	(void)i;
+	to->bytes = a->capacity;
+	to->fits = needs.height <= a->capacity;
+	to->proven = to->fits || needs.bound > a->capacity;
+	return a->capacity != NONE;
 }
 
-/* The members of the document except the buffers, see fragsim-plan(1). */
-static void placement_document(struct frag_node_ref root, const void *what)
+static const struct frag_field capacity_fields[] = {
+	{ "bytes", FRAG_TYPE_CAPACITY, FRAG_AT(capacity_view, bytes) },
+	{ "fits", FRAG_TYPE_FLAG, FRAG_AT(capacity_view, fits) },
+	{ "proven", FRAG_TYPE_FLAG, FRAG_AT(capacity_view, proven),
+	  "null: no plan of that height was found", FRAG_THERE_IF(capacity_view, proven) },
+	{ 0 },
+};
+
+struct frag_plan_device {
+	uint32_t ordinal;
+	uint64_t smallest;
+	struct frag_claim claim;
+};
+
+static bool plan_device_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_plan_answer *a = what;
-	const struct frag_plan *plan = a->plan;
-	struct frag_node_ref list, o;
+	const struct frag_plan_answer *a = of;
+	struct frag_plan_device *to = element;
 
-	frag_document_trace(root, "trace", a->trace);
-	frag_json_u64(root, "align", plan->align);
-	frag_json_u64(root, "from", plan->from);
-	frag_json_u64(root, "to", plan->to);
-	if (plan->periods)
-		frag_json_u64(root, "periods", plan->periods);
-	frag_json_u64(root, "buffers", plan->count);
-	put_verdict(root, plan->bound, plan->lower, plan->height);
-	frag_json_bool(root, "complete", plan->complete);
-	frag_json_text(root, "ended_by", a->ended_by);
-	frag_json_text(root, "checked", a->checked);
-	put_capacity(root, a);
-	list = frag_json_array(root, "spaces");
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		frag_json_of(list, NULL, space_rows, &plan->spaces[i]);
-	list = frag_json_array(root, "devices");
-	for (uint32_t d = 0; d < a->trace->device_count; d++) {
-		const struct frag_claim claim = plan_claim(a, d);
-
-		o = frag_json_object(list, NULL);
-		frag_json_u64(o, "ordinal", d);
-		frag_json_u64(o, "smallest", smallest_of(a, d));
-		frag_document_claim(o, &claim);
-	}
-	list = frag_json_array(root, "policies");
-	for (uint32_t i = 0; a->fits && i < a->fits->count; i++) {
-		o = frag_json_object(list, NULL);
-		frag_document_choice(o, &a->fits->sources[0].choices[a->fits->fitted[i].choice]);
-		frag_json_rows(o, beside_rows, &a->fits->fitted[i]);
-		frag_document_claim(o, &a->fits->fitted[i].claim);
-	}
+	if (i == a->trace->device_count)
+		return false;
+	to->ordinal = i;
+	to->smallest = smallest_of(a, i);
+	to->claim = plan_claim(a, i);
+	return true;
 }
+
+#define DEVICE_CLAIM(m) FRAG_AT(plan_device, claim.m)
+static const struct frag_field device_fields[] = {
+	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(plan_device, ordinal) },
+	{ "smallest", FRAG_TYPE_CAPACITY, FRAG_AT(plan_device, smallest), "on which the plan fits" },
+	FRAG_CLAIM_FIELDS(DEVICE_CLAIM),
+	{ 0 },
+};
+
+struct frag_plan_beside {
+	const struct frag_choice *choice;
+	const struct frag_fitted *fitted;
+	const struct frag_fitted *unlimited;    /* the same, where it fits without a limit */
+};
+
+static bool beside_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fits *fits = ((const struct frag_plan_answer *)of)->fits;
+	struct frag_plan_beside *to = element;
+
+	if (!fits || i == fits->count)
+		return false;
+	to->fitted = &fits->fitted[i];
+	to->choice = &fits->sources[0].choices[to->fitted->choice];
+	to->unlimited = to->fitted->unlimited.fits ? to->fitted : NULL;
+	return true;
+}
+
+#define BESIDE(m) FRAG_VIA(plan_beside, fitted, fitted, m)
+#define BESIDE_CLAIM(m) BESIDE(claim.m)
+static const struct frag_field beside_fields[] = {
+	FRAG_CHOICE_FIELDS(plan_beside, choice),
+	{ "device", FRAG_TYPE_COUNT, BESIDE(device) },
+	{ "peak_reserved", FRAG_TYPE_BYTES, FRAG_VIA(plan_beside, unlimited, fitted, unlimited.peak_reserved),
+	  "without a limit", .nullable = true },
+	{ "smallest", FRAG_TYPE_CAPACITY, BESIDE(fit.smallest), .absence = FRAG_UNLESS_MAX },
+	FRAG_CLAIM_FIELDS(BESIDE_CLAIM),
+	{ 0 },
+};
+
+struct frag_placement_view {
+	const struct frag_plan_answer *answer;
+	const struct frag_trace_info *trace;
+	const struct frag_plan *plan;
+	struct frag_verdict_view verdict;
+};
+
+static void placement_view(const void *answer, void *view)
+{
+	struct frag_placement_view *to = view;
+
+	to->answer = answer;
+	to->trace = to->answer->trace;
+	to->plan = to->answer->plan;
+	to->verdict = verdict_of(to->plan->lower, to->plan->height);
+}
+
+#define PLAN(m) FRAG_VIA(placement_view, plan, plan, m)
+#define PLAN_VIEW(m) FRAG_AT(placement_view, verdict.m)
+#define ANSWER(m) FRAG_VIA(placement_view, answer, plan_answer, m)
+#define ANSWERED FRAG_WHOLE_VIA(placement_view, answer)
+static const struct frag_field placement_fields[] = {
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(placement_view, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(placement_view, trace, trace_info, scope)),
+	{ "align", FRAG_TYPE_BYTES, PLAN(align), "sizes are rounded up to it", .least = 1 },
+	{ "from", FRAG_TYPE_COUNT, PLAN(from), "the first event" },
+	{ "to", FRAG_TYPE_COUNT, PLAN(to), "the event behind the last" },
+	{ "periods", FRAG_TYPE_COUNT, PLAN(periods),
+	  "with --slots: how many there were; steps of spaces are numbers of requests",
+	  .absence = FRAG_UNLESS_ZERO, .optional = true, .least = 1 },
+	{ "buffers", FRAG_TYPE_COUNT, PLAN(count) },
+	VERDICT_FIELDS(PLAN, PLAN_VIEW),
+	{ "complete", FRAG_TYPE_FLAG, PLAN(complete),
+	  "each space is proven to be the lowest, or fits the capacity" },
+	{ "ended_by", FRAG_TYPE_WORD, ANSWER(ended_by), "null: the plan is complete; budget: all work"
+	  " of --time is done; time: the clock", .words = endings, .nullable = true },
+	{ "checked", FRAG_TYPE_TEXT, ANSWER(checked),
+	  "the file that was checked; null: the plan was searched for", .nullable = true },
+	{ "capacity", FRAG_TYPE_OBJECT, ANSWERED, "that is required; null: none is",
+	  .each = capacity_view, .fields = capacity_fields, .nullable = true },
+	{ "spaces", FRAG_TYPE_LIST, ANSWERED, "each device and pool", .each = space_at,
+	  .fields = space_fields },
+	{ "devices", FRAG_TYPE_LIST, ANSWERED, .each = plan_device_at, .fields = device_fields },
+	{ "policies", FRAG_TYPE_LIST, ANSWERED, "to compare with", .each = beside_at,
+	  .fields = beside_fields },
+	{ 0 },
+};
+
+const struct frag_document_type frag_placement_document = {
+	.format = "fragsim-placement", .version = 1, .view = placement_view,
+	.what = "The answer of fragsim plan, see fragsim-plan(1).", .fields = placement_fields,
+};
 
 const struct frag_format *const frag_plan_formats[] = {
 	FRAG_TEXT_FORM("text", plan_print),
-	FRAG_ANSWER_FORMS("placement", placement_document, columns, plan_fill),
+	FRAG_DECLARED_FORMS(frag_placement_document, rows), NULL,
 };

@@ -2,6 +2,7 @@
 #include "answers/answers.h"
 
 #include "answers/report.h"
+#include "policy/evidence.h"
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed, unless all are */
@@ -299,145 +300,238 @@ static const char *apart_name(const struct frag_ranked *row, int k)
 	return row->apart_oom ? "oom" : NULL;
 }
 
-static const struct frag_column columns[] = {
-	{ "rank", "rank", FRAG_CELL_COUNT },	    { "device", "device", FRAG_CELL_COUNT },
-	{ "reserved", "reserved", FRAG_CELL_SIZE }, { "requested", "requested", FRAG_CELL_SIZE },
-	{ "wasted", "wasted", FRAG_CELL_SIZE },	    { "status", NULL, FRAG_CELL_WORD },
-	{ "oom_step", NULL, FRAG_CELL_COUNT },	    { "compared", NULL, FRAG_CELL_WORD },
-	{ NULL, "memory", FRAG_CELL_WORD },	    { "apart", "stands out", FRAG_CELL_WORD },
-	{ "path", "trace", FRAG_CELL_TEXT },	    { 0 },
+/* A rank on one device, with what the answer has of its trace. */
+struct frag_ranks_row {
+	const struct frag_ranked *row;
+	const struct frag_ranked *oom;          /* the row, if it ran out of memory */
+	const struct frag_trace_info *trace;
+	const struct frag_choice *choice;
+	const char *status, *memory;
+	char out[60], apart_words[64], apart_list[64];
 };
 
-static void ranks_fill(struct frag_table *t, const void *what)
+/* Row i of the document, and of CSV and Markdown. */
+static bool ranks_row_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_ranks_answer *a = what;
-	const struct frag_ranking *r = a->ranking;
-	char memory[60];
+	const struct frag_ranks_answer *a = of;
+	const struct frag_ranked *row = &a->ranking->rows[i];
+	struct frag_ranks_row *to = element;
+	struct frag_words words = FRAG_WORDS(to->apart_words), list = FRAG_WORDS(to->apart_list);
 
-	for (uint32_t i = 0; i < r->count; i++) {
-		const struct frag_ranked *row = &r->rows[i];
-		struct frag_words w = WORDS(64);
-
-		for (int k = 0; k <= FRAG_RANK_FIGURES; k++)
-			if (apart_name(row, k))
-				frag_add_item(&w, t->csv ? " " : ", ", "%s", apart_name(row, k));
-		snprintf(memory, sizeof(memory),
-			 row->ooms ? "**out at step %" PRIu64 "**" : "enough", row->oom_step);
-		frag_cell(t, true, row->number);
-		frag_cell(t, true, row->device);
-		for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-			frag_cell(t, true, row->figure[k]);
-		frag_cell_text(t, frag_run_status_name(row->status));
-		frag_cell(t, row->ooms != 0, row->oom_step);
-		frag_cell_text(t, row->compared ? "true" : "false");
-		frag_cell_text(t, memory);
-		frag_cell_text(t, w.text);
-		frag_cell_text(t, a->traces[row->source].path);
-	}
-}
-
-/* other: what is compared with. */
-static void put_differences(struct frag_node_ref in, const struct frag_rank_differences *found,
-			    const char *other)
-{
-	struct frag_node_ref list, o;
-	uint32_t shown;
-
-	frag_json_u64(in, "all_differences", found->all);
-	list = frag_json_array(in, "differences");
-	shown = frag_json_shown(in, "differences", found->count);
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_rank_difference *d = &found->list[i];
-
-		o = frag_json_object(list, NULL);
-		frag_json_raw(o, "tag", d->owner->tag);
-		frag_json_u64_or_null(o, "size", !d->owner->tag, d->owner->size);
-		frag_json_u64(o, "bytes", d->bytes);
-		frag_json_u64(o, other, d->other);
-	}
-}
-
-/* As members of an object, or of a new one under that key. */
-static void put_figures(struct frag_node_ref in, const char *key, const uint64_t *figures)
-{
-	struct frag_node_ref o = key ? frag_json_object(in, key) : in;
-
-	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-		frag_json_u64(o, frag_rank_figure_names[k], figures[k]);
-}
-
-static void ranks_put_row(struct frag_node_ref list, const struct frag_ranks_answer *a,
-			  const struct frag_ranked *row)
-{
-	static const struct frag_json_row device_rows[] = {
-		ROW_AS("ordinal", ranked, device), ROW_ZERO("total_bytes", ranked, total), ROW_END,
-	}, oom_rows[] = {
-		ROW_AS("step", ranked, oom_step), ROW_AS("size", ranked, oom_size),
-		ROW_JSON("tag", ranked, oom_tag), ROW_END,
-	};
-	struct frag_node_ref o = frag_json_object(list, NULL), apart;
-
-	frag_json_u64(o, "rank", row->number);
-	frag_document_trace(o, "trace", &a->traces[row->source]);
-	frag_json_of(o, "device", device_rows, row);
-	frag_document_policy(o, &a->choices[row->source]);
-	frag_document_evidence(o, &a->choices[row->source]);
-	frag_json_text(o, "status", frag_run_status_name(row->status));
-	put_figures(o, NULL, row->figure);
-	frag_json_u64(o, "peak_step", row->peak_step);
-	frag_json_of(o, "oom", oom_rows, row->ooms ? row : NULL);
-	frag_json_bool(o, "compared", row->compared);
-	apart = frag_json_array(o, "apart");
+	if (i == a->ranking->count)
+		return false;
+	to->row = row;
+	to->oom = row->ooms ? row : NULL;
+	to->trace = &a->traces[row->source];
+	to->choice = &a->choices[row->source];
+	to->status = frag_run_status_name(row->status);
+	to->memory = row->ooms ? to->out : "enough";
+	snprintf(to->out, sizeof(to->out), "**out at step %" PRIu64 "**", row->oom_step);
 	for (int k = 0; k <= FRAG_RANK_FIGURES; k++)
-		if (apart_name(row, k))
-			frag_json_text(apart, NULL, apart_name(row, k));
-	put_differences(o, &row->from_median, "median");
+		if (apart_name(row, k)) {
+			frag_add_item(&words, " ", "%s", apart_name(row, k));
+			frag_add_item(&list, ", ", "%s", apart_name(row, k));
+		}
+	return true;
 }
 
-/* What the row with most reserved has else than the one with least, where none stands out. */
-static void put_between(struct frag_node_ref in, const struct frag_ranking *r)
+/* The i-th metric in which the row stands out. */
+static bool apart_at(const void *of, uint32_t i, void *element)
 {
-	struct frag_node_ref o = frag_json_object_or_null(in, "between", r->between.list != NULL);
+	const struct frag_ranks_row *r = of;
 
-	if (!o.node)
-		return;
-	frag_json_u64(o, "highest", r->rows[r->highest].number);
-	frag_json_u64(o, "highest_device", r->rows[r->highest].device);
-	frag_json_u64(o, "lowest", r->rows[r->lowest].number);
-	frag_json_u64(o, "lowest_device", r->rows[r->lowest].device);
-	put_differences(o, &r->between, "lowest");
+	for (int k = 0; k <= FRAG_RANK_FIGURES; k++) {
+		const char *name = apart_name(r->row, k);
+
+		if (name && !i--) {
+			*(const char **)element = name;
+			return true;
+		}
+	}
+	return false;
 }
 
-/* The members of the document, see fragsim-ranks(1). */
-static void ranks_document(struct frag_node_ref root, const void *what)
+static struct frag_cell_value untagged_size_of(const void *of)
 {
-	const struct frag_ranks_answer *a = what;
-	const struct frag_ranking *r = a->ranking;
-	const struct frag_ranked *worst = &r->rows[r->worst];
-	struct frag_node_ref list, o;
+	const struct frag_owner *owner = ((const struct frag_rank_difference *)of)->owner;
 
-	frag_json_bool(root, "numbers_of_names", a->named);
-	list = frag_json_array(root, "ranks");
-	for (uint32_t i = 0; i < r->count; i++)
-		ranks_put_row(list, a, &r->rows[i]);
-	frag_json_u64(root, "compared", r->compared);
-	frag_json_bool(root, "alike", r->alike);
-	frag_json_u64(root, "apart", r->apart);
-	put_figures(root, "median", r->median);
-	put_figures(root, "limit", r->limit);
-	put_figures(root, "least", r->least);
-	put_figures(root, "most", r->most);
-	put_between(root, r);
-	o = frag_json_object(root, "joint");
-	frag_json_u64(o, "rank", worst->number);
-	frag_json_u64(o, "device", worst->device);
-	frag_json_text(o, "status", frag_run_status_name(worst->status));
-	frag_json_u64(o, "ooms", r->ooms);
-	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-		frag_json_u64(o, frag_rank_figure_names[k], frag_ranking_most(r, k));
+	return (struct frag_cell_value){ .there = !owner->tag, .u = owner->size };
 }
+
+#define TAG_ROWS                                                                                \
+	{ "tag", FRAG_TYPE_TEXT_JSON, FRAG_VIA(rank_difference, owner, owner, tag),             \
+	  "null: blocks without a tag, of the next size", .nullable = true },                   \
+	{ "size", FRAG_TYPE_BYTES, FRAG_WHOLE, "of each block without a tag",                    \
+	  .get = untagged_size_of, .nullable = true },                                          \
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(rank_difference, bytes), "live bytes at the peak" }
+
+static const struct frag_field from_median_rows[] = {
+	TAG_ROWS,
+	{ "median", FRAG_TYPE_BYTES, FRAG_AT(rank_difference, other), "of the compared rows" },
+	{ 0 },
+}, from_lowest_rows[] = {
+	TAG_ROWS,
+	{ "lowest", FRAG_TYPE_BYTES, FRAG_AT(rank_difference, other), "of the lowest row" },
+	{ 0 },
+};
+
+#define DIFFERENCES(at_all, at_list, its)                                                       \
+	{ "all_differences", FRAG_TYPE_COUNT, at_all, "tags with more or less than that" },     \
+	{ "differences", FRAG_TYPE_LIST, at_list, "the most first, at most 100",                \
+	  .fields = (its), .cut = true }
+
+/* Three values, one a metric; `at` names their places. */
+#define FIGURES(at)                                                                             \
+	{ "reserved", FRAG_TYPE_BYTES, at(FRAG_RANK_RESERVED), "at its peak",                   \
+	  "reserved", "reserved" },                                                             \
+	{ "requested", FRAG_TYPE_BYTES, at(FRAG_RANK_REQUESTED), "at its peak",                 \
+	  "requested", "requested" },                                                           \
+	{ "wasted", FRAG_TYPE_BYTES, at(FRAG_RANK_LOST),                                        \
+	  "at the peak of reserved: neither requested nor releasable", "wasted", "wasted" }
+
+static const struct frag_field device_rows[] = {
+	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(ranked, device) },
+	{ "total_bytes", FRAG_TYPE_BYTES, FRAG_AT(ranked, total), "null: no limit",
+	  .absence = FRAG_UNLESS_ZERO },
+	{ 0 },
+}, oom_rows[] = {
+	{ "step", FRAG_TYPE_COUNT, FRAG_AT(ranked, oom_step), "its event" },
+	{ "size", FRAG_TYPE_BYTES, FRAG_AT(ranked, oom_size), "the bytes requested" },
+	{ "tag", FRAG_TYPE_TEXT_JSON, FRAG_AT(ranked, oom_tag), .nullable = true },
+	{ 0 },
+};
+
+static const char *const statuses[] = { "fits", "oom", NULL };
+static const char *const apart_words[] = { "reserved", "requested", "wasted", "oom", NULL };
+
+static const struct frag_field rank_rows[] = {
+#define AT(m) FRAG_VIA(ranks_row, row, ranked, m)
+#define FIGURE(k) AT(figure[k])
+	{ "rank", FRAG_TYPE_COUNT, AT(number), "the number of the rank", "rank", "rank" },
+	{ NULL, FRAG_TYPE_COUNT, AT(device), NULL, "device", "device" },
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(ranks_row, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(ranks_row, trace, trace_info, scope)),
+	{ "device", FRAG_TYPE_OBJECT, FRAG_POINTER(ranks_row, row), .fields = device_rows },
+	{ "policy", FRAG_TYPE_OBJECT, FRAG_POINTER(ranks_row, choice), .fields = frag_policy_fields },
+	FRAG_EVIDENCE_FIELD(FRAG_WHOLE_VIA(ranks_row, choice)),
+	{ "status", FRAG_TYPE_WORD, FRAG_AT(ranks_row, status), .words = statuses },
+	FIGURES(FIGURE),
+	{ NULL, FRAG_TYPE_WORD, FRAG_AT(ranks_row, status), NULL, "status" },
+	{ NULL, FRAG_TYPE_COUNT, FRAG_VIA(ranks_row, oom, ranked, oom_step), NULL, "oom_step" },
+	{ NULL, FRAG_TYPE_FLAG, AT(compared), NULL, "compared" },
+	{ NULL, FRAG_TYPE_WORD, FRAG_AT(ranks_row, memory), NULL, NULL, "memory" },
+	{ NULL, FRAG_TYPE_WORD, FRAG_AT(ranks_row, apart_words), NULL, "apart" },
+	{ NULL, FRAG_TYPE_WORD, FRAG_AT(ranks_row, apart_list), NULL, NULL, "stands out" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_VIA(ranks_row, trace, trace_info, path), NULL, "path", "trace" },
+	{ "peak_step", FRAG_TYPE_COUNT, AT(peak_step), "the event with the peak of reserved" },
+	{ "oom", FRAG_TYPE_OBJECT, FRAG_POINTER(ranks_row, oom), "the first one; null: none",
+	  .fields = oom_rows, .nullable = true },
+	{ "compared", FRAG_TYPE_FLAG, AT(compared),
+	  "false where the rank has ten times as much on another device" },
+	{ "apart", FRAG_TYPE_LIST, FRAG_WHOLE, "the values in which it stands out",
+	  .each = apart_at, .items = FRAG_TYPE_WORD, .words = apart_words },
+	DIFFERENCES(AT(from_median.all),
+		    FRAG_ARRAY_VIA(ranks_row, row, ranked, from_median.list, from_median.count),
+		    from_median_rows),
+	{ 0 },
+#undef AT
+};
+
+#define MEDIAN(k) FRAG_AT(ranking, median[k])
+#define LIMIT(k) FRAG_AT(ranking, limit[k])
+#define LEAST(k) FRAG_AT(ranking, least[k])
+#define MOST(k) FRAG_AT(ranking, most[k])
+static const struct frag_field median_rows[] = { FIGURES(MEDIAN), { 0 } },
+	limit_rows[] = { FIGURES(LIMIT), { 0 } }, least_rows[] = { FIGURES(LEAST), { 0 } },
+	most_rows[] = { FIGURES(MOST), { 0 } };
+
+/* The rows with most and least reserved, and the worst one, as members of the ranking. */
+#define ROW_MEMBER(name, which, m)                                                              \
+	static struct frag_cell_value name(const void *of)                                      \
+	{                                                                                       \
+		const struct frag_ranking *r = of;                                              \
+                                                                                                \
+		return FRAG_NUMBER_OF(r->rows[r->which].m);                                     \
+	}
+ROW_MEMBER(highest_number, highest, number)
+ROW_MEMBER(highest_device, highest, device)
+ROW_MEMBER(lowest_number, lowest, number)
+ROW_MEMBER(lowest_device, lowest, device)
+ROW_MEMBER(worst_number, worst, number)
+ROW_MEMBER(worst_device, worst, device)
+
+static struct frag_cell_value worst_status(const void *of)
+{
+	const struct frag_ranking *r = of;
+
+	return FRAG_TEXT_OF(frag_run_status_name(r->rows[r->worst].status));
+}
+
+static struct frag_cell_value between_of(const void *of)
+{
+	const struct frag_ranking *r = ((const struct frag_ranks_answer *)of)->ranking;
+
+	return FRAG_OF(r->between.list ? r : NULL);
+}
+
+#define HIGHEST(name, k)                                                                        \
+	static struct frag_cell_value name(const void *of)                                      \
+	{                                                                                       \
+		return FRAG_NUMBER_OF(frag_ranking_most(of, k));                                \
+	}
+HIGHEST(highest_reserved, FRAG_RANK_RESERVED)
+HIGHEST(highest_requested, FRAG_RANK_REQUESTED)
+HIGHEST(highest_wasted, FRAG_RANK_LOST)
+
+static const struct frag_field between_rows[] = {
+	{ "highest", FRAG_TYPE_COUNT, FRAG_WHOLE, "the rank with most reserved", .get = highest_number },
+	{ "highest_device", FRAG_TYPE_COUNT, FRAG_WHOLE, .get = highest_device },
+	{ "lowest", FRAG_TYPE_COUNT, FRAG_WHOLE, "the rank with least reserved", .get = lowest_number },
+	{ "lowest_device", FRAG_TYPE_COUNT, FRAG_WHOLE, .get = lowest_device },
+	DIFFERENCES(FRAG_AT(ranking, between.all),
+		    FRAG_ARRAY(ranking, between.list, between.count), from_lowest_rows),
+	{ 0 },
+}, joint_rows[] = {
+	{ "rank", FRAG_TYPE_COUNT, FRAG_WHOLE, "of the worst row", .get = worst_number },
+	{ "device", FRAG_TYPE_COUNT, FRAG_WHOLE, .get = worst_device },
+	{ "status", FRAG_TYPE_WORD, FRAG_WHOLE, .get = worst_status, .words = statuses },
+	{ "ooms", FRAG_TYPE_COUNT, FRAG_AT(ranking, ooms), "rows that ran out of memory" },
+	{ "reserved", FRAG_TYPE_BYTES, FRAG_WHOLE, "the highest of all rows", .get = highest_reserved },
+	{ "requested", FRAG_TYPE_BYTES, FRAG_WHOLE, .get = highest_requested },
+	{ "wasted", FRAG_TYPE_BYTES, FRAG_WHOLE, .get = highest_wasted },
+	{ 0 },
+};
+
+static const struct frag_field ranks_rows[] = {
+#define AT(m) FRAG_VIA(ranks_answer, ranking, ranking, m)
+#define ALL(key, its, what_of)                                                                  \
+	{ key, FRAG_TYPE_OBJECT, FRAG_POINTER(ranks_answer, ranking), what_of, .fields = its }
+	{ "numbers_of_names", FRAG_TYPE_FLAG, FRAG_AT(ranks_answer, named),
+	  "the numbers of ranks are from the names; else they are positions" },
+	{ "ranks", FRAG_TYPE_LIST, FRAG_WHOLE, "by number, then by device", .each = ranks_row_at,
+	  .fields = rank_rows },
+	{ "compared", FRAG_TYPE_COUNT, AT(compared), "compared rows" },
+	{ "alike", FRAG_TYPE_FLAG, AT(alike), "all values of the compared rows are equal" },
+	{ "apart", FRAG_TYPE_COUNT, AT(apart), "rows that stand out" },
+	ALL("median", median_rows, "of each value over the compared rows"),
+	ALL("limit", limit_rows, "the distance from the median beyond which a row stands out"),
+	ALL("least", least_rows, "of the compared rows"),
+	ALL("most", most_rows, "of the compared rows"),
+	{ "between", FRAG_TYPE_OBJECT, FRAG_WHOLE,
+	  "the rows with most and least reserved, where no row stands out and these differ",
+	  .get = between_of, .fields = between_rows, .nullable = true },
+	ALL("joint", joint_rows, "the worst row, and the highest values"),
+	{ 0 },
+#undef ALL
+#undef AT
+};
+
+const struct frag_document_type frag_ranks_document = {
+	.format = "fragsim-ranks", .version = 2, .fields = ranks_rows,
+	.what = "The answer of fragsim ranks, see fragsim-ranks(1). Sizes are bytes.",
+};
 
 const struct frag_format *const frag_ranks_formats[] = {
 	FRAG_TEXT_FORM("text", ranks_print),
-	FRAG_ANSWER_FORMS("ranks", ranks_document, columns, ranks_fill),
+	FRAG_DECLARED_FORMS(frag_ranks_document, &ranks_rows[1]), NULL,
 };

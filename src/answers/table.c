@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/bug.h"
 #include "documents/document_head.h"
 
 /* A field of CSV, quoted where RFC 4180 requires quotes. */
@@ -129,6 +130,118 @@ void frag_cell_percent(struct frag_table *t, bool there, double value)
 	table_end(t);
 }
 
+/* A table by declared rows: those with a heading are its columns. */
+struct declared {
+	const struct frag_field *fields;
+	FILE *f;
+	bool csv;
+};
+
+static const char *heading_of(const struct declared *t, const struct frag_field *row)
+{
+	return t->csv ? row->csv : row->head;
+}
+
+static bool is_numeric(enum frag_field_type type)
+{
+	return type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
+	       || type == FRAG_TYPE_INTEGER || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_CHANGE;
+}
+
+static void put_headings(const struct declared *t)
+{
+	const char *between = "";
+
+	for (const struct frag_field *row = t->fields; !frag_field_is_end(row); row++)
+		if (heading_of(t, row)) {
+			fprintf(t->f, t->csv ? "%s%s" : "%s| %s ", t->csv ? between : "",
+				heading_of(t, row));
+			between = ",";
+		}
+	fputs(t->csv ? "\n" : "|\n|", t->f);
+	for (const struct frag_field *row = t->fields; !t->csv && !frag_field_is_end(row); row++)
+		if (row->head)
+			fputs(is_numeric(row->type) ? "--:|" : "---|", t->f);
+	fputs(t->csv ? "" : "\n", t->f);
+}
+
+/* A cell that has a value. */
+static void print_value(const struct declared *t, const struct frag_field *row,
+		     struct frag_cell_value v)
+{
+	switch (row->type) {
+	case FRAG_TYPE_COUNT:
+		fprintf(t->f, "%" PRIu64, v.u);
+		return;
+	case FRAG_TYPE_BYTES:
+	case FRAG_TYPE_CAPACITY:
+		if (t->csv)
+			fprintf(t->f, "%" PRIu64, v.u);
+		else
+			fputs(row->type == FRAG_TYPE_BYTES ? SIZE(v.u) : CAPACITY(v.u), t->f);
+		return;
+	case FRAG_TYPE_INTEGER:
+		fprintf(t->f, "%" PRId64, v.i);
+		return;
+	case FRAG_TYPE_FLAG:
+		fputs(v.b ? "true" : "false", t->f);
+		return;
+	case FRAG_TYPE_NUMBER:
+	case FRAG_TYPE_CHANGE:
+		frag_fprintf(t->f, t->csv ? "%.4f" : row->type == FRAG_TYPE_CHANGE ? "%+.2f %%"
+			     : "%.2f", v.d);
+		return;
+	case FRAG_TYPE_TEXT:
+		(t->csv ? csv_text : frag_markdown_text)(t->f, v.text);
+		return;
+	case FRAG_TYPE_WORD:
+		fputs(v.text, t->f);
+		return;
+	case FRAG_TYPE_TEXT_JSON:
+	case FRAG_TYPE_ID:
+	case FRAG_TYPE_CONTENT:
+	case FRAG_TYPE_OBJECT:
+	case FRAG_TYPE_LIST:
+	case FRAG_TYPE_MAP:
+	case FRAG_TYPE_END:
+		break;
+	}
+	FRAG_BUG("a column of a type that has no cell");
+}
+
+/* A line of CSV or Markdown. */
+static bool print_element(void *ctx, const void *element)
+{
+	const struct declared *t = ctx;
+	const char *between = "";
+	char buf[FRAG_ELEMENT_MAX];
+
+	for (const struct frag_field *row = t->fields; !frag_field_is_end(row); row++) {
+		struct frag_cell_value v;
+
+		if (!heading_of(t, row))
+			continue;
+		v = frag_field_value(row, element, buf);
+		fputs(t->csv ? between : "| ", t->f);
+		between = ",";
+		if (v.there)
+			print_value(t, row, v);
+		else
+			fputs(t->csv ? "" : "-", t->f);
+		fputs(t->csv ? "" : " ", t->f);
+	}
+	fputs(t->csv ? "\n" : "|\n", t->f);
+	return true;
+}
+
+static void print_declared(const struct frag_field *list, bool csv, const void *what, FILE *f)
+{
+	struct declared t = { .fields = list->fields, .f = f, .csv = csv };
+
+	put_headings(&t);
+	frag_field_each(list, what, print_element, &t);
+}
+
 /*
  * The document as lines of members, or, where it would be too large, of objects. *large: it still
  * is, and lists may be cut; then nothing is written.
@@ -166,12 +279,17 @@ static int print_document(const struct frag_format *format, const void *what, ui
 	int rc = 0;
 
 	for (uint32_t i = 0; large && !rc; i++) {
-		const struct frag_node_ref root = frag_document_begin(&doc, format->format);
+		const struct frag_node_ref root =
+			format->declared ? frag_declared_begin(&doc, format->declared)
+					 : frag_document_begin(&doc, format->format);
 
 		large = top == FRAG_TOP_FITTING;
 		doc.top = large ? rows[i] : top;
 		frag_document_tool(root);
-		format->document(root, what);
+		if (format->declared)
+			frag_put_document(root, format->declared, what);
+		else
+			format->document(root, what);
 		rc = large ? print_fitting(&doc, &large, f, err) : frag_json_print(&doc, f, err);
 		frag_json_end(&doc);
 	}
@@ -219,6 +337,10 @@ static int format_print_whole(const struct frag_format *format, const void *what
 		format->text(what, &to);
 		return 0;
 	}
+	if (format->list) {
+		print_declared(format->list, *format->name == 'c', what, f);
+		return 0;
+	}
 	frag_table_begin(&table, format->columns, *format->name == 'c', f);
 	format->fill(&table, what);
 	return 0;
@@ -230,7 +352,7 @@ int frag_format_print(const struct frag_format *format, const void *what,
 	struct frag_memory m;
 	int rc;
 
-	if (format->document)
+	if (format->document || format->declared)
 		return print_document(format, what, style->top, f, err);
 	if (strcmp(format->name, "markdown") != 0 || style->top == FRAG_TOP_ALL)
 		return format_print_whole(format, what, style, f, err);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "fragsim/error.h"
 #include "answers/text_style.h"
+#include "documents/fields.h"
 
 /* Text of a Markdown cell: characters that are markup are escaped. */
 void frag_markdown_text(FILE *f, const char *text);
@@ -28,7 +29,15 @@ struct frag_format {
 	const char *format;     /* of the document */
 	const struct frag_column *columns;      /* of the rows, ended by one without names */
 	void (*fill)(struct frag_table *table, const void *what);
+	const struct frag_document_type *declared;   /* the same by rows: the document, */
+	const struct frag_field *list;            /* and the list of it whose elements are the rows */
 };
+
+/* An answer that is declared: its document, and the list of it whose elements are the rows. */
+#define FRAG_DECLARED_FORMS(doc, its)                                                          \
+	&(const struct frag_format){ .name = "csv", .list = (its) },                           \
+		&(const struct frag_format){ .name = "json", .declared = &(doc) },             \
+		&(const struct frag_format){ .name = "markdown", .list = (its) }
 
 #define FRAG_TEXT_FORM(as, print) &(const struct frag_format){ .name = (as), .text = (print) }
 #define FRAG_ROWS_FORM(as, of, put) \

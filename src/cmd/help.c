@@ -1,13 +1,44 @@
 /* help.c - fragsim help: prints the manual of a command, or its options. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers/answers.h"
+#include "base/bug.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 
-static const struct frag_opt opts[] = { { 0 } };
+struct help {
+	const char *schema;     /* the format of a document */
+	bool members;
+};
+
+static const struct frag_opt opts[] = {
+	{ 0, "schema", "FORMAT", "print the JSON Schema of a document, such as fragsim-ranks",
+	  FRAG_TEXT(struct help, schema) },
+	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
+	  FRAG_FLAG(struct help, members) },
+	{ 0 },
+};
+
+/* The document of that name; NULL, and the error, where there is none. */
+static const struct frag_document_type *find_document(const char *format, struct frag_error *err)
+{
+	char names[512] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; frag_document_types[i]; i++) {
+		if (strcmp(frag_document_types[i]->format, format) == 0)
+			return frag_document_types[i];
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 frag_document_types[i]->format);
+		FRAG_ASSERT(used < sizeof(names));
+	}
+	frag_fail(err, FRAG_EUSAGE, "no document is called %s: there are %s", format, names);
+	return NULL;
+}
 
 #define LINE_COMMANDS 9         /* names that fit 80 columns */
 
@@ -60,9 +91,20 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	static char name[] = "help", flag[] = "-h";
 	char *flags[] = { name, flag, NULL }, page[64];
+	const struct frag_document_type *document;
+	const struct help *h = own;
 	const struct frag_cmd *other;
 
-	(void)own;
+	if (h->members)
+		frag_members_print(frag_document_types, stdout);
+	if (h->schema) {
+		document = find_document(h->schema, err);
+		if (!document)
+			return err->code;
+		frag_schema_print(document, stdout);
+	}
+	if (h->members || h->schema)
+		return 0;
 	if (args->count > 1)
 		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
 	if (!args->count) {
@@ -84,5 +126,6 @@ const struct frag_cmd frag_cmd_help = {
 	.args = "[COMMAND]",
 	.summary = "open the manual of a command, or list the commands",
 	.opts = opts,
+	.size = sizeof(struct help),
 	.exec = help_exec,
 };

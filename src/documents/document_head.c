@@ -8,6 +8,7 @@
 #include "documents/documents.h"
 #include "fragsim/version.h"
 #include "metrics/driver_latency.h"
+#include "policy/choice.h"
 #include "policy/evidence.h"
 #include "policy/param.h"
 #include "trace/scope.h"
@@ -77,17 +78,32 @@ static void put_param(struct frag_node_ref in, const char *key,
 	}
 }
 
-void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice)
+static void put_params(struct frag_node_ref in, const void *of)
 {
-	struct frag_node_ref o = frag_json_object(in, "policy"), params;
+	const struct frag_choice *choice = of;
 	const struct frag_param_spec *spec = choice->ops->params;
 
-	frag_json_text(o, "name", choice->ops->name);
-	frag_json_text(o, "text", choice->text);
-	params = frag_json_object(o, "params");
 	for (uint32_t i = 0; spec && spec[i].name; i++)
 		if (!frag_param_is_omitted(choice, i))
-			put_param(params, spec[i].name, &spec[i], choice->param[i]);
+			put_param(in, spec[i].name, &spec[i], choice->param[i]);
+}
+
+static struct frag_cell_value policy_name_of(const void *choice)
+{
+	return FRAG_TEXT_OF(((const struct frag_choice *)choice)->ops->name);
+}
+
+const struct frag_field frag_policy_fields[] = {
+	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, .get = policy_name_of },
+	{ "text", FRAG_TYPE_TEXT, FRAG_AT(choice, text), "as on the command line" },
+	{ "params", FRAG_TYPE_MAP, FRAG_WHOLE, "every key with its value", .put = put_params,
+	  .members = "{\"type\": [\"number\", \"boolean\", \"string\"]}" },
+	{ 0 },
+};
+
+void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice)
+{
+	frag_put_object(in, "policy", frag_policy_fields, choice);
 }
 
 void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice)
@@ -116,16 +132,120 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 	frag_json_rows(o, frag_device_rows, &figures);
 }
 
-static void put_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope)
+static struct frag_cell_value recorded_oom_of(const void *of)
 {
-	struct frag_node_ref o = frag_json_object(in, key);
+	const struct frag_trace_info *trace = of;
 
-	frag_scope_json(o, scope);
-	if (scope->grows == FRAG_GROWS_UNKNOWN)
-		frag_json_null(o, "grows");
-	else
-		frag_json_bool(o, "grows", scope->grows == FRAG_GROWS_YES);
+	return FRAG_OF(trace->scope.ends == FRAG_ENDS_OOM ? trace : NULL);
 }
+
+static struct frag_cell_value log_of(const void *of)
+{
+	const struct frag_trace_info *trace = of;
+
+	return FRAG_OF(trace->log.decisions ? &trace->log : NULL);
+}
+
+static struct frag_cell_value agrees_of(const void *of)
+{
+	return (struct frag_cell_value){ .there = true, .b = !((const struct frag_log_check *)of)->differences };
+}
+
+static struct frag_cell_value differs_from_of(const void *of)
+{
+	const struct frag_log_check *log = of;
+
+	return (struct frag_cell_value){ .there = log->differences != 0, .u = log->first };
+}
+
+static struct frag_cell_value changed_at_of(const void *of)
+{
+	const struct frag_log_check *log = of;
+
+	return (struct frag_cell_value){ .there = log->changed_to != NULL, .u = log->changed_at };
+}
+
+const char *frag_evidence_of(const void *choice, char *buf)
+{
+	return frag_evidence_text(choice, NULL, buf);
+}
+
+const char *frag_conf_of(const void *of, char *buf)
+{
+	const struct frag_choice *choice = of;
+
+	return choice->ops->settings ? frag_conf_text(choice, buf, FRAG_CONF_ROOM) : NULL;
+}
+
+static const struct frag_field recorded_oom_fields[] = {
+	{ "step", FRAG_TYPE_COUNT, FRAG_AT(trace_info, oom_step), "its event" },
+	{ "size", FRAG_TYPE_BYTES, FRAG_AT(trace_info, oom_bytes), "the bytes that it requested" },
+	{ 0 },
+}, log_fields[] = {
+	{ "agrees", FRAG_TYPE_FLAG, FRAG_WHOLE, .get = agrees_of },
+	{ "decisions", FRAG_TYPE_COUNT, FRAG_AT(log_check, decisions),
+	  "addresses and segments that were compared" },
+	{ "differences", FRAG_TYPE_COUNT, FRAG_AT(log_check, differences), "among them" },
+	{ "differs_from", FRAG_TYPE_COUNT, FRAG_WHOLE, "the event of the first; null: there is none",
+	  .get = differs_from_of, .nullable = true },
+	{ "settings_changed_at", FRAG_TYPE_COUNT, FRAG_WHOLE,
+	  "the event at which the program changed its settings, as the log shows",
+	  .get = changed_at_of, .nullable = true },
+	{ "settings_changed_to", FRAG_TYPE_TEXT, FRAG_AT(log_check, changed_to), .nullable = true },
+	{ 0 },
+};
+
+static struct frag_cell_value before_of(const void *scope)
+{
+	return FRAG_OF(frag_scope_knows_before(scope) ? scope : NULL);
+}
+
+static struct frag_cell_value grows_of(const void *of)
+{
+	const struct frag_scope *scope = of;
+
+	return (struct frag_cell_value){ .there = scope->grows != FRAG_GROWS_UNKNOWN,
+					 .b = scope->grows == FRAG_GROWS_YES };
+}
+
+static const struct frag_field before_fields[] = {
+	{ "active", FRAG_TYPE_BYTES, FRAG_AT(scope, before_active) },
+	{ "reserved", FRAG_TYPE_BYTES, FRAG_AT(scope, before_reserved) },
+	{ 0 },
+};
+
+const struct frag_field frag_scope_fields[] = {
+	{ "begins", FRAG_TYPE_WORD, FRAG_AT(scope, begins), "start: nothing was reserved before the"
+	  " first event; late: there were segments; state: no allocation is recorded",
+	  .words = frag_begins_words },
+	{ "ends", FRAG_TYPE_WORD, FRAG_AT(scope, ends), "oom: the last request failed; cut: the"
+	  " recording lacks events; end: all else", .words = frag_ends_words },
+	{ "before", FRAG_TYPE_OBJECT, FRAG_WHOLE, "at the first event; null: nothing, or unknown",
+	  .get = before_of, .fields = before_fields, .nullable = true },
+	{ "lost", FRAG_TYPE_COUNT, FRAG_AT(scope, lost), "events that the recording lacks, at least; null:"
+	  " unknown, or none", .absence = FRAG_UNLESS_ZERO, .least = 1 },
+	{ "grows", FRAG_TYPE_FLAG, FRAG_WHOLE, "whether memory still grows at the end; null: that is"
+	  " unknown", .get = grows_of, .nullable = true },
+	{ 0 },
+};
+
+const struct frag_field frag_trace_fields[] = {
+	{ "path", FRAG_TYPE_TEXT, FRAG_AT(trace_info, path), "as it was given" },
+	{ "content", FRAG_TYPE_CONTENT, FRAG_AT(trace_info, content),
+	  "identifies the decoded events, in whichever form or compression they came" },
+	{ "events", FRAG_TYPE_COUNT, FRAG_AT(trace_info, events) },
+	{ "allocs", FRAG_TYPE_COUNT, FRAG_AT(trace_info, allocs) },
+	{ "frees", FRAG_TYPE_COUNT, FRAG_AT(trace_info, frees) },
+	{ "complete", FRAG_TYPE_FLAG, FRAG_AT(trace_info, whole),
+	  "false where the trace was not read to its end" },
+	{ "ends_at_oom", FRAG_TYPE_OBJECT, FRAG_WHOLE,
+	  "the failed request with which the recording ends", .get = recorded_oom_of,
+	  .fields = recorded_oom_fields, .optional = true },
+	{ "recorded_log", FRAG_TYPE_OBJECT, FRAG_WHOLE,
+	  "how the recording compares with its simulation", .get = log_of, .fields = log_fields,
+	  .optional = true },
+	{ 0 },
+};
 
 void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
 			  uint32_t count)
@@ -133,46 +253,27 @@ void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info 
 	struct frag_node_ref list;
 
 	if (count == 1) {
-		put_scope(in, "scope", &traces[0]->scope);
+		frag_put_object(in, "scope", frag_scope_fields, &traces[0]->scope);
 		return;
 	}
 	list = frag_json_array(in, "scope");
 	for (uint32_t i = 0; i < count; i++)
-		put_scope(list, NULL, &traces[i]->scope);
+		frag_put_object(list, NULL, frag_scope_fields, &traces[i]->scope);
 }
 
 void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log)
 {
-	struct frag_node_ref o = frag_json_object(in, "recorded_log");
-
-	frag_json_bool(o, "agrees", !log->differences);
-	frag_json_u64(o, "decisions", log->decisions);
-	frag_json_u64(o, "differences", log->differences);
-	frag_json_u64_or_null(o, "differs_from", log->differences, log->first);
-	frag_json_u64_or_null(o, "settings_changed_at", log->changed_to, log->changed_at);
-	frag_json_text(o, "settings_changed_to", log->changed_to);
+	frag_put_object(in, "recorded_log", log_fields, log);
 }
 
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(trace_info, events), ROW(trace_info, allocs), ROW(trace_info, frees),
-		ROW_AS("complete", trace_info, whole), ROW_END,
-	}, oom_rows[] = {
-		ROW_AS("step", trace_info, oom_step), ROW_AS("size", trace_info, oom_bytes), ROW_END,
-	};
 	struct frag_node_ref o = frag_json_object(in, key);
 
-	frag_json_text(o, "path", trace->path);
-	frag_document_content(o, "content", trace->content);
-	frag_json_rows(o, rows, trace);
+	frag_put_fields(o, frag_trace_fields, trace);
 	if (key)
-		put_scope(in, "scope", &trace->scope);
-	if (trace->scope.ends == FRAG_ENDS_OOM)
-		frag_json_of(o, "ends_at_oom", oom_rows, trace);
-	if (trace->log.decisions)
-		frag_document_log(o, &trace->log);
+		frag_put_object(in, "scope", frag_scope_fields, &trace->scope);
 	return o;
 }
 

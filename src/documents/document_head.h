@@ -1,6 +1,7 @@
 /* document_head.h - how every JSON document of fragsim begins. */
 #pragma once
 
+#include "documents/fields.h"
 #include "documents/json_rows.h"
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
@@ -18,6 +19,27 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
+
+/* Objects of several documents: of a struct frag_trace_info, a frag_scope, a frag_choice. */
+extern const struct frag_field frag_trace_fields[], frag_scope_fields[], frag_policy_fields[];
+
+/* The member `evidence`, of a struct frag_choice at this place. */
+#define FRAG_EVIDENCE_FIELD(at)                                                                 \
+	{ "evidence", FRAG_TYPE_TEXT, at, "with which allocators the rules were compared",      \
+	  .text = frag_evidence_of }
+const char *frag_evidence_of(const void *choice, char *buf);
+
+/* The members `policy` and `alloc_conf`, of the struct frag_choice at a pointer of a struct. */
+#define FRAG_CHOICE_FIELDS(type, choice)                                                        \
+	{ "policy", FRAG_TYPE_OBJECT, FRAG_POINTER(type, choice), .fields = frag_policy_fields },  \
+	{ "alloc_conf", FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(type, choice), "the settings as PyTorch takes" \
+	  " them, without defaults; null: a policy without any", .text = frag_conf_of, .nullable = true }
+const char *frag_conf_of(const void *choice, char *buf);
+
+/* The member `scope` of an object with one trace; `at` is the place of its struct. */
+#define FRAG_SCOPE_FIELD(at)                                                                    \
+	{ "scope", FRAG_TYPE_OBJECT, at, "which part of its program's run the recording contains", \
+	  .fields = frag_scope_fields }
 
 /* What the policy's rules were compared with: a member `evidence`. */
 void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice);

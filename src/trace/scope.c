@@ -9,8 +9,8 @@
 #define BYTES_MAX (INT64_C(1) << 62)    /* sums of sizes */
 #define SCOPE_ROOM 256
 
-static const char *const begins_words[] = { "start", "late", "state" };
-static const char *const ends_words[] = { "end", "oom", "cut" };
+const char *const frag_begins_words[] = { "start", "late", "state", NULL };
+const char *const frag_ends_words[] = { "end", "oom", "cut", NULL };
 
 static int scope_bad(const char *path, const char *key, const char *expected,
 		     struct frag_error *err)
@@ -52,8 +52,8 @@ static int scope_read(struct frag_scope *scope, struct frag_node_ref o, const ch
 		      struct frag_error *err)
 {
 	struct frag_node_ref before;
-	const uint32_t begins = scope_word(o, "begins", begins_words);
-	const uint32_t ends = scope_word(o, "ends", ends_words);
+	const uint32_t begins = scope_word(o, "begins", frag_begins_words);
+	const uint32_t ends = scope_word(o, "ends", frag_ends_words);
 
 	*scope = (struct frag_scope){ .stated = true };
 	if (begins == 3)
@@ -141,41 +141,25 @@ int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, cons
 	return 0;
 }
 
-/* Are the bytes at the first event known? A slice does not count them. */
-static bool scope_knows_before(const struct frag_scope *scope)
+bool frag_scope_knows_before(const struct frag_scope *scope)
 {
 	return scope->begins == FRAG_BEGINS_STATE
 	       || (scope->begins == FRAG_BEGINS_LATE
 		   && (scope->before_active || scope->before_reserved));
 }
 
-void frag_scope_json(struct frag_node_ref in, const struct frag_scope *scope)
-{
-	const bool known = scope_knows_before(scope);
-	struct frag_node_ref before;
-
-	frag_json_text(in, "begins", begins_words[scope->begins]);
-	frag_json_text(in, "ends", ends_words[scope->ends]);
-	before = frag_json_object_or_null(in, "before", known);
-	if (known) {
-		frag_json_u64(before, "active", scope->before_active);
-		frag_json_u64(before, "reserved", scope->before_reserved);
-	}
-	frag_json_u64_or_null(in, "lost", scope->lost != 0, scope->lost);
-}
-
-/* The same as text; it is known how long that can be. */
+/* The member as text; it is known how long that can be. */
 static void scope_text(char text[SCOPE_ROOM], const struct frag_scope *scope)
 {
 	char before[96] = "null", lost[24] = "null";
 
-	if (scope_knows_before(scope))
+	if (frag_scope_knows_before(scope))
 		snprintf(before, sizeof(before), "{\"active\":%" PRIu64 ",\"reserved\":%" PRIu64 "}",
 			 scope->before_active, scope->before_reserved);
 	if (scope->lost)
 		snprintf(lost, sizeof(lost), "%" PRIu64, scope->lost);
 	snprintf(text, SCOPE_ROOM, "\"scope\":{\"begins\":\"%s\",\"ends\":\"%s\",\"before\":%s,"
-		 "\"lost\":%s}}", begins_words[scope->begins], ends_words[scope->ends], before,
+		 "\"lost\":%s}}", frag_begins_words[scope->begins], frag_ends_words[scope->ends], before,
 		 lost);
 }
 

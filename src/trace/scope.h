@@ -20,5 +20,8 @@ int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, cons
  */
 char *frag_scope_meta(const struct frag_trace_info *info, struct frag_text *meta, bool *failed);
 
-/* Its members: begins, ends, before and lost. */
-void frag_scope_json(struct frag_node_ref in, const struct frag_scope *scope);
+/* Are the bytes at the first event known? A slice does not count them. */
+bool frag_scope_knows_before(const struct frag_scope *scope);
+
+/* The words for `begins` and `ends`, each list ended by NULL. */
+extern const char *const frag_begins_words[], *const frag_ends_words[];

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 from program import times  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 try:
@@ -212,7 +213,7 @@ def check_forms() -> None:
     write('new', *new)
     said = json.loads(run('diff', '--format', 'json', 'old', 'new').stdout)
     if jsonschema:
-        schema = json.loads((ROOT / 'man' / 'fragsim-change.schema.json').read_text('utf-8'))
+        schema = schema_of('change')
         faults = list(jsonschema.Draft202012Validator(schema).iter_errors(said))
         TAP.ok(not faults, 'the schema has it', str(faults[:2]))
     text = run('diff', 'old', 'new').stdout.split('\n')

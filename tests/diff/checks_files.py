@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 
 from stage import PATIENCE, ROOT, Stage
+from schemas import schema as schema_of
 from tap import Tap
 
 try:
@@ -252,7 +253,7 @@ def check_schemas(tap: Tap, stage: Stage, documents: dict) -> None:
     if not jsonschema:
         tap.skip('schemas', 'python3-jsonschema is not installed')
         return
-    schemas = {name: json.loads((ROOT / 'man' / f'fragsim-{name}.schema.json').read_text())
+    schemas = {name: schema_of(name)
                for name in ('result', 'baseline', 'comparison')}
     for name, document in documents.items():
         validator = jsonschema.Draft202012Validator(schemas[name.split()[0]])
@@ -324,7 +325,7 @@ def check_given(tap: Tap, stage: Stage) -> None:
                else [other],
                [] if (stage.folder / 'given.json').read_bytes() == made else ['made anew'])
     if jsonschema:
-        schema = json.loads((ROOT / 'man' / 'fragsim-baseline.schema.json').read_text())
+        schema = schema_of('baseline')
         tap.result('the schema takes figures that were given',
                    [e.message for e in
                     jsonschema.Draft202012Validator(schema).iter_errors(document)])

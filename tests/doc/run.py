@@ -218,7 +218,7 @@ def check(tap: Tap, path: Path, program: Path) -> None:
     tap.result(f'{name}: the pages that it refers to', [
         f'{page}({number}) is missing'
         for page, number in re.findall(r'\b(fragsim(?:-\w+)?)(?:\(| )([1-8])\b', source)
-        if not (ROOT / 'man' / f'{page}.{number}').exists()])
+        if not any((ROOT / 'man' / f'{page}.{number}{more}').exists() for more in ('', '.in'))])
     if is_page:
         tap.result(f'{name}: no macro takes a word, and no mark stands alone',
                    rendering.swallowed(source), rendering.stray(source))

@@ -29,6 +29,7 @@ import snaps  # noqa: E402
 from expected import growth, size_at  # noqa: E402
 from programs import HEADER, MIB, Program, write  # noqa: E402
 from program import PROGRAM, SAN, fragsim, times, until_cpu  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[2]
@@ -616,7 +617,7 @@ def schema() -> None:
     except ImportError:
         TAP.skip('the document is as its schema says', 'python3-jsonschema is not installed')
         return
-    rules = json.loads((TREE / 'man' / 'fragsim-extrapolate.schema.json').read_text())
+    rules = schema_of('extrapolate')
     validator = jsonschema.Draft202012Validator(rules)
     Program(5, degree=2, devices=2).write(Path('a'), 2)
     Program(5, degree=2, devices=2).write(Path('b'), 4)

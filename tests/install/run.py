@@ -29,6 +29,7 @@ COPIES = {
     'share/man/man1': 'man/*.1',
     'share/man/man3': 'man/*.3',
     'share/man/man5': 'man/*.5',
+    'share/man/man5/fragsim-documents.5': 'build:documents/fragsim-documents.5',
     'share/man/man7': 'man/*.7',
     'share/fragsim': 'man/*.schema.json',
     'share/fragsim/skills/fragsim/SKILL.md': 'skills/fragsim/SKILL.md',
@@ -82,6 +83,8 @@ def expected(build: Path) -> dict[str, bytes]:
     shared = next(build.glob('libfragsim.so.*'))
     out[f'lib/{shared.name}'] = shared.read_bytes()
     out['lib/libfragsim.so'] = shared.name.encode()
+    for path in (build / 'documents').glob('*.schema.json'):
+        out[f'share/fragsim/{path.name}'] = path.read_bytes()
     return out
 
 

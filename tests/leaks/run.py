@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'support'))
 from program import fragsim, times  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TREE = HERE.parents[1]
@@ -571,7 +572,7 @@ def forms() -> None:
     except ImportError:
         TAP.skip('the document is as its schema says', 'python3-jsonschema is not installed')
         return
-    rules = json.loads((TREE / 'man' / 'fragsim-leaks.schema.json').read_text())
+    rules = schema_of('leaks')
     validator = jsonschema.Draft202012Validator(rules)
     documents = [said, document(few), document('h'), document('s.pickle')]
     TAP.result('the document is as its schema says',

@@ -18,6 +18,7 @@ sys.path[:0] = [str(TESTS / 'support'), str(TESTS / 'snapshot')]
 from databases import EVENTS, SCHEMA, TID, call, database, event, gpid, span  # noqa: E402
 from program import fragsim, times  # noqa: E402
 from snaps import LARGE, M, Log, block, hole, pickled, segment, snapshot  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 try:
@@ -171,7 +172,7 @@ def small(tap: Tap) -> None:
         'unknown': 308 * M, 'tags': [
             {'tag': f'{NCCL} | init', 'bytes': 512 * M, 'allocations': 1, 'stack': True},
             {'tag': PLAIN, 'bytes': 64 * M, 'allocations': 1, 'stack': False}]}, told)
-    schema = json.loads((TESTS.parent / 'man' / 'fragsim-explain.schema.json').read_text())
+    schema = schema_of('explain')
     if jsonschema:
         whole = fragsim('explain', '-q', '--json', '-', '--top', '1', '--beside', 'b', 's').stdout
         tap.result('its schema', [x.message for x in jsonschema.Draft202012Validator(

@@ -21,6 +21,7 @@ import jsonschema
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from program import SAN, fragsim, times  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[2]
@@ -461,7 +462,7 @@ def check_slots() -> None:
     whole = json.loads(fragsim('run', '--json', '-', '-p', 'plan:file=plan.json,period=step', '-p', 'plan',
                                trace).stdout)
     for kind, document in (('plan', plan), ('placement', said), ('result', whole)):
-        schema = json.loads((TREE / f'man/fragsim-{kind}.schema.json').read_text())
+        schema = schema_of(kind)
         faults = [e.message for e in jsonschema.Draft202012Validator(schema).iter_errors(document)]
         TAP.result(f'slots: a {kind} is as its schema says', faults)
     got = runs_of('-p', 'plan:file=plan.json,period=step', trace)['planned']

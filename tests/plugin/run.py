@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bad_plugins  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from program import times  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -110,7 +111,7 @@ def check_equal(tap: Tap, bench: Bench) -> None:
                                     '--json', '-', events='{"op":"alloc","id":1,"size":5}\n')
     tap.result('one plug-in twice beside a built-in policy',
                status and error, text.count('"my-bestfit"') < 2 and text)
-    schema = json.loads((ROOT / 'man' / 'fragsim-result.schema.json').read_text(encoding='utf-8'))
+    schema = schema_of('result')
     status, text, error = bench.run('-p', './my-pytorch.so', '-p', './my-bestfit.so', '--json', '-',
                                     events='{"op":"alloc","id":1,"size":5}\n')
     faults = list(jsonschema.Draft202012Validator(schema).iter_errors(json.loads(text)))

@@ -14,6 +14,7 @@ from pathlib import Path
 import jsonschema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 REPO = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def check_run(program, folder, trace):
                          'granularity_bytes': 2 * MIB})]))
     check('run: each call counts the mean of its size, or of the next', differ([
         (one['modelled'], {'driver_ns': TIME, 'calls': CALLS, 'unmeasured_calls': 0})]))
-    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    rules = schema_of('result')
     done = run(program, 'run', '--json', '-', '--profile', profile, trace)
     jsonschema.Draft202012Validator(rules).validate(json.loads(done.stdout))
     check('run: the report says from which device', differ([
@@ -123,7 +124,7 @@ def check_diff(program, folder, trace):
     options = ['-p', 'direct', '-p', 'bestfit', '--on-oom', 'continue', '--profile', profile, trace]
     done = run(program, 'diff', '--format', 'json', *options)
     document = json.loads(done.stdout)
-    rules = json.loads((REPO / 'man' / 'fragsim-comparison.schema.json').read_text())
+    rules = schema_of('comparison')
     jsonschema.Draft202012Validator(rules).validate(document)
     figures = [r['figures']['modelled.driver_ns'] for r in document['traces'][0]['runs']]
     # bestfit obtains 2, 4 and 20 MiB, and for 100 MiB it is refused, releases the 2 MiB, which
@@ -149,7 +150,7 @@ def check_diff(program, folder, trace):
     slower = write(folder / 'slower', slower)
     worse = run(program, 'diff', '--baseline', base, '--on-oom', 'continue', '--profile', slower,
                 '--fail-if', 'modelled.driver_ns > +0', trace)
-    rules = json.loads((REPO / 'man' / 'fragsim-baseline.schema.json').read_text())
+    rules = schema_of('baseline')
     jsonschema.Draft202012Validator(rules).validate(json.loads(base.read_text()))
     check('diff: a baseline keeps it', differ([
         (done.returncode, 0), (again.returncode, 0), (worse.returncode, 1),

@@ -17,6 +17,7 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / 'tests' / 'support'))
+from schemas import schema as schema_of  # noqa: E402
 from program import times  # noqa: E402
 
 RANDOM_TRACE = REPO / 'tests' / 'property' / 'random_trace.py'
@@ -568,7 +569,7 @@ def pool_result(folder):
            r'cuda-async +- +- +- +- +- +- +- +- +0\n', r'cudaMallocAsync +4 MiB +2 ')
     result = json.loads((folder / 'r').read_text())
     import jsonschema
-    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    rules = schema_of('result')
     jsonschema.Draft202012Validator(rules).validate(result)
     policy, one, other = result['runs']
     assert policy['prediction'] and 'prediction' not in one, one
@@ -603,7 +604,7 @@ def pool_bounds(folder):
     expect(got, 3, 'is reserved by cuda-async but unallocated', "its layout there is unknown")
     result = json.loads((folder / 'r').read_text())
     import jsonschema
-    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    rules = schema_of('result')
     jsonschema.Draft202012Validator(rules).validate(result)
     one = result['runs'][0]
     assert one['counts']['ooms'] == 1 and one['peak']['reserved'] == 16 * MIB, one
@@ -642,7 +643,7 @@ def profile(folder):
     expect(got, 0)
     written = json.loads(path.read_text())
     import jsonschema
-    rules = json.loads((REPO / 'man' / 'fragsim-profile.schema.json').read_text())
+    rules = schema_of('profile')
     jsonschema.Draft202012Validator(rules).validate(written)
     assert written['device'] == {
         'name': 'stand-in 0', 'total_bytes': 4 << 30, 'context_bytes': 256 * MIB,
@@ -693,7 +694,7 @@ def schema(folder):
         import jsonschema
     except ImportError:
         return
-    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    rules = schema_of('result')
     for options, standin in [(('-p', 'pytorch', '-p', 'direct'), {}), (('--limit', '8MiB'), {}),
                              ((), {'small': 512}), (('--probe', '1'), {})]:
         got = replay('--json', '-', *options, usual_trace(folder / 't'), **standin)

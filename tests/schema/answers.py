@@ -153,7 +153,7 @@ def check(tap: Tap, load: Callable[[str], dict], faults_of: Callable, program: s
     for name, text in (TRACES | MESSAGES).items():
         Path(folder, name).write_text(text, encoding='utf-8')
     for kind, commands in COMMANDS.items():
-        validator = validator_of(load(f'{kind}.schema.json'))
+        validator = validator_of(load(kind.removeprefix('fragsim-')))
         for what, command, status in commands:
             done = subprocess.run([program, *command, '--json', '-'], cwd=folder,
                                   capture_output=True, check=False, timeout=60)

@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 import answers  # noqa: E402
 import mutants  # noqa: E402
+import schemas  # noqa: E402
 from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -79,7 +80,7 @@ Validator = jsonschema.validators.extend(
 
 
 def load(name: str) -> dict:
-    schema = json.loads((ROOT / 'man' / name).read_text(encoding='utf-8'))
+    schema = schemas.schema(name)
     Validator.check_schema(schema)
     return schema
 
@@ -97,7 +98,7 @@ def judge(tap: Tap, name: str, faults: list[str], good: bool) -> None:
 
 
 def trace_validators() -> dict[str, jsonschema.protocols.Validator]:
-    schema = load('fragsim-trace.schema.json')
+    schema = load('trace')
     parts = {'trace': schema}
     for part in ('header', 'event'):
         parts[part] = {'$schema': schema['$schema'], '$ref': f'#/$defs/{part}',
@@ -281,13 +282,27 @@ def check_shared(tap: Tap) -> None:
     shared = {'alloc_conf', 'count', 'counts', 'course', 'device_free', 'distribution', 'last',
               'modelled', 'outcome', 'peak', 'percent', 'tool'}
     found: dict[str, dict[str, list[str]]] = {}
-    for path in sorted((ROOT / 'man').glob('*.schema.json')):
-        for name, definition in load(path.name).get('$defs', {}).items():
+    for path in schemas.files():
+        for name, definition in json.loads(path.read_text('utf-8')).get('$defs', {}).items():
             text = json.dumps(definition, sort_keys=True)
             found.setdefault(name, {}).setdefault(text, []).append(path.name)
     tap.result(f'{len(shared)} shared definitions are the same in all schemas', [
         f'{name}: {" is unlike ".join(x[0] for x in found.get(name, {}).values()) or "nowhere"}'
         for name in sorted(shared) if len(found.get(name, {})) != 1])
+
+
+def check_members(tap: Tap) -> None:
+    """members.txt has each member of each document with its type: a change is seen, and is to be
+    meant. ACCEPT=1 writes it anew."""
+    path = HERE / 'members.txt'
+    lines = [f'{schema.name.removesuffix(".schema.json")}: {line}'
+             for schema in sorted(schemas.PRINTED.glob('*.schema.json'))
+             for line in schemas.members(json.loads(schema.read_text('utf-8')))]
+    if os.environ.get('ACCEPT'):
+        path.write_text('\n'.join(lines) + '\n', 'utf-8')
+    known = path.read_text('utf-8').splitlines()
+    tap.result('members.txt has the members of all documents', [
+        f'{"gone" if line in known else "new"}: {line}' for line in sorted({*known} ^ {*lines})])
 
 
 def main(argv: list[str]) -> int:
@@ -296,11 +311,12 @@ def main(argv: list[str]) -> int:
         return 2
     tap = Tap()
     validators = trace_validators()
-    result = Validator(load('fragsim-result.schema.json'))
+    result = Validator(load('result'))
     check_trace_examples(tap, validators)
     check_result_examples(tap, result)
     check_recorded(tap, validators)
     check_shared(tap)
+    check_members(tap)
     if len(argv) == 2:
         if os.access(argv[1], os.X_OK):
             check_program(tap, validators, result, os.path.abspath(argv[1]))

@@ -28,6 +28,7 @@ except ImportError:
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from program import times, until  # noqa: E402
+from schemas import schema as schema_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
@@ -445,7 +446,7 @@ def check_schemas() -> None:
         return
     for name, documents in (('sweep', [json.loads(Path('one/manifest.json').read_text())]),
                             ('sweep-run', lines_of('one/merged.ndjson'))):
-        schema = json.loads((TREE / 'man' / f'fragsim-{name}.schema.json').read_text())
+        schema = schema_of(name)
         check = jsonschema.Draft202012Validator(schema)
         TAP.result(f'fragsim-{name}.schema.json has what is written', [
             f'{e.json_path}: {e.message}' for x in documents for e in check.iter_errors(x)])

@@ -1,0 +1,255 @@
+/* fields.c - the values that fields describe, and JSON documents that are made of them. */
+#include "documents/fields.h"
+
+#include "base/bug.h"
+#include "documents/document_head.h"
+
+/* What is stored there, and whether that is a value. */
+static struct frag_cell_value value_at(const struct frag_field *field, const char *at)
+{
+	struct frag_cell_value v = { .there = true };
+
+	switch (field->store) {
+	case FRAG_STORED_U64:
+		v.u = *(const uint64_t *)(const void *)at;
+		v.there = field->absence != FRAG_UNLESS_MAX || v.u != UINT64_MAX;
+		break;
+	case FRAG_STORED_U32:
+		v.u = *(const uint32_t *)(const void *)at;
+		v.there = field->absence != FRAG_UNLESS_MAX || v.u != UINT32_MAX;
+		break;
+	case FRAG_STORED_U16:
+		v.u = *(const uint16_t *)(const void *)at;
+		break;
+	case FRAG_STORED_I64:
+		v.i = *(const int64_t *)(const void *)at;
+		break;
+	case FRAG_STORED_BOOL:
+		v.b = *(const bool *)at;
+		return v;
+	case FRAG_STORED_DOUBLE:
+		v.d = *(const double *)(const void *)at;
+		return v;
+	case FRAG_STORED_TEXT:
+		v.text = *(const char *const *)(const void *)at;
+		v.there = v.text != NULL;
+		return v;
+	case FRAG_STORED_POINTER:
+		v.of = *(const void *const *)(const void *)at;
+		v.there = v.of != NULL;
+		return v;
+	case FRAG_STORED_STRUCT:
+		if (field->type == FRAG_TYPE_OBJECT)
+			v.of = at;
+		else
+			v.text = at;
+		return v;
+	}
+	v.there = v.there && (field->absence != FRAG_UNLESS_ZERO || v.u != 0);
+	if (field->type == FRAG_TYPE_WORD)
+		v.text = field->words[v.u];
+	return v;
+}
+
+/* The struct that the field's value is in. */
+static const char *struct_of(const struct frag_field *field, const void *of)
+{
+	const char *const here = of;
+
+	return field->via ? *(const char *const *)(const void *)(here + field->via - 1) : here;
+}
+
+struct frag_cell_value frag_field_value(const struct frag_field *field, const void *of,
+					char buf[FRAG_ELEMENT_MAX])
+{
+	struct frag_cell_value v = { .there = false };
+
+	FRAG_ASSERT(field->type != FRAG_TYPE_LIST && field->type != FRAG_TYPE_MAP);
+	if (field->text && struct_of(field, of))
+		v = FRAG_TEXT_OF(field->text(struct_of(field, of), buf));
+	else if (struct_of(field, of))
+		v = field->get ? field->get(struct_of(field, of))
+			       : value_at(field, struct_of(field, of) + field->at);
+	if (field->absence == FRAG_IF)
+		v.there = v.there && *((const bool *)of + field->there);
+	return v;
+}
+
+uint32_t frag_field_each(const struct frag_field *field, const void *of,
+		       bool (*visit)(void *ctx, const void *element), void *ctx)
+{
+	const char *const in = struct_of(field, of), *const at = in + field->at;
+	_Alignas(max_align_t) char element[FRAG_ELEMENT_MAX];
+	uint32_t i = 0;
+
+	FRAG_ASSERT(field->type == FRAG_TYPE_LIST);
+	if (field->each) {
+		while (field->each(in, i, element)) {
+			i++;
+			if (!visit(ctx, element))
+				break;
+		}
+	} else {
+		const char *const list = field->store == FRAG_STORED_POINTER
+					 ? *(const char *const *)(const void *)at : at;
+		const uint32_t count = *(const uint32_t *)(const void *)(in + field->count);
+
+		while (i < count && visit(ctx, list + (size_t)i++ * field->size))
+			continue;
+	}
+	return i;
+}
+
+/* A member, or an element where key is NULL, that is no list and no map. */
+static void put_scalar(struct frag_node_ref in, const char *key, const struct frag_field *field,
+		       enum frag_field_type type, struct frag_cell_value v)
+{
+	if (!v.there) {
+		if (!field->optional)
+			frag_json_null(in, key);
+		return;
+	}
+	switch (type) {
+	case FRAG_TYPE_COUNT:
+	case FRAG_TYPE_BYTES:
+	case FRAG_TYPE_CAPACITY:
+		frag_json_u64(in, key, v.u);
+		return;
+	case FRAG_TYPE_INTEGER:
+		frag_json_i64(in, key, v.i);
+		return;
+	case FRAG_TYPE_FLAG:
+		frag_json_bool(in, key, v.b);
+		return;
+	case FRAG_TYPE_NUMBER:
+	case FRAG_TYPE_CHANGE:
+		frag_json_fixed4(in, key, v.d);
+		return;
+	case FRAG_TYPE_TEXT:
+	case FRAG_TYPE_WORD:
+		frag_json_text(in, key, v.text);
+		return;
+	case FRAG_TYPE_TEXT_JSON:
+	case FRAG_TYPE_ID:
+		frag_json_raw(in, key, v.text);
+		return;
+	case FRAG_TYPE_CONTENT:
+		frag_document_content(in, key, v.u);
+		return;
+	case FRAG_TYPE_OBJECT:
+		frag_put_object(in, key, field->fields, v.of);
+		return;
+	case FRAG_TYPE_LIST:
+	case FRAG_TYPE_MAP:
+	case FRAG_TYPE_END:
+		break;
+	}
+	FRAG_BUG("a field without a scalar type");
+}
+
+/* A list on its way into a document; `left`: how many elements it still shows. */
+struct list {
+	struct frag_node_ref array;
+	const struct frag_field *field;
+	uint32_t count, left;
+};
+
+static bool count_element(void *ctx, const void *element)
+{
+	(void)element;
+	++*(uint32_t *)ctx;
+	return true;
+}
+
+/* The next element, while the list shows one. */
+static bool put_element(void *ctx, const void *element)
+{
+	struct list *to = ctx;
+	const struct frag_field *field = to->field;
+	struct frag_cell_value v = { .there = true };
+
+	if (!to->left)
+		return false;
+	to->left--;
+	if (field->fields) {
+		frag_put_object(to->array, NULL, field->fields, element);
+		return true;
+	}
+	if (field->items == FRAG_TYPE_COUNT || field->items == FRAG_TYPE_BYTES)
+		v.u = *(const uint64_t *)element;
+	else
+		v.text = *(const char *const *)element;
+	put_scalar(to->array, NULL, field, field->items, v);
+	return true;
+}
+
+static void put_list(struct frag_node_ref in, const struct frag_field *field, const void *of)
+{
+	struct list to = { .field = field, .left = UINT32_MAX };
+
+	if (field->cut || field->optional)
+		frag_field_each(field, of, count_element, &to.count);
+	if (field->optional && !to.count)
+		return;
+	to.array = frag_json_array(in, field->name);
+	if (field->cut)
+		to.left = frag_json_shown(in, field->name, to.count);
+	frag_field_each(field, of, put_element, &to);
+}
+
+/* An object whose struct a function makes. */
+static void put_made(struct frag_node_ref in, const struct frag_field *field, const void *of)
+{
+	_Alignas(max_align_t) char made[FRAG_ELEMENT_MAX];
+	const bool there = field->each(struct_of(field, of), 0, made);
+
+	put_scalar(in, field->name, field, FRAG_TYPE_OBJECT,
+		   (struct frag_cell_value){ .there = there, .of = made });
+}
+
+void frag_put_fields(struct frag_node_ref in, const struct frag_field *fields, const void *of)
+{
+	char buf[FRAG_ELEMENT_MAX];
+
+	for (; !frag_field_is_end(fields); fields++) {
+		if (!fields->name)
+			continue;
+		if (fields->type == FRAG_TYPE_LIST)
+			put_list(in, fields, of);
+		else if (fields->type == FRAG_TYPE_OBJECT && fields->each)
+			put_made(in, fields, of);
+		else if (fields->type == FRAG_TYPE_MAP)
+			fields->put(frag_json_object(in, fields->name), of);
+		else
+			put_scalar(in, fields->name, fields, fields->type,
+				   frag_field_value(fields, of, buf));
+	}
+}
+
+void frag_put_object(struct frag_node_ref in, const char *key, const struct frag_field *fields,
+		     const void *of)
+{
+	struct frag_node_ref o = frag_json_object_or_null(in, key, of != NULL);
+
+	if (o.node)
+		frag_put_fields(o, fields, of);
+}
+
+void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
+		       const void *answer)
+{
+	_Alignas(max_align_t) char view[FRAG_ELEMENT_MAX];
+
+	if (d->view)
+		d->view(answer, view);
+	frag_put_fields(root, d->fields, d->view ? view : answer);
+}
+
+struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d)
+{
+	struct frag_node_ref root = frag_json_begin(doc);
+
+	frag_json_text(root, "format", d->format);
+	frag_json_u64(root, "version", d->version);
+	return root;
+}
