@@ -3,7 +3,7 @@
 Each sentence is right, wrong or withheld; "unknown" (no class, no tag, no iterations) is withheld, never wrong.
 -v lists the right and the withheld ones too; --only NAME limits it to files whose name contains NAME.
 """
-import argparse, bisect, glob, json, os, re, subprocess, sys, tempfile
+import argparse, bisect, glob, gzip, json, os, pickle, re, subprocess, sys, tempfile
 
 # a truth's class -> what fragsim may call it; what else it says of such bytes is wrong
 MAY = {'weights': 'weights', 'gradients': 'gradients', 'optimizer': 'optimizer', 'master': 'optimizer weights', 'activations': 'activations',
@@ -160,8 +160,11 @@ def leaks(rep, fs, name, path, truth):
         near = any(abs(said - n) <= max(1, n * 0.05) for n in counts if n > 2)
         rep.say('right' if near else 'wrong', 'iterations', name, f'{said} iterations, are ' + ' or '.join(map(str, counts)) + f' ({it["name"]})')
     claim = max((d.get('leak') or 0 for d in doc['devices']), default=0) if doc else None
+    if doc:
+        growth_verdict(rep, name, doc['verdict'], leak, many)
+        scope(rep, name, doc['scope'], truth)
     growth = sorted(truth['growth'])[len(truth['growth']) // 2] if truth['growth'] else 0
-    if leak.get('optional'):
+    if leak.get('optional') or name in GROWING:
         return
     if not leak['is']:
         if claim is None:
@@ -171,7 +174,8 @@ def leaks(rep, fs, name, path, truth):
         else:
             rep.say('right', 'leak', name, 'no leak')
         return
-    want = leak['bytes_per_iteration']
+    # an iteration is what is counted: of an epoch with three steps each keeps a third
+    want = leak['bytes_per_iteration'] * it['count'] / min(counts, key=lambda n: abs(n - (said or it['count'])))
     if claim is None:
         rep.say('withheld', 'leak', name, f'a leak of {size(want)} an iteration is not seen: {err.strip()[-90:]}')
         return
@@ -184,6 +188,33 @@ def leaks(rep, fs, name, path, truth):
     text = ' '.join([str(top.get('tag')), *map(str, top.get('frames') or [])])
     how = 'right' if any(re.search(re.escape(l) + r'\b', text) for l in lines) else 'withheld' if not top.get('tag') else 'wrong'
     rep.say(how, 'leak place', name, f'leaks at {top.get("tag")}, is {" or ".join(sorted(lines))}')
+
+
+def growth_verdict(rep, name, said, leak, many):
+    may = GROWING.get(name) or ({'leak', 'grows'} if leak['is'] else {'none', 'leak', 'grows'} if leak.get('optional') else {'none'})
+    how = 'right' if said in may or (said == 'unknown' and not many) else 'withheld' if said == 'unknown' else 'wrong'
+    rep.say(how, 'growth', name, f'{said}, is {" or ".join(sorted(may))}')
+
+
+def scope(rep, name, said, truth):
+    want = ['late' if truth['initial'] else 'start', 'cut' if truth['dropped_allocs'] else 'oom' if truth['oom'] else 'end']
+    rep.say('right' if [said['begins'], said['ends']] == want else 'wrong', 'scope', name,
+            f'begins {said["begins"]}, ends {said["ends"]}, is {" and ".join(want)}')
+
+
+def failure(rep, name, m, path, truth):
+    """The verdict, an attempt that failed before, and the line of the request, of the recorded event's own frames."""
+    o = truth['oom']
+    real = 'capacity' if o['allocated'] + o['requested'] > o['device_total'] else 'fragmentation'
+    may = {real, 'tight'} if real == 'fragmentation' and o['allocated'] + o['requested'] > 0.9 * o['device_total'] else {real}
+    may |= KEEPERS.get(name, set())
+    rep.say('right' if m['verdict'] in may else 'wrong' if m['verdict'] else 'withheld', 'verdict', name, f'out of memory by {m["verdict"]}, is {" or ".join(sorted(may))}')
+    rep.say('right' if bool(m['failed_attempt']) == bool(truth.get('retry')) else 'wrong', 'retry', name, f'failed attempt: {m["failed_attempt"]}')
+    with gzip.open(path) as f:
+        last = [e for e in pickle.load(f)['device_traces'][0] if e['action'] == 'oom'][-1]
+    own = [f'{truth["program"]}:{f["line"]} {f["name"]}' for f in last.get('frames', []) if f['filename'].endswith('/' + truth['program'])]
+    how = 'right' if own and m['requested_by'] == own[0] or not own and m['frames_at'] != m['step'] else 'withheld' if not m['requested_by'] else 'wrong'
+    rep.say(how, 'request', name, f'requested by {m["requested_by"]}, is {own[:1]}')
 
 
 def version(rep, fs, name, path, truth):
@@ -240,16 +271,14 @@ def judge(rep, program, paths):
             if tape.ok:
                 classes(rep, name, m, held, tape)
             if at is None and truth['oom']:
-                o = truth['oom']
-                real = 'capacity' if o['allocated'] + o['requested'] > o['device_total'] else 'fragmentation'
-                may = {real, 'tight'} if real == 'fragmentation' and o['allocated'] + o['requested'] > 0.9 * o['device_total'] else {real}
-                if name in KEEPERS:
-                    may.add('accumulation')
-                rep.say('right' if m['verdict'] in may else 'wrong' if m['verdict'] else 'withheld', 'verdict', name, f'out of memory by {m["verdict"]}, is {real}')
+                failure(rep, name, m, snap, truth)
 
 
 # what keeps results for ever, on purpose by its truth, or passes without no_grad: this explains it too
-KEEPERS = ('oom_fragmentation', 'oom_train_eval', 'oom_train_ragged')
+KEEPERS = {'oom_fragmentation': {'accumulation', 'leak'}, 'oom_train_eval': {'accumulation'}, 'oom_train_ragged': {'accumulation', 'leak'}}
+# such results are a leak by all that a recording shows; batches and lengths that rise are growth without one
+GROWING = {**dict.fromkeys(('oom_fragmentation', 'oom_train_ragged'), {'leak', 'grows'}),
+           **dict.fromkeys(('mask_cache_bounded', 'oom_capacity', 'oom_train_grown'), {'none', 'grows'})}
 
 
 def main():
