@@ -26,6 +26,7 @@
 struct module {
 	const Elf64_Sym *symbols;
 	const char *names;
+	const uint32_t *hash;           /* GNU's; NULL: it has none */
 	uint32_t count;
 	uint64_t base;
 };
@@ -70,6 +71,7 @@ static bool read_module(uint64_t base, const Elf64_Dyn *d, struct module *m)
 		else if (d->d_tag == DT_HASH)
 			old_hash = placed(base, d->d_un.d_ptr);
 	}
+	m->hash = hash;
 	m->count = hash ? count_hashed(hash) : old_hash ? old_hash[1] : 0;
 	return m->symbols && m->names;
 }
@@ -82,6 +84,12 @@ static bool begins(const char *s, const char *with)
 		with++;
 	}
 	return !*with;
+}
+
+static bool is_function(const struct module *m, const Elf64_Sym *s, const char *name)
+{
+	return s->st_value && s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
+	       && begins(m->names + s->st_name, name) && begins(name, m->names + s->st_name);
 }
 
 static const char *file_of(const char *path)
@@ -100,16 +108,27 @@ static bool is_c_library(const char *file)
 	       || begins(file, "ld-musl");
 }
 
+/* Searches the chain of the name's bucket; without a table of GNU's all symbols. */
 static void *find_function(const struct module *m, const char *name)
 {
-	for (uint32_t i = 0; i < m->count; i++) {
-		const Elf64_Sym *s = &m->symbols[i];
+	const uint32_t *table = m->hash, *bucket, *chain;
+	uint32_t hash = 5381, i = 0, end = m->count;
 
-		if (s->st_value && s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
-		    && begins(m->names + s->st_name, name)
-		    && begins(name, m->names + s->st_name))
-			return (void *)(uintptr_t)(m->base + s->st_value);
+	if (table) {
+		for (const char *p = name; *p; p++)
+			hash = hash * 33 + (unsigned char)*p;
+		bucket = table + 4 + table[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
+		chain = bucket + table[0];
+		i = table[0] ? bucket[hash % table[0]] : 0;
+		if (i < table[1])
+			return NULL;
+		for (end = i; !(chain[end - table[1]] & 1);)
+			end++;
+		end++;
 	}
+	for (; i < end; i++)
+		if (is_function(m, &m->symbols[i], name))
+			return (void *)(uintptr_t)(m->base + m->symbols[i].st_value);
 	return NULL;
 }
 
@@ -234,17 +253,31 @@ static bool in_driver(uint64_t address)
 	return address - from < atomic_load_explicit(&driver_to, memory_order_relaxed) - from;
 }
 
+/* By the name under which it is loaded: a name that fails leaves the text of an error in the heap. */
 static void *driver_handle(void)
 {
-	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	const struct link_map *l = _r_debug.r_map;
 
-	return handle ? handle : dlopen("libcuda.so", RTLD_LAZY | RTLD_NOLOAD);
+	while (l && !(l->l_name && is_driver(file_of(l->l_name))))
+		l = l->l_next;
+	return l ? dlopen(l->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+/* Does a library besides ours have the function? dlsym is not asked for others, for the same reason. */
+static bool is_defined(const char *name)
+{
+	void *found = NULL;
+	struct module m;
+
+	for (const struct link_map *l = _r_debug.r_map; l && (!found || is_wrapper(found)); l = l->l_next)
+		found = read_module(l->l_addr, l->l_ld, &m) ? find_function(&m, name) : NULL;
+	return found && !is_wrapper(found);
 }
 
 /* The driver's own function, past whoever else wraps it; NULL: it has none of that name. */
 static void *driver_symbol(const char *name)
 {
-	void *handle = the_next_dlsym() ? driver_handle() : NULL, *found;
+	void *handle = the_next_dlsym() && is_defined(name) ? driver_handle() : NULL, *found;
 
 	if (!handle)
 		return NULL;
@@ -256,11 +289,10 @@ static void *driver_symbol(const char *name)
 /* The next library's function of that name, so that other preloaded libraries see the call, too. */
 static void *look_behind(enum frag_driver_call call)
 {
-	void *function = the_next_dlsym()
-				 ? the_next_dlsym()(RTLD_NEXT, frag_driver_call_names[call]) : NULL;
+	const char *name = frag_driver_call_names[call];
+	void *function = the_next_dlsym() && is_defined(name) ? the_next_dlsym()(RTLD_NEXT, name) : NULL;
 
-	return function && !is_wrapper(function) ? function
-						 : driver_symbol(frag_driver_call_names[call]);
+	return function && !is_wrapper(function) ? function : driver_symbol(name);
 }
 
 /*

@@ -163,8 +163,18 @@ def check_torn(tap, stage) -> None:
                before < 50 and f'only {before} blocks')
 
 
+def check_heap(tap, stage) -> None:
+    """By a driver that lacks most of what is looked for."""
+    folder, small = stage.folder / 'heap-of-own', {'LD_LIBRARY_PATH': str(stage.folder / 'small')}
+    alone = stage.play(folder, stage.folder / 'heap', **small)
+    done = stage.record(folder, '-o', 't.ndjson', '--', stage.folder / 'heap', **small)
+    tap.result('the recorder leaves no free chunk in the heap of the program', [
+        str(x) for x in (alone, done)] if alone.returncode or done.stdout != alone.stdout else [])
+
+
 def check(tap, stage, read_trace) -> None:
     for part in (check_descriptors, check_limits, check_endings, check_forks, check_old,
                  check_second, check_planted):
         part(tap, stage, read_trace)
     check_torn(tap, stage)
+    check_heap(tap, stage)

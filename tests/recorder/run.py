@@ -40,6 +40,7 @@ TAP = Tap()
 
 def build(folder: Path) -> None:
     """The stand-in, a library that is linked to it, the clients, and another preloaded library."""
+    (folder / 'small').mkdir()
     (folder / 'versions').write_text('STANDIN_1 { global: *; };\n', encoding='ascii')
     shared = ['-g', '-fPIC', '-shared']
     linked = [f'-L{folder}', '-lcuda']
@@ -50,7 +51,9 @@ def build(folder: Path) -> None:
             ('libnested.so', [*shared, HERE / 'nested.c']),
             ('client', ['-g', '-rdynamic', HERE / 'client.c']),
             ('hostile', ['-g', HERE / 'hostile.c', *linked]),
-            ('linked', ['-g', '-DLINKED', HERE / 'client.c', *linked])):
+            ('linked', ['-g', '-DLINKED', HERE / 'client.c', *linked]),
+            ('small/libcuda.so', [*shared, '-DDRIVER', HERE / 'heap.c']),
+            ('heap', ['-g', HERE / 'heap.c', f'-L{folder}/small', '-lcuda', f'-Wl,-rpath,{folder}/small'])):
         subprocess.run([*CC, '-Wall', '-Wextra', '-pthread', *map(str, words), '-ldl', '-o',
                         str(folder / name)], check=True)
         if name == 'libcuda.so.1':
