@@ -71,12 +71,28 @@ enum frag_maker {
 	FRAG_MAKER_PROGRAM,     /* none of these frames: the program itself, or a package */
 };
 #define FRAG_MAKER_SHIFT 16
+/* The purpose of a block, by the frames of frameworks: bits of `members`, too. */
+enum frag_purpose {
+	FRAG_PURPOSE_NONE,
+	FRAG_PURPOSE_GATHERED,  /* a whole parameter; this process has a shard */
+	FRAG_PURPOSE_GRADIENTS, /* a flat buffer whose views are gradients */
+	FRAG_PURPOSE_KV,        /* a cache of keys and values */
+	FRAG_PURPOSE_AVERAGE,   /* an average of the weights */
+	FRAG_PURPOSE_STATE,     /* optimizer state that is moved */
+};
+#define FRAG_PURPOSE_SHIFT 20
 #define FRAG_IS_WORKSPACE (UINT32_C(1) << 19)   /* of `members`: a library's, for its kernels */
 
 /* Of an alloc's members. */
 static inline enum frag_maker frag_maker_of(uint32_t members)
 {
 	return (enum frag_maker)(members >> FRAG_MAKER_SHIFT & 7);
+}
+
+/* Of an alloc's members. */
+static inline enum frag_purpose frag_purpose_of(uint32_t members)
+{
+	return (enum frag_purpose)(members >> FRAG_PURPOSE_SHIFT & 7);
 }
 
 /*

@@ -184,10 +184,11 @@ uint32_t frag_text_among(struct frag_text text, const char *const *words)
 const char *frag_text_find(struct frag_text text, const char *part)
 {
 	const size_t n = strlen(part);
+	const char *at = text.text, *end = at + text.length;
 
-	for (size_t i = 0; i + n <= text.length; i++)
-		if (memcmp(text.text + i, part, n) == 0)
-			return text.text + i;
+	for (; at && n && (size_t)(end - at) >= n && (at = memchr(at, *part, (size_t)(end - at) - n + 1)); at++)
+		if (memcmp(at, part, n) == 0)
+			return at;
 	return NULL;
 }
 

@@ -48,6 +48,7 @@ struct frag_phase {
 
 /* How many blocks of a size were set up, outlived one backward phase, or one optimizer phase. */
 struct frag_size_counts {
+	uint64_t bytes;
 	uint32_t set_up, gradients, optimizer;
 	uint32_t before;                /* older than the recording, */
 	uint32_t before_freed;          /* and freed in it */
@@ -175,7 +176,7 @@ static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes
 	if (!FRAG_GROW(m->rows, m->row_capacity, m->row_count)
 	    || !frag_map_add(&m->row_of, bytes, m->row_count))
 		return NULL;
-	m->rows[m->row_count] = (struct frag_size_counts){ .set_up = 0 };
+	m->rows[m->row_count] = (struct frag_size_counts){ .bytes = bytes };
 	return &m->rows[m->row_count++];
 }
 
@@ -322,7 +323,9 @@ static enum frag_life_class makers_program_class(const struct frag_makers *m, ui
 	*evidence = FRAG_EVIDENCE_SIZES;
 	if (never && birth < m->first_optimizer && row && row->optimizer)
 		return FRAG_LIFE_WEIGHTS;
-	if (previous == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
+	/* copies of gradients in another precision; where the pass left its own, they are others */
+	if (previous == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized
+	    && !row->gradients)
 		return FRAG_LIFE_GRADIENTS;
 	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
 	if (previous == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
@@ -353,6 +356,16 @@ static uint32_t makers_multiple(struct frag_makers *m)
 	return m->multiple;
 }
 
+/* Is this the one block that stands for all memory from before a profile, and as large as all gradients? */
+static bool makers_are_all_weights(const struct frag_makers *m, uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->row_count; i++)
+		sum += m->rows[i].bytes * m->rows[i].gradients;
+	return sum == bytes;
+}
+
 /* Of a block from before the recording: of its size, and of how many were classified before it. */
 static enum frag_life_class makers_before_class(struct frag_makers *m, bool never,
 						struct frag_size_counts *row,
@@ -360,11 +373,13 @@ static enum frag_life_class makers_before_class(struct frag_makers *m, bool neve
 {
 	uint32_t place;
 
+	*evidence = FRAG_EVIDENCE_SIZES;
+	if (row && row->before == 1 && never && makers_are_all_weights(m, row->bytes))
+		return FRAG_LIFE_WEIGHTS;
 	if (!row || !row->gradients) {
 		*evidence = FRAG_EVIDENCE_NONE;
 		return FRAG_LIFE_UNKNOWN;
 	}
-	*evidence = FRAG_EVIDENCE_SIZES;
 	if (!never)
 		return FRAG_LIFE_GRADIENTS;
 	place = row->classified++;
@@ -497,7 +512,7 @@ const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_GRADIENTS] = "gradients",
 	[FRAG_LIFE_OPTIMIZER] = "optimizer", [FRAG_LIFE_LONG] = "long-lived",
 	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries",
-	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_INPUTS] = "inputs",
+	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_INPUTS] = "inputs", [FRAG_LIFE_KV] = "kv",
 	[FRAG_LIFE_UNKNOWN] = "unknown", NULL,
 };
 
@@ -557,6 +572,7 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 		life->initial = ev->place != NULL;
 		life->maker = maker;
 		life->workspace = ev->members & FRAG_IS_WORKSPACE;
+		life->purpose = (uint8_t)frag_purpose_of(ev->members);
 		s->failed = s->failed || !life->id;
 	} else if (ev->op == FRAG_OP_FREE && life->id) {
 		life->freed = ev->step;
@@ -666,18 +682,53 @@ static void classify_by_categories(struct survey *s, const struct frag_tape *tap
 	}
 }
 
+/*
+ * The class that the purpose of a block implies, if its lifetime and size agree: a buffer of
+ * gradients outlives its part of the program, a cache its request; a copy has the size of a weight.
+ */
+static enum frag_life_class class_of_purpose(const struct frag_makers *m,
+					     const struct frag_lifetime *life, uint64_t birth,
+					     uint64_t bytes)
+{
+	const uint32_t after = makers_phase_after(m, birth);
+	const bool never = life->freed == UINT64_MAX;
+	const struct frag_size_counts *row = makers_find_row(m, bytes);
+	const bool sized = row && (row->set_up || row->optimizer || row->before);
+
+	switch (life->purpose) {
+	case FRAG_PURPOSE_GATHERED:
+		return FRAG_LIFE_WEIGHTS;
+	case FRAG_PURPOSE_GRADIENTS:
+		return never || (after < m->phase_count && life->freed > m->phases[after].from)
+			       ? FRAG_LIFE_GRADIENTS : FRAG_LIFE_UNKNOWN;
+	case FRAG_PURPOSE_KV:
+		return never || life->freed - birth > SHORT_STEPS ? FRAG_LIFE_KV : FRAG_LIFE_UNKNOWN;
+	case FRAG_PURPOSE_AVERAGE:
+		return sized && (never || (after + 1 < m->phase_count
+					   && life->freed > m->phases[after + 1].from))
+			       ? FRAG_LIFE_WEIGHTS : FRAG_LIFE_UNKNOWN;
+	case FRAG_PURPOSE_STATE:
+		return sized ? FRAG_LIFE_OPTIMIZER : FRAG_LIFE_UNKNOWN;
+	default:
+		return FRAG_LIFE_UNKNOWN;
+	}
+}
+
 /* Of a recording with stacks. */
 static void classify_by_makers(struct survey *s)
 {
 	for (uint32_t i = 0; i < s->out->count; i++) {
 		struct frag_lifetime *life = &s->out->of[i];
 		const struct frag_state_block *b = &s->memory->blocks[i];
+		const uint64_t birth = frag_birth(s->out, s->memory, i);
 
 		if (!life->id)
 			continue;
-		life->life = makers_class(&s->makers, life->maker,
-					  frag_birth(s->out, s->memory, i), life->freed,
-					  b->requested, &life->evidence);
+		life->life = class_of_purpose(&s->makers, life, birth, b->requested);
+		life->evidence = FRAG_EVIDENCE_STACK;
+		if (life->life == FRAG_LIFE_UNKNOWN)
+			life->life = makers_class(&s->makers, life->maker, birth, life->freed,
+						  b->requested, &life->evidence);
 		if (life->workspace || is_cublas_workspace(life, b->requested)) {
 			life->life = FRAG_LIFE_WORKSPACES;
 			life->evidence = life->workspace ? FRAG_EVIDENCE_STACK : FRAG_EVIDENCE_SIZES;

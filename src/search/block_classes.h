@@ -24,7 +24,7 @@
 
 enum frag_life_class {
 	FRAG_LIFE_WEIGHTS, FRAG_LIFE_GRADIENTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG,
-	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_WORKSPACES, FRAG_LIFE_INPUTS,
+	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_WORKSPACES, FRAG_LIFE_INPUTS, FRAG_LIFE_KV,
 	FRAG_LIFE_UNKNOWN,
 	FRAG_LIFE_CLASSES
 };
@@ -46,6 +46,7 @@ struct frag_lifetime {
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	enum frag_class_evidence evidence;
+	uint8_t purpose;        /* enum frag_purpose */
 	uint8_t maker;          /* enum frag_maker, or FRAG_MAKER_BEFORE of block_classes.c */
 	bool workspace;         /* a library requested it for its kernels */
 	bool initial;           /* allocated before the first step; its allocation step is

@@ -173,7 +173,8 @@ struct frag_snapshot {
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
 	uint8_t *origin_of;             /* by number of dict: 1 + enum frag_origin; 0: unknown */
 	uint8_t *frame_maker_of;        /* likewise: 1 + enum frag_maker of the frame alone */
-	uint8_t *maker_of;              /* by number of list plus 1: 1 + enum frag_maker */
+	uint8_t *frame_purpose_of;      /* likewise: 1 + enum frag_purpose */
+	uint16_t *maker_of;             /* by number of list plus 1: 1 + enum frag_maker */
 	struct frag_layouts frame_layouts;
 	struct frag_snapshot_plan *plan;
 	uint32_t plan_count, plan_capacity;

@@ -310,6 +310,7 @@ static void source_close(void *state)
 	free(s->frame_of);
 	free(s->origin_of);
 	free(s->frame_maker_of);
+	free(s->frame_purpose_of);
 	free(s->maker_of);
 	frag_stacks_fini(&s->table);
 	free(s->plan);

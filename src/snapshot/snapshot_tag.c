@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
+#include "snapshot/frame_purpose.h"
 
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
@@ -206,7 +207,7 @@ static bool is_workspace(struct frag_text name)
  * The part of the program that a single frame implies: SETUP, FORWARD, BACKWARD, OPTIMIZER;
  * UNKNOWN leaves the decision to its caller. The most specific rules come first.
  */
-static enum frag_maker maker_of_frame(const struct frag_frame *f)
+static enum frag_maker maker_of_frame(const struct frag_frame *f, enum frag_origin origin)
 {
 	const struct frag_text none = { .text = "", .length = 0 };
 	const struct frag_text name = f->name.text ? f->name : none;
@@ -217,7 +218,8 @@ static enum frag_maker maker_of_frame(const struct frag_frame *f)
 		       || frag_text_find(name, "python::PythonEngine")
 		       || autograd_node(name).length
 			? FRAG_MAKER_BACKWARD : FRAG_MAKER_UNKNOWN;
-	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__")))
+	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__"))
+	    || frag_frame_shards(f, origin))
 		return FRAG_MAKER_SETUP;
 	if (frames_ends(name, "load_state_dict"))
 		return is_optimizer_file(f->file) ? FRAG_MAKER_OPTIMIZER : FRAG_MAKER_SETUP;
@@ -389,35 +391,81 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 #define BEGINS_BACKWARD 0x80    /* of a maker: this request begins a backward pass; */
 #define IS_NATIVE 0x40          /* no frame is of Python; */
 #define IS_WORKSPACE 0x20       /* a library's, for its kernels */
+#define PURPOSE_SHIFT 8         /* above these: an enum frag_purpose */
 #define FRAME_IS_WORKSPACE 0x80 /* of the maker of a frame */
+#define FRAME_IS_PART 0x10      /* of its purpose: a comprehension or lambda of the next frame */
+
+/* The maker and the purpose of a frame alone, which many stacks share. */
+static void judge_frame(struct frag_snapshot *s, const struct frag_value *list, uint32_t i,
+			uint8_t **maker, uint8_t **purpose)
+{
+	const uint32_t number = frag_value_number(&s->values, frag_list_at(&s->values, list, i));
+
+	*maker = &s->frame_maker_of[number];
+	*purpose = &s->frame_purpose_of[number];
+	if (!**maker) {
+		const struct frag_frame frame = frame_at(s, list, i);
+		const enum frag_origin origin = origin_at(s, list, i);
+
+		**maker = (uint8_t)(1 + maker_of_frame(&frame, origin));
+		**purpose = frag_frame_purpose(&frame, origin);
+		if (frame.name.length && frame.name.text[0] == '<'
+		    && !frag_text_equals(frame.name, "<module>"))
+			**purpose |= FRAME_IS_PART;
+		if (origin == FRAG_ORIGIN_NATIVE && is_workspace(frame.name))
+			**maker |= FRAME_IS_WORKSPACE;
+	}
+}
+
+/* Which frame of Python requested a block itself. */
+struct innermost {
+	bool any;               /* one was seen, */
+	bool own;               /* also outside PyTorch */
+};
+
+/* Is it the first frame of Python, or the first one outside PyTorch? */
+static bool is_innermost(struct innermost *seen, enum frag_origin origin, bool part)
+{
+	const bool is = origin != FRAG_ORIGIN_NATIVE
+			&& (!seen->any || (origin != FRAG_ORIGIN_TORCH && !seen->own));
+
+	seen->any = seen->any || (origin != FRAG_ORIGIN_NATIVE && !part);
+	seen->own = seen->own || (origin > FRAG_ORIGIN_TORCH && !part);
+	return is;
+}
 
 /*
  * The innermost frame that says it decides. A forward pass that the engine of autograd or a
- * checkpoint runs is a recomputation.
+ * checkpoint runs is a recomputation. The purpose is that of a frame further in, or the same.
  */
-static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
+static uint16_t find_maker(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
 	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
-	bool native = true, workspace = false;
+	struct innermost seen = { .any = false };
+	bool native = true;
+	uint16_t flags = 0, purpose = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct frag_value *dict = frag_list_at(&s->values, list, i);
-		uint8_t *known = &s->frame_maker_of[frag_value_number(&s->values, dict)];
+		const enum frag_origin origin = origin_at(s, list, i);
+		uint8_t *of_frame, *for_what;
 		enum frag_maker here;
+		bool first;
 
-		native = native && origin_at(s, list, i) == FRAG_ORIGIN_NATIVE;
-		if (!*known) {
-			const struct frag_frame frame = frame_at(s, list, i);
-
-			*known = (uint8_t)(1 + maker_of_frame(&frame));
-			if (!is_python(frame.file, frame.line) && is_workspace(frame.name))
-				*known |= FRAME_IS_WORKSPACE;
-		}
-		workspace = workspace || *known & FRAME_IS_WORKSPACE;
-		here = (enum frag_maker)((*known & ~FRAME_IS_WORKSPACE) - 1);
+		native = native && origin == FRAG_ORIGIN_NATIVE;
+		judge_frame(s, list, i, &of_frame, &for_what);
+		if (*of_frame & FRAME_IS_WORKSPACE)
+			flags |= IS_WORKSPACE;
+		first = is_innermost(&seen, origin, *for_what & FRAME_IS_PART);
+		if (maker == FRAG_MAKER_UNKNOWN && !purpose
+		    && (first || !(*for_what & FRAG_PURPOSE_IF_INNERMOST)))
+			purpose = *for_what & (FRAG_PURPOSE_IF_INNERMOST - 1);
+		here = (enum frag_maker)((*of_frame & ~FRAME_IS_WORKSPACE) - 1);
 		if (maker == FRAG_MAKER_FORWARD
-		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE))
-			return FRAG_MAKER_RECOMPUTE | (workspace ? IS_WORKSPACE : 0);
+		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE)) {
+			maker = FRAG_MAKER_RECOMPUTE;
+			native = false;
+			break;
+		}
 		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD
 		    && frag_text_equals(frame_at(s, list, i).name, "_make_grads"))
 			return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
@@ -425,11 +473,11 @@ static uint8_t find_maker(struct frag_snapshot *s, const struct frag_value *list
 			maker = here;
 	}
 	maker = maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
-	return (uint8_t)(maker | (native ? IS_NATIVE : 0) | (workspace ? IS_WORKSPACE : 0));
+	return (uint16_t)(maker | flags | (native ? IS_NATIVE : 0) | purpose << PURPOSE_SHIFT);
 }
 
 /* Without memory for the tables it is unknown. */
-static uint8_t maker_of(struct frag_snapshot *s, uint32_t frames)
+static uint16_t maker_of(struct frag_snapshot *s, uint32_t frames)
 {
 	const size_t count = (size_t)s->values.count + 1;
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
@@ -439,12 +487,14 @@ static uint8_t maker_of(struct frag_snapshot *s, uint32_t frames)
 	s->maker_of = s->maker_of ? s->maker_of : calloc(count, sizeof(*s->maker_of));
 	s->frame_maker_of = s->frame_maker_of ? s->frame_maker_of
 					      : calloc(count, sizeof(*s->frame_maker_of));
+	s->frame_purpose_of = s->frame_purpose_of ? s->frame_purpose_of
+						  : calloc(count, sizeof(*s->frame_purpose_of));
 	s->origin_of = s->origin_of ? s->origin_of : calloc(count, sizeof(*s->origin_of));
-	if (!s->maker_of || !s->frame_maker_of || !s->origin_of)
+	if (!s->maker_of || !s->frame_maker_of || !s->frame_purpose_of || !s->origin_of)
 		return FRAG_MAKER_UNKNOWN;
 	if (!s->maker_of[frames])
-		s->maker_of[frames] = (uint8_t)(1 + find_maker(s, list, frag_list_count(list)));
-	return (uint8_t)(s->maker_of[frames] - 1);
+		s->maker_of[frames] = (uint16_t)(1 + find_maker(s, list, frag_list_count(list)));
+	return (uint16_t)(s->maker_of[frames] - 1);
 }
 
 /* The stack's tag, for as long as the snapshot is there. */
@@ -494,7 +544,7 @@ static void append(char **at, const char *before, struct frag_text text, size_t 
 static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at, struct frag_text *tag)
 {
 	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
-	const unsigned maker = maker_of(s, frames) & ~(unsigned)IS_WORKSPACE;
+	const unsigned maker = maker_of(s, frames) & (IS_WORKSPACE - 1 + IS_NATIVE + BEGINS_BACKWARD);
 
 	if (maker & BEGINS_BACKWARD) {
 		s->backward = *tag;
@@ -609,12 +659,12 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 				char room[FRAG_TAG_ROOM], struct frag_record *rec)
 {
 	enum frag_add rc = make_tag(s, frames, note, room, &rec->tag);
-	const uint8_t flags = maker_of(s, frames);
-	const uint32_t maker = flags & ~(uint32_t)(BEGINS_BACKWARD | IS_NATIVE | IS_WORKSPACE);
+	const uint32_t flags = maker_of(s, frames), maker = flags & (IS_WORKSPACE - 1);
 
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
-	rec->members |= maker << FRAG_MAKER_SHIFT | (flags & IS_WORKSPACE ? FRAG_IS_WORKSPACE : 0);
+	rec->members |= maker << FRAG_MAKER_SHIFT | (flags & IS_WORKSPACE ? FRAG_IS_WORKSPACE : 0)
+			| flags >> PURPOSE_SHIFT << FRAG_PURPOSE_SHIFT;
 	if (!stack_of(s, frames, &rec->stack))
 		return FRAG_ADD_NOMEM;
 	if (rec->stack)

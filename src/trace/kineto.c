@@ -37,13 +37,18 @@ struct moment {
 	uint16_t device;        /* ordinal; 0 for the CPU */
 	uint8_t  type;          /* c10::DeviceType; 0 is the CPU */
 	uint8_t  kind;          /* enum kineto_kind */
+	uint8_t  maker;         /* enum frag_maker, where some operator runs a backward pass */
 	bool     is_free, has_allocated;
 };
+
+/* An operator that is of none. */
+#define NO_SEQUENCE UINT64_MAX
 
 struct kineto_event {
 	struct moment m;
 	struct frag_text name;
 	double duration;
+	uint64_t sequence;      /* of an operator: that of its node in the graph of autograd */
 };
 
 /* The members of args that count: those before ARG_ALLOCATED are required. */
@@ -92,6 +97,24 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	return q;
 }
 
+/*
+ * The number that an operator of a forward pass and the node of its backward pass share. The args of
+ * operators are many and long, so they are searched, not scanned.
+ */
+static uint64_t find_sequence(const char *args, const char *end)
+{
+	static const char name[] = "Sequence number\":";
+	const char *at = args && end ? frag_text_find((struct frag_text){ args, (uint32_t)(end - args) }, name)
+				     : NULL;
+	uint64_t value;
+
+	if (!at)
+		return NO_SEQUENCE;
+	at += sizeof(name) - 1;
+	at += *at == ' ';
+	return frag_scan_integer(at, &value) ? value : NO_SEQUENCE;
+}
+
 /* A failed request has no address. */
 static const char *scan_args(struct frag_document *d, struct frag_scan *s, const char *begin,
 			     uint32_t depth, struct kineto_event *ev)
@@ -132,7 +155,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 /* The members of an event except its args. */
 struct outside {
 	struct frag_text name, category, phase;
-	const char *args;
+	const char *args, *args_end;
 	bool has_t;
 };
 
@@ -182,9 +205,12 @@ static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_
 	}
 	if (frag_text_equals(name, "tid"))
 		return scan_thread(s, p, ev);
-	if (frag_text_equals(name, "args"))
+	q = frag_scan_skip(s, p, depth + 1);
+	if (frag_text_equals(name, "args")) {
 		o->args = p;
-	return frag_scan_skip(s, p, depth + 1);
+		o->args_end = q;
+	}
+	return q;
 }
 
 static enum kineto_kind kind_of(const struct outside *o)
@@ -238,6 +264,7 @@ static const char *kineto_scan(struct frag_document *d, struct frag_scan *s, con
 		return NULL;
 	ev->m.kind = (uint8_t)kind_of(&o);
 	ev->name = o.name;
+	ev->sequence = ev->m.kind == KINETO_OP ? find_sequence(o.args, o.args_end) : NO_SEQUENCE;
 	if (ev->m.kind != KINETO_OTHER && !o.has_t)
 		return frag_document_wrong(d, begin, "member \"ts\" is missing");
 	if (ev->m.kind == KINETO_MEMORY || ev->m.kind == KINETO_OOM) {
@@ -251,10 +278,12 @@ static const char *kineto_scan(struct frag_document *d, struct frag_scan *s, con
 	return p;
 }
 
+/* Also an optimizer's step, which is an annotation and no tag. */
 struct operator {
 	double   begin, end;
-	uint64_t thread;
+	uint64_t thread, sequence;
 	uint32_t text;
+	uint8_t  maker;         /* enum frag_maker: BACKWARD, OPTIMIZER, FORWARD; UNKNOWN: none of these */
 };
 
 struct kineto {
@@ -270,6 +299,8 @@ struct kineto {
 	struct kineto_event event;
 	bool has_event;
 	size_t event_at;        /* in the window */
+	struct frag_map backward;       /* sequences of nodes of backward passes */
+	bool any_backward;
 };
 
 /* The document's first bracket. */
@@ -347,6 +378,36 @@ static const char *scan_element(void *ctx, struct frag_scan *s, const char *p)
 	return p;
 }
 
+static bool name_begins(struct frag_text name, const char *with)
+{
+	return name.length >= strlen(with) && memcmp(name.text, with, strlen(with)) == 0;
+}
+
+/* False: out of memory. */
+static bool keep_operator(struct kineto *k)
+{
+	const struct kineto_event *ev = &k->event;
+	const enum frag_maker maker =
+		ev->m.kind == KINETO_ANNOTATION ? FRAG_MAKER_OPTIMIZER
+		: name_begins(ev->name, "autograd::engine::evaluate_function") ? FRAG_MAKER_BACKWARD
+									       : FRAG_MAKER_UNKNOWN;
+
+	if (maker == FRAG_MAKER_BACKWARD) {
+		k->any_backward = true;
+		if (ev->sequence != NO_SEQUENCE
+		    && frag_map_get(&k->backward, ev->sequence) == FRAG_MAP_NONE
+		    && !frag_map_add(&k->backward, ev->sequence, 0))
+			return false;
+	}
+	if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
+		return false;
+	k->ops[k->op_count++] = (struct operator){
+		.begin = ev->m.t, .end = ev->m.t + ev->duration, .thread = ev->m.thread,
+		.sequence = ev->sequence, .text = ev->m.text, .maker = (uint8_t)maker,
+	};
+	return true;
+}
+
 /*
  * The name is borrowed from the window, so it is interned at once; operators
  * repeat theirs many times.
@@ -360,15 +421,11 @@ static bool kineto_keep(struct kineto *k)
 	m->place = k->doc.in.before + k->event_at;
 	if (named && !frag_buffered_text(k->buffered, k->event.name, &m->text))
 		return false;
-	if (m->kind == KINETO_OP) {
-		if (!FRAG_GROW(k->ops, k->op_capacity, k->op_count))
-			return false;
-		k->ops[k->op_count++] = (struct operator){
-			.begin = m->t, .end = m->t + k->event.duration, .thread = m->thread,
-			.text = m->text,
-		};
-		return true;
-	}
+	if (m->kind == KINETO_OP)
+		return keep_operator(k);
+	if (m->kind == KINETO_ANNOTATION && name_begins(k->event.name, "Optimizer.step#")
+	    && !keep_operator(k))
+		return false;
 	/* zero bytes are neither a block nor the end of one */
 	if (m->kind == KINETO_MEMORY && m->bytes == 0)
 		return true;
@@ -430,7 +487,41 @@ static int moments_by_thread(const void *a, const void *b)
 	return kineto_by_time(a, b);
 }
 
-/* Each allocation gets the innermost operator of its thread as its tag. */
+/* The innermost of the open operators that is in the backward pass of this one's node, or any. */
+static bool runs_backward(const struct kineto *k, const uint32_t *open, uint32_t depth, uint64_t sequence)
+{
+	while (depth-- > 0)
+		if (k->ops[open[depth]].maker == FRAG_MAKER_BACKWARD
+		    && (sequence == NO_SEQUENCE || k->ops[open[depth]].sequence == sequence))
+			return true;
+	return false;
+}
+
+/* An operator is of a forward pass if another runs the backward pass of its node. */
+static void find_forward(const struct kineto *k, const uint32_t *open, uint32_t depth, struct operator *op)
+{
+	if (op->maker == FRAG_MAKER_UNKNOWN && op->sequence != NO_SEQUENCE
+	    && frag_map_get(&k->backward, op->sequence) != FRAG_MAP_NONE
+	    && !runs_backward(k, open, depth, op->sequence))
+		op->maker = FRAG_MAKER_FORWARD;
+}
+
+/* The part of the program, by the innermost operator that is of one; open[0] is the outermost. */
+static enum frag_maker kineto_maker(const struct kineto *k, const uint32_t *open, uint32_t depth)
+{
+	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
+
+	while (depth && maker == FRAG_MAKER_UNKNOWN)
+		maker = (enum frag_maker)k->ops[open[--depth]].maker;
+	if (maker == FRAG_MAKER_FORWARD && runs_backward(k, open, depth, NO_SEQUENCE))
+		maker = FRAG_MAKER_RECOMPUTE;
+	return maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
+}
+
+/*
+ * Each allocation gets the innermost operator of its thread as its tag, and the part of the program
+ * where the profile has a backward pass.
+ */
 static bool name_all(struct kineto *k)
 {
 	uint32_t *open = malloc(((size_t)k->op_count + 1) * sizeof(*open));
@@ -449,13 +540,19 @@ static bool name_all(struct kineto *k)
 			while (depth && (k->ops[open[depth - 1]].thread != k->ops[next].thread
 					 || k->ops[open[depth - 1]].end < k->ops[next].begin))
 				depth--;
+			find_forward(k, open, depth, &k->ops[next]);
 			open[depth++] = next++;
 		}
 		while (depth && (k->ops[open[depth - 1]].thread != m->thread
 				 || k->ops[open[depth - 1]].end < m->t))
 			depth--;
-		if (depth && !m->text)
-			m->text = k->ops[open[depth - 1]].text;
+		if (m->kind == KINETO_ANNOTATION)
+			continue;
+		if (k->any_backward)
+			m->maker = (uint8_t)kineto_maker(k, open, depth);
+		for (uint32_t at = depth; at-- > 0 && !m->text;)
+			if (k->ops[open[at]].maker != FRAG_MAKER_OPTIMIZER)
+				m->text = k->ops[open[at]].text;
 	}
 	free(open);
 	return true;
@@ -502,7 +599,7 @@ static bool kineto_add_row(struct kineto *k, struct frag_address_map *addresses,
 {
 	struct frag_row row = {
 		.t = m->t, .size = m->bytes, .place = m->place, .text = m->text,
-		.device = m->device, .members = FRAG_ROW_T,
+		.device = m->device, .members = FRAG_ROW_T, .maker = m->maker,
 	}, *mark;
 
 	if (m->kind == KINETO_ANNOTATION) {
@@ -611,7 +708,7 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 	if (rc)
 		return rc;
 	k.buffered = frag_buffered_new(k.doc.in.path, "byte");
-	rc = k.buffered ? kineto_read_document(&k, err) : frag_fail_nomem(err);
+	rc = k.buffered && frag_map_init(&k.backward, frag_hash_seed()) ? kineto_read_document(&k, err) : frag_fail_nomem(err);
 	if (!rc && !kineto_make_rows(&k, &device_count, log))
 		rc = frag_fail_nomem(err);
 	if (!rc && k.buffered->count == 0)
@@ -625,6 +722,7 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 		rc = frag_buffered_open(out, k.buffered, device_count, &k.doc.in, err);
 	out->pytorch = true;
 	frag_document_fini(&k.doc);
+	frag_map_fini(&k.backward);
 	free(k.moments);
 	free(k.ops);
 	return rc;

@@ -235,7 +235,7 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 	if (row->op == FRAG_OP_ALLOC || row->op == FRAG_OP_FREE)
 		rec->members |= FRAG_HAS_ID;
 	if (row->op == FRAG_OP_ALLOC)
-		rec->members |= FRAG_HAS_SIZE;
+		rec->members |= FRAG_HAS_SIZE | (uint32_t)row->maker << FRAG_MAKER_SHIFT;
 	if (row->members & FRAG_ROW_T)
 		rec->members |= FRAG_HAS_T;
 	if (row->members & FRAG_ROW_STREAM)

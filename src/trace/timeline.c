@@ -70,6 +70,7 @@ static const char *scan_field(struct timeline *tl, struct frag_scan *s, const ch
 					   " memory timeline is [time, action, bytes, category]");
 }
 
+/* [time, action, bytes, category], whose signs are checked later. */
 static const char *scan_row(struct timeline *tl, struct frag_scan *s, const char *p)
 {
 	uint64_t value[4];
@@ -274,6 +275,7 @@ static const char *fault_of(const struct timeline *tl)
 	return NULL;
 }
 
+/* The whole document, as rows. */
 static int timeline_read(struct timeline *tl, struct frag_error *err)
 {
 	int rc = frag_document_part(&tl->doc, timeline_scan_begin, tl, err);
