@@ -343,7 +343,8 @@ static uint64_t class_bytes(const struct frag_explained *m, enum frag_life_class
 	return bytes;
 }
 
-#define WORKSPACES_PART 50      /* of what is held: from there on the remedy is shown */
+#define WORKSPACES_PART 20      /* of what is active: from there on the remedy is shown, */
+#define WORKSPACES_PART_ALL 50  /* with -v from here on */
 
 /* The sums of all classes: in the answer itself, and above the table of tags. */
 static void print_classes(const struct page *p, const char *label)
@@ -364,11 +365,38 @@ static void print_classes(const struct page *p, const char *label)
 		frag_add_item(&w, ", ", "pending frees %s", SIZE(m->pending));
 	if (w.used)
 		frag_put_row(p->to, label, "%s%s", w.text, evidence_text(m));
-	/* cuBLAS keeps one for each handle and stream, and never releases it */
-	if (sums[FRAG_LIFE_WORKSPACES] >= all / WORKSPACES_PART && sums[FRAG_LIFE_WORKSPACES])
-		frag_put_row(p->to, "cuBLAS", "CUBLAS_WORKSPACE_CONFIG=:16:8 makes its workspaces"
-			     " small, and some kernels slower;"
-			     " torch._C._cuda_clearCublasWorkspaces() frees them");
+}
+
+/* What makes workspaces smaller, by the library that allocates them. */
+static void print_workspaces(const struct page *p)
+{
+	static const struct {
+		const char *part, *label, *remedy;      /* part: of a tag; NULL: known by size alone */
+	} ways[] = {
+		{ "LtWorkspace", "cuBLASLt", "CUBLASLT_WORKSPACE_SIZE=KIB limits each of its workspaces" },
+		{ "cudnn", "cuDNN", "torch.backends.cudnn.benchmark = False avoids kernels with large"
+		  " workspaces" },
+		{ "Workspace::Workspace", "cuDNN", "torch.backends.cudnn.benchmark = False avoids kernels"
+		  " with large workspaces" },
+		{ "reduce", "reduction", "of many values into few: reduce fewer at once, such as the"
+		  " batch in parts" },
+		{ NULL, "cuBLAS", "CUBLAS_WORKSPACE_CONFIG=:16:8 makes its workspaces small, and some"
+		  " kernels slower; torch._C._cuda_clearCublasWorkspaces() frees them" },
+	};
+	const struct frag_explained *m = p->m;
+	const uint64_t part = p->a->verbose ? WORKSPACES_PART_ALL : WORKSPACES_PART;
+	const struct frag_tag_memory *most = NULL;
+	uint32_t i = 0;
+
+	for (uint32_t k = 0; k < m->held_count; k++)
+		if (m->held[k].of_class[FRAG_LIFE_WORKSPACES]
+		    > (most ? most->of_class[FRAG_LIFE_WORKSPACES] : 0))
+			most = &m->held[k];
+	if (!most || class_bytes(m, FRAG_LIFE_WORKSPACES) < m->live / part)
+		return;
+	while (ways[i].part && !(most->tag && strstr(most->tag, ways[i].part)))
+		i++;
+	frag_put_row(p->to, ways[i].label, "%s", ways[i].remedy);
 }
 
 static void print_tags(const struct page *p)
@@ -691,6 +719,7 @@ static void print_moment(const struct page *p)
 	if (p->a->outside)
 		print_outside(p, &p->a->outside[m - p->a->found->moments]);
 	print_holders(p);
+	print_workspaces(p);
 	if (p->a->verbose)
 		print_evidence_rows(p);
 	if (p->a->verbose || frag_evidence_differs(p->a->found->choice))

@@ -126,46 +126,104 @@ static const char *skip_brackets(const char *at, const char *end)
 }
 
 /*
- * The class and the function of a C++ name: "MmBackward0" and "apply" of
- * "torch::autograd::generated::MmBackward0::apply(...)". Namespaces without names and lambdas are
- * parts too; templates and parameters are omitted. length 0: there is none.
+ * The next part of a C++ name: "torch", "autograd", "generated", "MmBackward0" and "apply" of
+ * "torch::autograd::generated::MmBackward0::apply(...)". Templates and parameters are omitted, as are
+ * namespaces without names and lambdas, whose length is 0. False: there is none.
  */
-static void cut_function(struct frag_text name, struct frag_text *scope, struct frag_text *function)
+static bool next_part(const char **next, const char *end, struct frag_text *part)
+{
+	const char *at = *next, *begin = at;
+	const bool unnamed = at < end && (*at == '(' || *at == '{');
+	bool is_operator;
+
+	if (at >= end)
+		return false;
+	at = unnamed ? skip_brackets(at, end) : at;
+	while (!unnamed && at < end && !strchr("(<[{ ", *at)
+	       && (end - at < 2 || memcmp(at, "::", 2) != 0))
+		at++;
+	is_operator = at - begin == 8 && memcmp(begin, "operator", 8) == 0;
+	if (is_operator && at < end && *at == ' ')      /* "operator bool()" */
+		while (at < end && *at != '(')
+			at++;
+	else if (is_operator)                           /* "operator()", "operator<<" */
+		at = end - at > 1 ? at + 2 : end;
+	*part = (struct frag_text){ begin, unnamed ? 0 : (uint32_t)(at - begin) };
+	if (at < end && *at == '<')
+		at = skip_brackets(at, end);
+	/* a lambda is in a function with parameters: "f(int)::{lambda()#1}::operator()" */
+	while (at < end && (*at == '(' || *at == '['))
+		at = skip_brackets(at, end);
+	*next = end - at >= 2 && memcmp(at, "::", 2) == 0 ? at + 2 : end;
+	return true;
+}
+
+/* Does what may be behind the parameters of a function begin here? */
+static bool is_behind(const char *at, const char *end)
+{
+	static const char *const words[] = { " const", " volatile", " &", " [", " noexcept", NULL };
+
+	for (uint32_t i = 0; words[i]; i++)
+		if ((size_t)(end - at) >= strlen(words[i])
+		    && memcmp(at, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* "f(...)" of "void f(...)" and of "std::tuple<int, long> f(...)": the type of the result is before it. */
+static struct frag_text without_result(struct frag_text name)
 {
 	const char *end = name.text + name.length, *at = name.text;
 
-	*scope = *function = (struct frag_text){ .text = name.text };
-	while (at < end) {
-		const bool unnamed = *at == '(' || *at == '{';
-		const char *begin = at;
-		bool is_operator;
-
-		at = unnamed ? skip_brackets(at, end) : at;
-		while (!unnamed && at < end && !strchr("(<:[{ ", *at))
-			at++;
-		is_operator = at - begin == 8 && memcmp(begin, "operator", 8) == 0;
-		if (is_operator)        /* "operator()", "operator<<" */
-			at = end - at > 1 ? at + 2 : end;
-		/* "void f(...)": the result's type stands before the name */
-		if (at < end && *at == ' ' && !is_operator) {
-			at++;
-			*scope = (struct frag_text){ .text = at };
-			*function = *scope;
-			continue;
-		}
-		if (!unnamed && at > begin) {
-			*scope = *function;
-			*function = (struct frag_text){ begin, (uint32_t)(at - begin) };
-		}
-		if (at < end && *at == '<')
+	while (at < end && !is_behind(at, end)) {
+		if (*at == '(' || *at == '{' || *at == '<' || *at == '[')
 			at = skip_brackets(at, end);
-		/* a lambda is in a function with parameters: "f(int)::{lambda()#1}::operator()" */
-		while (at < end && (*at == '(' || *at == '['))
-			at = skip_brackets(at, end);
-		if (end - at < 2 || memcmp(at, "::", 2) != 0)
-			return;
-		at += 2;
+		else if (end - at >= 8 && memcmp(at, "operator", 8) == 0)
+			break;
+		else
+			at++;
+		if (at < end && *at == ' ' && !is_behind(at, end)) {
+			name.length -= (uint32_t)(at + 1 - name.text);
+			name.text = ++at;
+		}
 	}
+	return name;
+}
+
+/* The class and the function of a C++ name: its last parts with names. length 0: there is none. */
+static void cut_function(struct frag_text name, struct frag_text *scope, struct frag_text *function)
+{
+	const struct frag_text bare = without_result(name);
+	const char *at = bare.text;
+	struct frag_text part;
+
+	*scope = *function = (struct frag_text){ .text = name.text };
+	while (next_part(&at, bare.text + bare.length, &part)) {
+		if (!part.length)
+			continue;
+		*scope = *function;
+		*function = part;
+	}
+}
+
+/* "at::native::gpu_reduce_kernel" of "void at::native::gpu_reduce_kernel<float>(...)"; as others are. */
+static size_t write_native(char *to, struct frag_text name)
+{
+	const struct frag_text bare = without_result(name);
+	const char *at = bare.text;
+	struct frag_text part;
+	size_t used = 0;
+
+	while (next_part(&at, bare.text + bare.length, &part)) {
+		const size_t colons = used && part.length ? 2 : 0;
+
+		if (used + colons + part.length > FRAME_MAX)
+			break;
+		memcpy(to + used, "::", colons);
+		memcpy(to + used + colons, part.text, part.length);
+		used += colons + part.length;
+	}
+	return used;
 }
 
 /*
@@ -331,6 +389,7 @@ static size_t write_frame(char *to, const struct frag_frame *f)
 /* The name of the stack. */
 struct top {
 	struct frag_frame frame;     /* the innermost of the program; of packages; ... */
+	struct frag_text workspace;  /* a native frame below it that allocates for kernels; or none */
 	struct frag_frame callee;    /* the innermost of a package that the program's called; or none */
 };
 
@@ -376,6 +435,9 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 	for (uint32_t i = 0; i < count && best < FRAG_ORIGIN_PROGRAM; i++) {
 		const enum frag_origin origin = origin_at(s, list, i);
 
+		if (origin == FRAG_ORIGIN_NATIVE && !top.workspace.text
+		    && is_workspace(frame_at(s, list, i).name))
+			top.workspace = frame_at(s, list, i).name;
 		if (origin <= best)
 			continue;
 		if (origin == FRAG_ORIGIN_PROGRAM && best == FRAG_ORIGIN_PACKAGE)
@@ -501,13 +563,24 @@ static uint16_t maker_of(struct frag_snapshot *s, uint32_t frames)
 static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *list,
 			    uint32_t count, struct frag_text *out)
 {
-	char text[2 * FRAME_MAX + 64], *copy;
+	char text[3 * FRAME_MAX + 64], *copy;
 	const struct top top = find_top(s, list, count);
-	uint32_t length = (uint32_t)write_frame(text, &top.frame);
-	const struct frag_text node =
-		top.frame.file.text ? (struct frag_text){ .length = 0 }
-				    : autograd_node(top.frame.name);
+	const bool native = !top.frame.file.text;
+	const struct frag_text node = native ? autograd_node(top.frame.name)
+					     : (struct frag_text){ .length = 0 };
+	uint32_t length = 0;
 	enum frag_add rc;
+
+	if (top.workspace.text && !native) {
+		length = (uint32_t)write_native(text, top.workspace);
+		memcpy(text + length, " < ", 3);
+		length += 3;
+	}
+	if (native && frag_text_find(top.frame.name, "::"))
+		length = (uint32_t)write_native(text, top.frame.name);
+	/* what is no name of C++ */
+	if (!native || !length)
+		length += (uint32_t)write_frame(text + length, &top.frame);
 
 	if (node.length && node.length < FRAME_MAX) {
 		memcpy(text, node.text, node.length);

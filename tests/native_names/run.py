@@ -33,6 +33,21 @@ NAMES = {
     "at::Tensor " + AT + "details::convolution_jvp<2>(at::Tensor (*)(int), bool)": "convolution_jvp",
     AT + "AddBackward0": "AddBackward0",
 }
+# outside autograd: the function with its namespaces, without result, templates and parameters
+PLAIN = {
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+    "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>)":
+        "at::native::vectorized_elementwise_kernel",
+    "std::vector<at::Tensor, std::allocator<at::Tensor> > my_ext::forward(at::Tensor const&)":
+        "my_ext::forward",
+    "at::native::(anonymous namespace)::softmax(at::Tensor const&, long) const": "at::native::softmax",
+    "(anonymous namespace)::Pool<char>::take(std::size_t) [clone .isra.0]": "Pool::take",
+    "my::buffer(int)::{lambda(long)#2}::operator()(long) const": "my::buffer::operator()",
+    "my::Tensor::operator bool() const": "my::Tensor::operator bool",
+    "decltype(auto) my::get<0>(std::tuple<int>&)": "my::get",
+    "ncclCommInitRank": "ncclCommInitRank",
+    "flash::mha_fwd": "flash::mha_fwd",
+}
 WORKSPACES = (
     "at::cuda::(anonymous namespace)::getNewWorkspace()",
     "at::cuda::getCUDABlasLtWorkspace()",
@@ -42,8 +57,9 @@ WORKSPACES = (
 
 
 def recorded(*frames, size=4 * M):
-    stack = [{"name": name, "filename": "??" if "::" in name else "/home/me/train.py",
-              "line": 0 if "::" in name else 9} for name in (*ALLOCATOR, *frames)]
+    native = [name not in ("main", "forward") for name in (*ALLOCATOR, *frames)]
+    stack = [{"name": name, "filename": "??" if bare else "/home/me/train.py", "line": 0 if bare else 9}
+             for name, bare in zip((*ALLOCATOR, *frames), native)]
     log = Log(frames=stack).segment(LARGE, 20 * M).alloc(LARGE, size)
     Path("trace").write_bytes(pickled(snapshot(
         [segment(LARGE, block(LARGE, size, frames=stack))], log)))
@@ -54,7 +70,10 @@ def recorded(*frames, size=4 * M):
 def names():
     for name, wanted in NAMES.items():
         same(f"tag of {name}", recorded(name).get("tag"), wanted)
-    for damaged in (AT + "details::f(", AT + "a<b", AT, AT + "::", AT + "(((", AT + "operator"):
+    for name, wanted in PLAIN.items():
+        same(f"tag of {name}", recorded(name).get("tag"), wanted)
+    for damaged in (AT + "details::f(", AT + "a<b", AT, AT + "::", AT + "(((", AT + "operator",
+                    "a::", "::", "a::(", "void a::b<", "a::operator ", " ::", "a:: ::b"):
         ok("failed" not in recorded(damaged), f"a damaged name: {damaged}")
 
 
@@ -64,10 +83,16 @@ def workspaces():
             got = recorded(*frames)
             same(f"{name}, {len(frames)} frames", [got.get("class"), got.get("evidence")],
                  ["workspaces", "stack"], got)
-    same("its tag", recorded(WORKSPACES[0], AT + "MmBackward0::apply(int)")["tag"], WORKSPACES[0])
-    call("explain", "--at", "peak", "trace")
-    out = call("explain", "--at", "peak", "trace")[1]
-    ok("CUBLAS_WORKSPACE_CONFIG=:16:8" in out, "the remedy", out)
+    same("its tag", recorded(WORKSPACES[0], AT + "MmBackward0::apply(int)")["tag"],
+         "at::cuda::getNewWorkspace")
+    same("called by the program", recorded(WORKSPACES[2], "forward")["tag"],
+         "at::native::gpu_reduce_kernel < train.py:9 forward")
+    for name, remedy in zip(WORKSPACES, ("CUBLAS_WORKSPACE_CONFIG=:16:8", "CUBLASLT_WORKSPACE_SIZE",
+                                         "reduce fewer", "torch.backends.cudnn.benchmark")):
+        for frames in ((name,), (name, "forward")):
+            recorded(*frames)
+            out = call("explain", "--at", "peak", "trace")[1]
+            ok(remedy in out.partition("workspaces")[2], f"the remedy of {name}", out)
     same("no workspace", recorded("at::native::getWorkspaceless(int)", "main").get("class"), None)
 
 
