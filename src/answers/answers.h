@@ -65,10 +65,6 @@ void frag_add_claim(struct frag_words *w, const struct frag_scope *scope, const 
 void frag_put_recorded(const struct frag_text_style *to,
 		       const struct frag_trace_info *const *traces, const uint32_t *iterations,
 		       uint32_t count);
-/* The member `bound` of a document; */
-const char *frag_bound_name(enum frag_part part);
-/* and both, `bound` and `at_least`. */
-void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
 
 /* By enum frag_part, ended by NULL. */
 extern const char *const frag_bound_words[];

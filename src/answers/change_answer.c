@@ -161,6 +161,21 @@ static void change_print_requests(const struct frag_change_found *c,
 			     a->old_iterations, a->new_iterations);
 }
 
+/* Recordings that are parts of their programs: the change is that of the parts. */
+static void put_parts(const struct frag_change_found *c, const struct frag_text_style *to)
+{
+	const struct frag_change_side *const sides[] = { &c->old, &c->now };
+
+	for (int i = 0; i < 2; i++) {
+		struct frag_words w = WORDS(200);
+
+		if (frag_scope_part(&sides[i]->trace->scope) == FRAG_PART_WHOLE)
+			continue;
+		frag_add_scope(&w, &sides[i]->trace->scope);
+		frag_put_row(to, "part", "%s: %s", i ? "NEW" : "OLD", w.text);
+	}
+}
+
 /* What explains the verdict, a label a row. */
 static void change_print_reasons(const struct frag_change_found *c,
 				 const struct frag_text_style *to)
@@ -174,6 +189,7 @@ static void change_print_reasons(const struct frag_change_found *c,
 		change_print_pairs(c, to);
 	change_print_side("old", &c->old, to);
 	change_print_side("new", &c->now, to);
+	put_parts(c, to);
 	frag_put_evidence(to, c->now.choice, "");
 	if (c->old.run->device || c->now.trace->device_count > 1)
 		frag_put_row(to, "device", "%" PRIu32 ", which changes most", c->device);

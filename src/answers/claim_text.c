@@ -11,6 +11,25 @@ static void add_reserved(struct frag_words *w, const struct frag_scope *scope, c
 		 scope->before_active ? "" : "were ", when);
 }
 
+void frag_add_scope(struct frag_words *w, const struct frag_scope *scope)
+{
+	const char *there = scope->begins == FRAG_BEGINS_STATE ? "at its end" : "before it";
+
+	frag_add(w, "%s", scope->begins == FRAG_BEGINS_START ? "from its start"
+		 : scope->begins == FRAG_BEGINS_LATE ? "starts late" : "no history, the final state alone");
+	if (scope->before_active || scope->before_reserved)
+		frag_add(w, ", %s active and %s reserved %s", SIZE(scope->before_active),
+			 SIZE(scope->before_reserved), there);
+	if (scope->ends == FRAG_ENDS_OOM)
+		frag_add(w, "; ends at its out-of-memory");
+	else if (scope->ends == FRAG_ENDS_CUT && scope->lost)
+		frag_add(w, "; lost at least %" PRIu64 " event%s", scope->lost, frag_s(scope->lost));
+	else if (scope->ends == FRAG_ENDS_CUT)
+		frag_add(w, "; lost events");
+	else if (scope->begins != FRAG_BEGINS_STATE)
+		frag_add(w, " to its end");
+}
+
 void frag_add_at_least(struct frag_words *w, uint64_t least, uint64_t usual,
 		       const struct frag_choice *choice)
 {
@@ -102,20 +121,4 @@ const char *frag_fits_head(const struct frag_scope *scope)
 {
 	return scope->ends == FRAG_ENDS_OOM ? "FITS UP TO THE RECORDED OOM"
 	       : frag_scope_part(scope) != FRAG_PART_WHOLE ? "FITS THE RECORDED PART" : "FITS";
-}
-
-const char *const frag_bound_words[] = {
-	[FRAG_PART_WHOLE] = "exact", [FRAG_PART_OOM] = "at_least", [FRAG_PART_CUT] = "at_least",
-	[FRAG_PART_LATE] = "at_least", [FRAG_PART_STATE] = "at_least", NULL,
-};
-
-const char *frag_bound_name(enum frag_part part)
-{
-	return frag_bound_words[part];
-}
-
-void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim)
-{
-	frag_json_text(in, "bound", frag_bound_name(claim->part));
-	frag_json_u64_or_null(in, "at_least", claim->at_least != UINT64_MAX, claim->at_least);
 }

@@ -390,11 +390,17 @@ static void put_words(struct frag_node_ref in, const char *key, const char *word
 	frag_json_raw(in, key, *words ? json : NULL);
 }
 
+static void put_runs_scope(struct frag_node_ref o, const void *of)
+{
+	frag_document_scope(o, "scope", &((const struct frag_runs *)of)->scope);
+}
+
 static const struct frag_json_row place_rows[] = {
 	ROW(divergence_point, base_reserved), ROW(divergence_point, reserved),
 	ROW(divergence_point, base_allocated), ROW(divergence_point, allocated), ROW_END,
 }, trace_rows[] = {
-	ROW(runs, path), ROW(runs, content), ROW(runs, events), ROW(runs, complete), ROW_END,
+	ROW(runs, path), ROW(runs, content), ROW(runs, events), ROW(runs, complete),
+	ROW_CALL(put_runs_scope), ROW_END,
 };
 
 static void put_place(struct frag_node_ref in, const char *key,

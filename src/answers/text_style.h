@@ -107,6 +107,9 @@ struct frag_words {
 	size_t size, used;
 };
 
+/* "from its start; ends at its out-of-memory" */
+void frag_add_scope(struct frag_words *w, const struct frag_scope *scope);
+
 #define FRAG_WORDS(array) { .text = (*(array) = '\0', (array)), .size = sizeof(array) }
 /* The same, with an array that is valid until the end of the enclosing block. */
 #define WORDS(room) { .text = (char[room]){ 0 }, .size = (room) }

@@ -345,25 +345,11 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 	}
 }
 
-/* "from its start; ends at its out-of-memory" */
 static void print_scope(const struct frag_scope *scope, FILE *f)
 {
 	struct frag_words w = WORDS(200);
-	const char *there = scope->begins == FRAG_BEGINS_STATE ? "at its end" : "before it";
 
-	frag_add(&w, "%s", scope->begins == FRAG_BEGINS_START ? "from its start"
-		 : scope->begins == FRAG_BEGINS_LATE ? "starts late" : "no history, the final state alone");
-	if (scope->before_active || scope->before_reserved)
-		frag_add(&w, ", %s active and %s reserved %s", SIZE(scope->before_active),
-			 SIZE(scope->before_reserved), there);
-	if (scope->ends == FRAG_ENDS_OOM)
-		frag_add(&w, "; ends at its out-of-memory");
-	else if (scope->ends == FRAG_ENDS_CUT && scope->lost)
-		frag_add(&w, "; lost at least %" PRIu64 " event%s", scope->lost, frag_s(scope->lost));
-	else if (scope->ends == FRAG_ENDS_CUT)
-		frag_add(&w, "; lost events");
-	else if (scope->begins != FRAG_BEGINS_STATE)
-		frag_add(&w, " to its end");
+	frag_add_scope(&w, scope);
 	fprintf(f, "scope: %s\n", w.text);
 }
 

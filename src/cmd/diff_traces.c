@@ -1,6 +1,7 @@
 /* diff_traces.c - fragsim diff OLD NEW: why one recording, or a folder of ranks, reserves more. */
 #include "cmd/diff_traces.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,14 @@ static int pair_files(struct frag_changes *c, uint32_t *count, struct frag_error
 	return 0;
 }
 
+static void note_parts(struct frag_change_pair *pair, const struct frag_change_found *found)
+{
+	if (!found->old.trace || !found->now.trace)
+		return;
+	pair->old_part = frag_scope_part(&found->old.trace->scope) != FRAG_PART_WHOLE;
+	pair->now_part = frag_scope_part(&found->now.trace->scope) != FRAG_PART_WHOLE;
+}
+
 /* Compares all pairs, one after the other, and answers for the one that became worst. */
 static int compare_folders(struct frag_changes *c, struct frag_error *err)
 {
@@ -114,6 +123,7 @@ static int compare_folders(struct frag_changes *c, struct frag_error *err)
 		pairs[i].reserved = c->found.reserved;
 		pairs[i].alone = c->found.alone;
 		pairs[i].ended = c->found.ended;
+		note_parts(&pairs[i], &c->found);
 		memcpy(pairs[i].highest, c->found.highest, sizeof(pairs[i].highest));
 		compared_fini(c);
 		if (pairs[i].reserved > pairs[worst].reserved)
@@ -156,14 +166,21 @@ static int changes_print(struct frag_question *q, struct frag_error *err)
 	return frag_question_answer(q, &((struct frag_changes *)q)->found, err);
 }
 
-/* Conditions are about each pair, and each device of both. Each part has two names. */
+/*
+ * Conditions are about each pair, and each device of both. Each part has two names. Of recordings
+ * that are parts of their programs the change is unknown; where NEW alone is one, no smaller.
+ */
 static void judge_change(struct frag_changes *c, const char *path, const struct frag_change_pair *pair)
 {
 	double values[2 * FRAG_PARTS + 1] = { (double)pair->highest[0] };
+	double at_least[2 * FRAG_PARTS + 1] = { pair->old_part ? -INFINITY : values[0] };
 
-	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++)
+	for (uint32_t i = 0; i < 2 * FRAG_PARTS; i++) {
 		values[i + 1] = (double)pair->highest[1 + i % FRAG_PARTS];
-	frag_question_judge(&c->q, values, NULL, "%s", path);
+		at_least[i + 1] = -INFINITY;
+	}
+	frag_question_judge(&c->q, values, pair->old_part || pair->now_part ? at_least : NULL, "%s",
+			    path);
 	if (c->missing || (!pair->ended && !pair->alone))
 		return;
 	frag_print_message("%s: cannot be judged: %s", path, pair->ended
@@ -181,6 +198,7 @@ static void changes_judge(struct frag_question *q)
 	if (!q->conditions.count)
 		return;
 	memcpy(one.highest, found->highest, sizeof(one.highest));
+	note_parts(&one, found);
 	for (uint32_t i = 0; i < found->pair_count; i++)
 		judge_change(c, found->pairs[i].now, &found->pairs[i]);
 	if (!found->pair_count)

@@ -1,5 +1,6 @@
 /* ranks.c - fragsim ranks: which ranks of a distributed job stand out, and in what? */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "allow-missing", NULL, "--fail-if judges although a rank between two others is missing",
 	  FRAG_FLAG(struct ranks, missing) },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'oom > 0'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW,
 	FRAG_THREADS_ROW("concurrent ranks (0: one per processor)"),
@@ -165,11 +167,19 @@ static void ranks_judge(struct frag_question *q)
 		[FRAG_RANK_FIGURES] = k->ooms, k->apart,
 		(double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]),
 	};
+	/* of parts of programs; what differs between them is unknown */
+	double at_least[] = { [FRAG_RANK_LOST] = -INFINITY, k->ooms, -INFINITY, -INFINITY };
 	uint64_t missing;
+	bool part = false;
 
 	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
 		values[i] = (double)frag_ranking_most(k, i);
-	frag_question_judge(q, values, NULL, "%u rank%s", q->count, frag_s(q->count));
+	at_least[FRAG_RANK_RESERVED] = values[FRAG_RANK_RESERVED];
+	at_least[FRAG_RANK_REQUESTED] = values[FRAG_RANK_REQUESTED];
+	for (uint32_t i = 0; i < q->count; i++)
+		part |= frag_scope_part(&r->traces[i].scope) != FRAG_PART_WHOLE;
+	frag_question_judge(q, values, part ? at_least : NULL, "%u rank%s", q->count,
+			    frag_s(q->count));
 	missing = q->conditions.count && !r->missing ? missing_rank(r) : UINT64_MAX;
 	if (missing == UINT64_MAX)
 		return;

@@ -291,8 +291,8 @@ static int write_documents(struct frag_session *s, const struct frag_report *rep
 	for (uint32_t i = 0; i < report->run_count; i++)
 		runs[i] = report->runs[i].result;
 	if (s->json.path)
-		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
-				       &s->json, err);
+		rc = frag_result_write(report->trace, runs, report->answers, s->claims,
+				       report->run_count, &s->json, err);
 	if (!rc && s->html.path)
 		rc = frag_page_write(&s->section, 1, s->command, &s->html, err);
 	if (!rc && s->profile.path)
@@ -648,19 +648,42 @@ static void drop_answers(struct frag_session *s)
 	s->answers = NULL;
 }
 
-/* A trace that was too long for its tape has no answers, which is not a failure. */
+/*
+ * What the runs prove of the device that the program needs. Of a whole program the smallest is known
+ * only where it was searched for, after an out-of-memory. That search begins above the device of the
+ * run, and a smaller one can fit, so of a part the blocks alone are proof.
+ */
+static int make_claims(struct frag_session *s, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(s->traced.trace);
+	int rc = 0;
+
+	s->claims = calloc((size_t)s->run_count + 1, sizeof(*s->claims));
+	if (!s->claims)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->run_count && !rc; i++) {
+		const struct frag_diagnosis *a = s->answers ? &s->answers[i] : NULL;
+		const uint32_t device = s->runs[i].result->device;
+		const struct frag_claim_facts facts = {
+			.scope = &info->scope, .tape = s->traced.tape,
+			.choice = &s->runs[i].result->choice,
+			.figures = &s->traced.devices.figures[device], .device = device,
+			.smallest = UINT64_MAX,
+		};
+
+		s->claims[i].at_least = a && a->smallest ? a->smallest : UINT64_MAX;
+		if (frag_scope_part(&info->scope) != FRAG_PART_WHOLE)
+			rc = frag_claim_make(&s->claims[i], &facts, err);
+	}
+	return rc;
+}
+
 static int search_answers(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_sim_options options = sim_options(s);
 	struct frag_trials trials = { .options = &options, .stop = frag_interrupted };
 	int rc;
 
-	s->traced.tape = s->writer ? frag_tape_finish(s->writer) : NULL;
-	if (!s->traced.tape)
-		return 0;
-	rc = frag_growth_find(s->traced.trace, s->traced.tape, err);
-	if (rc || !has_answers(s))
-		return rc;
 	s->answers = calloc((size_t)s->run_count + 1, sizeof(*s->answers));
 	if (!s->answers)
 		return frag_fail_nomem(err);
@@ -670,6 +693,23 @@ static int search_answers(struct frag_session *s, struct frag_error *err)
 		drop_answers(s);
 	s->cut_short = rc == -FRAG_EINTERRUPTED;
 	return rc;
+}
+
+/*
+ * What of the whole tape goes into reports and documents. A trace that was too long for its tape
+ * has nothing of it, which is not a failure.
+ */
+static int use_tape(struct frag_session *s, struct frag_error *err)
+{
+	int rc;
+
+	s->traced.tape = s->writer ? frag_tape_finish(s->writer) : NULL;
+	if (!s->traced.tape)
+		return 0;
+	rc = frag_growth_find(s->traced.trace, s->traced.tape, err);
+	if (!rc && has_answers(s))
+		rc = search_answers(s, err);
+	return rc || !s->options->json ? rc : make_claims(s, err);
 }
 
 /*
@@ -729,7 +769,7 @@ int frag_session_simulate(struct frag_session *s, const char *path, struct frag_
 		return drawn;
 	session_collect(s, rc != 0);
 	s->cut_short = rc != 0;
-	rc = rc ? rc : search_answers(s, err);
+	rc = rc ? rc : use_tape(s, err);
 	if ((rc && rc != -FRAG_EINTERRUPTED) || !s->draws)
 		return rc;
 	drawn = draw_section(s, err);
@@ -751,6 +791,7 @@ void frag_session_fini(struct frag_session *s)
 	drawing_fini(&s->drawing);
 	frag_page_section_fini(&s->section);
 	drop_answers(s);
+	free(s->claims);
 	frag_tape_writer_del(s->writer);
 	free(s->sims);
 	free(s->choices);

@@ -42,6 +42,7 @@ struct frag_session {
 	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
 	struct frag_report_run *runs;
 	struct frag_diagnosis *answers; /* one a run; NULL: not requested */
+	struct frag_claim *claims;      /* likewise; NULL: no document, or no tape */
 	uint32_t run_count;
 	bool cut_short;                         /* the search for them was interrupted */
 	struct frag_tape_writer *writer;        /* while the trace is read */

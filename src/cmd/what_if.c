@@ -358,7 +358,7 @@ static int keep_batch(void *ctx, const struct frag_batch *batch, struct frag_err
 	return w->as_it_is ? frag_tape_write(w->as_it_is, batch, err) : 0;
 }
 
-/* Opens the trace once more as a changed one; iterations are found before, in a first reading. */
+/* Opens the trace and its changed form; a first reading finds the iterations. */
 static int what_if_open(struct frag_question *q, struct frag_error *err)
 {
 	struct what_if *w = (struct what_if *)q;

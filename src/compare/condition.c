@@ -557,8 +557,8 @@ static unsigned parts_of(const struct frag_gate *gate, const struct frag_group *
 {
 	if (gate->partial)
 		return 0;
-	return (group->runs && group->runs->part ? FRAG_PART_RUN : 0)
-	       | (group->base && group->base->part ? FRAG_PART_BASE : 0);
+	return (frag_runs_are_part(group->runs) ? FRAG_PART_RUN : 0)
+	       | (frag_runs_are_part(group->base) ? FRAG_PART_BASE : 0);
 }
 
 /* Is it known neither whether the run fits nor that it does not? */

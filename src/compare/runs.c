@@ -536,7 +536,7 @@ static int sweep_keep_runs(struct job *job, bool interrupted, struct frag_error 
 	runs->allocs = info->allocs;
 	runs->frees = info->frees;
 	runs->complete = info->whole;
-	runs->part = frag_scope_part(&info->scope) != FRAG_PART_WHOLE;
+	runs->scope = info->scope;
 	if (!runs->content)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < job->sim_count; i++) {

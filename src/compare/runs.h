@@ -10,6 +10,7 @@
 #include "fragsim/engine.h"
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
+#include "scope/claim.h"
 
 /* A run over its steps, in a few intervals. */
 #define FRAG_TIMELINE_MAX 64    /* intervals */
@@ -67,7 +68,7 @@ struct frag_runs {
 	char *content;                  /* identifies the decoded events */
 	uint64_t events, allocs, frees;
 	bool complete;                  /* the trace was read to its end */
-	bool part;                      /* it is a part of its program */
+	struct frag_scope scope;        /* without its growth, unless a file has that */
 	struct frag_run *run;
 	uint32_t count, capacity;
 };
@@ -89,6 +90,12 @@ struct frag_run_set {
 	struct frag_runs *trace;
 	uint32_t count, capacity;
 };
+
+/* Is the trace a part of its program? NULL: no. */
+static inline bool frag_runs_are_part(const struct frag_runs *runs)
+{
+	return runs && frag_scope_part(&runs->scope) != FRAG_PART_WHOLE;
+}
 
 /* Zeroed, at the end of the list; NULL where the host is out of memory. */
 struct frag_run *frag_runs_add(struct frag_runs *runs);

@@ -261,6 +261,27 @@ void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info 
 		frag_put_object(list, NULL, frag_scope_fields, &traces[i]->scope);
 }
 
+void frag_document_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope)
+{
+	frag_put_object(in, key, frag_scope_fields, scope);
+}
+
+const char *const frag_bound_words[] = {
+	[FRAG_PART_WHOLE] = "exact", [FRAG_PART_OOM] = "at_least", [FRAG_PART_CUT] = "at_least",
+	[FRAG_PART_LATE] = "at_least", [FRAG_PART_STATE] = "at_least", NULL,
+};
+
+const char *frag_bound_name(enum frag_part part)
+{
+	return frag_bound_words[part];
+}
+
+void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim)
+{
+	frag_json_text(in, "bound", frag_bound_name(claim->part));
+	frag_json_u64_or_null(in, "at_least", claim->at_least != UINT64_MAX, claim->at_least);
+}
+
 void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log)
 {
 	frag_put_object(in, "recorded_log", log_fields, log);

@@ -7,6 +7,7 @@
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
 #include "metrics/metric.h"
+#include "scope/claim.h"
 
 /* The document's root, with its format and the version of that. */
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
@@ -61,9 +62,17 @@ void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);
 
+/* A scope as a member of this name. */
+void frag_document_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope);
+
 /* The scopes of the traces as a member `scope`: a list, unless it is one trace. */
 void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
 			  uint32_t count);
+
+/* The member `bound` of a document; */
+const char *frag_bound_name(enum frag_part part);
+/* and both, `bound` and `at_least`. */
+void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
 
 /* A string for each line of frag_frames_json(): an array `frames`. */
 void frag_json_frames(struct frag_node_ref in, const char *frames);

@@ -24,9 +24,12 @@
 #include "search/extrapolation.h"
 #include "search/tune_search.h"
 
-/* The result object: fragsim-result(5). answers: one a run; NULL: there are none. */
+/*
+ * The result object: fragsim-result(5). answers, and the claims about the devices that the program
+ * needs: one a run each; NULL: there are none.
+ */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
-		      const struct frag_diagnosis *answers, uint32_t count,
+		      const struct frag_diagnosis *answers, const struct frag_claim *claims, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err);
 
 /* A RUN of it: members of an object. answer may be NULL. */

@@ -18,6 +18,7 @@
 #include "base/atomic_file.h"
 #include "documents/document_head.h"
 #include "input/input.h"
+#include "trace/scope.h"
 
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384
@@ -363,6 +364,18 @@ static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
 	runs->path = hex;
 }
 
+/* Older files have none, and baselines only those of parts. */
+static void read_scope(struct frag_members *r, const struct frag_at *with, struct frag_runs *runs)
+{
+	struct frag_at at;
+
+	if (!frag_has(r, with, "scope"))
+		return;
+	at = frag_take_object(r, with, "scope");
+	if (!r->rc)
+		r->rc = frag_scope_read(&runs->scope, at.node, r->path, "\"scope\"", r->err);
+}
+
 /* `at` describes the trace, `with` has its runs: a result keeps them in two objects. */
 static void read_runs(struct frag_members *r, const struct frag_at *at, const struct frag_at *with,
 		      struct frag_run_set *set)
@@ -378,6 +391,7 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 	if (frag_has(r, at, "path_bytes"))
 		read_path_bytes(r, at, runs);
 	frag_take_rows(r, at, frag_runs_rows, runs);
+	read_scope(r, with, runs);
 	list = frag_take_array(r, with, "runs");
 	while (frag_next_element(r, &list, &run_at)) {
 		struct frag_run *run = frag_runs_add(runs);

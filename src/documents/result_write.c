@@ -436,18 +436,24 @@ void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,
-		      const struct frag_diagnosis *answers, uint32_t count,
+		      const struct frag_diagnosis *answers, const struct frag_claim *claims, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err)
 {
+	const struct frag_claim none = {
+		.part = frag_scope_part(&trace->scope), .at_least = UINT64_MAX,
+	};
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
 
 	frag_document_tool(root);
 	frag_document_trace(root, "trace", trace);
 	runs = frag_json_array(root, "runs");
-	for (uint32_t i = 0; i < count; i++)
-		frag_document_run(frag_json_object(runs, NULL), results[i],
-				  answers ? &answers[i] : NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_node_ref run = frag_json_object(runs, NULL);
+
+		frag_document_run(run, results[i], answers ? &answers[i] : NULL);
+		frag_document_claim(run, claims ? &claims[i] : &none);
+	}
 	return frag_json_write(&doc, out, err);
 }
 
@@ -550,6 +556,8 @@ static void put_baseline_trace(struct frag_node_ref o, const struct frag_runs *r
 
 	put_path(o, runs->path);
 	frag_json_rows(o, frag_runs_rows, runs);
+	if (frag_runs_are_part(runs))
+		frag_document_scope(o, "scope", &runs->scope);
 	list = frag_json_array(o, "runs");
 	for (uint32_t i = 0; i < runs->count; i++)
 		put_baseline_run(frag_json_object(list, NULL), &runs->run[i]);

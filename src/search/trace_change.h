@@ -80,6 +80,7 @@ struct frag_change_pair {
 	int64_t highest[FRAG_PARTS + 1];        /* the next are as frag_change_found has them */
 	uint32_t alone;
 	bool ended;
+	bool old_part, now_part;        /* the recordings are parts of their programs */
 };
 
 struct frag_change_found {

@@ -12,11 +12,11 @@
 const char *const frag_begins_words[] = { "start", "late", "state", NULL };
 const char *const frag_ends_words[] = { "end", "oom", "cut", NULL };
 
-static int scope_bad(const char *path, const char *key, const char *expected,
+static int scope_bad(const char *path, const char *what, const char *key, const char *expected,
 		     struct frag_error *err)
 {
-	return frag_fail(err, FRAG_ETRACE, "%s: \"scope\" in \"meta\": member \"%s\" must be %s",
-			 path, key, expected);
+	return frag_fail(err, FRAG_ETRACE, "%s: %s: member \"%s\" must be %s", path, what, key,
+			 expected);
 }
 
 /* Which of the three words a member is; 3: none of them. */
@@ -48,28 +48,30 @@ static bool scope_number(struct frag_node_ref o, const char *key, uint64_t *out)
 	return true;
 }
 
-static int scope_read(struct frag_scope *scope, struct frag_node_ref o, const char *path,
-		      struct frag_error *err)
+int frag_scope_read(struct frag_scope *scope, struct frag_node_ref o, const char *path,
+		    const char *what, struct frag_error *err)
 {
-	struct frag_node_ref before;
+	struct frag_node_ref before, grows;
 	const uint32_t begins = scope_word(o, "begins", frag_begins_words);
 	const uint32_t ends = scope_word(o, "ends", frag_ends_words);
 
 	*scope = (struct frag_scope){ .stated = true };
 	if (begins == 3)
-		return scope_bad(path, "begins", "start, late or state", err);
+		return scope_bad(path, what, "begins", "start, late or state", err);
 	if (ends == 3)
-		return scope_bad(path, "ends", "end, oom or cut", err);
+		return scope_bad(path, what, "ends", "end, oom or cut", err);
 	scope->begins = begins;
 	scope->ends = ends;
 	if (frag_json_member(o, "before", &before) && frag_json_kind(before) != FRAG_JSON_NULL
 	    && (frag_json_kind(before) != FRAG_JSON_OBJECT
 		|| !scope_number(before, "active", &scope->before_active)
 		|| !scope_number(before, "reserved", &scope->before_reserved)))
-		return scope_bad(path, "before", "null or an object of the bytes"
+		return scope_bad(path, what, "before", "null or an object of the bytes"
 				 " active and reserved", err);
+	if (frag_json_member(o, "grows", &grows) == 1 && frag_json_kind(grows) == FRAG_JSON_BOOL)
+		scope->grows = frag_json_is_true(grows) ? FRAG_GROWS_YES : FRAG_GROWS_NO;
 	if (!scope_number(o, "lost", &scope->lost))
-		return scope_bad(path, "lost", "a number of events, or null", err);
+		return scope_bad(path, what, "lost", "a number of events, or null", err);
 	return 0;
 }
 
@@ -132,10 +134,11 @@ int frag_scope_take(struct frag_scope *scope, char *meta, uint32_t *length, cons
 	else
 		object = frag_json_kind(member) == FRAG_JSON_OBJECT;
 	if (object)
-		rc = scope_read(scope, member, path, err);
+		rc = frag_scope_read(scope, member, path, "\"scope\" in \"meta\"", err);
 	frag_json_end(&doc);
 	if (rc || !object)
 		return rc;
+	scope->grows = FRAG_GROWS_UNKNOWN;      /* of answers only */
 	memmove(from, end, (size_t)(meta + *length + 1 - end));
 	*length -= (uint32_t)(end - from);
 	return 0;

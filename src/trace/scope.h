@@ -25,3 +25,8 @@ bool frag_scope_knows_before(const struct frag_scope *scope);
 
 /* The words for `begins` and `ends`, each list ended by NULL. */
 extern const char *const frag_begins_words[], *const frag_ends_words[];
+
+/* Reads the object; `what` names it in messages. -FRAG_ETRACE */
+int frag_scope_read(struct frag_scope *scope, struct frag_node_ref object, const char *path,
+		    const char *what, struct frag_error *err);
+

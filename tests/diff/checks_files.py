@@ -22,7 +22,8 @@ EVENTS = [
     {'op': 'mark', 'name': 'two'}, {'op': 'alloc', 'id': 2, 'size': 1000},
     {'op': 'free', 'id': 1}, {'op': 'mark', 'name': 'three'}]
 # what comparisons never look at
-UNUSED = ('overhead_bytes', 'tool.name', 'message', 'pytorch', 'answer', 'evidence', 'scope')
+UNUSED = ('overhead_bytes', 'tool.name', 'message', 'pytorch', 'answer', 'evidence', 'scope', 'bound',
+          'at_least')
 # of many sizes, each below 2^53
 SUMS = ('requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
         'non_releasable', 'waste', 'wasted', 'process_used', 'lower_bound', 'driver_ns', 'calls',

@@ -169,7 +169,7 @@ static void report(struct watched *all, const struct frag_trace *trace)
 	frag_report_text(&r);
 	for (uint32_t i = 0; i < r.run_count; i++)
 		kept[i] = runs[i].result;
-	must(frag_result_write(r.trace, kept, NULL, r.run_count, &sink, &err) == 0, "result", &err);
+	must(frag_result_write(r.trace, kept, NULL, NULL, r.run_count, &sink, &err) == 0, "result", &err);
 }
 
 /* Reads to the end, the error or the limit, under all policies. */

@@ -270,6 +270,65 @@ def conditions(path: str, folder: str) -> None:
     TAP.ok(out.startswith('FITS THE RECORDED PART: '), 'run says what fits', out, err)
     rc, _, err = call('diff', '-q', '-p', 'direct', '-p', 'bestfit', '--gate', part)
     TAP.ok(rc == 1 and 'cannot be judged' in err, 'no gate passes by a part', rc, err)
+    of_changes(path, part)
+    documents(path, part)
+
+
+def of_changes(whole: str, part: str) -> None:
+    """Ranks, and two recordings: a difference of parts is unknown, and a peak can be larger."""
+    for args, status in (((whole, part, 'change.reserved > 1TiB'), 1),
+                         ((whole, part, 'change.reserved < -1TiB'), 0),
+                         ((part, whole, 'change.reserved < -1TiB'), 1),
+                         ((whole, part, 'change.requested > 1TiB'), 1),
+                         ((whole, whole, 'change.reserved > 1TiB'), 0)):
+        options = ('-q', '--fail-if', args[2], args[0], args[1])
+        rc, _, err = call('diff', *options)
+        TAP.ok(rc == status and ('cannot be judged' in err) == bool(status), f'diff: {args}', rc, err)
+        rc, _, err = call('diff', '--allow-partial', *options)
+        TAP.ok(rc == 0, 'and --allow-partial judges the parts', rc, err)
+    rc, out, err = call('diff', whole, part)
+    TAP.ok(' part      NEW: from its start; lost events' in out and 'OLD: from' not in out,
+           'the answer says which is a part', out, err)
+    for files, text, status in (((whole, part), 'reserved > 1TiB', 1), ((whole, part), 'spread > 1TiB', 1),
+                                ((whole, part), 'oom > 2', 1), ((whole, part), 'reserved < 1MiB', 0),
+                                ((whole, whole), 'reserved > 1TiB', 0)):
+        rc, _, err = call('ranks', '-q', '--fail-if', text, *files)
+        TAP.ok(rc == status and ('cannot be judged' in err) == bool(status), f'ranks: {text}', rc, err)
+        rc, _, err = call('ranks', '-q', '--allow-partial', '--fail-if', text, *files)
+        TAP.ok(rc == 0, 'and --allow-partial judges the parts', rc, err)
+
+
+def documents(whole: str, part: str) -> None:
+    """A result and a baseline keep the scope: what is read back is a part, too."""
+    folder = Path(part).parent
+    result, baseline = str(folder / 'result.json'), str(folder / 'baseline.json')
+    for path, bound in ((whole, 'exact'), (part, 'at_least')):
+        for options in ((), ('--device-bytes', '64GiB'), ('-q',)):
+            rc, _, err = call('run', '-p', 'direct', *options, '--json', result, path)
+            run = json.loads(Path(result).read_text())['runs'][0]
+            most = run['peak']['requested']
+            good = run['at_least'] is None if bound == 'exact' else run['at_least'] >= most
+            TAP.ok(run['bound'] == bound and good, f'run {options}: {bound}', rc, run['at_least'], err)
+    rc, _, err = call('diff', '-q', '-p', 'direct', '-b', baseline, '--update-baseline', part)
+    TAP.ok(rc == 0, 'a baseline of a part', rc, err)
+    for old in (result, baseline):
+        # A part against itself: nothing is worse, and nothing is known of the program
+        for args in ((old, old), ('-b', old, '-p', 'direct', part)):
+            rc, out, err = call('diff', *args, '--fail-if', 'peak.reserved > +0%')
+            TAP.ok(rc == 1 and 'cannot be judged' in out + err
+                   and 'a part of the program was recorded: both' in out, f'diff {args}', rc, out, err)
+            rc, out, err = call('diff', *args, '--allow-partial', '--fail-if', 'peak.reserved > +0%')
+            TAP.ok(rc == 0, 'and --allow-partial judges it', rc, out, err)
+            rc, out, err = call('diff', '-q', '--json', '-', *args)
+            scopes = [json.loads(out)['traces'][0][side]['scope'] for side in ('base', 'trace')]
+            TAP.ok(all((s['begins'], s['ends']) == ('start', 'cut') for s in scopes), 'the document has both',
+                   scopes)
+    document = json.loads(Path(result).read_text())
+    document['scope']['ends'] = 'soon'
+    Path(result).write_text(json.dumps(document))
+    rc, _, err = call('diff', '-b', result, baseline)
+    TAP.ok(rc == 4 and '"ends" must be end, oom or cut' in err and err.count('\n') == 1,
+           'a scope that is none is refused', rc, err)
 
 
 def main() -> int:
