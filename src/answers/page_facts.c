@@ -588,6 +588,8 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 		frag_json_u64(o, "floor", one->fit.lower_bound);
 		if (one->fit.smallest != UINT64_MAX)
 			frag_json_u64(o, "smallest", one->fit.smallest);
+		if (!frag_claim_is_exact(&one->claim) && one->claim.at_least != UINT64_MAX)
+			frag_json_u64(o, "at_least", one->claim.at_least);
 		put_survival(frag_json_array(o, "capacities"), &one->intervals);
 	}
 }
@@ -607,6 +609,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	frag_json_text(root, "form", t->report->trace->form);
 	frag_json_u64(root, "events", t->report->trace->events);
 	frag_document_content(root, "content", t->report->trace->content);
+	frag_json_text(root, "claim", frag_fits_words(&t->report->trace->scope));
 	runs = frag_json_array(root, "runs");
 	who = frag_json_array(root, "who");
 	for (uint32_t i = 0; i < t->report->run_count && !pack.failed; i++)

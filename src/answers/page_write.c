@@ -241,13 +241,13 @@ static void put_failed(const struct frag_page_trace *t, const struct frag_result
 		put_fact(frag_usable_bytes(run), "usable", f);
 	else
 		put_fact(free, "free in total", f);
+	snprintf(of, sizeof(of), "smallest device that %s", frag_fits_words(&t->report->trace->scope));
 	if (t->cured)
 		put_fact(t->cured_runs->peak.reserved, "peak reserved with the setting", f);
 	else if (cause == FRAG_CAUSE_LIMIT)
 		put_fact(device, "free on the device", f);
 	else if (a && a->smallest)
-		put_fact(a->reliable ? a->reliable : a->smallest,
-				      "smallest device that fits", f);
+		put_fact(a->reliable ? a->reliable : a->smallest, of, f);
 	else if (a && a->requested)
 		put_fact(frag_diagnosis_lower_bound(a, run),
 				      "lower bound: no smaller device fits", f);

@@ -633,11 +633,32 @@ def check_refusals(folder: Path) -> None:
     TAP.result('command lines that are none', faults)
 
 
+def check_part(folder: Path) -> None:
+    """Of a recording that is a part of its program no device is said to fit the program."""
+    events = [{'op': 'alloc', 'id': i, 'size': 64 << 20} for i in range(20)]
+    head = HEADER | {'meta': {'scope': {'begins': 'start', 'ends': 'cut'}}}
+    trace, page = folder / 'part.ndjson', folder / 'part.html'
+    trace.write_text('\n'.join(map(json.dumps, [head, *events])) + '\n')
+    found = json.loads(tool('fit', '-p', 'direct', '--json', '-', '--html', page, trace).stdout)
+    drawn = read(page.read_text())['sections'][0]
+    TAP.same('a page of a part has its claim and its bound', (drawn['claim'], drawn['fits'][0]['at_least']),
+             ('fits the recorded part', found['at_least']))
+    tool('run', '-p', 'direct', '--device-bytes', '1GiB', '--html', page, trace)
+    text = page.read_text()
+    TAP.ok('smallest device that fits the recorded part<' in text and 'device that fits<' not in text,
+           'and so have its numbers')
+    trace.write_text('\n'.join(map(json.dumps, [HEADER, *events])) + '\n')
+    tool('fit', '-p', 'direct', '--html', page, trace)
+    drawn = read(page.read_text())['sections'][0]
+    TAP.same('that of a whole recording has none', (drawn['claim'], drawn['fits'][0].get('at_least')),
+             ('fits', None))
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
                       check_first_screen, check_several, check_nothing, check_huge, check_answers, check_names,
-                      check_hostile_answers, check_size, check_refusals):
+                      check_hostile_answers, check_size, check_refusals, check_part):
             check(Path(folder))
     return TAP.finish()
 

@@ -268,7 +268,7 @@ function showSection(parent, section, facts, axes) {
 	if (facts.sections.length > 1)
 		add(box, "h2", section.path);
 	if (section.fits)
-		survival(box, section.fits);
+		survival(box, section.fits, section.claim);
 	if (!section.runs.length)
 		return;
 	const lines = axes?.box ?? box, first = !axes?.box.childElementCount;

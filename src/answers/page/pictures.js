@@ -272,16 +272,16 @@ function marks(c, run, view, width, height) {
 	});
 }
 
-function outcome(run) {
+function outcome(run, section) {
 	return run.ooms.length ? `OOM at step ${number(run.ooms[0].step)}`
-		: `${run.room && run.status === "fits" ? "fits, " : ""}peak reserved ${size(run.peak_reserved)}`;
+		: `${run.room && run.status === "fits" ? `${section.claim}, ` : ""}peak reserved ${size(run.peak_reserved)}`;
 }
 
 function timeline(parent, run, section, view, { most, height, name }) {
 	const figures = ["reserved", "allocated", "requested", "non_releasable"];
 	const far = run.room > 1.35 * most;
 	const top = 30, highest = run.room && !far ? Math.max(most, run.room) : most;
-	add(parent, "h3", `${name}${title(run, section)}: ${outcome(run)}`);
+	add(parent, "h3", `${name}${title(run, section)}: ${outcome(run, section)}`);
 	const { canvas, redraw } = picture(parent, height, `timeline of ${title(run, section)}`, (c, width, height) => {
 		const y = (bytes) => height - 22 - bytes / highest * (height - 22 - top);
 		axes(c, view, width, height, top, highest, "step");
@@ -454,13 +454,16 @@ function map(parent, run, section, view) {
 
 /* ---- Capacities ---- */
 
-/* On which devices each policy survives: a bar each, and nothing where nobody knows. */
-function survival(parent, fits) {
+/*
+ * On which devices each policy survives: a bar each, and nothing where nobody knows. Of a recording
+ * that is a part of its program `claim` says what fits.
+ */
+function survival(parent, fits, claim) {
 	const bounds = fits.flatMap((f) => f.capacities.flatMap(([least, beyond]) => [least, beyond || 1.02 * least]));
 	const low = Math.min(...fits.map((f) => 0.98 * f.floor)), high = Math.max(low + 1, ...bounds);
 	const row = 36, bottom = 22;
-	add(parent, "h3", "The devices that fit");
-	legend(parent, [[style("focus"), "fits"], [style("bad"), "OOM"], [style("unmapped"), "not examined"]]);
+	add(parent, "h3", `The devices that ${claim.replace("fits", "fit")}`);
+	legend(parent, [[style("focus"), claim], [style("bad"), "OOM"], [style("unmapped"), "not examined"]]);
 	picture(parent, row * fits.length + bottom, "the devices that fit under each policy", (c, width, height) => {
 		const x = (bytes) => 12 + (bytes - low) / (high - low) * (width - 24);
 		const bar = (from, to, top, colour) => {
@@ -483,7 +486,8 @@ function survival(parent, fits) {
 			for (const [least, beyond, survives] of f.capacities)
 				bar(least, beyond ?? high, row * i + 18, survives ? "focus" : "bad");
 			c.fillStyle = style("ink");
-			c.fillText(`${f.name}: ${f.smallest ? size(f.smallest) : "none"}`, 12, row * i + 14, width - 24);
+			const smallest = f.smallest ? size(f.smallest) : "none";
+			c.fillText(`${f.name}: ${f.at_least ? `at least ${size(f.at_least)}; ${smallest} ${claim}` : smallest}`, 12, row * i + 14, width - 24);
 		});
 	});
 }
