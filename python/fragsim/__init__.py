@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._commands import (diff, explain, explain_message, extrapolate, fit, info, leaks, ranks, run,
                         tune)
-from ._documents import Document, Record, Results, Run
+from ._documents import Document, Record, Results, Run, Scope
 from ._program import ConditionError, FragsimError, example_trace, program
 from ._traces import Trace
 
 if TYPE_CHECKING:
     from .recording import record
 
-__all__ = ["ConditionError", "Document", "FragsimError", "Record", "Results", "Run", "Trace",
-           "diff", "example_trace", "explain", "explain_message", "extrapolate", "fit", "info",
+__all__ = ["ConditionError", "Document", "FragsimError", "Record", "Results", "Run", "Scope",
+           "Trace", "diff", "example_trace", "explain", "explain_message", "extrapolate", "fit", "info",
            "leaks", "program", "ranks", "record", "run", "tune"]
 
 

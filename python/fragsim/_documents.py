@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +32,26 @@ class Record(dict[str, Any]):
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *self]
+
+
+class Scope(Record):
+    """Which part of its program's run a recording contains: fragsim-trace(5)."""
+
+    __slots__ = ()
+
+    begins: Literal["start", "late", "state"]
+    ends: Literal["end", "oom", "cut"]
+    before: Record | None
+    """Bytes at the first event, `active` and `reserved`."""
+    lost: int | None
+    """At least this number of events."""
+    grows: bool | None
+    """Does memory still grow at the end, as `leaks` finds it?"""
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing shows that the recording is a part: answers about it are about the program."""
+        return self.begins == "start" and self.ends == "end"
 
 
 class Document(Record):
@@ -127,7 +147,11 @@ def _table(runs: Iterable[Run]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
+def _record(members: dict[str, Any]) -> Record:
+    return Scope(members) if members.keys() == Scope.__annotations__.keys() else Record(members)
+
+
 def read(path: Path) -> Document:
     """Record all the way down, Document at the top."""
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
-    return Document(json.loads(text, object_hook=Record))
+    return Document(json.loads(text, object_hook=_record))

@@ -374,6 +374,22 @@ static void print_best(const struct paper *p)
 			name, best->survived, best->runs, measure, first->survived);
 }
 
+/* Recordings that are parts of their programs: the values are those of the parts. */
+static void print_parts(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+		struct frag_words w = WORDS(200);
+
+		if (!frag_runs_are_part(g->runs))
+			continue;
+		frag_add_scope(&w, &g->runs->scope);
+		fprintf(p->to.f, "  a part of its program: %s, %s\n", SHOWN(frag_group_path(g)), w.text);
+	}
+}
+
 /* The comparison of policies: each trace with its tables, then the summary. */
 static void print_policies(struct paper *p)
 {
@@ -392,6 +408,7 @@ static void print_policies(struct paper *p)
 		fprintf(f, "; differences are those from the first, %s",
 			SHOWN(policy_name(d->standings[0].run)));
 	putc('\n', f);
+	print_parts(p);
 	for (uint32_t i = 0; p->numbered && i < d->standing_count; i++)
 		fprintf(f, "%5" PRIu32 "  %s\n", i + 1, SHOWN(policy_name(d->standings[i].run)));
 	for (uint32_t i = 0; i < c->count; i++) {

@@ -296,6 +296,9 @@ def of_changes(whole: str, part: str) -> None:
         TAP.ok(rc == status and ('cannot be judged' in err) == bool(status), f'ranks: {text}', rc, err)
         rc, _, err = call('ranks', '-q', '--allow-partial', '--fail-if', text, *files)
         TAP.ok(rc == 0, 'and --allow-partial judges the parts', rc, err)
+    rc, out, err = call('diff', '-p', 'direct', '-p', 'bestfit', whole, part)
+    TAP.ok(f'  a part of its program: {part}, from its start; lost events' in out
+           and out.count('a part of its program') == 1, 'policies: the answer names the part', out, err)
 
 
 def documents(whole: str, part: str) -> None:

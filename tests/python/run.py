@@ -160,6 +160,13 @@ def test_commands(fragsim, folder):
     sizes = {n: [{'op': 'alloc', 'id': 1, 'size': n * MIB}, {'op': 'free', 'id': 1}] for n in (2, 4)}
     more = fragsim.extrapolate(sizes, at=8, policy='direct')
     TAP.ok(str(8 * MIB) in json.dumps(more), 'extrapolate', more)
+    head = {'format': 'fragsim-trace', 'version': 1,
+            'meta': {'scope': {'begins': 'late', 'ends': 'cut', 'before': None, 'lost': 7}}}
+    part, both = fragsim.fit([head, *EVENTS]).scope, fragsim.fit([head, *EVENTS], EVENTS).scope
+    TAP.ok(isinstance(part, fragsim.Scope) and (part.begins, part.ends, part.before, part.lost, part.grows)
+           == ('late', 'cut', None, 7, None) and not part.is_whole, 'a scope is a value', part)
+    TAP.ok([x.is_whole for x in both] == [False, True], 'several are a list', both)
+    TAP.ok(fragsim.run([head, *EVENTS], policy='direct')[0].bound == 'at_least', 'runs have a bound')
     TAP.ok(fragsim.ranks(EVENTS, EVENTS, iter(EVENTS), policy='direct').compared == 3,
            'ranks of traces in memory')
     both = fragsim.diff(EVENTS, policy=['direct', 'bestfit'])
@@ -306,7 +313,7 @@ def test_examples(fragsim, folder):
     page = (ROOT / 'man/fragsim-python.7').read_text(encoding='utf-8')
     TAP.result('the manual has every public name', [
         x for x in fragsim.__all__ if not re.search(rf'\b{x}\b', page)
-        and x not in ('Document', 'Record', 'Results', 'Run', 'Trace')])
+        and x not in ('Document', 'Record', 'Results', 'Run', 'Scope', 'Trace')])
     TAP.result('each has its words', [x for x in fragsim.__all__ if x not in ('Trace', 'record')
                                       and not getattr(fragsim, x).__doc__])
     readme = (ROOT / 'README.md').read_text(encoding='utf-8')
