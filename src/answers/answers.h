@@ -29,7 +29,8 @@ extern const struct frag_format *const frag_fit_formats[];
 extern const struct frag_format *const frag_leaks_formats[];
 extern const struct frag_format *const frag_plan_formats[];
 extern const struct frag_format *const frag_ranks_formats[];
-extern const struct frag_document_type frag_ranks_document, frag_placement_document;
+extern const struct frag_document_type frag_fit_document, frag_placement_document;
+extern const struct frag_document_type frag_ranks_document, frag_what_if_document;
 extern const struct frag_format *const frag_tune_formats[];
 extern const struct frag_format *const frag_what_if_formats[];
 
@@ -87,12 +88,28 @@ const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted
 /* Members `policy` and `alloc_conf`. */
 void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);
 
+/* One policy on one device, for the fields of a document; map: its intervals too. */
+struct frag_fit_view {
+	const struct frag_fits *fits;
+	const struct frag_fitted *fitted;
+	const struct frag_fitted *unlimited;    /* the same, where it fits without a limit, or NULL */
+	const struct frag_choice *choice;
+	struct frag_device_view device;
+	bool map;
+};
+void frag_fit_view_make(struct frag_fit_view *view, const struct frag_fits *fits,
+			const struct frag_fitted *one, bool map);
+
+/*
+ * Its members except `trace`, those that a joint one has too, and those of its run without a limit.
+ */
+extern const struct frag_field frag_fit_fields[], frag_capacity_fields[], frag_unlimited_fields[];
+
 /* Members of one policy on one device, except `trace`. map: its intervals too. */
 void frag_fit_members(struct frag_node_ref in, const struct frag_fits *fits,
 		      const struct frag_fitted *one, bool map);
-
-/* Members of its run without a limit. */
-extern const struct frag_json_row frag_unlimited_rows[];
+void frag_fit_unlimited_members(struct frag_node_ref in, const struct frag_fits *fits,
+				const struct frag_fitted *one);
 
 /* What is requested at once of a source: at its peak, on the device where that is the highest. */
 uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);

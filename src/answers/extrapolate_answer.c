@@ -511,7 +511,7 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_fit_members(o, &x->fits, one, false);
-	frag_json_rows(o, frag_unlimited_rows, one);
+	frag_fit_unlimited_members(o, &x->fits, one);
 	if (x->total && one->fit.runs)
 		frag_json_bool(o, "fits", one->fit.headroom != NONE);
 	else

@@ -585,270 +585,304 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 	print_evidence(a, to);
 }
 
-static const struct frag_column columns[] = {
-	{ "trace", "trace", FRAG_CELL_TEXT },
-	{ NULL, "setting", FRAG_CELL_TEXT },
-	{ "policy", NULL, FRAG_CELL_TEXT },
-	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
-	{ "device", NULL, FRAG_CELL_COUNT },
-	{ "lower_bound", NULL, FRAG_CELL_CAPACITY },
-	{ "smallest", "smallest", FRAG_CELL_CAPACITY },
-	{ "reliable", "reliable", FRAG_CELL_CAPACITY },
-	{ NULL, "lower bound", FRAG_CELL_CAPACITY },
-	{ "examined_to", NULL, FRAG_CELL_CAPACITY },
-	{ "no_refusal", NULL, FRAG_CELL_CAPACITY },
-	{ "failing_ranges", NULL, FRAG_CELL_COUNT },
-	{ "calls", "calls", FRAG_CELL_COUNT },
-	{ "refused", NULL, FRAG_CELL_COUNT },
-	{ "retries", "retries", FRAG_CELL_COUNT },
-	{ "peak_reserved", NULL, FRAG_CELL_CAPACITY },
-	{ NULL, "failing ranges", FRAG_CELL_COUNT },
-	{ "runs", NULL, FRAG_CELL_COUNT },
-	{ "static_room", NULL, FRAG_CELL_CAPACITY },
+/* A line of CSV or Markdown: one setting on one device. */
+struct frag_fit_row {
+	const struct frag_fitted *fitted;
+	const struct frag_choice *choice;
+	const struct frag_attempt *at_smallest; /* NULL: none, or of several traces */
+	const struct frag_attempt *peaks;       /* the same, where they were measured */
+	const char *trace;
+	char name[FRAG_FIT_NAME_ROOM];
+};
+
+static bool fit_row_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fit_answer *a = of;
+	const struct frag_fits *fits = a->fits;
+	const bool joint = i >= fits->count;
+	struct frag_fit_row *row = element;
+
+	if (i == fits->count + fits->joint_count)
+		return false;
+	row->fitted = joint ? &fits->joint[i - fits->count] : &fits->fitted[i];
+	row->choice = &fits->sources[row->fitted->source].choices[row->fitted->choice];
+	row->at_smallest = joint || row->fitted->fit.smallest == NONE ? NULL
+			   : &row->fitted->fit.at_smallest;
+	row->peaks = row->fitted->fit.peaks ? row->at_smallest : NULL;
+	row->trace = !joint ? a->traces[row->fitted->source]->path : fits->together ? "together" : "all";
+	frag_fit_name(fits, row->fitted, row->name);
+	return true;
+}
+
+/* The same without the joint ones, unless they run at the same time. */
+static bool fit_csv_row_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fits *fits = ((const struct frag_fit_answer *)of)->fits;
+
+	return (fits->together || i < fits->count) && fit_row_at(of, i, element);
+}
+
+#define FIT(m) FRAG_VIA(fit_row, fitted, fitted, fit.m)
+#define SMALLEST(m) FRAG_VIA(fit_row, at_smallest, attempt, m)
+#define PEAKS(m) FRAG_VIA(fit_row, peaks, attempt, m)
+static const struct frag_field row_fields[] = {
+	{ NULL, FRAG_TYPE_TEXT, FRAG_AT(fit_row, trace), NULL, "trace", "trace" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_AT(fit_row, name), NULL, NULL, "setting" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_VIA(fit_row, choice, choice, text), NULL, "policy" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(fit_row, choice), NULL, "alloc_conf",
+	  .text = frag_conf_of },
+	{ NULL, FRAG_TYPE_COUNT, FRAG_VIA(fit_row, fitted, fitted, device), NULL, "device" },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(lower_bound), NULL, "lower_bound",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(smallest), NULL, "smallest", "smallest",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(reliable), NULL, "reliable", "reliable",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(lower_bound), NULL, NULL, "lower bound",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(examined_to), NULL, "examined_to",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(no_refusal), NULL, "no_refusal",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_COUNT, FIT(failing_count), NULL, "failing_ranges" },
+	{ NULL, FRAG_TYPE_COUNT, PEAKS(calls), NULL, "calls" },
+	{ NULL, FRAG_TYPE_COUNT, SMALLEST(calls), NULL, NULL, "calls", .blank = true },
+	{ NULL, FRAG_TYPE_COUNT, PEAKS(refused), NULL, "refused" },
+	{ NULL, FRAG_TYPE_COUNT, PEAKS(retries), NULL, "retries" },
+	{ NULL, FRAG_TYPE_COUNT, SMALLEST(retries), NULL, NULL, "retries", .blank = true },
+	{ NULL, FRAG_TYPE_CAPACITY, PEAKS(peak_reserved), NULL, "peak_reserved" },
+	{ NULL, FRAG_TYPE_COUNT, FIT(failing_count), NULL, NULL, "failing ranges" },
+	{ NULL, FRAG_TYPE_COUNT, FIT(runs), NULL, "runs" },
+	{ NULL, FRAG_TYPE_CAPACITY, FIT(headroom), NULL, "static_room",
+	  .absence = FRAG_UNLESS_MAX },
 	{ 0 },
+}, csv_rows[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = row_fields, .each = fit_csv_row_at }, { 0 },
+}, rows[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = row_fields, .each = fit_row_at }, { 0 },
 };
+#undef FIT
 
-/* The cells of one setting on one device, in the order of the columns. */
-static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
-			const struct frag_fitted *one, bool joint)
-{
-	const struct frag_choice *choice = &a->fits->sources[one->source].choices[one->choice];
-	const struct frag_fit *fit = &one->fit;
-	const uint64_t attempt[] = { fit->at_smallest.calls, fit->at_smallest.refused,
-				     fit->at_smallest.retries, fit->at_smallest.peak_reserved };
+#define FIT(m) FRAG_VIA(fit_view, fitted, fitted, fit.m)
 
-	frag_cell_text(t, !joint ? a->traces[one->source]->path
-			  : a->fits->together ? "together" : "all");
-	frag_cell_text(t, FIT_NAME(a->fits, one));
-	frag_cell_text(t, choice->text);
-	frag_cell_text(t, CONF(choice));
-	frag_cell(t, true, one->device);
-	frag_cell_bytes(t, fit->lower_bound);
-	frag_cell_bytes(t, fit->smallest);
-	frag_cell_bytes(t, fit->reliable);
-	frag_cell_bytes(t, fit->lower_bound);
-	frag_cell_bytes(t, fit->examined_to);
-	frag_cell_bytes(t, fit->no_refusal);
-	frag_cell(t, true, fit->failing_count);
-	for (int i = 0; i < 4; i++)
-		if ((fit->peaks || !t->csv) && !joint && fit->smallest != NONE)
-			frag_cell(t, true, attempt[i]);
-		else
-			frag_cell_none(t);
-	frag_cell(t, true, fit->failing_count);
-	frag_cell(t, true, fit->runs);
-	frag_cell_bytes(t, fit->headroom);
-}
-
-static void fit_fill(struct frag_table *t, const void *what)
-{
-	const struct frag_fit_answer *a = what;
-
-	for (uint32_t i = 0; i < a->fits->count; i++)
-		fit_put_row(t, a, &a->fits->fitted[i], false);
-	for (uint32_t i = 0; i < a->fits->joint_count && (!t->csv || a->fits->together); i++)
-		fit_put_row(t, a, &a->fits->joint[i], true);
-}
-
-static const struct frag_json_row attempt_rows[] = {
-	ROW(attempt, calls), ROW(attempt, refused), ROW(attempt, retries),
-	ROW(attempt, peak_reserved), ROW_END,
-};
-
-/* The simulation on one capacity, as an object; null where it was not simulated. */
-static void put_outcome(struct frag_node_ref in, const char *key, bool there,
-			const struct frag_attempt *outcome, bool modelled)
-{
-	struct frag_node_ref o = frag_json_of(in, key, attempt_rows, there ? outcome : NULL);
-
-	if (o.node)
-		frag_json_u64_or_null(o, "driver_ns", modelled, outcome->driver_ns);
-}
-
-static void put_holes(struct frag_node_ref in, const void *of)
-{
-	const struct frag_fit *fit = of;
-	struct frag_node_ref list = frag_json_array(in, "failing_ranges"), hole;
-
-	for (uint32_t i = 0; i < fit->failing_count; i++) {
-		hole = frag_json_array(list, NULL);
-		frag_json_u64(hole, NULL, fit->failing[i].from);
-		frag_json_u64_or_null(hole, NULL, fit->failing[i].to != NONE, fit->failing[i].to);
-	}
-}
-
-static void put_status(struct frag_node_ref o, const void *of)
+static struct frag_cell_value status_of(const void *of)
 {
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
-	frag_json_text(o, "status", frag_run_status_name(outcome->fits ? FRAG_RUN_OK
-							 : outcome->broken ? FRAG_RUN_ERROR
-							 : FRAG_RUN_OOM));
-	frag_json_u64_or_null(o, "oom_step", !outcome->fits && !outcome->broken, outcome->oom_step);
+	return FRAG_TEXT_OF(frag_run_status_name(outcome->fits ? FRAG_RUN_OK
+						 : outcome->broken ? FRAG_RUN_ERROR : FRAG_RUN_OOM));
 }
 
-static const struct frag_json_row interval_rows[] = {
-	ROW_AS("least", interval, min_capacity), ROW_MAX("beyond", interval, end_capacity),
-	ROW_CALL(put_status),
-	ROW_AS("calls", interval, outcome.calls), ROW_AS("retries", interval, outcome.retries),
-	ROW_END,
+static struct frag_cell_value oom_step_of(const void *of)
+{
+	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
+
+	return (struct frag_cell_value){ .there = !outcome->fits && !outcome->broken,
+					 .u = outcome->oom_step };
+}
+
+static const char *const statuses[] = { "fits", "oom", "error", NULL };
+static const struct frag_field interval_fields[] = {
+	{ "least", FRAG_TYPE_CAPACITY, FRAG_AT(interval, min_capacity) },
+	{ "beyond", FRAG_TYPE_CAPACITY, FRAG_AT(interval, end_capacity), "null: no end",
+	  .absence = FRAG_UNLESS_MAX },
+	{ "status", FRAG_TYPE_WORD, FRAG_WHOLE, .get = status_of, .words = statuses },
+	{ "oom_step", FRAG_TYPE_COUNT, FRAG_WHOLE, "null: another status", .get = oom_step_of,
+	  .nullable = true },
+	{ "calls", FRAG_TYPE_COUNT, FRAG_AT(interval, outcome.calls), "of the driver" },
+	{ "retries", FRAG_TYPE_COUNT, FRAG_AT(interval, outcome.retries) },
+	{ 0 },
 };
 
 /* All intervals of this search, as --map asks for them: a joint search adds others. */
-static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
+static bool interval_at(const void *of, uint32_t i, void *element)
 {
-	struct frag_node_ref list = frag_json_array(in, "map");
+	const struct frag_fitted *one = ((const struct frag_fit_view *)of)->fitted;
+	const struct frag_fit_intervals *s = &one->intervals;
+	uint32_t k = 0, found = 0;
 
-	for (uint32_t i = 0; i < s->count && runs; i++)
-		if (frag_fit_case_round_up(&s->subject, s->intervals[i].min_capacity)
-		    < s->intervals[i].end_capacity) {
-			frag_json_of(list, NULL, interval_rows, &s->intervals[i]);
-			runs--;
-		}
+	if (i >= one->fit.runs)
+		return false;
+	for (; k < s->count; k++)
+		if (frag_fit_case_round_up(&s->subject, s->intervals[k].min_capacity)
+		    < s->intervals[k].end_capacity && found++ == i)
+			break;
+	if (k < s->count)
+		*(struct frag_interval *)element = s->intervals[k];
+	return k < s->count;
 }
 
-/* What a fit of one trace and a joint one have alike. */
-static const struct frag_json_row capacity_rows[] = {
-	ROW_MAX("smallest", fit, smallest), ROW_MAX("at_most", fit, at_most),
-	ROW_MAX("reliable", fit, reliable), ROW_MAX("examined_to", fit, examined_to),
-	ROW_MAX("no_refusal", fit, no_refusal), ROW_CALL(put_holes), ROW_END,
+static bool fit_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fit_answer *a = of;
+
+	if (i == a->fits->count)
+		return false;
+	frag_fit_view_make(element, a->fits, &a->fits->fitted[i], a->map);
+	return true;
+}
+
+static bool joint_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fits *fits = ((const struct frag_fit_answer *)of)->fits;
+
+	if (i == fits->joint_count)
+		return false;
+	frag_fit_view_make(element, fits, &fits->joint[i], false);
+	return true;
+}
+
+static const char *const clocks[] = { "steps", "microseconds", NULL };
+
+static struct frag_cell_value together_of(const void *of)
+{
+	return FRAG_OF(((const struct frag_fit_view *)of)->fits->together ? of : NULL);
+}
+
+static struct frag_cell_value clock_of(const void *of)
+{
+	return FRAG_TEXT_OF(clocks[((const struct frag_fit_view *)of)->fits->clocks != NULL]);
+}
+
+static const char *offset_of(const void *of, char *buf)
+{
+	const struct frag_fit_view *v = of;
+
+	return v->fits->every_offset && v->fitted->fit.smallest == NONE ? NULL
+	       : offset_text(v->fits, v->fitted->offset, buf);
+}
+
+static const struct frag_field together_fields[] = {
+	{ "every_offset", FRAG_TYPE_FLAG, FRAG_VIA(fit_view, fits, fits, every_offset) },
+	{ "clock", FRAG_TYPE_WORD, FRAG_WHOLE, .get = clock_of, .words = clocks },
+	{ "offset", FRAG_TYPE_NUMBER_JSON, FRAG_WHOLE, "the given one, or one that fails on the next"
+	  " smaller device; null: smallest is not known", .text = offset_of, .nullable = true },
+	{ 0 },
+}, fit_fields[] = {
+	{ "trace", FRAG_TYPE_COUNT, FRAG_VIA(fit_view, fitted, fitted, source), "its index in traces" },
+	FRAG_MEMBERS(FRAG_WHOLE, frag_fit_fields),
+	{ "map", FRAG_TYPE_LIST, FRAG_WHOLE, "with --map: capacities whose runs are the same, event for"
+	  " event", FRAG_THERE_IF(fit_view, map), .optional = true, .each = interval_at,
+	  .fields = interval_fields },
+	{ 0 },
+}, joint_fields[] = {
+	FRAG_MEMBERS(FRAG_WHOLE, frag_capacity_fields),
+	{ "runs", FRAG_TYPE_COUNT, FIT(runs), "capacities that were simulated" },
+	{ "together", FRAG_TYPE_OBJECT, FRAG_WHOLE, "of programs that run at the same time",
+	  .get = together_of, .fields = together_fields, .optional = true },
+	{ 0 },
 };
 
-void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice)
-{
-	frag_document_policy(in, choice);
-	frag_json_text(in, "alloc_conf", choice->ops->settings ? CONF(choice) : NULL);
-}
-
-/* Of a joint one and of each. */
-static void put_head(struct frag_node_ref o, const struct frag_fits *fits,
-		     const struct frag_fitted *one)
-{
-	const struct frag_fit_source *source = &fits->sources[one->source];
-
-	frag_document_choice(o, &source->choices[one->choice]);
-	frag_document_device(o, &source->devices[one->device], one->device, fits->headroom_total);
-	frag_json_rows(o, capacity_rows, &one->fit);
-	frag_document_claim(o, &one->claim);
-}
-
-const struct frag_json_row frag_unlimited_rows[] = {
-	ROW_AS("requested", fitted, unlimited.peak_requested),
-	ROW_IF(unlimited.fits, "reserved", fitted, unlimited.peak_reserved), ROW_END,
+/* A card or slice that fits with the best setting. */
+struct frag_card_view {
+	const char *card;
+	uint64_t context, copies;
 };
 
-void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
-		      const struct frag_fitted *one, bool map)
+static bool card_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_fit *fit = &one->fit;
-
-	put_head(o, fits, one);
-	/* an interruption may have come before their peaks were measured */
-	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
-		    fits->model != NULL);
-	put_outcome(o, "at_reliable", fit->peaks && fit->reliable != NONE, &fit->at_reliable,
-		    fits->model != NULL);
-	frag_json_u64(o, "runs", fit->runs);
-	frag_json_u64_or_null(o, "static_room", fit->headroom != NONE, fit->headroom);
-	frag_document_evidence(o, &fits->sources[one->source].choices[one->choice]);
-	frag_json_text(o, "why", one->intervals.why);
-	if (map)
-		put_map(o, &one->intervals, fit->runs);
-}
-
-/* The cards and slices that fit with the best setting. */
-static void put_cards(struct frag_node_ref root, const struct frag_fit_answer *a)
-{
-	const struct frag_node_ref list = frag_json_array(root, "cards");
+	const struct frag_fit_answer *a = of;
 	const struct frag_claim claim = fit_claim(a);
 	const uint32_t best = frag_claim_is_exact(&claim) ? find_best(a) : UINT32_MAX;
 	const struct need need = need_of(a->fits, best);
 	const uint32_t own = own_contexts(a);
-	struct frag_node_ref o;
-	uint32_t count = 0;
+	const struct frag_card *c = frag_cards;
+	struct frag_card_view *to = element;
 
-	for (const struct frag_card *c = frag_cards; c->key && best != UINT32_MAX; c++)
-		count += holds(c, &need, own);
-	count = frag_json_shown(root, "cards", count);
-	for (const struct frag_card *c = frag_cards; count; c++) {
-		if (!holds(c, &need, own))
-			continue;
-		count--;
-		o = frag_json_object(list, NULL);
-		frag_json_text(o, "card", c->key);
-		frag_json_u64(o, "context_bytes", c->bytes - room_on(c, own));
-		frag_json_u64_or_null(o, "copies", copies_on(c, &need, own) != 0,
-				      copies_on(c, &need, own));
-	}
+	if (best == UINT32_MAX)
+		return false;
+	for (uint32_t found = 0; c->key && !(holds(c, &need, own) && found++ == i); c++)
+		continue;
+	if (!c->key)
+		return false;
+	*to = (struct frag_card_view){ c->key, c->bytes - room_on(c, own), copies_on(c, &need, own) };
+	return true;
 }
 
-static void put_extras(struct frag_node_ref root, const struct frag_fit_answer *a)
+static const struct frag_field card_fields[] = {
+	{ "card", FRAG_TYPE_TEXT, FRAG_AT(card_view, card) },
+	{ "context_bytes", FRAG_TYPE_BYTES, FRAG_AT(card_view, context), "that the sizes do not have" },
+	{ "copies", FRAG_TYPE_COUNT, FRAG_AT(card_view, copies),
+	  "that a card can run at once; null: not known", .absence = FRAG_UNLESS_ZERO },
+	{ 0 },
+};
+
+static bool extra_at(const void *of, uint32_t i, void *element)
 {
-	struct frag_node_ref list, o;
+	const struct frag_fit_answer *a = of;
+	const struct frag_extra_memory *x = a->extras;
 
-	if (!a->extras)
-		return;
-	list = frag_json_array(root, "outside");
-	for (const struct frag_extra_memory *x = a->extras; x->name; x++) {
-		if (x->sharded && !a->sharded)
-			continue;
-		o = frag_json_object(list, NULL);
-		frag_json_text(o, "name", x->name);
-		frag_json_u64_or_null(o, "bytes", x->bytes != 0, x->bytes);
-		frag_json_text(o, "source", x->source);
-	}
+	for (; x && x->name; x++)
+		if ((!x->sharded || a->sharded) && i-- == 0)
+			break;
+	if (!x || !x->name)
+		return false;
+	*(struct frag_extra_memory *)element = *x;
+	return true;
 }
 
-static void put_together(struct frag_node_ref joint, const struct frag_fits *fits,
-			 const struct frag_fitted *one)
-{
-	struct frag_node_ref o = frag_json_object(joint, "together");
-	char offset[FRAG_NUMBER_ROOM];
+static const struct frag_field extra_fields[] = {
+	{ "name", FRAG_TYPE_TEXT, FRAG_AT(extra_memory, name) },
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(extra_memory, bytes), "null: unknown, and not counted",
+	  .absence = FRAG_UNLESS_ZERO },
+	{ "source", FRAG_TYPE_TEXT, FRAG_AT(extra_memory, source), "a public page" },
+	{ 0 },
+};
 
-	frag_json_bool(o, "every_offset", fits->every_offset);
-	frag_json_text(o, "clock", fits->clocks ? "microseconds" : "steps");
-	frag_json_raw(o, "offset", fits->every_offset && one->fit.smallest == NONE
-				   ? "null" : offset_text(fits, one->offset, offset));
-}
+struct frag_fit_document_view {
+	const struct frag_fit_answer *answer;
+	const struct frag_trace_info *const *traces;
+	uint32_t trace_count;
+	bool complete, has_extras;
+	uint64_t granularity, lower_bound;
+	struct frag_claim claim;
+};
 
 /* Its lower bound is the largest: below, some trace or device fails under every policy. */
-static void fit_document(struct frag_node_ref root, const void *what)
+static void fit_document_view(const void *of, void *view)
 {
-	const struct frag_fit_answer *answer = what;
-	const struct frag_fits *fits = answer->fits;
-	const struct frag_claim claim = fit_claim(answer);
-	struct frag_node_ref list, o;
-	uint64_t highest = 0;
+	const struct frag_fit_answer *a = of;
+	struct frag_fit_document_view *to = view;
 
-	frag_json_bool(root, "complete", !answer->interrupted);
-	list = frag_json_array(root, "traces");
-	for (uint32_t i = 0; i < fits->source_count; i++)
-		frag_document_trace(list, NULL, answer->traces[i]);
-	frag_document_scopes(root, answer->traces, fits->source_count);
-	frag_json_u64(root, "granularity", fits->sources[0].devices[0].granularity);
-	for (uint32_t i = 0; i < fits->count; i++)
-		highest = frag_max(highest, fits->fitted[i].fit.lower_bound);
-	frag_json_u64(root, "lower_bound", highest);
-	frag_document_claim(root, &claim);
-	list = frag_json_array(root, "fits");
-	for (uint32_t i = 0; i < fits->count; i++) {
-		o = frag_json_object(list, NULL);
-		frag_json_u64(o, "trace", fits->fitted[i].source);
-		frag_fit_members(o, fits, &fits->fitted[i], answer->map);
-	}
-	list = frag_json_array(root, "joint");
-	for (uint32_t i = 0; i < fits->joint_count; i++) {
-		o = frag_json_object(list, NULL);
-		put_head(o, fits, &fits->joint[i]);
-		frag_json_u64(o, "runs", fits->joint[i].fit.runs);
-		if (fits->together)
-			put_together(o, fits, &fits->joint[i]);
-	}
-	put_cards(root, answer);
-	put_extras(root, answer);
+	*to = (struct frag_fit_document_view){
+		.answer = a, .traces = a->traces, .trace_count = a->fits->source_count,
+		.complete = !a->interrupted, .has_extras = a->extras != NULL,
+		.granularity = a->fits->sources[0].devices[0].granularity, .claim = fit_claim(a),
+	};
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		to->lower_bound = frag_max(to->lower_bound, a->fits->fitted[i].fit.lower_bound);
 }
+
+#define DOCUMENT(m) FRAG_AT(fit_document_view, m)
+#define DOCUMENT_CLAIM(m) DOCUMENT(claim.m)
+#define ANSWERED FRAG_WHOLE_VIA(fit_document_view, answer)
+static const struct frag_field document_fields[] = {
+	{ "complete", FRAG_TYPE_FLAG, DOCUMENT(complete), "false: --time or a signal ended the search" },
+	FRAG_TRACES_FIELDS(fit_document_view, traces, trace_count),
+	{ "granularity", FRAG_TYPE_BYTES, DOCUMENT(granularity), "of the first device of the first trace",
+	  .least = 1 },
+	{ "lower_bound", FRAG_TYPE_BYTES, DOCUMENT(lower_bound), "the highest of all devices of all"
+	  " traces" },
+	FRAG_CLAIM_FIELDS(DOCUMENT_CLAIM),
+	{ "fits", FRAG_TYPE_LIST, ANSWERED, "by trace, policy and device", .each = fit_at,
+	  .fields = fit_fields },
+	{ "joint", FRAG_TYPE_LIST, ANSWERED, "of several traces, by policy and device: what fits all",
+	  .each = joint_at, .fields = joint_fields },
+	{ "cards", FRAG_TYPE_LIST, ANSWERED, "GPUs and slices that fit with the setting of the smallest"
+	  " reliable size", .each = card_at, .fields = card_fields, .cut = true },
+	{ "outside", FRAG_TYPE_LIST, ANSWERED, "with --model: memory that the recording lacks; it is"
+	  " counted as memory of other processes", FRAG_THERE_IF(fit_document_view, has_extras),
+	  .optional = true, .each = extra_at, .fields = extra_fields },
+	{ 0 },
+};
+
+const struct frag_document_type frag_fit_document = {
+	.format = "fragsim-fit", .version = 2, .view = fit_document_view,
+	.what = "The answer of fragsim fit, see fragsim-fit(1).", .fields = document_fields,
+};
 
 const struct frag_format *const frag_fit_formats[] = {
 	FRAG_TEXT_FORM("text", fit_print),
-	FRAG_ANSWER_FORMS("fit", fit_document, columns, fit_fill),
+	FRAG_LIST_FORM("csv", csv_rows), FRAG_DOCUMENT_FORM(frag_fit_document),
+	FRAG_LIST_FORM("markdown", rows), NULL,
 };

@@ -94,5 +94,7 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 		      " are assumed). fragsim cards CARD\nnames the sources. For --device CARD.\n", f);
 }
 
-const struct frag_document_type *const frag_document_types[] = { &frag_placement_document,
-	&frag_ranks_document, NULL };
+const struct frag_document_type *const frag_document_types[] = {
+	&frag_fit_document, &frag_placement_document, &frag_ranks_document,
+	&frag_what_if_document, NULL,
+};

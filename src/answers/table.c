@@ -145,7 +145,8 @@ static const char *heading_of(const struct declared *t, const struct frag_field 
 static bool is_numeric(enum frag_field_type type)
 {
 	return type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
-	       || type == FRAG_TYPE_INTEGER || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_CHANGE;
+	       || type == FRAG_TYPE_INTEGER || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_CHANGE
+	       || type == FRAG_TYPE_FIGURE;
 }
 
 static void put_headings(const struct declared *t)
@@ -195,14 +196,18 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 		(t->csv ? csv_text : frag_markdown_text)(t->f, v.text);
 		return;
 	case FRAG_TYPE_WORD:
+	case FRAG_TYPE_FIGURE:
 		fputs(v.text, t->f);
 		return;
 	case FRAG_TYPE_TEXT_JSON:
+	case FRAG_TYPE_NUMBER_JSON:
 	case FRAG_TYPE_ID:
 	case FRAG_TYPE_CONTENT:
 	case FRAG_TYPE_OBJECT:
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
+	case FRAG_TYPE_RANGE:
+	case FRAG_TYPE_MEMBERS:
 	case FRAG_TYPE_END:
 		break;
 	}
@@ -227,8 +232,8 @@ static bool print_element(void *ctx, const void *element)
 		if (v.there)
 			print_value(t, row, v);
 		else
-			fputs(t->csv ? "" : "-", t->f);
-		fputs(t->csv ? "" : " ", t->f);
+			fputs(t->csv || row->blank ? "" : "-", t->f);
+		fputs(t->csv || (!v.there && row->blank) ? "" : " ", t->f);
 	}
 	fputs(t->csv ? "\n" : "|\n", t->f);
 	return true;

@@ -34,10 +34,10 @@ struct frag_format {
 };
 
 /* An answer that is declared: its document, and the list of it whose elements are the rows. */
-#define FRAG_DECLARED_FORMS(doc, its)                                                          \
-	&(const struct frag_format){ .name = "csv", .list = (its) },                           \
-		&(const struct frag_format){ .name = "json", .declared = &(doc) },             \
-		&(const struct frag_format){ .name = "markdown", .list = (its) }
+#define FRAG_LIST_FORM(as, its) &(const struct frag_format){ .name = (as), .list = (its) }
+#define FRAG_DOCUMENT_FORM(doc) &(const struct frag_format){ .name = "json", .declared = &(doc) }
+#define FRAG_DECLARED_FORMS(doc, its) \
+	FRAG_LIST_FORM("csv", its), FRAG_DOCUMENT_FORM(doc), FRAG_LIST_FORM("markdown", its)
 
 #define FRAG_TEXT_FORM(as, print) &(const struct frag_format){ .name = (as), .text = (print) }
 #define FRAG_ROWS_FORM(as, of, put) \

@@ -129,105 +129,176 @@ static void what_if_print(const void *what, const struct frag_text_style *to)
 		print_fit(a, i, to);
 }
 
-/* In CSV a row is one run, in Markdown one metric of both runs. */
-static const struct frag_column columns[] = {
-	{ "trace", NULL, FRAG_CELL_TEXT },
-	{ "policy", NULL, FRAG_CELL_TEXT },
-	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
-	{ "device", NULL, FRAG_CELL_COUNT },
-	{ "requested", NULL, FRAG_CELL_CAPACITY },
-	{ "reserved", NULL, FRAG_CELL_CAPACITY },
-	{ "smallest", NULL, FRAG_CELL_CAPACITY },
-	{ "reliable", NULL, FRAG_CELL_CAPACITY },
+/* In CSV a row is one run, */
+struct frag_what_if_run {
+	struct frag_fit_view fit;
+	const char *trace;
+};
+
+static bool run_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fits *fits = ((const struct frag_what_if_answer *)of)->fits;
+	struct frag_what_if_run *to = element;
+
+	if (i == fits->count)
+		return false;
+	frag_fit_view_make(&to->fit, fits, &fits->fitted[i], false);
+	to->trace = fits->fitted[i].source ? "changed" : "as recorded";
+	return true;
+}
+
+/* and in Markdown one metric of both runs. */
+struct frag_what_if_metric {
+	char setting[FRAG_FIT_NAME_ROOM], shift[FRAG_SHIFT_ROOM];
+	const char *value;
+	uint64_t before, after;
+};
+
+static bool metric_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_fits *fits = ((const struct frag_what_if_answer *)of)->fits;
+	const uint32_t k = i / FRAG_WHAT_IF_ROWS, row = i % FRAG_WHAT_IF_ROWS;
+	const struct frag_fitted *as_is = &fits->fitted[k], *changed = as_is + fits->count / 2;
+	struct frag_what_if_metric *to = element;
+
+	if (k == fits->count / 2)
+		return false;
+	frag_fit_name(fits, as_is, to->setting);
+	to->value = frag_what_if_rows[row];
+	to->before = frag_what_if_figure(as_is, row);
+	to->after = frag_what_if_figure(changed, row);
+	frag_shift_text(to->shift, to->before, to->after);
+	return true;
+}
+
+#define RUN(m) FRAG_AT(what_if_run, m)
+#define METRIC(m) FRAG_AT(what_if_metric, m)
+static const struct frag_field run_fields[] = {
+	{ NULL, FRAG_TYPE_TEXT, RUN(trace), NULL, "trace" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_VIA(what_if_run, fit.choice, choice, text), NULL, "policy" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(what_if_run, fit.choice), NULL, "alloc_conf",
+	  .text = frag_conf_of },
+	{ NULL, FRAG_TYPE_COUNT, RUN(fit.device.ordinal), NULL, "device" },
+	{ NULL, FRAG_TYPE_CAPACITY, FRAG_VIA(what_if_run, fit.fitted, fitted, unlimited.peak_requested),
+	  NULL, "requested" },
+	{ NULL, FRAG_TYPE_CAPACITY,
+	  FRAG_VIA(what_if_run, fit.unlimited, fitted, unlimited.peak_reserved), NULL, "reserved" },
+	{ NULL, FRAG_TYPE_CAPACITY, FRAG_VIA(what_if_run, fit.fitted, fitted, fit.smallest), NULL,
+	  "smallest", .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, FRAG_VIA(what_if_run, fit.fitted, fitted, fit.reliable), NULL,
+	  "reliable", .absence = FRAG_UNLESS_MAX },
 	{ 0 },
-}, shown[] = {
-	{ NULL, "setting", FRAG_CELL_TEXT },
-	{ NULL, "value", FRAG_CELL_TEXT },
-	{ NULL, "as recorded", FRAG_CELL_CAPACITY },
-	{ NULL, "changed", FRAG_CELL_CAPACITY },
-	{ NULL, "hypothetical", FRAG_CELL_COUNT },
+}, runs[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = run_fields, .each = run_at }, { 0 },
+}, metric_fields[] = {
+	{ NULL, FRAG_TYPE_TEXT, METRIC(setting), NULL, NULL, "setting" },
+	{ NULL, FRAG_TYPE_TEXT, METRIC(value), NULL, NULL, "value" },
+	{ NULL, FRAG_TYPE_CAPACITY, METRIC(before), NULL, NULL, "as recorded",
+	  .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_CAPACITY, METRIC(after), NULL, NULL, "changed", .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_FIGURE, METRIC(shift), NULL, NULL, "hypothetical" },
+	{ 0 },
+}, metrics[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = metric_fields, .each = metric_at }, { 0 },
+};
+
+/* The trace as recorded, or changed. */
+struct frag_what_if_source {
+	const struct frag_what_if_answer *answer;
+	uint32_t source;
+	uint64_t events, requested;
+	struct frag_claim claim;
+};
+
+static void source_view(const struct frag_what_if_answer *a, uint32_t source,
+			struct frag_what_if_source *to)
+{
+	*to = (struct frag_what_if_source){
+		.answer = a, .source = source, .events = source ? a->events : a->trace->events,
+		.requested = frag_fits_requested(a->fits, source), .claim.at_least = UINT64_MAX,
+	};
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		if (a->fits->fitted[i].source == source)
+			frag_claim_any(&to->claim, &a->fits->fitted[i].claim);
+}
+
+/* Fits are by source. */
+static bool fit_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_what_if_source *v = of;
+	const struct frag_fits *fits = v->answer->fits;
+
+	for (uint32_t k = 0; k < fits->count; k++)
+		if (fits->fitted[k].source == v->source && i-- == 0) {
+			frag_fit_view_make(element, fits, &fits->fitted[k], false);
+			return true;
+		}
+	return false;
+}
+
+static bool as_it_is(const void *of, uint32_t i, void *element)
+{
+	(void)i;
+	source_view(of, 0, element);
+	return true;
+}
+
+static bool changed_one(const void *of, uint32_t i, void *element)
+{
+	(void)i;
+	source_view(of, 1, element);
+	return true;
+}
+
+static struct frag_cell_value is_complete(const void *of)
+{
+	return FRAG_FLAG_OF(!((const struct frag_what_if_answer *)of)->interrupted);
+}
+
+static struct frag_cell_value always(const void *of)
+{
+	return FRAG_FLAG_OF(of != NULL);
+}
+
+static struct frag_cell_value bound_of(const void *of)
+{
+	const struct frag_what_if_answer *a = of;
+
+	return FRAG_TEXT_OF(frag_bound_words[frag_scope_part(&a->trace->scope)]);
+}
+
+#define SOURCE(m) FRAG_AT(what_if_source, m)
+#define SOURCE_CLAIM(m) SOURCE(claim.m)
+#define ANSWER(m) FRAG_AT(what_if_answer, m)
+static const struct frag_field fit_fields[] = {
+	FRAG_MEMBERS(FRAG_WHOLE, frag_fit_fields), FRAG_MEMBERS(FRAG_WHOLE, frag_unlimited_fields), { 0 },
+}, source_fields[] = {
+	{ "events", FRAG_TYPE_COUNT, SOURCE(events) },
+	{ "requested", FRAG_TYPE_BYTES, SOURCE(requested), "the peak" },
+	FRAG_CLAIM_FIELDS(SOURCE_CLAIM),
+	{ "fits", FRAG_TYPE_LIST, FRAG_WHOLE, "by policy and device", .each = fit_at,
+	  .fields = fit_fields },
+	{ 0 },
+}, what_if_fields[] = {
+	{ "complete", FRAG_TYPE_FLAG, FRAG_WHOLE, "false: --time or a signal ended the search",
+	  .get = is_complete },
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(what_if_answer, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(what_if_answer, trace, trace_info, scope)),
+	{ "hypothetical", FRAG_TYPE_FLAG, FRAG_WHOLE, "no program ran like this", .get = always },
+	{ "bound", FRAG_TYPE_WORD, FRAG_WHOLE, "of both", .get = bound_of, .words = frag_bound_words },
+	{ "changes", FRAG_TYPE_LIST, FRAG_ARRAY(what_if_answer, changes, change_count),
+	  "as they were given", .items = FRAG_TYPE_TEXT },
+	{ "as_it_is", FRAG_TYPE_OBJECT, FRAG_WHOLE, .each = as_it_is, .fields = source_fields },
+	{ "changed", FRAG_TYPE_OBJECT, FRAG_WHOLE, .each = changed_one, .fields = source_fields },
 	{ 0 },
 };
 
-static void fill_csv(struct frag_table *t, const void *what)
-{
-	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
-
-	for (uint32_t i = 0; i < fits->count; i++) {
-		const struct frag_fitted *one = &fits->fitted[i];
-		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
-
-		frag_cell_text(t, one->source ? "changed" : "as recorded");
-		frag_cell_text(t, choice->text);
-		frag_cell_text(t, CONF(choice));
-		frag_cell(t, true, one->device);
-		frag_cell(t, true, one->unlimited.peak_requested);
-		for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
-			frag_cell_bytes(t, frag_what_if_figure(one, row));
-	}
-}
-
-static void fill_markdown(struct frag_table *t, const void *what)
-{
-	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
-	const struct frag_fitted *as_is = fits->fitted, *changed = as_is + fits->count / 2;
-	char shift[FRAG_SHIFT_ROOM];
-
-	for (uint32_t i = 0; i < fits->count / 2 * FRAG_WHAT_IF_ROWS; i++) {
-		const uint32_t k = i / FRAG_WHAT_IF_ROWS, row = i % FRAG_WHAT_IF_ROWS;
-		const uint64_t before = frag_what_if_figure(&as_is[k], row);
-		const uint64_t after = frag_what_if_figure(&changed[k], row);
-
-		frag_cell_text(t, FIT_NAME(fits, &as_is[k]));
-		frag_cell_text(t, frag_what_if_rows[row]);
-		frag_cell_bytes(t, before);
-		frag_cell_bytes(t, after);
-		frag_cell_text(t, frag_shift_text(shift, before, after));
-	}
-}
-
-static void put_source(struct frag_node_ref root, const char *key,
-		       const struct frag_what_if_answer *a, uint32_t source, uint64_t events)
-{
-	struct frag_node_ref o = frag_json_object(root, key), list, fit;
-	struct frag_claim claim = { .at_least = UINT64_MAX };
-
-	frag_json_u64(o, "events", events);
-	frag_json_u64(o, "requested", frag_fits_requested(a->fits, source));
-	for (uint32_t i = 0; i < a->fits->count; i++)
-		if (a->fits->fitted[i].source == source)
-			frag_claim_any(&claim, &a->fits->fitted[i].claim);
-	frag_document_claim(o, &claim);
-	list = frag_json_array(o, "fits");
-	for (uint32_t i = 0; i < a->fits->count; i++) {
-		const struct frag_fitted *one = &a->fits->fitted[i];
-
-		if (one->source != source)
-			continue;
-		fit = frag_json_object(list, NULL);
-		frag_fit_members(fit, a->fits, one, false);
-		frag_json_rows(fit, frag_unlimited_rows, one);
-	}
-}
-
-static void what_if_document(struct frag_node_ref root, const void *what)
-{
-	const struct frag_what_if_answer *answer = what;
-	struct frag_node_ref list;
-
-	frag_json_bool(root, "complete", !answer->interrupted);
-	frag_document_trace(root, "trace", answer->trace);
-	frag_json_bool(root, "hypothetical", true);
-	frag_json_text(root, "bound", frag_bound_name(frag_scope_part(&answer->trace->scope)));
-	list = frag_json_array(root, "changes");
-	for (uint32_t i = 0; i < answer->change_count; i++)
-		frag_json_text(list, NULL, answer->changes[i]);
-	put_source(root, "as_it_is", answer, 0, answer->trace->events);
-	put_source(root, "changed", answer, 1, answer->events);
-}
+const struct frag_document_type frag_what_if_document = {
+	.format = "fragsim-what-if", .version = 2, .fields = what_if_fields,
+	.what = "The answer of fragsim what-if, see fragsim-what-if(1).",
+};
 
 const struct frag_format *const frag_what_if_formats[] = {
-	FRAG_TEXT_FORM("text", what_if_print), FRAG_ROWS_FORM("csv", columns, fill_csv),
-	FRAG_JSON_FORM("what-if", what_if_document),
-	FRAG_ROWS_FORM("markdown", shown, fill_markdown), NULL,
+	FRAG_TEXT_FORM("text", what_if_print), FRAG_LIST_FORM("csv", runs),
+	FRAG_DOCUMENT_FORM(frag_what_if_document), FRAG_LIST_FORM("markdown", metrics), NULL,
 };

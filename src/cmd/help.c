@@ -101,7 +101,8 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 		document = find_document(h->schema, err);
 		if (!document)
 			return err->code;
-		frag_schema_print(document, stdout);
+		if (frag_schema_print(document, stdout, err))
+			return err->code;
 	}
 	if (h->members || h->schema)
 		return 0;

@@ -113,6 +113,21 @@ void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *c
 	frag_json_text(in, "evidence", frag_evidence_text(choice, NULL, text));
 }
 
+const struct frag_field frag_figures_fields[] = {
+	{ "name", FRAG_TYPE_TEXT, FRAG_AT(device_figures, name), .nullable = true },
+	{ "total_bytes", FRAG_TYPE_BYTES, FRAG_AT(device_figures, total), "0: no limit" },
+	{ "context_bytes", FRAG_TYPE_BYTES, FRAG_AT(device_figures, context) },
+	{ "other_bytes", FRAG_TYPE_BYTES, FRAG_AT(device_figures, other), "of other processes" },
+	{ "granularity_bytes", FRAG_TYPE_BYTES, FRAG_AT(device_figures, granularity), .least = 1 },
+	{ 0 },
+};
+
+const struct frag_field frag_device_fields[] = {
+	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(device_view, ordinal) },
+	FRAG_MEMBERS(FRAG_AT(device_view, figures), frag_figures_fields),
+	{ 0 },
+};
+
 const struct frag_json_row frag_device_rows[] = {
 	ROW(device_figures, name), ROW_AS("total_bytes", device_figures, total),
 	ROW_AS("context_bytes", device_figures, context),
@@ -227,6 +242,10 @@ const struct frag_field frag_scope_fields[] = {
 	{ "grows", FRAG_TYPE_FLAG, FRAG_WHOLE, "whether memory still grows at the end; null: that is"
 	  " unknown", .get = grows_of, .nullable = true },
 	{ 0 },
+};
+
+const struct frag_field frag_trace_scope_fields[] = {
+	FRAG_MEMBERS(FRAG_AT(trace_info, scope), frag_scope_fields), { 0 },
 };
 
 const struct frag_field frag_trace_fields[] = {

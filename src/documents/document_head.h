@@ -24,6 +24,13 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 /* Objects of several documents: of a struct frag_trace_info, a frag_scope, a frag_choice. */
 extern const struct frag_field frag_trace_fields[], frag_scope_fields[], frag_policy_fields[];
 
+/* A device with its ordinal: an object of frag_device_fields, or without it of frag_figures_fields. */
+struct frag_device_view {
+	uint32_t ordinal;
+	struct frag_device_figures figures;
+};
+extern const struct frag_field frag_device_fields[], frag_figures_fields[];
+
 /* The member `evidence`, of a struct frag_choice at this place. */
 #define FRAG_EVIDENCE_FIELD(at)                                                                 \
 	{ "evidence", FRAG_TYPE_TEXT, at, "with which allocators the rules were compared",      \
@@ -36,6 +43,15 @@ const char *frag_evidence_of(const void *choice, char *buf);
 	{ "alloc_conf", FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(type, choice), "the settings as PyTorch takes" \
 	  " them, without defaults; null: a policy without any", .text = frag_conf_of, .nullable = true }
 const char *frag_conf_of(const void *choice, char *buf);
+
+/* The members `traces` and `scope`, of an array of pointers to struct frag_trace_info. */
+#define FRAG_TRACES_FIELDS(type, m, n)                                                          \
+	{ "traces", FRAG_TYPE_LIST, FRAG_ARRAY(type, m, n), .pointers = true,                   \
+	  .fields = frag_trace_fields },                                                        \
+	{ "scope", FRAG_TYPE_LIST, FRAG_ARRAY(type, m, n), "which part of its program's run each" \
+	  " recording contains", .pointers = true, .one_alone = true,                           \
+	  .fields = frag_trace_scope_fields }
+extern const struct frag_field frag_trace_scope_fields[];
 
 /* The member `scope` of an object with one trace; `at` is the place of its struct. */
 #define FRAG_SCOPE_FIELD(at)                                                                    \

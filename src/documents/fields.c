@@ -39,7 +39,7 @@ static struct frag_cell_value value_at(const struct frag_field *field, const cha
 		v.there = v.of != NULL;
 		return v;
 	case FRAG_STORED_STRUCT:
-		if (field->type == FRAG_TYPE_OBJECT)
+		if (field->type == FRAG_TYPE_OBJECT || field->type == FRAG_TYPE_MEMBERS)
 			v.of = at;
 		else
 			v.text = at;
@@ -79,14 +79,14 @@ uint32_t frag_field_each(const struct frag_field *field, const void *of,
 		       bool (*visit)(void *ctx, const void *element), void *ctx)
 {
 	const char *const in = struct_of(field, of), *const at = in + field->at;
-	_Alignas(max_align_t) char element[FRAG_ELEMENT_MAX];
+	_Alignas(max_align_t) char made[FRAG_ELEMENT_MAX];
 	uint32_t i = 0;
 
 	FRAG_ASSERT(field->type == FRAG_TYPE_LIST);
 	if (field->each) {
-		while (field->each(in, i, element)) {
+		while (field->each(in, i, made)) {
 			i++;
-			if (!visit(ctx, element))
+			if (!visit(ctx, made))
 				break;
 		}
 	} else {
@@ -94,8 +94,12 @@ uint32_t frag_field_each(const struct frag_field *field, const void *of,
 					 ? *(const char *const *)(const void *)at : at;
 		const uint32_t count = *(const uint32_t *)(const void *)(in + field->count);
 
-		while (i < count && visit(ctx, list + (size_t)i++ * field->size))
-			continue;
+		for (bool more = true; more && i < count; i++) {
+			const char *const element = list + (size_t)i * field->size;
+
+			more = visit(ctx, field->pointers ? *(const char *const *)(const void *)element
+							  : element);
+		}
 	}
 	return i;
 }
@@ -130,6 +134,7 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 		frag_json_text(in, key, v.text);
 		return;
 	case FRAG_TYPE_TEXT_JSON:
+	case FRAG_TYPE_NUMBER_JSON:
 	case FRAG_TYPE_ID:
 		frag_json_raw(in, key, v.text);
 		return;
@@ -141,6 +146,9 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 		return;
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
+	case FRAG_TYPE_FIGURE:
+	case FRAG_TYPE_RANGE:
+	case FRAG_TYPE_MEMBERS:
 	case FRAG_TYPE_END:
 		break;
 	}
@@ -152,6 +160,7 @@ struct list {
 	struct frag_node_ref array;
 	const struct frag_field *field;
 	uint32_t count, left;
+	const char *one;        /* the key of an element that is the member itself; NULL: an array */
 };
 
 static bool count_element(void *ctx, const void *element)
@@ -159,6 +168,14 @@ static bool count_element(void *ctx, const void *element)
 	(void)element;
 	++*(uint32_t *)ctx;
 	return true;
+}
+
+static void put_range(struct frag_node_ref in, const uint64_t *range)
+{
+	const struct frag_node_ref pair = frag_json_array(in, NULL);
+
+	frag_json_u64(pair, NULL, range[0]);
+	frag_json_u64_or_null(pair, NULL, range[1] != UINT64_MAX, range[1]);
 }
 
 /* The next element, while the list shows one. */
@@ -172,7 +189,11 @@ static bool put_element(void *ctx, const void *element)
 		return false;
 	to->left--;
 	if (field->fields) {
-		frag_put_object(to->array, NULL, field->fields, element);
+		frag_put_object(to->array, to->one, field->fields, element);
+		return true;
+	}
+	if (field->items == FRAG_TYPE_RANGE) {
+		put_range(to->array, element);
 		return true;
 	}
 	if (field->items == FRAG_TYPE_COUNT || field->items == FRAG_TYPE_BYTES)
@@ -187,11 +208,14 @@ static void put_list(struct frag_node_ref in, const struct frag_field *field, co
 {
 	struct list to = { .field = field, .left = UINT32_MAX };
 
-	if (field->cut || field->optional)
-		frag_field_each(field, of, count_element, &to.count);
-	if (field->optional && !to.count)
+	if (field->absence == FRAG_IF && !*((const bool *)of + field->there))
 		return;
-	to.array = frag_json_array(in, field->name);
+	if (field->cut || field->optional || field->one_alone)
+		frag_field_each(field, of, count_element, &to.count);
+	if (field->optional && !to.count && field->absence != FRAG_IF)
+		return;
+	to.one = field->one_alone && to.count == 1 ? field->name : NULL;
+	to.array = to.one ? in : frag_json_array(in, field->name);
 	if (field->cut)
 		to.left = frag_json_shown(in, field->name, to.count);
 	frag_field_each(field, of, put_element, &to);
@@ -218,6 +242,8 @@ void frag_put_fields(struct frag_node_ref in, const struct frag_field *fields, c
 			put_list(in, fields, of);
 		else if (fields->type == FRAG_TYPE_OBJECT && fields->each)
 			put_made(in, fields, of);
+		else if (fields->type == FRAG_TYPE_MEMBERS)
+			frag_put_fields(in, fields->fields, frag_field_value(fields, of, buf).of);
 		else if (fields->type == FRAG_TYPE_MAP)
 			fields->put(frag_json_object(in, fields->name), of);
 		else

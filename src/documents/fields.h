@@ -33,14 +33,18 @@ enum frag_field_type {
 	FRAG_TYPE_FLAG,              /* true or false */
 	FRAG_TYPE_NUMBER,            /* four digits after the point */
 	FRAG_TYPE_CHANGE,            /* the same, a percentage; for people +1.23 % */
+	FRAG_TYPE_NUMBER_JSON,       /* text of a number that is JSON already */
 	FRAG_TYPE_TEXT,              /* a C string */
 	FRAG_TYPE_TEXT_JSON,         /* a string that is JSON text already */
 	FRAG_TYPE_ID,                /* JSON text of a trace's handle: a number or a string */
+	FRAG_TYPE_FIGURE,            /* text of a column alone, which has a number */
 	FRAG_TYPE_WORD,              /* one of the field's words */
 	FRAG_TYPE_CONTENT,           /* a hash, as 16 hexadecimal digits */
 	FRAG_TYPE_OBJECT,            /* of the field's fields */
 	FRAG_TYPE_LIST,              /* of objects of the field's fields, or of words, texts or numbers */
 	FRAG_TYPE_MAP,               /* an object whose members the table does not name: `put` adds them */
+	FRAG_TYPE_RANGE,             /* of a list's items: from, and to, or null where that is the largest */
+	FRAG_TYPE_MEMBERS,           /* no member, but those of the field's fields */
 };
 
 /* A value, as every form takes it. */
@@ -104,7 +108,10 @@ struct frag_field {
 	uint8_t absence;                /* enum frag_field_absence */
 	bool nullable;                  /* null is a value of the member: for the schema */
 	bool optional;                  /* left out where it is not there, instead of null */
+	bool blank;                     /* in Markdown nothing, and not "-", where it is not there */
 	bool cut;                       /* a list that --top cuts */
+	bool pointers;                  /* an array of pointers to the elements */
+	bool one_alone;                 /* a list: where it has one element, that is the member */
 };
 
 #define FRAG_MEMBER_OF(type, m) ((struct frag_##type *)0)->m
@@ -142,6 +149,8 @@ struct frag_field {
 	.at = offsetof(struct frag_##other, m), .via = offsetof(struct frag_##type, pointer) + 1, \
 	.store = FRAG_STORED_POINTER, .count = offsetof(struct frag_##other, n),                \
 	.size = sizeof(*FRAG_MEMBER_OF(other, m))
+/* The members of another table, of the struct at this place. */
+#define FRAG_MEMBERS(at_place, its) { "", FRAG_TYPE_MEMBERS, at_place, .fields = (its) }
 #define FRAG_THERE_IF(type, flag) .absence = FRAG_IF, .there = offsetof(struct frag_##type, flag)
 
 static inline bool frag_field_is_end(const struct frag_field *field)
@@ -149,8 +158,14 @@ static inline bool frag_field_is_end(const struct frag_field *field)
 	return field->type == FRAG_TYPE_END;
 }
 
+/* Can the member be null? */
+bool frag_field_is_nullable(const struct frag_field *field);
+/* Is it among the words before? Several values may have one. */
+bool frag_word_is_repeated(const char *const *words, uint32_t i);
+
 #define FRAG_OF(pointer) ((struct frag_cell_value){ .there = (pointer) != NULL, .of = (pointer) })
 #define FRAG_TEXT_OF(words) ((struct frag_cell_value){ .there = (words) != NULL, .text = (words) })
+#define FRAG_FLAG_OF(flag) ((struct frag_cell_value){ .there = true, .b = (flag) })
 #define FRAG_NUMBER_OF(number) ((struct frag_cell_value){ .there = true, .u = (number) })
 
 /*
@@ -192,8 +207,8 @@ void frag_put_document(struct frag_node_ref root, const struct frag_document_typ
 /* Begins one: format and version. */
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);
 
-/* Its JSON Schema, draft 2020-12. */
-void frag_schema_print(const struct frag_document_type *d, FILE *f);
+/* Its JSON Schema, draft 2020-12. -FRAG_ENOMEM */
+int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_error *err);
 
 /*
  * The members of documents, which NULL ends, as sections of mdoc(7). An object that several have is

@@ -17,7 +17,9 @@ def files() -> list[Path]:
 def members(of: dict, place: str = '') -> Iterator[str]:
     """A line for each member of a schema that the program prints: where it is, and its type."""
     for name, body in of.get('properties', {}).items():
-        items = body.get('items', {})
+        if 'anyOf' in body:             # one of the list's elements, or the list
+            body = body['anyOf'][1]
+        items = body.get('items') or {}
         kind = body.get('type') or body.get('enum') or [body['const']]
         yield (f'{place}{name} ' + ' '.join(map(str, [kind] if isinstance(kind, str) else kind))
                + (' of ' + str(items.get('type', items.get('enum'))) if items else ''))
