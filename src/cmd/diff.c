@@ -8,6 +8,7 @@
 #include "cmd/diff_traces.h"
 #include "documents/documents.h"
 #include "fragsim/version.h"
+#include "verify/log_check.h"
 
 struct diff {
 	struct frag_changes changes;    /* whose question is that of every comparison */
@@ -309,7 +310,7 @@ static int simulate(struct frag_question *q, struct frag_error *err)
 		.like = run->profile_path ? &run->profile.figures : NULL,
 		.threads = run->threads, .log = { .warn = warn, .ctx = d },
 		.stop = frag_interrupted, .progress = frag_question_progress,
-		.done = trace_done, .ctx = d,
+		.opened = frag_check_log_warn, .done = trace_done, .ctx = d,
 	};
 	struct frag_comparison *c = &d->comparison;
 	int rc = frag_comparison_begin(c, sweep.trace_count, err);

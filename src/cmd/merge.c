@@ -4,7 +4,7 @@
 #include "cmd/transform_trace.h"
 #include "transform/kept_beginning.h"
 #include "transform/merge_traces.h"
-#include "verify/release.h"
+#include "verify/log_check.h"
 
 struct merge_merge {
 	struct frag_rewrite rewrite;
@@ -72,8 +72,10 @@ static int merge_merge(struct merge_merge *m, char **paths, uint32_t count,
 	int rc = traces ? frag_ranks_open(ranks, paths, count, &options, err)
 			: frag_fail_nomem(err);
 
-	for (uint32_t i = 0; i < count && !rc; i++)
+	for (uint32_t i = 0; i < count && !rc; i++) {
 		traces[i] = ranks->ranks[i].trace;
+		rc = frag_check_log_warn(ranks->ranks[i].trace, &options.log, err);
+	}
 	if (!rc)
 		m->head.scope = frag_ranks_scope(ranks);
 	rc = rc ? rc : merge_beginning(m, err);

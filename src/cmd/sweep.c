@@ -14,6 +14,7 @@
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "sweep/run_shard.h"
+#include "verify/log_check.h"
 
 struct sweep {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */
@@ -102,6 +103,7 @@ static int sweep_prepare(struct sweep *s, const struct frag_args *args, struct f
 	int rc = args->count && s->grid ? frag_run_grid(run, s->grid, err) : 0;
 
 	p->log = (struct frag_log){ .warn = frag_warn, .ctx = &run->quiet };
+	p->opened = frag_check_log_warn;
 	p->stop = frag_interrupted;
 	p->progress = sweep_show;
 	p->ctx = s;

@@ -230,7 +230,7 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 	rc = rc ? rc : frag_trace_open(&c.trace, from, &options, err);
 	/* what is kept whole has its settings as the file has them */
 	if (!rc && !r->complete)
-		rc = frag_check_log(c.trace, err);
+		rc = frag_check_log_warn(c.trace, &options.log, err);
 	if (!rc && r->complete && !frag_trace_snapshot(c.trace))
 		rc = frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch (%s), which --complete"
 			       " keeps", from, frag_trace_info(c.trace)->form);

@@ -497,6 +497,8 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
 	if (rc && job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc && s->opened)
+		rc = s->opened(job->trace, &options.log, err);
 	if (!rc)
 		rc = sweep_set_devices(job, err);
 	if (rc)

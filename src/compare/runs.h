@@ -149,6 +149,8 @@ struct frag_sweep {
 	uint32_t threads;               /* 0: one a processor */
 	struct frag_log log;            /* warnings, in the order of the traces, at the end */
 	bool (*stop)(void *ctx);
+	/* optional: each trace before its first record, with the log of its warnings; 0 or -FRAG_E... */
+	int (*opened)(struct frag_trace *trace, const struct frag_log *log, struct frag_error *err);
 	/* optional: from any thread, one at once */
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);
 	/* from any thread, several at once: trace `index` is done; 0 or -FRAG_E... */

@@ -275,6 +275,8 @@ int frag_source_open(struct frag_sweep_plan *p, uint32_t trace, struct frag_erro
 	rc = frag_trace_open(&s->trace, p->manifest.trace[trace].path, &options, err);
 	if (rc && p->stop && p->stop(p->ctx))
 		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc && p->opened)
+		rc = p->opened(s->trace, &p->log, err);
 	return rc ? rc : frag_tape_new(&s->tape, s->trace, &tape, err);
 }
 

@@ -50,6 +50,8 @@ struct frag_sweep_plan {
 	struct frag_choice *choices;            /* the policies: a configure must be fit for all */
 	uint32_t choice_count;
 	struct frag_log log;
+	/* optional: each trace before its first record, with the log of its warnings; 0 or -FRAG_E... */
+	int (*opened)(struct frag_trace *trace, const struct frag_log *log, struct frag_error *err);
 	bool (*stop)(void *ctx);                /* optional; before each run too */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
 	void *ctx;

@@ -7,6 +7,7 @@
  */
 #include "verify/log_check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "events/recording_info.h"
 #include "policy/choice.h"
 #include "policy/pytorch_settings.h"
+#include "trace/reader.h"
 #include "verify/verifier.h"
 
 #define BY_ADDRESS 11           /* releases with other orders of equal blocks */
@@ -243,4 +245,16 @@ int frag_check_log(struct frag_trace *trace, struct frag_error *err)
 		frag_trace_set_log(trace, &check);
 	free(s);
 	return rc == -FRAG_ENOMEM ? frag_fail_nomem(err) : 0;
+}
+
+int frag_check_log_warn(struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err)
+{
+	const int rc = frag_check_log(trace, err);
+	const struct frag_trace_info *info = frag_trace_info(trace);
+
+	if (!rc && info->log.differences)
+		frag_note(log, "%s: its simulation differs from the recorded log from event %" PRIu64
+			  " on: settings changed in mid-run?", info->path, info->log.first);
+	return rc;
 }

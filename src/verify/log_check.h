@@ -11,3 +11,10 @@
  * -FRAG_ENOMEM
  */
 int frag_check_log(struct frag_trace *trace, struct frag_error *err);
+
+/*
+ * The same, and a warning where they differ: for commands whose output has no place for that.
+ * -FRAG_ENOMEM
+ */
+int frag_check_log_warn(struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err);

@@ -58,10 +58,28 @@ def changed(name, reserved, smallest, before):
         call("convert", "-q", "-t", form, path, "copy")
         same(f"{name}: run of it in form {form}",
              document("run", "copy")["runs"][0]["peak"]["reserved"], reserved)
+    by_others(name, path, reserved)
     for command in "explain", "leaks", "tune":
         got = document(command, *(("--at", "peak") if command == "explain" else ()), path)
         trace = got.get("trace") or got.get("traces", [{}])[0]
         same(f"{name}: {command} has it", trace.get("recorded_log"), log, got)
+
+
+def by_others(name, path, reserved):
+    """Commands that read many files find the change too."""
+    rc, _, err = call("merge", "-q", path, path, "merged.ndjson")
+    peaks = [r["peak"]["reserved"] for r in document("run", "merged.ndjson")["runs"]]
+    same(f"{name}: merged", [rc, peaks], [0, [reserved] * 2], err)
+    got = document("ranks", path, path)
+    same(f"{name}: ranks", [r["reserved"] for r in got["ranks"]], [reserved] * 2, got)
+    given = "pytorch:version=" + ("2.15" if name == "roundup" else "2.9")
+    given += ",expandable_segments=true" if name == "expandable" else ""
+    got = document("diff", "-p", given, "-p", "bestfit", path)
+    same(f"{name}: diff of policies", got["traces"][0]["runs"][0]["figures"]["peak.reserved"]["value"],
+         reserved)
+    rc, _, err = call("sweep", "-q", "-p", given, "-o", "swept-" + name, path)
+    run = json.loads(Path("swept-" + name, "shard-0-of-1.ndjson").read_text())
+    same(f"{name}: sweep", [rc, run["runs"][0]["peak"]["reserved"]], [0, reserved], err)
 
 
 def unknown():
