@@ -301,6 +301,19 @@ def of_changes(whole: str, part: str) -> None:
            and out.count('a part of its program') == 1, 'policies: the answer names the part', out, err)
 
 
+def left_out(folder: str) -> None:
+    """Settings that no policy takes are left out of a bound, as they are of a run."""
+    events = [{'op': 'alloc', 'id': i, 'size': 3 << 20} for i in range(9)]
+    events.insert(5, {'op': 'configure', 'value': 'max_split_size_mb:no'})
+    head = {'format': 'fragsim-trace', 'version': 1, 'meta': {'scope': scope('late', 'end')}}
+    path = Path(folder) / 'left_out.ndjson'
+    path.write_text('\n'.join(map(json.dumps, [head, *events])) + '\n')
+    for command, key in (('run', 'runs'), ('fit', 'fits')):
+        rc, out, err = call(command, '-q', '--lenient', '-p', 'pytorch', '--json', '-', str(path))
+        TAP.same(f'{command}: settings that are left out', (rc, rc == 0 and json.loads(out)[key][0]['at_least']),
+                 (0, 28 << 20), err)
+
+
 def documents(whole: str, part: str) -> None:
     """A result and a baseline keep the scope: what is read back is a part, too."""
     folder = Path(part).parent
@@ -346,6 +359,7 @@ def main() -> int:
                 recordings.append(f'{folder}/{name}.ndjson')
                 fragsim('gen', *words, '-o', recordings[-1], statuses=(0,))
             bare_prefix(str(traces / 'resnet50_train_bs32_fp32.ndjson.gz'), folder)
+            left_out(folder)
             conditions(str(traces / 'moe_train_dispatch.ndjson.gz'), folder)
         for seed, path in enumerate(recordings):
             with tempfile.TemporaryDirectory() as own:
