@@ -565,7 +565,7 @@ static const char *remedy_of(const struct frag_accumulation *a)
 	return a->backward ? "keep loss.item() or loss.detach() instead of losses, and no outputs"
 			     " with their graphs"
 			   : "torch.no_grad() around these passes, if their outputs need no"
-			     " gradient; else free what each pass keeps";
+			     " gradient; else a backward pass after fewer of them";
 }
 
 /* Of a capacity that is too small: the classes that could give what is missing. */

@@ -80,8 +80,9 @@ static bool history_note_event(struct reading *r, const struct frag_event *ev, u
 	return true;
 }
 
-int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
-		      struct frag_error *err)
+/* The tape's first `until` events. */
+static int read_until(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+		      uint64_t until, struct frag_error *err)
 {
 	const struct frag_trace_info *info = frag_tape_info(tape);
 	struct reading r = {
@@ -95,13 +96,27 @@ int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint
 
 	*h = (struct frag_history){ .tape = tape, .device = device };
 	good = reader && frag_call_stacks_init(&h->stacks);
-	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
+	while (good && (frag_tape_next(reader, until, &batch), batch.count))
 		for (uint32_t i = 0; i < batch.count && good; i++)
 			good = history_note_event(&r, &batch.events[i],
 						  batch.whole ? batch.whole[i] : 0);
 	free(r.at);
 	frag_tape_reader_del(reader);
 	return good ? 0 : frag_fail_nomem(err);
+}
+
+int frag_history_read_whole(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+			    struct frag_error *err)
+{
+	*h = (struct frag_history){ .tape = NULL };
+	return frag_trace_snapshot(tape->trace)
+	       ? read_until(h, tape, device, UINT64_MAX, err) : 0;
+}
+
+int frag_history_read_before(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+			     uint64_t at, struct frag_error *err)
+{
+	return h->tape ? 0 : read_until(h, tape, device, frag_tape_event(tape, at) + 1, err);
 }
 
 void frag_history_fini(struct frag_history *h)

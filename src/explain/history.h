@@ -31,11 +31,14 @@ struct frag_history {
 };
 
 /*
- * Reads the tape's events of one device. Release it also where this fails; a zeroed one can be
- * released. -FRAG_ENOMEM
+ * Where several failures of a recording decide which one is explained, all of it is read at once by
+ * the first call, and else what is before the failure of step `at` by the second. Events of one device
+ * count. Release it also where this fails; a zeroed one can be released. -FRAG_ENOMEM
  */
-int frag_history_read(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
-		      struct frag_error *err);
+int frag_history_read_whole(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+			    struct frag_error *err);
+int frag_history_read_before(struct frag_history *h, const struct frag_tape *tape, uint32_t device,
+			     uint64_t at, struct frag_error *err);
 void frag_history_fini(struct frag_history *h);
 
 /* The request of step `at`, or the number of those before it where that is none. */

@@ -335,7 +335,7 @@ int frag_loops_find(struct frag_iterations *it, const struct frag_tape *tape,
 	};
 	bool good = paths_init(&s.paths, tape);
 
-	*it = (struct frag_iterations){ .by = FRAG_BY_LOOP };
+	*it = (struct frag_iterations){ .by = FRAG_BY_LOOP, .end = s.end };
 	good = frag_map_init(&s.at, s.paths.seed) && good;
 	good = good && search_walk(&s);
 	s.best = good ? choose(&s) : NULL;

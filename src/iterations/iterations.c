@@ -84,14 +84,14 @@ static bool iterations_read_marks(const struct frag_tape *tape, uint64_t until, 
 	return good;
 }
 
-static bool read_windows(const struct frag_tape *tape, struct signs *windows)
+static bool read_windows(const struct frag_tape *tape, uint32_t end, struct signs *windows)
 {
 	struct rolling rolling = { .top = 1 };
 	bool good = true;
 
 	for (uint32_t i = 0; i < WINDOW; i++)
 		rolling.top *= FACTOR;
-	for (uint32_t i = 0; i < tape->count && good; i++) {
+	for (uint32_t i = 0; i < end && good; i++) {
 		if (!frag_tape_is_alloc(&tape->events[i]))
 			continue;
 		roll(&rolling, tape->events[i].word >> FRAG_TAPE_VALUE_SHIFT);
@@ -308,13 +308,13 @@ static int iterations_take_windows(struct frag_iterations *it, struct signs *win
  * Sizes that repeat within one forward pass are layers, not iterations. Where a recording has
  * stacks, each iteration needs its own forward pass.
  */
-static bool has_passes(const struct frag_tape *tape, uint32_t count)
+static bool has_passes(const struct frag_tape *tape, uint32_t end, uint32_t count)
 {
 	enum frag_maker last = FRAG_MAKER_UNKNOWN;
 	bool stacks = false;
 	uint32_t passes = 0;
 
-	for (uint32_t i = 0; i < tape->count; i++) {
+	for (uint32_t i = 0; i < end; i++) {
 		const struct frag_tape_event *ev = &tape->events[i];
 		enum frag_maker maker;
 
@@ -331,12 +331,12 @@ static bool has_passes(const struct frag_tape *tape, uint32_t count)
 /*
  * An event as it repeats: the operation, its bytes, and how long ago a freed block was requested.
  */
-static uint64_t *make_keys(const struct frag_tape *tape)
+static uint64_t *make_keys(const struct frag_tape *tape, uint32_t end)
 {
-	uint64_t *keys = malloc(((size_t)tape->count + 1) * sizeof(*keys));
-	uint32_t *born = malloc(((size_t)tape->count + 1) * sizeof(*born)), allocs = 0;
+	uint64_t *keys = malloc(((size_t)end + 1) * sizeof(*keys));
+	uint32_t *born = malloc(((size_t)end + 1) * sizeof(*born)), allocs = 0;
 
-	for (uint32_t i = 0; keys && born && i < tape->count; i++) {
+	for (uint32_t i = 0; keys && born && i < end; i++) {
 		const struct frag_tape_event *ev = &tape->events[i];
 		const uint64_t value = ev->word >> FRAG_TAPE_VALUE_SHIFT;
 		const enum frag_op op = frag_tape_op(ev);
@@ -357,11 +357,11 @@ static uint64_t *make_keys(const struct frag_tape *tape)
 	return keys;
 }
 
-static bool has_one_tag(const struct frag_tape *tape)
+static bool has_one_tag(const struct frag_tape *tape, uint32_t end)
 {
-	const uint32_t tag = tape->count ? tape->sites[tape->events[0].site].tag : 0;
+	const uint32_t tag = end ? tape->sites[tape->events[0].site].tag : 0;
 
-	for (uint32_t i = 1; i < tape->count; i++)
+	for (uint32_t i = 1; i < end; i++)
 		if (tape->sites[tape->events[i].site].tag != tag)
 			return false;
 	return tag;
@@ -375,8 +375,8 @@ static bool has_one_tag(const struct frag_tape *tape)
 static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 		       struct frag_error *err)
 {
-	const uint32_t n = tape->count;
-	uint64_t *keys = make_keys(tape);
+	const uint32_t n = it->end;
+	uint64_t *keys = make_keys(tape, n);
 	uint32_t *prefix = calloc((size_t)n + 1, sizeof(*prefix)), length = 0, period = 0;
 	int rc = keys && prefix ? 0 : frag_fail_nomem(err);
 
@@ -397,7 +397,7 @@ static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
 	 * a request and its free are no iteration; equal requests are, if one tag requests them
 	 * all
 	 */
-	if ((period > 2 || (period == 1 && length == n && has_one_tag(tape)))
+	if ((period > 2 || (period == 1 && length == n && has_one_tag(tape, n)))
 	    && length / period >= FRAG_ITERATIONS_MIN) {
 		it->start = malloc(length / period * sizeof(*it->start));
 		if (!it->start)
@@ -417,7 +417,7 @@ static int find_marks(struct frag_iterations *it, const struct frag_tape *tape, 
 	char *wanted = mark ? frag_mark_kind(mark, strlen(mark)) : NULL;
 	int rc = 0;
 
-	*it = (struct frag_iterations){ .count = 0 };
+	*it = (struct frag_iterations){ .end = (uint32_t)frag_min(until, tape->count) };
 	if ((mark && !wanted) || !iterations_read_marks(tape, until, &marks))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : take_marks(it, &marks, wanted, tape, until, few, err);
@@ -428,19 +428,18 @@ static int find_marks(struct frag_iterations *it, const struct frag_tape *tape, 
 
 /* Windows of sizes, then a period of the whole recording. */
 int frag_iterations_by_sizes(struct frag_iterations *it, const struct frag_tape *tape,
-			     struct frag_error *err)
+			     uint64_t until, struct frag_error *err)
 {
 	struct signs windows = { .count = 0 };
 	int rc;
 
-	*it = (struct frag_iterations){ .count = 0 };
-	rc = read_windows(tape, &windows)
-		     ? iterations_take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
-		     : frag_fail_nomem(err);
+	*it = (struct frag_iterations){ .end = (uint32_t)frag_min(until, tape->count) };
+	rc = read_windows(tape, it->end, &windows)
+		     ? iterations_take_windows(it, &windows, it->end, err) : frag_fail_nomem(err);
 	iterations_release(&windows);
 	if (!rc && !it->count)
 		rc = take_period(it, tape, err);
-	if (!rc && !has_passes(tape, it->count))
+	if (!rc && !has_passes(tape, it->end, it->count))
 		it->count = 0;
 	return rc;
 }
@@ -518,7 +517,7 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	int rc = find_marks(it, tape, NULL, UINT64_MAX, false, err);
 
 	if (!rc && !it->count)
-		rc = frag_iterations_by_sizes(it, tape, err);
+		rc = frag_iterations_by_sizes(it, tape, UINT64_MAX, err);
 	if (rc || it->count)
 		return rc;
 	frag_iterations_fini(it);

@@ -22,6 +22,7 @@ enum frag_iteration_sign {
 
 struct frag_iterations {
 	enum frag_iteration_sign by;
+	uint32_t end;           /* events from here on were not looked at */
 	uint64_t *start;        /* the first event of each, as the tape counts them */
 	uint32_t count;
 	char *mark;             /* the kind of mark that they begin with; NULL: none, and */
@@ -41,7 +42,7 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
  */
 int frag_iterations_by_marks(struct frag_iterations *it, const struct frag_tape *tape,
 			     const char *mark, uint64_t until, struct frag_error *err);
-/* Those of sizes alone. */
+/* Those of sizes alone, before event `until`. */
 int frag_iterations_by_sizes(struct frag_iterations *it, const struct frag_tape *tape,
-			     struct frag_error *err);
+			     uint64_t until, struct frag_error *err);
 void frag_iterations_fini(struct frag_iterations *it);

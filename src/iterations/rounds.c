@@ -22,11 +22,12 @@ static uint64_t rounds_kind_of(const struct frag_tape *tape, const struct frag_t
 	return stack ? (uint64_t)stack << 1 : (e->word >> FRAG_TAPE_VALUE_SHIFT) << 1 | 1;
 }
 
-static bool kinds_from(struct frag_map *kinds, const struct frag_tape *tape, uint64_t from)
+static bool kinds_from(struct frag_map *kinds, const struct frag_tape *tape, uint64_t from,
+		       uint64_t end)
 {
 	bool good = true;
 
-	for (uint64_t i = from; i < tape->count && good; i++)
+	for (uint64_t i = from; i < end && good; i++)
 		if (frag_tape_is_alloc(&tape->events[i])
 		    && frag_map_get(kinds, rounds_kind_of(tape, &tape->events[i])) == FRAG_MAP_NONE)
 			good = frag_map_add(kinds, rounds_kind_of(tape, &tape->events[i]), 0);
@@ -73,7 +74,8 @@ int frag_rounds_find_base(struct frag_rounds_base *base, const struct frag_itera
 {
 	struct frag_map kinds;
 	uint32_t count = 0, *live;
-	bool good = frag_map_init(&kinds, frag_hash_seed()) && kinds_from(&kinds, tape, it->start[1]);
+	bool good = frag_map_init(&kinds, frag_hash_seed()) && kinds_from(&kinds, tape, it->start[1],
+									it->end);
 
 	*base = (struct frag_rounds_base){ .bytes = 0 };
 	live = good ? live_at(tape, it->start[it->count - 1], &count) : NULL;
@@ -94,7 +96,7 @@ static bool each_frees(const struct frag_iterations *it, const struct frag_tape 
 {
 	uint32_t round = 0, last = 0;
 
-	for (uint32_t i = 0; i < tape->count; i++) {
+	for (uint32_t i = 0; i < it->end; i++) {
 		while (round < it->count && it->start[round] <= i)
 			round++;
 		if (frag_tape_op(&tape->events[i]) != FRAG_OP_FREE)
@@ -147,9 +149,7 @@ int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, c
 	}, &any, err);
 	if (!rc && !any) {
 		frag_iterations_fini(&other);
-		rc = frag_iterations_by_sizes(&other, tape, err);
-		while (other.count && other.start[other.count - 1] >= until)
-			other.count--;
+		rc = frag_iterations_by_sizes(&other, tape, until, err);
 	}
 	rc = rc ? rc : keep_prepared(&other, tape, err);
 	if (rc)

@@ -329,7 +329,10 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	else if (!rc)
 		rc = frag_until_oom_play(&run, UINT64_MAX, &halted, err);
 	if (!rc && halted)
-		rc = frag_history_read(&history, subject->tape, subject->device, err);
+		rc = frag_history_read_whole(&history, subject->tape, subject->device, err);
+	if (!rc && halted)
+		rc = frag_history_read_before(&history, subject->tape, subject->device,
+					      frag_until_oom_next(&run).event.step, err);
 	if (!rc && halted)
 		rc = diagnose_halted(out, &run, subject, lower_bound, &history, err);
 	if (!rc && halted)

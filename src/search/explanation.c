@@ -535,8 +535,10 @@ static int study_failure(struct study *s, struct frag_error *err)
 	const struct frag_next request = frag_until_oom_next(&s->run);
 	struct frag_memory_state memory = { .segment_count = 0 };
 	struct frag_sim *after = NULL;
-	int rc = frag_until_oom_after(&s->run, &request, &after, &memory, err);
+	int rc = frag_history_read_before(&s->history, s->x->tape, s->m->device,
+					  request.event.step, err);
 
+	rc = rc ? rc : frag_until_oom_after(&s->run, &request, &after, &memory, err);
 	rc = rc ? rc : fill_request(s, after, &request, err);
 	rc = rc ? rc : frag_explain_request(s->m, &s->history, s->x->tape, err);
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
@@ -856,7 +858,7 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 		s.x = &own;
 		s.m->device = 0;
 	}
-	rc = rc ? rc : frag_history_read(&s.history, s.x->tape, s.m->device, err);
+	rc = rc ? rc : frag_history_read_whole(&s.history, s.x->tape, s.m->device, err);
 	rc = rc ? rc : frag_history_last_failure(&s.history, &s.target, err);
 	rc = rc ? rc : study_device(&s, err);
 	rc = rc ? rc : note_mark(s.x, s.m, err);

@@ -535,7 +535,8 @@ static uint16_t find_maker(struct frag_snapshot *s, const struct frag_value *lis
 			maker = here;
 	}
 	maker = maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
-	return (uint16_t)(maker | flags | (native ? IS_NATIVE : 0) | purpose << PURPOSE_SHIFT);
+	return (uint16_t)(maker | flags | (native ? IS_NATIVE : 0)
+			  | (uint32_t)purpose << PURPOSE_SHIFT);
 }
 
 /* Without memory for the tables it is unknown. */
