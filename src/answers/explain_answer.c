@@ -320,6 +320,7 @@ static const char *evidence_text(const struct frag_explained *m)
 {
 	static const char *const texts[] = {
 		[FRAG_EVIDENCE_NONE] = "", [FRAG_EVIDENCE_CATEGORIES] = " (by categories)",
+		[FRAG_EVIDENCE_POOL] = " (by pools)",
 		[FRAG_EVIDENCE_STACK] = " (by stacks)",
 		[FRAG_EVIDENCE_MARKS] = " (by marks)", [FRAG_EVIDENCE_SIZES] = " (by stacks and sizes)",
 		[FRAG_EVIDENCE_LIFETIME] = " (by lifetime alone)",

@@ -11,6 +11,7 @@
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "fragsim/engine.h"
+#include "search/memory_categories.h"
 
 /*
  * What blocks are, by the part of the program that requested them.
@@ -23,12 +24,14 @@
  *   set up, and not freed before the phase ends         weights
  *   forward, recomputed forward                         activations
  *   backward, there at the last request of the phase,
- *   has the size of a weight                            gradients; else activations
+ *   has the size of a weight, or of one that the program
+ *   frees outside backward passes                       gradients; else activations
  *   optimizer, outlives the next steps                  optimizer state; else temporaries
  *   program, between backward and optimizer, of such a size         gradients, by size
  *   program, before the first optimizer step, never freed, has the
  *   size of an optimizer's state                                    weights, by size
- *   program, between forward and backward, freed                    activations
+ *   program, between forward and backward, freed, or freed
+ *   between the requests of a later backward phase                  activations
  *
  * Instead of a stack a tag may have the phase: "op | step1 bwd", as scripts/record_torch.py writes
  * it. These are used where the tags of a recording have forward and backward phases.
@@ -53,6 +56,7 @@ struct frag_size_counts {
 	uint32_t before;                /* older than the recording, */
 	uint32_t before_freed;          /* and freed in it */
 	uint32_t classified;            /* of these, so far */
+	uint32_t released;              /* by the program, and made by a backward pass */
 };
 
 struct frag_maker_slot {
@@ -257,15 +261,32 @@ static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev
 	return true;
 }
 
+/* Of a profiler's trace it is known who frees. False: out of memory. */
+static bool makers_note_free(struct frag_makers *m, struct frag_maker_slot *slot,
+			     enum frag_maker maker)
+{
+	struct frag_size_counts *row;
+
+	if (slot->phase == PHASE_BEFORE) {
+		makers_find_row(m, slot->bytes)->before_freed++;
+	} else if (slot->phase && maker != FRAG_MAKER_UNKNOWN && makers_part(maker) != FRAG_MAKER_BACKWARD
+		   && m->phases[slot->phase - 1].part == FRAG_MAKER_BACKWARD) {
+		row = makers_row(m, slot->bytes);
+		if (!row)
+			return false;
+		row->released++;
+	}
+	slot->phase = 0;
+	return true;
+}
+
 /* The next event. *maker: of an alloc, or FRAG_MAKER_BEFORE. False: out of memory (host). */
 static bool makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker)
 {
 	*maker = FRAG_MAKER_UNKNOWN;
-	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count) {
-		if (m->slots[ev->slot].phase == PHASE_BEFORE)
-			makers_find_row(m, m->slots[ev->slot].bytes)->before_freed++;
-		m->slots[ev->slot].phase = 0;
-	}
+	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count
+	    && !makers_note_free(m, &m->slots[ev->slot], frag_maker_of(ev->members)))
+		return false;
 	if (ev->op != FRAG_OP_ALLOC)
 		return true;
 	*maker = (uint8_t)frag_maker_of(ev->members);
@@ -309,12 +330,25 @@ static bool makers_is_state(const struct frag_makers *m, uint32_t after, uint64_
 	return steps || !before || sized;
 }
 
+/* Freed between the requests of a later backward pass, before an optimizer has used it. */
+static bool makers_is_used_up(const struct frag_makers *m, uint32_t after, uint64_t freed)
+{
+	const uint32_t end = makers_phase_after(m, freed);
+
+	for (uint32_t i = after; i < end; i++)
+		if (m->phases[i].part == FRAG_MAKER_OPTIMIZER)
+			return false;
+	return end > after && m->phases[end - 1].part == FRAG_MAKER_BACKWARD
+	       && freed <= m->phases[end - 1].last;
+}
+
 /* Of a block that the program itself requested: which phases are around it decides, and sizes. */
 static enum frag_life_class makers_program_class(const struct frag_makers *m, uint32_t after,
-						 uint64_t birth, bool never,
+						 uint64_t birth, uint64_t freed,
 						 const struct frag_size_counts *row,
 						 enum frag_class_evidence *evidence)
 {
+	const bool never = freed == UINT64_MAX;
 	const enum frag_maker next = after < m->phase_count ? m->phases[after].part
 							    : FRAG_MAKER_UNKNOWN;
 	const enum frag_maker previous = after > 1 ? m->phases[after - 2].part : FRAG_MAKER_UNKNOWN;
@@ -328,7 +362,9 @@ static enum frag_life_class makers_program_class(const struct frag_makers *m, ui
 	    && !row->gradients)
 		return FRAG_LIFE_GRADIENTS;
 	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
-	if (previous == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
+	/* a block that is freed within a backward pass was saved for it */
+	if (!never && ((previous == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD)
+		       || makers_is_used_up(m, after, freed)))
 		return FRAG_LIFE_ACTIVATIONS;
 	*evidence = FRAG_EVIDENCE_NONE;
 	return FRAG_LIFE_UNKNOWN;
@@ -389,18 +425,6 @@ static enum frag_life_class makers_before_class(struct frag_makers *m, bool neve
 	return FRAG_LIFE_UNKNOWN;
 }
 
-/* Freed between the requests of a later backward pass, before an optimizer has used it. */
-static bool makers_is_used_up(const struct frag_makers *m, uint32_t after, uint64_t freed)
-{
-	const uint32_t end = makers_phase_after(m, freed);
-
-	for (uint32_t i = after; i < end; i++)
-		if (m->phases[i].part == FRAG_MAKER_OPTIMIZER)
-			return false;
-	return end > after && m->phases[end - 1].part == FRAG_MAKER_BACKWARD
-	       && freed <= m->phases[end - 1].last;
-}
-
 /* Derives the class of a block from the part that allocated it and from its lifetime. */
 static enum frag_life_class makers_class(struct frag_makers *m, uint8_t maker, uint64_t birth,
 					 uint64_t freed, uint64_t bytes,
@@ -428,7 +452,7 @@ static enum frag_life_class makers_class(struct frag_makers *m, uint8_t maker, u
 		if (!never && (!after || freed <= m->phases[after - 1].last
 			       || makers_is_used_up(m, after, freed)))
 			return FRAG_LIFE_ACTIVATIONS;
-		if (row && (row->set_up || row->optimizer || row->before))
+		if (row && (row->set_up || row->optimizer || row->before || row->released))
 			return FRAG_LIFE_GRADIENTS;
 		/* or a library's workspace; of a tensor without a module, a gradient */
 		if (never && m->ends[FRAG_MAKER_SETUP])
@@ -439,7 +463,7 @@ static enum frag_life_class makers_class(struct frag_makers *m, uint8_t maker, u
 		return makers_is_state(m, after, freed, row) ? FRAG_LIFE_OPTIMIZER
 							     : FRAG_LIFE_TEMPORARIES;
 	case FRAG_MAKER_PROGRAM:
-		return makers_program_class(m, after, birth, never, row, evidence);
+		return makers_program_class(m, after, birth, freed, row, evidence);
 	default:
 		return makers_before_class(m, never, row, evidence);
 	}
@@ -513,12 +537,13 @@ const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_OPTIMIZER] = "optimizer", [FRAG_LIFE_LONG] = "long-lived",
 	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries",
 	[FRAG_LIFE_WORKSPACES] = "workspaces", [FRAG_LIFE_INPUTS] = "inputs", [FRAG_LIFE_KV] = "kv",
+	[FRAG_LIFE_OTHER] = "other",
 	[FRAG_LIFE_UNKNOWN] = "unknown", NULL,
 };
 
 const char *const frag_class_evidence_names[] = {
 	[FRAG_EVIDENCE_NONE] = NULL, [FRAG_EVIDENCE_CATEGORIES] = "categories",
-	[FRAG_EVIDENCE_STACK] = "stack",
+	[FRAG_EVIDENCE_POOL] = "pool", [FRAG_EVIDENCE_STACK] = "stack",
 	[FRAG_EVIDENCE_MARKS] = "marks", [FRAG_EVIDENCE_SIZES] = "sizes",
 	[FRAG_EVIDENCE_LIFETIME] = "lifetime",
 };
@@ -631,42 +656,47 @@ static bool is_cublas_workspace(const struct frag_lifetime *life, uint64_t bytes
 	       && life->maker != FRAG_MAKER_SETUP;
 }
 
-/* The categories of PyTorch's memory timeline, which the reader makes tags. */
-static const struct {
-	const char *tag;
-	enum frag_life_class life;
-} categories[] = {
-	{ "PARAMETER", FRAG_LIFE_WEIGHTS },       { "GRADIENT", FRAG_LIFE_GRADIENTS },
-	{ "OPTIMIZER_STATE", FRAG_LIFE_OPTIMIZER }, { "INPUT", FRAG_LIFE_INPUTS },
-	{ "ACTIVATION", FRAG_LIFE_ACTIVATIONS },  { "TEMPORARY", FRAG_LIFE_TEMPORARIES },
-	/* what a backward pass makes, except gradients */
-	{ "AUTOGRAD_DETAIL", FRAG_LIFE_ACTIVATIONS },
-};
-
-static enum frag_life_class class_of_category(const struct frag_symbols *symbols, uint32_t tag)
+/*
+ * PyTorch requests the workspace of cuBLASLt directly after that of cuBLAS, from the same place. What
+ * two optimizer steps have not freed is no activation of the first pass. workspaces: by step.
+ */
+static bool is_beside_workspace(const struct survey *s, const struct frag_map *workspaces, uint32_t i)
 {
-	const struct frag_text text = frag_symbols_tag(symbols, tag);
+	const struct frag_state_block *b = &s->memory->blocks[i];
+	const uint32_t k = frag_map_get(workspaces, b->birth - 1);
+	const struct frag_makers *m = &s->makers;
+	uint32_t steps = 0;
 
-	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
-		if (frag_text_equals(text, categories[i].tag))
-			return categories[i].life;
-	return FRAG_LIFE_UNKNOWN;
+	if (k == FRAG_MAP_NONE || s->out->of[i].freed != UINT64_MAX
+	    || s->memory->blocks[k].tag != b->tag || s->memory->blocks[k].stack != b->stack)
+		return false;
+	for (uint32_t p = makers_phase_after(m, b->birth); p < m->phase_count && steps < 2; p++)
+		steps += m->phases[p].part == FRAG_MAKER_OPTIMIZER;
+	return steps == 2;
 }
 
-/* Is every tag of the tape a category, and is there one? */
-static bool states_categories(const struct frag_tape *tape)
+/* Of libraries, after all other classes. False: out of memory. */
+static bool classify_workspaces(struct survey *s)
 {
-	const struct frag_symbols *symbols = frag_tape_symbols(tape);
-	bool any = false;
+	struct frag_map found;
+	bool good = frag_map_init(&found, frag_hash_seed());
 
-	for (uint32_t i = 0; i < tape->site_count; i++) {
-		const uint32_t tag = tape->sites[i].tag;
+	for (uint32_t i = 0; i < s->out->count && good; i++)
+		if (s->out->of[i].id
+		    && is_cublas_workspace(&s->out->of[i], s->memory->blocks[i].requested))
+			good = frag_map_add(&found, s->memory->blocks[i].birth, i);
+	for (uint32_t i = 0; i < s->out->count && good; i++) {
+		struct frag_lifetime *life = &s->out->of[i];
 
-		if (tag && class_of_category(symbols, tag) == FRAG_LIFE_UNKNOWN)
-			return false;
-		any = any || tag;
+		if (!life->id
+		    || !(life->workspace || is_cublas_workspace(life, s->memory->blocks[i].requested)
+			 || is_beside_workspace(s, &found, i)))
+			continue;
+		life->life = FRAG_LIFE_WORKSPACES;
+		life->evidence = life->workspace ? FRAG_EVIDENCE_STACK : FRAG_EVIDENCE_SIZES;
 	}
-	return any;
+	frag_map_fini(&found);
+	return good;
 }
 
 /* Of a memory timeline. */
@@ -677,7 +707,8 @@ static void classify_by_categories(struct survey *s, const struct frag_tape *tap
 
 		if (!s->memory->blocks[i].tag)
 			continue;
-		life->life = class_of_category(frag_tape_symbols(tape), s->memory->blocks[i].tag);
+		life->life = frag_class_of_category(frag_tape_symbols(tape),
+						    s->memory->blocks[i].tag);
 		life->evidence = FRAG_EVIDENCE_CATEGORIES;
 	}
 }
@@ -714,6 +745,26 @@ static enum frag_life_class class_of_purpose(const struct frag_makers *m,
 	}
 }
 
+/*
+ * Of blocks in private pools that no frame explains. The pool of a CUDA graph keeps its blocks for
+ * the next replay, so lifetimes and sizes of a training do not apply.
+ */
+static void classify_by_pools(const struct survey *s)
+{
+	for (uint32_t i = 0; i < s->memory->segment_count; i++) {
+		const struct frag_state_segment *seg = &s->memory->segments[i];
+
+		for (uint32_t k = seg->first; seg->pool && k < seg->first + seg->count; k++) {
+			struct frag_lifetime *life = &s->out->of[k];
+
+			if (!life->id || life->evidence == FRAG_EVIDENCE_STACK)
+				continue;
+			life->life = FRAG_LIFE_OTHER;
+			life->evidence = FRAG_EVIDENCE_POOL;
+		}
+	}
+}
+
 /* Of a recording with stacks. */
 static void classify_by_makers(struct survey *s)
 {
@@ -729,10 +780,6 @@ static void classify_by_makers(struct survey *s)
 		if (life->life == FRAG_LIFE_UNKNOWN)
 			life->life = makers_class(&s->makers, life->maker, birth, life->freed,
 						  b->requested, &life->evidence);
-		if (life->workspace || is_cublas_workspace(life, b->requested)) {
-			life->life = FRAG_LIFE_WORKSPACES;
-			life->evidence = life->workspace ? FRAG_EVIDENCE_STACK : FRAG_EVIDENCE_SIZES;
-		}
 	}
 }
 
@@ -823,15 +870,19 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		rc = frag_fail_nomem(err);
 	if (!rc && s.makers.phase_count && !makers_count_survivors(&s.makers))
 		rc = frag_fail_nomem(err);
-	if (!rc && states_categories(tape)) {
+	if (!rc && frag_states_categories(tape)) {
 		classify_by_categories(&s, tape);
 	} else if (!rc && s.makers.any) {
 		classify_by_makers(&s);
+		if (!classify_workspaces(&s))
+			rc = frag_fail_nomem(err);
 	} else if (!rc) {
 		classify_all(&s);
 		if (s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
 			rc = frag_fail_nomem(err);
 	}
+	if (!rc)
+		classify_by_pools(&s);
 	free(s.block_of);
 	free(s.marks.mark);
 	free(s.optimizer.of);

@@ -25,6 +25,7 @@
 enum frag_life_class {
 	FRAG_LIFE_WEIGHTS, FRAG_LIFE_GRADIENTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG,
 	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_WORKSPACES, FRAG_LIFE_INPUTS, FRAG_LIFE_KV,
+	FRAG_LIFE_OTHER,
 	FRAG_LIFE_UNKNOWN,
 	FRAG_LIFE_CLASSES
 };
@@ -33,6 +34,7 @@ enum frag_life_class {
 enum frag_class_evidence {
 	FRAG_EVIDENCE_NONE,             /* the class is unknown */
 	FRAG_EVIDENCE_CATEGORIES,       /* the file states it: the categories of a memory timeline */
+	FRAG_EVIDENCE_POOL,             /* its private pool: lifetimes there show nothing */
 	FRAG_EVIDENCE_STACK,            /* the frames of the block's stack */
 	FRAG_EVIDENCE_MARKS,            /* marks of iterations and of the optimizer */
 	FRAG_EVIDENCE_SIZES,            /* sizes that repeat */

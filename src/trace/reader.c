@@ -233,9 +233,9 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 	if (row->members & FRAG_ROW_TEXT_ID)
 		rec->id = *frag_handle_at(&h->texts, (uint32_t)row->id);
 	if (row->op == FRAG_OP_ALLOC || row->op == FRAG_OP_FREE)
-		rec->members |= FRAG_HAS_ID;
+		rec->members |= FRAG_HAS_ID | (uint32_t)row->maker << FRAG_MAKER_SHIFT;
 	if (row->op == FRAG_OP_ALLOC)
-		rec->members |= FRAG_HAS_SIZE | (uint32_t)row->maker << FRAG_MAKER_SHIFT;
+		rec->members |= FRAG_HAS_SIZE;
 	if (row->members & FRAG_ROW_T)
 		rec->members |= FRAG_HAS_T;
 	if (row->members & FRAG_ROW_STREAM)

@@ -147,7 +147,7 @@ struct frag_row {
 	uint16_t device;
 	uint8_t  op;            /* enum frag_op */
 	uint8_t  members;       /* FRAG_ROW_... */
-	uint8_t  maker;         /* of an alloc: enum frag_maker */
+	uint8_t  maker;         /* enum frag_maker: who requests, or frees */
 };
 
 /* Where an alloc comes from: a text, which is its tag, and a stack. */

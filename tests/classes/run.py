@@ -8,6 +8,7 @@ PyTorch 2.9.1 and 2.15.0; those of DeepSpeed, transformers and others follow the
 """
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -196,6 +197,45 @@ def test_state() -> None:
     case('what comes back without a name is not called a gradient', NOT_MODEL, [], 'between', WEIGHT, 'end')
 
 
+BLAS = ['torch/nn/modules/linear.py forward', *CALLS]
+
+
+def test_workspaces() -> None:
+    """Frames of Python alone: that of cuBLASLt comes directly after that of cuBLAS, from the same place."""
+    for name, wanted, size, own in (('the workspace of cuBLASLt', 'workspaces', M, 'step'),
+                                    ('activations that are requested later', 'activations', 0, 'step'),
+                                    ('what follows from another place', 'activations', M, 'other')):
+        training = Training('never', PLAIN, M, None)
+        first = next(i for i, e in enumerate(training.log.events) if e.get('frames') == FORWARD)
+        rest, training.log.events[first:] = training.log.events[first:], []
+        training.alloc('blas', [*stack(*BLAS), program(CASE, 'step')], 8519680)
+        if not size:
+            training.alloc('between', PLAIN, M)
+        training.alloc('case', [*stack(*BLAS), program(CASE, own)], M)
+        for event in rest:
+            training.log.add(**{k: v for k, v in event.items() if k != 'time_us'})
+        Path('in.pickle').write_bytes(pickled(training.whole()))
+        count = len(fragsim('convert', '-q', 'in.pickle', '-').stdout.splitlines()) - 2
+        done = fragsim('explain', '-v', '--at', str(count), 'in.pickle').stdout.decode()
+        held = re.search(r'^ *held +(.*)$', done, re.M)
+        both = f'workspaces {(8519680 + M) / M:.2f}' if wanted == 'workspaces' else 'workspaces 8.12'
+        TAP.result(f'{name}: {wanted}', [] if held and both in held[1] else [f'got {held and held[1]}'])
+
+
+def test_pools() -> None:
+    """Without stacks: lifetimes say nothing of blocks in a private pool; a frame does."""
+    for name, pool, frames, wanted in (('a block that stays', None, None, 'weights'), ('in a private pool', (1, 0), None, 'other'),
+                                       ('in a private pool, with a frame', (1, 0), SETUP, 'weights')):
+        log = Log(pool=pool, frames=frames).segment(LARGE, 20 * M).alloc(LARGE, 4 * M)
+        for i in range(20):
+            log.alloc(LARGE + 4 * M, 2 * M).free(LARGE + 4 * M, 2 * M)
+        Path('in.pickle').write_bytes(pickled(snapshot([segment(LARGE, block(LARGE, 4 * M), hole(LARGE + 4 * M, 16 * M),
+                                                                pool=pool or (0, 0))], log)))
+        fragsim('explain', '-q', '--at', '40', '--json', 'out.json', 'in.pickle')
+        got = [h['class'] for h in json.loads(Path('out.json').read_text())['moments'][-1]['holders']]
+        TAP.result(f'{name}: {wanted}', [] if got == [wanted] else [f'got {got}'])
+
+
 def main() -> int:
     os.chdir(tempfile.mkdtemp(prefix='classes-'))
     test_buckets()
@@ -203,6 +243,8 @@ def main() -> int:
     test_caches()
     test_averages()
     test_state()
+    test_workspaces()
+    test_pools()
     return TAP.finish()
 
 

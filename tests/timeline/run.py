@@ -159,10 +159,51 @@ def test_recorded(name: str, folder: Path) -> None:
            unequal(last_classes(folder / 'kineto.json.gz'), wanted, ('gradients', 'optimizer')))
 
 
+def span(name: str, t: float, duration: float, thread: int = 1, sequence: int | None = None, cat: str = 'cpu_op') -> dict:
+    return {'ph': 'X', 'cat': cat, 'name': name, 'tid': thread, 'ts': t, 'dur': duration,
+            'args': {} if sequence is None else {'External id': 7, 'Sequence number': sequence}}
+
+
+def memory(t: float, size: int, address: int, thread: int = 1) -> dict:
+    return {'ph': 'i', 'name': '[memory]', 'tid': thread, 'ts': t,
+            'args': {'Bytes': size, 'Addr': address, 'Device Type': 1, 'Device Id': 0}}
+
+
+def test_operators() -> None:
+    """Two steps of SGD, which requests nothing: sizes of gradients show by who frees the first ones."""
+    unit, events = 4 << 20, []
+    for t in (0, 100):
+        events += [memory(t + 1, 2 * unit, 0x10000000), span('aten::linear', t + 2, 8, sequence=t),
+                   span('aten::addmm', t + 3, 6, sequence=t), memory(t + 4, unit + 512, 0x20000000),
+                   span('autograd::engine::evaluate_function: AddmmBackward0', t + 20, 10, 2, t),
+                   span('AddmmBackward0', t + 21, 8, 2, t), span('aten::mm', t + 22, 5, 2),
+                   memory(t + 23, unit, 0x30000000, 2), memory(t + 24, 3 * unit, 0x40000000, 2),
+                   memory(t + 25, -3 * unit, 0x40000000, 2), memory(t + 26, -unit - 512, 0x20000000, 2),
+                   span('Optimizer.step#SGD.step', t + 40, 5, cat='user_annotation')]
+        if not t:
+            events += [span('Optimizer.zero_grad#SGD.zero_grad', 50, 5, cat='user_annotation'),
+                       memory(51, -unit, 0x30000000), memory(60, -2 * unit, 0x10000000)]
+    Path('k.json').write_text(json.dumps({'traceEvents': events}))
+    got = last_classes(Path('k.json'))
+    report('a profile: what a backward pass makes and the program frees are gradients, its inputs are unknown',
+           [] if got == {'gradients': unit, 'unknown': 2 * unit} else [f'got {got}'])
+    with_state = [*events, span('Optimizer.step#Adam.step', 150, 9, cat='user_annotation'), span('aten::zeros_like', 151, 2),
+                  memory(152, unit, 0x50000000)]
+    Path('k.json').write_text(json.dumps(with_state))
+    got = last_classes(Path('k.json'))
+    report('a profile: what an optimizer requests and keeps is its state',
+           [] if got.get('optimizer') == unit and got.get('gradients') == unit else [f'got {got}'])
+    inference = [e for e in events if 'Backward' not in e['name']]
+    Path('k.json').write_text(json.dumps({'traceEvents': inference}))
+    got = last_classes(Path('k.json'))
+    report('a profile without a backward pass has no gradients', [f'got {got}'] if 'gradients' in got else [])
+
+
 def main() -> int:
     os.chdir(tempfile.mkdtemp(prefix='timeline-'))
     test_form()
     test_refused()
+    test_operators()
     for version in ('2.15.0', '2.9.1'):
         test_recorded(version, HERE / version)
     run = HERE.parents[1] / 'scripts' / 'torch-run' / 'torch-run'
