@@ -62,8 +62,8 @@ static void *parallel_work(void *arg)
 		pthread_mutex_lock(&pool->lock);
 		pool->failed |= rc != 0;
 		pool->done++;
-		if (t->progress)
-			t->progress(t->progress_ctx, pool->done, t->count);
+		if (t->job && t->what)
+			frag_job_show(t->job, t->what, pool->done, t->count);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -86,7 +86,7 @@ static int first_failure(const struct pool *pool, struct frag_error *err)
 
 int frag_tasks_run(const struct frag_tasks *t, struct frag_error *err)
 {
-	const uint32_t threads = t->threads ? t->threads : frag_processors();
+	const uint32_t threads = t->job && t->job->threads ? t->job->threads : frag_processors();
 	const uint32_t used = threads < t->count ? threads : t->count;
 	struct pool pool = { .tasks = t };
 	pthread_t *others = calloc((size_t)used + 1, sizeof(*others));

@@ -8,16 +8,14 @@
 
 #include <stdint.h>
 
-#include "fragsim/error.h"
+#include "base/job.h"
 
 struct frag_tasks {
 	uint32_t count;
-	uint32_t threads;               /* 0: one a processor */
+	const struct frag_job *job;     /* its threads, and its progress; NULL: all processors */
+	const char *what;               /* of the progress; NULL: none is shown */
 	/* from any thread, several at once */
 	int (*task)(void *ctx, uint32_t index, struct frag_error *err);
-	/* optional: from any thread, one at once */
-	void (*progress)(void *ctx, uint32_t done, uint32_t count);
-	void *progress_ctx;
 	void *ctx;                      /* of the tasks */
 };
 

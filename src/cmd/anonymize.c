@@ -136,7 +136,7 @@ static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *
 
 const struct frag_cmd frag_cmd_anonymize = {
 	.name = "anonymize",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a trace without the program's own words",
 	.opts = opts,

@@ -56,7 +56,7 @@ static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 const struct frag_cmd frag_cmd_cards = {
 	.name = "cards",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] [CARD ...]",
 	.summary = "list GPUs and MIG slices with the memory that their driver reports",
 	.opts = opts,

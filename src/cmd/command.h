@@ -128,10 +128,10 @@ struct frag_refusal {
 };
 
 /* What a command is for: the groups that help and completion show, in this order. */
-enum frag_job {
-	FRAG_JOB_FAILURE, FRAG_JOB_SIZE, FRAG_JOB_HOLDERS, FRAG_JOB_CI, FRAG_JOB_OTHER, FRAG_JOBS
+enum frag_cmd_group {
+	FRAG_GROUP_FAILURE, FRAG_GROUP_SIZE, FRAG_GROUP_HOLDERS, FRAG_GROUP_CI, FRAG_GROUP_OTHER, FRAG_GROUPS
 };
-extern const char *const frag_job_names[FRAG_JOBS];
+extern const char *const frag_group_names[FRAG_GROUPS];
 
 struct frag_cmd;
 struct frag_format;
@@ -161,7 +161,7 @@ enum frag_needs {
 
 struct frag_cmd {
 	const char *name;
-	enum frag_job job;
+	enum frag_cmd_group group;
 	const char *args;       /* for the usage line */
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;

@@ -293,9 +293,9 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 
 static void offer_commands(const struct place *at)
 {
-	for (int job = 0; job < FRAG_JOBS; job++)
+	for (int group = 0; group < FRAG_GROUPS; group++)
 		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->job == job)
+			if ((int)frag_commands[i]->group == group)
 				offer(at, frag_commands[i]->name, "", frag_commands[i]->summary);
 }
 
@@ -397,7 +397,7 @@ static const struct frag_opt opts[] = { { 0 } };
 
 const struct frag_cmd frag_cmd_complete = {
 	.name = "complete",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "-- [WORD...]",
 	.summary = "list completions of the last word, for a shell",
 	.opts = opts,

@@ -222,7 +222,7 @@ static int convert_exec(void *own, struct frag_args *args, struct frag_error *er
 
 const struct frag_cmd frag_cmd_convert = {
 	.name = "convert",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,

@@ -268,8 +268,9 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 	struct frag_fit_source source;
 	struct frag_fits fits = {
 		.sources = &source, .source_count = 1, .choice_count = run->choice_count,
-		.threads = d->changes.q.count > 1 ? 1 : run->threads, .separate = true,
-		.stop = frag_interrupted,
+		.separate = true,
+		.job = { .stop = frag_interrupted,
+			 .threads = d->changes.q.count > 1 ? 1 : run->threads },
 	};
 	int rc = frag_question_read_again(&d->changes.q, index, NULL, false, &taped, err);
 
@@ -308,8 +309,7 @@ static int simulate(struct frag_question *q, struct frag_error *err)
 		.card_context = frag_run_card_context(run),
 		.granularity = run->granularity, .lenient = run->lenient,
 		.like = run->profile_path ? &run->profile.figures : NULL,
-		.threads = run->threads, .log = { .warn = warn, .ctx = d },
-		.stop = frag_interrupted, .progress = frag_question_progress,
+		.job = frag_question_job(q, frag_interrupted), .log = { .warn = warn, .ctx = d },
 		.opened = frag_check_log_warn, .done = trace_done, .ctx = d,
 	};
 	struct frag_comparison *c = &d->comparison;
@@ -515,7 +515,7 @@ static void diff_fini(void *own)
 
 const struct frag_cmd frag_cmd_diff = {
 	.name = "diff",
-	.job = FRAG_JOB_CI,
+	.group = FRAG_GROUP_CI,
 	.args = "[options] OLD NEW; or -p POLICY... TRACE...; or BASE.json NEW.json",
 	.summary = "compare traces, policies, or a run with a baseline",
 	.opts = opts,

@@ -20,7 +20,7 @@ const char *const frag_change_paths[] = {
 static void compared_fini(struct frag_changes *c)
 {
 	frag_change_fini(&c->found);
-	c->found = (struct frag_change_found){ .stop = NULL };
+	c->found = (struct frag_change_found){ .old = { .trace = NULL } };
 	frag_taped_close(c->q.taped, 2);
 }
 
@@ -31,7 +31,7 @@ static int compare_two(struct frag_changes *c, const char *const paths[2], struc
 	struct frag_taped_reading *reading = &c->q.reading;
 	int rc;
 
-	c->found.stop = frag_interrupted;
+	c->found.job.stop = frag_interrupted;
 	c->found.log = (struct frag_log){ .warn = frag_warn, .ctx = &reading->quiet };
 	/* tags are what is compared */
 	reading->stacks = FRAG_STACKS_PYTHON;

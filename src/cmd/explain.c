@@ -222,10 +222,8 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 	x->moves = (uint32_t)w->moves;
 	x->block_cost = w->block_cost;
 	x->folded = q->extra_path != NULL;
-	x->threads = w->q.run.threads;
-	x->stop = frag_time_is_up;
-	x->progress = explain_show;
-	x->ctx = w;
+	x->job = frag_question_job(q, frag_time_is_up);
+	x->job.progress = explain_show;
 	rc = rc ? rc : frag_explanation_run(x, err);
 	late = w->allocations && (!rc || rc == -FRAG_EINTERRUPTED) ? explain_find_outside(w, err) : 0;
 	return late ? late : rc;
@@ -461,7 +459,7 @@ static void explain_fini(void *own)
 
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
-	.job = FRAG_JOB_FAILURE,
+	.group = FRAG_GROUP_FAILURE,
 	.args = "[options] TRACE|FOLDER | --message [options] [FILE...]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,

@@ -287,11 +287,8 @@ static int extrapolate_search(struct frag_question *q, struct frag_error *err)
 		.stride = e->step ? (uint32_t)e->step : 1,
 		.runs = e->runs,
 		.model = e->q.run.sim.model,
-		.threads = e->q.run.threads,
-		.stop = frag_time_is_up,
 		.hurry = frag_time_is_short,
-		.progress = frag_question_progress,
-		.ctx = q,
+		.job = frag_question_job(q, frag_time_is_up),
 	};
 	return frag_extrapolation_run(&e->found, err);
 }
@@ -399,7 +396,7 @@ static void extrapolate_fini(void *own)
 
 const struct frag_cmd frag_cmd_extrapolate = {
 	.name = "extrapolate",
-	.job = FRAG_JOB_SIZE,
+	.group = FRAG_GROUP_SIZE,
 	.args = "[options] TRACE=N TRACE=N [TRACE=N]",
 	.summary = "predict memory at a batch size that was not recorded",
 	.opts = opts,

@@ -76,10 +76,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 		.together = fit->together,
 		.begins_apart = fit->offset,
 		.model = q->run.sim.model,
-		.threads = q->run.threads,
-		.stop = frag_time_is_up,
-		.progress = frag_question_progress,
-		.ctx = q,
+		.job = frag_question_job(q, frag_time_is_up),
 	};
 	return frag_fits_run(&fit->fits, err);
 }
@@ -242,7 +239,7 @@ static void fit_fini(void *own)
 
 const struct frag_cmd frag_cmd_fit = {
 	.name = "fit",
-	.job = FRAG_JOB_SIZE,
+	.group = FRAG_GROUP_SIZE,
 	.args = "[options] TRACE... | --model CONFIG",
 	.summary = "find the smallest device that fits a trace, or a model",
 	.opts = opts,

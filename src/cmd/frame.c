@@ -674,11 +674,20 @@ int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	return rc;
 }
 
-void frag_question_progress(void *ctx, uint32_t done, uint32_t count)
+static void question_show(void *ctx, const char *what, uint32_t done, uint32_t count)
 {
 	struct frag_question *q = ctx;
 
+	(void)what;
 	frag_progress_count(&q->progress, q->ops->unit, done, count);
+}
+
+struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ctx))
+{
+	return (struct frag_job){
+		.stop = stop, .progress = question_show, .ctx = q,
+		.threads = q->run.threads,
+	};
 }
 
 /* The set of all inputs and outputs, which exclude each other. */

@@ -150,8 +150,8 @@ void frag_question_judge(struct frag_question *q, const double *values, const do
 /* Of a path: NAN where the claim is exact. */
 double frag_at_least_or_none(const struct frag_claim *claim);
 
-/* For the progress of a search; q is the question. */
-void frag_question_progress(void *q, uint32_t done, uint32_t count);
+/* The job of a search: when to stop, how many threads; its progress counts what the question does. */
+struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ctx));
 
 /* Rows of a table of options: how an answer is printed; */
 #define FRAG_FORMAT_ROW(help) { 0, "format", "FORMAT", help, FRAG_CALL(frag_question_set_format) }

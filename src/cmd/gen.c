@@ -194,7 +194,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 
 const struct frag_cmd frag_cmd_gen = {
 	.name = "gen",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "SCENARIO [options]",
 	.summary = "write the trace of a scenario",
 	.opts = own_opts,

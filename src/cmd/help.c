@@ -46,16 +46,16 @@ static void print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
 	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
-	for (int job = 0; job < FRAG_JOB_OTHER; job++) {
-		puts(frag_job_names[job]);
+	for (int group = 0; group < FRAG_GROUP_OTHER; group++) {
+		puts(frag_group_names[group]);
 		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->job == job)
+			if ((int)frag_commands[i]->group == group)
 				printf("  %-11s  %s\n", frag_commands[i]->name,
 				       frag_commands[i]->summary);
 	}
-	printf("\n%s", frag_job_names[FRAG_JOB_OTHER]);
+	printf("\n%s", frag_group_names[FRAG_GROUP_OTHER]);
 	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
-		if (frag_commands[i]->job == FRAG_JOB_OTHER)
+		if (frag_commands[i]->group == FRAG_GROUP_OTHER)
 			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
 			       frag_commands[i]->name);
 	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
@@ -123,7 +123,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 const struct frag_cmd frag_cmd_help = {
 	.name = "help",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[COMMAND]",
 	.summary = "open the manual of a command, or list the commands",
 	.opts = opts,

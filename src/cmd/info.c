@@ -124,7 +124,7 @@ static int info_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 const struct frag_cmd frag_cmd_info = {
 	.name = "info",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] TRACE",
 	.summary = "describe a trace",
 	.opts = opts,

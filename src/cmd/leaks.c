@@ -104,7 +104,7 @@ static void leaks_fini(void *own)
 
 const struct frag_cmd frag_cmd_leaks = {
 	.name = "leaks",
-	.job = FRAG_JOB_HOLDERS,
+	.group = FRAG_GROUP_HOLDERS,
 	.args = "[options] TRACE",
 	.summary = "report memory that grows with each iteration",
 	.opts = opts,

@@ -31,12 +31,12 @@ const struct frag_cmd *const frag_commands[] = {
 #undef X
 };
 
-const char *const frag_job_names[FRAG_JOBS] = {
-	[FRAG_JOB_FAILURE] = "I ran out of GPU memory",
-	[FRAG_JOB_SIZE] = "Which GPU, which settings, which batch size?",
-	[FRAG_JOB_HOLDERS] = "Where does the memory go?",
-	[FRAG_JOB_CI] = "Keep it fixed (CI)",
-	[FRAG_JOB_OTHER] = "Also:",
+const char *const frag_group_names[FRAG_GROUPS] = {
+	[FRAG_GROUP_FAILURE] = "I ran out of GPU memory",
+	[FRAG_GROUP_SIZE] = "Which GPU, which settings, which batch size?",
+	[FRAG_GROUP_HOLDERS] = "Where does the memory go?",
+	[FRAG_GROUP_CI] = "Keep it fixed (CI)",
+	[FRAG_GROUP_OTHER] = "Also:",
 };
 
 /*

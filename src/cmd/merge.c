@@ -111,7 +111,7 @@ static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 const struct frag_cmd frag_cmd_merge = {
 	.name = "merge",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] IN... OUT",
 	.summary = "write the traces of several ranks as one",
 	.opts = opts,

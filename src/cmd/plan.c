@@ -91,11 +91,12 @@ static int plan_place(struct planning *p, struct frag_error *err)
 {
 	const double seconds = p->alone ? p->q.run.seconds : p->q.run.seconds / 2;
 	const double looks = seconds * (double)FRAG_PLAN_LOOKS_PER_SECOND;
-	const struct frag_plan_stop stop = { .stop = p->alone ? frag_time_is_up : half_enough };
+	const struct frag_job job = {
+		.stop = p->alone ? frag_time_is_up : half_enough, .threads = p->q.run.threads,
+	};
 	const struct frag_plan_effort effort = {
 		.looks = looks < 1e18 ? (uint64_t)looks : UINT64_C(1000000000000000000),
-		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .threads = p->q.run.threads,
-		.stop = &stop,
+		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .job = &job,
 	};
 	const struct frag_constraints *given = frag_trace_recording(p->q.taped->trace).constraints;
 	int rc;
@@ -118,8 +119,7 @@ static int look_beside(struct planning *p, struct frag_error *err)
 	p->fits = (struct frag_fits){
 		.sources = p->q.sources, .source_count = 1,
 		.choice_count = p->q.taped->choice_count, .unlimited = true,
-		.threads = p->q.run.threads, .stop = frag_time_is_up,
-		.progress = frag_question_progress, .ctx = p,
+		.job = frag_question_job(&p->q, frag_time_is_up),
 	};
 	rc = frag_fits_run(&p->fits, err);
 	p->timed = frag_time_ended(rc);
@@ -201,7 +201,7 @@ static void plan_fini(void *own)
 
 const struct frag_cmd frag_cmd_plan = {
 	.name = "plan",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] TRACE",
 	.summary = "find the lowest placement, and how far policies are from it",
 	.opts = opts,

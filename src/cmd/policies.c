@@ -65,7 +65,7 @@ static int policies_exec(void *own, struct frag_args *args, struct frag_error *e
 
 const struct frag_cmd frag_cmd_policies = {
 	.name = "policies",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] [NAME ...]",
 	.summary = "list the allocation policies and their keys",
 	.opts = opts,

@@ -64,7 +64,7 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 		.stacks = frag_question_has_document(&r->q) ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
 	};
 	struct frag_rank_work work = {
-		.choice = &r->choices[i], .source = i, .stop = frag_interrupted,
+		.choice = &r->choices[i], .source = i, .job.stop = frag_interrupted,
 	};
 	int rc = frag_taped_read(t, &r->q.paths[i], 1, &r->q.run, frag_usual_policy, &reading, err);
 
@@ -121,13 +121,9 @@ static void report_warnings(struct ranks *r)
 static int ranks_search(struct frag_question *q, struct frag_error *err)
 {
 	struct ranks *r = (struct ranks *)q;
+	const struct frag_job job = frag_question_job(q, frag_interrupted);
 	const struct frag_tasks tasks = {
-		.count = r->q.count,
-		.threads = r->q.run.threads,
-		.task = work,
-		.progress = frag_question_progress,
-		.progress_ctx = r,
-		.ctx = r,
+		.count = r->q.count, .job = &job, .what = "ranks", .task = work, .ctx = r,
 	};
 	int rc;
 
@@ -294,7 +290,7 @@ static void ranks_fini(void *own)
 
 const struct frag_cmd frag_cmd_ranks = {
 	.name = "ranks",
-	.job = FRAG_JOB_HOLDERS,
+	.group = FRAG_GROUP_HOLDERS,
 	.args = "[options] TRACE|FOLDER...",
 	.summary = "find the ranks of a distributed job that differ",
 	.opts = opts,

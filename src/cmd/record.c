@@ -288,7 +288,7 @@ static int record_exec(void *own, struct frag_args *args, struct frag_error *err
 
 const struct frag_cmd frag_cmd_record = {
 	.name = "record",
-	.job = FRAG_JOB_FAILURE,
+	.group = FRAG_GROUP_FAILURE,
 	.args = "[options] -- PROGRAM [ARGUMENT]... | --model CONFIG",
 	.summary = "record a PyTorch or CUDA program, or a model, as a trace",
 	.opts = opts,

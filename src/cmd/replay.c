@@ -308,7 +308,7 @@ static void replay_fini(void *own)
 
 const struct frag_cmd frag_cmd_replay = {
 	.name = "replay",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] TRACE",
 	.summary = "run a trace under one or more policies on real GPUs",
 	.opts = opts,

@@ -91,7 +91,7 @@ static void reporting_fini(void *own)
 
 const struct frag_cmd frag_cmd_report = {
 	.name = "report",
-	.job = FRAG_JOB_HOLDERS,
+	.group = FRAG_GROUP_HOLDERS,
 	.args = "[options] TRACE...",
 	.summary = "write an HTML report",
 	.opts = opts,

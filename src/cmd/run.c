@@ -31,7 +31,7 @@ static void run_fini(void *own)
 
 const struct frag_cmd frag_cmd_run = {
 	.name = "run",
-	.job = FRAG_JOB_FAILURE,
+	.group = FRAG_GROUP_FAILURE,
 	.args = "[options] TRACE",
 	.summary = "simulate a trace on a device: does it fit, and if not, why",
 	.opts = frag_run_opts,

@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "cmd/progress.h"
 #include "documents/documents.h"
+#include "engine/tape_run.h"
 #include "iterations/leak_detect.h"
 #include "policy/policies.h"
 #include "scope/claim.h"
@@ -80,19 +81,12 @@ static void redrawn_fini(struct frag_redrawn *x)
 		frag_sim_del(x->sims[i]);
 }
 
-/* In pieces, so that an interruption is noticed. */
 static int answer_page_play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
 {
-	const uint64_t piece = UINT64_C(1) << 16;
+	const struct frag_job job = { .stop = frag_interrupted };
 	struct frag_tape_reader *reader = frag_tape_reader_new(x->taped->tape);
-	int rc = reader ? 0 : frag_fail_nomem(err);
+	int rc = reader ? frag_tape_play(sim, reader, UINT64_MAX, &job, err) : frag_fail_nomem(err);
 
-	for (uint64_t until = piece; !rc; until += piece) {
-		rc = frag_interrupted(NULL) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted")
-					    : frag_sim_play(sim, reader, until, err);
-		if (!rc && (frag_sim_stopped(sim) || frag_tape_at(reader) < until))
-			break;
-	}
 	frag_tape_reader_del(reader);
 	return rc;
 }
@@ -681,7 +675,7 @@ static int make_claims(struct frag_session *s, struct frag_error *err)
 static int search_answers(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_sim_options options = sim_options(s);
-	struct frag_trials trials = { .options = &options, .stop = frag_interrupted };
+	struct frag_trials trials = { .options = &options, .job.stop = frag_interrupted };
 	int rc;
 
 	s->answers = calloc((size_t)s->run_count + 1, sizeof(*s->answers));

@@ -99,7 +99,7 @@ static int reduce(struct shrink *s, const char *to, struct frag_error *err)
 	s->head.devices = t->devices.figures;
 	s->candidate = (struct frag_candidate){
 		.choice = t->choices, .devices = t->devices.figures,
-		.device_count = t->devices.count, .stop = frag_interrupted,
+		.device_count = t->devices.count, .job.stop = frag_interrupted,
 	};
 	s->reduce.try_ctx = &s->candidate;
 	s->reduce.enough = frag_time_is_up;
@@ -163,7 +163,7 @@ static void shrink_fini(void *own)
 
 const struct frag_cmd frag_cmd_shrink = {
 	.name = "shrink",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,

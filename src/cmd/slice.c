@@ -180,7 +180,7 @@ static void slice_fini(void *own)
 
 const struct frag_cmd frag_cmd_slice = {
 	.name = "slice",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] IN OUT",
 	.summary = "write a window of a trace",
 	.opts = opts,

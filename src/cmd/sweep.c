@@ -195,11 +195,11 @@ static int print_plan(struct sweep *s, struct frag_error *err)
 	return frag_flush_stdout(err);
 }
 
-static void show_runs(void *ctx, uint32_t done, uint32_t count)
+static void show_runs(void *ctx, const char *what, uint32_t done, uint32_t count)
 {
 	struct sweep *s = ctx;
 
-	frag_progress_count(&s->progress, "runs", done, count);
+	frag_progress_count(&s->progress, what, done, count);
 }
 
 /* Simulates the runs of this shard that are not done yet, and prints how many there are. */
@@ -211,8 +211,9 @@ static int simulate_shard(struct sweep *s, struct frag_error *err)
 	if (run->shard.from && !s->run.quiet)
 		frag_print_message("shard %" PRIu32 " of %" PRIu32 ", as %s says", run->shard.index,
 				   run->shard.count, run->shard.from);
-	run->threads = s->run.threads;
-	run->done = show_runs;
+	run->job = (struct frag_job){
+		.stop = frag_interrupted, .progress = show_runs, .ctx = s, .threads = s->run.threads,
+	};
 	frag_progress_begin(&s->progress, !s->run.quiet);
 	rc = frag_shard_run(run, &s->plan, err);
 	frag_progress_end(&s->progress);
@@ -293,7 +294,7 @@ static void sweep_fini(void *own)
 
 const struct frag_cmd frag_cmd_sweep = {
 	.name = "sweep",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] -o DIR [TRACE...]; or --merge DIR",
 	.summary = "thousands of runs, on every core and on a cluster",
 	.opts = opts,

@@ -257,10 +257,7 @@ static int tune_search(struct frag_question *q, struct frag_error *err)
 	tune->headroom = t->headroom / 100;
 	tune->exact = t->exact;
 	tune->model = q->run.sim.model;
-	tune->threads = q->run.threads;
-	tune->stop = frag_time_is_up;
-	tune->progress = frag_question_progress;
-	tune->ctx = q;
+	tune->job = frag_question_job(q, frag_time_is_up);
 	return frag_tune_run(tune, err);
 }
 
@@ -352,7 +349,7 @@ static void tune_fini(void *own)
 
 const struct frag_cmd frag_cmd_tune = {
 	.name = "tune",
-	.job = FRAG_JOB_SIZE,
+	.group = FRAG_GROUP_SIZE,
 	.args = "[options] TRACE...",
 	.summary = "find the best PyTorch allocator settings for a trace",
 	.opts = opts,

@@ -117,7 +117,7 @@ static int verify_exec(void *own, struct frag_args *args, struct frag_error *err
 
 const struct frag_cmd frag_cmd_verify = {
 	.name = "verify",
-	.job = FRAG_JOB_OTHER,
+	.group = FRAG_GROUP_OTHER,
 	.args = "[options] SNAPSHOT",
 	.summary = "compare a PyTorch snapshot's recorded decisions with ours",
 	.opts = opts,

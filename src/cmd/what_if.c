@@ -468,10 +468,7 @@ static int what_if_search(struct frag_question *q, struct frag_error *err)
 		.unlimited = true,
 		.separate = true,
 		.model = q->run.sim.model,
-		.threads = q->run.threads,
-		.stop = frag_time_is_up,
-		.progress = frag_question_progress,
-		.ctx = q,
+		.job = frag_question_job(q, frag_time_is_up),
 	};
 	return frag_fits_run(&w->fits, err);
 }
@@ -564,7 +561,7 @@ static void what_if_fini(void *own)
 
 const struct frag_cmd frag_cmd_what_if = {
 	.name = "what-if",
-	.job = FRAG_JOB_SIZE,
+	.group = FRAG_GROUP_SIZE,
 	.args = "[options] TRACE CHANGE...",
 	.summary = "predict memory after a change to the program",
 	.opts = opts,

@@ -454,7 +454,7 @@ static bool job_stops(void *ctx)
 {
 	const struct job *job = ctx;
 
-	return job->sweep->stop && job->sweep->stop(job->sweep->ctx);
+	return frag_job_is_stopped(&job->sweep->job);
 }
 
 /* What the trace suggests, a profile in its place, and options above both. */
@@ -647,15 +647,14 @@ static int jobs_prepare(const struct frag_sweep *s, struct frag_run_set *set,
  */
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {
-	const uint32_t threads = s->threads ? s->threads : frag_processors();
+	const uint32_t threads = s->job.threads ? s->job.threads : frag_processors();
 	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
 	struct job *jobs = calloc((size_t)s->trace_count + 1, sizeof(*jobs));
 	const struct frag_tasks tasks = {
 		.count = s->trace_count,
-		.threads = threads,
+		.job = &s->job,
+		.what = "traces",
 		.task = sweep_work,
-		.progress = s->progress,
-		.progress_ctx = s->ctx,
 		.ctx = jobs,
 	};
 	int rc;

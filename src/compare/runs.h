@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/job.h"
 #include "fragsim/engine.h"
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
@@ -146,16 +147,13 @@ struct frag_sweep {
 	uint64_t card_context;  /* where the trace has none */
 	const struct frag_device_figures *like; /* all devices are; NULL: the traces' */
 	bool lenient;
-	uint32_t threads;               /* 0: one a processor */
+	struct frag_job job;            /* shows "traces" */
 	struct frag_log log;            /* warnings, in the order of the traces, at the end */
-	bool (*stop)(void *ctx);
 	/* optional: each trace before its first record, with the log of its warnings; 0 or -FRAG_E... */
 	int (*opened)(struct frag_trace *trace, const struct frag_log *log, struct frag_error *err);
-	/* optional: from any thread, one at once */
-	void (*progress)(void *ctx, uint32_t done, uint32_t count);
 	/* from any thread, several at once: trace `index` is done; 0 or -FRAG_E... */
 	int (*done)(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err);
-	void *ctx;
+	void *ctx;                      /* of done */
 };
 
 /*

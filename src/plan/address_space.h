@@ -97,7 +97,7 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 struct frag_placing {
 	const struct frag_space *space; /* borrowed */
 	uint32_t order;                 /* which item is the best; below FRAG_SKYLINES */
-	const struct frag_plan_stop *stop;      /* called from the thread of the placement */
+	const struct frag_job *stop;      /* called from the thread of the placement */
 	uint64_t *offset;               /* by item, owned by the caller */
 	uint64_t looks;                 /* list entries that were inspected */
 	bool stopped;                   /* `stop` ended it, and some items are not placed */
@@ -121,7 +121,7 @@ struct frag_canonical {
 	uint64_t capacity;
 	uint32_t order;                 /* below FRAG_CANONICAL_ORDERS */
 	uint64_t nodes_max, looks_max;  /* limits of the work, which is counted, not timed */
-	const struct frag_plan_stop *stop;      /* called from the thread of the search */
+	const struct frag_job *stop;      /* called from the thread of the search */
 	uint64_t *offset;               /* by item, owned by the caller; set where FOUND */
 	enum frag_canonical_result result;
 	uint64_t nodes, looks;          /* placements tried; list entries looked at */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/job.h"
 #include "fragsim/trace.h"
 
 struct frag_constraints;        /* trace/reader.h */
@@ -121,22 +122,17 @@ struct frag_plan_needs {
 struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
 
-/* Whether to end early, called again and again, from any thread; NULL: never. */
-struct frag_plan_stop {
-	bool (*stop)(void *ctx);
-	void *ctx;
-};
-
-static inline bool frag_plan_is_over(const struct frag_plan_stop *stop)
+/* Whether to end early: asked again and again, from any thread; NULL: never. */
+static inline bool frag_plan_is_over(const struct frag_job *stop)
 {
-	return stop && stop->stop(stop->ctx);
+	return stop && frag_job_is_stopped(stop);
 }
 
 struct frag_plan_effort {
 	uint64_t looks;                 /* the budget: list entries that are inspected */
 	uint64_t goal;                  /* a height at which to end; 0: the lowest */
-	uint32_t threads;               /* 0: one a processor; the plan does not depend on them */
-	const struct frag_plan_stop *stop;
+	/* a stop leaves the best plan so far; the plan does not depend on the threads; NULL: none */
+	const struct frag_job *job;
 };
 /*
  * List entries that a current processor reads in a second, in a space whose lists are in its
@@ -146,7 +142,7 @@ struct frag_plan_effort {
 
 /*
  * Places the buffers as low as the search finds. The plan depends on nothing but the buffers and
- * the budget, unless `stop` returns true: then it is the best so far. -FRAG_ENOMEM
+ * the budget, unless the job is stopped: then it is the best so far. -FRAG_ENOMEM
  */
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);

@@ -165,14 +165,14 @@ static bool order_is_over(void *ctx)
 	const struct order_try *o = ctx;
 
 	return atomic_load(&o->at->decided) < o->search.order
-	       || frag_plan_is_over(o->at->p->effort->stop);
+	       || frag_plan_is_over(o->at->p->effort->job);
 }
 
 static int try_order(void *ctx, uint32_t order, struct frag_error *err)
 {
 	struct height_try *t = ctx;
 	struct frag_canonical *c = &t->of[order].search;
-	const struct frag_plan_stop stop = { order_is_over, &t->of[order] };
+	const struct frag_job stop = { .stop = order_is_over, .ctx = &t->of[order] };
 	unsigned int first;
 	int rc;
 
@@ -219,7 +219,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 {
 	struct height_try t = { .p = p, .decided = FRAG_CANONICAL_ORDERS };
 	const struct frag_tasks tasks = {
-		.count = FRAG_CANONICAL_ORDERS, .threads = p->effort->threads, .task = try_order,
+		.count = FRAG_CANONICAL_ORDERS, .job = p->effort->job, .task = try_order,
 		.ctx = &t,
 	};
 	const size_t count = p->space.count;
@@ -244,7 +244,7 @@ static int try_height(struct planner *p, uint64_t height, uint64_t nodes,
 	}
 	p->told->search.heights++;
 	spend(p, looks);
-	p->stopped = p->stopped || frag_plan_is_over(p->effort->stop);
+	p->stopped = p->stopped || frag_plan_is_over(p->effort->job);
 	*result = FRAG_CANONICAL_LIMIT;
 	if (!rc && decided < FRAG_CANONICAL_ORDERS)
 		*result = t.of[decided].search.result;
@@ -336,7 +336,7 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 {
 	struct frag_placing of[SIDE_BY_SIDE];
 	const struct frag_tasks tasks = {
-		.count = count, .threads = p->effort->threads, .task = place_one, .ctx = of,
+		.count = count, .job = p->effort->job, .task = place_one, .ctx = of,
 	};
 	uint64_t *offsets = malloc(((size_t)count * p->space.count + 1) * sizeof(*offsets));
 	int rc = offsets ? 0 : frag_fail_nomem(err);
@@ -346,7 +346,7 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 		of[i] = (struct frag_placing){
 			.space = &p->space, .order = first + i,
 			/* the first one always ends: there is no other plan of a million items */
-			.stop = first ? p->effort->stop : NULL,
+			.stop = first ? p->effort->job : NULL,
 			.offset = offsets + (size_t)i * p->space.count,
 		};
 	rc = rc ? rc : frag_tasks_run(&tasks, err);

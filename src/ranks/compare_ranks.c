@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "engine/tape_run.h"
 #include "live_blocks/live_blocks.h"
 
 bool frag_ranking_init(struct frag_ranking *r)
@@ -73,25 +74,6 @@ static uint32_t owners_number(struct frag_ranking *r, char *tag, uint64_t size)
 	return number;
 }
 
-#define SLICE 100000          /* events between two questions whether to stop */
-
-static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
-			 struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
-{
-	const uint64_t events = frag_tape_info(w->tape)->events;
-	const uint64_t end = until < events ? until : events;
-	int rc = 0;
-
-	while (!rc && frag_tape_at(reader) < end && !frag_sim_stopped(sim)) {
-		const uint64_t at = frag_tape_at(reader);
-
-		if (w->stop && w->stop(w->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = frag_sim_play(sim, reader, end - at < SLICE ? end : at + SLICE, err);
-	}
-	return rc;
-}
-
 static int rank_run_make_sim(struct frag_sim **out, const struct frag_rank_work *w,
 			     enum frag_level level, struct frag_error *err)
 {
@@ -129,7 +111,7 @@ static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct
 	uint32_t devices;
 	int rc = reader ? rank_run_make_sim(&sim, w, FRAG_LEVEL_PEAKS, err) : frag_fail_nomem(err);
 
-	rc = rc ? rc : rank_run_play(w, sim, reader, UINT64_MAX, err);
+	rc = rc ? rc : frag_tape_play(sim, reader, UINT64_MAX, &w->job, err);
 	frag_tape_reader_del(reader);
 	if (!rc) {
 		results = frag_sim_results(sim, false, &devices);
@@ -244,8 +226,8 @@ static int find_held(struct frag_ranking *r, struct frag_ranked *rows, uint32_t 
 
 	FRAG_SORT(rows, count, by_peak);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		rc = rank_run_play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1,
-				   err);
+		rc = frag_tape_play(sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1,
+				    &w->job, err);
 		rc = rc ? rc : find_holders(&rows[i], sim, r, err);
 	}
 	for (uint32_t i = 0; i < count && !rc; i++)

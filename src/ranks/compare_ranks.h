@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/job.h"
 #include "fragsim/engine.h"
 
 /*
@@ -73,8 +74,7 @@ struct frag_rank_work {
 	const struct frag_choice *choice;
 	const struct frag_device_figures *devices;
 	uint32_t source;
-	bool (*stop)(void *ctx);        /* optional */
-	void *ctx;
+	struct frag_job job;
 };
 
 #define FRAG_RANK_SPREADS 5             /* times the median distance */

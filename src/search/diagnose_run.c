@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "engine/tape_run.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "explain/device_state.h"
@@ -58,9 +59,7 @@ static int trials_sim(const struct frag_trials *t, const struct frag_choice *cho
 static int trials_play(const struct frag_trials *t, struct frag_sim *sim,
 		       struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
 {
-	if (t->stop && t->stop(t->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return frag_sim_play(sim, reader, until, err);
+	return frag_tape_play(sim, reader, until, &t->job, err);
 }
 
 static struct frag_trial_figures figures_of(const struct frag_result *run)
@@ -430,7 +429,7 @@ static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t
 {
 	const struct frag_fit_case subject = {
 		.tape = t->tape, .choice = &run->choice, .devices = t->options->devices,
-		.device = run->device, .model = t->options->model, .stop = t->stop, .ctx = t->ctx,
+		.device = run->device, .model = t->options->model, .job = t->job,
 	};
 	struct frag_fit_intervals intervals;
 	struct frag_tape *part;
@@ -572,7 +571,7 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 {
 	struct frag_sim_options options = *t->options;
 	struct frag_trials other = {
-		.tape = t->tape, .options = &options, .stop = t->stop, .ctx = t->ctx,
+		.tape = t->tape, .options = &options, .job = t->job,
 	};
 	struct frag_trial_figures o;
 	uint32_t count;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "base/oom_verdict.h"
 #include "explain/device_state.h"
 #include "explain/history.h"
@@ -46,8 +47,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 struct frag_trials {
 	const struct frag_tape *tape;
 	const struct frag_sim_options *options; /* of the runs, with their devices */
-	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
-	void *ctx;
+	struct frag_job job;
 	struct frag_trial *trial;       /* those that were made, while runs are diagnosed */
 	uint32_t count, capacity;
 };

@@ -71,7 +71,7 @@ int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_c
 			 const struct frag_history *h, uint64_t target, bool *halted,
 			 struct frag_error *err)
 {
-	void (*const progress)(void *, const char *, uint32_t, uint32_t) = run->progress;
+	const struct frag_job job = run->job;
 	uint64_t passed;
 	int rc = play_over(run, h, target, &passed, halted, err);
 
@@ -79,7 +79,7 @@ int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_c
 		return rc;
 	frag_until_oom_fini(run);
 	rc = frag_until_oom_begin(run, on, err);
-	run->progress = progress;
+	run->job = job;
 	return rc ? rc : play_over(run, h, passed, &passed, halted, err);
 }
 
@@ -89,7 +89,7 @@ int frag_explain_gain(struct frag_explained *m, const struct frag_explanation *x
 	const struct frag_device_figures *d = &x->devices[m->device];
 	const struct frag_fit_case on = {
 		.tape = x->tape, .choice = setting, .devices = x->devices, .device = m->device,
-		.stop = x->stop, .ctx = x->ctx,
+		.job = frag_job_part(&x->job),
 	};
 	struct frag_interval out;
 	const int rc = frag_fit_case_run(&on, d->total, 0, FRAG_LEVEL_PEAKS, &out, err);

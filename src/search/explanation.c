@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/parse.h"
+#include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "live_blocks/live_blocks.h"
 #include "explain/device_state.h"
@@ -41,7 +42,7 @@ static struct frag_fit_case explanation_subject_of(const struct frag_explanation
 {
 	return (struct frag_fit_case){
 		.tape = x->tape, .choice = choice, .devices = x->devices, .device = device,
-		.stop = x->stop, .ctx = x->ctx,
+		.job = frag_job_part(&x->job),
 	};
 }
 
@@ -94,13 +95,6 @@ static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
 	return rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM ? rc : 0;
 }
 
-static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
-{
-	const struct alternatives *t = ctx;
-
-	t->x->progress(t->x->ctx, "settings", done, count);
-}
-
 /* Tries the same run with other settings, and lists those that fit. */
 static int try_others(const struct frag_explanation *x, struct frag_explained *m,
 		      struct frag_error *err)
@@ -108,10 +102,9 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 	struct alternatives t = { .x = x, .device = m->device };
 	struct frag_tasks tasks = {
 		.task = explanation_try_one,
-		.progress = x->progress ? explanation_show_progress : NULL,
-		.progress_ctx = &t,
+		.job = &x->job,
+		.what = "settings",
 		.ctx = &t,
-		.threads = x->threads,
 	};
 	int rc;
 
@@ -587,7 +580,7 @@ static int begin_study(struct study *s, struct frag_error *err)
 	const struct frag_fit_case on = explanation_subject_of(s->x, s->m->device, s->x->choice);
 	const int rc = frag_until_oom_begin(&s->run, &on, err);
 
-	s->run.progress = s->x->progress;
+	s->run.job = s->x->job;
 	return rc;
 }
 
@@ -612,24 +605,6 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
-#define SLICE 256 /* events between two calls of stop and progress */
-
-static int explanation_play(const struct frag_explanation *x, struct frag_sim *sim,
-			    struct frag_tape_reader *reader, struct frag_error *err)
-{
-	const uint64_t events = frag_tape_info(x->tape)->events;
-	int rc = 0;
-
-	for (uint64_t at = 0; at < events && !rc; at += SLICE) {
-		if (x->stop && x->stop(x->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		if (x->progress)
-			x->progress(x->ctx, "events", (uint32_t)at, (uint32_t)events);
-		rc = frag_sim_play(sim, reader, at + SLICE, err);
-	}
-	return rc;
-}
-
 /* A run as any, up to where it ends: when most is live, or most non-releasable. */
 static int find_height(const struct study *s, uint64_t *step, struct frag_error *err)
 {
@@ -648,7 +623,7 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 		 : frag_fail_nomem(err);
 
 	rc = rc ? rc : frag_sim_observe(sim, &observer);
-	rc = rc ? rc : explanation_play(s->x, sim, reader, err);
+	rc = rc ? rc : frag_tape_play(sim, reader, UINT64_MAX, &s->x->job, err);
 	if (!rc)
 		*step = heights.of[s->m->device].step;
 	frag_sim_del(sim);

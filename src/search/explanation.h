@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "base/oom_verdict.h"
 #include "explain/history.h"
 #include "search/block_classes.h"
@@ -136,14 +137,7 @@ struct frag_explanation {
 	uint32_t moves;                 /* at most, of each device */
 	uint64_t block_cost;
 	bool folded;                    /* holders by stack too */
-	uint32_t threads;               /* 0: one a processor */
-	bool (*stop)(void *ctx);        /* optional, as the next */
-	/*
-	 * counts "events", "candidates" for a move, or "settings"; called from any thread, one
-	 * at once
-	 */
-	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
-	void *ctx;
+	struct frag_job job;            /* shows "events", "candidates" for a move, or "settings" */
 	/* results */
 	struct frag_explained *moments;
 	uint32_t count;

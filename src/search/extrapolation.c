@@ -8,6 +8,7 @@
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "base/parse.h"
+#include "engine/tape_run.h"
 #include "events/tape.h"
 #include "policy/policies.h"
 
@@ -28,23 +29,15 @@ static int extrapolation_simulate(const struct frag_extrapolation *x, const stru
 {
 	struct frag_devices devices = { .count = 0 };
 	struct frag_sim_options options = { .level = level };
-	struct frag_tape_reader *reader;
-	int rc;
+	const struct frag_job job = frag_job_part(&x->job);
+	int rc = frag_devices_copy(&devices, x->devices, frag_tape_info(tape)->device_count, err);
 
 	*out = NULL;
-	if (x->stop && x->stop(x->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	reader = frag_tape_reader_new(tape);
-	rc = reader ? frag_devices_copy(&devices, x->devices, frag_tape_info(tape)->device_count,
-					err)
-		    : frag_fail_nomem(err);
 	for (uint32_t d = 0; d < devices.count; d++)
 		devices.figures[d].total = total;
 	options.devices = devices.figures;
-	rc = rc ? rc : frag_sim_on_tape(out, choice, tape, &options, err);
-	rc = rc ? rc : frag_sim_play(*out, reader, UINT64_MAX, err);
+	rc = rc ? rc : frag_tape_run(out, choice, tape, &options, &job, err);
 	frag_devices_fini(&devices);
-	frag_tape_reader_del(reader);
 	return rc;
 }
 
@@ -235,10 +228,9 @@ static int try_all(struct trying *t, struct frag_error *err)
 	struct frag_extrapolation *x = t->x;
 	const struct frag_tasks tasks = {
 		.count = t->count,
-		.threads = x->threads,
+		.job = &x->job,
+		.what = "numbers",
 		.task = try_number,
-		.progress = x->progress,
-		.progress_ctx = x->ctx,
 		.ctx = t,
 	};
 	int rc, drawn = 0;
@@ -414,15 +406,12 @@ static int fit_numbers(struct frag_extrapolation *x, struct frag_error *err)
 		.sources = x->sources,
 		.source_count = x->at_count,
 		.choice_count = x->choice_count,
-		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->ctx },
+		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->job.ctx },
 		.headroom_total = x->total,
 		.unlimited = true,
 		.separate = true,
 		.model = x->model,
-		.threads = x->threads,
-		.stop = x->stop,
-		.progress = x->progress,
-		.ctx = x->ctx,
+		.job = x->job,
 	};
 	return frag_fits_run(&x->fits, err);
 }

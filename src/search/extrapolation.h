@@ -50,11 +50,8 @@ struct frag_extrapolation {
 					 * multiples of stride, which is at least 1 */
 	uint64_t runs;                  /* at most, of each policy; 0: FRAG_FIT_RUNS */
 	const struct frag_driver_model *model;
-	uint32_t threads;
-	bool (*hurry)(void *ctx);	/* optional: as struct frag_fit_bounds has it */
-	bool (*stop)(void *ctx);        /* optional */
-	void (*progress)(void *ctx, uint32_t done, uint32_t count);     /* optional */
-	void *ctx;
+	bool (*hurry)(void *ctx);	/* optional: as struct frag_fit_bounds has it, with job.ctx */
+	struct frag_job job;            /* shows "numbers", and "policies" */
 
 	/* results: one source for each number of `at`; none if `at` is empty */
 	struct frag_fits fits;

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
+#include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "explain/device_state.h"
 #include "live_blocks/live_blocks.h"
 
-#define SLICE 256		/* events between two calls of stop */
 #define BETWEEN_COPIES 65536           /* events from one copy to the next */
 
 int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_case *on,
@@ -25,7 +25,7 @@ int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_c
 	int rc;
 
 	*run = (struct frag_run_until_oom){
-		.tape = on->tape, .device = on->device, .stop = on->stop, .ctx = on->ctx,
+		.tape = on->tape, .device = on->device, .job = on->job,
 		.reader = frag_tape_reader_new(on->tape),
 		.lookups = frag_tape_reader_new(on->tape),
 	};
@@ -63,13 +63,7 @@ static int play_part(struct frag_run_until_oom *run, uint64_t until, bool *halte
 	uint64_t step = 0;
 	int rc = frag_sim_copy(&before, run->sim, err);
 
-	for (uint64_t at = from; !rc && at < until && !frag_sim_stopped(run->sim); at += SLICE) {
-		if (run->stop && run->stop(run->ctx))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = rc ? rc
-			: frag_sim_play(run->sim, run->reader,
-					at + SLICE < until ? at + SLICE : until, err);
-	}
+	rc = rc ? rc : frag_tape_play(run->sim, run->reader, until, &run->job, err);
 	*halted = !rc && has_failed(run, &step);
 	if (*halted) {
 		frag_sim_del(run->sim);
@@ -80,14 +74,6 @@ static int play_part(struct frag_run_until_oom *run, uint64_t until, bool *halte
 	}
 	frag_sim_del(before);
 	return rc;
-}
-
-/* A tape has less than 2^32 events. */
-static void find_move_show(const struct frag_run_until_oom *run, const char *what, uint64_t done,
-			   uint64_t count)
-{
-	if (run->progress)
-		run->progress(run->ctx, what, (uint32_t)done, (uint32_t)count);
 }
 
 int frag_until_oom_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
@@ -101,9 +87,6 @@ int frag_until_oom_play(struct frag_run_until_oom *run, uint64_t until, bool *ha
 	while (!rc && !*halted && frag_tape_at(run->reader) < until) {
 		const uint64_t end = frag_tape_at(run->reader) + BETWEEN_COPIES;
 
-		if (run->stop && run->stop(run->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		find_move_show(run, "events", frag_tape_at(run->reader), events);
 		rc = play_part(run, end < until ? end : until, halted, err);
 	}
 	return rc;
@@ -290,9 +273,10 @@ int frag_until_oom_move(struct frag_run_until_oom *run, const struct frag_memory
 	for (uint32_t i = 0; i < candidates->count && !rc && !*found; i++) {
 		struct frag_sim *sim;
 
-		if (run->stop && run->stop(run->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		find_move_show(run, "candidates", i, candidates->count);
+		rc = frag_job_check(&run->job, err);
+		if (rc)
+			return rc;
+		frag_job_show(&run->job, "candidates", i, candidates->count);
 		rc = frag_sim_copy(&sim, run->sim, err);
 		if (rc)
 			return rc;

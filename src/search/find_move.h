@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "compaction/move_candidates.h"
 #include "fragsim/engine.h"
 #include "search/fit_intervals.h"
@@ -27,10 +28,7 @@ struct frag_run_until_oom {
 	struct frag_tape_reader *lookups;       /* for events from anywhere */
 	struct frag_moved_block *moved;
 	uint32_t moved_count, moved_capacity;
-	bool (*stop)(void *ctx);        /* optional */
-	/* optional: the number of "events" or "candidates" so far */
-	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
-	void *ctx;
+	struct frag_job job;            /* shows "events" and "candidates" */
 };
 
 /*

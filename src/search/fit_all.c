@@ -203,7 +203,7 @@ static int play_all(const struct together *t, struct player *players, struct joi
 		uint64_t requested = 0;
 		bool called;
 
-		if (n % SLICE == 0 && s->stop && s->stop(s->ctx))
+		if (n % SLICE == 0 && frag_job_is_stopped(&s->job))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		rc = play_event(players, t->count, &players[i], &called, err);
 		for (uint32_t k = 0; k < t->count; k++)
@@ -627,7 +627,7 @@ static int fit_all_add(struct frag_fits *f, uint32_t place, uint32_t choice,
 	const struct frag_fit_source *from = &f->sources[at->source];
 	const struct frag_fit_case subject = {
 		.tape = from->tape, .choice = &from->choices[choice], .devices = from->devices,
-		.device = at->device, .model = f->model, .stop = f->stop, .ctx = f->ctx,
+		.device = at->device, .model = f->model, .job = frag_job_part(&f->job),
 	};
 	struct frag_fitted *one = &f->fitted[f->count++];
 
@@ -758,10 +758,9 @@ static int run(struct frag_fits *f, uint32_t count,
 {
 	const struct frag_tasks tasks = {
 		.count = count,
-		.threads = f->threads,
+		.job = &f->job,
+		.what = task == fit_one ? "policies" : NULL,
 		.task = task,
-		.progress = task == fit_one ? f->progress : NULL,
-		.progress_ctx = f->ctx,
 		.ctx = f,
 	};
 

@@ -1,6 +1,7 @@
 /* fit_all.h - every trace under every policy fitted, side by side, or at the same time. */
 #pragma once
 
+#include "base/job.h"
 #include "scope/claim.h"
 #include "search/fit_intervals.h"
 
@@ -45,10 +46,7 @@ struct frag_fits {
 	int64_t offset;                 /* ns where clocks is set, else steps */
 	int64_t **clocks;               /* when a source's events happen; NULL: at 0, 1, 2; owned */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
-	uint32_t threads;               /* 0: one a processor */
-	bool (*stop)(void *ctx);
-	void (*progress)(void *ctx, uint32_t done, uint32_t count);     /* optional */
-	void *ctx;
+	struct frag_job job;            /* shows "policies" */
 	/* results: by source, policy, device; and, for several sources, by policy and device the
 	 * capacities that fit all */
 	struct frag_fitted *fitted, *joint;

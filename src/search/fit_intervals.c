@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
+#include "engine/tape_run.h"
 #include "events/tape.h"
 #include "policy/policies.h"
 
@@ -24,11 +25,6 @@ struct run {
 	struct frag_smallreq *small;
 	struct frag_smallreq_cursor cursor;
 };
-
-static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
-{
-	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
-}
 
 static void drop_last(struct frag_checkpoints *c)
 {
@@ -128,7 +124,7 @@ static int checkpoints_play(struct frag_checkpoints *c, struct run *run, struct 
 		const uint64_t at = fit_intervals_event_of(run);
 		const uint64_t until = frag_min(at + stride - at % stride, at + SLICE);
 
-		rc = is_to_stop(run->subject, err);
+		rc = frag_job_check(&run->subject->job, err);
 		rc = rc ? rc : run_play(run, until, err);
 		if (!rc && until % stride == 0 && !frag_sim_stopped(run->sim)
 		    && fit_intervals_event_of(run) < end)
@@ -211,17 +207,13 @@ int frag_fit_case_run(const struct frag_fit_case *s, uint64_t total, uint64_t ot
 		      enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = NULL;
-	const uint64_t end = frag_tape_event(s->tape, UINT64_MAX) + 1;
 	struct frag_sim *sim = NULL;
-	int rc = is_to_stop(s, err);
+	int rc = frag_job_check(&s->job, err);
 
 	rc = rc ? rc : frag_fit_case_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
-	for (uint64_t at = 0; !rc && at < end && !(at && frag_sim_stopped(sim)); at += SLICE) {
-		rc = is_to_stop(s, err);
-		rc = rc ? rc : frag_sim_play(sim, reader, at + SLICE, err);
-	}
+	rc = rc ? rc : frag_tape_play(sim, reader, UINT64_MAX, &s->job, err);
 	rc = interval_at_end(sim, s, total, rc, out);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
@@ -252,7 +244,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 {
 	const struct frag_fit_case *s = &v->subject;
 	struct run run = { .subject = s, .total = total };
-	int rc = is_to_stop(s, err);
+	int rc = frag_job_check(&s->job, err);
 
 	if (rc)
 		return rc;

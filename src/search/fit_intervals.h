@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/array_grow.h"
+#include "base/job.h"
 #include "engine/small_requests.h"
 #include "fragsim/engine.h"
 
@@ -48,8 +49,7 @@ struct frag_fit_case {
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
 	struct frag_smallreq *small;    /* see frag_fit_intervals_init(); NULL: none is separate */
-	bool (*stop)(void *ctx);        /* optional: asked before each run */
-	void *ctx;
+	struct frag_job job;
 };
 
 /* The outcome of a run. */

@@ -116,8 +116,7 @@ static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_r
 		rc = frag_trace_next(trace, &batch, err);
 		rc = rc ? rc : frag_sim_feed(sim, &batch, err);
 		trial->events += rc ? 0 : batch.count;
-		if (!rc && c->stop && c->stop(NULL))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = rc ? rc : frag_job_check(&c->job, err);
 		/* the first trial always completes, as it decides whether there is an OOM at all */
 		trial->cut = r->tries > 1 && r->enough && r->enough(r->enough_ctx);
 	} while (!rc && batch.count && !frag_sim_stopped(sim) && !trial->cut);

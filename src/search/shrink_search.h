@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "fragsim/engine.h"
 #include "fragsim/error.h"
 #include "transform/record_buffer.h"
@@ -77,5 +78,5 @@ struct frag_candidate {
 	const struct frag_choice *choice;       /* borrowed, as is the next */
 	const struct frag_device_figures *devices;
 	uint32_t device_count;
-	bool (*stop)(void *ctx);        /* optional; its ctx is NULL: -FRAG_EINTERRUPTED */
+	struct frag_job job;
 };

@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
+#include "engine/tape_run.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
 #include "trace/reader.h"
@@ -212,18 +213,8 @@ static int change_run(const struct frag_change_found *c, const struct frag_chang
 		      struct frag_sim **out, struct frag_error *err)
 {
 	const struct frag_sim_options options = { .level = level, .devices = side->devices };
-	struct frag_tape_reader *reader;
-	int rc;
 
-	*out = NULL;
-	if (c->stop && c->stop(c->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	reader = frag_tape_reader_new(side->tape);
-	rc = reader ? frag_sim_on_tape(out, choice, side->tape, &options, err)
-		    : frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_play(*out, reader, UINT64_MAX, err);
-	frag_tape_reader_del(reader);
-	return rc;
+	return frag_tape_run(out, choice, side->tape, &options, &c->job, err);
 }
 
 static struct frag_change_peaks change_peaks(const struct frag_result *run)

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "fragsim/engine.h"
 
 /* One of the two recordings. Borrowed, except what frag_change_find() fills in. */
@@ -113,8 +114,7 @@ struct frag_change_found {
 	 */
 	const struct frag_change_pair *pairs;
 	uint32_t pair_count;
-	bool (*stop)(void *ctx);        /* optional: asked before each simulation */
-	void *ctx;
+	struct frag_job job;
 };
 
 /*

@@ -170,7 +170,7 @@ static int run_round(struct scope *s, struct trial *trials, uint32_t count, try_
 {
 	struct round round = { .scope = s, .trials = trials, .try = try };
 	const struct frag_tasks tasks = {
-		.count = count, .threads = s->tune->threads, .task = try_and_forget, .ctx = &round,
+		.count = count, .job = &s->tune->job, .task = try_and_forget, .ctx = &round,
 	};
 
 	return frag_tasks_run(&tasks, err);
@@ -276,8 +276,7 @@ static int try_settings(struct scope *s, uint32_t count, struct frag_error *err)
 			take_smallest(s, trials, taken);
 		else
 			rc = rc ? rc : take_first(s, trials, taken, &taken, err);
-		if (t->progress)
-			t->progress(t->ctx, i, t->choice_count);
+		frag_job_show(&t->job, "settings", i, t->choice_count);
 	}
 	return rc;
 }
@@ -719,7 +718,7 @@ static int make_intervals(struct frag_tune *t, uint32_t i, uint32_t k, struct fr
 	const struct frag_fit_case subject = {
 		.tape = code ? t->changed[place->source] : source->tape,
 		.choice = &source->choices[code ? 0 : i], .devices = source->devices,
-		.device = place->device, .model = t->model, .stop = t->stop, .ctx = t->ctx,
+		.device = place->device, .model = t->model, .job = frag_job_part(&t->job),
 	};
 
 	return frag_fit_intervals_init(intervals_of(t, i, k), &subject,
@@ -769,7 +768,7 @@ static int run_tasks(struct frag_tune *t, uint32_t count,
 		     struct frag_error *err)
 {
 	const struct frag_tasks tasks = {
-		.count = count, .threads = t->threads, .task = task, .ctx = t,
+		.count = count, .job = &t->job, .task = task, .ctx = t,
 	};
 
 	return frag_tasks_run(&tasks, err);

@@ -47,10 +47,7 @@ struct frag_tune {
 	double headroom;                /* 0.05: on every device from total / 1.05 on */
 	bool exact;                     /* each from the lower bound up to the best candidate */
 	const struct frag_driver_model *model;
-	uint32_t threads;
-	bool (*stop)(void *ctx);
-	void (*progress)(void *ctx, uint32_t done, uint32_t count);
-	void *ctx;
+	struct frag_job job;            /* shows "settings" */
 	/* results */
 	struct frag_point *points;      /* one a choice */
 	struct frag_point best;         /* interrupted: the best until then */

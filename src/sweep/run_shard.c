@@ -18,6 +18,7 @@
 #include "compare/runs.h"
 #include "documents/documents.h"
 #include "engine/engine.h"
+#include "engine/tape_run.h"
 #include "fragsim/engine.h"
 
 #define SHARD_BEGIN "shard-"
@@ -496,7 +497,6 @@ static int run_shard_simulate(const struct batch *b, const struct manifest_run *
 	const struct frag_tape *tape = b->p->sources[run->trace].tape;
 	const struct frag_trace_info *info = frag_tape_info(tape);
 	const uint64_t total = b->p->manifest.total[run->total];
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_devices devices;
 	struct frag_sim_options options = { .level = FRAG_LEVEL_ALL };
 	int rc = frag_devices_copy(&devices, info->devices, info->device_count, err);
@@ -506,12 +506,10 @@ static int run_shard_simulate(const struct batch *b, const struct manifest_run *
 		rc = frag_devices_have_room(&devices, err);
 	}
 	options.devices = devices.figures;
-	if (!rc && !reader)
-		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_on_tape(sim, &b->p->choices[run->policy], tape, &options, err);
-	rc = rc ? rc : frag_sim_play(*sim, reader, UINT64_MAX, err);
+	/* a run that has begun completes */
+	rc = rc ? rc : frag_tape_run(sim, &b->p->choices[run->policy], tape, &options,
+				     &(struct frag_job){ .stop = NULL }, err);
 	frag_devices_fini(&devices);
-	frag_tape_reader_del(reader);
 	return rc;
 }
 
@@ -607,9 +605,9 @@ static int run_shard_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct batch *b = ctx;
 
-	if (b->p->stop && b->p->stop(b->p->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return do_run(b, b->queue[index], err);
+	const int rc = frag_job_check(&b->o->job, err);
+
+	return rc ? rc : do_run(b, b->queue[index], err);
 }
 
 /* The traces, the longest first; of equals the one that was named first. */
@@ -662,8 +660,7 @@ static int run_queue(struct batch *b, const struct frag_collection *there, struc
 {
 	const struct frag_manifest *m = &b->p->manifest;
 	struct frag_tasks tasks = {
-		.threads = b->o->threads, .task = run_shard_work, .progress = b->o->done,
-		.progress_ctx = b->p->ctx, .ctx = b,
+		.job = &b->o->job, .what = "runs", .task = run_shard_work, .ctx = b,
 	};
 	uint32_t *order = order_traces(m);
 	int rc = 0;

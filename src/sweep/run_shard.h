@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/job.h"
 #include "sweep/manifest.h"
 
 struct frag_collected {
@@ -65,9 +66,7 @@ int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_err
 struct frag_shard_run {
 	struct frag_shard shard;
 	bool resume;            /* goes on with the runs that are in the folder */
-	uint32_t threads;       /* 0: one a processor */
-	/* optional: from any thread, one at once, with the plan's ctx */
-	void (*done)(void *ctx, uint32_t done, uint32_t count);
+	struct frag_job job;    /* shows "runs"; asked before each */
 	/* the result */
 	char *path;             /* of the shard's file; the caller's, in any case */
 	bool ended;             /* nothing failed, but a stop may have come: */
