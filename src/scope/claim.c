@@ -45,7 +45,7 @@ static int follow(struct live *l, const struct frag_event *ev, struct frag_error
 {
 	const struct frag_policy_ops *ops = l->of->choice->ops;
 
-	/* settings that were left out have no value */
+	/* settings that are omitted have no value */
 	if (ev->op == FRAG_OP_CONFIGURE && ops->settings && ev->members & FRAG_HAS_VALUE)
 		return ops->settings(l->param, ev->text.text, ev->text.length, err);
 	if (ev->device != l->of->device || (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""what-if-table.py - what each change of fragsim what-if brings on each of some traces.
+"""what_if_table.py - what each change of fragsim what-if brings on each of some traces.
 
-    what-if-table.py [--fragsim PATH] [-p POLICY] [--figure NAME] TRACE...
+    what_if_table.py [--fragsim PATH] [-p POLICY] [--figure NAME] TRACE...
 
 Prints a table in Markdown: of each trace the smallest device under the policy as it is, and below
 it how far each change moves that. MARK is the mark of the iteration that requests most at once,
@@ -35,7 +35,7 @@ class Fragsim:
         done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True,
                               check=False)
         if done.returncode not in (0, 1) or not done.stdout:
-            sys.exit(f"what-if-table.py: {done.stderr.strip()}")
+            sys.exit(f"what_if_table.py: {done.stderr.strip()}")
         return done.stdout.splitlines()
 
     def answer(self, trace: str, *changes: object) -> dict:
@@ -73,7 +73,7 @@ def shift(before: int | None, after: int | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="what-if-table.py",
+    parser = argparse.ArgumentParser(prog="what_if_table.py",
                                      description=__doc__.splitlines()[0].split(" - ")[1])
     parser.add_argument("--fragsim", default="build/fragsim", metavar="PATH")
     parser.add_argument("-p", "--policy", default="pytorch")

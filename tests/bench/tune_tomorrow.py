@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tune-tomorrow.py - how well a setting that was tuned on one run of a program does on another.
+"""tune_tomorrow.py - how well a setting that was tuned on one run of a program does on another.
 
-    tune-tomorrow.py [options] GROUP...
+    tune_tomorrow.py [options] GROUP...
 
 A GROUP is several runs of one program: a folder of traces, as of record_torch.py with several
 --seed, or a scenario of fragsim gen, `gen:training --jitter 40`, which is made with each of
@@ -47,7 +47,7 @@ class Fragsim:
         done = subprocess.run([self.path, *map(str, args), "-q", "--threads", "1", "--json", "-"],
                               capture_output=True, text=True, check=False)
         if done.returncode:
-            sys.exit(f"tune-tomorrow.py: {done.stderr.strip()}")
+            sys.exit(f"tune_tomorrow.py: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
     def tune(self, *traces: Path) -> dict:
@@ -60,7 +60,7 @@ class Fragsim:
         done = subprocess.run([self.path, "run", "-q", "--alloc-conf", setting, "--device-bytes",
                                f"{total}B", str(trace)], check=False)
         if done.returncode not in (0, 3):
-            sys.exit("tune-tomorrow.py: fragsim run failed")
+            sys.exit("tune_tomorrow.py: fragsim run failed")
         return done.returncode == 0
 
     def generate(self, scenario: str, seed: int, to: Path) -> None:
@@ -137,7 +137,7 @@ def traces_of(group: str, seeds: list[int], fragsim: Fragsim, folder: Path) -> l
 
 
 def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tune-tomorrow.py",
+    parser = argparse.ArgumentParser(prog="tune_tomorrow.py",
                                      description=(__doc__ or "").partition(" - ")[2],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="+", metavar="GROUP",
@@ -158,7 +158,7 @@ def main() -> int:
         for group in args.groups:
             traces = traces_of(group, list(range(1, args.seeds + 1)), fragsim, Path(folder))
             if len(traces) < 2:
-                sys.exit(f"tune-tomorrow.py: {group}: two traces or more are required")
+                sys.exit(f"tune_tomorrow.py: {group}: two traces or more are required")
             measure(fragsim, traces, table)
             print(f"{group}: done", file=sys.stderr)
     show(table, len(args.groups))
