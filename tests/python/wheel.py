@@ -117,7 +117,7 @@ def test_symbols(place):
 
 
 def test_contents(place):
-    pages = {x.name for x in (ROOT / 'man').glob('*.[1-8]')}
+    pages = {x.name.removesuffix('.in') for end in ('', '.in') for x in (ROOT / 'man').glob(f'*.[1-8]{end}')}
     there = {x.name for x in (place / 'share/man').glob('man?/*')}
     TAP.result('all pages of the manual', sorted(pages ^ there))
     TAP.result('completions, schemas, a trace', [x for x in (

@@ -229,6 +229,20 @@ def expandable() -> dict:
     return {'segments': segments, 'device_traces': [events]}
 
 
+def check_corpus() -> None:
+    """Recordings of real programs: the smallest of them, or all."""
+    files = sorted((Path(__file__).parents[1] / 'corpus').glob('*.pickle.gz'), key=lambda p: p.stat().st_size)
+    unlike = []
+    for path in files[:times(5, len(files))]:
+        questions = [('run', *EVERY), ('explain',), ('explain', '-p', 'buddy'), ('fit', '-p', 'pytorch', '-p', 'tlsf')]
+        answers = [figures(str(path), *options, command=name) for name, *options in questions]
+        for form in ('ndjson', 'fsb'):
+            run('convert', '-q', str(path), 'y.' + form)
+            unlike += [(path.name, form, question) for question, answer in zip(questions, answers)
+                       if figures('y.' + form, *question[1:], command=question[0]) != answer]
+    TAP.ok(not unlike, f'so do recordings of {times(5, len(files))} real programs', *map(str, unlike[:4]))
+
+
 def peaks(path: str) -> list:
     return [(x['policy']['name'], x['peak']) for x in figures(path, *EVERY)['runs']]
 
@@ -482,6 +496,7 @@ def main() -> int:
         check_found()
         check_meta()
         check_beginning()
+        check_corpus()
         check_kept()
         check_dropped()
         check_others()
