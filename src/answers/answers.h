@@ -21,18 +21,8 @@
 /* Every document that is declared, ended by NULL. */
 extern const struct frag_document_type *const frag_document_types[];
 
-/* Each for the struct of its name in documents.h: text, csv, json, markdown. */
-extern const struct frag_format *const frag_change_formats[];   /* for a struct frag_change_found */
-extern const struct frag_format *const frag_explain_formats[];  /* text and json */
-extern const struct frag_format *const frag_extrapolate_formats[];
-extern const struct frag_format *const frag_fit_formats[];
-extern const struct frag_format *const frag_leaks_formats[];
-extern const struct frag_format *const frag_plan_formats[];
-extern const struct frag_format *const frag_ranks_formats[];
-extern const struct frag_document_type frag_fit_document, frag_placement_document;
-extern const struct frag_document_type frag_ranks_document, frag_what_if_document;
-extern const struct frag_format *const frag_tune_formats[];
-extern const struct frag_format *const frag_what_if_formats[];
+/* For a struct frag_change_found: text, csv, json, markdown. */
+extern const struct frag_format *const frag_change_formats[];
 
 /* Prints what out-of-memory messages say, for people; there is at least one group. */
 void frag_report_messages(const struct frag_message_groups *groups,

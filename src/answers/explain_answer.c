@@ -1,6 +1,7 @@
 /* explain_answer.c - what fragsim explain found in a trace, for people. */
 #include "answers/explain_answer.h"
 
+#include "answers/answers.h"
 #include "answers/report.h"
 #include "base/parse.h"
 #include "events/tape.h"

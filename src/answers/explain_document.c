@@ -1,6 +1,7 @@
 /* explain_document.c - what fragsim explain found in a trace, as a document. */
 #include "answers/explain_answer.h"
 
+#include "answers/answers.h"
 #include "snapshot/outside_memory.h"
 
 static void put_waits(struct frag_node_ref o, const struct frag_explained *m,

@@ -1,4 +1,6 @@
 /* extrapolate_answer.c - what fragsim extrapolate found, in every form: for people, as rows, as a document. */
+#include "answers/extrapolate_answer.h"
+
 #include "answers/answers.h"
 
 #define NAME_MIN 8

@@ -1,8 +1,9 @@
 /* fit_answer.c - what fragsim fit found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/fit_answer.h"
 
 #include <math.h>
 
+#include "answers/answers.h"
 #include "device/known_cards.h"
 
 static bool many_devices(const struct frag_fits *fits)

@@ -1,6 +1,10 @@
 /* known_lists.c - lists of what there is: policies with their keys, known GPUs, documents. */
 #include "answers/answers.h"
+#include "answers/fit_answer.h"
+#include "answers/plan_answer.h"
+#include "answers/ranks_answer.h"
 #include "answers/report.h"
+#include "answers/what_if_answer.h"
 
 #include <inttypes.h>
 #include <string.h>

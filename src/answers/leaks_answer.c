@@ -1,6 +1,7 @@
 /* leaks_answer.c - what fragsim leaks found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/leaks_answer.h"
 
+#include "answers/answers.h"
 #include "iterations/levels.h"
 
 #define COUNT_MIN 3             /* iterations: of fewer none is known to be one */

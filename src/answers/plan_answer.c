@@ -1,6 +1,7 @@
 /* plan_answer.c - what fragsim plan found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/plan_answer.h"
 
+#include "answers/answers.h"
 #include "answers/append.h"
 
 struct frag_plan_setting {

@@ -1,6 +1,7 @@
 /* ranks_answer.c - what fragsim ranks found, in every form: for people, as rows, as a document. */
-#include "answers/answers.h"
+#include "answers/ranks_answer.h"
 
+#include "answers/answers.h"
 #include "answers/report.h"
 #include "policy/evidence.h"
 

@@ -1,4 +1,6 @@
 /* tune_answer.c - what fragsim tune found, in every form: for people, as rows, as a document. */
+#include "answers/tune_answer.h"
+
 #include "answers/answers.h"
 
 #define TUNE_ROWS 10

@@ -1,4 +1,6 @@
 /* what_if_answer.c - what fragsim what-if found, in every form: for people, as rows, as a document. */
+#include "answers/what_if_answer.h"
+
 #include "answers/answers.h"
 
 #define FRAG_SHIFT_ROOM 32

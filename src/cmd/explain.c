@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "answers/answers.h"
+#include "answers/explain_answer.h"
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"

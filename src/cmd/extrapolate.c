@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "answers/extrapolate_answer.h"
 #include "base/format.h"
 #include "base/parse.h"
 #include "cmd/frame.h"

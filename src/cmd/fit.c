@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/frame.h"
+#include "answers/fit_answer.h"
 #include "cmd/model.h"
 #include "answers/answers.h"
 

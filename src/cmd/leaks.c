@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "answers/answers.h"
+#include "answers/leaks_answer.h"
 #include "cmd/frame.h"
 
 struct leaks {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cmd/command.h"
-#include "documents/documents.h"
+#include "answers/fit_answer.h"
 
 struct frag_model {
 	const char *config;     /* NULL: no model is recorded */

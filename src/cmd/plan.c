@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "answers/answers.h"
+#include "answers/plan_answer.h"
 #include "cmd/frame.h"
 #include "events/recording_info.h"
 #include "plan/plan.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "answers/ranks_answer.h"
 #include "base/array_grow.h"
 #include "base/parallel.h"
 #include "cmd/frame.h"

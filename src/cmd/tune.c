@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "answers/tune_answer.h"
 #include "cmd/frame.h"
 #include "policy/evidence.h"
 #include "cmd/progress.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "answers/what_if_answer.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
 #include "base/parse.h"

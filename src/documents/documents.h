@@ -15,14 +15,9 @@
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
-#include "iterations/leak_detect.h"
 #include "messages/message.h"
-#include "plan/plan.h"
-#include "ranks/compare_ranks.h"
+#include "scope/claim.h"
 #include "search/diagnose_run.h"
-#include "search/explanation.h"
-#include "search/extrapolation.h"
-#include "search/tune_search.h"
 
 /*
  * The result object: fragsim-result(5). answers, and the claims about the devices that the program
@@ -94,106 +89,6 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 
 /* Cards, an array of const struct frag_card *, ended by NULL: fragsim-cards(1). */
 int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err);
-
-/* What fragsim fit found: fragsim-fit(1). */
-struct frag_extra_memory;
-struct frag_fit_answer {
-	const struct frag_trace_info *const *traces;    /* one a source */
-	const struct frag_fits *fits;
-	const uint32_t *iterations;     /* of each trace; 0: none were found */
-	bool map;               /* every interval too */
-	bool usual;             /* no policy was given: text leaves the reference policy out */
-	bool context_given;     /* by --context-bytes: it is that of every card */
-	const struct frag_extra_memory *extras; /* of the recording of a model; or NULL */
-	bool sharded;           /* and the model is */
-	bool interrupted;	/* not complete: what is proven until then */
-	bool time_up;		/* as its time was up, and not by a signal */
-};
-
-/* Memory of a GPU that a recording on fake tensors does not have. */
-struct frag_extra_memory {
-	const char *name;       /* NULL ends a table */
-	uint64_t bytes;         /* that are counted as memory of others; 0: unknown */
-	bool sharded;           /* only where several ranks share a model */
-	const char *source;     /* a public page */
-};
-
-/* What fragsim tune found: fragsim-tune(1). */
-struct frag_tune_answer {
-	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
-	const struct frag_tune *tune;
-	const uint32_t *iterations;     /* of each trace; 0: none were found */
-	const char *grid;
-	const char *release;    /* of PyTorch, that recorded the first trace; "": unknown */
-	bool interrupted, time_up; /* as of a fit */
-};
-
-/* What fragsim extrapolate found: fragsim-extrapolate(1). */
-struct frag_extrapolate_answer {
-	const struct frag_trace_info *const *traces;    /* one a recording */
-	const struct frag_extrapolation *found;
-	bool interrupted, time_up; /* as of a fit */
-};
-
-/* What fragsim what-if found: fragsim-what-if(1). */
-struct frag_what_if_answer {
-	const struct frag_trace_info *trace;    /* unchanged */
-	uint64_t events;                        /* of the changed one */
-	const char *const *changes;             /* as they were given, in their order */
-	uint32_t change_count;
-	const struct frag_fits *fits;           /* of two sources: unchanged, changed */
-	bool interrupted, time_up;		/* as of a fit */
-};
-
-/* What fragsim leaks found: fragsim-leaks(1). */
-struct frag_leaks_answer {
-	const struct frag_trace_info *trace;
-	const struct frag_leaks *leaks;
-	const struct frag_device_figures *devices;      /* those of the options */
-	uint32_t top;           /* leaks that people see */
-};
-
-/* What fragsim ranks found: fragsim-ranks(1). */
-struct frag_ranks_answer {
-	const struct frag_trace_info *traces;   /* one a source; of each what a document has */
-	const struct frag_choice *choices;      /* likewise: what it was run under */
-	const uint64_t *numbers;                /* likewise: of the ranks */
-	uint32_t source_count;
-	const struct frag_ranking *ranking;
-	bool named;             /* names have the numbers of the ranks, not places */
-	bool all;               /* people see every row, however many there are */
-	uint32_t top;           /* differences of a rank that people see */
-	const char *folders;            /* that the traces are from; "": none */
-};
-
-/* What fragsim explain found in a trace: fragsim-explain(1). */
-struct frag_explain_answer {
-	const struct frag_trace_info *trace;
-	const struct frag_explanation *found;
-	uint32_t top;           /* rows of a table, for people */
-	bool verbose;           /* with the tables */
-	bool time_up;		/* the moments, or parts of them, that its time has left */
-	const char *picked;             /* why this file of a folder; "": it was given */
-	const char *beside;             /* the database of the next; NULL: none */
-	const struct frag_outside *outside;     /* one a moment */
-};
-
-/* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */
-int frag_plan_write(const struct frag_plan *plan, bool csv, struct frag_outfile *out,
-		    struct frag_error *err);
-
-/* What fragsim plan found: fragsim-plan(1). */
-struct frag_plan_answer {
-	const struct frag_trace_info *trace;
-	const struct frag_plan *plan;
-	const struct frag_fits *fits;   /* of policies, to compare; NULL: none */
-	const struct frag_device_figures *devices;      /* those of the options */
-	struct frag_stretch_marks marks;
-	uint64_t capacity;              /* that it is to have; UINT64_MAX: none */
-	const char *checked;            /* the file that it is from; NULL: it was searched for */
-	const char *ended_by; /* "budget", "time", "interrupt"; NULL: the plan is complete */
-	bool timed;                     /* the policies were ended by the clock */
-};
 
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
 struct frag_profile {
