@@ -187,7 +187,9 @@ EVERY = tuple(word for name in ('pytorch', 'pytorch:version=2.8', 'pytorch:expan
                                 'compact') for word in ('-p', name))
 # of a snapshot alone: stacks, what follows from them, and a log that a run can be compared with
 FROM_STACKS = {'stacks', 'all_stacks', 'evidence', 'class', 'culprit', 'frames', 'frames_at', 'larger',
-               'requested_by', 'accumulation', 'failed_attempt', 'recorded_log', 'recorded_ooms'}
+               'requested_by', 'grows', 'accumulation', 'failed_attempt', 'recorded_log', 'recorded_ooms'}
+# lists of explain that are cut where its document is large, with whatever else is in it
+CUT = {'holders', 'blocking_blocks', 'more'}
 # what says which file it is
 OF_FILES = {'trace', 'traces', 'path', 'form'}
 
@@ -196,7 +198,11 @@ def figures(path: str, *options: str, command: str = 'run') -> object:
     done = subprocess.run([PROGRAM, command, '-q', '--json', '-', *options, path], check=False,
                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode in (0, 1, 3), (path, options, done.stderr)
-    return without(json.loads(done.stdout), FROM_STACKS | OF_FILES)
+    document = json.loads(done.stdout)
+    for moment in document.get('moments', []):      # from stacks too, where there are any
+        if moment['verdict'] in ('accumulation', 'fragmentation'):
+            del moment['verdict'], moment['nearly_full']
+    return without(document, FROM_STACKS | OF_FILES | (CUT if command == 'explain' else set()))
 
 
 def without(x: object, members: set) -> object:
