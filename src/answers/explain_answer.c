@@ -588,7 +588,7 @@ static void print_less(const struct page *p)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const uint64_t bytes = class_bytes(m, ways[i].life);
 
-		if (bytes && bytes >= m->missing && bytes >= m->live / WORTH_LESS)
+		if (bytes && bytes >= m->missing && bytes >= (m->live + m->need) / WORTH_LESS)
 			frag_add_item(&w, ", ", "%s %s (%s)", frag_life_class_names[ways[i].life],
 				      SIZE(bytes), ways[i].how);
 	}

@@ -202,7 +202,31 @@ def check_leak(path: str) -> None:
         TAP.ok(said in out, f'{command} says so', out)
 
 
+# of recorded/programs.py: the verdict, and the line of what it names
+RECORDED = {
+    'retry_with_log': ('failed_attempt', 'programs.py:29 step'),
+    'retry_in_handler': ('failed_attempt', 'programs.py:29 step'),
+    'suspended_generator': ('failed_attempt', 'programs.py:67 passes'),
+    'validation_without_no_grad': ('accumulation', 'programs.py:88 validation_without_no_grad'),
+    # 880 MiB and 16 of weights, which are in two segments; 2.9 keeps 17 MiB of workspaces more
+    'retry_when_released-2.15': ('fragmentation', None),
+    'retry_when_released-2.9': ('capacity', None), 'load': ('capacity', None),
+    'first_step': ('capacity', None),
+}
+
+
+def check_recorded() -> None:
+    """Programs under PyTorch: what each did is known, and no other is accused."""
+    for path in sorted((Path(__file__).parent / 'recorded').glob('*.pickle.gz')):
+        name = path.name.removesuffix('.pickle.gz')
+        verdict, line = RECORDED.get(name) or RECORDED[name.partition('-')[0]]
+        moment = json.loads(call('explain', '-q', '--json', '-', str(path))[1])['moments'][0]
+        said = [moment[x]['tag'] for x in ('failed_attempt', 'accumulation', 'leak') if moment[x]]
+        TAP.same(path.name, [moment['verdict'], said], [verdict, [line] if line else []])
+
+
 def main() -> int:
+    check_recorded()
     with tempfile.TemporaryDirectory() as folder:
         check_leak(f'{folder}/leak.ndjson')
         for case in (retry_in_handler, retry_after_release, fallback, backward, evaluation,
