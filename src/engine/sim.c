@@ -583,14 +583,17 @@ static int feed_event(struct frag_sim *sim, const struct frag_batch *batch, uint
 		    struct frag_error *err)
 {
 	const struct frag_event *ev = &batch->events[i];
+	int rc = 0;
 
 	sim->step = ev->step;
-	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count) {
-		int rc = frag_sim_make_slot(sim, ev->slot, err);
-
-		if (rc)
-			return rc;
-	}
+	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count)
+		rc = frag_sim_make_slot(sim, ev->slot, err);
+	/* in the part of a trace that is of one device, a sync ends blocks of others, too */
+	for (uint32_t k = 0; k < ev->ended_count && !rc; k++)
+		if (ev->ended[k].slot >= sim->slot_count)
+			rc = frag_sim_make_slot(sim, ev->ended[k].slot, err);
+	if (rc)
+		return rc;
 	return ev->device == FRAG_ALL
 		? step_everywhere(sim, ev, err)
 		: step_on(sim, ev->device, ev, batch->stacks ? batch->stacks[i] : 0, err);
