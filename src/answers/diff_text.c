@@ -348,6 +348,22 @@ static bool is_better(const struct frag_policy_summary *s, const struct frag_pol
 	return s->ratios && s->ratio < than->ratio;
 }
 
+/* Recordings that are parts of their programs: the values are those of the parts. */
+static void print_parts(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+		struct frag_words w = WORDS(200);
+
+		if (!frag_runs_are_part(g->runs))
+			continue;
+		frag_add_scope(&w, &g->runs->scope);
+		fprintf(p->to.f, "  a part of its program: %s, %s\n", SHOWN(frag_group_path(g)), w.text);
+	}
+}
+
 /* The answer in a line: the best policy, compared with the first. */
 static void print_best(const struct paper *p)
 {
@@ -372,22 +388,6 @@ static void print_best(const struct paper *p)
 	else
 		fprintf(f, "%s fits %" PRIu32 " of %" PRIu32 " runs, the first, %s, %" PRIu32 "\n",
 			name, best->survived, best->runs, measure, first->survived);
-}
-
-/* Recordings that are parts of their programs: the values are those of the parts. */
-static void print_parts(const struct paper *p)
-{
-	const struct frag_comparison *c = p->diff->comparison;
-
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct frag_group *g = &c->group[i];
-		struct frag_words w = WORDS(200);
-
-		if (!frag_runs_are_part(g->runs))
-			continue;
-		frag_add_scope(&w, &g->runs->scope);
-		fprintf(p->to.f, "  a part of its program: %s, %s\n", SHOWN(frag_group_path(g)), w.text);
-	}
 }
 
 /* The comparison of policies: each trace with its tables, then the summary. */
@@ -548,6 +548,7 @@ static void print_runs(const struct paper *p)
 		if (c->group[i].changed)
 			print_trace_lines(p, &c->group[i]);
 	print_lines(p, "  differs: ", c->conditions);
+	print_parts(p);
 	for (uint32_t i = 0; i < c->count; i++)
 		if (!c->group[i].changed)
 			print_trace_lines(p, &c->group[i]);

@@ -388,9 +388,9 @@ static bool describe_traces(char **text, const struct frag_runs *base,
 	if (!now->complete || !base->complete)
 		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
 			? "both" : now->complete ? "the base" : "the new one");
-	if (frag_runs_are_part(base) || frag_runs_are_part(now))
-		fprintf(l.f, "a part of the program was recorded: %s\n", !frag_runs_are_part(base)
-			? "the new one" : frag_runs_are_part(now) ? "both" : "the base");
+	if (frag_runs_are_part(base) != frag_runs_are_part(now))
+		fprintf(l.f, "a part of its program: %s\n",
+			frag_runs_are_part(now) ? "the new one" : "the base");
 	return differences_end(&l, text);
 }
 

@@ -552,6 +552,8 @@ static int write_run(struct batch *b, uint32_t k, const struct manifest_run *run
 	size_t length = 0;
 	int rc = run_shard_keep_runs(&set, &m->trace[run->trace], sim, err);
 
+	if (!rc)
+		set.trace[0].scope = frag_trace_info(b->p->sources[run->trace].trace)->scope;
 	rc = rc ? rc : frag_run_line_write(&set.trace[0], k, m->id, m->policy[run->policy],
 					   m->total[run->total], &line, &length, err);
 	rc = rc ? rc : shard_append(&b->out, line, length, err);
