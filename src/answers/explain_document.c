@@ -131,7 +131,7 @@ static void put_past(struct frag_node_ref in, const void *of)
 	struct frag_node_ref o;
 
 	frag_json_rows(in, request_rows, m);
-	frag_json_frames(in, m->frames ? m->frames : "");
+	frag_json_frames(in, "frames", m->frames ? m->frames : "");
 	o = frag_json_of(in, "accumulation", accumulation_rows,
 			 m->cause == FRAG_CAUSE_ACCUMULATION ? &past->accumulation : NULL);
 	if (o.node)

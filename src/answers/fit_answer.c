@@ -666,7 +666,7 @@ static const struct frag_field row_fields[] = {
 
 #define FIT(m) FRAG_VIA(fit_view, fitted, fitted, fit.m)
 
-static struct frag_cell_value status_of(const void *of)
+static struct frag_cell_value interval_status(const void *of)
 {
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
@@ -674,7 +674,7 @@ static struct frag_cell_value status_of(const void *of)
 						 : outcome->broken ? FRAG_RUN_ERROR : FRAG_RUN_OOM));
 }
 
-static struct frag_cell_value oom_step_of(const void *of)
+static struct frag_cell_value interval_oom(const void *of)
 {
 	const struct frag_attempt *outcome = &((const struct frag_interval *)of)->outcome;
 
@@ -687,8 +687,8 @@ static const struct frag_field interval_fields[] = {
 	{ "least", FRAG_TYPE_CAPACITY, FRAG_AT(interval, min_capacity) },
 	{ "beyond", FRAG_TYPE_CAPACITY, FRAG_AT(interval, end_capacity), "null: no end",
 	  .absence = FRAG_UNLESS_MAX },
-	{ "status", FRAG_TYPE_WORD, FRAG_WHOLE, .get = status_of, .words = statuses },
-	{ "oom_step", FRAG_TYPE_COUNT, FRAG_WHOLE, "null: another status", .get = oom_step_of,
+	{ "status", FRAG_TYPE_WORD, FRAG_WHOLE, .get = interval_status, .words = statuses },
+	{ "oom_step", FRAG_TYPE_COUNT, FRAG_WHOLE, "null: another status", .get = interval_oom,
 	  .nullable = true },
 	{ "calls", FRAG_TYPE_COUNT, FRAG_AT(interval, outcome.calls), "of the driver" },
 	{ "retries", FRAG_TYPE_COUNT, FRAG_AT(interval, outcome.retries) },

@@ -1,6 +1,7 @@
 /* known_lists.c - lists of what there is: policies with their keys, known GPUs, documents. */
 #include "answers/answers.h"
 #include "answers/fit_answer.h"
+#include "answers/leaks_answer.h"
 #include "answers/plan_answer.h"
 #include "answers/ranks_answer.h"
 #include "answers/report.h"
@@ -99,6 +100,6 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 }
 
 const struct frag_document_type *const frag_document_types[] = {
-	&frag_fit_document, &frag_placement_document, &frag_ranks_document,
+	&frag_fit_document, &frag_leaks_document, &frag_placement_document, &frag_ranks_document,
 	&frag_what_if_document, NULL,
 };

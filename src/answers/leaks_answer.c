@@ -176,113 +176,159 @@ static void leaks_print(const void *what, const struct frag_text_style *to)
 			     " recording shows whether it stops");
 }
 
-static const struct frag_column columns[] = {
-	{ "device", "device", FRAG_CELL_COUNT },
-	{ "who", "who", FRAG_CELL_TEXT },
-	{ "bytes_an_iteration", "an iteration", FRAG_CELL_SIZE },
-	{ "period", "period", FRAG_CELL_COUNT },
-	{ "kind", "kind", FRAG_CELL_TEXT },
-	{ "rise", NULL, FRAG_CELL_SIZE },
-	{ "bytes", NULL, FRAG_CELL_SIZE },
-	{ "blocks", "blocks", FRAG_CELL_COUNT },
-	{ "first_step", "since step", FRAG_CELL_COUNT },
+static const char *leak_name(const void *leak, char *buf)
+{
+	const struct frag_leak *k = leak;
+
+	return frag_owner_text(k->tag, k->frames, k->size, buf);
+}
+
+static const char *const kinds[] = { "more", "larger", NULL };
+
+static struct frag_cell_value kind_of(const void *leak)
+{
+	return FRAG_TEXT_OF(kinds[((const struct frag_leak *)leak)->larger]);
+}
+
+static struct frag_cell_value since_of(const void *leak)
+{
+	const struct frag_leak *k = leak;
+
+	return (struct frag_cell_value){ .there = k->blocks != 0, .u = k->first_step };
+}
+
+#define LEAK(m) FRAG_AT(leak, m)
+static const struct frag_field row_fields[] = {
+	{ NULL, FRAG_TYPE_COUNT, LEAK(device), NULL, "device", "device" },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, "who", "who", .text = leak_name },
+	{ NULL, FRAG_TYPE_BYTES, LEAK(an_iteration), NULL, "bytes_an_iteration", "an iteration" },
+	{ NULL, FRAG_TYPE_COUNT, LEAK(period), NULL, "period", "period", .absence = FRAG_UNLESS_ZERO },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, "kind", "kind", .get = kind_of },
+	{ NULL, FRAG_TYPE_BYTES, LEAK(rise), NULL, "rise" },
+	{ NULL, FRAG_TYPE_BYTES, LEAK(bytes), NULL, "bytes" },
+	{ NULL, FRAG_TYPE_COUNT, LEAK(blocks), NULL, "blocks", "blocks" },
+	{ NULL, FRAG_TYPE_COUNT, FRAG_WHOLE, NULL, "first_step", "since step", .get = since_of },
+	{ 0 },
+}, rows[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, leak_count),
+	  .fields = row_fields },
+	{ 0 },
+}, rising_fields[] = {
+	{ "device", FRAG_TYPE_COUNT, LEAK(device) },
+	{ "tag", FRAG_TYPE_TEXT_JSON, LEAK(tag), .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, LEAK(rise), "from the level of the second iteration to the last",
+	  .least = 1 },
+	{ "per_iteration", FRAG_TYPE_BYTES, LEAK(an_iteration), .least = 1 },
+	{ "period", FRAG_TYPE_COUNT, LEAK(period), "iterations from one that keeps blocks to the next;"
+	  " null: no period", .absence = FRAG_UNLESS_ZERO, .least = 1 },
+	{ "kind", FRAG_TYPE_WORD, FRAG_WHOLE, "more blocks, or larger ones", .get = kind_of,
+	  .words = kinds },
+	{ 0 },
+}, leak_fields[] = {
+	{ "device", FRAG_TYPE_COUNT, LEAK(device) },
+	{ "tag", FRAG_TYPE_TEXT_JSON, LEAK(tag), .nullable = true },
+	{ "size", FRAG_TYPE_BYTES, LEAK(size), "of each block, where it has neither tag nor stack",
+	  .absence = FRAG_UNLESS_ZERO },
+	{ "bytes_an_iteration", FRAG_TYPE_BYTES, LEAK(an_iteration), .least = 1 },
+	{ "bytes", FRAG_TYPE_BYTES, LEAK(bytes), "kept since the first iteration", .least = 1 },
+	{ "blocks", FRAG_TYPE_COUNT, LEAK(blocks), .least = 3 },
+	{ "first_step", FRAG_TYPE_COUNT, LEAK(first_step), "the event of the oldest of them" },
+	{ "frames", FRAG_TYPE_FRAMES, LEAK(frames), "the stack of that", .optional = true },
 	{ 0 },
 };
 
-static const char *leak_kind(const struct frag_leak *k)
+struct frag_leaking_view {
+	uint32_t ordinal;
+	const struct frag_device_figures *figures;
+	const struct frag_leaking *leaking;
+	uint64_t full_in_steps;
+	bool estimated;
+};
+
+static bool leaking_at(const void *of, uint32_t i, void *element)
 {
-	return k->larger ? "larger" : "more";
-}
+	const struct frag_leaks_answer *a = of;
+	struct frag_leaking_view *to = element;
 
-static void leaks_fill(struct frag_table *t, const void *what)
-{
-	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
-
-	for (uint32_t i = 0; i < leaks->leak_count; i++) {
-		const struct frag_leak *k = &leaks->leaks[i];
-
-		frag_cell(t, true, k->device);
-		frag_cell_text(t, LEAK_NAME(k));
-		frag_cell(t, true, k->an_iteration);
-		frag_cell(t, k->period, k->period);
-		frag_cell_text(t, leak_kind(k));
-		frag_cell(t, true, k->rise);
-		frag_cell(t, true, k->bytes);
-		frag_cell(t, true, k->blocks);
-		frag_cell(t, k->blocks, k->first_step);
-	}
-}
-
-static void leaks_put_device(struct frag_node_ref list, const struct frag_leaks_answer *a,
-			     uint32_t device)
-{
-	static const struct frag_json_row rows[] = {
-		ROW_AS("live_first", leaking, first), ROW_AS("live_last", leaking, last),
-		ROW_AS("live_peak", leaking, peak), ROW(leaking, growth), ROW(leaking, leak),
-		ROW_MAX("full_in_iterations", leaking, full_in), ROW_END,
+	if (i == a->trace->device_count)
+		return false;
+	*to = (struct frag_leaking_view){
+		.ordinal = i, .figures = &a->devices[i], .leaking = &a->leaks->devices[i],
+		.full_in_steps = UINT64_MAX, .estimated = true,
 	};
-	const struct frag_leaking *d = &a->leaks->devices[device];
-	struct frag_node_ref o = frag_json_object(list, NULL);
-
-	frag_json_u64(o, "ordinal", device);
-	frag_json_text(o, "name", a->devices[device].name);
-	frag_json_u64_or_null(o, "total_bytes", a->devices[device].total != 0,
-			      a->devices[device].total);
-	frag_json_text(o, "verdict", frag_leak_verdicts[d->verdict]);
-	frag_json_rows(o, rows, d);
-	frag_json_u64_or_null(o, "full_in_steps", d->full_in != UINT64_MAX,
-			      frag_steps_until_full(a->leaks, device));
-	frag_json_bool(o, "estimated", true);
+	if (to->leaking->full_in != UINT64_MAX)
+		to->full_in_steps = frag_steps_until_full(a->leaks, i);
+	return true;
 }
 
-static void put_frames(struct frag_node_ref o, const void *of)
-{
-	const struct frag_leak *leak = of;
-
-	if (leak->frames)
-		frag_json_frames(o, leak->frames);
-}
-
-static void put_kind(struct frag_node_ref o, const void *of)
-{
-	frag_json_text(o, "kind", leak_kind(of));
-}
-
-static const struct frag_json_row leak_rows[] = {
-	ROW(leak, device), ROW_JSON("tag", leak, tag), ROW_ZERO("size", leak, size),
-	ROW_AS("bytes_an_iteration", leak, an_iteration), ROW(leak, bytes), ROW(leak, blocks),
-	ROW(leak, first_step), ROW_CALL(put_frames), ROW_END,
+#define LEAKING(m) FRAG_VIA(leaking_view, leaking, leaking, m)
+static const struct frag_field leaking_fields[] = {
+	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(leaking_view, ordinal) },
+	{ "name", FRAG_TYPE_TEXT, FRAG_VIA(leaking_view, figures, device_figures, name), .nullable = true },
+	{ "total_bytes", FRAG_TYPE_BYTES, FRAG_VIA(leaking_view, figures, device_figures, total),
+	  "null: unknown", .absence = FRAG_UNLESS_ZERO },
+	{ "verdict", FRAG_TYPE_WORD, LEAKING(verdict), .words = frag_leak_verdicts },
+	{ "live_first", FRAG_TYPE_BYTES, LEAKING(first), "the level of the second iteration" },
+	{ "live_last", FRAG_TYPE_BYTES, LEAKING(last), "the level of the last whole one" },
+	{ "live_peak", FRAG_TYPE_BYTES, LEAKING(peak), "in the last whole one" },
+	{ "growth", FRAG_TYPE_NUMBER, LEAKING(growth), "bytes an iteration" },
+	{ "leak", FRAG_TYPE_BYTES, LEAKING(leak), "the same of all leaks" },
+	{ "full_in_iterations", FRAG_TYPE_COUNT, LEAKING(full_in), "until the peak is all that the device"
+	  " has; null: never, or unknown", .absence = FRAG_UNLESS_MAX },
+	{ "full_in_steps", FRAG_TYPE_COUNT, FRAG_AT(leaking_view, full_in_steps), "the same in events",
+	  .absence = FRAG_UNLESS_MAX },
+	{ "estimated", FRAG_TYPE_FLAG, FRAG_AT(leaking_view, estimated), "full_in_iterations is a"
+	  " division, not a simulation" },
+	{ 0 },
 };
 
-static const struct frag_json_row rising_rows[] = {
-	ROW(leak, device), ROW_JSON("tag", leak, tag), ROW_AS("bytes", leak, rise),
-	ROW_AS("per_iteration", leak, an_iteration), ROW_ZERO("period", leak, period),
-	ROW_CALL(put_kind), ROW_END,
+/* Of fewer iterations than COUNT_MIN none is known to be one. */
+struct frag_rounds_view {
+	uint32_t count, whole;
+	const struct frag_leaks *leaks;
 };
 
-static void leaks_document(struct frag_node_ref root, const void *what)
+static bool rounds_view(const void *of, uint32_t i, void *element)
 {
-	const struct frag_leaks_answer *a = what;
-	const struct frag_leaks *leaks = a->leaks;
-	const uint32_t count = leaks->iterations.count;
-	struct frag_node_ref list, o;
+	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)of)->leaks;
+	const bool known = leaks->iterations.count >= COUNT_MIN;
 
-	frag_document_trace(root, "trace", a->trace);
-	frag_json_text(root, "verdict", frag_leak_verdicts[leaks->verdict]);
-	o = frag_json_object(root, "iterations");
-	frag_json_u64(o, "count", count < COUNT_MIN ? 0 : count);
-	frag_json_u64(o, "whole", count < COUNT_MIN ? 0 : leaks->rounds);
-	frag_json_text(o, "mark", leaks->iterations.mark);
-	frag_json_text(o, "loop", leaks->iterations.loop);
-	frag_json_u64(o, "steps", leaks->steps);
-	list = frag_json_array(root, "devices");
-	for (uint32_t d = 0; d < a->trace->device_count; d++)
-		leaks_put_device(list, a, d);
-	FRAG_JSON_LIST(root, "rising", rising_rows, leaks->leaks, leaks->leak_count);
-	FRAG_JSON_LIST(root, "leaks", leak_rows, leaks->leaks, leaks->proven_count);
+	(void)i;
+	*(struct frag_rounds_view *)element = (struct frag_rounds_view){
+		known ? leaks->iterations.count : 0, known ? leaks->rounds : 0, leaks,
+	};
+	return true;
 }
+
+static const struct frag_field iterations_fields[] = {
+	{ "count", FRAG_TYPE_COUNT, FRAG_AT(rounds_view, count) },
+	{ "whole", FRAG_TYPE_COUNT, FRAG_AT(rounds_view, whole), "the last is never whole" },
+	{ "mark", FRAG_TYPE_TEXT, FRAG_VIA(rounds_view, leaks, leaks, iterations.mark),
+	  "that begins each", .nullable = true },
+	{ "loop", FRAG_TYPE_TEXT, FRAG_VIA(rounds_view, leaks, leaks, iterations.loop),
+	  "whose passes they are", .nullable = true },
+	{ "steps", FRAG_TYPE_COUNT, FRAG_VIA(rounds_view, leaks, leaks, steps), "events of one, in the"
+	  " mean" },
+	{ 0 },
+}, document_fields[] = {
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(leaks_answer, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(leaks_answer, trace, trace_info, scope)),
+	{ "verdict", FRAG_TYPE_WORD, FRAG_VIA(leaks_answer, leaks, leaks, verdict), "of the worst device",
+	  .words = frag_leak_verdicts },
+	{ "iterations", FRAG_TYPE_OBJECT, FRAG_WHOLE, .each = rounds_view, .fields = iterations_fields },
+	{ "devices", FRAG_TYPE_LIST, FRAG_WHOLE, .each = leaking_at, .fields = leaking_fields },
+	{ "rising", FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, leak_count),
+	  "tags whose memory rises", .fields = rising_fields, .cut = true },
+	{ "leaks", FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, proven_count),
+	  "of them the leaks", .fields = leak_fields, .cut = true },
+	{ 0 },
+};
+
+const struct frag_document_type frag_leaks_document = {
+	.format = "fragsim-leaks", .version = 2, .fields = document_fields,
+	.what = "The answer of fragsim leaks, see fragsim-leaks(1).",
+};
 
 const struct frag_format *const frag_leaks_formats[] = {
-	FRAG_TEXT_FORM("text", leaks_print),
-	FRAG_ANSWER_FORMS("leaks", leaks_document, columns, leaks_fill),
+	FRAG_TEXT_FORM("text", leaks_print), FRAG_DECLARED_FORMS(frag_leaks_document, rows), NULL,
 };

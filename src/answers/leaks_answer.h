@@ -13,3 +13,4 @@ struct frag_leaks_answer {
 };
 
 extern const struct frag_format *const frag_leaks_formats[];
+extern const struct frag_document_type frag_leaks_document;

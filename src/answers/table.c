@@ -206,6 +206,7 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 	case FRAG_TYPE_OBJECT:
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
+	case FRAG_TYPE_FRAMES:
 	case FRAG_TYPE_RANGE:
 	case FRAG_TYPE_MEMBERS:
 	case FRAG_TYPE_END:

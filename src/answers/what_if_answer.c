@@ -225,7 +225,7 @@ static void source_view(const struct frag_what_if_answer *a, uint32_t source,
 }
 
 /* Fits are by source. */
-static bool fit_at(const void *of, uint32_t i, void *element)
+static bool source_fit_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_what_if_source *v = of;
 	const struct frag_fits *fits = v->answer->fits;
@@ -278,7 +278,7 @@ static const struct frag_field fit_fields[] = {
 	{ "events", FRAG_TYPE_COUNT, SOURCE(events) },
 	{ "requested", FRAG_TYPE_BYTES, SOURCE(requested), "the peak" },
 	FRAG_CLAIM_FIELDS(SOURCE_CLAIM),
-	{ "fits", FRAG_TYPE_LIST, FRAG_WHOLE, "by policy and device", .each = fit_at,
+	{ "fits", FRAG_TYPE_LIST, FRAG_WHOLE, "by policy and device", .each = source_fit_at,
 	  .fields = fit_fields },
 	{ 0 },
 }, what_if_fields[] = {

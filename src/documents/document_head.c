@@ -318,9 +318,9 @@ struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *ke
 }
 
 /* The lines of `frames` are JSON strings without their quotes. */
-void frag_json_frames(struct frag_node_ref in, const char *frames)
+void frag_json_frames(struct frag_node_ref in, const char *key, const char *frames)
 {
-	struct frag_node_ref list = frag_json_array(in, "frames");
+	struct frag_node_ref list = frag_json_array(in, key);
 	const char *end;
 
 	for (; (end = strchr(frames, '\n')) != NULL; frames = end + 1) {

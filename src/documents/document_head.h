@@ -90,8 +90,8 @@ const char *frag_bound_name(enum frag_part part);
 /* and both, `bound` and `at_least`. */
 void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
 
-/* A string for each line of frag_frames_json(): an array `frames`. */
-void frag_json_frames(struct frag_node_ref in, const char *frames);
+/* A string for each line of frag_frames_json(): an array. */
+void frag_json_frames(struct frag_node_ref in, const char *key, const char *frames);
 
 /* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);

@@ -141,6 +141,9 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_CONTENT:
 		frag_document_content(in, key, v.u);
 		return;
+	case FRAG_TYPE_FRAMES:
+		frag_json_frames(in, key, v.text);
+		return;
 	case FRAG_TYPE_OBJECT:
 		frag_put_object(in, key, field->fields, v.of);
 		return;

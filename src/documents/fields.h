@@ -43,6 +43,7 @@ enum frag_field_type {
 	FRAG_TYPE_OBJECT,            /* of the field's fields */
 	FRAG_TYPE_LIST,              /* of objects of the field's fields, or of words, texts or numbers */
 	FRAG_TYPE_MAP,               /* an object whose members the table does not name: `put` adds them */
+	FRAG_TYPE_FRAMES,            /* a list of strings, by the text of frag_frames_json() */
 	FRAG_TYPE_RANGE,             /* of a list's items: from, and to, or null where that is the largest */
 	FRAG_TYPE_MEMBERS,           /* no member, but those of the field's fields */
 };

@@ -42,6 +42,7 @@ static void put_type_words(struct mdoc *to, const struct frag_field *field)
 		[FRAG_TYPE_ID] = "an integer or a string",
 		[FRAG_TYPE_CONTENT] = "16 hexadecimal digits", [FRAG_TYPE_OBJECT] = "an object",
 		[FRAG_TYPE_LIST] = "a list", [FRAG_TYPE_MAP] = "an object",
+		[FRAG_TYPE_FRAMES] = "a list of strings",
 	};
 
 	if (kinds[field->type])

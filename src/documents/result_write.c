@@ -83,7 +83,7 @@ static void put_holders(struct frag_node_ref in, const char *key,
 		stacks = frag_json_array(o, "stacks");
 		for (uint32_t k = 0; k < h->stack_count; k++) {
 			stack = frag_json_object(stacks, NULL);
-			frag_json_frames(stack, h->stacks[k].frames);
+			frag_json_frames(stack, "frames", h->stacks[k].frames);
 			frag_json_rows(stack, stack_rows, &h->stacks[k]);
 		}
 	}

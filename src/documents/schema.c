@@ -10,7 +10,7 @@ static const char *const type_names[] = {
 	[FRAG_TYPE_INTEGER] = "integer", [FRAG_TYPE_FLAG] = "boolean", [FRAG_TYPE_NUMBER] = "number",
 	[FRAG_TYPE_CHANGE] = "number", [FRAG_TYPE_NUMBER_JSON] = "number", [FRAG_TYPE_TEXT] = "string", [FRAG_TYPE_TEXT_JSON] = "string",
 	[FRAG_TYPE_CONTENT] = "string", [FRAG_TYPE_OBJECT] = "object", [FRAG_TYPE_MAP] = "object",
-	[FRAG_TYPE_LIST] = "array", [FRAG_TYPE_RANGE] = "array",
+	[FRAG_TYPE_LIST] = "array", [FRAG_TYPE_FRAMES] = "array", [FRAG_TYPE_RANGE] = "array",
 };
 
 bool frag_field_is_nullable(const struct frag_field *field)
@@ -89,6 +89,8 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		put_object(in, field->fields);
 	if (type == FRAG_TYPE_MAP)
 		frag_json_raw(in, "additionalProperties", field->members);
+	if (type == FRAG_TYPE_FRAMES)
+		frag_json_raw(in, "items", "{\"type\":\"string\"}");
 	if (type == FRAG_TYPE_LIST)
 		put_items(frag_json_object(in, "items"), field);
 	if (type == FRAG_TYPE_RANGE)
