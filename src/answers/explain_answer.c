@@ -553,7 +553,7 @@ static void print_gain(const struct page *p, const struct frag_choice *setting)
 
 	if (setting && m->setting_left != UINT64_MAX)
 		frag_put_gain(p->to, CONF(setting), m->setting_left, m->cause, &m->past);
-	else if (m->others)
+	else if (m->others && m->recorded.count < 2)
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)", m->others);
 }
 
@@ -652,7 +652,7 @@ static void print_set(const struct page *p)
 		frag_put_row(p->to, "try", "catch the error, and make the request again");
 	else if (m->cause == FRAG_CAUSE_LIMIT)
 		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
-	else if (m->others)
+	else if (m->others && m->recorded.count < 2)    /* those failed at earlier requests, too */
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
 			     m->cause > FRAG_CAUSE_CAPACITY ? ": fragsim tune tries more" : "");
 }
