@@ -173,7 +173,8 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 		offer(at, forms[i]->name, "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
-	for (uint32_t i = 0; strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats[i]; i++)
+	for (uint32_t i = 0; strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats
+			     && cmd->formats[i]; i++)
 		offer(at, cmd->formats[i]->name, "", "");
 	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
 	    || strcmp(arg, "DIR") == 0)
