@@ -1,5 +1,6 @@
 /* explain.c - fragsim explain: why memory ran out, and what to do. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,8 +265,10 @@ static int explain_draw(void *ctx, struct frag_redrawn *x, struct frag_error *er
 		: frag_redrawn_run(x, &e->drawn.fix.choice, devices, err);
 }
 
+/* Memory at a moment is what it was then. A part without an OOM does not show that there is none. */
 static void explain_judge(struct frag_question *q)
 {
+	const bool part = frag_scope_part(&q->traces[0]->scope) != FRAG_PART_WHOLE;
 	const struct frag_explanation *x = &((struct explain *)q)->found;
 
 	for (uint32_t i = 0; i < x->count; i++) {
@@ -275,7 +278,10 @@ static void explain_judge(struct frag_question *q)
 					  (double)m->non_releasable,
 					  oom ? (double)m->missing : 0 };
 
-		frag_question_judge(q, values, NULL, "%s, device %u", q->paths[0], m->device);
+		const double at_least[] = { oom, NAN, NAN, NAN, NAN };
+
+		frag_question_judge(q, values, part ? at_least : NULL, "%s, device %u", q->paths[0],
+				    m->device);
 	}
 }
 
@@ -379,6 +385,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "beside", "FILE", "memory outside PyTorch, by an SQLite export of Nsight Systems",
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
+	FRAG_PARTIAL_ROW,
 	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", FRAG_NO_STEPS),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_TEXT(struct frag_run_options, json) },
 	FRAG_HTML_ROW,

@@ -272,6 +272,7 @@ def conditions(path: str, folder: str) -> None:
     TAP.ok(rc == 1 and 'cannot be judged' in err, 'no gate passes by a part', rc, err)
     of_changes(path, part)
     documents(path, part)
+    of_moments(part)
 
 
 def of_changes(whole: str, part: str) -> None:
@@ -312,6 +313,15 @@ def left_out(folder: str) -> None:
         rc, out, err = call(command, '-q', '--lenient', '-p', 'pytorch', '--json', '-', str(path))
         TAP.same(f'{command}: settings that are left out', (rc, rc == 0 and json.loads(out)[key][0]['at_least']),
                  (0, 28 << 20), err)
+
+
+def of_moments(part: str) -> None:
+    """explain: that no request of a part failed says nothing; memory at a moment is what it is."""
+    for text, status, options in (('oom > 0', 1, ()), ('oom > 0', 0, ('--allow-partial',)),
+                                  ('live > 1TiB', 0, ()), ('live > 1KiB', 1, ('--allow-partial',))):
+        rc, _, err = call('explain', '-q', '-p', 'direct', '--at', 'peak', *options, '--fail-if', text, part)
+        TAP.ok(rc == status and ('cannot be judged' in err) == (text == 'oom > 0' and not options),
+               f'explain {options}: {text}', rc, err)
 
 
 def documents(whole: str, part: str) -> None:
