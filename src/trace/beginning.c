@@ -165,7 +165,8 @@ static void beginning_block(struct beginning_read *r, struct frag_node_ref o)
 {
 	struct frag_first_state *b = r->b;
 	const uint32_t i = b->block_count;
-	struct frag_first_block k;
+	struct frag_first_block k = { .event = 0 };
+	struct frag_node_ref least;
 	struct frag_initial *seg;
 
 	if (frag_json_kind(o) != FRAG_JSON_OBJECT || !b->segment_count) {
@@ -186,6 +187,8 @@ static void beginning_block(struct beginning_read *r, struct frag_node_ref o)
 		k.spot.bytes = beginning_number(r, o, "bytes", 0, FRAG_SIZE_LIMIT - 1, "block", i);
 	if (!r->rc)
 		k.requested = beginning_number(r, o, "requested", 0, k.spot.room, "block", i);
+	if (!r->rc && frag_json_member(o, "least", &least))
+		k.spot.least = beginning_number(r, least, NULL, 0, k.requested, "block", i);
 	if (r->rc)
 		return;
 	if (!FRAG_GROW(b->blocks, r->block_capacity, i)) {
@@ -362,9 +365,12 @@ char *frag_first_state_text(const struct frag_first_state *b, size_t *length)
 		const struct frag_first_block *k = &b->blocks[i];
 
 		fprintf(m.f, "%s{\"event\":%" PRIu64 ",\"segment\":%u,\"offset\":%" PRIu64
-			",\"requested\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"space\":%" PRIu64 "}",
+			",\"requested\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"space\":%" PRIu64,
 			i ? "," : "", k->event, k->spot.initial, k->spot.offset, k->requested,
 			k->spot.bytes, k->spot.room);
+		if (k->spot.least)
+			fprintf(m.f, ",\"least\":%" PRIu64, k->spot.least);
+		fputs("}", m.f);
 	}
 	fputs("],\"order\":[", m.f);
 	for (uint32_t i = 0; i < b->order_count; i++) {
