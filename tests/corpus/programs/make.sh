@@ -30,3 +30,6 @@ r 2.9.1 raw_sgd
 r 2.9.1 post_accumulate
 r 2.15.0 maml
 r 2.15.0 leak_grads
+r 2.15.0 shards ddp_copy
+r 2.9.1 shards ddp_view
+r 2.15.0 shards fsdp
