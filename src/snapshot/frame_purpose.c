@@ -132,10 +132,10 @@ uint8_t frag_frame_purpose(const struct frag_frame *f, enum frag_origin origin)
 		purpose = purpose_in_framework(f->file, name);
 	if (purpose || origin == FRAG_ORIGIN_TORCH || origin == FRAG_ORIGIN_PYTHON)
 		return purpose;
-	purpose = purpose_of_name(name);
+	purpose = (uint8_t)purpose_of_name(name);
 	for (; base.length && memchr(base.text, '/', base.length); base.length--)
 		base.text++;
 	if (!purpose && origin == FRAG_ORIGIN_PACKAGE)
-		purpose = purpose_of_name(base);
+		purpose = (uint8_t)purpose_of_name(base);
 	return purpose ? purpose | FRAG_PURPOSE_IF_INNERMOST : FRAG_PURPOSE_NONE;
 }
