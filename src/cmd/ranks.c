@@ -21,6 +21,7 @@ struct ranks {
 	bool all, named, missing;
 	struct frag_gathered *warnings; /* one a file, as are the next */
 	struct frag_trace_info *traces;
+	char **changed_to;              /* of each: its own copy of log.changed_to */
 	struct frag_choice *choices;
 	uint64_t *numbers;
 	struct frag_ranking ranking;
@@ -79,6 +80,11 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 	/* what would go with the trace */
 	r->traces[i].path = r->q.paths[i];
 	r->traces[i].devices = NULL;
+	if (!rc && r->traces[i].log.changed_to) {
+		r->changed_to[i] = strdup(r->traces[i].log.changed_to);
+		rc = r->changed_to[i] ? 0 : frag_fail_nomem(err);
+	}
+	r->traces[i].log.changed_to = r->changed_to[i];
 	r->traces[i].growth = (struct frag_memory_growth){ .bytes = 0 };
 	r->traces[i].meta = (struct frag_text){ .text = NULL };
 	return rc;
@@ -233,8 +239,9 @@ static int ranks_open(struct frag_question *q, struct frag_error *err)
 	r->warnings = calloc(q->count, sizeof(*r->warnings));
 	r->traces = calloc(q->count, sizeof(*r->traces));
 	r->choices = calloc(q->count, sizeof(*r->choices));
+	r->changed_to = calloc(q->count, sizeof(*r->changed_to));
 	r->numbers = calloc(q->count, sizeof(*r->numbers));
-	if (!frag_ranking_init(&r->ranking) || !r->warnings || !r->traces || !r->choices
+	if (!frag_ranking_init(&r->ranking) || !r->warnings || !r->traces || !r->choices || !r->changed_to
 	    || !r->numbers)
 		return frag_fail_nomem(err);
 	r->named = frag_rank_numbers(q->paths, q->count, r->numbers);
@@ -278,6 +285,9 @@ static void ranks_fini(void *own)
 
 	for (uint32_t i = 0; r->warnings && i < r->q.count; i++)
 		free(r->warnings[i].lines);
+	for (uint32_t i = 0; r->changed_to && i < r->q.count; i++)
+		free(r->changed_to[i]);
+	free(r->changed_to);
 	for (uint32_t i = 0; i < r->folder_count; i++)
 		frag_rank_folder_fini(&r->folders[i]);
 	free(r->folders);
