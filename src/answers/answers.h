@@ -18,9 +18,6 @@
 #include "search/fit_all.h"
 #include "search/trace_change.h"
 
-/* Every document that is declared, ended by NULL. */
-extern const struct frag_document_type *const frag_document_types[];
-
 /* For a struct frag_change_found: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];
 

@@ -1,11 +1,6 @@
 /* known_lists.c - lists of what there is: policies with their keys, known GPUs, documents. */
 #include "answers/answers.h"
-#include "answers/fit_answer.h"
-#include "answers/leaks_answer.h"
-#include "answers/plan_answer.h"
-#include "answers/ranks_answer.h"
 #include "answers/report.h"
-#include "answers/what_if_answer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -98,8 +93,3 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 		      " what CUDA and its\nlibraries took in a published message (-: not known, 400 MiB"
 		      " are assumed). fragsim cards CARD\nnames the sources. For --device CARD.\n", f);
 }
-
-const struct frag_document_type *const frag_document_types[] = {
-	&frag_fit_document, &frag_leaks_document, &frag_placement_document, &frag_ranks_document,
-	&frag_what_if_document, NULL,
-};

@@ -5,10 +5,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "answers/answers.h"
+#include "answers/fit_answer.h"
+#include "answers/leaks_answer.h"
+#include "answers/plan_answer.h"
+#include "answers/ranks_answer.h"
+#include "answers/what_if_answer.h"
 #include "base/bug.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
+#include "documents/documents.h"
+#include "sweep/manifest.h"
 
 struct help {
 	const char *schema;     /* the format of a document */
@@ -23,17 +29,23 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+/* Every document that is declared, ended by NULL. */
+static const struct frag_document_type *const documents[] = {
+	&frag_fit_document, &frag_leaks_document, &frag_manifest_document, &frag_placement_document,
+	&frag_profile_document, &frag_ranks_document, &frag_what_if_document, NULL,
+};
+
 /* The document of that name; NULL, and the error, where there is none. */
 static const struct frag_document_type *find_document(const char *format, struct frag_error *err)
 {
 	char names[512] = "";
 	size_t used = 0;
 
-	for (uint32_t i = 0; frag_document_types[i]; i++) {
-		if (strcmp(frag_document_types[i]->format, format) == 0)
-			return frag_document_types[i];
+	for (uint32_t i = 0; documents[i]; i++) {
+		if (strcmp(documents[i]->format, format) == 0)
+			return documents[i];
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 frag_document_types[i]->format);
+					 documents[i]->format);
 		FRAG_ASSERT(used < sizeof(names));
 	}
 	frag_fail(err, FRAG_EUSAGE, "no document is called %s: there are %s", format, names);
@@ -96,7 +108,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	const struct frag_cmd *other;
 
 	if (h->members)
-		frag_members_print(frag_document_types, stdout);
+		frag_members_print(documents, stdout);
 	if (h->schema) {
 		document = find_document(h->schema, err);
 		if (!document)

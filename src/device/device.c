@@ -151,16 +151,16 @@ void frag_devices_fini(struct frag_devices *devices)
 /* Calls of a driver ----------------------------------------------------------- */
 
 
+const char *const frag_gpu_kind_names[] = {
+	[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
+	[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
+	[FRAG_GPU_MALLOC_ASYNC] = "cudaMallocAsync",
+	[FRAG_GPU_FREE_ASYNC] = "cudaFreeAsync", [FRAG_GPU_KINDS] = NULL,
+};
+
 const char *frag_gpu_kind_name(enum frag_gpu_kind kind)
 {
-	static const char *const names[FRAG_GPU_KINDS] = {
-		[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
-		[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
-		[FRAG_GPU_MALLOC_ASYNC] = "cudaMallocAsync",
-		[FRAG_GPU_FREE_ASYNC] = "cudaFreeAsync",
-	};
-
-	return names[kind];
+	return frag_gpu_kind_names[kind];
 }
 
 uint64_t frag_size_class_max(uint32_t which)

@@ -12,6 +12,7 @@ enum frag_gpu_kind {
 
 /* cudaMalloc, cudaFree, map, unmap, cudaMallocAsync, cudaFreeAsync */
 const char *frag_gpu_kind_name(enum frag_gpu_kind kind);
+extern const char *const frag_gpu_kind_names[];        /* by kind, ended by NULL */
 
 /* Sizes up to 1 MiB, then up to each doubling; the last class has no bound. */
 #define FRAG_SIZE_CLASSES 22

@@ -339,36 +339,62 @@ void frag_json_frames(struct frag_node_ref in, const char *key, const char *fram
 	}
 }
 
-static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,
-		     const struct frag_latency *l)
-{
-	static const struct frag_json_row rows[] = {
-		ROW(latency, count), ROW(latency, refused), ROW(latency, total_ns),
-		ROW(latency, min_ns), ROW_END,
-	};
-	struct frag_node_ref o;
+/* Calls of one kind and size. */
+struct frag_calls_view {
+	const char *call;
+	uint64_t up_to;
+	const struct frag_latency *latency;
+	uint64_t p50, p95, p99;
+};
 
-	if (!l->count)
-		return;
-	o = frag_json_object(list, NULL);
-	frag_json_text(o, "call", kind);
-	frag_json_u64_or_null(o, "up_to_bytes", which < FRAG_SIZE_CLASSES - 1,
-			      frag_size_class_max(which));
-	frag_json_rows(o, rows, l);
-	frag_json_u64(o, "p50_ns", frag_latency_rank(l, 50));
-	frag_json_u64(o, "p95_ns", frag_latency_rank(l, 95));
-	frag_json_u64(o, "p99_ns", frag_latency_rank(l, 99));
-	frag_json_u64(o, "max_ns", l->max_ns);
+/* The i-th kind and size that has calls. */
+static bool calls_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_driver_costs *c = of;
+	struct frag_calls_view *to = element;
+
+	for (uint32_t k = 0; k < FRAG_GPU_KINDS * FRAG_SIZE_CLASSES; k++) {
+		const uint32_t kind = k / FRAG_SIZE_CLASSES, size = k % FRAG_SIZE_CLASSES;
+		const struct frag_latency *l = &c->calls[kind][size];
+
+		if (!l->count || i--)
+			continue;
+		*to = (struct frag_calls_view){
+			frag_gpu_kind_name((enum frag_gpu_kind)kind),
+			size < FRAG_SIZE_CLASSES - 1 ? frag_size_class_max(size) : UINT64_MAX, l,
+			frag_latency_rank(l, 50), frag_latency_rank(l, 95), frag_latency_rank(l, 99),
+		};
+		return true;
+	}
+	return false;
 }
+
+#define LATENCY(m) FRAG_VIA(calls_view, latency, latency, m)
+static const struct frag_field call_fields[] = {
+	{ "call", FRAG_TYPE_WORD, FRAG_AT(calls_view, call), .words = frag_gpu_kind_names },
+	{ "up_to_bytes", FRAG_TYPE_BYTES, FRAG_AT(calls_view, up_to),
+	  "1 MiB, or a doubling of it up to 1 TiB; null: what is larger", .absence = FRAG_UNLESS_MAX,
+	  .least = 1048576 },
+	{ "count", FRAG_TYPE_COUNT, LATENCY(count), .least = 1 },
+	{ "refused", FRAG_TYPE_COUNT, LATENCY(refused), "of them, for lack of memory" },
+	{ "total_ns", FRAG_TYPE_COUNT, LATENCY(total_ns) },
+	{ "min_ns", FRAG_TYPE_COUNT, LATENCY(min_ns) },
+	{ "p50_ns", FRAG_TYPE_COUNT, FRAG_AT(calls_view, p50) },
+	{ "p95_ns", FRAG_TYPE_COUNT, FRAG_AT(calls_view, p95) },
+	{ "p99_ns", FRAG_TYPE_COUNT, FRAG_AT(calls_view, p99) },
+	{ "max_ns", FRAG_TYPE_COUNT, LATENCY(max_ns) },
+	{ 0 },
+};
+
+const struct frag_field frag_calls_fields[] = {
+	{ "calls", FRAG_TYPE_LIST, FRAG_WHOLE, "of the driver, by kind and size", .each = calls_at,
+	  .fields = call_fields },
+	{ 0 },
+};
 
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
 {
-	struct frag_node_ref list = frag_json_array(in, "calls");
-
-	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
-		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
-			put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
-				 &c->calls[kind][i]);
+	frag_put_fields(in, frag_calls_fields, c);
 }
 
 static void put_param_spec(struct frag_node_ref list, const struct frag_param_spec *spec)

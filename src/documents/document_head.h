@@ -93,6 +93,10 @@ void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim
 /* A string for each line of frag_frames_json(): an array. */
 void frag_json_frames(struct frag_node_ref in, const char *key, const char *frames);
 
+/* The member `calls` of a struct frag_driver_costs. */
+#define FRAG_CALLS_FIELD(at) { "", FRAG_TYPE_MEMBERS, at, .fields = frag_calls_fields }
+extern const struct frag_field frag_calls_fields[];
+
 /* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
 

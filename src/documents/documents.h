@@ -31,6 +31,8 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
 		       const struct frag_diagnosis *answer);
 
+extern const struct frag_document_type frag_profile_document;
+
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
 		       uint32_t count, struct frag_outfile *out, struct frag_error *err);

@@ -24,6 +24,9 @@ static struct frag_cell_value value_at(const struct frag_field *field, const cha
 	case FRAG_STORED_I64:
 		v.i = *(const int64_t *)(const void *)at;
 		break;
+	case FRAG_STORED_INT:
+		v.i = *(const int *)(const void *)at;
+		return v;
 	case FRAG_STORED_BOOL:
 		v.b = *(const bool *)at;
 		return v;
@@ -199,10 +202,12 @@ static bool put_element(void *ctx, const void *element)
 		put_range(to->array, element);
 		return true;
 	}
-	if (field->items == FRAG_TYPE_COUNT || field->items == FRAG_TYPE_BYTES)
+	if (field->items == FRAG_TYPE_COUNT || field->items == FRAG_TYPE_BYTES) {
 		v.u = *(const uint64_t *)element;
-	else
+		v.there = field->absence != FRAG_UNLESS_MAX || v.u != UINT64_MAX;
+	} else {
 		v.text = *(const char *const *)element;
+	}
 	put_scalar(to->array, NULL, field, field->items, v);
 	return true;
 }
@@ -272,6 +277,16 @@ void frag_put_document(struct frag_node_ref root, const struct frag_document_typ
 	if (d->view)
 		d->view(answer, view);
 	frag_put_fields(root, d->fields, d->view ? view : answer);
+}
+
+struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer)
+{
+	struct frag_json doc;
+	const struct frag_node_ref root = frag_declared_begin(&doc, d);
+
+	frag_document_tool(root);
+	frag_put_document(root, d, answer);
+	return doc;
 }
 
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d)

@@ -63,8 +63,8 @@ struct frag_cell_value {
 
 /* How the member of a struct is stored. */
 enum frag_field_store {
-	FRAG_STORED_U64, FRAG_STORED_U32, FRAG_STORED_U16, FRAG_STORED_I64, FRAG_STORED_BOOL,
-	FRAG_STORED_DOUBLE, FRAG_STORED_TEXT,
+	FRAG_STORED_U64, FRAG_STORED_U32, FRAG_STORED_U16, FRAG_STORED_I64, FRAG_STORED_INT,
+	FRAG_STORED_BOOL, FRAG_STORED_DOUBLE, FRAG_STORED_TEXT,
 	FRAG_STORED_POINTER,    /* to a struct; NULL: not there */
 	FRAG_STORED_STRUCT,     /* or an array of char with a C string */
 };
@@ -95,7 +95,8 @@ struct frag_field {
 	const char *(*text)(const void *of, char *buf);
 	const struct frag_field *fields;    /* of an object, or of the elements of a list */
 	const char *const *words;       /* of FRAG_TYPE_WORD, or of a list's words; ended by NULL */
-	enum frag_field_type items;       /* of a list without fields; 0: objects of `fields` */
+	/* of a list without fields: uint64_t (FRAG_UNLESS_MAX: the largest is null), texts, or ranges */
+	enum frag_field_type items;
 	/*
 	 * A list: element i of it into `element`, which has FRAG_ELEMENT_MAX bytes; false behind the
 	 * last. NULL: `count` is the offset of a uint32_t, and `size` that of an element.
@@ -119,7 +120,8 @@ struct frag_field {
 /* clang-format off */
 #define FRAG_STORE_OF(type, m) _Generic(&FRAG_MEMBER_OF(type, m),                               \
 		uint64_t *: FRAG_STORED_U64, uint32_t *: FRAG_STORED_U32,                       \
-		uint16_t *: FRAG_STORED_U16, int64_t *: FRAG_STORED_I64, bool *: FRAG_STORED_BOOL, \
+		uint16_t *: FRAG_STORED_U16, int64_t *: FRAG_STORED_I64,                       \
+		int *: FRAG_STORED_INT, bool *: FRAG_STORED_BOOL,                               \
 		double *: FRAG_STORED_DOUBLE, char **: FRAG_STORED_TEXT,                        \
 		const char **: FRAG_STORED_TEXT, default: FRAG_STORED_STRUCT)
 /* clang-format on */
@@ -204,6 +206,9 @@ struct frag_document_type {
 /* Adds the fields of an answer to its document. */
 void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
 		       const void *answer);
+
+/* The whole of it, with the tool that wrote it; to be ended by the caller. */
+struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer);
 
 /* Begins one: format and version. */
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);

@@ -7,41 +7,60 @@
 
 #include "metrics/driver_latency.h"
 
-static const struct frag_json_row gpu_rows[] = {
-	ROW_AS("total_bytes", gpu_figures, total),
-	ROW_IF(context_known, "context_bytes", gpu_figures, context),
-	ROW_AS("granularity_bytes", gpu_figures, granularity),
-	ROW_ZERO("small_granularity_bytes", gpu_figures, small_granularity),
-	ROW_ZERO("small_most_bytes", gpu_figures, small_max),
-	ROW_ZERO("page_bytes", gpu_figures, page), ROW_END,
+struct frag_profile_view {
+	const struct frag_gpu_figures *gpu;
+	const struct frag_driver_costs *costs;
 };
 
-static void profile_put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
+static const char *gpu_name(const void *of, char *buf)
 {
-	struct frag_node_ref o = frag_json_object(root, "device");
+	const struct frag_gpu_figures *gpu = of;
 
-	frag_json_text(o, "name", f->name[0] ? f->name : NULL);
-	frag_json_rows(o, gpu_rows, f);
-	frag_json_u64(o, "driver_version", (uint64_t)f->driver);
-	frag_json_u64(o, "runtime_version", (uint64_t)f->runtime);
+	(void)buf;
+	return gpu->name[0] ? gpu->name : NULL;
 }
+
+#define GPU(m) FRAG_AT(gpu_figures, m)
+static const struct frag_field gpu_fields[] = {
+	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, "as the driver has it", .text = gpu_name, .nullable = true },
+	{ "total_bytes", FRAG_TYPE_BYTES, GPU(total), .least = 1 },
+	{ "context_bytes", FRAG_TYPE_BYTES, GPU(context), "of a process; null: unknown",
+	  FRAG_THERE_IF(gpu_figures, context_known) },
+	{ "granularity_bytes", FRAG_TYPE_BYTES, GPU(granularity), "cudaMalloc rounds up to it", .least = 1 },
+	{ "small_granularity_bytes", FRAG_TYPE_BYTES, GPU(small_granularity), "requests of at most"
+	  " small_most_bytes are rounded up to it, and share pages; null: none are",
+	  .absence = FRAG_UNLESS_ZERO, .least = 1 },
+	{ "small_most_bytes", FRAG_TYPE_BYTES, GPU(small_max), .absence = FRAG_UNLESS_ZERO, .least = 1 },
+	{ "page_bytes", FRAG_TYPE_BYTES, GPU(page), "the smallest page of virtual memory; null: none",
+	  .absence = FRAG_UNLESS_ZERO, .least = 1 },
+	{ "driver_version", FRAG_TYPE_INTEGER, GPU(driver), "of CUDA: 13000 is 13.0" },
+	{ "runtime_version", FRAG_TYPE_INTEGER, GPU(runtime) },
+	{ 0 },
+}, profile_fields[] = {
+	{ "device", FRAG_TYPE_OBJECT, FRAG_POINTER(profile_view, gpu), .fields = gpu_fields },
+	FRAG_CALLS_FIELD(FRAG_WHOLE_VIA(profile_view, costs)),
+	{ 0 },
+};
+
+const struct frag_document_type frag_profile_document = {
+	.format = "fragsim-profile", .version = 1, .fields = profile_fields,
+	.what = "What fragsim replay --write-profile writes, see fragsim-profile(5).",
+};
 
 /* Merges the calls of all runs: the cost of a call depends on the device, not on the policy. */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
 		       uint32_t count, struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_driver_costs costs = { .calls = { { { .count = 0 } } } };
+	const struct frag_profile_view view = { gpu, &costs };
 	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-profile");
 	bool good = true;
 	int rc;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (runs[i]->costs)
 			good = frag_driver_costs_merge(&costs, runs[i]->costs) && good;
-	frag_document_tool(root);
-	profile_put_device(root, gpu);
-	frag_json_calls(root, &costs);
+	doc = frag_document_of(&frag_profile_document, &view);
 	doc.failed |= !good;
 	rc = frag_json_write(&doc, out, err);
 	frag_driver_costs_fini(&costs);

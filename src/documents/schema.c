@@ -65,7 +65,7 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 static void put_items(struct frag_node_ref in, const struct frag_field *field)
 {
 	if (!field->fields) {
-		put_type(in, field, field->items, false);
+		put_type(in, field, field->items, field->absence == FRAG_UNLESS_MAX);
 		return;
 	}
 	frag_json_text(in, "type", "object");

@@ -53,37 +53,34 @@ static const struct frag_json_row count_rows[] = {
 	ROW_END,
 };
 
-static void manifest_put_trace(struct frag_node_ref in, const struct frag_manifest_trace *trace)
-{
-	struct frag_node_ref o = frag_json_object(in, NULL);
+static const struct frag_field trace_fields[] = {
+	{ "path", FRAG_TYPE_TEXT, FRAG_AT(manifest_trace, path), "as it was given" },
+	{ "content", FRAG_TYPE_CONTENT, FRAG_AT(manifest_trace, content), "identifies the decoded events" },
+	{ "events", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, events) },
+	{ "allocs", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, allocs) },
+	{ "frees", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, frees) },
+	{ 0 },
+}, manifest_fields[] = {
+	{ "runs", FRAG_TYPE_COUNT, FRAG_AT(manifest, runs), "traces times policies times capacities",
+	  .least = 1 },
+	{ "traces", FRAG_TYPE_LIST, FRAG_ARRAY(manifest, trace, trace_count), .fields = trace_fields },
+	{ "policies", FRAG_TYPE_LIST, FRAG_ARRAY(manifest, policy, policy_count),
+	  "each with the keys that are not at their defaults", .items = FRAG_TYPE_TEXT },
+	{ "device_bytes", FRAG_TYPE_LIST, FRAG_ARRAY(manifest, total, total_count), "capacities of every"
+	  " device, 0: no limit; null: what the trace has", .items = FRAG_TYPE_BYTES,
+	  .absence = FRAG_UNLESS_MAX },
+	{ 0 },
+};
 
-	frag_json_text(o, "path", trace->path);
-	frag_document_content(o, "content", trace->content);
-	frag_json_rows(o, count_rows, trace);
-}
-
-static struct frag_json manifest_document(const struct frag_manifest *m)
-{
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-sweep"), list;
-
-	frag_document_tool(root);
-	frag_json_u64(root, "runs", m->runs);
-	list = frag_json_array(root, "traces");
-	for (uint32_t i = 0; i < m->trace_count; i++)
-		manifest_put_trace(list, &m->trace[i]);
-	list = frag_json_array(root, "policies");
-	for (uint32_t i = 0; i < m->policy_count; i++)
-		frag_json_text(list, NULL, m->policy[i]);
-	list = frag_json_array(root, "device_bytes");
-	for (uint32_t i = 0; i < m->total_count; i++)
-		frag_json_u64_or_null(list, NULL, m->total[i] != UINT64_MAX, m->total[i]);
-	return doc;
-}
+const struct frag_document_type frag_manifest_document = {
+	.format = "fragsim-sweep", .version = 1, .fields = manifest_fields,
+	.what = "What fragsim sweep simulates, see fragsim-sweep(1): of P policies and D capacities run k is"
+		" trace k / (P * D), policy k / D mod P, capacity k mod D.",
+};
 
 int frag_manifest_write(void *manifest, struct frag_outfile *out, struct frag_error *err)
 {
-	struct frag_json doc = manifest_document(manifest);
+	struct frag_json doc = frag_document_of(&frag_manifest_document, manifest);
 
 	return frag_json_write(&doc, out, err);
 }
@@ -102,7 +99,7 @@ static int manifest_number(struct frag_manifest *m, struct frag_error *err)
 					 " no UTF-8", m->trace[i].path);
 	if (!frag_memory_open(&memory))
 		return frag_fail_nomem(err);
-	doc = manifest_document(m);
+	doc = frag_document_of(&frag_manifest_document, m);
 	rc = frag_json_print(&doc, memory.f, err);
 	frag_json_end(&doc);
 	if (!frag_memory_close(&memory) && !rc)

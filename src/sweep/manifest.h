@@ -30,6 +30,9 @@ struct frag_manifest {
 	uint64_t id;            /* of all of the above, and of the tool's version */
 };
 
+/* Of a struct frag_manifest. */
+extern const struct frag_document_type frag_manifest_document;
+
 /* Writes a struct frag_manifest. */
 int frag_manifest_write(void *manifest, struct frag_outfile *out, struct frag_error *err);
 
