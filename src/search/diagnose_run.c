@@ -247,9 +247,6 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	if (!rc && s->request && s->history)
 		rc = frag_oom_past_find(&past, s->history, oom->step, oom->need, (uint64_t)left,
 					oom->metrics.free, err);
-	/* requests that failed before are in it, and the program went on without them */
-	if (s->history && frag_history_failures(s->history).count > 1)
-		facts.lower_bound = 0;
 	facts.failed_attempt = past.attempt.bytes > 0;
 	facts.accumulation = past.accumulation.bytes > 0;
 	facts.leak = past.leak.bytes > 0;

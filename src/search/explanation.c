@@ -158,8 +158,7 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
 	rc = frag_fit_case_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
 	if (rc || !all.outcome.fits)
 		return rc;
-	/* requests that failed before are in it, and the program went on without them */
-	m->lower_bound = m->recorded.count > 1 ? 0 : all.outcome.peak_requested;
+	m->lower_bound = all.outcome.peak_requested;
 	m->fits_known = !at_end;
 	if (m->fits_known)
 		m->peak = all.outcome.peak_allocated;

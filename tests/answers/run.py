@@ -324,7 +324,8 @@ def looked_for():
     same('with -q nothing is looked for', json.loads(out)['runs'][0]['answer'], None)
     _, out, _ = call('run', '--json', '-', '-p', 'bestfit', 'where')
     members = list(json.loads(out)['runs'][0])
-    same('it is before oom and marks', members[-3:], ['answer', 'oom', 'marks'])
+    at = members.index('answer')
+    same('it is before oom and marks', members[at:at + 3], ['answer', 'oom', 'marks'])
 
 
 # How much of it is shown ----------------------------------------------------------------

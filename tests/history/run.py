@@ -209,7 +209,7 @@ RECORDED = {
     'suspended_generator': ('failed_attempt', 'programs.py:67 passes'),
     'validation_without_no_grad': ('accumulation', 'programs.py:88 validation_without_no_grad'),
     # 880 MiB and 16 of weights, which are in two segments; 2.9 keeps 17 MiB of workspaces more
-    'retry_when_released-2.15': ('fragmentation', None),
+    'retry_when_released-2.15': ('capacity', None),
     'retry_when_released-2.9': ('capacity', None), 'load': ('capacity', None),
     'first_step': ('capacity', None),
 }
