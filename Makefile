@@ -145,7 +145,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 $(BUILD)/python/%.py: python/fragsim/%.py
 	$(call say,COPY)
 	$(Q)mkdir -p $(@D) && cp $< $@
-$(SCHEMAS): $(BUILD)/documents/%.schema.json: $(PROGRAM)
+$(SCHEMAS): $(BUILD)/documents/fragsim-%.schema.json: $(PROGRAM)
 	$(call say,GEN)
 	$(Q)mkdir -p $(@D) && $(NATIVE) help --schema $* >$@
 $(DOCUMENTS_PAGE): man/fragsim-documents.5.in $(PROGRAM)

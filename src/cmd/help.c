@@ -16,41 +16,27 @@
 #include "documents/documents.h"
 #include "sweep/manifest.h"
 
+/* Every document that is declared, and its format without "fragsim-", in one order. */
+static const struct frag_document_type *const documents[] = {
+	&frag_fit_document, &frag_leaks_document, &frag_placement_document, &frag_profile_document,
+	&frag_ranks_document, &frag_manifest_document, &frag_what_if_document, NULL,
+};
+static const char *const formats[] = {
+	"fit", "leaks", "placement", "profile", "ranks", "sweep", "what-if", NULL,
+};
+
 struct help {
-	const char *schema;     /* the format of a document */
+	int schema;             /* of the formats; -1: none */
 	bool members;
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print the JSON Schema of a document, such as fragsim-ranks",
-	  FRAG_TEXT(struct help, schema) },
+	{ 0, "schema", "FORMAT", "print a JSON Schema: fit, leaks, placement, profile, ranks, sweep, what-if",
+	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },
 	{ 0 },
 };
-
-/* Every document that is declared, ended by NULL. */
-static const struct frag_document_type *const documents[] = {
-	&frag_fit_document, &frag_leaks_document, &frag_manifest_document, &frag_placement_document,
-	&frag_profile_document, &frag_ranks_document, &frag_what_if_document, NULL,
-};
-
-/* The document of that name; NULL, and the error, where there is none. */
-static const struct frag_document_type *find_document(const char *format, struct frag_error *err)
-{
-	char names[512] = "";
-	size_t used = 0;
-
-	for (uint32_t i = 0; documents[i]; i++) {
-		if (strcmp(documents[i]->format, format) == 0)
-			return documents[i];
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 documents[i]->format);
-		FRAG_ASSERT(used < sizeof(names));
-	}
-	frag_fail(err, FRAG_EUSAGE, "no document is called %s: there are %s", format, names);
-	return NULL;
-}
 
 #define LINE_COMMANDS 9         /* names that fit 80 columns */
 
@@ -103,20 +89,16 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	static char name[] = "help", flag[] = "-h";
 	char *flags[] = { name, flag, NULL }, page[64];
-	const struct frag_document_type *document;
 	const struct help *h = own;
 	const struct frag_cmd *other;
 
 	if (h->members)
 		frag_members_print(documents, stdout);
-	if (h->schema) {
-		document = find_document(h->schema, err);
-		if (!document)
-			return err->code;
-		if (frag_schema_print(document, stdout, err))
-			return err->code;
+	if (h->schema >= 0) {
+		FRAG_ASSERT(strcmp(documents[h->schema]->format + sizeof("fragsim"), formats[h->schema]) == 0);
+		return frag_schema_print(documents[h->schema], stdout, err);
 	}
-	if (h->members || h->schema)
+	if (h->members)
 		return 0;
 	if (args->count > 1)
 		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
