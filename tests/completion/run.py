@@ -84,7 +84,7 @@ def check_words() -> None:
             if takes not in ('WHAT', 'FORM', 'FORMAT'):
                 continue
             said = fragsim(command, f'--{option}', 'no-such', 'x', 'y')[2].split('no-such: ')[1]
-            wanted = re.findall(r'\w+', re.sub('^ ?use |no such form; there are:', '', said).replace(' or ', ' ')
+            wanted = re.findall(r'[\w-]+', re.sub('^ ?use |no such form; there are:', '', said).replace(' or ', ' ')
                                 .replace('no such format; there are', ''))
             equal(f'the words of {command} --{option}', sorted(offered(command, f'--{option}', '')),
                   sorted(wanted))
