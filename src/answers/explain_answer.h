@@ -3,8 +3,8 @@
 
 #include "answers/table.h"
 #include "base/json.h"
-#include "search/block_classes.h"
-#include "search/explanation.h"
+#include "explain/block_classes.h"
+#include "explain/explanation.h"
 
 struct frag_explain_answer {
 	const struct frag_trace_info *trace;

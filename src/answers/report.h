@@ -11,9 +11,9 @@
 #include "device/gpu.h"
 #include "device/known_cards.h"
 #include "events/trace_stats.h"
+#include "explain/diagnose_run.h"
 #include "fragsim/engine.h"
 #include "scope/claim.h"
-#include "search/diagnose_run.h"
 
 /* The chart of a run over its steps ------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "answers/page_write.h"
 #include "answers/table.h"
 #include "cmd/loaded_trace.h"
-#include "search/diagnose_run.h"
+#include "explain/diagnose_run.h"
 
 /* A page of the runs of a trace: who watches them, and what is made of it. */
 struct frag_html_page {

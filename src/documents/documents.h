@@ -12,12 +12,12 @@
 #include "device/driver_cost_model.h"
 #include "device/gpu.h"
 #include "device/known_cards.h"
+#include "explain/diagnose_run.h"
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
 #include "messages/message.h"
 #include "scope/claim.h"
-#include "search/diagnose_run.h"
 
 /*
  * The result object: fragsim-result(5). answers, and the claims about the devices that the program

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/diagnose_run.h"
+#include "explain/diagnose_run.h"
 #include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"

@@ -1,5 +1,5 @@
 /* diagnose_run.c - what a run leaves open, found by simulating its tape again. */
-#include "search/diagnose_run.h"
+#include "explain/diagnose_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 
 #include "base/job.h"
 #include "base/oom_verdict.h"
+#include "explain/block_classes.h"
+#include "explain/find_move.h"
 #include "explain/history.h"
-#include "search/block_classes.h"
-#include "search/find_move.h"
 
 enum frag_moment_kind {
 	FRAG_MOMENT_OOM, FRAG_MOMENT_PEAK, FRAG_MOMENT_WORST, FRAG_MOMENT_STEP, FRAG_MOMENT_MARK,

@@ -1,5 +1,5 @@
 /* block_classes.c - the blocks of a moment: their names, their ends, and what they are by these. */
-#include "search/block_classes.h"
+#include "explain/block_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "events/id_map.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"
+#include "explain/memory_categories.h"
 #include "fragsim/engine.h"
-#include "search/memory_categories.h"
 
 /*
  * What blocks are, by the part of the program that requested them.

@@ -1,5 +1,5 @@
 /* memory_categories.c - the categories of PyTorch's memory timeline, which its reader makes tags. */
-#include "search/memory_categories.h"
+#include "explain/memory_categories.h"
 
 #include "base/parse.h"
 #include "events/tape.h"

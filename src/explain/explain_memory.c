@@ -1,5 +1,5 @@
 /* explain_memory.c - explains a memory state by segments, blocking blocks, tags and pools. */
-#include "search/explanation.h"
+#include "explain/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,8 +19,8 @@
  */
 #pragma once
 
-#include "fragsim/engine.h"
 #include "compaction/memory_state.h"
+#include "fragsim/engine.h"
 
 enum frag_life_class {
 	FRAG_LIFE_WEIGHTS, FRAG_LIFE_GRADIENTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG,

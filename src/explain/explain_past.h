@@ -1,8 +1,8 @@
 /* explain_past.h - what a program did before a failure, in an explanation. */
 #pragma once
 
+#include "explain/explanation.h"
 #include "explain/history.h"
-#include "search/explanation.h"
 
 /*
  * Names the code that requested what failed: m->step is set. device: of the tape. -FRAG_ENOMEM

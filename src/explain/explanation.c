@@ -4,24 +4,24 @@
  * Each device is examined in a separate run, which halts before the request that fails. A copy
  * of the run shows the memory state after that request.
  */
-#include "search/explanation.h"
+#include "explain/explanation.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
+#include "base/parallel.h"
 #include "base/parse.h"
 #include "engine/tape_run.h"
 #include "events/id_map.h"
-#include "live_blocks/live_blocks.h"
-#include "explain/device_state.h"
-#include "search/diagnose_run.h"
-#include "search/explain_past.h"
-#include "base/parallel.h"
 #include "events/tape.h"
-#include "search/settings_grid.h"
+#include "explain/device_state.h"
+#include "explain/diagnose_run.h"
+#include "explain/explain_past.h"
+#include "live_blocks/live_blocks.h"
 #include "search/fit_intervals.h"
+#include "search/settings_grid.h"
 
 /* With their default settings. */
 static const char *const policies[] = { "pytorch", "bestfit", NULL };

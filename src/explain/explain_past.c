@@ -1,5 +1,5 @@
 /* explain_past.c - what a program did before a failure, in an explanation. */
-#include "search/explain_past.h"
+#include "explain/explain_past.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * A run cannot be reversed, so a copy is kept every 65536 events. When a request has failed
  * after a copy, that copy is run up to the request.
  */
-#include "search/find_move.h"
+#include "explain/find_move.h"
 
 #include <stdlib.h>
 

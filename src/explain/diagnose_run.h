@@ -7,9 +7,9 @@
 #include "base/job.h"
 #include "base/oom_verdict.h"
 #include "explain/device_state.h"
+#include "explain/find_move.h"
 #include "explain/history.h"
 #include "policy/evidence.h"
-#include "search/find_move.h"
 #include "search/fit_intervals.h"
 #include "search/settings_grid.h"
 
