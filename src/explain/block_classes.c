@@ -269,7 +269,8 @@ static bool makers_note_free(struct frag_makers *m, struct frag_maker_slot *slot
 
 	if (slot->phase == PHASE_BEFORE) {
 		makers_find_row(m, slot->bytes)->before_freed++;
-	} else if (slot->phase && maker != FRAG_MAKER_UNKNOWN && makers_part(maker) != FRAG_MAKER_BACKWARD
+	} else if (slot->phase && maker != FRAG_MAKER_UNKNOWN
+		   && makers_part((uint8_t)maker) != FRAG_MAKER_BACKWARD
 		   && m->phases[slot->phase - 1].part == FRAG_MAKER_BACKWARD) {
 		row = makers_row(m, slot->bytes);
 		if (!row)
