@@ -172,6 +172,20 @@ def make(root: Path, targets: list[str], settings: dict[str, str]) -> None:
     run(["make", f"-j{os.cpu_count()}", *targets, *words], cwd=root, env=env)
 
 
+def native(root: Path, compiler: str, target: str, folder: Path) -> dict[str, str]:
+    """A program that runs here, where the wheel's does not: it prints the schemas of its documents."""
+    own = TARGETS[f"manylinux_2_28_{platform.machine()}"]
+    if target == own:
+        return {}
+    gather(compiler, own, folder / "with")
+    program = folder / "build" / "fragsim"
+    make(root, [str(program)], {
+        "BUILD": str(program.parent), "WITH_CUDA": "no", "CC": f"{compiler} cc -target {own}",
+        "AR": f"{compiler} ar", "CFLAGS": "-O2", "CPPFLAGS": f"-I{folder}/with/include",
+        "LDFLAGS": f"-L{folder}/with/lib"})
+    return {"NATIVE": str(program)}
+
+
 def installed(stage: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(stage.rglob("*")):
         name = str(path.relative_to(stage))
@@ -225,6 +239,7 @@ class Hook(BuildHookInterface[Any]):
         shutil.rmtree(stage, ignore_errors=True)
         make(root, ["all", "install"], {
             "BUILD": str(folder / "build"), "DESTDIR": str(stage), "prefix": "", **cuda()[0],
+            **native(root, compiler, target, folder.parent / "native"),
             "SYSTEM": "Darwin" if "macos" in target else "Linux",
             "WITH_RECORDER": "yes" if "gnu" in target else "no",
             "CC": f"{compiler} cc -target {target}" + " -dynamic" * ("musl" in target),
