@@ -359,12 +359,10 @@ static int keep_offsets(struct search *list, struct known_offsets k, struct frag
 static const struct known_offsets *find_known(const struct search *s, uint32_t *i, int64_t offset,
 					      uint64_t total)
 {
-	const struct known_offsets *k;
-
 	while (*i < s->known_count && s->known[*i].last < offset)
 		++*i;
-	k = &s->known[*i];
-	return *i < s->known_count && k->first <= offset && k->end_capacity > total ? k : NULL;
+	return *i < s->known_count && s->known[*i].first <= offset
+	       && s->known[*i].end_capacity > total ? &s->known[*i] : NULL;
 }
 
 /* All offsets; those that are known from a smaller capacity are not simulated again. */
