@@ -184,7 +184,7 @@ uint32_t frag_text_among(struct frag_text text, const char *const *words)
 const char *frag_text_find(struct frag_text text, const char *part)
 {
 	const size_t n = strlen(part);
-	const char *at = text.text, *end = at + text.length;
+	const char *at = text.length ? text.text : NULL, *end = at ? at + text.length : NULL;
 
 	for (; at && n && (size_t)(end - at) >= n && (at = memchr(at, *part, (size_t)(end - at) - n + 1)); at++)
 		if (memcmp(at, part, n) == 0)
