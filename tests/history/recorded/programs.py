@@ -4,13 +4,14 @@ on a fake GPU of 900 MiB.
 Each but the last three fails by what it does, and not by its size.
 """
 import contextlib
-import gzip
 import os
-import pickle
 import sys
 
 import torch
 from torch import nn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../support'))
+from recorded_snapshot import keep  # noqa: E402
 
 WIDTH = 1024
 LARGE = 40960           # rows that a device of 900 MiB does not hold; a third it does
@@ -129,15 +130,7 @@ def main():
         lambda *_: last.update(torch.cuda.memory._snapshot()))
     with contextlib.suppress(torch.OutOfMemoryError):
         globals()[name]()
-    folders = {os.path.dirname(os.path.dirname(torch.__file__)): '/opt/lib/python3/site-packages',
-               os.path.dirname(os.path.dirname(os.__file__)): '/usr/lib',
-               os.path.dirname(os.path.abspath(__file__)): '/home/user/project'}
-    for entry in last['device_traces'][0]:
-        for f in entry.get('frames', []):
-            for folder, name_of in folders.items():
-                f['filename'] = f['filename'].replace(folder, name_of)
-    with gzip.open(out, 'wb', 6) as f:
-        pickle.dump(last, f)
+    keep(last, out, __file__)
 
 
 if __name__ == '__main__':

@@ -1,12 +1,13 @@
 """programs.py OUT NAME: records one of the programs below, under PyTorch 2.15.0 on a fake GPU."""
 import asyncio
-import gzip
 import os
-import pickle
 import sys
 
 import torch
 import torch.nn as nn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../support'))
+from recorded_snapshot import keep  # noqa: E402
 
 
 def mlp():
@@ -72,15 +73,7 @@ def main():
     torch.zeros(1, device='cuda')
     globals()[name]()
     snapshot = torch.cuda.memory._snapshot()
-    folders = {os.path.dirname(os.path.dirname(torch.__file__)): '/opt/lib/python3/site-packages',
-               os.path.dirname(os.path.dirname(os.__file__)): '/usr/lib',
-               os.path.dirname(os.path.abspath(__file__)): '/home/user/project'}
-    for entry in snapshot['device_traces'][0]:
-        for f in entry.get('frames', []):
-            for folder, name_of in folders.items():
-                f['filename'] = f['filename'].replace(folder, name_of)
-    with gzip.open(os.path.join(out, name + '.pickle.gz'), 'wb', 6) as f:
-        pickle.dump(snapshot, f)
+    keep(snapshot, os.path.join(out, name + '.pickle.gz'), __file__)
 
 
 if __name__ == '__main__':
