@@ -139,16 +139,6 @@ void frag_print_details(const struct frag_report *r);
  */
 bool frag_report_has_fix(const struct frag_report_run *runs, uint32_t count, uint32_t i);
 
-#define FRAG_OOM_ADVICE_ROOM 512
-/* Why the request failed, with the state of memory; in buf, which is returned. */
-/* "1.23 GiB of model.py:24 forward since the last optimizer step, 4 passes, none freed" */
-void frag_add_accumulation(struct frag_words *words, const struct frag_accumulation *a,
-			   const char *tag);
-/* "the attempt that failed at event 571 left 800.00 MiB behind (5 blocks of model.py:24 step)" */
-void frag_add_attempt(struct frag_words *words, const struct frag_failed_attempt *a,
-		      const char *tag);
-/* "733.96 MiB of model.py:26 run, 2.12 MiB per iteration over 346 iterations, none freed" */
-void frag_add_leak(struct frag_words *words, const struct frag_past_leak *leak, const char *tag);
 /* The sentence of a cause that the past explains. False: the cause is another. */
 bool frag_add_past(struct frag_words *words, enum frag_oom_cause cause,
 		   const struct frag_oom_past *past, const char *tag);
@@ -163,6 +153,8 @@ void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64
 /* The failures that were recorded, where there are several, and `more`. */
 void frag_put_failures(const struct frag_text_style *to, const struct frag_recorded_failures *f,
 		       const char *more);
+#define FRAG_OOM_ADVICE_ROOM 512
+/* Why the request failed, with the state of memory; in buf, which is returned. */
 const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM]);
 
 #define FRAG_BEGINNING_ROOM 700

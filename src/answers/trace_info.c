@@ -413,7 +413,8 @@ static void devices_json(struct frag_node_ref in, const struct frag_survey *s,
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		const struct frag_survey_device *d = &s->devices[i];
 
-		o = frag_json_of(list, NULL, frag_device_rows, &t->devices[i]);
+		o = frag_json_object(list, NULL);
+		frag_put_fields(o, frag_figures_fields, &t->devices[i]);
 		frag_json_u64(o, "allocs", d->allocs);
 		put_wide(o, "peak_live_bytes", d->peak_bytes);
 		frag_json_u64(o, "peak_live_blocks", d->peak_blocks);

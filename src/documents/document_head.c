@@ -14,13 +14,13 @@
 #include "trace/scope.h"
 
 /*
- * Version 2 renamed members (base/names.c); formats that had none of those stay at version 1.
+ * Version 2 renamed members (base/names.c); formats that had none of those stay at version 1. A
+ * declared document has its own version.
  */
 static uint64_t document_head_version_of(const char *format)
 {
 	static const char *const first[] = {
-		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-placement",
-		"fragsim-policies", "fragsim-profile", "fragsim-sweep",
+		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-policies",
 	};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
@@ -128,13 +128,6 @@ const struct frag_field frag_device_fields[] = {
 	{ 0 },
 };
 
-const struct frag_json_row frag_device_rows[] = {
-	ROW(device_figures, name), ROW_AS("total_bytes", device_figures, total),
-	ROW_AS("context_bytes", device_figures, context),
-	ROW_AS("other_bytes", device_figures, other),
-	ROW_AS("granularity_bytes", device_figures, granularity), ROW_END,
-};
-
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,
 			  uint32_t ordinal, uint64_t total)
 {
@@ -144,7 +137,7 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 	figures.total = total;
 	if (ordinal != FRAG_NO_ORDINAL)
 		frag_json_u64(o, "ordinal", ordinal);
-	frag_json_rows(o, frag_device_rows, &figures);
+	frag_put_fields(o, frag_figures_fields, &figures);
 }
 
 static struct frag_cell_value recorded_oom_of(const void *of)

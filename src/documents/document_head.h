@@ -61,7 +61,6 @@ extern const struct frag_field frag_trace_scope_fields[];
 /* What the policy's rules were compared with: a member `evidence`. */
 void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice);
 
-extern const struct frag_json_row frag_device_rows[];    /* of a struct frag_device_figures */
 #define FRAG_NO_ORDINAL UINT32_MAX
 
 /* What it was simulated on: a member `device`, with its number where there is one. */

@@ -57,11 +57,10 @@ static void put_type_name(struct frag_node_ref in, enum frag_field_type type, bo
 }
 
 static void put_object(struct frag_node_ref in, const struct frag_field *fields);
-
-/* The items of a list. */
 static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		     enum frag_field_type type, bool nullable);
 
+/* The items of a list. */
 static void put_items(struct frag_node_ref in, const struct frag_field *field)
 {
 	if (!field->fields) {
@@ -170,8 +169,8 @@ static void put_object(struct frag_node_ref in, const struct frag_field *fields)
 	put_more(properties, fields);
 }
 
-/* Members that the fields of a document do not have, since every document has them. */
-static const char format_schema[] =
+/* The member `tool`, which every document has. */
+static const char tool_schema[] =
 	"{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"name\",\"version\"],"
 	"\"properties\":{\"name\":{\"const\":\"fragsim\"},\"version\":{\"type\":\"string\","
 	"\"pattern\":\"^[0-9]+\\\\.[0-9]+\\\\.[0-9]+\"}}}";
@@ -200,7 +199,7 @@ int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_e
 	frag_json_text(in, "const", d->format);
 	in = frag_json_object(list, "version");
 	frag_json_u64(in, "const", d->version);
-	frag_json_raw(list, "tool", format_schema);
+	frag_json_raw(list, "tool", tool_schema);
 	put_properties(list, d->fields);
 	put_more(list, d->fields);
 	rc = frag_json_print(&doc, f, err);
