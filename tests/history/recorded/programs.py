@@ -9,7 +9,6 @@ import sys
 
 import torch
 from torch import nn
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../support'))
 from recorded_snapshot import keep  # noqa: E402
 

@@ -5,7 +5,6 @@ import sys
 
 import torch
 import torch.nn as nn
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../support'))
 from recorded_snapshot import keep  # noqa: E402
 
