@@ -15,7 +15,7 @@ JOBS ?= 2
 HEAVY ?=
 ## PROPERTY_SEEDS=50: random traces that the property tests compare
 PROPERTY_SEEDS ?= $(if $(SAN),40,$(if $(HEAVY),300,50))
-## MINUTES=10: how long each fuzzer runs
+## MINUTES=10 SEED=: how long each fuzzer runs, and the seed of a search that can be had again
 MINUTES ?= 10
 FUZZ_CC ?= clang
 ## WITH_CUDA=auto CUDA_HOME=/usr/local/cuda: yes or no; auto: where the toolkit is there
@@ -267,7 +267,7 @@ golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
 ## fuzz: run each fuzzer, JOBS at a time, and random command lines, for MINUTES; finds go to build/fuzz
-fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZ_CC="$(FUZZ_CC)" FUZZARGS="$(FUZZARGS)" JOBS="$(JOBS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
+fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZ_CC="$(FUZZ_CC)" FUZZARGS="$(FUZZARGS)" SEED="$(SEED)" JOBS="$(JOBS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
 ## coverage: which lines and branches of src/ the tests reach; takes minutes
 ## analyse: cppcheck, clang-tidy, gcc -fanalyzer and valgrind over all of it; takes minutes

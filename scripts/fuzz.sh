@@ -4,7 +4,8 @@
 # FOLDER/corpus/NAME; what breaks it goes to FOLDER/NAME-*, what it prints to
 # FOLDER/NAME.log. Words of its form stand in tests/fuzz/NAME.dict. FUZZARGS are more
 # arguments of libFuzzer. Then come random command lines to the program that check-san
-# builds. A line that fails prints its seed and number.
+# builds. A line that fails prints its seed and number. SEED makes a search that can be
+# had again, as a gate needs it: without it each one is another.
 set -eu
 
 minutes=$1
@@ -25,7 +26,7 @@ if [ "$minutes" = one ]; then
 	# Words, of which there may be none.
 	# shellcheck disable=SC2086
 	if "$fuzzer" -max_total_time="$SECONDS_EACH" -artifact_prefix="$folder/$name-" $words \
-		${FUZZARGS-} "$folder/corpus/$name" $kept >"$folder/$name.log" 2>&1; then
+		${SEED:+-seed=$SEED} ${FUZZARGS-} "$folder/corpus/$name" $kept >"$folder/$name.log" 2>&1; then
 		echo "$name: $(tail -n 1 "$folder/$name.log")"
 		exit
 	fi
@@ -41,5 +42,6 @@ build=${BUILD:-build}
 build=${build#"$PWD"/}
 program=$build/san-address-undefined/fragsim
 make --no-print-directory CC="${FUZZ_CC:-clang}" BUILD="$build" SAN=address,undefined "$program"
-SAN=address,undefined /usr/bin/python3 -B tests/commandline/run.py "$program" --minutes "$minutes" || failed=1
+SAN=address,undefined /usr/bin/python3 -B tests/commandline/run.py "$program" --minutes "$minutes" \
+	${SEED:+--seed "$SEED"} || failed=1
 test ! "$failed"

@@ -276,12 +276,13 @@ static void put_main_facts(const struct frag_page_trace *t, FILE *f)
 {
 	const struct frag_result *run = t->report->runs[0].result;
 	const struct frag_diagnosis *a = t->report->answers;
-	const uint64_t lost = run->peak.reserved > run->peak.requested
-			      ? run->peak.reserved - run->peak.requested : 0;
+	uint64_t lost;
 	char what[80];
 
 	if (t->report->run_count != 1 || (t->silent && !a) || run->status == FRAG_RUN_INTERRUPTED)
 		return;
+	lost = run->peak.reserved > run->peak.requested
+	       ? run->peak.reserved - run->peak.requested : 0;
 	fputs("<div class=\"numbers\">", f);
 	if (run->oom_count) {
 		put_failed(t, run, a, f);

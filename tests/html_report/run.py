@@ -654,11 +654,24 @@ def check_part(folder: Path) -> None:
              ('fits', None))
 
 
+def check_no_device(folder: Path) -> None:
+    """Where no device is large enough nothing is drawn, and the page still says so."""
+    trace = write(f'{folder}/none.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1000}])
+    page = folder / 'none.html'
+    for policies in ([], ['-p', 'plan'], ['-p', 'rmm', '-p', 'direct']):
+        done = tool('fit', '-q', *policies, '--context-bytes', 2**53 - 1, '--html', page, trace)
+        text = page.read_text()
+        page.unlink()
+        TAP.same(f'no device is large enough: {policies}',
+                 (done.returncode, 'SMALLEST DEVICE: none' in text, read(text)['sections'][0]['runs']),
+                 (1, True, []))
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
                       check_first_screen, check_several, check_nothing, check_huge, check_answers, check_names,
-                      check_hostile_answers, check_size, check_refusals, check_part):
+                      check_hostile_answers, check_size, check_refusals, check_part, check_no_device):
             check(Path(folder))
     return TAP.finish()
 

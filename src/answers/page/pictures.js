@@ -460,7 +460,7 @@ function map(parent, run, section, view) {
  */
 function survival(parent, fits, claim) {
 	const bounds = fits.flatMap((f) => f.capacities.flatMap(([least, beyond]) => [least, beyond || 1.02 * least]));
-	const low = Math.min(...fits.map((f) => 0.98 * f.floor)), high = Math.max(low + 1, ...bounds);
+	const low = Math.min(...fits.map((f) => 0.98 * f.floor)), high = Math.max(1.02 * low + 1, ...bounds);
 	const row = 36, bottom = 22;
 	add(parent, "h3", `The devices that ${claim.replace("fits", "fit")}`);
 	legend(parent, [[style("focus"), claim], [style("bad"), "OOM"], [style("unmapped"), "not examined"]]);
