@@ -753,5 +753,5 @@ static void explain_print(const void *what, const struct frag_text_style *to)
 }
 
 const struct frag_format *const frag_explain_formats[] = {
-	FRAG_TEXT_FORM("text", explain_print), FRAG_JSON_FORM("explain", frag_explain_document), NULL,
+	FRAG_TEXT_FORM("text", explain_print), FRAG_DOCUMENT_FORM(frag_explain_document), NULL,
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "answers/table.h"
-#include "base/json.h"
+#include "documents/fields.h"
 #include "explain/block_classes.h"
 #include "explain/explanation.h"
 
@@ -18,9 +18,8 @@ struct frag_explain_answer {
 };
 
 extern const struct frag_format *const frag_explain_formats[];
+extern const struct frag_document_type frag_explain_document;
 
 /* The class that has more than half of its bytes; unknown where none has: it is of several kinds. */
 enum frag_life_class frag_held_class(const struct frag_tag_memory *held);
 
-/* what: a struct frag_explain_answer */
-void frag_explain_document(struct frag_node_ref root, const void *what);

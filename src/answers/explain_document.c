@@ -4,61 +4,91 @@
 #include "answers/answers.h"
 #include "snapshot/outside_memory.h"
 
-static void put_waits(struct frag_node_ref o, const struct frag_explained *m,
-		      const struct frag_blocking_block *blocking)
-{
-	struct frag_node_ref waits;
-	uint32_t count;
+/* A live block of a segment, with what it waits for. */
+struct frag_blocking_view {
+	const struct frag_explained *moment;
+	const struct frag_blocking_block *block;
+	bool pending;
+};
 
-	if (!blocking->pending)
-		return;
-	waits = frag_json_array(o, "waits");
-	count = frag_json_shown(o, "waits", blocking->wait_count);
-	for (uint32_t i = 0; i < count; i++)
-		frag_json_raw(waits, NULL, m->uses[m->waits[blocking->waits + i]].stream);
+static bool wait_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_blocking_view *v = of;
+	const struct frag_explained *m = v->moment;
+
+	if (i == v->block->wait_count)
+		return false;
+	*(const char **)element = m->uses[m->waits[v->block->waits + i]].stream;
+	return true;
+}
+
+#define BLOCKING(m) FRAG_VIA(blocking_view, block, blocking_block, m)
+static const struct frag_field blocking_fields[] = {
+	{ "id", FRAG_TYPE_ID, BLOCKING(id), "null: the program has freed it, and the allocator has"
+	  " waited for it", .nullable = true },
+	{ "tag", FRAG_TYPE_TEXT_JSON, BLOCKING(tag), .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, BLOCKING(bytes), .least = 1 },
+	{ "offset", FRAG_TYPE_BYTES, BLOCKING(offset) },
+	{ "allocated_at", FRAG_TYPE_COUNT, BLOCKING(born), "the event of its request" },
+	{ "freed_at", FRAG_TYPE_COUNT, BLOCKING(freed), "the event of its free, before the moment where"
+	  " it is pending; null: never in this trace", .absence = FRAG_UNLESS_MAX },
+	{ "pending", FRAG_TYPE_FLAG, BLOCKING(pending) },
+	{ "waits", FRAG_TYPE_LIST, FRAG_WHOLE, "of a pending one: streams that still use it; null: a"
+	  " complete, for which the trace has no stream", .each = wait_at, .items = FRAG_TYPE_ID,
+	  .nullable = true, .cut = true, .optional = true, FRAG_THERE_IF(blocking_view, pending) },
+	{ 0 },
+};
+
+struct frag_blocked_view {
+	const struct frag_explained *moment;
+	const struct frag_blocked_segment *segment;
+};
+
+static bool blocking_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_blocked_view *v = of;
+
+	if (i == v->segment->blocking_count)
+		return false;
+	*(struct frag_blocking_view *)element = (struct frag_blocking_view){
+		v->moment, &v->segment->blocking[i], v->segment->blocking[i].pending,
+	};
+	return true;
 }
 
 /* Is it among the n largest of the segment, of equals the first ones? */
-static bool is_among_largest(const struct frag_blocked_segment *s, uint32_t of, uint32_t n)
+static bool is_among_largest(const void *of, uint32_t i, uint32_t n)
 {
+	const struct frag_blocked_segment *s = ((const struct frag_blocked_view *)of)->segment;
 	uint32_t larger = 0;
 
-	for (uint32_t i = 0; i < s->blocking_count && larger < n; i++)
-		larger += s->blocking[i].bytes > s->blocking[of].bytes
-			  || (s->blocking[i].bytes == s->blocking[of].bytes && i < of);
+	for (uint32_t k = 0; k < s->blocking_count && larger < n; k++)
+		larger += s->blocking[k].bytes > s->blocking[i].bytes
+			  || (s->blocking[k].bytes == s->blocking[i].bytes && k < i);
 	return larger < n;
 }
 
-/* Segments in their order; of blocking blocks the largest, by address. */
-static void put_segments(struct frag_node_ref in, const void *of)
+static bool segment_at(const void *of, uint32_t i, void *element)
 {
-	static const struct frag_json_row rows[] = {
-		ROW_AS("segment", blocked_segment, ordinal), ROW(blocked_segment, bytes),
-		ROW(blocked_segment, non_releasable), ROW_END,
-	}, blocking_rows[] = {
-		ROW_JSON("id", blocking_block, id), ROW_JSON("tag", blocking_block, tag),
-		ROW(blocking_block, bytes), ROW(blocking_block, offset),
-		ROW_AS("allocated_at", blocking_block, born),
-		ROW_MAX("freed_at", blocking_block, freed), ROW(blocking_block, pending), ROW_END,
-	};
 	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(in, "segments"), o, blocking;
-	const uint32_t shown = frag_json_shown(in, "segments", m->segment_count);
-	uint32_t count;
 
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_blocked_segment *s = &m->segments[i];
-
-		o = frag_json_of(list, NULL, rows, s);
-		blocking = frag_json_array(o, "blocking_blocks");
-		count = frag_json_shown(o, "blocking_blocks", s->blocking_count);
-		for (uint32_t k = 0; k < s->blocking_count; k++)
-			if (count == s->blocking_count || is_among_largest(s, k, count))
-				put_waits(frag_json_of(blocking, NULL, blocking_rows,
-						       &s->blocking[k]), m,
-					  &s->blocking[k]);
-	}
+	if (i == m->segment_count)
+		return false;
+	*(struct frag_blocked_view *)element = (struct frag_blocked_view){ m, &m->segments[i] };
+	return true;
 }
+
+#define BLOCKED(m) FRAG_VIA(blocked_view, segment, blocked_segment, m)
+static const struct frag_field segment_fields[] = {
+	{ "segment", FRAG_TYPE_COUNT, BLOCKED(ordinal), "its ordinal" },
+	{ "bytes", FRAG_TYPE_BYTES, BLOCKED(bytes), "of an expandable range, those that are mapped",
+	  .least = 1 },
+	{ "non_releasable", FRAG_TYPE_BYTES, BLOCKED(non_releasable), "free bytes of it that cannot be"
+	  " released", .least = 1 },
+	{ "blocking_blocks", FRAG_TYPE_LIST, FRAG_WHOLE, "its live blocks, by offset; cut, the largest",
+	  .each = blocking_at, .fields = blocking_fields, .cut = true, .shows = is_among_largest },
+	{ 0 },
+};
 
 enum frag_life_class frag_held_class(const struct frag_tag_memory *held)
 {
@@ -72,176 +102,362 @@ enum frag_life_class frag_held_class(const struct frag_tag_memory *held)
 	return FRAG_LIFE_UNKNOWN;
 }
 
-static void put_class(struct frag_node_ref o, const void *of)
+static struct frag_cell_value class_of(const void *held)
 {
-	const struct frag_tag_memory *held = of;
 	const enum frag_life_class life = frag_held_class(held);
 
-	frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
-	frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
+	return FRAG_TEXT_OF(life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
+}
+
+static struct frag_cell_value class_evidence_of(const void *of)
+{
+	const struct frag_tag_memory *held = of;
+
+	return FRAG_TEXT_OF(frag_class_evidence_names[held->evidence[frag_held_class(held)]]);
+}
+
+#define HELD(m) FRAG_AT(tag_memory, m)
+#define PRIVATE(m) FRAG_AT(pool_row, m)
+static const struct frag_field held_fields[] = {
+	{ "tag", FRAG_TYPE_TEXT_JSON, HELD(tag), .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, HELD(bytes), .least = 1 },
+	{ "blocks", FRAG_TYPE_COUNT, HELD(blocks), .least = 1 },
+	{ "oldest", FRAG_TYPE_COUNT, HELD(oldest), "the event of the oldest" },
+	{ "class", FRAG_TYPE_WORD, FRAG_WHOLE, "that of most of its bytes; null: unknown",
+	  .get = class_of, .words = frag_life_class_names, .except = UINT64_C(1) << FRAG_LIFE_UNKNOWN,
+	  .nullable = true },
+	{ "evidence", FRAG_TYPE_WORD, FRAG_WHOLE, "what the class is based on; null: the class is"
+	  " unknown", .get = class_evidence_of, .words = frag_class_evidence_names + 1, .nullable = true },
+	{ 0 },
+}, pool_fields[] = {
+	{ "pool", FRAG_TYPE_COUNT, PRIVATE(pool), "in the order in which the trace names them, from 1",
+	  .least = 1 },
+	{ "segments", FRAG_TYPE_COUNT, PRIVATE(segments), .least = 1 },
+	{ "reserved", FRAG_TYPE_BYTES, PRIVATE(reserved) },
+	{ "live", FRAG_TYPE_BYTES, PRIVATE(live) },
+	{ "free", FRAG_TYPE_BYTES, PRIVATE(free) },
+	{ "non_releasable", FRAG_TYPE_BYTES, PRIVATE(non_releasable) },
+	{ "name", FRAG_TYPE_ID, PRIVATE(name), "what the trace calls it" },
+	{ 0 },
+};
+
+static bool from_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_move *move = of;
+
+	if (i == move->from_count)
+		return false;
+	*(uint64_t *)element = move->from[i];
+	return true;
 }
 
 /* Of those that were tried only what held is there. */
-static void put_move(struct frag_node_ref o, const void *of)
+static struct frag_cell_value verified_of(const void *move)
 {
-	const struct frag_move *move = of;
-	struct frag_node_ref part = frag_json_array(o, "ids");
-	uint32_t shown = frag_json_shown(o, "ids", move->blocks);
-
-	for (uint32_t k = 0; k < shown; k++)
-		frag_json_raw(part, NULL, move->ids[k]);
-	part = frag_json_array(o, "from");
-	shown = frag_json_shown(o, "from", move->from_count);
-	for (uint32_t k = 0; k < shown; k++)
-		frag_json_u64(part, NULL, move->from[k]);
-	frag_json_bool(o, "verified", true);
+	(void)move;
+	return FRAG_FLAG_OF(true);
 }
 
-static void put_verdict(struct frag_node_ref o, const void *of)
-{
-	const struct frag_explained *m = of;
-
-	frag_json_text(o, "kind", frag_moment_kind_names[m->kind]);
-	frag_json_text(o, "verdict", frag_oom_cause_name(m->cause));
-}
-
-/* Who requested what failed, and what the program had done before. */
-static void put_past(struct frag_node_ref in, const void *of)
-{
-	static const struct frag_json_row accumulation_rows[] = {
-		ROW(accumulation, bytes), ROW(accumulation, since), ROW_ZERO("passes", accumulation, passes),
-		ROW(accumulation, larger), ROW_END,
-	}, leak_rows[] = {
-		ROW(past_leak, bytes), ROW(past_leak, since),
-		ROW_AS("per_iteration", past_leak, an_iteration),
-		ROW_AS("iterations", past_leak, rounds), ROW_END,
-	}, attempt_rows[] = {
-		ROW(failed_attempt, failed_at), ROW_AS("left_behind", failed_attempt, bytes),
-		ROW(failed_attempt, blocks), ROW_END,
-	}, larger_rows[] = {
-		ROW(larger, bytes), ROW(larger, ratio), ROW_END,
-	}, request_rows[] = {
-		ROW_JSON("requested_by", explained, requested_by),
-		ROW_MAX("frames_at", explained, frames_at), ROW_END,
-	};
-	const struct frag_explained *m = of;
-	const struct frag_oom_past *past = &m->past;
-	const uint32_t shown = m->recorded.count < FRAG_FAILURES_SHOWN ? m->recorded.count
-								       : FRAG_FAILURES_SHOWN;
-	struct frag_node_ref o;
-
-	frag_json_rows(in, request_rows, m);
-	frag_json_frames(in, "frames", m->frames ? m->frames : "");
-	o = frag_json_of(in, "accumulation", accumulation_rows,
-			 m->cause == FRAG_CAUSE_ACCUMULATION ? &past->accumulation : NULL);
-	if (o.node)
-		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
-	o = frag_json_of(in, "leak", leak_rows,
-			 m->cause == FRAG_CAUSE_LEAK ? &past->leak : NULL);
-	if (o.node)
-		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
-	o = frag_json_of(in, "failed_attempt", attempt_rows,
-			 m->cause == FRAG_CAUSE_FAILED_ATTEMPT ? &past->attempt : NULL);
-	if (o.node)
-		frag_json_raw(o, "tag", m->past_tag ? m->past_tag : "null");
-	frag_json_of(in, "larger", larger_rows, past->larger.bytes ? &past->larger : NULL);
-	o = frag_json_array(in, "recorded_ooms");
-	for (uint32_t i = 0; i < shown; i++)
-		frag_json_u64(o, NULL, m->recorded.at[i]);
-}
-
-/* What only some moments have: survivors, the main cause, what is pending. */
-static void put_rest(struct frag_node_ref o, const void *of)
-{
-	static const struct frag_json_row use_rows[] = {
-		ROW_JSON("stream", pending_use, stream), ROW(pending_use, bytes),
-		ROW(pending_use, blocks), ROW(pending_use, since), ROW_END,
-	}, pending_rows[] = {
-		ROW_AS("bytes", explained, pending), ROW_AS("blocks", explained, pending_blocks),
-		ROW_LIST("waits", explained, uses, use_count, use_rows), ROW_END,
-	}, main_rows[] = {
-		ROW_JSON("tag", explained, main_tag), ROW_AS("bytes", explained, main_bytes),
-		ROW_AS("non_releasable", explained, main_non_releasable), ROW_END,
-	};
-	const struct frag_explained *m = of;
-	struct frag_node_ref list = frag_json_array(o, "survivors");
-	const uint32_t shown = frag_json_shown(o, "survivors", m->survivor_count);
-
-	for (uint32_t i = 0; i < shown; i++)
-		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
-	list = frag_json_object_or_null(o, "culprit", m->main_cause != 0);
-	if (list.node) {
-		frag_json_text(list, "kind", frag_main_cause_names[m->main_cause]);
-		frag_json_rows(list, main_rows, m);
-	}
-	frag_json_of(o, "pending", pending_rows, m);
-}
-
-static const struct frag_json_row held_rows[] = {
-	ROW_JSON("tag", tag_memory, tag), ROW(tag_memory, bytes), ROW(tag_memory, blocks),
-	ROW(tag_memory, oldest), ROW_CALL(put_class), ROW_END,
-}, pool_rows[] = {
-	ROW(pool_row, pool), ROW(pool_row, segments), ROW(pool_row, reserved), ROW(pool_row, live),
-	ROW(pool_row, free), ROW(pool_row, non_releasable), ROW_JSON("name", pool_row, name),
-	ROW_END,
-}, move_rows[] = {
-	ROW(move, bytes), ROW(move, blocks), ROW_CALL(put_move), ROW_MAX("reaches", move, reaches),
-	ROW_END,
+#define MOVE(m) FRAG_AT(move, m)
+static const struct frag_field move_fields[] = {
+	{ "bytes", FRAG_TYPE_BYTES, MOVE(bytes), .least = 1 },
+	{ "blocks", FRAG_TYPE_COUNT, MOVE(blocks), .least = 1 },
+	{ "ids", FRAG_TYPE_LIST, FRAG_ARRAY(move, ids, blocks), "in the order in which they are freed"
+	  " before the request, and allocated again after it", .items = FRAG_TYPE_ID, .cut = true },
+	{ "from", FRAG_TYPE_LIST, FRAG_WHOLE, "ordinals of the segments that they leave, rising",
+	  .each = from_at, .items = FRAG_TYPE_COUNT, .cut = true },
+	{ "verified", FRAG_TYPE_FLAG, FRAG_WHOLE, "always true: it was simulated", .get = verified_of },
+	{ "reaches", FRAG_TYPE_COUNT, MOVE(reaches), "the event of the next OOM after it; null: the end"
+	  " of the trace", .absence = FRAG_UNLESS_MAX },
+	{ 0 },
 };
+
+/* The moment, where its verdict is this one. */
+static struct frag_cell_value where_caused(const struct frag_explained *m, enum frag_oom_cause cause)
+{
+	return FRAG_OF(m->cause == cause ? m : NULL);
+}
+
+static struct frag_cell_value accumulation_of(const void *moment)
+{
+	return where_caused(moment, FRAG_CAUSE_ACCUMULATION);
+}
+
+static struct frag_cell_value past_leak_of(const void *moment)
+{
+	return where_caused(moment, FRAG_CAUSE_LEAK);
+}
+
+static struct frag_cell_value attempt_of(const void *moment)
+{
+	return where_caused(moment, FRAG_CAUSE_FAILED_ATTEMPT);
+}
+
+static struct frag_cell_value larger_of(const void *of)
+{
+	const struct frag_explained *m = of;
+
+	return FRAG_OF(m->past.larger.bytes ? &m->past.larger : NULL);
+}
+
+#define MOMENT(m) FRAG_AT(explained, m)
+#define PAST_TAG { "tag", FRAG_TYPE_TEXT_JSON, MOMENT(past_tag), .nullable = true }
+static const struct frag_field accumulation_fields[] = {
+	{ "bytes", FRAG_TYPE_BYTES, MOMENT(past.accumulation.bytes), "live now, minus the maximum that"
+	  " was live of this line before" },
+	{ "since", FRAG_TYPE_COUNT, MOMENT(past.accumulation.since), "the event of the oldest of these"
+	  " blocks" },
+	{ "passes", FRAG_TYPE_COUNT, MOMENT(past.accumulation.passes), "rounds in which they were made",
+	  .absence = FRAG_UNLESS_ZERO },
+	{ "larger", FRAG_TYPE_FLAG, MOMENT(past.accumulation.larger), "not more blocks, but larger ones" },
+	PAST_TAG, { 0 },
+}, past_leak_fields[] = {
+	{ "bytes", FRAG_TYPE_BYTES, MOMENT(past.leak.bytes), "live now, of the iterations after the first" },
+	{ "since", FRAG_TYPE_COUNT, MOMENT(past.leak.since), "the event of the oldest of these blocks" },
+	{ "per_iteration", FRAG_TYPE_BYTES, MOMENT(past.leak.an_iteration) },
+	{ "iterations", FRAG_TYPE_COUNT, MOMENT(past.leak.rounds), "whole ones before the failure" },
+	PAST_TAG, { 0 },
+}, attempt_fields[] = {
+	{ "failed_at", FRAG_TYPE_COUNT, MOMENT(past.attempt.failed_at), "the event of the attempt that"
+	  " failed; of several the one that left most behind" },
+	{ "left_behind", FRAG_TYPE_BYTES, MOMENT(past.attempt.bytes), "by all attempts that failed before" },
+	{ "blocks", FRAG_TYPE_COUNT, MOMENT(past.attempt.blocks) },
+	PAST_TAG, { 0 },
+}, larger_fields[] = {
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(larger, bytes) },
+	{ "ratio", FRAG_TYPE_NUMBER, FRAG_AT(larger, ratio), "the median of their sizes to the largest"
+	  " earlier one", .least = 1 },
+	{ 0 },
+}, survivor_fields[] = {
+	{ "policy", FRAG_TYPE_OBJECT, FRAG_WHOLE, .fields = frag_policy_fields },
+	FRAG_CONF_FIELD(FRAG_WHOLE), { 0 },
+}, use_fields[] = {
+	{ "stream", FRAG_TYPE_ID, FRAG_AT(pending_use, stream), "null: a complete, for which the trace"
+	  " has no stream", .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(pending_use, bytes), .least = 1 },
+	{ "blocks", FRAG_TYPE_COUNT, FRAG_AT(pending_use, blocks), .least = 1 },
+	{ "since", FRAG_TYPE_COUNT, FRAG_AT(pending_use, since), "the event of the oldest free" },
+	{ 0 },
+}, pending_fields[] = {
+	{ "bytes", FRAG_TYPE_BYTES, MOMENT(pending) },
+	{ "blocks", FRAG_TYPE_COUNT, MOMENT(pending_blocks) },
+	{ "waits", FRAG_TYPE_LIST, FRAG_ARRAY(explained, uses, use_count), "for whom, the oldest first; a"
+	  " block may wait for several", .fields = use_fields, .cut = true },
+	{ 0 },
+};
+
+static struct frag_cell_value main_kind_of(const void *moment)
+{
+	return FRAG_TEXT_OF(frag_main_cause_names[((const struct frag_explained *)moment)->main_cause]);
+}
+
+static struct frag_cell_value where_culprit(const void *moment)
+{
+	return FRAG_OF(((const struct frag_explained *)moment)->main_cause ? moment : NULL);
+}
+
+static const struct frag_field main_fields[] = {
+	{ "kind", FRAG_TYPE_WORD, FRAG_WHOLE, "long-lived blocks in segments that were there for others,"
+	  " or others that stayed in large segments", .get = main_kind_of,
+	  .words = frag_main_cause_names + 1 },
+	{ "tag", FRAG_TYPE_TEXT_JSON, MOMENT(main_tag), "of the largest of them, in the segment with most"
+	  " non_releasable bytes", .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, MOMENT(main_bytes), "theirs, in the segments that they keep",
+	  .least = 1 },
+	{ "non_releasable", FRAG_TYPE_BYTES, MOMENT(main_non_releasable), "free bytes of these segments"
+	  " that cannot be released", .least = 1 },
+	{ 0 },
+};
+
+static struct frag_cell_value moment_verdict_of(const void *moment)
+{
+	return FRAG_TEXT_OF(frag_oom_cause_name(((const struct frag_explained *)moment)->cause));
+}
+
+static const char *request_frames_of(const void *moment, char *buf)
+{
+	const struct frag_explained *m = moment;
+
+	(void)buf;
+	return m->frames ? m->frames : "";
+}
+
+static bool recorded_oom_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_recorded_failures *recorded = &((const struct frag_explained *)of)->recorded;
+
+	if (i >= recorded->count || i == FRAG_FAILURES_SHOWN)
+		return false;
+	*(uint64_t *)element = recorded->at[i];
+	return true;
+}
 
 /* One moment: the request, the sums, and the lists behind them. */
-static const struct frag_json_row moment_rows[] = {
-	ROW(explained, step), ROW(explained, device), ROW_CALL(put_verdict),
-	ROW(explained, nearly_full), ROW(explained, size), ROW(explained, need),
-	ROW(explained, missing), ROW(explained, live), ROW(explained, free),
-	ROW(explained, releasable), ROW(explained, non_releasable),
-	ROW_IF(limited, "device_free", explained, device_free),
-	ROW_IF(limited, "outside", explained, outside), ROW(explained, largest_now),
-	ROW(explained, largest_after_flush), ROW(explained, largest_after_compaction),
-	ROW_IF(fits_known, "trace_fits", explained, fits), ROW_CALL(put_segments),
-	ROW_LIST("holders", explained, held, held_count, held_rows),
-	ROW_LIST("pools", explained, pools, pool_count, pool_rows),
-	ROW_LIST("moves", explained, moves, move_count, move_rows), ROW(explained, tried),
-	ROW_CALL(put_rest), ROW_CALL(put_past),
-	ROW_MAX("setting_leaves", explained, setting_left), ROW_END,
+static const struct frag_field explained_fields[] = {
+	{ "step", FRAG_TYPE_COUNT, MOMENT(step), "its event" },
+	{ "device", FRAG_TYPE_COUNT, MOMENT(device) },
+	{ "kind", FRAG_TYPE_WORD, MOMENT(kind), .words = frag_moment_kind_names },
+	{ "verdict", FRAG_TYPE_WORD, FRAG_WHOLE, "the first that holds; null: no request has failed",
+	  .get = moment_verdict_of, .words = frag_oom_cause_names + 1, .nullable = true,
+	  .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN) },
+	{ "nearly_full", FRAG_TYPE_FLAG, MOMENT(nearly_full), "of fragmentation: with the request more"
+	  " than 95 % of the usable bytes are active" },
+	{ "size", FRAG_TYPE_BYTES, MOMENT(size), "of the request that failed; 0 without one, as the next"
+	  " two" },
+	{ "need", FRAG_TYPE_BYTES, MOMENT(need), "of a block that satisfies it" },
+	{ "missing", FRAG_TYPE_BYTES, MOMENT(missing), "of what was last requested of the device" },
+	{ "live", FRAG_TYPE_BYTES, MOMENT(live), "allocated and pending blocks" },
+	{ "free", FRAG_TYPE_BYTES, MOMENT(free) },
+	{ "releasable", FRAG_TYPE_BYTES, MOMENT(releasable) },
+	{ "non_releasable", FRAG_TYPE_BYTES, MOMENT(non_releasable) },
+	{ "device_free", FRAG_TYPE_BYTES, MOMENT(device_free), "null: the device has no limit, as the next",
+	  FRAG_THERE_IF(explained, limited) },
+	{ "outside", FRAG_TYPE_BYTES, MOMENT(outside), "of the context and of other processes",
+	  FRAG_THERE_IF(explained, limited) },
+	{ "largest_now", FRAG_TYPE_BYTES, MOMENT(largest_now), "the largest free block, or what the device"
+	  " has left" },
+	{ "largest_after_flush", FRAG_TYPE_BYTES, MOMENT(largest_after_flush), "the same after all is"
+	  " released that can be" },
+	{ "largest_after_compaction", FRAG_TYPE_BYTES, MOMENT(largest_after_compaction), "what the device"
+	  " has except the live blocks" },
+	{ "trace_fits", FRAG_TYPE_FLAG, MOMENT(fits), "whether the blocks of the whole trace fit at their"
+	  " peak; null: the trace ends with the failure", FRAG_THERE_IF(explained, fits_known) },
+	{ "segments", FRAG_TYPE_LIST, FRAG_WHOLE, "those that cannot be released, the most non_releasable"
+	  " bytes first", .each = segment_at, .fields = segment_fields, .cut = true },
+	{ "holders", FRAG_TYPE_LIST, FRAG_ARRAY(explained, held, held_count), "by tag, the most bytes first",
+	  .fields = held_fields, .cut = true },
+	{ "pools", FRAG_TYPE_LIST, FRAG_ARRAY(explained, pools, pool_count), "those of the program's own",
+	  .fields = pool_fields, .cut = true },
+	{ "moves", FRAG_TYPE_LIST, FRAG_ARRAY(explained, moves, move_count), "the first at the moment, each"
+	  " further one where the one before has led", .fields = move_fields, .cut = true },
+	{ "tried", FRAG_TYPE_COUNT, MOMENT(tried), "candidates for a move that were simulated" },
+	{ "survivors", FRAG_TYPE_LIST, FRAG_ARRAY(explained, survivors, survivor_count), "other settings"
+	  " and policies with which the whole trace fits this device", .fields = survivor_fields,
+	  .cut = true },
+	{ "culprit", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the main cause; null: none", .get = where_culprit,
+	  .fields = main_fields, .nullable = true },
+	{ "pending", FRAG_TYPE_OBJECT, FRAG_WHOLE, "freed, and not reusable yet", .fields = pending_fields },
+	{ "requested_by", FRAG_TYPE_TEXT_JSON, MOMENT(requested_by), "the innermost frame of the program's"
+	  " own in the stack of the request, as FILE:LINE FUNCTION; null: not known", .nullable = true },
+	{ "frames_at", FRAG_TYPE_COUNT, MOMENT(frames_at), "the event of the request with these frames:"
+	  " this one, or where it has none, as in a backward pass, the last one before it that has some;"
+	  " null: none has", .absence = FRAG_UNLESS_MAX },
+	{ "frames", FRAG_TYPE_FRAMES, FRAG_WHOLE, "the program's own frames of that stack, the innermost"
+	  " first", .text = request_frames_of },
+	{ "accumulation", FRAG_TYPE_OBJECT, FRAG_WHOLE, "of that verdict, as the next two; else null",
+	  .get = accumulation_of, .fields = accumulation_fields, .nullable = true },
+	{ "leak", FRAG_TYPE_OBJECT, FRAG_WHOLE, .get = past_leak_of, .fields = past_leak_fields,
+	  .nullable = true },
+	{ "failed_attempt", FRAG_TYPE_OBJECT, FRAG_WHOLE, .get = attempt_of, .fields = attempt_fields,
+	  .nullable = true },
+	{ "larger", FRAG_TYPE_OBJECT, FRAG_WHOLE, "blocks of the last iteration that are larger than any"
+	  " earlier block of their stack, where they are most of its bytes; else null", .get = larger_of,
+	  .fields = larger_fields, .nullable = true },
+	{ "recorded_ooms", FRAG_TYPE_LIST, FRAG_WHOLE, "events of the failures that a snapshot recorded on"
+	  " this device; of more than eight the first seven and the last", .each = recorded_oom_at,
+	  .items = FRAG_TYPE_COUNT },
+	{ "setting_leaves", FRAG_TYPE_BYTES, MOMENT(setting_left), "of the device, by the first of the"
+	  " survivors, at the end of the trace; null: none fits", .absence = FRAG_UNLESS_MAX },
+	{ 0 },
 };
 
-static void put_outside_tag(struct frag_node_ref o, const void *of)
+static const char *outside_tag_of(const void *of, char *buf)
 {
-	const struct frag_outside_tag *tag = of;
-
-	if (tag->tag.text)
-		frag_json_words(o, "tag", tag->tag.text, tag->tag.length);
-	else
-		frag_json_null(o, "tag");
+	(void)buf;
+	return ((const struct frag_outside_tag *)of)->tag.text;
 }
 
-static const struct frag_json_row outside_tag_rows[] = {
-	ROW_CALL(put_outside_tag), ROW(outside_tag, bytes), ROW(outside_tag, allocations),
-	ROW(outside_tag, stack), ROW_END,
-}, outside_rows[] = {
-	ROW(outside, segments), ROW(outside, matched), ROW(outside, timed), ROW(outside, bytes),
-	ROW(outside, allocations), ROW_IF(unknown_set, "unknown", outside, unknown),
-	ROW_LIST("tags", outside, tags, tag_count, outside_tag_rows), ROW_END,
+#define UNOWNED(m) FRAG_AT(outside, m)
+static const struct frag_field outside_tag_fields[] = {
+	{ "tag", FRAG_TYPE_TEXT, FRAG_WHOLE, "function, library and NVTX range, as fragsim-formats(5) has"
+	  " it of nsys", .text = outside_tag_of, .nullable = true },
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(outside_tag, bytes) },
+	{ "allocations", FRAG_TYPE_COUNT, FRAG_AT(outside_tag, allocations), .least = 1 },
+	{ "stack", FRAG_TYPE_FLAG, FRAG_AT(outside_tag, stack), "whether the database has a call stack of"
+	  " them" },
+	{ 0 },
+}, outside_fields[] = {
+	{ "segments", FRAG_TYPE_COUNT, UNOWNED(segments), "of the snapshot at this event, except expandable"
+	  " ones" },
+	{ "matched", FRAG_TYPE_COUNT, UNOWNED(matched), "of them, live in the database; 0: the other members"
+	  " are not known" },
+	{ "timed", FRAG_TYPE_FLAG, UNOWNED(timed), "false: the moment is right before the next cudaMalloc or"
+	  " cudaFree of PyTorch" },
+	{ "bytes", FRAG_TYPE_BYTES, UNOWNED(bytes) },
+	{ "allocations", FRAG_TYPE_COUNT, UNOWNED(allocations) },
+	{ "unknown", FRAG_TYPE_BYTES, UNOWNED(unknown), "in use on the device at a recorded OOM, and in no"
+	  " event; null: not computed", FRAG_THERE_IF(outside, unknown_set) },
+	{ "tags", FRAG_TYPE_LIST, FRAG_ARRAY(outside, tags, tag_count), "the most bytes first",
+	  .fields = outside_tag_fields, .cut = true },
+	{ 0 },
 };
 
-void frag_explain_document(struct frag_node_ref root, const void *what)
+struct frag_moment_view {
+	const struct frag_explained *moment;
+	const struct frag_outside *outside;
+};
+
+static bool moment_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_explain_answer *answer = what;
-	const struct frag_explanation *x = answer->found;
+	const struct frag_explain_answer *a = of;
+
+	if (i == a->found->count)
+		return false;
+	*(struct frag_moment_view *)element = (struct frag_moment_view){
+		&a->found->moments[i], a->outside ? &a->outside[i] : NULL,
+	};
+	return true;
+}
+
+/* That of the first moment. */
+static bool explain_device_view(const void *of, uint32_t i, void *element)
+{
+	const struct frag_explanation *x = ((const struct frag_explain_answer *)of)->found;
 	const uint32_t device = x->count ? x->moments[0].device : 0;
-	struct frag_node_ref list;
 
-	frag_json_bool(root, "complete", !answer->time_up);
-	frag_document_trace(root, "trace", answer->trace);
-	frag_document_policy(root, x->choice);
-	frag_document_evidence(root, x->choice);
-	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
-	list = frag_json_array(root, "moments");
-	for (uint32_t i = 0; i < x->count; i++) {
-		const struct frag_node_ref o = frag_json_of(list, NULL, moment_rows, &x->moments[i]);
-
-		if (answer->outside)
-			frag_json_of(o, "outside_pytorch", outside_rows, &answer->outside[i]);
-	}
+	(void)i;
+	*(struct frag_device_view *)element = (struct frag_device_view){ device, x->devices[device] };
+	return true;
 }
+
+static struct frag_cell_value complete_of(const void *answer)
+{
+	return FRAG_FLAG_OF(!((const struct frag_explain_answer *)answer)->time_up);
+}
+
+static struct frag_cell_value choice_of(const void *explanation)
+{
+	return FRAG_OF(((const struct frag_explanation *)explanation)->choice);
+}
+
+static const char *explain_evidence_of(const void *explanation, char *buf)
+{
+	return frag_evidence_of(((const struct frag_explanation *)explanation)->choice, buf);
+}
+
+static const struct frag_field moment_fields[] = {
+	FRAG_MEMBERS(FRAG_POINTER(moment_view, moment), explained_fields),
+	{ "outside_pytorch", FRAG_TYPE_OBJECT, FRAG_POINTER(moment_view, outside), "of --beside: allocations"
+	  " of the process that are none of the snapshot's segments", .fields = outside_fields,
+	  .optional = true },
+	{ 0 },
+}, explain_fields[] = {
+	{ "complete", FRAG_TYPE_FLAG, FRAG_WHOLE, "false where --time or a signal ended the search",
+	  .get = complete_of },
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(explain_answer, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(explain_answer, trace, trace_info, scope)),
+	{ "policy", FRAG_TYPE_OBJECT, FRAG_WHOLE_VIA(explain_answer, found), .get = choice_of,
+	  .fields = frag_policy_fields },
+	{ "evidence", FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(explain_answer, found), "with which allocators the"
+	  " rules were compared", .text = explain_evidence_of },
+	{ "device", FRAG_TYPE_OBJECT, FRAG_WHOLE, "that of the first moment", .each = explain_device_view,
+	  .fields = frag_device_fields },
+	{ "moments", FRAG_TYPE_LIST, FRAG_WHOLE, "one a device, in order of ordinal", .each = moment_at,
+	  .fields = moment_fields },
+	{ 0 },
+};
+
+const struct frag_document_type frag_explain_document = {
+	.format = "fragsim-explain", .version = 2, .fields = explain_fields,
+	.what = "The answer of fragsim explain about a trace, see fragsim-explain(1).",
+};

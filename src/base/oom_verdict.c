@@ -1,19 +1,21 @@
 /* oom_verdict.c - names the cause of an out-of-memory error. */
 #include "base/oom_verdict.h"
 
+#include <stddef.h>
+
+const char *const frag_oom_cause_names[] = {
+	[FRAG_CAUSE_NONE] = NULL, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
+	[FRAG_CAUSE_FAILED_ATTEMPT] = "failed_attempt",
+	[FRAG_CAUSE_ACCUMULATION] = "accumulation", [FRAG_CAUSE_LEAK] = "leak",
+	[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
+	[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
+	[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
+	[FRAG_CAUSE_UNKNOWN] = "unknown", NULL,
+};
+
 const char *frag_oom_cause_name(enum frag_oom_cause cause)
 {
-	static const char *const names[] = {
-		[FRAG_CAUSE_NONE] = 0, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
-		[FRAG_CAUSE_FAILED_ATTEMPT] = "failed_attempt",
-		[FRAG_CAUSE_ACCUMULATION] = "accumulation", [FRAG_CAUSE_LEAK] = "leak",
-		[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
-		[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
-		[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
-		[FRAG_CAUSE_UNKNOWN] = "unknown",
-	};
-
-	return names[cause];
+	return frag_oom_cause_names[cause];
 }
 
 enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *f)

@@ -22,6 +22,9 @@ enum frag_oom_cause {
 
 /* "request_too_large", ...; NULL for FRAG_CAUSE_NONE. */
 const char *frag_oom_cause_name(enum frag_oom_cause cause);
+/* All of them, by cause, ended by NULL; and the bit of one in a set of those from the second on. */
+extern const char *const frag_oom_cause_names[];
+#define FRAG_CAUSE_BIT(cause) (UINT64_C(1) << (FRAG_CAUSE_##cause - 1))
 
 /* Bytes at the failure; signed, because a rounded message can contradict itself. */
 struct frag_oom_facts {

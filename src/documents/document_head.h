@@ -40,8 +40,11 @@ const char *frag_evidence_of(const void *choice, char *buf);
 /* The members `policy` and `alloc_conf`, of the struct frag_choice at a pointer of a struct. */
 #define FRAG_CHOICE_FIELDS(type, choice)                                                        \
 	{ "policy", FRAG_TYPE_OBJECT, FRAG_POINTER(type, choice), .fields = frag_policy_fields },  \
-	{ "alloc_conf", FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(type, choice), "the settings as PyTorch takes" \
-	  " them, without defaults; null: a policy without any", .text = frag_conf_of, .nullable = true }
+	FRAG_CONF_FIELD(FRAG_WHOLE_VIA(type, choice))
+/* The second alone: `at` is the place of a struct frag_choice. */
+#define FRAG_CONF_FIELD(at)                                                                     \
+	{ "alloc_conf", FRAG_TYPE_TEXT, at, "the settings as PyTorch takes them, without defaults;" \
+	  " null: a policy without any", .text = frag_conf_of, .nullable = true }
 const char *frag_conf_of(const void *choice, char *buf);
 
 /* The members `traces` and `scope`, of an array of pointers to struct frag_trace_info. */

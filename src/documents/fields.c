@@ -161,11 +161,12 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	FRAG_BUG("a field without a scalar type");
 }
 
-/* A list on its way into a document; `left`: how many elements it still shows. */
+/* A list on its way into a document: of `count` elements `shown` ones are shown; `at`: the next. */
 struct list {
 	struct frag_node_ref array;
 	const struct frag_field *field;
-	uint32_t count, left;
+	const void *of;
+	uint32_t count, shown, at;
 	const char *one;        /* the key of an element that is the member itself; NULL: an array */
 };
 
@@ -191,9 +192,12 @@ static bool put_element(void *ctx, const void *element)
 	const struct frag_field *field = to->field;
 	struct frag_cell_value v = { .there = true };
 
-	if (!to->left)
+	if (field->shows && to->shown < to->count) {
+		if (!field->shows(to->of, to->at++, to->shown))
+			return true;
+	} else if (to->at++ >= to->shown) {
 		return false;
-	to->left--;
+	}
 	if (field->fields) {
 		frag_put_object(to->array, to->one, field->fields, element);
 		return true;
@@ -214,7 +218,7 @@ static bool put_element(void *ctx, const void *element)
 
 static void put_list(struct frag_node_ref in, const struct frag_field *field, const void *of)
 {
-	struct list to = { .field = field, .left = UINT32_MAX };
+	struct list to = { .field = field, .of = struct_of(field, of), .shown = UINT32_MAX };
 
 	if (field->absence == FRAG_IF && !*((const bool *)of + field->there))
 		return;
@@ -225,7 +229,7 @@ static void put_list(struct frag_node_ref in, const struct frag_field *field, co
 	to.one = field->one_alone && to.count == 1 ? field->name : NULL;
 	to.array = to.one ? in : frag_json_array(in, field->name);
 	if (field->cut)
-		to.left = frag_json_shown(in, field->name, to.count);
+		to.shown = frag_json_shown(in, field->name, to.count);
 	frag_field_each(field, of, put_element, &to);
 }
 

@@ -95,6 +95,7 @@ struct frag_field {
 	const char *(*text)(const void *of, char *buf);
 	const struct frag_field *fields;    /* of an object, or of the elements of a list */
 	const char *const *words;       /* of FRAG_TYPE_WORD, or of a list's words; ended by NULL */
+	uint64_t except;                /* a bit for each of them that the member never is */
 	/* of a list without fields: uint64_t (FRAG_UNLESS_MAX: the largest is null), texts, or ranges */
 	enum frag_field_type items;
 	/*
@@ -103,12 +104,14 @@ struct frag_field {
 	 * An object: its struct as element 0, or null. NULL: it is a member of the struct.
 	 */
 	bool (*each)(const void *of, uint32_t i, void *element);
+	/* of a list that is cut: is element i among the n that are shown? NULL: the first n are */
+	bool (*shows)(const void *of, uint32_t i, uint32_t n);
 	void (*put)(struct frag_node_ref in, const void *of);   /* of FRAG_TYPE_MAP */
 	const char *members;            /* of FRAG_TYPE_MAP: the schema of each member, as JSON */
 	uint32_t there;
 	uint64_t least;                 /* for the schema */
 	uint8_t absence;                /* enum frag_field_absence */
-	bool nullable;                  /* null is a value of the member: for the schema */
+	bool nullable;                  /* null is a value of the member, or of a list's items: for the schema */
 	bool optional;                  /* left out where it is not there, instead of null */
 	bool blank;                     /* in Markdown nothing, and not "-", where it is not there */
 	bool cut;                       /* a list that --top cuts */
@@ -163,8 +166,8 @@ static inline bool frag_field_is_end(const struct frag_field *field)
 
 /* Can the member be null? */
 bool frag_field_is_nullable(const struct frag_field *field);
-/* Is it among the words before? Several values may have one. */
-bool frag_word_is_repeated(const char *const *words, uint32_t i);
+/* Is word i one that the member can be, and not among those before? Several values may have one. */
+bool frag_field_has_word(const struct frag_field *field, uint32_t i);
 
 #define FRAG_OF(pointer) ((struct frag_cell_value){ .there = (pointer) != NULL, .of = (pointer) })
 #define FRAG_TEXT_OF(words) ((struct frag_cell_value){ .there = (words) != NULL, .text = (words) })

@@ -44,13 +44,15 @@ static void put_type_words(struct mdoc *to, const struct frag_field *field)
 		[FRAG_TYPE_LIST] = "a list", [FRAG_TYPE_MAP] = "an object",
 		[FRAG_TYPE_FRAMES] = "a list of strings",
 	};
+	bool first = true;
 
 	if (kinds[field->type])
 		put_words_of(to, kinds[field->type]);
 	for (uint32_t i = 0; field->words && field->words[i]; i++) {
-		if (frag_word_is_repeated(field->words, i))
+		if (!frag_field_has_word(field, i))
 			continue;
-		put_words_of(to, i ? "|" : field->type == FRAG_TYPE_LIST ? "of" : "");
+		put_words_of(to, !first ? "|" : field->type == FRAG_TYPE_LIST ? "of" : "");
+		first = false;
 		put_words_of(to, field->words[i]);
 	}
 	if (frag_field_is_nullable(field))

@@ -20,21 +20,21 @@ bool frag_field_is_nullable(const struct frag_field *field)
 	return field->nullable || field->absence != FRAG_ALWAYS_THERE;
 }
 
-bool frag_word_is_repeated(const char *const *words, uint32_t i)
+bool frag_field_has_word(const struct frag_field *field, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
-		if (strcmp(words[k], words[i]) == 0)
-			return true;
-	return false;
+		if (strcmp(field->words[k], field->words[i]) == 0)
+			return false;
+	return !(field->except >> i & 1);
 }
 
-static void put_enum(struct frag_node_ref in, const char *const *words, bool nullable)
+static void put_enum(struct frag_node_ref in, const struct frag_field *field, bool nullable)
 {
 	const struct frag_node_ref list = frag_json_array(in, "enum");
 
-	for (uint32_t i = 0; words[i]; i++)
-		if (!frag_word_is_repeated(words, i))
-			frag_json_text(list, NULL, words[i]);
+	for (uint32_t i = 0; field->words[i]; i++)
+		if (frag_field_has_word(field, i))
+			frag_json_text(list, NULL, field->words[i]);
 	if (nullable)
 		frag_json_null(list, NULL);
 }
@@ -64,7 +64,7 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 static void put_items(struct frag_node_ref in, const struct frag_field *field)
 {
 	if (!field->fields) {
-		put_type(in, field, field->items, field->absence == FRAG_UNLESS_MAX);
+		put_type(in, field, field->items, field->nullable || field->absence == FRAG_UNLESS_MAX);
 		return;
 	}
 	frag_json_text(in, "type", "object");
@@ -76,11 +76,11 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		     enum frag_field_type type, bool nullable)
 {
 	if (type == FRAG_TYPE_WORD)
-		put_enum(in, field->words, nullable);
+		put_enum(in, field, nullable);
 	else
 		put_type_name(in, type, nullable);
 	if (type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
-	    || type == FRAG_TYPE_NUMBER)
+	    || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_ID)
 		frag_json_u64(in, "minimum", field->least);
 	if (type == FRAG_TYPE_CONTENT)
 		frag_json_text(in, "pattern", "^[0-9a-f]{16}$");
@@ -136,37 +136,41 @@ static void put_properties(struct frag_node_ref in, const struct frag_field *fie
 			put_member(in, fields);
 }
 
-/* The member `more` of an object with lists that --top cuts: how many elements it omits of each. */
-static void put_more(struct frag_node_ref properties, const struct frag_field *fields)
+/*
+ * The member `more` of an object with lists that --top cuts: how many elements it omits of each. The
+ * properties of it: `in`, made with the first.
+ */
+static void put_more(struct frag_node_ref properties, struct frag_node_ref *in,
+		     const struct frag_field *fields)
 {
-	struct frag_node_ref in = { .node = NULL };
-
 	for (; !frag_field_is_end(fields); fields++) {
+		if (fields->type == FRAG_TYPE_MEMBERS)
+			put_more(properties, in, fields->fields);
 		if (!fields->cut)
 			continue;
-		if (!in.node) {
-			in = frag_json_object(properties, "more");
-			frag_json_text(in, "description",
+		if (!in->node) {
+			*in = frag_json_object(properties, "more");
+			frag_json_text(*in, "description",
 				       "The number of elements that --top omits of each list.");
-			frag_json_text(in, "type", "object");
-			frag_json_bool(in, "additionalProperties", false);
-			frag_json_u64(in, "minProperties", 1);
-			in = frag_json_object(in, "properties");
+			frag_json_text(*in, "type", "object");
+			frag_json_bool(*in, "additionalProperties", false);
+			frag_json_u64(*in, "minProperties", 1);
+			*in = frag_json_object(*in, "properties");
 		}
-		frag_json_raw(in, fields->name, "{\"type\":\"integer\",\"minimum\":1}");
+		frag_json_raw(*in, fields->name, "{\"type\":\"integer\",\"minimum\":1}");
 	}
 }
 
 /* What an object has, and nothing else. */
 static void put_object(struct frag_node_ref in, const struct frag_field *fields)
 {
-	struct frag_node_ref properties;
+	struct frag_node_ref properties, more = { .node = NULL };
 
 	frag_json_bool(in, "additionalProperties", false);
 	put_required(frag_json_array(in, "required"), fields);
 	properties = frag_json_object(in, "properties");
 	put_properties(properties, fields);
-	put_more(properties, fields);
+	put_more(properties, &more, fields);
 }
 
 /* The member `tool`, which every document has. */
@@ -179,7 +183,7 @@ int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_e
 {
 	struct frag_json doc;
 	const struct frag_node_ref root = frag_json_begin(&doc);
-	struct frag_node_ref list, in;
+	struct frag_node_ref list, in, more = { .node = NULL };
 	char title[80];
 	int rc;
 
@@ -201,7 +205,7 @@ int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_e
 	frag_json_u64(in, "const", d->version);
 	frag_json_raw(list, "tool", tool_schema);
 	put_properties(list, d->fields);
-	put_more(list, d->fields);
+	put_more(list, &more, d->fields);
 	rc = frag_json_print(&doc, f, err);
 	frag_json_end(&doc);
 	return rc;

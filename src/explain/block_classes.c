@@ -546,7 +546,7 @@ const char *const frag_class_evidence_names[] = {
 	[FRAG_EVIDENCE_NONE] = NULL, [FRAG_EVIDENCE_CATEGORIES] = "categories",
 	[FRAG_EVIDENCE_POOL] = "pool", [FRAG_EVIDENCE_STACK] = "stack",
 	[FRAG_EVIDENCE_MARKS] = "marks", [FRAG_EVIDENCE_SIZES] = "sizes",
-	[FRAG_EVIDENCE_LIFETIME] = "lifetime",
+	[FRAG_EVIDENCE_LIFETIME] = "lifetime", NULL,
 };
 
 struct survey {

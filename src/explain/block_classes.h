@@ -40,7 +40,7 @@ enum frag_class_evidence {
 	FRAG_EVIDENCE_SIZES,            /* sizes that repeat */
 	FRAG_EVIDENCE_LIFETIME,         /* the block's lifetime alone */
 };
-extern const char *const frag_class_evidence_names[];   /* NULL for NONE, "stack", ... */
+extern const char *const frag_class_evidence_names[];   /* NULL for NONE, "stack", ..., NULL */
 extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */
 
 struct frag_lifetime {

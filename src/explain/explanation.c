@@ -191,7 +191,7 @@ const char *const frag_moment_kind_names[] = {
 
 const char *const frag_main_cause_names[] = {
 	[FRAG_MAIN_NONE] = NULL, [FRAG_MAIN_LATE] = "born_late",
-	[FRAG_MAIN_LEFT] = "left_behind",
+	[FRAG_MAIN_LEFT] = "left_behind", NULL,
 };
 
 /* One device at work. */

@@ -69,7 +69,7 @@ struct frag_pool_row {
 
 /* The main cause: the kind of block that keeps most of the non-releasable memory reserved. */
 enum frag_main_cause { FRAG_MAIN_NONE, FRAG_MAIN_LATE, FRAG_MAIN_LEFT };
-/* "born_late", "left_behind"; NULL for the first */
+/* NULL, "born_late", "left_behind", NULL */
 extern const char *const frag_main_cause_names[];
 
 /* One moment of one device. Bytes. */

@@ -8,7 +8,7 @@
 
 /* Allocations of one tag. */
 struct frag_outside_tag {
-	struct frag_text tag;   /* borrowed from the events; NULL: none */
+	struct frag_text tag;   /* borrowed from the events, with a NUL; NULL: none */
 	uint64_t bytes, allocations;
 	bool stack;             /* the database has a call stack of them */
 };

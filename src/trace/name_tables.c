@@ -70,8 +70,10 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 			free(text);
 			return UINT32_MAX;
 		}
-		if (text)
+		if (text) {
 			memcpy(text, handle->text, (size_t)handle->number);
+			text[handle->number] = '\0';
+		}
 		i = h->count++;
 		*frag_handle_at(h, i) =
 			(struct frag_handle){ .text = text, .number = handle->number };

@@ -138,7 +138,7 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
             continue
         if isinstance(value, dict) and path[-1:] != FREE:
             yield f'{name} and more', mutants.changed(document, (*path, 'more'), 1)
-        if path and isinstance(path[-1], str) and path[-1] not in ('map', 'together', 'more') \
+        if path and isinstance(path[-1], str) and path[-1] not in ('map', 'together', 'waits', 'more') \
                 and path[-2:-1] != ('more',):
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
