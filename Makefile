@@ -11,7 +11,7 @@ WERROR ?=
 V ?=
 ## JOBS=2: how many tests run at a time
 JOBS ?= 2
-## HEAVY=1: the long tests too, and each random test more often
+## HEAVY=1: the long tests of check-all too, and each random test more often
 HEAVY ?=
 ## PROPERTY_SEEDS=50: random traces that the property tests compare
 PROPERTY_SEEDS ?= $(if $(SAN),40,$(if $(HEAVY),300,50))
@@ -97,17 +97,17 @@ CMD_OBJECTS := $(call objects,src/cmd/*.c)
 RECORD_OBJECTS := $(patsubst %.c,$(BUILD)/pic/%.o,$(call sources,src/recorder/*.c))
 LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o $(BUILD)/src/recorder/%,$(call objects,src/*/*.c))
 SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
-BENCH_OBJECTS := $(call objects,tests/bench/*.c)
+BENCH_OBJECTS := $(call objects,tests/crossing/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 PIC_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/pic/%)
-C_TESTS := $(call programs,tests/unit/test_*.c tests/property/*.c tests/fault/test_*.c)
+C_TESTS := $(call programs,tests/unit/test_*.c tests/property/*.c $(if $(ALL),tests/crossing/*/test_*.c))
 REPLAYS := $(call programs,tests/fuzz/fuzz_*.c)
 FUZZERS := $(REPLAYS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
 TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
+.PHONY: all quickstart check check-all lists check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
 	fuzz install coverage analyse uninstall dist deb wheel wheels sdist site clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) $(SCHEMAS) $(DOCUMENTS_PAGE) ; @:
@@ -217,54 +217,61 @@ quickstart: $(PROGRAM) $(if $(SHARES),$(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/p
 	$(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
 
 # Each test is one command that prints TAP; TESTS='"a b" c' runs just those two.
-# Found by themselves: tests/*/*.sh, and tests/*/run.py with the program's name.
+# Found by themselves: run.py of each folder, with the program's name, and its *.sh. Those of
+# crossing/ and oracles/ go through many commands, forms and faults: check-all has them.
 python = /usr/bin/python3 -B
 compare = $(python) tests/property/compare.py $(PROGRAM) $(1) \
 	$(shell seq $(1) $(PROPERTY_SEEDS) | head -n 50 | wc -l)
 golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden/*/*.sh))))
-threaded = "$(python) tests/threads/run.py $(PROGRAM)" $(filter %_stable_array %_ahead %_workers,$(C_TESTS))
+areas = commands/* formats/* english examples lists unit $(if $(ALL),crossing/* oracles/*)
+threaded = "$(python) tests/crossing/threads/run.py $(PROGRAM)" $(filter %_array_grow_stable %_ahead %_workers,$(C_TESTS))
 TESTS = $(if $(filter thread,$(SAN)),$(threaded),scripts/check-modules.sh scripts/check-help.sh $(TEST_PROGRAMS) \
-	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
+	$(foreach f,$(call sources,$(patsubst %,tests/%/run.py,$(areas))),"$(python) $f $(PROGRAM)") \
 	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
 	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
-	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh)))
+	$(call sources,$(patsubst %,tests/%/*.sh,$(filter-out golden,$(areas)))))
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM))" \
 	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" HEAVY="$(HEAVY)" CC="$(CC)" \
 	CMOCKA_MESSAGE_OUTPUT=tap MALLOC_PERTURB_=65 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
 	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=2048
 
-## check: install what the tests lack, build, run all tests
-check: all $(TEST_PROGRAMS) $(STANDIN) $(BUILD)/bench
+## check: install what the tests lack, build, run the tests of every day
+## check-all: those and the crossings: each command with each form, fault and policy, and other programs' answers
+check-all: ; @$(MAKE) --no-print-directory check ALL=1
+check: all $(TEST_PROGRAMS) $(STANDIN) $(if $(ALL),$(BUILD)/bench)
 	$(call place,install,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
-## check-san: the same under sanitizers of addresses and undefined behaviour; what has threads, of these
+## lists: what is forgotten where something is added; the names and limits of the house
+lists: all ; @$(TEST_ENV) prove --failures --comments --exec '' "$(python) tests/lists/run.py $(PROGRAM)"
+
+## check-san: check-all under sanitizers of addresses and undefined behaviour; what has threads, of these
 # By clang, unless CC says otherwise: gcc does not report an offset to a null pointer.
 check-san: ; @for san in address,undefined thread; do \
-	$(MAKE) --no-print-directory check SAN=$$san CC="$(if $(filter default,$(origin CC)),clang,$(CC))" || exit; done
+	$(MAKE) --no-print-directory check-all SAN=$$san CC="$(if $(filter default,$(origin CC)),clang,$(CC))" || exit; done
 
 ## tests-index: the tests of every source file and command
 tests-index: ; @scripts/tests-index.py
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
-check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
+check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/oracles/gpu/*.sh)
 
 ## check-slurm: a sweep on a Slurm that is started for it (skipped without slurm-wlm and munge)
-check-slurm: all ; @$(TEST_ENV) $(python) tests/sweep/slurm.py $(PROGRAM)
+check-slurm: all ; @$(TEST_ENV) $(python) tests/commands/sweep/slurm.py $(PROGRAM)
 
 ## check-page: pages of `report` in a headless chromium, where one is installed
-check-page: all ; @$(TEST_ENV) $(python) tests/html_report/browser.py $(PROGRAM) $(PAGES)
+check-page: all ; @$(TEST_ENV) $(python) tests/commands/page/browser.py $(PROGRAM) $(PAGES)
 
 ## check-wheel: the wheel, in an environment of its own and in a root with nothing else
-check-wheel: wheel ; @$(TEST_ENV) $(python) tests/python/wheel.py $(BUILD)/wheel
+check-wheel: wheel ; @$(TEST_ENV) $(python) tests/crossing/python/wheel.py $(BUILD)/wheel
 
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
 ## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
 ## bench-tables: the same, and write the tables of doc/performance.md anew
-bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
+bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/crossing/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
 ## fuzz: run each fuzzer, JOBS at a time, and random command lines, for MINUTES; finds go to build/fuzz
 fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZ_CC="$(FUZZ_CC)" FUZZARGS="$(FUZZARGS)" SEED="$(SEED)" JOBS="$(JOBS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)

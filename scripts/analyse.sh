@@ -4,7 +4,7 @@
 # Ends with 1 where one of them says something that scripts/analyse.txt does not
 # know. What is off as a whole: .clang-tidy says it for clang-tidy; of gcc's, the
 # leaks, since gcc 12 loses sight of what stands in an array or in a caller's struct
-# (tests/fault counts what is not freed). Takes minutes; a missing tool is skipped, aloud.
+# (tests/crossing/fault counts what is not freed). Takes minutes; a missing tool is skipped, aloud.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}/analyse

@@ -42,6 +42,6 @@ build=${BUILD:-build}
 build=${build#"$PWD"/}
 program=$build/san-address-undefined/fragsim
 make --no-print-directory CC="${FUZZ_CC:-clang}" BUILD="$build" SAN=address,undefined "$program"
-SAN=address,undefined /usr/bin/python3 -B tests/commandline/run.py "$program" --minutes "$minutes" \
+SAN=address,undefined /usr/bin/python3 -B tests/crossing/commandline/run.py "$program" --minutes "$minutes" \
 	${SEED:+--seed "$SEED"} || failed=1
 test ! "$failed"

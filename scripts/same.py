@@ -4,7 +4,7 @@
 usage: scripts/same.py OLD NEW [REGEX]
 
 OLD and NEW are two fragsim programs; REGEX chooses command lines. Each line runs in a folder of its
-own with traces/ and tests/corpus; compared are the exit status, both outputs and the files. Prints
+own with traces/ and tests/oracles/corpus; compared are the exit status, both outputs and the files. Prints
 what differs; the exit status is 1 where anything does. A change of form alone must show nothing.
 """
 import os
@@ -76,8 +76,8 @@ def main(argv: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     programs = [str(Path(x).resolve()) for x in argv[1:3]]
-    inputs = [*ROOT.glob('traces/*'), *ROOT.glob('tests/corpus/*.gz'),
-              *ROOT.glob('tests/extrapolate/recordings/*.gz')]
+    inputs = [*ROOT.glob('traces/*'), *ROOT.glob('tests/oracles/corpus/*.gz'),
+              *ROOT.glob('tests/commands/extrapolate/recordings/*.gz')]
     help_ = subprocess.run([programs[0], '--help'], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r'^  ([a-z-]+)  ', help_, re.M)
     commands += re.search(r"^Also: (.*?)^'", help_, re.M | re.S)[1].replace(',', ' ').split()

@@ -306,7 +306,7 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 #define ACTIVATIONS FRAG_SAID_ACTIVATIONS
 #define TEMPORARIES FRAG_SAID_TEMPORARIES
 
-/* Each text that a row was made from is in tests/messages/servers.py, with its public thread. */
+/* Each text that a row was made from is in tests/commands/explain_messages/servers.py, with its public thread. */
 const struct frag_form frag_forms[] = {
 	{ "Triedtoallocate", .read = read_torch },
 	{ "exceedallowedmemory", .read = read_async },

@@ -27,11 +27,11 @@ class Kind:
 def kinds() -> list[Kind]:
     return [
         Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('anonymize', 'to'),
-             'tests/forms/run.py'),
+             'tests/formats/forms/run.py'),
         Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('convert', 'to'),
-             'tests/export/run.py', 'tests/sqlite/run.py'),
+             'tests/commands/run_export/run.py', 'tests/commands/run_sqlite/run.py'),
         Kind('frag_format', 'answers', 'src/answers/diff_answer.c', ('diff', 'format'),
-             'tests/diff/run.py'),
+             'tests/commands/diff/run.py'),
     ]
 
 

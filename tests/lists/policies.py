@@ -39,7 +39,7 @@ def check_sources(tap: Tap, found: list[tree.Entry]) -> None:
 
 def own_judge(name: str) -> bool:
     """Such a policy has no naive model: another program says what is right."""
-    return (tree.ROOT / 'tests' / f'{name}_oracle').is_dir()
+    return (tree.ROOT / 'tests' / 'oracles' / name).is_dir()
 
 
 def judged(file: str, name: str) -> bool:

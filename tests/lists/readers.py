@@ -84,14 +84,14 @@ def check(tap: Tap) -> None:
     check_fuzzers(tap, readers)
     check_samples(tap, readers)
 
-    tests = ''.join(map(tree.text, ('tests/forms/run.py', 'tests/nsys/run.py',
-                                   'tests/snapshot/run.py')))
+    tests = ''.join(map(tree.text, ('tests/formats/forms/run.py', 'tests/formats/nsys/run.py',
+                                   'tests/formats/snapshot/run.py')))
     page = tree.text('man/fragsim-formats.5')
     row = dict(re.findall(r'^\.It ([\w ]+?) Ta (yes|no) Ta', page, re.M))
     titles = ' , '.join(re.findall(r'^\.Ss (.*)', page, re.M)).replace(' and ', ' , ').split(' , ')
     for x in readers:
         form = x.name.split(',')[0]
-        section.need(tree.has_word(form.split()[-1], tests), 'tests/forms/run.py',
+        section.need(tree.has_word(form.split()[-1], tests), 'tests/formats/forms/run.py',
                      f'no example, valid or malformed, of the form {form}', 3)
         section.need(row.get(form) == 'yes', 'man/fragsim-formats.5',
                      f'the table has no line ".It {form} Ta yes"', 4)

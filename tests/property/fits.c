@@ -5,7 +5,7 @@
  *
  * Random traces are run, in full and watched, on every capacity of a lattice. What the walk says
  * of one must be what its run comes to, and smallest, reliable, the failing ranges and the rest are concluded here
- * once more, from those runs alone. tests/fit does the same from outside, for fewer traces.
+ * once more, from those runs alone. tests/commands/fit does the same from outside, for fewer traces.
  */
 #include <stdio.h>
 #include <stdlib.h>

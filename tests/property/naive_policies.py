@@ -537,7 +537,7 @@ class Direct(Policy):
 
 
 class Plan(Fit):
-    """fragsim-policies(7), plan, without a file: bestfit with its defaults. tests/plan has files."""
+    """fragsim-policies(7), plan, without a file: bestfit with its defaults. tests/commands/plan has files."""
 
     def choose(self, size, pool):
         own, self.params = self.params, {"align": 512, "segment": 2 << 20, "min_split": 512,

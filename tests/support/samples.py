@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-for folder in ('snapshot', 'nsys'):
+for folder in ('formats/snapshot', 'formats/nsys'):
     sys.path.insert(0, str(TESTS / folder))
 import databases as nsys                # noqa: E402
 import snaps                            # noqa: E402
@@ -96,7 +96,7 @@ def write(folder: Path, program: str) -> None:
              'rmm.csv': RMM, 'mini.csv': MINIMALLOC, 'kineto.json': KINETO, 'timeline.json': TIMELINE,
              'snap.json': json.dumps(snapshot())}
     files = {'lines.ndjson.gz': gzip.compress(LINES.encode(), mtime=0), 'xla.hlo.pb': XLA,
-             'mixed.hlo.pb.gz': (TESTS / 'hlo' / 'mixed.hlo.pb.gz').read_bytes(),
+             'mixed.hlo.pb.gz': (TESTS / 'formats' / 'hlo' / 'mixed.hlo.pb.gz').read_bytes(),
              'snap.pickle': pickled, 'snap.html': snaps.page(pickled),
              **{name: text.encode() for name, text in texts.items()}}
     for name, data in files.items():

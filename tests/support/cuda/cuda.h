@@ -2,7 +2,7 @@
  * cuda.h - the part of the driver's interface that fragsim uses, declared anew.
  *
  * So src/device/cuda.c compiles, and runs on the stand-in, where there is no
- * toolkit. tests/cuda/declarations.sh holds it against the real header.
+ * toolkit. tests/oracles/cuda/declarations.sh holds it against the real header.
  */
 #pragma once
 
