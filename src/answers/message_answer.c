@@ -652,16 +652,16 @@ static bool print_server_setting(const struct frag_message *m, const struct frag
 /* Prints the uses of memory in the log, and the memory resource of RMM. */
 static void print_parts(const struct frag_message *m, const struct frag_text_style *to)
 {
+#define PART(which, name) [FRAG_SAID_##which] = (name),
+	static const char *const names[] = { FRAG_MESSAGE_PARTS(PART) };
+#undef PART
 	struct frag_words w = WORDS(512);
 
-	for (int i = 0; i < FRAG_MESSAGE_PARTS; i++) {
-		const struct frag_message_value *part = &m->said[FRAG_SAID_PARAMETERS + i];
-		const bool cache = i == FRAG_SAID_KV_CACHE - FRAG_SAID_PARAMETERS;
-
-		if (part->there)
-			frag_add_item(&w, ", ", "%s %s", cache ? "KV cache" : frag_part_name(i),
-				      SIZE(part->bytes));
-	}
+	for (int i = FRAG_SAID_PARAMETERS; i < FRAG_SAID_ALL; i++)
+		if (m->said[i].there)
+			frag_add_item(&w, ", ", "%s %s",
+				      i == FRAG_SAID_KV_CACHE ? "KV cache" : names[i],
+				      SIZE(m->said[i].bytes));
 	if (w.used && frag_message_is_budget(m) && m->outside.there)
 		frag_add_item(&w, ", ", "outside PyTorch %s", SIZE(m->outside.bytes));
 	if (w.used)
@@ -730,7 +730,7 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (group->count > 1)
 		frag_add(&w, ", %" PRIu64 " times", group->count);
 	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
-		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wordings[m->wording].text,
+		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wording_texts[m->wording],
 		     w.text);
 }
 

@@ -322,8 +322,7 @@ static int found(void *ctx, const struct frag_message *m, struct frag_error *err
 
 	if (!e->q.run.json || e->count++ >= frag_question_top(&e->q, MESSAGES_SHOWN))
 		return 0;
-	frag_message_write(m, e->count - 1, &e->json);
-	return frag_outfile_status(&e->json, err);
+	return frag_message_write(m, e->count - 1, &e->json, err);
 }
 
 static int none(const struct frag_message_log *log, struct frag_error *err)

@@ -78,9 +78,11 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 /*
  * OOM messages as JSON, a record for each message: see fragsim-explain(1). There may be any number
  * of them, so none is kept. count: how many came before; the first one
- * begins the document. Failures stay in the file.
+ * begins the document. -FRAG_ENOMEM, or a failure of the file
  */
-void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
+int frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out,
+		       struct frag_error *err);
+extern const struct frag_document_type frag_message_document;
 
 /* Ends the document of one message or more; more: the number of messages that it omits. */
 void frag_message_write_end(struct frag_outfile *out, uint64_t more);

@@ -288,7 +288,8 @@ struct frag_json frag_document_of(const struct frag_document_type *d, const void
 	struct frag_json doc;
 	const struct frag_node_ref root = frag_declared_begin(&doc, d);
 
-	frag_document_tool(root);
+	if (!d->no_tool)
+		frag_document_tool(root);
 	frag_put_document(root, d, answer);
 	return doc;
 }

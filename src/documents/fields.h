@@ -195,12 +195,13 @@ void frag_put_fields(struct frag_node_ref in, const struct frag_field *fields, c
 void frag_put_object(struct frag_node_ref in, const char *key, const struct frag_field *fields,
 		     const void *of);
 
-/* A document: what is printed with format, version and tool before its fields. */
+/* A document: what is printed with format, version and usually tool before its fields. */
 struct frag_document_type {
 	const char *format;             /* "fragsim-ranks" */
 	uint32_t version;
 	const char *what;               /* for the schema: the command, and where it is described */
 	const struct frag_field *fields;
+	bool no_tool;                   /* it does not name the tool that wrote it */
 	/* makes the struct that the fields are of, of FRAG_ELEMENT_MAX bytes at most; NULL: it is
 	 * the answer itself */
 	void (*view)(const void *answer, void *view);
@@ -210,7 +211,7 @@ struct frag_document_type {
 void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
 		       const void *answer);
 
-/* The whole of it, with the tool that wrote it; to be ended by the caller. */
+/* The whole of it; to be ended by the caller. */
 struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer);
 
 /* Begins one: format and version. */

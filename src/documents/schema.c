@@ -196,14 +196,16 @@ int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_e
 	list = frag_json_array(root, "required");
 	frag_json_raw(list, NULL, "\"format\"");
 	frag_json_raw(list, NULL, "\"version\"");
-	frag_json_raw(list, NULL, "\"tool\"");
+	if (!d->no_tool)
+		frag_json_raw(list, NULL, "\"tool\"");
 	put_required(list, d->fields);
 	list = frag_json_object(root, "properties");
 	in = frag_json_object(list, "format");
 	frag_json_text(in, "const", d->format);
 	in = frag_json_object(list, "version");
 	frag_json_u64(in, "const", d->version);
-	frag_json_raw(list, "tool", tool_schema);
+	if (!d->no_tool)
+		frag_json_raw(list, "tool", tool_schema);
 	put_properties(list, d->fields);
 	put_more(list, &more, d->fields);
 	rc = frag_json_print(&doc, f, err);

@@ -523,29 +523,34 @@ const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size
 	return NULL;
 }
 
-const struct frag_wording_name frag_wordings[] = {
-	[FRAG_WORDING_CACHED] = { "pytorch-cached", "PyTorch 0.4 to 1.3" },
-	[FRAG_WORDING_RESERVED] = { "pytorch-reserved", "PyTorch 1.4 to 2.0" },
-	[FRAG_WORDING_SENTENCES] = { "pytorch-sentences", "PyTorch 2.1 and later" },
-	[FRAG_WORDING_ASYNC] = { "pytorch-async", "PyTorch with backend:cudaMallocAsync" },
-	[FRAG_WORDING_MPS] = { "pytorch-mps", "PyTorch on MPS" },
-	[FRAG_WORDING_BFC] = { "bfc", "TensorFlow's or JAX's BFC allocator" },
-	[FRAG_WORDING_XLA] = { "xla", "JAX or XLA" },
-	[FRAG_WORDING_RMM] = { "rmm", "RMM" },
-	[FRAG_WORDING_RMM_POOL] = { "rmm-pool", "RMM's pool" },
-	[FRAG_WORDING_CUPY] = { "cupy", "CuPy" },
-	[FRAG_WORDING_VLLM_START] = { "vllm-start", "vLLM at its start" },
-	[FRAG_WORDING_VLLM_CACHE] = { "vllm-cache", "vLLM's KV cache" },
-	[FRAG_WORDING_VLLM_LENGTH] = { "vllm-length", "vLLM's KV cache" },
-	[FRAG_WORDING_SGLANG] = { "sglang", "SGLang" },
-	[FRAG_WORDING_LLAMA] = { "llama.cpp", "llama.cpp or Ollama" },
-	[FRAG_WORDING_OLLAMA] = { "ollama", "Ollama" },
-	[FRAG_WORDING_ONNX] = { "onnxruntime", "ONNX Runtime's arena" },
-	[FRAG_WORDING_PADDLE] = { "paddle", "Paddle" },
-	[FRAG_WORDING_TENSOR] = { "tensorflow", "TensorFlow" },
-	[FRAG_WORDING_TF_ASYNC] = { "tensorflow-async", "TensorFlow with cuda_malloc_async" },
-	[FRAG_WORDING_CUDA_JL] = { "cuda.jl", "CUDA.jl" },
-	[FRAG_WORDING_TENSORRT] = { "tensorrt", "TensorRT or TensorRT-LLM" },
-	[FRAG_WORDING_SUMMARY] = { "pytorch-summary", "torch.cuda.memory_summary()" },
-	[FRAG_WORDING_STATS] = { "pytorch-stats", "torch.cuda.memory_stats()" },
-};
+/* Each as JSON has it, and for people. */
+#define WORDINGS(WORDING) \
+	WORDING(CACHED, "pytorch-cached", "PyTorch 0.4 to 1.3") \
+	WORDING(RESERVED, "pytorch-reserved", "PyTorch 1.4 to 2.0") \
+	WORDING(SENTENCES, "pytorch-sentences", "PyTorch 2.1 and later") \
+	WORDING(ASYNC, "pytorch-async", "PyTorch with backend:cudaMallocAsync") \
+	WORDING(MPS, "pytorch-mps", "PyTorch on MPS") \
+	WORDING(BFC, "bfc", "TensorFlow's or JAX's BFC allocator") \
+	WORDING(XLA, "xla", "JAX or XLA") \
+	WORDING(RMM, "rmm", "RMM") \
+	WORDING(RMM_POOL, "rmm-pool", "RMM's pool") \
+	WORDING(CUPY, "cupy", "CuPy") \
+	WORDING(VLLM_START, "vllm-start", "vLLM at its start") \
+	WORDING(VLLM_CACHE, "vllm-cache", "vLLM's KV cache") \
+	WORDING(VLLM_LENGTH, "vllm-length", "vLLM's KV cache") \
+	WORDING(SGLANG, "sglang", "SGLang") \
+	WORDING(LLAMA, "llama.cpp", "llama.cpp or Ollama") \
+	WORDING(OLLAMA, "ollama", "Ollama") \
+	WORDING(ONNX, "onnxruntime", "ONNX Runtime's arena") \
+	WORDING(PADDLE, "paddle", "Paddle") \
+	WORDING(TENSOR, "tensorflow", "TensorFlow") \
+	WORDING(TF_ASYNC, "tensorflow-async", "TensorFlow with cuda_malloc_async") \
+	WORDING(CUDA_JL, "cuda.jl", "CUDA.jl") \
+	WORDING(TENSORRT, "tensorrt", "TensorRT or TensorRT-LLM") \
+	WORDING(SUMMARY, "pytorch-summary", "torch.cuda.memory_summary()") \
+	WORDING(STATS, "pytorch-stats", "torch.cuda.memory_stats()")
+#define WORDING(which, name, text) [FRAG_WORDING_##which] = (name),
+const char *const frag_wording_names[] = { WORDINGS(WORDING) NULL };
+#undef WORDING
+#define WORDING(which, name, text) [FRAG_WORDING_##which] = (text),
+const char *const frag_wording_texts[] = { WORDINGS(WORDING) };

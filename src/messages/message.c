@@ -510,34 +510,22 @@ enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
 		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[verdict];
 }
 
+const char *const frag_missing_names[] = { "asked", "total", "free", "allocated", "reserved", NULL };
+
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1])
 {
 	const bool budget = frag_message_is_budget(m);
-	const struct {
-		const char *name;
-		bool there;
-	} values[] = {
-		{ "asked", m->said[FRAG_SAID_ASKED].there || m->wording == FRAG_WORDING_VLLM_CACHE
-			   || m->wording == FRAG_WORDING_SGLANG },
-		{ "total", m->total.there },
-		{ "free", budget || m->free.there },
-		{ "allocated", budget ? m->need.there : m->allocated.there },
-		{ "reserved", budget || m->unallocated.there },
+	/* by frag_missing_names */
+	const bool there[FRAG_MISSING_MAX] = {
+		m->said[FRAG_SAID_ASKED].there || m->wording == FRAG_WORDING_VLLM_CACHE
+			|| m->wording == FRAG_WORDING_SGLANG,
+		m->total.there, budget || m->free.there,
+		budget ? m->need.there : m->allocated.there, budget || m->unallocated.there,
 	};
 	int count = 0;
 
 	for (int i = 0; m->verdict == FRAG_SHORT_UNKNOWN && i < FRAG_MISSING_MAX; i++)
-		if (!values[i].there)
-			names[count++] = values[i].name;
+		if (!there[i])
+			names[count++] = frag_missing_names[i];
 	names[count] = NULL;
-}
-
-const char *frag_part_name(int part)
-{
-	static const char *const names[FRAG_MESSAGE_PARTS] = {
-		"parameters", "activations", "graphs", "kv_cache", "temporaries", "constants",
-		"outputs", "program",
-	};
-
-	return names[part];
 }

@@ -41,11 +41,8 @@ enum frag_wording {
 	FRAG_WORDINGS
 };
 
-/* As JSON has it; and for people, whose message it is. */
-struct frag_wording_name {
-	const char *name, *text;
-};
-extern const struct frag_wording_name frag_wordings[];
+/* As JSON has it, ended by NULL; and for people, whose message it is. */
+extern const char *const frag_wording_names[], *const frag_wording_texts[];
 
 /* A printed value: the true one differs by `error` at most, in either direction. */
 struct frag_message_value {
@@ -53,6 +50,12 @@ struct frag_message_value {
 	bool there;
 	bool negative;          /* less than nothing: -bytes */
 };
+
+/* The parts of what a program needs, as JSON and people have them. */
+#define FRAG_MESSAGE_PARTS(PART)                                                                \
+	PART(PARAMETERS, "parameters") PART(ACTIVATIONS, "activations") PART(GRAPHS, "graphs")  \
+	PART(KV_CACHE, "kv_cache") PART(TEMPORARIES, "temporaries") PART(CONSTANTS, "constants") \
+	PART(OUTPUTS, "outputs") PART(PROGRAM, "program")
 
 enum frag_said {
 	FRAG_SAID_ASKED, FRAG_SAID_TOTAL, FRAG_SAID_FREE, FRAG_SAID_ALLOCATED,
@@ -63,16 +66,11 @@ enum frag_said {
 	FRAG_SAID_TOKENS,       /* the longest request that fits; no bytes */
 	FRAG_SAID_KV_FREE,      /* left for the KV cache, perhaps less than nothing */
 	FRAG_SAID_NONRELEASABLE,
-	/* the parts of what a program needs: FRAG_MESSAGE_PARTS of them */
-	FRAG_SAID_PARAMETERS, FRAG_SAID_ACTIVATIONS, FRAG_SAID_GRAPHS, FRAG_SAID_KV_CACHE,
-	FRAG_SAID_TEMPORARIES, FRAG_SAID_CONSTANTS, FRAG_SAID_OUTPUTS, FRAG_SAID_PROGRAM,
+#define PART(which, name) FRAG_SAID_##which,
+	FRAG_MESSAGE_PARTS(PART)
+#undef PART
 	FRAG_SAID_ALL
 };
-
-#define FRAG_MESSAGE_PARTS (FRAG_SAID_ALL - FRAG_SAID_PARAMETERS)
-
-/* As JSON and people have it: "parameters", "kv_cache"; part: below FRAG_MESSAGE_PARTS. */
-const char *frag_part_name(int part);
 
 #define FRAG_NO_GPU UINT32_MAX
 
@@ -132,7 +130,9 @@ enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
 
 #define FRAG_MISSING_MAX 5
 
-/* The names of the values that an unknown verdict lacks, ended by NULL. */
+/* The names of the values that a verdict requires, and of those that an unknown one lacks; NULL ends
+ * both. */
+extern const char *const frag_missing_names[];
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1]);
 
 /* The word for its verdict, after frag_message_judge(). */

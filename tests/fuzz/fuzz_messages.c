@@ -47,7 +47,7 @@ static int found(void *ctx, const struct frag_message *m)
 		check_figure(&m->said[i]);
 	check_figure(&m->need);
 	must(m->verdict == FRAG_SHORT_UNKNOWN || m->possible >> m->verdict & 1, "its own verdict");
-	must(frag_wordings[m->wording].name && frag_oom_cause_name(frag_message_cause(m)), "a name");
+	must(frag_wording_names[m->wording] && frag_oom_cause_name(frag_message_cause(m)), "a name");
 	must(m->line > 0, "lines begin with 1");
 	check_figure(&m->total);
 	check_figure(&m->free);
