@@ -19,11 +19,12 @@
 
 /* Every document that is declared, and its format without "fragsim-", in one order. */
 static const struct frag_document_type *const documents[] = {
-	&frag_explain_document, &frag_fit_document, &frag_leaks_document, &frag_message_document, &frag_placement_document, &frag_profile_document,
-	&frag_ranks_document, &frag_manifest_document, &frag_what_if_document, NULL,
+	&frag_explain_document, &frag_fit_document, &frag_leaks_document, &frag_message_document,
+	&frag_placement_document, &frag_plan_document, &frag_profile_document, &frag_ranks_document,
+	&frag_manifest_document, &frag_what_if_document, NULL,
 };
 static const char *const formats[] = {
-	"explain", "fit", "leaks", "message", "placement", "profile", "ranks", "sweep", "what-if", NULL,
+	"explain", "fit", "leaks", "message", "placement", "plan", "profile", "ranks", "sweep", "what-if", NULL,
 };
 
 struct help {
@@ -32,7 +33,8 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, message, placement, profile, ranks, sweep, what-if",
+	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, message, placement, plan, profile,"
+	  " ranks, sweep, what-if",
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },

@@ -214,6 +214,13 @@ void frag_put_document(struct frag_node_ref root, const struct frag_document_typ
 /* The whole of it; to be ended by the caller. */
 struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer);
 
+/*
+ * Writes a document without a tool as it comes: a list may be too long to hold, and each of its elements
+ * is a line. Its members are counts, bytes, flags, contents, ids and such lists. Failures stay in the file.
+ */
+void frag_document_write_lines(const struct frag_document_type *d, const void *of,
+			       struct frag_outfile *out);
+
 /* Begins one: format and version. */
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);
 
